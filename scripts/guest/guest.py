@@ -1,0 +1,411 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# A guest under our QEMU: start it, run commands in it, ask its QEMU over
+# QMP, answer its programs' requests.  Used by scripts/run-guest,
+# scripts/run-topdown and tests/functional.  The guest's end of the protocol
+# is init.c, the frames are described in protocol.h.
+
+import collections
+import io
+import json
+import os
+import select
+import shlex
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+
+import cpio
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+TOP = os.path.dirname(os.path.dirname(HERE))
+
+DEFAULT_CPU = 'Icelake-Server,+perf-metrics'
+DEFAULT_KERNEL = 'trixie'
+
+# protocol.h
+FRAME_MAX = 4096
+ARGS_MAX = 65536
+MAGIC = b'QG'
+
+# Kernel messages go to the first serial port, the protocol to the second.
+# panic=-1 with QEMU's -no-reboot makes a panic the end of the guest.
+BASE_APPEND = 'console=ttyS0 panic=-1'
+QUIET_APPEND = 'quiet'
+
+
+class GuestError(Exception):
+    """What the user did or has does not work; the message says why."""
+
+
+class GuestDied(Exception):
+    """QEMU ended, or the kernel panicked, before the command did."""
+
+
+class GuestTimeout(Exception):
+    """The time limit passed."""
+
+
+Result = collections.namedtuple('Result', 'status stdout stderr')
+Result.__doc__ = """How a command ended.
+
+status  as a shell says it: the exit status, or 128 + the signal's number
+stdout, stderr  text
+"""
+
+
+def build_dir():
+    """Where the build, and so the guests' images, are."""
+    return os.path.abspath(os.environ.get('BUILD',
+                                          os.path.join(TOP, 'build')))
+
+
+def default_qemu():
+    return os.path.join(build_dir(), 'qemu', 'qemu-system-x86_64')
+
+
+def script(name, *arguments):
+    """Run one of the scripts beside this file; what it prints."""
+    done = subprocess.run([os.path.join(HERE, name), *arguments],
+                          stdout=subprocess.PIPE, text=True, check=False)
+    if done.returncode:
+        # The script has said on stderr what is wrong.
+        raise GuestError('%s failed' % name)
+    return done.stdout.strip()
+
+
+def find_kernel(kernel):
+    """The file to boot: KERNEL itself, or the one of Debian's that it names.
+
+    Returns (file, name for humans).
+    """
+    if os.path.isfile(kernel):
+        return kernel, os.path.basename(kernel)
+    if '/' in kernel:
+        raise GuestError('there is no kernel %s' % kernel)
+    directory = script('fetch-kernel', kernel)
+    image = os.path.join(directory, 'vmlinux')
+    if not os.path.exists(image):
+        image = os.path.join(directory, 'vmlinuz')
+    return image, os.path.basename(directory)
+
+
+def exit_status(wait_status):
+    """A wait(2) status as shells put it."""
+    code = os.waitstatus_to_exitcode(wait_status)
+    return code if code >= 0 else 128 - code
+
+
+class Options:
+    """What a guest is made of; every field has a working default."""
+
+    def __init__(self, **kwargs):
+        self.kernel = DEFAULT_KERNEL
+        self.copy = []          # (host path, guest path)
+        self.smp = 1
+        self.memory = '1G'
+        self.cpu = DEFAULT_CPU
+        self.machine = 'pc'
+        self.append = ''
+        self.qemu = None
+        self.qemu_opts = []     # list of arguments
+        self.verbose = False    # the kernel's messages go to stderr
+        self.boot_timeout = 120
+        unknown = set(kwargs) - set(vars(self))
+        if unknown:
+            raise TypeError('unknown options %s' % ', '.join(unknown))
+        vars(self).update(kwargs)
+
+
+class Guest:
+    """A running guest.  A context manager; leaving it ends QEMU."""
+
+    def __init__(self, options):
+        self.options = options
+        self.kernel_name = None
+        self.console = bytearray()
+        self.boot_seconds = None
+        # Called with the text that a guest's process sends (sync.h); the
+        # guest's process goes on with what this returns.
+        self.on_sync = lambda text: ''
+        self._process = None
+        self._errors = None
+        self._buffer = bytearray()
+        self._qmp_buffer = bytearray()
+        self._qmp_id = 0
+        self._hello = False
+        self._taken = 0
+        self._exit = None
+        self._sinks = {}
+
+    def __enter__(self):
+        self.start()
+        return self
+
+    def __exit__(self, *exc):
+        self.close()
+
+    # Starting and ending
+
+    def start(self):
+        """Boot; returns when the guest takes commands."""
+        begin = time.monotonic()
+        self._launch()
+        try:
+            self._talk(lambda: self._hello, self.options.boot_timeout,
+                       'to boot')
+        except BaseException:
+            self.close()
+            raise
+        self.boot_seconds = time.monotonic() - begin
+
+    def _launch(self):
+        options = self.options
+        qemu = options.qemu or default_qemu()
+        kernel, self.kernel_name = find_kernel(options.kernel)
+        image = script('build-image')
+        self._tmp = tempfile.TemporaryDirectory(prefix='run-guest-')
+        initrd = self._initrd(image)
+        self._errors = tempfile.TemporaryFile()
+
+        self._con, con = socket.socketpair()
+        self._ctl, ctl = socket.socketpair()
+        self._qmp, qmp = socket.socketpair()
+        append = [BASE_APPEND]
+        if not options.verbose:
+            append.append(QUIET_APPEND)
+        append.append(options.append)
+        command = [
+            qemu, '-nodefaults', '-no-user-config', '-display', 'none',
+            '-no-reboot', '-machine', options.machine,
+            '-accel', 'tcg', '-cpu', options.cpu,
+            '-smp', str(options.smp), '-m', options.memory,
+            '-chardev', 'socket,id=con,fd=%d' % con.fileno(),
+            '-serial', 'chardev:con',
+            '-chardev', 'socket,id=ctl,fd=%d' % ctl.fileno(),
+            '-device', 'isa-serial,index=1,chardev=ctl',
+            '-chardev', 'socket,id=qmp,fd=%d' % qmp.fileno(),
+            '-mon', 'chardev=qmp,mode=control',
+            '-kernel', kernel, '-initrd', initrd,
+            '-append', ' '.join(append).strip(),
+            *options.qemu_opts]
+        try:
+            self._process = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=self._errors,
+                stderr=self._errors,
+                pass_fds=[s.fileno() for s in (con, ctl, qmp)])
+        except OSError as e:
+            raise GuestError('cannot run QEMU %s: %s'
+                             % (qemu, e.strerror)) from None
+        finally:
+            for s in (con, ctl, qmp):
+                s.close()
+
+    def _initrd(self, image):
+        """The image and, behind it, the files to copy."""
+        if not self.options.copy:
+            return image
+        extra = io.BytesIO()
+        archive = cpio.Archive(extra)
+        for source, target in self.options.copy:
+            if not os.path.exists(source):
+                raise GuestError('there is no file %s to copy' % source)
+            archive.path(source, target)
+        archive.end()
+        name = os.path.join(self._tmp.name, 'initrd')
+        with open(name, 'wb') as out, open(image, 'rb') as base:
+            # The kernel unpacks concatenated archives in order.
+            while block := base.read(1 << 20):
+                out.write(block)
+            out.write(extra.getvalue())
+        return name
+
+    def close(self):
+        """End QEMU, whatever it does."""
+        if self._process and self._process.poll() is None:
+            self._process.kill()
+            self._process.wait()
+        for s in (self._con, self._ctl, self._qmp):
+            s.close()
+        self._tmp.cleanup()
+
+    def _died(self):
+        """The exception for a guest that is no more."""
+        try:
+            status = self._process.wait(timeout=10)
+        except subprocess.TimeoutExpired:
+            status = 'none yet'
+        self._drain_console()
+        self._errors.seek(0)
+        said = self._errors.read().decode(errors='replace').strip()
+        if said and not self._hello and not self.console:
+            return GuestError('QEMU did not start: ' + said)
+        lines = self.console.decode(errors='replace').splitlines()[-20:]
+        return GuestDied('\n'.join(
+            ['the guest died (QEMU\'s exit status: %s)' % status] +
+            ([said] if said else []) +
+            (['its last console lines:'] + lines if lines else [])))
+
+    def _drain_console(self):
+        self._con.setblocking(False)
+        try:
+            while data := self._con.recv(65536):
+                self._on_console(data)
+        except OSError:
+            pass
+
+    def _on_console(self, data):
+        self.console += data
+        if self.options.verbose:
+            sys.stderr.buffer.write(data)
+            sys.stderr.flush()
+
+    # Frames
+
+    def _send(self, kind, payload=b'', ident=0):
+        self._ctl.sendall(MAGIC + kind + bytes([ident]) +
+                          len(payload).to_bytes(4, 'little') + payload)
+
+    def _talk(self, until, timeout, what):
+        """Serve the guest until the condition holds."""
+        end = None if timeout is None else time.monotonic() + timeout
+        watched = [self._con, self._ctl]
+        while not until():
+            left = None if end is None else end - time.monotonic()
+            if left is not None and left <= 0:
+                raise GuestTimeout('the guest did not manage %s within %g s'
+                                   % (what, timeout))
+            for s in select.select(watched, [], [], left)[0]:
+                try:
+                    data = s.recv(65536)
+                except OSError:
+                    data = b''
+                if not data:
+                    raise self._died()
+                if s is self._con:
+                    self._on_console(data)
+                else:
+                    self._buffer += data
+                    self._frames()
+
+    def _frames(self):
+        buffer = self._buffer
+        while len(buffer) >= 8:
+            if buffer[:2] != MAGIC:
+                raise GuestDied('the guest sent what is not a frame: %r'
+                                % bytes(buffer[:40]))
+            length = int.from_bytes(buffer[4:8], 'little')
+            if len(buffer) < 8 + length:
+                return
+            kind, ident = bytes(buffer[2:3]), buffer[3]
+            payload = bytes(buffer[8:8 + length])
+            del buffer[:8 + length]
+            self._on_frame(kind, ident, payload)
+
+    def _on_frame(self, kind, ident, payload):
+        if kind == b'H':
+            self._hello = True
+        elif kind == b'A':
+            self._taken += 1
+        elif kind in self._sinks:
+            self._sinks[kind](payload)
+        elif kind == b'X':
+            self._exit = int.from_bytes(payload, 'little')
+        elif kind == b'S':
+            text = self.on_sync(payload.decode(errors='replace'))
+            self._send(b'R', (text or '').encode()[:FRAME_MAX], ident)
+
+    def _send_pieces(self, kind, data, end):
+        """Send data in frames, each after the guest took the one before."""
+        for at in range(0, len(data), FRAME_MAX):
+            want = self._taken + 1
+            self._send(kind, data[at:at + FRAME_MAX])
+            self._talk(lambda: self._taken >= want or self._exit is not None,
+                       None if end is None else end - time.monotonic(),
+                       'to take input')
+
+    # For the users of this class
+
+    def start_command(self, argv, stdout, stderr, with_stdin=False):
+        """Start a command; stdout and stderr are called with bytes."""
+        args = b''.join(a.encode(errors='surrogateescape') + b'\0'
+                        for a in argv)
+        if len(args) > ARGS_MAX:
+            raise GuestError('the command line is longer than %d bytes'
+                             % ARGS_MAX)
+        self._sinks = {b'O': stdout, b'E': stderr}
+        self._exit = None
+        self._send_pieces(b'G', args, time.monotonic() + 60)
+        self._send(b'C', b'1' if with_stdin else b'0')
+
+    def wait_command(self, timeout=None):
+        """Wait for the end of the command; its exit status."""
+        try:
+            self._talk(lambda: self._exit is not None, timeout,
+                       'to finish the command')
+        except GuestTimeout:
+            self._send(b'K')
+            self._talk(lambda: self._exit is not None, 10, 'to be killed')
+            raise
+        return exit_status(self._exit)
+
+    def write_stdin(self, data):
+        """Give the command input; no data means end of file."""
+        if data:
+            self._send_pieces(b'I', data, None)
+        else:
+            self._send(b'I')
+
+    def run(self, command, timeout=120):
+        """Run a command and collect what it prints.
+
+        command is a list, or a string for the guest's shell.
+        """
+        if isinstance(command, str):
+            command = ['sh', '-c', command]
+        out, err = bytearray(), bytearray()
+        self.start_command(command, out.extend, err.extend)
+        status = self.wait_command(timeout)
+        return Result(status, out.decode(errors='replace'),
+                      err.decode(errors='replace'))
+
+    def qmp(self, command, arguments=None):
+        """Run a QMP command; its return value."""
+        if not self._qmp_id:
+            self._qmp_receive(lambda m: 'QMP' in m)
+            self._qmp_id = 1
+            self.qmp('qmp_capabilities')
+        self._qmp_id += 1
+        request = {'execute': command, 'id': self._qmp_id}
+        if arguments:
+            request['arguments'] = arguments
+        self._qmp.sendall(json.dumps(request).encode())
+        reply = self._qmp_receive(lambda m: m.get('id') == self._qmp_id)
+        if 'error' in reply:
+            raise GuestError('QMP %s: %s' % (command, reply['error']['desc']))
+        return reply['return']
+
+    def _qmp_receive(self, wanted):
+        """The next message of the kind; others, events, are dropped."""
+        self._qmp.settimeout(60)
+        while True:
+            while b'\n' in self._qmp_buffer:
+                line, _, rest = self._qmp_buffer.partition(b'\n')
+                self._qmp_buffer = bytearray(rest)
+                message = json.loads(line)
+                if wanted(message):
+                    return message
+            try:
+                data = self._qmp.recv(65536)
+            except socket.timeout:
+                raise GuestError('QEMU does not answer over QMP') from None
+            if not data:
+                raise self._died()
+            self._qmp_buffer += data
+
+
+def split_options(text):
+    """A string of QEMU options as a list of arguments."""
+    return shlex.split(text or '')
