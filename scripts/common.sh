@@ -1,0 +1,62 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# What configure and the scripts beside this file share: where things are,
+# how progress and errors are printed.  Sourced, never run.
+
+# The repository's root, whatever directory the caller stands in.
+top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+
+# Directories whose files are laid over QEMU's tree at the same path.
+# Used by scripts/lay-tree.
+# shellcheck disable=SC2034
+overlay_dirs=(target hw include docs tests/qtest)
+
+program=$(basename "$0")
+
+# Where everything that is built goes; --build-dir or $BUILD changes it.
+build=${BUILD:-$top/build}
+
+# say TEXT...: one line of progress, on stderr so that stdout stays data.
+say() {
+    printf '%s: %s\n' "$program" "$*" >&2
+}
+
+# die TEXT...: one line that says what is wrong, then give up.
+die() {
+    printf '%s: error: %s\n' "$program" "$*" >&2
+    exit 1
+}
+
+# need_value OPTION [VALUE]: an option that takes a value must have one.
+need_value() {
+    [[ $# -ge 2 ]] || die "option $1 needs a value (try --help)"
+}
+
+# print_help FILE: the comment block at the top of FILE is its help text.
+print_help() {
+    awk 'NR > 2 && !/^#/ { exit }
+         NR > 2 { sub(/^# ?/, ""); print }' "$1"
+}
+
+# set_build_dir DIR: use DIR, made absolute, as the build directory.
+set_build_dir() {
+    mkdir -p "$1"
+    build=$(cd "$1" && pwd)
+}
+
+# The python every step uses.  A python3 found first in PATH may be a
+# version manager's, without the modules that Debian's packages bring.
+PYTHON=${PYTHON:-/usr/bin/python3}
+
+# src_git ARGS...: git on the history of the patched QEMU tree.  The
+# repository lies beside the tree, not in it, because QEMU's build behaves
+# differently in a git checkout (-Werror, version string, submodules).
+# The user's own git settings (hooks, signing, autocrlf) have no say.
+src_git() {
+    GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_SYSTEM=/dev/null \
+        git --git-dir="$build/src.git" --work-tree="$build/src" \
+        -c core.autocrlf=false -c core.fileMode=true \
+        -c user.name='qemu-perf-metrics' -c user.email='patches@localhost' \
+        "$@"
+}
