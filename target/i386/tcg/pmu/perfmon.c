@@ -1,0 +1,484 @@
+/*
+ * The architectural register file: counting, overflow, RDPMC.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Run time, below the line: plain C.  perfmon-msr.c has the registers.
+ */
+
+#include <glib.h>
+
+#include "events.h"
+#include "metrics.h"
+#include "perfmon-msr.h"
+
+/* A counter's controls, in one form for both kinds. */
+typedef struct PerfmonCounter {
+    const PmuEvent *event;      /* NULL: not modelled */
+    uint64_t value;
+    uint64_t status;            /* its bit in GLOBAL_STATUS and _CTRL */
+    bool enabled;               /* by its own control, at the levels below */
+    bool level[PMU_LEVEL_NR];   /* filter */
+    bool interrupt;
+} PerfmonCounter;
+
+static unsigned num_counters(const Perfmon *pmu)
+{
+    return pmu->config.num_gp + pmu->config.num_fixed;
+}
+
+static PerfmonCounter gp_counter(const Perfmon *pmu, unsigned index)
+{
+    uint64_t evtsel = pmu->evtsel[index];
+
+    return (PerfmonCounter) {
+        .event = pmu->event[index],
+        .value = pmu->gp[index],
+        .status = PERF_GLOBAL_GP(index),
+        .enabled = evtsel & PERF_EVTSEL_EN,
+        .level[PMU_LEVEL_OS] = evtsel & PERF_EVTSEL_OS,
+        .level[PMU_LEVEL_USR] = evtsel & PERF_EVTSEL_USR,
+        .interrupt = evtsel & PERF_EVTSEL_INT,
+    };
+}
+
+static PerfmonCounter fixed_counter(const Perfmon *pmu, unsigned index)
+{
+    uint64_t ctrl = pmu->fixed_ctr_ctrl;
+
+    return (PerfmonCounter) {
+        .event = pmu_event_fixed(index),
+        .value = pmu->fixed[index],
+        .status = PERF_GLOBAL_FIXED(index),
+        .enabled = true,
+        .level[PMU_LEVEL_OS] = ctrl & PERF_FIXED_OS(index),
+        .level[PMU_LEVEL_USR] = ctrl & PERF_FIXED_USR(index),
+        .interrupt = ctrl & PERF_FIXED_PMI(index),
+    };
+}
+
+/* General-purpose counters come first, then the fixed ones. */
+static PerfmonCounter get_counter(const Perfmon *pmu, unsigned index)
+{
+    return index < pmu->config.num_gp ?
+           gp_counter(pmu, index) :
+           fixed_counter(pmu, index - pmu->config.num_gp);
+}
+
+static uint64_t *counter_value(Perfmon *pmu, unsigned index)
+{
+    return index < pmu->config.num_gp ?
+           &pmu->gp[index] : &pmu->fixed[index - pmu->config.num_gp];
+}
+
+static bool frozen(const Perfmon *pmu)
+{
+    return pmu->global_status & PERF_GLOBAL_CTR_FRZ;
+}
+
+/* The counter is on; whether it counts now depends on the level. */
+static bool running(const Perfmon *pmu, const PerfmonCounter *counter)
+{
+    return counter->enabled && (pmu->global_ctrl & counter->status) &&
+           !frozen(pmu);
+}
+
+/* It is on and there is something to count. */
+static bool counting(const Perfmon *pmu, const PerfmonCounter *counter)
+{
+    return running(pmu, counter) && counter->event &&
+           counter->event->num_terms;
+}
+
+/*
+ * PERF_METRICS counts along with IA32_FIXED_CTR3 and under its filter: there
+ * is no control register of its own (SDM vol. 3B, "Performance Metrics").
+ * Returns whether it does, and that counter in *@slots.
+ */
+static bool metrics_counting(const Perfmon *pmu, PerfmonCounter *slots)
+{
+    if (!(pmu->global_ctrl & PERF_GLOBAL_METRICS)) {
+        return false;
+    }
+    *slots = fixed_counter(pmu, 3);
+    return counting(pmu, slots);
+}
+
+bool perfmon_init(Perfmon *pmu, const PerfmonConfig *config, const char **why)
+{
+    bool metrics = config->capabilities & PERF_CAP_BIT_PERF_METRICS;
+    const struct {
+        bool ok;
+        const char *why;
+    } rule[] = {
+        { config->core < PMU_CORE_NR, "unknown core" },
+        { config->num_gp >= 1 && config->num_gp <= PERFMON_MAX_GP,
+          "number of general-purpose counters out of range" },
+        { config->num_fixed >= 3 && config->num_fixed <= PERFMON_MAX_FIXED,
+          "number of fixed counters out of range" },
+        { !(config->capabilities & ~(PERF_CAP_BIT_FW_WRITE |
+                                     PERF_CAP_BIT_PERF_METRICS)),
+          "capability without a model" },
+        { config->pdcm || !config->capabilities,
+          "capabilities without a register to report them" },
+        { !metrics || config->num_fixed == PERFMON_MAX_FIXED,
+          "PERF_METRICS needs fixed counter 3" },
+        { !metrics || config->num_metrics == PMU_METRICS_LEVEL1 ||
+          config->num_metrics == PERFMON_MAX_METRICS,
+          "PERF_METRICS has 4 or 8 fields" },
+        { !metrics || (config->metrics_width >= 8 &&
+                       config->metrics_width <= 48),
+          "width of the PERF_METRICS counters out of range" },
+    };
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(rule); i++) {
+        if (!rule[i].ok) {
+            *why = rule[i].why;
+            return false;
+        }
+    }
+    *pmu = (Perfmon) { .config = *config };
+    perfmon_msr_prepare(pmu);
+    perfmon_reset(pmu);
+    return true;
+}
+
+void perfmon_reset(Perfmon *pmu)
+{
+    perfmon_msr_reset(pmu);
+    pmu->pmi = false;
+}
+
+void perfmon_select(Perfmon *pmu, unsigned index)
+{
+    pmu->event[index] = pmu_event_lookup(pmu->config.core, pmu->evtsel[index]);
+}
+
+bool perfmon_post_load(Perfmon *pmu, const PmuLedgerSnapshot *now,
+                       const char **why)
+{
+    unsigned bits = pmu_metrics_bits(pmu->config.metrics_width);
+
+    if (!perfmon_msr_plausible(pmu)) {
+        *why = "reserved bits are set in a register";
+        return false;
+    }
+    for (unsigned i = 0; i < PERFMON_MAX_METRICS; i++) {
+        if (pmu->metrics[i] >> bits) {
+            *why = "a PERF_METRICS counter is too large";
+            return false;
+        }
+    }
+    for (unsigned i = 0; i < PERFMON_MAX_GP; i++) {
+        perfmon_select(pmu, i);
+    }
+    pmu->last = *now;
+    return true;
+}
+
+/* What @event gained from @pmu->last to @now at the levels in @counter. */
+static uint64_t gain(const Perfmon *pmu, const PmuLedgerSnapshot *now,
+                     const PerfmonCounter *counter)
+{
+    uint64_t sum = 0;
+
+    for (int level = 0; level < PMU_LEVEL_NR; level++) {
+        if (counter->level[level]) {
+            sum += pmu_event_count(counter->event, now, level) -
+                   pmu_event_count(counter->event, &pmu->last, level);
+        }
+    }
+    return sum;
+}
+
+/* An overflow that is to set @status. */
+typedef struct PerfmonOverflow {
+    uint64_t status;
+    bool interrupt;
+} PerfmonOverflow;
+
+static void note_overflow(PerfmonOverflow *overflow, uint64_t status,
+                          bool interrupt)
+{
+    overflow->status |= status;
+    overflow->interrupt |= interrupt;
+}
+
+static void settle_counter(Perfmon *pmu, const PmuLedgerSnapshot *now,
+                           unsigned index, PerfmonOverflow *overflow)
+{
+    PerfmonCounter counter = get_counter(pmu, index);
+    uint64_t n;
+
+    if (!counting(pmu, &counter)) {
+        return;
+    }
+    n = gain(pmu, now, &counter);
+    if (n > PERFMON_COUNTER_MASK - counter.value) {
+        note_overflow(overflow, counter.status, counter.interrupt);
+    }
+    *counter_value(pmu, index) = (counter.value + n) & PERFMON_COUNTER_MASK;
+}
+
+static void settle_metrics(Perfmon *pmu, const PmuLedgerSnapshot *now,
+                           PerfmonOverflow *overflow)
+{
+    PerfmonCounter slots;
+
+    if (!metrics_counting(pmu, &slots)) {
+        return;
+    }
+    for (unsigned i = 0; i < pmu->config.num_metrics; i++) {
+        uint64_t n = 0;
+
+        for (int level = 0; level < PMU_LEVEL_NR; level++) {
+            if (slots.level[level]) {
+                n += pmu_metrics_slots(now, level, i) -
+                     pmu_metrics_slots(&pmu->last, level, i);
+            }
+        }
+        if (pmu_metrics_add(&pmu->metrics[i], pmu->config.metrics_width, n)) {
+            note_overflow(overflow, PERF_GLOBAL_METRICS, slots.interrupt);
+        }
+    }
+}
+
+void perfmon_settle(Perfmon *pmu, const PmuLedgerSnapshot *now)
+{
+    PerfmonOverflow overflow = { 0 };
+
+    for (unsigned i = 0; i < num_counters(pmu); i++) {
+        settle_counter(pmu, now, i, &overflow);
+    }
+    settle_metrics(pmu, now, &overflow);
+
+    pmu->global_status |= overflow.status;
+    if (overflow.interrupt) {
+        pmu->pmi = true;
+        if (pmu->debugctl & PERF_DEBUGCTL_FREEZE_PERFMON_ON_PMI) {
+            pmu->global_status |= PERF_GLOBAL_CTR_FRZ;
+        }
+    }
+    pmu->last = *now;
+}
+
+uint64_t perfmon_metrics(const Perfmon *pmu)
+{
+    return pmu_metrics_read(pmu->metrics, pmu->config.num_metrics,
+                            pmu->fixed[3]);
+}
+
+/* ECX[31:16] of RDPMC, SDM vol. 2B. */
+enum {
+    RDPMC_GP        = 0x0000,
+    RDPMC_METRICS   = 0x2000,
+    RDPMC_FIXED     = 0x4000,
+};
+
+PerfmonResult perfmon_rdpmc(const Perfmon *pmu, uint32_t ecx, uint64_t *value)
+{
+    unsigned type = ecx >> 16;
+    unsigned index = ecx & 0xffff;
+
+    if (type == RDPMC_GP && index < pmu->config.num_gp) {
+        *value = pmu->gp[index];
+        return PERFMON_OK;
+    }
+    if (type == RDPMC_FIXED && index < pmu->config.num_fixed) {
+        *value = pmu->fixed[index];
+        return PERFMON_OK;
+    }
+    if (type == RDPMC_METRICS && pmu->population[PERFMON_PRESENT_METRICS]) {
+        *value = perfmon_metrics(pmu);
+        return PERFMON_OK;
+    }
+    return PERFMON_GP;
+}
+
+/* The kinds of items that PerfmonSlack and PerfmonDemand tell apart. */
+typedef enum ItemKind {
+    KIND_INSTRUCTIONS,
+    KIND_BRANCHES,
+    KIND_OTHER,
+} ItemKind;
+
+static ItemKind item_kind(PmuLedgerItem item)
+{
+    switch (item) {
+    case PMU_ITEM_INSTRUCTIONS:
+        return KIND_INSTRUCTIONS;
+    case PMU_ITEM_BRANCHES:
+    case PMU_ITEM_BRANCHES_COND:
+    case PMU_ITEM_BRANCHES_TAKEN:
+    case PMU_ITEM_BRANCH_MISSES:
+        return KIND_BRANCHES;
+    default:
+        return KIND_OTHER;
+    }
+}
+
+/* The kind of a sum is the most demanding one of its items. */
+static ItemKind event_kind(const PmuEvent *event)
+{
+    ItemKind kind = KIND_INSTRUCTIONS;
+
+    for (int i = 0; i < event->num_terms; i++) {
+        kind = MAX(kind, item_kind(event->term[i]));
+    }
+    return kind;
+}
+
+static bool needs_timing(const PmuEvent *event)
+{
+    for (int i = 0; i < event->num_terms; i++) {
+        if (event->term[i] != PMU_ITEM_INSTRUCTIONS &&
+            event->term[i] != PMU_ITEM_BRANCHES) {
+            return true;
+        }
+    }
+    return false;
+}
+
+PerfmonDemand perfmon_demand(const Perfmon *pmu)
+{
+    PerfmonDemand demand = { 0 };
+
+    for (unsigned i = 0; i < num_counters(pmu); i++) {
+        PerfmonCounter counter = get_counter(pmu, i);
+
+        if (!counting(pmu, &counter)) {
+            continue;
+        }
+        for (int level = 0; level < PMU_LEVEL_NR; level++) {
+            if (counter.level[level]) {
+                demand.level[level] = true;
+                demand.timing |= needs_timing(counter.event);
+            }
+        }
+    }
+    return demand;
+}
+
+/*
+ * The items that @event adds up can each grow by @distance - 1 at most, all
+ * together, before a counter that is @distance from its wrap wraps: by how
+ * much each of them?  Leaf classes of slots together grow no faster than
+ * SLOTS does.
+ */
+static uint64_t item_distance(const PmuEvent *event, uint64_t distance)
+{
+    unsigned others = 0;
+    bool slots = false;
+
+    for (int i = 0; i < event->num_terms; i++) {
+        if (event->term[i] < PMU_SLOT_NR) {
+            slots = true;
+        } else {
+            others++;
+        }
+    }
+    return (distance - 1) / (others + slots) + 1;
+}
+
+static void bound(uint64_t *slack, uint64_t distance)
+{
+    *slack = MIN(*slack, distance);
+}
+
+static void bound_instructions(PerfmonSlack *slack,
+                               const PerfmonCounter *counter,
+                               uint64_t distance)
+{
+    bound(&slack->instructions, distance);
+    for (int level = 0; level < PMU_LEVEL_NR; level++) {
+        if (counter->level[level]) {
+            bound(&slack->instructions_level[level], distance);
+        }
+    }
+}
+
+static void bound_counter(PerfmonSlack *slack, const PerfmonCounter *counter)
+{
+    uint64_t distance = item_distance(counter->event,
+                                      PERFMON_COUNTER_MASK + 1 -
+                                      counter->value);
+
+    switch (event_kind(counter->event)) {
+    case KIND_INSTRUCTIONS:
+        bound_instructions(slack, counter, distance);
+        break;
+    case KIND_BRANCHES:
+        bound(&slack->branches, distance);
+        break;
+    case KIND_OTHER:
+        bound(&slack->any, distance);
+        break;
+    }
+}
+
+/* It counts at some level, and an overflow would interrupt. */
+static bool may_interrupt(const Perfmon *pmu, const PerfmonCounter *counter)
+{
+    return counter->interrupt && counting(pmu, counter) &&
+           (counter->level[PMU_LEVEL_OS] || counter->level[PMU_LEVEL_USR]);
+}
+
+void perfmon_slack(const Perfmon *pmu, PerfmonSlack *slack)
+{
+    PerfmonCounter slots;
+
+    *slack = (PerfmonSlack) {
+        .instructions = UINT64_MAX,
+        .instructions_level = { UINT64_MAX, UINT64_MAX },
+        .branches = UINT64_MAX,
+        .any = UINT64_MAX,
+    };
+    for (unsigned i = 0; i < num_counters(pmu); i++) {
+        PerfmonCounter counter = get_counter(pmu, i);
+
+        if (may_interrupt(pmu, &counter)) {
+            bound_counter(slack, &counter);
+        }
+    }
+    if (!metrics_counting(pmu, &slots) || !may_interrupt(pmu, &slots)) {
+        return;
+    }
+    for (unsigned i = 0; i < pmu->config.num_metrics; i++) {
+        bound(&slack->any, pmu_metrics_distance(pmu->metrics[i],
+                                                pmu->config.metrics_width));
+    }
+}
+
+/* Names as the SDM spells them. */
+static const char *const gp_names[PERFMON_MAX_GP] = {
+    "IA32_PMC0", "IA32_PMC1", "IA32_PMC2", "IA32_PMC3",
+    "IA32_PMC4", "IA32_PMC5", "IA32_PMC6", "IA32_PMC7",
+};
+
+static const char *const fixed_names[PERFMON_MAX_FIXED] = {
+    "IA32_FIXED_CTR0", "IA32_FIXED_CTR1", "IA32_FIXED_CTR2", "IA32_FIXED_CTR3",
+};
+
+bool perfmon_view(const Perfmon *pmu, unsigned index, PerfmonView *view)
+{
+    PerfmonCounter counter;
+    unsigned num_gp = pmu->config.num_gp;
+
+    if (index >= num_counters(pmu)) {
+        return false;
+    }
+    counter = get_counter(pmu, index);
+    *view = (PerfmonView) {
+        .counter = index < num_gp ? gp_names[index] :
+                   fixed_names[index - num_gp],
+        .event = counter.event ? counter.event->name : NULL,
+        .value = counter.value,
+        .enabled = running(pmu, &counter) &&
+                   (counter.level[PMU_LEVEL_OS] ||
+                    counter.level[PMU_LEVEL_USR]),
+        .os = counter.level[PMU_LEVEL_OS],
+        .usr = counter.level[PMU_LEVEL_USR],
+        .interrupt = counter.interrupt,
+    };
+    return true;
+}
