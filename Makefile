@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# The commands of README.md; "make help" lists them.  Each does all that it
+# needs, from a fresh clone on.
+
+BUILD ?= build
+# Options for the first configure, for example
+# CONFIGURE=--qemu-src=DIR.  They are remembered.
+CONFIGURE ?=
+
+export BUILD := $(abspath $(BUILD))
+
+qemu := $(BUILD)/qemu
+core := $(BUILD)/core
+sanitized := $(BUILD)/core-sanitize
+meson := $(BUILD)/python/bin/meson
+
+.DEFAULT_GOAL := all
+.DELETE_ON_ERROR:
+# Meson and ninja run things side by side themselves.
+.NOTPARALLEL:
+
+.PHONY: all
+all: configured ## build qemu-system-x86_64
+	ninja -C $(qemu) qemu-system-x86_64 qemu-img
+
+.PHONY: run
+run: all ## boot a Debian kernel and show perf stat --topdown in it
+	scripts/run-guest --demo
+
+.PHONY: check
+check: all core ## run all tests
+	scripts/run-tests --program "patches=scripts/check-patches" \
+	    --meson $(core) --meson $(sanitized) \
+	    --meson "$(qemu):qtest-x86_64/pmu-*" \
+	    --program "functional=tests/functional/run"
+
+.PHONY: check-unit
+check-unit: core ## test the model core alone, plain and sanitized
+	scripts/run-tests --meson $(core) --meson $(sanitized)
+
+.PHONY: check-qtest
+check-qtest: all ## test the PMU with bare-metal payloads
+	scripts/run-tests --meson "$(qemu):qtest-x86_64/pmu-*"
+
+.PHONY: check-functional
+check-functional: all ## test with Debian's kernels
+	scripts/run-tests --program "functional=tests/functional/run"
+
+.PHONY: check-patches
+check-patches: configured ## check that the hooks fit and stay small
+	scripts/run-tests --program "patches=scripts/check-patches"
+
+.PHONY: bench
+bench: all stock ## print what counting costs, against unpatched QEMU
+	tests/bench/run
+
+.PHONY: stock
+stock: ## build unpatched QEMU, to compare with, in $(BUILD)/stock
+	scripts/build-stock
+
+.PHONY: install
+install: all ## install to the prefix configured
+	DESTDIR=$(DESTDIR) ninja -C $(qemu) install
+	scripts/install-firmware
+
+.PHONY: update-patches
+update-patches: ## write edits of QEMU's files in $(BUILD)/src to patches/
+	scripts/update-patches
+
+.PHONY: clean
+clean: ## remove what was compiled, keep what was downloaded
+	rm -rf $(qemu) $(core) $(sanitized) $(BUILD)/stock
+
+.PHONY: distclean
+distclean: ## remove the build directory, with unsaved edits in it
+	rm -rf $(BUILD)
+
+.PHONY: help
+help: ## this list
+	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' Makefile | \
+	    awk -F'|' '{ printf "make %-18s %s\n", $$1, $$2 }'
+
+# Incremental: does nothing when nothing changed.
+.PHONY: configured
+configured:
+	@./configure --build-dir=$(BUILD) --reuse $(CONFIGURE)
+
+.PHONY: core
+core: configured
+	@test -e $(core)/build.ninja || $(meson) setup $(core) .
+	@test -e $(sanitized)/build.ninja || \
+	    $(meson) setup -Db_sanitize=address,undefined $(sanitized) .
