@@ -79,29 +79,65 @@ static uint64_t scale(uint64_t cycles, uint32_t num, uint32_t den)
     return cycles / den * num + cycles % den * num / den;
 }
 
-static void snapshot_level(const PmuLedger *ledger, PmuLevel level,
-                           uint64_t *item)
+/* The class of the @age-th newest slot. */
+static unsigned history_class(const PmuLedger *ledger, unsigned age)
+{
+    return ledger->history >> (4 * age) & 0xf;
+}
+
+/* Slots of all whole cycles at @level, by class; returns the sum. */
+static uint64_t whole_slots(const PmuLedger *ledger, PmuLevel level,
+                            uint64_t *slots)
 {
     uint64_t sum = 0;
 
-    memcpy(item, ledger->event[level], sizeof(ledger->event[level]));
-    memcpy(item, ledger->slots[level], sizeof(ledger->slots[level]));
-
+    memcpy(slots, ledger->slots[level], sizeof(ledger->slots[level]));
     if (level == ledger->level) {
         for (uint32_t i = 0; i < ledger->open; i++) {
-            item[ledger->history >> (4 * i) & 0xf]--;
+            slots[history_class(ledger, i)]--;
         }
     }
     for (int i = 0; i < PMU_SLOT_NR; i++) {
-        sum += item[i];
+        sum += slots[i];
     }
+    return sum;
+}
+
+bool pmu_ledger_plausible(const PmuLedger *ledger)
+{
+    uint64_t slots[PMU_SLOT_NR];
+
+    if (ledger->level >= PMU_LEVEL_NR || ledger->open >= ledger->width) {
+        return false;
+    }
+    for (uint32_t i = 0; i < ledger->open; i++) {
+        if (history_class(ledger, i) >= PMU_SLOT_NR) {
+            return false;
+        }
+    }
+    for (int level = 0; level < PMU_LEVEL_NR; level++) {
+        if (whole_slots(ledger, level, slots) % ledger->width) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void snapshot_level(const PmuLedger *ledger, PmuLevel level,
+                           uint64_t *item)
+{
+    uint64_t sum;
+
+    memcpy(item, ledger->event[level], sizeof(ledger->event[level]));
+    sum = whole_slots(ledger, level, item);
+    g_assert(sum % ledger->width == 0);
+
     item[PMU_ITEM_SLOTS] = sum;
     item[PMU_ITEM_CYCLES] = sum / ledger->width;
     item[PMU_ITEM_REF_TSC] = scale(item[PMU_ITEM_CYCLES],
                                    ledger->tsc_num, ledger->tsc_den);
     item[PMU_ITEM_REF_XCLK] = scale(item[PMU_ITEM_CYCLES],
                                     ledger->xclk_num, ledger->xclk_den);
-    g_assert(sum % ledger->width == 0);
 }
 
 void pmu_ledger_snapshot(const PmuLedger *ledger, PmuLedgerSnapshot *snap)

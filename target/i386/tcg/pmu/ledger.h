@@ -163,6 +163,12 @@ void pmu_ledger_init(PmuLedger *ledger, uint32_t width,
 void pmu_ledger_set_level(PmuLedger *ledger, PmuLevel level, PmuSlotClass pad);
 
 /*
+ * A ledger that was loaded from elsewhere, which may be hostile, keeps the
+ * promises of this header.  @width and the clocks are its own still.
+ */
+bool pmu_ledger_plausible(const PmuLedger *ledger);
+
+/*
  * Totals of all whole cycles.  At every instant, and for each level:
  * SLOTS = width x CYCLES = sum of the leaf classes.  The reference clocks are
  * the level's cycles at their fraction of the core clock, rounded down.

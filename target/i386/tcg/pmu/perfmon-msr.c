@@ -13,7 +13,6 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "events.h"
 #include "metrics.h"
 #include "perfmon-msr.h"
 
@@ -30,7 +29,7 @@ typedef enum PerfmonWrite {
 #define NOT_STORED SIZE_MAX
 
 typedef struct PerfmonMsr {
-    const char *name;           /* of the first one, as in the SDM */
+    const char *name;           /* SDM; the number follows if count > 1 */
     uint32_t first;
     uint8_t count;              /* addresses that belong to the row */
     uint8_t present;            /* PerfmonPresence: the rest raises #GP */
@@ -80,11 +79,6 @@ static uint64_t read_inuse(const Perfmon *pmu)
     return value;
 }
 
-static void evtsel_written(Perfmon *pmu, unsigned index, uint64_t value)
-{
-    pmu->event[index] = pmu_event_lookup(pmu->config.core, value);
-}
-
 /*
  * Clearing IA32_FIXED_CTR3 clears PERF_METRICS.  Any other value leaves the
  * hidden counters alone: software restores PERF_METRICS after it, and
@@ -106,26 +100,25 @@ static void metrics_written(Perfmon *pmu, unsigned index G_GNUC_UNUSED,
 
 static const PerfmonMsr msr_table[] = {
     {
-        .name = "IA32_PMC0", .first = MSR_PMU_IA32_PMC0, .count = 8,
+        .name = "IA32_PMC", .first = MSR_PMU_IA32_PMC0, .count = 8,
         .present = PERFMON_PRESENT_GP,
         .write = PERFMON_WRITE_SIGN_EXTEND, .writable = PERFMON_MASK_ALL,
         .holds = PERFMON_MASK_COUNTER,
         .stored = offsetof(Perfmon, gp),
     }, {
-        .name = "IA32_A_PMC0", .first = MSR_PMU_IA32_A_PMC0, .count = 8,
+        .name = "IA32_A_PMC", .first = MSR_PMU_IA32_A_PMC0, .count = 8,
         .present = PERFMON_PRESENT_FW_WRITE,
         .write = PERFMON_WRITE_STORE, .writable = PERFMON_MASK_COUNTER,
         .holds = PERFMON_MASK_COUNTER,
         .stored = offsetof(Perfmon, gp),
     }, {
-        .name = "IA32_PERFEVTSEL0", .first = MSR_PMU_IA32_PERFEVTSEL0,
+        .name = "IA32_PERFEVTSEL", .first = MSR_PMU_IA32_PERFEVTSEL0,
         .count = 8, .present = PERFMON_PRESENT_GP,
         .write = PERFMON_WRITE_STORE, .writable = PERFMON_MASK_EVTSEL,
         .holds = PERFMON_MASK_EVTSEL,
         .stored = offsetof(Perfmon, evtsel),
-        .written = evtsel_written,
     }, {
-        .name = "IA32_FIXED_CTR0", .first = MSR_PMU_IA32_FIXED_CTR0,
+        .name = "IA32_FIXED_CTR", .first = MSR_PMU_IA32_FIXED_CTR0,
         .count = 4, .present = PERFMON_PRESENT_FIXED,
         .write = PERFMON_WRITE_STORE, .writable = PERFMON_MASK_COUNTER,
         .holds = PERFMON_MASK_COUNTER,
@@ -201,7 +194,7 @@ static const PerfmonMsr msr_table[] = {
         .holds = PERFMON_MASK_DEBUGCTL_HELD,
         .stored = offsetof(Perfmon, debugctl),
     }, {
-        .name = "MSR_OFFCORE_RSP_0", .first = MSR_PMU_OFFCORE_RSP_0,
+        .name = "MSR_OFFCORE_RSP_", .first = MSR_PMU_OFFCORE_RSP_0,
         .count = 2, .present = PERFMON_PRESENT,
         .write = PERFMON_WRITE_STORE, .writable = PERFMON_MASK_OFFCORE_RSP,
         .holds = PERFMON_MASK_OFFCORE_RSP,
@@ -310,9 +303,6 @@ void perfmon_msr_reset(Perfmon *pmu)
         }
     }
     memset(pmu->metrics, 0, sizeof(pmu->metrics));
-    for (unsigned i = 0; i < PERFMON_MAX_GP; i++) {
-        perfmon_select(pmu, i);
-    }
 }
 
 /* Register @index of @row exists in this unit. */

@@ -22,9 +22,6 @@ void perfmon_msr_reset(Perfmon *pmu);
 /* Every register that is stored holds only bits that it has. */
 bool perfmon_msr_plausible(const Perfmon *pmu);
 
-/* Find the event that IA32_PERFEVTSEL@index selects. */
-void perfmon_select(Perfmon *pmu, unsigned index);
-
 /* What reads of IA32_PERF_METRICS return. */
 uint64_t perfmon_metrics(const Perfmon *pmu);
 

@@ -14,10 +14,10 @@
 
 /* A counter's controls, in one form for both kinds. */
 typedef struct PerfmonCounter {
-    const PmuEvent *event;      /* NULL: not modelled */
+    const PmuEvent *event;      /* NULL: not modelled, or not running */
     uint64_t value;
-    uint64_t status;            /* its bit in GLOBAL_STATUS and _CTRL */
-    bool enabled;               /* by its own control, at the levels below */
+    uint64_t status;            /* its bit in GLOBAL_STATUS */
+    bool running;               /* on, at the levels below */
     bool level[PMU_LEVEL_NR];   /* filter */
     bool interrupt;
 } PerfmonCounter;
@@ -27,15 +27,24 @@ static unsigned num_counters(const Perfmon *pmu)
     return pmu->config.num_gp + pmu->config.num_fixed;
 }
 
+/* The counter with bit @status is on, if its own control has it @enabled. */
+static bool is_running(const Perfmon *pmu, uint64_t status, bool enabled)
+{
+    return enabled && (pmu->global_ctrl & status) &&
+           !(pmu->global_status & PERF_GLOBAL_CTR_FRZ);
+}
+
 static PerfmonCounter gp_counter(const Perfmon *pmu, unsigned index)
 {
     uint64_t evtsel = pmu->evtsel[index];
+    bool running = is_running(pmu, PERF_GLOBAL_GP(index),
+                              evtsel & PERF_EVTSEL_EN);
 
     return (PerfmonCounter) {
-        .event = pmu->event[index],
+        .event = running ? pmu_event_lookup(pmu->config.core, evtsel) : NULL,
         .value = pmu->gp[index],
         .status = PERF_GLOBAL_GP(index),
-        .enabled = evtsel & PERF_EVTSEL_EN,
+        .running = running,
         .level[PMU_LEVEL_OS] = evtsel & PERF_EVTSEL_OS,
         .level[PMU_LEVEL_USR] = evtsel & PERF_EVTSEL_USR,
         .interrupt = evtsel & PERF_EVTSEL_INT,
@@ -50,7 +59,7 @@ static PerfmonCounter fixed_counter(const Perfmon *pmu, unsigned index)
         .event = pmu_event_fixed(index),
         .value = pmu->fixed[index],
         .status = PERF_GLOBAL_FIXED(index),
-        .enabled = true,
+        .running = is_running(pmu, PERF_GLOBAL_FIXED(index), true),
         .level[PMU_LEVEL_OS] = ctrl & PERF_FIXED_OS(index),
         .level[PMU_LEVEL_USR] = ctrl & PERF_FIXED_USR(index),
         .interrupt = ctrl & PERF_FIXED_PMI(index),
@@ -71,23 +80,10 @@ static uint64_t *counter_value(Perfmon *pmu, unsigned index)
            &pmu->gp[index] : &pmu->fixed[index - pmu->config.num_gp];
 }
 
-static bool frozen(const Perfmon *pmu)
-{
-    return pmu->global_status & PERF_GLOBAL_CTR_FRZ;
-}
-
-/* The counter is on; whether it counts now depends on the level. */
-static bool running(const Perfmon *pmu, const PerfmonCounter *counter)
-{
-    return counter->enabled && (pmu->global_ctrl & counter->status) &&
-           !frozen(pmu);
-}
-
 /* It is on and there is something to count. */
-static bool counting(const Perfmon *pmu, const PerfmonCounter *counter)
+static bool counting(const PerfmonCounter *counter)
 {
-    return running(pmu, counter) && counter->event &&
-           counter->event->num_terms;
+    return counter->running && counter->event && counter->event->num_terms;
 }
 
 /*
@@ -101,7 +97,7 @@ static bool metrics_counting(const Perfmon *pmu, PerfmonCounter *slots)
         return false;
     }
     *slots = fixed_counter(pmu, 3);
-    return counting(pmu, slots);
+    return counting(slots);
 }
 
 bool perfmon_init(Perfmon *pmu, const PerfmonConfig *config, const char **why)
@@ -138,6 +134,10 @@ bool perfmon_init(Perfmon *pmu, const PerfmonConfig *config, const char **why)
         }
     }
     *pmu = (Perfmon) { .config = *config };
+    if (!metrics) {
+        pmu->config.num_metrics = 0;
+        pmu->config.metrics_width = 48;
+    }
     perfmon_msr_prepare(pmu);
     perfmon_reset(pmu);
     return true;
@@ -147,11 +147,6 @@ void perfmon_reset(Perfmon *pmu)
 {
     perfmon_msr_reset(pmu);
     pmu->pmi = false;
-}
-
-void perfmon_select(Perfmon *pmu, unsigned index)
-{
-    pmu->event[index] = pmu_event_lookup(pmu->config.core, pmu->evtsel[index]);
 }
 
 bool perfmon_post_load(Perfmon *pmu, const PmuLedgerSnapshot *now,
@@ -168,9 +163,6 @@ bool perfmon_post_load(Perfmon *pmu, const PmuLedgerSnapshot *now,
             *why = "a PERF_METRICS counter is too large";
             return false;
         }
-    }
-    for (unsigned i = 0; i < PERFMON_MAX_GP; i++) {
-        perfmon_select(pmu, i);
     }
     pmu->last = *now;
     return true;
@@ -210,7 +202,7 @@ static void settle_counter(Perfmon *pmu, const PmuLedgerSnapshot *now,
     PerfmonCounter counter = get_counter(pmu, index);
     uint64_t n;
 
-    if (!counting(pmu, &counter)) {
+    if (!counting(&counter)) {
         return;
     }
     n = gain(pmu, now, &counter);
@@ -346,7 +338,7 @@ PerfmonDemand perfmon_demand(const Perfmon *pmu)
     for (unsigned i = 0; i < num_counters(pmu); i++) {
         PerfmonCounter counter = get_counter(pmu, i);
 
-        if (!counting(pmu, &counter)) {
+        if (!counting(&counter)) {
             continue;
         }
         for (int level = 0; level < PMU_LEVEL_NR; level++) {
@@ -417,9 +409,9 @@ static void bound_counter(PerfmonSlack *slack, const PerfmonCounter *counter)
 }
 
 /* It counts at some level, and an overflow would interrupt. */
-static bool may_interrupt(const Perfmon *pmu, const PerfmonCounter *counter)
+static bool may_interrupt(const PerfmonCounter *counter)
 {
-    return counter->interrupt && counting(pmu, counter) &&
+    return counter->interrupt && counting(counter) &&
            (counter->level[PMU_LEVEL_OS] || counter->level[PMU_LEVEL_USR]);
 }
 
@@ -436,11 +428,11 @@ void perfmon_slack(const Perfmon *pmu, PerfmonSlack *slack)
     for (unsigned i = 0; i < num_counters(pmu); i++) {
         PerfmonCounter counter = get_counter(pmu, i);
 
-        if (may_interrupt(pmu, &counter)) {
+        if (may_interrupt(&counter)) {
             bound_counter(slack, &counter);
         }
     }
-    if (!metrics_counting(pmu, &slots) || !may_interrupt(pmu, &slots)) {
+    if (!metrics_counting(pmu, &slots) || !may_interrupt(&slots)) {
         return;
     }
     for (unsigned i = 0; i < pmu->config.num_metrics; i++) {
@@ -459,21 +451,30 @@ static const char *const fixed_names[PERFMON_MAX_FIXED] = {
     "IA32_FIXED_CTR0", "IA32_FIXED_CTR1", "IA32_FIXED_CTR2", "IA32_FIXED_CTR3",
 };
 
+static const PmuEvent *selected_event(const Perfmon *pmu, unsigned index)
+{
+    return index < pmu->config.num_gp ?
+           pmu_event_lookup(pmu->config.core, pmu->evtsel[index]) :
+           pmu_event_fixed(index - pmu->config.num_gp);
+}
+
 bool perfmon_view(const Perfmon *pmu, unsigned index, PerfmonView *view)
 {
     PerfmonCounter counter;
+    const PmuEvent *event;
     unsigned num_gp = pmu->config.num_gp;
 
     if (index >= num_counters(pmu)) {
         return false;
     }
     counter = get_counter(pmu, index);
+    event = selected_event(pmu, index);
     *view = (PerfmonView) {
         .counter = index < num_gp ? gp_names[index] :
                    fixed_names[index - num_gp],
-        .event = counter.event ? counter.event->name : NULL,
+        .event = event ? event->name : NULL,
         .value = counter.value,
-        .enabled = running(pmu, &counter) &&
+        .enabled = counter.running &&
                    (counter.level[PMU_LEVEL_OS] ||
                     counter.level[PMU_LEVEL_USR]),
         .os = counter.level[PMU_LEVEL_OS],

@@ -80,8 +80,6 @@ typedef enum PmuCore {
     PMU_CORE_NR
 } PmuCore;
 
-struct PmuEvent;
-
 /* The bits that writes may set, one mask a kind of register. */
 typedef enum PerfmonMask {
     PERFMON_MASK_NONE,          /* only zero may be written */
@@ -163,9 +161,6 @@ struct Perfmon {
     uint64_t offcore_rsp[2];
     uint64_t pebs_ld_lat;
     uint64_t pebs_frontend;
-
-    /* What @evtsel selects, NULL if it is not modelled. */
-    const struct PmuEvent *event[PERFMON_MAX_GP];
 
     PmuLedgerSnapshot last;     /* the ledger when counts were last folded in */
     bool pmi;                   /* an overflow asked for an interrupt: the
@@ -259,7 +254,11 @@ typedef struct PerfmonView {
 
 bool perfmon_view(const Perfmon *pmu, unsigned index, PerfmonView *view);
 
-/* The name of row @index of the register table for dumps, NULL past the end. */
+/*
+ * Row @index of the register table, for dumps and tests: its name, to which
+ * the number of the register is appended if there are several, the first
+ * register, and how many there are.  NULL past the end.
+ */
 const char *perfmon_msr_row(unsigned index, uint32_t *first, unsigned *count);
 
 #endif
