@@ -9,6 +9,7 @@ import collections
 import io
 import json
 import os
+import re
 import select
 import shlex
 import socket
@@ -90,6 +91,15 @@ def find_kernel(kernel):
     if not os.path.exists(image):
         image = os.path.join(directory, 'vmlinuz')
     return image, os.path.basename(directory)
+
+
+def last_words(console):
+    """The lines of a kernel's console that tell most about its end."""
+    lines = console.splitlines()
+    for i, line in enumerate(lines):
+        if re.search(r'Kernel panic|BUG: |Oops', line):
+            return lines[i:i + 30]
+    return lines[-20:]
 
 
 def exit_status(wait_status):
@@ -239,14 +249,18 @@ class Guest:
             status = 'none yet'
         self._drain_console()
         self._errors.seek(0)
-        said = self._errors.read().decode(errors='replace').strip()
+        # That TCG lacks features of the named CPU is not why it ended.
+        said = '\n'.join(
+            line for line in
+            self._errors.read().decode(errors='replace').splitlines()
+            if "TCG doesn't support requested feature" not in line)
         if said and not self._hello and not self.console:
             return GuestError('QEMU did not start: ' + said)
-        lines = self.console.decode(errors='replace').splitlines()[-20:]
+        lines = last_words(self.console.decode(errors='replace'))
         return GuestDied('\n'.join(
             ['the guest died (QEMU\'s exit status: %s)' % status] +
             ([said] if said else []) +
-            (['its last console lines:'] + lines if lines else [])))
+            (['from its console:'] + lines if lines else [])))
 
     def _drain_console(self):
         self._con.setblocking(False)
@@ -268,16 +282,21 @@ class Guest:
         self._ctl.sendall(MAGIC + kind + bytes([ident]) +
                           len(payload).to_bytes(4, 'little') + payload)
 
-    def _talk(self, until, timeout, what):
-        """Serve the guest until the condition holds."""
+    def _talk(self, until, timeout, what, wake=None):
+        """Serve the guest until the condition holds, or the file wake can
+        be read.
+        """
         end = None if timeout is None else time.monotonic() + timeout
-        watched = [self._con, self._ctl]
+        watched = [self._con, self._ctl] + ([wake] if wake else [])
         while not until():
             left = None if end is None else end - time.monotonic()
             if left is not None and left <= 0:
                 raise GuestTimeout('the guest did not manage %s within %g s'
                                    % (what, timeout))
-            for s in select.select(watched, [], [], left)[0]:
+            ready = select.select(watched, [], [], left)[0]
+            if wake in ready:
+                return
+            for s in ready:
                 try:
                     data = s.recv(65536)
                 except OSError:
@@ -326,6 +345,13 @@ class Guest:
                        None if end is None else end - time.monotonic(),
                        'to take input')
 
+    def _write_stdin(self, data):
+        """Give the command input; no data means end of file."""
+        if data:
+            self._send_pieces(b'I', data, None)
+        else:
+            self._send(b'I')
+
     # For the users of this class
 
     def start_command(self, argv, stdout, stderr, with_stdin=False):
@@ -340,23 +366,28 @@ class Guest:
         self._send_pieces(b'G', args, time.monotonic() + 60)
         self._send(b'C', b'1' if with_stdin else b'0')
 
-    def wait_command(self, timeout=None):
-        """Wait for the end of the command; its exit status."""
+    def wait_command(self, timeout=None, stdin=None):
+        """Wait for the end of the command; its exit status.
+
+        stdin is a binary file that the command gets as its input, if it was
+        started with_stdin.
+        """
+        end = None if timeout is None else time.monotonic() + timeout
         try:
-            self._talk(lambda: self._exit is not None, timeout,
-                       'to finish the command')
+            while self._exit is None:
+                left = None if end is None else end - time.monotonic()
+                self._talk(lambda: self._exit is not None, left,
+                           'to finish the command', stdin)
+                if stdin and self._exit is None:
+                    data = os.read(stdin.fileno(), FRAME_MAX)
+                    self._write_stdin(data)
+                    stdin = stdin if data else None
         except GuestTimeout:
             self._send(b'K')
             self._talk(lambda: self._exit is not None, 10, 'to be killed')
-            raise
+            raise GuestTimeout('the command did not end within %g s'
+                               % timeout) from None
         return exit_status(self._exit)
-
-    def write_stdin(self, data):
-        """Give the command input; no data means end of file."""
-        if data:
-            self._send_pieces(b'I', data, None)
-        else:
-            self._send(b'I')
 
     def run(self, command, timeout=120):
         """Run a command and collect what it prints.
