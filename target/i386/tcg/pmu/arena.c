@@ -1,0 +1,79 @@
+/*
+ * Memory for block descriptions.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Translation time, below the line.
+ */
+
+#include <glib.h>
+
+#include "arena.h"
+
+/* Some thousand blocks of five instructions. */
+#define CHUNK_SIZE (1024 * 1024)
+
+struct PmuArenaChunk {
+    PmuArenaChunk *next;
+    uint64_t generation;
+    size_t size;
+    size_t used;
+    max_align_t data[];
+};
+
+static PmuArenaChunk *chunk_new(uint64_t generation, size_t size)
+{
+    PmuArenaChunk *chunk;
+
+    size = MAX(size, CHUNK_SIZE - sizeof(*chunk));
+    chunk = g_malloc0(sizeof(*chunk) + size);
+    chunk->generation = generation;
+    chunk->size = size;
+    return chunk;
+}
+
+void *pmu_arena_alloc(PmuArena *arena, uint64_t generation, size_t size)
+{
+    PmuArenaChunk *chunk = arena->chunks;
+    void *result;
+
+    size = (size + sizeof(max_align_t) - 1) & ~(sizeof(max_align_t) - 1);
+    if (!chunk || chunk->generation != generation ||
+        chunk->size - chunk->used < size) {
+        chunk = chunk_new(generation, size);
+        chunk->next = arena->chunks;
+        arena->chunks = chunk;
+    }
+    result = (char *)chunk->data + chunk->used;
+    chunk->used += size;
+    return result;
+}
+
+void pmu_arena_collect(PmuArena *arena, uint64_t generation,
+                       PmuArenaInUse in_use, void *opaque)
+{
+    PmuArenaChunk **link = &arena->chunks;
+
+    while (*link) {
+        PmuArenaChunk *chunk = *link;
+
+        if (chunk->generation == generation ||
+            in_use(opaque, chunk->data, chunk->used)) {
+            link = &chunk->next;
+        } else {
+            *link = chunk->next;
+            g_free(chunk);
+        }
+    }
+}
+
+void pmu_arena_adopt(PmuArena *to, PmuArena *from)
+{
+    PmuArenaChunk **link = &to->chunks;
+
+    while (*link) {
+        link = &(*link)->next;
+    }
+    *link = from->chunks;
+    from->chunks = NULL;
+}

@@ -1,0 +1,310 @@
+/*
+ * The PMU as a property of a CPU: which CPUs have one, CPUID, life cycle.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Above the line.
+ */
+
+#include "qemu/osdep.h"
+#include "qapi/error.h"
+#include "qemu/error-report.h"
+#include "hw/qdev-properties.h"
+#include "exec/exec-all.h"
+#include "system/kvm.h"
+#include "system/tcg.h"
+#include "cpu.h"
+#include "pmu.h"
+
+/*
+ * The CPUs whose PMU is modelled.  A named model is known by its class, as
+ * Icelake-Server-v1 to -v3 and Snowridge share a model number; "max" and
+ * "base" with family and model set by the user are known by these.
+ */
+typedef struct X86PMUModel {
+    const char *name;           /* of the CPU model, without version */
+    PmuCore core;
+    int model;                  /* of family 6; what hardware has */
+    int misnamed;               /* what some version of the model says, or 0 */
+    unsigned num_metrics;
+} X86PMUModel;
+
+static const X86PMUModel x86_pmu_models[] = {
+    /* 06_6AH; versions 1 to 3 say 86H, which is Tremont (SDM vol. 4, 2-1) */
+    { "Icelake-Server", PMU_CORE_ICELAKE, 106, 134, 4 },
+    /* 06_8FH */
+    { "SapphireRapids", PMU_CORE_SAPPHIRERAPIDS, 143, 0, 8 },
+};
+
+#define X86_PMU_MODEL_NAMES "Icelake-Server, SapphireRapids"
+
+/* Of perf-metrics-width: a hidden counter holds this many bits of slots. */
+#define METRICS_WIDTH_MIN 8
+#define METRICS_WIDTH_MAX 48
+
+static bool x86_pmu_class_is(X86CPU *cpu, const char *name)
+{
+    const char *type = object_get_typename(OBJECT(cpu));
+
+    return g_str_has_prefix(type, name) && type[strlen(name)] == '-' &&
+           (type[strlen(name) + 1] == 'v' ||
+            g_str_equal(type + strlen(name), X86_CPU_TYPE_SUFFIX));
+}
+
+static const X86PMUModel *x86_pmu_model(X86CPU *cpu)
+{
+    uint32_t version = cpu->env.cpuid_version;
+    int family = extract32(version, 8, 4);
+    int model = extract32(version, 4, 4) | extract32(version, 16, 4) << 4;
+
+    for (int i = 0; i < ARRAY_SIZE(x86_pmu_models); i++) {
+        if (x86_pmu_class_is(cpu, x86_pmu_models[i].name)) {
+            return &x86_pmu_models[i];
+        }
+    }
+    for (int i = 0; i < ARRAY_SIZE(x86_pmu_models); i++) {
+        if (cpu->max_features && family == 6 &&
+            model == x86_pmu_models[i].model) {
+            return &x86_pmu_models[i];
+        }
+    }
+    return NULL;
+}
+
+static bool x86_pmu_set_by_user(X86CPU *cpu, const char *property)
+{
+    return qdev_find_global_prop(OBJECT(cpu), property) != NULL;
+}
+
+static bool x86_pmu_wants_metrics(X86CPU *cpu)
+{
+    return cpu->env.features[FEAT_PERF_CAPABILITIES] & PERF_CAP_BIT_PERF_METRICS;
+}
+
+/* Why @cpu cannot have the PMU it asks for; NULL if it can. */
+static const char *x86_pmu_obstacle(X86CPU *cpu)
+{
+    if (!IS_INTEL_CPU(&cpu->env)) {
+        return "its vendor is not GenuineIntel";
+    }
+    if (!x86_pmu_model(cpu)) {
+        return "its PMU is not modelled";
+    }
+    return NULL;
+}
+
+/*
+ * Without a PMU the bits that describe one must not appear, not even for
+ * "max", which takes all that the accelerator has.
+ */
+static void x86_pmu_hide(X86CPU *cpu)
+{
+    cpu->env.user_features[FEAT_1_ECX] |= CPUID_EXT_PDCM;
+    cpu->env.user_features[FEAT_PERF_CAPABILITIES] |=
+        PERF_CAP_BIT_FW_WRITE | PERF_CAP_BIT_PERF_METRICS;
+}
+
+static void x86_pmu_imply(X86CPU *cpu, const X86PMUModel *model)
+{
+    CPUX86State *env = &cpu->env;
+    uint32_t version = env->cpuid_version;
+    int number = extract32(version, 4, 4) | extract32(version, 16, 4) << 4;
+
+    cpu->enable_pmu = true;
+    env->features[FEAT_1_ECX] |= CPUID_EXT_PDCM;
+    if (!(env->user_features[FEAT_PERF_CAPABILITIES] & PERF_CAP_BIT_FW_WRITE)) {
+        env->features[FEAT_PERF_CAPABILITIES] |= PERF_CAP_BIT_FW_WRITE;
+    }
+    /* "max" gets the metrics only on request, as every other model does. */
+    env->user_features[FEAT_PERF_CAPABILITIES] |= PERF_CAP_BIT_PERF_METRICS;
+    if (number == model->misnamed && !x86_pmu_set_by_user(cpu, "model")) {
+        object_property_set_int(OBJECT(cpu), "model", model->model,
+                                &error_abort);
+    }
+}
+
+static bool x86_pmu_expand_tcg(X86CPU *cpu, Error **errp)
+{
+    bool metrics = x86_pmu_wants_metrics(cpu);
+    const char *asked = metrics ? "perf-metrics=on" : "pmu=on";
+    const char *obstacle;
+
+    if (metrics && x86_pmu_set_by_user(cpu, "pmu") && !cpu->enable_pmu) {
+        error_setg(errp, "perf-metrics=on contradicts pmu=off");
+        return false;
+    }
+    if (!metrics && !cpu->enable_pmu) {
+        x86_pmu_hide(cpu);
+        return true;
+    }
+    obstacle = x86_pmu_obstacle(cpu);
+    if (obstacle && cpu->max_features && !metrics &&
+        !x86_pmu_set_by_user(cpu, "pmu")) {
+        /* "max" has pmu=on by default, which never had a meaning in TCG. */
+        x86_pmu_hide(cpu);
+        return true;
+    }
+    if (obstacle) {
+        error_setg(errp, "%s: CPU model '%s' cannot have it with TCG, as %s; "
+                   "CPU models that can: " X86_PMU_MODEL_NAMES,
+                   asked, object_get_typename(OBJECT(cpu)), obstacle);
+        return false;
+    }
+    if (cpu->pmu_metrics_width < METRICS_WIDTH_MIN ||
+        cpu->pmu_metrics_width > METRICS_WIDTH_MAX) {
+        error_setg(errp, "perf-metrics-width=%u is out of range: "
+                   "it must be %d to %d", cpu->pmu_metrics_width,
+                   METRICS_WIDTH_MIN, METRICS_WIDTH_MAX);
+        return false;
+    }
+    x86_pmu_imply(cpu, x86_pmu_model(cpu));
+    return true;
+}
+
+bool x86_pmu_expand_features(X86CPU *cpu, Error **errp)
+{
+#ifdef CONFIG_USER_ONLY
+    if (x86_pmu_wants_metrics(cpu)) {
+        error_setg(errp, "perf-metrics=on needs system emulation: "
+                   "user mode has no performance-monitoring unit");
+        return false;
+    }
+    x86_pmu_hide(cpu);
+#else
+    if (tcg_enabled()) {
+        return x86_pmu_expand_tcg(cpu, errp);
+    }
+    if (kvm_enabled() && x86_pmu_wants_metrics(cpu) &&
+        !(x86_cpu_get_supported_feature_word(NULL, FEAT_PERF_CAPABILITIES) &
+          PERF_CAP_BIT_PERF_METRICS)) {
+        error_setg(errp, "perf-metrics=on: this host's KVM does not offer it; "
+                   "with accel=tcg these CPU models have it: "
+                   X86_PMU_MODEL_NAMES);
+        return false;
+    }
+#endif
+    return true;
+}
+
+#ifndef CONFIG_USER_ONLY
+
+#include "pmu-internal.h"
+
+static uint64_t x86_pmu_translate(void *opaque, uint64_t linear)
+{
+    CPUX86State *env = opaque;
+    CPUTLBEntryFull *full;
+    void *host;
+    int mmu_idx = env->hflags & HF_LMA_MASK ? MMU_KNOSMAP64_IDX
+                                            : MMU_KNOSMAP32_IDX;
+    int flags = probe_access_full(env, linear, 0, MMU_DATA_LOAD, mmu_idx,
+                                  true, &host, &full, 0);
+
+    if (flags & TLB_INVALID_MASK) {
+        return UINT64_MAX;
+    }
+    return full->phys_addr | (linear & ~TARGET_PAGE_MASK);
+}
+
+bool x86_pmu_realize(X86CPU *cpu, Error **errp)
+{
+    CPUX86State *env = &cpu->env;
+    const X86PMUModel *model;
+    PerfmonConfig config = { };
+    const char *why;
+    X86PMU *unit;
+
+    if (!cpu->enable_pmu || x86_pmu_obstacle(cpu)) {
+        return true;
+    }
+    model = x86_pmu_model(cpu);
+    config.core = model->core;
+    config.num_gp = 8;
+    config.num_fixed = 4;
+    config.pdcm = env->features[FEAT_1_ECX] & CPUID_EXT_PDCM;
+    config.capabilities = env->features[FEAT_PERF_CAPABILITIES];
+    config.num_metrics = model->num_metrics;
+    config.metrics_width = cpu->pmu_metrics_width;
+
+    unit = g_new0(X86PMU, 1);
+    unit->cpu = cpu;
+    unit->decoder = pmu_decoder_new(model->core);
+    unit->timing = pmu_timing_new(pmu_uarch(model->core), &unit->ledger,
+                                  x86_pmu_translate, env);
+    unit->scratch = g_malloc0(pmu_block_size(PMU_BLOCK_INSNS));
+    env->pmu.unit = unit;
+    if (!unit->decoder) {
+        error_setg(errp, "pmu=on: Capstone cannot be started");
+    } else if (!perfmon_init(&unit->perfmon, &config, &why)) {
+        error_setg(errp, "pmu=on: %s", why);
+    } else {
+        return true;
+    }
+    x86_pmu_unrealize(cpu);
+    return false;
+}
+
+void x86_pmu_unrealize(X86CPU *cpu)
+{
+    X86PMU *unit = cpu->env.pmu.unit;
+    CPUState *cs;
+
+    if (!unit) {
+        return;
+    }
+    /* Other vCPUs can still run what this one translated. */
+    CPU_FOREACH(cs) {
+        X86PMU *heir = cpu_env(cs)->pmu.unit;
+
+        if (heir && heir != unit) {
+            pmu_arena_adopt(&heir->arena, &unit->arena);
+            break;
+        }
+    }
+    cpu->env.pmu.unit = NULL;
+    pmu_timing_free(unit->timing);
+    pmu_decoder_free(unit->decoder);
+    g_free(unit->scratch);
+    g_free(unit);
+}
+
+void x86_pmu_reset(X86CPU *cpu)
+{
+    X86PMUState *pmu = &cpu->env.pmu;
+
+    if (!pmu->unit) {
+        return;
+    }
+    pmu->string = false;        /* rCX is not what it was */
+    x86_pmu_sync(&cpu->env, 0);
+    perfmon_reset(&pmu->unit->perfmon);
+    x86_pmu_arm(&cpu->env, 0, 0);
+}
+
+void x86_pmu_init(X86CPU *cpu)
+{
+    if (cpu->env.pmu.unit) {
+        cpu->env.pmu.string = false;    /* rCX is not what it was */
+        x86_pmu_sync(&cpu->env, 0);
+        x86_pmu_arm(&cpu->env, 0, 0);
+    }
+}
+
+void x86_pmu_cpuid_0a(X86CPU *cpu, uint32_t *eax, uint32_t *ebx,
+                      uint32_t *ecx, uint32_t *edx)
+{
+    const PerfmonConfig *config;
+
+    if (!cpu->env.pmu.unit) {
+        return;
+    }
+    config = &cpu->env.pmu.unit->perfmon.config;
+    /* Version 5, counters, their width, events that EBX speaks of. */
+    *eax = 5 | config->num_gp << 8 | 48 << 16 | 8 << 24;
+    *ebx = 0;
+    *ecx = (1 << config->num_fixed) - 1;
+    /* Fixed counters, their width, AnyThread deprecated. */
+    *edx = config->num_fixed | 48 << 5 | 1 << 15;
+}
+
+#endif

@@ -1,0 +1,388 @@
+/*
+ * The PMU while the guest runs: from executed blocks to counters, and from
+ * overflows to interrupts.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Run time, above the line.
+ *
+ * A block is accounted after it ran, when the next one is entered or when
+ * somebody wants to know: only then its data addresses and its branch are
+ * known, and how far it got.
+ */
+
+#include "qemu/osdep.h"
+#include "qemu/main-loop.h"
+#include "cpu.h"
+#include "exec/cpu-common.h"
+#include "exec/exec-all.h"
+#include "exec/helper-proto.h"
+#include "hw/i386/apic.h"
+#include "system/cpu-timers.h"
+#include "pmu-internal.h"
+#include "trace.h"
+
+/* How long instrumented code runs on after the last counter stopped. */
+#define IDLE_INSTRUCTIONS (1 << 20)
+
+/*
+ * From this distance to an overflow on, one level gets all of the budget:
+ * until then each gets half, so that a change of level costs nothing.
+ */
+#define SPLIT_BUDGET (1 << 16)
+
+static uint64_t x86_pmu_progress(const X86PMU *unit)
+{
+    return pmu_timing_clock(unit->timing) +
+           unit->ledger.event[PMU_LEVEL_OS][PMU_ITEM_INSTRUCTIONS] +
+           unit->ledger.event[PMU_LEVEL_USR][PMU_ITEM_INSTRUCTIONS];
+}
+
+static void x86_pmu_dynamic(CPUX86State *env, PmuDynamic *dynamic)
+{
+    const X86PMUState *pmu = &env->pmu;
+
+    dynamic->addr = pmu->addr;
+    dynamic->pc = pmu->pc;
+    dynamic->target = pmu->target;
+    dynamic->taken = pmu->taken;
+    dynamic->backwards = env->df < 0;
+    dynamic->iterations = 1;
+    if (pmu->block->rep) {
+        dynamic->iterations =
+            pmu->string ? pmu->string_count - env->regs[R_ECX] : 0;
+    }
+}
+
+/*
+ * Run the model over the instructions of the current block before @end.  If
+ * a REP string instruction is where the block was left, it has iterations to
+ * account for.
+ */
+static void x86_pmu_run_until(CPUX86State *env, unsigned end)
+{
+    X86PMUState *pmu = &env->pmu;
+    const PmuBlock *block = pmu->block;
+    PmuDynamic dynamic;
+
+    x86_pmu_dynamic(env, &dynamic);
+    if (end > pmu->first) {
+        pmu_timing_run(pmu->unit->timing, block, pmu->first, end, &dynamic);
+        pmu->first = end;
+    }
+}
+
+static void x86_pmu_run(CPUX86State *env)
+{
+    X86PMUState *pmu = &env->pmu;
+    const PmuBlock *block = pmu->block;
+    PmuDynamic dynamic;
+
+    x86_pmu_run_until(env, pmu->last);
+    if (block->rep && pmu->string && pmu->last == block->num_insns - 1) {
+        x86_pmu_dynamic(env, &dynamic);
+        if (dynamic.iterations) {
+            pmu_timing_string(pmu->unit->timing, block, pmu->last, &dynamic);
+        }
+    }
+    if (pmu->unit->flush_mappings) {
+        pmu->unit->flush_mappings = false;
+        pmu_timing_flush_mappings(pmu->unit->timing, UINT64_MAX);
+    }
+    qatomic_set(&pmu->block, NULL);
+}
+
+/* Move what translated code counted, but for the block's rest, to the ledger */
+static void x86_pmu_fold_counts(CPUX86State *env, uint64_t insn)
+{
+    X86PMUState *pmu = &env->pmu;
+    X86PMU *unit = pmu->unit;
+    PmuLevel current = x86_pmu_level(env);
+
+    for (PmuLevel level = 0; level < PMU_LEVEL_NR; level++) {
+        uint64_t *event = unit->ledger.event[level];
+        bool partly = level == current &&
+                      !FIELD_EX64(insn, X86_PMU_INSN, TIMING);
+        unsigned ahead = partly ? FIELD_EX64(insn, X86_PMU_INSN, AHEAD) : 0;
+        bool branch = partly && FIELD_EX64(insn, X86_PMU_INSN, BRANCH);
+
+        event[PMU_ITEM_INSTRUCTIONS] +=
+            unit->granted[level] - pmu->budget[level] - ahead;
+        event[PMU_ITEM_BRANCHES] += pmu->branches[level] - branch;
+        unit->granted[level] = pmu->budget[level] + ahead;
+        pmu->branches[level] = branch;
+    }
+}
+
+void x86_pmu_sync(CPUX86State *env, uint64_t insn)
+{
+    X86PMUState *pmu = &env->pmu;
+    X86PMU *unit = pmu->unit;
+    PmuLedgerSnapshot now;
+
+    if (pmu->block) {
+        if (FIELD_EX64(insn, X86_PMU_INSN, AHEAD)) {
+            x86_pmu_run_until(env, pmu->block->num_insns -
+                              FIELD_EX64(insn, X86_PMU_INSN, AHEAD));
+        } else {
+            x86_pmu_run(env);
+        }
+    }
+    x86_pmu_fold_counts(env, insn);
+    pmu_ledger_snapshot(&unit->ledger, &now);
+    perfmon_settle(&unit->perfmon, &now);
+}
+
+/*
+ * The hflags bits for @demand.  When nothing counts any more the bits stay
+ * for a while: a driver stops and starts all counters around each interrupt
+ * and each context switch, and a change of bits means other translated code.
+ */
+static uint32_t x86_pmu_hflags(const PerfmonDemand *demand)
+{
+    if (demand->timing) {
+        return HF_PMU_TIMING_MASK | HF_PMU_OS_MASK | HF_PMU_USR_MASK;
+    }
+    return (demand->level[PMU_LEVEL_OS] ? HF_PMU_OS_MASK : 0) |
+           (demand->level[PMU_LEVEL_USR] ? HF_PMU_USR_MASK : 0);
+}
+
+static void x86_pmu_arm_timing(X86PMU *unit, const PerfmonSlack *slack)
+{
+    uint64_t distance = slack->any / PMU_TIMING_ITEM_RATE;
+
+    distance = MIN(distance, slack->branches / PMU_TIMING_ITEM_RATE);
+    distance = MIN(distance, slack->instructions);
+    if (unit->idle) {
+        distance = MIN(distance, IDLE_INSTRUCTIONS);
+    }
+    /* A block and the one before it may run between two checks. */
+    distance -= MIN(distance, 2 * PMU_BLOCK_INSNS);
+    distance = MIN(distance, INT64_MAX);
+    unit->check_at = x86_pmu_progress(unit) + distance;
+}
+
+static void x86_pmu_arm_counts(CPUX86State *env, const PerfmonSlack *slack,
+                               unsigned ahead, unsigned need)
+{
+    X86PMU *unit = env->pmu.unit;
+    PmuLevel current = x86_pmu_level(env);
+
+    for (PmuLevel level = 0; level < PMU_LEVEL_NR; level++) {
+        uint64_t exact = MIN(slack->instructions_level[level], INT64_MAX / 4);
+        uint64_t budget = exact;
+
+        if (unit->idle) {
+            budget = MIN(budget, IDLE_INSTRUCTIONS);
+        } else if (budget > SPLIT_BUDGET) {
+            budget /= 2;
+        } else if (level != current) {
+            budget = 0;
+        }
+        /* A block holds one branch at most, and overflows after it. */
+        budget = MIN(budget, MAX(slack->branches, need));
+        budget = MIN(budget, exact);
+        unit->granted[level] = budget;
+        env->pmu.budget[level] = budget - (level == current ? ahead : 0);
+    }
+}
+
+void x86_pmu_arm(CPUX86State *env, uint64_t insn, unsigned need)
+{
+    X86PMU *unit = env->pmu.unit;
+    PerfmonDemand demand = perfmon_demand(&unit->perfmon);
+    uint32_t hflags = x86_pmu_hflags(&demand);
+    uint32_t mask = HF_PMU_TIMING_MASK | HF_PMU_OS_MASK | HF_PMU_USR_MASK;
+    bool timing = FIELD_EX64(insn, X86_PMU_INSN, TIMING);
+    PerfmonSlack slack;
+
+    perfmon_slack(&unit->perfmon, &slack);
+    unit->idle = !hflags;
+    if (hflags) {
+        env->hflags = (env->hflags & ~mask) | hflags;
+    }
+    x86_pmu_arm_timing(unit, &slack);
+    x86_pmu_arm_counts(env, &slack,
+                       timing ? 0 : FIELD_EX64(insn, X86_PMU_INSN, AHEAD),
+                       need);
+    if (unit->perfmon.pmi) {
+        /* Come back at the next block's entry. */
+        unit->check_at = 0;
+        env->pmu.budget[x86_pmu_level(env)] -=
+            unit->granted[x86_pmu_level(env)];
+        unit->granted[x86_pmu_level(env)] = 0;
+    }
+}
+
+bool x86_pmu_deliver(CPUX86State *env)
+{
+    X86PMU *unit = env->pmu.unit;
+
+    if (!unit->perfmon.pmi) {
+        return false;
+    }
+    unit->perfmon.pmi = false;
+    trace_x86_pmu_pmi(env_cpu(env)->cpu_index, unit->perfmon.global_status);
+    if (unit->cpu->apic_state) {
+        bql_lock();
+        apic_deliver_pmi(unit->cpu->apic_state);
+        bql_unlock();
+    }
+    return true;
+}
+
+/*
+ * Leave the block of @num_insns instructions at its entry, before any of its
+ * instructions.  With @run > 0 a block of just so many runs next.
+ */
+static G_NORETURN void x86_pmu_leave(CPUX86State *env, unsigned num_insns,
+                                     unsigned run)
+{
+    CPUState *cs = env_cpu(env);
+
+    if (icount_enabled()) {
+        /* gen_tb_start() has taken them off already. */
+        cs->neg.icount_decr.u16.low += num_insns;
+    }
+    if (run) {
+        cs->cflags_next_tb = cs->tcg_cflags | run;
+    }
+    cpu_loop_exit(cs);
+}
+
+/* Stop running instrumented code if nothing has counted for long. */
+static bool x86_pmu_retire_idle(CPUX86State *env)
+{
+    if (!env->pmu.unit->idle) {
+        return false;
+    }
+    env->hflags &= ~(HF_PMU_TIMING_MASK | HF_PMU_OS_MASK | HF_PMU_USR_MASK);
+    return true;
+}
+
+/*
+ * A counter may be about to overflow, or has just done so, and a block of
+ * @num_insns instructions waits to run.  Returns if it may.
+ */
+static void x86_pmu_check(CPUX86State *env, unsigned num_insns)
+{
+    X86PMU *unit = env->pmu.unit;
+    bool interrupt;
+    PerfmonSlack slack;
+
+    x86_pmu_sync(env, 0);
+    interrupt = x86_pmu_deliver(env);
+    if (x86_pmu_retire_idle(env)) {
+        x86_pmu_leave(env, num_insns, 0);
+    }
+    x86_pmu_arm(env, 0, num_insns);
+    if (interrupt) {
+        x86_pmu_leave(env, num_insns, 0);
+    }
+    perfmon_slack(&unit->perfmon, &slack);
+    if (slack.instructions_level[x86_pmu_level(env)] < num_insns) {
+        x86_pmu_leave(env, num_insns,
+                      slack.instructions_level[x86_pmu_level(env)]);
+    }
+}
+
+/* count: the next block does not fit into the budget. */
+void helper_x86_pmu_expired(CPUX86State *env, uint32_t num_insns)
+{
+    x86_pmu_check(env, num_insns);
+    x86_pmu_leave(env, num_insns, 0);
+}
+
+/* timing: @opaque, a PmuBlock, is about to run. */
+void helper_x86_pmu_enter(CPUX86State *env, const void *opaque)
+{
+    X86PMUState *pmu = &env->pmu;
+    const PmuBlock *block = opaque;
+
+    if (pmu->block) {
+        x86_pmu_run(env);
+    }
+    if (unlikely(x86_pmu_progress(pmu->unit) >= pmu->unit->check_at) &&
+        !block->uninterruptible) {
+        x86_pmu_check(env, block->num_insns);
+    }
+    pmu->pc = env->eip;
+    if (!(env->hflags & HF_CS64_MASK)) {
+        pmu->pc = (uint32_t)(pmu->pc + env->segs[R_CS].base);
+    }
+    pmu->string = false;
+    pmu->first = 0;
+    pmu->last = block->num_insns;
+    qatomic_set(&pmu->block, block);
+}
+
+void x86_pmu_unwind(CPUX86State *env, const TranslationBlock *tb,
+                    uint64_t data)
+{
+    X86PMUState *pmu = &env->pmu;
+    unsigned ahead = FIELD_EX64(data, X86_PMU_INSN, AHEAD);
+
+    if (!ahead) {
+        return;
+    }
+    if (FIELD_EX64(data, X86_PMU_INSN, TIMING)) {
+        if (pmu->block) {
+            pmu->last = pmu->block->num_insns - ahead;
+        }
+    } else {
+        PmuLevel level = tb->flags & HF_CPL_MASK ? PMU_LEVEL_USR
+                                                 : PMU_LEVEL_OS;
+        pmu->budget[level] += ahead;
+        pmu->branches[level] -= FIELD_EX64(data, X86_PMU_INSN, BRANCH);
+    }
+}
+
+void x86_pmu_raise(CPUX86State *env, int intno, bool is_int,
+                   uintptr_t retaddr)
+{
+    X86PMUState *pmu = &env->pmu;
+
+    /*
+     * #DB without unwinding is a trap or comes from outside of the block; an
+     * exception while another one is delivered is nobody's instruction.
+     */
+    if (!pmu->unit || is_int || retaddr || intno == EXCP01_DB ||
+        env->old_exception != -1) {
+        return;
+    }
+    if (pmu->block) {
+        uint64_t linear = env->eip + (env->hflags & HF_CS64_MASK
+                                      ? 0 : env->segs[R_CS].base);
+        int index = pmu_block_find(pmu->block, linear & ~TARGET_PAGE_MASK);
+
+        if (index >= 0) {
+            pmu->last = index;
+        }
+    } else if (!(env->hflags & HF_PMU_TIMING_MASK) &&
+               (env->hflags & (x86_pmu_level(env) == PMU_LEVEL_OS
+                               ? HF_PMU_OS_MASK : HF_PMU_USR_MASK))) {
+        /* Such an instruction ends its block. */
+        pmu->budget[x86_pmu_level(env)]++;
+    }
+}
+
+void x86_pmu_interrupt(CPUX86State *env, bool is_int)
+{
+    X86PMUState *pmu = &env->pmu;
+
+    /* INT n has not retired before its delivery has succeeded. */
+    if (!pmu->unit || is_int || !(env->hflags & HF_PMU_TIMING_MASK)) {
+        return;
+    }
+    if (pmu->block) {
+        x86_pmu_run(env);
+    }
+    pmu_timing_interrupt(pmu->unit->timing);
+}
+
+void x86_pmu_flush_mappings(CPUX86State *env)
+{
+    if (env->pmu.unit) {
+        env->pmu.unit->flush_mappings = true;
+    }
+}

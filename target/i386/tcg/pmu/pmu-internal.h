@@ -1,0 +1,73 @@
+/*
+ * One vCPU's performance-monitoring unit, as pmu-*.c see it.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Run time, above the line: joins the register file, the ledger and the
+ * timing model with the vCPU.
+ */
+
+#ifndef TARGET_I386_PMU_INTERNAL_H
+#define TARGET_I386_PMU_INTERNAL_H
+
+#include "cpu.h"
+#include "arena.h"
+#include "events.h"
+#include "perfmon.h"
+#include "pmu.h"
+#include "timing.h"
+
+/* The third insn_start word of an instrumented instruction. */
+FIELD(X86_PMU_INSN, AHEAD, 0, 10)       /* instructions from it to the end */
+FIELD(X86_PMU_INSN, BRANCH, 10, 1)      /* the block ends in a branch */
+FIELD(X86_PMU_INSN, TIMING, 11, 1)      /* it was translated for timing */
+
+struct X86PMU {
+    X86CPU *cpu;
+    Perfmon perfmon;
+    PmuLedger ledger;
+    PmuTiming *timing;
+
+    /* Instructions handed out as budget, by level, since the last fold. */
+    int64_t granted[PMU_LEVEL_NR];
+    /* timing: no counter can overflow before the clock gets here */
+    uint64_t check_at;
+    /* Mappings changed while a block was running. */
+    bool flush_mappings;
+    /* Nothing counts, but instrumented code still runs: see x86_pmu_arm(). */
+    bool idle;
+
+    /* Translation: its thread's decoder, and room for a block in the making */
+    PmuDecoder *decoder;
+    PmuBlock *scratch;
+    PmuArena arena;
+    uint64_t generation;        /* of the code buffer, when last looked at */
+};
+
+/* The privilege level that counters see. */
+static inline PmuLevel x86_pmu_level(const CPUX86State *env)
+{
+    return env->hflags & HF_CPL_MASK ? PMU_LEVEL_USR : PMU_LEVEL_OS;
+}
+
+/*
+ * Bring ledger and counters up to date.  @insn is the insn_start word of the
+ * instruction that now executes, which and after which nothing is counted
+ * yet; 0: the whole block has executed.
+ */
+void x86_pmu_sync(CPUX86State *env, uint64_t insn);
+
+/*
+ * Hand out budgets and choose the instrumentation that the registers ask for.
+ * Must follow x86_pmu_sync() and every register write.  @need is the number
+ * of instructions of the block that waits to run, 0 if none.
+ */
+void x86_pmu_arm(CPUX86State *env, uint64_t insn, unsigned need);
+
+/*
+ * Interrupt through the local APIC if an overflow asked for it.  Only where
+ * translated code can be left: at a block's entry or in its last instruction.
+ */
+bool x86_pmu_deliver(CPUX86State *env);
+
+#endif

@@ -1,0 +1,184 @@
+/*
+ * The PMU in the monitor: HMP "info pmu" and QMP x-query-pmu.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Above the line.  The ledger shown here is the ground truth against which a
+ * driver under test is judged; looking at it changes nothing.
+ */
+
+#include "qemu/osdep.h"
+#include "monitor/hmp-target.h"
+#include "monitor/monitor.h"
+#include "qapi/error.h"
+#include "qapi/qapi-commands-pmu-target.h"
+#include "metrics.h"
+#include "pmu-internal.h"
+
+static const char *const metric_name[PERFMON_MAX_METRICS] = {
+    "retiring", "bad-speculation", "frontend-bound", "backend-bound",
+    "heavy-operations", "branch-mispredicts", "fetch-latency", "memory-bound",
+};
+
+static PmuRegisterList *pmu_registers(X86PMU *unit)
+{
+    PmuRegisterList *list = NULL, **tail = &list;
+    const char *name;
+    uint32_t first;
+    unsigned count;
+
+    for (unsigned row = 0; (name = perfmon_msr_row(row, &first, &count));
+         row++) {
+        for (unsigned i = 0; i < count; i++) {
+            uint64_t value;
+            PmuRegister *reg;
+
+            if (perfmon_rdmsr(&unit->perfmon, first + i,
+                              &value) != PERFMON_OK) {
+                continue;
+            }
+            reg = g_new0(PmuRegister, 1);
+            reg->name = count > 1 ? g_strdup_printf("%s%u", name, i)
+                                  : g_strdup(name);
+            reg->index = first + i;
+            reg->value = value;
+            QAPI_LIST_APPEND(tail, reg);
+        }
+    }
+    return list;
+}
+
+static PmuCounterList *pmu_counters(X86PMU *unit)
+{
+    PmuCounterList *list = NULL, **tail = &list;
+    PerfmonView view;
+
+    for (unsigned i = 0; perfmon_view(&unit->perfmon, i, &view); i++) {
+        PmuCounter *counter = g_new0(PmuCounter, 1);
+
+        counter->name = g_strdup(view.counter);
+        counter->event = g_strdup(view.event);
+        counter->value = view.value;
+        counter->counting = view.enabled;
+        counter->os = view.os;
+        counter->usr = view.usr;
+        counter->interrupt = view.interrupt;
+        QAPI_LIST_APPEND(tail, counter);
+    }
+    return list;
+}
+
+static PmuCountList *pmu_ledger_list(X86PMU *unit)
+{
+    PmuCountList *list = NULL, **tail = &list;
+    PmuLedgerSnapshot snap;
+
+    pmu_ledger_snapshot(&unit->ledger, &snap);
+    for (unsigned item = 0; item < PMU_ITEM_NR; item++) {
+        PmuCount *count = g_new0(PmuCount, 1);
+
+        count->name = g_strdup(pmu_ledger_item_name(item));
+        count->os = snap.item[PMU_LEVEL_OS][item];
+        count->usr = snap.item[PMU_LEVEL_USR][item];
+        QAPI_LIST_APPEND(tail, count);
+    }
+    return list;
+}
+
+static PmuMetricList *pmu_metrics(X86PMU *unit)
+{
+    PmuMetricList *list = NULL, **tail = &list;
+    const Perfmon *perfmon = &unit->perfmon;
+    uint64_t fields;
+
+    if (perfmon_rdmsr(perfmon, MSR_PMU_IA32_PERF_METRICS,
+                      &fields) != PERFMON_OK) {
+        return NULL;
+    }
+    for (unsigned i = 0; i < perfmon->config.num_metrics; i++) {
+        PmuMetric *metric = g_new0(PmuMetric, 1);
+
+        metric->name = g_strdup(metric_name[i]);
+        metric->field = extract64(fields, 8 * i, 8);
+        metric->fraction = perfmon->fixed[3]
+            ? perfmon->metrics[i] / 255.0 / perfmon->fixed[3] : 0;
+        QAPI_LIST_APPEND(tail, metric);
+    }
+    return list;
+}
+
+static void pmu_info_on_cpu(CPUState *cs, run_on_cpu_data data)
+{
+    X86PMU *unit = cpu_env(cs)->pmu.unit;
+    PmuInfo *info = data.host_ptr;
+
+    x86_pmu_sync(cpu_env(cs), 0);
+    x86_pmu_arm(cpu_env(cs), 0, 0);
+    info->cpu_index = cs->cpu_index;
+    info->width = unit->ledger.width;
+    info->registers = pmu_registers(unit);
+    info->counters = pmu_counters(unit);
+    info->ledger = pmu_ledger_list(unit);
+    info->metrics = pmu_metrics(unit);
+}
+
+PmuInfoList *qmp_x_query_pmu(Error **errp)
+{
+    PmuInfoList *list = NULL, **tail = &list;
+    CPUState *cs;
+
+    CPU_FOREACH(cs) {
+        if (cpu_env(cs)->pmu.unit) {
+            PmuInfo *info = g_new0(PmuInfo, 1);
+
+            run_on_cpu(cs, pmu_info_on_cpu, RUN_ON_CPU_HOST_PTR(info));
+            QAPI_LIST_APPEND(tail, info);
+        }
+    }
+    return list;
+}
+
+static void hmp_print_counters(Monitor *mon, PmuCounterList *list)
+{
+    for (; list; list = list->next) {
+        const PmuCounter *counter = list->value;
+
+        monitor_printf(mon, "  %-16s %15" PRIu64 "  %s %s%s%s%s\n",
+                       counter->name, counter->value,
+                       counter->event ? counter->event : "-",
+                       counter->counting ? "counting " : "",
+                       counter->os ? "os " : "", counter->usr ? "usr " : "",
+                       counter->interrupt ? "int" : "");
+    }
+}
+
+void hmp_info_pmu(Monitor *mon, const QDict *qdict)
+{
+    PmuInfoList *all = qmp_x_query_pmu(&error_abort);
+
+    if (!all) {
+        monitor_printf(mon, "No vCPU has a PMU\n");
+    }
+    for (PmuInfoList *cpu = all; cpu; cpu = cpu->next) {
+        const PmuInfo *info = cpu->value;
+
+        monitor_printf(mon, "CPU %" PRId64 ": %u slots a cycle\n",
+                       info->cpu_index, info->width);
+        for (PmuRegisterList *r = info->registers; r; r = r->next) {
+            monitor_printf(mon, "  %03x %-30s %016" PRIx64 "\n",
+                           r->value->index, r->value->name, r->value->value);
+        }
+        hmp_print_counters(mon, info->counters);
+        monitor_printf(mon, "  %-24s %20s %20s\n", "ledger", "os", "usr");
+        for (PmuCountList *c = info->ledger; c; c = c->next) {
+            monitor_printf(mon, "  %-24s %20" PRIu64 " %20" PRIu64 "\n",
+                           c->value->name, c->value->os, c->value->usr);
+        }
+        for (PmuMetricList *m = info->metrics; m; m = m->next) {
+            monitor_printf(mon, "  %-24s %3u/255 = %7.4f, exactly %.6f\n",
+                           m->value->name, m->value->field,
+                           m->value->field / 255.0, m->value->fraction);
+        }
+    }
+    qapi_free_PmuInfoList(all);
+}

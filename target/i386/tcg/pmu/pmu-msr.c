@@ -1,0 +1,134 @@
+/*
+ * RDMSR, WRMSR and RDPMC on the PMU.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Run time, above the line.  The registers themselves are perfmon's; here is
+ * only what surrounds an access: #GP, and which instructions count.
+ */
+
+#include "qemu/osdep.h"
+#include "qemu/log.h"
+#include "cpu.h"
+#include "exec/cpu-common.h"
+#include "exec/helper-proto.h"
+#include "tcg/insn-start-words.h"
+#include "tcg/helper-tcg.h"
+#include "pmu-internal.h"
+#include "trace.h"
+
+/*
+ * Read-only bits of IA32_MISC_ENABLE (SDM vol. 4, table 2-2): performance
+ * monitoring available; BTS and PEBS unavailable.
+ */
+#define MISC_ENABLE_EMON        (1ull << 7)
+#define MISC_ENABLE_BTS_UNAVAIL (1ull << 11)
+#define MISC_ENABLE_PEBS_UNAVAIL (1ull << 12)
+
+/* The insn_start word of the instruction that runs at @retaddr. */
+static uint64_t x86_pmu_current_insn(CPUX86State *env, uintptr_t retaddr)
+{
+    uint64_t data[TARGET_INSN_START_WORDS] = { };
+
+    return cpu_unwind_state_data(env_cpu(env), retaddr, data) ? data[2] : 0;
+}
+
+/* An instruction that reads does not count itself: it has not retired. */
+static void x86_pmu_sync_before(CPUX86State *env, uintptr_t retaddr)
+{
+    uint64_t insn = x86_pmu_current_insn(env, retaddr);
+
+    x86_pmu_sync(env, insn);
+    x86_pmu_arm(env, insn, 0);
+}
+
+bool x86_pmu_rdmsr(CPUX86State *env, uint64_t *value, uintptr_t retaddr)
+{
+    X86PMU *unit = env->pmu.unit;
+    uint32_t msr = env->regs[R_ECX];
+
+    if (!unit) {
+        return false;
+    }
+    if (msr == MSR_IA32_MISC_ENABLE) {
+        *value = env->msr_ia32_misc_enable | MISC_ENABLE_EMON |
+                 MISC_ENABLE_BTS_UNAVAIL | MISC_ENABLE_PEBS_UNAVAIL;
+        return true;
+    }
+    switch (perfmon_rdmsr(&unit->perfmon, msr, value)) {
+    case PERFMON_NOT_OURS:
+        return false;
+    case PERFMON_GP:
+        raise_exception_err_ra(env, EXCP0D_GPF, 0, retaddr);
+    case PERFMON_OK:
+        break;
+    }
+    x86_pmu_sync_before(env, retaddr);
+    perfmon_rdmsr(&unit->perfmon, msr, value);
+    trace_x86_pmu_rdmsr(env_cpu(env)->cpu_index, msr, *value);
+    return true;
+}
+
+/* Say once for each selector that it counts nothing. */
+static void x86_pmu_log_event(X86PMU *unit, uint32_t msr, uint64_t value)
+{
+    unsigned index = msr - MSR_PMU_IA32_PERFEVTSEL0;
+
+    if (index < unit->perfmon.config.num_gp && (value & (1ull << 22)) &&
+        !pmu_event_lookup(unit->perfmon.config.core, value)) {
+        qemu_log_mask(LOG_UNIMP, "x86 PMU: event 0x%02x umask 0x%02x is not "
+                      "modelled, IA32_PMC%u counts zero\n",
+                      (unsigned)value & 0xff, (unsigned)(value >> 8) & 0xff,
+                      index);
+    }
+}
+
+bool x86_pmu_wrmsr(CPUX86State *env, uint64_t value, uintptr_t retaddr)
+{
+    X86PMU *unit = env->pmu.unit;
+    uint32_t msr = env->regs[R_ECX];
+
+    if (!unit) {
+        return false;
+    }
+    switch (perfmon_wrmsr_check(&unit->perfmon, msr, value)) {
+    case PERFMON_NOT_OURS:
+        return false;
+    case PERFMON_GP:
+        raise_exception_err_ra(env, EXCP0D_GPF, 0, retaddr);
+    case PERFMON_OK:
+        break;
+    }
+    /*
+     * The write that stops a counter is counted by it, the one that starts
+     * it is not.  WRMSR ends its block, so a stopped counter's interrupt can
+     * still come right behind.
+     */
+    x86_pmu_sync(env, 0);
+    perfmon_wrmsr(&unit->perfmon, msr, value);
+    x86_pmu_log_event(unit, msr, value);
+    trace_x86_pmu_wrmsr(env_cpu(env)->cpu_index, msr, value);
+    x86_pmu_deliver(env);
+    x86_pmu_arm(env, 0, 0);
+    return true;
+}
+
+bool x86_pmu_rdpmc(CPUX86State *env, uintptr_t retaddr)
+{
+    X86PMU *unit = env->pmu.unit;
+    uint32_t ecx = env->regs[R_ECX];
+    uint64_t value;
+
+    if (!unit) {
+        return false;
+    }
+    if (perfmon_rdpmc(&unit->perfmon, ecx, &value) != PERFMON_OK) {
+        raise_exception_err_ra(env, EXCP0D_GPF, 0, retaddr);
+    }
+    x86_pmu_sync_before(env, retaddr);
+    perfmon_rdpmc(&unit->perfmon, ecx, &value);
+    env->regs[R_EAX] = (uint32_t)value;
+    env->regs[R_EDX] = value >> 32;
+    trace_x86_pmu_rdpmc(env_cpu(env)->cpu_index, ecx, value);
+    return true;
+}

@@ -1,0 +1,111 @@
+/*
+ * Migration of the PMU.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Above the line.  Counters, hidden ones included, and the ledger travel;
+ * caches, predictors and the pipeline start cold on the other side.
+ */
+
+#include "qemu/osdep.h"
+#include "migration/cpu.h"
+#include "pmu-internal.h"
+
+static bool x86_pmu_needed(void *opaque)
+{
+    X86CPU *cpu = opaque;
+
+    return cpu->env.pmu.unit != NULL;
+}
+
+static int x86_pmu_pre_save(void *opaque)
+{
+    X86CPU *cpu = opaque;
+
+    /* Fold everything; a pending interrupt travels with it. */
+    x86_pmu_sync(&cpu->env, 0);
+    x86_pmu_arm(&cpu->env, 0, 0);
+    return 0;
+}
+
+static int x86_pmu_pre_load(void *opaque)
+{
+    X86CPU *cpu = opaque;
+    CPUX86State *env = &cpu->env;
+
+    /* What was running here is gone; rCX is already the new one. */
+    env->pmu.string = false;
+    x86_pmu_sync(env, 0);
+    pmu_timing_reset(env->pmu.unit->timing);
+    return 0;
+}
+
+static int x86_pmu_post_load(void *opaque, int version_id)
+{
+    X86CPU *cpu = opaque;
+
+    pmu_ledger_snapshot(&cpu->env.pmu.unit->ledger,
+                        &cpu->env.pmu.unit->perfmon.last);
+    x86_pmu_arm(&cpu->env, 0, 0);
+    return 0;
+}
+
+static const VMStateDescription vmstate_ledger = {
+    .name = "cpu/pmu/ledger",
+    .version_id = 1,
+    .minimum_version_id = 1,
+    .fields = (const VMStateField[]) {
+        VMSTATE_UINT64_2DARRAY(slots, PmuLedger, PMU_LEVEL_NR, PMU_SLOT_NR),
+        VMSTATE_UINT64_2DARRAY(event, PmuLedger, PMU_LEVEL_NR, PMU_ITEM_NR),
+        VMSTATE_UINT64(history, PmuLedger),
+        VMSTATE_UINT32(open, PmuLedger),
+        VMSTATE_UINT32(level, PmuLedger),
+        VMSTATE_END_OF_LIST()
+    }
+};
+
+static const VMStateDescription vmstate_perfmon = {
+    .name = "cpu/pmu/registers",
+    .version_id = 1,
+    .minimum_version_id = 1,
+    .fields = (const VMStateField[]) {
+        VMSTATE_UINT64_ARRAY(gp, Perfmon, PERFMON_MAX_GP),
+        VMSTATE_UINT64_ARRAY(evtsel, Perfmon, PERFMON_MAX_GP),
+        VMSTATE_UINT64_ARRAY(fixed, Perfmon, PERFMON_MAX_FIXED),
+        VMSTATE_UINT64(fixed_ctr_ctrl, Perfmon),
+        VMSTATE_UINT64(global_ctrl, Perfmon),
+        VMSTATE_UINT64(global_status, Perfmon),
+        VMSTATE_UINT64_ARRAY(metrics, Perfmon, PERFMON_MAX_METRICS),
+        VMSTATE_UINT64(debugctl, Perfmon),
+        VMSTATE_UINT64_ARRAY(offcore_rsp, Perfmon, 2),
+        VMSTATE_UINT64(pebs_ld_lat, Perfmon),
+        VMSTATE_UINT64(pebs_frontend, Perfmon),
+        VMSTATE_BOOL(pmi, Perfmon),
+        VMSTATE_END_OF_LIST()
+    }
+};
+
+static const VMStateDescription vmstate_unit = {
+    .name = "cpu/pmu/unit",
+    .version_id = 1,
+    .minimum_version_id = 1,
+    .fields = (const VMStateField[]) {
+        VMSTATE_STRUCT(perfmon, X86PMU, 1, vmstate_perfmon, Perfmon),
+        VMSTATE_STRUCT(ledger, X86PMU, 1, vmstate_ledger, PmuLedger),
+        VMSTATE_END_OF_LIST()
+    }
+};
+
+const VMStateDescription vmstate_x86_pmu = {
+    .name = "cpu/pmu",
+    .version_id = 1,
+    .minimum_version_id = 1,
+    .needed = x86_pmu_needed,
+    .pre_save = x86_pmu_pre_save,
+    .pre_load = x86_pmu_pre_load,
+    .post_load = x86_pmu_post_load,
+    .fields = (const VMStateField[]) {
+        VMSTATE_STRUCT_POINTER(env.pmu.unit, X86CPU, vmstate_unit, X86PMU),
+        VMSTATE_END_OF_LIST()
+    }
+};

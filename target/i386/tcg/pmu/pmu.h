@@ -1,0 +1,121 @@
+/*
+ * The hooks: what QEMU's own files call.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Above the line.  Every function does nothing, or answers as stock QEMU
+ * would, for a CPU without a PMU.  docs/devel/pmu.rst lists the call sites.
+ */
+
+#ifndef TARGET_I386_PMU_H
+#define TARGET_I386_PMU_H
+
+#include "cpu.h"
+
+#ifdef CONFIG_TCG
+
+/*
+ * Before features are expanded: make +perf-metrics and pmu=on imply what they
+ * need.  Returns false with @errp set if this CPU cannot have what was asked.
+ */
+bool x86_pmu_expand_features(X86CPU *cpu, Error **errp);
+
+#else
+
+static inline bool x86_pmu_expand_features(X86CPU *cpu, Error **errp)
+{
+    return true;
+}
+
+#endif
+
+#if defined(CONFIG_TCG) && !defined(CONFIG_USER_ONLY)
+
+/* Life cycle: pmu-cpu.c */
+
+/* At realize, after features are final: give @cpu its unit, if it has one. */
+bool x86_pmu_realize(X86CPU *cpu, Error **errp);
+void x86_pmu_unrealize(X86CPU *cpu);
+
+/* RESET and INIT (SDM vol. 3A, table 10-1). */
+void x86_pmu_reset(X86CPU *cpu);
+void x86_pmu_init(X86CPU *cpu);
+
+/* CPUID leaf 0AH, if @cpu has a unit. */
+void x86_pmu_cpuid_0a(X86CPU *cpu, uint32_t *eax, uint32_t *ebx,
+                      uint32_t *ecx, uint32_t *edx);
+
+/* Migration: pmu-vmstate.c */
+extern const VMStateDescription vmstate_x86_pmu;
+
+/* Registers: pmu-msr.c */
+
+/*
+ * RDMSR and WRMSR of the MSR in ECX.  They return false if it is none of the
+ * unit's, raise #GP if hardware would.  @retaddr: GETPC() of the helper.
+ */
+bool x86_pmu_rdmsr(CPUX86State *env, uint64_t *value, uintptr_t retaddr);
+bool x86_pmu_wrmsr(CPUX86State *env, uint64_t value, uintptr_t retaddr);
+
+/* RDPMC, privilege checked.  False if this CPU has no PMU. */
+bool x86_pmu_rdpmc(CPUX86State *env, uintptr_t retaddr);
+
+/* Execution: pmu-exec.c */
+
+/*
+ * The instruction at which @tb was left did not complete.  @data is the third
+ * insn_start word of that instruction.
+ */
+void x86_pmu_unwind(CPUX86State *env, const TranslationBlock *tb,
+                    uint64_t data);
+
+/*
+ * Exception @intno is being raised.  If no unwinding will follow (@retaddr is
+ * 0), take back the instruction that raised it unless it is a trap.
+ */
+void x86_pmu_raise(CPUX86State *env, int intno, bool is_int,
+                   uintptr_t retaddr);
+
+/* An interrupt or exception is about to be delivered. */
+void x86_pmu_interrupt(CPUX86State *env, bool is_int);
+
+/* Linear to physical mappings have changed. */
+void x86_pmu_flush_mappings(CPUX86State *env);
+
+#else
+
+static inline bool x86_pmu_realize(X86CPU *cpu, Error **errp)
+{
+    return true;
+}
+
+static inline void x86_pmu_unrealize(X86CPU *cpu) { }
+static inline void x86_pmu_reset(X86CPU *cpu) { }
+static inline void x86_pmu_init(X86CPU *cpu) { }
+
+static inline void x86_pmu_cpuid_0a(X86CPU *cpu, uint32_t *eax, uint32_t *ebx,
+                                    uint32_t *ecx, uint32_t *edx)
+{
+}
+
+static inline bool x86_pmu_rdpmc(CPUX86State *env, uintptr_t retaddr)
+{
+    return false;
+}
+
+static inline void x86_pmu_unwind(CPUX86State *env, const TranslationBlock *tb,
+                                  uint64_t data)
+{
+}
+
+static inline void x86_pmu_raise(CPUX86State *env, int intno, bool is_int,
+                                 uintptr_t retaddr)
+{
+}
+
+static inline void x86_pmu_interrupt(CPUX86State *env, bool is_int) { }
+static inline void x86_pmu_flush_mappings(CPUX86State *env) { }
+
+#endif
+
+#endif

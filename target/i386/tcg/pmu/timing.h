@@ -1,0 +1,76 @@
+/*
+ * The timing model: executed instructions in, slots and events out.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Run time, below the line: plain C.  A function of the instruction stream
+ * alone: how the stream is cut into blocks, and when somebody looks, does not
+ * change a single slot.
+ */
+
+#ifndef TARGET_I386_PMU_TIMING_H
+#define TARGET_I386_PMU_TIMING_H
+
+#include "block.h"
+#include "ledger.h"
+#include "uarch.h"
+
+typedef struct PmuTiming PmuTiming;
+
+/*
+ * The physical address behind linear address @linear for a data access made
+ * by the vCPU's current context, or UINT64_MAX if there is none.
+ */
+typedef uint64_t (*PmuTranslate)(void *opaque, uint64_t linear);
+
+/*
+ * A cold core: empty caches, untrained predictors, idle pipeline.  It writes
+ * to @ledger, which pmu_timing_new() initialises from @uarch.  NULL only if
+ * memory runs out.
+ */
+PmuTiming *pmu_timing_new(const PmuUarch *uarch, PmuLedger *ledger,
+                          PmuTranslate translate, void *opaque);
+void pmu_timing_free(PmuTiming *timing);
+
+/* Back to the state of pmu_timing_new(); the ledger keeps its totals. */
+void pmu_timing_reset(PmuTiming *timing);
+
+/*
+ * Instructions [@first, @last) of @block were retired.  If @last is the
+ * block's end, the last instruction's outcome is in @dynamic.  Also counts
+ * INSTRUCTIONS and BRANCHES in the ledger.
+ *
+ * A REP string instruction may be left with iterations to go, by a fault, an
+ * interrupt or because the emulator re-enters it for each iteration: then it
+ * is not in the range, and pmu_timing_string() is called in its stead.
+ */
+void pmu_timing_run(PmuTiming *timing, const PmuBlock *block,
+                    unsigned first, unsigned last, const PmuDynamic *dynamic);
+
+/*
+ * The REP string instruction @index of @block did @dynamic->iterations
+ * iterations and will go on.  It is not retired yet.
+ */
+void pmu_timing_string(PmuTiming *timing, const PmuBlock *block,
+                       unsigned index, const PmuDynamic *dynamic);
+
+/*
+ * The context changed: linear to physical mappings learnt are void.  For one
+ * page only if @linear is not UINT64_MAX.
+ */
+void pmu_timing_flush_mappings(PmuTiming *timing, uint64_t linear);
+
+/* An interrupt or exception was taken: the pipeline refills. */
+void pmu_timing_interrupt(PmuTiming *timing);
+
+/*
+ * The clock of the model in slots since pmu_timing_new(), the open cycle
+ * included.  No ledger item other than INSTRUCTIONS and its parts grows by
+ * more than PMU_TIMING_ITEM_RATE for each slot the clock advances plus
+ * PMU_TIMING_ITEM_RATE for each instruction.
+ */
+uint64_t pmu_timing_clock(const PmuTiming *timing);
+
+#define PMU_TIMING_ITEM_RATE 4
+
+#endif

@@ -1,0 +1,127 @@
+/*
+ * Parameters of the modelled cores: figures and their sources.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Below the line: data only.
+ *
+ * Sources, as cited below:
+ *   uiCA     Abel and Reineke, "uiCA: Accurate Throughput Prediction of Basic
+ *            Blocks on Recent Intel Microarchitectures", ICS 2022, and its
+ *            published microarchitecture tables
+ *   TMA      constants of Intel's TMA metrics, github.com/intel/perfmon
+ *   IL64     InstLatx64 dumps: Xeon Gold 6330 (Ice Lake-SP), Golden Cove
+ *   Downs    Travis Downs, "Performance Speed Limits", buffer size table
+ *   IAD      Intel Architecture Day 2021, Golden Cove slides, which give the
+ *            Sunny Cove figures beside the new ones
+ *   chosen   no source: the value is usual and its effect is stated
+ */
+
+#include "uarch.h"
+
+static const PmuUarch uarch_table[PMU_CORE_NR] = {
+    [PMU_CORE_ICELAKE] = {
+        .name = "Sunny Cove",
+        .width = 5,                     /* uiCA, TMA Pipeline_Width */
+        .rob = 352,                     /* Downs, uiCA */
+        .idq = 70,                      /* uiCA */
+        .fill_buffers = 12,             /* IAD */
+        .store_buffer = 72,             /* Downs */
+        /* Chosen: within the 2.0 to 3.1 GHz of the Xeon Gold 6330. */
+        .frequency_mhz = 2800,
+        /* Chosen: neither turbo nor throttling. */
+        .tsc_num = 1, .tsc_den = 1,
+        /* 25 MHz crystal of server parts: SDM vol. 3B, table 19-85. */
+        .xclk_num = 25, .xclk_den = 2800,
+
+        .l1i = { 32 * 1024, 8, 5 },     /* CPUID; the latency is hidden */
+        .l1d = { 48 * 1024, 12, 5 },    /* CPUID, IL64 */
+        .l2 = { 1280 * 1024, 20, 14 },  /* CPUID; usual figure, IL64 RKL 13 */
+        /* CPUID: 12 ways a slice, here of 32 slices; TMA: 23 ns. */
+        .l3 = { 48 * 1024 * 1024, 12, 64 },
+        .itlb = { 128, 8, 0 },          /* CPUID */
+        .dtlb = { 64, 4, 0 },           /* CPUID */
+        .stlb = { 2048, 8, 7 },         /* CPUID; TMA */
+        .page_walk = 20,                /* chosen: 4 levels, most cached */
+        .dram_tenth_ns = 665,           /* TMA: local memory */
+        .dram_line_cycles = 13,         /* chosen: 14 GB/s for one core */
+        .prefetch_distance = 20,        /* SOM 2.5.5.4: runs up to 20 ahead */
+        .store_forward = 5,             /* usual figure: 4 to 5 */
+        .load_cost = 8,                 /* Downs: 2 loads a cycle */
+        .store_cost = 8,                /* Downs: 2 stores a cycle */
+
+        .dsb_uops = 2304,               /* uiCA */
+        .dsb_window = 64,               /* uiCA DSBBlockSize */
+        .dsb_line = 6,                  /* uiCA: 6 micro-ops a cycle */
+        .dsb_ways = 6,                  /* chosen, so that sets are 2^n */
+        .dsb_switch = 2,                /* chosen: uiCA has 2 for DSB to MS */
+        .decode_bytes = 16,             /* uiCA predecode */
+        .decode_insns = 4,              /* uiCA: 1 complex + 3 simple */
+        .lcp_stall = 3,                 /* uiCA */
+        .ms_switch = 2,                 /* uiCA */
+        .ms_uops = 4,                   /* uiCA */
+
+        .issue_to_dispatch = 5,         /* uiCA */
+        .btb_entries = 5120, .btb_ways = 5,     /* IAD: 5K targets */
+        .return_stack = 16,             /* usual since Nehalem */
+        .resteer_penalty = 10,          /* TMA: BAClear */
+        /*
+         * The usual 16 to 19 cycles hold for a branch that does not wait; it
+         * issues, dispatches issue_to_dispatch later and executes in one.
+         */
+        .mispredict_penalty = 11,
+        .far_branch_penalty = 30,       /* chosen: fetch from a new context */
+        .serialize_penalty = 5,         /* IL64: LFENCE */
+    },
+    [PMU_CORE_SAPPHIRERAPIDS] = {
+        .name = "Golden Cove",
+        .width = 6,                     /* IAD, OSACA spr.yml */
+        .rob = 512,                     /* IAD, Downs */
+        .idq = 144,                     /* IAD */
+        .fill_buffers = 16,             /* IAD */
+        .store_buffer = 112,            /* IAD */
+        .frequency_mhz = 2800,          /* chosen, as for Sunny Cove */
+        .tsc_num = 1, .tsc_den = 1,     /* chosen */
+        .xclk_num = 25, .xclk_den = 2800,
+
+        .l1i = { 32 * 1024, 8, 5 },     /* CPUID */
+        .l1d = { 48 * 1024, 12, 5 },    /* CPUID, IL64 */
+        .l2 = { 2048 * 1024, 16, 15 },  /* CPUID, IL64 */
+        /* 15 ways a slice, 32 slices; latency chosen: slower than ADL's 63. */
+        .l3 = { 60 * 1024 * 1024, 15, 75 },
+        .itlb = { 256, 8, 0 },          /* CPUID */
+        .dtlb = { 96, 6, 0 },           /* CPUID */
+        .stlb = { 2048, 16, 7 },        /* CPUID; cost as on Sunny Cove */
+        .page_walk = 20,                /* chosen */
+        .dram_tenth_ns = 800,           /* chosen: no published constant */
+        .dram_line_cycles = 13,         /* chosen */
+        .prefetch_distance = 20,        /* SOM */
+        .store_forward = 5,             /* usual figure */
+        .load_cost = 5,                 /* IAD: 3 loads a cycle */
+        .store_cost = 8,                /* IAD: 2 stores a cycle */
+
+        .dsb_uops = 4096,               /* IAD */
+        .dsb_window = 64,               /* IAD */
+        .dsb_line = 8,                  /* IAD: 8 micro-ops a cycle */
+        .dsb_ways = 8,                  /* chosen: 64 sets */
+        .dsb_switch = 2,                /* chosen */
+        .decode_bytes = 32,             /* IAD */
+        .decode_insns = 6,              /* IAD */
+        .lcp_stall = 3,                 /* as on Sunny Cove */
+        .ms_switch = 2,                 /* as on Sunny Cove */
+        .ms_uops = 4,                   /* as on Sunny Cove */
+
+        .issue_to_dispatch = 5,         /* as on Sunny Cove */
+        .btb_entries = 12288, .btb_ways = 6,    /* IAD: 12K targets */
+        .return_stack = 24,             /* chosen */
+        .resteer_penalty = 10,          /* TMA: BAClear */
+        .mispredict_penalty = 12,       /* IAD: 17 cycles from a branch */
+        .far_branch_penalty = 30,       /* chosen */
+        .serialize_penalty = 5,         /* as on Sunny Cove */
+    },
+};
+
+const PmuUarch *pmu_uarch(PmuCore core)
+{
+    return &uarch_table[core];
+}

@@ -1,0 +1,75 @@
+/*
+ * Parameters of the modelled cores.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Below the line: data only.  Each figure in uarch.c names its source.
+ */
+
+#ifndef TARGET_I386_PMU_UARCH_H
+#define TARGET_I386_PMU_UARCH_H
+
+#include "perfmon.h"
+
+typedef struct PmuCacheGeometry {
+    uint32_t size;              /* bytes; size / ways / 64 is a power of 2 */
+    uint16_t ways;
+    uint16_t latency;           /* cycles, load to use */
+} PmuCacheGeometry;
+
+typedef struct PmuTlbGeometry {
+    uint16_t entries;           /* entries / ways is a power of 2 */
+    uint16_t ways;
+    uint16_t latency;           /* cycles that a hit adds to an access */
+} PmuTlbGeometry;
+
+/* Limits of what the timing model has room for. */
+#define PMU_MAX_ROB             512
+#define PMU_MAX_STORE_BUFFER    128
+#define PMU_MAX_FILL_BUFFERS    16
+
+typedef struct PmuUarch {
+    const char *name;
+    uint32_t width;             /* slots a cycle: 1 to PMU_LEDGER_MAX_WIDTH */
+    uint32_t rob;               /* fused-domain micro-ops: to PMU_MAX_ROB */
+    uint32_t idq;               /* micro-ops between frontend and backend */
+    uint32_t fill_buffers;      /* outstanding L1D misses */
+    uint32_t store_buffer;      /* entries: to PMU_MAX_STORE_BUFFER */
+    uint32_t frequency_mhz;     /* of the core, for DRAM latency */
+    uint32_t tsc_num, tsc_den;  /* TSC rate / core rate */
+    uint32_t xclk_num, xclk_den;        /* crystal rate / core rate */
+
+    PmuCacheGeometry l1i, l1d, l2, l3;
+    PmuTlbGeometry itlb, dtlb, stlb;
+    uint32_t page_walk;         /* cycles, paging structures in the caches */
+    uint32_t dram_tenth_ns;     /* load to use, in 0.1 ns */
+    uint32_t dram_line_cycles;  /* between two lines from DRAM, one core */
+    uint32_t prefetch_distance; /* lines the L2 streamer runs ahead */
+    uint32_t store_forward;     /* cycles, store data ready to load result */
+    uint32_t load_cost;         /* 1/16 cycle of the load ports, each load */
+    uint32_t store_cost;        /* 1/16 cycle of the store ports, each store */
+
+    uint32_t dsb_uops;          /* capacity of the decoded instruction cache */
+    uint32_t dsb_window;        /* bytes */
+    uint32_t dsb_line;          /* micro-ops a line, delivered in one cycle */
+    uint32_t dsb_ways;
+    uint32_t dsb_switch;        /* cycles, from the DSB to legacy decode */
+    uint32_t decode_bytes;      /* a cycle, legacy pipeline: a power of 2 */
+    uint32_t decode_insns;      /* a cycle, legacy pipeline */
+    uint32_t lcp_stall;         /* cycles a length-changing prefix costs */
+    uint32_t ms_switch;         /* cycles, to the microcode sequencer */
+    uint32_t ms_uops;           /* a cycle from the microcode sequencer */
+
+    uint32_t issue_to_dispatch; /* cycles, at least */
+    uint32_t btb_entries, btb_ways;
+    uint32_t return_stack;      /* entries */
+    uint32_t resteer_penalty;   /* cycles, taken branch unknown to the BTB */
+    uint32_t mispredict_penalty;        /* cycles, resolution to next issue */
+    uint32_t far_branch_penalty;        /* cycles, SYSCALL and the like */
+    uint32_t serialize_penalty;         /* cycles */
+} PmuUarch;
+
+/* The parameters of @core. */
+const PmuUarch *pmu_uarch(PmuCore core);
+
+#endif

@@ -1,0 +1,138 @@
+/*
+ * Instructions as micro-ops: the static description the timing model needs.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Translation time, below the line: Capstone decodes, one table corrects and
+ * completes.  Plain C.
+ */
+
+#ifndef TARGET_I386_PMU_UOPS_H
+#define TARGET_I386_PMU_UOPS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "perfmon.h"
+
+/*
+ * Architectural registers with a ready time: 1-16 GPR, 17 flags, 18-33
+ * vector, 34 x87 and MMX as one; 0 means none.
+ */
+typedef enum PmuReg {
+    PMU_REG_NONE,
+    PMU_REG_GPR0,
+    PMU_REG_FLAGS = PMU_REG_GPR0 + 16,
+    PMU_REG_VEC0,
+    PMU_REG_X87 = PMU_REG_VEC0 + 16,
+    PMU_REG_NR
+} PmuReg;
+
+typedef enum PmuBranch {
+    PMU_BRANCH_NONE,
+    PMU_BRANCH_COND,            /* Jcc, JRCXZ, LOOPcc */
+    PMU_BRANCH_JMP,             /* direct */
+    PMU_BRANCH_CALL,            /* direct */
+    PMU_BRANCH_JMP_INDIRECT,
+    PMU_BRANCH_CALL_INDIRECT,
+    PMU_BRANCH_RET,
+    PMU_BRANCH_FAR,             /* far JMP/CALL/RET, INT, IRET, SYSCALL, ... */
+} PmuBranch;
+
+/* Properties of an instruction, PmuInsn.flags. */
+#define PMU_INSN_LOAD           (1u << 0)   /* reads its ModRM operand */
+#define PMU_INSN_STORE          (1u << 1)   /* writes its ModRM operand */
+#define PMU_INSN_STACK_LOAD     (1u << 2)   /* POP, RET, LEAVE */
+#define PMU_INSN_STACK_STORE    (1u << 3)   /* PUSH, CALL, ENTER */
+#define PMU_INSN_MICROCODED     (1u << 4)   /* its slots are heavy operations */
+#define PMU_INSN_SERIALIZING    (1u << 5)   /* SDM vol. 3A, 8.3, and LFENCE */
+#define PMU_INSN_LOCKED         (1u << 6)   /* LOCK prefix, XCHG with memory */
+#define PMU_INSN_FUSE_FIRST     (1u << 7)   /* can macro-fuse with a Jcc */
+#define PMU_INSN_FUSE_SECOND    (1u << 8)   /* is such a Jcc */
+#define PMU_INSN_PREFETCH       (1u << 9)   /* its load brings no result */
+#define PMU_INSN_STRING         (1u << 10)  /* ea is [rSI], stack is [rDI] */
+#define PMU_INSN_REP            (1u << 11)
+#define PMU_INSN_UNKNOWN        (1u << 12)  /* counted by class only */
+#define PMU_INSN_MANY_SRCS      (1u << 13)  /* src[2] and on are in use */
+#define PMU_INSN_LCP            (1u << 14)  /* length-changing prefix */
+#define PMU_INSN_IMM64          (1u << 15)  /* takes two places in the DSB */
+#define PMU_INSN_BLOCKS_ISSUE   (1u << 16)  /* nothing issues before it ends */
+#define PMU_INSN_FENCES_LOADS   (1u << 17)  /* later loads wait for it */
+#define PMU_INSN_LOW32          (1u << 18)  /* not 64-bit code */
+
+#define PMU_INSN_SRCS 5
+#define PMU_INSN_DSTS 3
+
+/*
+ * Execution units.  The first version of the model knows how many cycles
+ * each group of ports is kept busy, not the single ports.
+ */
+typedef enum PmuUnit {
+    PMU_UNIT_NONE,              /* nothing to execute: NOP, zero idioms */
+    PMU_UNIT_ALU,               /* any integer port */
+    PMU_UNIT_SHIFT,             /* shifts, flag users: p0 and p6 */
+    PMU_UNIT_BRANCH,            /* p6, and p0 for branches not taken */
+    PMU_UNIT_SLOW_INT,          /* multiply, bit scans, slow LEA: p1 */
+    PMU_UNIT_VEC,               /* vector logic and integer */
+    PMU_UNIT_FP,                /* vector multiply, add, shifts: p0 and p1 */
+    PMU_UNIT_SHUFFLE,           /* p5 */
+    PMU_UNIT_P0,                /* vector to integer, x87, AES keys */
+    PMU_UNIT_INT_DIV,
+    PMU_UNIT_FP_DIV,
+    PMU_UNIT_LOAD,              /* implied by the memory flags */
+    PMU_UNIT_STORE,             /* implied by the memory flags */
+    PMU_UNIT_LOCK,              /* one locked access at a time */
+    PMU_UNIT_SYSTEM,            /* microcode that keeps the core to itself */
+    PMU_UNIT_NR
+} PmuUnit;
+
+/* What a flag-setting instruction fuses with, PmuInsn.fuse. */
+#define PMU_FUSE_CARRY_ZERO     (1u << 0)   /* JB JAE JE JNE JA JBE */
+#define PMU_FUSE_SIGNED         (1u << 1)   /* JL JGE JLE JG */
+#define PMU_FUSE_OTHER          (1u << 2)   /* JO JNO JS JNS JP JNP */
+#define PMU_FUSE_ZERO           (1u << 3)   /* JE JNE, after INC and DEC */
+
+typedef struct PmuInsn {
+    uint32_t flags;
+    uint16_t occupancy;         /* 1/16 cycles the group of units is held */
+    uint8_t length;             /* bytes, as the emulator decoded it */
+    uint8_t branch;             /* PmuBranch */
+    uint8_t slots;              /* issue slots: fused-domain micro-ops */
+    uint8_t uops;               /* unfused-domain micro-ops */
+    uint8_t latency;            /* cycles from last source to result, without
+                                   the load */
+    uint8_t unit;               /* which: PmuUnit */
+    uint8_t access_size;        /* bytes of the memory operand, 0 unknown */
+    uint8_t fuse;               /* PMU_FUSE_x: a first's that it can do, a
+                                   second's that it is */
+    uint8_t src[PMU_INSN_SRCS]; /* PmuReg read before execution */
+    uint8_t addr_src[2];        /* PmuReg that form the address */
+    uint8_t dst[PMU_INSN_DSTS]; /* PmuReg written, PMU_REG_NR for none */
+} PmuInsn;
+
+/*
+ * One decoder a translation thread: Capstone handles are not to be shared.
+ */
+typedef struct PmuDecoder PmuDecoder;
+
+/* For @core, in 64-bit mode.  NULL if Capstone cannot be started. */
+PmuDecoder *pmu_decoder_new(PmuCore core);
+void pmu_decoder_free(PmuDecoder *decoder);
+
+/* The operand and address size mode of what follows: 16, 32 or 64 bits. */
+void pmu_decoder_set_mode(PmuDecoder *decoder, unsigned mode);
+
+/*
+ * Describe the instruction of @length bytes (1 to 15) at @bytes.  Returns
+ * false, with a one-slot, one-cycle description in *@insn (PMU_INSN_UNKNOWN),
+ * if Capstone does not know it or finds another length.
+ */
+bool pmu_decode(PmuDecoder *decoder, const uint8_t *bytes, unsigned length,
+                PmuInsn *insn);
+
+/* How many instructions pmu_decode() has described, and how many it knew. */
+void pmu_decoder_stats(const PmuDecoder *decoder, uint64_t *decoded,
+                       uint64_t *unknown);
+
+#endif
