@@ -81,6 +81,13 @@ static bool x86_pmu_wants_metrics(X86CPU *cpu)
     return cpu->env.features[FEAT_PERF_CAPABILITIES] & PERF_CAP_BIT_PERF_METRICS;
 }
 
+/* The user took away the bit that announces IA32_PERF_CAPABILITIES. */
+static bool x86_pmu_without_pdcm(X86CPU *cpu)
+{
+    return ~cpu->env.features[FEAT_1_ECX] &
+           cpu->env.user_features[FEAT_1_ECX] & CPUID_EXT_PDCM;
+}
+
 /* Why @cpu cannot have the PMU it asks for; NULL if it can. */
 static const char *x86_pmu_obstacle(X86CPU *cpu)
 {
@@ -111,7 +118,9 @@ static void x86_pmu_imply(X86CPU *cpu, const X86PMUModel *model)
     int number = extract32(version, 4, 4) | extract32(version, 16, 4) << 4;
 
     cpu->enable_pmu = true;
-    env->features[FEAT_1_ECX] |= CPUID_EXT_PDCM;
+    if (!(env->user_features[FEAT_1_ECX] & CPUID_EXT_PDCM)) {
+        env->features[FEAT_1_ECX] |= CPUID_EXT_PDCM;
+    }
     if (!(env->user_features[FEAT_PERF_CAPABILITIES] & PERF_CAP_BIT_FW_WRITE)) {
         env->features[FEAT_PERF_CAPABILITIES] |= PERF_CAP_BIT_FW_WRITE;
     }
@@ -131,6 +140,10 @@ static bool x86_pmu_expand_tcg(X86CPU *cpu, Error **errp)
 
     if (metrics && x86_pmu_set_by_user(cpu, "pmu") && !cpu->enable_pmu) {
         error_setg(errp, "perf-metrics=on contradicts pmu=off");
+        return false;
+    }
+    if (metrics && x86_pmu_without_pdcm(cpu)) {
+        error_setg(errp, "perf-metrics=on contradicts pdcm=off");
         return false;
     }
     if (!metrics && !cpu->enable_pmu) {

@@ -8,6 +8,7 @@
  */
 
 #include "qemu/osdep.h"
+#include "qemu/error-report.h"
 #include "migration/cpu.h"
 #include "pmu-internal.h"
 
@@ -43,9 +44,20 @@ static int x86_pmu_pre_load(void *opaque)
 static int x86_pmu_post_load(void *opaque, int version_id)
 {
     X86CPU *cpu = opaque;
+    X86PMU *unit = cpu->env.pmu.unit;
+    PmuLedgerSnapshot now;
+    const char *why;
 
-    pmu_ledger_snapshot(&cpu->env.pmu.unit->ledger,
-                        &cpu->env.pmu.unit->perfmon.last);
+    if (unit->ledger.level >= PMU_LEVEL_NR ||
+        unit->ledger.open >= unit->ledger.width) {
+        error_report("cpu/pmu: the ledger is not one");
+        return -EINVAL;
+    }
+    pmu_ledger_snapshot(&unit->ledger, &now);
+    if (!perfmon_post_load(&unit->perfmon, &now, &why)) {
+        error_report("cpu/pmu: %s", why);
+        return -EINVAL;
+    }
     x86_pmu_arm(&cpu->env, 0, 0);
     return 0;
 }
