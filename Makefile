@@ -30,7 +30,8 @@ run: all ## boot a Debian kernel and show perf stat --topdown in it
 
 .PHONY: check
 check: all core ## run all tests
-	scripts/run-tests --program "patches=scripts/check-patches" \
+	scripts/run-tests --program "scripts=tests/scripts/run" \
+	    --program "patches=scripts/check-patches" \
 	    --meson $(core) --meson $(sanitized) \
 	    --meson "$(qemu):qtest-x86_64/pmu-*" \
 	    --program "functional=tests/functional/run"

@@ -60,3 +60,13 @@ src_git() {
         -c user.name='qemu-perf-metrics' -c user.email='patches@localhost' \
         "$@"
 }
+
+# Stamps: a step is done when the file holds the step's inputs.
+stamp_is() {
+    [[ -e $build/stamps/$1 && $(< "$build/stamps/$1") = "$2" ]]
+}
+
+set_stamp() {
+    mkdir -p "$build/stamps"
+    printf '%s\n' "$2" > "$build/stamps/$1"
+}
