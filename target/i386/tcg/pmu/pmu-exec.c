@@ -54,11 +54,13 @@ static void x86_pmu_dynamic(CPUX86State *env, PmuDynamic *dynamic)
     }
 }
 
-/*
- * Run the model over the instructions of the current block before @end.  If
- * a REP string instruction is where the block was left, it has iterations to
- * account for.
- */
+static void x86_pmu_forget_mappings(X86PMU *unit)
+{
+    unit->mappings = PMU_MAPPINGS_FRESH;
+    pmu_timing_flush_mappings(unit->timing, UINT64_MAX);
+}
+
+/* Let the model see the instructions of the current block before @end. */
 static void x86_pmu_run_until(CPUX86State *env, unsigned end)
 {
     X86PMUState *pmu = &env->pmu;
@@ -72,22 +74,26 @@ static void x86_pmu_run_until(CPUX86State *env, unsigned end)
     }
 }
 
+/* Let the model see what is left of the current block. */
 static void x86_pmu_run(CPUX86State *env)
 {
     X86PMUState *pmu = &env->pmu;
     const PmuBlock *block = pmu->block;
     PmuDynamic dynamic;
 
+    if (unlikely(pmu->unit->mappings == PMU_MAPPINGS_STALE)) {
+        x86_pmu_forget_mappings(pmu->unit);
+    }
     x86_pmu_run_until(env, pmu->last);
+    /* A REP string instruction that has iterations to go has not retired. */
     if (block->rep && pmu->string && pmu->last == block->num_insns - 1) {
         x86_pmu_dynamic(env, &dynamic);
         if (dynamic.iterations) {
             pmu_timing_string(pmu->unit->timing, block, pmu->last, &dynamic);
         }
     }
-    if (pmu->unit->flush_mappings) {
-        pmu->unit->flush_mappings = false;
-        pmu_timing_flush_mappings(pmu->unit->timing, UINT64_MAX);
+    if (pmu->unit->mappings == PMU_MAPPINGS_STALE_AFTER_BLOCK) {
+        x86_pmu_forget_mappings(pmu->unit);
     }
     qatomic_set(&pmu->block, NULL);
 }
@@ -383,6 +389,7 @@ void x86_pmu_interrupt(CPUX86State *env, bool is_int)
 void x86_pmu_flush_mappings(CPUX86State *env)
 {
     if (env->pmu.unit) {
-        env->pmu.unit->flush_mappings = true;
+        env->pmu.unit->mappings = env->pmu.block ? PMU_MAPPINGS_STALE_AFTER_BLOCK
+                                              : PMU_MAPPINGS_STALE;
     }
 }

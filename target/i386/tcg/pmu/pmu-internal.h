@@ -22,6 +22,13 @@ FIELD(X86_PMU_INSN, AHEAD, 0, 10)       /* instructions from it to the end */
 FIELD(X86_PMU_INSN, BRANCH, 10, 1)      /* the block ends in a branch */
 FIELD(X86_PMU_INSN, TIMING, 11, 1)      /* it was translated for timing */
 
+/* The block that changes mappings has made its accesses by the old ones. */
+typedef enum PmuMappings {
+    PMU_MAPPINGS_FRESH,
+    PMU_MAPPINGS_STALE,
+    PMU_MAPPINGS_STALE_AFTER_BLOCK,
+} PmuMappings;
+
 struct X86PMU {
     X86CPU *cpu;
     Perfmon perfmon;
@@ -32,8 +39,8 @@ struct X86PMU {
     int64_t granted[PMU_LEVEL_NR];
     /* timing: no counter can overflow before the clock gets here */
     uint64_t check_at;
-    /* Mappings changed while a block was running. */
-    bool flush_mappings;
+    /* Whether the model's linear to physical mappings hold. */
+    PmuMappings mappings;
     /* Nothing counts, but instrumented code still runs: see x86_pmu_arm(). */
     bool idle;
 
