@@ -21,7 +21,7 @@ meson := $(BUILD)/python/bin/meson
 .NOTPARALLEL:
 
 .PHONY: all
-all: configured ## build qemu-system-x86_64
+all: configured ## build qemu-system-x86_64 (the default)
 	ninja -C $(qemu) qemu-system-x86_64 qemu-img
 
 .PHONY: run
@@ -57,16 +57,15 @@ bench: all stock ## print what counting costs, against unpatched QEMU
 	tests/bench/run
 
 .PHONY: stock
-stock: ## build unpatched QEMU, to compare with, in $(BUILD)/stock
+stock: ## build unpatched QEMU, to compare with
 	scripts/build-stock
 
 .PHONY: install
 install: all ## install to the prefix configured
-	DESTDIR=$(DESTDIR) ninja -C $(qemu) install
-	scripts/install-firmware
+	DESTDIR=$(DESTDIR) scripts/install-qemu
 
 .PHONY: update-patches
-update-patches: ## write edits of QEMU's files in $(BUILD)/src to patches/
+update-patches: ## write edits of QEMU's files in build/src to patches/
 	scripts/update-patches
 
 .PHONY: clean
@@ -88,7 +87,8 @@ configured:
 	@./configure --build-dir=$(BUILD) --reuse $(CONFIGURE)
 
 .PHONY: core
-core: configured
+core:
+	@./configure --build-dir=$(BUILD) --reuse --core-only $(CONFIGURE)
 	@test -e $(core)/build.ninja || $(meson) setup $(core) .
 	@test -e $(sanitized)/build.ninja || \
 	    $(meson) setup -Db_sanitize=address,undefined $(sanitized) .
