@@ -148,6 +148,7 @@ class Guest:
         self._hello = False
         self._taken = 0
         self._exit = None
+        self._running = False
         self._sinks = {}
 
     def __enter__(self):
@@ -332,9 +333,14 @@ class Guest:
             self._sinks[kind](payload)
         elif kind == b'X':
             self._exit = int.from_bytes(payload, 'little')
+            self._running = False
         elif kind == b'S':
-            text = self.on_sync(payload.decode(errors='replace'))
-            self._send(b'R', (text or '').encode()[:FRAME_MAX], ident)
+            text = ''
+            try:
+                text = self.on_sync(payload.decode(errors='replace'))
+            finally:
+                # The process must not wait for ever.
+                self._send(b'R', (text or '').encode()[:FRAME_MAX], ident)
 
     def _send_pieces(self, kind, data, end):
         """Send data in frames, each after the guest took the one before."""
@@ -344,6 +350,12 @@ class Guest:
             self._talk(lambda: self._taken >= want or self._exit is not None,
                        None if end is None else end - time.monotonic(),
                        'to take input')
+
+    def _kill(self):
+        """End the command that runs."""
+        self._sinks = {}
+        self._send(b'K')
+        self._talk(lambda: not self._running, 10, 'to be killed')
 
     def _write_stdin(self, data):
         """Give the command input; no data means end of file."""
@@ -361,9 +373,12 @@ class Guest:
         if len(args) > ARGS_MAX:
             raise GuestError('the command line is longer than %d bytes'
                              % ARGS_MAX)
+        if self._running:
+            self._kill()
         self._sinks = {b'O': stdout, b'E': stderr}
         self._exit = None
         self._send_pieces(b'G', args, time.monotonic() + 60)
+        self._running = True
         self._send(b'C', b'1' if with_stdin else b'0')
 
     def wait_command(self, timeout=None, stdin=None):
@@ -383,8 +398,7 @@ class Guest:
                     self._write_stdin(data)
                     stdin = stdin if data else None
         except GuestTimeout:
-            self._send(b'K')
-            self._talk(lambda: self._exit is not None, 10, 'to be killed')
+            self._kill()
             raise GuestTimeout('the command did not end within %g s'
                                % timeout) from None
         return exit_status(self._exit)
@@ -401,6 +415,18 @@ class Guest:
         status = self.wait_command(timeout)
         return Result(status, out.decode(errors='replace'),
                       err.decode(errors='replace'))
+
+    def reset(self):
+        """Reset the machine; returns when its kernel is up again.  Needs
+        QEMU's -action reboot=reset, for -no-reboot is given.
+        """
+        self._hello = False
+        self._running = False
+        self._buffer.clear()
+        self.console.clear()
+        self.qmp('system_reset')
+        self._talk(lambda: self._hello, self.options.boot_timeout,
+                   'to boot again')
 
     def qmp(self, command, arguments=None):
         """Run a QMP command; its return value."""

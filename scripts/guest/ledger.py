@@ -53,6 +53,22 @@ class Ledger:
         return {name: self.count(name, cpus, levels) / slots if slots else 0
                 for name in LEVEL1}
 
+    def perf_fractions(self, cpus=None, levels=LEVELS):
+        """What perf's formulas make of the exact counts on Ice Lake.
+
+        tools/perf/pmu-events/arch/x86/icelakex/icx-metrics.json of Linux:
+        five slots for each recovery count as backend bound instead of bad
+        speculation, which is what the other classes leave.
+        """
+        classes = self.fractions(cpus, levels)
+        slots = self.count('slots', cpus, levels)
+        if slots:
+            classes['backend-bound'] += (
+                5 * self.count('clears', cpus, levels) / slots)
+            classes['bad-speculation'] = max(0, 1 - sum(
+                v for k, v in classes.items() if k != 'bad-speculation'))
+        return classes
+
 
 class Recorder:
     """Reads the ledger where programs in the guest ask for it.

@@ -28,6 +28,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "loops.h"
 #include "sync.h"
 
 /* Twice the L3 of the largest client part; a server's share of the L3 is
@@ -53,37 +54,6 @@ static void die(const char *what)
 {
     perror(what);
     exit(EXIT_FAILURE);
-}
-
-/*
- * 240 independent NOPs an iteration, four bytes each: eight in 32 bytes, so
- * that they fit the micro-op cache.  Nothing limits them but the width.
- */
-static void run_nops(uint64_t iterations)
-{
-    asm volatile(".p2align 6\n"
-                 "1:\n"
-                 ".rept 240\n"
-                 "nopl 0(%%rax)\n"
-                 ".endr\n"
-                 "dec %0\n"
-                 "jnz 1b"
-                 : "+r" (iterations) : : "cc");
-}
-
-/* 100 multiplications, each of which needs the one before: latency 3. */
-static void run_multiply(uint64_t iterations)
-{
-    uint64_t x = 3;
-
-    asm volatile(".p2align 6\n"
-                 "1:\n"
-                 ".rept 100\n"
-                 "imulq %1, %1\n"
-                 ".endr\n"
-                 "dec %0\n"
-                 "jnz 1b"
-                 : "+r" (iterations), "+r" (x) : : "cc");
 }
 
 /*

@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# What perf stat --topdown prints, and the workloads to show it with.
+
+import re
+
+import guest
+from ledger import LEVEL1
+
+# perf's names (pmu-events/arch/x86/*/*-metrics.json of Linux) by the
+# ledger's.
+TMA_NAMES = {
+    'retiring': 'tma_retiring',
+    'bad-speculation': 'tma_bad_speculation',
+    'frontend-bound': 'tma_frontend_bound',
+    'backend-bound': 'tma_backend_bound',
+}
+
+
+def parse(text):
+    """The level-1 classes as fractions, from "perf stat --topdown -j"."""
+    found = {name: float(value) / 100 for name, value in
+             re.findall(r'"[%\s]*(tma_\w+)"\s*:\s*"\s*([\d.]+)', text)}
+    missing = [t for t in TMA_NAMES.values() if t not in found]
+    if missing:
+        raise guest.GuestError('perf stat --topdown printed no %s:\n%s'
+                               % (', '.join(missing), text))
+    return {name: found[TMA_NAMES[name]] for name in LEVEL1}

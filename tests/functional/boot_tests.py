@@ -1,0 +1,254 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# Tests that need a boot of their own: other CPU models and options, machine
+# types, -icount, a reset, and scripts/run-guest as its users call it.
+
+import os
+import subprocess
+
+from harness import TOP, Checks, Failure, Session
+from kernel_tests import GROUP, check_conserved, group_counts, need_counts
+import guest
+
+RUN_GUEST = os.path.join(TOP, 'scripts', 'run-guest')
+
+TESTS = []
+
+
+def test(name):
+    """Register a function of the command line's options as a test."""
+    def register(function):
+        TESTS.append((name, function))
+        return function
+    return register
+
+
+class booted:
+    """A guest for the time of a with statement."""
+
+    def __init__(self, options, **kwargs):
+        kwargs.setdefault('cpu', options.cpu)
+        self._options = guest.Options(qemu=options.qemu, **kwargs)
+
+    def __enter__(self):
+        self._session = Session(self._options, {})
+        return self._session
+
+    def __exit__(self, *exc):
+        self._session.close()
+
+
+def driver_line(session):
+    lines = [line for line in session.kernel_log().splitlines()
+             if 'Performance Events:' in line]
+    if not lines:
+        raise Failure('the kernel printed no "Performance Events:" line')
+    return lines[0]
+
+
+# CPU models and properties
+
+@test('no PMU unless asked for: -cpu Icelake-Server')
+def without(options):
+    with booted(options, cpu='Icelake-Server') as s:
+        checks = Checks()
+        line = driver_line(s)
+        checks.that('software events only' in line, 'expected "software '
+                    'events only" in: ' + line)
+        checks.equal('PMUs that QEMU knows of', s.guest.qmp('x-query-pmu'),
+                     [])
+        checks.done()
+
+
+@test('pmu=on alone: the same PMU without metrics')
+def pmu_only(options):
+    with booted(options, cpu='Icelake-Server,pmu=on') as s:
+        checks = Checks()
+        line = driver_line(s)
+        checks.that('Icelake events' in line and 'full-width' in line,
+                    'expected "Icelake events" and "full-width" in: ' + line)
+        checks.equal(
+            'events of the metrics',
+            s.shell('ls /sys/bus/event_source/devices/cpu/events | '
+                    'grep -E "slots|topdown" | cat'), '')
+        counts = s.stat('-e cycles,instructions', 'workload nops 1000')
+        need_counts(counts, 'cycles', 'instructions')
+        checks.between('instructions', counts['instructions'], 242000, None)
+        checks.done()
+
+
+@test('-hypervisor: the driver does not probe, and works')
+def no_hypervisor(options):
+    with booted(options, cpu=options.cpu + ',-hypervisor') as s:
+        checks = Checks()
+        line = driver_line(s)
+        checks.that('Intel PMU driver.' in line, 'expected "Intel PMU '
+                    'driver." in: ' + line)
+        check_conserved(checks, s.stat('-e "%s"' % GROUP,
+                                       'workload branches 100000'))
+        checks.done()
+
+
+@test('SapphireRapids: six slots, eight metrics')
+def sapphire_rapids(options):
+    level2 = {'topdown-heavy-ops': 'retiring',
+              'topdown-br-mispredict': 'bad-speculation',
+              'topdown-fetch-lat': 'frontend-bound',
+              'topdown-mem-bound': 'backend-bound'}
+    with booted(options, cpu='SapphireRapids,+perf-metrics') as s:
+        checks = Checks()
+        line = driver_line(s)
+        checks.that('Sapphire Rapids events' in line,
+                    'expected "Sapphire Rapids events" in: ' + line)
+        group = '%s,%s}' % (GROUP[:-1], ','.join(level2))
+        counts = s.stat('-e "%s,cycles"' % group, 'workload branches 200000')
+        need_counts(counts, 'cycles', *level2)
+        check_conserved(checks, counts)
+        classes, slots = group_counts(counts)
+        checks.close('slots for each cycle', slots / counts['cycles'], 6,
+                     0.06)
+        for event, parent in level2.items():
+            # Each is rounded to 1/255 by itself.
+            checks.between('%s, a part of %s' % (event, parent),
+                           counts[event], 0, classes[parent] + slots / 255)
+        checks.between('topdown-br-mispredict with random branches',
+                       counts['topdown-br-mispredict'] / slots, 0.25, 1)
+        checks.done()
+
+
+# Machines
+
+def register_machine(machine):
+    @test('-M %s' % machine)
+    def on_machine(options):
+        with booted(options, machine=machine) as s:
+            checks = Checks()
+            line = driver_line(s)
+            checks.that('Icelake events' in line,
+                        'expected "Icelake events" in: ' + line)
+            check_conserved(checks, s.stat('-e "%s"' % GROUP,
+                                           'workload multiply 10000'))
+            # About 4 s on an idle machine; 32 s more is what a firmware
+            # that waits for an empty drive costs.
+            checks.between('seconds to boot', s.guest.boot_seconds, 0, 30)
+            checks.done()
+
+
+for each in ('q35', 'microvm'):
+    register_machine(each)
+
+
+@test('system_reset: the next kernel finds a fresh PMU')
+def reset(options):
+    with booted(options, qemu_opts=['-action', 'reboot=reset']) as s:
+        s.shell('perf stat -a -e "%s" -o /dev/null -- true' % GROUP)
+        # Counters run while the reset comes.
+        s.guest.start_command(
+            ['perf', 'stat', '-a', '-e', 'cycles,instructions', '--',
+             'workload', '--seconds', '60', 'nops', '1000'],
+            lambda data: None, lambda data: None)
+        s.guest.reset()
+        checks = Checks()
+        log = s.kernel_log()
+        checks.that('Firmware Bug' not in log,
+                    'the kernel found counters running:\n' + log)
+        checks.that('Intel PMU driver.' in driver_line(s),
+                    'expected "Intel PMU driver."')
+        check_conserved(checks, s.stat('-e "%s"' % GROUP,
+                                       'workload branches 100000'))
+        checks.done()
+
+
+# Repeatability
+
+@test('-icount: user-mode counts of a program repeat exactly')
+def icount(options):
+    # A program with loops, library calls and system calls.  What would make
+    # two runs of it differ by itself is switched off: random addresses.
+    program = ("awk 'BEGIN { for (i = 0; i < 20000; i++) "
+               'x = x * 3 % 1000003 + length(i "a"); print x }\'')
+    events = 'instructions:u,branches:u'
+    runs = []
+    for _ in range(2):
+        with booted(options, append='norandmaps',
+                    qemu_opts=['-icount', 'shift=1']) as s:
+            runs.append(s.stat('-e ' + events, program))
+    need_counts(runs[0], *events.split(','))
+    checks = Checks()
+    checks.equal('counts of the second run', runs[1], runs[0])
+    checks.between('instructions:u', runs[0]['instructions:u'], 20000 * 50,
+                   None)
+    checks.done()
+
+
+# run-guest
+
+def run_guest(options, *arguments, **kwargs):
+    base = [RUN_GUEST, '--quiet', '--cpu', options.cpu]
+    if options.qemu:
+        base += ['--qemu', options.qemu]
+    return subprocess.run(base + list(arguments), stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, check=False, **kwargs)
+
+
+@test('run-guest: output, input, copies and exit status')
+def run_guest_works(options):
+    data = os.urandom(100000)
+    script = ('cat; echo err >&2; cmp -s /root/boot_tests.py /tmp/there && '
+              'exit 1; test $(nproc) = 2 && exit 42')
+    done = run_guest(options, '--smp', '2', '--stdin', '--copy',
+                     os.path.abspath(__file__), '--', 'sh', '-c', script,
+                     input=data)
+    checks = Checks()
+    checks.equal('exit status', done.returncode, 42)
+    checks.that(done.stdout == data, 'stdout is not what went in: %d bytes '
+                'of %d' % (len(done.stdout), len(data)))
+    checks.equal('stderr', done.stderr, b'err\n')
+    checks.done()
+
+
+@test('run-guest: a command killed by a signal')
+def run_guest_signal(options):
+    done = run_guest(options, 'sh', '-c', 'kill -9 $$')
+    checks = Checks()
+    checks.equal('exit status', done.returncode, 128 + 9)
+    checks.done()
+
+
+@test('run-guest: 124 when the time is up')
+def run_guest_timeout(options):
+    done = run_guest(options, '--timeout', '1', 'sleep', '1000')
+    checks = Checks()
+    checks.equal('exit status', done.returncode, 124)
+    checks.done()
+
+
+@test('run-guest: 255 when the guest dies, and why')
+def run_guest_dies(options):
+    done = run_guest(options, 'sh', '-c',
+                     'echo c >/proc/sysrq-trigger; sleep 100')
+    checks = Checks()
+    checks.equal('exit status', done.returncode, 255)
+    checks.that(b'Kernel panic' in done.stderr, "expected the kernel's panic "
+                'on stderr, observed: %r' % done.stderr)
+    checks.done()
+
+
+@test('run-guest: 125 and one line for what cannot work')
+def run_guest_refuses(options):
+    checks = Checks()
+    for arguments, word in (
+            (['--kernel', '/nonexistent', 'true'], b'/nonexistent'),
+            (['--kernel', '0.1', 'true'], b'no cloud kernel 0.1'),
+            (['--qemu', '/nonexistent', 'true'], b'cannot run QEMU'),
+            (['--cpu', 'nonesuch', 'true'], b'nonesuch'),
+            (['--copy', '/nonexistent', 'true'], b'no file /nonexistent'),
+            (['--copy', '/etc/hosts:relative', 'true'], b'relative'),
+            ([], b'no command')):
+        done = run_guest(options, *arguments)
+        what = 'run-guest ' + ' '.join(arguments)
+        checks.equal('exit status of ' + what, done.returncode, 125)
+        checks.that(word in done.stderr, 'expected %r on stderr of %s, '
+                    'observed %r' % (word, what, done.stderr))
+        checks.equal('stdout of ' + what, done.stdout, b'')
+    checks.done()

@@ -1,0 +1,216 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# What the functional tests share: how a test is written, how it says what
+# it expected, and how results are printed (TAP version 13).
+
+import os
+import subprocess
+import sys
+import threading
+import time
+import traceback
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+TOP = os.path.dirname(os.path.dirname(HERE))
+sys.path.insert(0, os.path.join(TOP, 'scripts', 'guest'))
+
+import guest  # noqa: E402  (the path above finds it)
+import topdown  # noqa: E402
+
+PROGRAMS = os.path.join(HERE, 'programs')
+# name: (source, more compiler options)
+PROGRAM_SOURCES = {
+    'pingpong': ('pingpong.c', ()),
+    'migrate': ('migrate.c', ()),
+    'rdpmc': ('rdpmc.c', ()),
+    'exact-1': ('exact.S', ('-nostdlib', '-DN=1000000')),
+    'exact-3': ('exact.S', ('-nostdlib', '-DN=3000000')),
+}
+
+
+class Failure(Exception):
+    """A test's expectation was not met."""
+
+
+class Skip(Exception):
+    """A test cannot say anything here; the message names the reason."""
+
+
+class Checks:
+    """Collects what a test finds, so that one failure hides no other."""
+
+    def __init__(self):
+        self._failed = []
+
+    def that(self, condition, message):
+        if not condition:
+            self._failed.append(message)
+
+    def equal(self, what, observed, expected):
+        self.that(observed == expected, '%s: expected %r, observed %r'
+                  % (what, expected, observed))
+
+    def between(self, what, observed, low, high):
+        """low <= observed <= high, where None is no limit."""
+        ok = ((low is None or observed >= low) and
+              (high is None or observed <= high))
+        self.that(ok, '%s: expected %s to %s, observed %s' % (
+            what, '-inf' if low is None else '%.10g' % low,
+            'inf' if high is None else '%.10g' % high, '%.10g' % observed))
+
+    def close(self, what, observed, expected, tolerance):
+        """Both agree within an absolute tolerance."""
+        self.that(abs(observed - expected) <= tolerance,
+                  '%s: expected %.10g within %.4g, observed %.10g'
+                  % (what, expected, tolerance, observed))
+
+    def done(self):
+        if self._failed:
+            raise Failure('\n'.join(self._failed))
+
+
+class Tap:
+    """Prints results, those of concurrent tests as they come.  The plan
+    comes last, as TAP allows.
+    """
+
+    def __init__(self, out=sys.stdout):
+        self._out = out
+        self._number = 0
+        self._lock = threading.Lock()
+        self.failed = 0
+        self._print('TAP version 13')
+
+    def _print(self, text):
+        print(text, file=self._out, flush=True)
+
+    def _result(self, name, ok, seconds, diagnosis='', skip=None):
+        with self._lock:
+            self._number += 1
+            self.failed += not ok
+            self._print('%s %d - %s%s' % (
+                'ok' if ok else 'not ok', self._number,
+                name.replace('#', '_'),
+                '' if skip is None else ' # SKIP ' + skip))
+            self._print('  ---')
+            self._print('  seconds: %.1f' % seconds)
+            if diagnosis:
+                self._print('  message: |')
+                for line in diagnosis.splitlines():
+                    self._print('    ' + line)
+            self._print('  ...')
+
+    def end(self):
+        self._print('1..%d' % self._number)
+
+    def run(self, name, function, *arguments):
+        """Run a test and print its result.  Returns whether what it ran in
+        may go on.
+        """
+        begin = time.monotonic()
+        alive = True
+        diagnosis, skip, ok = '', None, False
+        try:
+            function(*arguments)
+            ok = True
+        except Skip as e:
+            ok, skip = True, str(e)
+        except Failure as e:
+            diagnosis = str(e)
+        except (guest.GuestDied, guest.GuestTimeout) as e:
+            diagnosis = '%s: %s' % (type(e).__name__, e)
+            alive = False
+        except guest.GuestError as e:
+            diagnosis = str(e)
+        except Exception:  # a test that breaks is a test that fails
+            diagnosis = traceback.format_exc()
+        self._result(name, ok, time.monotonic() - begin, diagnosis, skip)
+        return alive
+
+
+def build_programs():
+    """Compile the guests' test programs; {name: path}."""
+    directory = os.path.join(guest.build_dir(), 'guest', 'tests')
+    os.makedirs(directory, exist_ok=True)
+    made = {}
+    for name, (source, options) in PROGRAM_SOURCES.items():
+        made[name] = os.path.join(directory, name)
+        subprocess.run(
+            [os.environ.get('CC', 'gcc'), '-std=gnu11', '-O2', '-Wall',
+             '-static', '-I', guest.HERE, *options, '-o', made[name],
+             os.path.join(PROGRAMS, source)], check=True)
+    return made
+
+
+def parse_stat(text):
+    """The counts that "perf stat -x ;" printed: {event: count}.
+
+    A count of None is one that perf calls not counted or not supported.
+    """
+    counts = {}
+    for line in text.splitlines():
+        fields = line.split(';')
+        if line.startswith('#') or len(fields) < 3:
+            continue
+        value = fields[0]
+        counts[fields[2]] = None if value.startswith('<') else float(value)
+    return counts
+
+
+class Session:
+    """A booted guest and what tests do with it."""
+
+    def __init__(self, options, programs):
+        options.copy = [(path, '/root/' + name)
+                        for name, path in programs.items()]
+        self.guest = guest.Guest(options)
+        self.guest.start()
+
+    def close(self):
+        self.guest.close()
+
+    def shell(self, command, timeout=120, status=0):
+        """Run a shell command that must end with this exit status; what it
+        printed on stdout.
+        """
+        result = self.guest.run(command, timeout)
+        if result.status != status:
+            raise Failure('%s\nexpected exit status %d, observed %d\n%s%s' % (
+                command, status, result.status, result.stdout,
+                result.stderr))
+        return result.stdout
+
+    def stat(self, options, command, timeout=120):
+        """perf stat with these options; {event: count}."""
+        self.shell("perf stat -x ';' -o /tmp/stat %s -- %s >/tmp/out 2>&1 "
+                   "|| { cat /tmp/out /tmp/stat; exit 1; }"
+                   % (options, command), timeout)
+        return parse_stat(self.shell('cat /tmp/stat'))
+
+    def fifos(self):
+        """Make /tmp/ctl, through which a workload controls perf."""
+        self.shell('mkdir -p /tmp/ctl; cd /tmp/ctl; rm -f ctl ack; '
+                   'mkfifo ctl ack')
+
+    def region(self, options, command, timeout=120):
+        """The same for a workload's measured part alone: {command} is run
+        with the options that have it switch perf on and off.
+        """
+        self.fifos()
+        return self.stat('-D -1 --control fifo:/tmp/ctl/ctl,/tmp/ctl/ack '
+                         + options,
+                         'workload --perf /tmp/ctl --sync ' + command,
+                         timeout)
+
+    def topdown(self, command, timeout=120):
+        """What perf stat --topdown says of a workload's measured part:
+        {level-1 class: fraction of the slots}.
+        """
+        self.fifos()
+        self.shell("perf stat --topdown -D -1 --control "
+                   "fifo:/tmp/ctl/ctl,/tmp/ctl/ack -j -o /tmp/stat -- "
+                   "workload --perf /tmp/ctl --sync %s" % command, timeout)
+        return topdown.parse(self.shell('cat /tmp/stat'))
+
+    def kernel_log(self):
+        return self.shell('dmesg')

@@ -1,0 +1,559 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# What is tested in each kernel, in one booted guest with two vCPUs: that the
+# kernel's own driver and its perf work with the PMU, and that what they
+# count is what happened.  Oracles: what the driver must print or offer
+# (arch/x86/events of Linux), counts known by construction, conservation,
+# and QEMU's exact ledger.
+#
+# Not tested here: single registers and interrupt modes (tests/qtest).
+
+import re
+
+from harness import Checks, Failure, Skip
+from ledger import LEVEL1, Ledger, Recorder
+
+METRICS = ('topdown-retiring', 'topdown-bad-spec', 'topdown-fe-bound',
+           'topdown-be-bound')
+GROUP = '{slots,%s}' % ','.join(METRICS)
+GROUP_USER = GROUP + ':u'
+# The class of the ledger that each metric is.
+CLASS_OF = dict(zip(METRICS, LEVEL1))
+
+# One of PERF_METRICS's 255 steps.
+STEP = 1 / 255
+
+# PAGES of text that no healthy run prints, with what they would mean.
+COMPLAINTS = (
+    r'unknown reason',          # an NMI nobody claims: LVTPC not masked
+    r'irq loop stuck',          # a status bit that does not go away
+    r'PMU not available', r'Broken PMU', r'Firmware Bug',
+    r'unchecked MSR', r'general protection',
+    r'hard LOCKUP', r'soft lockup',
+    r'WARNING:', r'BUG:', r'Oops',
+)
+
+# name, iterations, class that dominates, its least share of the slots.
+# Why: NOPs retire at full width; a multiplication takes 3 cycles, so at most
+# 1 of 15 slots retires, and a pointer's load from memory or a PAUSE takes
+# hundreds of slots; half of the random branches mispredict, which costs
+# more than the dozen instructions between them; lines of code that are not
+# in the first-level caches come at less than a line in ten cycles.
+BOTTLENECKS = (
+    ('nops', 60000, 'retiring', 0.85),
+    ('multiply', 60000, 'backend-bound', 0.85),
+    ('branches', 700000, 'bad-speculation', 0.35),
+    ('chase', 60000, 'backend-bound', 0.85),
+    ('code', 15, 'frontend-bound', 0.5),
+    ('pause', 30000, 'backend-bound', 0.8),
+)
+
+TESTS = []
+
+
+def test(name):
+    """Register a function of a Session as a test."""
+    def register(function):
+        TESTS.append((name, function))
+        return function
+    return register
+
+
+def need_counts(counts, *events):
+    for event in events:
+        if counts.get(event) is None:
+            raise Failure('%s was not counted: %r' % (event, counts))
+
+
+def group_counts(counts, suffix=''):
+    """The counts of GROUP by ledger class, and those of slots."""
+    need_counts(counts, 'slots' + suffix, *(m + suffix for m in METRICS))
+    classes = {CLASS_OF[m]: counts[m + suffix] for m in METRICS}
+    return classes, counts['slots' + suffix]
+
+
+def check_conserved(checks, counts, suffix=''):
+    """The four metrics sum to the slots, but for the steps of 1/255 in
+    which they come.
+    """
+    classes, slots = group_counts(counts, suffix)
+    checks.that(slots > 0, 'slots: expected more than 0')
+    checks.close('sum of the metrics', sum(classes.values()), slots,
+                 4 * STEP * slots)
+
+
+def check_against(checks, counts, ledger, tolerance, suffix='', **where):
+    """Slots and classes agree with the ledger, within a share of slots."""
+    classes, slots = group_counts(counts, suffix)
+    expected = ledger.count('slots', **where)
+    checks.that(expected > 0, 'the ledger counted no slots')
+    checks.close('slots', slots, expected, tolerance * expected)
+    for name, count in classes.items():
+        checks.close(name, count, ledger.count(name, **where),
+                     tolerance * expected)
+
+
+# Boot
+
+@test('boot: the driver takes the PMU for an Ice Lake')
+def boot_line(s):
+    log = s.kernel_log()
+    checks = Checks()
+    lines = [line for line in log.splitlines()
+             if 'Performance Events:' in line]
+    if not lines:
+        raise Failure('the kernel printed no "Performance Events:" line')
+    for part in ('Icelake events,', 'full-width counters,',
+                 'AnyThread deprecated,', 'Intel PMU driver.'):
+        checks.that(part in lines[0], 'expected %r in: %s'
+                    % (part, lines[0]))
+    for part in ('PEBS', 'LBR'):
+        checks.that(part not in lines[0], 'expected no %r in: %s'
+                    % (part, lines[0]))
+    checks.done()
+
+
+@test("boot: the driver's view of the counters")
+def boot_counters(s):
+    log = s.kernel_log()
+    checks = Checks()
+    for name, value in (
+            ('version', '5'), ('bit width', '48'),
+            ('generic (?:registers|counters|bitmap)',
+             '(?:8|0*ff)'),
+            ('value mask', '0000ffffffffffff'),
+            ('max period', '00007fffffffffff'),
+            ('fixed-purpose (?:events|counters|bitmap)', '(?:4|0*f)'),
+            ('(?:event|global_ctrl) mask', '0001000f000000ff')):
+        checks.that(re.search(r'\.\.\. %s: +%s$' % (name, value), log,
+                              re.MULTILINE),
+                    'expected "... %s: %s" in the kernel log' % (name, value))
+    checks.done()
+
+
+@test('sysfs: events, formats and capabilities')
+def sysfs(s):
+    base = '/sys/bus/event_source/devices/cpu/'
+    expected = {
+        'caps/pmu_name': 'icelake',
+        'caps/max_precise': '0',
+        'events/slots': 'event=0x00,umask=0x4',
+        'events/topdown-retiring': 'event=0x00,umask=0x80',
+        'events/topdown-bad-spec': 'event=0x00,umask=0x81',
+        'events/topdown-fe-bound': 'event=0x00,umask=0x82',
+        'events/topdown-be-bound': 'event=0x00,umask=0x83',
+        'events/cpu-cycles': 'event=0x3c',
+        'events/instructions': 'event=0xc0',
+        'events/bus-cycles': 'event=0x3c,umask=0x01',
+        'events/branch-instructions': 'event=0xc4',
+        'events/branch-misses': 'event=0xc5',
+        'events/cache-references': 'event=0x2e,umask=0x4f',
+        'events/cache-misses': 'event=0x2e,umask=0x41',
+        'events/ref-cycles': 'event=0x00,umask=0x03',
+        'format/event': 'config:0-7',
+        'format/umask': 'config:8-15',
+        'rdpmc': '1',
+    }
+    absent = ('format/any', 'format/in_tx', 'caps/branches',
+              'events/mem-loads', 'events/topdown-heavy-ops')
+    text = s.shell('cd %s && for f in %s; do echo "$f $(cat $f 2>&1)"; done; '
+                   'ls %s 2>/dev/null; true'
+                   % (base, ' '.join(expected), ' '.join(absent)))
+    checks = Checks()
+    lines = text.splitlines()
+    for line, (name, value) in zip(lines, expected.items()):
+        checks.equal(name, line.split(' ', 1)[1], value)
+    checks.equal('files for what the PMU does not have',
+                 lines[len(expected):], [])
+    checks.done()
+
+
+# perf stat
+
+def register_bottleneck(name, iterations, dominant, share):
+    @test('perf stat --topdown: %s is %s' % (name, dominant))
+    def bottleneck(s):
+        s.guest.on_sync = recorder = Recorder(s.guest)
+        classes = s.topdown('%s %d' % (name, iterations))
+        ledger = recorder.between[name]
+        # What perf's formulas make of the exact counts.
+        expected = ledger.perf_fractions()
+        checks = Checks()
+        checks.between('%s, of all slots, by perf' % dominant,
+                       classes[dominant], share, 1)
+        for each in LEVEL1:
+            checks.close('%s, by perf and by the ledger' % each,
+                         classes[each], expected[each], 0.02)
+        checks.done()
+
+
+for row in BOTTLENECKS:
+    register_bottleneck(*row)
+
+
+@test('perf stat: the metrics of a group sum to its slots')
+def conservation(s):
+    checks = Checks()
+    for name, iterations in (('branches', 300000), ('multiply', 30000)):
+        check_conserved(checks, s.stat('-e "%s"' % GROUP,
+                                       'workload %s %d' % (name, iterations)))
+    checks.done()
+
+
+@test('perf stat: slots and metrics agree with the ledger')
+def group_ledger(s):
+    s.guest.on_sync = recorder = Recorder(s.guest)
+    counts = s.region('-e "%s"' % GROUP_USER, 'code 20')
+    checks = Checks()
+    check_against(checks, counts, recorder.between['code'], 0.01,
+                  suffix=':u', levels=('usr',))
+    checks.done()
+
+
+@test('perf stat: a program of known length, exactly')
+def exact(s):
+    events = 'instructions:u,branches:u'
+    checks = Checks()
+    # tests/functional/programs/exact.S
+    for name, n in (('exact-1', 1000000), ('exact-3', 3000000)):
+        counts = s.stat('-e ' + events, '/root/' + name)
+        need_counts(counts, 'instructions:u', 'branches:u')
+        checks.equal('instructions:u of ' + name,
+                     counts['instructions:u'], 2 * n + 120)
+        checks.equal('branches:u of ' + name, counts['branches:u'], n + 41)
+    checks.done()
+
+
+@test('perf stat: user and kernel parts are the whole')
+def split(s):
+    events = ('instructions', 'instructions:u', 'instructions:k')
+    cycles = ('cycles', 'cycles:u', 'cycles:k')
+    counts = s.stat('-e "{%s,%s}"' % (','.join(events), ','.join(cycles)),
+                    'workload syscalls 30000')
+    need_counts(counts, *events, *cycles)
+    checks = Checks()
+    for whole, user, kernel in (events, cycles):
+        checks.equal('%s + %s' % (user, kernel),
+                     counts[user] + counts[kernel], counts[whole])
+    # A system call is a few instructions of user code and some dozens of
+    # entry code, at the least.
+    checks.between('instructions:k', counts['instructions:k'],
+                   30000 * 30, None)
+    checks.between('instructions:u', counts['instructions:u'],
+                   30000 * 3, 30000 * 60)
+    counts = s.stat('-e "{%s}"' % ','.join(events), 'workload nops 20000')
+    need_counts(counts, *events)
+    checks.between('instructions:u of NOPs', counts['instructions:u'],
+                   20000 * 242, None)
+    checks.between('share of instructions:k while NOPs run',
+                   counts['instructions:k'] / counts['instructions'], 0, 0.3)
+    checks.done()
+
+
+@test('perf stat: more events than counters are multiplexed')
+def multiplex(s):
+    events = ['r%02x%02x' % (umask, code) for umask, code in (
+        (0x00, 0xc4), (0x00, 0xc5), (0x11, 0xc4), (0x02, 0xc2),
+        (0x01, 0xa4), (0x02, 0xa4), (0x01, 0x9c), (0x01, 0x0e),
+        (0x4f, 0x2e), (0x41, 0x2e), (0x01, 0x3c), (0x02, 0xec))]
+    counts = s.stat('-e %s' % ','.join(events),
+                    'workload --seconds 1 branches 100000')
+    checks = Checks()
+    # Branches, by perf's scaled estimate: two of every 14 instructions are
+    # conditional branches, and little else is a branch.
+    need_counts(counts, 'rc4', 'r11c4') if 'rc4' in counts else \
+        need_counts(counts, 'r00c4', 'r11c4')
+    whole = counts.get('r00c4', counts.get('rc4'))
+    checks.between('conditional branches, of all', counts['r11c4'] / whole,
+                   0.8, 1.2)
+    checks.done()
+
+
+@test('perf stat -I 1000: every interval is counted')
+def interval(s):
+    text = s.shell("perf stat -x ';' -I 1000 -e '%s' -o /tmp/stat -- "
+                   "workload --seconds 2.6 multiply 5000 && cat /tmp/stat"
+                   % GROUP)
+    rows = {}
+    for line in text.splitlines():
+        if ';' in line and not line.startswith('#'):
+            when, rest = line.split(';', 1)
+            rows.setdefault(when.strip(), []).append(rest)
+    checks = Checks()
+    checks.between('intervals', len(rows), 3, 4)
+    for when, lines in rows.items():
+        counts = parse_rows(lines)
+        if float(when) > 2.2:
+            continue  # the last one may be as short as it likes
+        check_conserved(checks, counts)
+        classes, slots = group_counts(counts)
+        # Each interval stands alone: no class of an earlier one leaks in.
+        checks.between('backend-bound at %s s' % when,
+                       classes['backend-bound'] / slots, 0.8, 1)
+    checks.done()
+
+
+def parse_rows(lines):
+    counts = {}
+    for line in lines:
+        fields = line.split(';')
+        counts[fields[2]] = (None if fields[0].startswith('<')
+                             else float(fields[0]))
+    return counts
+
+
+@test('perf stat -a: both vCPUs, against the ledger')
+def system_wide(s):
+    s.guest.on_sync = recorder = Recorder(s.guest)
+    counts = s.region('-a -e "%s"' % GROUP, '--cpu 1 multiply 150000')
+    checks = Checks()
+    check_conserved(checks, counts)
+    # perf's own work between its switching on and the loop is in the one,
+    # and not in the other.
+    check_against(checks, counts, recorder.between['multiply'], 0.03)
+    checks.done()
+
+
+@test('perf stat -a -A: each vCPU its own')
+def per_cpu(s):
+    text = s.shell("perf stat -a -A -x ';' -e slots,instructions "
+                   "-o /tmp/stat -- taskset 2 workload nops 80000 && "
+                   "cat /tmp/stat")
+    counts = {}
+    for line in text.splitlines():
+        fields = line.split(';')
+        if len(fields) > 3 and fields[0].startswith('CPU'):
+            counts[fields[0], fields[3]] = fields[1]
+    checks = Checks()
+    for cpu in ('CPU0', 'CPU1'):
+        for event in ('slots', 'instructions'):
+            checks.that((counts.get((cpu, event)) or '<').isdigit(),
+                        '%s on %s was not counted: %r'
+                        % (event, cpu, counts))
+    checks.done()
+    checks.between('instructions on CPU1, where the loop was',
+                   float(counts['CPU1', 'instructions']), 80000 * 242, None)
+    checks.done()
+
+
+@test('perf stat: an idle vCPU counts next to nothing')
+def idle(s):
+    counts = s.stat('-a -C 1 -e cycles,slots', 'sleep 1')
+    need_counts(counts, 'cycles', 'slots')
+    checks = Checks()
+    # Timer ticks and the like; a busy vCPU counts a hundred times as much.
+    checks.between('cycles in a second', counts['cycles'], 0, 20e6)
+    checks.between('slots in a second', counts['slots'], 0, 100e6)
+    checks.done()
+
+
+@test('perf stat -p: a running process')
+def attach(s):
+    text = s.shell(
+        "workload --cpu 1 --seconds 3 multiply 1000 & pid=$!; sleep 0.3; "
+        "perf stat -x ';' -o /tmp/stat -p $pid -e '%s' -- sleep 0.7; "
+        "wait $pid; cat /tmp/stat" % GROUP)
+    counts = parse_rows([line for line in text.splitlines() if ';' in line])
+    checks = Checks()
+    check_conserved(checks, counts)
+    classes, slots = group_counts(counts)
+    checks.between('backend-bound', classes['backend-bound'] / slots, 0.8, 1)
+    checks.done()
+
+
+@test('two processes through more than 1000 context switches')
+def pingpong(s):
+    s.guest.on_sync = recorder = Recorder(s.guest)
+    rounds, iterations = 600, 200
+    text = s.shell("""
+        cd /tmp; rm -f a b; mkfifo a b
+        stat() { taskset 1 perf stat -x ';' -e '%s' -o /tmp/stat-$1 -- \\
+                     /root/pingpong 1 %d %d $1 $2 $3 $4 >/tmp/out-$1; }
+        stat nops a b first & stat multiply b a; wait
+        cat out-nops out-multiply; echo nops; cat stat-nops
+        echo multiply; cat stat-multiply
+        """ % (GROUP_USER, rounds, iterations))
+    switches = sum(map(int, re.findall(r'^switches (\d+)$', text, re.M)))
+    part = re.split(r'^(?:nops|multiply)$', text, flags=re.M)
+    counts = [parse_rows([line for line in p.splitlines() if ';' in line])
+              for p in part[1:]]
+    ledger = recorder.between['pingpong']
+    checks = Checks()
+    checks.between('context switches', switches, 1000, None)
+    for c in counts:
+        check_conserved(checks, c, ':u')
+    both = {event: counts[0][event] + counts[1][event]
+            for event in counts[0]}
+    check_against(checks, both, ledger, 0.01, ':u', cpus=[1],
+                  levels=('usr',))
+    # Neither process is billed for the other's nature.
+    for c, name, low in ((counts[0], 'retiring', 0.9),
+                         (counts[1], 'backend-bound', 0.9)):
+        classes, slots = group_counts(c, ':u')
+        checks.between('%s of the process that is' % name,
+                       classes[name] / slots, low, 1)
+    checks.done()
+
+
+@test('a process that moves between the vCPUs')
+def migrate(s):
+    s.guest.on_sync = recorder = Recorder(s.guest)
+    counts = s.stat('-e "%s"' % GROUP_USER, '/root/migrate 2 200 300')
+    ledger = recorder.between['migrate']
+    checks = Checks()
+    check_conserved(checks, counts, ':u')
+    check_against(checks, counts, ledger, 0.01, ':u', levels=('usr',))
+    for cpu in (0, 1):
+        checks.between('share of the slots on vCPU %d' % cpu,
+                       ledger.count('slots', cpus=[cpu], levels=('usr',)) /
+                       ledger.count('slots', levels=('usr',)), 0.3, 0.7)
+    checks.done()
+
+
+# perf record
+
+def samples(s, options, command):
+    """Record; {event: number of samples}, {event: share in workload}."""
+    s.shell('perf record -q %s -o /tmp/perf.data -- %s' % (options, command))
+    text = s.shell('perf script -i /tmp/perf.data -F comm,event,dso,ip '
+                   '2>/dev/null')
+    number, inside = {}, {}
+    for line in text.splitlines():
+        match = re.search(r'(\S+?):(?:\w*:)? +[0-9a-f]+', line)
+        if match:
+            event = match.group(1)
+            number[event] = number.get(event, 0) + 1
+            inside[event] = (inside.get(event, 0) +
+                             ('/workload)' in line))
+    return number, {e: inside[e] / number[e] for e in number}
+
+
+def check_samples(checks, s, event, period, command, expected_events):
+    """A sample each period: as many as the ledger has periods."""
+    s.guest.on_sync = recorder = Recorder(s.guest)
+    number, share = samples(s, '-c %d -e %s:u' % (period, event),
+                            'workload --sync ' + command)
+    ledger = recorder.between[command.split()[0]]
+    expected = ledger.count(expected_events, levels=('usr',)) / period
+    seen = sum(number.values())
+    # What precedes and follows the loop adds a little.
+    checks.between('samples of %s' % event, seen, 0.95 * expected,
+                   1.05 * expected + 5)
+    checks.that(share and min(share.values()) > 0.9,
+                'samples of %s in the workload: expected more than 90 %%, '
+                'observed %r' % (event, share))
+
+
+def register_record(event, period, command, item):
+    @test('perf record -e %s: a sample each period' % event)
+    def record(s):
+        checks = Checks()
+        check_samples(checks, s, event, period, command, item)
+        checks.done()
+
+
+for row in (('cycles', 20000, 'multiply 60000', 'cycles'),
+            ('instructions', 20000, 'nops 60000', 'instructions'),
+            ('slots', 100000, 'multiply 60000', 'slots')):
+    register_record(*row)
+
+
+@test('perf record: two events at once, both advance')
+def record_two(s):
+    number, _ = samples(s, '-e cycles:u -e instructions:u -c 20000',
+                        'workload branches 700000')
+    checks = Checks()
+    # 13.5 instructions an iteration.
+    checks.between('samples of instructions:u',
+                   number.get('instructions', 0), 0.95 * 472, 1.1 * 472)
+    checks.between('samples of cycles:u', number.get('cycles', 0), 100, None)
+    checks.done()
+
+
+@test('perf record -F: a frequency instead of a period')
+def record_frequency(s):
+    number, _ = samples(s, '-F 500 -e cycles',
+                        'workload --seconds 2 multiply 1000')
+    checks = Checks()
+    # The kernel steers the period towards it; wide, for a slow host.
+    checks.between('samples in 2 s at 500 Hz', number.get('cycles', 0),
+                   250, 2000)
+    checks.done()
+
+
+# NMI watchdog
+
+def watchdog_works(s, on):
+    s.shell('echo %d >/proc/sys/kernel/nmi_watchdog' % on)
+    value = s.shell('cat /proc/sys/kernel/nmi_watchdog').strip()
+    checks = Checks()
+    checks.equal('/proc/sys/kernel/nmi_watchdog', value, str(on))
+    counts = s.stat('-e "%s" -e cycles,instructions' % GROUP,
+                    'workload nops 30000')
+    need_counts(counts, 'cycles', 'instructions')
+    check_conserved(checks, counts)
+    checks.between('instructions', counts['instructions'], 30000 * 242, None)
+    fixed1 = [c for pmu in s.guest.qmp('x-query-pmu')
+              for c in pmu['counters'] if 'CYCLES' in c.get('event', '') or
+              'CLK_UNHALTED' in c.get('event', '')]
+    busy = any(c['counting'] for c in fixed1)
+    checks.equal('a cycle counter is in use while perf is not', busy,
+                 bool(on))
+    checks.done()
+
+
+@test('NMI watchdog on')
+def watchdog_on(s):
+    watchdog_works(s, 1)
+
+
+@test('NMI watchdog off')
+def watchdog_off(s):
+    watchdog_works(s, 0)
+
+
+# User-mode RDPMC
+
+@test('RDPMC in user mode: slots and metrics')
+def rdpmc(s):
+    s.guest.on_sync = recorder = Recorder(s.guest)
+    result = s.guest.run(['/root/rdpmc', '30000'])
+    if result.status == 77:
+        raise Failure('the kernel offers no RDPMC: ' + result.stderr)
+    if result.status:
+        raise Failure('rdpmc: exit status %d\n%s' % (result.status,
+                                                     result.stderr))
+    checks = Checks()
+    found = {}
+    for line in result.stdout.splitlines():
+        words = line.split()
+        found[words[1]] = dict(zip(words[2::2], map(float, words[3::2])))
+    for name, dominant in (('nops', 'retiring'), ('multiply', 'backend')):
+        f = found[name]
+        ledger = recorder.between['rdpmc-' + name]
+        slots = ledger.count('slots', levels=('usr',))
+        checks.close(name + ': slots by RDPMC', f['slots'], slots,
+                     0.01 * slots)
+        checks.close(name + ': slots by the kernel', f['read'], slots,
+                     0.01 * slots)
+        for short, full in (('retiring', 'retiring'),
+                            ('bad', 'bad-speculation'),
+                            ('frontend', 'frontend-bound'),
+                            ('backend', 'backend-bound')):
+            checks.close('%s: %s by RDPMC' % (name, short), f[short],
+                         ledger.count(full, levels=('usr',)),
+                         0.015 * slots)
+        checks.between('%s: %s' % (name, dominant), f[dominant] / f['slots'],
+                       0.85, 1.01)
+    checks.done()
+
+
+# Last: what all of the above left in the kernel's log
+
+@test('the kernel log has no complaint')
+def complaints(s):
+    found = [line for line in s.kernel_log().splitlines()
+             if any(re.search(c, line) for c in COMPLAINTS)]
+    checks = Checks()
+    checks.equal('lines that should not be there', found, [])
+    checks.done()
