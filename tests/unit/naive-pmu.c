@@ -1,0 +1,619 @@
+/*
+ * A deliberately naive performance-monitoring unit, to compare with.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include <string.h>
+
+#include "naive-pmu.h"
+
+typedef unsigned __int128 Wide;
+
+#define BIT(n) (1ull << (n))
+
+void naive_init(NaivePmu *pmu, const PerfmonConfig *config)
+{
+    memset(pmu, 0, sizeof(*pmu));
+    pmu->sapphire_rapids = config->core == PMU_CORE_SAPPHIRERAPIDS;
+    pmu->num_gp = config->num_gp;
+    pmu->num_fixed = config->num_fixed;
+    pmu->pdcm = config->pdcm;
+    pmu->fw_write = config->capabilities >> 13 & 1;
+    pmu->has_metrics = config->capabilities >> 15 & 1;
+    pmu->num_fields = config->num_metrics;
+    pmu->metrics_width = config->metrics_width;
+    naive_reset(pmu);
+}
+
+void naive_reset(NaivePmu *pmu)
+{
+    for (int i = 0; i < 8; i++) {
+        pmu->pmc[i] = 0;
+        pmu->evtsel[i] = 0;
+        pmu->hidden[i] = 0;
+    }
+    for (int i = 0; i < 4; i++) {
+        pmu->fixed[i] = 0;
+    }
+    pmu->fixed_ctrl = 0;
+    pmu->global_ctrl = 0;
+    for (int i = 0; i < pmu->num_gp; i++) {
+        pmu->global_ctrl |= BIT(i);
+    }
+    pmu->status = 0;
+    pmu->debugctl = 0;
+    pmu->offcore[0] = pmu->offcore[1] = 0;
+    pmu->ld_lat = 0;
+    pmu->frontend = 0;
+    pmu->pmi = false;
+}
+
+/* Counters */
+
+/* What one counter gains at one level when its event is selected. */
+static Wide event_gain(const NaivePmu *pmu, uint64_t evtsel,
+                       const uint64_t *item)
+{
+    unsigned code = evtsel & 0xff;
+    unsigned umask = evtsel >> 8 & 0xff;
+    bool edge = evtsel >> 18 & 1;
+    bool inv = evtsel >> 23 & 1;
+    unsigned cmask = evtsel >> 24 & 0xff;
+    bool spr = pmu->sapphire_rapids;
+
+    if (code == 0x3c && umask == 0x00) {
+        return item[PMU_ITEM_CYCLES];
+    }
+    if (code == 0x3c && umask == 0x01) {
+        return spr ? item[PMU_ITEM_REF_TSC] : item[PMU_ITEM_REF_XCLK];
+    }
+    if (code == 0xec && umask == 0x02) {
+        return item[PMU_ITEM_CYCLES];
+    }
+    if (code == 0xc0 && umask == 0x00) {
+        return item[PMU_ITEM_INSTRUCTIONS];
+    }
+    if (code == 0x2e && umask == 0x4f) {
+        return item[PMU_ITEM_LLC_REFERENCES];
+    }
+    if (code == 0x2e && umask == 0x41) {
+        return item[PMU_ITEM_LLC_MISSES];
+    }
+    if (code == 0xc4 && umask == 0x00) {
+        return item[PMU_ITEM_BRANCHES];
+    }
+    if (code == 0xc4 && umask == 0x11) {
+        return item[PMU_ITEM_BRANCHES_COND];
+    }
+    if (code == 0xc5 && umask == 0x00) {
+        return item[PMU_ITEM_BRANCH_MISSES];
+    }
+    if (code == 0xa4 && umask == 0x01) {
+        return item[PMU_ITEM_SLOTS];
+    }
+    if (code == 0xa4 && umask == 0x02) {
+        return (Wide)item[PMU_SLOT_MEMORY_BOUND] + item[PMU_SLOT_CORE_BOUND];
+    }
+    if (spr && code == 0xa4 && umask == 0x04) {
+        return (Wide)item[PMU_SLOT_BR_MISPREDICT] +
+               item[PMU_SLOT_MACHINE_CLEARS];
+    }
+    if (spr && code == 0xa4 && umask == 0x08) {
+        return item[PMU_SLOT_BR_MISPREDICT];
+    }
+    if (spr && code == 0xa4 && umask == 0x10) {
+        return item[PMU_SLOT_MEMORY_BOUND];
+    }
+    if (code == 0xc2 && umask == 0x02) {
+        return (Wide)item[PMU_SLOT_LIGHT_OPS] + item[PMU_SLOT_HEAVY_OPS];
+    }
+    if (code == 0x9c && umask == 0x01) {
+        return (Wide)item[PMU_SLOT_FETCH_LATENCY] +
+               item[PMU_SLOT_FETCH_BANDWIDTH];
+    }
+    if (code == (spr ? 0xad : 0x0d) && umask == 0x01 &&
+        edge && !inv && cmask == 1) {
+        return item[PMU_ITEM_CLEARS];
+    }
+    if (code == (spr ? 0xae : 0x0e) && umask == 0x01) {
+        return item[PMU_ITEM_UOPS_ISSUED];
+    }
+    return 0;
+}
+
+static Wide fixed_gain(int index, const uint64_t *item)
+{
+    switch (index) {
+    case 0:
+        return item[PMU_ITEM_INSTRUCTIONS];
+    case 1:
+        return item[PMU_ITEM_CYCLES];
+    case 2:
+        return item[PMU_ITEM_REF_TSC];
+    default:
+        return item[PMU_ITEM_SLOTS];
+    }
+}
+
+static bool pmc_on(const NaivePmu *pmu, int index, int level)
+{
+    if (!(pmu->global_ctrl & BIT(index))) {
+        return false;
+    }
+    if (!(pmu->evtsel[index] & BIT(22))) {
+        return false;
+    }
+    if (pmu->status & BIT(59)) {
+        return false;
+    }
+    return level == 0 ? pmu->evtsel[index] & BIT(17)
+                      : pmu->evtsel[index] & BIT(16);
+}
+
+static bool fixed_on(const NaivePmu *pmu, int index, int level)
+{
+    if (!(pmu->global_ctrl & BIT(32 + index))) {
+        return false;
+    }
+    if (pmu->status & BIT(59)) {
+        return false;
+    }
+    return level == 0 ? pmu->fixed_ctrl & BIT(4 * index)
+                      : pmu->fixed_ctrl & BIT(4 * index + 1);
+}
+
+static Wide field_slots(int field, const uint64_t *item)
+{
+    switch (field) {
+    case 0:
+        return (Wide)item[PMU_SLOT_LIGHT_OPS] + item[PMU_SLOT_HEAVY_OPS];
+    case 1:
+        return (Wide)item[PMU_SLOT_BR_MISPREDICT] +
+               item[PMU_SLOT_MACHINE_CLEARS];
+    case 2:
+        return (Wide)item[PMU_SLOT_FETCH_LATENCY] +
+               item[PMU_SLOT_FETCH_BANDWIDTH];
+    case 3:
+        return (Wide)item[PMU_SLOT_MEMORY_BOUND] + item[PMU_SLOT_CORE_BOUND];
+    case 4:
+        return item[PMU_SLOT_HEAVY_OPS];
+    case 5:
+        return item[PMU_SLOT_BR_MISPREDICT];
+    case 6:
+        return item[PMU_SLOT_FETCH_LATENCY];
+    default:
+        return item[PMU_SLOT_MEMORY_BOUND];
+    }
+}
+
+/* Add @gain to the @bits wide *@reg; true if it passed its end. */
+static bool add(uint64_t *reg, Wide gain, int bits)
+{
+    Wide sum = *reg + gain;
+
+    *reg = sum % ((Wide)1 << bits);
+    return sum >= (Wide)1 << bits;
+}
+
+void naive_count(NaivePmu *pmu, const NaiveDelta *delta)
+{
+    NaivePmu before = *pmu;
+    uint64_t overflow = 0;
+    bool pmi = false;
+
+    for (int i = 0; i < pmu->num_gp; i++) {
+        Wide gain = 0;
+
+        for (int level = 0; level < 2; level++) {
+            if (pmc_on(&before, i, level)) {
+                gain += event_gain(pmu, pmu->evtsel[i], delta->item[level]);
+            }
+        }
+        if (add(&pmu->pmc[i], gain, 48)) {
+            overflow |= BIT(i);
+            pmi = pmi || (pmu->evtsel[i] & BIT(20));
+        }
+    }
+    for (int i = 0; i < pmu->num_fixed; i++) {
+        Wide gain = 0;
+
+        for (int level = 0; level < 2; level++) {
+            if (fixed_on(&before, i, level)) {
+                gain += fixed_gain(i, delta->item[level]);
+            }
+        }
+        if (add(&pmu->fixed[i], gain, 48)) {
+            overflow |= BIT(32 + i);
+            pmi = pmi || (pmu->fixed_ctrl & BIT(4 * i + 3));
+        }
+    }
+    for (int i = 0; pmu->has_metrics && i < pmu->num_fields; i++) {
+        Wide gain = 0;
+
+        for (int level = 0; level < 2; level++) {
+            if ((before.global_ctrl & BIT(48)) &&
+                fixed_on(&before, 3, level)) {
+                gain += 255 * field_slots(i, delta->item[level]);
+            }
+        }
+        if (add(&pmu->hidden[i], gain, pmu->metrics_width + 8)) {
+            overflow |= BIT(48);
+            pmi = pmi || (pmu->fixed_ctrl & BIT(15));
+        }
+    }
+    pmu->status |= overflow;
+    if (pmi) {
+        pmu->pmi = true;
+        if (pmu->debugctl & BIT(12)) {
+            pmu->status |= BIT(59);
+        }
+    }
+}
+
+bool naive_counts_at(const NaivePmu *pmu, int level)
+{
+    uint64_t one_each[PMU_ITEM_NR];
+
+    for (int i = 0; i < PMU_ITEM_NR; i++) {
+        one_each[i] = 1;
+    }
+    for (int i = 0; i < pmu->num_gp; i++) {
+        if (pmc_on(pmu, i, level) &&
+            event_gain(pmu, pmu->evtsel[i], one_each)) {
+            return true;
+        }
+    }
+    for (int i = 0; i < pmu->num_fixed; i++) {
+        if (fixed_on(pmu, i, level)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* PERF_METRICS */
+
+/* How often @slots goes into @hidden, 255 times at most. */
+static int whole_times(uint64_t hidden, uint64_t slots)
+{
+    int times = 0;
+
+    while (times < 255 && (Wide)slots * (times + 1) <= hidden) {
+        times++;
+    }
+    return times;
+}
+
+uint64_t naive_metrics(const uint64_t *hidden, int num_fields, uint64_t slots)
+{
+    int field[8] = { 0 };
+    bool raised[4] = { false };
+    Wide all = 0;
+    int total = 0, sum = 0;
+    uint64_t value = 0;
+
+    if (slots == 0) {
+        return 0;
+    }
+    for (int i = 0; i < 4; i++) {
+        field[i] = whole_times(hidden[i], slots);
+        sum += field[i];
+        all += hidden[i];
+    }
+    /* The whole nearest to all / slots, a half counting as more. */
+    while (total < 255 && 2 * all >= (Wide)slots * (2 * total + 1)) {
+        total++;
+    }
+    while (sum < total) {
+        int best = -1;
+        Wide best_rest = 0;
+
+        for (int i = 0; i < 4; i++) {
+            Wide rest = hidden[i] - (Wide)slots *
+                                    whole_times(hidden[i], slots);
+
+            if (!raised[i] && (best < 0 || rest > best_rest)) {
+                best = i;
+                best_rest = rest;
+            }
+        }
+        raised[best] = true;
+        field[best]++;
+        sum++;
+    }
+    while (sum > 255) {
+        int best = 3;
+
+        for (int i = 3; i >= 0; i--) {
+            if (field[i] >= field[best]) {
+                best = i;
+            }
+        }
+        field[best]--;
+        sum--;
+    }
+    for (int i = 4; i < num_fields; i++) {
+        while (field[i] < 255 &&
+               2 * (Wide)hidden[i] >= (Wide)slots * (2 * field[i] + 1)) {
+            field[i]++;
+        }
+        if (hidden[i] <= hidden[i - 4] && field[i] > field[i - 4]) {
+            field[i] = field[i - 4];
+        }
+    }
+    for (int i = num_fields - 1; i >= 0; i--) {
+        value = value << 8 | field[i];
+    }
+    return value;
+}
+
+static void write_metrics(NaivePmu *pmu, uint64_t value)
+{
+    Wide limit = ((Wide)1 << (pmu->metrics_width + 8)) - 1;
+
+    for (int i = 0; i < pmu->num_fields; i++) {
+        Wide hidden = (Wide)pmu->fixed[3] * (value >> 8 * i & 0xff);
+
+        pmu->hidden[i] = hidden > limit ? limit : hidden;
+    }
+}
+
+/* Registers */
+
+static uint64_t inuse(const NaivePmu *pmu)
+{
+    uint64_t value = 0;
+
+    for (int i = 0; i < pmu->num_gp; i++) {
+        if ((pmu->evtsel[i] & 0xff) != 0) {
+            value |= BIT(i);
+        }
+        if (pmu->evtsel[i] & BIT(20)) {
+            value |= BIT(63);
+        }
+    }
+    for (int i = 0; i < pmu->num_fixed; i++) {
+        if ((pmu->fixed_ctrl >> 4 * i & 3) != 0) {
+            value |= BIT(32 + i);
+        }
+        if (pmu->fixed_ctrl & BIT(4 * i + 3)) {
+            value |= BIT(63);
+        }
+    }
+    return value;
+}
+
+/* Is bit @bit of the GLOBAL registers one of an existing counter? */
+static bool counter_bit(const NaivePmu *pmu, int bit)
+{
+    return bit < pmu->num_gp ||
+           (bit >= 32 && bit < 32 + pmu->num_fixed) ||
+           (bit == 48 && pmu->has_metrics);
+}
+
+static bool any_bit(const NaivePmu *pmu, uint64_t value,
+                    bool (*allowed)(const NaivePmu *pmu, int bit))
+{
+    for (int bit = 0; bit < 64; bit++) {
+        if ((value & BIT(bit)) && !allowed(pmu, bit)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool clearable_bit(const NaivePmu *pmu, int bit)
+{
+    return counter_bit(pmu, bit) || bit == 55 || bit >= 58;
+}
+
+static bool settable_bit(const NaivePmu *pmu, int bit)
+{
+    return counter_bit(pmu, bit) || bit == 59;
+}
+
+static bool fixed_ctrl_bit(const NaivePmu *pmu, int bit)
+{
+    return bit / 4 < pmu->num_fixed && bit % 4 != 2;
+}
+
+static bool evtsel_bit(const NaivePmu *pmu, int bit)
+{
+    (void)pmu;
+    return bit < 32 && bit != 21;
+}
+
+NaiveAccess naive_rdmsr(const NaivePmu *pmu, uint32_t msr, uint64_t *value)
+{
+    switch (msr) {
+    case 0x0c1 ... 0x0c8:
+        if ((int)msr - 0x0c1 >= pmu->num_gp) {
+            return NAIVE_GP;
+        }
+        *value = pmu->pmc[msr - 0x0c1];
+        return NAIVE_OK;
+    case 0x4c1 ... 0x4c8:
+        if ((int)msr - 0x4c1 >= pmu->num_gp || !pmu->fw_write) {
+            return NAIVE_GP;
+        }
+        *value = pmu->pmc[msr - 0x4c1];
+        return NAIVE_OK;
+    case 0x186 ... 0x18d:
+        if ((int)msr - 0x186 >= pmu->num_gp) {
+            return NAIVE_GP;
+        }
+        *value = pmu->evtsel[msr - 0x186];
+        return NAIVE_OK;
+    case 0x309 ... 0x30c:
+        if ((int)msr - 0x309 >= pmu->num_fixed) {
+            return NAIVE_GP;
+        }
+        *value = pmu->fixed[msr - 0x309];
+        return NAIVE_OK;
+    case 0x329:
+        if (!pmu->has_metrics) {
+            return NAIVE_GP;
+        }
+        *value = naive_metrics(pmu->hidden, pmu->num_fields, pmu->fixed[3]);
+        return NAIVE_OK;
+    case 0x345:
+        if (!pmu->pdcm) {
+            return NAIVE_GP;
+        }
+        *value = (pmu->fw_write ? BIT(13) : 0) |
+                 (pmu->has_metrics ? BIT(15) : 0);
+        return NAIVE_OK;
+    case 0x38d:
+        *value = pmu->fixed_ctrl;
+        return NAIVE_OK;
+    case 0x38e:
+        *value = pmu->status;
+        return NAIVE_OK;
+    case 0x38f:
+        *value = pmu->global_ctrl;
+        return NAIVE_OK;
+    case 0x390:
+    case 0x391:
+    case 0x3f1:
+        *value = 0;
+        return NAIVE_OK;
+    case 0x392:
+        *value = inuse(pmu);
+        return NAIVE_OK;
+    case 0x1d9:
+        *value = pmu->debugctl;
+        return NAIVE_OK;
+    case 0x1a6:
+    case 0x1a7:
+        *value = pmu->offcore[msr - 0x1a6];
+        return NAIVE_OK;
+    case 0x3f6:
+        *value = pmu->ld_lat;
+        return NAIVE_OK;
+    case 0x3f7:
+        *value = pmu->frontend;
+        return NAIVE_OK;
+    default:
+        return NAIVE_UNKNOWN;
+    }
+}
+
+NaiveAccess naive_wrmsr(NaivePmu *pmu, uint32_t msr, uint64_t value)
+{
+    uint64_t old;
+    NaiveAccess access = naive_rdmsr(pmu, msr, &old);
+
+    if (access != NAIVE_OK) {
+        return access;
+    }
+    switch (msr) {
+    case 0x0c1 ... 0x0c8:
+        /* EAX, sign-extended to the counter's 48 bits. */
+        value &= 0xffffffff;
+        if (value & 0x80000000) {
+            value |= 0xffff00000000;
+        }
+        pmu->pmc[msr - 0x0c1] = value;
+        return NAIVE_OK;
+    case 0x4c1 ... 0x4c8:
+        if (value >= BIT(48)) {
+            return NAIVE_GP;
+        }
+        pmu->pmc[msr - 0x4c1] = value;
+        return NAIVE_OK;
+    case 0x186 ... 0x18d:
+        if (any_bit(pmu, value, evtsel_bit)) {
+            return NAIVE_GP;
+        }
+        pmu->evtsel[msr - 0x186] = value;
+        return NAIVE_OK;
+    case 0x309 ... 0x30c:
+        if (value >= BIT(48)) {
+            return NAIVE_GP;
+        }
+        pmu->fixed[msr - 0x309] = value;
+        if (msr == 0x30c && value == 0) {
+            memset(pmu->hidden, 0, sizeof(pmu->hidden));
+        }
+        return NAIVE_OK;
+    case 0x329:
+        if (pmu->num_fields == 4 && value >= BIT(32)) {
+            return NAIVE_GP;
+        }
+        write_metrics(pmu, value);
+        return NAIVE_OK;
+    case 0x38d:
+        if (any_bit(pmu, value, fixed_ctrl_bit)) {
+            return NAIVE_GP;
+        }
+        pmu->fixed_ctrl = value;
+        return NAIVE_OK;
+    case 0x38f:
+        if (any_bit(pmu, value, counter_bit)) {
+            return NAIVE_GP;
+        }
+        pmu->global_ctrl = value;
+        return NAIVE_OK;
+    case 0x390:
+        if (any_bit(pmu, value, clearable_bit)) {
+            return NAIVE_GP;
+        }
+        pmu->status &= ~value;
+        return NAIVE_OK;
+    case 0x391:
+        if (any_bit(pmu, value, settable_bit)) {
+            return NAIVE_GP;
+        }
+        pmu->status |= value;
+        return NAIVE_OK;
+    case 0x1d9:
+        if (value & ~0x1803ull) {
+            return NAIVE_GP;
+        }
+        pmu->debugctl = value & 0x1000;
+        return NAIVE_OK;
+    case 0x1a6:
+    case 0x1a7:
+        if (value & ~(pmu->sapphire_rapids ? 0x3fffffffffull
+                                           : 0x3fffffbfffull)) {
+            return NAIVE_GP;
+        }
+        pmu->offcore[msr - 0x1a6] = value;
+        return NAIVE_OK;
+    case 0x3f1:
+        return value ? NAIVE_GP : NAIVE_OK;
+    case 0x3f6:
+        if (value > 0xffff) {
+            return NAIVE_GP;
+        }
+        pmu->ld_lat = value;
+        return NAIVE_OK;
+    case 0x3f7:
+        if (value & ~(pmu->sapphire_rapids ? 0x7fff1full : 0x7fff17ull)) {
+            return NAIVE_GP;
+        }
+        pmu->frontend = value;
+        return NAIVE_OK;
+    default:
+        /* 0x345, 0x38e, 0x392: read-only */
+        return NAIVE_GP;
+    }
+}
+
+NaiveAccess naive_rdpmc(const NaivePmu *pmu, uint32_t ecx, uint64_t *value)
+{
+    if (ecx < (uint32_t)pmu->num_gp) {
+        *value = pmu->pmc[ecx];
+        return NAIVE_OK;
+    }
+    if (ecx >= 0x40000000 && ecx < 0x40000000u + pmu->num_fixed) {
+        *value = pmu->fixed[ecx - 0x40000000];
+        return NAIVE_OK;
+    }
+    if (ecx >= 0x20000000 && ecx <= 0x2000ffff && pmu->has_metrics) {
+        *value = naive_metrics(pmu->hidden, pmu->num_fields, pmu->fixed[3]);
+        return NAIVE_OK;
+    }
+    return NAIVE_GP;
+}

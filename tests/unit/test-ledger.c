@@ -1,0 +1,327 @@
+/*
+ * The ledger: conservation, and whole cycles only, against one that keeps a
+ * list of slots.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include <string.h>
+
+#include "ledger.h"
+#include "random.h"
+
+/* Sunny Cove at 2.9 GHz: TSC and crystal as they could be. */
+#define TSC_NUM     20
+#define TSC_DEN     29
+#define XCLK_NUM    25
+#define XCLK_DEN    2900
+
+static void start(PmuLedger *ledger, unsigned width)
+{
+    pmu_ledger_init(ledger, width, TSC_NUM, TSC_DEN, XCLK_NUM, XCLK_DEN);
+}
+
+/*
+ * One slot after the other: a cycle's slots wait in @cycle until there are
+ * @width of them.
+ */
+typedef struct Naive {
+    unsigned width;
+    unsigned filled;
+    uint8_t cycle[PMU_LEDGER_MAX_WIDTH];
+    PmuLevel level;
+    PmuLedgerSnapshot published;
+    uint64_t cycles[PMU_LEVEL_NR];
+} Naive;
+
+static void naive_slots(Naive *naive, PmuSlotClass class, uint64_t n)
+{
+    while (n--) {
+        naive->cycle[naive->filled++] = class;
+        if (naive->filled == naive->width) {
+            for (unsigned i = 0; i < naive->width; i++) {
+                naive->published.item[naive->level][naive->cycle[i]]++;
+            }
+            naive->cycles[naive->level]++;
+            naive->filled = 0;
+        }
+    }
+}
+
+static void naive_set_level(Naive *naive, PmuLevel level, PmuSlotClass pad)
+{
+    if (level != naive->level) {
+        while (naive->filled) {
+            naive_slots(naive, pad, 1);
+        }
+    }
+    naive->level = level;
+}
+
+static void naive_snapshot(const Naive *naive, PmuLedgerSnapshot *snap)
+{
+    *snap = naive->published;
+    for (int level = 0; level < PMU_LEVEL_NR; level++) {
+        uint64_t cycles = naive->cycles[level];
+
+        snap->item[level][PMU_ITEM_CYCLES] = cycles;
+        snap->item[level][PMU_ITEM_SLOTS] = cycles * naive->width;
+        snap->item[level][PMU_ITEM_REF_TSC] = cycles * TSC_NUM / TSC_DEN;
+        snap->item[level][PMU_ITEM_REF_XCLK] = cycles * XCLK_NUM / XCLK_DEN;
+    }
+}
+
+static void check_same(const PmuLedger *ledger, const Naive *naive)
+{
+    PmuLedgerSnapshot want, got;
+
+    naive_snapshot(naive, &want);
+    pmu_ledger_snapshot(ledger, &got);
+    for (int level = 0; level < PMU_LEVEL_NR; level++) {
+        for (int i = 0; i < PMU_ITEM_NR; i++) {
+            if (got.item[level][i] != want.item[level][i]) {
+                g_error("width %u, %s at level %d: expected %" G_GUINT64_FORMAT
+                        ", got %" G_GUINT64_FORMAT, naive->width,
+                        pmu_ledger_item_name(i), level, want.item[level][i],
+                        got.item[level][i]);
+            }
+        }
+    }
+    g_assert_true(pmu_ledger_plausible(ledger));
+}
+
+static void random_entry(Random *random, PmuLedger *ledger, Naive *naive)
+{
+    PmuSlotClass class = random_below(random, PMU_SLOT_NR);
+    uint64_t n = random_size(random, random_below(random, 4) ? 4 : 9);
+    PmuLedgerItem item = PMU_ITEM_INSTRUCTIONS +
+        random_below(random, PMU_ITEM_NR - PMU_ITEM_INSTRUCTIONS);
+
+    switch (random_below(random, 8)) {
+    case 0: {
+        PmuLevel level = random_below(random, PMU_LEVEL_NR);
+
+        pmu_ledger_set_level(ledger, level, class);
+        naive_set_level(naive, level, class);
+        break;
+    }
+    case 1:
+        pmu_ledger_event(ledger, item, n);
+        naive->published.item[naive->level][item] += n;
+        break;
+    default:
+        pmu_ledger_slots(ledger, class, n);
+        naive_slots(naive, class, n);
+    }
+}
+
+static void test_random(void)
+{
+    Random random = random_from_seed();
+
+    for (unsigned width = 1; width <= PMU_LEDGER_MAX_WIDTH; width++) {
+        PmuLedger ledger;
+        Naive naive = { .width = width, .level = PMU_LEVEL_OS };
+
+        start(&ledger, width);
+        for (int i = 0; i < 100000; i++) {
+            random_entry(&random, &ledger, &naive);
+            check_same(&ledger, &naive);
+        }
+    }
+}
+
+/* Slots too many to enter one by one: only the sums can be checked. */
+static void test_conservation(void)
+{
+    Random random = random_from_seed();
+
+    for (unsigned width = 1; width <= PMU_LEDGER_MAX_WIDTH; width++) {
+        PmuLedger ledger;
+        uint64_t entered = 0;
+
+        start(&ledger, width);
+        for (int i = 0; i < 20000; i++) {
+            PmuLedgerSnapshot snap;
+            uint64_t n = random_size(&random, 45);
+            uint64_t sum = 0;
+
+            pmu_ledger_slots(&ledger, random_below(&random, PMU_SLOT_NR), n);
+            entered += n;
+            pmu_ledger_snapshot(&ledger, &snap);
+            for (int j = 0; j < PMU_SLOT_NR; j++) {
+                sum += snap.item[PMU_LEVEL_OS][j];
+            }
+            g_assert_cmpuint(sum, ==, entered - entered % width);
+            g_assert_cmpuint(snap.item[PMU_LEVEL_OS][PMU_ITEM_SLOTS], ==, sum);
+            g_assert_cmpuint(snap.item[PMU_LEVEL_OS][PMU_ITEM_CYCLES], ==,
+                             entered / width);
+        }
+    }
+}
+
+/* How entries are cut does not matter. */
+static void test_cuts(void)
+{
+    Random random = random_from_seed();
+
+    for (int i = 0; i < 20000; i++) {
+        unsigned width = 1 + random_below(&random, PMU_LEDGER_MAX_WIDTH);
+        PmuSlotClass class = random_below(&random, PMU_SLOT_NR);
+        uint64_t n = random_size(&random, 30);
+        uint64_t first = n ? random_below(&random, n) : 0;
+        unsigned before = random_below(&random, 20);
+        PmuLedgerSnapshot whole_snap, cut_snap;
+        PmuLedger whole, cut;
+
+        start(&whole, width);
+        pmu_ledger_slots(&whole, PMU_SLOT_CORE_BOUND, before);
+        cut = whole;
+        pmu_ledger_slots(&whole, class, n);
+        pmu_ledger_slots(&cut, class, first);
+        pmu_ledger_slots(&cut, class, n - first);
+        pmu_ledger_snapshot(&whole, &whole_snap);
+        pmu_ledger_snapshot(&cut, &cut_snap);
+        g_assert_cmpmem(&whole_snap, sizeof(whole_snap),
+                        &cut_snap, sizeof(cut_snap));
+    }
+}
+
+/* The modulo without division, around multiples and at its limits. */
+static void test_modulo(void)
+{
+    Random random = random_from_seed();
+
+    for (unsigned width = 1; width <= PMU_LEDGER_MAX_WIDTH; width++) {
+        PmuLedger ledger;
+
+        start(&ledger, width);
+        for (uint64_t n = 0; n < 100000; n++) {
+            uint64_t last = PMU_LEDGER_FAST - 50000 + n;
+
+            g_assert_cmpuint(pmu_ledger_modulo(&ledger, n), ==, n % width);
+            g_assert_cmpuint(pmu_ledger_modulo(&ledger, last), ==,
+                             last % width);
+        }
+        for (int i = 0; i < 100000; i++) {
+            uint64_t n = random_size(&random, 64);
+            uint64_t multiple = n - n % width;
+
+            g_assert_cmpuint(pmu_ledger_modulo(&ledger, n), ==, n % width);
+            g_assert_cmpuint(pmu_ledger_modulo(&ledger, multiple), ==, 0);
+            g_assert_cmpuint(pmu_ledger_modulo(&ledger, multiple - 1), ==,
+                             (multiple - 1) % width);
+        }
+    }
+}
+
+/* A change of level fills the cycle up, at the old level. */
+static void test_level_change_pads(void)
+{
+    PmuLedgerSnapshot snap;
+    PmuLedger ledger;
+
+    start(&ledger, 5);
+    pmu_ledger_slots(&ledger, PMU_SLOT_LIGHT_OPS, 7);
+    pmu_ledger_set_level(&ledger, PMU_LEVEL_OS, PMU_SLOT_CORE_BOUND);
+    pmu_ledger_snapshot(&ledger, &snap);
+    g_assert_cmpuint(snap.item[PMU_LEVEL_OS][PMU_SLOT_LIGHT_OPS], ==, 5);
+    g_assert_cmpuint(snap.item[PMU_LEVEL_OS][PMU_SLOT_CORE_BOUND], ==, 0);
+
+    pmu_ledger_set_level(&ledger, PMU_LEVEL_USR, PMU_SLOT_CORE_BOUND);
+    pmu_ledger_slots(&ledger, PMU_SLOT_LIGHT_OPS, 4);
+    pmu_ledger_snapshot(&ledger, &snap);
+    g_assert_cmpuint(snap.item[PMU_LEVEL_OS][PMU_SLOT_LIGHT_OPS], ==, 7);
+    g_assert_cmpuint(snap.item[PMU_LEVEL_OS][PMU_SLOT_CORE_BOUND], ==, 3);
+    g_assert_cmpuint(snap.item[PMU_LEVEL_OS][PMU_ITEM_CYCLES], ==, 2);
+    g_assert_cmpuint(snap.item[PMU_LEVEL_USR][PMU_ITEM_SLOTS], ==, 0);
+
+    /* A full cycle needs no padding. */
+    pmu_ledger_slots(&ledger, PMU_SLOT_LIGHT_OPS, 1);
+    pmu_ledger_set_level(&ledger, PMU_LEVEL_OS, PMU_SLOT_CORE_BOUND);
+    pmu_ledger_snapshot(&ledger, &snap);
+    g_assert_cmpuint(snap.item[PMU_LEVEL_USR][PMU_SLOT_LIGHT_OPS], ==, 5);
+    g_assert_cmpuint(snap.item[PMU_LEVEL_USR][PMU_SLOT_CORE_BOUND], ==, 0);
+}
+
+/* Reference clocks: exact over years, at each level for itself. */
+static void test_reference_clocks(void)
+{
+    static const uint64_t cycles[] = {
+        0, 1, 28, 29, 30, 57, 58, 2899, 2900, 1ull << 40, (1ull << 58) + 12345,
+    };
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(cycles); i++) {
+        unsigned __int128 wide = cycles[i];
+        PmuLedgerSnapshot snap;
+        PmuLedger ledger;
+
+        start(&ledger, 5);
+        pmu_ledger_set_level(&ledger, PMU_LEVEL_USR, PMU_SLOT_CORE_BOUND);
+        pmu_ledger_slots(&ledger, PMU_SLOT_MEMORY_BOUND, 5 * cycles[i]);
+        pmu_ledger_snapshot(&ledger, &snap);
+        g_assert_cmpuint(snap.item[PMU_LEVEL_USR][PMU_ITEM_CYCLES], ==,
+                         cycles[i]);
+        g_assert_cmpuint(snap.item[PMU_LEVEL_USR][PMU_ITEM_REF_TSC], ==,
+                         (uint64_t)(wide * TSC_NUM / TSC_DEN));
+        g_assert_cmpuint(snap.item[PMU_LEVEL_USR][PMU_ITEM_REF_XCLK], ==,
+                         (uint64_t)(wide * XCLK_NUM / XCLK_DEN));
+        g_assert_cmpuint(snap.item[PMU_LEVEL_OS][PMU_ITEM_REF_TSC], ==, 0);
+    }
+}
+
+static void test_implausible(void)
+{
+    PmuLedger good, bad;
+
+    start(&good, 5);
+    pmu_ledger_slots(&good, PMU_SLOT_CORE_BOUND, 13);
+    g_assert_true(pmu_ledger_plausible(&good));
+
+    bad = good;
+    bad.level = PMU_LEVEL_NR;
+    g_assert_false(pmu_ledger_plausible(&bad));
+    bad = good;
+    bad.open = 5;
+    g_assert_false(pmu_ledger_plausible(&bad));
+    bad = good;
+    bad.open = 2;
+    g_assert_false(pmu_ledger_plausible(&bad));
+    bad = good;
+    bad.history |= 0x800;
+    g_assert_false(pmu_ledger_plausible(&bad));
+    bad = good;
+    bad.slots[PMU_LEVEL_USR][PMU_SLOT_LIGHT_OPS]++;
+    g_assert_false(pmu_ledger_plausible(&bad));
+}
+
+static void test_names(void)
+{
+    for (int i = 0; i < PMU_ITEM_NR; i++) {
+        const char *name = pmu_ledger_item_name(i);
+
+        g_assert_nonnull(name);
+        for (const char *c = name; *c; c++) {
+            g_assert_true(g_ascii_islower(*c) || g_ascii_isdigit(*c) ||
+                          *c == '-');
+        }
+        for (int j = 0; j < i; j++) {
+            g_assert_cmpstr(name, !=, pmu_ledger_item_name(j));
+        }
+    }
+    g_assert_null(pmu_ledger_item_name(PMU_ITEM_NR));
+}
+
+int main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/ledger/random", test_random);
+    g_test_add_func("/ledger/conservation", test_conservation);
+    g_test_add_func("/ledger/cuts", test_cuts);
+    g_test_add_func("/ledger/modulo", test_modulo);
+    g_test_add_func("/ledger/level-change-pads", test_level_change_pads);
+    g_test_add_func("/ledger/reference-clocks", test_reference_clocks);
+    g_test_add_func("/ledger/implausible", test_implausible);
+    g_test_add_func("/ledger/names", test_names);
+    return g_test_run();
+}

@@ -1,0 +1,367 @@
+/*
+ * What the register file asks of those who run the guest: how far they may
+ * run before they must look, and what has to be counted.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include <inttypes.h>
+
+#include "events.h"
+#include <glib.h>
+
+static const PerfmonConfig config = {
+    .core = PMU_CORE_SAPPHIRERAPIDS, .num_gp = 8, .num_fixed = 4,
+    .pdcm = true, .capabilities = 0xa000, .num_metrics = 8,
+    .metrics_width = 48,
+};
+
+static Perfmon *new_unit(unsigned metrics_width)
+{
+    PerfmonConfig this_config = config;
+    Perfmon *pmu = g_new0(Perfmon, 1);
+    const char *why;
+
+    this_config.metrics_width = metrics_width;
+    g_assert_true(perfmon_init(pmu, &this_config, &why));
+    return pmu;
+}
+
+static void write_msr(Perfmon *pmu, uint32_t msr, uint64_t value)
+{
+    g_assert_cmpint(perfmon_wrmsr_check(pmu, msr, value), ==, PERFMON_OK);
+    perfmon_wrmsr(pmu, msr, value);
+}
+
+static PerfmonSlack slack_of(const Perfmon *pmu)
+{
+    PerfmonSlack slack;
+
+    perfmon_slack(pmu, &slack);
+    return slack;
+}
+
+/* The figure that bounds counters of @item. */
+static uint64_t figure(const PerfmonSlack *slack, PmuLedgerItem item)
+{
+    switch (item) {
+    case PMU_ITEM_INSTRUCTIONS:
+        return slack->instructions;
+    case PMU_ITEM_BRANCHES:
+    case PMU_ITEM_BRANCHES_COND:
+    case PMU_ITEM_BRANCHES_TAKEN:
+    case PMU_ITEM_BRANCH_MISSES:
+        return slack->branches;
+    default:
+        return slack->any;
+    }
+}
+
+/* The smallest of all figures. */
+static uint64_t smallest(const PerfmonSlack *slack)
+{
+    return MIN(MIN(slack->instructions, slack->branches),
+               MIN(slack->any, MIN(slack->instructions_level[0],
+                                   slack->instructions_level[1])));
+}
+
+/* A counter @distance from its end, with @control in its selector. */
+static void set_counter(Perfmon *pmu, unsigned index, const PmuEvent *event,
+                        uint64_t control, uint64_t distance)
+{
+    write_msr(pmu, 0x4c1 + index, (1ull << 48) - distance);
+    write_msr(pmu, 0x186 + index, control | event->modifiers | event->code |
+                                  event->umask << 8);
+}
+
+#define USR (1ull << 16)
+#define OS  (1ull << 17)
+#define INT (1ull << 20)
+#define EN  (1ull << 22)
+
+/*
+ * @event's items grow by @distance - 1, all in one of them, without an
+ * interrupt, and by one more with one.
+ */
+static void check_exact(const PmuEvent *event, uint64_t distance)
+{
+    for (int term = 0; term < event->num_terms; term++) {
+        g_autofree Perfmon *pmu = new_unit(48);
+        PmuLedgerSnapshot now = { 0 };
+        uint64_t *item = &now.item[PMU_LEVEL_USR][event->term[term]];
+        PerfmonSlack slack;
+
+        set_counter(pmu, 2, event, EN | INT | OS | USR, distance);
+        slack = slack_of(pmu);
+        if (figure(&slack, event->term[term]) != distance ||
+            smallest(&slack) != distance) {
+            g_error("%s: expected a slack of %" PRIu64 ", got %" PRIu64,
+                    event->name, distance,
+                    figure(&slack, event->term[term]));
+        }
+        *item += distance - 1;
+        perfmon_settle(pmu, &now);
+        g_assert_false(pmu->pmi);
+        slack = slack_of(pmu);
+        g_assert_cmpuint(figure(&slack, event->term[term]), ==, 1);
+        *item += 1;
+        perfmon_settle(pmu, &now);
+        g_assert_true(pmu->pmi);
+        g_assert_cmphex(pmu->global_status, ==, 1 << 2);
+    }
+}
+
+static void test_exact_distance(void)
+{
+    static const uint64_t distances[] = {
+        1, 2, 3, 1000, 1ull << 31, 1ull << 47, (1ull << 48) - 1, 1ull << 48,
+    };
+    const PmuEvent *event;
+
+    for (int i = 0; (event = pmu_event_row(config.core, i)); i++) {
+        for (unsigned j = 0; j < G_N_ELEMENTS(distances); j++) {
+            check_exact(event, distances[j]);
+        }
+    }
+}
+
+/* Levels: a counter bounds the figure of a level at which it counts. */
+static void test_levels(void)
+{
+    const PmuEvent *event = pmu_event_lookup(config.core, 0xc0);
+    g_autofree Perfmon *pmu = new_unit(48);
+    PerfmonSlack slack;
+
+    set_counter(pmu, 0, event, EN | INT | OS, 500);
+    set_counter(pmu, 1, event, EN | INT | USR, 300);
+    slack = slack_of(pmu);
+    g_assert_cmpuint(slack.instructions, ==, 300);
+    g_assert_cmpuint(slack.instructions_level[PMU_LEVEL_OS], ==, 500);
+    g_assert_cmpuint(slack.instructions_level[PMU_LEVEL_USR], ==, 300);
+    g_assert_cmpuint(slack.branches, ==, UINT64_MAX);
+    g_assert_cmpuint(slack.any, ==, UINT64_MAX);
+
+    set_counter(pmu, 2, event, EN | INT | OS | USR, 400);
+    slack = slack_of(pmu);
+    g_assert_cmpuint(slack.instructions, ==, 300);
+    g_assert_cmpuint(slack.instructions_level[PMU_LEVEL_OS], ==, 400);
+    g_assert_cmpuint(slack.instructions_level[PMU_LEVEL_USR], ==, 300);
+}
+
+/* Counters that cannot interrupt bound nothing. */
+static void test_no_bound(void)
+{
+    const PmuEvent *event = pmu_event_lookup(config.core, 0xc0);
+    static const uint64_t controls[] = {
+        EN | OS | USR,          /* no interrupt */
+        INT | OS | USR,         /* not enabled */
+        EN | INT,               /* no level */
+    };
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(controls); i++) {
+        g_autofree Perfmon *pmu = new_unit(48);
+        PerfmonSlack slack;
+
+        set_counter(pmu, 0, event, controls[i], 10);
+        slack = slack_of(pmu);
+        g_assert_cmpuint(smallest(&slack), ==, UINT64_MAX);
+    }
+}
+
+static void test_no_bound_when_stopped(void)
+{
+    const PmuEvent *event = pmu_event_lookup(config.core, 0xc0);
+    g_autofree Perfmon *pmu = new_unit(48);
+    PerfmonSlack slack;
+
+    set_counter(pmu, 0, event, EN | INT | OS, 10);
+    write_msr(pmu, 0x38f, 0xfe);
+    slack = slack_of(pmu);
+    g_assert_cmpuint(smallest(&slack), ==, UINT64_MAX);
+    write_msr(pmu, 0x38f, 0x01);
+    slack = slack_of(pmu);
+    g_assert_cmpuint(smallest(&slack), ==, 10);
+    /* frozen */
+    write_msr(pmu, 0x391, 1ull << 59);
+    slack = slack_of(pmu);
+    g_assert_cmpuint(smallest(&slack), ==, UINT64_MAX);
+}
+
+/* The hidden counters: the first to overflow, to the slot. */
+static void test_metrics_bound(void)
+{
+    g_autofree Perfmon *pmu = new_unit(16);
+    PmuLedgerSnapshot now = { 0 };
+    uint64_t *slots = now.item[PMU_LEVEL_OS];
+    PerfmonSlack slack;
+
+    write_msr(pmu, 0x38d, 0x9000);
+    write_msr(pmu, 0x38f, 1ull << 48 | 1ull << 35);
+    slack = slack_of(pmu);
+    /* 2^24 / 255, rounded up */
+    g_assert_cmpuint(slack.any, ==, 65794);
+
+    slots[PMU_SLOT_CORE_BOUND] += 65793;
+    slots[PMU_ITEM_SLOTS] += 65793;
+    perfmon_settle(pmu, &now);
+    g_assert_false(pmu->pmi);
+    g_assert_cmphex(pmu->global_status, ==, 0);
+    slack = slack_of(pmu);
+    g_assert_cmpuint(slack.any, ==, 1);
+    slots[PMU_SLOT_CORE_BOUND] += 1;
+    slots[PMU_ITEM_SLOTS] += 1;
+    perfmon_settle(pmu, &now);
+    g_assert_true(pmu->pmi);
+    g_assert_cmphex(pmu->global_status, ==, 1ull << 48);
+}
+
+/* Sampling slots with metrics on: the period counts, not the metrics. */
+static void test_slots_period(void)
+{
+    g_autofree Perfmon *pmu = new_unit(48);
+    PerfmonSlack slack;
+
+    write_msr(pmu, 0x30c, (1ull << 48) - 2000003);
+    write_msr(pmu, 0x38d, 0xb000);
+    write_msr(pmu, 0x38f, 1ull << 48 | 1ull << 35);
+    slack = slack_of(pmu);
+    g_assert_cmpuint(slack.any, ==, 2000003);
+    g_assert_cmpuint(slack.instructions, ==, UINT64_MAX);
+}
+
+/* Demand */
+
+static void check_demand(const Perfmon *pmu, bool os, bool usr, bool timing)
+{
+    PerfmonDemand demand = perfmon_demand(pmu);
+
+    g_assert_cmpint(demand.level[PMU_LEVEL_OS], ==, os);
+    g_assert_cmpint(demand.level[PMU_LEVEL_USR], ==, usr);
+    g_assert_cmpint(demand.timing, ==, timing);
+}
+
+static void test_demand(void)
+{
+    g_autofree Perfmon *pmu = new_unit(48);
+
+    check_demand(pmu, false, false, false);
+    write_msr(pmu, 0x186, EN | OS | 0xc0);
+    check_demand(pmu, true, false, false);
+    write_msr(pmu, 0x187, EN | USR | 0xc4);
+    check_demand(pmu, true, true, false);
+    write_msr(pmu, 0x186, 0);
+    check_demand(pmu, false, true, false);
+    write_msr(pmu, 0x187, EN | OS | 0xc5);
+    check_demand(pmu, true, false, true);
+    write_msr(pmu, 0x187, EN | 0x3c);           /* no level */
+    check_demand(pmu, false, false, false);
+    write_msr(pmu, 0x187, EN | OS | USR | 0x1ff);       /* not modelled */
+    check_demand(pmu, false, false, false);
+    write_msr(pmu, 0x187, EN | OS | USR | 0x10ad);      /* always zero */
+    check_demand(pmu, false, false, false);
+}
+
+static void test_demand_fixed(void)
+{
+    static const bool timing[] = { false, true, true, true };
+
+    for (int i = 0; i < 4; i++) {
+        g_autofree Perfmon *pmu = new_unit(48);
+
+        write_msr(pmu, 0x38d, 2ull << (4 * i));
+        check_demand(pmu, false, false, false);
+        write_msr(pmu, 0x38f, 1ull << (32 + i));
+        check_demand(pmu, false, true, timing[i]);
+        write_msr(pmu, 0x38d, 8ull << (4 * i));         /* PMI alone */
+        check_demand(pmu, false, false, false);
+    }
+    /* Metrics without slots count nothing. */
+    {
+        g_autofree Perfmon *pmu = new_unit(48);
+
+        write_msr(pmu, 0x38d, 0xb000);
+        write_msr(pmu, 0x38f, 1ull << 48);
+        check_demand(pmu, false, false, false);
+    }
+}
+
+/* The freeze takes effect with the overflow that asked for an interrupt. */
+static void test_freeze(void)
+{
+    const PmuEvent *event = pmu_event_lookup(config.core, 0xc0);
+    g_autofree Perfmon *pmu = new_unit(48);
+    PmuLedgerSnapshot now = { 0 };
+    uint64_t *instructions = &now.item[PMU_LEVEL_OS][PMU_ITEM_INSTRUCTIONS];
+    uint64_t value;
+
+    write_msr(pmu, 0x1d9, 1 << 12);
+    set_counter(pmu, 0, event, EN | OS, 10);            /* no interrupt */
+    set_counter(pmu, 1, event, EN | OS | INT, 20);
+    *instructions += 10;
+    perfmon_settle(pmu, &now);
+    g_assert_cmphex(pmu->global_status, ==, 1 << 0);
+    *instructions += 10;
+    perfmon_settle(pmu, &now);
+    g_assert_cmphex(pmu->global_status, ==, 1ull << 59 | 3);
+    check_demand(pmu, false, false, false);
+
+    *instructions += 1000;
+    perfmon_settle(pmu, &now);
+    perfmon_rdpmc(pmu, 0, &value);
+    g_assert_cmpuint(value, ==, 10);
+
+    /* Clearing the overflow alone does not thaw, clearing bit 59 does. */
+    write_msr(pmu, 0x390, 3);
+    check_demand(pmu, false, false, false);
+    write_msr(pmu, 0x390, 1ull << 59);
+    check_demand(pmu, true, false, false);
+    *instructions += 5;
+    perfmon_settle(pmu, &now);
+    perfmon_rdpmc(pmu, 0, &value);
+    g_assert_cmpuint(value, ==, 15);
+}
+
+/* The monitor's view */
+static void test_view(void)
+{
+    g_autofree Perfmon *pmu = new_unit(48);
+    PerfmonView view;
+
+    write_msr(pmu, 0x187, EN | INT | USR | 0x00c4);
+    write_msr(pmu, 0x4c2, 42);
+    write_msr(pmu, 0x188, 0x01ff);
+    write_msr(pmu, 0x38d, 0x1000);
+
+    g_assert_true(perfmon_view(pmu, 1, &view));
+    g_assert_cmpstr(view.counter, ==, "IA32_PMC1");
+    g_assert_cmpstr(view.event, ==, "BR_INST_RETIRED.ALL_BRANCHES");
+    g_assert_cmpuint(view.value, ==, 42);
+    g_assert_true(view.enabled && view.usr && view.interrupt && !view.os);
+
+    g_assert_true(perfmon_view(pmu, 2, &view));
+    g_assert_null(view.event);
+    g_assert_false(view.enabled);
+
+    g_assert_true(perfmon_view(pmu, 11, &view));
+    g_assert_cmpstr(view.counter, ==, "IA32_FIXED_CTR3");
+    g_assert_cmpstr(view.event, ==, "TOPDOWN.SLOTS");
+    g_assert_true(view.os && !view.enabled);
+    g_assert_false(perfmon_view(pmu, 12, &view));
+}
+
+int main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/perfmon-slack/exact-distance", test_exact_distance);
+    g_test_add_func("/perfmon-slack/levels", test_levels);
+    g_test_add_func("/perfmon-slack/no-bound", test_no_bound);
+    g_test_add_func("/perfmon-slack/no-bound-when-stopped",
+                    test_no_bound_when_stopped);
+    g_test_add_func("/perfmon-slack/metrics-bound", test_metrics_bound);
+    g_test_add_func("/perfmon-slack/slots-period", test_slots_period);
+    g_test_add_func("/perfmon-slack/demand", test_demand);
+    g_test_add_func("/perfmon-slack/demand-fixed", test_demand_fixed);
+    g_test_add_func("/perfmon-slack/freeze", test_freeze);
+    g_test_add_func("/perfmon-slack/view", test_view);
+    return g_test_run();
+}
