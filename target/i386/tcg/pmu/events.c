@@ -32,7 +32,7 @@
 
 #define NEVER_DROPS "the model drops no micro-ops: always zero"
 #define ONE_THREAD  "each vCPU is a core with one thread"
-#define NO_PREFETCH "demand requests and those of the modelled prefetchers"
+#define DEMAND_ONLY "demand requests only, where hardware counts prefetches too"
 
 /* Rows that both lists have in common. */
 static const PmuEvent common_events[] = {
@@ -42,10 +42,10 @@ static const PmuEvent common_events[] = {
       .state = PMU_EVENT_EXACT, TERMS(PMU_ITEM_INSTRUCTIONS) },
     { .name = "LONGEST_LAT_CACHE.REFERENCE", .code = 0x2e, .umask = 0x4f,
       .state = PMU_EVENT_APPROXIMATE, TERMS(PMU_ITEM_LLC_REFERENCES),
-      .note = NO_PREFETCH },
+      .note = DEMAND_ONLY },
     { .name = "LONGEST_LAT_CACHE.MISS", .code = 0x2e, .umask = 0x41,
       .state = PMU_EVENT_APPROXIMATE, TERMS(PMU_ITEM_LLC_MISSES),
-      .note = NO_PREFETCH },
+      .note = DEMAND_ONLY },
     { .name = "BR_INST_RETIRED.ALL_BRANCHES", .code = 0xc4, .umask = 0x00,
       .state = PMU_EVENT_EXACT, TERMS(PMU_ITEM_BRANCHES) },
     { .name = "BR_INST_RETIRED.COND", .code = 0xc4, .umask = 0x11,

@@ -127,6 +127,7 @@ static inline void pmu_ledger_slots(PmuLedger *ledger, PmuSlotClass class,
                                     uint64_t n)
 {
     uint64_t ones = 0x1111111111111111ull;
+    uint32_t open;
 
     ledger->slots[ledger->level][class] += n;
     if (n >= 16) {
@@ -135,9 +136,8 @@ static inline void pmu_ledger_slots(PmuLedger *ledger, PmuSlotClass class,
         ledger->history = (ledger->history << (4 * n)) |
                           ((ones * class) & ((1ull << (4 * n)) - 1));
     }
-    /* Two terms below the width each, so that no @n can overflow the sum. */
-    ledger->open = pmu_ledger_modulo(ledger, ledger->open +
-                                     pmu_ledger_modulo(ledger, n));
+    open = ledger->open + pmu_ledger_modulo(ledger, n);
+    ledger->open = open < ledger->width ? open : open - ledger->width;
 }
 
 /* Count @n occurrences of @item (PMU_ITEM_INSTRUCTIONS or later). */
