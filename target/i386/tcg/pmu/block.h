@@ -25,6 +25,15 @@
 /* The most instructions in one block (TCG_MAX_INSNS). */
 #define PMU_BLOCK_INSNS 512
 
+/* How much of the timing model an instruction needs; see timing.c. */
+typedef enum PmuPath {
+    PMU_PATH_FULL,
+    PMU_PATH_PLAIN,             /* one slot, at most two sources */
+    PMU_PATH_LOAD,              /* the same and one load */
+    PMU_PATH_STORE,             /* the same and one store */
+    PMU_PATH_COND,              /* a conditional branch of one slot */
+} PmuPath;
+
 /* One instruction at its place in a block. */
 typedef struct PmuBlockInsn {
     PmuInsn insn;
@@ -32,6 +41,8 @@ typedef struct PmuBlockInsn {
     uint16_t page_offset;   /* of its first byte in its 4 KiB page */
     uint8_t ea;             /* index of its ModRM, moffs or [rSI] address */
     uint8_t stack;          /* index of its stack or [rDI] address */
+    uint8_t path;           /* PmuPath */
+    uint8_t access;         /* its index, on PMU_PATH_LOAD and _STORE */
 } PmuBlockInsn;
 
 typedef struct PmuBlock {

@@ -8,7 +8,9 @@
  * (partially) tagged geometric history length branch prediction", JILP 2006):
  * a bimodal table and four tagged ones with growing history; the indirect one
  * has the same structure with two tables (Seznec, "A 64-Kbytes ITTAGE
- * indirect branch predictor", CBP 2011).
+ * indirect branch predictor", CBP 2011).  Branches that only ever went one way
+ * need neither tables nor a place in the history (Gope and Lipasti, "Bias-free
+ * branch predictor", MICRO 2014).
  */
 
 #include <glib.h>
@@ -17,10 +19,21 @@
 #include "bpred.h"
 #include "cache.h"
 
-#define BIMODAL_BITS    13
+#define BIMODAL_BITS    14
 #define TAGE_TABLES     4
 #define TAGE_BITS       11
 #define INDIRECT_BITS   10
+
+/* States of a bimodal entry. */
+enum {
+    UNSEEN,                     /* predicted not taken */
+    ALWAYS_NOT,
+    ALWAYS_TAKEN,
+    COUNTER,                    /* the first of four, taken from the third */
+};
+
+#define COUNTER_TAKEN   (COUNTER + 2)
+#define COUNTER_MAX     (COUNTER + 3)
 
 typedef struct TageEntry {
     uint16_t tag;
@@ -37,7 +50,7 @@ typedef struct IndirectEntry {
 struct PmuBpred {
     uint64_t history;           /* directions, newest lowest */
     uint64_t path;              /* targets of indirect branches */
-    uint8_t bimodal[1 << BIMODAL_BITS];         /* 0 to 3, taken from 2 on */
+    uint8_t bimodal[1 << BIMODAL_BITS];
     TageEntry tage[TAGE_TABLES][1 << TAGE_BITS];
     IndirectEntry last_target[1 << INDIRECT_BITS];
     IndirectEntry path_target[1 << INDIRECT_BITS];
@@ -89,7 +102,7 @@ void pmu_bpred_reset(PmuBpred *bp)
 {
     bp->history = 0;
     bp->path = 0;
-    memset(bp->bimodal, 1, sizeof(bp->bimodal));
+    memset(bp->bimodal, UNSEEN, sizeof(bp->bimodal));
     memset(bp->tage, 0, sizeof(bp->tage));
     memset(bp->last_target, 0, sizeof(bp->last_target));
     memset(bp->path_target, 0, sizeof(bp->path_target));
@@ -107,57 +120,82 @@ static inline void train_tagged(TageEntry *entry, bool taken)
     }
 }
 
-static inline void train_bimodal(uint8_t *counter, bool taken)
+static inline void train_bimodal(uint8_t *state, bool taken)
 {
     if (taken) {
-        *counter += *counter < 3;
+        *state += *state < COUNTER_MAX;
     } else {
-        *counter -= *counter > 0;
+        *state -= *state > COUNTER;
     }
 }
 
+/* Where a branch falls in tagged table @table, and under which tag. */
+static inline uint64_t tage_hash(const PmuBpred *bp, int table, uint64_t by_pc)
+{
+    return mix(mix(bp->history & history_mask[table]) ^ by_pc);
+}
+
+static inline TageEntry *tage_entry(PmuBpred *bp, int table, uint64_t hash)
+{
+    return &bp->tage[table][hash >> (64 - TAGE_BITS)];
+}
+
+/* Never 0, which an empty entry has. */
+static inline uint16_t tage_tag(uint64_t hash)
+{
+    return ((hash >> 32) & 0xfff) | 0x1000;
+}
+
 /* After a misprediction by table @provider (-1: bimodal): use more history. */
-static void tage_allocate(TageEntry **entry, const uint16_t *tag, int provider,
+static void tage_allocate(PmuBpred *bp, uint64_t by_pc, int provider,
                           bool taken)
 {
     for (int i = provider + 1; i < TAGE_TABLES; i++) {
-        if (!entry[i]->useful) {
-            entry[i]->tag = tag[i];
-            entry[i]->counter = taken ? 0 : -1;
+        uint64_t hash = tage_hash(bp, i, by_pc);
+        TageEntry *entry = tage_entry(bp, i, hash);
+
+        if (!entry->useful) {
+            entry->tag = tage_tag(hash);
+            entry->counter = taken ? 0 : -1;
             return;
         }
     }
     for (int i = provider + 1; i < TAGE_TABLES; i++) {
-        entry[i]->useful--;
+        tage_entry(bp, i, tage_hash(bp, i, by_pc))->useful--;
     }
 }
 
-bool pmu_bpred_cond(PmuBpred *bp, uint64_t pc, bool taken)
+/* The longest match among tables up to @from, its number in *@table or -1. */
+static inline TageEntry *tage_find(PmuBpred *bp, uint64_t by_pc, int from,
+                                   int *table)
 {
-    uint8_t *base = &bp->bimodal[(pc ^ (pc >> BIMODAL_BITS)) &
-                                 ((1 << BIMODAL_BITS) - 1)];
-    TageEntry *entry[TAGE_TABLES];
-    uint16_t tag[TAGE_TABLES];
-    bool prediction = *base >= 2, alternative = prediction;
-    int provider = -1;
+    for (int i = from; i >= 0; i--) {
+        uint64_t hash = tage_hash(bp, i, by_pc);
+        TageEntry *entry = tage_entry(bp, i, hash);
 
-    for (int i = 0; i < TAGE_TABLES; i++) {
-        uint64_t hash = mix((bp->history & history_mask[i]) * 3 + i);
-
-        hash = mix(hash ^ (hash >> 29) ^ pc);
-        entry[i] = &bp->tage[i][hash >> (64 - TAGE_BITS)];
-        /* Never 0, which an empty entry has. */
-        tag[i] = ((hash >> 32) & 0xfff) | 0x1000;
-        if (entry[i]->tag == tag[i]) {
-            alternative = prediction;
-            prediction = entry[i]->counter >= 0;
-            provider = i;
+        if (entry->tag == tage_tag(hash)) {
+            *table = i;
+            return entry;
         }
     }
+    *table = -1;
+    return NULL;
+}
 
-    if (provider >= 0) {
-        TageEntry *used = entry[provider];
+/* The branch does not always go the same way. */
+static bool predict_by_history(PmuBpred *bp, uint64_t pc, uint8_t *base,
+                               bool taken)
+{
+    uint64_t by_pc = mix(pc) >> 32;
+    bool prediction = *base >= COUNTER_TAKEN, alternative = prediction;
+    int provider, next;
+    TageEntry *used = tage_find(bp, by_pc, TAGE_TABLES - 1, &provider);
 
+    if (used) {
+        const TageEntry *other = tage_find(bp, by_pc, provider - 1, &next);
+
+        alternative = other ? other->counter >= 0 : prediction;
+        prediction = used->counter >= 0;
         train_tagged(used, taken);
         if (prediction != alternative) {
             if (prediction == taken) {
@@ -170,10 +208,30 @@ bool pmu_bpred_cond(PmuBpred *bp, uint64_t pc, bool taken)
         train_bimodal(base, taken);
     }
     if (prediction != taken) {
-        tage_allocate(entry, tag, provider, taken);
+        tage_allocate(bp, by_pc, provider, taken);
     }
     bp->history = (bp->history << 1) | taken;
     return prediction == taken;
+}
+
+bool pmu_bpred_cond(PmuBpred *bp, uint64_t pc, bool taken)
+{
+    uint8_t *base = &bp->bimodal[(pc ^ (pc >> BIMODAL_BITS)) &
+                                 ((1 << BIMODAL_BITS) - 1)];
+
+    if (*base == (taken ? ALWAYS_TAKEN : ALWAYS_NOT)) {
+        return true;
+    }
+    if (*base == UNSEEN) {
+        *base = taken ? ALWAYS_TAKEN : ALWAYS_NOT;
+        return !taken;
+    }
+    if (*base < COUNTER) {
+        *base = taken ? COUNTER_TAKEN : COUNTER_TAKEN - 1;
+        bp->history = (bp->history << 1) | taken;
+        return false;
+    }
+    return predict_by_history(bp, pc, base, taken);
 }
 
 /* Move @entry towards @target for the branch that @tag names. */
@@ -233,9 +291,5 @@ bool pmu_bpred_ret(PmuBpred *bp, uint64_t target)
 
 bool pmu_bpred_btb(PmuBpred *bp, uint64_t pc)
 {
-    if (pmu_cache_lookup(&bp->btb, pc)) {
-        return true;
-    }
-    pmu_cache_insert(&bp->btb, pc);
-    return false;
+    return pmu_cache_access(&bp->btb, pc);
 }

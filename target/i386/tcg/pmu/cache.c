@@ -59,6 +59,27 @@ static void cache_touch(PmuCache *cache, size_t first, uint32_t way)
     }
 }
 
+bool pmu_cache_access_slow(PmuCache *cache, uint64_t key)
+{
+    uint64_t *tags = &cache->tags[(size_t)(key & cache->set_mask) *
+                                  cache->ways];
+    uint64_t newer = tags[0];
+
+    /* Each key looked at makes room for the one before it. */
+    for (uint32_t way = 1; way < cache->ways; way++) {
+        uint64_t tag = tags[way];
+
+        tags[way] = newer;
+        if (tag == key + 1) {
+            tags[0] = tag;
+            return true;
+        }
+        newer = tag;
+    }
+    tags[0] = key + 1;
+    return false;
+}
+
 bool pmu_cache_lookup_slow(PmuCache *cache, uint64_t key)
 {
     size_t first = (size_t)(key & cache->set_mask) * cache->ways;

@@ -36,6 +36,23 @@ void pmu_cache_destroy(PmuCache *cache);
 /* Forget every key. */
 void pmu_cache_clear(PmuCache *cache);
 
+/* The rest of pmu_cache_access(), when the most recent key is another one. */
+bool pmu_cache_access_slow(PmuCache *cache, uint64_t key);
+
+/*
+ * Is @key present?  In either case it is the most recent of its set then: if
+ * it was not there, the least recent leaves.  For arrays without values.
+ */
+static inline bool pmu_cache_access(PmuCache *cache, uint64_t key)
+{
+    size_t first = (size_t)(key & cache->set_mask) * cache->ways;
+
+    if (__builtin_expect(cache->tags[first] == key + 1, 1)) {
+        return true;
+    }
+    return pmu_cache_access_slow(cache, key);
+}
+
 /* The rest of pmu_cache_lookup(), when the most recent key is another one. */
 bool pmu_cache_lookup_slow(PmuCache *cache, uint64_t key);
 
@@ -66,12 +83,6 @@ void pmu_cache_remove(PmuCache *cache, uint64_t key);
 static inline uint64_t *pmu_cache_value(PmuCache *cache, uint64_t key)
 {
     return &cache->data[(size_t)(key & cache->set_mask) * cache->ways];
-}
-
-/* The most recent key of set @set plus one, 0 if the set is empty. */
-static inline uint64_t pmu_cache_recent(const PmuCache *cache, uint64_t set)
-{
-    return cache->tags[(size_t)(set & cache->set_mask) * cache->ways];
 }
 
 #endif

@@ -50,12 +50,13 @@ void pmu_frontend_reset(PmuFrontend *fe)
     pmu_frontend_restart(fe, 0);
 }
 
-/* The set is the window's, the rest of the address tells lines apart. */
-static uint64_t dsb_key(const PmuFrontend *fe, uint64_t phys)
+/*
+ * A line belongs to one window but can begin anywhere in it.  Sixteen-byte
+ * chunks choose the set, so that the lines of a window rarely share one.
+ */
+static uint64_t dsb_key(uint64_t phys)
 {
-    uint32_t window = fe->uarch->dsb_window;
-
-    return phys / window | (phys & (window - 1)) << 56;
+    return phys >> 4 | phys << 60;
 }
 
 static uint64_t insn_phys(const PmuBlock *block, const PmuBlockInsn *bi)
@@ -110,17 +111,16 @@ static void decode(PmuFrontend *fe, const PmuInsn *insn, uint64_t pc,
 static void begin_line(PmuFrontend *fe, uint64_t pc, uint64_t phys,
                        uint32_t slots)
 {
-    uint64_t key = dsb_key(fe, phys);
+    uint64_t key = dsb_key(phys);
 
     fe->line = pc >> PMU_LINE_SHIFT;
-    if (pmu_cache_lookup(&fe->dsb, key)) {
+    if (pmu_cache_access(&fe->dsb, key)) {
         fe->cycle++;
         fe->legacy = false;
         fe->chunk = NOWHERE;
         fe->left = fe->uarch->dsb_line - MIN(slots, fe->uarch->dsb_line);
         return;
     }
-    pmu_cache_insert(&fe->dsb, key);
     if (!fe->legacy) {
         fe->cycle += fe->uarch->dsb_switch;
         fe->legacy = true;

@@ -146,16 +146,14 @@ static uint64_t l3_access(PmuMemory *mem, uint64_t line, uint64_t start,
 {
     uint64_t ready;
 
-    if (pmu_cache_lookup(&mem->l3, line)) {
+    if (pmu_cache_access(&mem->l3, line)) {
         ready = start + mem->uarch->l3.latency;
     } else {
         ready = dram_access(mem, start);
-        pmu_cache_insert(&mem->l3, line);
         if (demand) {
             pmu_ledger_event(mem->ledger, PMU_ITEM_LLC_MISSES, 1);
         }
     }
-    pmu_cache_insert(&mem->l2, line);
     return ready;
 }
 
@@ -165,7 +163,7 @@ static uint64_t l2_access(PmuMemory *mem, uint64_t line, uint64_t start)
     const PmuFill *prefetch = &mem->prefetch[line % PMU_PREFETCHES];
     uint64_t ready;
 
-    if (!pmu_cache_lookup(&mem->l2, line)) {
+    if (!pmu_cache_access(&mem->l2, line)) {
         pmu_ledger_event(mem->ledger, PMU_ITEM_L2_MISSES, 1);
         pmu_ledger_event(mem->ledger, PMU_ITEM_LLC_REFERENCES, 1);
         return l3_access(mem, line, start, true);
@@ -201,6 +199,7 @@ static void stream_prefetch(PmuMemory *mem, uint64_t line, uint64_t start)
     }
     for (uint64_t next = MAX(stream->next, line + 1); next < end; next++) {
         if (!pmu_cache_probe(&mem->l2, next)) {
+            pmu_cache_insert(&mem->l2, next);
             mem->prefetch[next % PMU_PREFETCHES] = (PmuFill) {
                 .line = next, .ready = l3_access(mem, next, start, false),
             };
@@ -231,7 +230,6 @@ static uint64_t l1d_miss(PmuMemory *mem, uint64_t line, uint64_t start)
     fill->line = line;
     fill->ready = l2_access(mem, line, start);
     mem->horizon = MAX(mem->horizon, fill->ready);
-    pmu_cache_insert(&mem->l1d, line);
     stream_prefetch(mem, line, start);
     return fill->ready;
 }
@@ -260,7 +258,7 @@ static uint64_t line_access(PmuMemory *mem, uint64_t linear, uint64_t start)
 
     mem->filter[linear & mem->filter_mask] = linear + 1;
     start += delay;
-    return pmu_cache_lookup(&mem->l1d, line) ? l1d_hit(mem, line, start)
+    return pmu_cache_access(&mem->l1d, line) ? l1d_hit(mem, line, start)
                                              : l1d_miss(mem, line, start);
 }
 
@@ -304,10 +302,9 @@ uint64_t pmu_memory_fetch(PmuMemory *mem, uint64_t pc, uint64_t phys,
     uint64_t line = phys >> PMU_LINE_SHIFT;
     uint64_t delay = code_page_delay(mem, pc, phys);
 
-    if (pmu_cache_lookup(&mem->l1i, line)) {
+    if (pmu_cache_access(&mem->l1i, line)) {
         return delay;
     }
     pmu_ledger_event(mem->ledger, PMU_ITEM_L1I_MISSES, 1);
-    pmu_cache_insert(&mem->l1i, line);
     return l2_access(mem, line, start + delay) - start;
 }

@@ -84,8 +84,10 @@ void pmu_memory_flush_mappings(PmuMemory *mem, uint64_t linear);
 uint64_t pmu_memory_access_slow(PmuMemory *mem, uint64_t addr, unsigned size,
                                 uint64_t start);
 
+/* The same, decided here in most cases; the issue clock is at @now. */
 static inline uint64_t pmu_memory_access(PmuMemory *mem, uint64_t addr,
-                                         unsigned size, uint64_t start)
+                                         unsigned size, uint64_t start,
+                                         uint64_t now)
 {
     uint64_t line = addr >> PMU_LINE_SHIFT;
     uint64_t ready = start + mem->l1d_latency;
@@ -95,14 +97,16 @@ static inline uint64_t pmu_memory_access(PmuMemory *mem, uint64_t addr,
                          && ready >= mem->horizon, 1)) {
         return ready;
     }
+    mem->now = now;
     return pmu_memory_access_slow(mem, addr, size, start);
 }
 
 /* When a load that starts at @start has its data. */
 static inline uint64_t pmu_memory_load(PmuMemory *mem, uint64_t addr,
-                                       unsigned size, uint64_t start)
+                                       unsigned size, uint64_t start,
+                                       uint64_t now)
 {
-    uint64_t ready = pmu_memory_access(mem, addr, size, start);
+    uint64_t ready = pmu_memory_access(mem, addr, size, start, now);
     uint64_t granule = addr >> 3;
     const PmuForward *forward = &mem->forward[granule % PMU_FORWARD_SIZE];
 
@@ -119,19 +123,20 @@ static inline uint64_t pmu_memory_load(PmuMemory *mem, uint64_t addr,
  */
 static inline uint64_t pmu_memory_store(PmuMemory *mem, uint64_t addr,
                                         unsigned size, uint64_t start,
-                                        uint64_t data)
+                                        uint64_t data, uint64_t now)
 {
     uint64_t granule = addr >> 3;
     PmuForward *forward = &mem->forward[granule % PMU_FORWARD_SIZE];
 
     forward->granule = granule + 1;
     forward->ready = data;
-    return pmu_memory_access(mem, addr, size, start);
+    return pmu_memory_access(mem, addr, size, start, now);
 }
 
 /*
  * Cycles that fetching code at linear address @pc, physical address @phys,
- * takes longer than an L1I hit, if it starts at @start.
+ * takes longer than an L1I hit, if it starts at @start.  The issue clock is at
+ * mem->now.
  */
 uint64_t pmu_memory_fetch(PmuMemory *mem, uint64_t pc, uint64_t phys,
                           uint64_t start);

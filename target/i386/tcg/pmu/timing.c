@@ -44,23 +44,31 @@ typedef struct StringState {
     bool memory;
 } StringState;
 
+/* What every instruction changes: pmu_timing_run() keeps it in registers. */
+typedef struct Hot {
+    uint64_t cycle;             /* the clock: the next slot to be filled */
+    uint64_t slot;
+    uint64_t uops;              /* issued, fused domain */
+    Stamp retired;              /* of the newest micro-op */
+    Stamp gate;                 /* issue must look twice before this */
+    uint64_t light;             /* issued slots that the ledger lacks */
+    uint64_t accesses;          /* L1D accesses that the ledger lacks */
+} Hot;
+
 struct PmuTiming {
     const PmuUarch *uarch;
     PmuLedger *ledger;
-
-    /* The clock: the next slot to be filled. */
-    uint64_t cycle;
-    uint32_t slot;
-    uint32_t width;
-
-    uint64_t uops;              /* issued, fused domain */
+    Hot hot;
+    uint64_t width;
     uint64_t rob;
-    Stamp retired;              /* of the newest micro-op */
+    uint64_t load_cost;         /* 1/16 cycles */
+    uint64_t dispatch;          /* cycles from issue, at least */
     Stamp barrier;              /* no issue before */
     uint64_t loads_from;        /* no load starts before */
     uint64_t ready[PMU_REG_NR + 1];     /* the last is written for "none" */
     uint64_t unit_free[PMU_UNIT_NR];    /* in 1/16 cycles */
     uint32_t fuse;              /* PMU_FUSE_x that the last instruction can */
+    uint64_t store_buffer;      /* entries */
     uint64_t stores;
     uint64_t drained;           /* when the newest store left its buffer */
     uint64_t store_line;        /* that it went to */
@@ -87,6 +95,9 @@ PmuTiming *pmu_timing_new(const PmuUarch *uarch, PmuLedger *ledger,
     t->ledger = ledger;
     t->width = uarch->width;
     t->rob = uarch->rob;
+    t->load_cost = uarch->load_cost;
+    t->dispatch = uarch->issue_to_dispatch;
+    t->store_buffer = uarch->store_buffer;
     t->bpred = pmu_bpred_new(uarch);
     if (!pmu_memory_init(&t->mem, uarch, ledger, translate, opaque) ||
         !pmu_frontend_init(&t->fe, uarch, &t->mem) || !t->bpred) {
@@ -108,17 +119,27 @@ void pmu_timing_free(PmuTiming *t)
 
 uint64_t pmu_timing_clock(const PmuTiming *t)
 {
-    return t->cycle * t->width + t->slot;
+    return t->hot.cycle * t->width + t->hot.slot;
+}
+
+/* Enter what the short paths left for later, oldest first. */
+static inline void flush_light(PmuTiming *t)
+{
+    pmu_ledger_slots(t->ledger, PMU_SLOT_LIGHT_OPS, t->hot.light);
+    t->hot.light = 0;
 }
 
 /* Slots up to the start of @cycle, if that is to come, pass as @class. */
 static void lose(PmuTiming *t, uint64_t cycle, PmuSlotClass class)
 {
-    if (cycle > t->cycle) {
+    Hot *hot = &t->hot;
+
+    if (cycle > hot->cycle) {
+        flush_light(t);
         pmu_ledger_slots(t->ledger, class,
-                         (cycle - t->cycle) * t->width - t->slot);
-        t->cycle = cycle;
-        t->slot = 0;
+                         (cycle - hot->cycle) * t->width - hot->slot);
+        hot->cycle = cycle;
+        hot->slot = 0;
     }
 }
 
@@ -134,21 +155,23 @@ static void lose_backend(PmuTiming *t, Stamp until)
  */
 static void lose_frontend(PmuTiming *t, uint64_t until)
 {
-    if (until > t->cycle) {
-        if (t->slot) {
-            lose(t, t->cycle + 1, PMU_SLOT_FETCH_BANDWIDTH);
+    if (until > t->hot.cycle) {
+        if (t->hot.slot) {
+            lose(t, t->hot.cycle + 1, PMU_SLOT_FETCH_BANDWIDTH);
         }
         lose(t, until, PMU_SLOT_FETCH_LATENCY);
     }
 }
 
 /* Take over what the ledger's owner did to the open cycle. */
-static void sync_level(PmuTiming *t, PmuLevel level)
+static inline void sync_level(PmuTiming *t, PmuLevel level)
 {
-    pmu_ledger_set_level(t->ledger, level, PMU_SLOT_FETCH_LATENCY);
-    if (t->slot && !t->ledger->open) {
-        t->cycle++;
-        t->slot = 0;
+    if (G_UNLIKELY(level != t->ledger->level)) {
+        pmu_ledger_set_level(t->ledger, level, PMU_SLOT_FETCH_LATENCY);
+    }
+    if (t->hot.slot && !t->ledger->open) {
+        t->hot.cycle++;
+        t->hot.slot = 0;
     }
 }
 
@@ -156,7 +179,7 @@ void pmu_timing_reset(PmuTiming *t)
 {
     /* Whole cycles, so that the clock and the ledger agree from here on. */
     sync_level(t, t->ledger->level);
-    lose(t, t->cycle + (t->slot != 0), PMU_SLOT_FETCH_LATENCY);
+    lose(t, t->hot.cycle + (t->hot.slot != 0), PMU_SLOT_FETCH_LATENCY);
     pmu_memory_reset(&t->mem);
     pmu_frontend_reset(&t->fe);
     pmu_bpred_reset(t->bpred);
@@ -164,9 +187,10 @@ void pmu_timing_reset(PmuTiming *t)
     memset(t->unit_free, 0, sizeof(t->unit_free));
     memset(t->ring, 0, sizeof(t->ring));
     memset(t->store_ring, 0, sizeof(t->store_ring));
-    t->fe.cycle = t->cycle;
-    t->uops = 0;
-    t->retired = 0;
+    t->fe.cycle = t->hot.cycle;
+    t->hot.uops = 0;
+    t->hot.retired = 0;
+    t->hot.gate = 0;
     t->barrier = 0;
     t->loads_from = 0;
     t->fuse = 0;
@@ -181,43 +205,52 @@ void pmu_timing_flush_mappings(PmuTiming *t, uint64_t linear)
     pmu_memory_flush_mappings(&t->mem, linear);
 }
 
+/* Something that issue waits for has changed. */
+static void update_gate(PmuTiming *t)
+{
+    t->hot.gate = MAX(t->barrier, STAMP(t->fe.cycle, 0));
+}
+
 void pmu_timing_interrupt(PmuTiming *t)
 {
-    uint64_t end = STAMP_CYCLE(t->retired);
+    uint64_t end = STAMP_CYCLE(t->hot.retired);
 
     t->fuse = 0;
     t->string.active = false;
-    t->barrier = MAX(t->barrier, t->retired);
-    pmu_frontend_restart(&t->fe, MAX(end, t->cycle) +
+    t->barrier = MAX(t->barrier, t->hot.retired);
+    pmu_frontend_restart(&t->fe, MAX(end, t->hot.cycle) +
                                  t->uarch->far_branch_penalty);
+    update_gate(t);
 }
 
 /* Issue @n micro-ops of one instruction in the next slots. */
-static inline void issue(PmuTiming *t, uint32_t n)
+static void issue(PmuTiming *t, uint32_t n)
 {
-    t->slot += n;
-    while (t->slot >= t->width) {
-        t->slot -= t->width;
-        t->cycle++;
+    Hot *hot = &t->hot;
+
+    hot->slot += n;
+    while (hot->slot >= t->width) {
+        hot->slot -= t->width;
+        hot->cycle++;
     }
-    t->uops += n;
+    hot->uops += n;
 }
 
 /* The @n newest micro-ops retire at @done at the earliest. */
-static inline void retire(PmuTiming *t, uint32_t n, Stamp done)
+static void retire(PmuTiming *t, uint32_t n, Stamp done)
 {
-    if (done > t->retired) {
-        t->retired = done;
-    }
-    for (uint64_t uop = t->uops - n; uop != t->uops; uop++) {
-        t->ring[uop % RING_SIZE] = t->retired;
+    Hot *hot = &t->hot;
+
+    hot->retired = MAX(hot->retired, done);
+    for (uint64_t uop = hot->uops - n; uop != hot->uops; uop++) {
+        t->ring[uop % RING_SIZE] = hot->retired;
     }
 }
 
 /* When the reorder buffer has room for @n micro-ops more. */
-static inline Stamp rob_room(const PmuTiming *t, uint32_t n)
+static Stamp rob_room(const PmuTiming *t, uint32_t n)
 {
-    return t->ring[(t->uops + n - 1 - t->rob) % RING_SIZE];
+    return t->ring[(t->hot.uops + n - 1 - t->rob) % RING_SIZE];
 }
 
 /*
@@ -234,24 +267,30 @@ static inline uint64_t take_unit(PmuTiming *t, PmuUnit unit, uint32_t cost,
     return turn >> 4;
 }
 
-/* Stores leave in order: one a cycle, two if they go to the same line. */
-static void drain(PmuTiming *t, uint64_t addr, uint64_t owned)
+/*
+ * A store that retires at @retired enters the buffer, for a line that is owned
+ * from @owned on.  Stores leave in order: one a cycle, two if they go to the
+ * same line.
+ */
+static inline void drain(PmuTiming *t, uint64_t addr, uint64_t owned,
+                         Stamp retired)
 {
     uint64_t line = addr >> PMU_LINE_SHIFT;
     uint64_t turn = t->drained + (line != t->store_line);
 
-    t->drained = MAX(MAX(turn, owned), STAMP_CYCLE(t->retired));
+    t->drained = MAX(MAX(turn, owned), STAMP_CYCLE(retired));
     t->store_line = line;
     t->store_ring[t->stores++ % PMU_MAX_STORE_BUFFER] = t->drained;
 }
 
-/* When the store buffer has room for one more. */
-static uint64_t store_room(const PmuTiming *t)
+/*
+ * When the store buffer has room for one more.  Entries of stores that never
+ * were are 0.
+ */
+static inline uint64_t store_room(const PmuTiming *t)
 {
-    uint64_t oldest = t->stores - t->uarch->store_buffer;
-
-    return t->stores < t->uarch->store_buffer
-           ? 0 : t->store_ring[oldest % PMU_MAX_STORE_BUFFER];
+    return t->store_ring[(t->stores - t->store_buffer) %
+                         PMU_MAX_STORE_BUFFER];
 }
 
 /*
@@ -262,7 +301,7 @@ static uint64_t store_room(const PmuTiming *t)
 static void mispredict(PmuTiming *t, Stamp resolved)
 {
     uint64_t end = STAMP_CYCLE(resolved);
-    uint64_t full = t->cycle + t->rob / t->width;
+    uint64_t full = t->hot.cycle + t->rob / t->width;
     uint64_t wrong = pmu_timing_clock(t);
 
     pmu_ledger_event(t->ledger, PMU_ITEM_BRANCH_MISSES, 1);
@@ -271,9 +310,9 @@ static void mispredict(PmuTiming *t, Stamp resolved)
     pmu_ledger_event(t->ledger, PMU_ITEM_UOPS_ISSUED,
                      pmu_timing_clock(t) - wrong);
     lose_backend(t, resolved);
-    lose(t, MAX(end, t->cycle) + t->uarch->mispredict_penalty,
+    lose(t, MAX(end, t->hot.cycle) + t->uarch->mispredict_penalty,
          PMU_SLOT_BR_MISPREDICT);
-    pmu_frontend_restart(&t->fe, t->cycle - 1);
+    pmu_frontend_restart(&t->fe, t->hot.cycle - 1);
 }
 
 static void count_branch(PmuTiming *t, const PmuInsn *insn, bool taken)
@@ -323,16 +362,18 @@ static void branch(PmuTiming *t, const PmuBlockInsn *bi,
         count_branch(t, &bi->insn, true);
         pmu_frontend_restart(&t->fe, STAMP_CYCLE(resolved) +
                                      t->uarch->far_branch_penalty);
+        update_gate(t);
         return;
     }
     count_branch(t, &bi->insn, taken);
     if (!hit) {
         mispredict(t, resolved);
     } else if (taken) {
-        pmu_frontend_taken(&t->fe, pc, t->uops, known, t->cycle);
+        pmu_frontend_taken(&t->fe, pc, t->hot.uops, known, t->hot.cycle);
     } else {
         pmu_frontend_not_taken(&t->fe, pc);
     }
+    update_gate(t);
 }
 
 /*
@@ -345,15 +386,19 @@ static inline bool fuses(const PmuTiming *t, const PmuInsn *insn, uint64_t pc)
            (pc & (PMU_LINE_SIZE - 1));
 }
 
-/* Instructions that need more than the plain path. */
+#define LOADS   (PMU_INSN_LOAD | PMU_INSN_STACK_LOAD)
+#define STORES  (PMU_INSN_STORE | PMU_INSN_STACK_STORE)
+
+/* Instructions that need more than to be issued and executed. */
 #define SPECIAL (PMU_INSN_SERIALIZING | PMU_INSN_BLOCKS_ISSUE | \
                  PMU_INSN_FENCES_LOADS)
 
 static void special_before(PmuTiming *t, const PmuInsn *insn)
 {
     if (insn->flags & PMU_INSN_SERIALIZING) {
-        lose_backend(t, t->retired);
-        lose(t, t->cycle + t->uarch->serialize_penalty, PMU_SLOT_CORE_BOUND);
+        lose_backend(t, t->hot.retired);
+        lose(t, t->hot.cycle + t->uarch->serialize_penalty,
+             PMU_SLOT_CORE_BOUND);
     }
 }
 
@@ -361,6 +406,7 @@ static void special_after(PmuTiming *t, const PmuInsn *insn, Stamp done)
 {
     if (insn->flags & PMU_INSN_BLOCKS_ISSUE) {
         t->barrier = MAX(t->barrier, done);
+        update_gate(t);
     }
     if (insn->flags & PMU_INSN_FENCES_LOADS) {
         t->loads_from = MAX(t->loads_from, STAMP_CYCLE(done));
@@ -368,33 +414,27 @@ static void special_after(PmuTiming *t, const PmuInsn *insn, Stamp done)
 }
 
 /* Enter @n issued slots of @insn: all but the first are heavy operations. */
-static inline void enter_issued(PmuTiming *t, const PmuInsn *insn, uint32_t n)
+static void enter_issued(PmuTiming *t, const PmuInsn *insn, uint32_t n)
 {
-    if (G_LIKELY(n == 1)) {
-        pmu_ledger_slots(t->ledger, PMU_SLOT_LIGHT_OPS, 1);
-    } else if (insn->flags & PMU_INSN_MICROCODED) {
-        pmu_ledger_slots(t->ledger, PMU_SLOT_HEAVY_OPS, n);
-    } else if (n) {
-        pmu_ledger_slots(t->ledger, PMU_SLOT_LIGHT_OPS, 1);
-        pmu_ledger_slots(t->ledger, PMU_SLOT_HEAVY_OPS, n - 1);
+    uint32_t light = insn->flags & PMU_INSN_MICROCODED ? 0 : 1;
+
+    t->hot.light += light;
+    if (n > light) {
+        flush_light(t);
+        pmu_ledger_slots(t->ledger, PMU_SLOT_HEAVY_OPS, n - light);
     }
-    pmu_ledger_event(t->ledger, PMU_ITEM_UOPS_ISSUED, n);
 }
 
 /* Wait until @n micro-ops of @insn can issue. */
-static inline void wait_to_issue(PmuTiming *t, const PmuInsn *insn, uint32_t n)
+static void wait_to_issue(PmuTiming *t, const PmuInsn *insn, uint32_t n)
 {
     Stamp backend = MAX(rob_room(t, n), t->barrier);
 
-    if (insn->flags & (PMU_INSN_STORE | PMU_INSN_STACK_STORE)) {
+    if (insn->flags & STORES) {
         backend = MAX(backend, STAMP(store_room(t), 1));
     }
-    if (G_UNLIKELY(STAMP_CYCLE(backend) > t->cycle)) {
-        lose_backend(t, backend);
-    }
-    if (G_UNLIKELY(t->fe.cycle > t->cycle)) {
-        lose_frontend(t, t->fe.cycle);
-    }
+    lose_backend(t, backend);
+    lose_frontend(t, t->fe.cycle);
 }
 
 /* When the registers that @insn computes with are ready, from @from on. */
@@ -411,18 +451,24 @@ static inline uint64_t sources_ready(const PmuTiming *t, const PmuInsn *insn,
     return from;
 }
 
-#define LOADS   (PMU_INSN_LOAD | PMU_INSN_STACK_LOAD)
-#define STORES  (PMU_INSN_STORE | PMU_INSN_STACK_STORE)
-
-static inline uint64_t load(PmuTiming *t, const PmuInsn *insn, uint8_t index,
-                            uint64_t start, const PmuDynamic *dynamic)
+static uint64_t load(PmuTiming *t, const PmuInsn *insn, uint8_t index,
+                     uint64_t start, const PmuDynamic *dynamic)
 {
     if (index == PMU_NO_ACCESS) {
         return start + t->mem.l1d_latency;
     }
-    pmu_ledger_event(t->ledger, PMU_ITEM_L1D_ACCESSES, 1);
-    return pmu_memory_load(&t->mem, dynamic->addr[index],
-                           insn->access_size, start);
+    t->hot.accesses++;
+    return pmu_memory_load(&t->mem, dynamic->addr[index], insn->access_size,
+                           start, t->hot.cycle);
+}
+
+/* When a load port is free for an address that is known at @start. */
+static inline uint64_t load_start(PmuTiming *t, uint64_t start,
+                                  uint64_t earliest)
+{
+    uint64_t turn = take_unit(t, PMU_UNIT_LOAD, t->load_cost, earliest);
+
+    return MAX(MAX(start, turn), t->loads_from);
 }
 
 /* When all loads of @bi have their data, its address known at @start. */
@@ -431,33 +477,32 @@ static uint64_t loads(PmuTiming *t, const PmuBlockInsn *bi, uint64_t start,
 {
     const PmuInsn *insn = &bi->insn;
     uint64_t ready = 0;
-    uint64_t turn = take_unit(t, PMU_UNIT_LOAD, t->uarch->load_cost,
-                              t->cycle + t->uarch->issue_to_dispatch);
 
-    start = MAX(MAX(start, turn), t->loads_from);
+    start = load_start(t, start, t->hot.cycle + t->dispatch);
     if (insn->flags & PMU_INSN_LOAD) {
         ready = load(t, insn, bi->ea, start, dynamic);
     }
     if (insn->flags & PMU_INSN_STACK_LOAD) {
-        ready = MAX(ready, load(t, insn, bi->stack, start, dynamic));
+        uint64_t second = load(t, insn, bi->stack, start, dynamic);
+
+        ready = MAX(ready, second);
     }
     return insn->flags & PMU_INSN_PREFETCH ? start : ready;
 }
 
 /* One store of @bi, its address known at @start and its data at @data. */
-static void store_one(PmuTiming *t, const PmuInsn *insn, uint8_t index,
-                      uint64_t start, uint64_t data,
-                      const PmuDynamic *dynamic)
+static void store(PmuTiming *t, const PmuInsn *insn, uint8_t index,
+                  uint64_t start, uint64_t data, const PmuDynamic *dynamic)
 {
     uint64_t owned;
 
     if (index == PMU_NO_ACCESS) {
         return;
     }
-    pmu_ledger_event(t->ledger, PMU_ITEM_L1D_ACCESSES, 1);
+    t->hot.accesses++;
     owned = pmu_memory_store(&t->mem, dynamic->addr[index], insn->access_size,
-                             start, data);
-    drain(t, dynamic->addr[index], owned);
+                             start, data, t->hot.cycle);
+    drain(t, dynamic->addr[index], owned, t->hot.retired);
 }
 
 static void stores(PmuTiming *t, const PmuBlockInsn *bi, uint64_t start,
@@ -466,46 +511,53 @@ static void stores(PmuTiming *t, const PmuBlockInsn *bi, uint64_t start,
     const PmuInsn *insn = &bi->insn;
 
     if (insn->flags & PMU_INSN_STORE) {
-        store_one(t, insn, bi->ea, start, data, dynamic);
+        store(t, insn, bi->ea, start, data, dynamic);
     }
     if (insn->flags & PMU_INSN_STACK_STORE) {
-        store_one(t, insn, bi->stack, start, data, dynamic);
+        store(t, insn, bi->stack, start, data, dynamic);
     }
 }
 
-/* Execute, retire and account for @bi, which has just been issued. */
-static inline Stamp execute(PmuTiming *t, const PmuBlockInsn *bi, uint32_t n,
-                            const PmuDynamic *dynamic)
+/* The short paths are for instructions of two destinations at most. */
+static inline void short_write_back(PmuTiming *t, const PmuInsn *insn,
+                                    uint64_t done)
+{
+    t->ready[insn->dst[0]] = done;
+    t->ready[insn->dst[1]] = done;
+}
+
+static void write_back(PmuTiming *t, const PmuInsn *insn, uint64_t done)
+{
+    short_write_back(t, insn, done);
+    t->ready[insn->dst[2]] = done;
+}
+
+/* Execute and retire @bi, of which @n micro-ops have just been issued. */
+static Stamp execute(PmuTiming *t, const PmuBlockInsn *bi, uint32_t n,
+                     const PmuDynamic *dynamic)
 {
     const PmuInsn *insn = &bi->insn;
-    uint64_t earliest = t->cycle + t->uarch->issue_to_dispatch;
-    uint64_t address = earliest, start = earliest, done;
+    uint64_t earliest = t->hot.cycle + t->dispatch;
+    uint64_t address = earliest, start, done;
     bool memory = false;
-    Stamp stamp;
 
-    if (insn->unit != PMU_UNIT_NONE) {
-        start = take_unit(t, insn->unit, insn->occupancy, earliest);
-    }
+    start = take_unit(t, insn->unit, insn->occupancy, earliest);
     start = sources_ready(t, insn, start);
     if (insn->flags & (LOADS | STORES)) {
-        uint64_t arrives;
-
         address = MAX(address, t->ready[insn->addr_src[0]]);
         address = MAX(address, t->ready[insn->addr_src[1]]);
-        if (insn->flags & LOADS) {
-            arrives = loads(t, bi, address, dynamic);
-            memory = arrives >= start && arrives - address > insn->latency;
-            start = MAX(start, arrives);
-        }
+    }
+    if (insn->flags & LOADS) {
+        uint64_t arrives = loads(t, bi, address, dynamic);
+
+        memory = arrives >= start && arrives - address > insn->latency;
+        start = MAX(start, arrives);
     }
     /* The second of a fused pair executes with the first. */
     done = start + (n ? insn->latency : 0);
-    t->ready[insn->dst[0]] = done;
-    t->ready[insn->dst[1]] = done;
-    t->ready[insn->dst[2]] = done;
+    write_back(t, insn, done);
     /* It cannot retire in the cycle it begins to execute in. */
-    stamp = STAMP(MAX(done, address) + 1, memory);
-    retire(t, n, stamp);
+    retire(t, n, STAMP(MAX(done, address) + 1, memory));
     if (insn->flags & STORES) {
         stores(t, bi, address, done, dynamic);
     }
@@ -516,32 +568,30 @@ static void run_string(PmuTiming *t, const PmuBlock *block,
                        const PmuBlockInsn *bi, const PmuDynamic *dynamic,
                        bool last);
 
-/* One instruction that retired; @dynamic tells how it went. */
-static inline void run_insn(PmuTiming *t, const PmuBlock *block,
-                            const PmuBlockInsn *bi, const PmuDynamic *dynamic)
+/* Any instruction that retired; @dynamic tells how it went. */
+static void run_full(PmuTiming *t, const PmuBlock *block,
+                     const PmuBlockInsn *bi, const PmuDynamic *dynamic)
 {
     const PmuInsn *insn = &bi->insn;
     uint64_t pc = dynamic->pc + bi->offset;
-    uint32_t n = insn->slots;
+    uint32_t n = fuses(t, insn, pc) ? 0 : insn->slots;
     Stamp done;
 
-    if (G_UNLIKELY(t->fuse)) {
-        n = fuses(t, insn, pc) ? 0 : n;
-    }
     t->fuse = insn->flags & PMU_INSN_FUSE_FIRST ? insn->fuse : 0;
+    t->mem.now = t->hot.cycle;
     pmu_frontend_fetch(&t->fe, block, bi, pc,
-                       n + !!(insn->flags & PMU_INSN_IMM64), t->cycle);
-    if (G_UNLIKELY(insn->flags & SPECIAL)) {
+                       n + !!(insn->flags & PMU_INSN_IMM64), t->hot.cycle);
+    if (insn->flags & SPECIAL) {
         special_before(t, insn);
     }
     if (n) {
         wait_to_issue(t, insn, n);
         enter_issued(t, insn, n);
+        issue(t, n);
     }
-    t->mem.now = t->cycle;
-    issue(t, n);
+    update_gate(t);
     done = execute(t, bi, n, dynamic);
-    if (G_UNLIKELY(insn->flags & SPECIAL)) {
+    if (insn->flags & SPECIAL) {
         special_after(t, insn, done);
     }
     if (insn->branch != PMU_BRANCH_NONE) {
@@ -549,27 +599,203 @@ static inline void run_insn(PmuTiming *t, const PmuBlock *block,
     }
 }
 
+/*
+ * The short paths do what run_full() does, for instructions of one slot that
+ * lack most of what can be special.  They work on a copy of t->hot.
+ */
+
+/* Fetch and issue @bi, which is of one slot. */
+static inline Hot short_issue(PmuTiming *t, const PmuBlock *block,
+                              const PmuBlockInsn *bi, uint64_t pc,
+                              bool is_store, Hot hot)
+{
+    PmuFrontend *fe = &t->fe;
+    Stamp backend = t->ring[(hot.uops - t->rob) % RING_SIZE];
+
+    if (G_LIKELY(fe->left && (pc >> PMU_LINE_SHIFT) == fe->line)) {
+        fe->left--;
+    } else {
+        t->mem.now = hot.cycle;
+        pmu_frontend_fetch_slow(fe, block, bi, pc, 1, hot.cycle);
+        hot.gate = MAX(t->barrier, STAMP(fe->cycle, 0));
+    }
+    if (is_store) {
+        backend = MAX(backend, STAMP(store_room(t), 1));
+    }
+    if (G_UNLIKELY(STAMP_CYCLE(MAX(backend, hot.gate)) > hot.cycle)) {
+        t->hot = hot;
+        wait_to_issue(t, &bi->insn, 1);
+        hot = t->hot;
+    }
+    hot.light++;
+    hot.uops++;
+    hot.slot++;
+    if (hot.slot == t->width) {
+        hot.slot = 0;
+        hot.cycle++;
+    }
+    return hot;
+}
+
+/* The newest micro-op retires at @done at the earliest. */
+static inline Hot short_retire(PmuTiming *t, Stamp done, Hot hot)
+{
+    hot.retired = MAX(hot.retired, done);
+    t->ring[(hot.uops - 1) % RING_SIZE] = hot.retired;
+    return hot;
+}
+
+/* When the at most two sources of @insn are ready, and its ports. */
+static inline uint64_t short_start(PmuTiming *t, const PmuInsn *insn,
+                                   uint64_t earliest)
+{
+    uint64_t start = take_unit(t, insn->unit, insn->occupancy, earliest);
+
+    start = MAX(start, t->ready[insn->src[0]]);
+    return MAX(start, t->ready[insn->src[1]]);
+}
+
+static inline uint64_t short_address(const PmuTiming *t, const PmuInsn *insn,
+                                     uint64_t earliest)
+{
+    uint64_t address = MAX(earliest, t->ready[insn->addr_src[0]]);
+
+    return MAX(address, t->ready[insn->addr_src[1]]);
+}
+
+static inline Hot run_plain(PmuTiming *t, const PmuBlockInsn *bi, Hot hot)
+{
+    const PmuInsn *insn = &bi->insn;
+    uint64_t done = short_start(t, insn, hot.cycle + t->dispatch) +
+                    insn->latency;
+
+    t->fuse = insn->fuse;
+    short_write_back(t, insn, done);
+    return short_retire(t, STAMP(done + 1, 0), hot);
+}
+
+static inline Hot run_load(PmuTiming *t, const PmuBlockInsn *bi,
+                           const PmuDynamic *dynamic, Hot hot)
+{
+    const PmuInsn *insn = &bi->insn;
+    uint64_t earliest = hot.cycle + t->dispatch;
+    uint64_t start = short_start(t, insn, earliest);
+    uint64_t address = short_address(t, insn, earliest);
+    uint64_t arrives = pmu_memory_load(&t->mem, dynamic->addr[bi->access],
+                                       insn->access_size,
+                                       load_start(t, address, earliest),
+                                       hot.cycle);
+    bool memory = arrives >= start && arrives - address > insn->latency;
+    uint64_t done = MAX(start, arrives) + insn->latency;
+
+    hot.accesses++;
+    t->fuse = insn->fuse;
+    short_write_back(t, insn, done);
+    return short_retire(t, STAMP(done + 1, memory), hot);
+}
+
+static inline Hot run_store(PmuTiming *t, const PmuBlockInsn *bi,
+                            const PmuDynamic *dynamic, Hot hot)
+{
+    const PmuInsn *insn = &bi->insn;
+    uint64_t earliest = hot.cycle + t->dispatch;
+    uint64_t start = short_start(t, insn, earliest);
+    uint64_t address = short_address(t, insn, earliest);
+    uint64_t done = start + insn->latency, owned;
+
+    hot.accesses++;
+    t->fuse = 0;
+    short_write_back(t, insn, done);
+    hot = short_retire(t, STAMP(MAX(done, address) + 1, 0), hot);
+    owned = pmu_memory_store(&t->mem, dynamic->addr[bi->access],
+                             insn->access_size, address, done, hot.cycle);
+    drain(t, dynamic->addr[bi->access], owned, hot.retired);
+    return hot;
+}
+
+/* A conditional branch, alone or as the second of a fused pair. */
+static inline Hot run_cond(PmuTiming *t, const PmuBlock *block,
+                           const PmuBlockInsn *bi, uint64_t pc,
+                           const PmuDynamic *dynamic, Hot hot)
+{
+    const PmuInsn *insn = &bi->insn;
+    bool fused = fuses(t, insn, pc);
+    uint64_t done;
+
+    t->fuse = 0;
+    if (!fused) {
+        hot = short_issue(t, block, bi, pc, false, hot);
+    }
+    done = short_start(t, insn, hot.cycle + t->dispatch) +
+           (fused ? 0 : insn->latency);
+    if (fused) {
+        hot.retired = MAX(hot.retired, STAMP(done + 1, 0));
+    } else {
+        hot = short_retire(t, STAMP(done + 1, 0), hot);
+    }
+    t->hot = hot;
+    branch(t, bi, dynamic, STAMP(done, 0));
+    return t->hot;
+}
+
+/* Instructions [@first, @last) of @block on the path that each needs. */
+static inline void run_range(PmuTiming *t, const PmuBlock *block, unsigned first,
+                      unsigned last, const PmuDynamic *dynamic)
+{
+    Hot hot = t->hot;
+
+    for (unsigned i = first; i < last; i++) {
+        const PmuBlockInsn *bi = &block->insns[i];
+        uint64_t pc = dynamic->pc + bi->offset;
+
+        switch (bi->path) {
+        case PMU_PATH_PLAIN:
+            hot = short_issue(t, block, bi, pc, false, hot);
+            hot = run_plain(t, bi, hot);
+            break;
+        case PMU_PATH_LOAD:
+            hot = short_issue(t, block, bi, pc, false, hot);
+            hot = run_load(t, bi, dynamic, hot);
+            break;
+        case PMU_PATH_STORE:
+            hot = short_issue(t, block, bi, pc, true, hot);
+            hot = run_store(t, bi, dynamic, hot);
+            break;
+        case PMU_PATH_COND:
+            hot = run_cond(t, block, bi, pc, dynamic, hot);
+            break;
+        default:
+            t->hot = hot;
+            if (bi->insn.flags & PMU_INSN_REP) {
+                run_string(t, block, bi, dynamic, true);
+            } else {
+                run_full(t, block, bi, dynamic);
+            }
+            hot = t->hot;
+            break;
+        }
+    }
+    t->hot = hot;
+}
+
+/* Bring the ledger up to the clock; @uops had been issued when it was so. */
+static inline void settle(PmuTiming *t, uint64_t uops)
+{
+    flush_light(t);
+    pmu_ledger_event(t->ledger, PMU_ITEM_UOPS_ISSUED, t->hot.uops - uops);
+    pmu_ledger_event(t->ledger, PMU_ITEM_L1D_ACCESSES, t->hot.accesses);
+    t->hot.accesses = 0;
+}
+
 void pmu_timing_run(PmuTiming *t, const PmuBlock *block,
                     unsigned first, unsigned last, const PmuDynamic *dynamic)
 {
-    sync_level(t, block->level);
-    for (unsigned i = first; i < last; i++) {
-        const PmuBlockInsn *bi = &block->insns[i];
+    uint64_t uops = t->hot.uops;
 
-        if (G_UNLIKELY(bi->insn.flags & PMU_INSN_REP)) {
-            run_string(t, block, bi, dynamic, true);
-        } else {
-            run_insn(t, block, bi, dynamic);
-        }
-    }
+    sync_level(t, block->level);
+    run_range(t, block, first, last, dynamic);
+    settle(t, uops);
     pmu_ledger_event(t->ledger, PMU_ITEM_INSTRUCTIONS, last - first);
-}
-
-void pmu_timing_string(PmuTiming *t, const PmuBlock *block,
-                       unsigned index, const PmuDynamic *dynamic)
-{
-    sync_level(t, block->level);
-    run_string(t, block, &block->insns[index], dynamic, false);
 }
 
 /*
@@ -616,46 +842,45 @@ static void string_uop(PmuTiming *t, const PmuInsn *insn)
     uint64_t done;
 
     wait_to_issue(t, insn, 1);
+    flush_light(t);
     pmu_ledger_slots(t->ledger, PMU_SLOT_HEAVY_OPS, 1);
-    pmu_ledger_event(t->ledger, PMU_ITEM_UOPS_ISSUED, 1);
-    t->mem.now = t->cycle;
     issue(t, 1);
-    done = MAX(t->cycle + t->uarch->issue_to_dispatch, s->ready);
+    done = MAX(t->hot.cycle + t->dispatch, s->ready);
     retire(t, 1, STAMP(done + 1, s->memory));
 }
 
 /* A string instruction goes to another line of one of its operands. */
-static void string_touch(PmuTiming *t, uint64_t addr, bool is_store)
+static void string_touch(PmuTiming *t, uint64_t line, bool is_store)
 {
     StringState *s = &t->string;
-    uint64_t start = MAX(t->cycle + t->uarch->issue_to_dispatch,
-                         t->loads_from);
-    uint64_t line = addr & ~(uint64_t)(PMU_LINE_SIZE - 1);
-    uint64_t ready = pmu_memory_access(&t->mem, line, 1, start);
+    uint64_t start = MAX(t->hot.cycle + t->dispatch, t->loads_from);
+    uint64_t ready = pmu_memory_access(&t->mem, line << PMU_LINE_SHIFT, 1,
+                                       start, t->hot.cycle);
 
-    pmu_ledger_event(t->ledger, PMU_ITEM_L1D_ACCESSES, 1);
+    t->hot.accesses++;
     if (is_store) {
-        drain(t, line, ready);
+        drain(t, line << PMU_LINE_SHIFT, ready, t->hot.retired);
     } else {
         s->ready = MAX(s->ready, ready);
         s->memory = true;
     }
 }
 
-/* Which lines the element at @done bytes from the start lies in. */
+/* Touch the lines of the elements at @src and @dst, if they are others. */
 static void string_lines(PmuTiming *t, const PmuInsn *insn, uint64_t src,
                          uint64_t dst)
 {
     StringState *s = &t->string;
 
-    if ((insn->flags & PMU_INSN_LOAD) &&
-        src >> PMU_LINE_SHIFT != s->src_line) {
-        s->src_line = src >> PMU_LINE_SHIFT;
+    src >>= PMU_LINE_SHIFT;
+    dst >>= PMU_LINE_SHIFT;
+    if ((insn->flags & PMU_INSN_LOAD) && src != s->src_line) {
+        s->src_line = src;
         string_touch(t, src, false);
     }
     if ((insn->flags & (PMU_INSN_STACK_LOAD | PMU_INSN_STACK_STORE)) &&
-        dst >> PMU_LINE_SHIFT != s->dst_line) {
-        s->dst_line = dst >> PMU_LINE_SHIFT;
+        dst != s->dst_line) {
+        s->dst_line = dst;
         string_touch(t, dst, insn->flags & PMU_INSN_STACK_STORE);
     }
 }
@@ -672,20 +897,31 @@ static void string_begin(PmuTiming *t, const PmuBlock *block,
         .src_line = UINT64_MAX, .dst_line = UINT64_MAX,
     };
     t->fuse = 0;
-    pmu_frontend_fetch(&t->fe, block, bi, pc, insn->slots, t->cycle);
-    from = sources_ready(t, insn, t->cycle + t->uarch->issue_to_dispatch);
+    t->mem.now = t->hot.cycle;
+    pmu_frontend_fetch(&t->fe, block, bi, pc, insn->slots, t->hot.cycle);
+    from = sources_ready(t, insn, t->hot.cycle + t->dispatch);
     from = MAX(from, t->ready[insn->addr_src[0]]);
     from = MAX(from, t->ready[insn->addr_src[1]]);
     s->ready = from;
     for (uint32_t i = 0; i < string_cost(insn)->startup; i++) {
         string_uop(t, insn);
     }
+    update_gate(t);
+}
+
+/* How many elements at @addr on lie in its line: 1 or more. */
+static uint64_t elements_in_line(uint64_t addr, uint64_t size, bool backwards)
+{
+    uint64_t offset = addr & (PMU_LINE_SIZE - 1);
+
+    return backwards ? offset / size + 1
+                     : (PMU_LINE_SIZE - offset + size - 1) / size;
 }
 
 /*
- * @dynamic->iterations of the string instruction @bi: element by element,
- * each touching lines it is the first to reach, then issuing the micro-ops
- * due once its bytes are done.
+ * @dynamic->iterations of the string instruction @bi.  Going to another line
+ * comes before the elements in it, a micro-op once the bytes that it is for
+ * are done: so parts add up to the whole.
  */
 static void run_string(PmuTiming *t, const PmuBlock *block,
                        const PmuBlockInsn *bi, const PmuDynamic *dynamic,
@@ -697,28 +933,40 @@ static void run_string(PmuTiming *t, const PmuBlock *block,
     uint64_t pc = dynamic->pc + bi->offset;
     uint64_t src = bi->ea != PMU_NO_ACCESS ? dynamic->addr[bi->ea] : 0;
     uint64_t dst = bi->stack != PMU_NO_ACCESS ? dynamic->addr[bi->stack] : 0;
-    uint64_t size = insn->access_size;
-    uint64_t step = dynamic->backwards ? -size : size;
+    uint64_t size = insn->access_size, left = dynamic->iterations;
 
     if (!s->active || s->pc != pc) {
         string_begin(t, block, bi, pc);
     }
-    for (uint64_t i = 0; i < dynamic->iterations; i++) {
-        uint64_t due = string_slots(cost, insn, s->bytes + size) -
+    while (left) {
+        uint64_t in_src = elements_in_line(src, size, dynamic->backwards);
+        uint64_t in_dst = elements_in_line(dst, size, dynamic->backwards);
+        uint64_t n = MIN(left, MIN(in_src, in_dst));
+        uint64_t step = dynamic->backwards ? -n * size : n * size;
+        uint64_t due = string_slots(cost, insn, s->bytes + n * size) -
                        string_slots(cost, insn, s->bytes);
 
         string_lines(t, insn, src, dst);
         src += step;
         dst += step;
-        s->bytes += size;
+        left -= n;
+        s->bytes += n * size;
         for (; due; due--) {
             string_uop(t, insn);
         }
     }
     if (last) {
-        for (int i = 0; i < PMU_INSN_DSTS; i++) {
-            t->ready[insn->dst[i]] = STAMP_CYCLE(t->retired);
-        }
+        write_back(t, insn, STAMP_CYCLE(t->hot.retired));
         s->active = false;
     }
+}
+
+void pmu_timing_string(PmuTiming *t, const PmuBlock *block,
+                       unsigned index, const PmuDynamic *dynamic)
+{
+    uint64_t uops = t->hot.uops;
+
+    sync_level(t, block->level);
+    run_string(t, block, &block->insns[index], dynamic, false);
+    settle(t, uops);
 }
