@@ -1,0 +1,239 @@
+/*
+ * Running the PMU tests' payload: scripts, machines, results.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "qemu/osdep.h"
+#include <glib/gstdio.h>
+
+#include "machine.h"
+#include "pmu-payload.h"
+
+/* A script that has not ended by then never will. */
+#define TIMEOUT_SECONDS 60
+
+PmuScript *pmu_script_new(void)
+{
+    return g_new0(PmuScript, 1);
+}
+
+void pmu_script_free(PmuScript *script)
+{
+    g_free(script);
+}
+
+unsigned pmu_op(PmuScript *script, uint32_t code, uint32_t arg0,
+                uint64_t a, uint64_t b)
+{
+    unsigned index = script->num_ops[script->cpu]++;
+
+    /* The last one is OP_END. */
+    g_assert_cmpuint(index, <, PMU_MAX_OPS - 1);
+    script->op[script->cpu][index] = (PayloadOp) { code, arg0, a, b };
+    return index;
+}
+
+unsigned pmu_rdmsr(PmuScript *script, uint32_t msr)
+{
+    return pmu_op(script, OP_RDMSR, msr, 0, 0);
+}
+
+unsigned pmu_wrmsr(PmuScript *script, uint32_t msr, uint64_t value)
+{
+    return pmu_op(script, OP_WRMSR, msr, value, 0);
+}
+
+unsigned pmu_rdpmc(PmuScript *script, uint32_t ecx)
+{
+    return pmu_op(script, OP_RDPMC, ecx, RDPMC_CPL0, 0);
+}
+
+void pmu_poke32(PmuScript *script, uint64_t address, uint32_t value)
+{
+    pmu_op(script, OP_POKE32, 0, address, value);
+}
+
+void pmu_set(PmuScript *script, uint64_t offset, uint64_t value)
+{
+    pmu_op(script, OP_POKE64, 0, PAYLOAD_PROGRESS +
+           script->cpu * PAYLOAD_PROGRESS_STRIDE + offset, value);
+}
+
+static void write_file(const char *dir, const char *name, const void *data,
+                       size_t size)
+{
+    g_autofree char *path = g_build_filename(dir, name, NULL);
+    g_autoptr(GError) err = NULL;
+
+    g_file_set_contents(path, data, size, &err);
+    g_assert_no_error(err);
+}
+
+void pmu_prepare(PmuMachine *machine, const PmuScript *script)
+{
+    g_autoptr(GError) err = NULL;
+    GString *args = g_string_new(NULL);
+
+    machine->qts = NULL;
+    machine->dir = g_dir_make_tmp("qtest-pmu-XXXXXX", &err);
+    g_assert_no_error(err);
+    write_file(machine->dir, "bios", pmu_payload, sizeof(pmu_payload));
+    g_string_printf(args, "-nodefaults -m %d -bios %s/bios ",
+                    PAYLOAD_MEMORY_MB, machine->dir);
+    for (unsigned cpu = 0; cpu < PAYLOAD_CPUS; cpu++) {
+        g_autofree char *name = g_strdup_printf("script%u", cpu);
+
+        write_file(machine->dir, name, script->op[cpu],
+                   (script->num_ops[cpu] + 1) * sizeof(PayloadOp));
+        g_string_append_printf(args, "-device loader,file=%s/%s,addr=0x%x,"
+                               "force-raw=on ", machine->dir, name,
+                               PAYLOAD_SCRIPT + cpu * PAYLOAD_SCRIPT_STRIDE);
+    }
+    machine->args = g_string_free(args, false);
+}
+
+void pmu_remove(PmuMachine *machine)
+{
+    GDir *dir = g_dir_open(machine->dir, 0, NULL);
+    const char *name;
+
+    while (dir && (name = g_dir_read_name(dir))) {
+        g_autofree char *path = g_build_filename(machine->dir, name, NULL);
+
+        g_unlink(path);
+    }
+    g_dir_close(dir);
+    g_rmdir(machine->dir);
+    g_free(machine->dir);
+    g_free(machine->args);
+}
+
+void pmu_start(PmuMachine *machine, const PmuScript *script,
+               const char *args)
+{
+    pmu_prepare(machine, script);
+    machine->qts = qtest_initf("-accel tcg %s %s", machine->args, args);
+}
+
+static uint64_t read_progress(PmuMachine *machine, unsigned cpu,
+                              uint64_t offset)
+{
+    return qtest_readq(machine->qts, PAYLOAD_PROGRESS +
+                       cpu * PAYLOAD_PROGRESS_STRIDE + offset);
+}
+
+/* Poll until field @offset of @cpu is at least @value. */
+static void wait_progress(PmuMachine *machine, unsigned cpu, uint64_t offset,
+                          uint64_t value)
+{
+    int64_t end = g_get_monotonic_time() + TIMEOUT_SECONDS * G_USEC_PER_SEC;
+
+    while (read_progress(machine, cpu, offset) < value) {
+        if (g_get_monotonic_time() > end ||
+            read_progress(machine, cpu, PROGRESS_DONE) > DONE_OK) {
+            g_error("CPU %u of the payload is stuck: operation %" PRIu64
+                    ", done %" PRIu64 ", fault vector %" PRIu64
+                    " error 0x%" PRIx64 " at 0x%" PRIx64, cpu,
+                    read_progress(machine, cpu, PROGRESS_NEXT) - 1,
+                    read_progress(machine, cpu, PROGRESS_DONE),
+                    read_progress(machine, cpu, PROGRESS_FAULT_VECTOR),
+                    read_progress(machine, cpu, PROGRESS_FAULT_ERROR),
+                    read_progress(machine, cpu, PROGRESS_FAULT_RIP));
+        }
+        g_usleep(1000);
+    }
+}
+
+void pmu_wait_for(PmuMachine *machine, uint64_t number)
+{
+    wait_progress(machine, 0, PROGRESS_WAITING, number);
+}
+
+void pmu_go(PmuMachine *machine, uint64_t number)
+{
+    qtest_writeq(machine->qts, PAYLOAD_PROGRESS + PROGRESS_GO, number);
+}
+
+void pmu_wait_done(PmuMachine *machine, unsigned cpus)
+{
+    for (unsigned cpu = 0; cpu < cpus; cpu++) {
+        wait_progress(machine, cpu, PROGRESS_DONE, DONE_OK);
+    }
+}
+
+void pmu_read_results(PmuMachine *machine, PmuScript *script, unsigned cpus)
+{
+    for (unsigned cpu = 0; cpu < cpus; cpu++) {
+        PayloadProgress *progress = &script->progress[cpu];
+        uint64_t events;
+
+        qtest_memread(machine->qts, PAYLOAD_RESULTS +
+                      cpu * PAYLOAD_RESULTS_STRIDE, script->result[cpu],
+                      script->num_ops[cpu] * sizeof(PayloadResult));
+        qtest_memread(machine->qts, PAYLOAD_PROGRESS +
+                      cpu * PAYLOAD_PROGRESS_STRIDE, progress,
+                      sizeof(*progress));
+        g_assert_cmpuint(progress->done, ==, DONE_OK);
+        events = MIN(progress->events, PAYLOAD_LOG_ENTRIES);
+        if (events) {
+            qtest_memread(machine->qts, PAYLOAD_LOG + cpu * PAYLOAD_LOG_STRIDE,
+                          script->event[cpu], events * sizeof(PayloadEvent));
+        }
+    }
+}
+
+void pmu_stop(PmuMachine *machine)
+{
+    qtest_quit(machine->qts);
+    pmu_remove(machine);
+}
+
+void pmu_run(PmuScript *script, const char *args)
+{
+    PmuMachine machine;
+
+    pmu_start(&machine, script, args);
+    pmu_wait_done(&machine, 1);
+    pmu_read_results(&machine, script, 1);
+    pmu_stop(&machine);
+}
+
+void pmu_expect(uint64_t actual, uint64_t expected, const char *what, ...)
+{
+    g_autofree char *text = NULL;
+    va_list ap;
+
+    if (actual == expected) {
+        return;
+    }
+    va_start(ap, what);
+    text = g_strdup_vprintf(what, ap);
+    va_end(ap);
+    g_test_message("%s: got 0x%" PRIx64 " (%" PRIu64 "), "
+                   "expected 0x%" PRIx64 " (%" PRIu64 ")",
+                   text, actual, actual, expected, expected);
+    g_test_fail();
+}
+
+uint64_t pmu_value(const PmuScript *script, unsigned index)
+{
+    g_assert_cmpuint(pmu_vector(script, index), ==, VECTOR_NONE);
+    return script->result[0][index].value[0];
+}
+
+unsigned pmu_vector(const PmuScript *script, unsigned index)
+{
+    return script->result[0][index].vector;
+}
+
+uint64_t pmu_register(const PmuScript *script, unsigned index)
+{
+    const PayloadResult *result = &script->result[0][index];
+
+    g_assert_cmpuint(pmu_vector(script, index), ==, VECTOR_NONE);
+    /* RDMSR and RDPMC clear the upper halves of both registers. */
+    g_assert_cmphex(result->value[0] >> 32, ==, 0);
+    g_assert_cmphex(result->value[1] >> 32, ==, 0);
+    return result->value[0] | result->value[1] << 32;
+}

@@ -1,0 +1,144 @@
+/*
+ * Running the PMU tests' payload: scripts, machines, results.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * A test writes a script of operations (payload/payload.h), runs it on a
+ * machine of its own and looks at the results.
+ */
+
+#ifndef QTEST_PMU_MACHINE_H
+#define QTEST_PMU_MACHINE_H
+
+#include "libqtest.h"
+#include "payload/payload.h"
+
+#define PMU_CPU_METRICS "-cpu Icelake-Server,+perf-metrics,check=off "
+#define PMU_CPU_SPR     "-cpu SapphireRapids,+perf-metrics,check=off "
+#define PMU_CPU_PMU     "-cpu Icelake-Server,pmu=on,check=off "
+#define PMU_CPU_NONE    "-cpu Icelake-Server,check=off "
+
+/* MSRs (SDM vol. 4, table 2-2). */
+#define MSR_PMC(n)          (0x0c1 + (n))
+#define MSR_EVTSEL(n)       (0x186 + (n))
+#define MSR_MISC_ENABLE     0x1a0
+#define MSR_DEBUGCTL        0x1d9
+#define MSR_FIXED_CTR(n)    (0x309 + (n))
+#define MSR_PERF_METRICS    0x329
+#define MSR_CAPABILITIES    0x345
+#define MSR_FIXED_CTR_CTRL  0x38d
+#define MSR_GLOBAL_STATUS   0x38e
+#define MSR_GLOBAL_CTRL     0x38f
+#define MSR_GLOBAL_RESET    0x390
+#define MSR_GLOBAL_SET      0x391
+#define MSR_GLOBAL_INUSE    0x392
+#define MSR_A_PMC(n)        (0x4c1 + (n))
+
+/* IA32_PERFEVTSELx (SDM vol. 3B, 20.2.1.1) and events (table 20-1). */
+#define EVTSEL_USR          (1ull << 16)
+#define EVTSEL_OS           (1ull << 17)
+#define EVTSEL_INT          (1ull << 20)
+#define EVTSEL_EN           (1ull << 22)
+#define EVENT_CYCLES        0x003c
+#define EVENT_REF_CYCLES    0x013c
+#define EVENT_INSTRUCTIONS  0x00c0
+#define EVENT_BRANCHES      0x00c4
+#define EVENT_BRANCH_MISSES 0x00c5
+#define EVENT_SLOTS         0x01a4
+#define EVENT_BACKEND       0x02a4
+#define EVENT_RETIRING      0x02c2
+#define EVENT_FRONTEND      0x019c
+
+/* IA32_FIXED_CTR_CTRL */
+#define FIXED_OS(n)         (1ull << (4 * (n)))
+#define FIXED_USR(n)        (2ull << (4 * (n)))
+#define FIXED_ALL(n)        (3ull << (4 * (n)))
+#define FIXED_PMI(n)        (8ull << (4 * (n)))
+
+/* IA32_PERF_GLOBAL_CTRL and its relatives */
+#define GLOBAL_GP(n)        (1ull << (n))
+#define GLOBAL_FIXED(n)     (1ull << (32 + (n)))
+#define GLOBAL_METRICS      (1ull << 48)
+#define GLOBAL_CTR_FRZ      (1ull << 59)
+
+#define COUNTER_MASK        ((1ull << 48) - 1)
+
+/* LVTPC (SDM vol. 3A, figure 11-8). */
+#define LVT_FIXED           0x000
+#define LVT_SMI             0x200
+#define LVT_NMI             0x400
+#define LVT_MASKED          0x10000
+
+#define VECTOR_DB           1
+#define VECTOR_NMI          2
+#define VECTOR_UD           6
+#define VECTOR_GP           13
+
+#define PMU_MAX_OPS         0x2000
+
+typedef struct PmuScript {
+    PayloadOp op[PAYLOAD_CPUS][PMU_MAX_OPS];
+    unsigned num_ops[PAYLOAD_CPUS];
+    unsigned cpu;               /* whose script pmu_op() extends */
+
+    /* Filled in by pmu_finish(). */
+    PayloadResult result[PAYLOAD_CPUS][PMU_MAX_OPS];
+    PayloadProgress progress[PAYLOAD_CPUS];
+    PayloadEvent event[PAYLOAD_CPUS][PAYLOAD_LOG_ENTRIES];
+} PmuScript;
+
+/* A machine that runs a script. */
+typedef struct PmuMachine {
+    QTestState *qts;
+    char *dir;                  /* of temporary files */
+    char *args;                 /* that run the script, without accelerator */
+} PmuMachine;
+
+PmuScript *pmu_script_new(void);
+void pmu_script_free(PmuScript *script);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(PmuScript, pmu_script_free)
+
+/* Append an operation; returns the index of its result. */
+unsigned pmu_op(PmuScript *script, uint32_t code, uint32_t arg0,
+                uint64_t a, uint64_t b);
+
+/* Operations that are much in use. */
+unsigned pmu_rdmsr(PmuScript *script, uint32_t msr);
+unsigned pmu_wrmsr(PmuScript *script, uint32_t msr, uint64_t value);
+unsigned pmu_rdpmc(PmuScript *script, uint32_t ecx);
+void pmu_poke32(PmuScript *script, uint64_t address, uint32_t value);
+/* Set field @offset (PROGRESS_x) of the script's CPU. */
+void pmu_set(PmuScript *script, uint64_t offset, uint64_t value);
+
+/* The directory for the files of one machine, with the payload and @script. */
+void pmu_prepare(PmuMachine *machine, const PmuScript *script);
+void pmu_remove(PmuMachine *machine);
+
+/* Run @script with further arguments @args, which choose the CPU as well. */
+void pmu_start(PmuMachine *machine, const PmuScript *script,
+               const char *args);
+/* Wait until the script waits for @number in OP_SYNC or BLOCK_SPIN. */
+void pmu_wait_for(PmuMachine *machine, uint64_t number);
+/* Let it go on. */
+void pmu_go(PmuMachine *machine, uint64_t number);
+/* Wait until the scripts of @cpus CPUs have ended. */
+void pmu_wait_done(PmuMachine *machine, unsigned cpus);
+/* Read the results of @cpus CPUs. */
+void pmu_read_results(PmuMachine *machine, PmuScript *script, unsigned cpus);
+void pmu_stop(PmuMachine *machine);
+
+/* All of this for one CPU. */
+void pmu_run(PmuScript *script, const char *args);
+
+/* Fail the test, saying what, if @actual is not @expected. */
+void pmu_expect(uint64_t actual, uint64_t expected, const char *what, ...)
+    G_GNUC_PRINTF(3, 4);
+
+/* The value that operation @index of CPU 0 brought; it must not fault. */
+uint64_t pmu_value(const PmuScript *script, unsigned index);
+/* The vector it raised, or VECTOR_NONE. */
+unsigned pmu_vector(const PmuScript *script, unsigned index);
+/* The counter or register that RDMSR and RDPMC brought in two halves. */
+uint64_t pmu_register(const PmuScript *script, unsigned index);
+
+#endif

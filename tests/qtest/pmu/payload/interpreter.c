@@ -1,0 +1,395 @@
+/*
+ * The payload of the PMU tests: executes the test's list of operations.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include <stddef.h>
+
+#include "payload.h"
+
+#define INTERRUPT_GATE  0x8e
+#define GATE_DPL3       0x60
+#define TSS_AVAILABLE   0x89
+#define CS64            0x08
+#define TSS_SELECTOR    0x40
+
+#define RFLAGS_FIXED    0x002
+#define RFLAGS_TF       0x100
+#define RFLAGS_IF       0x200
+
+#define APIC_DM_INIT        0x500
+#define APIC_DM_STARTUP     0x600
+#define APIC_ASSERT         0x4000
+
+/* start.S */
+extern char vector_entries[], low_code[], low_code_end[], low_gp[], low_ud[];
+extern char smi_code[], smi_code_end[], rdpmc_block[], rdpmc_resume[];
+extern uint64_t gdt[];
+void run_cpl0(uint64_t block, uint64_t argument, uint64_t global_ctrl,
+              uint64_t rflags, uint64_t *value);
+void run_cpl3(uint64_t block, uint64_t argument, uint64_t global_ctrl,
+              uint64_t rflags, uint64_t *value);
+void enter_cpl3(uint64_t block, uint64_t argument, uint64_t global_ctrl,
+                uint64_t rflags, uint64_t *value);
+void rdpmc_real_mode(uint32_t ecx, PayloadResult *result);
+void payload_main(unsigned cpu);
+
+/* blocks.S */
+extern const uint64_t block_table[];
+
+typedef struct Gate {
+    uint16_t offset_low, selector;
+    uint8_t ist, type;
+    uint16_t offset_middle;
+    uint32_t offset_high, zero;
+} Gate;
+
+typedef struct __attribute__((packed)) Tss {
+    uint32_t reserved0;
+    uint64_t rsp[3];
+    uint64_t reserved1[10];
+    uint16_t reserved2, iopb;
+} Tss;
+
+_Static_assert(offsetof(PayloadProgress, log) == PROGRESS_LOG, "layout");
+_Static_assert(offsetof(PayloadProgress, lvtpc) == PROGRESS_LVTPC, "layout");
+
+static Gate idt[256];
+static Tss tss[PAYLOAD_CPUS];
+
+static volatile PayloadProgress *progress_of(unsigned cpu)
+{
+    return (void *)(uintptr_t)(PAYLOAD_PROGRESS +
+                               cpu * PAYLOAD_PROGRESS_STRIDE);
+}
+
+static void outb(uint16_t port, uint8_t value)
+{
+    asm volatile("outb %0, %1" : : "a" (value), "Nd" (port));
+}
+
+static void copy(uintptr_t to, const char *from, const char *end)
+{
+    volatile char *byte = (void *)to;
+
+    while (from < end) {
+        *byte++ = *from++;
+    }
+}
+
+static void set_gate(unsigned vector)
+{
+    uint64_t entry = (uintptr_t)vector_entries + 16 * vector;
+    uint8_t dpl = vector == VECTOR_RETURN || vector == VECTOR_RETURN + 1 ?
+                  GATE_DPL3 : 0;
+
+    idt[vector] = (Gate) {
+        .offset_low = entry, .offset_middle = entry >> 16,
+        .offset_high = entry >> 32,
+        .selector = CS64, .type = INTERRUPT_GATE | dpl,
+    };
+}
+
+/* A real-mode interrupt vector that leads to @handler in the low code. */
+static void set_real_vector(unsigned vector, const char *handler)
+{
+    uint32_t offset = handler - low_code + PAYLOAD_REAL_MODE;
+    volatile uint32_t *ivt = NULL;
+
+    /* The compiler must not see an access to address zero. */
+    asm("" : "+r" (ivt));
+    ivt[vector] = offset;
+}
+
+static void load_tables(unsigned cpu)
+{
+    struct __attribute__((packed)) {
+        uint16_t limit;
+        uint64_t base;
+    } pointer = { sizeof(idt) - 1, (uintptr_t)idt };
+    uint64_t base = (uintptr_t)&tss[cpu];
+    uint64_t *descriptor = &gdt[TSS_SELECTOR / 8 + 2 * cpu];
+
+    tss[cpu].rsp[0] = PAYLOAD_STACKS + cpu * PAYLOAD_STACKS_STRIDE + 0x8000;
+    tss[cpu].iopb = sizeof(Tss);
+    descriptor[0] = (sizeof(Tss) - 1) | (base & 0xffffff) << 16 |
+                    (uint64_t)TSS_AVAILABLE << 40 | (base >> 24 & 0xff) << 56;
+    descriptor[1] = base >> 32;
+    asm volatile("lidt %0" : : "m" (pointer));
+    asm volatile("ltr %w0" : : "r" (TSS_SELECTOR + 16 * cpu));
+}
+
+static void apic_write(uintptr_t reg, uint32_t value)
+{
+    *(volatile uint32_t *)reg = value;
+}
+
+static void send_ipi(unsigned apic_id, uint32_t command)
+{
+    apic_write(APIC_ICR_HIGH, apic_id << 24);
+    apic_write(APIC_ICR_LOW, command | APIC_ASSERT);
+}
+
+static void forget_fault(volatile PayloadProgress *progress)
+{
+    progress->fault_vector = VECTOR_NONE;
+    progress->fault_error = 0;
+    progress->fault_rip = 0;
+    progress->resume = 0;
+}
+
+static void note_fault(const volatile PayloadProgress *progress,
+                       PayloadResult *result)
+{
+    result->vector = progress->fault_vector;
+    result->error = progress->fault_error;
+    result->rip = progress->fault_rip;
+}
+
+static void op_rdmsr(const PayloadOp *op, PayloadResult *result, unsigned cpu)
+{
+    volatile PayloadProgress *progress = progress_of(cpu);
+    uint64_t low = -1ull, high = -1ull;
+
+    asm volatile("lea 1f(%%rip), %%rbx\n\t"
+                 "mov %%rbx, %2\n\t"
+                 "rdmsr\n"
+                 "1:"
+                 : "+a" (low), "+d" (high), "=m" (progress->resume)
+                 : "c" (op->arg0) : "rbx", "memory");
+    result->value[0] = low;
+    result->value[1] = high;
+}
+
+static void op_wrmsr(const PayloadOp *op, PayloadResult *result, unsigned cpu)
+{
+    volatile PayloadProgress *progress = progress_of(cpu);
+
+    asm volatile("lea 1f(%%rip), %%rbx\n\t"
+                 "mov %%rbx, %0\n\t"
+                 "wrmsr\n"
+                 "1:"
+                 : "=m" (progress->resume)
+                 : "c" (op->arg0), "a" ((uint32_t)op->a),
+                   "d" ((uint32_t)(op->a >> 32))
+                 : "rbx", "memory");
+}
+
+static void op_rdpmc(const PayloadOp *op, PayloadResult *result, unsigned cpu)
+{
+    volatile PayloadProgress *progress = progress_of(cpu);
+    uint64_t rax = -1ull, rdx = -1ull;
+
+    if (op->a == RDPMC_REAL_MODE) {
+        rdpmc_real_mode(op->arg0, result);
+        progress->fault_vector = result->vector;
+    } else if (op->a == RDPMC_CPL3) {
+        progress->resume = (uintptr_t)rdpmc_resume;
+        enter_cpl3((uintptr_t)rdpmc_block, op->arg0, 0, RFLAGS_FIXED,
+                   result->value);
+    } else {
+        asm volatile("lea 1f(%%rip), %%rbx\n\t"
+                     "mov %%rbx, %2\n\t"
+                     "rdpmc\n"
+                     "1:"
+                     : "+a" (rax), "+d" (rdx), "=m" (progress->resume)
+                     : "c" (op->arg0) : "rbx", "memory");
+        result->value[0] = rax;
+        result->value[1] = rdx;
+    }
+}
+
+static void op_cpuid(const PayloadOp *op, PayloadResult *result, unsigned cpu)
+{
+    uint32_t a, b, c, d;
+
+    asm volatile("cpuid" : "=a" (a), "=b" (b), "=c" (c), "=d" (d)
+                 : "0" (op->arg0), "2" ((uint32_t)op->a));
+    result->value[0] = a | (uint64_t)b << 32;
+    result->value[1] = c | (uint64_t)d << 32;
+}
+
+static void op_cr4(const PayloadOp *op, PayloadResult *result, unsigned cpu)
+{
+    uint64_t cr4;
+
+    asm volatile("mov %%cr4, %0" : "=r" (cr4));
+    cr4 = (cr4 | op->a) & ~op->b;
+    asm volatile("mov %0, %%cr4" : : "r" (cr4) : "memory");
+}
+
+static void op_poke32(const PayloadOp *op, PayloadResult *result, unsigned cpu)
+{
+    *(volatile uint32_t *)op->a = op->b;
+}
+
+static void op_peek32(const PayloadOp *op, PayloadResult *result, unsigned cpu)
+{
+    result->value[0] = *(volatile uint32_t *)op->a;
+}
+
+static void op_poke64(const PayloadOp *op, PayloadResult *result, unsigned cpu)
+{
+    *(volatile uint64_t *)op->a = op->b;
+}
+
+static void op_peek64(const PayloadOp *op, PayloadResult *result, unsigned cpu)
+{
+    result->value[0] = *(volatile uint64_t *)op->a;
+}
+
+static void op_run(const PayloadOp *op, PayloadResult *result, unsigned cpu)
+{
+    uint64_t block = block_table[op->arg0 & RUN_BLOCK_MASK];
+    uint64_t rflags = RFLAGS_FIXED |
+                      (op->arg0 & RUN_IF ? RFLAGS_IF : 0) |
+                      (op->arg0 & RUN_TF ? RFLAGS_TF : 0);
+
+    if (op->arg0 & RUN_CPL3) {
+        run_cpl3(block, op->b, op->a, rflags, result->value);
+    } else {
+        run_cpl0(block, op->b, op->a, rflags, result->value);
+    }
+}
+
+static void op_sync(const PayloadOp *op, PayloadResult *result, unsigned cpu)
+{
+    volatile PayloadProgress *progress = progress_of(cpu);
+
+    progress->waiting = op->a;
+    while (progress->go < op->a) {
+        asm volatile("pause");
+    }
+}
+
+static void op_init(const PayloadOp *op, PayloadResult *result, unsigned cpu)
+{
+    send_ipi(cpu, APIC_DM_INIT);
+    for (;;) {
+        asm volatile("hlt");
+    }
+}
+
+static void op_reset(const PayloadOp *op, PayloadResult *result, unsigned cpu)
+{
+    outb(PAYLOAD_PORT_RESET, 0x02);
+    outb(PAYLOAD_PORT_RESET, 0x06);
+    for (;;) {
+        asm volatile("hlt");
+    }
+}
+
+static void op_start_cpu(const PayloadOp *op, PayloadResult *result,
+                         unsigned cpu)
+{
+    send_ipi(op->a, APIC_DM_INIT);
+    send_ipi(op->a, APIC_DM_STARTUP | PAYLOAD_REAL_MODE >> 12);
+}
+
+static void op_wait_cpu(const PayloadOp *op, PayloadResult *result,
+                        unsigned cpu)
+{
+    while (!progress_of(op->a)->done) {
+        asm volatile("pause");
+    }
+}
+
+static void dump(const volatile void *data, unsigned size)
+{
+    const volatile uint8_t *byte = data;
+
+    while (size--) {
+        outb(PAYLOAD_PORT_DUMP, *byte++);
+    }
+}
+
+static void op_dump(const PayloadOp *op, PayloadResult *result, unsigned cpu)
+{
+    volatile PayloadProgress *progress = progress_of(cpu);
+    PayloadResult *first = (void *)(uintptr_t)(PAYLOAD_RESULTS +
+                                               cpu * PAYLOAD_RESULTS_STRIDE);
+
+    dump(first, (result - first) * sizeof(*result));
+    dump(&progress->events, sizeof(progress->events));
+    dump((void *)progress->log, progress->events * sizeof(PayloadEvent));
+}
+
+static void op_exit(const PayloadOp *op, PayloadResult *result, unsigned cpu)
+{
+    outb(PAYLOAD_PORT_EXIT, 0);
+}
+
+static void op_block(const PayloadOp *op, PayloadResult *result, unsigned cpu)
+{
+    result->value[0] = block_table[op->arg0];
+}
+
+typedef void Operation(const PayloadOp *op, PayloadResult *result,
+                       unsigned cpu);
+
+static Operation *const operations[] = {
+    [OP_RDMSR] = op_rdmsr,
+    [OP_WRMSR] = op_wrmsr,
+    [OP_RDPMC] = op_rdpmc,
+    [OP_CPUID] = op_cpuid,
+    [OP_CR4] = op_cr4,
+    [OP_POKE32] = op_poke32,
+    [OP_PEEK32] = op_peek32,
+    [OP_POKE64] = op_poke64,
+    [OP_PEEK64] = op_peek64,
+    [OP_RUN] = op_run,
+    [OP_SYNC] = op_sync,
+    [OP_INIT] = op_init,
+    [OP_RESET] = op_reset,
+    [OP_START_CPU] = op_start_cpu,
+    [OP_WAIT_CPU] = op_wait_cpu,
+    [OP_DUMP] = op_dump,
+    [OP_EXIT] = op_exit,
+    [OP_BLOCK] = op_block,
+};
+
+static uint64_t run_script(unsigned cpu)
+{
+    volatile PayloadProgress *progress = progress_of(cpu);
+    const PayloadOp *script = (void *)(uintptr_t)
+        (PAYLOAD_SCRIPT + cpu * PAYLOAD_SCRIPT_STRIDE);
+    PayloadResult *results = (void *)(uintptr_t)
+        (PAYLOAD_RESULTS + cpu * PAYLOAD_RESULTS_STRIDE);
+
+    for (;;) {
+        uint64_t index = progress->next;
+        const PayloadOp *op = &script[index];
+
+        if (op->code == OP_END) {
+            return DONE_OK;
+        }
+        if (op->code >= sizeof(operations) / sizeof(operations[0])) {
+            return DONE_BAD_OPERATION;
+        }
+        /* INIT and RESET go on after them. */
+        progress->next = index + 1;
+        forget_fault(progress);
+        operations[op->code](op, &results[index], cpu);
+        note_fault(progress, &results[index]);
+    }
+}
+
+void payload_main(unsigned cpu)
+{
+    volatile PayloadProgress *progress = progress_of(cpu);
+
+    if (cpu == 0) {
+        for (unsigned vector = 0; vector < 256; vector++) {
+            set_gate(vector);
+        }
+        copy(PAYLOAD_REAL_MODE, low_code, low_code_end);
+        copy(PAYLOAD_SMI_ENTRY, smi_code, smi_code_end);
+        set_real_vector(13, low_gp);
+        set_real_vector(6, low_ud);
+    }
+    load_tables(cpu);
+    apic_write(APIC_SPIV, 0x1ff);
+    progress->log = PAYLOAD_LOG + cpu * PAYLOAD_LOG_STRIDE;
+    progress->done = run_script(cpu);
+}
