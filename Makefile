@@ -29,11 +29,12 @@ run: all ## boot a Debian kernel and show perf stat --topdown in it
 	scripts/run-guest --demo
 
 .PHONY: check
-check: all core ## run all tests
+check: all core stock ## run all tests
 	scripts/run-tests --program "scripts=tests/scripts/run" \
 	    --program "patches=scripts/check-patches" \
 	    --meson $(core) --meson $(sanitized) \
 	    --meson "$(qemu):qtest-x86_64/pmu-*" \
+	    --program "zero-cost=tests/bench/zero-cost" \
 	    --program "functional=tests/functional/run"
 
 .PHONY: check-unit
