@@ -14,8 +14,11 @@
 
 #define STEPS 1000000
 
+/* All registers are compared after so many steps. */
+#define INTERVAL 32
+
 /* How many steps a failure shows. */
-#define TRACE 24
+#define TRACE 12
 
 typedef enum StepKind {
     STEP_WRMSR,
@@ -39,10 +42,22 @@ typedef struct Model {
     Random random;
     unsigned width;
     uint64_t step_nr;
+    uint64_t thorough_from;     /* the step from which all are compared */
+    bool suspect;               /* something differed before that */
     Step trace[TRACE];
 } Model;
 
 static const char *const access_name[] = { "ok", "#GP", "not ours" };
+
+static void print_delta(const char *level, const uint64_t *item)
+{
+    for (int i = 0; i < PMU_ITEM_NR; i++) {
+        if (item[i]) {
+            g_printerr("#     %s %s %" PRIu64 "\n", level,
+                       pmu_ledger_item_name(i), item[i]);
+        }
+    }
+}
 
 static void print_step(uint64_t nr, const Step *step)
 {
@@ -61,28 +76,28 @@ static void print_step(uint64_t nr, const Step *step)
         g_printerr("# %" PRIu64 ": reset\n", nr);
         break;
     case STEP_COUNT:
-        for (int level = 0; level < PMU_LEVEL_NR; level++) {
-            g_printerr("# %" PRIu64 ": count %s", nr, level ? "usr" : "os ");
-            for (int i = 0; i < PMU_ITEM_NR; i++) {
-                if (step->delta.item[level][i]) {
-                    g_printerr(" %s=%" PRIu64, pmu_ledger_item_name(i),
-                               step->delta.item[level][i]);
-                }
-            }
-            g_printerr("\n");
-        }
+        g_printerr("# %" PRIu64 ": count\n", nr);
+        print_delta("os", step->delta.item[PMU_LEVEL_OS]);
+        print_delta("usr", step->delta.item[PMU_LEVEL_USR]);
         break;
     }
 }
 
-/* Show the steps that led here and what was wrong with the last one. */
-static void G_GNUC_PRINTF(2, 3) fail(const Model *model,
-                                     const char *format, ...)
+/*
+ * Show the steps that led here and what was wrong with the last one.  The
+ * first time it is not known yet which step made the difference: then take a
+ * note only, and all steps run again.
+ */
+static void G_GNUC_PRINTF(2, 3) fail(Model *model, const char *format, ...)
 {
     uint64_t first = model->step_nr < TRACE ? 0 : model->step_nr - TRACE + 1;
     g_autofree char *text = NULL;
     va_list args;
 
+    if (model->step_nr < model->thorough_from) {
+        model->suspect = true;
+        return;
+    }
     for (uint64_t nr = first; nr <= model->step_nr; nr++) {
         print_step(nr, &model->trace[nr % TRACE]);
     }
@@ -255,7 +270,7 @@ static Step random_step(Model *model)
     return step;
 }
 
-static void compare_read(const Model *model, const char *what, uint32_t index,
+static void compare_read(Model *model, const char *what, uint32_t index,
                          NaiveAccess want, uint64_t want_value,
                          PerfmonResult got, uint64_t got_value)
 {
@@ -269,7 +284,7 @@ static void compare_read(const Model *model, const char *what, uint32_t index,
     }
 }
 
-static void compare_rdmsr(const Model *model, uint32_t msr)
+static void compare_rdmsr(Model *model, uint32_t msr)
 {
     uint64_t want_value = 0, got_value = 0;
     NaiveAccess want = naive_rdmsr(&model->naive, msr, &want_value);
@@ -278,7 +293,7 @@ static void compare_rdmsr(const Model *model, uint32_t msr)
     compare_read(model, "rdmsr", msr, want, want_value, got, got_value);
 }
 
-static void compare_rdpmc(const Model *model, uint32_t ecx)
+static void compare_rdpmc(Model *model, uint32_t ecx)
 {
     uint64_t want_value = 0, got_value = 0;
     NaiveAccess want = naive_rdpmc(&model->naive, ecx, &want_value);
@@ -287,7 +302,7 @@ static void compare_rdpmc(const Model *model, uint32_t ecx)
     compare_read(model, "rdpmc", ecx, want, want_value, got, got_value);
 }
 
-static void compare_all(const Model *model)
+static void compare_all(Model *model)
 {
     static const struct {
         uint32_t first, last;
@@ -304,7 +319,7 @@ static void compare_all(const Model *model)
     }
 }
 
-static void compare_state(const Model *model)
+static void compare_state(Model *model)
 {
     PerfmonDemand demand = perfmon_demand(&model->pmu);
 
@@ -347,7 +362,7 @@ static Growth growth_of(const NaiveDelta *delta)
  * No interrupt before the slack is used up, and an interrupt when that of the
  * instructions is.
  */
-static void check_slack(const Model *model, const PerfmonSlack *slack,
+static void check_slack(Model *model, const PerfmonSlack *slack,
                         const NaiveDelta *delta)
 {
     Growth growth = growth_of(delta);
@@ -447,14 +462,17 @@ static const char *const config_name[] = {
     "no-metrics", "small",
 };
 
-static void test_random(gconstpointer opaque)
+/* Returns false at a difference, if it was seen before @thorough_from. */
+static bool run(Model *model, const PerfmonConfig *config, Random random,
+                uint64_t thorough_from)
 {
-    const PerfmonConfig *config = opaque;
-    Model *model = g_new0(Model, 1);
     const char *why;
 
-    model->random = random_from_seed();
-    model->width = config->core == PMU_CORE_ICELAKE ? 5 : 6;
+    *model = (Model) {
+        .random = random,
+        .width = config->core == PMU_CORE_ICELAKE ? 5 : 6,
+        .thorough_from = thorough_from,
+    };
     g_assert_true(perfmon_init(&model->pmu, config, &why));
     naive_init(&model->naive, config);
 
@@ -463,11 +481,28 @@ static void test_random(gconstpointer opaque)
 
         *step = random_step(model);
         run_step(model, step);
-        if (model->step_nr % 32 == 0) {
+        if (model->step_nr % INTERVAL == 0 ||
+            model->step_nr >= thorough_from) {
             compare_all(model);
         }
+        if (model->suspect) {
+            return false;
+        }
     }
-    g_free(model);
+    return true;
+}
+
+static void test_random(gconstpointer opaque)
+{
+    g_autofree Model *model = g_new0(Model, 1);
+    Random random = random_from_seed();
+
+    if (!run(model, opaque, random, UINT64_MAX)) {
+        uint64_t seen = model->step_nr;
+
+        run(model, opaque, random, seen < INTERVAL ? 0 : seen - INTERVAL);
+        g_error("a difference at step %" PRIu64 " did not come back", seen);
+    }
 }
 
 int main(int argc, char **argv)
