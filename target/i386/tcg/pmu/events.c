@@ -19,16 +19,10 @@
 #define INV         (1u << 23)
 #define MODIFIERS   (EDGE | INV | CMASK(0xff))
 
-/* The items of a row and their number. */
+/* The items of a row and their number; a level-1 class is two leaves. */
 #define TERMS(...)                                                      \
     .term = { __VA_ARGS__ },                                            \
     .num_terms = sizeof((uint8_t[]) { __VA_ARGS__ })
-
-/* Level-1 slot classes as sums of their leaves. */
-#define RETIRING    PMU_SLOT_LIGHT_OPS, PMU_SLOT_HEAVY_OPS
-#define BAD_SPEC    PMU_SLOT_BR_MISPREDICT, PMU_SLOT_MACHINE_CLEARS
-#define FRONTEND    PMU_SLOT_FETCH_LATENCY, PMU_SLOT_FETCH_BANDWIDTH
-#define BACKEND     PMU_SLOT_MEMORY_BOUND, PMU_SLOT_CORE_BOUND
 
 #define NEVER_DROPS "the model drops no micro-ops: always zero"
 #define ONE_THREAD  "each vCPU is a core with one thread"
@@ -55,9 +49,11 @@ static const PmuEvent common_events[] = {
     { .name = "TOPDOWN.SLOTS_P", .code = 0xa4, .umask = 0x01,
       .state = PMU_EVENT_MODELLED, TERMS(PMU_ITEM_SLOTS) },
     { .name = "TOPDOWN.BACKEND_BOUND_SLOTS", .code = 0xa4, .umask = 0x02,
-      .state = PMU_EVENT_MODELLED, TERMS(BACKEND) },
+      .state = PMU_EVENT_MODELLED,
+      TERMS(PMU_SLOT_MEMORY_BOUND, PMU_SLOT_CORE_BOUND) },
     { .name = "UOPS_RETIRED.SLOTS", .code = 0xc2, .umask = 0x02,
-      .state = PMU_EVENT_MODELLED, TERMS(RETIRING) },
+      .state = PMU_EVENT_MODELLED,
+      TERMS(PMU_SLOT_LIGHT_OPS, PMU_SLOT_HEAVY_OPS) },
     { .name = "CPU_CLK_UNHALTED.DISTRIBUTED", .code = 0xec, .umask = 0x02,
       .state = PMU_EVENT_MODELLED, TERMS(PMU_ITEM_CYCLES),
       .note = ONE_THREAD },
@@ -74,7 +70,8 @@ static const PmuEvent icelake_events[] = {
     { .name = "UOPS_ISSUED.ANY", .code = 0x0e, .umask = 0x01,
       .state = PMU_EVENT_MODELLED, TERMS(PMU_ITEM_UOPS_ISSUED) },
     { .name = "IDQ_UOPS_NOT_DELIVERED.CORE", .code = 0x9c, .umask = 0x01,
-      .state = PMU_EVENT_MODELLED, TERMS(FRONTEND) },
+      .state = PMU_EVENT_MODELLED,
+      TERMS(PMU_SLOT_FETCH_LATENCY, PMU_SLOT_FETCH_BANDWIDTH) },
 };
 
 static const PmuEvent sapphirerapids_events[] = {
@@ -89,9 +86,11 @@ static const PmuEvent sapphirerapids_events[] = {
     { .name = "UOPS_ISSUED.ANY", .code = 0xae, .umask = 0x01,
       .state = PMU_EVENT_MODELLED, TERMS(PMU_ITEM_UOPS_ISSUED) },
     { .name = "IDQ_BUBBLES.CORE", .code = 0x9c, .umask = 0x01,
-      .state = PMU_EVENT_MODELLED, TERMS(FRONTEND) },
+      .state = PMU_EVENT_MODELLED,
+      TERMS(PMU_SLOT_FETCH_LATENCY, PMU_SLOT_FETCH_BANDWIDTH) },
     { .name = "TOPDOWN.BAD_SPEC_SLOTS", .code = 0xa4, .umask = 0x04,
-      .state = PMU_EVENT_MODELLED, TERMS(BAD_SPEC) },
+      .state = PMU_EVENT_MODELLED,
+      TERMS(PMU_SLOT_BR_MISPREDICT, PMU_SLOT_MACHINE_CLEARS) },
     { .name = "TOPDOWN.BR_MISPREDICT_SLOTS", .code = 0xa4, .umask = 0x08,
       .state = PMU_EVENT_MODELLED, TERMS(PMU_SLOT_BR_MISPREDICT) },
     { .name = "TOPDOWN.MEMORY_BOUND_SLOTS", .code = 0xa4, .umask = 0x10,

@@ -163,8 +163,8 @@ struct Perfmon {
     uint64_t pebs_frontend;
 
     PmuLedgerSnapshot last;     /* the ledger when counts were last folded in */
-    bool pmi;                   /* an overflow asked for an interrupt: the
-                                   caller takes it and clears it */
+    /* An overflow asked for an interrupt: the caller takes it and clears it. */
+    bool pmi;
 };
 
 /*
