@@ -62,6 +62,13 @@ static Wide event_gain(const NaivePmu *pmu, uint64_t evtsel,
     unsigned cmask = evtsel >> 24 & 0xff;
     bool spr = pmu->sapphire_rapids;
 
+    if (code == (spr ? 0xad : 0x0d) && umask == 0x01 &&
+        edge && !inv && cmask == 1) {
+        return item[PMU_ITEM_CLEARS];
+    }
+    if (edge || cmask) {
+        return 0;               /* not modelled; INV alone means nothing */
+    }
     if (code == 0x3c && umask == 0x00) {
         return item[PMU_ITEM_CYCLES];
     }
@@ -111,10 +118,6 @@ static Wide event_gain(const NaivePmu *pmu, uint64_t evtsel,
     if (code == 0x9c && umask == 0x01) {
         return (Wide)item[PMU_SLOT_FETCH_LATENCY] +
                item[PMU_SLOT_FETCH_BANDWIDTH];
-    }
-    if (code == (spr ? 0xad : 0x0d) && umask == 0x01 &&
-        edge && !inv && cmask == 1) {
-        return item[PMU_ITEM_CLEARS];
     }
     if (code == (spr ? 0xae : 0x0e) && umask == 0x01) {
         return item[PMU_ITEM_UOPS_ISSUED];

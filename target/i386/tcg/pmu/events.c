@@ -148,9 +148,12 @@ static const PmuEvent *find_row(PmuCore core, uint16_t select,
 
 const PmuEvent *pmu_event_lookup(PmuCore core, uint64_t evtsel)
 {
-    const PmuEvent *row = find_row(core, evtsel, evtsel & MODIFIERS);
+    uint32_t modifiers = evtsel & MODIFIERS;
 
-    return row ? row : find_row(core, evtsel, 0);
+    if (!(modifiers & CMASK(0xff))) {
+        modifiers &= ~INV;
+    }
+    return find_row(core, evtsel, modifiers);
 }
 
 const PmuEvent *pmu_event_fixed(unsigned index)

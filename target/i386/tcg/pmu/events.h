@@ -35,8 +35,9 @@ typedef struct PmuEvent {
 
 /*
  * The row that IA32_PERFEVTSELx = @evtsel selects on @core, NULL if the event
- * is not modelled (it then counts zero).  EDGE, INV and CMASK combinations
- * without a row of their own fall back to the plain event.
+ * is not modelled (it then counts zero).  A row answers to its own EDGE, INV
+ * and CMASK only, as the plain event would be a wrong answer to any other;
+ * INV means nothing without CMASK (SDM vol. 3B, 20.2.1.1).
  */
 const PmuEvent *pmu_event_lookup(PmuCore core, uint64_t evtsel);
 

@@ -27,6 +27,8 @@ bool pmu_frontend_init(PmuFrontend *fe, const PmuUarch *uarch, PmuMemory *mem)
         .uarch = uarch,
         .mem = mem,
         .ahead = uarch->idq / uarch->dsb_line,
+        .window_shift = g_bit_storage(uarch->dsb_window) - 1,
+        .chunk_shift = g_bit_storage(uarch->decode_bytes) - 1,
         .line = NOWHERE,
         .chunk = NOWHERE,
         .loop_branch = NOWHERE,
@@ -50,13 +52,10 @@ void pmu_frontend_reset(PmuFrontend *fe)
     pmu_frontend_restart(fe, 0);
 }
 
-/*
- * A line belongs to one window but can begin anywhere in it.  Sixteen-byte
- * chunks choose the set, so that the lines of a window rarely share one.
- */
-static uint64_t dsb_key(uint64_t phys)
+/* The window chooses the set; where in it a line begins tells lines apart. */
+static uint64_t dsb_key(const PmuFrontend *fe, uint64_t phys)
 {
-    return phys >> 4 | phys << 60;
+    return phys >> fe->window_shift | phys << (64 - fe->window_shift);
 }
 
 static uint64_t insn_phys(const PmuBlock *block, const PmuBlockInsn *bi)
@@ -86,17 +85,16 @@ static void microcode(PmuFrontend *fe, uint32_t slots)
 }
 
 /* One instruction through the legacy decoders. */
-static void decode(PmuFrontend *fe, const PmuInsn *insn, uint64_t pc,
-                   uint32_t slots)
+static void decode(PmuFrontend *fe, const PmuInsn *insn, uint64_t pc)
 {
-    uint64_t chunk = (pc + insn->length - 1) / fe->uarch->decode_bytes;
+    uint64_t chunk = (pc + insn->length - 1) >> fe->chunk_shift;
 
     /*
      * Only the first decoder takes instructions of several micro-ops; the
      * width of fetch and the number of decoders end a cycle as well.
      */
     if (chunk != fe->chunk || fe->decoded == fe->uarch->decode_insns ||
-        (slots > 1 && fe->decoded)) {
+        (insn->slots > 1 && fe->decoded)) {
         fe->cycle++;
         fe->decoded = 0;
         fe->chunk = chunk;
@@ -111,7 +109,7 @@ static void decode(PmuFrontend *fe, const PmuInsn *insn, uint64_t pc,
 static void begin_line(PmuFrontend *fe, uint64_t pc, uint64_t phys,
                        uint32_t slots)
 {
-    uint64_t key = dsb_key(phys);
+    uint64_t key = dsb_key(fe, phys);
 
     fe->line = pc >> PMU_LINE_SHIFT;
     if (pmu_cache_access(&fe->dsb, key)) {
@@ -146,9 +144,9 @@ void pmu_frontend_fetch_slow(PmuFrontend *fe, const PmuBlock *block,
     }
     if (fe->legacy) {
         fe->room -= MIN(slots, fe->room);
-        decode(fe, &bi->insn, pc, slots);
+        decode(fe, &bi->insn, pc);
     }
-    microcode(fe, slots);
+    microcode(fe, bi->insn.slots);
 }
 
 static void end_line(PmuFrontend *fe)

@@ -24,6 +24,7 @@ typedef struct PmuFrontend {
     uint32_t decoded;           /* instructions decoded in this cycle */
     uint32_t ahead;             /* cycles fetch can be ahead of issue */
     uint64_t chunk;             /* fetch chunk being decoded */
+    unsigned window_shift, chunk_shift;
     /* The newest taken branch, to see loops. */
     uint64_t loop_branch;
     uint64_t loop_start;        /* micro-ops issued before the iteration */

@@ -69,17 +69,16 @@ bool x86_pmu_rdmsr(CPUX86State *env, uint64_t *value, uintptr_t retaddr)
     return true;
 }
 
-/* Say once for each selector that it counts nothing. */
+/* Say so when a counter is given an event that counts nothing. */
 static void x86_pmu_log_event(X86PMU *unit, uint32_t msr, uint64_t value)
 {
     unsigned index = msr - MSR_PMU_IA32_PERFEVTSEL0;
 
     if (index < unit->perfmon.config.num_gp && (value & (1ull << 22)) &&
         !pmu_event_lookup(unit->perfmon.config.core, value)) {
-        qemu_log_mask(LOG_UNIMP, "x86 PMU: event 0x%02x umask 0x%02x is not "
-                      "modelled, IA32_PMC%u counts zero\n",
-                      (unsigned)value & 0xff, (unsigned)(value >> 8) & 0xff,
-                      index);
+        qemu_log_mask(LOG_UNIMP, "x86 PMU: the event of IA32_PERFEVTSEL%u = "
+                      "0x%" PRIx64 " is not modelled, it counts zero\n",
+                      index, value);
     }
 }
 

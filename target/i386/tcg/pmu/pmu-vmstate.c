@@ -48,8 +48,7 @@ static int x86_pmu_post_load(void *opaque, int version_id)
     PmuLedgerSnapshot now;
     const char *why;
 
-    if (unit->ledger.level >= PMU_LEVEL_NR ||
-        unit->ledger.open >= unit->ledger.width) {
+    if (!pmu_ledger_plausible(&unit->ledger)) {
         error_report("cpu/pmu: the ledger is not one");
         return -EINVAL;
     }

@@ -50,7 +50,7 @@ typedef struct PmuUarch {
     uint32_t store_cost;        /* 1/16 cycle of the store ports, each store */
 
     uint32_t dsb_uops;          /* capacity of the decoded instruction cache */
-    uint32_t dsb_window;        /* bytes */
+    uint32_t dsb_window;        /* bytes: a power of 2 */
     uint32_t dsb_line;          /* micro-ops a line, delivered in one cycle */
     uint32_t dsb_ways;
     uint32_t dsb_switch;        /* cycles, from the DSB to legacy decode */
