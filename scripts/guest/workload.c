@@ -16,7 +16,6 @@
  */
 
 #define _GNU_SOURCE
-#include <fcntl.h>
 #include <getopt.h>
 #include <sched.h>
 #include <stdbool.h>
@@ -28,6 +27,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "control.h"
 #include "loops.h"
 #include "sync.h"
 
@@ -228,39 +228,6 @@ static void list_workloads(void)
     }
 }
 
-/* perf's control file and the one with its answers. */
-typedef struct {
-    int ctl;
-    int ack;
-} Perf;
-
-static int open_fifo(const char *dir, const char *name)
-{
-    char path[256];
-    int fd;
-
-    snprintf(path, sizeof(path), "%s/%s", dir, name);
-    fd = open(path, O_RDWR | O_CLOEXEC);
-    if (fd < 0) {
-        die(path);
-    }
-    return fd;
-}
-
-static void tell_perf(const Perf *perf, const char *command)
-{
-    char answer[16];
-
-    if (perf->ctl < 0) {
-        return;
-    }
-    /* perf-stat(1), --control: it answers "ack\n" when it is done. */
-    if (write(perf->ctl, command, strlen(command)) < 0 ||
-        read(perf->ack, answer, sizeof(answer)) <= 0) {
-        die("perf control");
-    }
-}
-
 static void tell_host(bool wanted, const char *what, const char *name)
 {
     char text[128];
@@ -304,7 +271,7 @@ static const struct option long_options[] = {
 
 int main(int argc, char **argv)
 {
-    Perf perf = { -1, -1 };
+    PerfControl perf = { -1, -1 };
     bool sync = false;
     double seconds = 0, end;
     const Workload *w;
@@ -314,8 +281,9 @@ int main(int argc, char **argv)
     while ((option = getopt_long(argc, argv, "+", long_options, NULL)) > 0) {
         switch (option) {
         case 'p':
-            perf.ctl = open_fifo(optarg, "ctl");
-            perf.ack = open_fifo(optarg, "ack");
+            if (!perf_control_open(&perf, optarg)) {
+                die(optarg);
+            }
             break;
         case 's':
             sync = true;
@@ -348,13 +316,13 @@ int main(int argc, char **argv)
     if (w->prepare) {
         w->prepare();
     }
-    tell_perf(&perf, "enable\n");
+    perf_control(&perf, "enable\n");
     tell_host(sync, "begin", w->name);
     end = seconds ? now() + seconds : 0;
     do {
         w->run(iterations);
     } while (seconds && now() < end);
     tell_host(sync, "end", w->name);
-    tell_perf(&perf, "disable\n");
+    perf_control(&perf, "disable\n");
     return EXIT_SUCCESS;
 }

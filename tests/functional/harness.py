@@ -4,6 +4,7 @@
 # it expected, and how results are printed (TAP version 13).
 
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -25,6 +26,7 @@ PROGRAM_SOURCES = {
     'rdpmc': ('rdpmc.c', ()),
     'exact-1': ('exact.S', ('-nostdlib', '-DN=1000000')),
     'exact-3': ('exact.S', ('-nostdlib', '-DN=3000000')),
+    'pages': ('pages.S', ('-nostdlib',)),
 }
 
 
@@ -146,14 +148,19 @@ def parse_stat(text):
     """The counts that "perf stat -x ;" printed: {event: count}.
 
     A count of None is one that perf calls not counted or not supported.
+    Whether perf repeats a modifier that it was given for a whole group, and
+    names the PMU of a group that it has sorted, differs: both are left out
+    for the events of such groups.
     """
     counts = {}
     for line in text.splitlines():
         fields = line.split(';')
         if line.startswith('#') or len(fields) < 3:
             continue
-        value = fields[0]
-        counts[fields[2]] = None if value.startswith('<') else float(value)
+        name = re.sub(r'^((slots|topdown-[a-z-]+))(:\w+)?( \[cpu\])?$', r'\1',
+                      fields[2])
+        counts[name] = (None if fields[0].startswith('<')
+                        else float(fields[0]))
     return counts
 
 
@@ -165,6 +172,11 @@ class Session:
                         for name, path in programs.items()]
         self.guest = guest.Guest(options)
         self.guest.start()
+        # The kernel drops samples when handling them takes long by the
+        # clock, which for an emulated CPU says nothing.
+        self.shell('cd /proc/sys/kernel && '
+                   'echo 1000000 >perf_event_max_sample_rate && '
+                   'echo 0 >perf_cpu_time_max_percent')
 
     def close(self):
         self.guest.close()
@@ -193,21 +205,19 @@ class Session:
                    'mkfifo ctl ack')
 
     def region(self, options, command, timeout=120):
-        """The same for a workload's measured part alone: {command} is run
-        with the options that have it switch perf on and off.
+        """The same for the part that the command switches perf on for,
+        through /tmp/ctl (control.h).
         """
         self.fifos()
         return self.stat('-D -1 --control fifo:/tmp/ctl/ctl,/tmp/ctl/ack '
-                         + options,
-                         'workload --perf /tmp/ctl --sync ' + command,
-                         timeout)
+                         + options, command, timeout)
 
     def topdown(self, command, timeout=120):
-        """What perf stat --topdown says of a workload's measured part:
-        {level-1 class: fraction of the slots}.
+        """What perf stat --topdown says of a workload's measured part, in
+        user mode: {level-1 class: fraction of the slots}.
         """
         self.fifos()
-        self.shell("perf stat --topdown -D -1 --control "
+        self.shell("perf stat --topdown --all-user -D -1 --control "
                    "fifo:/tmp/ctl/ctl,/tmp/ctl/ack -j -o /tmp/stat -- "
                    "workload --perf /tmp/ctl --sync %s" % command, timeout)
         return topdown.parse(self.shell('cat /tmp/stat'))

@@ -10,7 +10,7 @@
 
 import re
 
-from harness import Checks, Failure, Skip
+from harness import Checks, Failure, parse_stat
 from ledger import LEVEL1, Ledger, Recorder
 
 METRICS = ('topdown-retiring', 'topdown-bad-spec', 'topdown-fe-bound',
@@ -65,26 +65,25 @@ def need_counts(counts, *events):
             raise Failure('%s was not counted: %r' % (event, counts))
 
 
-def group_counts(counts, suffix=''):
+def group_counts(counts):
     """The counts of GROUP by ledger class, and those of slots."""
-    need_counts(counts, 'slots' + suffix, *(m + suffix for m in METRICS))
-    classes = {CLASS_OF[m]: counts[m + suffix] for m in METRICS}
-    return classes, counts['slots' + suffix]
+    need_counts(counts, 'slots', *METRICS)
+    return {CLASS_OF[m]: counts[m] for m in METRICS}, counts['slots']
 
 
-def check_conserved(checks, counts, suffix=''):
+def check_conserved(checks, counts):
     """The four metrics sum to the slots, but for the steps of 1/255 in
     which they come.
     """
-    classes, slots = group_counts(counts, suffix)
+    classes, slots = group_counts(counts)
     checks.that(slots > 0, 'slots: expected more than 0')
     checks.close('sum of the metrics', sum(classes.values()), slots,
                  4 * STEP * slots)
 
 
-def check_against(checks, counts, ledger, tolerance, suffix='', **where):
+def check_against(checks, counts, ledger, tolerance, **where):
     """Slots and classes agree with the ledger, within a share of slots."""
-    classes, slots = group_counts(counts, suffix)
+    classes, slots = group_counts(counts)
     expected = ledger.count('slots', **where)
     checks.that(expected > 0, 'the ledger counted no slots')
     checks.close('slots', slots, expected, tolerance * expected)
@@ -177,7 +176,7 @@ def register_bottleneck(name, iterations, dominant, share):
         classes = s.topdown('%s %d' % (name, iterations))
         ledger = recorder.between[name]
         # What perf's formulas make of the exact counts.
-        expected = ledger.perf_fractions()
+        expected = ledger.perf_fractions(levels=('usr',))
         checks = Checks()
         checks.between('%s, of all slots, by perf' % dominant,
                        classes[dominant], share, 1)
@@ -203,25 +202,35 @@ def conservation(s):
 @test('perf stat: slots and metrics agree with the ledger')
 def group_ledger(s):
     s.guest.on_sync = recorder = Recorder(s.guest)
-    counts = s.region('-e "%s"' % GROUP_USER, 'code 20')
+    counts = s.region('-e "%s"' % GROUP_USER,
+                      'workload --perf /tmp/ctl --sync code 20')
     checks = Checks()
     check_against(checks, counts, recorder.between['code'], 0.01,
-                  suffix=':u', levels=('usr',))
+                  levels=('usr',))
     checks.done()
 
 
-@test('perf stat: a program of known length, exactly')
-def exact(s):
-    events = 'instructions:u,branches:u'
-    checks = Checks()
-    # tests/functional/programs/exact.S
-    for name, n in (('exact-1', 1000000), ('exact-3', 3000000)):
-        counts = s.stat('-e ' + events, '/root/' + name)
-        need_counts(counts, 'instructions:u', 'branches:u')
-        checks.equal('instructions:u of ' + name,
-                     counts['instructions:u'], 2 * n + 120)
-        checks.equal('branches:u of ' + name, counts['branches:u'], n + 41)
-    checks.done()
+def register_exact(name, instructions, branches):
+    # Alone, instructions and branches are counted without a timing model.
+    for events in ('instructions:u,branches:u',
+                   'instructions:u,branches:u,cycles:u'):
+        @test('perf stat -e %s: %s, exactly' % (events, name))
+        def exact(s, events=events):
+            checks = Checks()
+            # The first run finds pages of the file unmapped.
+            for _ in range(3):
+                counts = s.stat('-e ' + events, '/root/' + name)
+                need_counts(counts, *events.split(','))
+                checks.equal('instructions:u', counts['instructions:u'],
+                             instructions)
+                checks.equal('branches:u', counts['branches:u'], branches)
+            checks.done()
+
+
+# tests/functional/programs/exact.S, pages.S
+register_exact('exact-1', 2 * 1000000 + 120, 1000000 + 41)
+register_exact('exact-3', 2 * 3000000 + 120, 3000000 + 41)
+register_exact('pages', 83, 41)
 
 
 @test('perf stat: user and kernel parts are the whole')
@@ -282,7 +291,7 @@ def interval(s):
     checks = Checks()
     checks.between('intervals', len(rows), 3, 4)
     for when, lines in rows.items():
-        counts = parse_rows(lines)
+        counts = parse_stat('\n'.join(lines))
         if float(when) > 2.2:
             continue  # the last one may be as short as it likes
         check_conserved(checks, counts)
@@ -293,46 +302,30 @@ def interval(s):
     checks.done()
 
 
-def parse_rows(lines):
-    counts = {}
-    for line in lines:
-        fields = line.split(';')
-        counts[fields[2]] = (None if fields[0].startswith('<')
-                             else float(fields[0]))
-    return counts
-
-
 @test('perf stat -a: both vCPUs, against the ledger')
 def system_wide(s):
     s.guest.on_sync = recorder = Recorder(s.guest)
-    counts = s.region('-a -e "%s"' % GROUP, '--cpu 1 multiply 150000')
+    s.fifos()
+    # perf itself on vCPU 0: what it does between switching its counters on
+    # and the loop is in its counts, and not in the ledger's.
+    text = s.shell(
+        "taskset 1 perf stat -a -A -D -1 --control "
+        "fifo:/tmp/ctl/ctl,/tmp/ctl/ack -x ';' -o /tmp/stat -e '%s' -- "
+        "workload --perf /tmp/ctl --sync --cpu 1 multiply 100000 && "
+        "cat /tmp/stat" % GROUP_USER)
+    ledger = recorder.between['multiply']
     checks = Checks()
-    check_conserved(checks, counts)
-    # perf's own work between its switching on and the loop is in the one,
-    # and not in the other.
-    check_against(checks, counts, recorder.between['multiply'], 0.03)
-    checks.done()
-
-
-@test('perf stat -a -A: each vCPU its own')
-def per_cpu(s):
-    text = s.shell("perf stat -a -A -x ';' -e slots,instructions "
-                   "-o /tmp/stat -- taskset 2 workload nops 80000 && "
-                   "cat /tmp/stat")
-    counts = {}
-    for line in text.splitlines():
-        fields = line.split(';')
-        if len(fields) > 3 and fields[0].startswith('CPU'):
-            counts[fields[0], fields[3]] = fields[1]
-    checks = Checks()
-    for cpu in ('CPU0', 'CPU1'):
-        for event in ('slots', 'instructions'):
-            checks.that((counts.get((cpu, event)) or '<').isdigit(),
-                        '%s on %s was not counted: %r'
-                        % (event, cpu, counts))
-    checks.done()
-    checks.between('instructions on CPU1, where the loop was',
-                   float(counts['CPU1', 'instructions']), 80000 * 242, None)
+    for cpu in (0, 1):
+        rows = [line.split(';', 1)[1] for line in text.splitlines()
+                if line.startswith('CPU%d;' % cpu)]
+        counts = parse_stat('\n'.join(rows))
+        check_conserved(checks, counts)
+        if cpu == 1:
+            check_against(checks, counts, ledger, 0.01, cpus=[1],
+                          levels=('usr',))
+        checks.between('slots on vCPU %d' % cpu, counts['slots'],
+                       ledger.count('slots', cpus=[cpu], levels=('usr',)),
+                       None)
     checks.done()
 
 
@@ -353,7 +346,7 @@ def attach(s):
         "workload --cpu 1 --seconds 3 multiply 1000 & pid=$!; sleep 0.3; "
         "perf stat -x ';' -o /tmp/stat -p $pid -e '%s' -- sleep 0.7; "
         "wait $pid; cat /tmp/stat" % GROUP)
-    counts = parse_rows([line for line in text.splitlines() if ';' in line])
+    counts = parse_stat(text)
     checks = Checks()
     check_conserved(checks, counts)
     classes, slots = group_counts(counts)
@@ -364,32 +357,32 @@ def attach(s):
 @test('two processes through more than 1000 context switches')
 def pingpong(s):
     s.guest.on_sync = recorder = Recorder(s.guest)
-    rounds, iterations = 600, 200
+    rounds, iterations = 550, 250
     text = s.shell("""
-        cd /tmp; rm -f a b; mkfifo a b
-        stat() { taskset 1 perf stat -x ';' -e '%s' -o /tmp/stat-$1 -- \\
-                     /root/pingpong 1 %d %d $1 $2 $3 $4 >/tmp/out-$1; }
+        cd /tmp; rm -rf a b nops multiply; mkdir nops multiply
+        mkfifo a b nops/ctl nops/ack multiply/ctl multiply/ack
+        stat() { taskset 1 perf stat -x ';' -e '%s' -o /tmp/$1/stat \\
+                     -D -1 --control fifo:$1/ctl,$1/ack -- \\
+                     /root/pingpong $1 1 %d %d $1 $2 $3 $4 >$1/out; }
         stat nops a b first & stat multiply b a; wait
-        cat out-nops out-multiply; echo nops; cat stat-nops
-        echo multiply; cat stat-multiply
+        cat nops/out multiply/out; echo nops; cat nops/stat
+        echo multiply; cat multiply/stat
         """ % (GROUP_USER, rounds, iterations))
     switches = sum(map(int, re.findall(r'^switches (\d+)$', text, re.M)))
     part = re.split(r'^(?:nops|multiply)$', text, flags=re.M)
-    counts = [parse_rows([line for line in p.splitlines() if ';' in line])
-              for p in part[1:]]
+    counts = [parse_stat(p) for p in part[1:]]
     ledger = recorder.between['pingpong']
     checks = Checks()
     checks.between('context switches', switches, 1000, None)
     for c in counts:
-        check_conserved(checks, c, ':u')
+        check_conserved(checks, c)
     both = {event: counts[0][event] + counts[1][event]
             for event in counts[0]}
-    check_against(checks, both, ledger, 0.01, ':u', cpus=[1],
-                  levels=('usr',))
+    check_against(checks, both, ledger, 0.01, cpus=[1], levels=('usr',))
     # Neither process is billed for the other's nature.
     for c, name, low in ((counts[0], 'retiring', 0.9),
                          (counts[1], 'backend-bound', 0.9)):
-        classes, slots = group_counts(c, ':u')
+        classes, slots = group_counts(c)
         checks.between('%s of the process that is' % name,
                        classes[name] / slots, low, 1)
     checks.done()
@@ -398,11 +391,12 @@ def pingpong(s):
 @test('a process that moves between the vCPUs')
 def migrate(s):
     s.guest.on_sync = recorder = Recorder(s.guest)
-    counts = s.stat('-e "%s"' % GROUP_USER, '/root/migrate 2 200 300')
+    counts = s.region('-e "%s"' % GROUP_USER,
+                      '/root/migrate /tmp/ctl 2 200 300')
     ledger = recorder.between['migrate']
     checks = Checks()
-    check_conserved(checks, counts, ':u')
-    check_against(checks, counts, ledger, 0.01, ':u', levels=('usr',))
+    check_conserved(checks, counts)
+    check_against(checks, counts, ledger, 0.01, levels=('usr',))
     for cpu in (0, 1):
         checks.between('share of the slots on vCPU %d' % cpu,
                        ledger.count('slots', cpus=[cpu], levels=('usr',)) /
@@ -534,8 +528,9 @@ def rdpmc(s):
         slots = ledger.count('slots', levels=('usr',))
         checks.close(name + ': slots by RDPMC', f['slots'], slots,
                      0.01 * slots)
-        checks.close(name + ': slots by the kernel', f['read'], slots,
-                     0.01 * slots)
+        # It includes the way to the host and back, on cold caches.
+        checks.between(name + ': slots by the kernel', f['read'],
+                       f['slots'], 1.05 * f['slots'])
         for short, full in (('retiring', 'retiring'),
                             ('bad', 'bad-speculation'),
                             ('frontend', 'frontend-bound'),

@@ -1,16 +1,18 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * migrate CPUS MOVES ITERATIONS: a process that moves from vCPU to vCPU,
- * MOVES times, and runs on each a loop of NOPs or of multiplications, by
- * turns.  The host is told where that begins and ends.
+ * migrate DIR CPUS MOVES ITERATIONS
+ *
+ * A process that moves from vCPU to vCPU, MOVES times, and runs on each the
+ * same loops of NOPs and of multiplications (why the same: pingpong.c).  perf
+ * stat counts that part alone (control.h), and the host is told where it
+ * begins and ends.
  */
 
 #define _GNU_SOURCE
 #include <sched.h>
-#include <stdio.h>
-#include <stdlib.h>
 
+#include "control.h"
 #include "loops.h"
 #include "sync.h"
 
@@ -35,31 +37,41 @@ static void move_to(int cpu)
     }
 }
 
+static void wander(int cpus, int moves, uint64_t iterations)
+{
+    for (int i = 0; i < moves; i++) {
+        move_to(i % cpus);
+        run_nops(iterations);
+        run_multiply(iterations);
+    }
+}
+
 int main(int argc, char **argv)
 {
+    PerfControl perf;
     uint64_t iterations;
     int cpus, moves;
 
-    if (argc != 4) {
-        fprintf(stderr, "usage: migrate CPUS MOVES ITERATIONS\n");
+    if (argc != 5) {
+        fprintf(stderr, "usage: migrate DIR CPUS MOVES ITERATIONS\n");
         return EXIT_FAILURE;
     }
-    cpus = atoi(argv[1]);
-    moves = atoi(argv[2]);
-    iterations = strtoull(argv[3], NULL, 0);
+    if (!perf_control_open(&perf, argv[1])) {
+        die(argv[1]);
+    }
+    cpus = atoi(argv[2]);
+    moves = atoi(argv[3]);
+    iterations = strtoull(argv[4], NULL, 0);
 
+    wander(cpus, 2 * cpus, iterations);
     if (guest_sync("begin migrate", NULL, 0) < 0) {
         die("sync");
     }
-    for (int i = 0; i < moves; i++) {
-        move_to(i % cpus);
-        /* Not in step with the moves, so that each CPU sees both. */
-        if (i % 3) {
-            run_nops(iterations);
-        } else {
-            run_multiply(iterations);
-        }
-    }
+    perf_control(&perf, "enable\n");
+    /* Long enough for the cold start to be less than a step. */
+    wander(cpus, 1, 16 * iterations);
+    wander(cpus, moves, iterations);
+    perf_control(&perf, "disable\n");
     if (guest_sync("end migrate", NULL, 0) < 0) {
         die("sync");
     }

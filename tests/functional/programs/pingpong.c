@@ -1,23 +1,24 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * pingpong CPU ROUNDS ITERATIONS LOOP IN OUT [first]
+ * pingpong DIR CPU ROUNDS ITERATIONS LOOP IN OUT [first]
  *
  * One of two processes that pass a token to and fro through two FIFOs, on
  * the same CPU: each round is a loop of known nature, "nops" or "multiply",
- * then a context switch.  The one called with "first" starts, and tells the
- * host where the rounds begin and end.  Prints how often it was switched
- * away.
+ * then a context switch.  Each has a perf stat count its rounds alone
+ * (control.h).  The one called with "first" starts, and tells the host where
+ * the rounds begin and end.  Prints how often it was switched away.
+ *
+ * All rounds of a process are alike.  That matters: Linux saves and restores
+ * the metrics at each switch in their steps of 1/255 of all slots so far, and
+ * what is less than half a step is rounded away, however often it comes.
  */
 
 #define _GNU_SOURCE
-#include <fcntl.h>
 #include <sched.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 
+#include "control.h"
 #include "loops.h"
 #include "sync.h"
 
@@ -65,50 +66,71 @@ static void pass_token(int fd)
     }
 }
 
+typedef struct {
+    int rounds, in, out;
+    bool first;
+    uint64_t iterations;
+    void (*run)(uint64_t iterations);
+} Player;
+
+static void play(const Player *p, int rounds, uint64_t iterations)
+{
+    for (int i = 0; i < rounds; i++) {
+        if (!p->first) {
+            take_token(p->in);
+        }
+        p->run(iterations);
+        pass_token(p->out);
+        if (p->first) {
+            take_token(p->in);
+        }
+    }
+}
+
 int main(int argc, char **argv)
 {
+    PerfControl perf;
     struct rusage usage;
-    uint64_t iterations;
-    int rounds, in, out;
-    bool first, nops;
+    Player p;
 
-    if (argc < 7) {
-        fprintf(stderr, "usage: pingpong CPU ROUNDS ITERATIONS LOOP IN OUT "
-                "[first]\n");
+    if (argc < 8) {
+        fprintf(stderr, "usage: pingpong DIR CPU ROUNDS ITERATIONS LOOP IN "
+                "OUT [first]\n");
         return EXIT_FAILURE;
     }
-    pin(atoi(argv[1]));
-    rounds = atoi(argv[2]);
-    iterations = strtoull(argv[3], NULL, 0);
-    nops = !strcmp(argv[4], "nops");
-    in = open_fifo(argv[5]);
-    out = open_fifo(argv[6]);
-    first = argc > 7;
+    if (!perf_control_open(&perf, argv[1])) {
+        die(argv[1]);
+    }
+    pin(atoi(argv[2]));
+    p.rounds = atoi(argv[3]);
+    p.iterations = strtoull(argv[4], NULL, 0);
+    p.run = strcmp(argv[5], "nops") ? run_multiply : run_nops;
+    p.in = open_fifo(argv[6]);
+    p.out = open_fifo(argv[7]);
+    p.first = argc > 8;
 
-    if (first) {
-        /* The other is there once it has passed its token. */
-        take_token(in);
+    /* Here each waits for the other, and then its caches are warm. */
+    if (p.first) {
+        take_token(p.in);
+    } else {
+        pass_token(p.out);
+    }
+    play(&p, 3, p.iterations);
+    if (p.first) {
+        take_token(p.in);
         if (guest_sync("begin pingpong", NULL, 0) < 0) {
             die("sync");
         }
+        perf_control(&perf, "enable\n");
     } else {
-        pass_token(out);
+        perf_control(&perf, "enable\n");
+        pass_token(p.out);
     }
-    for (int i = 0; i < rounds; i++) {
-        if (!first) {
-            take_token(in);
-        }
-        if (nops) {
-            run_nops(iterations);
-        } else {
-            run_multiply(iterations);
-        }
-        pass_token(out);
-        if (first) {
-            take_token(in);
-        }
-    }
-    if (first && guest_sync("end pingpong", NULL, 0) < 0) {
+    /* Long enough for the cold start to be less than a step. */
+    play(&p, 1, 16 * p.iterations);
+    play(&p, p.rounds, p.iterations);
+    perf_control(&perf, "disable\n");
+    if (p.first && guest_sync("end pingpong", NULL, 0) < 0) {
         die("sync");
     }
     if (getrusage(RUSAGE_SELF, &usage) < 0) {
