@@ -343,32 +343,26 @@ void x86_pmu_unwind(CPUX86State *env, const TranslationBlock *tb,
     }
 }
 
-void x86_pmu_raise(CPUX86State *env, int intno, bool is_int,
-                   uintptr_t retaddr)
+/* Take back, or count again, the instruction that ends the current block. */
+static void x86_pmu_recount_last(CPUX86State *env, PmuLevel level, int count,
+                                 int branches)
 {
     X86PMUState *pmu = &env->pmu;
 
-    /*
-     * #DB without unwinding is a trap or comes from outside of the block; an
-     * exception while another one is delivered is nobody's instruction.
-     */
-    if (!pmu->unit || is_int || retaddr || intno == EXCP01_DB ||
-        env->old_exception != -1) {
-        return;
-    }
     if (pmu->block) {
-        uint64_t linear = env->eip + (env->hflags & HF_CS64_MASK
-                                      ? 0 : env->segs[R_CS].base);
-        int index = pmu_block_find(pmu->block, linear & ~TARGET_PAGE_MASK);
-
-        if (index >= 0) {
-            pmu->last = index;
-        }
+        pmu->last += count;
     } else if (!(env->hflags & HF_PMU_TIMING_MASK) &&
-               (env->hflags & (x86_pmu_level(env) == PMU_LEVEL_OS
-                               ? HF_PMU_OS_MASK : HF_PMU_USR_MASK))) {
-        /* Such an instruction ends its block. */
-        pmu->budget[x86_pmu_level(env)]++;
+               (env->hflags & (level == PMU_LEVEL_OS ? HF_PMU_OS_MASK
+                                                     : HF_PMU_USR_MASK))) {
+        pmu->budget[level] -= count;
+        pmu->branches[level] += branches;
+    }
+}
+
+void x86_pmu_unretire(CPUX86State *env)
+{
+    if (env->pmu.unit) {
+        x86_pmu_recount_last(env, x86_pmu_level(env), -1, 0);
     }
 }
 
@@ -376,14 +370,25 @@ void x86_pmu_interrupt(CPUX86State *env, bool is_int)
 {
     X86PMUState *pmu = &env->pmu;
 
-    /* INT n has not retired before its delivery has succeeded. */
-    if (!pmu->unit || is_int || !(env->hflags & HF_PMU_TIMING_MASK)) {
+    if (!pmu->unit) {
         return;
     }
-    if (pmu->block) {
-        x86_pmu_run(env);
+    if (is_int) {
+        pmu->unit->int_level = x86_pmu_level(env);
+        x86_pmu_recount_last(env, pmu->unit->int_level, -1, -1);
+    } else if (env->hflags & HF_PMU_TIMING_MASK) {
+        if (pmu->block) {
+            x86_pmu_run(env);
+        }
+        pmu_timing_interrupt(pmu->unit->timing);
     }
-    pmu_timing_interrupt(pmu->unit->timing);
+}
+
+void x86_pmu_interrupt_done(CPUX86State *env, bool is_int)
+{
+    if (env->pmu.unit && is_int) {
+        x86_pmu_recount_last(env, env->pmu.unit->int_level, 1, 1);
+    }
 }
 
 void x86_pmu_flush_mappings(CPUX86State *env)

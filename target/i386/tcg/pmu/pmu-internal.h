@@ -41,6 +41,8 @@ struct X86PMU {
     uint64_t check_at;
     /* Whether the model's linear to physical mappings hold. */
     PmuMappings mappings;
+    /* At which level the INT n runs that is being delivered. */
+    PmuLevel int_level;
     /* Nothing counts, but instrumented code still runs: see x86_pmu_arm(). */
     bool idle;
 

@@ -70,14 +70,17 @@ void x86_pmu_unwind(CPUX86State *env, const TranslationBlock *tb,
                     uint64_t data);
 
 /*
- * Exception @intno is being raised.  If no unwinding will follow (@retaddr is
- * 0), take back the instruction that raised it unless it is a trap.
+ * Translated code raises an exception in place of an instruction, the last of
+ * its block: that one does not retire.  No unwinding will follow.
  */
-void x86_pmu_raise(CPUX86State *env, int intno, bool is_int,
-                   uintptr_t retaddr);
+void x86_pmu_unretire(CPUX86State *env);
 
-/* An interrupt or exception is about to be delivered. */
+/*
+ * An interrupt or exception is about to be delivered, and has been.  If it is
+ * INT n, INT3 or INTO (@is_int), that retires only if delivery succeeds.
+ */
 void x86_pmu_interrupt(CPUX86State *env, bool is_int);
+void x86_pmu_interrupt_done(CPUX86State *env, bool is_int);
 
 /* Linear to physical mappings have changed. */
 void x86_pmu_flush_mappings(CPUX86State *env);
@@ -108,12 +111,9 @@ static inline void x86_pmu_unwind(CPUX86State *env, const TranslationBlock *tb,
 {
 }
 
-static inline void x86_pmu_raise(CPUX86State *env, int intno, bool is_int,
-                                 uintptr_t retaddr)
-{
-}
-
+static inline void x86_pmu_unretire(CPUX86State *env) { }
 static inline void x86_pmu_interrupt(CPUX86State *env, bool is_int) { }
+static inline void x86_pmu_interrupt_done(CPUX86State *env, bool is_int) { }
 static inline void x86_pmu_flush_mappings(CPUX86State *env) { }
 
 #endif
