@@ -26,3 +26,17 @@ def parse(text):
         raise guest.GuestError('perf stat --topdown printed no %s:\n%s'
                                % (', '.join(missing), text))
     return {name: found[TMA_NAMES[name]] for name in LEVEL1}
+
+
+# name, iterations, what it is, class that limits it by construction.  Enough
+# iterations for a fraction of a second under emulation.
+SHOW = (
+    ('nops', 40000, 'independent NOPs', 'retiring'),
+    ('multiply', 40000, 'dependent multiplications', 'backend-bound'),
+    ('branches', 500000, 'unpredictable branches', 'bad-speculation'),
+    ('chase', 40000, 'pointers beyond the caches', 'backend-bound'),
+    ('code', 12, 'code beyond I-caches', 'frontend-bound'),
+    ('pause', 30000, 'PAUSE loop', 'backend-bound'),
+)
+
+COMMAND = 'perf stat --topdown --all-user'
