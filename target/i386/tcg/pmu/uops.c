@@ -240,6 +240,7 @@ typedef struct Builder {
     const cs_x86_op *mem;       /* the memory operand, if there is one */
     bool indexed;
     bool wide;                  /* 256 bits */
+    bool widened;               /* 256 bits, but Capstone was shown 128 */
 } Builder;
 
 static bool is_reg(const cs_x86_op *op)
@@ -303,11 +304,11 @@ static void add_operand(Builder *b, unsigned i)
     unsigned reg = op_reg(b, op);
 
     if (op->type == X86_OP_MEM) {
-        if (b->row->kind == PMU_KIND_LEA || b->access == PMU_ACCESS_NONE) {
-            if (b->row->kind == PMU_KIND_LEA) {
-                add_address(b, op);
-            }
-        } else {
+        if (b->row->kind == PMU_KIND_LEA) {
+            add_address(b, op);
+        } else if (b->row->kind == PMU_KIND_PREFETCH) {
+            add_memory(b, op, true, false);
+        } else if (b->access != PMU_ACCESS_NONE) {
             add_memory(b, op, read, write);
         }
         return;
@@ -674,8 +675,7 @@ static void apply_kind(Builder *b)
         add_dst(insn, &b->dsts, PMU_REG_X87);
         break;
     case PMU_KIND_PREFETCH:
-        /* The address is needed, a result is not. */
-        insn->flags |= PMU_INSN_LOAD | PMU_INSN_PREFETCH;
+        insn->flags |= PMU_INSN_PREFETCH;
         break;
     default:
         break;
@@ -906,13 +906,61 @@ static const PmuUopsRow *row_of(PmuDecoder *decoder, unsigned id)
     return decoder->row[id];
 }
 
+/*
+ * VAES: the AES instructions with VEX.L set, which Capstone 4.0 does not know.
+ * The 128-bit form differs in nothing but the size of a memory operand.
+ */
+static bool narrow_vaes(const uint8_t *bytes, unsigned length,
+                        unsigned opcode, uint8_t *narrow)
+{
+    const uint8_t *vex = bytes + opcode;
+
+    if (length < opcode + 5 || vex[0] != 0xc4 || (vex[1] & 0x1f) != 2 ||
+        !(vex[2] & 4) || vex[3] < 0xdc || vex[3] > 0xdf) {
+        return false;
+    }
+    memcpy(narrow, bytes, length);
+    narrow[opcode + 2] &= ~4;
+    return true;
+}
+
+/* Let Capstone look at @bytes: true if it finds one of just this length. */
+static bool disassemble(PmuDecoder *decoder, const uint8_t *bytes,
+                        unsigned length)
+{
+    const uint8_t *code = bytes;
+    size_t left = length;
+    uint64_t address = 0;
+
+    return cs_disasm_iter(decoder->handle, &code, &left, &address,
+                          decoder->insn) && left == 0;
+}
+
+/* The row of the instruction at b->bytes; its operands go to b->x86. */
+static const PmuUopsRow *find_row(PmuDecoder *decoder, Builder *b,
+                                  unsigned length)
+{
+    const PmuUopsRow *corrected = corrected_row(b->bytes, length, &b->enc);
+    const char *string = string_name(b->bytes[b->enc.opcode]);
+    uint8_t narrow[15];
+
+    if (disassemble(decoder, b->bytes, length)) {
+        b->x86 = &decoder->insn->detail->x86;
+    } else if (narrow_vaes(b->bytes, length, b->enc.opcode, narrow) &&
+               disassemble(decoder, narrow, length)) {
+        b->x86 = &decoder->insn->detail->x86;
+        b->widened = true;
+    } else {
+        return corrected;
+    }
+    return corrected ? corrected :
+           string ? pmu_uops_row(string) : row_of(decoder, decoder->insn->id);
+}
+
 bool pmu_decode(PmuDecoder *decoder, const uint8_t *bytes, unsigned length,
                 PmuInsn *insn)
 {
     static const cs_x86 no_operands;
-    const uint8_t *code = bytes;
-    size_t left = length;
-    uint64_t address = 0;
     Builder b = {
         .decoder = decoder, .bytes = bytes, .insn = insn,
         .x86 = &no_operands,
@@ -922,15 +970,7 @@ bool pmu_decode(PmuDecoder *decoder, const uint8_t *bytes, unsigned length,
 
     decoder->decoded++;
     describe_unknown(insn, length);
-    b.row = corrected_row(bytes, length, &b.enc);
-    if (!b.row) {
-        if (cs_disasm_iter(decoder->handle, &code, &left, &address,
-                           decoder->insn) && left == 0) {
-            b.x86 = &decoder->insn->detail->x86;
-            b.row = string_name(op) ? pmu_uops_row(string_name(op))
-                                    : row_of(decoder, decoder->insn->id);
-        }
-    }
+    b.row = find_row(decoder, &b, length);
     if (!b.row) {
         decoder->unknown++;
         return false;
@@ -942,5 +982,8 @@ bool pmu_decode(PmuDecoder *decoder, const uint8_t *bytes, unsigned length,
     memset(insn->dst, PMU_REG_NR, sizeof(insn->dst));
     insn->length = length;
     build(&b);
+    if (b.widened) {
+        insn->access_size *= 2;
+    }
     return true;
 }

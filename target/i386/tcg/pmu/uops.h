@@ -108,7 +108,8 @@ typedef struct PmuInsn {
                                    second's that it is */
     uint8_t src[PMU_INSN_SRCS]; /* PmuReg read before execution */
     uint8_t addr_src[2];        /* PmuReg that form the address */
-    uint8_t dst[PMU_INSN_DSTS]; /* PmuReg written, PMU_REG_NR for none */
+    uint8_t dst[PMU_INSN_DSTS]; /* PmuReg written, PMU_REG_NR for none;
+                                   CPUID alone has more than fit */
 } PmuInsn;
 
 /*

@@ -1,0 +1,257 @@
+/*
+ * Branch predictors: what any good one learns, and what none can.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include <stdlib.h>
+
+#include "bpred.h"
+#include "random.h"
+
+#define PC 0x401000
+
+static PmuBpred *new_bpred(void)
+{
+    PmuBpred *bp = pmu_bpred_new(pmu_uarch(PMU_CORE_ICELAKE));
+
+    g_assert_nonnull(bp);
+    return bp;
+}
+
+/* The share of wrong predictions of the last half of @n outcomes. */
+static double miss_rate(bool (*outcome)(Random *random, unsigned i),
+                        unsigned n)
+{
+    PmuBpred *bp = new_bpred();
+    Random random = random_from_seed();
+    unsigned misses = 0;
+
+    for (unsigned i = 0; i < n; i++) {
+        bool hit = pmu_bpred_cond(bp, PC, outcome(&random, i));
+
+        misses += i >= n / 2 && !hit;
+    }
+    pmu_bpred_free(bp);
+    return misses / (n / 2.0);
+}
+
+static bool always(Random *random, unsigned i)
+{
+    return true;
+}
+
+static bool never(Random *random, unsigned i)
+{
+    return false;
+}
+
+static bool alternating(Random *random, unsigned i)
+{
+    return i & 1;
+}
+
+static bool loop_of_20(Random *random, unsigned i)
+{
+    return i % 20 != 19;
+}
+
+/* A period of 37 outcomes without structure. */
+static bool pattern(Random *random, unsigned i)
+{
+    return 0x14d2f6a9b3ull >> i % 37 & 1;
+}
+
+static bool coin(Random *random, unsigned i)
+{
+    return random_next(random) & 1;
+}
+
+static bool biased_coin(Random *random, unsigned i)
+{
+    return random_below(random, 10) != 0;
+}
+
+static void test_constant(void)
+{
+    g_assert_cmpfloat(miss_rate(always, 1000), ==, 0);
+    g_assert_cmpfloat(miss_rate(never, 1000), ==, 0);
+}
+
+static void test_patterns(void)
+{
+    g_assert_cmpfloat(miss_rate(alternating, 10000), ==, 0);
+    g_assert_cmpfloat(miss_rate(loop_of_20, 20000), <, 0.005);
+    g_assert_cmpfloat(miss_rate(pattern, 20000), <, 0.01);
+}
+
+/* Nothing predicts a coin, and 10 % is the floor of a biased one. */
+static void test_coins(void)
+{
+    double fair = miss_rate(coin, 200000);
+    double biased = miss_rate(biased_coin, 200000);
+
+    g_assert_cmpfloat(fair, >, 0.48);
+    g_assert_cmpfloat(fair, <, 0.52);
+    g_assert_cmpfloat(biased, >, 0.095);
+    g_assert_cmpfloat(biased, <, 0.16);
+}
+
+/* The second of two branches repeats the outcome of the random first. */
+static void test_correlation(void)
+{
+    PmuBpred *bp = new_bpred();
+    Random random = random_from_seed();
+    unsigned misses = 0;
+
+    for (unsigned i = 0; i < 20000; i++) {
+        bool outcome = random_next(&random) & 1;
+
+        pmu_bpred_cond(bp, PC, outcome);
+        if (!pmu_bpred_cond(bp, PC + 64, outcome)) {
+            misses += i >= 10000;
+        }
+    }
+    g_assert_cmpuint(misses, <, 300);
+    pmu_bpred_free(bp);
+}
+
+/* Many branches at once, each with its own constant direction. */
+static void test_many_branches(void)
+{
+    PmuBpred *bp = new_bpred();
+    unsigned misses = 0;
+
+    for (unsigned round = 0; round < 10; round++) {
+        for (unsigned i = 0; i < 2000; i++) {
+            bool hit = pmu_bpred_cond(bp, PC + i * 7, i % 3 == 0);
+
+            misses += round >= 5 && !hit;
+        }
+    }
+    g_assert_cmpuint(misses, <, 100);
+    pmu_bpred_free(bp);
+}
+
+static void test_indirect_fixed(void)
+{
+    PmuBpred *bp = new_bpred();
+
+    g_assert_false(pmu_bpred_indirect(bp, PC, 0x5000));
+    for (unsigned i = 0; i < 100; i++) {
+        g_assert_true(pmu_bpred_indirect(bp, PC, 0x5000));
+    }
+    pmu_bpred_free(bp);
+}
+
+/* Targets that come in turn are learnt from the path, random ones are not. */
+static void test_indirect_targets(void)
+{
+    PmuBpred *bp = new_bpred();
+    Random random = random_from_seed();
+    unsigned in_turn = 0, at_random = 0;
+
+    for (unsigned i = 0; i < 10000; i++) {
+        bool hit = pmu_bpred_indirect(bp, PC, 0x5000 + i % 5 * 0x140);
+
+        in_turn += i >= 5000 && !hit;
+    }
+    for (unsigned i = 0; i < 10000; i++) {
+        uint64_t target = 0x5000 + random_below(&random, 8) * 0x140;
+
+        at_random += !pmu_bpred_indirect(bp, PC, target);
+    }
+    g_assert_cmpuint(in_turn, <, 50);
+    /* Seven of eight, if there is nothing to learn. */
+    g_assert_cmpuint(at_random, >, 8000);
+    pmu_bpred_free(bp);
+}
+
+/* Calls and returns that nest no deeper than the stack are all predicted. */
+static void test_return_stack(void)
+{
+    const PmuUarch *uarch = pmu_uarch(PMU_CORE_ICELAKE);
+    PmuBpred *bp = new_bpred();
+
+    for (unsigned depth = 1; depth <= uarch->return_stack; depth++) {
+        for (unsigned i = 0; i < depth; i++) {
+            pmu_bpred_call(bp, 0x1000 + i * 5);
+        }
+        for (unsigned i = depth; i-- > 0;) {
+            g_assert_true(pmu_bpred_ret(bp, 0x1000 + i * 5));
+        }
+    }
+    /* One deeper: the oldest is lost. */
+    for (unsigned i = 0; i <= uarch->return_stack; i++) {
+        pmu_bpred_call(bp, 0x1000 + i * 5);
+    }
+    for (unsigned i = uarch->return_stack; i > 0; i--) {
+        g_assert_true(pmu_bpred_ret(bp, 0x1000 + i * 5));
+    }
+    g_assert_false(pmu_bpred_ret(bp, 0x1000));
+    pmu_bpred_free(bp);
+}
+
+static void test_btb(void)
+{
+    const PmuUarch *uarch = pmu_uarch(PMU_CORE_ICELAKE);
+    PmuBpred *bp = new_bpred();
+    unsigned misses = 0;
+
+    g_assert_false(pmu_bpred_btb(bp, PC));
+    g_assert_true(pmu_bpred_btb(bp, PC));
+    /* Twice the branches it has room for, in turn: LRU keeps none. */
+    for (unsigned round = 0; round < 3; round++) {
+        for (unsigned i = 0; i < 2 * uarch->btb_entries; i++) {
+            misses += !pmu_bpred_btb(bp, i);
+        }
+    }
+    g_assert_cmpuint(misses, >, 5 * uarch->btb_entries);
+    pmu_bpred_free(bp);
+}
+
+/* After a reset everything is as new. */
+static void test_reset(void)
+{
+    PmuBpred *fresh = new_bpred(), *used = new_bpred();
+    Random random = random_from_seed();
+
+    for (unsigned i = 0; i < 10000; i++) {
+        pmu_bpred_cond(used, random_below(&random, 4096), i & 1);
+        pmu_bpred_indirect(used, random_below(&random, 64), i);
+        pmu_bpred_call(used, i);
+        pmu_bpred_btb(used, i);
+    }
+    pmu_bpred_reset(used);
+    for (unsigned i = 0; i < 10000; i++) {
+        uint64_t pc = random_below(&random, 4096);
+        bool taken = random_next(&random) & 1;
+
+        g_assert_cmpint(pmu_bpred_cond(used, pc, taken), ==,
+                        pmu_bpred_cond(fresh, pc, taken));
+        g_assert_cmpint(pmu_bpred_indirect(used, pc, pc * 3), ==,
+                        pmu_bpred_indirect(fresh, pc, pc * 3));
+        g_assert_cmpint(pmu_bpred_ret(used, pc), ==,
+                        pmu_bpred_ret(fresh, pc));
+        g_assert_cmpint(pmu_bpred_btb(used, pc), ==,
+                        pmu_bpred_btb(fresh, pc));
+    }
+    pmu_bpred_free(fresh);
+    pmu_bpred_free(used);
+}
+
+int main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/bpred/constant", test_constant);
+    g_test_add_func("/bpred/patterns", test_patterns);
+    g_test_add_func("/bpred/coins", test_coins);
+    g_test_add_func("/bpred/correlation", test_correlation);
+    g_test_add_func("/bpred/many-branches", test_many_branches);
+    g_test_add_func("/bpred/indirect-fixed", test_indirect_fixed);
+    g_test_add_func("/bpred/indirect-targets", test_indirect_targets);
+    g_test_add_func("/bpred/return-stack", test_return_stack);
+    g_test_add_func("/bpred/btb", test_btb);
+    g_test_add_func("/bpred/reset", test_reset);
+    return g_test_run();
+}
