@@ -26,7 +26,7 @@ all: configured ## build qemu-system-x86_64 (the default)
 
 .PHONY: run
 run: all ## boot a Debian kernel and show perf stat --topdown in it
-	scripts/run-guest --demo
+	scripts/run-topdown
 
 .PHONY: check
 check: all core stock ## run all tests
