@@ -210,6 +210,10 @@ static const Row rows[] = {
     ROW("sysret", "\x48\x0f\x07", 0, 0, PMU_BRANCH_FAR, "", "", ""),
     ROW("iretq", "\x48\xcf", 0, 0, PMU_BRANCH_FAR, "", "", ""),
     ROW("int 0x80", "\xcd\x80", 0, 0, PMU_BRANCH_FAR, "", "", ""),
+    ROW("jmp far [rbx]", "\x48\xff\x2b", LD, 0, PMU_BRANCH_FAR,
+        "", "", "rbx"),
+    ROW("call far [rbx]", "\x48\xff\x1b", LD, 0, PMU_BRANCH_FAR,
+        "", "", "rbx"),
     ROW("retfq", "\x48\xcb", 0, 0, PMU_BRANCH_FAR, "", "", ""),
 
     /* Idioms and eliminated moves. */
@@ -250,6 +254,12 @@ static const Row rows[] = {
         "x1 x2", "x0", ""),
     ROW("cmpltps xmm0, xmm1", "\x0f\xc2\xc1\x01", 0, 1, NO_BRANCH,
         "x0 x1", "x0", ""),
+    ROW("cmplesd xmm1, xmm2", "\xf2\x0f\xc2\xca\x02", 0, 1, NO_BRANCH,
+        "x1 x2", "x1", ""),
+    ROW("cmpless xmm2, [rbx]", "\xf3\x0f\xc2\x13\x02", LD, 1, NO_BRANCH,
+        "x2", "x2", "rbx"),
+    ROW("vcmpgesd xmm2, xmm0, xmm1", "\xc5\xfb\xc2\xd1\x0d", 0, 1,
+        NO_BRANCH, "x0 x1", "x2", ""),
     ROW("ucomisd xmm0, xmm1", "\x66\x0f\x2e\xc1", 0, 1, NO_BRANCH,
         "x0 x1", "flags", ""),
     ROW("pmovmskb eax, xmm0", "\x66\x0f\xd7\xc0", 0, 1, NO_BRANCH,
@@ -489,6 +499,8 @@ static void test_access_sizes(void)
     g_assert_cmpuint(DECODE64("\x0f\x10\x03").access_size, ==, 16);
     g_assert_cmpuint(DECODE64("\xc5\xfc\x10\x03").access_size, ==, 32);
     g_assert_cmpuint(DECODE64("\xf3\x0f\x10\x03").access_size, ==, 4);
+    g_assert_cmpuint(DECODE64("\x0f\x2f\x03").access_size, ==, 4);
+    g_assert_cmpuint(DECODE64("\x66\x0f\x2e\x03").access_size, ==, 8);
     g_assert_cmpuint(DECODE64("\x50").access_size, ==, 8);
     g_assert_cmpuint(DECODE64("\xf3\xa4").access_size, ==, 1);
     g_assert_cmpuint(DECODE64("\x66\xa5").access_size, ==, 2);

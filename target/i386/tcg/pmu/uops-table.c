@@ -229,8 +229,10 @@ static const PmuUopsRow uops_table[] = {
     FAR("into", NONE, 60, 60),
     FAR("syscall", NONE, 30, 40),
     FAR("sysret", NONE, 30, 40),
+    FAR("sysretq", NONE, 30, 40),
     FAR("sysenter", NONE, 30, 40),
     FAR("sysexit", NONE, 30, 40),
+    FAR("sysexitq", NONE, 30, 40),
     FAR("rsm", NONE, 200, 250),
 
     /* Stack. */
@@ -444,10 +446,10 @@ static const PmuUopsRow uops_table[] = {
     FCMP("cmpps"), FCMP("cmppd"), FCMP("cmpss"),
     /* Also the string instruction: the opcode tells them apart. */
     FCMP("cmpsd"),
-    ROW("comiss", R, PLAIN, 1, 3, 3, P0, .traits = FL_W),
-    ROW("comisd", R, PLAIN, 1, 3, 3, P0, .traits = FL_W),
-    ROW("ucomiss", R, PLAIN, 1, 3, 3, P0, .traits = FL_W),
-    ROW("ucomisd", R, PLAIN, 1, 3, 3, P0, .traits = FL_W),
+    ROW("comiss", R, PLAIN, 1, 3, 3, P0, .traits = FL_W, .memory = 4),
+    ROW("comisd", R, PLAIN, 1, 3, 3, P0, .traits = FL_W, .memory = 8),
+    ROW("ucomiss", R, PLAIN, 1, 3, 3, P0, .traits = FL_W, .memory = 4),
+    ROW("ucomisd", R, PLAIN, 1, 3, 3, P0, .traits = FL_W, .memory = 8),
     FDIV("divps", 11, 3), FDIV("divpd", 14, 4),
     FDIV("divss", 11, 3), FDIV("divsd", 14, 4),
     FSQRT("sqrtps", 12, 3), FSQRT("sqrtpd", 18, 6),

@@ -66,6 +66,7 @@ typedef struct PmuUopsRow {
     uint8_t latency[PMU_CORE_NR];
     uint8_t unit;               /* PmuUnit */
     uint8_t fuse;               /* PMU_FUSE_x it can do as the first */
+    uint8_t memory;             /* bytes, where Capstone is wrong, or 0 */
     uint16_t traits;
     uint16_t occupancy;         /* 1/16 cycles, 0: as one uop of the unit */
     uint16_t reads, writes;     /* implicit GPR, bit n is register n */

@@ -273,9 +273,8 @@ static void add_memory(Builder *b, const cs_x86_op *op, bool read, bool write)
     b->indexed = index != PMU_REG_NONE;
     b->insn->addr_src[0] = base;
     b->insn->addr_src[1] = index;
-    if (op->size) {
-        b->insn->access_size = MIN(op->size, 64);
-    }
+    b->insn->access_size = b->row->memory ? b->row->memory
+                                          : MIN(op->size, 64);
     if (read) {
         b->insn->flags |= PMU_INSN_LOAD;
     }
@@ -847,35 +846,59 @@ static void describe_unknown(PmuInsn *insn, unsigned length)
 
 /* Instructions that one version of Capstone or the other misnames. */
 typedef struct Misnamed {
-    uint8_t opcode[2];          /* after a mandatory F3 prefix */
+    bool rep;                   /* only with a mandatory F3 prefix */
+    uint8_t opcode_length;
+    uint8_t opcode[2];
     uint8_t modrm_mask, modrm;
     const char *name;
 } Misnamed;
 
 static const Misnamed misnamed[] = {
     /* RDPID r: taken for RDSEED. */
-    { { 0x0f, 0xc7 }, 0xf8, 0xf8, "rdpid" },
+    { true, 2, { 0x0f, 0xc7 }, 0xf8, 0xf8, "rdpid" },
     /* RDSSP r without shadow stacks, and ENDBR: hint NOPs. */
-    { { 0x0f, 0x1e }, 0xc0, 0xc0, "nop" },
+    { true, 2, { 0x0f, 0x1e }, 0xc0, 0xc0, "nop" },
+    /* Far JMP and CALL through memory: taken for near ones. */
+    { false, 1, { 0xff }, 0x38, 0x28, "ljmp" },
+    { false, 1, { 0xff }, 0x38, 0x18, "lcall" },
+    /* CMPPS and so on: taken for the string instruction, or VCMP for CMP. */
+    { false, 2, { 0x0f, 0xc2 }, 0, 0, "cmpps" },
 };
 
-static const PmuUopsRow *corrected_row(const uint8_t *bytes, unsigned length,
-                                       const Encoding *enc)
+/* Outside 64-bit code C4 and C5 are VEX only with a register operand. */
+static bool is_vex(const Builder *b, unsigned length)
 {
-    const uint8_t *op = bytes + enc->opcode;
+    const uint8_t *op = b->bytes + b->enc.opcode;
 
-    if (!enc->rep || length < enc->opcode + 3) {
-        return NULL;
-    }
+    return (op[0] == 0xc4 || op[0] == 0xc5) &&
+           length > b->enc.opcode + (op[0] == 0xc4 ? 4 : 3) &&
+           (b->decoder->mode == 64 || (op[1] & 0xc0) == 0xc0);
+}
+
+/* The first VEX map has the opcodes that 0F begins elsewhere. */
+static bool is_vex_0f(const Builder *b, uint8_t opcode)
+{
+    const uint8_t *vex = b->bytes + b->enc.opcode;
+
+    return b->vex && (vex[0] == 0xc5 ? vex[2] == opcode :
+                      (vex[1] & 0x1f) == 1 && vex[3] == opcode);
+}
+
+static const PmuUopsRow *corrected_row(const Builder *b, unsigned length)
+{
+    const uint8_t *op = b->bytes + b->enc.opcode;
+
     for (size_t i = 0; i < G_N_ELEMENTS(misnamed); i++) {
         const Misnamed *m = &misnamed[i];
 
-        if (!memcmp(op, m->opcode, 2) &&
-            (op[2] & m->modrm_mask) == m->modrm) {
+        if ((!m->rep || b->enc.rep) &&
+            length > b->enc.opcode + m->opcode_length &&
+            !memcmp(op, m->opcode, m->opcode_length) &&
+            (op[m->opcode_length] & m->modrm_mask) == m->modrm) {
             return pmu_uops_row(m->name);
         }
     }
-    return NULL;
+    return is_vex_0f(b, 0xc2) ? pmu_uops_row("cmpps") : NULL;
 }
 
 /* The string instruction that the one-byte opcode @op is, or NULL. */
@@ -940,7 +963,7 @@ static bool disassemble(PmuDecoder *decoder, const uint8_t *bytes,
 static const PmuUopsRow *find_row(PmuDecoder *decoder, Builder *b,
                                   unsigned length)
 {
-    const PmuUopsRow *corrected = corrected_row(b->bytes, length, &b->enc);
+    const PmuUopsRow *corrected = corrected_row(b, length);
     const char *string = string_name(b->bytes[b->enc.opcode]);
     uint8_t narrow[15];
 
@@ -966,18 +989,15 @@ bool pmu_decode(PmuDecoder *decoder, const uint8_t *bytes, unsigned length,
         .x86 = &no_operands,
         .enc = parse_prefixes(decoder, bytes, length),
     };
-    uint8_t op = bytes[b.enc.opcode];
 
     decoder->decoded++;
     describe_unknown(insn, length);
+    b.vex = is_vex(&b, length);
     b.row = find_row(decoder, &b, length);
     if (!b.row) {
         decoder->unknown++;
         return false;
     }
-    /* Outside 64-bit code C4 and C5 are VEX only with a register operand. */
-    b.vex = (op == 0xc4 || op == 0xc5) && length > b.enc.opcode + 1 &&
-            (decoder->mode == 64 || (bytes[b.enc.opcode + 1] & 0xc0) == 0xc0);
     memset(insn, 0, sizeof(*insn));
     memset(insn->dst, PMU_REG_NR, sizeof(insn->dst));
     insn->length = length;
