@@ -520,13 +520,13 @@ static void set_counters(PmuScript *s)
     for (int n = 0; n < 4; n++) {
         pmu_wrmsr(s, MSR_FIXED_CTR(n), 0x800000001000 + 0x100000001ull * n);
     }
-    pmu_wrmsr(s, MSR_PERF_METRICS, 0x40404040);
+    pmu_wrmsr(s, MSR_PERF_METRICS, 0x3f404040);
 }
 
 static uint64_t counter_value(uint32_t msr)
 {
     if (msr == MSR_PERF_METRICS) {
-        return 0x40404040;
+        return 0x3f404040;
     }
     return msr >= MSR_A_PMC(0)
         ? 0xf00000000000 + 0x100000001ull * (msr - MSR_A_PMC(0))

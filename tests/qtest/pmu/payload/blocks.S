@@ -10,6 +10,8 @@
 
 #include "payload.h"
 
+#define PERFEVTSEL1     0x187
+#define PERF_CAPABILITIES 0x345
 #define GLOBAL_CTRL     0x38f
 #define APIC_DM_SMI     0x200
 #define RFLAGS_TF       0x100
@@ -216,11 +218,11 @@ choice\which:
         END     LONG + 1
 
 /* An instruction that raises an exception, amid FAULTING that do not. */
-.macro  FAULT_BLOCK number, insn:vararg
+.macro  FAULT_BLOCK number, insn, ecx=0
         BLOCK   \number
         RESUME_AT 3f
         I xor   %edx, %edx
-        I xor   %ecx, %ecx
+        I mov   $\ecx, %ecx
         I mov   $1, %eax
         REPEAT  10, nop
         \insn
@@ -230,10 +232,10 @@ choice\which:
         END     FAULTING + 1
 .endm
         FAULT_BLOCK BLOCK_UD, ud2
-        FAULT_BLOCK BLOCK_GP, mov (%rdi), %rax
-        FAULT_BLOCK BLOCK_PF, mov (%rdi), %rax
-        FAULT_BLOCK BLOCK_DE, div %ecx
-        FAULT_BLOCK BLOCK_DE_MEMORY, divl (%rdi)
+        FAULT_BLOCK BLOCK_GP, "mov (%rdi), %rax"
+        FAULT_BLOCK BLOCK_PF, "mov (%rdi), %rax"
+        FAULT_BLOCK BLOCK_DE, "div %ecx"
+        FAULT_BLOCK BLOCK_DE_MEMORY, "divl (%rdi)"
 
         BLOCK   BLOCK_TOUCH
         I nop
@@ -277,8 +279,8 @@ choice\which:
 
 /* The store hits the instruction behind it, which is in the same block. */
         BLOCK   BLOCK_MODIFY_NEXT
-        I movl  $1, 2f + 1(%rip)
-        I movl  $2, 2f + 1(%rip)
+        I movl  $1, 2f(%rip)
+        I movl  $2, 2f(%rip)
         .byte   0xbb                    /* mov $constant, %ebx */
 2:      .long   0
         .set    insns, insns + 1
@@ -316,7 +318,7 @@ choice\which:
         I pushfq
         I andq  $~RFLAGS_TF, (%rsp)
         I popfq
-        .if     insns - first + 1 != TF_TRAPS
+        .if     insns - first != TF_TRAPS
         .error  "payload.h: wrong number of traps"
         .endif
         REPEAT  2, nop
@@ -459,5 +461,22 @@ choice\which:
         .byte   0x9b                    /* fwait */
         .set    insns, insns + 11
         END     PREFIXES_INSNS
+
+        FAULT_BLOCK BLOCK_GP_WRMSR, wrmsr, PERF_CAPABILITIES
+        FAULT_BLOCK BLOCK_GP_RDPMC, rdpmc, 8
+
+        BLOCK   BLOCK_EVTSEL
+        mov     $PERFEVTSEL1, %ecx
+        mov     %edi, %eax
+        xor     %edx, %edx
+        wrmsr
+        .set    insns, 0
+        REPEAT  10, nop
+        I xor   %eax, %eax
+        I wrmsr
+        .if     insns != EVTSEL_INSNS
+        .error  "payload.h: wrong number of instructions"
+        .endif
+        ret
 
         .section .note.GNU-stack, "", @progbits

@@ -325,6 +325,21 @@ static void op_block(const PayloadOp *op, PayloadResult *result, unsigned cpu)
     result->value[0] = block_table[op->arg0];
 }
 
+static void op_flush_tlb(const PayloadOp *op, PayloadResult *result,
+                         unsigned cpu)
+{
+    uint64_t cr3;
+
+    asm volatile("mov %%cr3, %0\n\tmov %0, %%cr3" : "=r" (cr3) : : "memory");
+}
+
+static void op_breakpoint(const PayloadOp *op, PayloadResult *result,
+                          unsigned cpu)
+{
+    asm volatile("mov %0, %%db0" : : "r" (op->a));
+    asm volatile("mov %0, %%db7" : : "r" (op->b));
+}
+
 typedef void Operation(const PayloadOp *op, PayloadResult *result,
                        unsigned cpu);
 
@@ -347,6 +362,8 @@ static Operation *const operations[] = {
     [OP_DUMP] = op_dump,
     [OP_EXIT] = op_exit,
     [OP_BLOCK] = op_block,
+    [OP_FLUSH_TLB] = op_flush_tlb,
+    [OP_BREAKPOINT] = op_breakpoint,
 };
 
 static uint64_t run_script(unsigned cpu)

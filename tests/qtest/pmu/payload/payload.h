@@ -67,6 +67,8 @@
 #define OP_DUMP                 16  /* results and log to PAYLOAD_PORT_DUMP */
 #define OP_EXIT                 17  /* end QEMU through PAYLOAD_PORT_EXIT */
 #define OP_BLOCK                18  /* arg0: block; value[0]: its address */
+#define OP_FLUSH_TLB            19
+#define OP_BREAKPOINT           20  /* a: DR0, b: DR7 */
 
 /* Where OP_RDPMC executes. */
 #define RDPMC_CPL0              0
@@ -82,15 +84,15 @@
 /*
  * Instructions and branches that OP_RUN counts besides the block's own, from
  * the WRMSR that enables to the one that disables.  At CPL 0: CALL, and after
- * the block's RET: MOV, XOR, XOR, WRMSR.  At CPL 3: INT at CPL 3; IRETQ and
- * MOV, XOR, XOR, WRMSR at CPL 0.
+ * the block's RET: MOV, XOR, XOR, WRMSR.  At CPL 3: INT at CPL 3; IRETQ, and
+ * JMP, MOV, XOR, XOR, WRMSR at CPL 0.
  */
 #define RUN_CPL0_INSNS          5
 #define RUN_CPL0_BRANCHES       1
 #define RUN_CPL3_USR_INSNS      1
 #define RUN_CPL3_USR_BRANCHES   1
-#define RUN_CPL3_OS_INSNS       5
-#define RUN_CPL3_OS_BRANCHES    1
+#define RUN_CPL3_OS_INSNS       6
+#define RUN_CPL3_OS_BRANCHES    2
 
 /*
  * Instructions and branches that one interrupt or exception adds at CPL 0, its
@@ -171,6 +173,10 @@
 #define BLOCK_WRMSR             33  /* 5, 1: WRMSR of 0 to n */
 #define BLOCK_REP_ZERO          34  /* 6, 1: REP with a count of zero */
 #define BLOCK_PREFIXES          35  /* PREFIXES_INSNS, 1: odd encodings */
+#define BLOCK_GP_WRMSR          36  /* as BLOCK_GP: a read-only MSR */
+#define BLOCK_GP_RDPMC          37  /* as BLOCK_GP: no such counter */
+#define BLOCK_EVTSEL            38  /* IA32_PERFEVTSEL1 = n, and 0 again after
+                                       EVTSEL_INSNS */
 
 #define NOPS                    1000
 #define LONG                    5000
@@ -179,10 +185,11 @@
 #define BRANCHES_BRANCHES       11
 #define SMI_BLOCK_INSNS         54
 #define TF_INSNS                28
-#define TF_TRAPS                24
+#define TF_TRAPS                23
 #define RDPMC_DISTANCE          23
 #define PAUSE_INSNS             29
 #define PREFIXES_INSNS          12
+#define EVTSEL_INSNS            12
 
 /* Offsets in BLOCK_LOOP of the instructions that make the loop. */
 #define LOOP_DEC                3

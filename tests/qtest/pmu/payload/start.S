@@ -365,7 +365,7 @@ run_cpl3:
 leave_counted:
         int     $VECTOR_RETURN
 return_counted:
-        COUNT_FROM 1                    /* IRETQ */
+        COUNT_FROM 2                    /* IRETQ; JMP in vector_entries */
         I mov   $GLOBAL_CTRL, %ecx
         I xor   %eax, %eax
         I xor   %edx, %edx

@@ -1,0 +1,654 @@
+/*
+ * Test of the PMU's counts: instructions and branches retired are exact.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The numbers are known by construction of the code that runs, which is
+ * described in pmu/payload/payload.h.  A faulting instruction counts 0, an
+ * interrupt counts 0, a REP string instruction counts 1; counting begins
+ * behind the WRMSR that enables and ends with the one that disables.
+ *
+ * All is done twice, as QEMU counts in two ways: with instructions and
+ * branches alone, and with cycles and slots as well.
+ */
+
+#include "qemu/osdep.h"
+
+#include "pmu/machine.h"
+
+/* Counters: instructions and branches, by privilege level. */
+enum {
+    INSNS_OS, INSNS_USR, BRANCHES_OS, BRANCHES_USR, NUM_COUNTERS
+};
+
+#define ENABLE_COUNTS   (0xfull | GLOBAL_FIXED(0))
+#define ENABLE_TIMING   (GLOBAL_FIXED(1) | GLOBAL_FIXED(2) | \
+                         GLOBAL_FIXED(3) | GLOBAL_METRICS)
+
+#define CPL0            1
+#define CPL3            2
+#define BOTH            (CPL0 | CPL3)
+
+/* Branches that this test has no opinion about. */
+#define UNKNOWN         UINT64_MAX
+
+#define PAGE(n)         (PAYLOAD_PAGED + 0x1000 * (n))
+#define PAGE_PTE(n)     (PAYLOAD_PAGED_PTE + 8 * (n))
+
+typedef struct Case {
+    const char *name;
+    unsigned block;
+    unsigned levels;
+    uint64_t arg;
+    uint64_t insns, branches;   /* of the block, RET included */
+    /* That its interrupts and exceptions add at CPL 0. */
+    uint64_t os_insns, os_branches;
+    unsigned events;            /* how many there are */
+    unsigned flags;             /* RUN_x */
+    void (*prepare)(PmuScript *script);
+    bool check_result;          /* compare %rbx with: */
+    uint64_t result;
+    const char *args;           /* further ones for QEMU */
+} Case;
+
+static void unmap(PmuScript *s, unsigned page)
+{
+    /* Present is clear, everything else stays. */
+    pmu_op(s, OP_POKE64, 0, PAGE_PTE(page), PAGE(page) + 6);
+    pmu_op(s, OP_FLUSH_TLB, 0, 0, 0);
+    pmu_set(s, PROGRESS_MAP, PAGE_PTE(page));
+}
+
+static void unmap_first(PmuScript *s)
+{
+    unmap(s, 0);
+}
+
+static void unmap_second(PmuScript *s)
+{
+    unmap(s, 1);
+}
+
+static void plant_needle(PmuScript *s)
+{
+    pmu_poke32(s, PAYLOAD_DATA + 500, 0xff);
+}
+
+/* Break on writes to the eight bytes at PAYLOAD_DATA. */
+static void set_breakpoint(PmuScript *s)
+{
+    pmu_op(s, OP_BREAKPOINT, 0, PAYLOAD_DATA, 0x90001);
+}
+
+/* One interrupt, soon. */
+static void start_timer(PmuScript *s)
+{
+    pmu_poke32(s, APIC_TIMER_DIVIDE, 0xb);
+    pmu_poke32(s, APIC_LVT_TIMER, VECTOR_TIMER);
+    pmu_poke32(s, APIC_TIMER_INITIAL, 2000000);
+}
+
+#define FAULT(error_code) \
+    .os_insns = FAULT_INSNS + ((error_code) ? 0 : FAULT_NO_ERROR_INSNS), \
+    .os_branches = FAULT_BRANCHES, .events = 1
+
+#define INTERRUPTS(n) \
+    .os_insns = (n) * INTERRUPT_INSNS, \
+    .os_branches = (n) * INTERRUPT_BRANCHES, .events = (n)
+
+#define MAPPED \
+    .os_insns = MAP_INSNS, .os_branches = MAP_BRANCHES, .events = 1
+
+static const Case cases[] = {
+    { "empty", BLOCK_EMPTY, BOTH, 0, 1, 1 },
+    { "straight-line", BLOCK_NOPS, BOTH, 0, NOPS + 1, 1 },
+    { "two-pages", BLOCK_LONG, BOTH, 0, LONG + 1, 1 },
+    { "prefixes", BLOCK_PREFIXES, BOTH, 0, PREFIXES_INSNS, 1 },
+    { "loop-once", BLOCK_LOOP, BOTH, 1, 4, 2 },
+    { "loop", BLOCK_LOOP, BOTH, 1000000, 2000002, 1000001 },
+    { "calls", BLOCK_CALLS, BOTH, 10000, 50002, 30001 },
+    { "branches", BLOCK_BRANCHES, BOTH, 0, BRANCHES_INSNS,
+      BRANCHES_BRANCHES },
+    { "memory", BLOCK_MEMORY, BOTH, 10000, 70003, 10001 },
+    { "chase", BLOCK_CHASE, BOTH, 10000, 60004, 10001 },
+    { "multiply", BLOCK_MULTIPLY, BOTH, 10000, 180002, 10001 },
+    { "pause", BLOCK_PAUSE, BOTH, 100, 302, 101 },
+    { "mmio", BLOCK_MMIO, BOTH, 1000, 4002, 1001 },
+    { "unaligned-lock", BLOCK_UNALIGNED_LOCK, BOTH, 1000, 3002, 1001,
+      .args = "-smp 2" },
+
+    { "rep-zero", BLOCK_REP_ZERO, BOTH, 0, 6, 1 },
+    { "rep-once", BLOCK_MOVSB, BOTH, 1, 6, 1 },
+    { "rep-movsb", BLOCK_MOVSB, BOTH, 5000, 6, 1 },
+    { "rep-movsb-long", BLOCK_MOVSB, BOTH, 70000, 6, 1 },
+    { "rep-stosq-long", BLOCK_STOSQ, BOTH, 200000, 5, 1 },
+    { "repne-scasb", BLOCK_SCASB, BOTH, 1000, 6, 1 },
+    { "repne-scasb-found", BLOCK_SCASB, BOTH, 1000, 6, 1,
+      .prepare = plant_needle },
+    { "rep-page-fault", BLOCK_MOVSB, BOTH, 5000, 6, 1, MAPPED,
+      .prepare = unmap_second },
+    { "rep-page-fault-first", BLOCK_STOSQ, BOTH, 2, 5, 1, MAPPED,
+      .prepare = unmap_first },
+
+    { "page-fault-retry", BLOCK_TOUCH, BOTH, PAGE(0), 4, 1, MAPPED,
+      .prepare = unmap_first },
+    { "page-fault", BLOCK_PF, BOTH, 1ull << 33, FAULTING + 1, 1, FAULT(1) },
+    { "invalid-opcode", BLOCK_UD, BOTH, 0, FAULTING + 1, 1, FAULT(0) },
+    { "non-canonical", BLOCK_GP, BOTH, 1ull << 47, FAULTING + 1, 1,
+      FAULT(1) },
+    { "divide-error", BLOCK_DE, BOTH, 0, FAULTING + 1, 1, FAULT(0) },
+    { "divide-error-memory", BLOCK_DE_MEMORY, BOTH, PAYLOAD_DATA,
+      FAULTING + 1, 1, FAULT(0) },
+    { "wrmsr-fault", BLOCK_GP_WRMSR, BOTH, 0, FAULTING + 1, 1, FAULT(1) },
+    { "rdpmc-fault", BLOCK_GP_RDPMC, BOTH, 0, FAULTING + 1, 1, FAULT(1) },
+
+    { "self-modifying", BLOCK_SELF_MODIFYING, BOTH, 100, 403, 101,
+      .check_result = true, .result = 5050 },
+    { "modify-next", BLOCK_MODIFY_NEXT, BOTH, 0, 5, 1,
+      .check_result = true, .result = 2 },
+    { "software-interrupt", BLOCK_INT, CPL0, 10, 32, 21, INTERRUPTS(10) },
+    { "single-step", BLOCK_TF, BOTH, 0, TF_INSNS + 1, 1,
+      INTERRUPTS(TF_TRAPS) },
+    { "single-step-all", BLOCK_NOPS, CPL3, 0, NOPS + 1, 1,
+      INTERRUPTS(NOPS + 1), .flags = RUN_TF },
+    { "breakpoint", BLOCK_WATCHPOINT, BOTH, 1, 6, 1, INTERRUPTS(1),
+      .prepare = set_breakpoint },
+    { "halt", BLOCK_HLT, CPL0, 0, 4, 1, INTERRUPTS(1),
+      .prepare = start_timer },
+    /* Whether RSM is a branch, the SDM does not say. */
+    { "smi", BLOCK_SMI, BOTH, 0, SMI_BLOCK_INSNS, 1,
+      .os_insns = SMI_INSNS, .os_branches = UNKNOWN },
+    { "wrmsr", BLOCK_WRMSR, CPL0, 0x1a6, 5, 1 },
+    { "stopped-inside", BLOCK_PAUSE_COUNTING, CPL0, ENABLE_COUNTS,
+      PAUSE_INSNS, 1 },
+};
+
+static void setup(PmuScript *s, bool timing)
+{
+    static const uint64_t evtsel[NUM_COUNTERS] = {
+        [INSNS_OS] = EVENT_INSTRUCTIONS | EVTSEL_OS,
+        [INSNS_USR] = EVENT_INSTRUCTIONS | EVTSEL_USR,
+        [BRANCHES_OS] = EVENT_BRANCHES | EVTSEL_OS,
+        [BRANCHES_USR] = EVENT_BRANCHES | EVTSEL_USR,
+    };
+
+    pmu_wrmsr(s, MSR_GLOBAL_CTRL, 0);
+    for (int i = 0; i < NUM_COUNTERS; i++) {
+        pmu_wrmsr(s, MSR_EVTSEL(i), evtsel[i] | EVTSEL_EN);
+        pmu_wrmsr(s, MSR_A_PMC(i), 0);
+    }
+    pmu_wrmsr(s, MSR_FIXED_CTR_CTRL,
+              FIXED_ALL(0) | (timing ? 0x3330 : 0));
+    for (int i = 0; i < 4; i++) {
+        pmu_wrmsr(s, MSR_FIXED_CTR(i), 0);
+    }
+}
+
+/* Append the reading of all counters; returns the first one's index. */
+static unsigned read_counters(PmuScript *s)
+{
+    unsigned first = s->num_ops[0];
+
+    for (int i = 0; i < NUM_COUNTERS; i++) {
+        pmu_rdpmc(s, i);
+    }
+    for (int i = 0; i < 4; i++) {
+        pmu_rdpmc(s, 0x40000000 + i);
+    }
+    return first;
+}
+
+static void expect_counts(const PmuScript *s, unsigned first,
+                          const uint64_t *expected, const char *where)
+{
+    static const char *const name[NUM_COUNTERS] = {
+        "instructions at CPL 0", "instructions at CPL 3",
+        "branches at CPL 0", "branches at CPL 3",
+    };
+    uint64_t fixed = pmu_register(s, first + NUM_COUNTERS);
+
+    for (int i = 0; i < NUM_COUNTERS; i++) {
+        if (expected[i] != UNKNOWN) {
+            pmu_expect(pmu_register(s, first + i), expected[i], "%s, %s",
+                       name[i], where);
+        }
+    }
+    pmu_expect(fixed, expected[INSNS_OS] + expected[INSNS_USR],
+               "IA32_FIXED_CTR0, %s", where);
+}
+
+/* Five slots in each cycle, if they are counted; else nothing. */
+static void expect_slots(const PmuScript *s, unsigned first, bool timing)
+{
+    uint64_t cycles = pmu_register(s, first + NUM_COUNTERS + 1);
+    uint64_t slots = pmu_register(s, first + NUM_COUNTERS + 3);
+
+    pmu_expect(cycles > 0, timing, "cycles are counted");
+    pmu_expect(slots, 5 * cycles, "slots in %" PRIu64 " cycles", cycles);
+}
+
+static void expected_counts(const Case *test, unsigned level,
+                            uint64_t *expected)
+{
+    if (level == CPL0) {
+        expected[INSNS_OS] = test->insns + RUN_CPL0_INSNS + test->os_insns;
+        expected[INSNS_USR] = 0;
+        expected[BRANCHES_OS] = test->branches + RUN_CPL0_BRANCHES +
+                                test->os_branches;
+        expected[BRANCHES_USR] = 0;
+    } else {
+        expected[INSNS_OS] = RUN_CPL3_OS_INSNS + test->os_insns;
+        expected[INSNS_USR] = test->insns + RUN_CPL3_USR_INSNS;
+        expected[BRANCHES_OS] = RUN_CPL3_OS_BRANCHES + test->os_branches;
+        expected[BRANCHES_USR] = test->branches + RUN_CPL3_USR_BRANCHES;
+    }
+    if (test->os_branches == UNKNOWN) {
+        expected[BRANCHES_OS] = UNKNOWN;
+    }
+}
+
+/* One way of running a case, and where its results are. */
+typedef struct Variant {
+    unsigned level;
+    bool timing;
+    unsigned run, events, first;
+} Variant;
+
+static void add_variant(PmuScript *s, const Case *test, Variant *variant)
+{
+    setup(s, variant->timing);
+    pmu_set(s, PROGRESS_EVENTS, 0);
+    if (test->prepare) {
+        test->prepare(s);
+    }
+    variant->run = pmu_op(s, OP_RUN, test->block | test->flags |
+                          (variant->level == CPL3 ? RUN_CPL3 : 0),
+                          ENABLE_COUNTS | (variant->timing ? ENABLE_TIMING : 0),
+                          test->arg);
+    variant->first = read_counters(s);
+    variant->events = pmu_op(s, OP_PEEK64, 0,
+                             PAYLOAD_PROGRESS + PROGRESS_EVENTS, 0);
+}
+
+static void expect_variant(const PmuScript *s, const Case *test,
+                           const Variant *variant, const char *args)
+{
+    uint64_t expected[NUM_COUNTERS];
+    g_autofree char *where = g_strdup_printf(
+        "%s, block at CPL %d, %s %s", test->name,
+        variant->level == CPL3 ? 3 : 0,
+        variant->timing ? "with cycles" : "without cycles", args);
+
+    expected_counts(test, variant->level, expected);
+    expect_counts(s, variant->first, expected, where);
+    expect_slots(s, variant->first, variant->timing);
+    pmu_expect(pmu_value(s, variant->events), test->events,
+               "interrupts and exceptions, %s", where);
+    if (test->check_result) {
+        pmu_expect(s->result[0][variant->run].value[0], test->result,
+                   "result of the block, %s", where);
+    }
+}
+
+/* Every way of running @test, on one machine with further arguments. */
+static void run_case(const Case *test, const char *more_args)
+{
+    g_autoptr(PmuScript) s = pmu_script_new();
+    g_autofree char *args = g_strconcat(PMU_CPU_METRICS, more_args, NULL);
+    Variant variants[4];
+    unsigned n = 0;
+
+    for (int timing = 0; timing < 2; timing++) {
+        for (int level = CPL0; level <= CPL3; level++) {
+            if (test->levels & level) {
+                variants[n] = (Variant) { level, timing };
+                add_variant(s, test, &variants[n++]);
+            }
+        }
+    }
+    pmu_run(s, args);
+    for (int i = 0; i < n; i++) {
+        expect_variant(s, test, &variants[i], more_args);
+    }
+}
+
+static void test_case(const void *data)
+{
+    const Case *test = data;
+
+    run_case(test, test->args ?: "");
+}
+
+/*
+ * What BLOCK_MIXED does, written down a second time: instructions and
+ * branches of @n steps.
+ */
+static void mixed_counts(uint64_t n, uint64_t *insns, uint64_t *branches)
+{
+    uint64_t x = 88172645463325252;
+
+    *insns = 5 + 2;
+    *branches = 1;
+    while (n--) {
+        uint64_t word, c;
+
+        x = x * 6364136223846793005 + 1442695040888963407;
+        *insns += 7 + 2 + (x >> 40 & 1 ? 0 : 2) + 2;
+        *branches += 3;
+        word = (uint32_t)x + 1;
+        switch (x >> 61) {
+        case 0:
+            *insns += 1;
+            *branches += 1;
+            break;
+        case 1:
+            *insns += 6;
+            *branches += 1;
+            break;
+        case 2:
+            c = x >> 58;
+            *insns += 4 + 2 * c;
+            *branches += 2 + c;
+            break;
+        case 3:
+            *insns += 6 + !(word >> 31 & 1);
+            *branches += 2;
+            break;
+        case 4:
+            *insns += 3 + 1 + 6 + !(word >> 31 & 1);
+            *branches += 3 + 1 + 2;
+            break;
+        case 5:
+            *insns += 8 + ((x >> 33) % 3 ? 2 : 0);
+            *branches += 2;
+            break;
+        case 6:
+            *insns += 6;
+            *branches += 2;
+            break;
+        case 7:
+            *insns += 5;
+            *branches += 1;
+            break;
+        }
+    }
+}
+
+static void run_mixed(const char *args)
+{
+    Case test = { "mixed", BLOCK_MIXED, BOTH, 20000 };
+
+    mixed_counts(test.arg, &test.insns, &test.branches);
+    run_case(&test, args);
+}
+
+static void test_mixed(void)
+{
+    run_mixed("");
+}
+
+/* However QEMU cuts the code into blocks. */
+static void test_mixed_cuts(void)
+{
+    run_mixed("-accel tcg,one-insn-per-tb=on");
+    run_mixed("-d nochain");
+    run_mixed("-accel tcg,tb-size=1");
+}
+
+static void test_mixed_icount(void)
+{
+    run_mixed("-icount shift=3");
+    run_mixed("-icount shift=auto,sleep=off");
+}
+
+/*
+ * Single-stepping counts instructions without a PMU: a trap for each, and for
+ * each further iteration of a string instruction, which then comes back to
+ * where the trap before was.
+ */
+static void test_single_step_oracle(void)
+{
+    const uint64_t steps = 200;
+    g_autoptr(PmuScript) s = pmu_script_new();
+    uint64_t retired = 0, last = 0;
+    unsigned counter;
+
+    setup(s, false);
+    pmu_op(s, OP_RUN, BLOCK_MIXED | RUN_CPL3, ENABLE_COUNTS, steps);
+    counter = read_counters(s) + INSNS_USR;
+    /* Traps now, and nothing counts. */
+    pmu_op(s, OP_RUN, BLOCK_MIXED | RUN_CPL3 | RUN_TF, 0, steps);
+    pmu_run(s, PMU_CPU_METRICS);
+
+    g_assert_cmpuint(s->progress[0].events, <, PAYLOAD_LOG_ENTRIES);
+    for (int i = 0; i < s->progress[0].events; i++) {
+        g_assert_cmpuint(s->event[0][i].vector, ==, VECTOR_DB);
+        retired += s->event[0][i].rip != last;
+        last = s->event[0][i].rip;
+    }
+    /* INT ends the block without a trap. */
+    pmu_expect(pmu_register(s, counter), retired + 1,
+               "instructions that were single-stepped");
+}
+
+/* RDPMC does not count itself, nor anything behind it. */
+static void test_rdpmc_distance(void)
+{
+    for (int timing = 0; timing < 2; timing++) {
+        for (int i = 0; i < 2; i++) {
+            g_autoptr(PmuScript) s = pmu_script_new();
+            uint32_t ecx = i ? 0x40000000 : INSNS_OS;
+            unsigned run;
+
+            setup(s, timing);
+            run = pmu_op(s, OP_RUN, BLOCK_RDPMC,
+                         ENABLE_COUNTS | (timing ? ENABLE_TIMING : 0), ecx);
+            pmu_run(s, PMU_CPU_METRICS);
+            /* CALL and MOV come before the first one. */
+            pmu_expect(s->result[0][run].value[0], 2, "first RDPMC");
+            pmu_expect(s->result[0][run].value[1], 2 + RDPMC_DISTANCE,
+                       "second RDPMC");
+        }
+    }
+}
+
+/* IA32_PERFEVTSELx enables and disables at the same instants. */
+static void test_evtsel_enable(void)
+{
+    for (int timing = 0; timing < 2; timing++) {
+        g_autoptr(PmuScript) s = pmu_script_new();
+        unsigned counter;
+
+        setup(s, timing);
+        pmu_wrmsr(s, MSR_EVTSEL(1), 0);
+        pmu_op(s, OP_RUN, BLOCK_EVTSEL,
+               ENABLE_COUNTS | (timing ? ENABLE_TIMING : 0),
+               EVENT_INSTRUCTIONS | EVTSEL_OS | EVTSEL_EN);
+        counter = pmu_rdpmc(s, 1);
+        pmu_run(s, PMU_CPU_METRICS);
+        pmu_expect(pmu_register(s, counter), EVTSEL_INSNS,
+                   "instructions between the two writes");
+    }
+}
+
+/* Asynchronous interrupts are taken anywhere; user counts do not notice. */
+static void test_timer_interrupts(void)
+{
+    for (int timing = 0; timing < 2; timing++) {
+        g_autoptr(PmuScript) s = pmu_script_new();
+        const uint64_t n = 5000000;
+        uint64_t events, expected[NUM_COUNTERS];
+        unsigned first;
+
+        setup(s, timing);
+        pmu_poke32(s, APIC_TIMER_DIVIDE, 0xb);
+        pmu_poke32(s, APIC_LVT_TIMER, VECTOR_TIMER | 0x20000);
+        pmu_poke32(s, APIC_TIMER_INITIAL, 100000);
+        pmu_op(s, OP_RUN, BLOCK_LOOP | RUN_CPL3 | RUN_IF,
+               ENABLE_COUNTS | (timing ? ENABLE_TIMING : 0), n);
+        pmu_poke32(s, APIC_LVT_TIMER, LVT_MASKED);
+        first = read_counters(s);
+        pmu_run(s, PMU_CPU_METRICS);
+
+        events = s->progress[0].events;
+        g_test_message("%" PRIu64 " interrupts", events);
+        g_assert_cmpuint(events, >, 0);
+        expected[INSNS_USR] = 2 * n + 2 + RUN_CPL3_USR_INSNS;
+        expected[BRANCHES_USR] = n + 1 + RUN_CPL3_USR_BRANCHES;
+        expected[INSNS_OS] = RUN_CPL3_OS_INSNS + events * INTERRUPT_INSNS;
+        expected[BRANCHES_OS] = RUN_CPL3_OS_BRANCHES +
+                                events * INTERRUPT_BRANCHES;
+        expect_counts(s, first, expected,
+                      timing ? "with cycles" : "without cycles");
+        expect_slots(s, first, timing);
+    }
+}
+
+/* Halted time counts nothing: 100 ms would be 10^8 cycles and more. */
+static void test_halted_cycles(void)
+{
+    g_autoptr(PmuScript) s = pmu_script_new();
+    unsigned first;
+
+    setup(s, true);
+    pmu_poke32(s, APIC_TIMER_DIVIDE, 0xb);
+    pmu_poke32(s, APIC_LVT_TIMER, VECTOR_TIMER);
+    pmu_poke32(s, APIC_TIMER_INITIAL, 100000000);
+    pmu_op(s, OP_RUN, BLOCK_HLT, ENABLE_COUNTS | ENABLE_TIMING, 0);
+    first = read_counters(s);
+    pmu_run(s, PMU_CPU_METRICS);
+    expect_slots(s, first, true);
+    g_assert_cmpuint(pmu_register(s, first + NUM_COUNTERS + 1), <, 100000);
+    g_assert_cmpuint(pmu_register(s, first + NUM_COUNTERS + 2), <, 100000);
+}
+
+/* A counter that filters one level only counts there. */
+static void test_filters(void)
+{
+    static const uint64_t filter[] = { 0, EVTSEL_OS, EVTSEL_USR,
+                                       EVTSEL_OS | EVTSEL_USR };
+
+    for (int timing = 0; timing < 2; timing++) {
+        g_autoptr(PmuScript) s = pmu_script_new();
+        const uint64_t usr = NOPS + 1 + RUN_CPL3_USR_INSNS;
+        const uint64_t os = RUN_CPL3_OS_INSNS;
+        const uint64_t expected[] = { 0, os, usr, os + usr };
+        unsigned gp, fixed;
+
+        setup(s, timing);
+        for (int i = 0; i < 4; i++) {
+            pmu_wrmsr(s, MSR_EVTSEL(i),
+                      EVENT_INSTRUCTIONS | EVTSEL_EN | filter[i]);
+        }
+        pmu_op(s, OP_RUN, BLOCK_NOPS | RUN_CPL3,
+               ENABLE_COUNTS | (timing ? ENABLE_TIMING : 0), 0);
+        gp = read_counters(s);
+        fixed = gp;
+        for (int i = 0; i < 4; i++) {
+            pmu_wrmsr(s, MSR_FIXED_CTR(0), 0);
+            pmu_wrmsr(s, MSR_FIXED_CTR_CTRL, i | (timing ? 0x3330 : 0));
+            pmu_op(s, OP_RUN, BLOCK_NOPS | RUN_CPL3,
+                   ENABLE_COUNTS | (timing ? ENABLE_TIMING : 0), 0);
+            fixed = pmu_rdpmc(s, 0x40000000);
+        }
+        pmu_run(s, PMU_CPU_METRICS);
+        for (int i = 0; i < 4; i++) {
+            pmu_expect(pmu_register(s, gp + i), expected[i],
+                       "IA32_PMC%d with filter 0x%" PRIx64, i, filter[i]);
+            pmu_expect(pmu_register(s, fixed - 4 * (3 - i)), expected[i],
+                       "IA32_FIXED_CTR0 with filter %d", i);
+        }
+    }
+}
+
+/* Without its bit in IA32_PERF_GLOBAL_CTRL or its own EN nothing counts. */
+static void test_disabled(void)
+{
+    g_autoptr(PmuScript) s = pmu_script_new();
+    unsigned first;
+
+    setup(s, false);
+    pmu_wrmsr(s, MSR_EVTSEL(0), EVENT_INSTRUCTIONS | EVTSEL_OS);
+    pmu_op(s, OP_RUN, BLOCK_NOPS, GLOBAL_GP(0) | GLOBAL_FIXED(1), 0);
+    first = read_counters(s);
+    pmu_run(s, PMU_CPU_METRICS);
+    for (int i = 0; i < NUM_COUNTERS + 4; i++) {
+        pmu_expect(pmu_register(s, first + i), 0, "counter %d", i);
+    }
+}
+
+/*
+ * The eight architectural events count: those of instructions exactly, the
+ * others what their relatives among the fixed counters do.
+ */
+static void test_architectural_events(void)
+{
+    static const uint64_t events[] = {
+        EVENT_CYCLES, EVENT_INSTRUCTIONS, EVENT_REF_CYCLES, 0x4f2e, 0x412e,
+        EVENT_BRANCHES, EVENT_BRANCH_MISSES, EVENT_SLOTS,
+    };
+    const uint64_t n = 100000;
+    g_autoptr(PmuScript) s = pmu_script_new();
+    unsigned gp, fixed;
+
+    pmu_wrmsr(s, MSR_GLOBAL_CTRL, 0);
+    for (int i = 0; i < 8; i++) {
+        pmu_wrmsr(s, MSR_EVTSEL(i),
+                  events[i] | EVTSEL_EN | EVTSEL_OS | EVTSEL_USR);
+    }
+    pmu_wrmsr(s, MSR_FIXED_CTR_CTRL, 0x3333);
+    pmu_op(s, OP_RUN, BLOCK_CHASE, 0xff | ENABLE_COUNTS | ENABLE_TIMING, n);
+    gp = s->num_ops[0];
+    for (int i = 0; i < 8; i++) {
+        pmu_rdpmc(s, i);
+    }
+    fixed = s->num_ops[0];
+    for (int i = 0; i < 4; i++) {
+        pmu_rdpmc(s, 0x40000000 + i);
+    }
+    pmu_run(s, PMU_CPU_METRICS);
+
+    pmu_expect(pmu_register(s, gp + 0), pmu_register(s, fixed + 1), "cycles");
+    pmu_expect(pmu_register(s, gp + 1), 6 * n + 4 + RUN_CPL0_INSNS,
+               "instructions");
+    pmu_expect(pmu_register(s, gp + 5), n + 1 + RUN_CPL0_BRANCHES, "branches");
+    pmu_expect(pmu_register(s, gp + 7), pmu_register(s, fixed + 3), "slots");
+    pmu_expect(pmu_register(s, fixed + 3), 5 * pmu_register(s, fixed + 1),
+               "slots of cycles");
+    /* The crystal is slower than the core and the TSC. */
+    g_assert_cmpuint(pmu_register(s, gp + 2), >, 0);
+    g_assert_cmpuint(pmu_register(s, gp + 2), <, pmu_register(s, fixed + 2));
+    /* 1 MiB in strides of 65 lines does not fit into L1, and is not all
+       in L2 the first time: 16384 lines, each touched first once. */
+    g_assert_cmpuint(pmu_register(s, gp + 3), >=, 15000);
+    g_assert_cmpuint(pmu_register(s, gp + 4), <=, pmu_register(s, gp + 3));
+    g_assert_cmpuint(pmu_register(s, gp + 6), <=, pmu_register(s, gp + 5));
+}
+
+int main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    if (!qtest_has_accel("tcg")) {
+        g_test_skip("No TCG accelerator");
+        return 0;
+    }
+    for (int i = 0; i < ARRAY_SIZE(cases); i++) {
+        g_autofree char *path = g_strdup_printf("pmu/count/%s",
+                                                cases[i].name);
+
+        qtest_add_data_func(path, &cases[i], test_case);
+    }
+    qtest_add_func("pmu/count/mixed", test_mixed);
+    qtest_add_func("pmu/count/mixed-cuts", test_mixed_cuts);
+    qtest_add_func("pmu/count/mixed-icount", test_mixed_icount);
+    qtest_add_func("pmu/count/single-step-oracle", test_single_step_oracle);
+    qtest_add_func("pmu/count/rdpmc-distance", test_rdpmc_distance);
+    qtest_add_func("pmu/count/evtsel-enable", test_evtsel_enable);
+    qtest_add_func("pmu/count/timer-interrupts", test_timer_interrupts);
+    qtest_add_func("pmu/count/halted-cycles", test_halted_cycles);
+    qtest_add_func("pmu/count/filters", test_filters);
+    qtest_add_func("pmu/count/disabled", test_disabled);
+    qtest_add_func("pmu/count/architectural-events",
+                   test_architectural_events);
+    return g_test_run();
+}
