@@ -113,7 +113,7 @@ void pmu_start(PmuMachine *machine, const PmuScript *script,
                const char *args)
 {
     pmu_prepare(machine, script);
-    machine->qts = qtest_initf("-accel tcg %s %s", machine->args, args);
+    machine->qts = qtest_initf("%s %s -accel tcg", machine->args, args);
 }
 
 static uint64_t read_progress(PmuMachine *machine, unsigned cpu,

@@ -114,7 +114,10 @@ void pmu_set(PmuScript *script, uint64_t offset, uint64_t value);
 void pmu_prepare(PmuMachine *machine, const PmuScript *script);
 void pmu_remove(PmuMachine *machine);
 
-/* Run @script with further arguments @args, which choose the CPU as well. */
+/*
+ * Run @script with further arguments @args, which choose the CPU as well, and
+ * may choose options of the TCG accelerator.
+ */
 void pmu_start(PmuMachine *machine, const PmuScript *script,
                const char *args);
 /* Wait until the script waits for @number in OP_SYNC or BLOCK_SPIN. */

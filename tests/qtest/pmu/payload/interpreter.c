@@ -325,6 +325,11 @@ static void op_block(const PayloadOp *op, PayloadResult *result, unsigned cpu)
     result->value[0] = block_table[op->arg0];
 }
 
+static void op_vector(const PayloadOp *op, PayloadResult *result, unsigned cpu)
+{
+    result->value[0] = (uintptr_t)vector_entries + 16 * op->arg0;
+}
+
 static void op_flush_tlb(const PayloadOp *op, PayloadResult *result,
                          unsigned cpu)
 {
@@ -364,6 +369,7 @@ static Operation *const operations[] = {
     [OP_BLOCK] = op_block,
     [OP_FLUSH_TLB] = op_flush_tlb,
     [OP_BREAKPOINT] = op_breakpoint,
+    [OP_VECTOR] = op_vector,
 };
 
 static uint64_t run_script(unsigned cpu)

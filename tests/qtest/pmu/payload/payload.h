@@ -18,6 +18,7 @@
 #define PAYLOAD_REAL_MODE       0x8000      /* 16-bit code and its stack */
 #define PAYLOAD_SMI_COUNT       0x30000     /* uint32_t: SMIs taken */
 #define PAYLOAD_SMI_ENTRY       0x38000
+#define PAYLOAD_SMI_STATE_RIP   0x3ff78     /* in the state saved by an SMI */
 #define PAYLOAD_PAGE_TABLES     0x70000
 #define PAYLOAD_IMAGE           0x100000    /* the ROM, copied */
 #define PAYLOAD_IMAGE_SIZE      0x10000
@@ -69,6 +70,7 @@
 #define OP_BLOCK                18  /* arg0: block; value[0]: its address */
 #define OP_FLUSH_TLB            19
 #define OP_BREAKPOINT           20  /* a: DR0, b: DR7 */
+#define OP_VECTOR               21  /* arg0: vector; value[0]: its entry */
 
 /* Where OP_RDPMC executes. */
 #define RDPMC_CPL0              0
