@@ -147,7 +147,7 @@ void x86_pmu_sync(CPUX86State *env, uint64_t insn)
 static uint32_t x86_pmu_hflags(const PerfmonDemand *demand)
 {
     if (demand->timing) {
-        return HF_PMU_TIMING_MASK | HF_PMU_OS_MASK | HF_PMU_USR_MASK;
+        return HF_PMU_MASK;
     }
     return (demand->level[PMU_LEVEL_OS] ? HF_PMU_OS_MASK : 0) |
            (demand->level[PMU_LEVEL_USR] ? HF_PMU_USR_MASK : 0);
@@ -176,7 +176,7 @@ static void x86_pmu_arm_counts(CPUX86State *env, const PerfmonSlack *slack,
 
     for (PmuLevel level = 0; level < PMU_LEVEL_NR; level++) {
         uint64_t exact = MIN(slack->instructions_level[level], INT64_MAX / 4);
-        uint64_t budget = exact;
+        uint64_t budget = MIN(exact, slack->branches);
 
         if (unit->idle) {
             budget = MIN(budget, IDLE_INSTRUCTIONS);
@@ -184,10 +184,10 @@ static void x86_pmu_arm_counts(CPUX86State *env, const PerfmonSlack *slack,
             budget /= 2;
         } else if (level != current) {
             budget = 0;
+        } else {
+            /* A block has one branch at most, its last instruction. */
+            budget = MIN(exact, MAX(budget, need));
         }
-        /* A block holds one branch at most, and overflows after it. */
-        budget = MIN(budget, MAX(slack->branches, need));
-        budget = MIN(budget, exact);
         unit->granted[level] = budget;
         env->pmu.budget[level] = budget - (level == current ? ahead : 0);
     }
@@ -198,14 +198,13 @@ void x86_pmu_arm(CPUX86State *env, uint64_t insn, unsigned need)
     X86PMU *unit = env->pmu.unit;
     PerfmonDemand demand = perfmon_demand(&unit->perfmon);
     uint32_t hflags = x86_pmu_hflags(&demand);
-    uint32_t mask = HF_PMU_TIMING_MASK | HF_PMU_OS_MASK | HF_PMU_USR_MASK;
     bool timing = FIELD_EX64(insn, X86_PMU_INSN, TIMING);
     PerfmonSlack slack;
 
     perfmon_slack(&unit->perfmon, &slack);
     unit->idle = !hflags;
     if (hflags) {
-        env->hflags = (env->hflags & ~mask) | hflags;
+        env->hflags = (env->hflags & ~HF_PMU_MASK) | hflags;
     }
     x86_pmu_arm_timing(unit, &slack);
     x86_pmu_arm_counts(env, &slack,
@@ -262,7 +261,7 @@ static bool x86_pmu_retire_idle(CPUX86State *env)
     if (!env->pmu.unit->idle) {
         return false;
     }
-    env->hflags &= ~(HF_PMU_TIMING_MASK | HF_PMU_OS_MASK | HF_PMU_USR_MASK);
+    env->hflags &= ~HF_PMU_MASK;
     return true;
 }
 
@@ -388,6 +387,15 @@ void x86_pmu_interrupt_done(CPUX86State *env, bool is_int)
 {
     if (env->pmu.unit && is_int) {
         x86_pmu_recount_last(env, env->pmu.unit->int_level, 1, 1);
+    }
+}
+
+void x86_pmu_halt(CPUX86State *env)
+{
+    if (env->pmu.unit && (env->hflags & HF_PMU_MASK)) {
+        x86_pmu_sync(env, 0);
+        x86_pmu_deliver(env);
+        x86_pmu_arm(env, 0, 0);
     }
 }
 

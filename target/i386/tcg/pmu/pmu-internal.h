@@ -29,6 +29,9 @@ typedef enum PmuMappings {
     PMU_MAPPINGS_STALE_AFTER_BLOCK,
 } PmuMappings;
 
+/* The bits of hflags that choose instrumentation: see X86PMUState. */
+#define HF_PMU_MASK (HF_PMU_OS_MASK | HF_PMU_USR_MASK | HF_PMU_TIMING_MASK)
+
 struct X86PMU {
     X86CPU *cpu;
     Perfmon perfmon;

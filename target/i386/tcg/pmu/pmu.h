@@ -82,6 +82,9 @@ void x86_pmu_unretire(CPUX86State *env);
 void x86_pmu_interrupt(CPUX86State *env, bool is_int);
 void x86_pmu_interrupt_done(CPUX86State *env, bool is_int);
 
+/* The vCPU is about to halt: an overflow so far must still wake it. */
+void x86_pmu_halt(CPUX86State *env);
+
 /* Linear to physical mappings have changed. */
 void x86_pmu_flush_mappings(CPUX86State *env);
 
