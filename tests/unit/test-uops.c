@@ -411,7 +411,9 @@ static void test_latencies(void)
         LAT("aesenc xmm0, xmm1", "\x66\x0f\x38\xdc\xc1", 3),
         LAT("movaps xmm0, xmm1", "\x0f\x28\xc1", 0),
         LAT("mov rax, rbx", "\x48\x89\xd8", 1),
-        LAT("pause", "\xf3\x90", 34),
+        LAT("div ecx", "\xf7\xf1", 15),
+        LAT("div rcx", "\x48\xf7\xf1", 18),
+        LAT("idiv rcx", "\x48\xf7\xf9", 18),
         LAT("rdtsc", "\x0f\x31", 27),
 #undef LAT
     };

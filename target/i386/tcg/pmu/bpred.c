@@ -38,8 +38,10 @@ enum {
 typedef struct TageEntry {
     uint16_t tag;
     int8_t counter;             /* -4 to 3, taken from 0 on */
-    uint8_t useful;             /* 0 to 3 */
+    uint8_t useful;             /* 0 to USEFUL_MAX */
 } TageEntry;
+
+#define USEFUL_MAX 3
 
 typedef struct IndirectEntry {
     uint64_t tag;
@@ -132,7 +134,7 @@ static inline void train_bimodal(uint8_t *state, bool taken)
 /* Where a branch falls in tagged table @table, and under which tag. */
 static inline uint64_t tage_hash(const PmuBpred *bp, int table, uint64_t by_pc)
 {
-    return mix(mix(bp->history & history_mask[table]) ^ by_pc);
+    return mix((bp->history & history_mask[table]) + 1) ^ by_pc;
 }
 
 static inline TageEntry *tage_entry(PmuBpred *bp, int table, uint64_t hash)
@@ -182,28 +184,41 @@ static inline TageEntry *tage_find(PmuBpred *bp, uint64_t by_pc, int from,
     return NULL;
 }
 
+/*
+ * Entry @used of table @provider is useful if it is right where the next
+ * match, or without one the bimodal @fallback, is wrong.
+ */
+static void train_useful(PmuBpred *bp, TageEntry *used, uint64_t by_pc,
+                         int provider, bool fallback, bool taken)
+{
+    bool prediction = used->counter >= 0, right = prediction == taken;
+    const TageEntry *other;
+    int next;
+
+    if (used->useful == (right ? USEFUL_MAX : 0)) {
+        return;
+    }
+    other = tage_find(bp, by_pc, provider - 1, &next);
+    if (prediction != (other ? other->counter >= 0 : fallback)) {
+        used->useful += right ? 1 : -1;
+    }
+}
+
 /* The branch does not always go the same way. */
 static bool predict_by_history(PmuBpred *bp, uint64_t pc, uint8_t *base,
                                bool taken)
 {
-    uint64_t by_pc = mix(pc) >> 32;
-    bool prediction = *base >= COUNTER_TAKEN, alternative = prediction;
-    int provider, next;
+    uint64_t by_pc = mix(pc);
+    bool prediction = *base >= COUNTER_TAKEN;
+    int provider;
     TageEntry *used = tage_find(bp, by_pc, TAGE_TABLES - 1, &provider);
 
     if (used) {
-        const TageEntry *other = tage_find(bp, by_pc, provider - 1, &next);
+        bool fallback = prediction;
 
-        alternative = other ? other->counter >= 0 : prediction;
         prediction = used->counter >= 0;
+        train_useful(bp, used, by_pc, provider, fallback, taken);
         train_tagged(used, taken);
-        if (prediction != alternative) {
-            if (prediction == taken) {
-                used->useful += used->useful < 3;
-            } else {
-                used->useful -= used->useful > 0;
-            }
-        }
     } else {
         train_bimodal(base, taken);
     }

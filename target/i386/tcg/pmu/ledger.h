@@ -120,14 +120,15 @@ static inline uint32_t pmu_ledger_modulo(const PmuLedger *ledger, uint64_t n)
 }
 
 /*
- * Enter @n slots (any number) of class @class at the current level.  Hot: one
- * addition for the total, one shift for the open cycle, no division.
+ * Enter @n slots (any number) of class @class at the current level, which
+ * leave @open slots of a cycle filled: for a caller that keeps a clock.  Hot:
+ * one addition for the total, one shift for the open cycle.
  */
-static inline void pmu_ledger_slots(PmuLedger *ledger, PmuSlotClass class,
-                                    uint64_t n)
+static inline void pmu_ledger_slots_until(PmuLedger *ledger,
+                                          PmuSlotClass class, uint64_t n,
+                                          uint32_t open)
 {
     uint64_t ones = 0x1111111111111111ull;
-    uint32_t open;
 
     ledger->slots[ledger->level][class] += n;
     if (n >= 16) {
@@ -136,8 +137,17 @@ static inline void pmu_ledger_slots(PmuLedger *ledger, PmuSlotClass class,
         ledger->history = (ledger->history << (4 * n)) |
                           ((ones * class) & ((1ull << (4 * n)) - 1));
     }
-    open = ledger->open + pmu_ledger_modulo(ledger, n);
-    ledger->open = open < ledger->width ? open : open - ledger->width;
+    ledger->open = open;
+}
+
+/* The same for a caller without a clock.  No division, either. */
+static inline void pmu_ledger_slots(PmuLedger *ledger, PmuSlotClass class,
+                                    uint64_t n)
+{
+    uint32_t open = ledger->open + pmu_ledger_modulo(ledger, n);
+
+    pmu_ledger_slots_until(ledger, class, n, open < ledger->width
+                                             ? open : open - ledger->width);
 }
 
 /* Count @n occurrences of @item (PMU_ITEM_INSTRUCTIONS or later). */

@@ -51,7 +51,6 @@ typedef struct Hot {
     uint64_t uops;              /* issued, fused domain */
     Stamp retired;              /* of the newest micro-op */
     Stamp gate;                 /* issue must look twice before this */
-    uint64_t light;             /* issued slots that the ledger lacks */
     uint64_t accesses;          /* L1D accesses that the ledger lacks */
 } Hot;
 
@@ -61,6 +60,7 @@ struct PmuTiming {
     Hot hot;
     uint64_t width;
     uint64_t rob;
+    uint64_t entered;           /* micro-ops that the ledger has */
     uint64_t load_cost;         /* 1/16 cycles */
     uint64_t dispatch;          /* cycles from issue, at least */
     Stamp barrier;              /* no issue before */
@@ -122,11 +122,12 @@ uint64_t pmu_timing_clock(const PmuTiming *t)
     return t->hot.cycle * t->width + t->hot.slot;
 }
 
-/* Enter what the short paths left for later, oldest first. */
+/* Enter the slots issued since the last time: they are light operations. */
 static inline void flush_light(PmuTiming *t)
 {
-    pmu_ledger_slots(t->ledger, PMU_SLOT_LIGHT_OPS, t->hot.light);
-    t->hot.light = 0;
+    pmu_ledger_slots_until(t->ledger, PMU_SLOT_LIGHT_OPS,
+                           t->hot.uops - t->entered, t->hot.slot);
+    t->entered = t->hot.uops;
 }
 
 /* Slots up to the start of @cycle, if that is to come, pass as @class. */
@@ -136,8 +137,9 @@ static void lose(PmuTiming *t, uint64_t cycle, PmuSlotClass class)
 
     if (cycle > hot->cycle) {
         flush_light(t);
-        pmu_ledger_slots(t->ledger, class,
-                         (cycle - hot->cycle) * t->width - hot->slot);
+        pmu_ledger_slots_until(t->ledger, class,
+                               (cycle - hot->cycle) * t->width - hot->slot,
+                               0);
         hot->cycle = cycle;
         hot->slot = 0;
     }
@@ -189,6 +191,7 @@ void pmu_timing_reset(PmuTiming *t)
     memset(t->store_ring, 0, sizeof(t->store_ring));
     t->fe.cycle = t->hot.cycle;
     t->hot.uops = 0;
+    t->entered = 0;
     t->hot.retired = 0;
     t->hot.gate = 0;
     t->barrier = 0;
@@ -315,12 +318,40 @@ static void mispredict(PmuTiming *t, Stamp resolved)
     pmu_frontend_restart(&t->fe, t->hot.cycle - 1);
 }
 
-static void count_branch(PmuTiming *t, const PmuInsn *insn, bool taken)
+static inline void count_branch(PmuTiming *t, bool cond, bool taken)
 {
-    pmu_ledger_event(t->ledger, PMU_ITEM_BRANCHES, 1);
-    pmu_ledger_event(t->ledger, PMU_ITEM_BRANCHES_COND,
-                     insn->branch == PMU_BRANCH_COND);
-    pmu_ledger_event(t->ledger, PMU_ITEM_BRANCHES_TAKEN, taken);
+    uint64_t *event = t->ledger->event[t->ledger->level];
+
+    event[PMU_ITEM_BRANCHES]++;
+    event[PMU_ITEM_BRANCHES_COND] += cond;
+    event[PMU_ITEM_BRANCHES_TAKEN] += taken;
+}
+
+/*
+ * The branch at @pc was predicted (@hit) or not, and fetch knew of it (@known)
+ * or not; it resolves at @resolved.
+ */
+static inline void steer(PmuTiming *t, uint64_t pc, bool taken, bool hit,
+                         bool known, Stamp resolved)
+{
+    if (G_UNLIKELY(!hit)) {
+        mispredict(t, resolved);
+    } else if (taken) {
+        pmu_frontend_taken(&t->fe, pc, t->hot.uops, known, t->hot.cycle);
+    } else {
+        pmu_frontend_not_taken(&t->fe, pc);
+    }
+    update_gate(t);
+}
+
+static inline void branch_cond(PmuTiming *t, uint64_t pc, bool taken,
+                               Stamp resolved)
+{
+    bool hit = pmu_bpred_cond(t->bpred, pc, taken);
+    bool known = !taken || pmu_bpred_btb(t->bpred, pc);
+
+    count_branch(t, true, taken);
+    steer(t, pc, taken, hit, known, resolved);
 }
 
 /* The outcome of the branch @bi, which resolves at @resolved. */
@@ -329,17 +360,15 @@ static void branch(PmuTiming *t, const PmuBlockInsn *bi,
 {
     uint64_t pc = dynamic->pc + bi->offset;
     uint64_t next = pc + bi->insn.length;
-    bool taken = true, hit = true, known = true;
+    bool hit = true, known = true;
 
     if (bi->insn.flags & PMU_INSN_LOW32) {
         next &= UINT32_MAX;
     }
     switch (bi->insn.branch) {
     case PMU_BRANCH_COND:
-        taken = dynamic->taken;
-        hit = pmu_bpred_cond(t->bpred, pc, taken);
-        known = !taken || pmu_bpred_btb(t->bpred, pc);
-        break;
+        branch_cond(t, pc, dynamic->taken, resolved);
+        return;
     case PMU_BRANCH_JMP:
         known = pmu_bpred_btb(t->bpred, pc);
         break;
@@ -359,21 +388,14 @@ static void branch(PmuTiming *t, const PmuBlockInsn *bi,
         break;
     default:
         /* Far transfers are not predicted: fetch waits for them. */
-        count_branch(t, &bi->insn, true);
+        count_branch(t, false, true);
         pmu_frontend_restart(&t->fe, STAMP_CYCLE(resolved) +
                                      t->uarch->far_branch_penalty);
         update_gate(t);
         return;
     }
-    count_branch(t, &bi->insn, taken);
-    if (!hit) {
-        mispredict(t, resolved);
-    } else if (taken) {
-        pmu_frontend_taken(&t->fe, pc, t->hot.uops, known, t->hot.cycle);
-    } else {
-        pmu_frontend_not_taken(&t->fe, pc);
-    }
-    update_gate(t);
+    count_branch(t, false, true);
+    steer(t, pc, true, hit, known, resolved);
 }
 
 /*
@@ -413,15 +435,21 @@ static void special_after(PmuTiming *t, const PmuInsn *insn, Stamp done)
     }
 }
 
-/* Enter @n issued slots of @insn: all but the first are heavy operations. */
-static void enter_issued(PmuTiming *t, const PmuInsn *insn, uint32_t n)
+/*
+ * Issue @n micro-ops of @insn and enter their slots: all but the first are
+ * heavy operations, and with microcode that one as well.
+ */
+static void issue_and_enter(PmuTiming *t, const PmuInsn *insn, uint32_t n)
 {
     uint32_t light = insn->flags & PMU_INSN_MICROCODED ? 0 : 1;
 
-    t->hot.light += light;
+    issue(t, light);
     if (n > light) {
         flush_light(t);
-        pmu_ledger_slots(t->ledger, PMU_SLOT_HEAVY_OPS, n - light);
+        issue(t, n - light);
+        pmu_ledger_slots_until(t->ledger, PMU_SLOT_HEAVY_OPS, n - light,
+                               t->hot.slot);
+        t->entered = t->hot.uops;
     }
 }
 
@@ -579,15 +607,15 @@ static void run_full(PmuTiming *t, const PmuBlock *block,
 
     t->fuse = insn->flags & PMU_INSN_FUSE_FIRST ? insn->fuse : 0;
     t->mem.now = t->hot.cycle;
-    pmu_frontend_fetch(&t->fe, block, bi, pc,
-                       n + !!(insn->flags & PMU_INSN_IMM64), t->hot.cycle);
     if (insn->flags & SPECIAL) {
         special_before(t, insn);
     }
     if (n) {
+        pmu_frontend_fetch(&t->fe, block, bi, pc,
+                           n + !!(insn->flags & PMU_INSN_IMM64),
+                           t->hot.cycle);
         wait_to_issue(t, insn, n);
-        enter_issued(t, insn, n);
-        issue(t, n);
+        issue_and_enter(t, insn, n);
     }
     update_gate(t);
     done = execute(t, bi, n, dynamic);
@@ -627,7 +655,6 @@ static inline Hot short_issue(PmuTiming *t, const PmuBlock *block,
         wait_to_issue(t, &bi->insn, 1);
         hot = t->hot;
     }
-    hot.light++;
     hot.uops++;
     hot.slot++;
     if (hot.slot == t->width) {
@@ -734,7 +761,7 @@ static inline Hot run_cond(PmuTiming *t, const PmuBlock *block,
         hot = short_retire(t, STAMP(done + 1, 0), hot);
     }
     t->hot = hot;
-    branch(t, bi, dynamic, STAMP(done, 0));
+    branch_cond(t, pc, dynamic->taken, STAMP(done, 0));
     return t->hot;
 }
 
@@ -843,8 +870,9 @@ static void string_uop(PmuTiming *t, const PmuInsn *insn)
 
     wait_to_issue(t, insn, 1);
     flush_light(t);
-    pmu_ledger_slots(t->ledger, PMU_SLOT_HEAVY_OPS, 1);
     issue(t, 1);
+    pmu_ledger_slots_until(t->ledger, PMU_SLOT_HEAVY_OPS, 1, t->hot.slot);
+    t->entered = t->hot.uops;
     done = MAX(t->hot.cycle + t->dispatch, s->ready);
     retire(t, 1, STAMP(done + 1, s->memory));
 }

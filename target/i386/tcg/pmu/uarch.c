@@ -71,7 +71,8 @@ static const PmuUarch uarch_table[PMU_CORE_NR] = {
          */
         .mispredict_penalty = 11,
         .far_branch_penalty = 30,       /* chosen: fetch from a new context */
-        .serialize_penalty = 5,         /* IL64: LFENCE */
+        /* IL64: LFENCE is 5, less than issue and execution take already. */
+        .serialize_penalty = 0,
     },
     [PMU_CORE_SAPPHIRERAPIDS] = {
         .name = "Golden Cove",
@@ -117,7 +118,7 @@ static const PmuUarch uarch_table[PMU_CORE_NR] = {
         .resteer_penalty = 10,          /* TMA: BAClear */
         .mispredict_penalty = 12,       /* IAD: 17 cycles from a branch */
         .far_branch_penalty = 30,       /* chosen */
-        .serialize_penalty = 5,         /* as on Sunny Cove */
+        .serialize_penalty = 0,         /* as on Sunny Cove */
     },
 };
 

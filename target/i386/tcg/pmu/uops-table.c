@@ -144,9 +144,9 @@ static const PmuUopsRow uops_table[] = {
     ROW("mul", R, MUL, 2, 4, 4, SLOW_INT, .traits = FL_W),
     ROW("imul", RW, MUL, 1, 3, 3, SLOW_INT, .traits = FL_W),
     ROW("mulx", W2, PLAIN, 2, 4, 4, SLOW_INT, .reads = RDX),
-    ROW("div", R, DIV, 4, 15, 10, INT_DIV, .traits = FL_W,
+    ROW("div", R, DIV, 4, 15, 15, INT_DIV, .traits = FL_W,
         .reads = RAX | RDX, .writes = RAX | RDX),
-    ROW("idiv", R, DIV, 4, 15, 10, INT_DIV, .traits = FL_W,
+    ROW("idiv", R, DIV, 4, 15, 15, INT_DIV, .traits = FL_W,
         .reads = RAX | RDX, .writes = RAX | RDX),
 
     /* Shifts, rotates, bits. */
@@ -309,12 +309,16 @@ static const PmuUopsRow uops_table[] = {
     ROW("outsd", NONE, STRING, 30, 250, 250, SYSTEM),
 
     /* Ordering, hints, time. */
-    ROW("pause", NONE, PLAIN, 8, 34, 40, SYSTEM,
+    /*
+     * InstLatx64: 34 cycles on Sunny Cove, 160 on Golden Cove, and 104 for
+     * CPUID.  Six of them pass from issue to the end of a one-cycle latency.
+     */
+    ROW("pause", NONE, PLAIN, 8, 28, 154, SYSTEM,
         .flags = PMU_INSN_BLOCKS_ISSUE),
     ROW("lfence", NONE, PLAIN, 2, 1, 1, SYSTEM,
         .flags = PMU_INSN_SERIALIZING | PMU_INSN_BLOCKS_ISSUE),
     ROW("mfence", NONE, PLAIN, 3, 33, 33, SYSTEM, .occupancy = CYC(33),
-        .flags = PMU_INSN_FENCES_LOADS | PMU_INSN_LOCKED),
+        .flags = PMU_INSN_FENCES_LOADS),
     ROW("sfence", NONE, PLAIN, 2, 1, 1, SYSTEM, .occupancy = CYC(6)),
     ROW("prefetch", NONE, PREFETCH, 1, 0, 0, NONE),
     ROW("prefetchnta", NONE, PREFETCH, 1, 0, 0, NONE),
@@ -332,7 +336,7 @@ static const PmuUopsRow uops_table[] = {
     MICRO("rdrand", W, 16, 70, 70, .traits = FL_W),
     MICRO("rdseed", W, 16, 70, 70, .traits = FL_W),
     MICRO("rdpid", W, 4, 8, 8),
-    SERIAL("cpuid", NONE, 30, 104, .reads = RAX | RCX,
+    SERIAL("cpuid", NONE, 30, 92, .reads = RAX | RCX,
            .writes = RAX | RBX | RCX | RDX),
     SERIAL("serialize", NONE, 20, 40),
 
@@ -459,12 +463,12 @@ static const PmuUopsRow uops_table[] = {
     ONE("rcpss", RW, 4, P0), ONE("rsqrtss", RW, 4, P0),
     TWO("roundps", W, 8, FP, 16), TWO("roundpd", W, 8, FP, 16),
     TWO("roundss", RW, 8, FP, 16), TWO("roundsd", RW, 8, FP, 16),
-    ROW("haddps", RW, PLAIN, 3, 6, 5, SHUFFLE, .occupancy = CYC(2)),
-    ROW("haddpd", RW, PLAIN, 3, 6, 5, SHUFFLE, .occupancy = CYC(2)),
-    ROW("hsubps", RW, PLAIN, 3, 6, 5, SHUFFLE, .occupancy = CYC(2)),
-    ROW("hsubpd", RW, PLAIN, 3, 6, 5, SHUFFLE, .occupancy = CYC(2)),
-    ROW("dpps", RW, PLAIN, 4, 14, 12, FP, .occupancy = CYC(2)),
-    ROW("dppd", RW, PLAIN, 3, 9, 9, FP, .occupancy = CYC(1)),
+    ROW("haddps", RW, PLAIN, 3, 7, 5, SHUFFLE, .occupancy = CYC(2)),
+    ROW("haddpd", RW, PLAIN, 3, 7, 5, SHUFFLE, .occupancy = CYC(2)),
+    ROW("hsubps", RW, PLAIN, 3, 7, 5, SHUFFLE, .occupancy = CYC(2)),
+    ROW("hsubpd", RW, PLAIN, 3, 7, 5, SHUFFLE, .occupancy = CYC(2)),
+    ROW("dpps", RW, PLAIN, 4, 16, 12, FP, .occupancy = CYC(4)),
+    ROW("dppd", RW, PLAIN, 3, 10, 9, FP, .occupancy = CYC(1)),
 
     /* Conversions. */
     ONE("cvtdq2ps", W, 4, FP), ONE("cvtps2dq", W, 4, FP),
@@ -556,11 +560,11 @@ static const PmuUopsRow uops_table[] = {
     ONE("vextractf128", W, 3, SHUFFLE, .traits = PMU_TRAIT_MOVE),
     ONE("vextracti128", W, 3, SHUFFLE, .traits = PMU_TRAIT_MOVE),
     CROSS("vinsertf128"), CROSS("vinserti128"),
-    TWO("pinsrb", RW, 4, SHUFFLE, 32), TWO("pinsrw", RW, 4, SHUFFLE, 32),
-    TWO("pinsrd", RW, 4, SHUFFLE, 32), TWO("pinsrq", RW, 4, SHUFFLE, 32),
-    TWO("pextrb", W, 4, SHUFFLE, 16), TWO("pextrw", W, 4, SHUFFLE, 16),
-    TWO("pextrd", W, 4, SHUFFLE, 16), TWO("pextrq", W, 4, SHUFFLE, 16),
-    TWO("extractps", W, 4, SHUFFLE, 16),
+    TWO("pinsrb", RW, 3, SHUFFLE, 16), TWO("pinsrw", RW, 3, SHUFFLE, 16),
+    TWO("pinsrd", RW, 3, SHUFFLE, 16), TWO("pinsrq", RW, 3, SHUFFLE, 16),
+    TWO("pextrb", W, 3, SHUFFLE, 16), TWO("pextrw", W, 3, SHUFFLE, 16),
+    TWO("pextrd", W, 3, SHUFFLE, 16), TWO("pextrq", W, 3, SHUFFLE, 16),
+    TWO("extractps", W, 3, SHUFFLE, 16),
     ROW("vgatherdps", RW, GATHER, 8, 13, 13, LOAD, .occupancy = CYC(5)),
     ROW("vgatherdpd", RW, GATHER, 8, 13, 13, LOAD, .occupancy = CYC(4)),
     ROW("vgatherqps", RW, GATHER, 8, 13, 13, LOAD, .occupancy = CYC(4)),

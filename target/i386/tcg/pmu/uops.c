@@ -614,15 +614,14 @@ static void kind_div(Builder *b)
 {
     static const struct {
         uint8_t latency, occupancy;
-    } figures[PMU_CORE_NR][2] = {
-        /* Up to 32 bits; 64 bits: InstLatx64. */
-        [PMU_CORE_ICELAKE] = { { 12, 6 }, { 15, 10 } },
-        [PMU_CORE_SAPPHIRERAPIDS] = { { 10, 6 }, { 10, 4 } },
+    } figures[2] = {
+        /* Up to 32 bits; 64 bits: InstLatx64, both cores. */
+        { 15, 6 }, { 18, 10 },
     };
     bool wide = b->x86->operands[0].size == 8;
 
-    b->insn->latency = figures[b->decoder->core][wide].latency;
-    b->insn->occupancy = figures[b->decoder->core][wide].occupancy * 16;
+    b->insn->latency = figures[wide].latency;
+    b->insn->occupancy = figures[wide].occupancy * 16;
 }
 
 static void kind_shift(Builder *b)
