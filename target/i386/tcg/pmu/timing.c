@@ -766,8 +766,9 @@ static inline Hot run_cond(PmuTiming *t, const PmuBlock *block,
 }
 
 /* Instructions [@first, @last) of @block on the path that each needs. */
-static inline void run_range(PmuTiming *t, const PmuBlock *block, unsigned first,
-                      unsigned last, const PmuDynamic *dynamic)
+static inline void run_range(PmuTiming *t, const PmuBlock *block,
+                             unsigned first, unsigned last,
+                             const PmuDynamic *dynamic)
 {
     Hot hot = t->hot;
 
