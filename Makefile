@@ -32,6 +32,7 @@ run: all ## boot a Debian kernel and show perf stat --topdown in it
 check: all core stock ## run all tests
 	scripts/run-tests --program "scripts=tests/scripts/run" \
 	    --program "patches=scripts/check-patches" \
+	    --program "docs=tests/docs/run" \
 	    --meson $(core) --meson $(sanitized) \
 	    --meson "$(qemu):qtest-x86_64/pmu-*" \
 	    --program "zero-cost=tests/bench/zero-cost" \
