@@ -57,21 +57,6 @@ static void test_layout(Fixture *f, gconstpointer data)
     g_assert_cmpuint(f->block->length, ==, 10);
 }
 
-static void test_find(Fixture *f, gconstpointer data)
-{
-    g_assert_cmpint(pmu_block_find(f->block, 0x100), ==, -1);
-    for (unsigned i = 0; i < PMU_BLOCK_INSNS; i++) {
-        ADD("\x66\x90", 0x100 + 2 * i, NONE, NONE);
-    }
-    for (unsigned i = 0; i < PMU_BLOCK_INSNS; i++) {
-        g_assert_cmpint(pmu_block_find(f->block, 0x100 + 2 * i), ==, i);
-        g_assert_cmpint(pmu_block_find(f->block, 0x101 + 2 * i), ==, -1);
-    }
-    g_assert_cmpint(pmu_block_find(f->block, 0xfe), ==, -1);
-    g_assert_cmpint(pmu_block_find(f->block, 0x100 + 2 * PMU_BLOCK_INSNS),
-                    ==, -1);
-}
-
 /* The short paths are for instructions that have nothing else to them. */
 static void test_paths(Fixture *f, gconstpointer data)
 {
@@ -123,7 +108,6 @@ int main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     g_test_add("/block/layout", Fixture, NULL, set_up, test_layout,
                tear_down);
-    g_test_add("/block/find", Fixture, NULL, set_up, test_find, tear_down);
     g_test_add("/block/paths", Fixture, NULL, set_up, test_paths, tear_down);
     return g_test_run();
 }

@@ -87,23 +87,3 @@ void pmu_block_add(PmuBlock *block, PmuDecoder *decoder, const uint8_t *bytes,
     block->branches = bi->insn.branch != PMU_BRANCH_NONE;
     block->rep = bi->insn.flags & PMU_INSN_REP;
 }
-
-int pmu_block_find(const PmuBlock *block, uint16_t page_offset)
-{
-    unsigned low = 0, high = block->num_insns;
-
-    while (low < high) {
-        unsigned middle = (low + high) / 2;
-
-        if (block->insns[middle].page_offset < page_offset) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    if (low < block->num_insns &&
-        block->insns[low].page_offset == page_offset) {
-        return low;
-    }
-    return -1;
-}

@@ -82,12 +82,6 @@ void pmu_block_add(PmuBlock *block, PmuDecoder *decoder, const uint8_t *bytes,
                    unsigned length, uint16_t page_offset,
                    uint8_t ea, uint8_t stack);
 
-/*
- * The index of the instruction that begins at @page_offset, or -1.  A block
- * ends at a page crossing, so offsets are unique.
- */
-int pmu_block_find(const PmuBlock *block, uint16_t page_offset);
-
 /* Bytes to allocate for a block of @num_insns instructions. */
 static inline size_t pmu_block_size(unsigned num_insns)
 {
