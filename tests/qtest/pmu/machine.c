@@ -199,6 +199,43 @@ void pmu_run(PmuScript *script, const char *args)
     pmu_stop(&machine);
 }
 
+GBytes *pmu_run_prepared(const PmuMachine *machine, const char *args)
+{
+    g_autofree char *dump = g_build_filename(machine->dir, "dump", NULL);
+    g_autofree char *command = g_strdup_printf(
+        "%s %s -display none -audio none -debugcon file:%s "
+        "-global isa-debugcon.iobase=0x%x "
+        "-device isa-debug-exit,iobase=0x%x %s -accel tcg",
+        getenv("QTEST_QEMU_BINARY"), machine->args, dump, PAYLOAD_PORT_DUMP,
+        PAYLOAD_PORT_EXIT, args);
+    g_autoptr(GError) err = NULL;
+    char *contents;
+    size_t length;
+    int status;
+
+    g_unlink(dump);
+    g_test_message("starting QEMU: %s", command);
+    g_spawn_command_line_sync(command, NULL, NULL, &status, &err);
+    g_assert_no_error(err);
+    /* isa-debug-exit: twice what was written, and 1 */
+    g_assert_true(WIFEXITED(status));
+    g_assert_cmpint(WEXITSTATUS(status), ==, 1);
+    g_file_get_contents(dump, &contents, &length, &err);
+    g_assert_no_error(err);
+    return g_bytes_new_take(contents, length);
+}
+
+GBytes *pmu_run_alone(const PmuScript *script, const char *args)
+{
+    PmuMachine machine;
+    GBytes *dump;
+
+    pmu_prepare(&machine, script);
+    dump = pmu_run_prepared(&machine, args);
+    pmu_remove(&machine);
+    return dump;
+}
+
 void pmu_expect(uint64_t actual, uint64_t expected, const char *what, ...)
 {
     g_autofree char *text = NULL;
@@ -219,17 +256,17 @@ void pmu_expect(uint64_t actual, uint64_t expected, const char *what, ...)
 uint64_t pmu_value(const PmuScript *script, unsigned index)
 {
     g_assert_cmpuint(pmu_vector(script, index), ==, VECTOR_NONE);
-    return script->result[0][index].value[0];
+    return script->result[script->cpu][index].value[0];
 }
 
 unsigned pmu_vector(const PmuScript *script, unsigned index)
 {
-    return script->result[0][index].vector;
+    return script->result[script->cpu][index].vector;
 }
 
 uint64_t pmu_register(const PmuScript *script, unsigned index)
 {
-    const PayloadResult *result = &script->result[0][index];
+    const PayloadResult *result = &script->result[script->cpu][index];
 
     g_assert_cmpuint(pmu_vector(script, index), ==, VECTOR_NONE);
     /* RDMSR and RDPMC clear the upper halves of both registers. */

@@ -79,7 +79,8 @@
 typedef struct PmuScript {
     PayloadOp op[PAYLOAD_CPUS][PMU_MAX_OPS];
     unsigned num_ops[PAYLOAD_CPUS];
-    unsigned cpu;               /* whose script pmu_op() extends */
+    unsigned cpu;               /* whose script pmu_op() extends, and whose
+                                   results pmu_value() and so on return */
 
     /* Filled in by pmu_finish(). */
     PayloadResult result[PAYLOAD_CPUS][PMU_MAX_OPS];
@@ -137,7 +138,12 @@ void pmu_run(PmuScript *script, const char *args);
 void pmu_expect(uint64_t actual, uint64_t expected, const char *what, ...)
     G_GNUC_PRINTF(3, 4);
 
-/* The value that operation @index of CPU 0 brought; it must not fault. */
+/* Run it without qtest or monitor, returning what OP_DUMP wrote. */
+GBytes *pmu_run_alone(const PmuScript *script, const char *args);
+/* The same in the files of @machine, which pmu_prepare() has made. */
+GBytes *pmu_run_prepared(const PmuMachine *machine, const char *args);
+
+/* The value that operation @index brought; it must not fault. */
 uint64_t pmu_value(const PmuScript *script, unsigned index);
 /* The vector it raised, or VECTOR_NONE. */
 unsigned pmu_vector(const PmuScript *script, unsigned index);

@@ -383,6 +383,7 @@ choice\which:
         END     PAUSE_INSNS
 
         BLOCK   BLOCK_SPIN
+        xor     %ebx, %ebx
         mov     %rdi, %gs:PROGRESS_WAITING
 2:      inc     %rbx
         pause

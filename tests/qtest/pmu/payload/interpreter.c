@@ -14,6 +14,9 @@
 #define CS64            0x08
 #define TSS_SELECTOR    0x40
 
+#define MSR_FIXED_CTR3      0x30c
+#define MSR_PERF_METRICS    0x329
+
 #define RFLAGS_FIXED    0x002
 #define RFLAGS_TF       0x100
 #define RFLAGS_IF       0x200
@@ -330,6 +333,39 @@ static void op_vector(const PayloadOp *op, PayloadResult *result, unsigned cpu)
     result->value[0] = (uintptr_t)vector_entries + 16 * op->arg0;
 }
 
+static uint64_t rdpmc(uint32_t ecx)
+{
+    uint32_t low, high;
+
+    asm volatile("rdpmc" : "=a" (low), "=d" (high) : "c" (ecx));
+    return low | (uint64_t)high << 32;
+}
+
+static void wrmsr(uint32_t msr, uint64_t value)
+{
+    asm volatile("wrmsr" : : "c" (msr), "a" ((uint32_t)value),
+                 "d" ((uint32_t)(value >> 32)));
+}
+
+/* What Linux does when it takes a TopDown group off the CPU, and on again. */
+static void op_save_metrics(const PayloadOp *op, PayloadResult *result,
+                            unsigned cpu)
+{
+    volatile uint64_t *saved = (void *)op->a;
+
+    saved[0] = result->value[0] = rdpmc(0x40000003);
+    saved[1] = result->value[1] = rdpmc(0x20000000);
+}
+
+static void op_restore_metrics(const PayloadOp *op, PayloadResult *result,
+                               unsigned cpu)
+{
+    volatile uint64_t *saved = (void *)op->a;
+
+    wrmsr(MSR_FIXED_CTR3, saved[0]);
+    wrmsr(MSR_PERF_METRICS, saved[1]);
+}
+
 static void op_flush_tlb(const PayloadOp *op, PayloadResult *result,
                          unsigned cpu)
 {
@@ -370,6 +406,8 @@ static Operation *const operations[] = {
     [OP_FLUSH_TLB] = op_flush_tlb,
     [OP_BREAKPOINT] = op_breakpoint,
     [OP_VECTOR] = op_vector,
+    [OP_SAVE_METRICS] = op_save_metrics,
+    [OP_RESTORE_METRICS] = op_restore_metrics,
 };
 
 static uint64_t run_script(unsigned cpu)

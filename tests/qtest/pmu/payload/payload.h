@@ -71,6 +71,8 @@
 #define OP_FLUSH_TLB            19
 #define OP_BREAKPOINT           20  /* a: DR0, b: DR7 */
 #define OP_VECTOR               21  /* arg0: vector; value[0]: its entry */
+#define OP_SAVE_METRICS         22  /* a: where to, RDPMC of slots, metrics */
+#define OP_RESTORE_METRICS      23  /* a: where from, WRMSR of the same */
 
 /* Where OP_RDPMC executes. */
 #define RDPMC_CPL0              0
@@ -167,7 +169,8 @@
 #define BLOCK_MMIO              25  /* 4n + 2, n + 1 */
 #define BLOCK_RDPMC             26  /* RDPMC n twice, RDPMC_DISTANCE apart */
 #define BLOCK_PAUSE_COUNTING    27  /* PAUSE_INSNS, 1 */
-#define BLOCK_SPIN              28  /* until the test lets go: go >= n */
+#define BLOCK_SPIN              28  /* until the test says n: 4 times the
+                                       result + 3, result + 1 */
 #define BLOCK_PAUSE             29  /* 3n + 2, n + 1 */
 #define BLOCK_CHASE             30  /* n dependent loads over 1 MiB */
 #define BLOCK_MULTIPLY          31  /* 18n + 2, n + 1: one long chain */

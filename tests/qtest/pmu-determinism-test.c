@@ -1,0 +1,312 @@
+/*
+ * Test that the PMU's counts are a function of the instructions executed.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The same code gives the same counts, cycles and slots and everything else
+ * in the ledger, however QEMU cuts it into blocks; with -icount so does code
+ * that is interrupted; a replay is what was recorded; and what another CPU
+ * does changes no instruction count.
+ */
+
+#include "qemu/osdep.h"
+#include "qobject/qdict.h"
+#include "qobject/qjson.h"
+#include "qobject/qlist.h"
+
+#include "pmu/machine.h"
+
+#define ENABLE      (0xffull | 0xf00000000 | GLOBAL_METRICS)
+#define DUMP_MIN    1000
+
+/* Everything that counts, counts; the first one interrupts. */
+static void setup(PmuScript *s, uint64_t period)
+{
+    static const uint16_t events[8] = {
+        EVENT_BRANCHES, EVENT_INSTRUCTIONS, EVENT_BRANCH_MISSES, EVENT_SLOTS,
+        EVENT_BACKEND, EVENT_RETIRING, EVENT_FRONTEND, EVENT_CYCLES,
+    };
+
+    pmu_wrmsr(s, MSR_GLOBAL_CTRL, 0);
+    for (int i = 0; i < 8; i++) {
+        pmu_wrmsr(s, MSR_EVTSEL(i), events[i] | EVTSEL_EN | EVTSEL_USR |
+                  (i ? EVTSEL_OS : 0) | (period && !i ? EVTSEL_INT : 0));
+        pmu_wrmsr(s, MSR_A_PMC(i), 0);
+    }
+    pmu_wrmsr(s, MSR_FIXED_CTR_CTRL, 0x3333);
+    for (int i = 0; i < 4; i++) {
+        pmu_wrmsr(s, MSR_FIXED_CTR(i), 0);
+    }
+    if (period) {
+        uint64_t value = -period & COUNTER_MASK;
+
+        pmu_wrmsr(s, MSR_A_PMC(0), value);
+        pmu_set(s, PROGRESS_ACTION, PMI_RELOAD);
+        pmu_set(s, PROGRESS_MSR, MSR_A_PMC(0));
+        pmu_set(s, PROGRESS_RELOAD, value);
+        pmu_set(s, PROGRESS_ENABLE, ENABLE);
+        pmu_set(s, PROGRESS_LVTPC, LVT_NMI);
+        pmu_poke32(s, APIC_LVTPC, LVT_NMI);
+    }
+}
+
+static void read_all(PmuScript *s)
+{
+    for (int i = 0; i < 8; i++) {
+        pmu_rdpmc(s, i);
+    }
+    for (int i = 0; i < 4; i++) {
+        pmu_rdpmc(s, 0x40000000 + i);
+    }
+    pmu_rdpmc(s, 0x20000000);
+}
+
+/* A bit of everything that comes to no interrupt from outside. */
+static void add_code(PmuScript *s)
+{
+    static const struct {
+        unsigned block;
+        uint64_t arg;
+    } code[] = {
+        { BLOCK_LONG }, { BLOCK_MIXED, 3000 }, { BLOCK_CHASE, 3000 },
+        { BLOCK_GUESS, 3000 }, { BLOCK_CALLS, 500 }, { BLOCK_MEMORY, 500 },
+        { BLOCK_MOVSB, 6000 }, { BLOCK_STOSQ, 70000 }, { BLOCK_SCASB, 700 },
+        { BLOCK_SELF_MODIFYING, 50 }, { BLOCK_MODIFY_NEXT },
+        { BLOCK_UD }, { BLOCK_DE }, { BLOCK_GP_RDPMC }, { BLOCK_TF },
+        { BLOCK_MMIO, 50 }, { BLOCK_PREFIXES }, { BLOCK_BRANCHES },
+        { BLOCK_MULTIPLY, 300 },
+    };
+
+    for (int i = 0; i < 2 * ARRAY_SIZE(code); i++) {
+        pmu_op(s, OP_RUN, code[i / 2].block | (i & 1 ? RUN_CPL3 : 0), ENABLE,
+               code[i / 2].arg);
+    }
+}
+
+/* The whole ledger after @script, as text. */
+static char *run_ledger(PmuScript *script, const char *args)
+{
+    PmuMachine machine;
+    QDict *response, *info;
+    GString *json;
+
+    pmu_start(&machine, script, args);
+    pmu_wait_done(&machine, 1);
+    pmu_read_results(&machine, script, 1);
+    response = qtest_qmp(machine.qts, "{'execute': 'x-query-pmu'}");
+    info = qobject_to(QDict, qlist_peek(qdict_get_qlist(response, "return")));
+    json = qobject_to_json_pretty(qdict_get(info, "ledger"), true);
+    qobject_unref(response);
+    pmu_stop(&machine);
+    return g_string_free(json, false);
+}
+
+static void expect_same_ledger(const char *const *args, unsigned n,
+                               uint64_t period)
+{
+    g_autofree char *first = NULL;
+
+    for (int i = 0; i < n; i++) {
+        g_autofree char *all = g_strconcat(PMU_CPU_METRICS, args[i], NULL);
+        g_autoptr(PmuScript) s = pmu_script_new();
+        g_autofree char *ledger = NULL;
+
+        setup(s, period);
+        add_code(s);
+        ledger = run_ledger(s, all);
+        if (period) {
+            g_assert_cmpuint(s->progress[0].events, >, 100);
+        }
+        if (!first) {
+            g_assert_nonnull(strstr(ledger, "br-mispredict"));
+            first = g_steal_pointer(&ledger);
+        } else if (!g_str_equal(ledger, first)) {
+            g_test_message("ledger with '%s': %s", args[0], first);
+            g_test_message("ledger with '%s': %s", args[i], ledger);
+            g_test_message("the ledger with '%s' is another one", args[i]);
+            g_test_fail();
+        }
+    }
+}
+
+static void test_cuts(void)
+{
+    static const char *const args[] = {
+        "", "-accel tcg,one-insn-per-tb=on", "-d nochain",
+        "-accel tcg,tb-size=1",
+    };
+
+    expect_same_ledger(args, ARRAY_SIZE(args), 0);
+}
+
+/* Interrupts of the PMU itself cut blocks, and are part of the code. */
+static void test_cuts_overflow(void)
+{
+    static const char *const args[] = {
+        "", "-accel tcg,one-insn-per-tb=on", "-d nochain",
+    };
+
+    expect_same_ledger(args, ARRAY_SIZE(args), 37);
+}
+
+/* Neither icount nor another CPU nor the board makes a difference. */
+static void test_machines(void)
+{
+    static const char *const args[] = {
+        "", "-smp 2", "-icount shift=3", "-machine q35", "-machine microvm",
+        "-accel tcg,thread=single",
+    };
+
+    expect_same_ledger(args, ARRAY_SIZE(args), 0);
+}
+
+/* Counters and where the interrupts came, with a timer and overflows. */
+static PmuScript *interrupted_script(void)
+{
+    PmuScript *s = pmu_script_new();
+
+    setup(s, 1009);
+    /* Its handler must not take the timer's for an overflow. */
+    pmu_set(s, PROGRESS_ACTION, PMI_LOG);
+    pmu_poke32(s, APIC_TIMER_DIVIDE, 0xb);
+    pmu_poke32(s, APIC_LVT_TIMER, VECTOR_TIMER | 0x20000);
+    pmu_poke32(s, APIC_TIMER_INITIAL, 20000);
+    pmu_op(s, OP_RUN, BLOCK_MIXED | RUN_CPL3 | RUN_IF, ENABLE, 50000);
+    pmu_op(s, OP_RUN, BLOCK_HLT, ENABLE, 0);
+    pmu_op(s, OP_RUN, BLOCK_LOOP | RUN_CPL3 | RUN_IF, ENABLE, 300000);
+    pmu_poke32(s, APIC_LVT_TIMER, LVT_MASKED);
+    setup(s, 1009);
+    add_code(s);
+    read_all(s);
+    pmu_op(s, OP_DUMP, 0, 0, 0);
+    pmu_op(s, OP_EXIT, 0, 0, 0);
+    return s;
+}
+
+static void expect_same_dump(GBytes *actual, GBytes *expected,
+                             const char *what)
+{
+    g_assert_cmpuint(g_bytes_get_size(expected), >, DUMP_MIN);
+    pmu_expect(g_bytes_get_size(actual), g_bytes_get_size(expected),
+               "size of what %s dumped", what);
+    pmu_expect(g_bytes_equal(actual, expected), true,
+               "counts and interrupts of %s are the same", what);
+}
+
+static void test_icount(void)
+{
+    static const char *const args[] = {
+        PMU_CPU_METRICS "-icount shift=0",
+        PMU_CPU_METRICS "-icount shift=3,sleep=off",
+    };
+
+    for (int i = 0; i < ARRAY_SIZE(args); i++) {
+        g_autoptr(PmuScript) s = interrupted_script();
+        g_autoptr(GBytes) first = pmu_run_alone(s, args[i]);
+        g_autoptr(GBytes) second = pmu_run_alone(s, args[i]);
+
+        expect_same_dump(second, first, args[i]);
+    }
+}
+
+static void test_replay(void)
+{
+    g_autoptr(PmuScript) s = interrupted_script();
+    g_autoptr(GBytes) recorded = NULL;
+    g_autofree char *record = NULL, *replay = NULL;
+    PmuMachine machine;
+
+    pmu_prepare(&machine, s);
+    record = g_strdup_printf("%s -icount shift=auto,rr=record,rrfile=%s/rr",
+                             PMU_CPU_METRICS, machine.dir);
+    replay = g_strdup_printf("%s -icount shift=auto,rr=replay,rrfile=%s/rr",
+                             PMU_CPU_METRICS, machine.dir);
+    recorded = pmu_run_prepared(&machine, record);
+    for (int i = 0; i < 3; i++) {
+        g_autoptr(GBytes) replayed = pmu_run_prepared(&machine, replay);
+
+        expect_same_dump(replayed, recorded, "the replay");
+    }
+    pmu_remove(&machine);
+}
+
+/* Two CPUs count their own, side by side, and interrupt themselves. */
+static void test_smp(void)
+{
+    static const char *const args[] = {
+        PMU_CPU_METRICS "-smp 2",
+        PMU_CPU_METRICS "-smp 2 -accel tcg,thread=single",
+        PMU_CPU_METRICS "-smp 2 -icount shift=2",
+    };
+    const uint64_t n[PAYLOAD_CPUS] = { 1500000, 2000000 };
+    const uint64_t period = 100003;
+
+    for (int i = 0; i < ARRAY_SIZE(args); i++) {
+        for (int timing = 0; timing < 2; timing++) {
+            g_autoptr(PmuScript) s = pmu_script_new();
+            uint64_t enable = GLOBAL_GP(0) | GLOBAL_FIXED(0) |
+                              (timing ? GLOBAL_FIXED(1) | GLOBAL_FIXED(3) : 0);
+            unsigned gp[PAYLOAD_CPUS];
+            PmuMachine machine;
+
+            pmu_op(s, OP_START_CPU, 0, 1, 0);
+            for (s->cpu = 0; s->cpu < PAYLOAD_CPUS; s->cpu++) {
+                pmu_wrmsr(s, MSR_GLOBAL_CTRL, 0);
+                pmu_wrmsr(s, MSR_FIXED_CTR_CTRL, 0x3003 | 0x30 |
+                          FIXED_PMI(0));
+                pmu_wrmsr(s, MSR_FIXED_CTR_CTRL, FIXED_USR(0) | FIXED_PMI(0) |
+                          (timing ? FIXED_ALL(1) | FIXED_ALL(3) : 0));
+                pmu_wrmsr(s, MSR_EVTSEL(0),
+                          EVENT_BRANCHES | EVTSEL_USR | EVTSEL_EN);
+                pmu_wrmsr(s, MSR_FIXED_CTR(0), -period & COUNTER_MASK);
+                pmu_set(s, PROGRESS_ACTION, PMI_RELOAD);
+                pmu_set(s, PROGRESS_MSR, MSR_FIXED_CTR(0));
+                pmu_set(s, PROGRESS_RELOAD, -period & COUNTER_MASK);
+                pmu_set(s, PROGRESS_ENABLE, enable);
+                pmu_set(s, PROGRESS_LVTPC, LVT_NMI);
+                pmu_poke32(s, APIC_LVTPC, LVT_NMI);
+                pmu_op(s, OP_RUN, BLOCK_LOOP | RUN_CPL3, enable, n[s->cpu]);
+                gp[s->cpu] = pmu_rdpmc(s, 0);
+                pmu_rdpmc(s, 0x40000000);
+                pmu_rdpmc(s, 0x40000001);
+                pmu_rdpmc(s, 0x40000003);
+            }
+            s->cpu = 0;
+            pmu_start(&machine, s, args[i]);
+            pmu_wait_done(&machine, PAYLOAD_CPUS);
+            pmu_read_results(&machine, s, PAYLOAD_CPUS);
+            pmu_stop(&machine);
+            for (s->cpu = 0; s->cpu < PAYLOAD_CPUS; s->cpu++) {
+                uint64_t insns = 2 * n[s->cpu] + 2 + RUN_CPL3_USR_INSNS;
+
+                pmu_expect(pmu_register(s, gp[s->cpu]),
+                           n[s->cpu] + 1 + RUN_CPL3_USR_BRANCHES,
+                           "branches of CPU %u with %s", s->cpu, args[i]);
+                pmu_expect(s->progress[s->cpu].events, insns / period,
+                           "interrupts of CPU %u with %s", s->cpu, args[i]);
+                pmu_expect(pmu_register(s, gp[s->cpu] + 1),
+                           (insns % period - period) & COUNTER_MASK,
+                           "instructions of CPU %u with %s", s->cpu, args[i]);
+                pmu_expect(pmu_register(s, gp[s->cpu] + 3),
+                           5 * pmu_register(s, gp[s->cpu] + 2),
+                           "slots of CPU %u with %s", s->cpu, args[i]);
+            }
+        }
+    }
+}
+
+int main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    if (!qtest_has_accel("tcg")) {
+        g_test_skip("No TCG accelerator");
+        return 0;
+    }
+    qtest_add_func("pmu/determinism/cuts", test_cuts);
+    qtest_add_func("pmu/determinism/cuts-overflow", test_cuts_overflow);
+    qtest_add_func("pmu/determinism/machines", test_machines);
+    qtest_add_func("pmu/determinism/icount", test_icount);
+    qtest_add_func("pmu/determinism/replay", test_replay);
+    qtest_add_func("pmu/determinism/smp", test_smp);
+    return g_test_run();
+}
