@@ -30,6 +30,14 @@ PROGRAM_SOURCES = {
 }
 
 
+# Linux takes over what another process left in the counters if a group that
+# counts user mode alone is switched on while its process is in the kernel,
+# on its way to sleep, and goes on on another CPU (intel_update_topdown_event
+# returns early when there are no slots yet).  With perf on its CPU, the
+# process is not on its way anywhere.
+PINNED = 'taskset 2 '
+
+
 class Failure(Exception):
     """A test's expectation was not met."""
 
@@ -192,9 +200,9 @@ class Session:
                 result.stderr))
         return result.stdout
 
-    def stat(self, options, command, timeout=120):
+    def stat(self, options, command, timeout=120, prefix=''):
         """perf stat with these options; {event: count}."""
-        self.shell("perf stat -x ';' -o /tmp/stat %s -- %s >/tmp/out 2>&1 "
+        self.shell(prefix + "perf stat -x ';' -o /tmp/stat %s -- %s >/tmp/out 2>&1 "
                    "|| { cat /tmp/out /tmp/stat; exit 1; }"
                    % (options, command), timeout)
         return parse_stat(self.shell('cat /tmp/stat'))
@@ -210,14 +218,14 @@ class Session:
         """
         self.fifos()
         return self.stat('-D -1 --control fifo:/tmp/ctl/ctl,/tmp/ctl/ack '
-                         + options, command, timeout)
+                         + options, command, timeout, PINNED)
 
     def topdown(self, command, timeout=120):
         """What perf stat --topdown says of a workload's measured part, in
         user mode: {level-1 class: fraction of the slots}.
         """
         self.fifos()
-        self.shell("perf stat --topdown --all-user -D -1 --control "
+        self.shell(PINNED + "perf stat --topdown --all-user -D -1 --control "
                    "fifo:/tmp/ctl/ctl,/tmp/ctl/ack -j -o /tmp/stat -- "
                    "workload --perf /tmp/ctl --sync %s" % command, timeout)
         return topdown.parse(self.shell('cat /tmp/stat'))
