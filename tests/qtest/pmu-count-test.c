@@ -80,6 +80,11 @@ static void set_breakpoint(PmuScript *s)
     pmu_op(s, OP_BREAKPOINT, 0, PAYLOAD_DATA, 0x90001);
 }
 
+static void enable_syscall(PmuScript *s)
+{
+    pmu_op(s, OP_ENABLE_SYSCALL, 0, 0, 0);
+}
+
 /* One interrupt, soon. */
 static void start_timer(PmuScript *s)
 {
@@ -147,6 +152,8 @@ static const Case cases[] = {
     { "modify-next", BLOCK_MODIFY_NEXT, BOTH, 0, 5, 1,
       .check_result = true, .result = 2 },
     { "software-interrupt", BLOCK_INT, CPL0, 10, 32, 21, INTERRUPTS(10) },
+    { "syscall", BLOCK_SYSCALL, CPL3, 1000, 3002, 2001,
+      .os_insns = 1000, .os_branches = 1000, .prepare = enable_syscall },
     { "single-step", BLOCK_TF, BOTH, 0, TF_INSNS + 1, 1,
       INTERRUPTS(TF_TRAPS) },
     { "single-step-all", BLOCK_NOPS, CPL3, 0, NOPS + 1, 1,

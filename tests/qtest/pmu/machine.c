@@ -11,7 +11,10 @@
 #include "pmu-payload.h"
 
 /* A script that has not ended by then never will. */
-#define TIMEOUT_SECONDS 60
+#define TIMEOUT_SECONDS 30
+
+/* isa-debug-exit: twice what OP_EXIT writes, and 1. */
+#define EXIT_STATUS 1
 
 PmuScript *pmu_script_new(void)
 {
@@ -199,27 +202,56 @@ void pmu_run(PmuScript *script, const char *args)
     pmu_stop(&machine);
 }
 
+/* Wait for process @pid; the exit status, or -1 if it had to be killed. */
+static int wait_process(GPid pid)
+{
+    int64_t end = g_get_monotonic_time() + TIMEOUT_SECONDS * G_USEC_PER_SEC;
+    pid_t ended;
+    int status;
+
+    do {
+        g_usleep(1000);
+        ended = waitpid(pid, &status, WNOHANG);
+        g_assert_cmpint(ended, >=, 0);
+        if (g_get_monotonic_time() > end) {
+            kill(pid, SIGKILL);
+            waitpid(pid, &status, 0);
+            return -1;
+        }
+    } while (!ended);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
 GBytes *pmu_run_prepared(const PmuMachine *machine, const char *args)
 {
     g_autofree char *dump = g_build_filename(machine->dir, "dump", NULL);
     g_autofree char *command = g_strdup_printf(
         "%s %s -display none -audio none -debugcon file:%s "
         "-global isa-debugcon.iobase=0x%x "
-        "-device isa-debug-exit,iobase=0x%x %s -accel tcg",
+        "-device isa-debug-exit,iobase=0x%x,iosize=4 %s -accel tcg",
         getenv("QTEST_QEMU_BINARY"), machine->args, dump, PAYLOAD_PORT_DUMP,
         PAYLOAD_PORT_EXIT, args);
+    g_auto(GStrv) argv = NULL;
     g_autoptr(GError) err = NULL;
     char *contents;
     size_t length;
+    GPid pid;
     int status;
 
     g_unlink(dump);
     g_test_message("starting QEMU: %s", command);
-    g_spawn_command_line_sync(command, NULL, NULL, &status, &err);
+    g_shell_parse_argv(command, NULL, &argv, &err);
     g_assert_no_error(err);
-    /* isa-debug-exit: twice what was written, and 1 */
-    g_assert_true(WIFEXITED(status));
-    g_assert_cmpint(WEXITSTATUS(status), ==, 1);
+    g_spawn_async(NULL, argv, NULL,
+                  G_SPAWN_DO_NOT_REAP_CHILD | G_SPAWN_SEARCH_PATH, NULL, NULL,
+                  &pid, &err);
+    g_assert_no_error(err);
+    status = wait_process(pid);
+    g_spawn_close_pid(pid);
+    if (status != EXIT_STATUS) {
+        pmu_expect(status, EXIT_STATUS, "exit status of QEMU");
+        return NULL;
+    }
     g_file_get_contents(dump, &contents, &length, &err);
     g_assert_no_error(err);
     return g_bytes_new_take(contents, length);

@@ -138,7 +138,10 @@ void pmu_run(PmuScript *script, const char *args);
 void pmu_expect(uint64_t actual, uint64_t expected, const char *what, ...)
     G_GNUC_PRINTF(3, 4);
 
-/* Run it without qtest or monitor, returning what OP_DUMP wrote. */
+/*
+ * Run it without qtest or monitor, returning what OP_DUMP wrote, or NULL with
+ * the test failed if it does not get to OP_EXIT.
+ */
 GBytes *pmu_run_alone(const PmuScript *script, const char *args);
 /* The same in the files of @machine, which pmu_prepare() has made. */
 GBytes *pmu_run_prepared(const PmuMachine *machine, const char *args);

@@ -480,4 +480,15 @@ choice\which:
         .endif
         ret
 
+        BLOCK   BLOCK_SYSCALL
+        mov     %rdi, %r8
+2:      syscall
+        dec     %r8
+        jnz     2b
+        ret
+
+        .global syscall_entry
+syscall_entry:
+        sysretq
+
         .section .note.GNU-stack, "", @progbits

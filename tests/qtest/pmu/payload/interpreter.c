@@ -17,6 +17,12 @@
 #define MSR_FIXED_CTR3      0x30c
 #define MSR_PERF_METRICS    0x329
 
+#define MSR_EFER            0xc0000080
+#define EFER_SCE            1
+#define MSR_STAR            0xc0000081
+#define MSR_LSTAR           0xc0000082
+#define MSR_FMASK           0xc0000084
+
 #define RFLAGS_FIXED    0x002
 #define RFLAGS_TF       0x100
 #define RFLAGS_IF       0x200
@@ -40,6 +46,7 @@ void payload_main(unsigned cpu);
 
 /* blocks.S */
 extern const uint64_t block_table[];
+extern char syscall_entry[];
 
 typedef struct Gate {
     uint16_t offset_low, selector;
@@ -374,6 +381,19 @@ static void op_flush_tlb(const PayloadOp *op, PayloadResult *result,
     asm volatile("mov %%cr3, %0\n\tmov %0, %%cr3" : "=r" (cr3) : : "memory");
 }
 
+static void op_enable_syscall(const PayloadOp *op, PayloadResult *result,
+                              unsigned cpu)
+{
+    uint32_t low, high;
+
+    asm volatile("rdmsr" : "=a" (low), "=d" (high) : "c" (MSR_EFER));
+    wrmsr(MSR_EFER, low | EFER_SCE);
+    /* SYSRET adds 16 and 8 to its selector: gdt in start.S. */
+    wrmsr(MSR_STAR, (uint64_t)CS64 << 48 | (uint64_t)CS64 << 32);
+    wrmsr(MSR_LSTAR, (uintptr_t)syscall_entry);
+    wrmsr(MSR_FMASK, 0);
+}
+
 static void op_breakpoint(const PayloadOp *op, PayloadResult *result,
                           unsigned cpu)
 {
@@ -406,6 +426,7 @@ static Operation *const operations[] = {
     [OP_FLUSH_TLB] = op_flush_tlb,
     [OP_BREAKPOINT] = op_breakpoint,
     [OP_VECTOR] = op_vector,
+    [OP_ENABLE_SYSCALL] = op_enable_syscall,
     [OP_SAVE_METRICS] = op_save_metrics,
     [OP_RESTORE_METRICS] = op_restore_metrics,
 };

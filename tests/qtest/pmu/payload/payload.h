@@ -73,6 +73,7 @@
 #define OP_VECTOR               21  /* arg0: vector; value[0]: its entry */
 #define OP_SAVE_METRICS         22  /* a: where to, RDPMC of slots, metrics */
 #define OP_RESTORE_METRICS      23  /* a: where from, WRMSR of the same */
+#define OP_ENABLE_SYSCALL       24
 
 /* Where OP_RDPMC executes. */
 #define RDPMC_CPL0              0
@@ -182,6 +183,8 @@
 #define BLOCK_GP_RDPMC          37  /* as BLOCK_GP: no such counter */
 #define BLOCK_EVTSEL            38  /* IA32_PERFEVTSEL1 = n, and 0 again after
                                        EVTSEL_INSNS */
+#define BLOCK_SYSCALL           39  /* 3n + 2, 2n + 1: n times SYSCALL, and at
+                                       CPL 0 n times SYSRET */
 
 #define NOPS                    1000
 #define LONG                    5000
