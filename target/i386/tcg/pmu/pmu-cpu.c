@@ -16,10 +16,43 @@
 #include "cpu.h"
 #include "pmu.h"
 
+static bool x86_pmu_wants_metrics(X86CPU *cpu)
+{
+    return cpu->env.features[FEAT_PERF_CAPABILITIES] & PERF_CAP_BIT_PERF_METRICS;
+}
+
+/*
+ * Without a PMU the bits that describe one must not appear, not even for
+ * "max", which takes all that the accelerator has.
+ */
+static void x86_pmu_hide(X86CPU *cpu)
+{
+    cpu->env.user_features[FEAT_1_ECX] |= CPUID_EXT_PDCM;
+    cpu->env.user_features[FEAT_PERF_CAPABILITIES] |=
+        PERF_CAP_BIT_FW_WRITE | PERF_CAP_BIT_PERF_METRICS;
+}
+
+#ifdef CONFIG_USER_ONLY
+
+bool x86_pmu_expand_features(X86CPU *cpu, Error **errp)
+{
+    if (x86_pmu_wants_metrics(cpu)) {
+        error_setg(errp, "perf-metrics=on needs system emulation: "
+                   "user mode has no performance-monitoring unit");
+        return false;
+    }
+    x86_pmu_hide(cpu);
+    return true;
+}
+
+#else
+
+#include "pmu-internal.h"
+
 /*
  * The CPUs whose PMU is modelled.  A named model is known by its class, as
- * Icelake-Server-v1 to -v3 and Snowridge share a model number; "max" and
- * "base" with family and model set by the user are known by these.
+ * Icelake-Server-v1 to -v3 and Snowridge share a model number; "max" with
+ * family and model set by the user is known by these.
  */
 typedef struct X86PMUModel {
     const char *name;           /* of the CPU model, without version */
@@ -76,11 +109,6 @@ static bool x86_pmu_set_by_user(X86CPU *cpu, const char *property)
     return qdev_find_global_prop(OBJECT(cpu), property) != NULL;
 }
 
-static bool x86_pmu_wants_metrics(X86CPU *cpu)
-{
-    return cpu->env.features[FEAT_PERF_CAPABILITIES] & PERF_CAP_BIT_PERF_METRICS;
-}
-
 /* The user took away the bit that announces IA32_PERF_CAPABILITIES. */
 static bool x86_pmu_without_pdcm(X86CPU *cpu)
 {
@@ -98,17 +126,6 @@ static const char *x86_pmu_obstacle(X86CPU *cpu)
         return "its PMU is not modelled";
     }
     return NULL;
-}
-
-/*
- * Without a PMU the bits that describe one must not appear, not even for
- * "max", which takes all that the accelerator has.
- */
-static void x86_pmu_hide(X86CPU *cpu)
-{
-    cpu->env.user_features[FEAT_1_ECX] |= CPUID_EXT_PDCM;
-    cpu->env.user_features[FEAT_PERF_CAPABILITIES] |=
-        PERF_CAP_BIT_FW_WRITE | PERF_CAP_BIT_PERF_METRICS;
 }
 
 static void x86_pmu_imply(X86CPU *cpu, const X86PMUModel *model)
@@ -176,14 +193,6 @@ static bool x86_pmu_expand_tcg(X86CPU *cpu, Error **errp)
 
 bool x86_pmu_expand_features(X86CPU *cpu, Error **errp)
 {
-#ifdef CONFIG_USER_ONLY
-    if (x86_pmu_wants_metrics(cpu)) {
-        error_setg(errp, "perf-metrics=on needs system emulation: "
-                   "user mode has no performance-monitoring unit");
-        return false;
-    }
-    x86_pmu_hide(cpu);
-#else
     if (tcg_enabled()) {
         return x86_pmu_expand_tcg(cpu, errp);
     }
@@ -195,13 +204,8 @@ bool x86_pmu_expand_features(X86CPU *cpu, Error **errp)
                    X86_PMU_MODEL_NAMES);
         return false;
     }
-#endif
     return true;
 }
-
-#ifndef CONFIG_USER_ONLY
-
-#include "pmu-internal.h"
 
 static uint64_t x86_pmu_translate(void *opaque, uint64_t linear)
 {
