@@ -132,9 +132,13 @@ static void wait_progress(PmuMachine *machine, unsigned cpu, uint64_t offset,
 {
     int64_t end = g_get_monotonic_time() + TIMEOUT_SECONDS * G_USEC_PER_SEC;
 
-    while (read_progress(machine, cpu, offset) < value) {
-        if (g_get_monotonic_time() > end ||
-            read_progress(machine, cpu, PROGRESS_DONE) > DONE_OK) {
+    for (;;) {
+        bool failed = read_progress(machine, cpu, PROGRESS_DONE) > DONE_OK;
+
+        if (!failed && read_progress(machine, cpu, offset) >= value) {
+            return;
+        }
+        if (failed || g_get_monotonic_time() > end) {
             g_error("CPU %u of the payload is stuck: operation %" PRIu64
                     ", done %" PRIu64 ", fault vector %" PRIu64
                     " error 0x%" PRIx64 " at 0x%" PRIx64, cpu,

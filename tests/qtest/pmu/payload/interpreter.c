@@ -12,6 +12,7 @@
 #define GATE_DPL3       0x60
 #define TSS_AVAILABLE   0x89
 #define CS64            0x08
+#define DS              0x10
 #define TSS_SELECTOR    0x40
 
 #define MSR_FIXED_CTR3      0x30c
@@ -388,8 +389,8 @@ static void op_enable_syscall(const PayloadOp *op, PayloadResult *result,
 
     asm volatile("rdmsr" : "=a" (low), "=d" (high) : "c" (MSR_EFER));
     wrmsr(MSR_EFER, low | EFER_SCE);
-    /* SYSRET adds 16 and 8 to its selector: gdt in start.S. */
-    wrmsr(MSR_STAR, (uint64_t)CS64 << 48 | (uint64_t)CS64 << 32);
+    /* SYSRET adds 8 for data and 16 for code: gdt in start.S. */
+    wrmsr(MSR_STAR, (uint64_t)DS << 48 | (uint64_t)CS64 << 32);
     wrmsr(MSR_LSTAR, (uintptr_t)syscall_entry);
     wrmsr(MSR_FMASK, 0);
 }

@@ -16,8 +16,8 @@
 
 #define CS64            0x08
 #define DS              0x10
-#define CS64_USER       0x1b
-#define DS_USER         0x23
+#define DS_USER         0x1b
+#define CS64_USER       0x23
 #define CS32            0x28
 #define CS16            0x30
 #define DS16            0x38
@@ -517,8 +517,8 @@ gdt:
         .quad   0
         .quad   0x00af9b000000ffff      /* 64-bit code */
         .quad   0x00cf93000000ffff      /* data */
+        .quad   0x00cff3000000ffff      /* data, DPL 3; SYSRET wants it here */
         .quad   0x00affb000000ffff      /* 64-bit code, DPL 3 */
-        .quad   0x00cff3000000ffff      /* data, DPL 3 */
         .quad   0x00cf9b000000ffff      /* 32-bit code */
         .quad   0x00009b000000ffff      /* 16-bit code */
         .quad   0x000093000000ffff      /* 16-bit data */
