@@ -166,8 +166,8 @@ static const Case cases[] = {
     { "smi", BLOCK_SMI, BOTH, 0, SMI_BLOCK_INSNS, 1,
       .os_insns = SMI_INSNS, .os_branches = UNKNOWN },
     { "wrmsr", BLOCK_WRMSR, CPL0, 0x1a6, 5, 1 },
-    { "stopped-inside", BLOCK_PAUSE_COUNTING, CPL0, ENABLE_COUNTS,
-      PAUSE_INSNS, 1 },
+    { "stopped-inside", BLOCK_STOPPED, CPL0, ENABLE_COUNTS,
+      STOPPED_INSNS, 1 },
 };
 
 static void setup(PmuScript *s, bool timing)
@@ -625,8 +625,10 @@ static void test_architectural_events(void)
     /* The crystal is slower than the core and the TSC. */
     g_assert_cmpuint(pmu_register(s, gp + 2), >, 0);
     g_assert_cmpuint(pmu_register(s, gp + 2), <, pmu_register(s, fixed + 2));
-    /* 1 MiB in strides of 65 lines does not fit into L1, and is not all
-       in L2 the first time: 16384 lines, each touched first once. */
+    /*
+     * 1 MiB in strides of 65 lines does not fit into L1, and is not all
+     * in L2 the first time: 16384 lines, each touched first once.
+     */
     g_assert_cmpuint(pmu_register(s, gp + 3), >=, 15000);
     g_assert_cmpuint(pmu_register(s, gp + 4), <=, pmu_register(s, gp + 3));
     g_assert_cmpuint(pmu_register(s, gp + 6), <=, pmu_register(s, gp + 5));

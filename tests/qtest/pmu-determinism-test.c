@@ -285,68 +285,83 @@ static void test_replay_overflow(void)
     expect_replay(s);
 }
 
+/* Enough for many interrupts, and not the same on both CPUs. */
+static const uint64_t smp_iterations[PAYLOAD_CPUS] = { 1500000, 2000000 };
+
+#define SMP_PERIOD  100003
+
+/* Branches and instructions at CPL 3; the latter interrupt. */
+static unsigned add_smp_code(PmuScript *s, bool timing)
+{
+    const uint64_t value = (0 - (uint64_t)SMP_PERIOD) & COUNTER_MASK;
+    const uint64_t enable = GLOBAL_GP(0) | GLOBAL_FIXED(0) |
+                            (timing ? GLOBAL_FIXED(1) | GLOBAL_FIXED(3) : 0);
+    unsigned first;
+
+    pmu_wrmsr(s, MSR_GLOBAL_CTRL, 0);
+    pmu_wrmsr(s, MSR_FIXED_CTR_CTRL, FIXED_USR(0) | FIXED_PMI(0) |
+              (timing ? FIXED_ALL(1) | FIXED_ALL(3) : 0));
+    pmu_wrmsr(s, MSR_EVTSEL(0), EVENT_BRANCHES | EVTSEL_USR | EVTSEL_EN);
+    pmu_wrmsr(s, MSR_FIXED_CTR(0), value);
+    pmu_set(s, PROGRESS_ACTION, PMI_RELOAD);
+    pmu_set(s, PROGRESS_MSR, MSR_FIXED_CTR(0));
+    pmu_set(s, PROGRESS_RELOAD, value);
+    pmu_set(s, PROGRESS_ENABLE, enable);
+    pmu_set(s, PROGRESS_LVTPC, LVT_NMI);
+    pmu_poke32(s, APIC_LVTPC, LVT_NMI);
+    pmu_op(s, OP_RUN, BLOCK_LOOP | RUN_CPL3, enable, smp_iterations[s->cpu]);
+    first = pmu_rdpmc(s, 0);
+    pmu_rdpmc(s, 0x40000000);
+    pmu_rdpmc(s, 0x40000001);
+    pmu_rdpmc(s, 0x40000003);
+    return first;
+}
+
+static void expect_smp_counts(const PmuScript *s, unsigned first,
+                              const char *args)
+{
+    uint64_t n = smp_iterations[s->cpu];
+    uint64_t insns = 2 * n + 2 + RUN_CPL3_USR_INSNS;
+
+    pmu_expect(pmu_register(s, first), n + 1 + RUN_CPL3_USR_BRANCHES,
+               "branches of CPU %u with %s", s->cpu, args);
+    pmu_expect(s->progress[s->cpu].events, insns / SMP_PERIOD,
+               "interrupts of CPU %u with %s", s->cpu, args);
+    pmu_expect(pmu_register(s, first + 1),
+               (insns % SMP_PERIOD - SMP_PERIOD) & COUNTER_MASK,
+               "instructions of CPU %u with %s", s->cpu, args);
+    pmu_expect(pmu_register(s, first + 3), 5 * pmu_register(s, first + 2),
+               "slots of CPU %u with %s", s->cpu, args);
+}
+
 /* Two CPUs count their own, side by side, and interrupt themselves. */
+static void expect_smp(bool timing, const char *more_args)
+{
+    g_autofree char *args = g_strconcat(PMU_CPU_METRICS "-smp 2 ", more_args,
+                                        NULL);
+    g_autoptr(PmuScript) s = pmu_script_new();
+    unsigned first[PAYLOAD_CPUS];
+    PmuMachine machine;
+
+    pmu_op(s, OP_START_CPU, 0, 1, 0);
+    for (s->cpu = 0; s->cpu < PAYLOAD_CPUS; s->cpu++) {
+        first[s->cpu] = add_smp_code(s, timing);
+    }
+    pmu_start(&machine, s, args);
+    pmu_wait_done(&machine, PAYLOAD_CPUS);
+    pmu_read_results(&machine, s, PAYLOAD_CPUS);
+    pmu_stop(&machine);
+    for (s->cpu = 0; s->cpu < PAYLOAD_CPUS; s->cpu++) {
+        expect_smp_counts(s, first[s->cpu], args);
+    }
+}
+
 static void test_smp(void)
 {
-    static const char *const args[] = {
-        PMU_CPU_METRICS "-smp 2",
-        PMU_CPU_METRICS "-smp 2 -accel tcg,thread=single",
-        PMU_CPU_METRICS "-smp 2 -icount shift=2",
-    };
-    const uint64_t n[PAYLOAD_CPUS] = { 1500000, 2000000 };
-    const uint64_t period = 100003;
-
-    for (int i = 0; i < ARRAY_SIZE(args); i++) {
-        for (int timing = 0; timing < 2; timing++) {
-            g_autoptr(PmuScript) s = pmu_script_new();
-            uint64_t enable = GLOBAL_GP(0) | GLOBAL_FIXED(0) |
-                              (timing ? GLOBAL_FIXED(1) | GLOBAL_FIXED(3) : 0);
-            unsigned gp[PAYLOAD_CPUS];
-            PmuMachine machine;
-
-            pmu_op(s, OP_START_CPU, 0, 1, 0);
-            for (s->cpu = 0; s->cpu < PAYLOAD_CPUS; s->cpu++) {
-                pmu_wrmsr(s, MSR_GLOBAL_CTRL, 0);
-                pmu_wrmsr(s, MSR_FIXED_CTR_CTRL, 0x3003 | 0x30 |
-                          FIXED_PMI(0));
-                pmu_wrmsr(s, MSR_FIXED_CTR_CTRL, FIXED_USR(0) | FIXED_PMI(0) |
-                          (timing ? FIXED_ALL(1) | FIXED_ALL(3) : 0));
-                pmu_wrmsr(s, MSR_EVTSEL(0),
-                          EVENT_BRANCHES | EVTSEL_USR | EVTSEL_EN);
-                pmu_wrmsr(s, MSR_FIXED_CTR(0), -period & COUNTER_MASK);
-                pmu_set(s, PROGRESS_ACTION, PMI_RELOAD);
-                pmu_set(s, PROGRESS_MSR, MSR_FIXED_CTR(0));
-                pmu_set(s, PROGRESS_RELOAD, -period & COUNTER_MASK);
-                pmu_set(s, PROGRESS_ENABLE, enable);
-                pmu_set(s, PROGRESS_LVTPC, LVT_NMI);
-                pmu_poke32(s, APIC_LVTPC, LVT_NMI);
-                pmu_op(s, OP_RUN, BLOCK_LOOP | RUN_CPL3, enable, n[s->cpu]);
-                gp[s->cpu] = pmu_rdpmc(s, 0);
-                pmu_rdpmc(s, 0x40000000);
-                pmu_rdpmc(s, 0x40000001);
-                pmu_rdpmc(s, 0x40000003);
-            }
-            s->cpu = 0;
-            pmu_start(&machine, s, args[i]);
-            pmu_wait_done(&machine, PAYLOAD_CPUS);
-            pmu_read_results(&machine, s, PAYLOAD_CPUS);
-            pmu_stop(&machine);
-            for (s->cpu = 0; s->cpu < PAYLOAD_CPUS; s->cpu++) {
-                uint64_t insns = 2 * n[s->cpu] + 2 + RUN_CPL3_USR_INSNS;
-
-                pmu_expect(pmu_register(s, gp[s->cpu]),
-                           n[s->cpu] + 1 + RUN_CPL3_USR_BRANCHES,
-                           "branches of CPU %u with %s", s->cpu, args[i]);
-                pmu_expect(s->progress[s->cpu].events, insns / period,
-                           "interrupts of CPU %u with %s", s->cpu, args[i]);
-                pmu_expect(pmu_register(s, gp[s->cpu] + 1),
-                           (insns % period - period) & COUNTER_MASK,
-                           "instructions of CPU %u with %s", s->cpu, args[i]);
-                pmu_expect(pmu_register(s, gp[s->cpu] + 3),
-                           5 * pmu_register(s, gp[s->cpu] + 2),
-                           "slots of CPU %u with %s", s->cpu, args[i]);
-            }
-        }
+    for (int timing = 0; timing < 2; timing++) {
+        expect_smp(timing, "");
+        expect_smp(timing, "-accel tcg,thread=single");
+        expect_smp(timing, "-icount shift=2");
     }
 }
 

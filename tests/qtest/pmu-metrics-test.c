@@ -210,7 +210,7 @@ static void test_sampling(void)
     unsigned before, after;
 
     clear_metrics(s);
-    pmu_wrmsr(s, MSR_FIXED_CTR(3), -1000000ull & COUNTER_MASK);
+    pmu_wrmsr(s, MSR_FIXED_CTR(3), (0 - 1000000ull) & COUNTER_MASK);
     pmu_op(s, OP_RUN, BLOCK_NOPS, ENABLE, 0);
     before = pmu_rdpmc(s, RDPMC_METRICS);
     pmu_rdmsr(s, MSR_GLOBAL_STATUS);
@@ -435,8 +435,10 @@ static void test_bottlenecks(void)
         uint64_t arg;
         unsigned percent;       /* at least */
     } row[] = {
-        /* 32 one-byte instructions in 32 bytes come from the legacy decoder
-           at 16 bytes a cycle: NOPs retire at full width, or nearly. */
+        /*
+         * 32 one-byte instructions in 32 bytes come from the legacy decoder
+         * at 16 bytes a cycle: NOPs retire at full width, or nearly.
+         */
         { "straight line of NOPs", BLOCK_LONG, 0, 0, 60 },
         /* Latency 3, one in flight, no misses. */
         { "multiply chain", BLOCK_MULTIPLY, 3, 10000, 70 },
@@ -551,50 +553,103 @@ static void expect_ledger(QDict *info, const char *level)
     pmu_expect(sum, slots, "sum of the leaf classes at %s", level);
 }
 
-/*
- * The monitor shows what the guest reads, and a ledger that is conserved at
- * each level, when a script of @cpu has ended.
- */
-static void expect_query(const char *args, uint64_t width, unsigned fields)
+/* Registers that the monitor shows, and where. */
+static const struct {
+    const char *list, *name;
+    uint32_t msr;
+} shown[] = {
+    { "registers", "IA32_PERF_METRICS", MSR_PERF_METRICS },
+    { "registers", "IA32_FIXED_CTR_CTRL", MSR_FIXED_CTR_CTRL },
+    { "registers", "IA32_PERF_GLOBAL_STATUS", MSR_GLOBAL_STATUS },
+    { "registers", "IA32_PERF_GLOBAL_CTRL", MSR_GLOBAL_CTRL },
+    { "registers", "IA32_PERF_CAPABILITIES", MSR_CAPABILITIES },
+    { "registers", "IA32_PERFEVTSEL0", MSR_EVTSEL(0) },
+    { "counters", "IA32_PMC0", MSR_A_PMC(0) },
+    { "counters", "IA32_PMC7", MSR_A_PMC(7) },
+    { "counters", "IA32_FIXED_CTR0", MSR_FIXED_CTR(0) },
+    { "counters", "IA32_FIXED_CTR1", MSR_FIXED_CTR(1) },
+    { "counters", "IA32_FIXED_CTR2", MSR_FIXED_CTR(2) },
+    { "counters", "IA32_FIXED_CTR3", MSR_FIXED_CTR(3) },
+};
+
+/* Count something, leave it, read it: returns the first of the reads. */
+static unsigned add_shown(PmuScript *s)
 {
-    static const struct {
-        const char *list, *name;
-        uint32_t msr;
-    } row[] = {
-        { "registers", "IA32_FIXED_CTR_CTRL", MSR_FIXED_CTR_CTRL },
-        { "registers", "IA32_PERF_GLOBAL_STATUS", MSR_GLOBAL_STATUS },
-        { "registers", "IA32_PERF_GLOBAL_CTRL", MSR_GLOBAL_CTRL },
-        { "registers", "IA32_PERF_METRICS", MSR_PERF_METRICS },
-        { "registers", "IA32_PERF_CAPABILITIES", MSR_CAPABILITIES },
-        { "registers", "IA32_PERFEVTSEL0", MSR_EVTSEL(0) },
-        { "counters", "IA32_PMC0", MSR_A_PMC(0) },
-        { "counters", "IA32_PMC7", MSR_A_PMC(7) },
-        { "counters", "IA32_FIXED_CTR0", MSR_FIXED_CTR(0) },
-        { "counters", "IA32_FIXED_CTR1", MSR_FIXED_CTR(1) },
-        { "counters", "IA32_FIXED_CTR2", MSR_FIXED_CTR(2) },
-        { "counters", "IA32_FIXED_CTR3", MSR_FIXED_CTR(3) },
-    };
-    g_autoptr(PmuScript) s = pmu_script_new();
-    g_autofree char *hmp = NULL;
-    PmuMachine machine;
-    QDict *response, *info, *ledger;
-    QList *list;
-    uint64_t usr;
-    double sum = 0;
+    const uint64_t enable = ENABLE | 0xf00000000 | GLOBAL_GP(0);
     unsigned first;
 
     clear_metrics(s);
     pmu_wrmsr(s, MSR_FIXED_CTR_CTRL, 0x3333);
     pmu_wrmsr(s, MSR_EVTSEL(0), EVENT_BRANCHES | EVTSEL_EN | EVTSEL_USR);
     pmu_wrmsr(s, MSR_A_PMC(7), 0xabcdef);
-    pmu_op(s, OP_RUN, BLOCK_MIXED | RUN_CPL3,
-           ENABLE | 0xf00000000 | GLOBAL_GP(0), 1000);
-    pmu_op(s, OP_RUN, BLOCK_MIXED, ENABLE | 0xf00000000 | GLOBAL_GP(0), 1000);
+    pmu_op(s, OP_RUN, BLOCK_MIXED | RUN_CPL3, enable, 1000);
+    pmu_op(s, OP_RUN, BLOCK_MIXED, enable, 1000);
     pmu_wrmsr(s, MSR_GLOBAL_SET, GLOBAL_GP(6));
     first = s->num_ops[0];
-    for (int i = 0; i < ARRAY_SIZE(row); i++) {
-        pmu_rdmsr(s, row[i].msr);
+    for (int i = 0; i < ARRAY_SIZE(shown); i++) {
+        pmu_rdmsr(s, shown[i].msr);
     }
+    return first;
+}
+
+/* What the guest read, from the operation @first on, is what is shown. */
+static void expect_shown(const PmuScript *s, unsigned first, QDict *info,
+                         const char *hmp)
+{
+    QDict *branches = find_named(info, "counters", "IA32_PMC0");
+
+    for (int i = 0; i < ARRAY_SIZE(shown); i++) {
+        uint64_t value = pmu_register(s, first + i);
+        g_autofree char *text = g_strdup_printf("%" PRIu64, value);
+
+        pmu_expect(get_number(find_named(info, shown[i].list, shown[i].name),
+                              "value"), value, "%s", shown[i].name);
+        g_assert_nonnull(strstr(hmp, shown[i].name));
+        if (g_str_equal(shown[i].list, "counters")) {
+            g_assert_nonnull(strstr(hmp, text));
+        }
+    }
+    g_assert_cmpstr(qdict_get_str(branches, "event"), ==,
+                    "BR_INST_RETIRED.ALL_BRANCHES");
+    g_assert_false(qdict_get_bool(branches, "counting"));
+    g_assert_true(qdict_get_bool(branches, "usr"));
+    g_assert_false(qdict_get_bool(branches, "os"));
+    /* User code ran while it was counted, and at no other time. */
+    pmu_expect(get_number(find_named(info, "ledger", "branches"), "usr"),
+               get_number(branches, "value"), "branches at CPL 3");
+}
+
+/* @metrics as fields; unquantised, the fractions of level 1 add up to 1. */
+static void expect_fractions(QDict *info, uint64_t metrics, unsigned fields)
+{
+    static const char *const name[] = {
+        "retiring", "bad-speculation", "frontend-bound", "backend-bound",
+    };
+    double sum = 0;
+
+    g_assert_cmpuint(qlist_size(qdict_get_qlist(info, "metrics")), ==, fields);
+    for (int i = 0; i < ARRAY_SIZE(name); i++) {
+        QDict *metric = find_named(info, "metrics", name[i]);
+        double fraction = qdict_get_double(metric, "fraction");
+
+        pmu_expect(get_number(metric, "field"), field(metrics, i),
+                   "%s", name[i]);
+        g_assert_cmpfloat(ABS(fraction * 255 - field(metrics, i)), <, 1);
+        sum += fraction;
+    }
+    g_assert_cmpfloat(ABS(sum - 1), <, 1e-9);
+}
+
+/* The monitor shows what the guest reads, and a conserved ledger. */
+static void expect_query(const char *args, uint64_t width, unsigned fields)
+{
+    g_autoptr(PmuScript) s = pmu_script_new();
+    g_autofree char *hmp = NULL;
+    unsigned first = add_shown(s);
+    PmuMachine machine;
+    QDict *response, *info;
+    QList *list;
+
     pmu_start(&machine, s, args);
     pmu_wait_done(&machine, 1);
     pmu_read_results(&machine, s, 1);
@@ -605,47 +660,10 @@ static void expect_query(const char *args, uint64_t width, unsigned fields)
     info = qobject_to(QDict, qlist_peek(list));
 
     pmu_expect(get_number(info, "width"), width, "width");
-    for (int i = 0; i < ARRAY_SIZE(row); i++) {
-        g_autofree char *text = g_strdup_printf("%" PRIu64,
-                                                pmu_register(s, first + i));
-
-        pmu_expect(get_number(find_named(info, row[i].list, row[i].name),
-                              "value"),
-                   pmu_register(s, first + i), "%s", row[i].name);
-        g_assert_nonnull(strstr(hmp, row[i].name));
-        if (g_str_equal(row[i].list, "counters")) {
-            g_assert_nonnull(strstr(hmp, text));
-        }
-    }
-    g_assert_cmpstr(qdict_get_str(find_named(info, "counters", "IA32_PMC0"),
-                                  "event"), ==,
-                    "BR_INST_RETIRED.ALL_BRANCHES");
-    g_assert_false(qdict_get_bool(find_named(info, "counters", "IA32_PMC0"),
-                                  "counting"));
-
-    /* Unquantised, the fractions of level 1 add up to 1. */
-    for (int i = 0; i < 4; i++) {
-        static const char *const name[] = {
-            "retiring", "bad-speculation", "frontend-bound", "backend-bound",
-        };
-        QDict *metric = find_named(info, "metrics", name[i]);
-        double fraction = qdict_get_double(metric, "fraction");
-
-        pmu_expect(get_number(metric, "field"),
-                   field(pmu_register(s, first + 3), i), "%s", name[i]);
-        g_assert_cmpfloat(ABS(fraction * 255 - get_number(metric, "field")),
-                          <, 1);
-        sum += fraction;
-    }
-    g_assert_cmpfloat(ABS(sum - 1), <, 1e-9);
-    g_assert_cmpuint(qlist_size(qdict_get_qlist(info, "metrics")), ==, fields);
-
+    expect_shown(s, first, info, hmp);
+    expect_fractions(info, pmu_register(s, first), fields);
     expect_ledger(info, "os");
     expect_ledger(info, "usr");
-    /* User code ran while it was counted, and at no other time. */
-    ledger = find_named(info, "ledger", "branches");
-    usr = get_number(ledger, "usr");
-    pmu_expect(usr, pmu_register(s, first + 6), "branches at CPL 3");
     qobject_unref(response);
     pmu_stop(&machine);
 }

@@ -79,8 +79,8 @@
 typedef struct PmuScript {
     PayloadOp op[PAYLOAD_CPUS][PMU_MAX_OPS];
     unsigned num_ops[PAYLOAD_CPUS];
-    unsigned cpu;               /* whose script pmu_op() extends, and whose
-                                   results pmu_value() and so on return */
+    /* Whose script pmu_op() extends, and whose results pmu_value() returns */
+    unsigned cpu;
 
     /* Filled in by pmu_finish(). */
     PayloadResult result[PAYLOAD_CPUS][PMU_MAX_OPS];

@@ -365,7 +365,7 @@ choice\which:
         ret
 
 /* Counting stops for a while inside. */
-        BLOCK   BLOCK_PAUSE_COUNTING
+        BLOCK   BLOCK_STOPPED
         I mov   %rdi, %rbx
         I mov   $GLOBAL_CTRL, %ecx
         I xor   %eax, %eax
@@ -380,7 +380,7 @@ choice\which:
         wrmsr
         .set    insns, counted
         REPEAT  13, nop
-        END     PAUSE_INSNS
+        END     STOPPED_INSNS
 
         BLOCK   BLOCK_SPIN
         xor     %ebx, %ebx

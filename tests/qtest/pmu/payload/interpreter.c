@@ -6,6 +6,7 @@
 
 #include <stddef.h>
 
+#include "code.h"
 #include "payload.h"
 
 #define INTERRUPT_GATE  0x8e
@@ -31,23 +32,6 @@
 #define APIC_DM_INIT        0x500
 #define APIC_DM_STARTUP     0x600
 #define APIC_ASSERT         0x4000
-
-/* start.S */
-extern char vector_entries[], low_code[], low_code_end[], low_gp[], low_ud[];
-extern char smi_code[], smi_code_end[], rdpmc_block[], rdpmc_resume[];
-extern uint64_t gdt[];
-void run_cpl0(uint64_t block, uint64_t argument, uint64_t global_ctrl,
-              uint64_t rflags, uint64_t *value);
-void run_cpl3(uint64_t block, uint64_t argument, uint64_t global_ctrl,
-              uint64_t rflags, uint64_t *value);
-void enter_cpl3(uint64_t block, uint64_t argument, uint64_t global_ctrl,
-                uint64_t rflags, uint64_t *value);
-void rdpmc_real_mode(uint32_t ecx, PayloadResult *result);
-void payload_main(unsigned cpu);
-
-/* blocks.S */
-extern const uint64_t block_table[];
-extern char syscall_entry[];
 
 typedef struct Gate {
     uint16_t offset_low, selector;

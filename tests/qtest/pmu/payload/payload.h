@@ -47,7 +47,10 @@
 #define PAYLOAD_PORT_EXIT       0xf4        /* isa-debug-exit */
 #define PAYLOAD_PORT_RESET      0xcf9
 
-/* PayloadOp.code */
+/*
+ * PayloadOp.code, and which operands it has: arg0, a, b.  OP_RUN returns the
+ * block's results in value[].
+ */
 #define OP_END                  0   /* halt for ever, interrupts off */
 #define OP_RDMSR                1   /* arg0: MSR */
 #define OP_WRMSR                2   /* arg0: MSR, a: value */
@@ -56,10 +59,10 @@
 #define OP_CR4                  5   /* a: bits to set, b: to clear */
 #define OP_POKE32               6   /* a: address, b: value */
 #define OP_PEEK32               7   /* a: address */
-#define OP_POKE64               8
-#define OP_PEEK64               9
-#define OP_RUN                  10  /* arg0: block | RUN_x, a: GLOBAL_CTRL,
-                                       b: the block's argument */
+#define OP_POKE64               8   /* a: address, b: value */
+#define OP_PEEK64               9   /* a: address */
+#define OP_RUN                  10  /* arg0: BLOCK_x | RUN_x, */
+                                    /* a: GLOBAL_CTRL, b: the block's n */
 #define OP_SYNC                 11  /* wait until the test says a */
 #define OP_INIT                 12  /* INIT to oneself, and continue */
 #define OP_RESET                13  /* reset the machine, and continue */
@@ -73,7 +76,7 @@
 #define OP_VECTOR               21  /* arg0: vector; value[0]: its entry */
 #define OP_SAVE_METRICS         22  /* a: where to, RDPMC of slots, metrics */
 #define OP_RESTORE_METRICS      23  /* a: where from, WRMSR of the same */
-#define OP_ENABLE_SYSCALL       24
+#define OP_ENABLE_SYSCALL       24  /* SYSCALL leads to SYSRET */
 
 /* Where OP_RDPMC executes. */
 #define RDPMC_CPL0              0
@@ -147,13 +150,13 @@
 #define BLOCK_CALLS             3   /* 5n + 2, 3n + 1 */
 #define BLOCK_BRANCHES          4   /* BRANCHES_INSNS, BRANCHES_BRANCHES */
 #define BLOCK_MEMORY            5   /* 7n + 3, n + 1; data at DATA */
-#define BLOCK_MIXED             6   /* nobody knows: a pseudo-random walk */
+#define BLOCK_MIXED             6   /* a pseudo-random walk of n steps */
 #define BLOCK_LONG              7   /* LONG + 1, 1: over two pages */
 #define BLOCK_UD                8   /* FAULTING + 1, 1: with a #UD */
-#define BLOCK_GP                9   /* the same, with other exceptions */
-#define BLOCK_PF                10
-#define BLOCK_DE                11
-#define BLOCK_DE_MEMORY         12  /* divides by a word of memory */
+#define BLOCK_GP                9   /* the same, loads from address n */
+#define BLOCK_PF                10  /* the same, loads from address n */
+#define BLOCK_DE                11  /* the same, divides by zero */
+#define BLOCK_DE_MEMORY         12  /* the same, by the word at address n */
 #define BLOCK_TOUCH             13  /* 4, 1: loads from address n */
 #define BLOCK_MOVSB             14  /* 6, 1: n bytes, DATA to PAGED */
 #define BLOCK_STOSQ             15  /* 5, 1: n words, to PAGED */
@@ -161,19 +164,18 @@
 #define BLOCK_SELF_MODIFYING    17  /* 4n + 3, n + 1 */
 #define BLOCK_MODIFY_NEXT       18  /* 5, 1: result is 2, not 1 */
 #define BLOCK_HLT               19  /* 4, 1 */
-#define BLOCK_SMI               20  /* SMI_BLOCK_INSNS, 1 */
-#define BLOCK_INT               21  /* 3n + 2, 2n + 1: n times INT, and
-                                       n interrupts */
-#define BLOCK_TF                22  /* TF_INSNS + 1, 1; TF_TRAPS traps */
+#define BLOCK_SMI               20  /* SMI_BLOCK_INSNS, 1, and an SMI */
+#define BLOCK_INT               21  /* 3n + 2, 2n + 1, and n interrupts */
+#define BLOCK_TF                22  /* TF_INSNS + 1, 1, and TF_TRAPS #DB */
 #define BLOCK_WATCHPOINT        23  /* 6, 1, and a #DB */
 #define BLOCK_UNALIGNED_LOCK    24  /* 3n + 2, n + 1 */
 #define BLOCK_MMIO              25  /* 4n + 2, n + 1 */
-#define BLOCK_RDPMC             26  /* RDPMC n twice, RDPMC_DISTANCE apart */
-#define BLOCK_PAUSE_COUNTING    27  /* PAUSE_INSNS, 1 */
-#define BLOCK_SPIN              28  /* until the test says n: 4 times the
-                                       result + 3, result + 1 */
+#define BLOCK_RDPMC             26  /* RDPMC of n twice, see RDPMC_DISTANCE */
+#define BLOCK_STOPPED           27  /* STOPPED_INSNS, 1 */
+#define BLOCK_SPIN              28  /* until the test says n: 4r + 3, r + 1 */
+                                    /* with r its result */
 #define BLOCK_PAUSE             29  /* 3n + 2, n + 1 */
-#define BLOCK_CHASE             30  /* n dependent loads over 1 MiB */
+#define BLOCK_CHASE             30  /* 6n + 4, n + 1: loads over 1 MiB */
 #define BLOCK_MULTIPLY          31  /* 18n + 2, n + 1: one long chain */
 #define BLOCK_GUESS             32  /* unpredictable branches */
 #define BLOCK_WRMSR             33  /* 5, 1: WRMSR of 0 to n */
@@ -181,10 +183,10 @@
 #define BLOCK_PREFIXES          35  /* PREFIXES_INSNS, 1: odd encodings */
 #define BLOCK_GP_WRMSR          36  /* as BLOCK_GP: a read-only MSR */
 #define BLOCK_GP_RDPMC          37  /* as BLOCK_GP: no such counter */
-#define BLOCK_EVTSEL            38  /* IA32_PERFEVTSEL1 = n, and 0 again after
-                                       EVTSEL_INSNS */
-#define BLOCK_SYSCALL           39  /* 3n + 2, 2n + 1: n times SYSCALL, and at
-                                       CPL 0 n times SYSRET */
+#define BLOCK_EVTSEL            38  /* IA32_PERFEVTSEL1 = n, and 0 again */
+                                    /* after EVTSEL_INSNS */
+#define BLOCK_SYSCALL           39  /* 3n + 2, 2n + 1: n times SYSCALL, and */
+                                    /* at CPL 0 n times SYSRET */
 
 #define NOPS                    1000
 #define LONG                    5000
@@ -195,7 +197,7 @@
 #define TF_INSNS                28
 #define TF_TRAPS                23
 #define RDPMC_DISTANCE          23
-#define PAUSE_INSNS             29
+#define STOPPED_INSNS           29
 #define PREFIXES_INSNS          12
 #define EVTSEL_INSNS            12
 

@@ -1,0 +1,46 @@
+/*
+ * The payload of the PMU tests: what its assembler files offer to C.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#ifndef PMU_PAYLOAD_CODE_H
+#define PMU_PAYLOAD_CODE_H
+
+#include "payload.h"
+
+/* The entries of all vectors, 16 bytes apart: start.S. */
+extern char vector_entries[];
+extern uint64_t gdt[];
+
+/* What is copied to PAYLOAD_REAL_MODE, with its real-mode handlers. */
+extern char low_code[], low_code_end[], low_gp[], low_ud[];
+/* What is copied to PAYLOAD_SMI_ENTRY. */
+extern char smi_code[], smi_code_end[];
+/* A block: RDPMC of its argument; a fault continues at the second label. */
+extern char rdpmc_block[], rdpmc_resume[];
+
+/*
+ * Run the code at @block with IA32_PERF_GLOBAL_CTRL = @global_ctrl and
+ * @rflags, at CPL 0 or CPL 3.  Its results are %rbx and %rbp in @value[2].
+ */
+void run_cpl0(uint64_t block, uint64_t argument, uint64_t global_ctrl,
+              uint64_t rflags, uint64_t *value);
+void run_cpl3(uint64_t block, uint64_t argument, uint64_t global_ctrl,
+              uint64_t rflags, uint64_t *value);
+/* At CPL 3, with the register left alone and @global_ctrl without meaning. */
+void enter_cpl3(uint64_t block, uint64_t argument, uint64_t global_ctrl,
+                uint64_t rflags, uint64_t *value);
+
+/* RDPMC in real mode: vector and value in @result. */
+void rdpmc_real_mode(uint32_t ecx, PayloadResult *result);
+
+/* Blocks by number: blocks.S. */
+extern const uint64_t block_table[];
+/* Where SYSCALL leads. */
+extern char syscall_entry[];
+
+/* Called by start.S on CPU number @cpu, returns when it is to halt. */
+void payload_main(unsigned cpu);
+
+#endif
