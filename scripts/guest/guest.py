@@ -12,6 +12,7 @@ import os
 import re
 import select
 import shlex
+import signal
 import socket
 import subprocess
 import sys
@@ -96,6 +97,17 @@ def find_kernel(kernel):
     return image, os.path.basename(directory)
 
 
+def end_on_signals():
+    """Have SIGTERM and SIGHUP end the guests with this program."""
+    def end(number, _frame):
+        for running in list(Guest.running):
+            running.close()
+        os._exit(128 + number)
+
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, end)
+
+
 def last_words(console):
     """The lines of a kernel's console that tell most about its end."""
     lines = console.splitlines()
@@ -146,6 +158,9 @@ class Options:
 class Guest:
     """A running guest.  A context manager; leaving it ends QEMU."""
 
+    # Those that have a QEMU, for end_on_signals().
+    running = set()
+
     def __init__(self, options):
         self.options = options
         self.kernel_name = None
@@ -156,6 +171,8 @@ class Guest:
         self.on_sync = lambda text: ''
         self._process = None
         self._errors = None
+        self._tmp = None
+        self._sockets = []
         self._buffer = bytearray()
         self._qmp_buffer = bytearray()
         self._qmp_id = 0
@@ -177,8 +194,8 @@ class Guest:
     def start(self):
         """Boot; returns when the guest takes commands."""
         begin = time.monotonic()
-        self._launch()
         try:
+            self._launch()
             self._talk(lambda: self._hello, self.options.boot_timeout,
                        'to boot')
         except BaseException:
@@ -187,52 +204,55 @@ class Guest:
         self.boot_seconds = time.monotonic() - begin
 
     def _launch(self):
-        options = self.options
-        qemu = options.qemu or default_qemu()
-        kernel, self.kernel_name = find_kernel(options.kernel)
-        image = script('build-image')
-        self._tmp = tempfile.TemporaryDirectory(prefix='run-guest-')
-        initrd = self._initrd(image)
+        qemu = self.options.qemu or default_qemu()
+        kernel, self.kernel_name = find_kernel(self.options.kernel)
+        initrd = self._initrd(script('build-image'))
+        ends = []
+        for _ in range(3):
+            ours, theirs = socket.socketpair()
+            self._sockets.append(ours)
+            ends.append(theirs)
+        self._con, self._ctl, self._qmp = self._sockets
+        fds = [s.fileno() for s in ends]
         self._errors = tempfile.TemporaryFile()
-
-        self._con, con = socket.socketpair()
-        self._ctl, ctl = socket.socketpair()
-        self._qmp, qmp = socket.socketpair()
-        append = [BASE_APPEND]
-        if not options.verbose:
-            append.append(QUIET_APPEND)
-        append.append(options.append)
-        command = [
-            qemu, '-nodefaults', '-no-user-config', '-display', 'none',
-            '-no-reboot',
-            '-machine', machine_option(options.machine, options.smp),
-            '-accel', 'tcg', '-cpu', options.cpu,
-            '-smp', str(options.smp), '-m', options.memory,
-            '-chardev', 'socket,id=con,fd=%d' % con.fileno(),
-            '-serial', 'chardev:con',
-            '-chardev', 'socket,id=ctl,fd=%d' % ctl.fileno(),
-            '-device', 'isa-serial,index=1,chardev=ctl',
-            '-chardev', 'socket,id=qmp,fd=%d' % qmp.fileno(),
-            '-mon', 'chardev=qmp,mode=control',
-            '-kernel', kernel, '-initrd', initrd,
-            '-append', ' '.join(append).strip(),
-            *options.qemu_opts]
         try:
             self._process = subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, stdout=self._errors,
-                stderr=self._errors,
-                pass_fds=[s.fileno() for s in (con, ctl, qmp)])
+                [qemu, *self._qemu_arguments(kernel, initrd, *fds)],
+                stdin=subprocess.DEVNULL, stdout=self._errors,
+                stderr=self._errors, pass_fds=fds)
+            self.running.add(self)
         except OSError as e:
             raise GuestError('cannot run QEMU %s: %s'
                              % (qemu, e.strerror)) from None
         finally:
-            for s in (con, ctl, qmp):
+            for s in ends:
                 s.close()
+
+    def _qemu_arguments(self, kernel, initrd, con, ctl, qmp):
+        options = self.options
+        append = [BASE_APPEND, '' if options.verbose else QUIET_APPEND,
+                  options.append]
+        return [
+            '-nodefaults', '-no-user-config', '-display', 'none',
+            '-no-reboot',
+            '-machine', machine_option(options.machine, options.smp),
+            '-accel', 'tcg', '-cpu', options.cpu,
+            '-smp', str(options.smp), '-m', options.memory,
+            '-chardev', 'socket,id=con,fd=%d' % con,
+            '-serial', 'chardev:con',
+            '-chardev', 'socket,id=ctl,fd=%d' % ctl,
+            '-device', 'isa-serial,index=1,chardev=ctl',
+            '-chardev', 'socket,id=qmp,fd=%d' % qmp,
+            '-mon', 'chardev=qmp,mode=control',
+            '-kernel', kernel, '-initrd', initrd,
+            '-append', ' '.join(a for a in append if a),
+            *options.qemu_opts]
 
     def _initrd(self, image):
         """The image and, behind it, the files to copy."""
         if not self.options.copy:
             return image
+        self._tmp = tempfile.TemporaryDirectory(prefix='run-guest-')
         extra = io.BytesIO()
         archive = cpio.Archive(extra)
         for source, target in self.options.copy:
@@ -253,9 +273,11 @@ class Guest:
         if self._process and self._process.poll() is None:
             self._process.kill()
             self._process.wait()
-        for s in (self._con, self._ctl, self._qmp):
+        for s in self._sockets:
             s.close()
-        self._tmp.cleanup()
+        if self._tmp:
+            self._tmp.cleanup()
+        self.running.discard(self)
 
     def _died(self):
         """The exception for a guest that is no more."""

@@ -290,11 +290,15 @@ static void finish_command(Agent *a, int status)
 {
     uint8_t payload[4] = { status, status >> 8, status >> 16, status >> 24 };
 
-    /* A daemon that the command left behind may hold the pipes open for
-     * ever: what is in them now is the command's output. */
+    /*
+     * A daemon that the command left behind may hold the pipes open for
+     * ever: what is in them now is the command's output.
+     */
     while (relay(a, &a->out, FRAME_STDOUT)) {
+        continue;
     }
     while (relay(a, &a->err, FRAME_STDERR)) {
+        continue;
     }
     close_fd(&a->in);
     close_fd(&a->out);
@@ -310,6 +314,7 @@ static void reap(Agent *a)
     int status;
 
     while (read(a->signals, &info, sizeof(info)) > 0) {
+        continue;
     }
     while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
         if (pid == a->pid) {

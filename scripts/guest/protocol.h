@@ -28,15 +28,17 @@
 #define FRAME_SYNC   'S'    /* a process waits for the host; text */
 
 /* Host to guest */
-#define FRAME_ARGS    'G'   /* a piece of the next command's argv, in which
-                               each string has its NUL */
+/* A piece of the next command's argv, in which each string has its NUL. */
+#define FRAME_ARGS    'G'
 #define FRAME_COMMAND 'C'   /* start it; u8 '1' if stdin follows */
 #define FRAME_STDIN   'I'   /* for its stdin; empty: end of file */
 #define FRAME_KILL    'K'   /* kill the command and its process group */
 #define FRAME_REPLY   'R'   /* lets the process that waits go on; text */
 
-/* Where the agent listens for processes that want a FRAME_SYNC: a stream
- * socket in the abstract name space.  One request, one reply, close. */
+/*
+ * Where the agent listens for processes that want a FRAME_SYNC: a stream
+ * socket in the abstract name space.  One request, one reply, close.
+ */
 #define SYNC_SOCKET "guest-sync"
 
 #endif

@@ -20,7 +20,7 @@ TMA_NAMES = {
 def parse(text):
     """The level-1 classes as fractions, from "perf stat --topdown -j"."""
     found = {name: float(value) / 100 for name, value in
-             re.findall(r'"[%\s]*(tma_\w+)"\s*:\s*"\s*([\d.]+)', text)}
+             re.findall(r'"[%\s]*(tma_\w+)"\s*:\s*"\s*(-?[\d.]+)', text)}
     missing = [t for t in TMA_NAMES.values() if t not in found]
     if missing:
         raise guest.GuestError('perf stat --topdown printed no %s:\n%s'

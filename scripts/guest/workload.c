@@ -31,12 +31,13 @@
 #include "loops.h"
 #include "sync.h"
 
-/* Twice the L3 of the largest client part; a server's share of the L3 is
- * smaller than that. */
+/* Beyond the L3 that a core of a server can have to itself. */
 #define CHASE_BYTES (64u << 20)
 #define CACHE_LINE 64
-/* Beyond the L1I (32 KiB), the micro-op cache and the ITLB (128 pages), but
- * small enough that translating it does not take long. */
+/*
+ * Beyond the L1I (32 KiB), the micro-op cache and the ITLB (128 pages), but
+ * small enough that translating it does not take long.
+ */
 #define CODE_BYTES (1u << 20)
 #define CODE_LINES (CODE_BYTES / CACHE_LINE)
 

@@ -32,8 +32,10 @@
 /* The fields of PERF_METRICS are fractions of this. */
 #define METRIC_ONE 255
 
-/* /sys/devices/cpu/events: slots, then the metrics in the order of the
- * fields of PERF_METRICS. */
+/*
+ * /sys/devices/cpu/events: slots, then the metrics in the order of the
+ * fields of PERF_METRICS.
+ */
 static const uint64_t configs[1 + METRICS] = {
     0x0400, 0x8000, 0x8100, 0x8200, 0x8300
 };
@@ -106,7 +108,7 @@ static void check_index(const volatile struct perf_event_mmap_page *page,
         exit(EXIT_FAILURE);
     }
     if (page->index - 1 != rdpmc_index) {
-        fprintf(stderr, "rdpmc: %s: index %#x, expected %#x\n", what,
+        fprintf(stderr, "rdpmc: %s: index 0x%x, expected 0x%x\n", what,
                 page->index - 1, rdpmc_index);
         exit(EXIT_FAILURE);
     }
@@ -170,6 +172,7 @@ static void measure(int leader, int which, uint64_t iterations)
 
 int main(int argc, char **argv)
 {
+    /* The kernel changes the pages behind the compiler's back. */
     const volatile struct perf_event_mmap_page *page[1 + METRICS];
     int fd[1 + METRICS];
     uint64_t iterations;
