@@ -68,6 +68,36 @@ static void block_choose_path(PmuBlockInsn *bi)
     bi->path = path;
 }
 
+/*
+ * With what @bi, the newest of @block, can macro-fuse.  A pair never straddles
+ * the start of a line (uiCA).
+ */
+static void block_choose_fusion(const PmuBlock *block, PmuBlockInsn *bi)
+{
+    const PmuInsn *insn = &bi->insn;
+
+    bi->fuse_next = insn->flags & PMU_INSN_FUSE_FIRST ? insn->fuse : 0;
+    bi->fuse_last = (insn->flags & PMU_INSN_FUSE_SECOND) &&
+                    (bi->page_offset & (PMU_LINE_SIZE - 1)) ? insn->fuse : 0;
+    bi->fused = block->num_insns && (bi[-1].fuse_next & bi->fuse_last);
+}
+
+/* The newest instruction of @block begins in the line of those before it. */
+static void block_extend_line(PmuBlock *block)
+{
+    unsigned newest = block->num_insns;
+    unsigned line = block->insns[newest].page_offset >> PMU_LINE_SHIFT;
+
+    for (unsigned i = newest; i; i--) {
+        PmuBlockInsn *bi = &block->insns[i - 1];
+
+        if (bi->page_offset >> PMU_LINE_SHIFT != line) {
+            return;
+        }
+        bi->line_left++;
+    }
+}
+
 void pmu_block_add(PmuBlock *block, PmuDecoder *decoder, const uint8_t *bytes,
                    unsigned length, uint16_t page_offset,
                    uint8_t ea, uint8_t stack)
@@ -79,7 +109,10 @@ void pmu_block_add(PmuBlock *block, PmuDecoder *decoder, const uint8_t *bytes,
     bi->page_offset = page_offset;
     bi->ea = ea;
     bi->stack = stack;
+    bi->line_left = 0;
+    block_extend_line(block);
     block_choose_path(bi);
+    block_choose_fusion(block, bi);
     block_note_access(block, ea);
     block_note_access(block, stack);
     block->num_insns++;

@@ -13,6 +13,10 @@
 #include "ledger.h"
 #include "uops.h"
 
+#define PMU_LINE_SHIFT  6
+#define PMU_LINE_SIZE   (1u << PMU_LINE_SHIFT)
+#define PMU_PAGE_SHIFT  12
+
 /* No dynamic address was recorded for this access. */
 #define PMU_NO_ACCESS 0xff
 
@@ -28,10 +32,10 @@
 /* How much of the timing model an instruction needs; see timing.c. */
 typedef enum PmuPath {
     PMU_PATH_FULL,
+    PMU_PATH_COND,              /* a conditional branch of one slot */
     PMU_PATH_PLAIN,             /* one slot, at most two sources */
     PMU_PATH_LOAD,              /* the same and one load */
     PMU_PATH_STORE,             /* the same and one store */
-    PMU_PATH_COND,              /* a conditional branch of one slot */
 } PmuPath;
 
 /* One instruction at its place in a block. */
@@ -43,6 +47,10 @@ typedef struct PmuBlockInsn {
     uint8_t stack;          /* index of its stack or [rDI] address */
     uint8_t path;           /* PmuPath */
     uint8_t access;         /* its index, on PMU_PATH_LOAD and _STORE */
+    uint8_t line_left;      /* instructions after it that begin in its line */
+    uint8_t fuse_next;      /* PMU_FUSE_x that it can do with the next */
+    uint8_t fuse_last;      /* PMU_FUSE_x that it can do with the last */
+    bool fused;             /* it is the second of a pair within the block */
 } PmuBlockInsn;
 
 typedef struct PmuBlock {

@@ -205,8 +205,8 @@ static void train_useful(PmuBpred *bp, TageEntry *used, uint64_t by_pc,
 }
 
 /* The branch does not always go the same way. */
-static bool predict_by_history(PmuBpred *bp, uint64_t pc, uint8_t *base,
-                               bool taken)
+static G_GNUC_NO_INLINE bool predict_by_history(PmuBpred *bp, uint64_t pc,
+                                                uint8_t *base, bool taken)
 {
     uint64_t by_pc = mix(pc);
     bool prediction = *base >= COUNTER_TAKEN;

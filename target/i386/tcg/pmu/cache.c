@@ -61,22 +61,21 @@ static void cache_touch(PmuCache *cache, size_t first, uint32_t way)
 
 bool pmu_cache_access_slow(PmuCache *cache, uint64_t key)
 {
-    uint64_t *tags = &cache->tags[(size_t)(key & cache->set_mask) *
-                                  cache->ways];
-    uint64_t newer = tags[0];
+    uint64_t *tag = &cache->tags[(size_t)(key & cache->set_mask) *
+                                 cache->ways];
+    const uint64_t *end = tag + cache->ways;
+    uint64_t newer = key + 1;
 
     /* Each key looked at makes room for the one before it. */
-    for (uint32_t way = 1; way < cache->ways; way++) {
-        uint64_t tag = tags[way];
+    do {
+        uint64_t older = *tag;
 
-        tags[way] = newer;
-        if (tag == key + 1) {
-            tags[0] = tag;
+        *tag = newer;
+        if (older == key + 1) {
             return true;
         }
-        newer = tag;
-    }
-    tags[0] = key + 1;
+        newer = older;
+    } while (++tag != end);
     return false;
 }
 

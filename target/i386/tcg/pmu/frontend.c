@@ -26,6 +26,7 @@ bool pmu_frontend_init(PmuFrontend *fe, const PmuUarch *uarch, PmuMemory *mem)
     *fe = (PmuFrontend) {
         .uarch = uarch,
         .mem = mem,
+        .dsb_line = uarch->dsb_line,
         .ahead = uarch->idq / uarch->dsb_line,
         .window_shift = g_bit_storage(uarch->dsb_window) - 1,
         .chunk_shift = g_bit_storage(uarch->decode_bytes) - 1,
@@ -52,43 +53,12 @@ void pmu_frontend_reset(PmuFrontend *fe)
     pmu_frontend_restart(fe, 0);
 }
 
-/* The window chooses the set; where in it a line begins tells lines apart. */
-static uint64_t dsb_key(const PmuFrontend *fe, uint64_t phys)
-{
-    return phys >> fe->window_shift | phys << (64 - fe->window_shift);
-}
-
-static uint64_t insn_phys(const PmuBlock *block, const PmuBlockInsn *bi)
-{
-    uint64_t page_size = 1u << PMU_PAGE_SHIFT;
-    uint64_t phys = block->phys + bi->offset;
-
-    if ((block->phys & (page_size - 1)) + bi->offset >= page_size) {
-        return (block->phys_next & ~(page_size - 1)) | bi->page_offset;
-    }
-    return phys;
-}
-
-/* Fetch cannot be further ahead of issue than the queue between them. */
-static void bound_by_queue(PmuFrontend *fe, uint64_t now)
-{
-    if (fe->cycle + fe->ahead < now) {
-        fe->cycle = now - fe->ahead;
-    }
-}
-
-static void microcode(PmuFrontend *fe, uint32_t slots)
-{
-    if (slots > 4) {
-        fe->cycle += fe->uarch->ms_switch + slots / fe->uarch->ms_uops;
-    }
-}
-
-/* One instruction through the legacy decoders. */
-static void decode(PmuFrontend *fe, const PmuInsn *insn, uint64_t pc)
+void pmu_frontend_decode(PmuFrontend *fe, const PmuInsn *insn, uint64_t pc,
+                         uint32_t slots)
 {
     uint64_t chunk = (pc + insn->length - 1) >> fe->chunk_shift;
 
+    fe->room -= MIN(slots, fe->room);
     /*
      * Only the first decoder takes instructions of several micro-ops; the
      * width of fetch and the number of decoders end a cycle as well.
@@ -105,48 +75,15 @@ static void decode(PmuFrontend *fe, const PmuInsn *insn, uint64_t pc)
     }
 }
 
-/* The next DSB line begins at @phys: read it, or start to build it. */
-static void begin_line(PmuFrontend *fe, uint64_t pc, uint64_t phys,
-                       uint32_t slots)
+void pmu_frontend_build(PmuFrontend *fe, uint64_t pc, uint64_t phys)
 {
-    uint64_t key = dsb_key(fe, phys);
-
-    fe->line = pc >> PMU_LINE_SHIFT;
-    if (pmu_cache_access(&fe->dsb, key)) {
-        fe->cycle++;
-        fe->legacy = false;
-        fe->chunk = NOWHERE;
-        fe->left = fe->uarch->dsb_line - MIN(slots, fe->uarch->dsb_line);
-        return;
-    }
     if (!fe->legacy) {
         fe->cycle += fe->uarch->dsb_switch;
         fe->legacy = true;
     }
     fe->left = 0;
-    fe->room = fe->uarch->dsb_line;
+    fe->room = fe->dsb_line;
     fe->cycle += pmu_memory_fetch(fe->mem, pc, phys, fe->cycle);
-}
-
-void pmu_frontend_fetch_slow(PmuFrontend *fe, const PmuBlock *block,
-                             const PmuBlockInsn *bi, uint64_t pc,
-                             uint32_t slots, uint64_t now)
-{
-    uint32_t fit = fe->legacy ? fe->room : fe->left;
-
-    if (fe->looping) {
-        fe->line = pc >> PMU_LINE_SHIFT;
-        return;
-    }
-    bound_by_queue(fe, now);
-    if (fit < slots || (pc >> PMU_LINE_SHIFT) != fe->line) {
-        begin_line(fe, pc, insn_phys(block, bi), slots);
-    }
-    if (fe->legacy) {
-        fe->room -= MIN(slots, fe->room);
-        decode(fe, &bi->insn, pc);
-    }
-    microcode(fe, bi->insn.slots);
 }
 
 static void end_line(PmuFrontend *fe)
@@ -184,7 +121,7 @@ void pmu_frontend_taken(PmuFrontend *fe, uint64_t pc, uint64_t uops,
     }
     end_line(fe);
     if (!known) {
-        bound_by_queue(fe, now);
+        pmu_frontend_bound(fe, now);
         fe->cycle += fe->uarch->resteer_penalty;
     }
 }

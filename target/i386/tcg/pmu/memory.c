@@ -76,6 +76,7 @@ void pmu_memory_reset(PmuMemory *mem)
     memset(mem->prefetch, 0, sizeof(mem->prefetch));
     memset(mem->stream, 0, sizeof(mem->stream));
     mem->horizon = 0;
+    mem->on_way = 0;
     mem->now = 0;
     mem->dram_free = 0;
 }
@@ -97,18 +98,16 @@ void pmu_memory_flush_mappings(PmuMemory *mem, uint64_t linear)
 }
 
 /*
- * The physical page of linear page @page; *@delay gets what the translation
- * costs beyond a hit in the first-level TLB.  Without a mapping (the access
- * faulted elsewhere, or is the emulator's own) the linear one serves.
+ * The physical page of linear page @page, which is not in the first-level
+ * TLB; *@delay gets what the translation costs beyond a hit there.  Without a
+ * mapping (the access faulted elsewhere, or is the emulator's own) the linear
+ * one serves.
  */
-static uint64_t data_page(PmuMemory *mem, uint64_t page, uint64_t *delay)
+static G_GNUC_NO_INLINE uint64_t walk_page(PmuMemory *mem, uint64_t page,
+                                           uint64_t *delay)
 {
     uint64_t phys;
 
-    if (pmu_cache_lookup(&mem->dtlb, page)) {
-        *delay = 0;
-        return *pmu_cache_value(&mem->dtlb, page);
-    }
     *delay = mem->uarch->stlb.latency;
     if (pmu_cache_lookup(&mem->stlb, page)) {
         phys = *pmu_cache_value(&mem->stlb, page);
@@ -125,6 +124,17 @@ static uint64_t data_page(PmuMemory *mem, uint64_t page, uint64_t *delay)
     pmu_cache_insert(&mem->dtlb, page);
     *pmu_cache_value(&mem->dtlb, page) = phys;
     return phys;
+}
+
+/* The same for any page. */
+static inline uint64_t data_page(PmuMemory *mem, uint64_t page,
+                                 uint64_t *delay)
+{
+    if (G_LIKELY(pmu_cache_lookup(&mem->dtlb, page))) {
+        *delay = 0;
+        return *pmu_cache_value(&mem->dtlb, page);
+    }
+    return walk_page(mem, page, delay);
 }
 
 /* When DRAM delivers a line asked for at @start. */
@@ -221,7 +231,22 @@ static PmuFill *fill_buffer(PmuMemory *mem)
     return first;
 }
 
-static uint64_t l1d_miss(PmuMemory *mem, uint64_t line, uint64_t start)
+/*
+ * Note which lines an access can meet on their way: no access starts before
+ * the issue clock, and that only moves forward.
+ */
+static void note_fills(PmuMemory *mem)
+{
+    mem->on_way = 0;
+    for (uint32_t i = 0; i < mem->uarch->fill_buffers; i++) {
+        if (mem->fill[i].ready > mem->now) {
+            mem->on_way |= 1ull << (mem->fill[i].line & 63);
+        }
+    }
+}
+
+static G_GNUC_NO_INLINE uint64_t l1d_miss(PmuMemory *mem, uint64_t line,
+                                          uint64_t start)
 {
     PmuFill *fill = fill_buffer(mem);
 
@@ -230,26 +255,36 @@ static uint64_t l1d_miss(PmuMemory *mem, uint64_t line, uint64_t start)
     fill->line = line;
     fill->ready = l2_access(mem, line, start);
     mem->horizon = MAX(mem->horizon, fill->ready);
+    note_fills(mem);
     stream_prefetch(mem, line, start);
     return fill->ready;
 }
 
-/* A hit, but the line may still be on its way. */
-static uint64_t l1d_hit(PmuMemory *mem, uint64_t line, uint64_t start)
+/* When line @line, a hit, is there that may be @ready already. */
+static G_GNUC_NO_INLINE uint64_t fill_arrives(const PmuMemory *mem,
+                                              uint64_t line, uint64_t ready)
 {
-    uint64_t ready = start + mem->l1d_latency;
-
-    if (ready < mem->horizon) {
-        for (uint32_t i = 0; i < mem->uarch->fill_buffers; i++) {
-            if (mem->fill[i].line == line) {
-                ready = MAX(ready, mem->fill[i].ready);
-            }
+    for (uint32_t i = 0; i < mem->uarch->fill_buffers; i++) {
+        if (mem->fill[i].line == line) {
+            ready = MAX(ready, mem->fill[i].ready);
         }
     }
     return ready;
 }
 
-static uint64_t line_access(PmuMemory *mem, uint64_t linear, uint64_t start)
+/* A hit, but the line may still be on its way. */
+static inline uint64_t l1d_hit(PmuMemory *mem, uint64_t line, uint64_t start)
+{
+    uint64_t ready = start + mem->l1d_latency;
+
+    if (ready < mem->horizon && (mem->on_way >> (line & 63) & 1)) {
+        return fill_arrives(mem, line, ready);
+    }
+    return ready;
+}
+
+static inline uint64_t line_access(PmuMemory *mem, uint64_t linear,
+                                   uint64_t start)
 {
     unsigned shift = PMU_PAGE_SHIFT - PMU_LINE_SHIFT;
     uint64_t delay;
@@ -262,20 +297,26 @@ static uint64_t line_access(PmuMemory *mem, uint64_t linear, uint64_t start)
                                              : l1d_miss(mem, line, start);
 }
 
+static G_GNUC_NO_INLINE uint64_t two_lines(PmuMemory *mem, uint64_t first,
+                                           uint64_t last, uint64_t start)
+{
+    uint64_t ready = line_access(mem, first, start);
+    uint64_t second = line_access(mem, last, start);
+
+    pmu_ledger_event(mem->ledger, PMU_ITEM_L1D_ACCESSES, 1);
+    return MAX(ready, second);
+}
+
 uint64_t pmu_memory_access_slow(PmuMemory *mem, uint64_t addr, unsigned size,
                                 uint64_t start)
 {
     uint64_t line = addr >> PMU_LINE_SHIFT;
-    uint64_t last = (addr + (size ? size - 1 : 0)) >> PMU_LINE_SHIFT;
-    uint64_t ready = line_access(mem, line, start);
 
-    if (last != line) {
-        uint64_t second = line_access(mem, last, start);
-
-        pmu_ledger_event(mem->ledger, PMU_ITEM_L1D_ACCESSES, 1);
-        ready = MAX(ready, second);
+    if (G_UNLIKELY((addr & (PMU_LINE_SIZE - 1)) + size > PMU_LINE_SIZE)) {
+        return two_lines(mem, line, (addr + size - 1) >> PMU_LINE_SHIFT,
+                         start);
     }
-    return ready;
+    return line_access(mem, line, start);
 }
 
 /* Cycles that translating @pc for a fetch takes beyond an ITLB hit. */

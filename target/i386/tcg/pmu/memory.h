@@ -13,10 +13,6 @@
 #include "ledger.h"
 #include "timing.h"
 
-#define PMU_LINE_SHIFT  6
-#define PMU_LINE_SIZE   (1u << PMU_LINE_SHIFT)
-#define PMU_PAGE_SHIFT  12
-
 #define PMU_FILTER_SIZE         64
 #define PMU_FORWARD_SIZE        64
 #define PMU_STREAMS             16
@@ -55,6 +51,7 @@ typedef struct PmuMemory {
     uint64_t filter_mask;
     uint64_t l1d_latency;
     uint64_t horizon;           /* no fill arrives later than this */
+    uint64_t on_way;            /* bit line % 64: of fills that may matter */
     uint64_t now;               /* the issue clock, for bandwidth */
     uint64_t forward_latency;
     PmuForward forward[PMU_FORWARD_SIZE];

@@ -50,8 +50,7 @@ typedef struct Hot {
     uint64_t slot;
     uint64_t uops;              /* issued, fused domain */
     Stamp retired;              /* of the newest micro-op */
-    Stamp gate;                 /* issue must look twice before this */
-    uint64_t accesses;          /* L1D accesses that the ledger lacks */
+    uint64_t credit;            /* instructions that issue without look() */
 } Hot;
 
 struct PmuTiming {
@@ -60,6 +59,7 @@ struct PmuTiming {
     Hot hot;
     uint64_t width;
     uint64_t rob;
+    uint64_t accesses;          /* L1D accesses that the ledger lacks */
     uint64_t entered;           /* micro-ops that the ledger has */
     uint64_t load_cost;         /* 1/16 cycles */
     uint64_t dispatch;          /* cycles from issue, at least */
@@ -67,7 +67,7 @@ struct PmuTiming {
     uint64_t loads_from;        /* no load starts before */
     uint64_t ready[PMU_REG_NR + 1];     /* the last is written for "none" */
     uint64_t unit_free[PMU_UNIT_NR];    /* in 1/16 cycles */
-    uint32_t fuse;              /* PMU_FUSE_x that the last instruction can */
+    uint32_t fuse;              /* PMU_FUSE_x of the last block's last one */
     uint64_t store_buffer;      /* entries */
     uint64_t stores;
     uint64_t drained;           /* when the newest store left its buffer */
@@ -193,7 +193,6 @@ void pmu_timing_reset(PmuTiming *t)
     t->hot.uops = 0;
     t->entered = 0;
     t->hot.retired = 0;
-    t->hot.gate = 0;
     t->barrier = 0;
     t->loads_from = 0;
     t->fuse = 0;
@@ -208,12 +207,6 @@ void pmu_timing_flush_mappings(PmuTiming *t, uint64_t linear)
     pmu_memory_flush_mappings(&t->mem, linear);
 }
 
-/* Something that issue waits for has changed. */
-static void update_gate(PmuTiming *t)
-{
-    t->hot.gate = MAX(t->barrier, STAMP(t->fe.cycle, 0));
-}
-
 void pmu_timing_interrupt(PmuTiming *t)
 {
     uint64_t end = STAMP_CYCLE(t->hot.retired);
@@ -223,7 +216,6 @@ void pmu_timing_interrupt(PmuTiming *t)
     t->barrier = MAX(t->barrier, t->hot.retired);
     pmu_frontend_restart(&t->fe, MAX(end, t->hot.cycle) +
                                  t->uarch->far_branch_penalty);
-    update_gate(t);
 }
 
 /* Issue @n micro-ops of one instruction in the next slots. */
@@ -341,7 +333,6 @@ static inline void steer(PmuTiming *t, uint64_t pc, bool taken, bool hit,
     } else {
         pmu_frontend_not_taken(&t->fe, pc);
     }
-    update_gate(t);
 }
 
 static inline void branch_cond(PmuTiming *t, uint64_t pc, bool taken,
@@ -391,21 +382,10 @@ static void branch(PmuTiming *t, const PmuBlockInsn *bi,
         count_branch(t, false, true);
         pmu_frontend_restart(&t->fe, STAMP_CYCLE(resolved) +
                                      t->uarch->far_branch_penalty);
-        update_gate(t);
         return;
     }
     count_branch(t, false, true);
     steer(t, pc, true, hit, known, resolved);
-}
-
-/*
- * Is @insn the second of a fused pair?  A pair never straddles the start of a
- * line (uiCA).
- */
-static inline bool fuses(const PmuTiming *t, const PmuInsn *insn, uint64_t pc)
-{
-    return (t->fuse & insn->fuse) && (insn->flags & PMU_INSN_FUSE_SECOND) &&
-           (pc & (PMU_LINE_SIZE - 1));
 }
 
 #define LOADS   (PMU_INSN_LOAD | PMU_INSN_STACK_LOAD)
@@ -428,7 +408,6 @@ static void special_after(PmuTiming *t, const PmuInsn *insn, Stamp done)
 {
     if (insn->flags & PMU_INSN_BLOCKS_ISSUE) {
         t->barrier = MAX(t->barrier, done);
-        update_gate(t);
     }
     if (insn->flags & PMU_INSN_FENCES_LOADS) {
         t->loads_from = MAX(t->loads_from, STAMP_CYCLE(done));
@@ -485,7 +464,7 @@ static uint64_t load(PmuTiming *t, const PmuInsn *insn, uint8_t index,
     if (index == PMU_NO_ACCESS) {
         return start + t->mem.l1d_latency;
     }
-    t->hot.accesses++;
+    t->accesses++;
     return pmu_memory_load(&t->mem, dynamic->addr[index], insn->access_size,
                            start, t->hot.cycle);
 }
@@ -527,7 +506,7 @@ static void store(PmuTiming *t, const PmuInsn *insn, uint8_t index,
     if (index == PMU_NO_ACCESS) {
         return;
     }
-    t->hot.accesses++;
+    t->accesses++;
     owned = pmu_memory_store(&t->mem, dynamic->addr[index], insn->access_size,
                              start, data, t->hot.cycle);
     drain(t, dynamic->addr[index], owned, t->hot.retired);
@@ -596,16 +575,19 @@ static void run_string(PmuTiming *t, const PmuBlock *block,
                        const PmuBlockInsn *bi, const PmuDynamic *dynamic,
                        bool last);
 
-/* Any instruction that retired; @dynamic tells how it went. */
+/*
+ * Any instruction that retired, @fused or not with the one before it; @dynamic
+ * tells how it went.
+ */
 static void run_full(PmuTiming *t, const PmuBlock *block,
-                     const PmuBlockInsn *bi, const PmuDynamic *dynamic)
+                     const PmuBlockInsn *bi, bool fused,
+                     const PmuDynamic *dynamic)
 {
     const PmuInsn *insn = &bi->insn;
     uint64_t pc = dynamic->pc + bi->offset;
-    uint32_t n = fuses(t, insn, pc) ? 0 : insn->slots;
+    uint32_t n = fused ? 0 : insn->slots;
     Stamp done;
 
-    t->fuse = insn->flags & PMU_INSN_FUSE_FIRST ? insn->fuse : 0;
     t->mem.now = t->hot.cycle;
     if (insn->flags & SPECIAL) {
         special_before(t, insn);
@@ -617,7 +599,6 @@ static void run_full(PmuTiming *t, const PmuBlock *block,
         wait_to_issue(t, insn, n);
         issue_and_enter(t, insn, n);
     }
-    update_gate(t);
     done = execute(t, bi, n, dynamic);
     if (insn->flags & SPECIAL) {
         special_after(t, insn, done);
@@ -632,29 +613,58 @@ static void run_full(PmuTiming *t, const PmuBlock *block,
  * lack most of what can be special.  They work on a copy of t->hot.
  */
 
-/* Fetch and issue @bi, which is of one slot. */
-static inline Hot short_issue(PmuTiming *t, const PmuBlock *block,
-                              const PmuBlockInsn *bi, uint64_t pc,
-                              bool is_store, Hot hot)
+/*
+ * Fetch @bi, which is of one slot, and wait until it can issue.  Instructions
+ * after it in its line for which that leaves nothing to wait for, but the
+ * store buffer, get credit: the stamps in the ring only ever grow.
+ */
+static inline Hot look(PmuTiming *t, const PmuBlock *block,
+                       const PmuBlockInsn *bi, uint64_t pc, Hot hot)
 {
     PmuFrontend *fe = &t->fe;
-    Stamp backend = t->ring[(hot.uops - t->rob) % RING_SIZE];
+    uint64_t backend;
+    uint32_t more;
 
-    if (G_LIKELY(fe->left && (pc >> PMU_LINE_SHIFT) == fe->line)) {
-        fe->left--;
-    } else {
-        t->mem.now = hot.cycle;
-        pmu_frontend_fetch_slow(fe, block, bi, pc, 1, hot.cycle);
-        hot.gate = MAX(t->barrier, STAMP(fe->cycle, 0));
-    }
-    if (is_store) {
-        backend = MAX(backend, STAMP(store_room(t), 1));
-    }
-    if (G_UNLIKELY(STAMP_CYCLE(MAX(backend, hot.gate)) > hot.cycle)) {
+    t->mem.now = hot.cycle;
+    pmu_frontend_fetch(fe, block, bi, pc, 1, hot.cycle);
+    more = MIN(fe->left, bi->line_left);
+    backend = STAMP_CYCLE(t->ring[(hot.uops + more - t->rob) % RING_SIZE]);
+    if (MAX(MAX(backend, STAMP_CYCLE(t->barrier)), fe->cycle) > hot.cycle) {
         t->hot = hot;
         wait_to_issue(t, &bi->insn, 1);
         hot = t->hot;
+        if (backend > hot.cycle) {
+            return hot;
+        }
     }
+    fe->left -= more;
+    hot.credit = more;
+    return hot;
+}
+
+/* Give back what look() granted and nobody used. */
+static inline Hot return_credit(PmuTiming *t, Hot hot)
+{
+    t->fe.left += hot.credit;
+    hot.credit = 0;
+    return hot;
+}
+
+/* Fetch @bi, which is of one slot, and wait until it can issue. */
+static inline Hot short_fetch(PmuTiming *t, const PmuBlock *block,
+                              const PmuBlockInsn *bi,
+                              const PmuDynamic *dynamic, Hot hot)
+{
+    if (G_LIKELY(hot.credit)) {
+        hot.credit--;
+        return hot;
+    }
+    return look(t, block, bi, dynamic->pc + bi->offset, hot);
+}
+
+/* Issue an instruction of one slot. */
+static inline Hot short_issue(const PmuTiming *t, Hot hot)
+{
     hot.uops++;
     hot.slot++;
     if (hot.slot == t->width) {
@@ -693,10 +703,10 @@ static inline uint64_t short_address(const PmuTiming *t, const PmuInsn *insn,
 static inline Hot run_plain(PmuTiming *t, const PmuBlockInsn *bi, Hot hot)
 {
     const PmuInsn *insn = &bi->insn;
-    uint64_t done = short_start(t, insn, hot.cycle + t->dispatch) +
-                    insn->latency;
+    uint64_t done;
 
-    t->fuse = insn->fuse;
+    hot = short_issue(t, hot);
+    done = short_start(t, insn, hot.cycle + t->dispatch) + insn->latency;
     short_write_back(t, insn, done);
     return short_retire(t, STAMP(done + 1, 0), hot);
 }
@@ -705,18 +715,19 @@ static inline Hot run_load(PmuTiming *t, const PmuBlockInsn *bi,
                            const PmuDynamic *dynamic, Hot hot)
 {
     const PmuInsn *insn = &bi->insn;
-    uint64_t earliest = hot.cycle + t->dispatch;
-    uint64_t start = short_start(t, insn, earliest);
-    uint64_t address = short_address(t, insn, earliest);
-    uint64_t arrives = pmu_memory_load(&t->mem, dynamic->addr[bi->access],
-                                       insn->access_size,
-                                       load_start(t, address, earliest),
-                                       hot.cycle);
-    bool memory = arrives >= start && arrives - address > insn->latency;
-    uint64_t done = MAX(start, arrives) + insn->latency;
+    uint64_t earliest, start, address, arrives, done;
+    bool memory;
 
-    hot.accesses++;
-    t->fuse = insn->fuse;
+    hot = short_issue(t, hot);
+    earliest = hot.cycle + t->dispatch;
+    start = short_start(t, insn, earliest);
+    address = short_address(t, insn, earliest);
+    arrives = pmu_memory_load(&t->mem, dynamic->addr[bi->access],
+                              insn->access_size,
+                              load_start(t, address, earliest), hot.cycle);
+    memory = arrives >= start && arrives - address > insn->latency;
+    done = MAX(start, arrives) + insn->latency;
+    t->accesses++;
     short_write_back(t, insn, done);
     return short_retire(t, STAMP(done + 1, memory), hot);
 }
@@ -725,43 +736,46 @@ static inline Hot run_store(PmuTiming *t, const PmuBlockInsn *bi,
                             const PmuDynamic *dynamic, Hot hot)
 {
     const PmuInsn *insn = &bi->insn;
-    uint64_t earliest = hot.cycle + t->dispatch;
-    uint64_t start = short_start(t, insn, earliest);
-    uint64_t address = short_address(t, insn, earliest);
-    uint64_t done = start + insn->latency, owned;
+    uint64_t addr = dynamic->addr[bi->access];
+    uint64_t earliest, address, done, owned;
 
-    hot.accesses++;
-    t->fuse = 0;
+    if (G_UNLIKELY(store_room(t) > hot.cycle)) {
+        t->hot = hot;
+        wait_to_issue(t, insn, 1);
+        hot = t->hot;
+    }
+    hot = short_issue(t, hot);
+    earliest = hot.cycle + t->dispatch;
+    done = short_start(t, insn, earliest) + insn->latency;
+    address = short_address(t, insn, earliest);
+    t->accesses++;
     short_write_back(t, insn, done);
     hot = short_retire(t, STAMP(MAX(done, address) + 1, 0), hot);
-    owned = pmu_memory_store(&t->mem, dynamic->addr[bi->access],
-                             insn->access_size, address, done, hot.cycle);
-    drain(t, dynamic->addr[bi->access], owned, hot.retired);
+    owned = pmu_memory_store(&t->mem, addr, insn->access_size, address, done,
+                             hot.cycle);
+    drain(t, addr, owned, hot.retired);
     return hot;
 }
 
-/* A conditional branch, alone or as the second of a fused pair. */
-static inline Hot run_cond(PmuTiming *t, const PmuBlock *block,
-                           const PmuBlockInsn *bi, uint64_t pc,
+/* A conditional branch, alone or as the second of a @fused pair. */
+static inline Hot run_cond(PmuTiming *t, const PmuBlockInsn *bi, bool fused,
                            const PmuDynamic *dynamic, Hot hot)
 {
     const PmuInsn *insn = &bi->insn;
-    bool fused = fuses(t, insn, pc);
     uint64_t done;
 
-    t->fuse = 0;
     if (!fused) {
-        hot = short_issue(t, block, bi, pc, false, hot);
+        hot = short_issue(t, hot);
     }
-    done = short_start(t, insn, hot.cycle + t->dispatch) +
-           (fused ? 0 : insn->latency);
+    done = short_start(t, insn, hot.cycle + t->dispatch);
     if (fused) {
         hot.retired = MAX(hot.retired, STAMP(done + 1, 0));
     } else {
+        done += insn->latency;
         hot = short_retire(t, STAMP(done + 1, 0), hot);
     }
-    t->hot = hot;
-    branch_cond(t, pc, dynamic->taken, STAMP(done, 0));
+    t->hot = return_credit(t, hot);
+    branch_cond(t, dynamic->pc + bi->offset, dynamic->taken, STAMP(done, 0));
     return t->hot;
 }
 
@@ -770,49 +784,59 @@ static inline void run_range(PmuTiming *t, const PmuBlock *block,
                              unsigned first, unsigned last,
                              const PmuDynamic *dynamic)
 {
+    const PmuBlockInsn *begin = &block->insns[first];
+    const PmuBlockInsn *end = &block->insns[last];
+    bool first_fused = t->fuse & begin->fuse_last;
     Hot hot = t->hot;
 
-    for (unsigned i = first; i < last; i++) {
-        const PmuBlockInsn *bi = &block->insns[i];
-        uint64_t pc = dynamic->pc + bi->offset;
+    t->fuse = end[-1].fuse_next;
+    for (const PmuBlockInsn *bi = begin; bi < end; bi++) {
+        bool fused = bi == begin ? first_fused : bi->fused;
 
+        if (bi->path >= PMU_PATH_PLAIN ||
+            (bi->path == PMU_PATH_COND && !fused)) {
+            hot = short_fetch(t, block, bi, dynamic, hot);
+        }
         switch (bi->path) {
         case PMU_PATH_PLAIN:
-            hot = short_issue(t, block, bi, pc, false, hot);
             hot = run_plain(t, bi, hot);
             break;
         case PMU_PATH_LOAD:
-            hot = short_issue(t, block, bi, pc, false, hot);
             hot = run_load(t, bi, dynamic, hot);
             break;
         case PMU_PATH_STORE:
-            hot = short_issue(t, block, bi, pc, true, hot);
             hot = run_store(t, bi, dynamic, hot);
             break;
         case PMU_PATH_COND:
-            hot = run_cond(t, block, bi, pc, dynamic, hot);
+            hot = run_cond(t, bi, fused, dynamic, hot);
             break;
         default:
-            t->hot = hot;
+            t->hot = return_credit(t, hot);
             if (bi->insn.flags & PMU_INSN_REP) {
                 run_string(t, block, bi, dynamic, true);
             } else {
-                run_full(t, block, bi, dynamic);
+                run_full(t, block, bi, fused, dynamic);
             }
             hot = t->hot;
             break;
         }
     }
-    t->hot = hot;
+    t->hot = return_credit(t, hot);
 }
 
-/* Bring the ledger up to the clock; @uops had been issued when it was so. */
-static inline void settle(PmuTiming *t, uint64_t uops)
+/*
+ * Bring the ledger up to the clock; @uops had been issued when it was so, and
+ * @instructions have retired since.
+ */
+static inline void settle(PmuTiming *t, uint64_t uops, unsigned instructions)
 {
+    uint64_t *event = t->ledger->event[t->ledger->level];
+
     flush_light(t);
-    pmu_ledger_event(t->ledger, PMU_ITEM_UOPS_ISSUED, t->hot.uops - uops);
-    pmu_ledger_event(t->ledger, PMU_ITEM_L1D_ACCESSES, t->hot.accesses);
-    t->hot.accesses = 0;
+    event[PMU_ITEM_UOPS_ISSUED] += t->hot.uops - uops;
+    event[PMU_ITEM_L1D_ACCESSES] += t->accesses;
+    event[PMU_ITEM_INSTRUCTIONS] += instructions;
+    t->accesses = 0;
 }
 
 void pmu_timing_run(PmuTiming *t, const PmuBlock *block,
@@ -822,8 +846,7 @@ void pmu_timing_run(PmuTiming *t, const PmuBlock *block,
 
     sync_level(t, block->level);
     run_range(t, block, first, last, dynamic);
-    settle(t, uops);
-    pmu_ledger_event(t->ledger, PMU_ITEM_INSTRUCTIONS, last - first);
+    settle(t, uops, last - first);
 }
 
 /*
@@ -886,7 +909,7 @@ static void string_touch(PmuTiming *t, uint64_t line, bool is_store)
     uint64_t ready = pmu_memory_access(&t->mem, line << PMU_LINE_SHIFT, 1,
                                        start, t->hot.cycle);
 
-    t->hot.accesses++;
+    t->accesses++;
     if (is_store) {
         drain(t, line << PMU_LINE_SHIFT, ready, t->hot.retired);
     } else {
@@ -935,7 +958,6 @@ static void string_begin(PmuTiming *t, const PmuBlock *block,
     for (uint32_t i = 0; i < string_cost(insn)->startup; i++) {
         string_uop(t, insn);
     }
-    update_gate(t);
 }
 
 /* How many elements at @addr on lie in its line: 1 or more. */
@@ -997,5 +1019,5 @@ void pmu_timing_string(PmuTiming *t, const PmuBlock *block,
 
     sync_level(t, block->level);
     run_string(t, block, &block->insns[index], dynamic, false);
-    settle(t, uops);
+    settle(t, uops, 0);
 }
