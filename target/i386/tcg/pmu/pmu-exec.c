@@ -390,12 +390,25 @@ void x86_pmu_interrupt_done(CPUX86State *env, bool is_int)
     }
 }
 
-void x86_pmu_halt(CPUX86State *env)
+/* Between two blocks: interrupt at once if an overflow asks for it. */
+static void x86_pmu_poll(CPUX86State *env)
 {
     if (env->pmu.unit && (env->hflags & HF_PMU_MASK)) {
         x86_pmu_sync(env, 0);
         x86_pmu_deliver(env);
         x86_pmu_arm(env, 0, 0);
+    }
+}
+
+void x86_pmu_halt(CPUX86State *env)
+{
+    x86_pmu_poll(env);
+}
+
+void x86_pmu_exec_exit(CPUX86State *env)
+{
+    if (icount_enabled()) {
+        x86_pmu_poll(env);
     }
 }
 

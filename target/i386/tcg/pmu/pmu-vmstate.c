@@ -34,6 +34,10 @@ static int x86_pmu_pre_load(void *opaque)
     X86CPU *cpu = opaque;
     CPUX86State *env = &cpu->env;
 
+    if (!env->pmu.unit) {
+        error_report("cpu/pmu: this CPU has no PMU");
+        return -EINVAL;
+    }
     /* What was running here is gone; rCX is already the new one. */
     env->pmu.string = false;
     x86_pmu_sync(env, 0);

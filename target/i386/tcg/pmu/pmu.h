@@ -85,6 +85,13 @@ void x86_pmu_interrupt_done(CPUX86State *env, bool is_int);
 /* The vCPU is about to halt: an overflow so far must still wake it. */
 void x86_pmu_halt(CPUX86State *env);
 
+/*
+ * The execution loop is left.  With icount that can be where an overflow
+ * falls due, and in a replay the interrupt must be there by then: no block
+ * is entered before the log's interrupt has been taken.
+ */
+void x86_pmu_exec_exit(CPUX86State *env);
+
 /* Linear to physical mappings have changed. */
 void x86_pmu_flush_mappings(CPUX86State *env);
 
@@ -116,6 +123,7 @@ static inline void x86_pmu_unwind(CPUX86State *env, const TranslationBlock *tb,
 
 static inline void x86_pmu_unretire(CPUX86State *env) { }
 static inline void x86_pmu_interrupt(CPUX86State *env, bool is_int) { }
+static inline void x86_pmu_exec_exit(CPUX86State *env) { }
 static inline void x86_pmu_interrupt_done(CPUX86State *env, bool is_int) { }
 static inline void x86_pmu_flush_mappings(CPUX86State *env) { }
 
