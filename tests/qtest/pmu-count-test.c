@@ -69,6 +69,32 @@ static void unmap_second(PmuScript *s)
     unmap(s, 1);
 }
 
+/* NOPs, an instruction on both sides of a page boundary, NOPs and RET. */
+static void plant_code(PmuScript *s)
+{
+    static const uint32_t code[] = {
+        0x90909090,             /* 4 x nop */
+        0x5678bb90,             /* nop; mov $0x12345678, %ebx */
+        0x90901234,             /* 2 x nop */
+        0x909090c3,             /* ret */
+    };
+
+    for (int i = 0; i < ARRAY_SIZE(code); i++) {
+        pmu_poke32(s, PAGE(1) - 8 + 4 * i, code[i]);
+    }
+    unmap(s, 1);
+}
+
+/* The same when QEMU knows the code already. */
+static void plant_known_code(PmuScript *s)
+{
+    plant_code(s);
+    pmu_op(s, OP_RUN, BLOCK_JUMP, 0, PAGE(1) - 8);
+    pmu_op(s, OP_RUN, BLOCK_JUMP | RUN_CPL3, 0, PAGE(1) - 8);
+    pmu_set(s, PROGRESS_EVENTS, 0);
+    unmap(s, 1);
+}
+
 static void plant_needle(PmuScript *s)
 {
     pmu_poke32(s, PAYLOAD_DATA + 500, 0xff);
@@ -137,6 +163,11 @@ static const Case cases[] = {
 
     { "page-fault-retry", BLOCK_TOUCH, BOTH, PAGE(0), 4, 1, MAPPED,
       .prepare = unmap_first },
+    { "page-fault-code", BLOCK_JUMP, BOTH, PAGE(1) - 8, 10, 2, MAPPED,
+      .prepare = plant_code, .check_result = true, .result = 0x12345678 },
+    { "page-fault-known-code", BLOCK_JUMP, BOTH, PAGE(1) - 8, 10, 2, MAPPED,
+      .prepare = plant_known_code,
+      .check_result = true, .result = 0x12345678 },
     { "page-fault", BLOCK_PF, BOTH, 1ull << 33, FAULTING + 1, 1, FAULT(1) },
     { "invalid-opcode", BLOCK_UD, BOTH, 0, FAULTING + 1, 1, FAULT(0) },
     { "non-canonical", BLOCK_GP, BOTH, 1ull << 47, FAULTING + 1, 1,
@@ -165,6 +196,8 @@ static const Case cases[] = {
     /* Whether RSM is a branch, the SDM does not say. */
     { "smi", BLOCK_SMI, BOTH, 0, SMI_BLOCK_INSNS, 1,
       .os_insns = SMI_INSNS, .os_branches = UNKNOWN },
+    { "compatibility-mode", BLOCK_COMPATIBILITY, CPL0, 0, COMPATIBILITY_INSNS,
+      3 },
     { "wrmsr", BLOCK_WRMSR, CPL0, 0x1a6, 5, 1 },
     { "stopped-inside", BLOCK_STOPPED, CPL0, ENABLE_COUNTS,
       STOPPED_INSNS, 1 },
@@ -263,11 +296,11 @@ typedef struct Variant {
 
 static void add_variant(PmuScript *s, const Case *test, Variant *variant)
 {
-    setup(s, variant->timing);
     pmu_set(s, PROGRESS_EVENTS, 0);
     if (test->prepare) {
         test->prepare(s);
     }
+    setup(s, variant->timing);
     variant->run = pmu_op(s, OP_RUN, test->block | test->flags |
                           (variant->level == CPL3 ? RUN_CPL3 : 0),
                           ENABLE_COUNTS | (variant->timing ? ENABLE_TIMING : 0),
@@ -441,21 +474,32 @@ static void test_single_step_oracle(void)
 /* RDPMC does not count itself, nor anything behind it. */
 static void test_rdpmc_distance(void)
 {
-    for (int timing = 0; timing < 2; timing++) {
-        for (int i = 0; i < 2; i++) {
-            g_autoptr(PmuScript) s = pmu_script_new();
-            uint32_t ecx = i ? 0x40000000 : INSNS_OS;
-            unsigned run;
+    static const struct {
+        uint32_t ecx;
+        unsigned flags;
+        uint64_t first;
+    } row[] = {
+        /* CALL and MOV come before the first one, or IRETQ and MOV. */
+        { INSNS_OS, 0, 2 }, { 0x40000000, 0, 2 },
+        { INSNS_USR, RUN_CPL3, 1 }, { 0x40000000, RUN_CPL3, 2 },
+    };
 
-            setup(s, timing);
-            run = pmu_op(s, OP_RUN, BLOCK_RDPMC,
-                         ENABLE_COUNTS | (timing ? ENABLE_TIMING : 0), ecx);
-            pmu_run(s, PMU_CPU_METRICS);
-            /* CALL and MOV come before the first one. */
-            pmu_expect(s->result[0][run].value[0], 2, "first RDPMC");
-            pmu_expect(s->result[0][run].value[1], 2 + RDPMC_DISTANCE,
-                       "second RDPMC");
-        }
+    for (int i = 0; i < 2 * ARRAY_SIZE(row); i++) {
+        bool timing = i & 1;
+        g_autoptr(PmuScript) s = pmu_script_new();
+        unsigned run;
+
+        setup(s, timing);
+        pmu_op(s, OP_CR4, 0, 1 << 8, 0);        /* PCE */
+        run = pmu_op(s, OP_RUN, BLOCK_RDPMC | row[i / 2].flags,
+                     ENABLE_COUNTS | (timing ? ENABLE_TIMING : 0),
+                     row[i / 2].ecx);
+        pmu_run(s, PMU_CPU_METRICS);
+        pmu_expect(s->result[0][run].value[0], row[i / 2].first,
+                   "first RDPMC of 0x%x", row[i / 2].ecx);
+        pmu_expect(s->result[0][run].value[1],
+                   row[i / 2].first + RDPMC_DISTANCE,
+                   "second RDPMC of 0x%x", row[i / 2].ecx);
     }
 }
 

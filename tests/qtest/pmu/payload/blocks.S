@@ -15,6 +15,8 @@
 #define GLOBAL_CTRL     0x38f
 #define APIC_DM_SMI     0x200
 #define RFLAGS_TF       0x100
+#define CS64            0x08            /* gdt in start.S */
+#define CS32            0x28
 
         .data
         .balign 8
@@ -490,5 +492,22 @@ choice\which:
         .global syscall_entry
 syscall_entry:
         sysretq
+
+        BLOCK   BLOCK_JUMP
+        jmp     *%rdi
+
+        BLOCK   BLOCK_COMPATIBILITY
+        I push  $CS32
+        I push  $2f
+        I lretq
+        .code32
+2:      REPEAT  10, nop
+        I inc   %eax                    /* 40H: a REX prefix in 64-bit code */
+        I push  %eax
+        I pop   %edx
+        I ljmp  $CS64, $2f
+        .code64
+2:      I nop
+        END     COMPATIBILITY_INSNS
 
         .section .note.GNU-stack, "", @progbits

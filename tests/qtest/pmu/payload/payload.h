@@ -187,6 +187,8 @@
                                     /* after EVTSEL_INSNS */
 #define BLOCK_SYSCALL           39  /* 3n + 2, 2n + 1: n times SYSCALL, and */
                                     /* at CPL 0 n times SYSRET */
+#define BLOCK_JUMP              40  /* 1, 1: jumps to address n */
+#define BLOCK_COMPATIBILITY     41  /* COMPATIBILITY_INSNS, 3: 32-bit code */
 
 #define NOPS                    1000
 #define LONG                    5000
@@ -200,6 +202,7 @@
 #define STOPPED_INSNS           29
 #define PREFIXES_INSNS          12
 #define EVTSEL_INSNS            12
+#define COMPATIBILITY_INSNS     19
 
 /* Offsets in BLOCK_LOOP of the instructions that make the loop. */
 #define LOOP_DEC                3
