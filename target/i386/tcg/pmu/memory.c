@@ -297,11 +297,12 @@ static inline uint64_t line_access(PmuMemory *mem, uint64_t linear,
                                              : l1d_miss(mem, line, start);
 }
 
+/* An access that reaches into the line of @last. */
 static G_GNUC_NO_INLINE uint64_t two_lines(PmuMemory *mem, uint64_t first,
                                            uint64_t last, uint64_t start)
 {
-    uint64_t ready = line_access(mem, first, start);
-    uint64_t second = line_access(mem, last, start);
+    uint64_t ready = pmu_memory_access_slow(mem, first, 1, start);
+    uint64_t second = pmu_memory_access_slow(mem, last, 1, start);
 
     pmu_ledger_event(mem->ledger, PMU_ITEM_L1D_ACCESSES, 1);
     return MAX(ready, second);
@@ -310,13 +311,10 @@ static G_GNUC_NO_INLINE uint64_t two_lines(PmuMemory *mem, uint64_t first,
 uint64_t pmu_memory_access_slow(PmuMemory *mem, uint64_t addr, unsigned size,
                                 uint64_t start)
 {
-    uint64_t line = addr >> PMU_LINE_SHIFT;
-
     if (G_UNLIKELY((addr & (PMU_LINE_SIZE - 1)) + size > PMU_LINE_SIZE)) {
-        return two_lines(mem, line, (addr + size - 1) >> PMU_LINE_SHIFT,
-                         start);
+        return two_lines(mem, addr, addr + size - 1, start);
     }
-    return line_access(mem, line, start);
+    return line_access(mem, addr >> PMU_LINE_SHIFT, start);
 }
 
 /* Cycles that translating @pc for a fetch takes beyond an ITLB hit. */
