@@ -193,9 +193,9 @@ class Guest:
 
     def start(self):
         """Boot; returns when the guest takes commands."""
-        begin = time.monotonic()
         try:
             self._launch()
+            begin = time.monotonic()
             self._talk(lambda: self._hello, self.options.boot_timeout,
                        'to boot')
         except BaseException:
