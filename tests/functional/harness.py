@@ -35,7 +35,7 @@ PROGRAM_SOURCES = {
 # on its way to sleep, and goes on on another CPU (intel_update_topdown_event
 # returns early when there are no slots yet).  With perf on its CPU, the
 # process is not on its way anywhere.
-PINNED = 'taskset 2 '
+PINNED = 'taskset 2'
 
 
 class Failure(Exception):
@@ -202,9 +202,9 @@ class Session:
 
     def stat(self, options, command, timeout=120, prefix=''):
         """perf stat with these options; {event: count}."""
-        self.shell(prefix + "perf stat -x ';' -o /tmp/stat %s -- %s >/tmp/out 2>&1 "
+        self.shell("%s perf stat -x ';' -o /tmp/stat %s -- %s >/tmp/out 2>&1 "
                    "|| { cat /tmp/out /tmp/stat; exit 1; }"
-                   % (options, command), timeout)
+                   % (prefix, options, command), timeout)
         return parse_stat(self.shell('cat /tmp/stat'))
 
     def fifos(self):
@@ -225,9 +225,10 @@ class Session:
         user mode: {level-1 class: fraction of the slots}.
         """
         self.fifos()
-        self.shell(PINNED + "perf stat --topdown --all-user -D -1 --control "
+        self.shell("%s perf stat --topdown --all-user -D -1 --control "
                    "fifo:/tmp/ctl/ctl,/tmp/ctl/ack -j -o /tmp/stat -- "
-                   "workload --perf /tmp/ctl --sync %s" % command, timeout)
+                   "workload --perf /tmp/ctl --sync %s" % (PINNED, command),
+                   timeout)
         return topdown.parse(self.shell('cat /tmp/stat'))
 
     def kernel_log(self):
