@@ -41,7 +41,6 @@ static int x86_pmu_pre_load(void *opaque)
     /* What was running here is gone; rCX is already the new one. */
     env->pmu.string = false;
     x86_pmu_sync(env, 0);
-    pmu_timing_reset(env->pmu.unit->timing);
     return 0;
 }
 
@@ -56,6 +55,7 @@ static int x86_pmu_post_load(void *opaque, int version_id)
         error_report("cpu/pmu: the ledger is not one");
         return -EINVAL;
     }
+    pmu_timing_reset(unit->timing);
     pmu_ledger_snapshot(&unit->ledger, &now);
     if (!perfmon_post_load(&unit->perfmon, &now, &why)) {
         error_report("cpu/pmu: %s", why);

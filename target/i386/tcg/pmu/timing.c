@@ -179,9 +179,8 @@ static inline void sync_level(PmuTiming *t, PmuLevel level)
 
 void pmu_timing_reset(PmuTiming *t)
 {
-    /* Whole cycles, so that the clock and the ledger agree from here on. */
-    sync_level(t, t->ledger->level);
-    lose(t, t->hot.cycle + (t->hot.slot != 0), PMU_SLOT_FETCH_LATENCY);
+    /* The ledger may be another one by now: its open cycle goes on. */
+    t->hot.slot = t->ledger->open;
     pmu_memory_reset(&t->mem);
     pmu_frontend_reset(&t->fe);
     pmu_bpred_reset(t->bpred);

@@ -32,7 +32,10 @@ PmuTiming *pmu_timing_new(const PmuUarch *uarch, PmuLedger *ledger,
                           PmuTranslate translate, void *opaque);
 void pmu_timing_free(PmuTiming *timing);
 
-/* Back to the state of pmu_timing_new(); the ledger keeps its totals. */
+/*
+ * Back to the state of pmu_timing_new().  The ledger is kept as it is, also if
+ * its owner has loaded it from elsewhere.
+ */
 void pmu_timing_reset(PmuTiming *timing);
 
 /*
