@@ -74,23 +74,30 @@ static void x86_pmu_run_until(CPUX86State *env, unsigned end)
     }
 }
 
+/* A REP string instruction that has iterations to go has not retired. */
+static G_GNUC_NO_INLINE void x86_pmu_run_string(CPUX86State *env)
+{
+    X86PMUState *pmu = &env->pmu;
+    PmuDynamic dynamic;
+
+    x86_pmu_dynamic(env, &dynamic);
+    if (dynamic.iterations) {
+        pmu_timing_string(pmu->unit->timing, pmu->block, pmu->last, &dynamic);
+    }
+}
+
 /* Let the model see what is left of the current block. */
 static void x86_pmu_run(CPUX86State *env)
 {
     X86PMUState *pmu = &env->pmu;
     const PmuBlock *block = pmu->block;
-    PmuDynamic dynamic;
 
     if (unlikely(pmu->unit->mappings == PMU_MAPPINGS_STALE)) {
         x86_pmu_forget_mappings(pmu->unit);
     }
     x86_pmu_run_until(env, pmu->last);
-    /* A REP string instruction that has iterations to go has not retired. */
     if (block->rep && pmu->string && pmu->last == block->num_insns - 1) {
-        x86_pmu_dynamic(env, &dynamic);
-        if (dynamic.iterations) {
-            pmu_timing_string(pmu->unit->timing, block, pmu->last, &dynamic);
-        }
+        x86_pmu_run_string(env);
     }
     if (pmu->unit->mappings == PMU_MAPPINGS_STALE_AFTER_BLOCK) {
         x86_pmu_forget_mappings(pmu->unit);
