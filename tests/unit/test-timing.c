@@ -956,6 +956,31 @@ static void test_reset(void)
     rig_free(rig);
 }
 
+/*
+ * A core goes on with a ledger that another one filled, wherever in a cycle
+ * that stopped: migration.
+ */
+static void test_loaded_ledger(void)
+{
+    for (unsigned n = 1; n <= 12; n++) {
+        Rig *from = rig_new(PMU_CORE_ICELAKE), *to = rig_new(PMU_CORE_ICELAKE);
+
+        rig_program(from, (Code[]) { DEC_RCX }, 1, 0);
+        rig_run(from, &plain, n);
+        rig_program(to, (Code[]) { DEC_RCX }, 1, 0);
+        rig_run(to, &plain, 1);
+        to->ledger = from->ledger;
+        pmu_timing_reset(to->timing);
+        for (unsigned i = 0; i < 20; i++) {
+            rig_run(to, &plain, 1);
+            g_assert_true(pmu_ledger_plausible(&to->ledger));
+        }
+        assert_conserved(&to->ledger);
+        rig_free(from);
+        rig_free(to);
+    }
+}
+
 /* A far transfer is a branch: BR_INST_RETIRED.ALL_BRANCHES has FAR_BRANCH. */
 static void test_far_branch(void)
 {
@@ -1017,6 +1042,7 @@ int main(int argc, char **argv)
     g_test_add_func("/timing/short-paths", test_short_paths);
     g_test_add_func("/timing/item-rate", test_item_rate);
     g_test_add_func("/timing/reset", test_reset);
+    g_test_add_func("/timing/loaded-ledger", test_loaded_ledger);
     g_test_add_func("/timing/far-branch", test_far_branch);
     if (g_test_perf()) {
         g_test_add_func("/timing/speed", test_speed);
