@@ -190,8 +190,18 @@ void pmu_read_results(PmuMachine *machine, PmuScript *script, unsigned cpus)
     }
 }
 
+/* qtest_quit() sleeps until QEMU has ended, for longer than that takes. */
+static void end_qemu(QTestState *qts)
+{
+    siginfo_t info;
+
+    kill(qtest_pid(qts), SIGTERM);
+    waitid(P_PID, qtest_pid(qts), &info, WEXITED | WNOWAIT);
+}
+
 void pmu_stop(PmuMachine *machine)
 {
+    end_qemu(machine->qts);
     qtest_quit(machine->qts);
     pmu_remove(machine);
 }
