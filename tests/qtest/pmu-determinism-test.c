@@ -87,22 +87,40 @@ static void add_code(PmuScript *s)
     pmu_op(s, OP_RDPMC, 0, RDPMC_REAL_MODE, 0);
 }
 
-/* The whole ledger after @script, as text. */
+/* The ledger of @machine as it is now, as text. */
+static char *query_ledger(PmuMachine *machine)
+{
+    QDict *response = qtest_qmp(machine->qts, "{'execute': 'x-query-pmu'}");
+    QDict *info =
+        qobject_to(QDict, qlist_peek(qdict_get_qlist(response, "return")));
+    GString *json = qobject_to_json_pretty(qdict_get(info, "ledger"), true);
+
+    qobject_unref(response);
+    return g_string_free(json, false);
+}
+
+/*
+ * The whole ledger after @script, as text.  The payload says that it is done
+ * a few instructions before it halts, and these are in the ledger as well:
+ * wait until it stands still.
+ */
 static char *run_ledger(PmuScript *script, const char *args)
 {
     PmuMachine machine;
-    QDict *response, *info;
-    GString *json;
+    g_autofree char *before = NULL;
+    char *ledger = NULL;
 
     pmu_start(&machine, script, args);
     pmu_wait_done(&machine, 1);
     pmu_read_results(&machine, script, 1);
-    response = qtest_qmp(machine.qts, "{'execute': 'x-query-pmu'}");
-    info = qobject_to(QDict, qlist_peek(qdict_get_qlist(response, "return")));
-    json = qobject_to_json_pretty(qdict_get(info, "ledger"), true);
-    qobject_unref(response);
+    do {
+        g_free(before);
+        before = ledger;
+        g_usleep(100 * 1000);
+        ledger = query_ledger(&machine);
+    } while (!before || !g_str_equal(before, ledger));
     pmu_stop(&machine);
-    return g_string_free(json, false);
+    return ledger;
 }
 
 static void expect_same_ledger(const char *const *args, unsigned n,
