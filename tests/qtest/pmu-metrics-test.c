@@ -637,7 +637,7 @@ static void expect_fractions(QDict *info, uint64_t metrics, unsigned fields)
         g_assert_cmpfloat(ABS(fraction * 255 - field(metrics, i)), <, 1);
         sum += fraction;
     }
-    g_assert_cmpfloat(ABS(sum - 1), <, 1e-9);
+    g_assert_cmpfloat(ABS(sum - 1), <, 0.000001);
 }
 
 /* The monitor shows what the guest reads, and a conserved ledger. */

@@ -53,6 +53,7 @@ _Static_assert(offsetof(PayloadProgress, lvtpc) == PROGRESS_LVTPC, "layout");
 static Gate idt[256];
 static Tss tss[PAYLOAD_CPUS];
 
+/* Volatile: interrupt handlers, the other CPU and the test write to it. */
 static volatile PayloadProgress *progress_of(unsigned cpu)
 {
     return (void *)(uintptr_t)(PAYLOAD_PROGRESS +
