@@ -26,8 +26,9 @@
 #define IDLE_INSTRUCTIONS (1 << 20)
 
 /*
- * From this distance to an overflow on, one level gets all of the budget:
- * until then each gets half, so that a change of level costs nothing.
+ * From this distance to an overflow on, the current level gets all of the
+ * budget, and the first block at the other one looks again: until then each
+ * gets half, so that a change of level costs nothing.
  */
 #define SPLIT_BUDGET (1 << 16)
 
@@ -151,10 +152,15 @@ void x86_pmu_sync(CPUX86State *env, uint64_t insn)
  * for a while: a driver stops and starts all counters around each interrupt
  * and each context switch, and a change of bits means other translated code.
  */
-static uint32_t x86_pmu_hflags(const PerfmonDemand *demand)
+static uint32_t x86_pmu_hflags(const PerfmonDemand *demand,
+                               const PerfmonSlack *slack)
 {
     if (demand->timing) {
         return HF_PMU_MASK;
+    }
+    if (MIN(slack->instructions, slack->branches) != UINT64_MAX) {
+        /* The instruction that overflows can be the one that leaves CPL. */
+        return HF_PMU_OS_MASK | HF_PMU_USR_MASK;
     }
     return (demand->level[PMU_LEVEL_OS] ? HF_PMU_OS_MASK : 0) |
            (demand->level[PMU_LEVEL_USR] ? HF_PMU_USR_MASK : 0);
@@ -180,6 +186,7 @@ static void x86_pmu_arm_counts(CPUX86State *env, const PerfmonSlack *slack,
 {
     X86PMU *unit = env->pmu.unit;
     PmuLevel current = x86_pmu_level(env);
+    bool near = MIN(slack->instructions, slack->branches) <= SPLIT_BUDGET;
 
     for (PmuLevel level = 0; level < PMU_LEVEL_NR; level++) {
         uint64_t exact = MIN(slack->instructions_level[level], INT64_MAX / 4);
@@ -187,10 +194,10 @@ static void x86_pmu_arm_counts(CPUX86State *env, const PerfmonSlack *slack,
 
         if (unit->idle) {
             budget = MIN(budget, IDLE_INSTRUCTIONS);
+        } else if (near && level != current) {
+            budget = 0;
         } else if (budget > SPLIT_BUDGET) {
             budget /= 2;
-        } else if (level != current) {
-            budget = 0;
         } else {
             /* A block has one branch at most, its last instruction. */
             budget = MIN(exact, MAX(budget, need));
@@ -204,11 +211,12 @@ void x86_pmu_arm(CPUX86State *env, uint64_t insn, unsigned need)
 {
     X86PMU *unit = env->pmu.unit;
     PerfmonDemand demand = perfmon_demand(&unit->perfmon);
-    uint32_t hflags = x86_pmu_hflags(&demand);
+    uint32_t hflags;
     bool timing = FIELD_EX64(insn, X86_PMU_INSN, TIMING);
     PerfmonSlack slack;
 
     perfmon_slack(&unit->perfmon, &slack);
+    hflags = x86_pmu_hflags(&demand, &slack);
     unit->idle = !hflags;
     if (hflags) {
         env->hflags = (env->hflags & ~HF_PMU_MASK) | hflags;
