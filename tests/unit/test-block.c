@@ -1,27 +1,31 @@
 /*
- * Blocks: where instructions stand, what they access, which path they take.
+ * Blocks: where instructions stand, what they access, how they are packed.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
 #include <glib.h>
+#include <string.h>
 
 #include "block.h"
 
 typedef struct Fixture {
     PmuDecoder *decoder;
-    PmuBlock *block;
+    PmuBlockBuilder *builder;
+    const PmuBlock *block;      /* in the making */
 } Fixture;
 
 static void set_up(Fixture *f, gconstpointer data)
 {
     f->decoder = pmu_decoder_new(PMU_CORE_ICELAKE);
-    f->block = g_malloc0(pmu_block_size(PMU_BLOCK_INSNS));
+    f->builder = g_new0(PmuBlockBuilder, 1);
+    f->block = &f->builder->block;
+    pmu_block_begin(f->builder, PMU_LEVEL_USR, 0x7000);
 }
 
 static void tear_down(Fixture *f, gconstpointer data)
 {
-    g_free(f->block);
+    g_free(f->builder);
     pmu_decoder_free(f->decoder);
 }
 
@@ -29,7 +33,7 @@ static const PmuBlockInsn *add(Fixture *f, const char *bytes, unsigned length,
                                uint16_t page_offset, uint8_t ea,
                                uint8_t stack)
 {
-    pmu_block_add(f->block, f->decoder, (const uint8_t *)bytes, length,
+    pmu_block_add(f->builder, f->decoder, (const uint8_t *)bytes, length,
                   page_offset, ea, stack);
     return &f->block->insns[f->block->num_insns - 1];
 }
@@ -43,64 +47,113 @@ static void test_layout(Fixture *f, gconstpointer data)
 {
     ADD("\x48\x01\xd8", 0x123, NONE, NONE);     /* add rax, rbx */
     ADD("\x48\x8b\x03", 0x126, 0, NONE);        /* mov rax, [rbx] */
-    g_assert_false(f->block->branches);
+    g_assert_cmpint(f->block->branch, ==, PMU_BRANCH_NONE);
     g_assert_cmpuint(f->block->insns[1].offset, ==, 3);
-    g_assert_cmpuint(f->block->insns[1].page_offset, ==, 0x126);
     g_assert_cmpuint(f->block->num_accesses, ==, 1);
     ADD("\xf3\xa4", 0x129, 1, 2);               /* rep movsb */
     g_assert_true(f->block->rep);
     g_assert_cmpuint(f->block->num_accesses, ==, 3);
     ADD("\x75\x00", 0x12b, NONE, NONE);         /* jne */
     g_assert_false(f->block->rep);
-    g_assert_true(f->block->branches);
+    g_assert_cmpint(f->block->branch, ==, PMU_BRANCH_COND);
     g_assert_cmpuint(f->block->num_insns, ==, 4);
     g_assert_cmpuint(f->block->length, ==, 10);
 }
 
-/* The short paths are for instructions that have nothing else to them. */
-static void test_paths(Fixture *f, gconstpointer data)
+/* What is done at each recorded address: reads, writes, both, neither. */
+static void test_accesses(Fixture *f, gconstpointer data)
 {
-    /* add rax, rbx */
-    g_assert_cmpint(ADD("\x48\x01\xd8", 0, NONE, NONE)->path, ==,
-                    PMU_PATH_PLAIN);
-    /* mov rax, [rbx] */
-    g_assert_cmpint(ADD("\x48\x8b\x03", 3, 5, NONE)->path, ==,
-                    PMU_PATH_LOAD);
-    g_assert_cmpuint(f->block->insns[1].access, ==, 5);
-    /* The same, but nobody recorded the address. */
-    g_assert_cmpint(ADD("\x48\x8b\x03", 6, NONE, NONE)->path, ==,
-                    PMU_PATH_FULL);
-    /* push rax, pop rax */
-    g_assert_cmpint(ADD("\x50", 9, NONE, 6)->path, ==, PMU_PATH_STORE);
-    g_assert_cmpuint(f->block->insns[3].access, ==, 6);
-    g_assert_cmpint(ADD("\x58", 10, NONE, 7)->path, ==, PMU_PATH_LOAD);
-    /* push qword [rax]: two accesses */
-    g_assert_cmpint(ADD("\xff\x30", 11, 8, 9)->path, ==, PMU_PATH_FULL);
-    /* add [rbx], rax */
-    g_assert_cmpint(ADD("\x48\x01\x03", 13, 10, NONE)->path, ==,
-                    PMU_PATH_FULL);
-    /* cmove rax, rbx: three sources */
-    g_assert_cmpint(ADD("\x48\x0f\x44\xc3", 16, NONE, NONE)->path, ==,
-                    PMU_PATH_FULL);
-    /* cpuid, lfence, pause, prefetcht0 [rbx], movabs, syscall, ret */
-    g_assert_cmpint(ADD("\x0f\xa2", 20, NONE, NONE)->path, ==,
-                    PMU_PATH_FULL);
-    g_assert_cmpint(ADD("\x0f\xae\xe8", 22, NONE, NONE)->path, ==,
-                    PMU_PATH_FULL);
-    g_assert_cmpint(ADD("\xf3\x90", 25, NONE, NONE)->path, ==,
-                    PMU_PATH_FULL);
-    g_assert_cmpint(ADD("\x0f\x18\x0b", 27, 11, NONE)->path, ==,
-                    PMU_PATH_FULL);
-    g_assert_cmpint(ADD("\x48\xb8\x01\x02\x03\x04\x05\x06\x07\x08", 30, NONE,
-                        NONE)->path, ==, PMU_PATH_FULL);
-    g_assert_cmpint(ADD("\x0f\x05", 40, NONE, NONE)->path, ==,
-                    PMU_PATH_FULL);
-    g_assert_cmpint(ADD("\xc3", 42, NONE, 12)->path, ==, PMU_PATH_FULL);
-    /* jne, jmp */
-    g_assert_cmpint(ADD("\x75\x00", 43, NONE, NONE)->path, ==,
-                    PMU_PATH_COND);
-    g_assert_cmpint(ADD("\xeb\x00", 45, NONE, NONE)->path, ==,
-                    PMU_PATH_FULL);
+    const PmuBlockAccess *access = f->block->accesses;
+
+    ADD("\x8b\x03", 0, 0, NONE);                /* mov eax, [rbx] */
+    ADD("\x48\x01\x03", 2, 1, NONE);            /* add [rbx], rax */
+    ADD("\xff\x30", 5, 2, 3);                   /* push qword [rax] */
+    ADD("\x48\x8d\x04\x8b", 7, 4, NONE);        /* lea rax, [rbx+rcx*4] */
+    g_assert_cmpuint(f->block->num_accesses, ==, 5);
+    g_assert_true(access[0].load && !access[0].store);
+    g_assert_cmpuint(access[0].size, ==, 4);
+    g_assert_true(access[1].load && access[1].store);
+    g_assert_cmpuint(access[1].size, ==, 8);
+    g_assert_true(access[2].load && !access[2].store);
+    g_assert_true(!access[3].load && access[3].store);
+    g_assert_true(!access[4].load && !access[4].store);
+}
+
+/* Instructions belong to the line, and page, that they begin in. */
+static void test_segments(Fixture *f, gconstpointer data)
+{
+    const PmuBlockSegment *segment = f->block->segments;
+
+    pmu_block_begin(f->builder, PMU_LEVEL_USR, 0x7fba);
+    f->builder->block.phys_next = 0x3000;
+    ADD("\x48\x01\xd8", 0xfba, NONE, NONE);     /* ends in the next line */
+    ADD("\x48\x01\xd8", 0xfbd, NONE, NONE);
+    for (unsigned i = 0; i < 21; i++) {
+        ADD("\x8b\x03\x90", 0xfc0 + 3 * i, i, NONE);
+    }
+    ADD("\x90", 0xfff, NONE, NONE);
+    ADD("\x90", 0x000, NONE, NONE);
+    g_assert_cmpuint(f->block->num_segments, ==, 3);
+    g_assert_cmpuint(segment[1].first, ==, 2);
+    g_assert_cmpuint(segment[2].first, ==, 24);
+    g_assert_cmpuint(segment[2].first_access, ==, 21);
+    g_assert_cmphex(pmu_block_line(f->block, &segment[0]), ==, 0x7f80 / 64);
+    g_assert_cmphex(pmu_block_line(f->block, &segment[1]), ==, 0x7fc0 / 64);
+    g_assert_cmphex(pmu_block_line(f->block, &segment[2]), ==, 0x3000 / 64);
+}
+
+/* Whatever fills up first, there is room for one instruction more till then. */
+static void test_full(Fixture *f, gconstpointer data)
+{
+    unsigned n = 0;
+
+    while (!pmu_block_full(f->block)) {
+        ADD("\xff\x30", (2 * n) & 0xfff, 2 * n, 2 * n + 1);
+        n++;
+    }
+    g_assert_cmpuint(f->block->num_accesses, <=, PMU_BLOCK_ACCESSES);
+    pmu_block_begin(f->builder, PMU_LEVEL_USR, 0);
+    for (n = 0; !pmu_block_full(f->block); n++) {
+        ADD("\x90", 64 * n, NONE, NONE);
+    }
+    g_assert_cmpuint(f->block->num_segments, <=, PMU_BLOCK_SEGMENTS);
+    pmu_block_begin(f->builder, PMU_LEVEL_USR, 0);
+    for (n = 0; !pmu_block_full(f->block); n++) {
+        ADD("\x90", n, NONE, NONE);
+    }
+    g_assert_cmpuint(f->block->num_insns, <=, PMU_BLOCK_INSNS);
+}
+
+/* A packed block is the same, and refers to nothing outside itself. */
+static void test_pack(Fixture *f, gconstpointer data)
+{
+    PmuBlock *copy;
+
+    ADD("\x8b\x03", 0, 0, NONE);
+    ADD("\x75\x00", 2, NONE, NONE);
+    copy = pmu_block_pack(g_malloc(pmu_block_size(f->block)), f->block);
+    memset(f->builder, 0xff, sizeof(*f->builder));
+    g_assert_cmpuint(copy->num_insns, ==, 2);
+    g_assert_cmpuint(copy->insns[0].insn->length, ==, 2);
+    g_assert_cmpuint(copy->insns[1].offset, ==, 2);
+    g_assert_cmpuint(copy->segments[0].first, ==, 0);
+    g_assert_true(copy->accesses[0].load);
+    g_free(copy);
+}
+
+/* How RSP is used: the stack engine's doing, or anybody's. */
+static void test_rsp(Fixture *f, gconstpointer data)
+{
+    g_assert_cmpint(ADD("\x50", 0, NONE, 0)->rsp, ==, PMU_RSP_STACK);
+    /* sub rsp, 8; mov rax, [rsp]; mov rsp, rbp; add rax, rbx */
+    g_assert_cmpint(ADD("\x48\x83\xec\x08", 1, NONE, NONE)->rsp, ==,
+                    PMU_RSP_USE);
+    g_assert_cmpint(ADD("\x48\x8b\x04\x24", 5, 1, NONE)->rsp, ==,
+                    PMU_RSP_USE);
+    g_assert_cmpint(ADD("\x48\x89\xec", 9, NONE, NONE)->rsp, ==,
+                    PMU_RSP_SET);
+    g_assert_cmpint(ADD("\x48\x01\xd8", 12, NONE, NONE)->rsp, ==,
+                    PMU_RSP_NONE);
 }
 
 int main(int argc, char **argv)
@@ -108,6 +161,12 @@ int main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     g_test_add("/block/layout", Fixture, NULL, set_up, test_layout,
                tear_down);
-    g_test_add("/block/paths", Fixture, NULL, set_up, test_paths, tear_down);
+    g_test_add("/block/accesses", Fixture, NULL, set_up, test_accesses,
+               tear_down);
+    g_test_add("/block/segments", Fixture, NULL, set_up, test_segments,
+               tear_down);
+    g_test_add("/block/full", Fixture, NULL, set_up, test_full, tear_down);
+    g_test_add("/block/pack", Fixture, NULL, set_up, test_pack, tear_down);
+    g_test_add("/block/rsp", Fixture, NULL, set_up, test_rsp, tear_down);
     return g_test_run();
 }

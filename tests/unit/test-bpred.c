@@ -133,6 +133,183 @@ static void test_many_branches(void)
     pmu_bpred_free(bp);
 }
 
+/*
+ * A gshare (McFarling, "Combining branch predictors", 1993) of at least the
+ * storage: 2^18 counters of two bits, 64 KiB.
+ */
+#define GSHARE_BITS     18
+#define GSHARE_HISTORY  14
+
+typedef struct Gshare {
+    uint8_t counter[1 << GSHARE_BITS];
+    uint32_t history;
+} Gshare;
+
+static bool gshare_cond(Gshare *gshare, uint64_t pc, bool taken)
+{
+    uint32_t i = (pc ^ (uint64_t)gshare->history
+                       << (GSHARE_BITS - GSHARE_HISTORY)) %
+                 (1 << GSHARE_BITS);
+    uint8_t *counter = &gshare->counter[i];
+    bool prediction = *counter >= 2;
+
+    if (taken) {
+        *counter += *counter < 3;
+    } else {
+        *counter -= *counter > 0;
+    }
+    gshare->history = (gshare->history << 1 | taken) %
+                      (1 << GSHARE_HISTORY);
+    return prediction == taken;
+}
+
+/* Both predictors see the same branches. */
+typedef struct Race {
+    PmuBpred *bp;
+    Gshare *gshare;
+    Random random;
+    unsigned branches, misses, gshare_misses;
+} Race;
+
+static void race_start(Race *race)
+{
+    *race = (Race) { .bp = new_bpred(), .gshare = g_new0(Gshare, 1),
+                     .random = random_from_seed() };
+}
+
+static void race_cond(Race *race, unsigned branch, bool taken)
+{
+    uint64_t pc = PC + branch * 23;
+
+    race->branches++;
+    race->misses += !pmu_bpred_cond(race->bp, pc, taken);
+    race->gshare_misses += !gshare_cond(race->gshare, pc, taken);
+}
+
+/* Of 10000 branches we miss at most @most, and @less fewer than gshare. */
+static void race_end(Race *race, const char *name, double most, double less)
+{
+    double ours = race->misses * 1e4 / race->branches;
+    double theirs = race->gshare_misses * 1e4 / race->branches;
+
+    g_test_message("%s: %.0f of 10000 missed, gshare %.0f", name, ours,
+                   theirs);
+    g_assert_cmpfloat(ours, <=, most);
+    g_assert_cmpfloat(ours, <=, theirs - less);
+    pmu_bpred_free(race->bp);
+    g_free(race->gshare);
+}
+
+/* Loops of 100 in loops of 7, with a branch of no pattern beside them. */
+static void test_nested_loops(void)
+{
+    Race race;
+
+    race_start(&race);
+    for (unsigned i = 0; i < 500; i++) {
+        for (unsigned j = 0; j < 7; j++) {
+            for (unsigned k = 0; k < 100; k++) {
+                race_cond(&race, 0, k < 99);
+            }
+            race_cond(&race, 1, j < 6);
+        }
+        race_cond(&race, 2, random_next(&race.random) & 1);
+    }
+    race_end(&race, "nested loops", 15, 80);
+}
+
+/*
+ * An interpreter: a program of 40 operations over and over, each with tests
+ * that only its operation decides, among others that none does.
+ */
+static void test_interpreter(void)
+{
+    uint8_t program[40];
+    Race race;
+
+    race_start(&race);
+    for (unsigned i = 0; i < sizeof(program); i++) {
+        program[i] = random_below(&race.random, 16);
+    }
+    for (unsigned i = 0; i < 60000; i++) {
+        unsigned op = program[i % sizeof(program)];
+
+        for (unsigned bit = 0; bit < 4; bit++) {
+            race_cond(&race, bit, op >> bit & 1);
+        }
+        race_cond(&race, 10 + op, op * 5 % 7 < 3);
+    }
+    race_end(&race, "interpreter", 60, -20);
+}
+
+/* A hundred branches, each 95 % one way: what is there to learn is soon. */
+static void test_noise(void)
+{
+    bool way[100];
+    Race race;
+
+    race_start(&race);
+    for (unsigned i = 0; i < G_N_ELEMENTS(way); i++) {
+        way[i] = random_next(&race.random) & 1;
+    }
+    for (unsigned i = 0; i < 500000; i++) {
+        unsigned branch = i % G_N_ELEMENTS(way);
+        bool other = !random_below(&race.random, 20);
+
+        race_cond(&race, branch, way[branch] != other);
+    }
+    race_end(&race, "noise", 800, 50);
+}
+
+/* Searches in a sorted table, a few keys much more often than others. */
+static void test_search(void)
+{
+    Race race;
+
+    race_start(&race);
+    for (unsigned i = 0; i < 60000; i++) {
+        unsigned key = random_below(&race.random, 4)
+                       ? random_below(&race.random, 3) * 311 + 5
+                       : random_below(&race.random, 1024);
+        unsigned low = 0, high = 1024;
+
+        while (high - low > 1) {
+            unsigned middle = (low + high) / 2;
+
+            race_cond(&race, 0, key >= middle);
+            if (key >= middle) {
+                low = middle;
+            } else {
+                high = middle;
+            }
+            race_cond(&race, 1, high - low > 1);
+        }
+    }
+    race_end(&race, "search", 2500, 50);
+}
+
+/* Nobody knows the outcome before: a coin's misses are its rarer side. */
+static void test_no_foresight(void)
+{
+    static const unsigned odds[] = { 2, 3, 5, 10, 20, 40, 100, 300 };
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(odds); i++) {
+        unsigned n = 400000, rare = 0, misses = 0;
+        PmuBpred *bp = new_bpred();
+        Random random = random_from_seed();
+
+        for (unsigned j = 0; j < n; j++) {
+            bool taken = !random_below(&random, odds[i]);
+
+            rare += taken;
+            misses += !pmu_bpred_cond(bp, PC, taken);
+        }
+        g_assert_cmpuint(misses, >, rare * 0.96);
+        g_assert_cmpuint(misses, <, rare * 1.7);
+        pmu_bpred_free(bp);
+    }
+}
+
 static void test_indirect_fixed(void)
 {
     PmuBpred *bp = new_bpred();
@@ -248,6 +425,11 @@ int main(int argc, char **argv)
     g_test_add_func("/bpred/coins", test_coins);
     g_test_add_func("/bpred/correlation", test_correlation);
     g_test_add_func("/bpred/many-branches", test_many_branches);
+    g_test_add_func("/bpred/nested-loops", test_nested_loops);
+    g_test_add_func("/bpred/interpreter", test_interpreter);
+    g_test_add_func("/bpred/noise", test_noise);
+    g_test_add_func("/bpred/search", test_search);
+    g_test_add_func("/bpred/no-foresight", test_no_foresight);
     g_test_add_func("/bpred/indirect-fixed", test_indirect_fixed);
     g_test_add_func("/bpred/indirect-targets", test_indirect_targets);
     g_test_add_func("/bpred/return-stack", test_return_stack);

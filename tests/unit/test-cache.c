@@ -1,84 +1,90 @@
 /*
- * The set-associative array against a list of keys with time stamps.
+ * Set-associative arrays against a textbook's second chance.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#include <string.h>
-
 #include "cache.h"
+#include "lines.h"
+#include "naive-cache.h"
 #include "random.h"
 
-#define MAX_ENTRIES 512
-
-/* Naive LRU: every entry has the time of its last use. */
-typedef struct Naive {
-    struct {
-        bool used;
-        uint64_t key, time, value;
-    } entry[MAX_ENTRIES];
-    unsigned sets, ways;
-    uint64_t now;
-} Naive;
-
-static int naive_find(const Naive *naive, uint64_t key)
+/* Which ways of @key's set are marked as used, in the textbook's array. */
+static uint64_t used_ways(NaiveCache *naive, uint64_t key)
 {
-    unsigned set = key % naive->sets;
+    NaiveWay *set = &naive->way[key % naive->sets * naive->ways];
+    uint64_t used = 0;
 
-    for (unsigned i = set * naive->ways; i < (set + 1) * naive->ways; i++) {
-        if (naive->entry[i].used && naive->entry[i].key == key) {
-            return i;
-        }
+    for (unsigned i = 0; i < naive->ways; i++) {
+        used |= (uint64_t)(set[i].present && set[i].used) << i;
     }
-    return -1;
+    return used;
 }
 
-static bool naive_lookup(Naive *naive, uint64_t key)
+/* Insert a key that is not there; check which ways are said to be dropped. */
+static void check_insert(PmuCache *cache, NaiveCache *naive, uint64_t key,
+                         uint64_t value)
 {
-    int i = naive_find(naive, key);
+    uint64_t before = used_ways(naive, key), after, dropped;
+    NaiveWay *way = naive_cache_insert(naive, key, true);
+    uint64_t bit = 1ull << ((way - naive->way) % naive->ways);
+    size_t entry = pmu_cache_choose(cache, key, &dropped);
 
-    if (i >= 0) {
-        naive->entry[i].time = ++naive->now;
+    after = used_ways(naive, key) & ~bit;
+    g_assert_cmphex(dropped, ==, (before & ~after) | bit);
+    g_assert_cmpuint(entry, ==, way - naive->way);
+    pmu_cache_fill(cache, entry, key);
+    way->value = value;
+    if (cache->data) {
+        cache->data[entry] = value;
     }
-    return i >= 0;
 }
 
-static void naive_insert(Naive *naive, uint64_t key, uint64_t value)
+static void check_use(PmuCache *cache, NaiveCache *naive, uint64_t key,
+                      uint64_t value)
 {
-    unsigned set = key % naive->sets, victim = set * naive->ways;
+    bool skip = pmu_cache_hit(cache, key);
+    uint64_t before = used_ways(naive, key);
+    NaiveWay *way = naive_cache_use(naive, key);
+    size_t entry;
 
-    for (unsigned i = victim; i < (set + 1) * naive->ways; i++) {
-        if (!naive->entry[i].used) {
-            victim = i;
-            break;
-        }
-        if (naive->entry[i].time < naive->entry[victim].time) {
-            victim = i;
+    if (skip) {
+        /* Then it is there, and using it changes nothing. */
+        g_assert_nonnull(way);
+        g_assert_cmphex(used_ways(naive, key), ==, before);
+        if (value & 1) {
+            return;
         }
     }
-    naive->entry[victim].used = true;
-    naive->entry[victim].key = key;
-    naive->entry[victim].value = value;
-    naive->entry[victim].time = ++naive->now;
+    entry = pmu_cache_use(cache, key);
+    if (!way) {
+        g_assert_cmpuint(entry, ==, PMU_CACHE_NONE);
+        check_insert(cache, naive, key, value);
+        return;
+    }
+    g_assert_cmpuint(entry, ==, way - naive->way);
+    if (cache->data) {
+        g_assert_cmpuint(cache->data[entry], ==, way->value);
+    }
 }
 
-static void naive_remove(Naive *naive, uint64_t key)
+static void check_access(PmuCache *cache, NaiveCache *naive, uint64_t key)
 {
-    int i = naive_find(naive, key);
+    bool there = naive_cache_use(naive, key);
 
-    if (i >= 0) {
-        naive->entry[i].used = false;
+    if (!there) {
+        naive_cache_insert(naive, key, true);
     }
+    g_assert_cmpint(pmu_cache_access(cache, key), ==, there);
 }
 
 static void check_against_naive(unsigned sets, unsigned ways, bool values)
 {
     Random random = random_from_seed();
-    Naive *naive = g_new0(Naive, 1);
+    NaiveCache naive;
     PmuCache cache;
 
-    naive->sets = sets;
-    naive->ways = ways;
+    naive_cache_init(&naive, sets, ways);
     g_assert_true(pmu_cache_init(&cache, sets, ways, values));
     for (unsigned i = 0; i < 200000; i++) {
         uint64_t key = random_below(&random, sets * ways * 2);
@@ -86,59 +92,41 @@ static void check_against_naive(unsigned sets, unsigned ways, bool values)
 
         switch (random_below(&random, 16)) {
         case 0:
-            naive_remove(naive, key);
+            naive_cache_remove(&naive, key);
             pmu_cache_remove(&cache, key);
             break;
         case 1:
-            g_assert_cmpint(pmu_cache_probe(&cache, key), ==,
-                            naive_find(naive, key) >= 0);
+            g_assert_cmpint(pmu_cache_find(&cache, key) != PMU_CACHE_NONE, ==,
+                            !!naive_cache_find(&naive, key));
             break;
         case 2:
             if (!random_below(&random, 100)) {
-                memset(naive->entry, 0, sizeof(naive->entry));
+                naive_cache_clear(&naive);
                 pmu_cache_clear(&cache);
             }
             break;
         case 3: case 4: case 5: case 6:
             if (!values) {
-                bool hit = naive_lookup(naive, key);
-
-                if (!hit) {
-                    naive_insert(naive, key, 0);
-                }
-                g_assert_cmpint(pmu_cache_access(&cache, key), ==, hit);
+                check_access(&cache, &naive, key);
                 break;
             }
             /* fall through */
         default:
-            if (naive_lookup(naive, key)) {
-                g_assert_true(pmu_cache_lookup(&cache, key));
-                if (values) {
-                    g_assert_cmpuint(*pmu_cache_value(&cache, key), ==,
-                                     naive->entry[naive_find(naive, key)]
-                                     .value);
-                }
-            } else {
-                g_assert_false(pmu_cache_lookup(&cache, key));
-                naive_insert(naive, key, value);
-                pmu_cache_insert(&cache, key);
-                if (values) {
-                    *pmu_cache_value(&cache, key) = value;
-                }
-            }
+            check_use(&cache, &naive, key, value);
         }
     }
     pmu_cache_destroy(&cache);
-    g_free(naive);
+    naive_cache_destroy(&naive);
 }
 
-static void test_lru(void)
+static void test_second_chance(void)
 {
     check_against_naive(1, 1, false);
     check_against_naive(8, 1, false);
     check_against_naive(1, 8, false);
     check_against_naive(16, 12, false);
     check_against_naive(8, 20, false);
+    check_against_naive(1, 64, false);
 }
 
 static void test_values(void)
@@ -154,19 +142,104 @@ static void test_extreme_keys(void)
     PmuCache cache;
 
     g_assert_true(pmu_cache_init(&cache, 4, 2, false));
-    g_assert_false(pmu_cache_lookup(&cache, 0));
+    g_assert_cmpuint(pmu_cache_use(&cache, 0), ==, PMU_CACHE_NONE);
     g_assert_false(pmu_cache_access(&cache, 0));
     g_assert_true(pmu_cache_access(&cache, 0));
     g_assert_false(pmu_cache_access(&cache, UINT64_MAX - 1));
-    g_assert_true(pmu_cache_lookup(&cache, UINT64_MAX - 1));
+    g_assert_true(pmu_cache_hit(&cache, UINT64_MAX - 1));
     pmu_cache_destroy(&cache);
+}
+
+/* The compact array is the same, but for its tags. */
+static void check_lines(unsigned sets, unsigned ways)
+{
+    PmuCacheGeometry geometry = { .size = sets * ways * 64, .ways = ways };
+    Random random = random_from_seed();
+    NaiveCache naive;
+    PmuLines lines;
+
+    naive_cache_init(&naive, sets, ways);
+    g_assert_true(pmu_lines_init(&lines, &geometry, false));
+    for (unsigned i = 0; i < 200000; i++) {
+        uint64_t line = random_below(&random, sets * ways * 2);
+        bool there = naive_cache_find(&naive, line);
+
+        if (!random_below(&random, 50000)) {
+            naive_cache_clear(&naive);
+            pmu_lines_clear(&lines);
+        } else if (random_below(&random, 4)) {
+            naive_cache_use(&naive, line);
+            g_assert_cmpint(pmu_lines_access(&lines, line), ==, there);
+            if (!there) {
+                naive_cache_insert(&naive, line, true);
+            }
+        } else {
+            g_assert_cmpint(pmu_lines_prefetch(&lines, line), ==, there);
+            if (!there) {
+                naive_cache_insert(&naive, line, false);
+            }
+        }
+    }
+    pmu_lines_destroy(&lines);
+    naive_cache_destroy(&naive);
+}
+
+static void test_lines(void)
+{
+    check_lines(2, 1);
+    check_lines(4, 12);
+    check_lines(64, 20);
+    check_lines(2, 24);
+}
+
+/*
+ * Sets chosen by hash: half of the capacity, in consecutive lines or in pages
+ * from anywhere, stays, and twice as much does not.
+ */
+static void check_hashed(uint32_t size, unsigned ways, bool scattered)
+{
+    PmuCacheGeometry geometry = { .size = size, .ways = ways };
+    Random random = random_from_seed();
+    uint64_t salt = random_next(&random) >> 12;
+    unsigned capacity = size / 64;
+    PmuLines lines;
+
+    for (unsigned n = capacity / 2; n <= capacity * 2; n *= 4) {
+        unsigned hits = 0;
+
+        g_assert_true(pmu_lines_init(&lines, &geometry, true));
+        for (unsigned round = 0; round < 4; round++) {
+            for (unsigned i = 0; i < n; i++) {
+                uint64_t page = scattered ? (i / 64 * 0x12345u + salt) % 0x4000
+                                          : i / 64;
+
+                hits += pmu_lines_access(&lines, page * 64 + i % 64) &&
+                        round == 3;
+            }
+        }
+        if (n < capacity) {
+            g_assert_cmpuint(hits, >=, n * 0.93);
+        } else {
+            g_assert_cmpuint(hits, <=, n * 0.2);
+        }
+        pmu_lines_destroy(&lines);
+    }
+}
+
+static void test_hashed_sets(void)
+{
+    check_hashed(1536 * 1024 * 2, 12, false);
+    check_hashed(1536 * 1024 * 2, 12, true);
+    check_hashed(1000 * 15 * 64, 15, false);
 }
 
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/cache/lru", test_lru);
+    g_test_add_func("/cache/second-chance", test_second_chance);
     g_test_add_func("/cache/values", test_values);
     g_test_add_func("/cache/extreme-keys", test_extreme_keys);
+    g_test_add_func("/cache/lines", test_lines);
+    g_test_add_func("/cache/hashed-sets", test_hashed_sets);
     return g_test_run();
 }

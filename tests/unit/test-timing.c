@@ -50,7 +50,7 @@ typedef struct Rig {
     PmuTiming *timing;
     PmuLedgerSnapshot start;    /* where measuring began */
     double cycles;              /* since then */
-    PmuBlock **blocks;          /* the program, cut into full blocks */
+    PmuBlockBuilder **blocks;   /* the program, cut into full blocks */
     uint64_t *pcs;
     unsigned num_blocks;
     Random random;              /* for addresses and outcomes */
@@ -71,9 +71,9 @@ static Rig *rig_new(PmuCore core)
     rig->random = random_from_seed();
     rig->decoder = pmu_decoder_new(core);
     g_assert_nonnull(rig->decoder);
-    rig->timing = pmu_timing_new(rig->uarch, &rig->ledger, page_of, NULL);
+    rig->timing = pmu_timing_new(rig->uarch, &rig->ledger, NULL, page_of, NULL);
     g_assert_nonnull(rig->timing);
-    rig->blocks = g_new0(PmuBlock *, PROGRAM_MAX);
+    rig->blocks = g_new0(PmuBlockBuilder *, PROGRAM_MAX);
     rig->pcs = g_new0(uint64_t, PROGRAM_MAX);
     return rig;
 }
@@ -90,33 +90,31 @@ static void rig_free(Rig *rig)
     g_free(rig);
 }
 
-static PmuBlock *block_new(uint64_t pc, PmuLevel level)
+static PmuBlockBuilder *block_new(uint64_t pc, PmuLevel level)
 {
-    PmuBlock *block = g_malloc0(pmu_block_size(PMU_BLOCK_INSNS));
+    PmuBlockBuilder *builder = g_new0(PmuBlockBuilder, 1);
 
-    block->phys = page_of(NULL, pc);
-    block->phys_next = page_of(NULL, (pc | 0xfff) + 1);
-    block->level = level;
-    return block;
+    pmu_block_begin(builder, level, page_of(NULL, pc));
+    builder->block.phys_next = page_of(NULL, (pc | 0xfff) + 1);
+    return builder;
 }
 
 /* Append @code, which begins at linear address @pc. */
-static void block_append(PmuBlock *block, PmuDecoder *decoder, Code code,
-                         uint64_t pc)
+static void block_append(PmuBlockBuilder *builder, PmuDecoder *decoder,
+                         Code code, uint64_t pc)
 {
     const uint8_t *bytes = (const uint8_t *)code.bytes;
     uint8_t ea = PMU_NO_ACCESS, stack = PMU_NO_ACCESS;
-    uint8_t next = block->num_accesses;
-    PmuInsn insn;
+    uint8_t next = builder->block.num_accesses;
+    const PmuInsn *insn = pmu_decode_kept(decoder, bytes, code.length);
 
-    pmu_decode(decoder, bytes, code.length, &insn);
-    if (insn.flags & (PMU_INSN_LOAD | PMU_INSN_STORE)) {
+    if (insn->flags & (PMU_INSN_LOAD | PMU_INSN_STORE)) {
         ea = next++;
     }
-    if (insn.flags & (PMU_INSN_STACK_LOAD | PMU_INSN_STACK_STORE)) {
+    if (insn->flags & (PMU_INSN_STACK_LOAD | PMU_INSN_STACK_STORE)) {
         stack = next++;
     }
-    pmu_block_add(block, decoder, bytes, code.length, pc & 0xfff, ea, stack);
+    pmu_block_add(builder, decoder, bytes, code.length, pc & 0xfff, ea, stack);
 }
 
 #define CODE_BASE 0x400000ull
@@ -126,12 +124,11 @@ static void rig_program(Rig *rig, const Code *code, unsigned n,
                         uint64_t offset)
 {
     uint64_t pc = CODE_BASE + offset;
-    PmuBlock *block = NULL;
+    PmuBlockBuilder *block = NULL;
 
     for (unsigned i = 0; i < n; i++) {
-        if (!block || block->branches || block->num_insns == 64 ||
-            block->num_accesses > PMU_BLOCK_ACCESSES - 4 ||
-            (pc & 0xfff) < code[i - 1].length) {
+        if (!block || block->block.branch != PMU_BRANCH_NONE ||
+            pmu_block_full(&block->block) || (pc & 0xfff) < code[i - 1].length) {
             block = block_new(pc, PMU_LEVEL_USR);
             rig->pcs[rig->num_blocks] = pc;
             rig->blocks[rig->num_blocks++] = block;
@@ -184,7 +181,7 @@ static void rig_run(Rig *rig, const Behaviour *how, unsigned times)
 
     for (unsigned i = 0; i < times; i++) {
         for (unsigned j = 0; j < rig->num_blocks; j++) {
-            const PmuBlock *block = rig->blocks[j];
+            const PmuBlock *block = &rig->blocks[j]->block;
 
             for (unsigned k = 0; k < block->num_accesses; k++) {
                 addr[k] = how->address(&rig->random, rig->accesses++);
@@ -200,8 +197,10 @@ static void rig_measure(Rig *rig, const Behaviour *how, unsigned times)
 {
     PmuLedgerSnapshot now;
 
+    pmu_timing_flush(rig->timing);
     pmu_ledger_snapshot(&rig->ledger, &rig->start);
     rig_run(rig, how, times);
+    pmu_timing_flush(rig->timing);
     pmu_ledger_snapshot(&rig->ledger, &now);
     rig->cycles = now.item[PMU_LEVEL_USR][PMU_ITEM_CYCLES] -
                   rig->start.item[PMU_LEVEL_USR][PMU_ITEM_CYCLES];
@@ -325,7 +324,8 @@ static void test_dram_chase(void)
     static const Behaviour how = { address_random, taken_always };
     Rig *rig = rig_loop(PMU_CORE_ICELAKE, (Code)LOAD_RAX_RAX, 1, &how, 400000);
 
-    assert_near("cycles per load", rig->cycles, 170, 230);
+    /* 66.5 ns at 2.8 GHz, and page walks in 512 MiB. */
+    assert_near("cycles per load", rig->cycles, 186, 260);
     assert_near("memory bound", leaf_share(rig, PMU_SLOT_MEMORY_BOUND),
                 0.85, 1);
     assert_near("L1D misses", count(rig, PMU_ITEM_L1D_MISSES) / 400000,
@@ -497,20 +497,6 @@ static void test_large_code(void)
     assert_near("L1I misses", count(rig, PMU_ITEM_L1I_MISSES) / 4,
                 2070, 2090);
     g_free(code);
-    rig_free(rig);
-}
-
-/*
- * 1,700 MOVABS in a loop of 17 KB: measured IPC 3.20 on Sapphire Rapids, so
- * 53 % retiring and 47 % frontend.
- */
-static void test_movabs(void)
-{
-    Rig *rig = rig_loop(PMU_CORE_SAPPHIRERAPIDS, (Code)MOVABS, 1700, &plain,
-                        20);
-
-    assert_near("retiring", RETIRING(rig), 0.50, 0.57);
-    assert_near("frontend", FRONTEND(rig), 0.43, 0.50);
     rig_free(rig);
 }
 
@@ -687,7 +673,8 @@ typedef struct Cutter {
     Random random;
     unsigned longest;           /* instructions in a block */
     bool ranges;                /* blocks are run in parts, not to the end */
-    bool full;                  /* no short paths */
+    bool forgetful;             /* no transition is remembered */
+    GHashTable *blocks;         /* those seen so far */
 } Cutter;
 
 /* Instructions from @first on that can be one block: straight-line code. */
@@ -714,7 +701,7 @@ static void replay_rep(PmuTiming *timing, const PmuBlock *block,
                        uint64_t *addr, Cutter *cutter)
 {
     const PmuBlockInsn *bi = &block->insns[index];
-    uint64_t size = bi->insn.access_size, all = dynamic->iterations;
+    uint64_t size = bi->insn->access_size, all = dynamic->iterations;
     uint64_t step = dynamic->backwards ? -size : size;
 
     while (cutter->ranges && random_below(&cutter->random, 4)) {
@@ -733,6 +720,27 @@ static void replay_rep(PmuTiming *timing, const PmuBlock *block,
     pmu_timing_run(timing, block, index, index + 1, dynamic);
 }
 
+/* The block of the @total instructions from @place on. */
+static const PmuBlock *block_at(const Walk *walk, PmuDecoder *decoder,
+                                unsigned place, unsigned total,
+                                PmuLevel level, Cutter *cutter)
+{
+    uint64_t key = (place * 64 + total) * 2 + level;
+    PmuBlockBuilder *builder = g_hash_table_lookup(cutter->blocks,
+                                                   &key);
+
+    if (!builder) {
+        builder = block_new(walk->pc[place], level);
+        for (unsigned i = 0; i < total; i++) {
+            block_append(builder, decoder, walk->code[place + i],
+                         walk->pc[place + i]);
+        }
+        g_hash_table_insert(cutter->blocks, g_memdup2(&key, sizeof(key)),
+                            builder);
+    }
+    return &builder->block;
+}
+
 /* Steps [@from, @from + @n) are instructions of one block. */
 static void replay_block(const Walk *walk, PmuTiming *timing,
                          PmuDecoder *decoder, unsigned from, unsigned n,
@@ -740,7 +748,7 @@ static void replay_block(const Walk *walk, PmuTiming *timing,
 {
     const Step *step = &walk->step[from];
     unsigned before = 0, total;
-    PmuBlock *block;
+    const PmuBlock *block;
     uint64_t addr[2 * PMU_BLOCK_INSNS] = {};
     PmuDynamic dynamic = { .addr = addr };
 
@@ -754,27 +762,20 @@ static void replay_block(const Walk *walk, PmuTiming *timing,
             before++;
         }
     }
-    total = straight(walk, step->place - before, 40);
-    total = MAX(total, before + n);
+    total = straight(walk, step->place - before, 25);
+    total = cutter->ranges ? MAX(total, before + n) : n;
     dynamic.pc = walk->pc[step->place - before];
-    block = block_new(dynamic.pc, step->level);
-    for (unsigned i = 0; i < total; i++) {
-        unsigned place = step->place - before + i;
+    block = block_at(walk, decoder, step->place - before, total, step->level,
+                     cutter);
+    for (unsigned i = before; i < before + n; i++) {
+        const Step *here = &walk->step[from + i - before];
+        const PmuBlockInsn *bi = &block->insns[i];
 
-        block_append(block, decoder, walk->code[place], walk->pc[place]);
-        if (i >= before && i < before + n) {
-            const Step *here = &walk->step[from + i - before];
-            PmuBlockInsn *bi = &block->insns[i];
-
-            if (cutter->full) {
-                bi->path = PMU_PATH_FULL;
-            }
-            if (bi->ea != PMU_NO_ACCESS) {
-                addr[bi->ea] = here->addr[0];
-            }
-            if (bi->stack != PMU_NO_ACCESS) {
-                addr[bi->stack] = here->addr[1];
-            }
+        if (bi->ea != PMU_NO_ACCESS) {
+            addr[bi->ea] = here->addr[0];
+        }
+        if (bi->stack != PMU_NO_ACCESS) {
+            addr[bi->stack] = here->addr[1];
         }
     }
     for (unsigned i = 0; i < n;) {
@@ -799,7 +800,6 @@ static void replay_block(const Walk *walk, PmuTiming *timing,
         }
         i += part;
     }
-    g_free(block);
 }
 
 /* Run @walk on a new core, cut as @cutter says; the ledger is the result. */
@@ -807,10 +807,13 @@ static uint64_t replay(const Walk *walk, PmuCore core, Cutter cutter,
                        PmuLedger *ledger)
 {
     PmuDecoder *decoder = pmu_decoder_new(core);
-    PmuTiming *timing = pmu_timing_new(pmu_uarch(core), ledger, page_of,
+    PmuTiming *timing = pmu_timing_new(pmu_uarch(core), ledger, NULL, page_of,
                                        NULL);
     uint64_t clock;
 
+    cutter.blocks = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free,
+                                          g_free);
+    pmu_timing_remember(timing, !cutter.forgetful);
     for (unsigned i = 0; i < STEPS;) {
         const Step *step = &walk->step[i];
         unsigned longest = 1 + random_below(&cutter.random, cutter.longest);
@@ -832,12 +835,18 @@ static uint64_t replay(const Walk *walk, PmuCore core, Cutter cutter,
             pmu_timing_flush_mappings(timing, UINT64_MAX);
         }
         replay_block(walk, timing, decoder, i, n, &cutter);
-        assert_conserved(ledger);
+        if (cutter.ranges && !random_below(&cutter.random, 8)) {
+            pmu_timing_flush(timing);
+            assert_conserved(ledger);
+        }
         i += n;
     }
+    pmu_timing_flush(timing);
+    assert_conserved(ledger);
     clock = pmu_timing_clock(timing);
     pmu_timing_free(timing);
     pmu_decoder_free(decoder);
+    g_hash_table_destroy(cutter.blocks);
     return clock;
 }
 
@@ -875,7 +884,7 @@ static void test_cuts(void)
                                 &single);
 
         g_assert_cmpuint(clock, ==, replay(walk, core,
-                                           (Cutter) { .longest = 40 },
+                                           (Cutter) { .longest = 25 },
                                            &whole));
         assert_same(&single, &whole);
         for (unsigned j = 0; j < 3; j++) {
@@ -892,8 +901,8 @@ static void test_cuts(void)
     }
 }
 
-/* The short paths are nothing but shorter. */
-static void test_short_paths(void)
+/* What is remembered is what would be computed. */
+static void test_memory_of_transitions(void)
 {
     Random random = random_from_seed();
 
@@ -901,13 +910,13 @@ static void test_short_paths(void)
         PmuCore core = i % PMU_CORE_NR;
         PmuDecoder *decoder = pmu_decoder_new(core);
         Walk *walk = walk_new(decoder, &random);
-        Cutter cutter = { .longest = 10, .full = true };
-        PmuLedger fast, full;
+        Cutter cutter = { .longest = 10, .forgetful = true };
+        PmuLedger remembered, computed;
 
         g_assert_cmpuint(replay(walk, core, (Cutter) { .longest = 10 },
-                                &fast), ==,
-                         replay(walk, core, cutter, &full));
-        assert_same(&fast, &full);
+                                &remembered), ==,
+                         replay(walk, core, cutter, &computed));
+        assert_same(&remembered, &computed);
         g_free(walk);
         pmu_decoder_free(decoder);
     }
@@ -969,10 +978,12 @@ static void test_loaded_ledger(void)
         rig_run(from, &plain, n);
         rig_program(to, (Code[]) { DEC_RCX }, 1, 0);
         rig_run(to, &plain, 1);
+        pmu_timing_flush(from->timing);
         to->ledger = from->ledger;
         pmu_timing_reset(to->timing);
         for (unsigned i = 0; i < 20; i++) {
             rig_run(to, &plain, 1);
+            pmu_timing_flush(to->timing);
             g_assert_true(pmu_ledger_plausible(&to->ledger));
         }
         assert_conserved(&to->ledger);
@@ -1036,10 +1047,9 @@ int main(int argc, char **argv)
     g_test_add_func("/timing/predictable-loop", test_predictable_loop);
     g_test_add_func("/timing/jumpy-code", test_jumpy_code);
     g_test_add_func("/timing/large-code", test_large_code);
-    g_test_add_func("/timing/movabs", test_movabs);
     g_test_add_func("/timing/lcp", test_lcp);
     g_test_add_func("/timing/cuts", test_cuts);
-    g_test_add_func("/timing/short-paths", test_short_paths);
+    g_test_add_func("/timing/transitions", test_memory_of_transitions);
     g_test_add_func("/timing/item-rate", test_item_rate);
     g_test_add_func("/timing/reset", test_reset);
     g_test_add_func("/timing/loaded-ledger", test_loaded_ledger);

@@ -6,117 +6,205 @@
  * Translation time, below the line.
  */
 
+#include <glib.h>
+#include <string.h>
+
 #include "block.h"
 
-/* Room that the accesses of @block need once it uses index @access. */
-static void block_note_access(PmuBlock *block, uint8_t access)
+/* An instruction makes this many recorded accesses at most. */
+#define INSN_ACCESSES 2
+
+/* Access @index is one of @size bytes; 0 is not known: a byte. */
+static void note_access(PmuBlockBuilder *builder, uint8_t index, uint8_t size,
+                        bool load, bool store)
 {
-    if (access != PMU_NO_ACCESS && access >= block->num_accesses) {
-        block->num_accesses = access + 1;
+    PmuBlock *block = &builder->block;
+
+    if (index == PMU_NO_ACCESS) {
+        return;
+    }
+    builder->accesses[index] = (PmuBlockAccess) {
+        .size = MAX(size, 1), .load = load, .store = store,
+    };
+    block->num_accesses = MAX(block->num_accesses, index + 1);
+}
+
+/*
+ * With what the newest instruction @bi can macro-fuse.  A pair never straddles
+ * the start of a line (uiCA).
+ */
+static void choose_fusion(PmuBlockBuilder *builder, PmuBlockInsn *bi,
+                          uint16_t page_offset)
+{
+    const PmuInsn *insn = bi->insn;
+
+    bi->fuse_next = insn->flags & PMU_INSN_FUSE_FIRST ? insn->fuse : 0;
+    bi->fuse_last = (insn->flags & PMU_INSN_FUSE_SECOND) &&
+                    (page_offset & (PMU_LINE_SIZE - 1)) ? insn->fuse : 0;
+    if (builder->block.num_insns) {
+        bi->fused = bi[-1].fuse_next & bi->fuse_last;
     }
 }
+
+/* The newest instruction @bi begins at @page_offset: in which line? */
+static void note_line(PmuBlockBuilder *builder, const PmuBlockInsn *bi,
+                      uint16_t page_offset)
+{
+    PmuBlock *block = &builder->block;
+    uint16_t first = block->phys & ((1u << PMU_PAGE_SHIFT) - 1);
+
+    if (block->num_segments &&
+        builder->segments[block->num_segments - 1].offset >> PMU_LINE_SHIFT ==
+        page_offset >> PMU_LINE_SHIFT) {
+        return;
+    }
+    builder->segments[block->num_segments++] = (PmuBlockSegment) {
+        .first = block->num_insns,
+        .first_access = block->num_accesses,
+        .offset = page_offset,
+        .second_page = first + bi->offset >= 1u << PMU_PAGE_SHIFT,
+    };
+}
+
+bool pmu_block_full(const PmuBlock *block)
+{
+    return block->num_insns == PMU_BLOCK_INSNS ||
+           block->num_accesses > PMU_BLOCK_ACCESSES - INSN_ACCESSES ||
+           block->num_segments == PMU_BLOCK_SEGMENTS;
+}
+
+void pmu_block_begin(PmuBlockBuilder *builder, PmuLevel level, uint64_t phys)
+{
+    builder->block = (PmuBlock) {
+        .level = level,
+        .phys = phys,
+        .insns = builder->insns,
+        .segments = builder->segments,
+        .accesses = builder->accesses,
+    };
+    memset(builder->accesses, 0, sizeof(builder->accesses));
+}
+
+/* Unfused micro-ops of @insn: see there. */
+static unsigned count_uops(const PmuInsn *insn)
+{
+    unsigned uops = 0;
+
+    for (int i = 0; i < PMU_INSN_COMPUTE; i++) {
+        uops += insn->compute[i].count;
+    }
+    uops += !!(insn->flags & PMU_INSN_LOAD);
+    uops += !!(insn->flags & PMU_INSN_STACK_LOAD);
+    uops += insn->flags & PMU_INSN_STORE ? 2 : 0;
+    uops += insn->flags & PMU_INSN_STACK_STORE ? 2 : 0;
+    return MIN(uops, UINT8_MAX);
+}
+
+#define LOADS   (PMU_INSN_LOAD | PMU_INSN_STACK_LOAD)
+#define STORES  (PMU_INSN_STORE | PMU_INSN_STACK_STORE)
 
 /* Flags that take an instruction off the short paths. */
 #define NOT_SHORT (PMU_INSN_MICROCODED | PMU_INSN_SERIALIZING |         \
                    PMU_INSN_LOCKED | PMU_INSN_PREFETCH |                \
                    PMU_INSN_STRING | PMU_INSN_REP |                     \
-                   PMU_INSN_MANY_SRCS | PMU_INSN_IMM64 |                \
                    PMU_INSN_BLOCKS_ISSUE | PMU_INSN_FENCES_LOADS)
 
-#define MEMORY_FLAGS (PMU_INSN_LOAD | PMU_INSN_STORE |                  \
-                      PMU_INSN_STACK_LOAD | PMU_INSN_STACK_STORE)
-
-/* The shortest path through the model that does all of @bi. */
-static void block_choose_path(PmuBlockInsn *bi)
+/* The shortest path through the model that does all of @insn. */
+static PmuPath choose_path(const PmuInsn *insn)
 {
-    const PmuInsn *insn = &bi->insn;
-    PmuPath path = PMU_PATH_FULL;
+    unsigned computes = insn->compute[0].count;
+    uint32_t memory = insn->flags & (LOADS | STORES);
 
-    bi->access = PMU_NO_ACCESS;
-    switch (insn->flags & MEMORY_FLAGS) {
-    case 0:
-        path = PMU_PATH_PLAIN;
-        break;
-    case PMU_INSN_LOAD:
-        path = PMU_PATH_LOAD;
-        bi->access = bi->ea;
-        break;
-    case PMU_INSN_STACK_LOAD:
-        path = PMU_PATH_LOAD;
-        bi->access = bi->stack;
-        break;
-    case PMU_INSN_STORE:
-        path = PMU_PATH_STORE;
-        bi->access = bi->ea;
-        break;
-    case PMU_INSN_STACK_STORE:
-        path = PMU_PATH_STORE;
-        bi->access = bi->stack;
-        break;
-    default:
-        break;
+    if (insn->slots != 1 || insn->resource != PMU_RESOURCE_NONE ||
+        insn->branch != PMU_BRANCH_NONE || (insn->flags & NOT_SHORT) ||
+        insn->src[3] || insn->dst[2] != PMU_REG_NR || computes > 1 ||
+        insn->compute[1].count) {
+        return PMU_PATH_FULL;
     }
-    if (insn->slots != 1 || insn->dst[2] != PMU_REG_NR ||
-        (insn->flags & NOT_SHORT) ||
-        (path != PMU_PATH_PLAIN && bi->access == PMU_NO_ACCESS)) {
-        path = PMU_PATH_FULL;
+    if (!memory) {
+        return computes ? PMU_PATH_COMPUTE : PMU_PATH_FULL;
     }
-    if (insn->branch != PMU_BRANCH_NONE) {
-        path = path == PMU_PATH_PLAIN && insn->branch == PMU_BRANCH_COND
-               ? PMU_PATH_COND : PMU_PATH_FULL;
+    if (memory == PMU_INSN_LOAD || memory == PMU_INSN_STACK_LOAD) {
+        return PMU_PATH_LOAD;
     }
-    bi->path = path;
+    if (!computes &&
+        (memory == PMU_INSN_STORE || memory == PMU_INSN_STACK_STORE)) {
+        return PMU_PATH_STORE;
+    }
+    return PMU_PATH_FULL;
 }
 
-/*
- * With what @bi, the newest of @block, can macro-fuse.  A pair never straddles
- * the start of a line (uiCA).
- */
-static void block_choose_fusion(const PmuBlock *block, PmuBlockInsn *bi)
+static PmuRsp rsp_use(const PmuInsn *insn)
 {
-    const PmuInsn *insn = &bi->insn;
+    static const uint8_t rsp = PMU_REG_GPR0 + 4;
+    bool reads = insn->addr_src[0] == rsp || insn->addr_src[1] == rsp;
 
-    bi->fuse_next = insn->flags & PMU_INSN_FUSE_FIRST ? insn->fuse : 0;
-    bi->fuse_last = (insn->flags & PMU_INSN_FUSE_SECOND) &&
-                    (bi->page_offset & (PMU_LINE_SIZE - 1)) ? insn->fuse : 0;
-    bi->fused = block->num_insns && (bi[-1].fuse_next & bi->fuse_last);
-}
-
-/* The newest instruction of @block begins in the line of those before it. */
-static void block_extend_line(PmuBlock *block)
-{
-    unsigned newest = block->num_insns;
-    unsigned line = block->insns[newest].page_offset >> PMU_LINE_SHIFT;
-
-    for (unsigned i = newest; i; i--) {
-        PmuBlockInsn *bi = &block->insns[i - 1];
-
-        if (bi->page_offset >> PMU_LINE_SHIFT != line) {
-            return;
-        }
-        bi->line_left++;
+    if ((insn->flags & (PMU_INSN_STACK_LOAD | PMU_INSN_STACK_STORE)) &&
+        !(insn->flags & PMU_INSN_STRING)) {
+        return PMU_RSP_STACK;
     }
+    for (int i = 0; i < PMU_INSN_SRCS; i++) {
+        reads |= insn->src[i] == rsp;
+    }
+    return reads ? PMU_RSP_USE
+                 : insn->dst[0] == rsp ? PMU_RSP_SET : PMU_RSP_NONE;
 }
 
-void pmu_block_add(PmuBlock *block, PmuDecoder *decoder, const uint8_t *bytes,
-                   unsigned length, uint16_t page_offset,
-                   uint8_t ea, uint8_t stack)
+void pmu_block_add(PmuBlockBuilder *builder, PmuDecoder *decoder,
+                   const uint8_t *bytes, unsigned length,
+                   uint16_t page_offset, uint8_t ea, uint8_t stack)
 {
-    PmuBlockInsn *bi = &block->insns[block->num_insns];
+    PmuBlock *block = &builder->block;
+    PmuBlockInsn *bi = &builder->insns[block->num_insns];
+    const PmuInsn *insn = pmu_decode_kept(decoder, bytes, length);
+    uint32_t flags = insn->flags;
 
-    pmu_decode(decoder, bytes, length, &bi->insn);
-    bi->offset = block->length;
-    bi->page_offset = page_offset;
-    bi->ea = ea;
-    bi->stack = stack;
-    bi->line_left = 0;
-    block_extend_line(block);
-    block_choose_path(bi);
-    block_choose_fusion(block, bi);
-    block_note_access(block, ea);
-    block_note_access(block, stack);
+    *bi = (PmuBlockInsn) {
+        .insn = insn, .offset = block->length, .ea = ea, .stack = stack,
+        .uops = count_uops(insn), .path = choose_path(insn),
+        .rsp = rsp_use(insn),
+    };
+    choose_fusion(builder, bi, page_offset);
+    note_line(builder, bi, page_offset);
+    if (!(flags & PMU_INSN_REP)) {
+        note_access(builder, ea, insn->access_size,
+                    flags & PMU_INSN_LOAD, flags & PMU_INSN_STORE);
+        note_access(builder, stack, insn->access_size,
+                    flags & PMU_INSN_STACK_LOAD,
+                    flags & PMU_INSN_STACK_STORE);
+    } else {
+        note_access(builder, ea, 1, false, false);
+        note_access(builder, stack, 1, false, false);
+    }
     block->num_insns++;
     block->length += length;
-    block->branches = bi->insn.branch != PMU_BRANCH_NONE;
-    block->rep = bi->insn.flags & PMU_INSN_REP;
+    block->uops += bi->fused ? 0 : pmu_queue_uops(insn);
+    block->branch = insn->branch;
+    block->rep = flags & PMU_INSN_REP;
+}
+
+size_t pmu_block_size(const PmuBlock *block)
+{
+    return sizeof(PmuBlock) +
+           block->num_insns * sizeof(PmuBlockInsn) +
+           block->num_segments * sizeof(PmuBlockSegment) +
+           block->num_accesses * sizeof(PmuBlockAccess);
+}
+
+PmuBlock *pmu_block_pack(void *to, const PmuBlock *block)
+{
+    PmuBlock *copy = to;
+    PmuBlockInsn *insns = (PmuBlockInsn *)(copy + 1);
+    PmuBlockSegment *segments = (PmuBlockSegment *)(insns + block->num_insns);
+    PmuBlockAccess *accesses =
+        (PmuBlockAccess *)(segments + block->num_segments);
+
+    *copy = *block;
+    copy->insns = memcpy(insns, block->insns,
+                         block->num_insns * sizeof(*insns));
+    copy->segments = memcpy(segments, block->segments,
+                            block->num_segments * sizeof(*segments));
+    copy->accesses = memcpy(accesses, block->accesses,
+                            block->num_accesses * sizeof(*accesses));
+    return copy;
 }

@@ -21,51 +21,94 @@
 #define PMU_NO_ACCESS 0xff
 
 /*
- * Room for the data addresses of one execution of a block.  The translator
- * ends a block before it runs out; see PmuDynamic.
+ * Room in a block.  The translator ends a block before it runs out of any:
+ * see pmu_block_full().
  */
-#define PMU_BLOCK_ACCESSES 128
+#define PMU_BLOCK_INSNS         128
+#define PMU_BLOCK_ACCESSES      64
+#define PMU_BLOCK_SEGMENTS      16
 
-/* The most instructions in one block (TCG_MAX_INSNS). */
-#define PMU_BLOCK_INSNS 512
-
-/* How much of the timing model an instruction needs; see timing.c. */
+/*
+ * How much of the pipeline model an instruction needs.  All but the first are
+ * of one slot and lack most of what can be special; see pipeline.c.
+ */
 typedef enum PmuPath {
     PMU_PATH_FULL,
-    PMU_PATH_COND,              /* a conditional branch of one slot */
-    PMU_PATH_PLAIN,             /* one slot, at most two sources */
-    PMU_PATH_LOAD,              /* the same and one load */
-    PMU_PATH_STORE,             /* the same and one store */
+    PMU_PATH_COMPUTE,           /* one compute micro-op */
+    PMU_PATH_LOAD,              /* one load, one compute micro-op at most */
+    PMU_PATH_STORE,             /* one store */
 } PmuPath;
+
+/* What an instruction has to do with the stack pointer. */
+typedef enum PmuRsp {
+    PMU_RSP_NONE,
+    PMU_RSP_STACK,              /* PUSH, POP and the like */
+    PMU_RSP_USE,                /* reads it, also in an address */
+    PMU_RSP_SET,                /* writes it without reading it */
+} PmuRsp;
 
 /* One instruction at its place in a block. */
 typedef struct PmuBlockInsn {
-    PmuInsn insn;
+    const PmuInsn *insn;    /* kept by the decoder: pmu_decode() */
     uint16_t offset;        /* of its first byte from that of the block */
-    uint16_t page_offset;   /* of its first byte in its 4 KiB page */
     uint8_t ea;             /* index of its ModRM, moffs or [rSI] address */
     uint8_t stack;          /* index of its stack or [rDI] address */
-    uint8_t path;           /* PmuPath */
-    uint8_t access;         /* its index, on PMU_PATH_LOAD and _STORE */
-    uint8_t line_left;      /* instructions after it that begin in its line */
     uint8_t fuse_next;      /* PMU_FUSE_x that it can do with the next */
     uint8_t fuse_last;      /* PMU_FUSE_x that it can do with the last */
     bool fused;             /* it is the second of a pair within the block */
+    uint8_t uops;           /* unfused micro-ops, see PmuInsn */
+    uint8_t path;           /* PmuPath */
+    uint8_t rsp;            /* PmuRsp */
 } PmuBlockInsn;
+
+/*
+ * Micro-ops that @insn takes in the queue before the backend.  A loop with
+ * microcode never fits.
+ */
+static inline unsigned pmu_queue_uops(const PmuInsn *insn)
+{
+    return insn->decode_uops > 4 ? 1024 : insn->decode_uops;
+}
+
+/* A data access whose address is recorded. */
+typedef struct PmuBlockAccess {
+    uint8_t size;           /* bytes, 1 or more */
+    bool load, store;       /* both: it is read, then written */
+} PmuBlockAccess;
+
+/* The instructions of a block that begin in the same 64-byte line. */
+typedef struct PmuBlockSegment {
+    uint8_t first;          /* index of the first of them */
+    uint8_t first_access;   /* ... of their first recorded data access */
+    bool second_page;       /* the line is in the block's second page */
+    uint16_t offset;        /* of the first byte in its page */
+} PmuBlockSegment;
 
 typedef struct PmuBlock {
     uint64_t generation;    /* of the code buffer it belongs to */
     uint64_t phys;          /* physical address of the first byte */
     uint64_t phys_next;     /* of the next page, if the block reaches it */
-    PmuLevel level;
-    uint16_t num_insns;
+    uint8_t level;          /* PmuLevel */
+    uint8_t num_insns;
+    uint8_t num_accesses;
+    uint8_t num_segments;
     uint16_t length;        /* bytes */
-    uint16_t num_accesses;
-    bool branches;          /* the last instruction is a branch */
+    uint32_t uops;          /* sum of pmu_queue_uops() */
+    uint8_t branch;         /* PmuBranch of the last instruction */
     bool rep;               /* the last instruction is a REP string one */
     bool uninterruptible;   /* nothing may be raised at its entry */
-    PmuBlockInsn insns[];
+    const PmuBlockInsn *insns;
+    const PmuBlockSegment *segments;
+    const PmuBlockAccess *accesses;
 } PmuBlock;
+
+/* A block in the making; its pointers are to the arrays beside it. */
+typedef struct PmuBlockBuilder {
+    PmuBlock block;
+    PmuBlockInsn insns[PMU_BLOCK_INSNS];
+    PmuBlockSegment segments[PMU_BLOCK_SEGMENTS];
+    PmuBlockAccess accesses[PMU_BLOCK_ACCESSES];
+} PmuBlockBuilder;
 
 /*
  * What happened while a block ran.  @addr holds the linear data addresses at
@@ -74,26 +117,42 @@ typedef struct PmuBlock {
 typedef struct PmuDynamic {
     const uint64_t *addr;
     uint64_t pc;            /* linear address of the block's first byte */
-    uint64_t target;        /* where an indirect branch went */
-    bool taken;             /* a conditional branch was taken */
-    uint64_t iterations;    /* of the string instruction that is last */
-    bool backwards;         /* EFLAGS.DF */
+    uint64_t target;        /* where an indirect branch or return went */
+    uint64_t iterations;    /* of the REP string instruction */
+    bool taken;             /* the conditional branch was taken */
+    bool backwards;         /* the direction flag was set */
 } PmuDynamic;
 
-/*
- * Add the instruction of @length bytes at @bytes (1 to 15) to @block, which
- * has room for it.  @mode is 16, 32 or 64.  @page_offset as above.  If
- * Capstone cannot decode the bytes, or to another length, the instruction is
- * counted by class: see uops.h.
- */
-void pmu_block_add(PmuBlock *block, PmuDecoder *decoder, const uint8_t *bytes,
-                   unsigned length, uint16_t page_offset,
-                   uint8_t ea, uint8_t stack);
-
-/* Bytes to allocate for a block of @num_insns instructions. */
-static inline size_t pmu_block_size(unsigned num_insns)
+/* The 64-byte line, by its physical address, of @segment of @block. */
+static inline uint64_t pmu_block_line(const PmuBlock *block,
+                                      const PmuBlockSegment *segment)
 {
-    return sizeof(PmuBlock) + num_insns * sizeof(PmuBlockInsn);
+    uint64_t phys = segment->second_page ? block->phys_next : block->phys;
+
+    return (phys >> PMU_PAGE_SHIFT << (PMU_PAGE_SHIFT - PMU_LINE_SHIFT)) +
+           (segment->offset >> PMU_LINE_SHIFT);
 }
+
+/* Begin an empty block of @level whose first byte is at @phys. */
+void pmu_block_begin(PmuBlockBuilder *builder, PmuLevel level, uint64_t phys);
+
+/*
+ * Append the instruction of @length bytes (1 to 15) at @bytes, which lies at
+ * @page_offset of its page.  There must be room: see pmu_block_full().  @ea
+ * and @stack are indices below PMU_BLOCK_ACCESSES that the block does not use
+ * yet, or PMU_NO_ACCESS.  @decoder must outlive the block.
+ */
+void pmu_block_add(PmuBlockBuilder *builder, PmuDecoder *decoder,
+                   const uint8_t *bytes, unsigned length,
+                   uint16_t page_offset, uint8_t ea, uint8_t stack);
+
+/* Is there no room for another instruction, whichever it is? */
+bool pmu_block_full(const PmuBlock *block);
+
+/* Bytes that pmu_block_pack() needs for @block. */
+size_t pmu_block_size(const PmuBlock *block);
+
+/* Copy @block to @to, which has pmu_block_size() bytes, aligned for it. */
+PmuBlock *pmu_block_pack(void *to, const PmuBlock *block);
 
 #endif

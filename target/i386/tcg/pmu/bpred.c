@@ -5,12 +5,12 @@
  *
  * Run time, below the line.  Intel does not publish its predictors.  The
  * direction predictor here is a small TAGE (Seznec and Michaud, "A case for
- * (partially) tagged geometric history length branch prediction", JILP 2006):
- * a bimodal table and four tagged ones with growing history; the indirect one
- * has the same structure with two tables (Seznec, "A 64-Kbytes ITTAGE
- * indirect branch predictor", CBP 2011).  Branches that only ever went one way
- * need neither tables nor a place in the history (Gope and Lipasti, "Bias-free
- * branch predictor", MICRO 2014).
+ * (partially) tagged geometric history length branch prediction", JILP 2006)
+ * with a loop predictor; the indirect one has the same structure (Seznec, "A
+ * 64-Kbytes ITTAGE indirect branch predictor", CBP 2011).  Branches that only
+ * ever went one way need neither tables nor a place in the history (Gope and
+ * Lipasti, "Bias-free branch predictor", MICRO 2014), which so reaches as far
+ * as a longer one.
  */
 
 #include <glib.h>
@@ -19,57 +19,138 @@
 #include "bpred.h"
 #include "cache.h"
 
-#define BIMODAL_BITS    14
-#define TAGE_TABLES     4
-#define TAGE_BITS       11
+#define BASE_BITS       14
+#define TAGE_TABLES     3
+#define TAGE_BITS       12
+#define LOOP_BITS       6
 #define INDIRECT_BITS   10
+#define PATH_TABLES     2
 
-/* States of a bimodal entry. */
+/*
+ * States of a base entry.  From RUN_NOT to RUN_TAKEN they say how often in a
+ * row the branch went a way, and are a counter of two bits: a run that ends
+ * leaves it weak, and only the next outcome turns it over.  State STATES - n
+ * is for one way what state n is for the other.
+ */
 enum {
     UNSEEN,                     /* predicted not taken */
     ALWAYS_NOT,
+    RUN_NOT,                    /* so long that it decides alone */
+    WEAK_NOT = 33,
+    WEAK_TAKEN,
+    RUN_TAKEN = 65,
     ALWAYS_TAKEN,
-    COUNTER,                    /* the first of four, taken from the third */
+    STATES
 };
 
-#define COUNTER_TAKEN   (COUNTER + 2)
-#define COUNTER_MAX     (COUNTER + 3)
+/*
+ * States of a tagged entry: in the low three bits a counter, taken from 4 on,
+ * above it the entry's merit: it grows when it is right and the base is not.
+ */
+#define TAGE_STATES     32
+#define TAGE_TAKEN      4
+#define TAGE_MERIT      8
+
+/*
+ * Merit of a new entry.  With none, two branches that want the same place
+ * could throw each other out for ever.
+ */
+#define TAGE_NEW        TAGE_MERIT
 
 typedef struct TageEntry {
     uint16_t tag;
-    int8_t counter;             /* -4 to 3, taken from 0 on */
-    uint8_t useful;             /* 0 to USEFUL_MAX */
+    uint8_t state;
 } TageEntry;
 
-#define USEFUL_MAX 3
+/* What an outcome makes of a tagged entry, beside its new state. */
+#define TAGE_RIGHT      0x80    /* it predicted that */
+#define TAGE_DOUBTFUL   0x40    /* the base did not agree, and it is new */
 
-typedef struct IndirectEntry {
-    uint64_t tag;
+/* A branch that goes one way @trips times and then the other once. */
+typedef struct LoopEntry {
+    uint32_t trips;
+    uint32_t count;             /* of the trip being made */
+    uint8_t confidence;         /* times that @trips was confirmed */
+    uint8_t patience;           /* of those that want the entry */
+    bool taken;                 /* while in the loop */
+} LoopEntry;
+
+/* Trips shorter than this are left to the history. */
+#define LOOP_MIN        5
+#define LOOP_CONFIDENT  3
+#define LOOP_PATIENCE   3
+
+#define TRUST_MAX       8
+
+/* What the newest target of an indirect branch was. */
+typedef struct LastTarget {
+    uint64_t pc;
     uint64_t target;
+    bool changes;               /* there were others */
+} LastTarget;
+
+typedef struct PathTarget {
+    uint64_t target;
+    uint32_t tag;               /* 0: empty */
     uint32_t confidence;        /* 0 to 3 */
-} IndirectEntry;
+} PathTarget;
 
 struct PmuBpred {
-    uint64_t history;           /* directions, newest lowest */
-    uint64_t path;              /* targets of indirect branches */
-    uint8_t bimodal[1 << BIMODAL_BITS];
+    uint64_t history;           /* two bits a branch, newest lowest */
+    uint64_t path;              /* hashes of targets, newest lowest */
+    int32_t trust_new;          /* entries without merit: 0 or more: yes */
+    uint8_t next[2][128];       /* base entry's state, by outcome */
+    uint8_t train[2][2][TAGE_STATES];   /* by outcome and base's prediction */
+    uint8_t base[1 << BASE_BITS];
     TageEntry tage[TAGE_TABLES][1 << TAGE_BITS];
-    IndirectEntry last_target[1 << INDIRECT_BITS];
-    IndirectEntry path_target[1 << INDIRECT_BITS];
+    uint64_t loop_pc[1 << LOOP_BITS];
+    LoopEntry loop[1 << LOOP_BITS];
+    LastTarget last[1 << INDIRECT_BITS];
+    PathTarget by_path[PATH_TABLES][1 << INDIRECT_BITS];
     uint64_t *stack;
     uint32_t stack_size, stack_top, stack_depth;
     PmuCache btb;
 };
 
-/* History lengths of the tagged tables: roughly geometric, to one word. */
-static const uint64_t history_mask[TAGE_TABLES] = {
-    (1ull << 6) - 1, (1ull << 14) - 1, (1ull << 30) - 1, ~0ull,
-};
+/* Bits of history that the tagged tables look at. */
+static const uint8_t history_length[TAGE_TABLES] = { 10, 24, 64 };
+
+/* Targets that the path tables look back on, eight bits each. */
+static const uint8_t path_length[PATH_TABLES] = { 2, 8 };
 
 /* Multiplicative hash (Knuth); the upper bits of the product are mixed. */
 static inline uint64_t mix(uint64_t value)
 {
     return value * 0x9e3779b97f4a7c15ull;
+}
+
+/* The state after @state. */
+static uint8_t next_state(uint8_t state, bool taken)
+{
+    if (taken) {
+        return state >= WEAK_TAKEN ? MIN(state + 1, RUN_TAKEN)
+             : state == WEAK_NOT ? WEAK_TAKEN : WEAK_NOT;
+    }
+    return state <= WEAK_NOT ? MAX(state - 1, RUN_NOT)
+         : state == WEAK_TAKEN ? WEAK_NOT : WEAK_TAKEN;
+}
+
+/* What becomes of a tagged entry in @state: see PmuBpred.train. */
+static uint8_t train_state(uint8_t state, bool base, bool taken)
+{
+    int counter = state % TAGE_MERIT, merit = state / TAGE_MERIT;
+    bool own = counter >= TAGE_TAKEN, right = own == taken;
+    bool weak = counter == TAGE_TAKEN || counter == TAGE_TAKEN - 1;
+    uint8_t result = right ? TAGE_RIGHT : 0;
+
+    if (own != base) {
+        if (weak && merit <= TAGE_NEW / TAGE_MERIT) {
+            result |= TAGE_DOUBTFUL;
+        }
+        merit = CLAMP(merit + (right ? 1 : -1), 0, 3);
+    }
+    counter = CLAMP(counter + (taken ? 1 : -1), 0, 7);
+    return result | merit * TAGE_MERIT | counter;
 }
 
 PmuBpred *pmu_bpred_new(const PmuUarch *uarch)
@@ -102,39 +183,30 @@ void pmu_bpred_free(PmuBpred *bp)
 
 void pmu_bpred_reset(PmuBpred *bp)
 {
-    bp->history = 0;
-    bp->path = 0;
-    memset(bp->bimodal, UNSEEN, sizeof(bp->bimodal));
-    memset(bp->tage, 0, sizeof(bp->tage));
-    memset(bp->last_target, 0, sizeof(bp->last_target));
-    memset(bp->path_target, 0, sizeof(bp->path_target));
-    bp->stack_top = 0;
-    bp->stack_depth = 0;
+    uint64_t *stack = bp->stack;
+    uint32_t stack_size = bp->stack_size;
+    PmuCache btb = bp->btb;
+
+    memset(bp, 0, sizeof(*bp));
+    bp->stack = stack;
+    bp->stack_size = stack_size;
+    bp->btb = btb;
     pmu_cache_clear(&bp->btb);
-}
-
-static inline void train_tagged(TageEntry *entry, bool taken)
-{
-    if (taken) {
-        entry->counter += entry->counter < 3;
-    } else {
-        entry->counter -= entry->counter > -4;
+    for (unsigned state = 0; state < STATES; state++) {
+        bp->next[false][state] = next_state(state, false);
+        bp->next[true][state] = next_state(state, true);
     }
-}
-
-static inline void train_bimodal(uint8_t *state, bool taken)
-{
-    if (taken) {
-        *state += *state < COUNTER_MAX;
-    } else {
-        *state -= *state > COUNTER;
+    for (unsigned state = 0; state < TAGE_STATES; state++) {
+        for (unsigned i = 0; i < 4; i++) {
+            bp->train[i & 1][i >> 1][state] = train_state(state, i >> 1, i & 1);
+        }
     }
 }
 
 /* Where a branch falls in tagged table @table, and under which tag. */
-static inline uint64_t tage_hash(const PmuBpred *bp, int table, uint64_t by_pc)
+static inline uint64_t tage_hash(uint64_t history, int table, uint64_t by_pc)
 {
-    return mix((bp->history & history_mask[table]) + 1) ^ by_pc;
+    return mix(history << (64 - history_length[table])) ^ by_pc;
 }
 
 static inline TageEntry *tage_entry(PmuBpred *bp, int table, uint64_t hash)
@@ -142,145 +214,304 @@ static inline TageEntry *tage_entry(PmuBpred *bp, int table, uint64_t hash)
     return &bp->tage[table][hash >> (64 - TAGE_BITS)];
 }
 
-/* Never 0, which an empty entry has. */
 static inline uint16_t tage_tag(uint64_t hash)
 {
-    return ((hash >> 32) & 0xfff) | 0x1000;
+    return hash >> 32;
 }
 
-/* After a misprediction by table @provider (-1: bimodal): use more history. */
-static void tage_allocate(PmuBpred *bp, uint64_t by_pc, int provider,
-                          bool taken)
+/* After a misprediction by table @provider (-1: base): use more history. */
+static G_GNUC_NO_INLINE void tage_allocate(PmuBpred *bp, uint64_t by_pc,
+                                           int provider, bool taken)
 {
     for (int i = provider + 1; i < TAGE_TABLES; i++) {
-        uint64_t hash = tage_hash(bp, i, by_pc);
+        uint64_t hash = tage_hash(bp->history, i, by_pc);
         TageEntry *entry = tage_entry(bp, i, hash);
 
-        if (!entry->useful) {
+        if (entry->state < TAGE_MERIT) {
             entry->tag = tage_tag(hash);
-            entry->counter = taken ? 0 : -1;
+            entry->state = TAGE_NEW + (taken ? TAGE_TAKEN : TAGE_TAKEN - 1);
             return;
         }
     }
     for (int i = provider + 1; i < TAGE_TABLES; i++) {
-        tage_entry(bp, i, tage_hash(bp, i, by_pc))->useful--;
+        tage_entry(bp, i, tage_hash(bp->history, i, by_pc))->state -=
+            TAGE_MERIT;
     }
-}
-
-/* The longest match among tables up to @from, its number in *@table or -1. */
-static inline TageEntry *tage_find(PmuBpred *bp, uint64_t by_pc, int from,
-                                   int *table)
-{
-    for (int i = from; i >= 0; i--) {
-        uint64_t hash = tage_hash(bp, i, by_pc);
-        TageEntry *entry = tage_entry(bp, i, hash);
-
-        if (entry->tag == tage_tag(hash)) {
-            *table = i;
-            return entry;
-        }
-    }
-    *table = -1;
-    return NULL;
 }
 
 /*
- * Entry @used of table @provider is useful if it is right where the next
- * match, or without one the bimodal @fallback, is wrong.
+ * A new entry does not agree with the base, and was @right.  It is heard only
+ * while such entries do better: is what is predicted in the end right?
  */
-static void train_useful(PmuBpred *bp, TageEntry *used, uint64_t by_pc,
-                         int provider, bool fallback, bool taken)
+static bool weigh_new(PmuBpred *bp, bool right)
 {
-    bool prediction = used->counter >= 0, right = prediction == taken;
-    const TageEntry *other;
-    int next;
+    bool trusted = bp->trust_new >= 0;
 
-    if (used->useful == (right ? USEFUL_MAX : 0)) {
-        return;
-    }
-    other = tage_find(bp, by_pc, provider - 1, &next);
-    if (prediction != (other ? other->counter >= 0 : fallback)) {
-        used->useful += right ? 1 : -1;
+    bp->trust_new += right ? bp->trust_new < TRUST_MAX
+                           : -(bp->trust_new > -TRUST_MAX);
+    return trusted == right;
+}
+
+static inline unsigned loop_index(uint64_t pc)
+{
+    return pc % (1u << LOOP_BITS);
+}
+
+/* The branch at @pc left a way that it went for a while: perhaps a loop. */
+static void loop_allocate(PmuBpred *bp, uint64_t pc, bool taken)
+{
+    unsigned i = loop_index(pc);
+    LoopEntry *loop = &bp->loop[i];
+
+    if (loop->patience) {
+        loop->patience--;
+    } else {
+        bp->loop_pc[i] = pc;
+        *loop = (LoopEntry) { .taken = !taken, .patience = LOOP_PATIENCE };
     }
 }
 
-/* The branch does not always go the same way. */
-static G_GNUC_NO_INLINE bool predict_by_history(PmuBpred *bp, uint64_t pc,
-                                                uint8_t *base, bool taken)
+/* Loop @loop made a trip, or ended: may it be one still? */
+static inline bool train_loop(LoopEntry *loop, bool taken)
+{
+    uint32_t trips = loop->trips;
+
+    if (taken == loop->taken) {
+        loop->count++;
+        return !trips || loop->count <= trips;
+    }
+    loop->trips = loop->count;
+    loop->count = 0;
+    if (loop->trips == trips && trips) {
+        loop->confidence += loop->confidence < LOOP_CONFIDENT;
+        loop->patience = LOOP_PATIENCE;
+        return true;
+    }
+    /* The first time measures it. */
+    return !trips && loop->trips >= LOOP_MIN;
+}
+
+/*
+ * Note the outcome of the branch whose hash is @by_pc.  With a bit of that,
+ * histories are half as long and shared with fewer other paths.
+ */
+static inline void note_outcome(PmuBpred *bp, uint64_t by_pc, bool taken)
+{
+    bp->history = (bp->history << 2) ^ (taken ? 3 : 0) ^ (by_pc >> 62);
+}
+
+/* Table @table (-1: base in state @before) mispredicted the branch at @pc. */
+static G_GNUC_NO_INLINE bool mispredicted(PmuBpred *bp, uint64_t pc,
+                                          bool taken, uint8_t before,
+                                          int table)
 {
     uint64_t by_pc = mix(pc);
-    bool prediction = *base >= COUNTER_TAKEN;
-    int provider;
-    TageEntry *used = tage_find(bp, by_pc, TAGE_TABLES - 1, &provider);
 
-    if (used) {
-        bool fallback = prediction;
+    tage_allocate(bp, by_pc, table, taken);
+    if (before <= WEAK_NOT - LOOP_MIN || before >= WEAK_TAKEN + LOOP_MIN) {
+        loop_allocate(bp, pc, taken);
+    }
+    note_outcome(bp, by_pc, taken);
+    return false;
+}
 
-        prediction = used->counter >= 0;
-        train_useful(bp, used, by_pc, provider, fallback, taken);
-        train_tagged(used, taken);
-    } else {
-        train_bimodal(base, taken);
+/* The branch does not always go the same way: ask for the longest match. */
+static inline bool predict_by_match(PmuBpred *bp, uint64_t pc, bool taken,
+                                    uint8_t *state)
+{
+    uint64_t by_pc = mix(pc);
+    uint8_t before = *state;
+    bool base = before >= WEAK_TAKEN, right = base == taken;
+    int table = TAGE_TABLES - 1;
+
+    *state = bp->next[taken][before];
+#pragma GCC unroll 4
+    for (; table >= 0; table--) {
+        uint64_t hash = tage_hash(bp->history, table, by_pc);
+        TageEntry *entry = tage_entry(bp, table, hash);
+
+        if (entry->tag == tage_tag(hash)) {
+            uint8_t result = bp->train[taken][base][entry->state];
+
+            entry->state = result % TAGE_STATES;
+            right = result & TAGE_RIGHT;
+            if (G_UNLIKELY(result & TAGE_DOUBTFUL)) {
+                right = weigh_new(bp, right);
+            }
+            break;
+        }
     }
-    if (prediction != taken) {
-        tage_allocate(bp, by_pc, provider, taken);
+    if (G_UNLIKELY(!right)) {
+        return mispredicted(bp, pc, taken, before, table);
     }
-    bp->history = (bp->history << 1) | taken;
-    return prediction == taken;
+    note_outcome(bp, by_pc, taken);
+    return true;
+}
+
+/* The same for one that the loop predictor knows: the loop may end here. */
+static G_GNUC_NO_INLINE bool predict_loop_end(PmuBpred *bp, uint64_t pc,
+                                              bool taken, uint8_t *state)
+{
+    unsigned i = loop_index(pc);
+    LoopEntry *loop = &bp->loop[i];
+    bool sure = loop->confidence == LOOP_CONFIDENT;
+    bool expected = loop->taken == (loop->count < loop->trips);
+    bool right;
+
+    if (!train_loop(loop, taken)) {
+        bp->loop_pc[i] = 0;
+        loop->patience = 0;
+    }
+    if (sure) {
+        if (expected == taken) {
+            note_outcome(bp, mix(pc), taken);
+            return true;
+        }
+        return mispredicted(bp, pc, taken, WEAK_NOT, TAGE_TABLES - 1);
+    }
+    right = predict_by_match(bp, pc, taken, state);
+    /* No run decides alone while the loop is being learnt. */
+    *state = CLAMP(*state, RUN_NOT + 1, RUN_TAKEN - 1);
+    return right;
+}
+
+static G_GNUC_NO_INLINE bool predict_by_loop(PmuBpred *bp, uint64_t pc,
+                                             bool taken, uint8_t *state)
+{
+    LoopEntry *loop = &bp->loop[loop_index(pc)];
+
+    if (loop->confidence == LOOP_CONFIDENT && taken == loop->taken &&
+        loop->count < loop->trips) {
+        loop->count++;
+        note_outcome(bp, mix(pc), taken);
+        return true;
+    }
+    return predict_loop_end(bp, pc, taken, state);
+}
+
+static G_GNUC_NO_INLINE bool predict_by_history(PmuBpred *bp, uint64_t pc,
+                                                bool taken, uint8_t *state)
+{
+    return G_LIKELY(bp->loop_pc[loop_index(pc)] != pc)
+           ? predict_by_match(bp, pc, taken, state)
+           : predict_by_loop(bp, pc, taken, state);
+}
+
+/* The base decides alone. */
+static G_GNUC_NO_INLINE bool predict_by_base(PmuBpred *bp, uint64_t pc,
+                                             bool taken, uint8_t *state)
+{
+    uint8_t before = *state;
+
+    if (before == UNSEEN) {
+        *state = taken ? ALWAYS_TAKEN : ALWAYS_NOT;
+        return !taken;
+    }
+    if (before == (taken ? RUN_TAKEN : RUN_NOT)) {
+        note_outcome(bp, mix(pc), taken);
+        return true;
+    }
+    *state = bp->next[taken][before];
+    return mispredicted(bp, pc, taken, before, -1);
 }
 
 bool pmu_bpred_cond(PmuBpred *bp, uint64_t pc, bool taken)
 {
-    uint8_t *base = &bp->bimodal[(pc ^ (pc >> BIMODAL_BITS)) &
-                                 ((1 << BIMODAL_BITS) - 1)];
+    uint8_t *state = &bp->base[(pc ^ (pc >> BASE_BITS)) %
+                               (1u << BASE_BITS)];
+    uint8_t now = *state;
 
-    if (*base == (taken ? ALWAYS_TAKEN : ALWAYS_NOT)) {
+    if (G_LIKELY(now == (taken ? ALWAYS_TAKEN : ALWAYS_NOT))) {
         return true;
     }
-    if (*base == UNSEEN) {
-        *base = taken ? ALWAYS_TAKEN : ALWAYS_NOT;
-        return !taken;
+    if (now > RUN_NOT && now < RUN_TAKEN) {
+        return predict_by_history(bp, pc, taken, state);
     }
-    if (*base < COUNTER) {
-        *base = taken ? COUNTER_TAKEN : COUNTER_TAKEN - 1;
-        bp->history = (bp->history << 1) | taken;
-        return false;
-    }
-    return predict_by_history(bp, pc, base, taken);
+    return predict_by_base(bp, pc, taken, state);
 }
 
-/* Move @entry towards @target for the branch that @tag names. */
-static void train_indirect(IndirectEntry *entry, uint64_t tag, uint64_t target)
+/* Where an indirect branch falls in path table @table, and with which tag. */
+static inline uint64_t path_hash(const PmuBpred *bp, int table, uint64_t by_pc)
 {
-    if (entry->tag == tag && entry->target == target) {
+    return mix(mix(bp->path << (64 - 8 * path_length[table])) ^ by_pc);
+}
+
+static inline PathTarget *path_entry(PmuBpred *bp, int table, uint64_t hash)
+{
+    return &bp->by_path[table][hash >> (64 - INDIRECT_BITS)];
+}
+
+static inline uint32_t path_tag(uint64_t hash)
+{
+    return (uint32_t)(hash >> 16) | 1;
+}
+
+static void train_path(PathTarget *entry, uint64_t target)
+{
+    if (entry->target == target) {
         entry->confidence += entry->confidence < 3;
     } else if (entry->confidence) {
         entry->confidence--;
     } else {
-        entry->tag = tag;
         entry->target = target;
     }
 }
 
+static void path_allocate(PathTarget *entry, uint32_t tag, uint64_t target)
+{
+    if (entry->confidence) {
+        entry->confidence--;
+    } else {
+        *entry = (PathTarget) { .target = target, .tag = tag };
+    }
+}
+
+/* A branch whose target changes: @guess is its last one. */
+static G_GNUC_NO_INLINE bool predict_by_path(PmuBpred *bp, uint64_t by_pc,
+                                             uint64_t guess, uint64_t target)
+{
+    int provider = PATH_TABLES - 1;
+
+    for (; provider >= 0; provider--) {
+        uint64_t hash = path_hash(bp, provider, by_pc);
+        PathTarget *entry = path_entry(bp, provider, hash);
+
+        if (entry->tag == path_tag(hash)) {
+            guess = entry->target;
+            train_path(entry, target);
+            break;
+        }
+    }
+    if (guess != target && provider + 1 < PATH_TABLES) {
+        uint64_t hash = path_hash(bp, provider + 1, by_pc);
+
+        path_allocate(path_entry(bp, provider + 1, hash), path_tag(hash),
+                      target);
+    }
+    bp->path = bp->path << 8 | mix(target) >> 56;
+    /* Directions depend on it as well. */
+    bp->history = bp->history << 2 | mix(target) >> 62;
+    return guess == target;
+}
+
 bool pmu_bpred_indirect(PmuBpred *bp, uint64_t pc, uint64_t target)
 {
-    uint64_t by_pc = mix(pc + 1);
-    uint64_t by_path = mix(by_pc ^ mix(bp->path + 1) ^ mix(bp->history & 0xff));
-    IndirectEntry *last = &bp->last_target[by_pc >> (64 - INDIRECT_BITS)];
-    IndirectEntry *path = &bp->path_target[by_path >> (64 - INDIRECT_BITS)];
-    bool hit;
+    uint64_t by_pc = mix(pc + 1), guess;
+    LastTarget *last = &bp->last[by_pc >> (64 - INDIRECT_BITS)];
 
-    if (path->tag == by_path) {
-        hit = path->target == target;
-    } else {
-        hit = last->tag == by_pc && last->target == target;
+    if (last->pc != pc + 1) {
+        *last = (LastTarget) { .pc = pc + 1, .target = target };
+        return false;
     }
-    if (!hit || path->tag == by_path) {
-        train_indirect(path, by_path, target);
+    guess = last->target;
+    if (!last->changes) {
+        if (G_LIKELY(guess == target)) {
+            return true;
+        }
+        last->changes = true;
     }
-    train_indirect(last, by_pc, target);
-    bp->path = (bp->path << 8) ^ (target >> 1);
-    return hit;
+    last->target = target;
+    return predict_by_path(bp, by_pc, guess, target);
 }
 
 void pmu_bpred_call(PmuBpred *bp, uint64_t next)

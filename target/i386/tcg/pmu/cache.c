@@ -1,5 +1,5 @@
 /*
- * A set-associative array with exact LRU replacement.
+ * A set-associative array with second-chance replacement.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
@@ -16,11 +16,16 @@ bool pmu_cache_init(PmuCache *cache, uint32_t sets, uint32_t ways,
 {
     size_t entries = (size_t)sets * ways;
 
+    g_assert(sets && !(sets & (sets - 1)));
+    g_assert(ways && ways <= PMU_CACHE_MAX_WAYS);
     cache->tags = g_try_new0(uint64_t, entries);
     cache->data = with_data ? g_try_new0(uint64_t, entries) : NULL;
+    cache->recent = g_try_new0(uint32_t, sets);
+    cache->set = g_try_new0(PmuCacheSet, sets);
     cache->set_mask = sets - 1;
     cache->ways = ways;
-    if (!cache->tags || (with_data && !cache->data)) {
+    if (!cache->tags || !cache->recent || !cache->set ||
+        (with_data && !cache->data)) {
         pmu_cache_destroy(cache);
         return false;
     }
@@ -29,107 +34,106 @@ bool pmu_cache_init(PmuCache *cache, uint32_t sets, uint32_t ways,
 
 void pmu_cache_destroy(PmuCache *cache)
 {
-    g_free(cache->tags);
-    g_free(cache->data);
-    cache->tags = NULL;
-    cache->data = NULL;
+    g_clear_pointer(&cache->tags, g_free);
+    g_clear_pointer(&cache->data, g_free);
+    g_clear_pointer(&cache->recent, g_free);
+    g_clear_pointer(&cache->set, g_free);
 }
 
 void pmu_cache_clear(PmuCache *cache)
 {
-    size_t entries = (size_t)(cache->set_mask + 1) * cache->ways;
+    size_t sets = cache->set_mask + 1;
 
-    memset(cache->tags, 0, entries * sizeof(*cache->tags));
+    memset(cache->tags, 0, sets * cache->ways * sizeof(*cache->tags));
+    memset(cache->recent, 0, sets * sizeof(*cache->recent));
+    memset(cache->set, 0, sets * sizeof(*cache->set));
 }
 
-/* Move way @way of the set that begins at entry @first to the front. */
-static void cache_touch(PmuCache *cache, size_t first, uint32_t way)
+size_t pmu_cache_find(const PmuCache *cache, uint64_t key)
 {
-    uint64_t *tags = &cache->tags[first];
-    uint64_t tag = tags[way];
+    size_t entry = pmu_cache_first(cache, key);
+    size_t end = entry + cache->ways;
 
-    memmove(tags + 1, tags, way * sizeof(*tags));
-    tags[0] = tag;
-    if (cache->data) {
-        uint64_t *data = &cache->data[first];
-        uint64_t value = data[way];
-
-        memmove(data + 1, data, way * sizeof(*data));
-        data[0] = value;
-    }
-}
-
-bool pmu_cache_access_slow(PmuCache *cache, uint64_t key)
-{
-    uint64_t *tag = &cache->tags[(size_t)(key & cache->set_mask) *
-                                 cache->ways];
-    const uint64_t *end = tag + cache->ways;
-    uint64_t newer = key + 1;
-
-    /* Each key looked at makes room for the one before it. */
-    do {
-        uint64_t older = *tag;
-
-        *tag = newer;
-        if (older == key + 1) {
-            return true;
-        }
-        newer = older;
-    } while (++tag != end);
-    return false;
-}
-
-bool pmu_cache_lookup_slow(PmuCache *cache, uint64_t key)
-{
-    size_t first = (size_t)(key & cache->set_mask) * cache->ways;
-
-    for (uint32_t way = 0; way < cache->ways; way++) {
-        if (cache->tags[first + way] == key + 1) {
-            cache_touch(cache, first, way);
-            return true;
+    for (; entry < end; entry++) {
+        if (cache->tags[entry] == key + 1) {
+            return entry;
         }
     }
-    return false;
+    return PMU_CACHE_NONE;
 }
 
-bool pmu_cache_probe(const PmuCache *cache, uint64_t key)
+/* @key, in @entry, is the last one used of its set. */
+static inline void mark_used(PmuCache *cache, uint64_t key, size_t entry)
 {
-    size_t first = (size_t)(key & cache->set_mask) * cache->ways;
+    size_t set = key & cache->set_mask;
 
-    for (uint32_t way = 0; way < cache->ways; way++) {
-        if (cache->tags[first + way] == key + 1) {
-            return true;
-        }
+    cache->set[set].used |= 1ull << (entry - set * cache->ways);
+    cache->recent[set] = entry;
+}
+
+size_t pmu_cache_use_slow(PmuCache *cache, uint64_t key)
+{
+    size_t entry = pmu_cache_find(cache, key);
+
+    if (entry != PMU_CACHE_NONE) {
+        mark_used(cache, key, entry);
     }
-    return false;
+    return entry;
 }
 
-void pmu_cache_insert(PmuCache *cache, uint64_t key)
+/* Bits [@from, @to) of a word; @from <= @to <= 64. */
+static inline uint64_t bits(uint32_t from, uint32_t to)
 {
-    size_t first = (size_t)(key & cache->set_mask) * cache->ways;
+    uint64_t below = to < 64 ? (1ull << to) - 1 : UINT64_MAX;
 
-    cache_touch(cache, first, cache->ways - 1);
-    cache->tags[first] = key + 1;
+    return from < 64 ? below >> from << from : 0;
+}
+
+size_t pmu_cache_choose(PmuCache *cache, uint64_t key, uint64_t *dropped)
+{
+    PmuCacheSet *set = &cache->set[key & cache->set_mask];
+    uint64_t unused = bits(0, cache->ways) & ~set->used;
+    uint64_t ahead = unused & bits(set->hand, cache->ways);
+    uint64_t passed;
+    uint32_t way;
+
+    if (ahead) {
+        way = __builtin_ctzll(ahead);
+        passed = bits(set->hand, way);
+    } else {
+        /* Around: after a whole turn the first one passed is unused. */
+        way = unused ? __builtin_ctzll(unused) : set->hand;
+        passed = bits(set->hand, cache->ways) |
+                 bits(0, unused ? way : set->hand);
+    }
+    *dropped = passed | 1ull << way;
+    set->used &= ~*dropped;
+    set->hand = way + 1 == cache->ways ? 0 : way + 1;
+    return pmu_cache_first(cache, key) + way;
+}
+
+void pmu_cache_fill(PmuCache *cache, size_t entry, uint64_t key)
+{
+    cache->tags[entry] = key + 1;
+    mark_used(cache, key, entry);
+}
+
+size_t pmu_cache_insert(PmuCache *cache, uint64_t key)
+{
+    uint64_t dropped;
+    size_t entry = pmu_cache_choose(cache, key, &dropped);
+
+    pmu_cache_fill(cache, entry, key);
+    return entry;
 }
 
 void pmu_cache_remove(PmuCache *cache, uint64_t key)
 {
-    size_t first = (size_t)(key & cache->set_mask) * cache->ways;
+    size_t entry = pmu_cache_find(cache, key);
 
-    for (uint32_t way = 0; way < cache->ways; way++) {
-        uint64_t *tag = &cache->tags[first + way];
-        uint32_t after = cache->ways - 1 - way;
-
-        if (*tag != key + 1) {
-            continue;
-        }
-        memmove(tag, tag + 1, after * sizeof(*tag));
-        tag[after] = 0;
-        if (cache->data) {
-            uint64_t *data = &cache->data[first + way];
-
-            memmove(data, data + 1, after * sizeof(*data));
-        }
-        return;
+    if (entry != PMU_CACHE_NONE) {
+        cache->tags[entry] = 0;
+        cache->set[key & cache->set_mask].used &=
+            ~(1ull << (entry - pmu_cache_first(cache, key)));
     }
 }

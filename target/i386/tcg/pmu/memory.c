@@ -1,5 +1,5 @@
 /*
- * The memory side: TLBs, caches, fill buffers, prefetcher, store forwarding.
+ * The memory side: TLBs, caches, prefetches, store forwarding.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
@@ -11,7 +11,19 @@
 
 #include "memory.h"
 
-#define LINES_PER_PAGE (1u << (PMU_PAGE_SHIFT - PMU_LINE_SHIFT))
+#define LINES_PER_PAGE  (1u << (PMU_PAGE_SHIFT - PMU_LINE_SHIFT))
+#define LINE_MASK       ((uint64_t)PMU_LINE_SIZE - 1)
+
+/* No line begins here. */
+#define NO_LINE         1
+
+/*
+ * A page's entry in the page table has eight bytes, eight entries a line.
+ * Where the tables are is not asked of the guest: they get lines of their own,
+ * beyond all memory, in the order of linear pages.
+ */
+#define PAGES_PER_LINE  8
+#define PAGE_TABLES     (1ull << (52 - PMU_LINE_SHIFT))
 
 static bool cache_init(PmuCache *cache, const PmuCacheGeometry *geometry)
 {
@@ -26,8 +38,13 @@ static bool tlb_init(PmuCache *cache, const PmuTlbGeometry *geometry)
                           geometry->ways, true);
 }
 
+static size_t lines_of(const PmuCacheGeometry *geometry)
+{
+    return geometry->size / PMU_LINE_SIZE;
+}
+
 bool pmu_memory_init(PmuMemory *mem, const PmuUarch *uarch, PmuLedger *ledger,
-                     PmuTranslate translate, void *opaque)
+                     PmuL3 *l3, PmuTranslate translate, void *opaque)
 {
     bool ok = true;
 
@@ -36,314 +53,443 @@ bool pmu_memory_init(PmuMemory *mem, const PmuUarch *uarch, PmuLedger *ledger,
     mem->ledger = ledger;
     mem->translate = translate;
     mem->opaque = opaque;
-    mem->l1d_latency = uarch->l1d.latency;
-    mem->forward_latency = uarch->store_forward;
+    mem->own_l3 = !l3;
     /* 0.1 ns x MHz is 1/10000 cycle. */
     mem->dram_latency = (uint64_t)uarch->dram_tenth_ns *
                         uarch->frequency_mhz / 10000;
     ok &= cache_init(&mem->l1d, &uarch->l1d);
     ok &= cache_init(&mem->l1i, &uarch->l1i);
-    ok &= cache_init(&mem->l2, &uarch->l2);
-    ok &= cache_init(&mem->l3, &uarch->l3);
+    ok &= pmu_lines_init(&mem->l2, &uarch->l2, false);
     ok &= tlb_init(&mem->dtlb, &uarch->dtlb);
     ok &= tlb_init(&mem->itlb, &uarch->itlb);
     ok &= tlb_init(&mem->stlb, &uarch->stlb);
-    mem->filter_mask = MIN(mem->l1d.set_mask, PMU_FILTER_SIZE - 1);
-    return ok;
+    mem->line = g_try_new(PmuLine, lines_of(&uarch->l1d));
+    mem->code_line = g_try_new(uint64_t, lines_of(&uarch->l1i));
+    mem->shared_l3 = l3 ? pmu_l3_ref(l3) : pmu_l3_new(uarch);
+    if (!ok || !mem->line || !mem->code_line || !mem->shared_l3) {
+        pmu_memory_destroy(mem);
+        return false;
+    }
+    mem->l3 = pmu_l3_lines(mem->shared_l3);
+    /* A store further back than the store buffer reaches is in the cache. */
+    pmu_forward_init(&mem->forward,
+                     MIN(uarch->store_buffer, PMU_OUTCOME_STORES));
+    pmu_memory_reset(mem);
+    return true;
 }
 
 void pmu_memory_destroy(PmuMemory *mem)
 {
     pmu_cache_destroy(&mem->l1d);
     pmu_cache_destroy(&mem->l1i);
-    pmu_cache_destroy(&mem->l2);
-    pmu_cache_destroy(&mem->l3);
+    pmu_lines_destroy(&mem->l2);
     pmu_cache_destroy(&mem->dtlb);
     pmu_cache_destroy(&mem->itlb);
     pmu_cache_destroy(&mem->stlb);
+    g_clear_pointer(&mem->line, g_free);
+    g_clear_pointer(&mem->code_line, g_free);
+    g_clear_pointer(&mem->shared_l3, pmu_l3_unref);
 }
 
 void pmu_memory_reset(PmuMemory *mem)
 {
     pmu_cache_clear(&mem->l1d);
     pmu_cache_clear(&mem->l1i);
-    pmu_cache_clear(&mem->l2);
-    pmu_cache_clear(&mem->l3);
-    pmu_cache_clear(&mem->itlb);
-    pmu_memory_flush_mappings(mem, UINT64_MAX);
-    memset(mem->forward, 0, sizeof(mem->forward));
-    memset(mem->fill, 0, sizeof(mem->fill));
+    pmu_lines_clear(&mem->l2);
+    if (mem->own_l3) {
+        pmu_lines_clear(mem->l3);
+    }
+    for (size_t i = 0; i < lines_of(&mem->uarch->l1d); i++) {
+        mem->line[i].linear = NO_LINE;
+    }
+    for (size_t i = 0; i < lines_of(&mem->uarch->l1i); i++) {
+        mem->code_line[i] = NO_LINE;
+    }
+    mem->misses = 0;
+    mem->prefetches = 0;
     memset(mem->prefetch, 0, sizeof(mem->prefetch));
-    memset(mem->stream, 0, sizeof(mem->stream));
-    mem->horizon = 0;
-    mem->on_way = 0;
-    mem->now = 0;
-    mem->dram_free = 0;
+    pmu_forward_reset(&mem->forward);
+    pmu_streamer_init(&mem->streamer, mem->uarch->prefetch_distance);
+    pmu_memory_flush_mappings(mem, UINT64_MAX);
+}
+
+/*
+ * The filters.  An entry's line has the low bits of the entry; 0 is a line of
+ * entry 0, so that one is empty if it has a line of entry 1.
+ */
+static void clear_filter(uint64_t *filter)
+{
+    memset(filter, 0, PMU_DATA_FILTER * sizeof(*filter));
+    filter[0] = PMU_LINE_SIZE;
+}
+
+static void clear_code_filter(PmuCodeLine *filter)
+{
+    memset(filter, 0, PMU_CODE_FILTER * sizeof(*filter));
+    filter[0].linear = PMU_LINE_SIZE;
+}
+
+/* The lines of linear page @page, and of those that share entries with it. */
+static void drop_page(PmuMemory *mem, uint64_t page)
+{
+    uint64_t first = page * LINES_PER_PAGE % PMU_DATA_FILTER;
+
+    memset(&mem->filter[first], 0, LINES_PER_PAGE * sizeof(*mem->filter));
+    mem->filter[0] = first ? mem->filter[0] : PMU_LINE_SIZE;
+}
+
+static void drop_code_page(PmuMemory *mem, uint64_t page)
+{
+    uint64_t first = page * LINES_PER_PAGE % PMU_CODE_FILTER;
+
+    memset(&mem->code_filter[first], 0,
+           LINES_PER_PAGE * sizeof(*mem->code_filter));
+    if (!first) {
+        mem->code_filter[0].linear = PMU_LINE_SIZE;
+    }
+}
+
+static void drop_line(PmuMemory *mem, uint64_t linear)
+{
+    uint64_t *entry = &mem->filter[(linear >> PMU_LINE_SHIFT) %
+                                   PMU_DATA_FILTER];
+
+    if (*entry == linear) {
+        *entry = entry == mem->filter ? PMU_LINE_SIZE : 0;
+    }
+}
+
+static void drop_code_line(PmuMemory *mem, uint64_t linear)
+{
+    PmuCodeLine *entry = &mem->code_filter[(linear >> PMU_LINE_SHIFT) %
+                                           PMU_CODE_FILTER];
+
+    if (entry->linear == linear) {
+        entry->linear = entry == mem->code_filter ? PMU_LINE_SIZE : 0;
+    }
 }
 
 void pmu_memory_flush_mappings(PmuMemory *mem, uint64_t linear)
 {
     uint64_t page = linear >> PMU_PAGE_SHIFT;
 
-    memset(mem->filter, 0, sizeof(mem->filter));
     if (linear == UINT64_MAX) {
+        clear_filter(mem->filter);
+        clear_code_filter(mem->code_filter);
         pmu_cache_clear(&mem->dtlb);
         pmu_cache_clear(&mem->itlb);
         pmu_cache_clear(&mem->stlb);
     } else {
+        drop_page(mem, page);
+        drop_code_page(mem, page);
         pmu_cache_remove(&mem->dtlb, page);
         pmu_cache_remove(&mem->itlb, page);
         pmu_cache_remove(&mem->stlb, page);
     }
 }
 
-/*
- * The physical page of linear page @page, which is not in the first-level
- * TLB; *@delay gets what the translation costs beyond a hit there.  Without a
- * mapping (the access faulted elsewhere, or is the emulator's own) the linear
- * one serves.
- */
-static G_GNUC_NO_INLINE uint64_t walk_page(PmuMemory *mem, uint64_t page,
-                                           uint64_t *delay)
+/* An entry of @tlb for @page, @drop being told of pages no longer used. */
+static void tlb_insert(PmuMemory *mem, PmuCache *tlb, uint64_t page,
+                       uint64_t phys,
+                       void (*drop)(PmuMemory *mem, uint64_t page))
 {
+    size_t first = pmu_cache_first(tlb, page);
+    uint64_t dropped;
+    size_t entry = pmu_cache_choose(tlb, page, &dropped);
+
+    for (; dropped; dropped &= dropped - 1) {
+        /* Of an empty entry this drops page -1, which does no harm. */
+        drop(mem, tlb->tags[first + __builtin_ctzll(dropped)] - 1);
+    }
+    pmu_cache_fill(tlb, entry, page);
+    tlb->data[entry] = phys;
+}
+
+/* An entry of L1D for physical line @line, not in the filter. */
+static PmuLine *l1d_insert(PmuMemory *mem, uint64_t line)
+{
+    size_t first = pmu_cache_first(&mem->l1d, line);
+    uint64_t dropped;
+    size_t entry = pmu_cache_choose(&mem->l1d, line, &dropped);
+
+    for (; dropped; dropped &= dropped - 1) {
+        PmuLine *other = &mem->line[first + __builtin_ctzll(dropped)];
+
+        drop_line(mem, other->linear);
+        other->linear = NO_LINE;
+    }
+    pmu_cache_fill(&mem->l1d, entry, line);
+    return &mem->line[entry];
+}
+
+static size_t l1i_insert(PmuMemory *mem, uint64_t line)
+{
+    size_t first = pmu_cache_first(&mem->l1i, line);
+    uint64_t dropped;
+    size_t entry = pmu_cache_choose(&mem->l1i, line, &dropped);
+
+    for (; dropped; dropped &= dropped - 1) {
+        uint64_t *other = &mem->code_line[first + __builtin_ctzll(dropped)];
+
+        drop_code_line(mem, *other);
+        *other = NO_LINE;
+    }
+    pmu_cache_fill(&mem->l1i, entry, line);
+    return entry;
+}
+
+/* The place of @line among the newest prefetches. */
+static inline PmuPrefetch *prefetch_slot(PmuMemory *mem, uint64_t line)
+{
+    return &mem->prefetch[(line ^ line / LINES_PER_PAGE * 37) %
+                          PMU_PREFETCH_SLOTS];
+}
+
+static void note_prefetch(PmuMemory *mem, uint64_t line)
+{
+    *prefetch_slot(mem, line) = (PmuPrefetch) {
+        .line = line, .number = ++mem->prefetches,
+    };
+}
+
+/* @line missed the first level: ask for those after it. */
+static void stream_prefetch(PmuMemory *mem, uint64_t line, PmuAccess *access)
+{
+    uint64_t lines[PMU_STREAM_DEGREE], dram[PMU_STREAM_DEGREE];
+    unsigned n = pmu_streamer_miss(&mem->streamer, line, lines);
+
+    for (unsigned i = 0; i < n; i++) {
+        if (pmu_lines_prefetch(&mem->l2, lines[i])) {
+            continue;
+        }
+        if (pmu_lines_access(mem->l3, lines[i])) {
+            access->prefetch_l3++;
+            note_prefetch(mem, lines[i]);
+        } else {
+            dram[access->prefetch_dram++] = lines[i];
+        }
+    }
+    for (unsigned i = 0; i < access->prefetch_dram; i++) {
+        note_prefetch(mem, dram[i]);
+    }
+}
+
+/* @line is in L2. */
+static void l2_hit(PmuMemory *mem, uint64_t line, PmuAccess *access)
+{
+    PmuPrefetch *prefetch = prefetch_slot(mem, line);
+    uint64_t since = mem->prefetches - prefetch->number;
+
+    access->source = PMU_FROM_L2;
+    if (prefetch->line == line && prefetch->number) {
+        if (since < PMU_OUTCOME_PREFETCHES) {
+            access->source = PMU_FROM_PREFETCH;
+            access->prefetch = since;
+        }
+        prefetch->number = 0;
+    }
+}
+
+/* Physical line @line, demanded, missed the first level. */
+static void first_level_miss(PmuMemory *mem, uint64_t line, PmuAccess *access)
+{
+    mem->misses++;
+    if (pmu_lines_access(&mem->l2, line)) {
+        l2_hit(mem, line, access);
+    } else {
+        pmu_ledger_event(mem->ledger, PMU_ITEM_L2_MISSES, 1);
+        pmu_ledger_event(mem->ledger, PMU_ITEM_LLC_REFERENCES, 1);
+        if (pmu_lines_access(mem->l3, line)) {
+            access->source = PMU_FROM_L3;
+        } else {
+            access->source = PMU_FROM_DRAM;
+            pmu_ledger_event(mem->ledger, PMU_ITEM_LLC_MISSES, 1);
+        }
+    }
+    stream_prefetch(mem, line, access);
+}
+
+/*
+ * Cycles that the page walker waits for its last load, @page's entry in the
+ * page table, beyond one from L1D.  Upper levels are in its own caches.  The
+ * load fills caches as others do, but is not counted nor numbered.
+ */
+static uint32_t page_table_load(PmuMemory *mem, uint64_t page)
+{
+    uint64_t line = PAGE_TABLES + page / PAGES_PER_LINE;
+
+    if (pmu_cache_use(&mem->l1d, line) != PMU_CACHE_NONE) {
+        return 0;
+    }
+    *l1d_insert(mem, line) = (PmuLine) { .linear = NO_LINE };
+    if (pmu_lines_access(&mem->l2, line)) {
+        return mem->uarch->l2.latency;
+    }
+    return pmu_lines_access(mem->l3, line) ? mem->uarch->l3.latency
+                                           : mem->dram_latency;
+}
+
+/* A delay as PmuAccess has it. */
+static inline uint8_t cut(uint32_t cycles)
+{
+    return MIN(cycles, UINT8_MAX);
+}
+
+/* Cycles to walk the page tables for linear page @page. */
+static uint8_t page_walk(PmuMemory *mem, uint64_t page)
+{
+    return cut(mem->uarch->stlb.latency + mem->uarch->page_walk +
+               page_table_load(mem, page));
+}
+
+static void stlb_insert(PmuMemory *mem, uint64_t page, uint64_t phys)
+{
+    mem->stlb.data[pmu_cache_insert(&mem->stlb, page)] = phys;
+}
+
+/*
+ * The physical page of linear page @page, which is not in the DTLB.  Without
+ * a mapping (the access faulted elsewhere, or is the emulator's own) the
+ * linear one serves, and nothing is learnt.
+ */
+static G_GNUC_NO_INLINE uint64_t data_page_slow(PmuMemory *mem, uint64_t page,
+                                                PmuAccess *access)
+{
+    size_t entry = pmu_cache_use(&mem->stlb, page);
     uint64_t phys;
 
-    *delay = mem->uarch->stlb.latency;
-    if (pmu_cache_lookup(&mem->stlb, page)) {
-        phys = *pmu_cache_value(&mem->stlb, page);
+    if (entry != PMU_CACHE_NONE) {
+        access->delay = cut(mem->uarch->stlb.latency);
+        phys = mem->stlb.data[entry];
     } else {
-        *delay += mem->uarch->page_walk;
+        access->delay = page_walk(mem, page);
         phys = mem->translate(mem->opaque, page << PMU_PAGE_SHIFT);
         if (phys == UINT64_MAX) {
             return page;
         }
         phys >>= PMU_PAGE_SHIFT;
-        pmu_cache_insert(&mem->stlb, page);
-        *pmu_cache_value(&mem->stlb, page) = phys;
+        stlb_insert(mem, page, phys);
     }
-    pmu_cache_insert(&mem->dtlb, page);
-    *pmu_cache_value(&mem->dtlb, page) = phys;
+    tlb_insert(mem, &mem->dtlb, page, phys, drop_page);
     return phys;
 }
 
-/* The same for any page. */
-static inline uint64_t data_page(PmuMemory *mem, uint64_t page,
-                                 uint64_t *delay)
+/* A line of L1D whose fill is over: see pmu_memory_horizon(). */
+static inline bool settled(const PmuMemory *mem, const PmuLine *line)
 {
-    if (G_LIKELY(pmu_cache_lookup(&mem->dtlb, page))) {
-        *delay = 0;
-        return *pmu_cache_value(&mem->dtlb, page);
-    }
-    return walk_page(mem, page, delay);
+    return line->miss <= mem->settled ||
+           mem->misses - line->miss >= PMU_OUTCOME_FILLS;
 }
 
-/* When DRAM delivers a line asked for at @start. */
-static uint64_t dram_access(PmuMemory *mem, uint64_t start)
+/* From now on accesses to linear line @linear, @line of L1D, tell nothing. */
+static inline void filter_insert(PmuMemory *mem, uint64_t linear,
+                                 PmuLine *line)
 {
-    /*
-     * Bandwidth is spent on the issue clock, which only moves forward: a
-     * request that starts late must not hold up those that do not.
-     */
-    uint64_t turn = MAX(mem->dram_free, mem->now);
-
-    mem->dram_free = turn + mem->uarch->dram_line_cycles;
-    return MAX(start, turn) + mem->dram_latency;
+    if (line->linear != linear) {
+        drop_line(mem, line->linear);
+        line->linear = linear;
+    }
+    mem->filter[(linear >> PMU_LINE_SHIFT) % PMU_DATA_FILTER] = linear;
 }
 
-/* The line is not in L2: when L3 or DRAM delivers it. */
-static uint64_t l3_access(PmuMemory *mem, uint64_t line, uint64_t start,
-                          bool demand)
+static G_GNUC_NO_INLINE void l1d_miss(PmuMemory *mem, uint64_t phys,
+                                      PmuAccess *access)
 {
-    uint64_t ready;
-
-    if (pmu_cache_access(&mem->l3, line)) {
-        ready = start + mem->uarch->l3.latency;
-    } else {
-        ready = dram_access(mem, start);
-        if (demand) {
-            pmu_ledger_event(mem->ledger, PMU_ITEM_LLC_MISSES, 1);
-        }
-    }
-    return ready;
-}
-
-/* When physical line @line, which missed the first level, arrives. */
-static uint64_t l2_access(PmuMemory *mem, uint64_t line, uint64_t start)
-{
-    const PmuFill *prefetch = &mem->prefetch[line % PMU_PREFETCHES];
-    uint64_t ready;
-
-    if (!pmu_cache_access(&mem->l2, line)) {
-        pmu_ledger_event(mem->ledger, PMU_ITEM_L2_MISSES, 1);
-        pmu_ledger_event(mem->ledger, PMU_ITEM_LLC_REFERENCES, 1);
-        return l3_access(mem, line, start, true);
-    }
-    ready = start + mem->uarch->l2.latency;
-    if (prefetch->line == line && prefetch->ready > ready) {
-        ready = prefetch->ready;
-    }
-    return ready;
-}
-
-/*
- * The L2 streamer (Intel SOM 2.5.5.4): two misses in a row on ascending lines
- * of a page, and it asks for the lines ahead, up to the page's end.
- */
-static void stream_prefetch(PmuMemory *mem, uint64_t line, uint64_t start)
-{
-    uint64_t page = line / LINES_PER_PAGE;
-    PmuStream *stream = &mem->stream[(page ^ (page >> 4)) % PMU_STREAMS];
-    uint64_t end = MIN((page + 1) * LINES_PER_PAGE,
-                       line + 1 + mem->uarch->prefetch_distance);
-
-    if (stream->page != page + 1) {
-        *stream = (PmuStream) { .page = page + 1, .last = line,
-                                .next = line + 1 };
-        return;
-    }
-    stream->run = line == stream->last + 1 ? stream->run + 1 : 0;
-    stream->last = line;
-    if (!stream->run) {
-        stream->next = line + 1;
-        return;
-    }
-    for (uint64_t next = MAX(stream->next, line + 1); next < end; next++) {
-        if (!pmu_cache_probe(&mem->l2, next)) {
-            pmu_cache_insert(&mem->l2, next);
-            mem->prefetch[next % PMU_PREFETCHES] = (PmuFill) {
-                .line = next, .ready = l3_access(mem, next, start, false),
-            };
-        }
-    }
-    stream->next = MAX(stream->next, end);
-}
-
-/* A fill buffer for a miss that starts at @start: the first to be free. */
-static PmuFill *fill_buffer(PmuMemory *mem)
-{
-    PmuFill *first = &mem->fill[0];
-
-    for (uint32_t i = 1; i < mem->uarch->fill_buffers; i++) {
-        if (mem->fill[i].ready < first->ready) {
-            first = &mem->fill[i];
-        }
-    }
-    return first;
-}
-
-/*
- * Note which lines an access can meet on their way: no access starts before
- * the issue clock, and that only moves forward.
- */
-static void note_fills(PmuMemory *mem)
-{
-    mem->on_way = 0;
-    for (uint32_t i = 0; i < mem->uarch->fill_buffers; i++) {
-        if (mem->fill[i].ready > mem->now) {
-            mem->on_way |= 1ull << (mem->fill[i].line & 63);
-        }
-    }
-}
-
-static G_GNUC_NO_INLINE uint64_t l1d_miss(PmuMemory *mem, uint64_t line,
-                                          uint64_t start)
-{
-    PmuFill *fill = fill_buffer(mem);
+    PmuLine *line = l1d_insert(mem, phys);
 
     pmu_ledger_event(mem->ledger, PMU_ITEM_L1D_MISSES, 1);
-    start = MAX(start, fill->ready);
-    fill->line = line;
-    fill->ready = l2_access(mem, line, start);
-    mem->horizon = MAX(mem->horizon, fill->ready);
-    note_fills(mem);
-    stream_prefetch(mem, line, start);
-    return fill->ready;
+    first_level_miss(mem, phys, access);
+    *line = (PmuLine) {
+        .linear = NO_LINE,
+        .miss = mem->misses,
+    };
 }
 
-/* When line @line, a hit, is there that may be @ready already. */
-static G_GNUC_NO_INLINE uint64_t fill_arrives(const PmuMemory *mem,
-                                              uint64_t line, uint64_t ready)
+/* An access within one line. */
+static inline void line_access(PmuMemory *mem, uint64_t addr, PmuAccess *access)
 {
-    for (uint32_t i = 0; i < mem->uarch->fill_buffers; i++) {
-        if (mem->fill[i].line == line) {
-            ready = MAX(ready, mem->fill[i].ready);
-        }
+    uint64_t page = addr >> PMU_PAGE_SHIFT, phys;
+    size_t entry = pmu_cache_use(&mem->dtlb, page);
+    bool in_dtlb = entry != PMU_CACHE_NONE;
+    PmuLine *line;
+
+    *access = (PmuAccess) { 0 };
+    phys = in_dtlb ? mem->dtlb.data[entry] : data_page_slow(mem, page, access);
+    phys = phys * LINES_PER_PAGE + (addr >> PMU_LINE_SHIFT) % LINES_PER_PAGE;
+    entry = pmu_cache_use(&mem->l1d, phys);
+    if (entry == PMU_CACHE_NONE) {
+        l1d_miss(mem, phys, access);
+        return;
     }
-    return ready;
-}
-
-/* A hit, but the line may still be on its way. */
-static inline uint64_t l1d_hit(PmuMemory *mem, uint64_t line, uint64_t start)
-{
-    uint64_t ready = start + mem->l1d_latency;
-
-    if (ready < mem->horizon && (mem->on_way >> (line & 63) & 1)) {
-        return fill_arrives(mem, line, ready);
+    line = &mem->line[entry];
+    if (!settled(mem, line)) {
+        access->source = PMU_FROM_FILL;
+        access->fill = mem->misses - line->miss;
+    } else if (in_dtlb) {
+        filter_insert(mem, addr & ~LINE_MASK, line);
     }
-    return ready;
 }
 
-static inline uint64_t line_access(PmuMemory *mem, uint64_t linear,
-                                   uint64_t start)
+static G_GNUC_NO_INLINE void half_access(PmuMemory *mem, uint64_t addr,
+                                         PmuAccess *access)
 {
-    unsigned shift = PMU_PAGE_SHIFT - PMU_LINE_SHIFT;
-    uint64_t delay;
-    uint64_t line = data_page(mem, linear >> shift, &delay) << shift |
-                    (linear & (LINES_PER_PAGE - 1));
-
-    mem->filter[linear & mem->filter_mask] = linear + 1;
-    start += delay;
-    return pmu_cache_access(&mem->l1d, line) ? l1d_hit(mem, line, start)
-                                             : l1d_miss(mem, line, start);
+    line_access(mem, addr, access);
 }
 
-/* An access that reaches into the line of @last. */
-static G_GNUC_NO_INLINE uint64_t two_lines(PmuMemory *mem, uint64_t first,
-                                           uint64_t last, uint64_t start)
+/* One that reaches into the line of @last. */
+static G_GNUC_NO_INLINE unsigned two_lines(PmuMemory *mem, uint64_t first,
+                                           uint64_t last, PmuAccess access[2])
 {
-    uint64_t ready = pmu_memory_access_slow(mem, first, 1, start);
-    uint64_t second = pmu_memory_access_slow(mem, last, 1, start);
-
+    half_access(mem, first, &access[0]);
+    half_access(mem, last, &access[1]);
     pmu_ledger_event(mem->ledger, PMU_ITEM_L1D_ACCESSES, 1);
-    return MAX(ready, second);
+    return 2;
 }
 
-uint64_t pmu_memory_access_slow(PmuMemory *mem, uint64_t addr, unsigned size,
-                                uint64_t start)
+unsigned pmu_memory_data(PmuMemory *mem, uint64_t addr, unsigned size,
+                         PmuAccess access[2])
 {
-    if (G_UNLIKELY((addr & (PMU_LINE_SIZE - 1)) + size > PMU_LINE_SIZE)) {
-        return two_lines(mem, addr, addr + size - 1, start);
+    if (G_UNLIKELY((addr & LINE_MASK) + size > PMU_LINE_SIZE)) {
+        return two_lines(mem, addr, addr + size - 1, access);
     }
-    return line_access(mem, addr >> PMU_LINE_SHIFT, start);
+    line_access(mem, addr, access);
+    return 1;
 }
 
 /* Cycles that translating @pc for a fetch takes beyond an ITLB hit. */
-static uint64_t code_page_delay(PmuMemory *mem, uint64_t pc, uint64_t phys)
+static uint8_t code_page(PmuMemory *mem, uint64_t pc, uint64_t phys)
 {
     uint64_t page = pc >> PMU_PAGE_SHIFT;
-    uint64_t delay = mem->uarch->stlb.latency;
+    uint8_t delay = cut(mem->uarch->stlb.latency);
 
-    if (pmu_cache_lookup(&mem->itlb, page)) {
+    if (pmu_cache_use(&mem->itlb, page) != PMU_CACHE_NONE) {
         return 0;
     }
-    pmu_cache_insert(&mem->itlb, page);
-    if (!pmu_cache_lookup(&mem->stlb, page)) {
-        delay += mem->uarch->page_walk;
-        pmu_cache_insert(&mem->stlb, page);
-        *pmu_cache_value(&mem->stlb, page) = phys >> PMU_PAGE_SHIFT;
+    if (pmu_cache_use(&mem->stlb, page) == PMU_CACHE_NONE) {
+        delay = page_walk(mem, page);
+        stlb_insert(mem, page, phys >> PMU_PAGE_SHIFT);
     }
+    tlb_insert(mem, &mem->itlb, page, phys >> PMU_PAGE_SHIFT, drop_code_page);
     return delay;
 }
 
-uint64_t pmu_memory_fetch(PmuMemory *mem, uint64_t pc, uint64_t phys,
-                          uint64_t start)
+void pmu_memory_code(PmuMemory *mem, uint64_t pc, uint64_t phys,
+                     PmuAccess *access)
 {
     uint64_t line = phys >> PMU_LINE_SHIFT;
-    uint64_t delay = code_page_delay(mem, pc, phys);
+    size_t entry;
 
-    if (pmu_cache_access(&mem->l1i, line)) {
-        return delay;
+    *access = (PmuAccess) { .delay = code_page(mem, pc, phys) };
+    entry = pmu_cache_use(&mem->l1i, line);
+    if (entry == PMU_CACHE_NONE) {
+        entry = l1i_insert(mem, line);
+        pmu_ledger_event(mem->ledger, PMU_ITEM_L1I_MISSES, 1);
+        first_level_miss(mem, line, access);
     }
-    pmu_ledger_event(mem->ledger, PMU_ITEM_L1I_MISSES, 1);
-    return l2_access(mem, line, start + delay) - start;
+    if (mem->code_line[entry] != (pc & ~LINE_MASK)) {
+        drop_code_line(mem, mem->code_line[entry]);
+        mem->code_line[entry] = pc & ~LINE_MASK;
+    }
+    mem->code_filter[(pc >> PMU_LINE_SHIFT) % PMU_CODE_FILTER] =
+        (PmuCodeLine) { .linear = pc & ~LINE_MASK, .phys = phys & ~LINE_MASK };
 }

@@ -1,141 +1,166 @@
 /*
- * The memory side: TLBs, caches, fill buffers, prefetcher, store forwarding.
+ * The memory side: TLBs, caches, prefetches, store forwarding.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Run time, below the line.  Times are cycles of the model's clock.
+ * Run time, below the line: plain C.  A function of the addresses in program
+ * order; there is no time here (see outcome.h).  In most cases an access
+ * changes nothing and has nothing to tell: pmu_memory_hit() says so, and the
+ * caller goes on without asking for more.
  */
 
 #ifndef TARGET_I386_PMU_MEMORY_H
 #define TARGET_I386_PMU_MEMORY_H
 
+#include <glib.h>
+
 #include "cache.h"
+#include "forward.h"
 #include "ledger.h"
-#include "timing.h"
+#include "lines.h"
+#include "outcome.h"
+#include "prefetch.h"
 
-#define PMU_FILTER_SIZE         64
-#define PMU_FORWARD_SIZE        64
-#define PMU_STREAMS             16
-#define PMU_PREFETCHES          64
+/* Entries of the filters; powers of 2 and at least the lines of a page. */
+#define PMU_DATA_FILTER         1024
+#define PMU_CODE_FILTER         512
 
-/* The newest store to an aligned eight bytes. */
-typedef struct PmuForward {
-    uint64_t granule;           /* address / 8 + 1 */
-    uint64_t ready;             /* when its data was */
-} PmuForward;
+/* The newest prefetches are found by a hash in so many entries. */
+#define PMU_PREFETCH_SLOTS      128
 
-/* A line on its way: into L1D, or into L2 for the prefetcher. */
-typedef struct PmuFill {
+/*
+ * The physical address behind linear address @linear for a data access made
+ * by the vCPU's current context, or UINT64_MAX if there is none.
+ */
+typedef uint64_t (*PmuTranslate)(void *opaque, uint64_t linear);
+
+/* What L1D remembers about a line. */
+typedef struct PmuLine {
+    uint64_t linear;            /* its address in the filter, if it is there */
+    uint64_t miss;              /* number of the miss that fetched it */
+} PmuLine;
+
+typedef struct PmuCodeLine {
+    uint64_t linear, phys;      /* addresses of a line */
+} PmuCodeLine;
+
+typedef struct PmuPrefetch {
     uint64_t line;              /* physical address / 64 */
-    uint64_t ready;
-} PmuFill;
-
-/* Consecutive misses within a page, as the L2 streamer looks for them. */
-typedef struct PmuStream {
-    uint64_t page;              /* physical address / 4096 + 1 */
-    uint64_t last;              /* newest line missed */
-    uint64_t next;              /* first line not asked for yet */
-    uint32_t run;               /* misses in a row, each the line after */
-} PmuStream;
+    uint64_t number;            /* 0: none */
+} PmuPrefetch;
 
 typedef struct PmuMemory {
+    PmuForward forward;
+    /*
+     * Linear addresses of lines that an access leaves as they are, by their
+     * low bits.  An entry without one has a line that belongs elsewhere.
+     */
+    uint64_t filter[PMU_DATA_FILTER];
+    PmuCodeLine code_filter[PMU_CODE_FILTER];
+
     const PmuUarch *uarch;
     PmuLedger *ledger;
     PmuTranslate translate;
     void *opaque;
-    /*
-     * By L1D set: the linear line + 1 that is the most recent of the set.
-     * Such an access changes nothing in the cache, so it is decided here.
-     */
-    uint64_t filter[PMU_FILTER_SIZE];
-    uint64_t filter_mask;
-    uint64_t l1d_latency;
-    uint64_t horizon;           /* no fill arrives later than this */
-    uint64_t on_way;            /* bit line % 64: of fills that may matter */
-    uint64_t now;               /* the issue clock, for bandwidth */
-    uint64_t forward_latency;
-    PmuForward forward[PMU_FORWARD_SIZE];
-
-    PmuFill fill[PMU_MAX_FILL_BUFFERS];
-    PmuFill prefetch[PMU_PREFETCHES];
-    PmuStream stream[PMU_STREAMS];
-    uint64_t dram_latency;
-    uint64_t dram_free;         /* when the next line can leave DRAM */
-    PmuCache l1d, l1i, l2, l3;
-    PmuCache dtlb, itlb, stlb;
+    uint64_t misses;            /* of L1D and L1I: the number of the newest */
+    uint64_t settled;           /* ... of the newest whose line is there */
+    uint64_t prefetches;        /* ... likewise */
+    uint32_t dram_latency;      /* cycles */
+    PmuCache dtlb, itlb, stlb;  /* linear to physical page */
+    PmuCache l1d, l1i;          /* by physical line */
+    PmuLine *line;              /* beside each entry of l1d */
+    uint64_t *code_line;        /* ... of l1i: linear address in the filter */
+    PmuLines l2;
+    PmuLines *l3;
+    PmuL3 *shared_l3;           /* that l3 is of */
+    bool own_l3;                /* nobody else has it */
+    PmuStreamer streamer;
+    PmuPrefetch prefetch[PMU_PREFETCH_SLOTS];
 } PmuMemory;
 
-/* A cold memory side; false if there is no memory for it. */
+/*
+ * A cold memory side with the geometry in @uarch: sets of L1D, L1I and TLBs
+ * are powers of 2, of L2 and L3 any number.  It counts in @ledger (misses of
+ * L1D, L1I and L2, references to and misses of the L3).  @l3 is the machine's,
+ * NULL: one of its own.  False if memory runs out.
+ */
 bool pmu_memory_init(PmuMemory *mem, const PmuUarch *uarch, PmuLedger *ledger,
-                     PmuTranslate translate, void *opaque);
+                     PmuL3 *l3, PmuTranslate translate, void *opaque);
 void pmu_memory_destroy(PmuMemory *mem);
+
+/* Back to a cold one, but for an L3 that is shared. */
 void pmu_memory_reset(PmuMemory *mem);
 
-/* See pmu_timing_flush_mappings(). */
+/*
+ * The context changed: linear to physical mappings learnt are void.  For one
+ * page only if @linear is not UINT64_MAX.
+ */
 void pmu_memory_flush_mappings(PmuMemory *mem, uint64_t linear);
 
 /*
- * When the line or lines of @size bytes at linear address @addr are in L1D,
- * for an access that starts at @start; not before @start + L1D latency.
+ * A load or store of @size bytes, 1 to 64, at linear address @addr: does it
+ * change nothing here, and is its PmuAccess all zero but for what store
+ * forwarding says?  Then pmu_memory_data() need not be called.  Otherwise, or
+ * if in doubt, it must be.
  */
-uint64_t pmu_memory_access_slow(PmuMemory *mem, uint64_t addr, unsigned size,
-                                uint64_t start);
-
-/* The same, decided here in most cases; the issue clock is at @now. */
-static inline uint64_t pmu_memory_access(PmuMemory *mem, uint64_t addr,
-                                         unsigned size, uint64_t start,
-                                         uint64_t now)
+static inline bool pmu_memory_hit(const PmuMemory *mem, uint64_t addr,
+                                  unsigned size)
 {
-    uint64_t line = addr >> PMU_LINE_SHIFT;
-    uint64_t ready = start + mem->l1d_latency;
+    uint64_t line = mem->filter[(addr >> PMU_LINE_SHIFT) % PMU_DATA_FILTER];
 
-    if (__builtin_expect(mem->filter[line & mem->filter_mask] == line + 1 &&
-                         (addr & (PMU_LINE_SIZE - 1)) + size <= PMU_LINE_SIZE
-                         && ready >= mem->horizon, 1)) {
-        return ready;
-    }
-    mem->now = now;
-    return pmu_memory_access_slow(mem, addr, size, start);
-}
-
-/* When a load that starts at @start has its data. */
-static inline uint64_t pmu_memory_load(PmuMemory *mem, uint64_t addr,
-                                       unsigned size, uint64_t start,
-                                       uint64_t now)
-{
-    uint64_t ready = pmu_memory_access(mem, addr, size, start, now);
-    uint64_t granule = addr >> 3;
-    const PmuForward *forward = &mem->forward[granule % PMU_FORWARD_SIZE];
-
-    if (forward->granule == granule + 1 &&
-        forward->ready + mem->forward_latency > ready) {
-        ready = forward->ready + mem->forward_latency;
-    }
-    return ready;
+    /* In one comparison: not below the line, and not out of it. */
+    return __builtin_expect(addr - line <= PMU_LINE_SIZE - size, 1);
 }
 
 /*
- * When a store, whose address is known at @start and whose data at @data,
- * owns its line.
+ * A load or store of @size bytes, 1 to 64, at linear address @addr.  Returns
+ * the number of lines, 1 or 2, with their outcomes in @access; PmuAccess.store
+ * and .blocked are 0.  Misses and prefetches are numbered in the order of
+ * calls and, within, of @access.  Counts a second line as another
+ * L1D_ACCESSES, leaving the first to the caller.
  */
-static inline uint64_t pmu_memory_store(PmuMemory *mem, uint64_t addr,
-                                        unsigned size, uint64_t start,
-                                        uint64_t data, uint64_t now)
-{
-    uint64_t granule = addr >> 3;
-    PmuForward *forward = &mem->forward[granule % PMU_FORWARD_SIZE];
+unsigned pmu_memory_data(PmuMemory *mem, uint64_t addr, unsigned size,
+                         PmuAccess access[2]);
 
-    forward->granule = granule + 1;
-    forward->ready = data;
-    return pmu_memory_access(mem, addr, size, start, now);
+/*
+ * Of the misses so far all but the newest @live have their lines in L1: until
+ * the next call, accesses to older ones need not be told from plain hits.
+ */
+static inline void pmu_memory_horizon(PmuMemory *mem, uint64_t live)
+{
+    mem->settled = mem->misses - MIN(live, mem->misses);
+}
+
+/* The same for pmu_memory_code(). */
+static inline bool pmu_memory_code_hit(const PmuMemory *mem, uint64_t pc,
+                                       uint64_t phys)
+{
+    const PmuCodeLine *line =
+        &mem->code_filter[(pc >> PMU_LINE_SHIFT) % PMU_CODE_FILTER];
+
+    return __builtin_expect(pc - line->linear < PMU_LINE_SIZE &&
+                            phys - line->phys < PMU_LINE_SIZE, 1);
 }
 
 /*
- * Cycles that fetching code at linear address @pc, physical address @phys,
- * takes longer than an L1I hit, if it starts at @start.  The issue clock is at
- * mem->now.
+ * A fetch of the line at linear address @pc, physical address @phys.  It finds
+ * its line in L1I, or fetch waits; it never says PMU_FROM_FILL.
  */
-uint64_t pmu_memory_fetch(PmuMemory *mem, uint64_t pc, uint64_t phys,
-                          uint64_t start);
+void pmu_memory_code(PmuMemory *mem, uint64_t pc, uint64_t phys,
+                     PmuAccess *access);
+
+/* A store of @size bytes, 1 to 64, at linear address @addr; every one. */
+static inline void pmu_memory_note_store(PmuMemory *mem, uint64_t addr,
+                                         unsigned size)
+{
+    pmu_forward_store(&mem->forward, addr, size);
+}
+
+/* Where a load takes its data from: see pmu_forward_load(). */
+static inline uint32_t pmu_memory_forward(PmuMemory *mem, uint64_t addr,
+                                          unsigned size)
+{
+    return pmu_forward_load(&mem->forward, addr, size);
+}
 
 #endif

@@ -247,8 +247,8 @@ bool x86_pmu_realize(X86CPU *cpu, Error **errp)
     unit->cpu = cpu;
     unit->decoder = pmu_decoder_new(model->core);
     unit->timing = pmu_timing_new(pmu_uarch(model->core), &unit->ledger,
-                                  x86_pmu_translate, env);
-    unit->scratch = g_malloc0(pmu_block_size(PMU_BLOCK_INSNS));
+                                  NULL, x86_pmu_translate, env);
+    unit->scratch = g_new0(PmuBlockBuilder, 1);
     env->pmu.unit = unit;
     if (!unit->decoder) {
         error_setg(errp, "pmu=on: Capstone cannot be started");
@@ -275,6 +275,7 @@ void x86_pmu_unrealize(X86CPU *cpu)
 
         if (heir && heir != unit) {
             pmu_arena_adopt(&heir->arena, &unit->arena);
+            pmu_decoder_adopt(heir->decoder, unit->decoder);
             break;
         }
     }

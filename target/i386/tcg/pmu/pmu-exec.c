@@ -32,13 +32,6 @@
  */
 #define SPLIT_BUDGET (1 << 16)
 
-static uint64_t x86_pmu_progress(const X86PMU *unit)
-{
-    return pmu_timing_clock(unit->timing) +
-           unit->ledger.event[PMU_LEVEL_OS][PMU_ITEM_INSTRUCTIONS] +
-           unit->ledger.event[PMU_LEVEL_USR][PMU_ITEM_INSTRUCTIONS];
-}
-
 static void x86_pmu_dynamic(CPUX86State *env, PmuDynamic *dynamic)
 {
     const X86PMUState *pmu = &env->pmu;
@@ -143,6 +136,7 @@ void x86_pmu_sync(CPUX86State *env, uint64_t insn)
         }
     }
     x86_pmu_fold_counts(env, insn);
+    pmu_timing_flush(unit->timing);
     pmu_ledger_snapshot(&unit->ledger, &now);
     perfmon_settle(&unit->perfmon, &now);
 }
@@ -178,7 +172,7 @@ static void x86_pmu_arm_timing(X86PMU *unit, const PerfmonSlack *slack)
     /* A block and the one before it may run between two checks. */
     distance -= MIN(distance, 2 * PMU_BLOCK_INSNS);
     distance = MIN(distance, INT64_MAX);
-    unit->check_at = x86_pmu_progress(unit) + distance;
+    unit->check_at = pmu_timing_progress(unit->timing) + distance;
 }
 
 static void x86_pmu_arm_counts(CPUX86State *env, const PerfmonSlack *slack,
@@ -322,7 +316,7 @@ void helper_x86_pmu_enter(CPUX86State *env, const void *opaque)
     if (pmu->block) {
         x86_pmu_run(env);
     }
-    if (unlikely(x86_pmu_progress(pmu->unit) >= pmu->unit->check_at) &&
+    if (unlikely(pmu_timing_progress(pmu->unit->timing) >= pmu->unit->check_at) &&
         !block->uninterruptible) {
         x86_pmu_check(env, block->num_insns);
     }

@@ -40,7 +40,7 @@ struct X86PMU {
 
     /* Instructions handed out as budget, by level, since the last fold. */
     int64_t granted[PMU_LEVEL_NR];
-    /* timing: no counter can overflow before the clock gets here */
+    /* timing: no counter can overflow before pmu_timing_progress() is here */
     uint64_t check_at;
     /* Whether the model's linear to physical mappings hold. */
     PmuMappings mappings;
@@ -51,7 +51,7 @@ struct X86PMU {
 
     /* Translation: its thread's decoder, and room for a block in the making */
     PmuDecoder *decoder;
-    PmuBlock *scratch;
+    PmuBlockBuilder *scratch;
     PmuArena arena;
     uint64_t generation;        /* of the code buffer, when last looked at */
 };

@@ -13,30 +13,38 @@
 
 #include "block.h"
 #include "ledger.h"
+#include "memory.h"
 #include "uarch.h"
 
 typedef struct PmuTiming PmuTiming;
 
 /*
- * The physical address behind linear address @linear for a data access made
- * by the vCPU's current context, or UINT64_MAX if there is none.
- */
-typedef uint64_t (*PmuTranslate)(void *opaque, uint64_t linear);
-
-/*
  * A cold core: empty caches, untrained predictors, idle pipeline.  It writes
- * to @ledger, which pmu_timing_new() initialises from @uarch.  NULL only if
- * memory runs out.
+ * to @ledger, which pmu_timing_new() initialises from @uarch.  @l3 is the
+ * machine's, NULL: one of its own.  NULL only if memory runs out.
  */
-PmuTiming *pmu_timing_new(const PmuUarch *uarch, PmuLedger *ledger,
+PmuTiming *pmu_timing_new(const PmuUarch *uarch, PmuLedger *ledger, PmuL3 *l3,
                           PmuTranslate translate, void *opaque);
 void pmu_timing_free(PmuTiming *timing);
 
 /*
  * Back to the state of pmu_timing_new().  The ledger is kept as it is, also if
- * its owner has loaded it from elsewhere.
+ * its owner has loaded it from elsewhere; what pmu_timing_flush() has not
+ * entered is lost.
  */
 void pmu_timing_reset(PmuTiming *timing);
+
+/*
+ * Enter into the ledger what has happened so far: it is behind after any of
+ * the functions below.
+ */
+void pmu_timing_flush(PmuTiming *timing);
+
+/*
+ * Whether transitions of the pipeline are remembered; they are at first.  It
+ * changes how fast the model is, and nothing else.
+ */
+void pmu_timing_remember(PmuTiming *timing, bool remember);
 
 /*
  * Instructions [@first, @last) of @block were retired.  If @last is the
@@ -68,12 +76,37 @@ void pmu_timing_interrupt(PmuTiming *timing);
 
 /*
  * The clock of the model in slots since pmu_timing_new(), the open cycle
- * included.  No ledger item other than INSTRUCTIONS and its parts grows by
- * more than PMU_TIMING_ITEM_RATE for each slot the clock advances plus
- * PMU_TIMING_ITEM_RATE for each instruction.
+ * included.
  */
 uint64_t pmu_timing_clock(const PmuTiming *timing);
 
+/*
+ * The same plus instructions retired, the first member of PmuTiming.  No ledger item other than
+ * INSTRUCTIONS and its parts grows by more than PMU_TIMING_ITEM_RATE times
+ * what this grows by.
+ */
+static inline uint64_t pmu_timing_progress(const PmuTiming *timing)
+{
+    return *(const uint64_t *)timing;
+}
+
 #define PMU_TIMING_ITEM_RATE 4
+
+/*
+ * Micro-ops dispatched to each port since pmu_timing_new(), but for those in
+ * transitions that were remembered: see pmu_timing_remember().
+ */
+void pmu_timing_ports(const PmuTiming *timing,
+                      uint64_t dispatched[PMU_MAX_PORTS]);
+
+/* For reports: bytes that the model takes, and how its memory serves. */
+typedef struct PmuTimingStats {
+    size_t bytes;
+    size_t states, transitions;         /* remembered */
+    uint64_t known, computed;           /* blocks that were, and were not */
+    uint64_t forgotten;                 /* times that all was */
+} PmuTimingStats;
+
+void pmu_timing_stats(const PmuTiming *timing, PmuTimingStats *stats);
 
 #endif

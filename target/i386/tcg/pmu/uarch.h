@@ -28,13 +28,50 @@ typedef struct PmuTlbGeometry {
 #define PMU_MAX_STORE_BUFFER    128
 #define PMU_MAX_FILL_BUFFERS    16
 
+/*
+ * Groups of ports as instructions name them; which ports they are is each
+ * core's.
+ */
+typedef enum PmuUnit {
+    PMU_UNIT_ALU,               /* simple integer */
+    PMU_UNIT_SHIFT,             /* shifts, flag users */
+    PMU_UNIT_BRANCH,            /* branches that are not taken */
+    PMU_UNIT_BRANCH_TAKEN,
+    PMU_UNIT_MUL,               /* integer multiply, bit scans: one port */
+    PMU_UNIT_LEA,               /* scaled index, and what runs beside it */
+    PMU_UNIT_VEC,               /* vector logic and simple integer */
+    PMU_UNIT_VEC_SHIFT,         /* vector shifts, multiplies */
+    PMU_UNIT_FMA,               /* floating-point multiply, fused multiply */
+    PMU_UNIT_FADD,              /* floating-point add */
+    PMU_UNIT_SHUFFLE,           /* any shuffle: one port */
+    PMU_UNIT_SHUFFLE2,          /* the shuffles that a second port can do */
+    PMU_UNIT_P0,
+    PMU_UNIT_P1,
+    PMU_UNIT_P5,
+    PMU_UNIT_P01,
+    PMU_UNIT_P05,
+    PMU_UNIT_P06,
+    PMU_UNIT_P15,
+    PMU_UNIT_LOAD,
+    PMU_UNIT_STORE_ADDRESS,
+    PMU_UNIT_STORE_DATA,
+    PMU_UNIT_NR
+} PmuUnit;
+
+#define PMU_MAX_PORTS           12
+#define PMU_MAX_LOAD_BUFFER     256
+
 typedef struct PmuUarch {
     const char *name;
     uint32_t width;             /* slots a cycle: 1 to PMU_LEDGER_MAX_WIDTH */
     uint32_t rob;               /* fused-domain micro-ops: to PMU_MAX_ROB */
+    uint32_t scheduler;         /* unfused micro-ops that wait for dispatch */
     uint32_t idq;               /* micro-ops between frontend and backend */
     uint32_t fill_buffers;      /* outstanding L1D misses */
+    uint32_t load_buffer;       /* entries: to PMU_MAX_LOAD_BUFFER */
     uint32_t store_buffer;      /* entries: to PMU_MAX_STORE_BUFFER */
+    uint32_t num_ports;         /* to PMU_MAX_PORTS */
+    uint16_t ports[PMU_UNIT_NR];        /* bit n: port n */
     uint32_t frequency_mhz;     /* of the core, for DRAM latency */
     uint32_t tsc_num, tsc_den;  /* TSC rate / core rate */
     uint32_t xclk_num, xclk_den;        /* crystal rate / core rate */
@@ -46,16 +83,19 @@ typedef struct PmuUarch {
     uint32_t dram_line_cycles;  /* between two lines from DRAM, one core */
     uint32_t prefetch_distance; /* lines the L2 streamer runs ahead */
     uint32_t store_forward;     /* cycles, store data ready to load result */
-    uint32_t load_cost;         /* 1/16 cycle of the load ports, each load */
-    uint32_t store_cost;        /* 1/16 cycle of the store ports, each store */
+    uint32_t store_forward_blocked;     /* cycles, load that needs more than
+                                   the newest store gives */
 
     uint32_t dsb_uops;          /* capacity of the decoded instruction cache */
     uint32_t dsb_window;        /* bytes: a power of 2 */
     uint32_t dsb_line;          /* micro-ops a line, delivered in one cycle */
     uint32_t dsb_ways;
     uint32_t dsb_switch;        /* cycles, from the DSB to legacy decode */
-    uint32_t decode_bytes;      /* a cycle, legacy pipeline: a power of 2 */
-    uint32_t decode_insns;      /* a cycle, legacy pipeline */
+    uint32_t decode_bytes;      /* predecoded a cycle: a power of 2 */
+    uint32_t predecode_insns;   /* predecoded a cycle */
+    uint32_t decoders;          /* instructions decoded a cycle */
+    uint32_t decode_uops;       /* micro-ops decoded a cycle */
+    uint32_t instruction_queue; /* instructions from predecode to decode */
     uint32_t lcp_stall;         /* cycles a length-changing prefix costs */
     uint32_t ms_switch;         /* cycles, to the microcode sequencer */
     uint32_t ms_uops;           /* a cycle from the microcode sequencer */

@@ -19,7 +19,45 @@
 #include <glib.h>
 #include <string.h>
 
+#include "uops-pool.h"
 #include "uops-table.h"
+
+/* Instructions that one version of Capstone or the other misnames. */
+typedef struct Misnamed {
+    bool rep;                   /* only with a mandatory F3 prefix */
+    uint8_t opcode_length;
+    uint8_t opcode[2];
+    uint8_t modrm_mask, modrm;
+    const char *name;
+} Misnamed;
+
+#define MISNAMED_CMPPS 8
+static const Misnamed misnamed[] = {
+    /* RDPID r: taken for RDSEED. */
+    { true, 2, { 0x0f, 0xc7 }, 0xf8, 0xf8, "rdpid" },
+    /* RDSSP r without shadow stacks, and ENDBR: hint NOPs. */
+    { true, 2, { 0x0f, 0x1e }, 0xc0, 0xc0, "nop" },
+    /* RDPKRU and WRPKRU: not known. */
+    { false, 2, { 0x0f, 0x01 }, 0xff, 0xee, "rdpkru" },
+    { false, 2, { 0x0f, 0x01 }, 0xff, 0xef, "wrpkru" },
+    /* UD0 and UD1 by any name, with or without operands. */
+    { false, 2, { 0x0f, 0xb9 }, 0, 0, "ud2" },
+    { false, 2, { 0x0f, 0xff }, 0, 0, "ud2" },
+    /* Far JMP and CALL through memory: taken for near ones. */
+    { false, 1, { 0xff }, 0x38, 0x28, "ljmp" },
+    { false, 1, { 0xff }, 0x38, 0x18, "lcall" },
+    /* CMPPS and so on: taken for the string instruction, or VCMP for CMP. */
+    [MISNAMED_CMPPS] = { false, 2, { 0x0f, 0xc2 }, 0, 0, "cmpps" },
+};
+
+/* String instructions by their one-byte opcodes. */
+#define STRING_FIRST    0x6c
+static const char *const string_names[] = {
+    "insb", "insd", "outsb", "outsd",
+    [0xa4 - STRING_FIRST] = "movsb", "movsq", "cmpsb", "cmpsq",
+    [0xaa - STRING_FIRST] = "stosb", "stosq", "lodsb", "lodsq", "scasb",
+                            "scasq",
+};
 
 struct PmuDecoder {
     csh handle;
@@ -30,7 +68,10 @@ struct PmuDecoder {
     /* By Capstone's number; filled in as instructions turn up. */
     const PmuUopsRow *row[X86_INS_ENDING];
     bool row_known[X86_INS_ENDING];
+    const PmuUopsRow *misnamed_row[G_N_ELEMENTS(misnamed)];
+    const PmuUopsRow *string_row[G_N_ELEMENTS(string_names)];
     uint8_t reg[X86_REG_ENDING];        /* PmuReg */
+    PmuInsnPool *pool;
 };
 
 /* Legacy and REX prefixes and what they lead to. */
@@ -39,38 +80,39 @@ typedef struct Encoding {
     bool operand_size, lock, rep, repne, rex_w;
 } Encoding;
 
-/* 1/16 cycles that a micro-op holds its group of ports. */
-static const uint8_t unit_cost[PMU_CORE_NR][PMU_UNIT_NR] = {
-    /*
-     * uops.info, Ice Lake: ALU p0156, shifts p06, taken branches p6, vector
-     * ALU p015, FP and vector shifts p01.
-     */
-    [PMU_CORE_ICELAKE] = {
-        [PMU_UNIT_ALU] = 4, [PMU_UNIT_SHIFT] = 8, [PMU_UNIT_BRANCH] = 8,
-        [PMU_UNIT_SLOW_INT] = 16, [PMU_UNIT_VEC] = 5, [PMU_UNIT_FP] = 8,
-        [PMU_UNIT_SHUFFLE] = 16, [PMU_UNIT_P0] = 16,
-        [PMU_UNIT_INT_DIV] = 16, [PMU_UNIT_FP_DIV] = 16,
-        [PMU_UNIT_LOCK] = 16, [PMU_UNIT_SYSTEM] = 16,
-    },
-    /* As above, with p10 a fifth integer port: uops.info, Alder Lake P. */
-    [PMU_CORE_SAPPHIRERAPIDS] = {
-        [PMU_UNIT_ALU] = 3, [PMU_UNIT_SHIFT] = 8, [PMU_UNIT_BRANCH] = 8,
-        [PMU_UNIT_SLOW_INT] = 16, [PMU_UNIT_VEC] = 5, [PMU_UNIT_FP] = 8,
-        [PMU_UNIT_SHUFFLE] = 16, [PMU_UNIT_P0] = 16,
-        [PMU_UNIT_INT_DIV] = 16, [PMU_UNIT_FP_DIV] = 16,
-        [PMU_UNIT_LOCK] = 16, [PMU_UNIT_SYSTEM] = 16,
-    },
-};
-
 /* Sunny Cove's microcode update took GPR move elimination away (uiCA). */
 static const bool eliminates_gpr_moves[PMU_CORE_NR] = {
     [PMU_CORE_SAPPHIRERAPIDS] = true,
 };
 
-/* What a locked access costs on top: 18 to 20 cycles (InstLatx64). */
-#define LOCK_LATENCY    13
-#define LOCK_OCCUPANCY  (18 * 16)
+/*
+ * Golden Cove adds constants at rename (IL64: INC r64 and ADD r64, imm 0.17
+ * cycles, but INC r32 0.2 and a latency of 1), if they are small.
+ */
+static const bool eliminates_constants[PMU_CORE_NR] = {
+    [PMU_CORE_SAPPHIRERAPIDS] = true,
+};
+#define ELIMINATED_MIN  (-1024)
+#define ELIMINATED_MAX  1023
+
+/* What a locked access costs on top: 16.9 to 20 cycles (IL64). */
+static const uint8_t lock_latency[PMU_CORE_NR] = {
+    [PMU_CORE_ICELAKE] = 13, [PMU_CORE_SAPPHIRERAPIDS] = 11,
+};
+#define LOCK_HOLD       18
 #define LOCK_SLOTS      5
+
+/*
+ * From store to store through memory it takes 7.5 cycles on Sunny Cove with an
+ * ALU instruction in between, but 5 with a load alone (IL64).
+ */
+static const uint8_t rmw_latency[PMU_CORE_NR] = {
+    [PMU_CORE_ICELAKE] = 1,
+};
+
+/* Vector loads take longer the wider they are (uops.info). */
+#define XMM_LOAD_LATENCY    1
+#define YMM_LOAD_LATENCY    2
 
 /* Registers a block of Capstone's numbers stands for. */
 typedef struct RegRow {
@@ -100,9 +142,10 @@ static const RegRow reg_table[] = {
     { X86_REG_R8, 8, GPR(8) }, { X86_REG_R8B, 8, GPR(8) },
     { X86_REG_R8W, 8, GPR(8) }, { X86_REG_R8D, 8, GPR(8) },
     { X86_REG_XMM0, 16, PMU_REG_VEC0 }, { X86_REG_YMM0, 16, PMU_REG_VEC0 },
+    { X86_REG_ST0, 8, PMU_REG_X87 }, { X86_REG_MM0, 8, PMU_REG_X87 },
 };
 
-/* Fill in @decoder->reg; x87 and MMX registers share one entry. */
+/* Fill in @decoder->reg. */
 static void init_regs(PmuDecoder *decoder)
 {
     for (size_t i = 0; i < G_N_ELEMENTS(reg_table); i++) {
@@ -112,9 +155,18 @@ static void init_regs(PmuDecoder *decoder)
             decoder->reg[row->first + j] = row->reg + j;
         }
     }
-    for (unsigned i = 0; i < 8; i++) {
-        decoder->reg[X86_REG_ST0 + i] = PMU_REG_X87;
-        decoder->reg[X86_REG_MM0 + i] = PMU_REG_X87;
+}
+
+/* Rows that are found by opcode rather than by Capstone's number. */
+static void init_rows(PmuDecoder *decoder)
+{
+    for (size_t i = 0; i < G_N_ELEMENTS(misnamed); i++) {
+        decoder->misnamed_row[i] = pmu_uops_row(misnamed[i].name);
+    }
+    for (size_t i = 0; i < G_N_ELEMENTS(string_names); i++) {
+        if (string_names[i]) {
+            decoder->string_row[i] = pmu_uops_row(string_names[i]);
+        }
     }
 }
 
@@ -133,15 +185,18 @@ PmuDecoder *pmu_decoder_new(PmuCore core)
         g_free(decoder);
         return NULL;
     }
+    decoder->pool = pmu_insn_pool_new();
     decoder->core = core;
     decoder->mode = 64;
     init_regs(decoder);
+    init_rows(decoder);
     return decoder;
 }
 
 void pmu_decoder_free(PmuDecoder *decoder)
 {
     if (decoder) {
+        pmu_insn_pool_free(decoder->pool);
         cs_free(decoder->insn, 1);
         cs_close(&decoder->handle);
         g_free(decoder);
@@ -200,6 +255,9 @@ static Encoding parse_prefixes(const PmuDecoder *decoder,
     return enc;
 }
 
+/* PmuInsn.src_late while building: not late, whatever the costs say. */
+#define SOONEST UINT8_MAX
+
 static void add_src(PmuInsn *insn, unsigned *count, unsigned reg)
 {
     if (reg == PMU_REG_NONE || *count == PMU_INSN_SRCS) {
@@ -207,6 +265,8 @@ static void add_src(PmuInsn *insn, unsigned *count, unsigned reg)
     }
     for (unsigned i = 0; i < *count; i++) {
         if (insn->src[i] == reg) {
+            /* It is needed as soon as the sooner of its two uses. */
+            insn->src_late[i] = SOONEST;
             return;
         }
     }
@@ -236,10 +296,10 @@ typedef struct Builder {
     PmuInsn *insn;
     unsigned srcs, dsts;
     unsigned access;            /* PmuAccess that holds for this form */
+    uint32_t form;              /* PMU_FORM_x */
     bool vex;
     const cs_x86_op *mem;       /* the memory operand, if there is one */
     bool indexed;
-    bool wide;                  /* 256 bits */
     bool widened;               /* 256 bits, but Capstone was shown 128 */
 } Builder;
 
@@ -258,6 +318,11 @@ static bool op_is_gpr(const Builder *b, const cs_x86_op *op)
     unsigned reg = op_reg(b, op);
 
     return reg >= PMU_REG_GPR0 && reg < PMU_REG_FLAGS;
+}
+
+static bool op_is_vec(const cs_x86_op *op, unsigned first, unsigned count)
+{
+    return is_reg(op) && op->reg >= first && op->reg < first + count;
 }
 
 /* A memory operand's registers, direction and size. */
@@ -281,6 +346,14 @@ static void add_memory(Builder *b, const cs_x86_op *op, bool read, bool write)
     if (write) {
         b->insn->flags |= PMU_INSN_STORE;
     }
+}
+
+/* The operands of x87 say little: see use_stack(). */
+static bool is_x87(const Builder *b)
+{
+    return b->row->kind == PMU_KIND_X87 ||
+           b->row->kind == PMU_KIND_X87_LOAD ||
+           b->row->kind == PMU_KIND_X87_USE;
 }
 
 /* The address of LEA and its like is an ordinary source. */
@@ -315,11 +388,7 @@ static void add_operand(Builder *b, unsigned i)
     if (!is_reg(op)) {
         return;
     }
-    if (reg >= PMU_REG_VEC0 && reg < PMU_REG_X87 &&
-        op->reg >= X86_REG_YMM0 && op->reg < X86_REG_YMM0 + 16) {
-        b->wide = true;
-    }
-    if (b->access == PMU_ACCESS_NONE) {
+    if (b->access == PMU_ACCESS_NONE || is_x87(b)) {
         return;
     }
     /* A byte or word written leaves the rest of the register. */
@@ -370,8 +439,8 @@ static unsigned form_access(const Builder *b)
     const cs_x86_op *op = b->x86->operands;
 
     /* A VEX form with its own destination does not read it. */
-    if (b->vex && row->access == PMU_ACCESS_RW && row->kind != PMU_KIND_GATHER
-        && strcmp(row->name, "vfma")) {
+    if (b->vex && row->access == PMU_ACCESS_RW &&
+        !(row->traits & PMU_TRAIT_VEX_RW)) {
         return PMU_ACCESS_W;
     }
     if (row->traits & PMU_TRAIT_MERGE) {
@@ -379,8 +448,7 @@ static unsigned form_access(const Builder *b)
                ? PMU_ACCESS_RW : PMU_ACCESS_W;
     }
     /* MOVLPS and the like keep the other half, but not in memory. */
-    if ((row->traits & PMU_TRAIT_MOVE) && row->access == PMU_ACCESS_RW &&
-        op[0].type == X86_OP_MEM) {
+    if ((row->traits & PMU_TRAIT_KEEPS_HALF) && op[0].type == X86_OP_MEM) {
         return PMU_ACCESS_W;
     }
     if (row->kind == PMU_KIND_MUL && row->access == PMU_ACCESS_RW) {
@@ -405,83 +473,263 @@ static bool same_sources(const Builder *b)
     return !op_is_gpr(b, &op[first]) || op[first].size >= 4;
 }
 
+static void eliminate(PmuInsn *insn)
+{
+    memset(insn->compute, 0, sizeof(insn->compute));
+    memset(insn->src_late, 0, sizeof(insn->src_late));
+    memset(insn->dst_late, 0, sizeof(insn->dst_late));
+    insn->latency = 0;
+}
+
+/* Is it a register plus a constant small enough for renaming to add? */
+static bool adds_constant(const Builder *b)
+{
+    const cs_x86_op *op = b->x86->operands;
+    int64_t constant = 0;
+
+    if (b->mem || !op_is_gpr(b, &op[0]) || op[0].size != 8) {
+        return false;
+    }
+    if (b->row->kind == PMU_KIND_LEA) {
+        /* IL64: not of 32-bit addresses. */
+        if (op[1].mem.index != X86_REG_INVALID || b->x86->addr_size != 8 ||
+            !b->decoder->reg[op[1].mem.base]) {
+            return false;
+        }
+        constant = op[1].mem.disp;
+    } else if (b->x86->op_count == 2) {
+        if (op[1].type != X86_OP_IMM) {
+            return false;
+        }
+        constant = op[1].imm;
+    }
+    return constant >= ELIMINATED_MIN && constant <= ELIMINATED_MAX;
+}
+
+/* Is it a move between registers that renaming does? */
+static bool is_eliminated_move(const Builder *b)
+{
+    const cs_x86_op *op = b->x86->operands;
+    uint16_t traits = b->row->traits;
+    bool zero_extension = b->x86->op_count == 2 && op[1].size == 1;
+
+    if (b->mem || b->x86->op_count != 2 || !is_reg(&op[0]) ||
+        !is_reg(&op[1]) || op_reg(b, &op[0]) == op_reg(b, &op[1])) {
+        return false;
+    }
+    if (traits & PMU_TRAIT_ELIM_SIMD) {
+        return true;
+    }
+    return (traits & PMU_TRAIT_ELIM_GPR) && op_is_gpr(b, &op[0]) &&
+           op_is_gpr(b, &op[1]) && op[0].size >= 4 &&
+           (op[1].size >= 4 || (zero_extension &&
+                                !(b->form & PMU_FORM_HIGH))) &&
+           eliminates_gpr_moves[b->decoder->core];
+}
+
 static void apply_idioms(Builder *b)
 {
     PmuInsn *insn = b->insn;
-    const cs_x86_op *op = b->x86->operands;
     uint16_t traits = b->row->traits;
 
     if ((traits & (PMU_TRAIT_ZERO | PMU_TRAIT_ONES)) && same_sources(b)) {
+        bool mmx = b->form & PMU_FORM_MMX;
+
         memset(insn->src, PMU_REG_NONE, sizeof(insn->src));
         b->srcs = 0;
-        if (traits & PMU_TRAIT_ZERO) {
-            insn->unit = PMU_UNIT_NONE;
-            insn->occupancy = 0;
-            insn->latency = 0;
+        /* Ones, and MMX (IL64), still take an execution unit. */
+        if ((traits & PMU_TRAIT_ZERO) && !mmx) {
+            eliminate(insn);
         }
-        return;
-    }
-    if (b->mem || b->x86->op_count != 2 || !is_reg(&op[0]) ||
-        !is_reg(&op[1])) {
-        return;
-    }
-    if (((traits & PMU_TRAIT_ELIM_SIMD) &&
-         op_reg(b, &op[0]) >= PMU_REG_VEC0) ||
-        ((traits & PMU_TRAIT_ELIM_GPR) && op_is_gpr(b, &op[0]) &&
-         op_is_gpr(b, &op[1]) && op[0].size >= 4 &&
-         eliminates_gpr_moves[b->decoder->core])) {
-        insn->unit = PMU_UNIT_NONE;
-        insn->occupancy = 0;
-        insn->latency = 0;
+    } else if (is_eliminated_move(b) ||
+               ((traits & PMU_TRAIT_ELIM_IMM) &&
+                eliminates_constants[b->decoder->core] &&
+                adds_constant(b))) {
+        eliminate(insn);
     }
 }
 
-/* Slots, micro-ops and latency, once operands and directions are known. */
-static void apply_memory_cost(Builder *b)
+static uint32_t address_form(const Builder *b, const cs_x86_op *op)
 {
-    PmuInsn *insn = b->insn;
-    bool load = insn->flags & PMU_INSN_LOAD;
-    bool store = insn->flags & PMU_INSN_STORE;
-    bool move = b->row->traits & PMU_TRAIT_MOVE;
+    const x86_op_mem *mem = &op->mem;
 
-    insn->uops = insn->slots;
-    if (move && (load || store)) {
-        /* A load, or address and data of a store: nothing else. */
-        insn->slots = 1;
-        insn->uops = store ? 2 : 1;
-        insn->unit = PMU_UNIT_NONE;
-        insn->occupancy = 0;
-        insn->latency = 0;
-        return;
+    if (mem->index == X86_REG_INVALID) {
+        return b->decoder->reg[mem->base] ? 0 : PMU_FORM_ABSOLUTE;
     }
-    if (load) {
-        insn->uops += 1;
-        if (insn->unit == PMU_UNIT_NONE && b->row->kind == PMU_KIND_PLAIN &&
-            insn->slots == 0) {
-            insn->slots = 1;
+    /* Of a gather the index is a vector. */
+    return (mem->scale > 1 ? PMU_FORM_SCALED : 0) |
+           (mem->index >= X86_REG_YMM0 && mem->index < X86_REG_YMM0 + 16
+            ? PMU_FORM_YMM : 0);
+}
+
+/* The form at hand, as the rows of costs name it. */
+static uint32_t operand_form(const Builder *b)
+{
+    const cs_x86_op *op = b->x86->operands;
+    unsigned count = b->x86->op_count;
+    uint32_t form = count == 1 ? PMU_FORM_ONE : 0;
+    unsigned size = count ? op[0].size : 0;
+
+    for (unsigned i = count; i-- > 0; ) {
+        if (op_is_gpr(b, &op[i])) {
+            size = op[i].size;
+            form |= i ? PMU_FORM_GPR_SRC : PMU_FORM_GPR_DST;
+        } else if (op_is_vec(&op[i], X86_REG_YMM0, 16)) {
+            form |= PMU_FORM_YMM;
+        } else if (op_is_vec(&op[i], X86_REG_XMM0, 16)) {
+            form |= PMU_FORM_XMM;
+        } else if (op_is_vec(&op[i], X86_REG_MM0, 8)) {
+            form |= PMU_FORM_MMX;
+        } else if (op[i].type == X86_OP_MEM && i && count == 2 &&
+                   !op_is_gpr(b, &op[0])) {
+            size = op[i].size;
+        }
+        if (op[i].type == X86_OP_MEM) {
+            form |= address_form(b, &op[i]);
+        }
+        if (is_reg(&op[i]) &&
+            (op[i].reg == X86_REG_AH || op[i].reg == X86_REG_BH ||
+             op[i].reg == X86_REG_CH || op[i].reg == X86_REG_DH)) {
+            form |= PMU_FORM_HIGH;
         }
     }
-    if (store) {
-        insn->uops += 2;
-        insn->slots += 1;
+    form |= size == 1 ? PMU_FORM_8 : size == 2 ? PMU_FORM_16 :
+            size == 4 ? PMU_FORM_32 : size == 8 ? PMU_FORM_64 : 0;
+    /* The widest vector register decides. */
+    if (form & PMU_FORM_YMM) {
+        form &= ~(PMU_FORM_XMM | PMU_FORM_MMX);
+    } else if (form & PMU_FORM_XMM) {
+        form &= ~PMU_FORM_MMX;
     }
-    /*
-     * Un-lamination: more than three inputs do not fit one entry of the
-     * scheduler (uops.info: VEX three-operand and read-modify-write forms).
-     */
-    if (b->indexed && load &&
-        (store || (b->vex && b->access == PMU_ACCESS_W &&
-                   has_operands(b, 3)))) {
-        insn->slots += 1;
+    if (count && op[count - 1].type == X86_OP_IMM) {
+        form |= PMU_FORM_IMM;
     }
-    if (insn->flags & PMU_INSN_LOCKED) {
-        insn->slots += LOCK_SLOTS;
-        insn->uops += LOCK_SLOTS;
-        insn->latency += LOCK_LATENCY;
-        insn->unit = PMU_UNIT_LOCK;
-        insn->occupancy = LOCK_OCCUPANCY;
-        insn->flags |= PMU_INSN_FENCES_LOADS;
+    if (count >= 2 && is_reg(&op[0]) && is_reg(&op[1]) &&
+        op[0].reg == op[1].reg) {
+        form |= PMU_FORM_SAME;
     }
+    return form;
+}
+
+static uint32_t find_form(const Builder *b)
+{
+    uint8_t opcode = b->bytes[b->enc.opcode];
+    uint32_t form = operand_form(b);
+
+    form |= b->decoder->core == PMU_CORE_ICELAKE ? PMU_FORM_SNC
+                                                 : PMU_FORM_GLC;
+    if (b->insn->flags & PMU_INSN_LOAD) {
+        form |= PMU_FORM_LOAD;
+    }
+    if (b->insn->flags & PMU_INSN_STORE) {
+        form |= PMU_FORM_STORE;
+    }
+    if (b->vex) {
+        form |= PMU_FORM_VEX;
+    }
+    if (b->widened) {
+        form = (form & ~PMU_FORM_XMM) | PMU_FORM_YMM;
+    }
+    if (opcode == 0xd2 || opcode == 0xd3 ||
+        (opcode == 0x0f && b->insn->length > b->enc.opcode + 1 &&
+         (b->bytes[b->enc.opcode + 1] & 0xf7) == 0xa5)) {
+        form |= PMU_FORM_CL;
+    }
+    if (opcode == 0xd0 || opcode == 0xd1) {
+        form |= PMU_FORM_BY_1;
+    }
+    /* ALU AL, imm8 and ALU eAX, imm. */
+    if (opcode < 0x40 && (opcode & 6) == 4) {
+        form |= PMU_FORM_ACC;
+    }
+    return form;
+}
+
+/* Lateness of sources and destinations, once these are all known. */
+static void set_lateness(Builder *b, const PmuCostRow *cost)
+{
+    PmuInsn *insn = b->insn;
+
+    for (unsigned i = 0; i < b->srcs; i++) {
+        if (insn->src_late[i] == SOONEST) {
+            insn->src_late[i] = 0;
+        } else if (insn->src[i] == PMU_REG_FLAGS) {
+            insn->src_late[i] = cost->flags_late;
+        } else if (i == 0) {
+            insn->src_late[i] = cost->first_late;
+        }
+    }
+    for (unsigned i = 0; i < b->dsts; i++) {
+        if (insn->dst[i] == PMU_REG_FLAGS) {
+            insn->dst_late[i] = cost->flags_dst_late;
+        } else if (i == 1) {
+            insn->dst_late[i] = cost->second_dst_late;
+        }
+    }
+}
+
+/* Micro-ops, ports and latency, by the first row of costs that fits. */
+static void apply_cost(Builder *b)
+{
+    PmuInsn *insn = b->insn;
+    const PmuUarch *uarch = pmu_uarch(b->decoder->core);
+    const PmuCostRow *cost = b->row->cost;
+    unsigned uops = 0;
+
+    b->form = find_form(b);
+    while (cost->form & ~b->form) {
+        cost++;
+    }
+    for (unsigned i = 0; i < PMU_INSN_COMPUTE; i++) {
+        if (cost->compute[i].count) {
+            insn->compute[i].ports = uarch->ports[cost->compute[i].unit];
+            insn->compute[i].count = cost->compute[i].count;
+            uops += cost->compute[i].count;
+        }
+    }
+    insn->latency = cost->latency;
+    insn->resource = cost->resource;
+    insn->hold = cost->hold;
+    insn->bypass = cost->bypass;
+    insn->load_latency = cost->load_latency;
+    if ((b->form & PMU_FORM_LOAD) && (b->form & PMU_FORM_STORE)) {
+        insn->load_latency += rmw_latency[b->decoder->core];
+    }
+    if ((b->form & PMU_FORM_YMM) && insn->access_size > 8) {
+        insn->load_latency += YMM_LOAD_LATENCY;
+    } else if ((b->form & PMU_FORM_XMM) && insn->access_size > 8) {
+        insn->load_latency += XMM_LOAD_LATENCY;
+    }
+    insn->slots = cost->slots;
+    if (!insn->slots) {
+        insn->slots = uops + !!(insn->flags & PMU_INSN_STORE);
+        if ((insn->flags & PMU_INSN_LOAD) && uops == 0) {
+            insn->slots++;
+        }
+    }
+    set_lateness(b, cost);
+}
+
+/*
+ * Un-lamination: more than three inputs do not fit one entry of the scheduler
+ * (uops.info: VEX three-operand and read-modify-write forms).
+ */
+static bool is_unlaminated(const Builder *b)
+{
+    return b->indexed && (b->insn->flags & PMU_INSN_LOAD) &&
+           ((b->insn->flags & PMU_INSN_STORE) ||
+            (b->vex && b->access == PMU_ACCESS_W && has_operands(b, 3)));
+}
+
+static void apply_lock(const Builder *b)
+{
+    PmuInsn *insn = b->insn;
+
+    insn->slots += LOCK_SLOTS;
+    insn->latency += lock_latency[b->decoder->core];
+    insn->resource = PMU_RESOURCE_LOCK;
+    insn->hold = LOCK_HOLD;
+    insn->flags |= PMU_INSN_FENCES_LOADS;
 }
 
 static void set_stack(Builder *b, uint32_t flag, unsigned slots)
@@ -490,7 +738,6 @@ static void set_stack(Builder *b, uint32_t flag, unsigned slots)
 
     insn->flags |= flag;
     insn->slots += slots;
-    insn->uops += slots + (flag == PMU_INSN_STACK_STORE);
     if (!insn->access_size) {
         insn->access_size = b->decoder->mode == 64 ? 8 :
                             b->decoder->mode == 32 ? 4 : 2;
@@ -519,11 +766,11 @@ static void set_branch(Builder *b)
         break;
     case PMU_KIND_CALL:
         insn->branch = direct ? PMU_BRANCH_CALL : PMU_BRANCH_CALL_INDIRECT;
-        set_stack(b, PMU_INSN_STACK_STORE, 0);
+        set_stack(b, PMU_INSN_STACK_STORE, !b->mem);
         break;
     case PMU_KIND_RET:
         insn->branch = PMU_BRANCH_RET;
-        set_stack(b, PMU_INSN_STACK_LOAD, 1);
+        set_stack(b, PMU_INSN_STACK_LOAD, 0);
         break;
     case PMU_KIND_FAR:
         insn->branch = PMU_BRANCH_FAR;
@@ -531,7 +778,7 @@ static void set_branch(Builder *b)
     case PMU_KIND_JCC:
         insn->branch = PMU_BRANCH_COND;
         cc = op[0] == 0x0f ? op[1] & 15 : op[0] & 15;
-        if (b->insn->src[0] == PMU_REG_FLAGS && b->row->slots == 1) {
+        if (b->row->traits == PMU_TRAIT_FLAGS_R && !b->row->reads) {
             /* By condition code: O NO B AE E NE BE A S NS P NP L GE LE G. */
             static const uint8_t fuse[16] = {
                 PMU_FUSE_OTHER, PMU_FUSE_OTHER,
@@ -575,25 +822,6 @@ static void set_fuse_first(Builder *b)
     b->insn->fuse = b->row->fuse;
 }
 
-static void kind_lea(Builder *b)
-{
-    const cs_x86_op *op = b->x86->operands;
-
-    /* Scaled, or three components: p1 and p5 (InstLatx64: 0.5 cycles). */
-    for (unsigned i = 0; i < b->x86->op_count; i++) {
-        if (op[i].type == X86_OP_MEM && b->indexed &&
-            (op[i].mem.scale > 1 ||
-             (op[i].mem.disp && b->decoder->reg[op[i].mem.base]))) {
-            b->insn->occupancy = 8;
-            b->insn->unit = PMU_UNIT_SHIFT;
-        }
-    }
-    /* A word result is merged: 2 cycles. */
-    if (op[0].size == 2) {
-        b->insn->latency = 2;
-    }
-}
-
 static void kind_mul(Builder *b)
 {
     const cs_x86_op *op = b->x86->operands;
@@ -606,34 +834,48 @@ static void kind_mul(Builder *b)
     if (op[0].size > 1) {
         add_dst(b->insn, &b->dsts, GPR(2));
     }
-    b->insn->latency = op[0].size == 1 ? 3 : 4;
-    b->insn->slots = op[0].size == 8 ? 2 : op[0].size == 1 ? 1 : 3;
 }
 
-static void kind_div(Builder *b)
+/*
+ * The registers of an x87 instruction, by its opcode: the stack moves, but
+ * what is said here is relative to the top before it does, other than results
+ * of instructions that pop, which are found one place higher up after it.
+ */
+static void use_stack(Builder *b)
 {
-    static const struct {
-        uint8_t latency, occupancy;
-    } figures[2] = {
-        /* Up to 32 bits; 64 bits: InstLatx64, both cores. */
-        { 15, 6 }, { 18, 10 },
-    };
-    bool wide = b->x86->operands[0].size == 8;
+    PmuInsn *insn = b->insn;
+    uint8_t opcode = b->bytes[b->enc.opcode];
+    uint8_t modrm = b->bytes[b->enc.opcode + 1];
+    unsigned top = PMU_REG_X87, other = top, result = top;
 
-    b->insn->latency = figures[wide].latency;
-    b->insn->occupancy = figures[wide].occupancy * 16;
-}
-
-static void kind_shift(Builder *b)
-{
-    const cs_x86_op *op = b->x86->operands;
-
-    if (b->x86->op_count == 2 && is_reg(&op[1])) {
-        /* By CL: the flags may stay, so they are merged. */
-        add_src(b->insn, &b->srcs, PMU_REG_FLAGS);
-        b->insn->slots += b->insn->slots > 1 ? 5 : 1;
-        b->insn->latency += b->insn->slots > 2 ? 5 : 0;
-        b->insn->occupancy = b->insn->slots > 2 ? 7 * 16 : 16;
+    if (modrm >= 0xc0 && !(opcode == 0xd9 && modrm >= 0xd0)) {
+        other = top + (modrm & 7);
+    }
+    if (b->row->kind == PMU_KIND_X87_LOAD) {
+        if (other != top) {
+            add_src(insn, &b->srcs, other);
+        }
+        add_dst(insn, &b->dsts, top);
+        return;
+    }
+    add_src(insn, &b->srcs, top);
+    if (b->row->kind == PMU_KIND_X87_USE) {
+        if (opcode == 0xdd && modrm >= 0xd0 && modrm < 0xe0) {
+            add_dst(insn, &b->dsts, other);     /* FST st(i) */
+        } else {
+            add_src(insn, &b->srcs, other);
+        }
+        return;
+    }
+    add_src(insn, &b->srcs, other);
+    if (opcode == 0xdc) {
+        result = other;
+    } else if (opcode == 0xde && other != top) {
+        result = other - 1;
+    }
+    add_dst(insn, &b->dsts, result);
+    if (opcode == 0xd9 && other != top) {
+        add_dst(insn, &b->dsts, other);         /* FXCH */
     }
 }
 
@@ -641,64 +883,6 @@ static void kind_gather(Builder *b)
 {
     b->insn->access_size = 0;
     b->insn->flags &= ~PMU_INSN_STORE;
-}
-
-static void apply_kind(Builder *b)
-{
-    PmuInsn *insn = b->insn;
-
-    switch (b->row->kind) {
-    case PMU_KIND_LEA:
-        kind_lea(b);
-        break;
-    case PMU_KIND_MUL:
-        kind_mul(b);
-        break;
-    case PMU_KIND_DIV:
-        kind_div(b);
-        break;
-    case PMU_KIND_SHIFT:
-        kind_shift(b);
-        break;
-    case PMU_KIND_XCHG:
-        if (b->mem) {
-            insn->flags |= PMU_INSN_LOCKED;
-        }
-        break;
-    case PMU_KIND_GATHER:
-        kind_gather(b);
-        break;
-    case PMU_KIND_X87:
-        add_src(insn, &b->srcs, PMU_REG_X87);
-        add_dst(insn, &b->dsts, PMU_REG_X87);
-        break;
-    case PMU_KIND_PREFETCH:
-        insn->flags |= PMU_INSN_PREFETCH;
-        break;
-    default:
-        break;
-    }
-}
-
-static void apply_stack(Builder *b)
-{
-    PmuInsn *insn = b->insn;
-    bool memory = b->mem;
-
-    switch (b->row->kind) {
-    case PMU_KIND_PUSH:
-        set_stack(b, PMU_INSN_STACK_STORE, memory ? 1 : 0);
-        break;
-    case PMU_KIND_POP:
-        set_stack(b, PMU_INSN_STACK_LOAD, 0);
-        break;
-    case PMU_KIND_LEAVE:
-        set_stack(b, PMU_INSN_STACK_LOAD, 0);
-        insn->addr_src[0] = GPR(5);
-        break;
-    default:
-        break;
-    }
 }
 
 /* A string instruction: the element size is in the opcode and prefixes. */
@@ -751,6 +935,74 @@ static void set_string(Builder *b)
     }
 }
 
+/* Operands that Capstone does not list. */
+static void add_kind_operands(Builder *b)
+{
+    PmuInsn *insn = b->insn;
+
+    switch (b->row->kind) {
+    case PMU_KIND_MUL:
+        kind_mul(b);
+        break;
+    case PMU_KIND_SHIFT:
+        /* By CL: the flags may stay, so they are merged. */
+        if (b->x86->op_count == 2 && is_reg(&b->x86->operands[1])) {
+            add_src(insn, &b->srcs, PMU_REG_FLAGS);
+        }
+        break;
+    case PMU_KIND_XCHG:
+        if (b->mem) {
+            insn->flags |= PMU_INSN_LOCKED;
+        }
+        break;
+    case PMU_KIND_GATHER:
+        kind_gather(b);
+        break;
+    case PMU_KIND_MASKMOV:
+        insn->flags |= PMU_INSN_STORE;
+        insn->addr_src[0] = GPR(7);
+        insn->access_size = b->enc.operand_size || b->vex ? 16 : 8;
+        break;
+    case PMU_KIND_X87:
+    case PMU_KIND_X87_LOAD:
+    case PMU_KIND_X87_USE:
+        if (insn->length > b->enc.opcode + 1) {
+            use_stack(b);
+        }
+        break;
+    case PMU_KIND_PREFETCH:
+        insn->flags |= PMU_INSN_PREFETCH;
+        break;
+    case PMU_KIND_STRING:
+        set_string(b);
+        break;
+    default:
+        break;
+    }
+}
+
+static void apply_stack(Builder *b)
+{
+    PmuInsn *insn = b->insn;
+    bool memory = b->mem;
+
+    switch (b->row->kind) {
+    case PMU_KIND_PUSH:
+        set_stack(b, PMU_INSN_STACK_STORE, 1);
+        break;
+    case PMU_KIND_POP:
+        set_stack(b, PMU_INSN_STACK_LOAD,
+                  b->insn->slots == 0 || (memory && b->insn->slots == 1));
+        break;
+    case PMU_KIND_LEAVE:
+        set_stack(b, PMU_INSN_STACK_LOAD, 0);
+        insn->addr_src[0] = GPR(5);
+        break;
+    default:
+        break;
+    }
+}
+
 /* Length-changing prefix: 66H with a word immediate (Intel SOM 3.4.2.3). */
 static bool has_lcp(const Builder *b)
 {
@@ -768,15 +1020,12 @@ static bool has_lcp(const Builder *b)
            (op == 0xf7 && reg < 2);
 }
 
-static void finish(Builder *b)
+static void set_flags(Builder *b)
 {
     PmuInsn *insn = b->insn;
     uint8_t op = b->bytes[b->enc.opcode];
 
-    if (b->srcs > 2) {
-        insn->flags |= PMU_INSN_MANY_SRCS;
-    }
-    if (insn->slots > 4) {
+    if (insn->decode_uops > 4) {
         insn->flags |= PMU_INSN_MICROCODED;
     }
     if (b->decoder->mode != 64) {
@@ -793,76 +1042,50 @@ static void finish(Builder *b)
 static void build(Builder *b)
 {
     PmuInsn *insn = b->insn;
-    const PmuUopsRow *row = b->row;
-    PmuCore core = b->decoder->core;
 
-    insn->slots = row->slots;
-    insn->latency = row->latency[core];
-    insn->unit = row->unit;
-    insn->occupancy = row->occupancy ? row->occupancy
-                                     : unit_cost[core][row->unit];
-    insn->flags |= row->flags;
+    insn->flags |= b->row->flags;
     b->access = form_access(b);
     for (unsigned i = 0; i < b->x86->op_count; i++) {
         add_operand(b, i);
     }
-    if (b->wide && (row->traits & PMU_TRAIT_LANE)) {
-        insn->latency = 3;
-        insn->occupancy = 16;
-    }
-    if (b->wide && (row->traits & PMU_TRAIT_WIDE_SLOW)) {
-        insn->occupancy *= 2;
-    }
+    add_kind_operands(b);
     add_implicit(b);
-    if (row->kind == PMU_KIND_STRING) {
-        set_string(b);
-    }
     if (b->enc.lock) {
         insn->flags |= PMU_INSN_LOCKED;
     }
-    apply_kind(b);
-    apply_memory_cost(b);
+    if (b->widened) {
+        insn->access_size *= 2;
+    }
+    apply_cost(b);
     apply_stack(b);
     apply_idioms(b);
     set_branch(b);
     set_fuse_first(b);
-    finish(b);
+    if (insn->flags & PMU_INSN_LOCKED) {
+        apply_lock(b);
+    }
+    insn->slots = MAX(insn->slots, 1);
+    insn->decode_uops = insn->slots;
+    if (is_unlaminated(b)) {
+        insn->slots++;
+    }
+    set_flags(b);
 }
 
 /* One slot, one cycle: what an instruction nobody knows counts as. */
-static void describe_unknown(PmuInsn *insn, unsigned length)
+static void describe_unknown(const PmuDecoder *decoder, PmuInsn *insn,
+                             unsigned length)
 {
     memset(insn, 0, sizeof(*insn));
     insn->flags = PMU_INSN_UNKNOWN;
     insn->length = length;
     insn->slots = 1;
-    insn->uops = 1;
+    insn->decode_uops = 1;
     insn->latency = 1;
-    insn->unit = PMU_UNIT_ALU;
-    insn->occupancy = 4;
+    insn->compute[0].ports = pmu_uarch(decoder->core)->ports[PMU_UNIT_ALU];
+    insn->compute[0].count = 1;
     memset(insn->dst, PMU_REG_NR, sizeof(insn->dst));
 }
-
-/* Instructions that one version of Capstone or the other misnames. */
-typedef struct Misnamed {
-    bool rep;                   /* only with a mandatory F3 prefix */
-    uint8_t opcode_length;
-    uint8_t opcode[2];
-    uint8_t modrm_mask, modrm;
-    const char *name;
-} Misnamed;
-
-static const Misnamed misnamed[] = {
-    /* RDPID r: taken for RDSEED. */
-    { true, 2, { 0x0f, 0xc7 }, 0xf8, 0xf8, "rdpid" },
-    /* RDSSP r without shadow stacks, and ENDBR: hint NOPs. */
-    { true, 2, { 0x0f, 0x1e }, 0xc0, 0xc0, "nop" },
-    /* Far JMP and CALL through memory: taken for near ones. */
-    { false, 1, { 0xff }, 0x38, 0x28, "ljmp" },
-    { false, 1, { 0xff }, 0x38, 0x18, "lcall" },
-    /* CMPPS and so on: taken for the string instruction, or VCMP for CMP. */
-    { false, 2, { 0x0f, 0xc2 }, 0, 0, "cmpps" },
-};
 
 /* Outside 64-bit code C4 and C5 are VEX only with a register operand. */
 static bool is_vex(const Builder *b, unsigned length)
@@ -883,8 +1106,10 @@ static bool is_vex_0f(const Builder *b, uint8_t opcode)
                       (vex[1] & 0x1f) == 1 && vex[3] == opcode);
 }
 
+/* The row of what the opcode alone tells, or NULL. */
 static const PmuUopsRow *corrected_row(const Builder *b, unsigned length)
 {
+    const PmuDecoder *decoder = b->decoder;
     const uint8_t *op = b->bytes + b->enc.opcode;
 
     for (size_t i = 0; i < G_N_ELEMENTS(misnamed); i++) {
@@ -894,23 +1119,14 @@ static const PmuUopsRow *corrected_row(const Builder *b, unsigned length)
             length > b->enc.opcode + m->opcode_length &&
             !memcmp(op, m->opcode, m->opcode_length) &&
             (op[m->opcode_length] & m->modrm_mask) == m->modrm) {
-            return pmu_uops_row(m->name);
+            return decoder->misnamed_row[i];
         }
     }
-    return is_vex_0f(b, 0xc2) ? pmu_uops_row("cmpps") : NULL;
-}
-
-/* The string instruction that the one-byte opcode @op is, or NULL. */
-static const char *string_name(uint8_t op)
-{
-    static const char *const names[] = {
-        [0x6c - 0x6c] = "insb", "insd", "outsb", "outsd",
-        [0xa4 - 0x6c] = "movsb", "movsq", "cmpsb", "cmpsq",
-        [0xaa - 0x6c] = "stosb", "stosq", "lodsb", "lodsq", "scasb", "scasq",
-    };
-
-    return op >= 0x6c && op - 0x6c < (int)G_N_ELEMENTS(names)
-           ? names[op - 0x6c] : NULL;
+    if (op[0] >= STRING_FIRST &&
+        op[0] - STRING_FIRST < (int)G_N_ELEMENTS(string_names)) {
+        return decoder->string_row[op[0] - STRING_FIRST];
+    }
+    return is_vex_0f(b, 0xc2) ? decoder->misnamed_row[MISNAMED_CMPPS] : NULL;
 }
 
 static const PmuUopsRow *row_of(PmuDecoder *decoder, unsigned id)
@@ -929,21 +1145,41 @@ static const PmuUopsRow *row_of(PmuDecoder *decoder, unsigned id)
 }
 
 /*
- * VAES: the AES instructions with VEX.L set, which Capstone 4.0 does not know.
- * The 128-bit form differs in nothing but the size of a memory operand.
+ * VEX instructions of the second map that Capstone 4.0 does not know, and the
+ * sibling to show it instead, which differs in nothing but what is said here.
  */
-static bool narrow_vaes(const uint8_t *bytes, unsigned length,
-                        unsigned opcode, uint8_t *narrow)
+typedef struct StandIn {
+    uint8_t first, last;        /* opcodes, with VEX.L set */
+    uint8_t change;             /* bits of the opcode to turn over */
+    bool narrow;                /* the sibling's operands have 128 bits */
+} StandIn;
+
+static const StandIn stand_ins[] = {
+    { 0xdc, 0xdf, 0, true },            /* VAES: AES */
+    { 0x5a, 0x5a, 0x40, false },        /* VBROADCASTI128: VBROADCASTF128 */
+};
+
+/* Put the sibling of the instruction at @bytes into @sibling, or NULL. */
+static const StandIn *find_stand_in(const uint8_t *bytes, unsigned length,
+                                    unsigned opcode, uint8_t *sibling)
 {
     const uint8_t *vex = bytes + opcode;
 
     if (length < opcode + 5 || vex[0] != 0xc4 || (vex[1] & 0x1f) != 2 ||
-        !(vex[2] & 4) || vex[3] < 0xdc || vex[3] > 0xdf) {
-        return false;
+        !(vex[2] & 4)) {
+        return NULL;
     }
-    memcpy(narrow, bytes, length);
-    narrow[opcode + 2] &= ~4;
-    return true;
+    for (size_t i = 0; i < G_N_ELEMENTS(stand_ins); i++) {
+        const StandIn *in = &stand_ins[i];
+
+        if (vex[3] >= in->first && vex[3] <= in->last) {
+            memcpy(sibling, bytes, length);
+            sibling[opcode + 3] ^= in->change;
+            sibling[opcode + 2] &= in->narrow ? ~4 : ~0;
+            return in;
+        }
+    }
+    return NULL;
 }
 
 /* Let Capstone look at @bytes: true if it finds one of just this length. */
@@ -963,20 +1199,31 @@ static const PmuUopsRow *find_row(PmuDecoder *decoder, Builder *b,
                                   unsigned length)
 {
     const PmuUopsRow *corrected = corrected_row(b, length);
-    const char *string = string_name(b->bytes[b->enc.opcode]);
-    uint8_t narrow[15];
+    const StandIn *in;
+    uint8_t sibling[15];
 
-    if (disassemble(decoder, b->bytes, length)) {
-        b->x86 = &decoder->insn->detail->x86;
-    } else if (narrow_vaes(b->bytes, length, b->enc.opcode, narrow) &&
-               disassemble(decoder, narrow, length)) {
-        b->x86 = &decoder->insn->detail->x86;
-        b->widened = true;
-    } else {
-        return corrected;
+    if (!disassemble(decoder, b->bytes, length)) {
+        in = find_stand_in(b->bytes, length, b->enc.opcode, sibling);
+        if (!in || !disassemble(decoder, sibling, length)) {
+            return corrected;
+        }
+        b->widened = in->narrow;
     }
-    return corrected ? corrected :
-           string ? pmu_uops_row(string) : row_of(decoder, decoder->insn->id);
+    b->x86 = &decoder->insn->detail->x86;
+    return corrected ? corrected : row_of(decoder, decoder->insn->id);
+}
+
+/* The offset of the opcode's last byte: prefixes and escapes come before. */
+static unsigned opcode_end(const Builder *b, unsigned length)
+{
+    unsigned at = b->enc.opcode;
+
+    if (b->vex) {
+        at += b->bytes[at] == 0xc5 ? 2 : 3;
+    } else if (b->bytes[at] == 0x0f && at + 1 < length) {
+        at += b->bytes[at + 1] == 0x38 || b->bytes[at + 1] == 0x3a ? 2 : 1;
+    }
+    return MIN(at, length - 1);
 }
 
 bool pmu_decode(PmuDecoder *decoder, const uint8_t *bytes, unsigned length,
@@ -990,7 +1237,7 @@ bool pmu_decode(PmuDecoder *decoder, const uint8_t *bytes, unsigned length,
     };
 
     decoder->decoded++;
-    describe_unknown(insn, length);
+    describe_unknown(decoder, insn, length);
     b.vex = is_vex(&b, length);
     b.row = find_row(decoder, &b, length);
     if (!b.row) {
@@ -1000,9 +1247,29 @@ bool pmu_decode(PmuDecoder *decoder, const uint8_t *bytes, unsigned length,
     memset(insn, 0, sizeof(*insn));
     memset(insn->dst, PMU_REG_NR, sizeof(insn->dst));
     insn->length = length;
+    insn->opcode = opcode_end(&b, length);
     build(&b);
-    if (b.widened) {
-        insn->access_size *= 2;
-    }
     return true;
+}
+
+const PmuInsn *pmu_decode_kept(PmuDecoder *decoder, const uint8_t *bytes,
+                               unsigned length)
+{
+    const PmuInsn *kept = pmu_insn_pool_find(decoder->pool, bytes, length,
+                                             decoder->mode);
+    PmuInsn insn;
+
+    if (!kept) {
+        pmu_decode(decoder, bytes, length, &insn);
+        kept = pmu_insn_pool_keep(decoder->pool, &insn);
+        pmu_insn_pool_learn(decoder->pool, bytes, length, decoder->mode,
+                            kept);
+    }
+    return kept;
+}
+
+void pmu_decoder_adopt(PmuDecoder *to, PmuDecoder *from)
+{
+    pmu_insn_pool_adopt(to->pool, from->pool);
+    from->pool = NULL;
 }

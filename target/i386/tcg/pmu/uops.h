@@ -18,7 +18,8 @@
 
 /*
  * Architectural registers with a ready time: 1-16 GPR, 17 flags, 18-33
- * vector, 34 x87 and MMX as one; 0 means none.
+ * vector, 34-41 MMX and x87, the latter by their distance from the top of the
+ * stack as the instruction sees it; 0 means none.
  */
 typedef enum PmuReg {
     PMU_REG_NONE,
@@ -26,7 +27,7 @@ typedef enum PmuReg {
     PMU_REG_FLAGS = PMU_REG_GPR0 + 16,
     PMU_REG_VEC0,
     PMU_REG_X87 = PMU_REG_VEC0 + 16,
-    PMU_REG_NR
+    PMU_REG_NR = PMU_REG_X87 + 8
 } PmuReg;
 
 typedef enum PmuBranch {
@@ -54,7 +55,6 @@ typedef enum PmuBranch {
 #define PMU_INSN_STRING         (1u << 10)  /* ea is [rSI], stack is [rDI] */
 #define PMU_INSN_REP            (1u << 11)
 #define PMU_INSN_UNKNOWN        (1u << 12)  /* counted by class only */
-#define PMU_INSN_MANY_SRCS      (1u << 13)  /* src[2] and on are in use */
 #define PMU_INSN_LCP            (1u << 14)  /* length-changing prefix */
 #define PMU_INSN_IMM64          (1u << 15)  /* takes two places in the DSB */
 #define PMU_INSN_BLOCKS_ISSUE   (1u << 16)  /* nothing issues before it ends */
@@ -65,27 +65,34 @@ typedef enum PmuBranch {
 #define PMU_INSN_DSTS 3
 
 /*
- * Execution units.  The first version of the model knows how many cycles
- * each group of ports is kept busy, not the single ports.
+ * What a core has once and does not pipeline: an instruction that needs it
+ * holds it for PmuInsn.hold cycles.
  */
-typedef enum PmuUnit {
-    PMU_UNIT_NONE,              /* nothing to execute: NOP, zero idioms */
-    PMU_UNIT_ALU,               /* any integer port */
-    PMU_UNIT_SHIFT,             /* shifts, flag users: p0 and p6 */
-    PMU_UNIT_BRANCH,            /* p6, and p0 for branches not taken */
-    PMU_UNIT_SLOW_INT,          /* multiply, bit scans, slow LEA: p1 */
-    PMU_UNIT_VEC,               /* vector logic and integer */
-    PMU_UNIT_FP,                /* vector multiply, add, shifts: p0 and p1 */
-    PMU_UNIT_SHUFFLE,           /* p5 */
-    PMU_UNIT_P0,                /* vector to integer, x87, AES keys */
-    PMU_UNIT_INT_DIV,
-    PMU_UNIT_FP_DIV,
-    PMU_UNIT_LOAD,              /* implied by the memory flags */
-    PMU_UNIT_STORE,             /* implied by the memory flags */
-    PMU_UNIT_LOCK,              /* one locked access at a time */
-    PMU_UNIT_SYSTEM,            /* microcode that keeps the core to itself */
-    PMU_UNIT_NR
-} PmuUnit;
+typedef enum PmuResource {
+    PMU_RESOURCE_NONE,
+    PMU_RESOURCE_INT_DIV,
+    PMU_RESOURCE_FP_DIV,
+    PMU_RESOURCE_LOCK,          /* one locked access at a time */
+    PMU_RESOURCE_SYSTEM,        /* microcode that keeps the core to itself */
+    PMU_RESOURCE_NR
+} PmuResource;
+
+/* @count micro-ops that can each go to any of @ports (bit n: port n). */
+typedef struct PmuPorts {
+    uint16_t ports;
+    uint8_t count;
+} PmuPorts;
+
+#define PMU_INSN_COMPUTE 3
+
+/*
+ * Networks that bring a result to some of its users before others.
+ */
+typedef enum PmuBypass {
+    PMU_BYPASS_NONE,
+    PMU_BYPASS_FADD,            /* between Golden Cove's two adders: sources
+                                   from elsewhere come a cycle later */
+} PmuBypass;
 
 /* What a flag-setting instruction fuses with, PmuInsn.fuse. */
 #define PMU_FUSE_CARRY_ZERO     (1u << 0)   /* JB JAE JE JNE JA JBE */
@@ -93,23 +100,45 @@ typedef enum PmuUnit {
 #define PMU_FUSE_OTHER          (1u << 2)   /* JO JNO JS JNS JP JNP */
 #define PMU_FUSE_ZERO           (1u << 3)   /* JE JNE, after INC and DEC */
 
+/*
+ * An instruction.  Its unfused micro-ops are, in this order, one load for each
+ * of PMU_INSN_LOAD and _STACK_LOAD, those of @compute, and a store address and
+ * a store data micro-op for each of PMU_INSN_STORE and _STACK_STORE.  Which
+ * ports loads and stores use stands in the core's table (PmuUarch).
+ *
+ * The result of source i in destination j is there @latency - @src_late[i] +
+ * @dst_late[j] cycles after the source, if a port is free; the first micro-op
+ * of @compute is the one whose dispatch decides that.  A load is one more
+ * source; its data are there L1D latency + @load_latency after its address, or
+ * @load_latency after a store has forwarded them.
+ * Without compute micro-ops the data of a load are the result, and stores wait
+ * for the sources themselves.
+ */
 typedef struct PmuInsn {
     uint32_t flags;
-    uint16_t occupancy;         /* 1/16 cycles the group of units is held */
+    uint16_t hold;              /* cycles that @resource is held */
+    uint8_t resource;           /* PmuResource */
     uint8_t length;             /* bytes, as the emulator decoded it */
     uint8_t branch;             /* PmuBranch */
-    uint8_t slots;              /* issue slots: fused-domain micro-ops */
-    uint8_t uops;               /* unfused-domain micro-ops */
-    uint8_t latency;            /* cycles from last source to result, without
-                                   the load */
-    uint8_t unit;               /* which: PmuUnit */
+    uint8_t slots;              /* issue slots: fused-domain micro-ops, after
+                                   un-lamination */
+    uint8_t decode_uops;        /* what decoders and DSB see of it: before
+                                   un-lamination; above 4 with microcode */
+    uint8_t latency;            /* cycles, see above */
+    uint8_t load_latency;       /* cycles on top of L1D's */
     uint8_t access_size;        /* bytes of the memory operand, 0 unknown */
     uint8_t fuse;               /* PMU_FUSE_x: a first's that it can do, a
                                    second's that it is */
     uint8_t src[PMU_INSN_SRCS]; /* PmuReg read before execution */
+    uint8_t src_late[PMU_INSN_SRCS];    /* cycles it may come after others */
     uint8_t addr_src[2];        /* PmuReg that form the address */
     uint8_t dst[PMU_INSN_DSTS]; /* PmuReg written, PMU_REG_NR for none;
                                    CPUID alone has more than fit */
+    uint8_t dst_late[PMU_INSN_DSTS];    /* cycles it comes after others */
+    PmuPorts compute[PMU_INSN_COMPUTE];
+    uint8_t opcode;             /* offset of the opcode's last byte */
+    uint8_t bypass;             /* PmuBypass: one cycle more for a source that
+                                   an instruction with another one made */
 } PmuInsn;
 
 /*
@@ -131,6 +160,16 @@ void pmu_decoder_set_mode(PmuDecoder *decoder, unsigned mode);
  */
 bool pmu_decode(PmuDecoder *decoder, const uint8_t *bytes, unsigned length,
                 PmuInsn *insn);
+
+/* The same, kept as long as @decoder. */
+const PmuInsn *pmu_decode_kept(PmuDecoder *decoder, const uint8_t *bytes,
+                               unsigned length);
+
+/*
+ * @to keeps what @from has kept from now on; after that @from can only be
+ * freed.
+ */
+void pmu_decoder_adopt(PmuDecoder *to, PmuDecoder *from);
 
 /* How many instructions pmu_decode() has described, and how many it knew. */
 void pmu_decoder_stats(const PmuDecoder *decoder, uint64_t *decoded,

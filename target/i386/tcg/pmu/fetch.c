@@ -1,0 +1,233 @@
+/*
+ * Which part of the frontend delivers: caches of code, and loops.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Run time, below the line.
+ *
+ * The DSB is a cache of 64-byte windows, by where in them fetch enters.  That
+ * takes as many lines as the micro-ops from there on need; it is looked up by
+ * the first line, and if that has gone it is decoded again.  One that needs more lines than there are
+ * ways for a window never gets in (Intel SOM, 2.5.5.2; uiCA).
+ */
+
+#include <glib.h>
+
+#include "fetch.h"
+
+#define NOWHERE UINT64_MAX
+
+/* DSB lines that one window can have (uiCA: 6 for 64 bytes). */
+#define WINDOW_LINES 6
+
+/*
+ * Equal iterations before the LSD takes over.  Intel gives no figure; the
+ * effect of a wrong one is a few slots at the start of a loop.
+ */
+#define LOOP_ITERATIONS 8
+
+bool pmu_fetcher_init(PmuFetcher *f, const PmuUarch *uarch, PmuMemory *mem,
+                      PmuBpred *bpred)
+{
+    uint32_t lines = uarch->dsb_uops / uarch->dsb_line;
+
+    *f = (PmuFetcher) { .uarch = uarch, .mem = mem, .bpred = bpred };
+    pmu_fetcher_restart(f);
+    return pmu_cache_init(&f->dsb, lines / uarch->dsb_ways, uarch->dsb_ways,
+                          false);
+}
+
+void pmu_fetcher_destroy(PmuFetcher *f)
+{
+    pmu_cache_destroy(&f->dsb);
+}
+
+void pmu_fetcher_reset(PmuFetcher *f)
+{
+    pmu_cache_clear(&f->dsb);
+    f->uops = 0;
+    pmu_fetcher_restart(f);
+}
+
+/*
+ * Line @index of those that were built from byte @entry of @window on: all of
+ * one window are in the same set.
+ */
+static uint64_t dsb_key(uint64_t window, unsigned entry, uint32_t index)
+{
+    return window | (uint64_t)entry << 52 | (uint64_t)index << 58;
+}
+
+static void leave_loop(PmuFetcher *f)
+{
+    f->looping = false;
+    f->loop_branch = NOWHERE;
+    f->loop_count = 0;
+}
+
+void pmu_fetcher_restart(PmuFetcher *f)
+{
+    leave_loop(f);
+    f->line = NOWHERE;
+    f->building = false;
+    f->fuse = 0;
+}
+
+/* @uops more micro-ops are decoded in the window that is being built. */
+static void build(PmuFetcher *f, uint32_t uops)
+{
+    /* An instruction does not straddle two lines. */
+    if (uops > f->build_room && f->building) {
+        f->build_room = f->uarch->dsb_line;
+        if (++f->build_line == WINDOW_LINES) {
+            pmu_cache_remove(&f->dsb,
+                             dsb_key(f->build_window, f->build_entry, 0));
+            f->building = false;
+        } else {
+            pmu_cache_access(&f->dsb, dsb_key(f->build_window, f->build_entry,
+                                              f->build_line));
+        }
+    }
+    f->build_room -= MIN(uops, f->build_room);
+}
+
+/* The DSB lacks @window: decode it. */
+static void begin_build(PmuFetcher *f, uint64_t window, unsigned entry)
+{
+    pmu_cache_insert(&f->dsb, dsb_key(window, entry, 0));
+    f->build_window = window;
+    f->build_entry = entry;
+    f->build_line = 0;
+    f->build_room = f->uarch->dsb_line;
+    f->building = true;
+}
+
+/*
+ * Fetch segment @n of @block, from linear address @pc on.  The @first one can
+ * be where fetch was.
+ */
+static void fetch_segment(PmuFetcher *f, const PmuBlock *block, unsigned n,
+                          uint64_t pc, bool first, PmuOutcome *outcome)
+{
+    const PmuBlockSegment *segment = &block->segments[n];
+    uint64_t window = pmu_block_line(block, segment);
+    unsigned entry = pc & (PMU_LINE_SIZE - 1);
+    PmuAccess *access = &outcome->code[n];
+
+    if (first && f->line == pc >> PMU_LINE_SHIFT) {
+        outcome->continues = true;
+        return;
+    }
+    f->line = pc >> PMU_LINE_SHIFT;
+    f->building = false;
+    if (pmu_cache_use(&f->dsb, dsb_key(window, entry, 0)) != PMU_CACHE_NONE) {
+        return;
+    }
+    outcome->legacy |= 1u << n;
+    *access = (PmuAccess) {};
+    pmu_memory_code(f->mem, pc, window << PMU_LINE_SHIFT, access);
+    begin_build(f, window, entry);
+}
+
+/* Is instruction @i of @block, or the part of it from @first on, fused? */
+static bool is_fused(const PmuBlock *block, unsigned i, unsigned first,
+                     bool first_fused)
+{
+    return i > first ? block->insns[i].fused : first_fused;
+}
+
+/* Micro-ops of [@first, @last) of @block, as the queue holds them. */
+static uint32_t queue_uops(const PmuBlock *block, unsigned first,
+                           unsigned last, bool first_fused)
+{
+    uint32_t uops = 0;
+
+    for (unsigned i = first; i < last; i++) {
+        if (!is_fused(block, i, first, first_fused)) {
+            uops += pmu_queue_uops(block->insns[i].insn);
+        }
+    }
+    return uops;
+}
+
+void pmu_fetcher_begin(PmuFetcher *f, const PmuBlock *block,
+                       unsigned first, unsigned last)
+{
+    f->first = first;
+    f->first_fused = f->fuse & block->insns[first].fuse_last;
+    if (first == 0 && last == block->num_insns && !f->first_fused) {
+        f->uops += block->uops;
+    } else {
+        f->uops += queue_uops(block, first, last, f->first_fused);
+    }
+    f->fuse = block->insns[last - 1].fuse_next;
+}
+
+static void build_insns(PmuFetcher *f, const PmuBlock *block,
+                        unsigned from, unsigned end)
+{
+    for (unsigned i = from; i < end && f->building; i++) {
+        if (!is_fused(block, i, f->first, f->first_fused)) {
+            const PmuInsn *insn = block->insns[i].insn;
+
+            build(f, insn->decode_uops + !!(insn->flags & PMU_INSN_IMM64));
+        }
+    }
+}
+
+void pmu_fetcher_segment(PmuFetcher *f, const PmuBlock *block, unsigned n,
+                         unsigned from, unsigned end, uint64_t pc,
+                         PmuOutcome *outcome)
+{
+    fetch_segment(f, block, n, pc + block->insns[from].offset,
+                  from == f->first, outcome);
+    if (f->building) {
+        build_insns(f, block, from, end);
+    }
+}
+
+/*
+ * Iterations of a loop of @uops micro-ops that the queue holds at a time: it
+ * unrolls short ones, as issue does not go from the last to the first in one
+ * cycle (uiCA, table of Ice Lake).
+ */
+static uint32_t unrolled(uint64_t uops)
+{
+    return uops <= 6 ? 6 : uops <= 8 ? 4 : uops <= 12 ? 3 : uops <= 30 ? 2 : 1;
+}
+
+/* Another iteration of the loop in the queue. */
+static unsigned loop_again(PmuFetcher *f)
+{
+    if (--f->loop_turn) {
+        return PMU_OUTCOME_TAKEN;
+    }
+    f->loop_turn = unrolled(f->loop_uops);
+    return PMU_OUTCOME_TAKEN | PMU_OUTCOME_LOOP_END;
+}
+
+unsigned pmu_fetcher_taken(PmuFetcher *f, uint64_t pc, bool direct)
+{
+    uint64_t iteration = f->uops - f->loop_start;
+    bool alike = pc == f->loop_branch && iteration == f->loop_uops &&
+                 iteration <= f->uarch->idq;
+
+    f->loop_start = f->uops;
+    if (alike && f->looping) {
+        return loop_again(f);
+    }
+    f->line = NOWHERE;
+    f->building = false;
+    f->looping = false;
+    f->loop_branch = pc;
+    f->loop_uops = iteration;
+    f->loop_count = alike ? f->loop_count + 1 : 0;
+    if (f->loop_count >= LOOP_ITERATIONS) {
+        f->looping = true;
+        f->loop_turn = unrolled(iteration);
+    }
+    if (direct && !pmu_bpred_btb(f->bpred, pc)) {
+        return PMU_OUTCOME_TAKEN | PMU_OUTCOME_UNKNOWN;
+    }
+    return PMU_OUTCOME_TAKEN;
+}

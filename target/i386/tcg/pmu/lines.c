@@ -1,0 +1,185 @@
+/*
+ * Compact arrays of cache lines: L2, and the L3 that the vCPUs share.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Run time, below the line.
+ */
+
+#include <glib.h>
+#include <string.h>
+
+#include "cache.h"
+#include "lines.h"
+
+#define LINE_BYTES      64      /* of the model's lines, and of the host's */
+#define HAND_SHIFT      24
+
+struct PmuL3 {
+    PmuLines lines;
+    gint references;
+};
+
+static size_t array_bytes(const PmuLines *lines)
+{
+    return (size_t)lines->sets * lines->set_words * sizeof(*lines->words);
+}
+
+bool pmu_lines_init(PmuLines *lines, const PmuCacheGeometry *geometry,
+                    bool hashed)
+{
+    uint32_t words = geometry->ways + 1;
+
+    lines->ways = geometry->ways;
+    lines->sets = geometry->size / geometry->ways / LINE_BYTES;
+    g_assert(lines->ways && lines->ways <= PMU_LINES_MAX_WAYS && lines->sets);
+    lines->set_mask = hashed || (lines->sets & (lines->sets - 1))
+                      ? 0 : lines->sets - 1;
+    /* A set of the host's lines, or of half lines if that is less. */
+    lines->set_words = words <= 16 ? 16 : (words + 7) & ~7u;
+    lines->memory = g_try_malloc0(array_bytes(lines) + LINE_BYTES);
+    lines->words = (uint32_t *)(((uintptr_t)lines->memory + LINE_BYTES - 1) &
+                                ~(uintptr_t)(LINE_BYTES - 1));
+    return lines->memory;
+}
+
+void pmu_lines_destroy(PmuLines *lines)
+{
+    g_clear_pointer(&lines->memory, g_free);
+}
+
+void pmu_lines_clear(PmuLines *lines)
+{
+    memset(lines->words, 0, array_bytes(lines));
+}
+
+static inline uint32_t get(const uint32_t *word)
+{
+    return __atomic_load_n(word, __ATOMIC_RELAXED);
+}
+
+static inline void set(uint32_t *word, uint32_t value)
+{
+    __atomic_store_n(word, value, __ATOMIC_RELAXED);
+}
+
+/* Multiplicative hashes (Knuth): upper bits of the product are mixed. */
+static inline uint32_t *find_set(const PmuLines *lines, uint64_t line)
+{
+    uint32_t number = line & lines->set_mask;
+
+    if (!lines->set_mask) {
+        uint32_t hash = (uint32_t)(line ^ line >> 32) * 0x9e3779b9u;
+
+        number = (uint64_t)hash * lines->sets >> 32;
+    }
+    return lines->words + (size_t)number * lines->set_words;
+}
+
+static inline uint32_t find_tag(uint64_t line)
+{
+    uint32_t tag = line * 0x9e3779b97f4a7c15ull >> 32;
+
+    return tag ? tag : 1;
+}
+
+/* The way that has @tag in the set at @words, or lines->ways. */
+static inline uint32_t find_way(const PmuLines *lines, const uint32_t *words,
+                                uint32_t tag)
+{
+    uint32_t way = 0;
+
+    while (way < lines->ways && get(&words[1 + way]) != tag) {
+        way++;
+    }
+    return way;
+}
+
+/* Bits [@from, @to) of a word; @from <= @to < 32. */
+static inline uint32_t bits(uint32_t from, uint32_t to)
+{
+    return (1u << to) - (1u << from);
+}
+
+/* Put @tag in; it is marked as used if @used is 1, not if it is 0. */
+static void insert(const PmuLines *lines, uint32_t *words, uint32_t tag,
+                   uint32_t used)
+{
+    uint32_t state = get(words), hand = state >> HAND_SHIFT, way;
+    uint32_t unused = bits(0, lines->ways) & ~state;
+    uint32_t ahead = unused & bits(hand, lines->ways);
+
+    if (ahead) {
+        way = __builtin_ctz(ahead);
+        state &= ~bits(hand, way);
+    } else {
+        way = unused ? __builtin_ctz(unused) : hand;
+        state &= ~(bits(hand, lines->ways) | bits(0, way));
+    }
+    state = (state & bits(0, lines->ways) & ~(1u << way)) | used << way;
+    hand = way + 1 == lines->ways ? 0 : way + 1;
+    set(&words[1 + way], tag);
+    set(words, state | hand << HAND_SHIFT);
+}
+
+bool pmu_lines_access(PmuLines *lines, uint64_t line)
+{
+    uint32_t *words = find_set(lines, line);
+    uint32_t tag = find_tag(line), way = find_way(lines, words, tag);
+
+    if (way < lines->ways) {
+        uint32_t state = get(words);
+
+        /* Do not take the host's line from others for nothing. */
+        if (!(state >> way & 1)) {
+            set(words, state | 1u << way);
+        }
+        return true;
+    }
+    insert(lines, words, tag, 1);
+    return false;
+}
+
+bool pmu_lines_prefetch(PmuLines *lines, uint64_t line)
+{
+    uint32_t *words = find_set(lines, line);
+    uint32_t tag = find_tag(line);
+
+    if (find_way(lines, words, tag) < lines->ways) {
+        return true;
+    }
+    insert(lines, words, tag, 0);
+    return false;
+}
+
+PmuL3 *pmu_l3_new(const PmuUarch *uarch)
+{
+    PmuL3 *l3 = g_try_new0(PmuL3, 1);
+
+    if (l3 && !pmu_lines_init(&l3->lines, &uarch->l3, true)) {
+        g_clear_pointer(&l3, g_free);
+    }
+    if (l3) {
+        l3->references = 1;
+    }
+    return l3;
+}
+
+PmuL3 *pmu_l3_ref(PmuL3 *l3)
+{
+    g_atomic_int_inc(&l3->references);
+    return l3;
+}
+
+void pmu_l3_unref(PmuL3 *l3)
+{
+    if (l3 && g_atomic_int_dec_and_test(&l3->references)) {
+        pmu_lines_destroy(&l3->lines);
+        g_free(l3);
+    }
+}
+
+PmuLines *pmu_l3_lines(PmuL3 *l3)
+{
+    return &l3->lines;
+}

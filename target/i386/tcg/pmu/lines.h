@@ -1,0 +1,75 @@
+/*
+ * Compact arrays of cache lines: L2, and the L3 that the vCPUs share.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Run time, below the line: plain C.  The policy is that of cache.h.  A tag
+ * has 32 bits, a hash of the line; in 2^32 / ways accesses to lines that are
+ * not there, one finds another's tag.
+ *
+ * Several threads may use an array at once.  They take no lock: when two
+ * write to a set at the same time, a line or a mark may be lost, and that is
+ * all.  One thread alone gets the same results each time.
+ */
+
+#ifndef TARGET_I386_PMU_LINES_H
+#define TARGET_I386_PMU_LINES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "uarch.h"
+
+#define PMU_LINES_MAX_WAYS 24
+
+typedef struct PmuLines {
+    /*
+     * A set is a word, bits 0 to 23: ways that were used, bits 24 to 31: way
+     * where the next victim is sought, and then the tags, 0 is empty.
+     */
+    uint32_t *words;
+    void *memory;               /* that they are in */
+    uint32_t sets, ways;
+    uint32_t set_words;         /* from set to set */
+    uint32_t set_mask;          /* sets - 1, or 0: they are chosen by hash */
+} PmuLines;
+
+/*
+ * An empty array with the size and associativity of @geometry: 1 to
+ * PMU_LINES_MAX_WAYS ways and any number of sets, 1 to 2^31.  If it is a power
+ * of 2 and not @hashed, the low bits of a line choose its set.  False if
+ * memory runs out.
+ */
+bool pmu_lines_init(PmuLines *lines, const PmuCacheGeometry *geometry,
+                    bool hashed);
+void pmu_lines_destroy(PmuLines *lines);
+
+/* Forget every line. */
+void pmu_lines_clear(PmuLines *lines);
+
+/*
+ * Is @line, any number, present?  In either case it is from now on, marked as
+ * used.
+ */
+bool pmu_lines_access(PmuLines *lines, uint64_t line);
+
+/*
+ * Is @line present?  If not, it is from now on, but not marked as used; if so,
+ * nothing changes.
+ */
+bool pmu_lines_prefetch(PmuLines *lines, uint64_t line);
+
+/* The L3 of a machine. */
+typedef struct PmuL3 PmuL3;
+
+/* An empty one, with one reference; NULL if memory runs out. */
+PmuL3 *pmu_l3_new(const PmuUarch *uarch);
+PmuL3 *pmu_l3_ref(PmuL3 *l3);
+
+/* The last one frees it.  NULL is allowed. */
+void pmu_l3_unref(PmuL3 *l3);
+
+PmuLines *pmu_l3_lines(PmuL3 *l3);
+
+#endif

@@ -1,0 +1,77 @@
+/*
+ * What happened to an instruction, told without any time.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Run time, below the line.  Caches, TLBs and predictors are functions of the
+ * addresses and targets in program order; the pipeline model is a function of
+ * instructions and of these outcomes.  No time flows back, so that the same
+ * instructions with the same outcomes from the same state of the pipeline take
+ * the same cycles: the model remembers such transitions (memo.h).
+ */
+
+#ifndef TARGET_I386_PMU_OUTCOME_H
+#define TARGET_I386_PMU_OUTCOME_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "block.h"
+
+/* Where an access found its line, or a load its data. */
+typedef enum PmuSource {
+    PMU_FROM_L1,
+    PMU_FROM_FILL,              /* in L1, but a miss may be fetching it yet */
+    PMU_FROM_L2,
+    PMU_FROM_PREFETCH,          /* in L2, but perhaps still on its way */
+    PMU_FROM_L3,
+    PMU_FROM_DRAM,
+} PmuSource;
+
+/* Outcomes that a PmuAccess cannot say exactly are cut at these. */
+#define PMU_OUTCOME_FILLS       64      /* PmuAccess.fill is below */
+#define PMU_OUTCOME_PREFETCHES  64      /* ... and .prefetch */
+#define PMU_OUTCOME_STORES      128     /* ... and .store is at most */
+
+/*
+ * A data access to one line, or a fetch of one.  All zero: a hit in L1 and in
+ * the first-level TLB, with no store to forward from.
+ */
+typedef struct PmuAccess {
+    uint8_t source;             /* PmuSource */
+    uint8_t store;              /* a load: 1 + number of stores since the one
+                                   that it takes data from; 0: none */
+    uint8_t fill;               /* _FROM_FILL: misses since that one; data and
+                                   code misses of the L1s count alike */
+    uint8_t prefetch;           /* _FROM_PREFETCH: prefetches since that one */
+    uint8_t delay;              /* cycles that translation takes on top */
+    uint8_t blocked;            /* the store cannot forward all it needs */
+    uint8_t prefetch_l3;        /* prefetches into L2 set off, found in L3 */
+    uint8_t prefetch_dram;      /* ... and in DRAM; they go after the others */
+} PmuAccess;
+
+/* What the end of a block did, PmuOutcome.branch; 0: nothing that counts. */
+#define PMU_OUTCOME_TAKEN       (1u << 0)
+#define PMU_OUTCOME_MISPREDICT  (1u << 1)
+#define PMU_OUTCOME_UNKNOWN     (1u << 2)   /* taken, and fetch did not know */
+#define PMU_OUTCOME_LOOP_END    (1u << 3)   /* the queue's loop begins again */
+
+/*
+ * Of the part of a block that ran; what it says of the rest does not matter.
+ * Bit n of a mask is for access n, or for segment n.
+ */
+typedef struct PmuOutcome {
+    uint8_t branch;             /* PMU_OUTCOME_x */
+    bool continues;             /* the first segment goes on where fetch was */
+    bool looping;               /* all comes from the loop in the queue (LSD) */
+    uint16_t legacy;            /* segments that are not in the DSB: @code */
+    uint64_t special;           /* accesses that are not all zero: @access */
+    uint64_t split;             /* ... that reach into a second line: @second */
+    uint64_t same_line;         /* ... that are stores to the line of the store
+                                   before */
+    PmuAccess access[PMU_BLOCK_ACCESSES];
+    PmuAccess second[PMU_BLOCK_ACCESSES];
+    PmuAccess code[PMU_BLOCK_SEGMENTS];
+} PmuOutcome;
+
+#endif

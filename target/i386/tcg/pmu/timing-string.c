@@ -1,0 +1,193 @@
+/*
+ * REP string instructions.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Run time, below the line.
+ *
+ * Cycles and slots are a function of the bytes done so far, so that it does
+ * not matter in how many parts they are reported.  They are not remembered:
+ * how many iterations one does is different each time.
+ */
+
+#include <glib.h>
+#include <string.h>
+
+#include "timing-internal.h"
+
+/* Slots that a string instruction issues at its start and per 64 bytes. */
+typedef struct StringCost {
+    uint8_t startup;
+    uint16_t slots_64;          /* each 64 bytes, if the element is a byte */
+    bool per_element;           /* slots_64 is for 64 elements instead */
+} StringCost;
+
+/*
+ * InstLatx64, in L1: MOVSB 118 bytes a cycle, STOSB 62; 5 slots a cycle.
+ * Compare and scan go element by element, about 2 cycles each (uops.info);
+ * so does LODS.  Startup: chosen, 20 to 35 cycles are usually measured.
+ */
+static const StringCost cost_movs = { 60, 3, false };
+static const StringCost cost_stos = { 60, 5, false };
+static const StringCost cost_element = { 30, 64 * 8, true };
+
+static const StringCost *string_cost(const PmuInsn *insn)
+{
+    if (!(insn->flags & PMU_INSN_STACK_STORE)) {
+        return &cost_element;
+    }
+    return insn->flags & PMU_INSN_LOAD ? &cost_movs : &cost_stos;
+}
+
+static uint64_t string_slots(const StringCost *cost, const PmuInsn *insn,
+                             uint64_t bytes)
+{
+    uint64_t units = cost->per_element ? bytes / insn->access_size : bytes;
+
+    return units * cost->slots_64 / 64;
+}
+
+
+static void string_uop(PmuTiming *t)
+{
+    pmu_pipeline_string_uop(&t->pipeline, t->string.ready);
+}
+
+/* What a line of one of the operands costs to get. */
+static void string_access(PmuTiming *t, uint64_t line, PmuAccess *access)
+{
+    uint64_t addr = line << PMU_LINE_SHIFT;
+
+    t->pipeline.delta.item[PMU_ITEM_L1D_ACCESSES]++;
+    *access = (PmuAccess) {};
+    if (!pmu_memory_hit(&t->mem, addr, 1)) {
+        PmuAccess both[2] = {};
+
+        pmu_memory_data(&t->mem, addr, 1, both);
+        *access = both[0];
+    }
+}
+
+static void string_load(PmuTiming *t, uint64_t line)
+{
+    PmuString *s = &t->string;
+    uint64_t ready;
+    PmuAccess access;
+
+    string_access(t, line, &access);
+    ready = pmu_pipeline_string_load(&t->pipeline, &access);
+    s->ready = MAX(s->ready, PMU_STAMP(ready, 1));
+}
+
+static void string_store(PmuTiming *t, uint64_t line)
+{
+    PmuAccess access;
+
+    string_access(t, line, &access);
+    pmu_memory_note_store(&t->mem, line << PMU_LINE_SHIFT, PMU_LINE_SIZE);
+    pmu_pipeline_string_store(&t->pipeline, &access, line == t->store_line);
+    t->store_line = line;
+}
+
+/* Touch the lines of the elements at @src and @dst, if they are others. */
+static void string_lines(PmuTiming *t, const PmuInsn *insn, uint64_t src,
+                         uint64_t dst)
+{
+    PmuString *s = &t->string;
+
+    src >>= PMU_LINE_SHIFT;
+    dst >>= PMU_LINE_SHIFT;
+    if ((insn->flags & PMU_INSN_LOAD) && src != s->src_line) {
+        s->src_line = src;
+        string_load(t, src);
+    }
+    if ((insn->flags & (PMU_INSN_STACK_LOAD | PMU_INSN_STACK_STORE)) &&
+        dst != s->dst_line) {
+        s->dst_line = dst;
+        if (insn->flags & PMU_INSN_STACK_STORE) {
+            string_store(t, dst);
+        } else {
+            string_load(t, dst);
+        }
+    }
+}
+
+static void string_begin(PmuTiming *t, const PmuBlock *block, unsigned index,
+                         uint64_t block_pc)
+{
+    const PmuInsn *insn = block->insns[index].insn;
+    uint64_t from;
+
+    pmu_timing_fetch_string(t, block, index, block_pc);
+    from = pmu_pipeline_string_begin(&t->pipeline, block, index, &t->outcome);
+    t->string = (PmuString) {
+        .active = true, .pc = block_pc + block->insns[index].offset,
+        .src_line = UINT64_MAX, .dst_line = UINT64_MAX,
+        .ready = PMU_STAMP(from, 0),
+    };
+    for (uint32_t i = 0; i < string_cost(insn)->startup; i++) {
+        string_uop(t);
+    }
+}
+
+/* How many elements at @addr on lie in its line: 1 or more. */
+static uint64_t elements_in_line(uint64_t addr, uint64_t size, bool backwards)
+{
+    uint64_t offset = addr & (PMU_LINE_SIZE - 1);
+
+    return backwards ? offset / size + 1
+                     : (PMU_LINE_SIZE - offset + size - 1) / size;
+}
+
+/*
+ * @dynamic->iterations of the string instruction.  Going to another line comes
+ * before the elements in it, a micro-op once the bytes that it is for are
+ * done: so parts add up to the whole.
+ */
+static void string_iterate(PmuTiming *t, const PmuBlockInsn *bi,
+                           const PmuDynamic *dynamic)
+{
+    PmuString *s = &t->string;
+    const PmuInsn *insn = bi->insn;
+    const StringCost *cost = string_cost(insn);
+    uint64_t src = bi->ea != PMU_NO_ACCESS ? dynamic->addr[bi->ea] : 0;
+    uint64_t dst = bi->stack != PMU_NO_ACCESS ? dynamic->addr[bi->stack] : 0;
+    uint64_t size = MAX(insn->access_size, 1), left = dynamic->iterations;
+
+    while (left) {
+        uint64_t in_src = elements_in_line(src, size, dynamic->backwards);
+        uint64_t in_dst = elements_in_line(dst, size, dynamic->backwards);
+        uint64_t n = MIN(left, MIN(in_src, in_dst));
+        uint64_t step = dynamic->backwards ? -n * size : n * size;
+        uint64_t due = string_slots(cost, insn, s->bytes + n * size) -
+                       string_slots(cost, insn, s->bytes);
+
+        string_lines(t, insn, src, dst);
+        src += step;
+        dst += step;
+        left -= n;
+        s->bytes += n * size;
+        for (; due; due--) {
+            string_uop(t);
+        }
+    }
+}
+
+void pmu_timing_run_string(PmuTiming *t, const PmuBlock *block,
+                           unsigned index, const PmuDynamic *dynamic,
+                           bool last)
+{
+    const PmuBlockInsn *bi = &block->insns[index];
+    PmuPipeline *p = pmu_timing_take_pipeline(t);
+    uint64_t clock = pmu_pipeline_clock(p);
+
+    if (!t->string.active || t->string.pc != dynamic->pc + bi->offset) {
+        string_begin(t, block, index, dynamic->pc);
+    }
+    string_iterate(t, bi, dynamic);
+    if (last) {
+        pmu_pipeline_string_end(p, bi->insn);
+        t->string.active = false;
+    }
+    pmu_timing_give_pipeline(t, clock, last);
+}

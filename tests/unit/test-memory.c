@@ -1,0 +1,959 @@
+/*
+ * The memory side against a naive one, and against what its sizes promise.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include <string.h>
+
+#include "memory.h"
+#include "naive-cache.h"
+#include "random.h"
+
+#define LINE            64
+#define PAGE            4096
+#define SOURCES         (PMU_FROM_DRAM + 1)
+
+/* Pages at the top of a 47-bit space have no mapping. */
+#define UNMAPPED        0x7f0000000000ull
+
+/*
+ * Pages in pairs, one physical page for both, so that lines have two names;
+ * and what is neighbouring is not always so in physical memory.
+ */
+static uint64_t translate_pairs(void *opaque, uint64_t linear)
+{
+    uint64_t page = linear / PAGE / 2;
+
+    if (linear >= UNMAPPED) {
+        return UINT64_MAX;
+    }
+    return ((page ^ (page & 3) << 7) * PAGE) | linear % PAGE;
+}
+
+static uint64_t translate_identity(void *opaque, uint64_t linear)
+{
+    return linear;
+}
+
+/* A core so small that everything overflows soon. */
+static PmuUarch small_uarch(void)
+{
+    PmuUarch uarch = *pmu_uarch(PMU_CORE_ICELAKE);
+
+    uarch.l1d = (PmuCacheGeometry) { 8 * 3 * LINE, 3, 5 };
+    uarch.l1i = (PmuCacheGeometry) { 8 * 2 * LINE, 2, 5 };
+    uarch.l2 = (PmuCacheGeometry) { 16 * 5 * LINE, 5, 14 };
+    /* One set: it need not be known how sets are chosen. */
+    uarch.l3 = (PmuCacheGeometry) { 24 * LINE, 24, 64 };
+    uarch.dtlb = (PmuTlbGeometry) { 4, 2, 0 };
+    uarch.itlb = (PmuTlbGeometry) { 4, 2, 0 };
+    uarch.stlb = (PmuTlbGeometry) { 16, 4, 7 };
+    uarch.store_buffer = 20;
+    uarch.load_buffer = 30;
+    return uarch;
+}
+
+typedef struct Machine {
+    PmuUarch uarch;
+    PmuLedger ledger;
+    PmuMemory mem;
+} Machine;
+
+static Machine *new_machine(const PmuUarch *uarch, PmuL3 *l3,
+                            PmuTranslate translate)
+{
+    Machine *machine = g_new0(Machine, 1);
+
+    machine->uarch = *uarch;
+    pmu_ledger_init(&machine->ledger, uarch->width, 1, 1, 1, 1);
+    g_assert_true(pmu_memory_init(&machine->mem, &machine->uarch,
+                                  &machine->ledger, l3, translate, NULL));
+    return machine;
+}
+
+static void free_machine(Machine *machine)
+{
+    pmu_memory_destroy(&machine->mem);
+    g_free(machine);
+}
+
+/* One step of a stream of accesses. */
+typedef struct Step {
+    enum { LOAD, STORE, CODE, FLUSH, FLUSH_PAGE } kind;
+    uint64_t addr, phys;
+    unsigned size;
+} Step;
+
+/* Some lines are used often, and some just before. */
+typedef struct Stream {
+    Random random;
+    uint64_t pages, last;
+} Stream;
+
+static Step next_step(Stream *stream)
+{
+    Random *random = &stream->random;
+    static const uint8_t sizes[] = { 1, 2, 4, 8, 8, 16, 32, 64 };
+    Step step = { .size = sizes[random_below(random, 8)] };
+    unsigned kind = random_below(random, 1000);
+
+    switch (random_below(random, 8)) {
+    case 0:
+        step.addr = random_below(random, stream->pages * PAGE);
+        break;
+    case 1:
+        step.addr = random_below(random, 4) * LINE * 7;
+        break;
+    case 2:
+        step.addr = stream->last + random_below(random, 3) * LINE;
+        break;
+    case 3:
+        step.addr = stream->last ^ PAGE;
+        break;
+    default:
+        step.addr = stream->last + random_below(random, 16);
+    }
+    if (!random_below(random, 40)) {
+        step.addr = UNMAPPED + random_below(random, LINE);
+    }
+    stream->last = step.addr < UNMAPPED ? step.addr : 0;
+    step.kind = kind == 0 ? FLUSH : kind < 5 ? FLUSH_PAGE :
+                kind < 200 ? CODE : kind < 450 ? STORE : LOAD;
+    if (step.kind == CODE) {
+        step.addr %= UNMAPPED;
+        step.phys = translate_pairs(NULL, step.addr);
+    }
+    return step;
+}
+
+/* What a step told. */
+typedef struct Told {
+    PmuAccess access[2];
+    unsigned lines;
+    uint32_t forward;
+    bool skipped;
+} Told;
+
+static Told do_step(PmuMemory *mem, const Step *step, bool skip)
+{
+    Told told = { .lines = 1 };
+
+    switch (step->kind) {
+    case FLUSH:
+        pmu_memory_flush_mappings(mem, UINT64_MAX);
+        break;
+    case FLUSH_PAGE:
+        pmu_memory_flush_mappings(mem, step->addr);
+        break;
+    case CODE:
+        told.skipped = skip && pmu_memory_code_hit(mem, step->addr,
+                                                   step->phys);
+        if (!told.skipped) {
+            pmu_memory_code(mem, step->addr, step->phys, told.access);
+        }
+        break;
+    default:
+        if (step->kind == LOAD) {
+            told.forward = pmu_memory_forward(mem, step->addr, step->size);
+        } else {
+            pmu_memory_note_store(mem, step->addr, step->size);
+        }
+        told.skipped = skip && pmu_memory_hit(mem, step->addr, step->size);
+        if (!told.skipped) {
+            told.lines = pmu_memory_data(mem, step->addr, step->size,
+                                         told.access);
+        }
+    }
+    return told;
+}
+
+static void assert_access_equal(const PmuAccess *a, const PmuAccess *b)
+{
+    g_assert_cmpuint(a->source, ==, b->source);
+    g_assert_cmpuint(a->store, ==, b->store);
+    g_assert_cmpuint(a->fill, ==, b->fill);
+    g_assert_cmpuint(a->prefetch, ==, b->prefetch);
+    g_assert_cmpuint(a->delay, ==, b->delay);
+    g_assert_cmpuint(a->blocked, ==, b->blocked);
+    g_assert_cmpuint(a->prefetch_l3, ==, b->prefetch_l3);
+    g_assert_cmpuint(a->prefetch_dram, ==, b->prefetch_dram);
+}
+
+static void assert_told_equal(const Told *a, const Told *b)
+{
+    g_assert_cmpuint(a->lines, ==, b->lines);
+    g_assert_cmpuint(a->forward, ==, b->forward);
+    for (unsigned i = 0; i < a->lines; i++) {
+        assert_access_equal(&a->access[i], &b->access[i]);
+    }
+}
+
+static void assert_events_equal(const PmuLedger *a, const PmuLedger *b)
+{
+    for (unsigned i = 0; i < PMU_ITEM_NR; i++) {
+        g_assert_cmpuint(a->event[a->level][i], ==, b->event[b->level][i]);
+    }
+}
+
+/*
+ * Whether accesses that say they can be left out are left out, always, never
+ * or now and then, makes no difference to any other.
+ */
+static void check_skipping(const PmuUarch *uarch, uint64_t pages)
+{
+    Machine *always = new_machine(uarch, NULL, translate_pairs);
+    Machine *never = new_machine(uarch, NULL, translate_pairs);
+    Machine *perhaps = new_machine(uarch, NULL, translate_pairs);
+    Stream stream = { .random = random_from_seed(), .pages = pages };
+    Random dice = random_from_seed();
+    unsigned skipped = 0, n = 300000;
+
+    for (unsigned i = 0; i < n; i++) {
+        Step step = next_step(&stream);
+        Told a = do_step(&always->mem, &step, true);
+        Told b = do_step(&never->mem, &step, false);
+        Told c = do_step(&perhaps->mem, &step, random_next(&dice) & 1);
+
+        assert_told_equal(&a, &b);
+        assert_told_equal(&a, &c);
+        skipped += a.skipped;
+    }
+    assert_events_equal(&always->ledger, &never->ledger);
+    assert_events_equal(&always->ledger, &perhaps->ledger);
+    /* The test is of something. */
+    g_assert_cmpuint(skipped, >, n / 20);
+    free_machine(always);
+    free_machine(never);
+    free_machine(perhaps);
+}
+
+static void test_skipping(void)
+{
+    PmuUarch uarch = small_uarch();
+
+    check_skipping(&uarch, 40);
+    check_skipping(&uarch, 2);
+    check_skipping(pmu_uarch(PMU_CORE_ICELAKE), 40);
+    check_skipping(pmu_uarch(PMU_CORE_ICELAKE), 5000);
+    check_skipping(pmu_uarch(PMU_CORE_SAPPHIRERAPIDS), 300);
+}
+
+/* The memory side without prefetches, as one would write it down. */
+typedef struct Naive {
+    const PmuUarch *uarch;
+    NaiveCache dtlb, itlb, stlb, l1d, l1i, l2, l3;
+    struct {
+        bool in_order;          /* it was a miss that has a number */
+        uint64_t miss;
+    } *fill;                    /* by entry of l1d */
+    uint64_t misses, stores;
+    uint64_t event[PMU_ITEM_NR];
+} Naive;
+
+static void naive_tlb_init(NaiveCache *cache, const PmuTlbGeometry *geometry)
+{
+    naive_cache_init(cache, geometry->entries / geometry->ways,
+                     geometry->ways);
+}
+
+static void naive_lines_init(NaiveCache *cache,
+                             const PmuCacheGeometry *geometry)
+{
+    naive_cache_init(cache, geometry->size / geometry->ways / LINE,
+                     geometry->ways);
+}
+
+static void naive_init(Naive *naive, const PmuUarch *uarch)
+{
+    memset(naive, 0, sizeof(*naive));
+    naive->uarch = uarch;
+    naive_tlb_init(&naive->dtlb, &uarch->dtlb);
+    naive_tlb_init(&naive->itlb, &uarch->itlb);
+    naive_tlb_init(&naive->stlb, &uarch->stlb);
+    naive_lines_init(&naive->l1d, &uarch->l1d);
+    naive_lines_init(&naive->l1i, &uarch->l1i);
+    naive_lines_init(&naive->l2, &uarch->l2);
+    naive_lines_init(&naive->l3, &uarch->l3);
+    naive->fill = g_malloc0_n(uarch->l1d.size / LINE, sizeof(*naive->fill));
+}
+
+static void naive_destroy(Naive *naive)
+{
+    naive_cache_destroy(&naive->dtlb);
+    naive_cache_destroy(&naive->itlb);
+    naive_cache_destroy(&naive->stlb);
+    naive_cache_destroy(&naive->l1d);
+    naive_cache_destroy(&naive->l1i);
+    naive_cache_destroy(&naive->l2);
+    naive_cache_destroy(&naive->l3);
+    g_free(naive->fill);
+}
+
+static bool naive_access(NaiveCache *cache, uint64_t key)
+{
+    if (naive_cache_use(cache, key)) {
+        return true;
+    }
+    naive_cache_insert(cache, key, true);
+    return false;
+}
+
+/* L2, L3 or DRAM. */
+static PmuSource naive_beyond(Naive *naive, uint64_t line)
+{
+    if (naive_access(&naive->l2, line)) {
+        return PMU_FROM_L2;
+    }
+    return naive_access(&naive->l3, line) ? PMU_FROM_L3 : PMU_FROM_DRAM;
+}
+
+static PmuSource naive_demand(Naive *naive, uint64_t line)
+{
+    PmuSource source = naive_beyond(naive, line);
+
+    naive->misses++;
+    naive->event[PMU_ITEM_L2_MISSES] += source >= PMU_FROM_L3;
+    naive->event[PMU_ITEM_LLC_REFERENCES] += source >= PMU_FROM_L3;
+    naive->event[PMU_ITEM_LLC_MISSES] += source == PMU_FROM_DRAM;
+    return source;
+}
+
+static unsigned naive_walk(Naive *naive, uint64_t page)
+{
+    const PmuUarch *uarch = naive->uarch;
+    /* Beyond the 52 bits of physical memory, eight pages to a line. */
+    uint64_t line = (1ull << 46) + page / 8;
+    unsigned delay = uarch->stlb.latency + uarch->page_walk;
+
+    if (!naive_cache_use(&naive->l1d, line)) {
+        NaiveWay *way = naive_cache_insert(&naive->l1d, line, true);
+
+        naive->fill[way - naive->l1d.way].in_order = false;
+        switch (naive_beyond(naive, line)) {
+        case PMU_FROM_L2:
+            delay += uarch->l2.latency;
+            break;
+        case PMU_FROM_L3:
+            delay += uarch->l3.latency;
+            break;
+        default:
+            delay += uarch->dram_tenth_ns * uarch->frequency_mhz / 10000;
+        }
+    }
+    return MIN(delay, 255);
+}
+
+/* The delay of a translation; *@phys is the physical page. */
+static unsigned naive_translate(Naive *naive, NaiveCache *tlb, uint64_t page,
+                                uint64_t *phys)
+{
+    unsigned delay = naive->uarch->stlb.latency;
+    uint64_t there = translate_pairs(NULL, page * PAGE);
+
+    *phys = there == UINT64_MAX ? page : there / PAGE;
+    if (naive_cache_use(tlb, page)) {
+        return 0;
+    }
+    if (!naive_cache_use(&naive->stlb, page)) {
+        delay = naive_walk(naive, page);
+        if (there == UINT64_MAX) {
+            return delay;
+        }
+        naive_cache_insert(&naive->stlb, page, true);
+    }
+    naive_cache_insert(tlb, page, true);
+    return delay;
+}
+
+static PmuAccess naive_line(Naive *naive, uint64_t addr)
+{
+    PmuAccess access = { 0 };
+    uint64_t phys, line;
+    NaiveWay *way;
+
+    access.delay = naive_translate(naive, &naive->dtlb, addr / PAGE, &phys);
+    line = phys * (PAGE / LINE) + addr % PAGE / LINE;
+    way = naive_cache_use(&naive->l1d, line);
+    if (way) {
+        unsigned i = way - naive->l1d.way;
+        uint64_t since = naive->misses - naive->fill[i].miss;
+
+        if (naive->fill[i].in_order && since < PMU_OUTCOME_FILLS) {
+            access.source = PMU_FROM_FILL;
+            access.fill = since;
+        }
+    } else {
+        unsigned i = naive_cache_insert(&naive->l1d, line, true) -
+                     naive->l1d.way;
+
+        naive->event[PMU_ITEM_L1D_MISSES]++;
+        access.source = naive_demand(naive, line);
+        naive->fill[i].miss = naive->misses;
+        naive->fill[i].in_order = true;
+    }
+    return access;
+}
+
+static PmuAccess naive_code(Naive *naive, uint64_t pc, uint64_t phys)
+{
+    uint64_t ignored, line = phys / LINE;
+    PmuAccess access = {
+        .delay = naive_translate(naive, &naive->itlb, pc / PAGE, &ignored),
+    };
+
+    if (!naive_access(&naive->l1i, line)) {
+        naive->event[PMU_ITEM_L1I_MISSES]++;
+        access.source = naive_demand(naive, line);
+    }
+    return access;
+}
+
+static void naive_flush(Naive *naive, uint64_t addr, bool all)
+{
+    NaiveCache *tlb[] = { &naive->dtlb, &naive->itlb, &naive->stlb };
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(tlb); i++) {
+        if (all) {
+            naive_cache_clear(tlb[i]);
+        } else {
+            naive_cache_remove(tlb[i], addr / PAGE);
+        }
+    }
+}
+
+static Told naive_step(Naive *naive, const Step *step)
+{
+    Told told = { .lines = 1 };
+    uint64_t last = step->addr + step->size - 1;
+
+    switch (step->kind) {
+    case FLUSH:
+    case FLUSH_PAGE:
+        naive_flush(naive, step->addr, step->kind == FLUSH);
+        break;
+    case CODE:
+        told.access[0] = naive_code(naive, step->addr, step->phys);
+        break;
+    default:
+        naive->stores += step->kind == STORE;
+        told.access[0] = naive_line(naive, step->addr);
+        if (last / LINE != step->addr / LINE) {
+            told.access[1] = naive_line(naive, last);
+            told.lines = 2;
+            naive->event[PMU_ITEM_L1D_ACCESSES]++;
+        }
+    }
+    return told;
+}
+
+static void check_against_naive(uint64_t pages)
+{
+    PmuUarch uarch = small_uarch();
+    Stream stream = { .random = random_from_seed(), .pages = pages };
+    unsigned seen[SOURCES] = { 0 };
+    Machine *machine;
+    Naive naive;
+
+    uarch.prefetch_distance = 0;
+    machine = new_machine(&uarch, NULL, translate_pairs);
+    naive_init(&naive, &uarch);
+    for (unsigned i = 0; i < 500000; i++) {
+        Step step = next_step(&stream);
+        Told told = do_step(&machine->mem, &step, true);
+        Told expected = naive_step(&naive, &step);
+
+        told.forward = 0;       /* test_forward */
+        assert_told_equal(&told, &expected);
+        seen[told.access[0].source]++;
+    }
+    for (unsigned i = 0; i < PMU_ITEM_NR; i++) {
+        g_assert_cmpuint(machine->ledger.event[machine->ledger.level][i], ==,
+                         naive.event[i]);
+    }
+    for (unsigned i = 0; i < SOURCES; i++) {
+        if (i != PMU_FROM_PREFETCH) {
+            g_assert_cmpuint(seen[i], >, 0);
+        }
+    }
+    naive_destroy(&naive);
+    free_machine(machine);
+}
+
+static void test_naive(void)
+{
+    check_against_naive(40);
+    check_against_naive(12);
+}
+
+/* Stores and loads of all sizes; every byte knows who wrote it last. */
+static void check_forward(uint32_t window, uint64_t range, uint64_t stride)
+{
+    PmuForward *forward = g_new0(PmuForward, 1);
+    Random random = random_from_seed();
+    uint64_t *writer = g_new0(uint64_t, range + 64);
+    uint64_t stores = 1000000, forwarded = 0, blocked = 0;
+
+    pmu_forward_init(forward, window);
+    for (unsigned i = 0; i < 300000; i++) {
+        unsigned size = random_below(&random, 3)
+                        ? 1u << random_below(&random, 7)
+                        : random_below(&random, 64) + 1;
+        uint64_t at = random_below(&random, range);
+        uint64_t addr = at / 256 * stride + at % 256 - 128;
+        uint64_t newest = 0;
+        uint32_t expected = 0;
+        bool all = true;
+
+        at = at / 256 * 256 + at % 256;
+        if (at % 256 + size > 256) {
+            continue;
+        }
+        if (random_below(&random, 2)) {
+            stores++;
+            for (unsigned j = 0; j < size; j++) {
+                writer[at + j] = stores;
+            }
+            pmu_forward_store(forward, addr, size);
+            continue;
+        }
+        for (unsigned j = 0; j < size; j++) {
+            newest = MAX(newest, writer[at + j]);
+        }
+        for (unsigned j = 0; j < size; j++) {
+            all &= writer[at + j] == newest;
+        }
+        if (newest && stores - newest < window) {
+            expected = stores - newest + 1;
+            expected |= all ? 0 : PMU_FORWARD_BLOCKED;
+            forwarded += all;
+            blocked += !all;
+        }
+        g_assert_cmphex(pmu_forward_load(forward, addr, size), ==, expected);
+    }
+    g_assert_cmpuint(forwarded, >, 100);
+    g_assert_cmpuint(blocked, >, 100);
+    g_free(writer);
+    g_free(forward);
+}
+
+static void test_forward(void)
+{
+    /* Around address 0, and where all areas share slots. */
+    check_forward(72, 256, 256);
+    check_forward(128, 4096, 256);
+    check_forward(112, 4096, PMU_FORWARD_SLOTS * 8);
+    check_forward(1, 64, 256);
+}
+
+/* The cases one would ask about by name. */
+static void test_forward_cases(void)
+{
+    PmuForward *forward = g_new0(PmuForward, 1);
+
+    pmu_forward_init(forward, 72);
+    g_assert_cmphex(pmu_forward_load(forward, 0, 8), ==, 0);
+    pmu_forward_store(forward, 0x1000, 32);
+    g_assert_cmphex(pmu_forward_load(forward, 0x1018, 8), ==, 1);
+    pmu_forward_store(forward, 0x2000, 8);
+    pmu_forward_store(forward, 0x2008, 8);
+    g_assert_cmphex(pmu_forward_load(forward, 0x2000, 16), ==,
+                    1 | PMU_FORWARD_BLOCKED);
+    g_assert_cmphex(pmu_forward_load(forward, 0x2000, 8), ==, 2);
+    g_assert_cmphex(pmu_forward_load(forward, 0x1018, 8), ==, 3);
+    /* What is left of an older one after a newer one is still its own. */
+    pmu_forward_store(forward, 0x2002, 1);
+    g_assert_cmphex(pmu_forward_load(forward, 0x2004, 4), ==, 3);
+    g_assert_cmphex(pmu_forward_load(forward, 0x2000, 4), ==,
+                    1 | PMU_FORWARD_BLOCKED);
+    pmu_forward_reset(forward);
+    g_assert_cmphex(pmu_forward_load(forward, 0x2000, 8), ==, 0);
+    g_free(forward);
+}
+
+/* Load every line of @size bytes at random, and where it was found at last. */
+static void chase(uint64_t size, unsigned seen[SOURCES], unsigned *delay)
+{
+    Machine *machine = new_machine(pmu_uarch(PMU_CORE_ICELAKE), NULL,
+                                   translate_identity);
+    Random random = random_from_seed();
+    unsigned lines = size / LINE, n = MAX(4 * lines, 40000);
+    PmuAccess access[2];
+
+    memset(seen, 0, SOURCES * sizeof(*seen));
+    *delay = 0;
+    /* Once over all of it; the prime divides no number of lines. */
+    for (unsigned i = 0; i < lines; i++) {
+        uint64_t line = i * 1000003ull % lines;
+
+        pmu_memory_data(&machine->mem, line * LINE, 8, access);
+    }
+    for (unsigned i = 0; i < n; i++) {
+        uint64_t line = random_below(&random, lines);
+
+        /* Each waits for the one before. */
+        pmu_memory_horizon(&machine->mem, 0);
+        pmu_memory_data(&machine->mem, line * LINE, 8, access);
+        if (i >= n / 2) {
+            seen[access[0].source]++;
+            *delay += access[0].delay;
+        }
+    }
+    for (unsigned i = 0; i < SOURCES; i++) {
+        seen[i] = seen[i] * 1000ull / (n - n / 2);
+    }
+    *delay = *delay * 10ull / (n - n / 2);
+    free_machine(machine);
+}
+
+/* Working sets are found where they fit: sources in one of a thousand. */
+static void test_ladder(void)
+{
+    unsigned seen[SOURCES], delay;
+
+    chase(32 * 1024, seen, &delay);
+    g_assert_cmpuint(seen[PMU_FROM_L1], >=, 998);
+    g_assert_cmpuint(delay, ==, 0);
+    chase(768 * 1024, seen, &delay);
+    /* 48 KB of 768 KB are in L1. */
+    g_assert_cmpuint(seen[PMU_FROM_L1] + seen[PMU_FROM_FILL], >=, 45);
+    g_assert_cmpuint(seen[PMU_FROM_L1] + seen[PMU_FROM_FILL], <=, 80);
+    g_assert_cmpuint(seen[PMU_FROM_L2], >=, 900);
+    g_assert_cmpuint(seen[PMU_FROM_DRAM], ==, 0);
+    /* A third of the pages is in the DTLB, all are in the STLB. */
+    g_assert_cmpuint(delay, >=, 40);
+    g_assert_cmpuint(delay, <=, 60);
+    chase(8 * 1024 * 1024, seen, &delay);
+    g_assert_cmpuint(seen[PMU_FROM_L3], >=, 750);
+    g_assert_cmpuint(seen[PMU_FROM_DRAM], ==, 0);
+    /* 2048 pages, as many as the STLB has room for. */
+    g_assert_cmpuint(delay, >=, 65);
+    chase(512ull * 1024 * 1024, seen, &delay);
+    g_assert_cmpuint(seen[PMU_FROM_DRAM], >=, 850);
+    g_assert_cmpuint(delay, >=, 270);
+}
+
+/* The n-th page is used after all others: the delay tells which TLB has it. */
+static void test_tlb_reach(void)
+{
+    const PmuUarch *uarch = pmu_uarch(PMU_CORE_ICELAKE);
+    static const struct {
+        unsigned pages, min, max;
+    } cases[] = {
+        { 64, 0, 0 }, { 65, 0, 7 }, { 128, 7, 7 }, { 1500, 7, 7 },
+        { 2048, 7, 7 }, { 4096, 27, 255 },
+    };
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+        Machine *machine = new_machine(uarch, NULL, translate_identity);
+        PmuAccess access[2];
+
+        for (unsigned round = 0; round < 3; round++) {
+            for (unsigned page = 0; page < cases[i].pages; page++) {
+                pmu_memory_data(&machine->mem, page * (uint64_t)PAGE, 8,
+                                access);
+                if (round == 2) {
+                    g_assert_cmpuint(access[0].delay, >=, cases[i].min);
+                    g_assert_cmpuint(access[0].delay, <=, cases[i].max);
+                }
+            }
+        }
+        free_machine(machine);
+    }
+}
+
+/* Read @n lines, from each to the next @step bytes. */
+static void stream_through(int64_t step, unsigned n, unsigned seen[SOURCES],
+                           unsigned *asked)
+{
+    Machine *machine = new_machine(pmu_uarch(PMU_CORE_ICELAKE), NULL,
+                                   translate_identity);
+    uint64_t addr = 1ull << 40;
+    PmuAccess access[2];
+
+    memset(seen, 0, SOURCES * sizeof(*seen));
+    *asked = 0;
+    for (unsigned i = 0; i < n; i++, addr += step) {
+        pmu_memory_data(&machine->mem, addr, 8, access);
+        seen[access[0].source]++;
+        *asked += access[0].prefetch_l3 + access[0].prefetch_dram;
+    }
+    free_machine(machine);
+}
+
+static void test_streams(void)
+{
+    static const int64_t steps[] = { LINE, -LINE, 2 * LINE, -3 * LINE };
+    unsigned seen[SOURCES], asked, n = 64000;
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(steps); i++) {
+        unsigned lines = PAGE / ABS(steps[i]);
+
+        stream_through(steps[i], n, seen, &asked);
+        /* All but the first two or three of a page were asked for. */
+        g_assert_cmpuint(seen[PMU_FROM_PREFETCH] + seen[PMU_FROM_L2], >=,
+                         n * (lines - 4) / lines);
+        g_assert_cmpuint(seen[PMU_FROM_DRAM], <=, n * 4 / lines);
+        /* None in vain. */
+        g_assert_cmpuint(asked, <=, n);
+    }
+    /* A line of every other page: there is nothing to follow. */
+    stream_through(2 * PAGE + LINE, n, seen, &asked);
+    g_assert_cmpuint(asked, ==, 0);
+    g_assert_cmpuint(seen[PMU_FROM_DRAM], ==, n);
+}
+
+/* Prefetches stay within the page and the distance, two at a time. */
+static void test_streamer_bounds(void)
+{
+    Random random = random_from_seed();
+    PmuStreamer streamer;
+    uint64_t lines[PMU_STREAM_DEGREE], asked = 0;
+
+    pmu_streamer_init(&streamer, 20);
+    for (unsigned i = 0; i < 200000; i++) {
+        static uint64_t line = 1000;
+        unsigned n;
+
+        line = random_below(&random, 20) ? line + random_below(&random, 5) - 1
+                                         : random_below(&random, 1 << 20);
+        n = pmu_streamer_miss(&streamer, line, lines);
+        g_assert_cmpuint(n, <=, PMU_STREAM_DEGREE);
+        for (unsigned j = 0; j < n; j++) {
+            int64_t ahead = lines[j] - line;
+
+            g_assert_cmpuint(lines[j] / 64, ==, line / 64);
+            g_assert_cmpint(ABS(ahead), <=, 20);
+            g_assert_cmpint(ahead, !=, 0);
+        }
+        asked += n;
+    }
+    g_assert_cmpuint(asked, >, 0);
+}
+
+/* Misses and prefetches are numbered as outcome.h says. */
+static void test_numbers(void)
+{
+    Machine *machine = new_machine(pmu_uarch(PMU_CORE_ICELAKE), NULL,
+                                   translate_identity);
+    PmuMemory *mem = &machine->mem;
+    PmuAccess access[2];
+    uint64_t far = 1ull << 30;
+
+    for (unsigned i = 0; i < 64; i++) {
+        pmu_memory_data(mem, i * (PAGE + LINE), 8, access);
+        g_assert_cmpuint(access[0].source, ==, PMU_FROM_DRAM);
+    }
+    for (unsigned i = 0; i < 64; i++) {
+        pmu_memory_data(mem, i * (PAGE + LINE), 8, access);
+        g_assert_cmpuint(access[0].source, ==, PMU_FROM_FILL);
+        g_assert_cmpuint(access[0].fill, ==, 63 - i);
+    }
+    /* A code miss is a miss. */
+    pmu_memory_code(mem, far, far, access);
+    g_assert_cmpuint(access[0].source, ==, PMU_FROM_DRAM);
+    pmu_memory_data(mem, 63 * (PAGE + LINE), 8, access);
+    g_assert_cmpuint(access[0].fill, ==, 1);
+    pmu_memory_data(mem, 0, 8, access);
+    g_assert_cmpuint(access[0].source, ==, PMU_FROM_L1);
+
+    /* The second miss asks for two lines: the third finds the first's. */
+    pmu_memory_data(mem, 2 * far, 8, access);
+    pmu_memory_data(mem, 2 * far + LINE, 8, access);
+    g_assert_cmpuint(access[0].prefetch_dram, ==, 2);
+    pmu_memory_data(mem, 2 * far + 2 * LINE, 8, access);
+    g_assert_cmpuint(access[0].source, ==, PMU_FROM_PREFETCH);
+    g_assert_cmpuint(access[0].prefetch, ==, 1);
+    g_assert_cmpuint(access[0].prefetch_dram, ==, 2);
+    pmu_memory_data(mem, 2 * far + 3 * LINE, 8, access);
+    g_assert_cmpuint(access[0].prefetch, ==, 2);
+
+    /* Once it was asked for and used, a line is like others in L2. */
+    for (unsigned i = 1; i <= machine->uarch.l1d.ways + 1; i++) {
+        pmu_memory_data(mem, 4 * far + 3 * LINE + i * PAGE, 8, access);
+    }
+    pmu_memory_data(mem, 2 * far + 3 * LINE, 8, access);
+    g_assert_cmpuint(access[0].source, ==, PMU_FROM_L2);
+    free_machine(machine);
+}
+
+/*
+ * A line stops to say that it was fetched lately: when it is said to be there,
+ * or after so many other misses.
+ */
+static void test_settling(void)
+{
+    Machine *machine = new_machine(pmu_uarch(PMU_CORE_ICELAKE), NULL,
+                                   translate_identity);
+    PmuMemory *mem = &machine->mem;
+    PmuAccess access[2];
+
+    pmu_memory_data(mem, 0x1000, 8, access);
+    pmu_memory_data(mem, 0x2000, 8, access);
+    pmu_memory_horizon(mem, 2);
+    pmu_memory_data(mem, 0x1000, 8, access);
+    g_assert_cmpuint(access[0].source, ==, PMU_FROM_FILL);
+    g_assert_cmpuint(access[0].fill, ==, 1);
+    g_assert_false(pmu_memory_hit(mem, 0x1000, 8));
+
+    /* Only the newest miss is still on its way. */
+    pmu_memory_horizon(mem, 1);
+    pmu_memory_data(mem, 0x1000, 8, access);
+    g_assert_cmpuint(access[0].source, ==, PMU_FROM_L1);
+    g_assert_true(pmu_memory_hit(mem, 0x1000, 8));
+    g_assert_true(pmu_memory_hit(mem, 0x1038, 8));
+    g_assert_false(pmu_memory_hit(mem, 0x1039, 8));
+    g_assert_true(pmu_memory_hit(mem, 0x1000, 64));
+    pmu_memory_data(mem, 0x2000, 8, access);
+    g_assert_cmpuint(access[0].source, ==, PMU_FROM_FILL);
+
+    pmu_memory_horizon(mem, PMU_OUTCOME_FILLS);
+    for (unsigned i = 0; i < PMU_OUTCOME_FILLS; i++) {
+        pmu_memory_data(mem, 0x100000 + i * 0x2040, 8, access);
+    }
+    pmu_memory_data(mem, 0x2000, 8, access);
+    g_assert_cmpuint(access[0].source, ==, PMU_FROM_L1);
+    free_machine(machine);
+}
+
+/* A mapping that was flushed is asked for again, also through the filter. */
+static void test_flush(void)
+{
+    Machine *machine = new_machine(pmu_uarch(PMU_CORE_ICELAKE), NULL,
+                                   translate_identity);
+    PmuMemory *mem = &machine->mem;
+    PmuAccess access[2];
+
+    for (unsigned flush = 0; flush < 3; flush++) {
+        pmu_memory_data(mem, 0x5000, 8, access);
+        pmu_memory_code(mem, 0x5000, 0x5000, access);
+        pmu_memory_horizon(mem, 0);
+        pmu_memory_data(mem, 0x5000, 8, access);
+        g_assert_true(pmu_memory_hit(mem, 0x5000, 8));
+        g_assert_true(pmu_memory_code_hit(mem, 0x5000, 0x5000));
+        /* The same code elsewhere in memory is other code. */
+        g_assert_false(pmu_memory_code_hit(mem, 0x5000, 0x6000));
+        pmu_memory_flush_mappings(mem, flush ? UINT64_MAX : 0x5010);
+        g_assert_false(pmu_memory_hit(mem, 0x5000, 8));
+        g_assert_false(pmu_memory_code_hit(mem, 0x5000, 0x5000));
+        pmu_memory_data(mem, 0x5000, 8, access);
+        /* The walker's load hits L1D. */
+        g_assert_cmpuint(access[0].delay, ==, machine->uarch.stlb.latency +
+                                              machine->uarch.page_walk);
+        g_assert_cmpuint(access[0].source, ==, PMU_FROM_L1);
+        pmu_memory_code(mem, 0x5000, 0x5000, access);
+        g_assert_cmpuint(access[0].delay, ==, machine->uarch.stlb.latency);
+    }
+    free_machine(machine);
+}
+
+/* Two that share an L3 find each other's lines; a reset leaves it alone. */
+static void test_shared_l3(void)
+{
+    const PmuUarch *uarch = pmu_uarch(PMU_CORE_ICELAKE);
+    PmuL3 *l3 = pmu_l3_new(uarch);
+    Machine *one = new_machine(uarch, l3, translate_identity);
+    Machine *two = new_machine(uarch, l3, translate_identity);
+    PmuAccess access[2];
+
+    pmu_l3_unref(l3);
+    pmu_memory_data(&one->mem, 0x1000, 8, access);
+    g_assert_cmpuint(access[0].source, ==, PMU_FROM_DRAM);
+    pmu_memory_data(&two->mem, 0x1000, 8, access);
+    g_assert_cmpuint(access[0].source, ==, PMU_FROM_L3);
+    pmu_memory_reset(&one->mem);
+    pmu_memory_data(&one->mem, 0x1000, 8, access);
+    g_assert_cmpuint(access[0].source, ==, PMU_FROM_L3);
+    free_machine(one);
+    pmu_memory_data(&two->mem, 0x1000, 8, access);
+    g_assert_cmpuint(access[0].source, ==, PMU_FROM_FILL);
+    free_machine(two);
+}
+
+static gpointer hammer(gpointer l3)
+{
+    Random random = { .state = (uintptr_t)&random };
+    Machine *machine = new_machine(pmu_uarch(PMU_CORE_ICELAKE), l3,
+                                   translate_identity);
+    PmuAccess access[2];
+
+    for (unsigned i = 0; i < 300000; i++) {
+        pmu_memory_data(&machine->mem, random_below(&random, 1 << 28), 8,
+                        access);
+    }
+    free_machine(machine);
+    return NULL;
+}
+
+/* Threads at the same L3 do no harm: what was there long before, is. */
+static void test_threads(void)
+{
+    const PmuUarch *uarch = pmu_uarch(PMU_CORE_ICELAKE);
+    PmuL3 *l3 = pmu_l3_new(uarch);
+    GThread *thread[3];
+    Machine *machine;
+    PmuAccess access[2];
+    unsigned hits = 0;
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(thread); i++) {
+        thread[i] = g_thread_new("hammer", hammer, l3);
+    }
+    for (unsigned i = 0; i < G_N_ELEMENTS(thread); i++) {
+        g_thread_join(thread[i]);
+    }
+    machine = new_machine(uarch, l3, translate_identity);
+    pmu_l3_unref(l3);
+    for (unsigned round = 0; round < 2; round++) {
+        for (unsigned i = 0; i < 100000; i++) {
+            pmu_memory_data(&machine->mem, i * (uint64_t)LINE, 8, access);
+            hits += round && access[0].source != PMU_FROM_DRAM;
+        }
+    }
+    g_assert_cmpuint(hits, >, 99000);
+    free_machine(machine);
+}
+
+/* After a reset everything is as new. */
+static void test_reset(void)
+{
+    PmuUarch uarch = small_uarch();
+    Machine *used = new_machine(&uarch, NULL, translate_pairs);
+    Machine *fresh = new_machine(&uarch, NULL, translate_pairs);
+    Stream stream = { .random = random_from_seed(), .pages = 40 };
+
+    for (unsigned i = 0; i < 20000; i++) {
+        Step step = next_step(&stream);
+
+        do_step(&used->mem, &step, true);
+    }
+    pmu_memory_reset(&used->mem);
+    for (unsigned i = 0; i < 20000; i++) {
+        Step step = next_step(&stream);
+        Told a = do_step(&used->mem, &step, true);
+        Told b = do_step(&fresh->mem, &step, true);
+
+        assert_told_equal(&a, &b);
+    }
+    free_machine(used);
+    free_machine(fresh);
+}
+
+int main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/memory/skipping", test_skipping);
+    g_test_add_func("/memory/naive", test_naive);
+    g_test_add_func("/memory/forward", test_forward);
+    g_test_add_func("/memory/forward-cases", test_forward_cases);
+    g_test_add_func("/memory/ladder", test_ladder);
+    g_test_add_func("/memory/tlb-reach", test_tlb_reach);
+    g_test_add_func("/memory/streams", test_streams);
+    g_test_add_func("/memory/streamer-bounds", test_streamer_bounds);
+    g_test_add_func("/memory/numbers", test_numbers);
+    g_test_add_func("/memory/settling", test_settling);
+    g_test_add_func("/memory/flush", test_flush);
+    g_test_add_func("/memory/shared-l3", test_shared_l3);
+    g_test_add_func("/memory/threads", test_threads);
+    g_test_add_func("/memory/reset", test_reset);
+    return g_test_run();
+}
