@@ -1,0 +1,429 @@
+/*
+ * x86-slots: decoding, and the way through the code.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * A host program over the model core, without QEMU.  Capstone finds where
+ * instructions end, what they are called and how addresses are formed; what
+ * they cost is asked of the core alone.
+ */
+
+#include <capstone/capstone.h>
+#include <string.h>
+
+#include "code.h"
+
+struct CodeReader {
+    csh handle;
+    cs_insn *insn;
+    PmuDecoder *decoder;
+};
+
+G_DEFINE_QUARK(slots-error-quark, slots_error)
+
+CodeReader *code_reader_new(PmuCore core)
+{
+    CodeReader *reader = g_new0(CodeReader, 1);
+
+    if (cs_open(CS_ARCH_X86, CS_MODE_64, &reader->handle) != CS_ERR_OK) {
+        g_free(reader);
+        return NULL;
+    }
+    cs_option(reader->handle, CS_OPT_DETAIL, CS_OPT_ON);
+    reader->insn = cs_malloc(reader->handle);
+    reader->decoder = pmu_decoder_new(core);
+    if (!reader->insn || !reader->decoder) {
+        code_reader_free(reader);
+        return NULL;
+    }
+    return reader;
+}
+
+void code_reader_free(CodeReader *reader)
+{
+    if (reader) {
+        pmu_decoder_free(reader->decoder);
+        if (reader->insn) {
+            cs_free(reader->insn, 1);
+        }
+        cs_close(&reader->handle);
+        g_free(reader);
+    }
+}
+
+PmuDecoder *code_reader_decoder(CodeReader *reader)
+{
+    return reader->decoder;
+}
+
+void code_free(Code *code)
+{
+    if (code) {
+        g_free(code->bytes);
+        g_free(code->insns);
+        g_free(code->path);
+        g_free(code);
+    }
+}
+
+/* The number of a 32- or 64-bit general-purpose register. */
+static int gpr(x86_reg reg)
+{
+    static const struct {
+        x86_reg wide, half;
+    } low[] = {
+        { X86_REG_RAX, X86_REG_EAX }, { X86_REG_RCX, X86_REG_ECX },
+        { X86_REG_RDX, X86_REG_EDX }, { X86_REG_RBX, X86_REG_EBX },
+        { X86_REG_RSP, X86_REG_ESP }, { X86_REG_RBP, X86_REG_EBP },
+        { X86_REG_RSI, X86_REG_ESI }, { X86_REG_RDI, X86_REG_EDI },
+    };
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(low); i++) {
+        if (reg == low[i].wide || reg == low[i].half) {
+            return i;
+        }
+    }
+    if (reg >= X86_REG_R8 && reg <= X86_REG_R15) {
+        return 8 + reg - X86_REG_R8;
+    }
+    if (reg >= X86_REG_R8D && reg <= X86_REG_R15D) {
+        return 8 + reg - X86_REG_R8D;
+    }
+    return CODE_NO_GPR;
+}
+
+static bool is_gpr(const cs_x86_op *op, unsigned size)
+{
+    return op->type == X86_OP_REG && op->size == size &&
+           gpr(op->reg) != CODE_NO_GPR;
+}
+
+static void read_operand(CodeInsn *insn, const cs_x86 *x86)
+{
+    for (unsigned i = 0; i < x86->op_count; i++) {
+        const cs_x86_op *op = &x86->operands[i];
+
+        if (op->type == X86_OP_MEM) {
+            insn->mem = (CodeOperand) {
+                .present = true,
+                .base = gpr(op->mem.base),
+                .index = gpr(op->mem.index),
+                .scale = op->mem.scale,
+                .segment = op->mem.segment,
+                .size = op->size,
+                .disp = op->mem.disp,
+            };
+            if (op->mem.base == X86_REG_RIP) {
+                insn->mem.disp += insn->offset + insn->info.length;
+            }
+        }
+    }
+}
+
+static void add_effect(CodeInsn *insn, CodeEffect effect)
+{
+    if (insn->num_effects < CODE_EFFECTS) {
+        insn->effect[insn->num_effects++] = effect;
+    }
+}
+
+/*
+ * The effect of @insn on its first operand, if that is a register that
+ * becomes a constant, or a constant more than another.
+ */
+static bool known_result(const cs_insn *cs, const CodeInsn *insn,
+                         CodeEffect *effect)
+{
+    const cs_x86 *x86 = &cs->detail->x86;
+    const cs_x86_op *dst = &x86->operands[0], *src = &x86->operands[1];
+    bool wide = x86->op_count && is_gpr(dst, 8);
+    bool imm = x86->op_count == 2 && src->type == X86_OP_IMM;
+    bool same = x86->op_count == 2 && src->type == X86_OP_REG &&
+                src->reg == dst->reg;
+
+    if (!wide && !(x86->op_count && is_gpr(dst, 4))) {
+        return false;
+    }
+    *effect = (CodeEffect) {
+        .reg = gpr(dst->reg), .known = true, .from = CODE_NO_GPR,
+    };
+    switch (cs->id) {
+    case X86_INS_XOR:
+        return same;
+    case X86_INS_MOV:
+    case X86_INS_MOVABS:
+        if (imm) {
+            effect->add = wide ? src->imm : (int64_t)(uint32_t)src->imm;
+            return true;
+        }
+        effect->from = x86->op_count == 2 && is_gpr(src, 8)
+                       ? gpr(src->reg) : CODE_NO_GPR;
+        return wide && effect->from != CODE_NO_GPR;
+    case X86_INS_ADD:
+    case X86_INS_SUB:
+        if (same && cs->id == X86_INS_SUB) {
+            return true;
+        }
+        effect->from = effect->reg;
+        effect->add = !imm ? 0 : cs->id == X86_INS_ADD ? src->imm : -src->imm;
+        return wide && imm;
+    case X86_INS_INC:
+    case X86_INS_DEC:
+        effect->from = effect->reg;
+        effect->add = cs->id == X86_INS_INC ? 1 : -1;
+        return wide;
+    case X86_INS_LEA:
+        effect->from = insn->mem.base;
+        effect->add = insn->mem.disp;
+        return wide && insn->mem.index == CODE_NO_GPR;
+    default:
+        return false;
+    }
+}
+
+/* How far a push or a pop moves the stack pointer; 0 if it is neither. */
+static int stack_move(const PmuInsn *info)
+{
+    if (info->flags & PMU_INSN_STRING) {
+        return 0;
+    }
+    if (info->flags & PMU_INSN_STACK_STORE) {
+        return -8;
+    }
+    return info->flags & PMU_INSN_STACK_LOAD ? 8 : 0;
+}
+
+static void read_effects(CodeInsn *insn, const cs_insn *cs)
+{
+    int move = stack_move(&insn->info);
+    CodeEffect effect;
+
+    if (cs->id == X86_INS_LEAVE) {
+        add_effect(insn, (CodeEffect) {
+            .reg = CODE_RSP, .known = true, .from = CODE_RBP, .add = 8,
+        });
+        add_effect(insn, (CodeEffect) { .reg = CODE_RBP });
+        return;
+    }
+    if (move) {
+        add_effect(insn, (CodeEffect) {
+            .reg = CODE_RSP, .known = true, .from = CODE_RSP, .add = move,
+        });
+    }
+    if (known_result(cs, insn, &effect)) {
+        add_effect(insn, effect);
+        return;
+    }
+    for (unsigned i = 0; i < PMU_INSN_DSTS; i++) {
+        unsigned reg = insn->info.dst[i];
+
+        if (reg >= PMU_REG_GPR0 && reg < PMU_REG_GPR0 + CODE_GPRS &&
+            !(move && reg == PMU_REG_GPR0 + CODE_RSP)) {
+            add_effect(insn, (CodeEffect) { .reg = reg - PMU_REG_GPR0 });
+        }
+    }
+}
+
+/* Let Capstone have @length bytes; true if it knows the first instruction. */
+static bool disassemble(CodeReader *reader, const uint8_t *bytes,
+                        size_t length, uint64_t address)
+{
+    return cs_disasm_iter(reader->handle, &bytes, &length, &address,
+                          reader->insn);
+}
+
+/*
+ * The same, also for what Capstone 4 does not know and the model does: 256-bit
+ * forms of instructions that began with 128 (VAES), as their short form, and
+ * the shadow stack's hints, as the NOP that they are without it.
+ */
+static bool disassemble_any(CodeReader *reader, const uint8_t *bytes,
+                            size_t length, uint64_t address)
+{
+    uint8_t copy[15];
+    size_t n = MIN(length, sizeof(copy));
+
+    if (disassemble(reader, bytes, n, address)) {
+        return true;
+    }
+    memcpy(copy, bytes, n);
+    if (n > 2 && bytes[0] == 0xc4) {
+        copy[2] &= ~4;          /* VEX.L */
+        return disassemble(reader, copy, n, address);
+    }
+    if (n > 1 && bytes[0] == 0xf3) {
+        copy[0] = 0x3e;         /* a prefix without a meaning here */
+        return disassemble(reader, copy, n, address);
+    }
+    return false;
+}
+
+static int64_t branch_target(const CodeInsn *insn, const cs_x86 *x86)
+{
+    switch (insn->info.branch) {
+    case PMU_BRANCH_COND:
+    case PMU_BRANCH_JMP:
+    case PMU_BRANCH_CALL:
+        return x86->op_count && x86->operands[0].type == X86_OP_IMM
+               ? x86->operands[0].imm : -1;
+    default:
+        return -1;
+    }
+}
+
+/* Decode the instruction at @offset of @code into @insn. */
+static bool read_insn(CodeReader *reader, const Code *code, unsigned offset,
+                      CodeInsn *insn, GError **error)
+{
+    const uint8_t *bytes = code->bytes + offset;
+    const cs_insn *cs = reader->insn;
+
+    if (!disassemble_any(reader, bytes, code->length - offset, offset)) {
+        g_set_error(error, SLOTS_ERROR, SLOTS_ERROR_DATA,
+                    "no instruction is known at offset 0x%x (0x%02x)",
+                    offset, bytes[0]);
+        return false;
+    }
+    memset(insn, 0, sizeof(*insn));
+    insn->offset = offset;
+    insn->mem.base = insn->mem.index = CODE_NO_GPR;
+    pmu_decode(reader->decoder, bytes, cs->size, &insn->info);
+    g_snprintf(insn->text, sizeof(insn->text), "%s%s%s", cs->mnemonic,
+               *cs->op_str ? " " : "", cs->op_str);
+    read_operand(insn, &cs->detail->x86);
+    read_effects(insn, cs);
+    insn->target = branch_target(insn, &cs->detail->x86);
+    return true;
+}
+
+/* The index of the instruction at @offset, or -1. */
+static int insn_at(const Code *code, int64_t offset)
+{
+    for (unsigned i = 0; i < code->num_insns; i++) {
+        if (code->insns[i].offset == offset) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+static void leads_out(const CodeInsn *insn, const char *how, GError **error)
+{
+    g_set_error(error, SLOTS_ERROR, SLOTS_ERROR_DATA,
+                "%s at offset 0x%x %s", insn->text, insn->offset, how);
+}
+
+/*
+ * The instruction after @index on the path, code->num_insns behind the last
+ * one and 0 for the start, or -1 and @error.
+ */
+static int follow(const Code *code, unsigned index, GError **error)
+{
+    const CodeInsn *insn = &code->insns[index];
+    int next = index + 1;
+
+    switch (insn->info.branch) {
+    case PMU_BRANCH_NONE:
+        return next;
+    case PMU_BRANCH_COND:
+        return (unsigned)next == code->num_insns && insn->target == 0
+               ? 0 : next;
+    case PMU_BRANCH_JMP:
+    case PMU_BRANCH_CALL:
+        if (insn->target == code->length) {
+            return code->num_insns;
+        }
+        next = insn_at(code, insn->target);
+        if (next < 0) {
+            leads_out(insn, "leads out of the block", error);
+        }
+        return next;
+    default:
+        leads_out(insn, "leads to where the block does not tell", error);
+        return -1;
+    }
+}
+
+static bool find_path(Code *code, GError **error)
+{
+    bool *seen = g_new0(bool, code->num_insns);
+    int index = 0;
+
+    code->path = g_new0(unsigned, code->num_insns);
+    while (index >= 0 && (unsigned)index < code->num_insns) {
+        if (seen[index]) {
+            leads_out(&code->insns[index], "is reached twice, in a loop "
+                      "that nothing ends", error);
+            index = -1;
+            break;
+        }
+        seen[index] = true;
+        code->path[code->path_length++] = index;
+        index = follow(code, index, error);
+        if (index == 0) {
+            code->closed = true;
+            break;
+        }
+    }
+    g_free(seen);
+    return index >= 0;
+}
+
+static void mark_used(bool *used, const uint8_t *regs, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++) {
+        if (regs[i] >= PMU_REG_GPR0 && regs[i] < PMU_REG_GPR0 + CODE_GPRS) {
+            used[regs[i] - PMU_REG_GPR0] = true;
+        }
+    }
+}
+
+unsigned code_spare_gpr(const Code *code)
+{
+    bool used[CODE_GPRS] = { [CODE_RSP] = true };
+
+    for (unsigned i = 0; i < code->num_insns; i++) {
+        const PmuInsn *info = &code->insns[i].info;
+
+        mark_used(used, info->src, G_N_ELEMENTS(info->src));
+        mark_used(used, info->addr_src, G_N_ELEMENTS(info->addr_src));
+        mark_used(used, info->dst, G_N_ELEMENTS(info->dst));
+    }
+    for (unsigned i = CODE_GPRS; i > 0; i--) {
+        if (!used[i - 1]) {
+            return i - 1;
+        }
+    }
+    return CODE_GPRS - 1;
+}
+
+Code *code_read(CodeReader *reader, const uint8_t *bytes, size_t length,
+                GError **error)
+{
+    Code *code;
+
+    if (length == 0 || length > CODE_MAX_BYTES) {
+        g_set_error(error, SLOTS_ERROR, SLOTS_ERROR_DATA,
+                    "the block has %zu bytes; 1 to %u are possible", length,
+                    CODE_MAX_BYTES);
+        return NULL;
+    }
+    code = g_new0(Code, 1);
+    code->bytes = g_malloc(length);
+    memcpy(code->bytes, bytes, length);
+    code->length = length;
+    code->insns = g_new0(CodeInsn, length);
+    for (unsigned offset = 0; offset < length;
+         offset += code->insns[code->num_insns++].info.length) {
+        if (!read_insn(reader, code, offset, &code->insns[code->num_insns],
+                       error)) {
+            code_free(code);
+            return NULL;
+        }
+    }
+    if (!find_path(code, error)) {
+        code_free(code);
+        return NULL;
+    }
+    return code;
+}

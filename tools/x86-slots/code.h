@@ -1,0 +1,101 @@
+/*
+ * x86-slots: machine code as the tool sees it.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * A host program over the model core, without QEMU.
+ */
+
+#ifndef TOOLS_X86_SLOTS_CODE_H
+#define TOOLS_X86_SLOTS_CODE_H
+
+#include <glib.h>
+
+#include "uops.h"
+
+/* General-purpose registers by their number in the encoding. */
+#define CODE_GPRS       16
+#define CODE_RSP        4
+#define CODE_RBP        5
+
+/* Not a general-purpose register. */
+#define CODE_NO_GPR     (-1)
+
+/* The most bytes a block may have. */
+#define CODE_MAX_BYTES  (1u << 20)
+
+/* A register becomes @from + @add, or something unknown. */
+typedef struct CodeEffect {
+    uint8_t reg;
+    bool known;
+    int8_t from;                /* CODE_NO_GPR: zero */
+    int64_t add;
+} CodeEffect;
+
+/* What an address is made of. */
+typedef struct CodeOperand {
+    bool present;
+    int8_t base, index;         /* CODE_NO_GPR: none, or RIP */
+    uint8_t scale;
+    uint8_t segment;            /* Capstone's register number, 0: none */
+    uint8_t size;               /* bytes, 0: unknown */
+    int64_t disp;               /* with RIP: of the target, from the block */
+} CodeOperand;
+
+#define CODE_EFFECTS 4
+
+typedef struct CodeInsn {
+    PmuInsn info;
+    unsigned offset;            /* bytes from the start of the block */
+    CodeOperand mem;
+    CodeEffect effect[CODE_EFFECTS];
+    unsigned num_effects;
+    int64_t target;             /* of a direct branch, as an offset; else -1 */
+    char text[96];              /* Intel syntax */
+} CodeInsn;
+
+typedef struct Code {
+    uint8_t *bytes;
+    unsigned length;
+    CodeInsn *insns;
+    unsigned num_insns;
+    unsigned *path;             /* indices in the order of execution */
+    unsigned path_length;
+    bool closed;                /* the path ends in a branch to the start */
+} Code;
+
+/* What was wrong: the command line, or what it names.  Also exit statuses. */
+typedef enum SlotsError {
+    SLOTS_ERROR_DATA = 1,
+    SLOTS_ERROR_USAGE = 2,
+} SlotsError;
+
+#define SLOTS_ERROR (slots_error_quark())
+GQuark slots_error_quark(void);
+
+typedef struct CodeReader CodeReader;
+
+/* Reads 64-bit code for @core.  NULL if Capstone cannot be started. */
+CodeReader *code_reader_new(PmuCore core);
+void code_reader_free(CodeReader *reader);
+
+/*
+ * Decode @length bytes at @bytes and find the way through them: conditional
+ * branches are not taken, unless they are last and lead to the start; direct
+ * ones are followed inside of the block.  NULL and @error if there are no
+ * bytes or too many, if some cannot be decoded, or if the way leads out.
+ */
+Code *code_read(CodeReader *reader, const uint8_t *bytes, size_t length,
+                GError **error);
+void code_free(Code *code);
+
+/*
+ * The last general-purpose register that @code does not use, and R15 if it
+ * uses all.
+ */
+unsigned code_spare_gpr(const Code *code);
+
+/* The decoder that the model is to use for the same code. */
+PmuDecoder *code_reader_decoder(CodeReader *reader);
+
+#endif

@@ -1,0 +1,414 @@
+/*
+ * x86-slots: a block's figures in the steady state.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * A host program over the model core, without QEMU: what the translator and
+ * the emulated CPU do there, this does for one block.
+ */
+
+#include <math.h>
+#include <string.h>
+
+#include "measure.h"
+#include "timing.h"
+
+/* Linear addresses of code. */
+#define CODE_BASE       0x400000ull
+#define WARM_BASE       0x300000ull
+
+/* How much is run at once, and how often. */
+#define ROUND_INSNS     20000
+#define ROUND_LOOPS     256
+#define WARM_ROUNDS     2
+#define MAX_ROUNDS      24
+
+/* Rounds that differ by less than this fraction have converged. */
+#define CONVERGED       0.001
+
+/* Instructions [@first, @last) of the path, as a block of the model. */
+typedef struct Piece {
+    PmuBlock *block;
+    uint64_t pc;
+    unsigned first, last;
+} Piece;
+
+typedef struct Rig {
+    const Code *code;
+    const MeasureOptions *options;
+    CodeReader *reader;
+    PmuLedger ledger;
+    PmuTiming *timing;
+    PmuBlockBuilder builder;
+    Addresses *addresses;
+    GArray *pieces;             /* of Piece: all copies of the code */
+    unsigned copies;
+} Rig;
+
+/* Totals at one moment. */
+typedef struct Mark {
+    uint64_t clock;             /* slots */
+    PmuLedgerSnapshot ledger;
+    uint64_t port[PMU_MAX_PORTS];
+    uint64_t iterations;
+} Mark;
+
+/* Linear is physical: one page as good as another. */
+static uint64_t translate(void *opaque, uint64_t linear)
+{
+    return linear;
+}
+
+static const CodeInsn *insn_on_path(const Code *code, unsigned i)
+{
+    return &code->insns[code->path[i]];
+}
+
+/* Begin a block at @pc in @rig->builder. */
+static void begin_block(Rig *rig, uint64_t pc)
+{
+    pmu_block_begin(&rig->builder, PMU_LEVEL_USR, pc);
+    rig->builder.block.phys_next = (pc | ((1 << PMU_PAGE_SHIFT) - 1)) + 1;
+}
+
+/* The block in @rig->builder is [@first, @last) of the path, at @pc. */
+static void add_piece(Rig *rig, uint64_t pc, unsigned first, unsigned last)
+{
+    const PmuBlock *block = &rig->builder.block;
+    Piece piece = {
+        .block = pmu_block_pack(g_malloc(pmu_block_size(block)), block),
+        .pc = pc, .first = first, .last = last,
+    };
+
+    g_array_append_val(rig->pieces, piece);
+}
+
+/* Append @insn, whose bytes are @bytes, at @pc. */
+static void add_insn(Rig *rig, const CodeInsn *insn, const uint8_t *bytes,
+                     uint64_t pc)
+{
+    uint8_t ea = PMU_NO_ACCESS, stack = PMU_NO_ACCESS;
+    uint8_t next = rig->builder.block.num_accesses;
+
+    if (insn->info.flags & (PMU_INSN_LOAD | PMU_INSN_STORE)) {
+        ea = next++;
+    }
+    if (insn->info.flags & (PMU_INSN_STACK_LOAD | PMU_INSN_STACK_STORE)) {
+        stack = next++;
+    }
+    pmu_block_add(&rig->builder, code_reader_decoder(rig->reader), bytes,
+                  insn->info.length, pc & ((1 << PMU_PAGE_SHIFT) - 1), ea,
+                  stack);
+}
+
+/* Whether the translator would end a block behind its last instruction. */
+static bool is_complete(const PmuBlock *block)
+{
+    return block->branch != PMU_BRANCH_NONE || block->rep ||
+           pmu_block_full(block);
+}
+
+/*
+ * Add the block that begins with instruction @first of the path, if the code
+ * lies at @start.  Returns where it ends.
+ */
+static unsigned add_block(Rig *rig, unsigned first, uint64_t start)
+{
+    const Code *code = rig->code;
+    uint64_t pc = start + insn_on_path(code, first)->offset;
+    unsigned last = first;
+
+    begin_block(rig, pc);
+    while (last < code->path_length && !is_complete(&rig->builder.block)) {
+        const CodeInsn *insn = insn_on_path(code, last);
+        uint64_t here = start + insn->offset;
+
+        if (here >> PMU_PAGE_SHIFT != pc >> PMU_PAGE_SHIFT) {
+            break;
+        }
+        add_insn(rig, insn, code->bytes + insn->offset, here);
+        last++;
+    }
+    add_piece(rig, pc, first, last);
+    return last;
+}
+
+/* The jump from the last copy, which ends at @pc, back to the first. */
+static void add_return(Rig *rig, uint64_t pc)
+{
+    static const uint8_t jmp[] = { 0xe9, 0, 0, 0, 0 };
+    static const CodeInsn insn = { .info.length = sizeof(jmp) };
+
+    begin_block(rig, pc);
+    add_insn(rig, &insn, jmp, pc);
+    /* No instruction of the path. */
+    add_piece(rig, pc, rig->code->path_length, rig->code->path_length);
+}
+
+/*
+ * Straight-line code is as long as fits the L1I: it never misses there, and
+ * the DSB, which has seen it that long ago, does not have it any more.  But a
+ * DSB with a line for each of the L1I's windows may have all of it, if the
+ * instructions are long: then the L1I is taken to be twice as large.
+ */
+static void enlarge_l1i(PmuUarch *uarch, const Code *code)
+{
+    unsigned windows = uarch->l1i.size / uarch->dsb_window;
+    double insns = (double)code->path_length * uarch->dsb_window /
+                   code->length;
+
+    if (windows <= uarch->dsb_uops / uarch->dsb_line &&
+        insns <= uarch->dsb_line * 1.25) {
+        uarch->l1i.size *= 2;
+        uarch->l1i.ways *= 2;
+    }
+}
+
+/* How often straight-line code has @code; its jumps have to fit the BTB. */
+static unsigned count_copies(const Code *code, const PmuUarch *uarch)
+{
+    unsigned copies = (uarch->l1i.size - PMU_LINE_SIZE) / code->length;
+    unsigned jumps = 0;
+
+    for (unsigned i = 0; i < code->path_length; i++) {
+        unsigned branch = insn_on_path(code, i)->info.branch;
+
+        jumps += branch != PMU_BRANCH_NONE && branch != PMU_BRANCH_COND;
+    }
+    if (jumps) {
+        copies = MIN(copies, uarch->btb_entries / 2 / jumps);
+    }
+    return MAX(copies, 1);
+}
+
+static void lay_out(Rig *rig, const PmuUarch *uarch)
+{
+    uint64_t pc = CODE_BASE;
+
+    rig->copies = rig->options->loop ? 1 : count_copies(rig->code, uarch);
+    for (unsigned i = 0; i < rig->copies; i++) {
+        for (unsigned first = 0; first < rig->code->path_length; ) {
+            first = add_block(rig, first, pc);
+        }
+        pc += rig->code->length;
+    }
+    if (!rig->options->loop) {
+        add_return(rig, pc);
+    }
+}
+
+/* Data addresses of one execution of @piece. */
+static void fill_addresses(Rig *rig, const Piece *piece, uint64_t *addr)
+{
+    for (unsigned i = piece->first; i < piece->last; i++) {
+        const PmuBlockInsn *bi = &piece->block->insns[i - piece->first];
+        uint64_t ea = 0, stack = 0;
+
+        addresses_step(rig->addresses, rig->code, rig->code->path[i],
+                       &ea, &stack);
+        if (bi->ea != PMU_NO_ACCESS) {
+            addr[bi->ea] = ea;
+        }
+        if (bi->stack != PMU_NO_ACCESS) {
+            addr[bi->stack] = stack;
+        }
+    }
+}
+
+static void run_piece(Rig *rig, const Piece *piece)
+{
+    uint64_t addr[PMU_BLOCK_ACCESSES];
+    PmuDynamic dynamic = {
+        .addr = addr, .pc = piece->pc,
+        /* Only the branch that closes a loop is taken. */
+        .taken = rig->options->loop && piece->last == rig->code->path_length,
+        .iterations = rig->options->rep,
+    };
+
+    if (piece->first == 0) {
+        addresses_next_iteration(rig->addresses);
+    }
+    fill_addresses(rig, piece, addr);
+    pmu_timing_run(rig->timing, piece->block, 0, piece->block->num_insns,
+                   &dynamic);
+}
+
+static void run_pieces(Rig *rig, unsigned first, unsigned last)
+{
+    for (unsigned i = first; i < last; i++) {
+        run_piece(rig, &g_array_index(rig->pieces, Piece, i));
+    }
+}
+
+/* Have all lines of data in the caches, and their pages in the TLB. */
+static void warm_data(Rig *rig)
+{
+    static const uint8_t load[] = { 0x48, 0x8b, 0x03 }; /* mov rax, [rbx] */
+    static const CodeInsn insn = {
+        .info = { .length = sizeof(load), .flags = PMU_INSN_LOAD },
+    };
+    uint64_t addr;
+    PmuDynamic dynamic = { .addr = &addr, .pc = WARM_BASE };
+
+    begin_block(rig, WARM_BASE);
+    add_insn(rig, &insn, load, WARM_BASE);
+    for (unsigned i = 0; i < ADDRESSES_LINES; i++) {
+        addr = ADDRESSES_BASE + i * PMU_LINE_SIZE;
+        pmu_timing_run(rig->timing, &rig->builder.block, 0, 1, &dynamic);
+    }
+}
+
+static void set_mark(const Rig *rig, Mark *mark)
+{
+    pmu_timing_flush(rig->timing);
+    mark->clock = pmu_timing_clock(rig->timing);
+    pmu_ledger_snapshot(&rig->ledger, &mark->ledger);
+    pmu_timing_ports(rig->timing, mark->port);
+}
+
+/* Add @n times what @mark says to @sum; @n is 1, or -1 to take it off. */
+static void add_times(Mark *sum, const Mark *mark, int64_t n)
+{
+    sum->clock += n * mark->clock;
+    sum->iterations += n * mark->iterations;
+    for (unsigned i = 0; i < PMU_ITEM_NR; i++) {
+        sum->ledger.item[PMU_LEVEL_USR][i] +=
+            n * mark->ledger.item[PMU_LEVEL_USR][i];
+    }
+    for (unsigned i = 0; i < PMU_MAX_PORTS; i++) {
+        sum->port[i] += n * mark->port[i];
+    }
+}
+
+static void add_mark(Mark *sum, const Mark *mark)
+{
+    add_times(sum, mark, 1);
+}
+
+/* One round, with what happened in the part to be measured in @sum. */
+static void run_round(Rig *rig, Mark *sum)
+{
+    const Piece *piece = (Piece *)rig->pieces->data;
+    unsigned last = rig->pieces->len;
+    Mark from = {}, to = {};
+
+    memset(sum, 0, sizeof(*sum));
+    if (rig->options->loop) {
+        sum->iterations = MAX(ROUND_LOOPS,
+                              ROUND_INSNS / rig->code->path_length);
+        set_mark(rig, &from);
+        for (uint64_t i = 0; i < sum->iterations; i++) {
+            run_pieces(rig, 0, last);
+        }
+        set_mark(rig, &to);
+    } else {
+        /* The jump back and the first copies behind it do not count. */
+        unsigned skip = rig->copies / 8, first = 0;
+
+        sum->iterations = rig->copies - skip;
+        for (unsigned seen = 0; seen < skip || piece[first].first; first++) {
+            seen += piece[first].first == 0;
+        }
+        run_pieces(rig, 0, first);
+        set_mark(rig, &from);
+        run_pieces(rig, first, last - 1);
+        set_mark(rig, &to);
+        run_pieces(rig, last - 1, last);
+    }
+    add_times(sum, &to, 1);
+    add_times(sum, &from, -1);
+}
+
+static void set_result(const Rig *rig, const Mark *sum, Measurement *result)
+{
+    const uint64_t *item = sum->ledger.item[PMU_LEVEL_USR];
+    double n = sum->iterations;
+    double slots = item[PMU_ITEM_SLOTS];
+
+    result->copies = rig->copies;
+    result->iterations = sum->iterations;
+    result->cycles = sum->clock / n / rig->ledger.width;
+    result->instructions = rig->code->path_length;
+    for (unsigned i = 0; i < PMU_SLOT_NR; i++) {
+        result->slots[i] = slots ? item[i] / slots : 0;
+    }
+    result->uops = (item[PMU_SLOT_LIGHT_OPS] + item[PMU_SLOT_HEAVY_OPS]) / n;
+    for (unsigned i = 0; i < PMU_MAX_PORTS; i++) {
+        result->port[i] = sum->port[i] / n;
+    }
+}
+
+/*
+ * Run until two rounds take the same time, and take these; or all, if none
+ * do.
+ */
+static void converge(Rig *rig, Measurement *result)
+{
+    Mark last = {}, now = {}, both = {}, all = {};
+    double change = INFINITY;
+
+    for (unsigned i = 0; i < WARM_ROUNDS; i++) {
+        run_round(rig, &now);
+    }
+    for (unsigned i = 0; i < MAX_ROUNDS && change > CONVERGED; i++) {
+        last = now;
+        run_round(rig, &now);
+        add_mark(&all, &now);
+        change = fabs((double)now.clock - last.clock) / MAX(now.clock, 1);
+    }
+    add_mark(&both, &last);
+    add_mark(&both, &now);
+    result->steady = change <= CONVERGED;
+    set_result(rig, result->steady ? &both : &all, result);
+}
+
+/* Which instructions went as one with the one before. */
+static void note_fusion(const Rig *rig, Measurement *result)
+{
+    result->fused = g_new0(bool, rig->code->path_length);
+    for (unsigned i = 0; i < rig->pieces->len; i++) {
+        const Piece *piece = &g_array_index(rig->pieces, Piece, i);
+
+        for (unsigned j = piece->first; j < piece->last; j++) {
+            result->fused[j] |= piece->block->insns[j - piece->first].fused;
+        }
+    }
+}
+
+void measure(CodeReader *reader, const Code *code, const PmuUarch *uarch,
+             const MeasureOptions *options, Measurement *result)
+{
+    PmuUarch core = *uarch;
+    Rig rig = {
+        .code = code, .options = options, .reader = reader,
+        .addresses = addresses_new(&options->addresses),
+        .pieces = g_array_new(FALSE, FALSE, sizeof(Piece)),
+    };
+
+    memset(result, 0, sizeof(*result));
+    if (!options->loop) {
+        enlarge_l1i(&core, code);
+    }
+    rig.timing = pmu_timing_new(&core, &rig.ledger, NULL, translate, NULL);
+    if (!rig.timing) {
+        g_error("no memory for the model");
+    }
+    /* Little comes again from the same state, and ports are not remembered. */
+    pmu_timing_remember(rig.timing, false);
+    lay_out(&rig, &core);
+    warm_data(&rig);
+    converge(&rig, result);
+    note_fusion(&rig, result);
+    for (unsigned i = 0; i < rig.pieces->len; i++) {
+        g_free(g_array_index(rig.pieces, Piece, i).block);
+    }
+    g_array_free(rig.pieces, TRUE);
+    addresses_free(rig.addresses);
+    pmu_timing_free(rig.timing);
+}
+
+void measurement_clear(Measurement *result)
+{
+    g_free(result->fused);
+    result->fused = NULL;
+}

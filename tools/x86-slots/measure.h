@@ -1,0 +1,45 @@
+/*
+ * x86-slots: a block's figures in the steady state.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * A host program over the model core, without QEMU.
+ */
+
+#ifndef TOOLS_X86_SLOTS_MEASURE_H
+#define TOOLS_X86_SLOTS_MEASURE_H
+
+#include "addresses.h"
+#include "code.h"
+#include "ledger.h"
+#include "uarch.h"
+
+typedef struct MeasureOptions {
+    bool loop;                  /* else copies one after the other */
+    uint64_t rep;               /* iterations of each REP instruction */
+    AddressOptions addresses;
+} MeasureOptions;
+
+typedef struct Measurement {
+    unsigned copies;            /* of the block in the code */
+    uint64_t iterations;        /* measured */
+    bool steady;                /* the last two rounds agreed */
+    /* For one iteration: */
+    double cycles;
+    double instructions;
+    double uops;                /* fused domain, issued and retired */
+    double port[PMU_MAX_PORTS]; /* micro-ops dispatched */
+    double slots[PMU_SLOT_NR];  /* shares of all, 0 to 1 */
+    bool *fused;                /* with the instruction before, in some copy;
+                                   by index in Code.path */
+} Measurement;
+
+/*
+ * Run @code, which @reader read for the core @uarch, until its cycles do not
+ * change any more, and fill in @result.  A loop must be closed.
+ */
+void measure(CodeReader *reader, const Code *code, const PmuUarch *uarch,
+             const MeasureOptions *options, Measurement *result);
+void measurement_clear(Measurement *result);
+
+#endif

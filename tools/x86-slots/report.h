@@ -1,0 +1,31 @@
+/*
+ * x86-slots: figures as text and as JSON.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * A host program over the model core, without QEMU.
+ */
+
+#ifndef TOOLS_X86_SLOTS_REPORT_H
+#define TOOLS_X86_SLOTS_REPORT_H
+
+#include "limit.h"
+
+/* Everything that is printed. */
+typedef struct Report {
+    const Code *code;
+    const PmuUarch *uarch;
+    const char *core;           /* as --core names it */
+    const MeasureOptions *options;
+    const Measurement *m;
+    LimitKind limit;
+    const char *why;
+} Report;
+
+/* Several lines for people.  The caller frees. */
+char *report_text(const Report *report);
+
+/* One line of JSON (RFC 8259), without its end.  The caller frees. */
+char *report_json(const Report *report);
+
+#endif
