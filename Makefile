@@ -14,6 +14,7 @@ qemu := $(BUILD)/qemu
 core := $(BUILD)/core
 sanitized := $(BUILD)/core-sanitize
 meson := $(BUILD)/python/bin/meson
+slots := tools/x86-slots/x86-slots
 
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
@@ -29,11 +30,12 @@ run: all ## boot a Debian kernel and show perf stat --topdown in it
 	scripts/run-topdown
 
 .PHONY: check
-check: all core stock ## run all tests
+check: all core tools stock ## run all tests
 	scripts/run-tests --program "scripts=tests/scripts/run" \
 	    --program "patches=scripts/check-patches" \
 	    --program "docs=tests/docs/run" \
 	    --meson $(core) --meson $(sanitized) \
+	    --program "x86-slots=tests/accuracy/tool $(sanitized)/$(slots)" \
 	    --meson "$(qemu):qtest-x86_64/pmu-*" \
 	    --program "zero-cost=tests/bench/zero-cost" \
 	    --program "functional=tests/functional/run"
@@ -41,6 +43,11 @@ check: all core stock ## run all tests
 .PHONY: check-unit
 check-unit: core ## test the model core alone, plain and sanitized
 	scripts/run-tests --meson $(core) --meson $(sanitized)
+
+.PHONY: check-tools
+check-tools: tools ## test x86-slots, the model without a guest
+	scripts/run-tests \
+	    --program "x86-slots=tests/accuracy/tool $(sanitized)/$(slots)"
 
 .PHONY: check-qtest
 check-qtest: all ## test the PMU with bare-metal payloads
@@ -57,6 +64,17 @@ check-patches: configured ## check that the hooks fit and stay small
 .PHONY: bench
 bench: all stock ## print what counting costs, against unpatched QEMU
 	tests/bench/run
+
+# All reports are printed; the status is that of the worst.
+.PHONY: accuracy
+accuracy: tools ## print how near the model is to measurements
+	@status=0; \
+	tests/accuracy/blocks || status=1; \
+	for core in icelake sapphirerapids; do \
+	    tests/accuracy/instructions --core $$core --require 90,94 \
+	        --worst 10 || status=1; \
+	done; \
+	exit $$status
 
 .PHONY: stock
 stock: ## build unpatched QEMU, to compare with
@@ -87,6 +105,11 @@ help: ## this list
 .PHONY: configured
 configured:
 	@./configure --build-dir=$(BUILD) --reuse $(CONFIGURE)
+
+.PHONY: tools
+tools: core ## build x86-slots, which runs a block without a guest
+	ninja -C $(core) $(slots)
+	ninja -C $(sanitized) $(slots)
 
 .PHONY: core
 core:
