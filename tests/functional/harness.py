@@ -207,6 +207,16 @@ class Session:
                    % (prefix, options, command), timeout)
         return parse_stat(self.shell('cat /tmp/stat'))
 
+    def stat_intervals(self, milliseconds, options, command):
+        """perf stat -I; a list of {event: count}, the last interval too."""
+        self.stat('-I %d %s' % (milliseconds, options), command)
+        intervals = {}
+        for line in self.shell('cat /tmp/stat').splitlines():
+            if ';' in line and not line.startswith('#'):
+                when, rest = line.split(';', 1)
+                intervals.setdefault(when.strip(), []).append(rest)
+        return [parse_stat('\n'.join(lines)) for lines in intervals.values()]
+
     def fifos(self):
         """Make /tmp/ctl, through which a workload controls perf."""
         self.shell('mkdir -p /tmp/ctl; cd /tmp/ctl; rm -f ctl ack; '

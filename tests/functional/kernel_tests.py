@@ -9,6 +9,7 @@
 # Not tested here: single registers and interrupt modes (tests/qtest).
 
 import re
+import statistics
 
 from harness import Checks, Failure, parse_stat
 from ledger import LEVEL1, Ledger, Recorder
@@ -261,40 +262,42 @@ def split(s):
 
 @test('perf stat: more events than counters are multiplexed')
 def multiplex(s):
-    # Raw events, umask and code, of which none is the fixed counters'.
-    branches, conditional = 'r00c4', 'r11c4'
-    events = (branches, conditional, 'r00c5', 'r02c2', 'r01a4', 'r02a4',
-              'r019c', 'r010e', 'r4f2e', 'r412e', 'r013c', 'r02ec')
-    counts = s.stat('-e ' + ','.join(events),
-                    'workload --seconds 1 branches 100000')
-    need_counts(counts, branches, conditional)
+    # Raw events, umask and code, of which none is the fixed counters'.  In
+    # user mode: perf's turns are the kernel's work.
+    branches, conditional = 'r00c4:u', 'r11c4:u'
+    events = (branches, conditional, 'r00c5:u', 'r02c2:u', 'r01a4:u',
+              'r02a4:u', 'r019c:u', 'r010e:u', 'r4f2e:u', 'r412e:u',
+              'r013c:u', 'r02ec:u')
+    intervals = s.stat_intervals(400, '-e ' + ','.join(events),
+                                 'workload --seconds 6 branches 100000')
+    # The first and the last are partly without the workload.
+    ratios = [counts[conditional] / counts[branches]
+              for counts in intervals[1:-1]
+              if counts.get(conditional) and counts.get(branches)]
     checks = Checks()
-    # Both of the loop's branches are conditional, and little else in user
-    # or kernel mode runs meanwhile; perf has scaled the counts.
-    checks.between('conditional branches, of all',
-                   counts[conditional] / counts[branches], 0.8, 1.2)
+    # Of about 14; a host that is busy elsewhere can delay perf.
+    checks.between('intervals with both counts', len(ratios), 4, None)
+    # Both of the loop's branches are conditional.  perf scales by time what
+    # it counted in turns: where the host takes the CPU away in one event's
+    # turn, that event counts too little, hence the median.
+    if ratios:
+        checks.between('conditional branches, of all',
+                       statistics.median(ratios), 0.7, 1.4)
     checks.done()
 
 
 @test('perf stat -I 1000: every interval is counted')
 def interval(s):
-    text = s.shell("perf stat -x ';' -I 1000 -e '%s' -o /tmp/stat -- "
-                   "workload --seconds 3.2 multiply 5000 && cat /tmp/stat"
-                   % GROUP)
-    rows = {}
-    for line in text.splitlines():
-        if ';' in line and not line.startswith('#'):
-            when, rest = line.split(';', 1)
-            rows.setdefault(when.strip(), []).append(rest)
+    intervals = s.stat_intervals(1000, "-e '%s'" % GROUP,
+                                 'workload --seconds 3.2 multiply 5000')
     checks = Checks()
     # A busy host delays perf; the last interval is as short as it happens.
-    checks.between('intervals', len(rows), 2, 5)
-    for when, lines in list(rows.items())[:-1]:
-        counts = parse_stat('\n'.join(lines))
+    checks.between('intervals', len(intervals), 2, 5)
+    for number, counts in enumerate(intervals[:-1]):
         check_conserved(checks, counts)
         classes, slots = group_counts(counts)
         # Each interval stands alone: no class of an earlier one leaks in.
-        checks.between('backend-bound at %s s' % when,
+        checks.between('backend-bound in interval %d' % number,
                        classes['backend-bound'] / slots, 0.8, 1)
     checks.done()
 
