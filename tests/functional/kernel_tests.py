@@ -288,7 +288,7 @@ def multiplex(s):
 
 @test('perf stat -I 1000: every interval is counted')
 def interval(s):
-    intervals = s.stat_intervals(1000, "-e '%s'" % GROUP,
+    intervals = s.stat_intervals(1000, "-e '%s'" % GROUP_USER,
                                  'workload --seconds 3.2 multiply 5000')
     checks = Checks()
     # A busy host delays perf; the last interval is as short as it happens.
