@@ -672,8 +672,8 @@ static Walk *walk_new(PmuDecoder *decoder, Random *random)
 typedef struct Cutter {
     Random random;
     unsigned longest;           /* instructions in a block */
-    bool ranges;                /* blocks are run in parts, not to the end */
-    bool forgetful;             /* no transition is remembered */
+    bool ranges;                /* blocks are run in parts, and read */
+    const PmuSampling *sampling;
     GHashTable *blocks;         /* those seen so far */
 } Cutter;
 
@@ -813,7 +813,7 @@ static uint64_t replay(const Walk *walk, PmuCore core, Cutter cutter,
 
     cutter.blocks = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free,
                                           g_free);
-    pmu_timing_remember(timing, !cutter.forgetful);
+    pmu_timing_set_sampling(timing, cutter.sampling);
     for (unsigned i = 0; i < STEPS;) {
         const Step *step = &walk->step[i];
         unsigned longest = 1 + random_below(&cutter.random, cutter.longest);
@@ -871,7 +871,7 @@ static void assert_same(const PmuLedger *a, const PmuLedger *b)
 }
 
 /* However the stream is cut into blocks, the ledger is the same. */
-static void test_cuts(void)
+static void check_cuts(const PmuSampling *sampling)
 {
     Random random = random_from_seed();
 
@@ -879,20 +879,18 @@ static void test_cuts(void)
         PmuCore core = i % PMU_CORE_NR;
         PmuDecoder *decoder = pmu_decoder_new(core);
         Walk *walk = walk_new(decoder, &random);
+        Cutter cutter = { .longest = 1, .sampling = sampling };
         PmuLedger single, whole, cut;
-        uint64_t clock = replay(walk, core, (Cutter) { .longest = 1 },
-                                &single);
+        uint64_t clock = replay(walk, core, cutter, &single);
 
-        g_assert_cmpuint(clock, ==, replay(walk, core,
-                                           (Cutter) { .longest = 25 },
-                                           &whole));
+        cutter.longest = 25;
+        g_assert_cmpuint(clock, ==, replay(walk, core, cutter, &whole));
         assert_same(&single, &whole);
         for (unsigned j = 0; j < 3; j++) {
-            Cutter cutter = {
-                .random = { random_next(&random) }, .longest = 12,
-                .ranges = true,
-            };
-
+            cutter.random = (Random) { random_next(&random) };
+            cutter.longest = 12;
+            /* When somebody looks moves an estimate's fractions of a slot. */
+            cutter.ranges = !sampling;
             g_assert_cmpuint(clock, ==, replay(walk, core, cutter, &cut));
             assert_same(&single, &cut);
         }
@@ -901,25 +899,19 @@ static void test_cuts(void)
     }
 }
 
-/* What is remembered is what would be computed. */
-static void test_memory_of_transitions(void)
+static void test_cuts(void)
 {
-    Random random = random_from_seed();
+    check_cuts(NULL);
+}
 
-    for (unsigned i = 0; i < 20; i++) {
-        PmuCore core = i % PMU_CORE_NR;
-        PmuDecoder *decoder = pmu_decoder_new(core);
-        Walk *walk = walk_new(decoder, &random);
-        Cutter cutter = { .longest = 10, .forgetful = true };
-        PmuLedger remembered, computed;
+static void test_cuts_sampled(void)
+{
+    static const PmuSampling sampling = {
+        .first = 20, .warm = 3, .watch = 7, .share = 2, .chunk = 16,
+        .period = 64,
+    };
 
-        g_assert_cmpuint(replay(walk, core, (Cutter) { .longest = 10 },
-                                &remembered), ==,
-                         replay(walk, core, cutter, &computed));
-        assert_same(&remembered, &computed);
-        g_free(walk);
-        pmu_decoder_free(decoder);
-    }
+    check_cuts(&sampling);
 }
 
 /* The clock bounds how far any item can move; see PMU_TIMING_ITEM_RATE. */
@@ -1049,7 +1041,7 @@ int main(int argc, char **argv)
     g_test_add_func("/timing/large-code", test_large_code);
     g_test_add_func("/timing/lcp", test_lcp);
     g_test_add_func("/timing/cuts", test_cuts);
-    g_test_add_func("/timing/transitions", test_memory_of_transitions);
+    g_test_add_func("/timing/cuts-sampled", test_cuts_sampled);
     g_test_add_func("/timing/item-rate", test_item_rate);
     g_test_add_func("/timing/reset", test_reset);
     g_test_add_func("/timing/loaded-ledger", test_loaded_ledger);

@@ -394,7 +394,7 @@ void measure(CodeReader *reader, const Code *code, const PmuUarch *uarch,
         g_error("no memory for the model");
     }
     /* Little comes again from the same state, and ports are not remembered. */
-    pmu_timing_remember(rig.timing, false);
+    pmu_timing_set_sampling(rig.timing, NULL);
     lay_out(&rig, &core);
     warm_data(&rig);
     converge(&rig, result);

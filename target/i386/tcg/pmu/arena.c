@@ -49,16 +49,14 @@ void *pmu_arena_alloc(PmuArena *arena, uint64_t generation, size_t size)
     return result;
 }
 
-void pmu_arena_collect(PmuArena *arena, uint64_t generation,
-                       PmuArenaInUse in_use, void *opaque)
+void pmu_arena_collect(PmuArena *arena, uint64_t generation)
 {
     PmuArenaChunk **link = &arena->chunks;
 
     while (*link) {
         PmuArenaChunk *chunk = *link;
 
-        if (chunk->generation == generation ||
-            in_use(opaque, chunk->data, chunk->used)) {
+        if (chunk->generation >= generation) {
             link = &chunk->next;
         } else {
             *link = chunk->next;

@@ -7,14 +7,13 @@
  *
  * Translated code refers to its description by address, and is only ever
  * thrown away all at once (tb_flush).  Each such flush begins a new
- * generation; what an older one holds is freed when the owner finds that
- * nobody looks at it any more.
+ * generation; what older ones hold is freed when the owner knows that nobody
+ * looks at it any more.
  */
 
 #ifndef TARGET_I386_PMU_ARENA_H
 #define TARGET_I386_PMU_ARENA_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -24,9 +23,6 @@ typedef struct PmuArena {
     PmuArenaChunk *chunks;      /* newest first */
 } PmuArena;
 
-/* Somebody still refers into [@start, @start + @size). */
-typedef bool (*PmuArenaInUse)(void *opaque, const void *start, size_t size);
-
 /*
  * @size bytes, zeroed, aligned for any object, valid until pmu_arena_collect()
  * is called with a newer generation.  Aborts when memory runs out, as
@@ -34,9 +30,8 @@ typedef bool (*PmuArenaInUse)(void *opaque, const void *start, size_t size);
  */
 void *pmu_arena_alloc(PmuArena *arena, uint64_t generation, size_t size);
 
-/* Free what is older than @generation and not in use. */
-void pmu_arena_collect(PmuArena *arena, uint64_t generation,
-                       PmuArenaInUse in_use, void *opaque);
+/* Free what is older than @generation. */
+void pmu_arena_collect(PmuArena *arena, uint64_t generation);
 
 /* Move all that @from holds to @to. */
 void pmu_arena_adopt(PmuArena *to, PmuArena *from);

@@ -14,7 +14,10 @@
 /* An instruction makes this many recorded accesses at most. */
 #define INSN_ACCESSES 2
 
-/* Access @index is one of @size bytes; 0 is not known: a byte. */
+/*
+ * Access @index is one of @size bytes; 0 is not known: a byte.  Of those that
+ * are longer than a line (FXSAVE and the like) the first one's worth is seen.
+ */
 static void note_access(PmuBlockBuilder *builder, uint8_t index, uint8_t size,
                         bool load, bool store)
 {
@@ -24,7 +27,7 @@ static void note_access(PmuBlockBuilder *builder, uint8_t index, uint8_t size,
         return;
     }
     builder->accesses[index] = (PmuBlockAccess) {
-        .size = MAX(size, 1), .load = load, .store = store,
+        .size = CLAMP(size, 1, PMU_LINE_SIZE), .load = load, .store = store,
     };
     block->num_accesses = MAX(block->num_accesses, index + 1);
 }
@@ -61,7 +64,7 @@ static void note_line(PmuBlockBuilder *builder, const PmuBlockInsn *bi,
     builder->segments[block->num_segments++] = (PmuBlockSegment) {
         .first = block->num_insns,
         .first_access = block->num_accesses,
-        .offset = page_offset,
+        .offset = page_offset, .start = bi->offset,
         .second_page = first + bi->offset >= 1u << PMU_PAGE_SHIFT,
     };
 }
@@ -81,6 +84,9 @@ void pmu_block_begin(PmuBlockBuilder *builder, PmuLevel level, uint64_t phys)
         .insns = builder->insns,
         .segments = builder->segments,
         .accesses = builder->accesses,
+        .hash_power = 1,
+        .fetch_key = pmu_fetch_key(phys >> PMU_LINE_SHIFT,
+                                   phys & (PMU_LINE_SIZE - 1), 0),
     };
     memset(builder->accesses, 0, sizeof(builder->accesses));
 }
@@ -150,6 +156,38 @@ static PmuRsp rsp_use(const PmuInsn *insn)
                  : insn->dst[0] == rsp ? PMU_RSP_SET : PMU_RSP_NONE;
 }
 
+/* FNV-1a (Fowler, Noll and Vo). */
+static uint32_t insn_hash(const uint8_t *bytes, unsigned length,
+                          uint16_t page_offset)
+{
+    uint32_t hash = 2166136261u ^ (page_offset & (PMU_LINE_SIZE - 1));
+
+    hash *= 16777619u;
+    for (unsigned i = 0; i < length; i++) {
+        hash = (hash ^ bytes[i]) * 16777619u;
+    }
+    return hash;
+}
+
+uint64_t pmu_block_insn_counts(const PmuBlockInsn *bi)
+{
+    uint64_t accesses = 0;
+
+    if (!(bi->insn->flags & PMU_INSN_REP)) {
+        accesses += bi->ea != PMU_NO_ACCESS &&
+                    (bi->insn->flags & (PMU_INSN_LOAD | PMU_INSN_STORE));
+        accesses += bi->stack != PMU_NO_ACCESS &&
+                    (bi->insn->flags & (PMU_INSN_STACK_LOAD |
+                                        PMU_INSN_STACK_STORE));
+    }
+    return 1ull << PMU_COUNT_INSNS |
+           (uint64_t)(bi->insn->branch != PMU_BRANCH_NONE) <<
+               PMU_COUNT_BRANCHES |
+           (uint64_t)(bi->insn->branch == PMU_BRANCH_COND) <<
+               PMU_COUNT_COND |
+           accesses << PMU_COUNT_ACCESSES;
+}
+
 void pmu_block_add(PmuBlockBuilder *builder, PmuDecoder *decoder,
                    const uint8_t *bytes, unsigned length,
                    uint16_t page_offset, uint8_t ea, uint8_t stack)
@@ -162,7 +200,7 @@ void pmu_block_add(PmuBlockBuilder *builder, PmuDecoder *decoder,
     *bi = (PmuBlockInsn) {
         .insn = insn, .offset = block->length, .ea = ea, .stack = stack,
         .uops = count_uops(insn), .path = choose_path(insn),
-        .rsp = rsp_use(insn),
+        .rsp = rsp_use(insn), .hash = insn_hash(bytes, length, page_offset),
     };
     choose_fusion(builder, bi, page_offset);
     note_line(builder, bi, page_offset);
@@ -176,10 +214,17 @@ void pmu_block_add(PmuBlockBuilder *builder, PmuDecoder *decoder,
         note_access(builder, ea, 1, false, false);
         note_access(builder, stack, 1, false, false);
     }
+    block->fuse_next = bi->fuse_next;
+    block->fuse_last = builder->insns[0].fuse_last;
     block->num_insns++;
+    block->last_offset = block->length;
     block->length += length;
     block->uops += bi->fused ? 0 : pmu_queue_uops(insn);
+    block->counts += pmu_block_insn_counts(bi);
+    block->hash = pmu_block_insn_hash(bi, block->hash);
+    block->hash_power *= PMU_HASH_BASE;
     block->branch = insn->branch;
+    block->low32 = flags & PMU_INSN_LOW32;
     block->rep = flags & PMU_INSN_REP;
 }
 

@@ -10,6 +10,8 @@
 #ifndef TARGET_I386_PMU_BLOCK_H
 #define TARGET_I386_PMU_BLOCK_H
 
+#include <glib.h>
+
 #include "ledger.h"
 #include "uops.h"
 
@@ -59,6 +61,7 @@ typedef struct PmuBlockInsn {
     uint8_t uops;           /* unfused micro-ops, see PmuInsn */
     uint8_t path;           /* PmuPath */
     uint8_t rsp;            /* PmuRsp */
+    uint32_t hash;          /* of its bytes and its place in a line */
 } PmuBlockInsn;
 
 /*
@@ -82,25 +85,54 @@ typedef struct PmuBlockSegment {
     uint8_t first_access;   /* ... of their first recorded data access */
     bool second_page;       /* the line is in the block's second page */
     uint16_t offset;        /* of the first byte in its page */
+    uint16_t start;         /* ... from that of the block */
 } PmuBlockSegment;
 
+/*
+ * What the model needs of each block that runs comes first, and should fit
+ * into a line of the host's cache.
+ */
 typedef struct PmuBlock {
-    uint64_t generation;    /* of the code buffer it belongs to */
-    uint64_t phys;          /* physical address of the first byte */
-    uint64_t phys_next;     /* of the next page, if the block reaches it */
-    uint8_t level;          /* PmuLevel */
+    uint64_t counts;        /* PMU_COUNT_x, of all instructions */
+    /* Of the instructions: see pmu_block_hash(). */
+    uint64_t hash, hash_power;
+    uint64_t fetch_key;     /* of the first byte: see pmu_fetch_key() */
     uint8_t num_insns;
     uint8_t num_accesses;
     uint8_t num_segments;
-    uint16_t length;        /* bytes */
-    uint32_t uops;          /* sum of pmu_queue_uops() */
     uint8_t branch;         /* PmuBranch of the last instruction */
+    uint8_t level;          /* PmuLevel */
     bool rep;               /* the last instruction is a REP string one */
+    bool low32;             /* linear addresses have 32 bits */
     bool uninterruptible;   /* nothing may be raised at its entry */
-    const PmuBlockInsn *insns;
-    const PmuBlockSegment *segments;
+    uint16_t length;        /* bytes */
+    uint16_t last_offset;   /* of the last instruction's first byte */
+    uint8_t fuse_last;      /* of the first instruction, see PmuBlockInsn */
+    uint8_t fuse_next;      /* of the last instruction */
     const PmuBlockAccess *accesses;
+    const PmuBlockSegment *segments;
+
+    const PmuBlockInsn *insns;
+    uint64_t generation;    /* of the code buffer it belongs to */
+    uint64_t phys;          /* physical address of the first byte */
+    uint64_t phys_next;     /* of the next page, if the block reaches it */
+    uint32_t uops;          /* sum of pmu_queue_uops() */
 } PmuBlock;
+
+/*
+ * What can be counted without looking closer, in fields of one word: so many
+ * bits wide that those of PMU_COUNTS_BLOCKS blocks have room.
+ */
+#define PMU_COUNT_INSNS         0       /* shifts */
+#define PMU_COUNT_BRANCHES      16
+#define PMU_COUNT_COND          32
+#define PMU_COUNT_ACCESSES      48      /* recorded loads and stores */
+#define PMU_COUNTS_BLOCKS       (UINT16_MAX / PMU_BLOCK_INSNS)
+
+static inline unsigned pmu_count(uint64_t counts, unsigned shift)
+{
+    return counts >> shift & UINT16_MAX;
+}
 
 /* A block in the making; its pointers are to the arrays beside it. */
 typedef struct PmuBlockBuilder {
@@ -123,6 +155,41 @@ typedef struct PmuDynamic {
     bool backwards;         /* the direction flag was set */
 } PmuDynamic;
 
+/* The linear address behind @block, which begins at @pc. */
+static inline uint64_t pmu_block_end(const PmuBlock *block, uint64_t pc)
+{
+    uint64_t end = pc + block->length;
+
+    return block->low32 ? (uint32_t)end : end;
+}
+
+/*
+ * What is logged of a block that ran to its end, in words of 64 bits: the
+ * block, linear address of its first byte, linear data addresses.
+ */
+typedef struct PmuRecord {
+    union {
+        const PmuBlock *block;
+        uint64_t word;
+    };
+    uint64_t pc;
+    uint64_t addr[];
+} PmuRecord;
+
+G_STATIC_ASSERT(sizeof(PmuRecord) == 2 * sizeof(uint64_t));
+
+#define PMU_RECORD_WORDS(num_accesses) (2 + (num_accesses))
+
+/*
+ * What the DSB knows of a 64-byte window, physical line @window: line @index
+ * of those that were built from byte @entry on.  Never 0.
+ */
+static inline uint64_t pmu_fetch_key(uint64_t window, unsigned entry,
+                                     uint32_t index)
+{
+    return window | (uint64_t)entry << 52 | (uint64_t)(index + 1) << 58;
+}
+
 /* The 64-byte line, by its physical address, of @segment of @block. */
 static inline uint64_t pmu_block_line(const PmuBlock *block,
                                       const PmuBlockSegment *segment)
@@ -132,6 +199,27 @@ static inline uint64_t pmu_block_line(const PmuBlock *block,
     return (phys >> PMU_PAGE_SHIFT << (PMU_PAGE_SHIFT - PMU_LINE_SHIFT)) +
            (segment->offset >> PMU_LINE_SHIFT);
 }
+
+/*
+ * The hash of instructions whose last block is @block, and of those before it
+ * is @before.  How they are cut into blocks makes no difference.
+ */
+static inline uint64_t pmu_block_hash(const PmuBlock *block, uint64_t before)
+{
+    return before * block->hash_power + block->hash;
+}
+
+/* The same for an instruction behind them; a polynomial (Rabin and Karp). */
+#define PMU_HASH_BASE 0x9e3779b97f4a7c15ull
+
+static inline uint64_t pmu_block_insn_hash(const PmuBlockInsn *bi,
+                                           uint64_t before)
+{
+    return before * PMU_HASH_BASE + bi->hash;
+}
+
+/* PMU_COUNT_x of one instruction. */
+uint64_t pmu_block_insn_counts(const PmuBlockInsn *bi);
 
 /* Begin an empty block of @level whose first byte is at @phys. */
 void pmu_block_begin(PmuBlockBuilder *builder, PmuLevel level, uint64_t phys);

@@ -19,7 +19,7 @@
 #include "bpred.h"
 #include "cache.h"
 
-#define BASE_BITS       14
+#define BASE_BITS       PMU_BPRED_BASE_BITS
 #define TAGE_TABLES     3
 #define TAGE_BITS       12
 #define LOOP_BITS       6
@@ -34,12 +34,12 @@
  */
 enum {
     UNSEEN,                     /* predicted not taken */
-    ALWAYS_NOT,
+    ALWAYS_NOT = PMU_BPRED_ALWAYS_NOT,
     RUN_NOT,                    /* so long that it decides alone */
     WEAK_NOT = 33,
     WEAK_TAKEN,
     RUN_TAKEN = 65,
-    ALWAYS_TAKEN,
+    ALWAYS_TAKEN = PMU_BPRED_ALWAYS_TAKEN,
     STATES
 };
 
@@ -96,12 +96,12 @@ typedef struct PathTarget {
 } PathTarget;
 
 struct PmuBpred {
+    PmuBpredFront front;
     uint64_t history;           /* two bits a branch, newest lowest */
     uint64_t path;              /* hashes of targets, newest lowest */
     int32_t trust_new;          /* entries without merit: 0 or more: yes */
     uint8_t next[2][128];       /* base entry's state, by outcome */
     uint8_t train[2][2][TAGE_STATES];   /* by outcome and base's prediction */
-    uint8_t base[1 << BASE_BITS];
     TageEntry tage[TAGE_TABLES][1 << TAGE_BITS];
     uint64_t loop_pc[1 << LOOP_BITS];
     LoopEntry loop[1 << LOOP_BITS];
@@ -417,7 +417,7 @@ static G_GNUC_NO_INLINE bool predict_by_base(PmuBpred *bp, uint64_t pc,
 
 bool pmu_bpred_cond(PmuBpred *bp, uint64_t pc, bool taken)
 {
-    uint8_t *state = &bp->base[(pc ^ (pc >> BASE_BITS)) %
+    uint8_t *state = &bp->front.base[(pc ^ (pc >> BASE_BITS)) %
                                (1u << BASE_BITS)];
     uint8_t now = *state;
 
@@ -535,7 +535,31 @@ bool pmu_bpred_ret(PmuBpred *bp, uint64_t target)
     return hit;
 }
 
+static unsigned btb_filter(uint64_t pc)
+{
+    return pc % (1u << PMU_BTB_FILTER_BITS);
+}
+
 bool pmu_bpred_btb(PmuBpred *bp, uint64_t pc)
 {
-    return pmu_cache_access(&bp->btb, pc);
+    PmuCache *btb = &bp->btb;
+    uint64_t *known = bp->front.btb_known;
+    bool hit = pmu_cache_use(btb, pc) != PMU_CACHE_NONE;
+
+    if (!hit) {
+        size_t first = pmu_cache_first(btb, pc);
+        uint64_t dropped;
+        size_t entry = pmu_cache_choose(btb, pc, &dropped);
+
+        for (; dropped; dropped &= dropped - 1) {
+            uint64_t other = btb->tags[first + __builtin_ctzll(dropped)] - 1;
+
+            if (known[btb_filter(other)] == other) {
+                known[btb_filter(other)] = 0;
+            }
+        }
+        pmu_cache_fill(btb, entry, pc);
+    }
+    known[btb_filter(pc)] = pc;
+    return hit;
 }

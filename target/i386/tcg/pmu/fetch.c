@@ -7,11 +7,13 @@
  *
  * The DSB is a cache of 64-byte windows, by where in them fetch enters.  That
  * takes as many lines as the micro-ops from there on need; it is looked up by
- * the first line, and if that has gone it is decoded again.  One that needs more lines than there are
- * ways for a window never gets in (Intel SOM, 2.5.5.2; uiCA).
+ * the first line, and if that has gone it is decoded again.  One that needs
+ * more lines than there are ways for a window never gets in (Intel SOM,
+ * 2.5.5.2; uiCA).
  */
 
 #include <glib.h>
+#include <string.h>
 
 #include "fetch.h"
 
@@ -31,7 +33,9 @@ bool pmu_fetcher_init(PmuFetcher *f, const PmuUarch *uarch, PmuMemory *mem,
 {
     uint32_t lines = uarch->dsb_uops / uarch->dsb_line;
 
-    *f = (PmuFetcher) { .uarch = uarch, .mem = mem, .bpred = bpred };
+    *f = (PmuFetcher) {
+        .uarch = uarch, .mem = mem, .bpred = bpred, .watched = true,
+    };
     pmu_fetcher_restart(f);
     return pmu_cache_init(&f->dsb, lines / uarch->dsb_ways, uarch->dsb_ways,
                           false);
@@ -45,17 +49,9 @@ void pmu_fetcher_destroy(PmuFetcher *f)
 void pmu_fetcher_reset(PmuFetcher *f)
 {
     pmu_cache_clear(&f->dsb);
+    memset(f->known, 0, sizeof(f->known));
     f->uops = 0;
     pmu_fetcher_restart(f);
-}
-
-/*
- * Line @index of those that were built from byte @entry of @window on: all of
- * one window are in the same set.
- */
-static uint64_t dsb_key(uint64_t window, unsigned entry, uint32_t index)
-{
-    return window | (uint64_t)entry << 52 | (uint64_t)index << 58;
 }
 
 static void leave_loop(PmuFetcher *f)
@@ -73,6 +69,53 @@ void pmu_fetcher_restart(PmuFetcher *f)
     f->fuse = 0;
 }
 
+void pmu_fetcher_set_watched(PmuFetcher *f, bool watched)
+{
+    leave_loop(f);
+    f->watched = watched;
+}
+
+/* The filter and the DSB: all lines of one window are in the same set. */
+
+static void know(PmuFetcher *f, uint64_t key)
+{
+    f->known[pmu_fetch_filter(key)] = key;
+}
+
+static void forget(PmuFetcher *f, uint64_t key)
+{
+    uint64_t *known = &f->known[pmu_fetch_filter(key)];
+
+    if (*known == key) {
+        *known = 0;
+    }
+}
+
+static void dsb_insert(PmuFetcher *f, uint64_t key)
+{
+    size_t first = pmu_cache_first(&f->dsb, key);
+    uint64_t dropped;
+    size_t entry = pmu_cache_choose(&f->dsb, key, &dropped);
+
+    for (; dropped; dropped &= dropped - 1) {
+        forget(f, f->dsb.tags[first + __builtin_ctzll(dropped)] - 1);
+    }
+    pmu_cache_fill(&f->dsb, entry, key);
+}
+
+static void dsb_access(PmuFetcher *f, uint64_t key)
+{
+    if (pmu_cache_use(&f->dsb, key) == PMU_CACHE_NONE) {
+        dsb_insert(f, key);
+    }
+}
+
+static void dsb_remove(PmuFetcher *f, uint64_t key)
+{
+    forget(f, key);
+    pmu_cache_remove(&f->dsb, key);
+}
+
 /* @uops more micro-ops are decoded in the window that is being built. */
 static void build(PmuFetcher *f, uint32_t uops)
 {
@@ -80,12 +123,11 @@ static void build(PmuFetcher *f, uint32_t uops)
     if (uops > f->build_room && f->building) {
         f->build_room = f->uarch->dsb_line;
         if (++f->build_line == WINDOW_LINES) {
-            pmu_cache_remove(&f->dsb,
-                             dsb_key(f->build_window, f->build_entry, 0));
+            dsb_remove(f, pmu_fetch_key(f->build_window, f->build_entry, 0));
             f->building = false;
         } else {
-            pmu_cache_access(&f->dsb, dsb_key(f->build_window, f->build_entry,
-                                              f->build_line));
+            dsb_access(f, pmu_fetch_key(f->build_window, f->build_entry,
+                                        f->build_line));
         }
     }
     f->build_room -= MIN(uops, f->build_room);
@@ -94,7 +136,7 @@ static void build(PmuFetcher *f, uint32_t uops)
 /* The DSB lacks @window: decode it. */
 static void begin_build(PmuFetcher *f, uint64_t window, unsigned entry)
 {
-    pmu_cache_insert(&f->dsb, dsb_key(window, entry, 0));
+    dsb_insert(f, pmu_fetch_key(window, entry, 0));
     f->build_window = window;
     f->build_entry = entry;
     f->build_line = 0;
@@ -112,6 +154,7 @@ static void fetch_segment(PmuFetcher *f, const PmuBlock *block, unsigned n,
     const PmuBlockSegment *segment = &block->segments[n];
     uint64_t window = pmu_block_line(block, segment);
     unsigned entry = pc & (PMU_LINE_SIZE - 1);
+    uint64_t key = pmu_fetch_key(window, entry, 0);
     PmuAccess *access = &outcome->code[n];
 
     if (first && f->line == pc >> PMU_LINE_SHIFT) {
@@ -120,7 +163,8 @@ static void fetch_segment(PmuFetcher *f, const PmuBlock *block, unsigned n,
     }
     f->line = pc >> PMU_LINE_SHIFT;
     f->building = false;
-    if (pmu_cache_use(&f->dsb, dsb_key(window, entry, 0)) != PMU_CACHE_NONE) {
+    if (pmu_cache_use(&f->dsb, key) != PMU_CACHE_NONE) {
+        know(f, key);
         return;
     }
     outcome->legacy |= 1u << n;
@@ -206,7 +250,11 @@ static unsigned loop_again(PmuFetcher *f)
     return PMU_OUTCOME_TAKEN | PMU_OUTCOME_LOOP_END;
 }
 
-unsigned pmu_fetcher_taken(PmuFetcher *f, uint64_t pc, bool direct)
+/*
+ * The branch at @pc was taken, to where it was predicted to go.  Does the loop
+ * in the queue begin again, or could one?
+ */
+static bool loop_branch(PmuFetcher *f, uint64_t pc)
 {
     uint64_t iteration = f->uops - f->loop_start;
     bool alike = pc == f->loop_branch && iteration == f->loop_uops &&
@@ -214,10 +262,8 @@ unsigned pmu_fetcher_taken(PmuFetcher *f, uint64_t pc, bool direct)
 
     f->loop_start = f->uops;
     if (alike && f->looping) {
-        return loop_again(f);
+        return true;
     }
-    f->line = NOWHERE;
-    f->building = false;
     f->looping = false;
     f->loop_branch = pc;
     f->loop_uops = iteration;
@@ -226,6 +272,15 @@ unsigned pmu_fetcher_taken(PmuFetcher *f, uint64_t pc, bool direct)
         f->looping = true;
         f->loop_turn = unrolled(iteration);
     }
+    return false;
+}
+
+unsigned pmu_fetcher_taken(PmuFetcher *f, uint64_t pc, bool direct)
+{
+    if (f->watched && loop_branch(f, pc)) {
+        return loop_again(f);
+    }
+    pmu_fetcher_jump(f);
     if (direct && !pmu_bpred_btb(f->bpred, pc)) {
         return PMU_OUTCOME_TAKEN | PMU_OUTCOME_UNKNOWN;
     }

@@ -90,6 +90,12 @@ void pmu_pipeline_reset(PmuPipeline *p, uint32_t open, uint64_t history)
     p->supply.cycle = cycle;
 }
 
+void pmu_pipeline_resume(PmuPipeline *p, uint32_t open, uint64_t history)
+{
+    p->slot = open;
+    p->history = history;
+}
+
 /* The clock and its slots. */
 
 /* Micro-ops dispatched before @cycle leave the scheduler. */
@@ -761,10 +767,8 @@ static void mispredict(PmuPipeline *p, PmuStamp resolved)
     uint64_t full = p->cycle + p->uarch->rob / p->uarch->width;
     uint32_t before = item[PMU_SLOT_BR_MISPREDICT];
 
-    item[PMU_ITEM_BRANCH_MISSES]++;
-    item[PMU_ITEM_CLEARS]++;
     lose(p, MIN(end, full), PMU_SLOT_BR_MISPREDICT);
-    item[PMU_ITEM_UOPS_ISSUED] += item[PMU_SLOT_BR_MISPREDICT] - before;
+    item[PMU_TIMED_UOPS_ISSUED] += item[PMU_SLOT_BR_MISPREDICT] - before;
     lose_backend(p, resolved);
     lose(p, MAX(end, p->cycle) + p->uarch->mispredict_penalty,
          PMU_SLOT_BR_MISPREDICT);
@@ -777,9 +781,6 @@ static void run_branch(PmuPipeline *p, const PmuInsn *insn,
     bool taken = insn->branch != PMU_BRANCH_COND ||
                  (outcome->branch & PMU_OUTCOME_TAKEN);
 
-    p->delta.item[PMU_ITEM_BRANCHES]++;
-    p->delta.item[PMU_ITEM_BRANCHES_COND] += insn->branch == PMU_BRANCH_COND;
-    p->delta.item[PMU_ITEM_BRANCHES_TAKEN] += taken;
     if (insn->branch == PMU_BRANCH_FAR) {
         /* Far transfers are not predicted: fetch waits for them. */
         pmu_supply_restart(p, PMU_STAMP_CYCLE(resolved) +
@@ -856,7 +857,7 @@ static void sync_stack(PmuPipeline *p, const PmuBlockInsn *bi,
         p->stack_ahead = false;
         if (bi->rsp == PMU_RSP_USE) {
             wait_to_issue(p, &sync, 1);
-            p->delta.item[PMU_ITEM_UOPS_ISSUED]++;
+            p->delta.item[PMU_TIMED_UOPS_ISSUED]++;
             execute(p, &uop, 1, outcome);
         }
     }
@@ -877,7 +878,7 @@ static PmuStamp run_whole(PmuPipeline *p, const PmuBlockInsn *bi,
         sync_stack(p, bi, outcome);
     }
     wait_to_issue(p, insn, uops);
-    p->delta.item[PMU_ITEM_UOPS_ISSUED] += insn->slots;
+    p->delta.item[PMU_TIMED_UOPS_ISSUED] += insn->slots;
     if (insn->branch == PMU_BRANCH_COND &&
         (outcome->branch & PMU_OUTCOME_TAKEN)) {
         done = execute_branch(p, bi, uops, outcome);
@@ -933,7 +934,7 @@ static inline void short_retire(PmuPipeline *p, uint64_t completed,
 
     p->retired = MAX(p->retired, done);
     p->rob[p->uops++ % PMU_ROB_RING] = p->retired;
-    p->delta.item[PMU_ITEM_UOPS_ISSUED]++;
+    p->delta.item[PMU_TIMED_UOPS_ISSUED]++;
     fill_slot(p, PMU_SLOT_LIGHT_OPS);
 }
 
@@ -1039,7 +1040,6 @@ static inline void run_short(PmuPipeline *p, const PmuBlockInsn *bi,
         break;
     }
     p->fuse = bi->fuse_next;
-    p->delta.item[PMU_ITEM_INSTRUCTIONS]++;
 }
 
 /* @bi was retired, whose first byte is @offset bytes into a 4 KiB page. */
@@ -1056,7 +1056,6 @@ static void run_insn(PmuPipeline *p, const PmuBlockInsn *bi, unsigned offset,
         done = run_whole(p, bi, offset, outcome);
     }
     p->fuse = bi->fuse_next;
-    p->delta.item[PMU_ITEM_INSTRUCTIONS]++;
     if (insn->branch != PMU_BRANCH_NONE) {
         run_branch(p, insn, outcome, done);
     }
@@ -1145,7 +1144,7 @@ void pmu_pipeline_string_uop(PmuPipeline *p, PmuStamp ready)
     done = MAX(p->cycle + p->uarch->issue_to_dispatch,
                PMU_STAMP_CYCLE(ready));
     p->uops++;
-    p->delta.item[PMU_ITEM_UOPS_ISSUED]++;
+    p->delta.item[PMU_TIMED_UOPS_ISSUED]++;
     fill_slot(p, PMU_SLOT_HEAVY_OPS);
     retire(p, 1, PMU_STAMP(done + 1, PMU_STAMP_MEMORY(ready)));
 }
@@ -1170,5 +1169,4 @@ void pmu_pipeline_string_store(PmuPipeline *p, const PmuAccess *access,
 void pmu_pipeline_string_end(PmuPipeline *p, const PmuInsn *insn)
 {
     write_back(p, insn, PMU_STAMP_CYCLE(p->retired));
-    p->delta.item[PMU_ITEM_INSTRUCTIONS]++;
 }

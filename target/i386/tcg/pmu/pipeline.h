@@ -56,9 +56,15 @@ typedef struct PmuPortSets {
     uint32_t with[1 << PMU_MAX_PORTS];  /* by ports: sets that have them all */
 } PmuPortSets;
 
-/* What a run of instructions added to the ledger, at one level. */
+/* What only the pipeline can tell; the first ones are PmuSlotClass. */
+typedef enum PmuTimed {
+    PMU_TIMED_UOPS_ISSUED = PMU_SLOT_NR,
+    PMU_TIMED_NR
+} PmuTimed;
+
+/* How much of that a run of instructions took. */
 typedef struct PmuDelta {
-    uint32_t item[PMU_ITEM_NR]; /* slot classes and events */
+    uint32_t item[PMU_TIMED_NR];
 } PmuDelta;
 
 /* A newer store: when a load can have its data, and when it left the buffer. */
@@ -88,7 +94,7 @@ typedef struct PmuSupply {
 
 /*
  * All times are cycles of the model's clock; a time that is over is as good as
- * any other.  The members up to @fill are the state that pmu_snapshot() keeps.
+ * any other.
  */
 typedef struct PmuPipeline {
     const PmuUarch *uarch;
@@ -146,6 +152,9 @@ void pmu_pipeline_init(PmuPipeline *p, const PmuUarch *uarch);
 
 /* The same at the current cycle, of which @open slots are filled already. */
 void pmu_pipeline_reset(PmuPipeline *p, uint32_t open, uint64_t history);
+
+/* It was idle or not watched, and goes on where @open slots are filled. */
+void pmu_pipeline_resume(PmuPipeline *p, uint32_t open, uint64_t history);
 
 /* The clock in slots. */
 static inline uint64_t pmu_pipeline_clock(const PmuPipeline *p)

@@ -250,6 +250,7 @@ bool x86_pmu_realize(X86CPU *cpu, Error **errp)
                                   NULL, x86_pmu_translate, env);
     unit->scratch = g_new0(PmuBlockBuilder, 1);
     env->pmu.unit = unit;
+    x86_pmu_log_init(env);
     if (!unit->decoder) {
         error_setg(errp, "pmu=on: Capstone cannot be started");
     } else if (!perfmon_init(&unit->perfmon, &config, &why)) {

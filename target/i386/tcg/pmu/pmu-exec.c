@@ -6,9 +6,9 @@
  *
  * Run time, above the line.
  *
- * A block is accounted after it ran, when the next one is entered or when
- * somebody wants to know: only then its data addresses and its branch are
- * known, and how far it got.
+ * Blocks are accounted after they ran, when the log of them is full or when
+ * somebody wants to know: only then their data addresses and branches are
+ * known, and how far the newest one got.
  */
 
 #include "qemu/osdep.h"
@@ -32,17 +32,27 @@
  */
 #define SPLIT_BUDGET (1 << 16)
 
+/* The linear address where execution goes on, between two blocks. */
+static uint64_t x86_pmu_pc(const CPUX86State *env)
+{
+    return env->hflags & HF_CS64_MASK
+           ? env->eip : (uint32_t)(env->eip + env->segs[R_CS].base);
+}
+
+/* What the newest block did. */
 static void x86_pmu_dynamic(CPUX86State *env, PmuDynamic *dynamic)
 {
     const X86PMUState *pmu = &env->pmu;
+    const PmuRecord *record = pmu->record;
 
-    dynamic->addr = pmu->addr;
-    dynamic->pc = pmu->pc;
-    dynamic->target = pmu->target;
-    dynamic->taken = pmu->taken;
+    dynamic->addr = record->addr;
+    dynamic->pc = record->pc;
+    dynamic->target = x86_pmu_pc(env);
+    dynamic->taken = dynamic->target != pmu_block_end(record->block,
+                                                      record->pc);
     dynamic->backwards = env->df < 0;
     dynamic->iterations = 1;
-    if (pmu->block->rep) {
+    if (record->block->rep) {
         dynamic->iterations =
             pmu->string ? pmu->string_count - env->regs[R_ECX] : 0;
     }
@@ -54,49 +64,92 @@ static void x86_pmu_forget_mappings(X86PMU *unit)
     pmu_timing_flush_mappings(unit->timing, UINT64_MAX);
 }
 
-/* Let the model see the instructions of the current block before @end. */
-static void x86_pmu_run_until(CPUX86State *env, unsigned end)
+/* The log is empty, and the next block to be entered says so. */
+static void x86_pmu_log_reset(X86PMUState *pmu)
 {
-    X86PMUState *pmu = &env->pmu;
-    const PmuBlock *block = pmu->block;
-    PmuDynamic dynamic;
+    pmu->record = NULL;
+    pmu->next = pmu->log;
+    pmu->unit->oldest = pmu->log;
+    pmu->first = 0;
+    pmu->cut = 0;
+    pmu->string = false;
+    pmu->room = -1;
+    qatomic_set(&pmu->generation, X86_PMU_NO_GENERATION);
+}
 
-    x86_pmu_dynamic(env, &dynamic);
-    if (end > pmu->first) {
-        pmu_timing_run(pmu->unit->timing, block, pmu->first, end, &dynamic);
-        pmu->first = end;
+/* Let the model see all blocks but the newest one. */
+static void x86_pmu_run_older(X86PMUState *pmu)
+{
+    uint64_t *newest = (uint64_t *)pmu->record;
+
+    if (pmu->unit->oldest != newest) {
+        pmu_timing_run_log(pmu->unit->timing, pmu->unit->oldest, newest,
+                           pmu->record->pc);
+        pmu->unit->oldest = newest;
     }
 }
 
-/* A REP string instruction that has iterations to go has not retired. */
-static G_GNUC_NO_INLINE void x86_pmu_run_string(CPUX86State *env)
+/* ... and of that the instructions before @end. */
+static void x86_pmu_run_until(CPUX86State *env, unsigned end)
 {
     X86PMUState *pmu = &env->pmu;
+    PmuDynamic dynamic;
+
+    x86_pmu_run_older(pmu);
+    x86_pmu_dynamic(env, &dynamic);
+    if (end > pmu->first) {
+        pmu_timing_run(pmu->unit->timing, pmu->record->block, pmu->first, end,
+                       &dynamic);
+        pmu->first = end;
+    }
+    pmu->room = -1;
+}
+
+/* A REP string instruction that has iterations to go has not retired. */
+static void x86_pmu_run_string(CPUX86State *env)
+{
+    X86PMUState *pmu = &env->pmu;
+    const PmuBlock *block = pmu->record->block;
     PmuDynamic dynamic;
 
     x86_pmu_dynamic(env, &dynamic);
     if (dynamic.iterations) {
-        pmu_timing_string(pmu->unit->timing, pmu->block, pmu->last, &dynamic);
+        pmu_timing_string(pmu->unit->timing, block, block->num_insns - 1,
+                          &dynamic);
     }
 }
 
-/* Let the model see what is left of the current block. */
+/* Let the model see the newest block, which was left in its middle. */
+static G_GNUC_NO_INLINE void x86_pmu_run_special(CPUX86State *env)
+{
+    X86PMUState *pmu = &env->pmu;
+    const PmuBlock *block = pmu->record->block;
+
+    x86_pmu_run_until(env, block->num_insns - pmu->cut);
+    if (block->rep && pmu->string && pmu->cut == 1) {
+        x86_pmu_run_string(env);
+    }
+}
+
+/* Let the model see all that is in the log. */
 static void x86_pmu_run(CPUX86State *env)
 {
     X86PMUState *pmu = &env->pmu;
-    const PmuBlock *block = pmu->block;
+    X86PMU *unit = pmu->unit;
 
-    if (unlikely(pmu->unit->mappings == PMU_MAPPINGS_STALE)) {
-        x86_pmu_forget_mappings(pmu->unit);
+    if (unlikely(unit->mappings == PMU_MAPPINGS_STALE)) {
+        x86_pmu_forget_mappings(unit);
     }
-    x86_pmu_run_until(env, pmu->last);
-    if (block->rep && pmu->string && pmu->last == block->num_insns - 1) {
-        x86_pmu_run_string(env);
+    if (unlikely(pmu->first || pmu->cut || pmu->record->block->rep)) {
+        x86_pmu_run_special(env);
+    } else {
+        pmu_timing_run_log(unit->timing, unit->oldest, pmu->next,
+                           x86_pmu_pc(env));
     }
-    if (pmu->unit->mappings == PMU_MAPPINGS_STALE_AFTER_BLOCK) {
-        x86_pmu_forget_mappings(pmu->unit);
+    if (unlikely(unit->mappings == PMU_MAPPINGS_STALE_AFTER_BLOCK)) {
+        x86_pmu_forget_mappings(unit);
     }
-    qatomic_set(&pmu->block, NULL);
+    x86_pmu_log_reset(pmu);
 }
 
 /* Move what translated code counted, but for the block's rest, to the ledger */
@@ -127,9 +180,9 @@ void x86_pmu_sync(CPUX86State *env, uint64_t insn)
     X86PMU *unit = pmu->unit;
     PmuLedgerSnapshot now;
 
-    if (pmu->block) {
+    if (pmu->record) {
         if (FIELD_EX64(insn, X86_PMU_INSN, AHEAD)) {
-            x86_pmu_run_until(env, pmu->block->num_insns -
+            x86_pmu_run_until(env, pmu->record->block->num_insns -
                               FIELD_EX64(insn, X86_PMU_INSN, AHEAD));
         } else {
             x86_pmu_run(env);
@@ -173,6 +226,7 @@ static void x86_pmu_arm_timing(X86PMU *unit, const PerfmonSlack *slack)
     distance -= MIN(distance, 2 * PMU_BLOCK_INSNS);
     distance = MIN(distance, INT64_MAX);
     unit->check_at = pmu_timing_progress(unit->timing) + distance;
+    unit->cpu->env.pmu.room = -1;
 }
 
 static void x86_pmu_arm_counts(CPUX86State *env, const PerfmonSlack *slack,
@@ -307,27 +361,51 @@ void helper_x86_pmu_expired(CPUX86State *env, uint32_t num_insns)
     x86_pmu_leave(env, num_insns, 0);
 }
 
-/* timing: @opaque, a PmuBlock, is about to run. */
+/*
+ * Words that can be logged before the model has to look whether an overflow is
+ * near.  A block is supposed to take that many slots at most, which is two
+ * loads from DRAM one after the other; more make an interrupt come later.
+ */
+#define BLOCK_PROGRESS 4096
+
+static int32_t x86_pmu_log_room(const X86PMU *unit)
+{
+    uint64_t now = pmu_timing_progress(unit->timing);
+    uint64_t blocks = (unit->check_at - MIN(now, unit->check_at)) /
+                      BLOCK_PROGRESS;
+
+    return MIN(blocks * PMU_RECORD_WORDS(0), X86_PMU_LOG_WORDS);
+}
+
+/* Begin a record of @block, which is about to run, in the empty log. */
+static void x86_pmu_log(CPUX86State *env, const PmuBlock *block)
+{
+    X86PMUState *pmu = &env->pmu;
+    unsigned words = PMU_RECORD_WORDS(block->num_accesses);
+
+    pmu->record = (PmuRecord *)pmu->log;
+    pmu->record->block = block;
+    pmu->record->pc = x86_pmu_pc(env);
+    pmu->next = pmu->log + words;
+    pmu->room = x86_pmu_log_room(pmu->unit) - words;
+    qatomic_set(&pmu->generation, block->generation);
+}
+
+/* timing: @opaque, a PmuBlock, is about to run, and the log has no room. */
 void helper_x86_pmu_enter(CPUX86State *env, const void *opaque)
 {
     X86PMUState *pmu = &env->pmu;
     const PmuBlock *block = opaque;
 
-    if (pmu->block) {
+    if (pmu->record) {
         x86_pmu_run(env);
     }
-    if (unlikely(pmu_timing_progress(pmu->unit->timing) >= pmu->unit->check_at) &&
+    if (unlikely(pmu_timing_progress(pmu->unit->timing) >=
+                 pmu->unit->check_at) &&
         !block->uninterruptible) {
         x86_pmu_check(env, block->num_insns);
     }
-    pmu->pc = env->eip;
-    if (!(env->hflags & HF_CS64_MASK)) {
-        pmu->pc = (uint32_t)(pmu->pc + env->segs[R_CS].base);
-    }
-    pmu->string = false;
-    pmu->first = 0;
-    pmu->last = block->num_insns;
-    qatomic_set(&pmu->block, block);
+    x86_pmu_log(env, block);
 }
 
 void x86_pmu_unwind(CPUX86State *env, const TranslationBlock *tb,
@@ -340,9 +418,8 @@ void x86_pmu_unwind(CPUX86State *env, const TranslationBlock *tb,
         return;
     }
     if (FIELD_EX64(data, X86_PMU_INSN, TIMING)) {
-        if (pmu->block) {
-            pmu->last = pmu->block->num_insns - ahead;
-        }
+        pmu->cut = ahead;
+        pmu->room = -1;
     } else {
         PmuLevel level = tb->flags & HF_CPL_MASK ? PMU_LEVEL_USR
                                                  : PMU_LEVEL_OS;
@@ -357,8 +434,9 @@ static void x86_pmu_recount_last(CPUX86State *env, PmuLevel level, int count,
 {
     X86PMUState *pmu = &env->pmu;
 
-    if (pmu->block) {
-        pmu->last += count;
+    if (pmu->record) {
+        pmu->cut -= count;
+        pmu->room = -1;
     } else if (!(env->hflags & HF_PMU_TIMING_MASK) &&
                (env->hflags & (level == PMU_LEVEL_OS ? HF_PMU_OS_MASK
                                                      : HF_PMU_USR_MASK))) {
@@ -385,7 +463,7 @@ void x86_pmu_interrupt(CPUX86State *env, bool is_int)
         pmu->unit->int_level = x86_pmu_level(env);
         x86_pmu_recount_last(env, pmu->unit->int_level, -1, -1);
     } else if (env->hflags & HF_PMU_TIMING_MASK) {
-        if (pmu->block) {
+        if (pmu->record) {
             x86_pmu_run(env);
         }
         pmu_timing_interrupt(pmu->unit->timing);
@@ -423,8 +501,20 @@ void x86_pmu_exec_exit(CPUX86State *env)
 
 void x86_pmu_flush_mappings(CPUX86State *env)
 {
-    if (env->pmu.unit) {
-        env->pmu.unit->mappings = env->pmu.block ? PMU_MAPPINGS_STALE_AFTER_BLOCK
-                                              : PMU_MAPPINGS_STALE;
+    X86PMUState *pmu = &env->pmu;
+
+    if (!pmu->unit) {
+        return;
     }
+    pmu->unit->mappings = PMU_MAPPINGS_STALE;
+    if (pmu->record) {
+        x86_pmu_run_older(pmu);
+        pmu->unit->mappings = PMU_MAPPINGS_STALE_AFTER_BLOCK;
+        pmu->room = -1;
+    }
+}
+
+void x86_pmu_log_init(CPUX86State *env)
+{
+    x86_pmu_log_reset(&env->pmu);
 }

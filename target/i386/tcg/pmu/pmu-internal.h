@@ -42,6 +42,8 @@ struct X86PMU {
     int64_t granted[PMU_LEVEL_NR];
     /* timing: no counter can overflow before pmu_timing_progress() is here */
     uint64_t check_at;
+    /* timing: the oldest record in the log that the model has not seen */
+    uint64_t *oldest;
     /* Whether the model's linear to physical mappings hold. */
     PmuMappings mappings;
     /* At which level the INT n runs that is being delivered. */
@@ -61,6 +63,9 @@ static inline PmuLevel x86_pmu_level(const CPUX86State *env)
 {
     return env->hflags & HF_CPL_MASK ? PMU_LEVEL_USR : PMU_LEVEL_OS;
 }
+
+/* An empty log. */
+void x86_pmu_log_init(CPUX86State *env);
 
 /*
  * Bring ledger and counters up to date.  @insn is the insn_start word of the

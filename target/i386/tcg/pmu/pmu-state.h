@@ -15,6 +15,12 @@
 
 typedef struct X86PMU X86PMU;
 
+/* Some hundred blocks: what the model touches for them stays in host's L1D. */
+#define X86_PMU_LOG_WORDS 512
+
+/* X86PMUState.generation if there is no record. */
+#define X86_PMU_NO_GENERATION UINT64_MAX
+
 /*
  * What the translator compiles in, chosen for each block by three bits of
  * hflags (HF_PMU_*) and the block's privilege level:
@@ -23,9 +29,10 @@ typedef struct X86PMU X86PMU;
  * - count: retired instructions and branches.  The prologue takes the block's
  *   instructions off @budget and leaves through x86_pmu_expired() when they
  *   exceed it, so that a block of just the right length can run first;
- * - timing: the prologue calls x86_pmu_enter(), which runs the timing model
- *   over the block that went before.  The block's code stores its data
- *   addresses and its branch's outcome here.
+ * - timing: the prologue begins a record in @log, in which the block's code
+ *   stores its data addresses.  Where its branch went, the next record says.
+ *   When the log is full the prologue calls x86_pmu_enter(), which runs the
+ *   timing model over what is in it.
  */
 typedef struct X86PMUState {
     /* count: instructions that may retire before x86_pmu_expired() */
@@ -33,22 +40,24 @@ typedef struct X86PMUState {
     /* count: branches retired since the last fold into the ledger */
     uint64_t branches[PMU_LEVEL_NR];
 
-    /* timing: the block entered last; NULL if the model has seen all of it */
-    const PmuBlock *block;
-    /* timing: linear address of its first byte */
-    uint64_t pc;
-    /* timing: its instructions [@first, @last) wait for the model */
+    /* timing: the newest record; NULL if the model has seen all of it */
+    PmuRecord *record;
+    /* timing: where the next one goes */
+    uint64_t *next;
+    /* timing: words that may be written yet; less than 0: call enter() */
+    int32_t room;
+    /*
+     * timing: the newest record's instructions before @first are known to
+     * the model already, its last @cut ones did not run.
+     */
     uint16_t first;
-    uint16_t last;
-    /* timing: outcome of the branch that ends it */
-    uint8_t taken;
+    uint16_t cut;
     /* timing: its string instruction was reached, with @string_count in rCX */
     uint8_t string;
     uint64_t string_count;
-    /* timing: where its indirect branch went */
-    uint64_t target;
-    /* timing: linear addresses of its data accesses */
-    uint64_t addr[PMU_BLOCK_ACCESSES];
+    /* timing: of the code buffer that the oldest record may belong to */
+    uint64_t generation;
+    uint64_t log[X86_PMU_LOG_WORDS];
 
     /* NULL: this CPU has no PMU, and no other field is ever used */
     X86PMU *unit;

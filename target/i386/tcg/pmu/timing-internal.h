@@ -9,10 +9,8 @@
 #ifndef TARGET_I386_PMU_TIMING_INTERNAL_H
 #define TARGET_I386_PMU_TIMING_INTERNAL_H
 
-#include "bpred.h"
-#include "fetch.h"
-#include "memo.h"
-#include "memory.h"
+#include "costs.h"
+#include "observe.h"
 #include "timing.h"
 
 /* A REP string instruction on its way: see timing-string.c. */
@@ -24,32 +22,36 @@ typedef struct PmuString {
     PmuStamp ready;             /* when these lines are there */
 } PmuString;
 
+/* What is done with the stretches of code that run; see timing.c. */
+typedef enum PmuPhase {
+    PMU_PHASE_WATCH,            /* the pipeline runs them */
+    PMU_PHASE_WARM,             /* ... but has not run the ones before them */
+    PMU_PHASE_ESTIMATE,         /* they cost what they cost when watched */
+} PmuPhase;
+
 struct PmuTiming {
     uint64_t progress;          /* see pmu_timing_progress() */
     const PmuUarch *uarch;
     PmuLedger *ledger;
-    PmuMemo *memo;
-    /*
-     * The pipeline is in @state at cycle @cycle.  NULL: it is in the state of
-     * @pipeline itself.  @pipeline is that of state @at_hand, if there is one.
-     */
-    PmuState *state;
-    PmuState *at_hand;
-    uint64_t cycle;
-    uint64_t generation;        /* of the blocks that @memo knows */
-    uint64_t store_line;        /* that the newest store went to */
-    uint64_t unentered;         /* progress that the ledger does not show */
-    uint64_t known, computed, forgotten;        /* see PmuTimingStats */
-    uint64_t known_then;        /* @known when a transition was not known last */
-    int64_t credit;             /* what learning may cost yet */
-    uint32_t pause;             /* blocks to go without learning */
-    bool remember;
+    uint64_t counts;            /* PMU_COUNT_x that the ledger does not show */
 
-    PmuBpred *bpred;
-    PmuFetcher fetcher;
-    PmuMemory mem;
-    PmuOutcome outcome;         /* of the block at hand */
+    /* The stretch at hand. */
+    bool open;                  /* it has begun */
+    uint64_t hash;              /* of its instructions so far */
+    uint32_t insns;             /* their number */
+    PmuDelta sample;            /* what the ledger shows of it already */
+
+    PmuPhase phase;
+    const PmuSampling *sampling;        /* NULL: there is no other phase */
+    uint32_t left;              /* stretches until this one ends */
+    uint32_t credit;            /* stretches that may be watched yet */
+    uint32_t unwatched;         /* stretches since one was watched */
+    uint32_t after_l3, after_dram;      /* stretches that still feel it */
+    uint64_t entered[PMU_TIMED_NR];     /* of the sums in @costs, whole ones */
+
     PmuString string;
+    PmuCosts costs;
+    PmuObserver observer;
     PmuPipeline pipeline;
 };
 
@@ -62,15 +64,10 @@ void pmu_timing_run_string(PmuTiming *t, const PmuBlock *block,
                            bool last);
 
 /*
- * Have the pipeline at hand, and say that it went on by itself since @clock,
- * retiring @instructions.
+ * The pipeline goes on where the ledger is, and the ledger where the pipeline
+ * is: for what the pipeline runs in any phase.
  */
 PmuPipeline *pmu_timing_take_pipeline(PmuTiming *t);
-void pmu_timing_give_pipeline(PmuTiming *t, uint64_t clock,
-                              unsigned instructions);
-
-/* Fetch the string instruction @index of @block, at @pc: in t->outcome. */
-void pmu_timing_fetch_string(PmuTiming *t, const PmuBlock *block,
-                             unsigned index, uint64_t pc);
+void pmu_timing_give_pipeline(PmuTiming *t);
 
 #endif

@@ -6,8 +6,9 @@
  * Run time, below the line.
  *
  * Cycles and slots are a function of the bytes done so far, so that it does
- * not matter in how many parts they are reported.  They are not remembered:
- * how many iterations one does is different each time.
+ * not matter in how many parts they are reported.  The pipeline always runs
+ * them: how many iterations one does is different each time, so that what one
+ * cost before says little.
  */
 
 #include <glib.h>
@@ -47,7 +48,6 @@ static uint64_t string_slots(const StringCost *cost, const PmuInsn *insn,
     return units * cost->slots_64 / 64;
 }
 
-
 static void string_uop(PmuTiming *t)
 {
     pmu_pipeline_string_uop(&t->pipeline, t->string.ready);
@@ -57,13 +57,14 @@ static void string_uop(PmuTiming *t)
 static void string_access(PmuTiming *t, uint64_t line, PmuAccess *access)
 {
     uint64_t addr = line << PMU_LINE_SHIFT;
+    PmuMemory *mem = &t->observer.mem;
 
-    t->pipeline.delta.item[PMU_ITEM_L1D_ACCESSES]++;
+    pmu_ledger_event(t->ledger, PMU_ITEM_L1D_ACCESSES, 1);
     *access = (PmuAccess) {};
-    if (!pmu_memory_hit(&t->mem, addr, 1)) {
+    if (!pmu_memory_hit(mem, addr, 1)) {
         PmuAccess both[2] = {};
 
-        pmu_memory_data(&t->mem, addr, 1, both);
+        pmu_memory_data(mem, addr, 1, both);
         *access = both[0];
     }
 }
@@ -84,9 +85,11 @@ static void string_store(PmuTiming *t, uint64_t line)
     PmuAccess access;
 
     string_access(t, line, &access);
-    pmu_memory_note_store(&t->mem, line << PMU_LINE_SHIFT, PMU_LINE_SIZE);
-    pmu_pipeline_string_store(&t->pipeline, &access, line == t->store_line);
-    t->store_line = line;
+    pmu_memory_note_store(&t->observer.mem, line << PMU_LINE_SHIFT,
+                          PMU_LINE_SIZE);
+    pmu_pipeline_string_store(&t->pipeline, &access,
+                              line == t->observer.store_line);
+    t->observer.store_line = line;
 }
 
 /* Touch the lines of the elements at @src and @dst, if they are others. */
@@ -118,8 +121,9 @@ static void string_begin(PmuTiming *t, const PmuBlock *block, unsigned index,
     const PmuInsn *insn = block->insns[index].insn;
     uint64_t from;
 
-    pmu_timing_fetch_string(t, block, index, block_pc);
-    from = pmu_pipeline_string_begin(&t->pipeline, block, index, &t->outcome);
+    pmu_observe_string(&t->observer, block, index, block_pc);
+    from = pmu_pipeline_string_begin(&t->pipeline, block, index,
+                                     &t->observer.outcome);
     t->string = (PmuString) {
         .active = true, .pc = block_pc + block->insns[index].offset,
         .src_line = UINT64_MAX, .dst_line = UINT64_MAX,
@@ -179,7 +183,6 @@ void pmu_timing_run_string(PmuTiming *t, const PmuBlock *block,
 {
     const PmuBlockInsn *bi = &block->insns[index];
     PmuPipeline *p = pmu_timing_take_pipeline(t);
-    uint64_t clock = pmu_pipeline_clock(p);
 
     if (!t->string.active || t->string.pc != dynamic->pc + bi->offset) {
         string_begin(t, block, index, dynamic->pc);
@@ -189,5 +192,5 @@ void pmu_timing_run_string(PmuTiming *t, const PmuBlock *block,
         pmu_pipeline_string_end(p, bi->insn);
         t->string.active = false;
     }
-    pmu_timing_give_pipeline(t, clock, last);
+    pmu_timing_give_pipeline(t);
 }

@@ -41,10 +41,34 @@ void pmu_timing_reset(PmuTiming *timing);
 void pmu_timing_flush(PmuTiming *timing);
 
 /*
- * Whether transitions of the pipeline are remembered; they are at first.  It
- * changes how fast the model is, and nothing else.
+ * When the pipeline is watched; in between, known costs stand for it.  All
+ * figures are numbers of stretches, from one branch to the next, and not 0.
+ * Of every @share of them one may be watched, in windows of @warm, in which
+ * the pipeline fills, and @watch.  A window begins when a stretch comes that
+ * is not known, and @period after the last one; both are looked at after each
+ * @chunk.  The first @first of all are watched, so that short tests are exact.
  */
-void pmu_timing_remember(PmuTiming *timing, bool remember);
+typedef struct PmuSampling {
+    uint32_t first, warm, watch, share, chunk, period;
+} PmuSampling;
+
+extern const PmuSampling pmu_sampling;
+
+/*
+ * Watch as @sampling says, from now on; a new PmuTiming does as pmu_sampling
+ * says.  NULL: the pipeline runs every instruction, which takes many times as
+ * long.  This changes only what the pipeline determines: slots, cycles,
+ * micro-ops issued.
+ */
+void pmu_timing_set_sampling(PmuTiming *timing, const PmuSampling *sampling);
+
+/*
+ * Blocks that ran one after the other, all of each: records from @from up to
+ * @end, see PmuRecord.  Behind the last one execution went on at linear
+ * address @next.  A REP string instruction among them made no iterations.
+ */
+void pmu_timing_run_log(PmuTiming *timing, const uint64_t *from,
+                        const uint64_t *end, uint64_t next);
 
 /*
  * Instructions [@first, @last) of @block were retired.  If @last is the
@@ -76,37 +100,24 @@ void pmu_timing_interrupt(PmuTiming *timing);
 
 /*
  * The clock of the model in slots since pmu_timing_new(), the open cycle
- * included.
+ * included, as of the last pmu_timing_flush().
  */
 uint64_t pmu_timing_clock(const PmuTiming *timing);
 
 /*
- * The same plus instructions retired, the first member of PmuTiming.  No ledger item other than
- * INSTRUCTIONS and its parts grows by more than PMU_TIMING_ITEM_RATE times
- * what this grows by.
+ * The same at any time and roughly, plus instructions retired; never falls.
+ * No ledger item other than INSTRUCTIONS and its parts grows by more than
+ * PMU_TIMING_ITEM_RATE times what this grows by.
  */
-static inline uint64_t pmu_timing_progress(const PmuTiming *timing)
-{
-    return *(const uint64_t *)timing;
-}
+uint64_t pmu_timing_progress(const PmuTiming *timing);
 
 #define PMU_TIMING_ITEM_RATE 4
 
 /*
- * Micro-ops dispatched to each port since pmu_timing_new(), but for those in
- * transitions that were remembered: see pmu_timing_remember().
+ * Micro-ops dispatched to each port since pmu_timing_set_sampling() was told
+ * not to.
  */
 void pmu_timing_ports(const PmuTiming *timing,
                       uint64_t dispatched[PMU_MAX_PORTS]);
-
-/* For reports: bytes that the model takes, and how its memory serves. */
-typedef struct PmuTimingStats {
-    size_t bytes;
-    size_t states, transitions;         /* remembered */
-    uint64_t known, computed;           /* blocks that were, and were not */
-    uint64_t forgotten;                 /* times that all was */
-} PmuTimingStats;
-
-void pmu_timing_stats(const PmuTiming *timing, PmuTimingStats *stats);
 
 #endif
