@@ -201,7 +201,7 @@ static uint64_t scheduler_room(const PmuPipeline *p, uint32_t n)
     }
     if (scheduled + n > size && p->num_far) {
         /* All the others are far ahead: wait for as many as it takes. */
-        uint64_t far[PMU_MAX_SCHEDULER];
+        uint64_t far[PMU_MAX_FAR];
 
         memcpy(far, p->far, p->num_far * sizeof(*far));
         qsort(far, p->num_far, sizeof(*far), compare_cycles);
@@ -303,7 +303,7 @@ static inline void enter_scheduler(PmuPipeline *p, uint64_t cycle)
     if (cycle < p->cycle + PMU_WINDOW) {
         p->dispatches[cycle % PMU_WINDOW]++;
     } else {
-        g_assert(p->num_far < PMU_MAX_SCHEDULER);
+        g_assert(p->num_far < PMU_MAX_FAR);
         p->far[p->num_far++] = cycle;
     }
 }

@@ -28,7 +28,7 @@ typedef uint64_t PmuStamp;
 #define PMU_STAMP_CYCLE(stamp)          ((stamp) >> 1)
 #define PMU_STAMP_MEMORY(stamp)         ((stamp) & 1)
 
-/* Ring sizes: powers of 2, larger than what they follow. */
+/* Ring sizes: powers of 2, at least the limits of what they follow. */
 #define PMU_ROB_RING    1024
 #define PMU_LOAD_RING   256
 #define PMU_STORE_RING  128
@@ -38,8 +38,11 @@ typedef uint64_t PmuStamp;
 #define PMU_WINDOW      1024
 /* An instruction begins to issue when so many of its slots have room. */
 #define PMU_ROB_CHUNK   8
-/* Micro-ops that dispatch later than that: at most a scheduler full. */
-#define PMU_MAX_SCHEDULER 512
+/*
+ * Micro-ops that dispatch later than that: at most a scheduler full and one
+ * that fuses with an instruction that needed no place there.
+ */
+#define PMU_MAX_FAR     (PMU_MAX_SCHEDULER + 1)
 
 /* The clock begins here, so that what came before has a time as well. */
 #define PMU_FIRST_CYCLE 1024
@@ -123,9 +126,9 @@ typedef struct PmuPipeline {
      */
     uint64_t port_set[PMU_MAX_PORT_SETS];
     uint32_t scheduled;         /* micro-ops in the scheduler */
-    uint8_t dispatches[PMU_WINDOW];     /* by cycle: those that leave it */
+    uint16_t dispatches[PMU_WINDOW];    /* by cycle: those that leave it */
     uint32_t num_far;
-    uint64_t far[PMU_MAX_SCHEDULER];    /* dispatched beyond the window */
+    uint64_t far[PMU_MAX_FAR];  /* dispatched beyond the window */
 
     /* The newest instruction if it can fuse with the next, for rebinding. */
     uint8_t fuse;               /* PMU_FUSE_x */

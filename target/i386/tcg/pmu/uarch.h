@@ -23,10 +23,18 @@ typedef struct PmuTlbGeometry {
     uint16_t latency;           /* cycles that a hit adds to an access */
 } PmuTlbGeometry;
 
-/* Limits of what the timing model has room for. */
-#define PMU_MAX_ROB             512
+/*
+ * Limits of what the timing model has room for; pipeline.h has the arrays.
+ * An instruction must find room in the reorder buffer: PMU_ROB_CHUNK.
+ */
+#define PMU_MIN_ROB             8
+#define PMU_MAX_ROB             1024
+#define PMU_MAX_SCHEDULER       512
+#define PMU_MAX_IDQ             1000
+#define PMU_MAX_LOAD_BUFFER     256
 #define PMU_MAX_STORE_BUFFER    128
-#define PMU_MAX_FILL_BUFFERS    16
+#define PMU_MAX_FILL_BUFFERS    64
+#define PMU_MAX_PORTS           12
 
 /*
  * Groups of ports as instructions name them; which ports they are is each
@@ -58,23 +66,23 @@ typedef enum PmuUnit {
     PMU_UNIT_NR
 } PmuUnit;
 
-#define PMU_MAX_PORTS           12
-#define PMU_MAX_LOAD_BUFFER     256
-
 typedef struct PmuUarch {
     const char *name;
     uint32_t width;             /* slots a cycle: 1 to PMU_LEDGER_MAX_WIDTH */
     uint32_t rob;               /* fused-domain micro-ops: to PMU_MAX_ROB */
-    uint32_t scheduler;         /* unfused micro-ops that wait for dispatch */
-    uint32_t idq;               /* micro-ops between frontend and backend */
-    uint32_t fill_buffers;      /* outstanding L1D misses */
+    uint32_t scheduler;         /* unfused micro-ops that wait for dispatch: to
+                                   PMU_MAX_SCHEDULER */
+    uint32_t idq;               /* micro-ops between frontend and backend: to
+                                   PMU_MAX_IDQ */
+    uint32_t fill_buffers;      /* outstanding L1D misses: to
+                                   PMU_MAX_FILL_BUFFERS */
     uint32_t load_buffer;       /* entries: to PMU_MAX_LOAD_BUFFER */
     uint32_t store_buffer;      /* entries: to PMU_MAX_STORE_BUFFER */
     uint32_t num_ports;         /* to PMU_MAX_PORTS */
     uint16_t ports[PMU_UNIT_NR];        /* bit n: port n */
     uint32_t frequency_mhz;     /* of the core, for DRAM latency */
-    uint32_t tsc_num, tsc_den;  /* TSC rate / core rate */
-    uint32_t xclk_num, xclk_den;        /* crystal rate / core rate */
+    uint32_t tsc_num, tsc_den;  /* TSC rate / core rate, in MHz */
+    uint32_t xclk_num, xclk_den;        /* crystal rate / core rate, in MHz */
 
     PmuCacheGeometry l1i, l1d, l2, l3;
     PmuTlbGeometry itlb, dtlb, stlb;
