@@ -57,7 +57,7 @@ static const PmuUarch uarch_table[PMU_CORE_NR] = {
         /* Chosen: within the 2.0 to 3.1 GHz of the Xeon Gold 6330. */
         .frequency_mhz = 2800,
         /* Chosen: neither turbo nor throttling. */
-        .tsc_num = 1, .tsc_den = 1,
+        .tsc_num = 2800, .tsc_den = 2800,
         /* 25 MHz crystal of server parts: SDM vol. 3B, table 19-85. */
         .xclk_num = 25, .xclk_den = 2800,
 
@@ -140,7 +140,7 @@ static const PmuUarch uarch_table[PMU_CORE_NR] = {
         .fill_buffers = 16,             /* IAD */
         .store_buffer = 112,            /* IAD */
         .frequency_mhz = 2800,          /* chosen, as for Sunny Cove */
-        .tsc_num = 1, .tsc_den = 1,     /* chosen */
+        .tsc_num = 2800, .tsc_den = 2800,       /* chosen */
         .xclk_num = 25, .xclk_den = 2800,
 
         .l1i = { 32 * 1024, 8, 5 },     /* CPUID */
