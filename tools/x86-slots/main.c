@@ -13,21 +13,23 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "figures.h"
 #include "input.h"
 #include "report.h"
 
 /* The command line as it was typed. */
 typedef struct Options {
     char *hex, *core, *from, *to;
-    gboolean batch, loop, unroll, add_loop, json;
+    gboolean batch, loop, unroll, add_loop, json, figures;
     gint64 rep, stride, span;
-    char **files;
+    char **set, **files;
 } Options;
 
 /* What it asks for. */
 typedef struct Tool {
     const Options *options;
     PmuCore core;
+    PmuUarch uarch;             /* of the core, as changed */
     char *core_name;
     CodeReader *reader;
 } Tool;
@@ -93,9 +95,9 @@ static bool check_options(const Options *o, GError **error)
 {
     unsigned files = o->files ? g_strv_length(o->files) : 0;
 
-    if (!!o->hex + o->batch + files != 1) {
-        return usage(error, "one of --hex, --batch and a file is needed, and "
-                     "one only");
+    if (!!o->hex + o->batch + o->figures + files != 1) {
+        return usage(error, "one of --hex, --batch, --figures and a file is "
+                     "needed, and one only");
     }
     if (o->loop + o->unroll + o->add_loop > 1) {
         return usage(error, "--loop, --add-loop and --unroll exclude each "
@@ -116,6 +118,10 @@ static bool parse(int *argc, char ***argv, Options *o, GError **error)
     g_autofree char *core_help = g_strdup_printf("one of %s", cores);
     const GOptionEntry entries[] = {
         { "core", 'c', 0, G_OPTION_ARG_STRING, &o->core, core_help, "CORE" },
+        { "set", 's', 0, G_OPTION_ARG_STRING_ARRAY, &o->set,
+          "change a figure of the core; may be repeated", "NAME=VALUE" },
+        { "figures", 0, 0, G_OPTION_ARG_NONE, &o->figures,
+          "list the figures of the core and their ranges", NULL },
         { "hex", 'x', 0, G_OPTION_ARG_STRING, &o->hex,
           "the block as hex digits", "DIGITS" },
         { "batch", 'b', 0, G_OPTION_ARG_NONE, &o->batch,
@@ -233,12 +239,12 @@ static char *examine(Tool *tool, GByteArray *bytes, GError **error)
         code_free(code);
         return NULL;
     }
-    measure(tool->reader, code, pmu_uarch(tool->core), &how, &m);
+    measure(tool->reader, code, &tool->uarch, &how, &m);
     if (o->batch && !o->json) {
         out = g_strdup_printf("%.4f", m.cycles);
     } else {
         Report report = {
-            .code = code, .uarch = pmu_uarch(tool->core),
+            .code = code, .uarch = &tool->uarch,
             .core = tool->core_name, .options = &how, .m = &m,
         };
 
@@ -312,6 +318,12 @@ static void run_batch(Tool *tool)
 
 static bool run(Tool *tool, GError **error)
 {
+    if (tool->options->figures) {
+        g_autofree char *list = figures_list(&tool->uarch);
+
+        printf("%s", list);
+        return true;
+    }
     tool->reader = code_reader_new(tool->core);
     if (!tool->reader) {
         g_set_error(error, SLOTS_ERROR, SLOTS_ERROR_DATA,
@@ -325,6 +337,18 @@ static bool run(Tool *tool, GError **error)
     return run_one(tool, error);
 }
 
+static bool choose_core(Tool *tool, GError **error)
+{
+    const Options *o = tool->options;
+
+    if (!parse_core(o->core ? o->core : "sunny-cove", &tool->core, error)) {
+        return false;
+    }
+    tool->core_name = core_name(tool->core);
+    tool->uarch = *pmu_uarch(tool->core);
+    return figures_set(&tool->uarch, o->set, error);
+}
+
 int main(int argc, char **argv)
 {
     Options options = { .rep = 64, .span = 64 << 20 };
@@ -335,14 +359,8 @@ int main(int argc, char **argv)
     /* Numbers have a point everywhere; names of files are as they come. */
     setlocale(LC_CTYPE, "");
     if (!parse(&argc, &argv, &options, &error) ||
-        !parse_core(options.core ? options.core : "sunny-cove", &tool.core,
-                    &error)) {
+        !choose_core(&tool, &error) || !run(&tool, &error)) {
         status = error->code;
-    } else {
-        tool.core_name = core_name(tool.core);
-        if (!run(&tool, &error)) {
-            status = error->code;
-        }
     }
     if (error) {
         g_printerr("x86-slots: %s\n", error->message);
@@ -353,6 +371,7 @@ int main(int argc, char **argv)
     g_free(options.core);
     g_free(options.from);
     g_free(options.to);
+    g_strfreev(options.set);
     g_strfreev(options.files);
     return status;
 }
