@@ -74,6 +74,38 @@ static const Refusal refusals[] = {
       { "perf-metrics", "pdcm" } },
     { "vendor", "Icelake-Server,+perf-metrics,vendor=AuthenticAMD",
       { "perf-metrics", "GenuineIntel" } },
+    { "figure-small", "Icelake-Server,+perf-metrics,pmu-rob=7",
+      { "pmu-rob=7 is out of range: it must be 8 to 1024\n" } },
+    { "figure-large", "Icelake-Server,+perf-metrics,pmu-rob=1025",
+      { "pmu-rob=1025 is out of range: it must be 8 to 1024\n" } },
+    { "figure-zero", "Icelake-Server,pmu=on,pmu-width=0",
+      { "pmu-width=0 is out of range: it must be 1 to 15\n" } },
+    { "figure-negative", "Icelake-Server,pmu=on,pmu-prefetch-distance=-2",
+      { "pmu-prefetch-distance=-2 is out of range: it must be 0 to 63\n" } },
+    { "figure-text", "Icelake-Server,pmu=on,pmu-rob=large",
+      { "pmu-rob=large", "pmu-rob must be a whole number, 8 to 1024\n" } },
+    { "figure-size", "Icelake-Server,pmu=on,pmu-l2-size=128M",
+      { "pmu-l2-size=134217728 is out of range: it must be 4096 to "
+        "67108864\n" } },
+    { "figure-size-text", "Icelake-Server,pmu=on,pmu-l2-size=large",
+      { "pmu-l2-size=large", "pmu-l2-size must be a size in bytes, 4096 to "
+        "67108864\n" } },
+    { "figures-sets", "Icelake-Server,pmu=on,pmu-l2-size=2M",
+      { "qemu-system-x86_64: pmu-l2-size=2097152 and pmu-l2-ways=20 do not go "
+        "together: pmu-l2-size must be 64 times pmu-l2-ways times a whole "
+        "number\n" } },
+    { "figures-order", "SapphireRapids,pmu=on,pmu-l2-latency=76",
+      { "qemu-system-x86_64: pmu-l2-latency=76 is more than "
+        "pmu-l3-latency=75\n" } },
+    { "figure-without", "Icelake-Server,pmu-l2-size=2M",
+      { "qemu-system-x86_64: pmu-l2-size=2097152 needs pmu=on or "
+        "perf-metrics=on\n" } },
+    { "figure-other-cpu", "EPYC,pmu-rob=512",
+      { "qemu-system-x86_64: pmu-rob=512 needs pmu=on or "
+        "perf-metrics=on\n" } },
+    { "figure-max", "max,pmu-rob=512",
+      { "qemu-system-x86_64: pmu-rob=512 needs pmu=on or "
+        "perf-metrics=on\n" } },
 };
 
 static void test_refusal(const void *data)
@@ -158,6 +190,123 @@ static void test_accepted(const void *data)
                "IA32_PERF_CAPABILITIES of %s", row->cpu);
 }
 
+/* Property @name of vCPU @number, as it is after its start. */
+static int64_t cpu_property(PmuMachine *machine, unsigned number,
+                            const char *name)
+{
+    g_autoptr(QDict) cpus = qtest_qmp(machine->qts,
+                                      "{'execute': 'query-cpus-fast'}");
+    g_autoptr(QDict) value = NULL;
+    const QListEntry *entry = qlist_first(qdict_get_qlist(cpus, "return"));
+
+    while (number--) {
+        entry = qlist_next(entry);
+    }
+    value = qtest_qmp(machine->qts,
+                      "{'execute': 'qom-get', 'arguments': {'path': %s, "
+                      "'property': %s}}",
+                      qdict_get_str(qobject_to(QDict, qlist_entry_obj(entry)),
+                                    "qom-path"), name);
+    g_assert_true(qdict_haskey(value, "return"));
+    return qdict_get_int(value, "return");
+}
+
+typedef struct Figure {
+    const char *cpu, *property;
+    int64_t value;
+} Figure;
+
+static const Figure figures[] = {
+    { "Icelake-Server,+perf-metrics", "pmu-rob", 352 },
+    { "SapphireRapids,+perf-metrics", "pmu-rob", 512 },
+    { "Icelake-Server,+perf-metrics,pmu-rob=8", "pmu-rob", 8 },
+    { "Icelake-Server,+perf-metrics,pmu-rob=1024", "pmu-rob", 1024 },
+    { "Icelake-Server,pmu=on,pmu_rob=400", "pmu-rob", 400 },
+    /* That is how it reads where nothing was set. */
+    { "Icelake-Server,pmu=on,pmu-rob=-1", "pmu-rob", 352 },
+    { "Icelake-Server,pmu=on,pmu-l2-size=0", "pmu-l2-size", 1280 << 10 },
+    { "Icelake-Server", "pmu-rob", -1 },
+    { "Icelake-Server", "pmu-l2-size", 0 },
+    { "Icelake-Server,pmu=on,pmu-prefetch-distance=0",
+      "pmu-prefetch-distance", 0 },
+    { "Icelake-Server,pmu=on,pmu-l2-size=2M,pmu-l2-ways=16", "pmu-l2-size",
+      2 << 20 },
+    { "Icelake-Server,pmu=on,pmu-l2-ways=16,pmu-l2-size=2097152",
+      "pmu-l2-ways", 16 },
+    { "Icelake-Server,pmu=on,pmu-frequency=3500", "pmu-tsc-frequency",
+      2800 },
+    { "max,vendor=GenuineIntel,family=6,model=143,pmu=on,pmu-width=8",
+      "pmu-width", 8 },
+};
+
+static void test_figures(void)
+{
+    for (int i = 0; i < ARRAY_SIZE(figures); i++) {
+        const Figure *row = &figures[i];
+        g_autofree char *args = g_strdup_printf("-cpu %s,check=off", row->cpu);
+        g_autoptr(PmuScript) s = pmu_script_new();
+        PmuMachine machine;
+
+        pmu_start(&machine, s, args);
+        pmu_expect(cpu_property(&machine, 0, row->property), row->value,
+                   "%s of %s", row->property, row->cpu);
+        pmu_stop(&machine);
+    }
+}
+
+/* Cycles of a load that finds its line in the L2 of @cpu. */
+static uint64_t chase_cycles(const char *cpu)
+{
+    g_autofree char *args = g_strdup_printf("-cpu %s,check=off", cpu);
+    g_autoptr(PmuScript) s = pmu_script_new();
+    unsigned loads = 16384, before, after;
+
+    pmu_wrmsr(s, MSR_FIXED_CTR_CTRL, FIXED_ALL(1));
+    pmu_op(s, OP_RUN, BLOCK_CHASE, GLOBAL_FIXED(1), loads);
+    before = pmu_rdpmc(s, 0x40000001);
+    pmu_op(s, OP_RUN, BLOCK_CHASE, GLOBAL_FIXED(1), loads);
+    after = pmu_rdpmc(s, 0x40000001);
+    pmu_run(s, args);
+    return (pmu_register(s, after) - pmu_register(s, before)) / loads;
+}
+
+/* What a guest counts follows. */
+static void test_figures_matter(void)
+{
+    uint64_t own = chase_cycles("Icelake-Server,pmu=on");
+    uint64_t slow = chase_cycles("Icelake-Server,pmu=on,pmu-l2-latency=60");
+    uint64_t small = chase_cycles("Icelake-Server,pmu=on,pmu-l2-size=256K,"
+                                  "pmu-l2-ways=8");
+
+    g_test_message("L2 of 14 cycles: %" PRIu64 " a load; of 60: %" PRIu64
+                   "; of 256 KiB: %" PRIu64, own, slow, small);
+    g_assert_cmpuint(slow, >=, own + 40);
+    g_assert_cmpuint(slow, <=, own + 60);
+    g_assert_cmpuint(small, >=, own + 25);
+}
+
+/* The expansion of a model says what is set, also in its own terms. */
+static void test_expansion(void)
+{
+    QTestState *qts = qtest_init("-machine none -accel tcg");
+    g_autoptr(QDict) first = qtest_qmp(qts,
+        "{'execute': 'query-cpu-model-expansion', 'arguments': {"
+        "'type': 'full', 'model': {'name': 'Icelake-Server'}}}");
+    g_autoptr(QDict) second = NULL;
+    QDict *model = qdict_get_qdict(qdict_get_qdict(first, "return"), "model");
+
+    pmu_expect(qdict_get_int(qdict_get_qdict(model, "props"), "pmu-rob"), -1,
+               "pmu-rob");
+    second = qtest_qmp(qts,
+        "{'execute': 'query-cpu-model-expansion', 'arguments': {"
+        "'type': 'full', 'model': {'name': 'Icelake-Server', 'props': {"
+        "'pmu': true, 'pmu-rob': 400, 'pmu-l2-size': 0}}}}");
+    model = qdict_get_qdict(qdict_get_qdict(second, "return"), "model");
+    pmu_expect(qdict_get_int(qdict_get_qdict(model, "props"), "pmu-rob"), 400,
+               "pmu-rob that was set");
+    qtest_quit(qts);
+}
+
 /* A CPU that is plugged in later has a PMU as well. */
 static void test_hotplug(void)
 {
@@ -210,6 +359,9 @@ int main(int argc, char **argv)
 
         qtest_add_data_func(path, &accepted[i], test_accepted);
     }
+    qtest_add_func("pmu/cpu/figures", test_figures);
+    qtest_add_func("pmu/cpu/figures-matter", test_figures_matter);
+    qtest_add_func("pmu/cpu/expansion", test_expansion);
     qtest_add_func("pmu/cpu/hotplug", test_hotplug);
     return g_test_run();
 }

@@ -149,11 +149,19 @@ static void x86_pmu_imply(X86CPU *cpu, const X86PMUModel *model)
     }
 }
 
+/* There will be no PMU. */
+static bool x86_pmu_go_without(X86CPU *cpu, Error **errp)
+{
+    x86_pmu_hide(cpu);
+    return x86_pmu_check_unchanged(cpu, "pmu=on or perf-metrics=on", errp);
+}
+
 static bool x86_pmu_expand_tcg(X86CPU *cpu, Error **errp)
 {
     bool metrics = x86_pmu_wants_metrics(cpu);
     const char *asked = metrics ? "perf-metrics=on" : "pmu=on";
     const char *obstacle;
+    PmuUarch uarch;
 
     if (metrics && x86_pmu_set_by_user(cpu, "pmu") && !cpu->enable_pmu) {
         error_setg(errp, "perf-metrics=on contradicts pmu=off");
@@ -164,15 +172,13 @@ static bool x86_pmu_expand_tcg(X86CPU *cpu, Error **errp)
         return false;
     }
     if (!metrics && !cpu->enable_pmu) {
-        x86_pmu_hide(cpu);
-        return true;
+        return x86_pmu_go_without(cpu, errp);
     }
     obstacle = x86_pmu_obstacle(cpu);
     if (obstacle && cpu->max_features && !metrics &&
         !x86_pmu_set_by_user(cpu, "pmu")) {
         /* "max" has pmu=on by default, which never had a meaning in TCG. */
-        x86_pmu_hide(cpu);
-        return true;
+        return x86_pmu_go_without(cpu, errp);
     }
     if (obstacle) {
         error_setg(errp, "%s: CPU model '%s' cannot have it with TCG, as %s; "
@@ -185,6 +191,9 @@ static bool x86_pmu_expand_tcg(X86CPU *cpu, Error **errp)
         error_setg(errp, "perf-metrics-width=%u is out of range: "
                    "it must be %d to %d", cpu->pmu_metrics_width,
                    METRICS_WIDTH_MIN, METRICS_WIDTH_MAX);
+        return false;
+    }
+    if (!x86_pmu_uarch(cpu, x86_pmu_model(cpu)->core, &uarch, errp)) {
         return false;
     }
     x86_pmu_imply(cpu, x86_pmu_model(cpu));
@@ -204,7 +213,7 @@ bool x86_pmu_expand_features(X86CPU *cpu, Error **errp)
                    X86_PMU_MODEL_NAMES);
         return false;
     }
-    return true;
+    return x86_pmu_check_unchanged(cpu, "accel=tcg", errp);
 }
 
 static uint64_t x86_pmu_translate(void *opaque, uint64_t linear)
@@ -221,6 +230,29 @@ static uint64_t x86_pmu_translate(void *opaque, uint64_t linear)
         return UINT64_MAX;
     }
     return full->phys_addr | (linear & ~TARGET_PAGE_MASK);
+}
+
+/* The core behind @unit, of model @model. */
+static bool x86_pmu_build_core(X86PMU *unit, const X86PMUModel *model,
+                               Error **errp)
+{
+    CPUX86State *env = &unit->cpu->env;
+
+    if (!x86_pmu_uarch(unit->cpu, model->core, &unit->uarch, errp)) {
+        return false;
+    }
+    unit->decoder = pmu_decoder_new(model->core);
+    if (!unit->decoder) {
+        error_setg(errp, "pmu=on: Capstone cannot be started");
+        return false;
+    }
+    unit->timing = pmu_timing_new(&unit->uarch, &unit->ledger, NULL,
+                                  x86_pmu_translate, env);
+    if (!unit->timing) {
+        error_setg(errp, "pmu=on: no memory for the modelled core");
+        return false;
+    }
+    return true;
 }
 
 bool x86_pmu_realize(X86CPU *cpu, Error **errp)
@@ -245,21 +277,19 @@ bool x86_pmu_realize(X86CPU *cpu, Error **errp)
 
     unit = g_new0(X86PMU, 1);
     unit->cpu = cpu;
-    unit->decoder = pmu_decoder_new(model->core);
-    unit->timing = pmu_timing_new(pmu_uarch(model->core), &unit->ledger,
-                                  NULL, x86_pmu_translate, env);
     unit->scratch = g_new0(PmuBlockBuilder, 1);
     env->pmu.unit = unit;
     x86_pmu_log_init(env);
-    if (!unit->decoder) {
-        error_setg(errp, "pmu=on: Capstone cannot be started");
-    } else if (!perfmon_init(&unit->perfmon, &config, &why)) {
-        error_setg(errp, "pmu=on: %s", why);
-    } else {
-        return true;
+    if (!x86_pmu_build_core(unit, model, errp)) {
+        x86_pmu_unrealize(cpu);
+        return false;
     }
-    x86_pmu_unrealize(cpu);
-    return false;
+    if (!perfmon_init(&unit->perfmon, &config, &why)) {
+        error_setg(errp, "pmu=on: %s", why);
+        x86_pmu_unrealize(cpu);
+        return false;
+    }
+    return true;
 }
 
 void x86_pmu_unrealize(X86CPU *cpu)
@@ -276,7 +306,9 @@ void x86_pmu_unrealize(X86CPU *cpu)
 
         if (heir && heir != unit) {
             pmu_arena_adopt(&heir->arena, &unit->arena);
-            pmu_decoder_adopt(heir->decoder, unit->decoder);
+            if (unit->decoder) {
+                pmu_decoder_adopt(heir->decoder, unit->decoder);
+            }
             break;
         }
     }

@@ -36,6 +36,7 @@ struct X86PMU {
     X86CPU *cpu;
     Perfmon perfmon;
     PmuLedger ledger;
+    PmuUarch uarch;             /* the core, changed by properties */
     PmuTiming *timing;
 
     /* Instructions handed out as budget, by level, since the last fold. */
@@ -63,6 +64,19 @@ static inline PmuLevel x86_pmu_level(const CPUX86State *env)
 {
     return env->hflags & HF_CPL_MASK ? PMU_LEVEL_USR : PMU_LEVEL_OS;
 }
+
+/* Properties that change the core: pmu-uarch.c */
+
+/*
+ * The core of @cpu, which is @core but for what properties say.  False and
+ * @errp set if they contradict each other.
+ */
+bool x86_pmu_uarch(X86CPU *cpu, PmuCore core, PmuUarch *uarch, Error **errp);
+
+/* No property asks for another core than that of @needs; else false, @errp. */
+bool x86_pmu_check_unchanged(X86CPU *cpu, const char *needs, Error **errp);
+
+/* Execution: pmu-exec.c */
 
 /* An empty log. */
 void x86_pmu_log_init(CPUX86State *env);

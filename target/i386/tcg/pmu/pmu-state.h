@@ -12,6 +12,7 @@
 #define TARGET_I386_PMU_STATE_H
 
 #include "block.h"
+#include "uarch-params.h"
 
 typedef struct X86PMU X86PMU;
 
@@ -59,8 +60,11 @@ typedef struct X86PMUState {
     uint64_t generation;
     uint64_t log[X86_PMU_LOG_WORDS];
 
-    /* NULL: this CPU has no PMU, and no other field is ever used */
+    /* NULL: this CPU has no PMU, and no field before is ever used */
     X86PMU *unit;
+
+    /* Properties, in the order of pmu_uarch_params[]: value + 1, 0: not set */
+    uint32_t figure[PMU_UARCH_PARAMS];
 } X86PMUState;
 
 #endif

@@ -31,6 +31,9 @@ static inline bool x86_pmu_expand_features(X86CPU *cpu, Error **errp)
 
 #if defined(CONFIG_TCG) && !defined(CONFIG_USER_ONLY)
 
+/* Properties of the class @oc that change the modelled core: pmu-uarch.c */
+void x86_pmu_class_init(ObjectClass *oc);
+
 /* Life cycle: pmu-cpu.c */
 
 /* At realize, after features are final: give @cpu its unit, if it has one. */
@@ -96,6 +99,8 @@ void x86_pmu_exec_exit(CPUX86State *env);
 void x86_pmu_flush_mappings(CPUX86State *env);
 
 #else
+
+static inline void x86_pmu_class_init(ObjectClass *oc) { }
 
 static inline bool x86_pmu_realize(X86CPU *cpu, Error **errp)
 {

@@ -1,0 +1,147 @@
+/*
+ * The core behind a PMU: properties that change it.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Above the line.  There is a property for each figure of the core that can
+ * be changed (uarch-params.c); one that is not set leaves the core's own.
+ */
+
+#include "qemu/osdep.h"
+#include "qapi/error.h"
+#include "qapi/visitor.h"
+#include "hw/qdev-properties.h"
+#include "pmu-internal.h"
+
+/* What comes before the names of figures in those of properties. */
+#define PREFIX "pmu-"
+
+/* How properties read that are not set; they can be set to that as well. */
+#define UNSET_NUMBER    (-1)
+#define UNSET_SIZE      0
+
+static uint32_t *x86_pmu_figure(X86CPU *cpu, const PmuUarchParam *param)
+{
+    return &cpu->env.pmu.figure[param - pmu_uarch_params];
+}
+
+static int64_t x86_pmu_unset(const PmuUarchParam *param)
+{
+    return param->is_size ? UNSET_SIZE : UNSET_NUMBER;
+}
+
+/* Of a vCPU with a PMU the core as it is, of others what was asked for. */
+static void x86_pmu_get_figure(Object *obj, Visitor *v, const char *name,
+                               void *opaque, Error **errp)
+{
+    const PmuUarchParam *param = opaque;
+    X86CPU *cpu = X86_CPU(obj);
+    X86PMU *unit = cpu->env.pmu.unit;
+    uint32_t figure = *x86_pmu_figure(cpu, param);
+    int64_t value = figure ? (int64_t)figure - 1 : x86_pmu_unset(param);
+    uint64_t size;
+
+    if (unit) {
+        value = pmu_uarch_get(&unit->uarch, param);
+    }
+    if (param->is_size) {
+        size = value;
+        visit_type_size(v, name, &size, errp);
+    } else {
+        visit_type_int(v, name, &value, errp);
+    }
+}
+
+static bool x86_pmu_visit_figure(Visitor *v, const char *name,
+                                 const PmuUarchParam *param, int64_t *value)
+{
+    uint64_t size;
+
+    if (!param->is_size) {
+        return visit_type_int(v, name, value, NULL);
+    }
+    if (!visit_type_size(v, name, &size, NULL)) {
+        return false;
+    }
+    *value = MIN(size, INT64_MAX);
+    return true;
+}
+
+static void x86_pmu_set_figure(Object *obj, Visitor *v, const char *name,
+                               void *opaque, Error **errp)
+{
+    const PmuUarchParam *param = opaque;
+    PmuUarch any = *pmu_uarch(PMU_CORE_ICELAKE);
+    g_autofree char *why = NULL;
+    int64_t value;
+
+    if (DEVICE(obj)->realized) {
+        qdev_prop_set_after_realize(DEVICE(obj), name, errp);
+        return;
+    }
+    if (!x86_pmu_visit_figure(v, name, param, &value)) {
+        why = pmu_uarch_expected(param, PREFIX);
+    } else if (value == x86_pmu_unset(param)) {
+        *x86_pmu_figure(X86_CPU(obj), param) = 0;
+        return;
+    } else {
+        why = pmu_uarch_set(&any, param, value, PREFIX);
+    }
+    if (why) {
+        error_setg(errp, "%s", why);
+        return;
+    }
+    *x86_pmu_figure(X86_CPU(obj), param) = value + 1;
+}
+
+void x86_pmu_class_init(ObjectClass *oc)
+{
+    for (int i = 0; i < PMU_UARCH_PARAMS; i++) {
+        const PmuUarchParam *param = &pmu_uarch_params[i];
+        g_autofree char *name = g_strdup_printf(PREFIX "%s", param->name);
+        g_autofree char *what = g_strdup_printf("%s, in %s: %u to %u",
+                                                param->what, param->unit,
+                                                param->min, param->max);
+
+        object_class_property_add(oc, name, param->is_size ? "size" : "int",
+                                  x86_pmu_get_figure, x86_pmu_set_figure,
+                                  NULL, (void *)param);
+        object_class_property_set_description(oc, name, what);
+    }
+}
+
+bool x86_pmu_uarch(X86CPU *cpu, PmuCore core, PmuUarch *uarch, Error **errp)
+{
+    g_autofree char *why = NULL;
+
+    *uarch = *pmu_uarch(core);
+    for (int i = 0; i < PMU_UARCH_PARAMS && !why; i++) {
+        const PmuUarchParam *param = &pmu_uarch_params[i];
+        uint32_t figure = *x86_pmu_figure(cpu, param);
+
+        if (figure) {
+            why = pmu_uarch_set(uarch, param, figure - 1, PREFIX);
+        }
+    }
+    why = why ?: pmu_uarch_check(uarch, PREFIX);
+    if (why) {
+        error_setg(errp, "%s", why);
+        return false;
+    }
+    return true;
+}
+
+bool x86_pmu_check_unchanged(X86CPU *cpu, const char *needs, Error **errp)
+{
+    for (int i = 0; i < PMU_UARCH_PARAMS; i++) {
+        const PmuUarchParam *param = &pmu_uarch_params[i];
+        uint32_t figure = *x86_pmu_figure(cpu, param);
+
+        if (figure) {
+            error_setg(errp, PREFIX "%s=%u needs %s", param->name, figure - 1,
+                       needs);
+            return false;
+        }
+    }
+    return true;
+}
