@@ -307,6 +307,103 @@ static void test_expansion(void)
     qtest_quit(qts);
 }
 
+/* One leaf of CPUID; of leaf 4 and its EAX what the cache is. */
+typedef struct Leaf {
+    uint32_t leaf, subleaf;
+    uint32_t eax, ebx, ecx, edx;
+} Leaf;
+
+#define LEAF_4_SELF         0x1ff       /* type, level, self-initializing */
+
+#define WAYS(n)             (((n) - 1) << 22 | 63)
+#define SETS(n)             ((n) - 1)
+
+typedef struct Caches {
+    const char *name;
+    const char *args;
+    Leaf leaves[8];
+} Caches;
+
+/* Silicon: leaves 4 and 80000006H of a Xeon Gold 6330 (InstLatx64). */
+static const Caches caches[] = {
+    { "icelake", "-cpu Icelake-Server,+perf-metrics",
+      { { 4, 0, 0x121, WAYS(12), SETS(64), 0 },
+        { 4, 1, 0x122, WAYS(8), SETS(64), 0 },
+        { 4, 2, 0x143, WAYS(20), SETS(1024), 0 },
+        { 4, 3, 0x163, WAYS(12), SETS(65536), 4 },
+        { 4, 4, 0, 0, 0, 0 },
+        { 2, 0, 1, 0, 0xff, 0xff30ff },
+        { 0x80000005, 0, 0, 0, 0, 0 },
+        { 0x80000006, 0, 0, 0, 0x05007040, 0 } } },
+    { "sapphire-rapids", "-cpu SapphireRapids,pmu=on",
+      { { 4, 0, 0x121, WAYS(12), SETS(64), 0 },
+        { 4, 2, 0x143, WAYS(16), SETS(2048), 0 },
+        { 4, 3, 0x163, WAYS(15), SETS(65536), 4 },
+        { 0x80000006, 0, 0, 0, 0x08008040, 0 } } },
+    { "changed", "-cpu Icelake-Server,pmu=on,pmu-l1d-size=16K,pmu-l1d-ways=4,"
+      "pmu-l1i-size=64K,pmu-l2-size=240K,pmu-l2-ways=10,pmu-l3-size=3M,"
+      "pmu-l3-ways=24",
+      { { 4, 0, 0x121, WAYS(4), SETS(64), 0 },
+        { 4, 1, 0x122, WAYS(8), SETS(128), 0 },
+        /* The low bits of an address do not choose the set. */
+        { 4, 2, 0x143, WAYS(10), SETS(384), 4 },
+        { 4, 3, 0x163, WAYS(24), SETS(2048), 4 },
+        { 0x80000006, 0, 0, 0, 0x00f07040, 0 } } },
+    { "no-l3", "-cpu Icelake-Server,pmu=on,l3-cache=off",
+      { { 4, 2, 0x143, WAYS(20), SETS(1024), 0 },
+        { 4, 3, 0, 0, 0, 0 } } },
+    /* As ever. */
+    { "without", "-cpu Icelake-Server",
+      { { 4, 0, 0x121, WAYS(8), SETS(64), 1 },
+        { 4, 1, 0x122, WAYS(8), SETS(64), 1 },
+        { 4, 2, 0x143, WAYS(16), SETS(4096), 1 },
+        { 4, 3, 0x163, WAYS(16), SETS(16384), 6 },
+        { 2, 0, 1, 0, 0x4d, 0x2c307d },
+        { 0x80000005, 0, 0x01ff01ff, 0x01ff01ff, 0x40020140, 0x40020140 },
+        { 0x80000006, 0, 0, 0x42004200, 0x02008140, 0x00808140 } } },
+    { "legacy", "-cpu Icelake-Server,pmu=on,legacy-cache=on",
+      { { 4, 0, 0x121, WAYS(8), SETS(64), 1 },
+        { 4, 2, 0x143, WAYS(16), SETS(4096), 1 },
+        { 0x80000006, 0, 0, 0x42004200, 0x02008140, 0x00808140 } } },
+};
+
+static void expect_leaf(const PmuScript *s, const Leaf *leaf, unsigned index)
+{
+    uint64_t eax_ebx = pmu_value(s, index);
+    uint64_t ecx_edx = s->result[0][index].value[1];
+    uint32_t eax = eax_ebx;
+
+    if (leaf->leaf == 4) {
+        eax &= LEAF_4_SELF;
+    }
+    pmu_expect(eax, leaf->eax, "CPUID.%XH.%u:EAX", leaf->leaf, leaf->subleaf);
+    pmu_expect(eax_ebx >> 32, leaf->ebx, "CPUID.%XH.%u:EBX", leaf->leaf,
+               leaf->subleaf);
+    pmu_expect((uint32_t)ecx_edx, leaf->ecx, "CPUID.%XH.%u:ECX", leaf->leaf,
+               leaf->subleaf);
+    pmu_expect(ecx_edx >> 32, leaf->edx, "CPUID.%XH.%u:EDX", leaf->leaf,
+               leaf->subleaf);
+}
+
+/* The guest is told of the caches that are modelled. */
+static void test_caches(const void *data)
+{
+    const Caches *row = data;
+    g_autofree char *args = g_strdup_printf("%s,check=off", row->args);
+    g_autoptr(PmuScript) s = pmu_script_new();
+    unsigned index[ARRAY_SIZE(row->leaves)];
+    unsigned n;
+
+    for (n = 0; n < ARRAY_SIZE(row->leaves) && row->leaves[n].leaf; n++) {
+        index[n] = pmu_op(s, OP_CPUID, row->leaves[n].leaf,
+                          row->leaves[n].subleaf, 0);
+    }
+    pmu_run(s, args);
+    while (n--) {
+        expect_leaf(s, &row->leaves[n], index[n]);
+    }
+}
+
 /* A CPU that is plugged in later has a PMU as well. */
 static void test_hotplug(void)
 {
@@ -362,6 +459,12 @@ int main(int argc, char **argv)
     qtest_add_func("pmu/cpu/figures", test_figures);
     qtest_add_func("pmu/cpu/figures-matter", test_figures_matter);
     qtest_add_func("pmu/cpu/expansion", test_expansion);
+    for (int i = 0; i < ARRAY_SIZE(caches); i++) {
+        g_autofree char *path = g_strdup_printf("pmu/cpu/caches/%s",
+                                                caches[i].name);
+
+        qtest_add_data_func(path, &caches[i], test_caches);
+    }
     qtest_add_func("pmu/cpu/hotplug", test_hotplug);
     return g_test_run();
 }

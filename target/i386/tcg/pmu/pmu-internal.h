@@ -38,6 +38,8 @@ struct X86PMU {
     PmuLedger ledger;
     PmuUarch uarch;             /* the core, changed by properties */
     PmuTiming *timing;
+    /* The caches of @uarch for CPUID. */
+    CPUCacheInfo l1d_info, l1i_info, l2_info, l3_info;
 
     /* Instructions handed out as budget, by level, since the last fold. */
     int64_t granted[PMU_LEVEL_NR];

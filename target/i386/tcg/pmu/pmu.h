@@ -48,6 +48,16 @@ void x86_pmu_init(X86CPU *cpu);
 void x86_pmu_cpuid_0a(X86CPU *cpu, uint32_t *eax, uint32_t *ebx,
                       uint32_t *ecx, uint32_t *edx);
 
+/*
+ * At realize, when QEMU has chosen what CPUID says of caches: say what the
+ * model has, if @cpu has a unit and the user did not choose.
+ */
+void x86_pmu_describe_caches(X86CPU *cpu);
+
+/* CPUID leaves 80000005H and 80000006H, if leaf 4 is of the model. */
+void x86_pmu_cpuid_caches(X86CPU *cpu, uint32_t index, uint32_t *eax,
+                          uint32_t *ebx, uint32_t *ecx, uint32_t *edx);
+
 /* Migration: pmu-vmstate.c */
 extern const VMStateDescription vmstate_x86_pmu;
 
@@ -113,6 +123,14 @@ static inline void x86_pmu_init(X86CPU *cpu) { }
 
 static inline void x86_pmu_cpuid_0a(X86CPU *cpu, uint32_t *eax, uint32_t *ebx,
                                     uint32_t *ecx, uint32_t *edx)
+{
+}
+
+static inline void x86_pmu_describe_caches(X86CPU *cpu) { }
+
+static inline void x86_pmu_cpuid_caches(X86CPU *cpu, uint32_t index,
+                                        uint32_t *eax, uint32_t *ebx,
+                                        uint32_t *ecx, uint32_t *edx)
 {
 }
 

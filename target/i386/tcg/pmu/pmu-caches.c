@@ -1,0 +1,97 @@
+/*
+ * The caches behind a PMU: what CPUID says of them.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Above the line.
+ */
+
+#include "qemu/osdep.h"
+#include "qemu/units.h"
+#include "hw/qdev-properties.h"
+#include "pmu-internal.h"
+
+#define LINE_BYTES      64
+
+/* L2's associativity in leaf 80000006H, ECX[15:12], if it has no code there. */
+#define SEE_LEAF_4      7
+
+/*
+ * Leaf 4 as these cores have it.  No cache is inclusive: a line that leaves
+ * the L3 stays in the others, in the model as on silicon.
+ */
+static CPUCacheInfo x86_pmu_cache_info(const PmuCacheGeometry *cache,
+                                       enum CacheType type, int level,
+                                       CpuTopologyLevel share_level)
+{
+    uint32_t sets = cache->size / cache->ways / LINE_BYTES;
+
+    return (CPUCacheInfo) {
+        .type = type,
+        .level = level,
+        .size = cache->size,
+        .line_size = LINE_BYTES,
+        .associativity = cache->ways,
+        .partitions = 1,
+        .sets = sets,
+        .lines_per_tag = 1,
+        .self_init = true,
+        .complex_indexing = level == 3 || !is_power_of_2(sets),
+        .share_level = share_level,
+    };
+}
+
+/* Leaf 4 shows the model's caches, not something that the user prefers. */
+static bool x86_pmu_shows_caches(X86CPU *cpu)
+{
+    X86PMU *unit = cpu->env.pmu.unit;
+
+    return unit && !cpu->cache_info_passthrough &&
+           cpu->env.cache_info_cpuid4.l1d_cache == &unit->l1d_info;
+}
+
+void x86_pmu_describe_caches(X86CPU *cpu)
+{
+    X86PMU *unit = cpu->env.pmu.unit;
+
+    if (!unit || qdev_find_global_prop(OBJECT(cpu), "legacy-cache")) {
+        return;
+    }
+    unit->l1d_info = x86_pmu_cache_info(&unit->uarch.l1d, DATA_CACHE, 1,
+                                        CPU_TOPOLOGY_LEVEL_CORE);
+    unit->l1i_info = x86_pmu_cache_info(&unit->uarch.l1i, INSTRUCTION_CACHE,
+                                        1, CPU_TOPOLOGY_LEVEL_CORE);
+    unit->l2_info = x86_pmu_cache_info(&unit->uarch.l2, UNIFIED_CACHE, 2,
+                                       CPU_TOPOLOGY_LEVEL_CORE);
+    unit->l3_info = x86_pmu_cache_info(&unit->uarch.l3, UNIFIED_CACHE, 3,
+                                       CPU_TOPOLOGY_LEVEL_DIE);
+    /* For a size without a descriptor leaf 2 says: see leaf 4. */
+    cpu->env.cache_info_cpuid2 = cpu->env.cache_info_cpuid4 = (CPUCaches) {
+        .l1d_cache = &unit->l1d_info,
+        .l1i_cache = &unit->l1i_info,
+        .l2_cache = &unit->l2_info,
+        .l3_cache = &unit->l3_info,
+    };
+}
+
+/* SDM vol. 2A, CPUID: leaf 80000005H is reserved, 80000006H has the L2. */
+void x86_pmu_cpuid_caches(X86CPU *cpu, uint32_t index, uint32_t *eax,
+                          uint32_t *ebx, uint32_t *ecx, uint32_t *edx)
+{
+    static const uint8_t codes[] = {
+        [1] = 1, [2] = 2, [4] = 4, [8] = 6, [16] = 8,
+    };
+    const PmuCacheGeometry *l2;
+    uint32_t code;
+
+    if (!x86_pmu_shows_caches(cpu)) {
+        return;
+    }
+    *eax = *ebx = *ecx = *edx = 0;
+    if (index == 0x80000006) {
+        l2 = &cpu->env.pmu.unit->uarch.l2;
+        code = l2->ways < ARRAY_SIZE(codes) ? codes[l2->ways] : 0;
+        *ecx = LINE_BYTES | (code ? code : SEE_LEAF_4) << 12 |
+               MIN(l2->size / KiB, UINT16_MAX) << 16;
+    }
+}
