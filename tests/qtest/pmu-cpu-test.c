@@ -10,6 +10,8 @@
 #include "qemu/osdep.h"
 
 #include "pmu/machine.h"
+#include "qapi/error.h"
+#include "qobject/qjson.h"
 
 /* Run QEMU with @cpu, which must fail; returns what it says. */
 static char *refusal(const char *cpu)
@@ -314,6 +316,7 @@ typedef struct Leaf {
 } Leaf;
 
 #define LEAF_4_SELF         0x1ff       /* type, level, self-initializing */
+#define LEAF_4_SHARING(eax) ((eax) >> 14 & 0xfff)
 
 #define WAYS(n)             (((n) - 1) << 22 | 63)
 #define SETS(n)             ((n) - 1)
@@ -404,6 +407,123 @@ static void test_caches(const void *data)
     }
 }
 
+/* Loads of BLOCK_CHASE, a line each: they do not fit L1D, but L2. */
+#define CHASE_LOADS             16384
+
+/* Operations that read counters of accesses to the L3, and of misses. */
+typedef struct Chase {
+    unsigned references, misses;
+} Chase;
+
+static void count_llc(PmuScript *s)
+{
+    uint64_t on = EVTSEL_OS | EVTSEL_EN;
+
+    pmu_wrmsr(s, MSR_GLOBAL_CTRL, 0);
+    pmu_wrmsr(s, MSR_EVTSEL(0), EVENT_LLC_REFERENCES | on);
+    pmu_wrmsr(s, MSR_EVTSEL(1), EVENT_LLC_MISSES | on);
+    pmu_wrmsr(s, MSR_PMC(0), 0);
+    pmu_wrmsr(s, MSR_PMC(1), 0);
+}
+
+static Chase chase(PmuScript *s)
+{
+    Chase result;
+
+    count_llc(s);
+    pmu_op(s, OP_RUN, BLOCK_CHASE, GLOBAL_GP(0) | GLOBAL_GP(1), CHASE_LOADS);
+    result.references = pmu_rdpmc(s, 0);
+    result.misses = pmu_rdpmc(s, 1);
+    return result;
+}
+
+/* Whether the lines of @chase were in the L3: (almost) all, or none. */
+static void expect_chase(const PmuScript *s, Chase chase, bool in_l3,
+                         const char *who)
+{
+    uint64_t references = pmu_register(s, chase.references);
+    uint64_t misses = pmu_register(s, chase.misses);
+
+    g_test_message("%s: %" PRIu64 " references, %" PRIu64 " misses", who,
+                   references, misses);
+    g_assert_cmpuint(references, >, CHASE_LOADS * 9 / 10);
+    if (in_l3) {
+        g_assert_cmpuint(misses, <, CHASE_LOADS / 20);
+    } else {
+        g_assert_cmpuint(misses, >, CHASE_LOADS * 9 / 10);
+    }
+}
+
+typedef struct Sharing {
+    const char *name;
+    const char *args;
+    bool shared;
+    unsigned apic_ids;          /* that share the L3, by CPUID leaf 4 */
+} Sharing;
+
+static const Sharing sharings[] = {
+    { "cores", "-smp 2", true, 2 },
+    { "threads", "-smp 2,threads=2", true, 2 },
+    { "sockets", "-smp 2,sockets=2", false, 1 },
+    { "dies", "-smp 2,dies=2", false, 1 },
+    { "dies-of-socket", "-smp 2,dies=2 -machine smp-cache.0.cache=l3,"
+      "smp-cache.0.topology=socket", true, 2 },
+    { "caches-of-cores", "-smp 2 -machine smp-cache.0.cache=l3,"
+      "smp-cache.0.topology=core", false, 1 },
+    { "one-thread", "-smp 2 -accel tcg,thread=single", true, 2 },
+    { "icount", "-smp 2 -icount shift=3", true, 2 },
+    { "sapphire-rapids", "-smp 2", true, 2 },
+};
+
+/* vCPUs that are told so find each other's lines in the L3. */
+static void test_sharing(const void *data)
+{
+    const Sharing *row = data;
+    bool spr = g_str_equal(row->name, "sapphire-rapids");
+    /* Of machines of "pc" alone q35 has dies. */
+    g_autofree char *args = g_strdup_printf("-machine q35 %s %s",
+                                            spr ? PMU_CPU_SPR
+                                                : PMU_CPU_METRICS, row->args);
+    g_autoptr(PmuScript) s = pmu_script_new();
+    PmuMachine machine;
+    unsigned leaf_4;
+    Chase first, second;
+
+    leaf_4 = pmu_op(s, OP_CPUID, 4, 3, 0);
+    first = chase(s);
+    pmu_op(s, OP_START_CPU, 0, 1, 0);
+    pmu_op(s, OP_WAIT_CPU, 0, 1, 0);
+    s->cpu = 1;
+    second = chase(s);
+    s->cpu = 0;
+    pmu_start(&machine, s, args);
+    pmu_wait_done(&machine, 2);
+    pmu_read_results(&machine, s, 2);
+    pmu_stop(&machine);
+    pmu_expect(LEAF_4_SHARING(pmu_value(s, leaf_4)) + 1, row->apic_ids,
+               "APIC IDs that share the L3");
+    expect_chase(s, first, false, "first");
+    s->cpu = 1;
+    expect_chase(s, second, row->shared, "second");
+}
+
+/* RESET and INIT leave the L3 as it is, which may be of others, too. */
+static void test_sharing_reset(const void *data)
+{
+    g_autoptr(PmuScript) s = pmu_script_new();
+    Chase first, second;
+
+    first = chase(s);
+    pmu_op(s, GPOINTER_TO_UINT(data), 0, 0, 0);
+    /* Out of L1D and L2: PAYLOAD_PAGED is 2 MiB. */
+    count_llc(s);
+    pmu_op(s, OP_RUN, BLOCK_STOSQ, GLOBAL_GP(0), 1 << 18);
+    second = chase(s);
+    pmu_run(s, PMU_CPU_METRICS);
+    expect_chase(s, first, false, "before");
+    expect_chase(s, second, true, "after");
+}
+
 /* A CPU that is plugged in later has a PMU as well. */
 static void test_hotplug(void)
 {
@@ -437,6 +557,90 @@ static void test_hotplug(void)
                "instructions of the second CPU");
 }
 
+/* Plug in vCPU 1, with more properties if @more is not empty. */
+static QDict *plug(PmuMachine *machine, const char *more)
+{
+    g_autofree char *command = g_strdup_printf(
+        "{'execute': 'device_add', 'arguments': {'id': 'hot', "
+        "'driver': 'Icelake-Server-x86_64-cpu', 'socket-id': 0, "
+        "'core-id': 1, 'thread-id': 0%s}}", more);
+
+    return qtest_qmp(machine->qts, "%p", qobject_from_json(command,
+                                                           &error_abort));
+}
+
+static void plug_refused(PmuMachine *machine, const char *more,
+                         const char *says)
+{
+    g_autoptr(QDict) answer = plug(machine, more);
+
+    g_assert_true(qdict_haskey(answer, "error"));
+    g_assert_cmpstr(qdict_get_str(qdict_get_qdict(answer, "error"), "desc"),
+                    ==, says);
+}
+
+/* Registers of CPU hotplug (docs/specs/acpi_cpu_hotplug.rst), of "pc". */
+#define HOTPLUG_SELECTOR    0xaf00
+#define HOTPLUG_FLAGS       0xaf04
+#define HOTPLUG_EJECT       8
+
+/* Take vCPU 1 away as a guest would do it. */
+static void unplug(PmuMachine *machine)
+{
+    /* This makes the registers those of the specification. */
+    qtest_outb(machine->qts, HOTPLUG_SELECTOR, 0);
+    qtest_qmp_assert_success(machine->qts, "{'execute': 'device_del', "
+                             "'arguments': {'id': 'hot'}}");
+    qtest_outl(machine->qts, HOTPLUG_SELECTOR, 1);
+    qtest_outb(machine->qts, HOTPLUG_FLAGS, HOTPLUG_EJECT);
+    qtest_qmp_eventwait(machine->qts, "DEVICE_DELETED");
+}
+
+/*
+ * A CPU that is taken away leaves its lines in the L3 that it shared, and one
+ * that could not be plugged in leaves nothing behind.
+ */
+static void test_unplug(void)
+{
+    g_autoptr(PmuScript) s = pmu_script_new();
+    PmuMachine machine;
+    Chase first, after;
+
+    pmu_op(s, OP_SYNC, 0, 1, 0);
+    pmu_op(s, OP_START_CPU, 0, 1, 0);
+    pmu_op(s, OP_WAIT_CPU, 0, 1, 0);
+    pmu_op(s, OP_SYNC, 0, 2, 0);
+    after = chase(s);
+    s->cpu = 1;
+    first = chase(s);
+    s->cpu = 0;
+    pmu_start(&machine, s, PMU_CPU_METRICS "-machine pc -smp 1,maxcpus=2");
+    pmu_wait_for(&machine, 1);
+    plug_refused(&machine, ", 'pmu-l3-size': 25165824",
+                 "pmu-l3-size=25165824 and pmu-l3-ways=12: this vCPU shares "
+                 "its L3 with others, for which they are 50331648 and 12");
+    plug_refused(&machine, ", 'pmu-rob': 4000",
+                 "pmu-rob=4000 is out of range: it must be 8 to 1024");
+    plug_refused(&machine, ", 'pmu-l2-ways': 7",
+                 "pmu-l2-size=1310720 and pmu-l2-ways=7 do not go together: "
+                 "pmu-l2-size must be 64 times pmu-l2-ways times a whole "
+                 "number");
+    qobject_unref(plug(&machine, ", 'pmu-rob': 400"));
+    pmu_expect(cpu_property(&machine, 0, "pmu-rob"), 352, "first CPU's ROB");
+    pmu_expect(cpu_property(&machine, 1, "pmu-rob"), 400, "second CPU's ROB");
+    pmu_go(&machine, 1);
+    pmu_wait_for(&machine, 2);
+    unplug(&machine);
+    pmu_go(&machine, 2);
+    pmu_wait_done(&machine, 2);
+    pmu_read_results(&machine, s, 2);
+    s->cpu = 1;
+    expect_chase(s, first, false, "the one that was taken away");
+    s->cpu = 0;
+    expect_chase(s, after, true, "the one that stays");
+    pmu_stop(&machine);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -465,6 +669,17 @@ int main(int argc, char **argv)
 
         qtest_add_data_func(path, &caches[i], test_caches);
     }
+    for (int i = 0; i < ARRAY_SIZE(sharings); i++) {
+        g_autofree char *path = g_strdup_printf("pmu/cpu/sharing/%s",
+                                                sharings[i].name);
+
+        qtest_add_data_func(path, &sharings[i], test_sharing);
+    }
+    qtest_add_data_func("pmu/cpu/sharing/reset", GUINT_TO_POINTER(OP_RESET),
+                        test_sharing_reset);
+    qtest_add_data_func("pmu/cpu/sharing/init", GUINT_TO_POINTER(OP_INIT),
+                        test_sharing_reset);
     qtest_add_func("pmu/cpu/hotplug", test_hotplug);
+    qtest_add_func("pmu/cpu/unplug", test_unplug);
     return g_test_run();
 }

@@ -383,6 +383,47 @@ static void test_smp(void)
     }
 }
 
+/* The script's CPU goes through 1 MiB, counting cycles and misses. */
+static void add_chases(PmuScript *s)
+{
+    uint64_t on = EVTSEL_OS | EVTSEL_EN;
+
+    pmu_wrmsr(s, MSR_GLOBAL_CTRL, 0);
+    pmu_wrmsr(s, MSR_EVTSEL(0), EVENT_LLC_MISSES | on);
+    pmu_wrmsr(s, MSR_FIXED_CTR_CTRL, FIXED_ALL(1));
+    for (int i = 0; i < 10; i++) {
+        pmu_op(s, OP_RUN, BLOCK_CHASE, GLOBAL_GP(0) | GLOBAL_FIXED(1), 2000);
+        pmu_rdpmc(s, 0);
+        pmu_rdpmc(s, 0x40000001);
+    }
+}
+
+/*
+ * Where CPUs take turns by -icount, what they find in the L3 that they share
+ * is the same each time.
+ */
+static void test_icount_shared_l3(void)
+{
+    static const char args[] = PMU_CPU_METRICS "-smp 2 -icount shift=0";
+    g_autoptr(PmuScript) s = pmu_script_new();
+    g_autoptr(GBytes) first = NULL;
+
+    pmu_op(s, OP_START_CPU, 0, 1, 0);
+    add_chases(s);
+    pmu_op(s, OP_WAIT_CPU, 0, 1, 0);
+    pmu_op(s, OP_DUMP, 0, 0, 0);
+    pmu_op(s, OP_EXIT, 0, 0, 0);
+    s->cpu = 1;
+    add_chases(s);
+    pmu_op(s, OP_DUMP, 0, 0, 0);
+    first = pmu_run_alone(s, args);
+    for (int i = 0; i < 3; i++) {
+        g_autoptr(GBytes) again = pmu_run_alone(s, args);
+
+        expect_same_dump(again, first, args);
+    }
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -396,6 +437,7 @@ int main(int argc, char **argv)
     qtest_add_func("pmu/determinism/icount", test_icount);
     qtest_add_func("pmu/determinism/replay", test_replay);
     qtest_add_func("pmu/determinism/replay-overflow", test_replay_overflow);
+    qtest_add_func("pmu/determinism/icount-shared-l3", test_icount_shared_l3);
     qtest_add_func("pmu/determinism/smp", test_smp);
     return g_test_run();
 }

@@ -189,6 +189,37 @@ static void test_savevm(void)
     }
 }
 
+/* Caches are cold after each load, also the L3 that vCPUs share. */
+static void test_loadvm_cold(void)
+{
+    g_autoptr(PmuScript) s = pmu_script_new();
+    char *disk;
+    unsigned misses;
+    PmuMachine machine;
+
+    if (!can_snapshot()) {
+        return;
+    }
+    pmu_wrmsr(s, MSR_GLOBAL_CTRL, 0);
+    pmu_wrmsr(s, MSR_EVTSEL(0), EVENT_LLC_MISSES | EVTSEL_OS | EVTSEL_EN);
+    pmu_op(s, OP_SYNC, 0, 1, 0);
+    pmu_op(s, OP_RUN, BLOCK_CHASE, GLOBAL_GP(0), 16384);
+    misses = pmu_rdpmc(s, 0);
+    disk = make_disk();
+    start_with_disk(&machine, s, disk, PMU_CPU_METRICS "-smp 2");
+    pmu_wait_for(&machine, 1);
+    expect_hmp_ok(&machine, "savevm start");
+    for (int i = 0; i < 3; i++) {
+        pmu_go(&machine, 1);
+        pmu_wait_done(&machine, 1);
+        pmu_read_results(&machine, s, 1);
+        g_assert_cmpuint(pmu_register(s, misses), >=, 16384);
+        expect_hmp_ok(&machine, "loadvm start");
+    }
+    pmu_stop(&machine);
+    remove_disk(disk);
+}
+
 /* A snapshot that another process loads; which counts another way before. */
 static void test_loadvm_elsewhere(void)
 {
@@ -378,6 +409,7 @@ int main(int argc, char **argv)
         return 0;
     }
     qtest_add_func("pmu/migration/savevm", test_savevm);
+    qtest_add_func("pmu/migration/loadvm-cold", test_loadvm_cold);
     qtest_add_func("pmu/migration/loadvm-elsewhere", test_loadvm_elsewhere);
     qtest_add_func("pmu/migration/loadvm-refused", test_loadvm_refused);
     qtest_add_func("pmu/migration/live", test_live);

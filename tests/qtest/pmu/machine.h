@@ -48,6 +48,8 @@
 #define EVENT_BACKEND       0x02a4
 #define EVENT_RETIRING      0x02c2
 #define EVENT_FRONTEND      0x019c
+#define EVENT_LLC_REFERENCES 0x4f2e
+#define EVENT_LLC_MISSES    0x412e
 
 /* IA32_FIXED_CTR_CTRL */
 #define FIXED_OS(n)         (1ull << (4 * (n)))

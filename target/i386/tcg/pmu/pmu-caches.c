@@ -1,5 +1,5 @@
 /*
- * The caches behind a PMU: what CPUID says of them.
+ * The caches behind a PMU: what CPUID says of them, and who shares the L3.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
@@ -8,6 +8,9 @@
 
 #include "qemu/osdep.h"
 #include "qemu/units.h"
+#include "qapi/error.h"
+#include "hw/boards.h"
+#include "hw/i386/topology.h"
 #include "hw/qdev-properties.h"
 #include "pmu-internal.h"
 
@@ -94,4 +97,60 @@ void x86_pmu_cpuid_caches(X86CPU *cpu, uint32_t index, uint32_t *eax,
         *ecx = LINE_BYTES | (code ? code : SEE_LEAF_4) << 12 |
                MIN(l2->size / KiB, UINT16_MAX) << 16;
     }
+}
+
+/* vCPUs with the same answer are told that they share an L3. */
+static uint32_t x86_pmu_l3_domain(X86CPU *cpu)
+{
+    MachineState *ms = MACHINE(qdev_get_machine());
+    X86CPUTopoInfo *topo = &cpu->env.topo_info;
+
+    /* "-machine smp-cache" */
+    switch (machine_get_cache_topo_level(ms, CACHE_LEVEL_AND_TYPE_L3)) {
+    case CPU_TOPOLOGY_LEVEL_CORE:
+        return cpu->apic_id >> apicid_core_offset(topo);
+    case CPU_TOPOLOGY_LEVEL_MODULE:
+        return cpu->apic_id >> apicid_module_offset(topo);
+    case CPU_TOPOLOGY_LEVEL_SOCKET:
+        return cpu->apic_id >> apicid_pkg_offset(topo);
+    default:
+        return cpu->apic_id >> apicid_die_offset(topo);
+    }
+}
+
+/* The PMU of a vCPU that @unit's shares its L3 with, or NULL. */
+static X86PMU *x86_pmu_l3_sharer(X86PMU *unit)
+{
+    CPUState *cs;
+
+    CPU_FOREACH(cs) {
+        X86PMU *other = cpu_env(cs)->pmu.unit;
+
+        if (other && other != unit && other->l3 &&
+            x86_pmu_l3_domain(other->cpu) == x86_pmu_l3_domain(unit->cpu)) {
+            return other;
+        }
+    }
+    return NULL;
+}
+
+bool x86_pmu_find_l3(X86PMU *unit, Error **errp)
+{
+    X86PMU *sharer = x86_pmu_l3_sharer(unit);
+    const PmuCacheGeometry *own = &unit->uarch.l3;
+
+    if (sharer && (sharer->uarch.l3.size != own->size ||
+                   sharer->uarch.l3.ways != own->ways)) {
+        error_setg(errp, "pmu-l3-size=%u and pmu-l3-ways=%u: this vCPU shares "
+                   "its L3 with others, for which they are %u and %u",
+                   own->size, own->ways, sharer->uarch.l3.size,
+                   sharer->uarch.l3.ways);
+        return false;
+    }
+    unit->l3 = sharer ? pmu_l3_ref(sharer->l3) : pmu_l3_new(&unit->uarch);
+    if (!unit->l3) {
+        error_setg(errp, "pmu-l3-size=%u: no memory to model it", own->size);
+        return false;
+    }
+    return true;
 }

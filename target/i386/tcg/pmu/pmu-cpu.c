@@ -238,7 +238,8 @@ static bool x86_pmu_build_core(X86PMU *unit, const X86PMUModel *model,
 {
     CPUX86State *env = &unit->cpu->env;
 
-    if (!x86_pmu_uarch(unit->cpu, model->core, &unit->uarch, errp)) {
+    if (!x86_pmu_uarch(unit->cpu, model->core, &unit->uarch, errp) ||
+        !x86_pmu_find_l3(unit, errp)) {
         return false;
     }
     unit->decoder = pmu_decoder_new(model->core);
@@ -246,7 +247,7 @@ static bool x86_pmu_build_core(X86PMU *unit, const X86PMUModel *model,
         error_setg(errp, "pmu=on: Capstone cannot be started");
         return false;
     }
-    unit->timing = pmu_timing_new(&unit->uarch, &unit->ledger, NULL,
+    unit->timing = pmu_timing_new(&unit->uarch, &unit->ledger, unit->l3,
                                   x86_pmu_translate, env);
     if (!unit->timing) {
         error_setg(errp, "pmu=on: no memory for the modelled core");
@@ -314,6 +315,7 @@ void x86_pmu_unrealize(X86CPU *cpu)
     }
     cpu->env.pmu.unit = NULL;
     pmu_timing_free(unit->timing);
+    pmu_l3_unref(unit->l3);
     pmu_decoder_free(unit->decoder);
     g_free(unit->scratch);
     g_free(unit);

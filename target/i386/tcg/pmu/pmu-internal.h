@@ -38,6 +38,7 @@ struct X86PMU {
     PmuLedger ledger;
     PmuUarch uarch;             /* the core, changed by properties */
     PmuTiming *timing;
+    PmuL3 *l3;                  /* that @timing uses, as others may */
     /* The caches of @uarch for CPUID. */
     CPUCacheInfo l1d_info, l1i_info, l2_info, l3_info;
 
@@ -77,6 +78,15 @@ bool x86_pmu_uarch(X86CPU *cpu, PmuCore core, PmuUarch *uarch, Error **errp);
 
 /* No property asks for another core than that of @needs; else false, @errp. */
 bool x86_pmu_check_unchanged(X86CPU *cpu, const char *needs, Error **errp);
+
+/* Caches: pmu-caches.c */
+
+/*
+ * Set @unit->l3: the L3 of other vCPUs, if CPUID says that @unit's shares it
+ * with them, or a new one.  Needs the BQL.  False and @errp set if memory
+ * runs out, or the others' is of another size.
+ */
+bool x86_pmu_find_l3(X86PMU *unit, Error **errp);
 
 /* Execution: pmu-exec.c */
 

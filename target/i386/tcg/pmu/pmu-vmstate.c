@@ -56,6 +56,8 @@ static int x86_pmu_post_load(void *opaque, int version_id)
         return -EINVAL;
     }
     pmu_timing_reset(unit->timing);
+    /* No vCPU runs, those that share it will start cold as well. */
+    pmu_lines_clear(pmu_l3_lines(unit->l3));
     pmu_ledger_snapshot(&unit->ledger, &now);
     if (!perfmon_post_load(&unit->perfmon, &now, &why)) {
         error_report("cpu/pmu: %s", why);
