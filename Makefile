@@ -54,7 +54,7 @@ check-qtest: all ## test the PMU with bare-metal payloads
 	scripts/run-tests --meson "$(qemu):qtest-x86_64/pmu-*"
 
 .PHONY: check-functional
-check-functional: all ## test with Debian's kernels
+check-functional: all tools ## test with Debian's kernels
 	scripts/run-tests --program "functional=tests/functional/run"
 
 .PHONY: check-patches

@@ -3,10 +3,12 @@
 # Tests that need a boot of their own: other CPU models and options, machine
 # types, -icount, a reset, and scripts/run-guest as its users call it.
 
+import concurrent.futures
 import os
 import subprocess
 
 from harness import TOP, Checks, Failure, Session
+import blocks
 from kernel_tests import GROUP, check_conserved, group_counts, need_counts
 import guest
 
@@ -26,12 +28,13 @@ def test(name):
 class booted:
     """A guest for the time of a with statement."""
 
-    def __init__(self, options, **kwargs):
+    def __init__(self, options, programs=(), **kwargs):
         kwargs.setdefault('cpu', options.cpu)
         self._options = guest.Options(qemu=options.qemu, **kwargs)
+        self._programs = {name: options.programs[name] for name in programs}
 
     def __enter__(self):
-        self._session = Session(self._options, {})
+        self._session = Session(self._options, self._programs)
         return self._session
 
     def __exit__(self, *exc):
@@ -192,6 +195,22 @@ def icount(options):
     checks.between('instructions:u', runs[0]['instructions:u'], 5000 * 50,
                    None)
     checks.done()
+
+
+# The model in a guest
+
+@test('-icount: blocks take the cycles that x86-slots says')
+def blocks_icount(options):
+    # Time stands still while the host works, so that there is a timer tick
+    # in millions of instructions, as on hardware.
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        short = pool.submit(blocks.make_loops, options.cpu, 'short', 10)
+        long = pool.submit(blocks.make_loops, options.cpu, 'long', 25)
+        with booted(options, programs=['blocks'],
+                    qemu_opts=['-icount', 'shift=0']) as s:
+            return blocks.judge(
+                blocks.measure(s, short.result(), blocks.LASTING) +
+                blocks.measure(s, long.result(), blocks.BRIEF_LONG))
 
 
 # run-guest

@@ -27,6 +27,8 @@ PROGRAM_SOURCES = {
     'exact-1': ('exact.S', ('-nostdlib', '-DN=1000000')),
     'exact-3': ('exact.S', ('-nostdlib', '-DN=3000000')),
     'pages': ('pages.S', ('-nostdlib',)),
+    # Itself far from where its blocks have their data.
+    'blocks': ('blocks.c', ('-Wl,-Ttext-segment=0x7f000000',)),
 }
 
 
@@ -114,14 +116,14 @@ class Tap:
         self._print('1..%d' % self._number)
 
     def run(self, name, function, *arguments):
-        """Run a test and print its result.  Returns whether what it ran in
-        may go on.
+        """Run a test and print its result, with the text that it returns,
+        if any.  Returns whether what it ran in may go on.
         """
         begin = time.monotonic()
         alive = True
         diagnosis, skip, ok = '', None, False
         try:
-            function(*arguments)
+            diagnosis = function(*arguments) or ''
             ok = True
         except Skip as e:
             ok, skip = True, str(e)

@@ -12,6 +12,7 @@ import re
 import statistics
 
 from harness import Checks, Failure, parse_stat
+import blocks
 from ledger import LEVEL1, Ledger, Recorder
 
 METRICS = ('topdown-retiring', 'topdown-bad-spec', 'topdown-fe-bound',
@@ -538,6 +539,12 @@ def rdpmc(s):
         checks.between('%s: %s' % (name, dominant), f[dominant] / f['slots'],
                        0.85, 1.01)
     checks.done()
+
+
+@test('RDPMC in user mode: blocks take the cycles that x86-slots says')
+def rdpmc_blocks(s):
+    loops = blocks.make_loops(s.guest.options.cpu, 'short', 25)
+    return blocks.judge(blocks.measure(s, loops, blocks.BRIEF))
 
 
 @test("perf's own tests of events and RDPMC")

@@ -1,0 +1,280 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# Blocks of machine code, as a process in a guest measures them by RDPMC in
+# user mode (programs/blocks.c), and as x86-slots has them without a guest:
+# what counts for guests is the model that tests/accuracy holds against
+# measurements, if both are the same.
+#
+# The blocks are rows of tests/accuracy/block_throughput_sample.csv at equal
+# distances, from the first one on, whatever they are.  Each becomes a loop in
+# one of two shapes, so many copies of the block and then DEC and JNZ:
+#
+#   short  at least 50 instructions, which come from the DSB or the LSD
+#   long   20,000 bytes, which is more than the DSB holds, so that they are
+#          decoded each time, as in "x86-slots --unroll", and fits the L1I
+#
+# x86-slots appends DEC and JNZ itself; the guest gets the bytes from it, and
+# a checksum tells whether it ran these.
+
+import collections
+import csv
+import json
+import os
+import re
+import subprocess
+
+from harness import TOP, Failure, Skip
+import guest
+
+DATA = os.path.join(TOP, 'tests', 'accuracy', 'block_throughput_sample.csv')
+
+SHORT_INSTRUCTIONS = 50
+LONG_BYTES = 20000
+# How loops are measured.
+# at_once: instructions; statistic: of the cost of an iteration
+Method = collections.namedtuple('Method', 'at_once times statistic')
+# Hundreds of thousands of instructions, interrupts and all.
+LASTING = Method(300000, 1, 'mean')
+# Runs so short that some see no interrupt, by those that took least: an
+# interrupt only adds.  On a busy host there are many in few instructions.
+BRIEF = Method(6000, 51, 'least')
+# A timer tick evicts part of the code, which costs thousands of cycles.
+BRIEF_LONG = Method(30000, 9, 'least')
+# Less than so many cannot be measured: they overlap with what comes before.
+LEAST_INSTRUCTIONS = 2000
+
+# How near both have to be.
+TOLERANCE = 0.03
+# Slots are counted as well; of interrupts they may see another part.
+SLOTS_TOLERANCE = 0.05
+# Of the loops, so many have to be comparable.
+LEAST_SHARE = 0.85
+# CPU models: what x86-slots calls the core, slots for each cycle.
+CORES = {'Icelake-Server': ('sunny-cove', 5),
+         'SapphireRapids': ('golden-cove', 6)}
+# Why a block cannot run in a process, if not for a bug: there is nothing at
+# its addresses, or what it divides is not what its program did.
+REASONS = ('too many pages', 'an address that is not canonical',
+           'an address that is not canonical or not aligned',
+           'an address that cannot be mapped', 'a divide error')
+STRANGE = 'a store to where a loaded or computed pointer points'
+
+# A block as a loop: its shape, what x86-slots says of it, what programs/
+# blocks.c is to know, and the bytes of the loop.
+Loop = collections.namedtuple('Loop', 'name shape figures register copies '
+                              'block end skip')
+# What came of it.  error is relative; None if it was not run, for reason.
+Outcome = collections.namedtuple('Outcome', 'loop cycles error reason')
+
+GPRS = ('rax', 'rcx', 'rdx', 'rbx', 'rsp', 'rbp', 'rsi', 'rdi', 'r8', 'r9',
+        'r10', 'r11', 'r12', 'r13', 'r14', 'r15')
+
+
+# Which stores x86-slots knows the addresses of
+
+def whole(register):
+    """The 64-bit register that this one is part of, or None."""
+    match = re.fullmatch(r'r(\d+)[dwb]?', register)
+    if match:
+        return 'r' + match.group(1)
+    for name in GPRS[:8]:
+        parts = (name, 'e' + name[1:], name[1:],
+                 name[1] + 'l' if name[2] == 'x' else name[1:] + 'l',
+                 name[1] + 'h' if name[2] == 'x' else None)
+        if register in parts:
+            return name
+    return None
+
+
+def split(text):
+    """An instruction as x86-slots prints it: mnemonic, operands."""
+    words = text.replace('lock ', '').split(None, 1)
+    operands = words[1].split(', ') if len(words) > 1 else []
+    return words[0], operands
+
+
+def is_followed(mnemonic, operands):
+    """Does x86-slots know what this makes of its first operand?  See
+    docs/tools/x86-slots.rst, "Data"; code.c there is exact.
+    """
+    source = operands[1] if len(operands) > 1 else ''
+    number = re.fullmatch(r'-?(0x[0-9a-f]+|\d+)', source)
+    if mnemonic in ('mov', 'movabs'):
+        return bool(number) or (source in GPRS and operands[0] in GPRS)
+    if mnemonic in ('xor', 'sub') and source == operands[0]:
+        return True
+    if mnemonic == 'lea':
+        return operands[0] in GPRS and '*' not in source and not re.search(
+            r'\w+ \+ [a-z]', source)
+    return (operands[0] in GPRS and
+            (mnemonic in ('inc', 'dec') or
+             (mnemonic in ('add', 'sub') and bool(number))))
+
+
+def strange_store(instructions):
+    """The first of these texts that stores to where a register points that
+    the block loads or computes, or None.
+
+    In x86-slots such an address is a new one in each iteration.  In a
+    process it comes again, as the block finds the same in memory: its data
+    wait for those of the iteration before, or share its cache line.
+    """
+    strange = set()
+    for text in instructions:
+        mnemonic, operands = split(text)
+        if mnemonic in ('mul', 'div', 'idiv', 'cdq', 'cqo', 'cdqe', 'cwde'):
+            strange |= {'rax', 'rdx'}
+        elif mnemonic == 'leave':
+            strange.add('rbp')
+        elif (operands and whole(operands[0]) and
+              mnemonic not in ('cmp', 'test', 'push') and
+              not is_followed(mnemonic, operands)):
+            strange.add(whole(operands[0]))
+        if mnemonic in ('xchg', 'xadd') and whole(operands[1]):
+            strange.add(whole(operands[1]))
+    for _ in GPRS:
+        for mnemonic, operands in map(split, instructions):
+            if mnemonic in ('mov', 'lea') and whole(operands[0]) and any(
+                    whole(r) in strange
+                    for r in re.findall(r'\w+', operands[1])):
+                strange.add(whole(operands[0]))
+    for text in instructions:
+        mnemonic, operands = split(text)
+        if (operands and '[' in operands[0] and
+            mnemonic not in ('cmp', 'test', 'nop', 'mul', 'div', 'idiv') and
+            any(whole(r) in strange
+                for r in re.findall(r'\w+', operands[0]))):
+            return text
+    return None
+
+
+# The loops
+
+def choose(every):
+    """Rows number 0, every, 2 * every and so on: (name, hex, instructions)."""
+    with open(DATA, newline='', encoding='ascii') as file:
+        rows = list(csv.DictReader(file))
+    return [('%s-%d' % (rows[i]['source'], i), rows[i]['hex'],
+             int(rows[i]['n_insn'])) for i in range(0, len(rows), every)]
+
+
+def core_of(cpu):
+    """The core, by QEMU's -cpu."""
+    model = cpu.split(',')[0]
+    if model not in CORES:
+        raise Skip('x86-slots has no core for ' + model)
+    return CORES[model]
+
+
+def ask_tool(core, blocks):
+    """x86-slots' figures of these blocks (hex digits) as loops."""
+    tool = os.path.join(guest.build_dir(), 'core', 'tools', 'x86-slots',
+                        'x86-slots')
+    try:
+        done = subprocess.run(
+            [tool, '--batch', '--json', '--add-loop', '--core', core],
+            check=True, text=True, stdout=subprocess.PIPE,
+            input=''.join(b + '\n' for b in blocks))
+    except OSError as e:
+        raise Failure('cannot run %s ("make tools" builds it): %s'
+                      % (tool, e.strerror)) from None
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def make_loops(cpu, shape, every):
+    """The loops of a shape, with x86-slots' figures for a CPU model."""
+    chosen = choose(every)
+    copies = [-(-SHORT_INSTRUCTIONS // count) if shape == 'short'
+              else LONG_BYTES // (len(code) // 2)
+              for _, code, count in chosen]
+    answers = ask_tool(core_of(cpu)[0], [
+        code * n for (_, code, _), n in zip(chosen, copies)])
+    loops = []
+    for (name, code, count), n, figures in zip(chosen, copies, answers):
+        listing = figures['listing']
+        end = listing[-2:]
+        register = end[0]['text'].split()[1]
+        texts = [i['text'] for i in listing[:count]]
+        strange = strange_store(texts)
+        if any(whole(r) == register for r in re.findall(r'\w+', str(texts))):
+            raise Failure('%s: there is no register to count with' % name)
+        loops.append(Loop(name, shape, figures, GPRS.index(register), n, code,
+                          end[0]['bytes'] + end[1]['bytes'],
+                          strange and '%s: %s' % (STRANGE, strange)))
+    return loops
+
+
+def checksum(loop):
+    """As programs/blocks.c forms it."""
+    result = 0
+    for byte in bytes.fromhex(loop.block * loop.copies + loop.end):
+        result = (result * 31 + byte) & 0xffffffff
+    return result
+
+
+# The guest
+
+def measure(session, loops, method):
+    """Run loops in the guest; their outcomes."""
+    lines = []
+    for number, loop in enumerate(loops):
+        at_once = max(1, method.at_once // loop.figures['instructions'])
+        lines.append('%d %d %d %d %d %s %s\n' % (
+            number, loop.register, loop.copies, at_once,
+            at_once * method.times, loop.block, loop.end))
+    text = session.shell(
+        "cat >/tmp/blocks <<'END'\n%sEND\ntaskset 1 /root/blocks /tmp/blocks"
+        % ''.join(lines))
+    answers = text.splitlines()
+    if len(answers) != len(loops):
+        raise Failure('expected %d lines, observed:\n%s' % (len(loops), text))
+    _, width = core_of(session.guest.options.cpu)
+    return [outcome(loop, answer.split(), method.statistic, width)
+            for loop, answer in zip(loops, answers)]
+
+
+def outcome(loop, words, statistic, width):
+    """What a line of programs/blocks.c says."""
+    if words[1] == 'skip':
+        return Outcome(loop, None, None, ' '.join(words[2:]))
+    at = {'mean': 0, 'least': 1}[statistic]
+    total, chunk = int(words[2]), int(words[4])
+    cycles, slots = float(words[8 + at]), float(words[11 + at])
+    if total != checksum(loop):
+        raise Failure('%s: the guest ran other bytes' % loop.name)
+    if chunk * loop.figures['instructions'] < LEAST_INSTRUCTIONS:
+        return Outcome(loop, None, None, 'too many pages')
+    if abs(slots - width * cycles) > SLOTS_TOLERANCE * slots:
+        raise Failure('%s: %g slots in %g cycles' % (loop.name, slots, cycles))
+    return Outcome(loop, cycles, cycles / loop.figures['cycles'] - 1,
+                   loop.skip)
+
+
+def describe(o):
+    loop = o.loop
+    text = '%-22s %-5s %9.2f' % (loop.name, loop.shape,
+                                 loop.figures['cycles'])
+    if o.error is not None:
+        text += ' %9.2f %+7.2f %%' % (o.cycles, 100 * o.error)
+    return text + (' (%s)' % o.reason if o.reason else '')
+
+
+def judge(outcomes, worst=5):
+    """Have guest and x86-slots the same?  A report of the worst."""
+    compared = [o for o in outcomes if not o.reason]
+    compared.sort(key=lambda o: -abs(o.error))
+    bad = [o for o in compared if abs(o.error) > TOLERANCE]
+    broken = [o for o in outcomes if o.error is None and
+              o.reason not in REASONS]
+    report = ['%d of %d loops comparable, %d within %g %%; cycles of an '
+              'iteration:' % (len(compared), len(outcomes),
+                              len(compared) - len(bad), 100 * TOLERANCE),
+              '%-22s %-5s %9s %9s' % ('', '', 'x86-slots', 'guest')]
+    report += map(describe, compared[:max(worst, len(bad))])
+    report += [describe(o) for o in outcomes if o.reason]
+    report = '\n'.join(report)
+    if bad or broken or len(compared) < LEAST_SHARE * len(outcomes):
+        raise Failure('expected at least %g %% of the loops comparable, and '
+                      'all of these within %g %%\n%s'
+                      % (100 * LEAST_SHARE, 100 * TOLERANCE, report))
+    return report
