@@ -674,6 +674,7 @@ typedef struct Cutter {
     unsigned longest;           /* instructions in a block */
     bool ranges;                /* blocks are run in parts, and read */
     const PmuSampling *sampling;
+    bool ports;                 /* somebody wants to know what they do */
     GHashTable *blocks;         /* those seen so far */
 } Cutter;
 
@@ -814,6 +815,9 @@ static uint64_t replay(const Walk *walk, PmuCore core, Cutter cutter,
     cutter.blocks = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free,
                                           g_free);
     pmu_timing_set_sampling(timing, cutter.sampling);
+    if (cutter.ports) {
+        pmu_timing_watch_ports(timing);
+    }
     for (unsigned i = 0; i < STEPS;) {
         const Step *step = &walk->step[i];
         unsigned longest = 1 + random_below(&cutter.random, cutter.longest);
@@ -912,6 +916,30 @@ static void test_cuts_sampled(void)
     };
 
     check_cuts(&sampling);
+}
+
+/*
+ * The pipeline's short paths, which are not taken when ports are watched, do
+ * what the full one does.
+ */
+static void test_short_paths(void)
+{
+    Random random = random_from_seed();
+
+    for (unsigned i = 0; i < 20; i++) {
+        PmuCore core = i % PMU_CORE_NR;
+        PmuDecoder *decoder = pmu_decoder_new(core);
+        Walk *walk = walk_new(decoder, &random);
+        Cutter cutter = { .longest = 10 };
+        PmuLedger shorter, full;
+        uint64_t clock = replay(walk, core, cutter, &shorter);
+
+        cutter.ports = true;
+        g_assert_cmpuint(clock, ==, replay(walk, core, cutter, &full));
+        assert_same(&shorter, &full);
+        g_free(walk);
+        pmu_decoder_free(decoder);
+    }
 }
 
 /* The clock bounds how far any item can move; see PMU_TIMING_ITEM_RATE. */
@@ -1042,6 +1070,7 @@ int main(int argc, char **argv)
     g_test_add_func("/timing/lcp", test_lcp);
     g_test_add_func("/timing/cuts", test_cuts);
     g_test_add_func("/timing/cuts-sampled", test_cuts_sampled);
+    g_test_add_func("/timing/short-paths", test_short_paths);
     g_test_add_func("/timing/item-rate", test_item_rate);
     g_test_add_func("/timing/reset", test_reset);
     g_test_add_func("/timing/loaded-ledger", test_loaded_ledger);

@@ -766,6 +766,7 @@ static double effect_cycles(const PmuUarch *uarch, const Effect *effect)
     uint64_t clock, next = 0;
     double cycles;
 
+    pmu_timing_set_sampling(rig->timing, NULL);
     rig->random = (Random) {};
     rig_begin_block(rig);
     for (unsigned i = 0; i < effect->copies; i++) {
@@ -784,8 +785,10 @@ static double effect_cycles(const PmuUarch *uarch, const Effect *effect)
     effect_run(rig, effect, effect->bytes <= 1 << 22
                ? MAX(turns, effect->bytes / 32 / effect->copies) : turns,
                &next);
+    pmu_timing_flush(rig->timing);
     clock = pmu_timing_clock(rig->timing);
     effect_run(rig, effect, turns, &next);
+    pmu_timing_flush(rig->timing);
     cycles = (double)(pmu_timing_clock(rig->timing) - clock) / uarch->width /
              turns;
     rig_free(rig);

@@ -395,6 +395,7 @@ void measure(CodeReader *reader, const Code *code, const PmuUarch *uarch,
     }
     /* Little comes again from the same state, and ports are not remembered. */
     pmu_timing_set_sampling(rig.timing, NULL);
+    pmu_timing_watch_ports(rig.timing);
     lay_out(&rig, &core);
     warm_data(&rig);
     converge(&rig, result);

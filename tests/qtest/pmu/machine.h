@@ -13,6 +13,9 @@
 #include "libqtest.h"
 #include "payload/payload.h"
 
+/* The same, the model's pipeline running all the time. */
+#define PMU_CPU_UNSAMPLED \
+    "-cpu Icelake-Server,+perf-metrics,pmu-sampling=off,check=off "
 #define PMU_CPU_METRICS "-cpu Icelake-Server,+perf-metrics,check=off "
 #define PMU_CPU_SPR     "-cpu SapphireRapids,+perf-metrics,check=off "
 #define PMU_CPU_PMU     "-cpu Icelake-Server,pmu=on,check=off "

@@ -253,6 +253,9 @@ static bool x86_pmu_build_core(X86PMU *unit, const X86PMUModel *model,
         error_setg(errp, "pmu=on: no memory for the modelled core");
         return false;
     }
+    if (env->pmu.unsampled) {
+        pmu_timing_set_sampling(unit->timing, NULL);
+    }
     return true;
 }
 

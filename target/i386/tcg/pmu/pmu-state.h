@@ -65,6 +65,8 @@ typedef struct X86PMUState {
 
     /* Properties, in the order of pmu_uarch_params[]: value + 1, 0: not set */
     uint32_t figure[PMU_UARCH_PARAMS];
+    /* pmu-sampling=off: the model's pipeline runs every instruction */
+    bool unsampled;
 } X86PMUState;
 
 #endif

@@ -94,8 +94,27 @@ static void x86_pmu_set_figure(Object *obj, Visitor *v, const char *name,
     *x86_pmu_figure(X86_CPU(obj), param) = value + 1;
 }
 
+static bool x86_pmu_get_sampling(Object *obj, Error **errp)
+{
+    return !X86_CPU(obj)->env.pmu.unsampled;
+}
+
+static void x86_pmu_set_sampling(Object *obj, bool value, Error **errp)
+{
+    if (DEVICE(obj)->realized) {
+        qdev_prop_set_after_realize(DEVICE(obj), "pmu-sampling", errp);
+        return;
+    }
+    X86_CPU(obj)->env.pmu.unsampled = !value;
+}
+
 void x86_pmu_class_init(ObjectClass *oc)
 {
+    object_class_property_add_bool(oc, "pmu-sampling", x86_pmu_get_sampling,
+                                   x86_pmu_set_sampling);
+    object_class_property_set_description(oc, "pmu-sampling",
+        "Estimate what stretches of code cost from samples; off: run the "
+        "modelled pipeline all the time");
     for (int i = 0; i < PMU_UARCH_PARAMS; i++) {
         const PmuUarchParam *param = &pmu_uarch_params[i];
         g_autofree char *name = g_strdup_printf(PREFIX "%s", param->name);

@@ -161,6 +161,11 @@ uint64_t pmu_timing_progress(const PmuTiming *t)
     return t->progress >> PMU_COST_SHIFT;
 }
 
+void pmu_timing_watch_ports(PmuTiming *t)
+{
+    t->pipeline.report = true;
+}
+
 void pmu_timing_ports(const PmuTiming *t, uint64_t dispatched[PMU_MAX_PORTS])
 {
     memcpy(dispatched, t->pipeline.dispatched,
@@ -231,7 +236,6 @@ void pmu_timing_set_sampling(PmuTiming *t, const PmuSampling *sampling)
     pmu_timing_flush(t);
     begin_phase(t, PMU_PHASE_WATCH, sampling ? sampling->first : UINT32_MAX);
     t->sampling = sampling;
-    t->pipeline.report = !sampling;
 }
 
 /* Stretches. */

@@ -114,9 +114,12 @@ uint64_t pmu_timing_progress(const PmuTiming *timing);
 #define PMU_TIMING_ITEM_RATE 4
 
 /*
- * Micro-ops dispatched to each port since pmu_timing_set_sampling() was told
- * not to.
+ * Count what ports do from now on, which makes the pipeline slower and changes
+ * nothing else.
  */
+void pmu_timing_watch_ports(PmuTiming *timing);
+
+/* Micro-ops dispatched to each port since, while the pipeline was watched. */
 void pmu_timing_ports(const PmuTiming *timing,
                       uint64_t dispatched[PMU_MAX_PORTS]);
 
