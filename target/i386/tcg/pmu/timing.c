@@ -26,8 +26,8 @@
  * micro-ops a stretch.
  */
 const PmuSampling pmu_sampling = {
-    .first = 1u << 16, .warm = 64, .watch = 192, .share = 32, .chunk = 512,
-    .period = 1u << 14,
+    .first = 1u << 16, .warm = 64, .watch = 192, .share = 64, .chunk = 512,
+    .period = 1u << 15,
 };
 
 /* Credit for windows that can be saved up, in stretches. */
@@ -542,7 +542,12 @@ void pmu_timing_run_log(PmuTiming *t, const uint64_t *from,
         PmuDynamic dynamic = { .addr = record->addr, .pc = record->pc };
 
         from += PMU_RECORD_WORDS(block->num_accesses);
-        dynamic.target = from == end ? next : ((const PmuRecord *)from)->pc;
+        if (G_LIKELY(from != end)) {
+            dynamic.target = ((const PmuRecord *)from)->pc;
+            __builtin_prefetch(((const PmuRecord *)from)->block);
+        } else {
+            dynamic.target = next;
+        }
         dynamic.taken = dynamic.target != pmu_block_end(block, record->pc);
         prepare(t, block);
         if (G_UNLIKELY(block->rep)) {
