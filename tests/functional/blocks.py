@@ -259,16 +259,16 @@ def describe(o):
     return text + (' (%s)' % o.reason if o.reason else '')
 
 
-def judge(outcomes, worst=5):
+def judge(outcomes, tolerance=TOLERANCE, worst=5):
     """Have guest and x86-slots the same?  A report of the worst."""
     compared = [o for o in outcomes if not o.reason]
     compared.sort(key=lambda o: -abs(o.error))
-    bad = [o for o in compared if abs(o.error) > TOLERANCE]
+    bad = [o for o in compared if abs(o.error) > tolerance]
     broken = [o for o in outcomes if o.error is None and
               o.reason not in REASONS]
     report = ['%d of %d loops comparable, %d within %g %%; cycles of an '
               'iteration:' % (len(compared), len(outcomes),
-                              len(compared) - len(bad), 100 * TOLERANCE),
+                              len(compared) - len(bad), 100 * tolerance),
               '%-22s %-5s %9s %9s' % ('', '', 'x86-slots', 'guest')]
     report += map(describe, compared[:max(worst, len(bad))])
     report += [describe(o) for o in outcomes if o.reason]
@@ -276,5 +276,5 @@ def judge(outcomes, worst=5):
     if bad or broken or len(compared) < LEAST_SHARE * len(outcomes):
         raise Failure('expected at least %g %% of the loops comparable, and '
                       'all of these within %g %%\n%s'
-                      % (100 * LEAST_SHARE, 100 * TOLERANCE, report))
+                      % (100 * LEAST_SHARE, 100 * tolerance, report))
     return report

@@ -207,6 +207,7 @@ def blocks_icount(options):
         short = pool.submit(blocks.make_loops, options.cpu, 'short', 10)
         long = pool.submit(blocks.make_loops, options.cpu, 'long', 25)
         with booted(options, programs=['blocks'],
+                    cpu=options.cpu + ',pmu-sampling=off',
                     qemu_opts=['-icount', 'shift=0']) as s:
             return blocks.judge(
                 blocks.measure(s, short.result(), blocks.LASTING) +

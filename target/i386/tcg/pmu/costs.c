@@ -18,7 +18,10 @@
  * what is around a stretch changes with the phases of a program.  With fewer
  * the means of stretches whose costs vary were off by a quarter at times.
  */
-#define HORIZON     256
+#define HORIZON     64
+
+/* The windows that the ratio looks back on. */
+#define ADJUST_WINDOWS 8
 
 /* More than that in one sample is cut, so that sums of means have room. */
 #define MOST        (UINT32_MAX >> (PMU_COST_SHIFT + 4))
@@ -33,6 +36,7 @@ bool pmu_costs_init(PmuCosts *costs)
         pmu_costs_destroy(costs);
         return false;
     }
+    pmu_costs_clear(costs);
     return true;
 }
 
@@ -46,6 +50,12 @@ void pmu_costs_clear(PmuCosts *costs)
 {
     memset(costs->entries, 0, ENTRIES * sizeof(*costs->entries));
     memset(costs->sum, 0, sizeof(costs->sum));
+    memset(costs->foretold, 0, sizeof(costs->foretold));
+    memset(costs->came, 0, sizeof(costs->came));
+    for (unsigned i = 0; i < PMU_TIMED_NR; i++) {
+        costs->ratio[i] = PMU_RATIO_ONE;
+    }
+    costs->slots_ratio = PMU_RATIO_ONE;
     costs->num_dirty = 0;
 }
 
@@ -74,8 +84,13 @@ void pmu_costs_list(PmuCosts *costs, PmuCost *cost)
 
 static void settle(PmuCosts *costs, PmuCost *cost)
 {
+    bool steady = pmu_cost_is_steady(cost);
+
     for (unsigned i = 0; i < PMU_TIMED_NR; i++) {
-        costs->sum[i] += (uint64_t)cost->mean[i] * cost->pending;
+        uint64_t ratio = steady ? PMU_RATIO_ONE : costs->ratio[i];
+
+        costs->sum[i] += (uint64_t)cost->mean[i] * cost->pending *
+                         ratio >> PMU_RATIO_SHIFT;
     }
     cost->pending = 0;
 }
@@ -87,6 +102,45 @@ void pmu_costs_settle(PmuCosts *costs)
 
         settle(costs, cost);
         cost->dirty = false;
+    }
+}
+
+void pmu_costs_compare(PmuCosts *costs, const PmuCost *cost,
+                       const PmuDelta *sample)
+{
+    if (pmu_cost_is_steady(cost)) {
+        return;
+    }
+    for (unsigned i = 0; i < PMU_TIMED_NR; i++) {
+        costs->foretold[i] += cost->mean[i];
+        costs->came[i] += (uint64_t)sample->item[i] << PMU_COST_SHIFT;
+    }
+}
+
+/* @steadying is added to both, so that little that was foretold says little. */
+static uint32_t quotient(uint64_t came, uint64_t foretold, uint64_t steadying)
+{
+    came += steadying;
+    foretold += steadying;
+    return foretold ? CLAMP((came << PMU_RATIO_SHIFT) / foretold,
+                            PMU_RATIO_ONE / 4, PMU_RATIO_ONE * 4)
+                    : PMU_RATIO_ONE;
+}
+
+void pmu_costs_adjust(PmuCosts *costs)
+{
+    uint64_t came = 0, foretold = 0;
+
+    for (unsigned i = 0; i < PMU_SLOT_NR; i++) {
+        came += costs->came[i];
+        foretold += costs->foretold[i];
+    }
+    costs->slots_ratio = quotient(came, foretold, 0);
+    for (unsigned i = 0; i < PMU_TIMED_NR; i++) {
+        costs->ratio[i] = quotient(costs->came[i], costs->foretold[i],
+                                   foretold / 16);
+        costs->came[i] -= costs->came[i] / ADJUST_WINDOWS;
+        costs->foretold[i] -= costs->foretold[i] / ADJUST_WINDOWS;
     }
 }
 
@@ -122,6 +176,17 @@ static uint32_t new_mean(uint32_t mean, uint32_t value, int samples)
     return mean + (change + (change < 0 ? -samples : samples) / 2) / samples;
 }
 
+/* Is @sample near the mean of @cost: within an eighth, or two cycles? */
+static bool is_near(const PmuCost *cost, const PmuDelta *sample)
+{
+    int64_t distance = -(int64_t)cost->slots;
+
+    for (unsigned i = 0; i < PMU_SLOT_NR; i++) {
+        distance += (int64_t)sample->item[i] << PMU_COST_SHIFT;
+    }
+    return ABS(distance) <= cost->slots / 8 + 12 * PMU_COST_ONE;
+}
+
 void pmu_costs_learn(PmuCosts *costs, uint64_t key, const PmuDelta *sample)
 {
     PmuCost *cost = pmu_costs_find(costs, key);
@@ -131,6 +196,9 @@ void pmu_costs_learn(PmuCosts *costs, uint64_t key, const PmuDelta *sample)
     }
     settle(costs, cost);
     cost->samples += cost->samples < HORIZON;
+    cost->steady = is_near(cost, sample)
+                   ? MIN(cost->steady + 1, 4 * PMU_COST_STEADY)
+                   : cost->steady - MIN(cost->steady, 4);
     for (unsigned i = 0; i < PMU_TIMED_NR; i++) {
         cost->mean[i] = new_mean(cost->mean[i], sample->item[i],
                                  cost->samples);

@@ -29,14 +29,26 @@ typedef struct PmuCost {
     uint32_t slots;             /* sum of the means that are slots */
     uint16_t samples;           /* up to a limit */
     bool dirty;                 /* it is in the list of those with pending */
+    uint8_t steady;             /* samples near the mean, fewer for others */
     uint32_t mean[PMU_TIMED_NR];
 } PmuCost;
+
+/* Ratios are in units of 1/PMU_RATIO_ONE. */
+#define PMU_RATIO_SHIFT 10
+#define PMU_RATIO_ONE   (1u << PMU_RATIO_SHIFT)
 
 typedef struct PmuCosts {
     PmuCost *entries;
     uint32_t *dirty;            /* entries, by number */
     uint32_t num_dirty;
     uint64_t sum[PMU_TIMED_NR]; /* what was counted */
+    /*
+     * A ratio estimator on top (Cochran, ch. 6): in the newest windows, what
+     * the costs known before foretold, and what came.
+     */
+    uint64_t foretold[PMU_TIMED_NR], came[PMU_TIMED_NR];
+    uint32_t ratio[PMU_TIMED_NR];
+    uint32_t slots_ratio;       /* of all slots */
 } PmuCosts;
 
 /* No costs are known.  False if memory runs out. */
@@ -49,8 +61,8 @@ void pmu_costs_clear(PmuCosts *costs);
 /* Bytes they take. */
 size_t pmu_costs_size(void);
 
-/* Sets of a few entries: 2 MiB in all. */
-#define PMU_COST_SET_BITS   13
+/* Sets of a few entries: 8 MiB in all. */
+#define PMU_COST_SET_BITS   15
 #define PMU_COST_WAYS       4
 
 /*
@@ -93,7 +105,34 @@ static inline void pmu_costs_count(PmuCosts *costs, PmuCost *cost)
     }
 }
 
+/*
+ * A loop takes the same time again and again, or nearly, but when it begins:
+ * what windows found about other code says nothing about such a stretch.
+ */
+#define PMU_COST_STEADY 16
+
+static inline bool pmu_cost_is_steady(const PmuCost *cost)
+{
+    return cost->steady >= PMU_COST_STEADY;
+}
+
+/* Slots that @cost is now, in 1/PMU_COST_ONE and roughly. */
+static inline uint64_t pmu_costs_slots(const PmuCosts *costs,
+                                       const PmuCost *cost)
+{
+    return pmu_cost_is_steady(cost)
+           ? cost->slots
+           : (uint64_t)cost->slots * costs->slots_ratio >> PMU_RATIO_SHIFT;
+}
+
 /* Bring @costs->sum up to date. */
 void pmu_costs_settle(PmuCosts *costs);
+
+/* Where @cost, known before, was foretold the pipeline took @sample. */
+void pmu_costs_compare(PmuCosts *costs, const PmuCost *cost,
+                       const PmuDelta *sample);
+
+/* A window ends: nothing is pending.  What follows is counted as it says. */
+void pmu_costs_adjust(PmuCosts *costs);
 
 #endif

@@ -277,10 +277,10 @@ static bool loop_branch(PmuFetcher *f, uint64_t pc)
 
 unsigned pmu_fetcher_taken(PmuFetcher *f, uint64_t pc, bool direct)
 {
+    pmu_fetcher_jump(f);
     if (f->watched && loop_branch(f, pc)) {
         return loop_again(f);
     }
-    pmu_fetcher_jump(f);
     if (direct && !pmu_bpred_btb(f->bpred, pc)) {
         return PMU_OUTCOME_TAKEN | PMU_OUTCOME_UNKNOWN;
     }

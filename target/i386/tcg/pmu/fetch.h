@@ -93,8 +93,7 @@ static inline bool pmu_fetcher_hit(PmuFetcher *f, const PmuBlock *block,
 
 /*
  * [@from, @end) of them, which are in segment @n; the block is at linear
- * address @pc.  Sets @legacy, @code and @continues of @outcome.  Not called
- * while a loop is in the queue.
+ * address @pc.  Sets @legacy, @code and @continues of @outcome.
  */
 void pmu_fetcher_segment(PmuFetcher *f, const PmuBlock *block, unsigned n,
                          unsigned from, unsigned end, uint64_t pc,
@@ -113,10 +112,7 @@ static inline void pmu_fetcher_not_taken(PmuFetcher *f, uint64_t pc)
     if (pc == f->loop_branch) {
         f->loop_branch = UINT64_MAX;
         f->loop_count = 0;
-        if (f->looping) {
-            f->looping = false;
-            f->line = UINT64_MAX;
-        }
+        f->looping = false;
     }
 }
 
@@ -132,7 +128,8 @@ static inline void pmu_fetcher_jump(PmuFetcher *f)
 
 /*
  * Whether anybody asks for outcomes, from now on; at first somebody does.
- * Otherwise the LSD is not looked at.
+ * Otherwise the LSD is not looked at; as it does not keep fetch from using the
+ * DSB here, that leaves no trace in caches.
  */
 void pmu_fetcher_set_watched(PmuFetcher *f, bool watched);
 

@@ -239,11 +239,8 @@ static void mark_code(PmuMarks *marks, const PmuAccess *access)
 static void observe_segment(PmuObserver *o, const PmuBlock *block, unsigned n,
                             unsigned from, unsigned end, uint64_t pc)
 {
-    if (o->outcome.looping) {
-        return;
-    }
     pmu_fetcher_segment(&o->fetcher, block, n, from, end, pc, &o->outcome);
-    if (G_UNLIKELY(o->outcome.legacy >> n & 1)) {
+    if (G_UNLIKELY(o->outcome.legacy >> n & 1) && !o->outcome.looping) {
         mark_code(&o->marks, &o->outcome.code[n]);
     }
 }

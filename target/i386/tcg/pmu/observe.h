@@ -54,6 +54,15 @@ static inline bool pmu_marked(PmuMarks marks, PmuMark mark)
     return marks >> 2 * mark & 3;
 }
 
+/* Any miss of code beyond the DSB and L1I: seldom, and never for long. */
+static inline bool pmu_marked_code(PmuMarks marks)
+{
+    return marks & (3ull << 2 * PMU_MARK_CODE_L2 |
+                    3ull << 2 * PMU_MARK_CODE_L3 |
+                    3ull << 2 * PMU_MARK_CODE_DRAM |
+                    3ull << 2 * PMU_MARK_CODE_TLB);
+}
+
 typedef struct PmuObserver {
     PmuMarks marks;             /* since its owner cleared it */
     PmuLedger *ledger;

@@ -1074,6 +1074,12 @@ static void run_segment(PmuPipeline *p, unsigned segment,
     }
 }
 
+/* The loop in the queue was left, and fetch goes on behind it. */
+static bool leaves_loop(const PmuPipeline *p, const PmuOutcome *outcome)
+{
+    return p->supply.source == PMU_SUPPLY_LSD && !outcome->looping;
+}
+
 /* The segment of @block that instruction @index is in. */
 static unsigned segment_of(const PmuBlock *block, unsigned index)
 {
@@ -1092,7 +1098,7 @@ void pmu_pipeline_run(PmuPipeline *p, const PmuBlock *block,
     unsigned in_page = block->phys & ((1u << PMU_PAGE_SHIFT) - 1);
     unsigned segment = segment_of(block, first);
 
-    if (!outcome->continues) {
+    if (!outcome->continues || leaves_loop(p, outcome)) {
         run_segment(p, segment, outcome);
     }
     for (unsigned i = first; i < last; i++) {
@@ -1128,7 +1134,7 @@ uint64_t pmu_pipeline_string_begin(PmuPipeline *p, const PmuBlock *block,
     const PmuBlockInsn *bi = &block->insns[index];
 
     p->fuse = 0;
-    if (!outcome->continues) {
+    if (!outcome->continues || leaves_loop(p, outcome)) {
         run_segment(p, segment_of(block, index), outcome);
     }
     pmu_supply_deliver(p, bi->insn, block->phys + bi->offset);

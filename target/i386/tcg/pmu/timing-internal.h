@@ -29,6 +29,14 @@ typedef enum PmuPhase {
     PMU_PHASE_ESTIMATE,         /* they cost what they cost when watched */
 } PmuPhase;
 
+/* A stretch of which nothing is known, by any_key(). */
+typedef struct PmuSighted {
+    uint64_t key;
+    uint32_t times;
+} PmuSighted;
+
+#define PMU_SIGHTED 1024
+
 struct PmuTiming {
     uint64_t progress;          /* see pmu_timing_progress() */
     const PmuUarch *uarch;
@@ -44,10 +52,11 @@ struct PmuTiming {
     PmuPhase phase;
     const PmuSampling *sampling;        /* NULL: there is no other phase */
     uint32_t left;              /* stretches until this one ends */
-    uint32_t credit;            /* stretches that may be watched yet */
+    int32_t credit;             /* stretches that may be watched yet */
     uint32_t unwatched;         /* stretches since one was watched */
     uint32_t after_l3, after_dram;      /* stretches that still feel it */
     uint64_t entered[PMU_TIMED_NR];     /* of the sums in @costs, whole ones */
+    PmuSighted sighted[PMU_SIGHTED];    /* by a hash of the key */
 
     PmuString string;
     PmuCosts costs;

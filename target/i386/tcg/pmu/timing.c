@@ -26,12 +26,20 @@
  * micro-ops a stretch.
  */
 const PmuSampling pmu_sampling = {
-    .first = 1u << 16, .warm = 64, .watch = 192, .share = 64, .chunk = 512,
-    .period = 1u << 15,
+    .first = 1u << 16, .warm = 64, .watch = 192, .share = 4, .chunk = 512,
+    .period = 1u << 13,
 };
 
-/* Credit for windows that can be saved up, in stretches. */
-#define CREDIT_MOST     (1u << 14)
+/* Credit for windows that can be saved up, and overdrawn, in stretches. */
+#define CREDIT_MOST     (1 << 16)
+#define CREDIT_LEAST    (-(1 << 16))
+
+/*
+ * A stretch of which nothing is known is worth a window if it comes again: at
+ * this sight of it if there is credit, soon after in any case.
+ */
+#define SIGHTS          2
+#define SIGHTS_URGENT   3
 
 /*
  * Stretches that may feel a load from far away that an earlier one made: the
@@ -194,15 +202,15 @@ static uint32_t window(const PmuTiming *t)
     return t->sampling->warm + t->sampling->watch;
 }
 
-static bool may_watch(const PmuTiming *t)
+/* Open a window, if afterwards there is credit for @more stretches still. */
+static void want_window(PmuTiming *t, int32_t more)
 {
-    return t->credit >= window(t);
-}
+    int32_t price = window(t);
 
-static void begin_window(PmuTiming *t)
-{
-    t->credit -= window(t);
-    begin_phase(t, PMU_PHASE_WARM, t->sampling->warm);
+    if (t->credit >= price + more) {
+        t->credit -= price;
+        begin_phase(t, PMU_PHASE_WARM, t->sampling->warm);
+    }
 }
 
 /* Another chunk of stretches was estimated. */
@@ -210,11 +218,12 @@ static void end_chunk(PmuTiming *t)
 {
     uint32_t chunk = t->sampling->chunk;
 
-    t->credit = MIN(t->credit + chunk / t->sampling->share, CREDIT_MOST);
+    t->credit = MIN(t->credit + (int32_t)(chunk / t->sampling->share),
+                    CREDIT_MOST);
     t->unwatched += chunk;
     t->left = chunk;
-    if (t->unwatched >= t->sampling->period && may_watch(t)) {
-        begin_window(t);
+    if (t->unwatched >= t->sampling->period) {
+        want_window(t, 0);
     }
 }
 
@@ -223,6 +232,7 @@ static G_GNUC_NO_INLINE void end_phase(PmuTiming *t)
     if (!t->sampling) {
         t->left = UINT32_MAX;
     } else if (t->phase == PMU_PHASE_WATCH) {
+        pmu_costs_adjust(&t->costs);
         begin_phase(t, PMU_PHASE_ESTIMATE, t->sampling->chunk);
     } else if (t->phase == PMU_PHASE_WARM) {
         begin_phase(t, PMU_PHASE_WATCH, t->sampling->watch);
@@ -250,6 +260,12 @@ static uint64_t mix(uint64_t key, uint64_t value)
 static inline uint64_t stretch_key(const PmuTiming *t, PmuMarks marks)
 {
     return mix(t->hash + t->ledger->level, marks) | 1;
+}
+
+/* ... whatever happened to it, but for misses of its code, under this. */
+static uint64_t any_key(const PmuTiming *t)
+{
+    return mix(t->hash + t->ledger->level, UINT64_MAX) | 1;
 }
 
 /* ... and of what happened to it, whatever it is, under this. */
@@ -284,12 +300,26 @@ static inline PmuMarks all_marks(PmuTiming *t)
     return marks;
 }
 
+static PmuCost *known_cost(PmuTiming *t, PmuMarks marks)
+{
+    PmuCost *cost = pmu_costs_find(&t->costs, stretch_key(t, marks));
+
+    return cost ? cost : pmu_costs_find(&t->costs, any_key(t));
+}
+
 /* The pipeline took @t->sample for the stretch at hand. */
 static void learn(PmuTiming *t, PmuMarks marks)
 {
     PmuDelta lost = t->sample;
+    PmuCost *known = known_cost(t, marks);
 
+    if (known) {
+        pmu_costs_compare(&t->costs, known, &t->sample);
+    }
     pmu_costs_learn(&t->costs, stretch_key(t, marks), &t->sample);
+    if (!pmu_marked_code(marks)) {
+        pmu_costs_learn(&t->costs, any_key(t), &t->sample);
+    }
     lost.item[PMU_SLOT_LIGHT_OPS] = 0;
     lost.item[PMU_SLOT_HEAVY_OPS] = 0;
     lost.item[PMU_TIMED_UOPS_ISSUED] = 0;
@@ -299,7 +329,7 @@ static void learn(PmuTiming *t, PmuMarks marks)
 static inline void count_cost(PmuTiming *t, PmuCost *cost)
 {
     pmu_costs_count(&t->costs, cost);
-    t->progress += cost->slots;
+    t->progress += pmu_costs_slots(&t->costs, cost);
 }
 
 /*
@@ -319,11 +349,31 @@ static void guess(PmuTiming *t, PmuMarks marks)
     }
 }
 
+/* How often was @key seen lately, now included? */
+static unsigned sight(PmuTiming *t, uint64_t key)
+{
+    PmuSighted *sighted = &t->sighted[(key >> 1) % PMU_SIGHTED];
+
+    if (sighted->key != key) {
+        *sighted = (PmuSighted) { .key = key };
+    }
+    return ++sighted->times;
+}
+
 static G_GNUC_NO_INLINE void end_unknown(PmuTiming *t, PmuMarks marks)
 {
+    uint64_t key = any_key(t);
+    PmuCost *cost = pmu_costs_find(&t->costs, key);
+    unsigned times;
+
+    if (cost) {
+        count_cost(t, cost);
+        return;
+    }
     guess(t, marks);
-    if (may_watch(t)) {
-        begin_window(t);
+    times = sight(t, key);
+    if (times >= SIGHTS) {
+        want_window(t, times >= SIGHTS_URGENT ? CREDIT_LEAST : 0);
     }
 }
 
@@ -426,6 +476,7 @@ void pmu_timing_reset(PmuTiming *t)
     t->insns = 0;
     t->sample = (PmuDelta) {};
     t->credit = 0;
+    memset(t->sighted, 0, sizeof(t->sighted));
     t->after_l3 = 0;
     t->after_dram = 0;
     t->string = (PmuString) {};

@@ -44,9 +44,10 @@ void pmu_timing_flush(PmuTiming *timing);
  * When the pipeline is watched; in between, known costs stand for it.  All
  * figures are numbers of stretches, from one branch to the next, and not 0.
  * Of every @share of them one may be watched, in windows of @warm, in which
- * the pipeline fills, and @watch.  A window begins when a stretch comes that
- * is not known, and @period after the last one; both are looked at after each
- * @chunk.  The first @first of all are watched, so that short tests are exact.
+ * the pipeline fills, and @watch.  A window begins when a stretch comes again
+ * of which nothing is known, if need be on credit, and @period after the last
+ * one, which is looked at each @chunk.  The first @first of all are watched, so
+ * that short tests are exact.
  */
 typedef struct PmuSampling {
     uint32_t first, warm, watch, share, chunk, period;

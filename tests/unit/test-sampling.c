@@ -1,0 +1,244 @@
+/*
+ * Sampling: what stretches of code are taken to cost, against what the
+ * pipeline says they cost.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Programs are made at random: loops of basic blocks with loads that hit or
+ * miss, and branches that are easy or not.  Both runs see the same stream.
+ */
+
+#include <glib.h>
+#include <math.h>
+#include <string.h>
+
+#include "random.h"
+#include "timing.h"
+
+typedef struct Code {
+    const char *bytes;
+    unsigned length;
+} Code;
+
+#define I(string) { string, sizeof(string) - 1 }
+
+static const Code body[] = {
+    I("\x48\xff\xc1"),                  /* inc rcx */
+    I("\x48\x01\xd8"),                  /* add rax, rbx */
+    I("\x48\x01\xc3"),                  /* add rbx, rax */
+    I("\x48\x0f\xaf\xc0"),              /* imul rax, rax */
+    I("\x48\x8d\x14\x38"),              /* lea rdx, [rax + rdi] */
+    I("\xc5\xfd\x59\xc0"),              /* vmulpd ymm0, ymm0, ymm0 */
+    I("\xc5\xf5\x58\xd3"),              /* vaddpd ymm2, ymm1, ymm3 */
+    I("\x48\x8b\x03"),                  /* mov rax, [rbx] */
+    I("\x48\x8b\x16"),                  /* mov rdx, [rsi] */
+    I("\x48\x03\x3e"),                  /* add rdi, [rsi] */
+    I("\x48\x89\x06"),                  /* mov [rsi], rax */
+    I("\x48\x89\x13"),                  /* mov [rbx], rdx */
+};
+
+static const Code jnz = I("\x75\x00");
+
+#define BLOCKS          400
+#define PHASES          4       /* each has a part of the blocks */
+#define PHASE_BLOCKS    (BLOCKS / PHASES)
+#define PHASE_LENGTH    30000   /* stretches */
+#define STRETCHES       600000
+
+/* How the addresses of a block's accesses go. */
+typedef enum Pattern {
+    FIXED, IN_L1, IN_L2, IN_L3, STREAM, IN_DRAM, PATTERN_NR
+} Pattern;
+
+typedef struct Block {
+    PmuBlockBuilder builder;
+    uint64_t pc;
+    Pattern pattern;
+    unsigned percent;           /* that its branch is taken */
+    unsigned target;            /* block */
+} Block;
+
+typedef struct Program {
+    PmuDecoder *decoder;
+    Block block[BLOCKS];
+} Program;
+
+static uint64_t page_of(void *opaque, uint64_t linear)
+{
+    return linear;
+}
+
+static void add(Program *program, Block *block, const Code *code)
+{
+    const uint8_t *bytes = (const uint8_t *)code->bytes;
+    const PmuInsn *insn = pmu_decode_kept(program->decoder, bytes,
+                                          code->length);
+    uint8_t ea = insn->flags & (PMU_INSN_LOAD | PMU_INSN_STORE)
+                 ? block->builder.block.num_accesses : PMU_NO_ACCESS;
+
+    pmu_block_add(&block->builder, program->decoder, bytes, code->length,
+                  (block->pc + block->builder.block.length) & 0xfff, ea,
+                  PMU_NO_ACCESS);
+}
+
+static Program *program_new(PmuCore core, Random *random)
+{
+    static const unsigned percents[] = { 0, 0, 100, 100, 97, 5, 80, 50 };
+    /* Most data are near. */
+    static const Pattern patterns[] = {
+        FIXED, FIXED, FIXED, IN_L1, IN_L1, IN_L1, IN_L1, IN_L2, IN_L2, IN_L3,
+        STREAM, IN_DRAM,
+    };
+    Program *program = g_new0(Program, 1);
+
+    program->decoder = pmu_decoder_new(core);
+    for (unsigned i = 0; i < BLOCKS; i++) {
+        Block *block = &program->block[i];
+        unsigned first = i / PHASE_BLOCKS * PHASE_BLOCKS;
+
+        block->pc = 0x400000 + i * 256;
+        block->pattern = patterns[random_below(random,
+                                               G_N_ELEMENTS(patterns))];
+        block->percent = percents[random_below(random,
+                                               G_N_ELEMENTS(percents))];
+        block->target = first + random_below(random, PHASE_BLOCKS);
+        pmu_block_begin(&block->builder, PMU_LEVEL_USR, block->pc);
+        for (unsigned n = random_below(random, 16); n; n--) {
+            add(program, block, &body[random_below(random,
+                                                   G_N_ELEMENTS(body))]);
+        }
+        add(program, block, &jnz);
+    }
+    return program;
+}
+
+static void program_free(Program *program)
+{
+    pmu_decoder_free(program->decoder);
+    g_free(program);
+}
+
+static uint64_t address(Pattern pattern, Random *random, uint64_t *stream)
+{
+    static const uint64_t bytes[PATTERN_NR] = {
+        [FIXED] = 64, [IN_L1] = 16 << 10, [IN_L2] = 512 << 10,
+        [IN_L3] = 8 << 20, [STREAM] = 1 << 30, [IN_DRAM] = 1 << 30,
+    };
+
+    if (pattern == STREAM) {
+        return 0x800000000ull + (*stream += 8) % bytes[STREAM];
+    }
+    return 0x100000000ull * pattern +
+           random_below(random, bytes[pattern]) / 8 * 8;
+}
+
+/* Run @program on a new core; its ledger is the result. */
+static void run(Program *program, PmuCore core, const PmuSampling *sampling,
+                PmuLedgerSnapshot *result)
+{
+    PmuLedger ledger;
+    PmuTiming *timing = pmu_timing_new(pmu_uarch(core), &ledger, NULL,
+                                       page_of, NULL);
+    Random random = { 1 };
+    uint64_t stream = 0;
+    unsigned at = 0;
+
+    pmu_timing_set_sampling(timing, sampling);
+    for (unsigned i = 0; i < STRETCHES; i++) {
+        Block *block = &program->block[at];
+        uint64_t addr[PMU_BLOCK_ACCESSES];
+        PmuDynamic dynamic = { .addr = addr, .pc = block->pc };
+        unsigned phase = (i + 1) / PHASE_LENGTH % PHASES;
+
+        for (unsigned j = 0; j < block->builder.block.num_accesses; j++) {
+            addr[j] = address(block->pattern, &random, &stream);
+        }
+        dynamic.taken = random_below(&random, 100) < block->percent;
+        at = dynamic.taken ? block->target : at + 1;
+        if (at / PHASE_BLOCKS != phase || at == BLOCKS) {
+            at = phase * PHASE_BLOCKS + random_below(&random, PHASE_BLOCKS);
+        }
+        dynamic.target = program->block[at].pc;
+        pmu_timing_run(timing, &block->builder.block, 0,
+                       block->builder.block.num_insns, &dynamic);
+    }
+    pmu_timing_flush(timing);
+    pmu_ledger_snapshot(&ledger, result);
+    pmu_timing_free(timing);
+}
+
+/* The sum of slots lost or not, relative to those of @exact. */
+static double slots_of(const PmuLedgerSnapshot *snapshot,
+                       const PmuLedgerSnapshot *exact, unsigned class)
+{
+    return (double)snapshot->item[PMU_LEVEL_USR][class] /
+           exact->item[PMU_LEVEL_USR][PMU_ITEM_SLOTS];
+}
+
+/*
+ * What may be off in one program, and in the mean of PROGRAMS: the worst class
+ * or all slots, as a share of the slots.
+ */
+#define TOLERANCE_ONE   0.15
+#define TOLERANCE_MEAN  0.04
+#define PROGRAMS        8
+
+/* How far off @sampled is. */
+static double worst(const PmuLedgerSnapshot *sampled,
+                    const PmuLedgerSnapshot *exact)
+{
+    double most = 0;
+
+    for (unsigned class = 0; class <= PMU_SLOT_NR; class++) {
+        unsigned item = class < PMU_SLOT_NR ? class : PMU_ITEM_SLOTS;
+        double is = slots_of(sampled, exact, item);
+        double should = slots_of(exact, exact, item);
+
+        g_test_message("%s: %.2f %% of the slots, exactly %.2f %%",
+                       pmu_ledger_item_name(item), is * 100, should * 100);
+        most = MAX(most, fabs(is - should));
+    }
+    return most;
+}
+
+/* What the observer counts does not depend on the pipeline. */
+static void assert_observed(const PmuLedgerSnapshot *sampled,
+                            const PmuLedgerSnapshot *exact)
+{
+    for (unsigned item = PMU_ITEM_INSTRUCTIONS; item < PMU_ITEM_NR; item++) {
+        if (item != PMU_ITEM_UOPS_ISSUED) {
+            g_assert_cmpuint(sampled->item[PMU_LEVEL_USR][item], ==,
+                             exact->item[PMU_LEVEL_USR][item]);
+        }
+    }
+}
+
+static void test_sampled(void)
+{
+    Random random = random_from_seed();
+    double sum = 0;
+
+    for (unsigned i = 0; i < PROGRAMS; i++) {
+        PmuCore core = i % PMU_CORE_NR;
+        Program *program = program_new(core, &random);
+        PmuLedgerSnapshot exact, sampled;
+        double off;
+
+        run(program, core, NULL, &exact);
+        run(program, core, &pmu_sampling, &sampled);
+        assert_observed(&sampled, &exact);
+        off = worst(&sampled, &exact);
+        g_test_message("off by %.4f", off);
+        g_assert_cmpfloat(off, <=, TOLERANCE_ONE);
+        sum += off;
+        program_free(program);
+    }
+    g_assert_cmpfloat(sum / PROGRAMS, <=, TOLERANCE_MEAN);
+}
+
+int main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/timing/sampled", test_sampled);
+    return g_test_run();
+}
