@@ -239,6 +239,6 @@ static void test_sampled(void)
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/timing/sampled", test_sampled);
+    g_test_add_func("/sampling/programs", test_sampled);
     return g_test_run();
 }
