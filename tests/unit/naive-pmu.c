@@ -66,6 +66,9 @@ static Wide event_gain(const NaivePmu *pmu, uint64_t evtsel,
         edge && !inv && cmask == 1) {
         return item[PMU_ITEM_CLEARS];
     }
+    if (code == 0xc3 && umask == 0x01 && edge && !inv && cmask == 1) {
+        return item[PMU_ITEM_CLEARS_SMC];
+    }
     if (edge || cmask) {
         return 0;               /* not modelled; INV alone means nothing */
     }
@@ -95,6 +98,9 @@ static Wide event_gain(const NaivePmu *pmu, uint64_t evtsel,
     }
     if (code == 0xc5 && umask == 0x00) {
         return item[PMU_ITEM_BRANCH_MISSES];
+    }
+    if (code == 0xc3 && umask == 0x04) {
+        return item[PMU_ITEM_CLEARS_SMC];
     }
     if (code == 0xa4 && umask == 0x01) {
         return item[PMU_ITEM_SLOTS];

@@ -80,6 +80,12 @@ static const Encoding encodings[] = {
     { 0x10ad, NULL, "INT_MISC.UOP_DROPPING" },
     { 0x010e, "UOPS_ISSUED.ANY", NULL },
     { 0x01ae, NULL, "UOPS_ISSUED.ANY" },
+    { 0x01c3 | EDGE | CMASK(1), "MACHINE_CLEARS.COUNT",
+      "MACHINE_CLEARS.COUNT" },
+    { 0x04c3, "MACHINE_CLEARS.SMC", "MACHINE_CLEARS.SMC" },
+    { 0x01c3, NULL, NULL },
+    { 0x02c3, NULL, NULL },
+    { 0x04c3 | EDGE | CMASK(1), NULL, NULL },
     /* INT_MISC.RECOVERY_CYCLES shares its code with CLEARS_COUNT */
     { 0x010d, NULL, NULL },
     { 0x01ad, NULL, NULL },
@@ -248,6 +254,9 @@ static void test_single_items(void)
         { 0x010e, 0x01ae, PMU_ITEM_UOPS_ISSUED },
         { 0x010d | EDGE | CMASK(1), 0x01ad | EDGE | CMASK(1),
           PMU_ITEM_CLEARS },
+        { 0x04c3, 0x04c3, PMU_ITEM_CLEARS_SMC },
+        { 0x01c3 | EDGE | CMASK(1), 0x01c3 | EDGE | CMASK(1),
+          PMU_ITEM_CLEARS_SMC },
     };
     PmuLedgerSnapshot snap;
 

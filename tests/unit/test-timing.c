@@ -171,6 +171,12 @@ static uint64_t address_stream(Random *random, uint64_t n)
     return 0x100000000ull + n * 8;
 }
 
+/* The middle of the program's first line, eight bytes that are code. */
+static uint64_t address_code(Random *random, uint64_t n)
+{
+    return CODE_BASE + 32;
+}
+
 static const Behaviour plain = { address_fixed, taken_always };
 
 /* Run the program @times times over. */
@@ -517,6 +523,126 @@ static void test_lcp(void)
     rig_free(rig);
 }
 
+/*
+ * A loop that stores into its own line: each store clears the machine, once,
+ * and has the line fetched again.
+ */
+static void test_smc(void)
+{
+    static const Behaviour how = { address_code, taken_always };
+    enum { TIMES = 1000 };
+
+    for (PmuCore core = 0; core < PMU_CORE_NR; core++) {
+        Rig *rig = rig_loop(core, (Code)STORE_RAX_RBX, 1, &how, TIMES);
+        double lost = count(rig, PMU_SLOT_MACHINE_CLEARS) / rig->uarch->width;
+
+        g_assert_cmpfloat(count(rig, PMU_ITEM_CLEARS_SMC), ==, TIMES);
+        g_assert_cmpfloat(count(rig, PMU_ITEM_CLEARS), ==, TIMES);
+        g_assert_cmpfloat(count(rig, PMU_ITEM_L1I_MISSES), ==, TIMES);
+        g_assert_cmpfloat(count(rig, PMU_ITEM_BRANCH_MISSES), ==, 0);
+        assert_near("machine clears",
+                    leaf_share(rig, PMU_SLOT_MACHINE_CLEARS), 0.7, 1);
+        /* What issued behind the store in vain, until it retired, and that. */
+        assert_near("cycles for each", lost / TIMES,
+                    rig->uarch->smc_penalty + rig->uarch->issue_to_dispatch,
+                    rig->uarch->smc_penalty + rig->uarch->issue_to_dispatch +
+                    3);
+        /* The line comes from L2. */
+        assert_near("fetch latency", count(rig, PMU_SLOT_FETCH_LATENCY) /
+                    rig->uarch->width / TIMES, rig->uarch->l2.latency,
+                    rig->uarch->l2.latency + 10);
+        rig_free(rig);
+    }
+}
+
+/* Both stores of an instruction are one clear; so is that of a string. */
+static void test_smc_kinds(void)
+{
+    static const Behaviour how = { address_code, taken_always };
+    static const Code code[] = {
+        I("\x48\x01\x03"),             /* add [rbx], rax */
+        I("\xf0\x48\x01\x03"),         /* lock add [rbx], rax */
+        I("\xff\x33"),                 /* push [rbx] */
+        I("\x8f\x03"),                 /* pop [rbx] */
+        I("\xe8\x00\x00\x00\x00"),     /* call */
+        I("\xff\x13"),                 /* call [rbx] */
+        I("\x48\xab"),                 /* stosq */
+        I("\xf3\x48\xab"),             /* rep stosq */
+        I("\xf3\xa4"),                 /* rep movsb */
+    };
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(code); i++) {
+        Rig *rig = rig_new(PMU_CORE_ICELAKE);
+
+        rig_program(rig, &code[i], 1, 0);
+        rig_run(rig, &how, 10);
+        rig_measure(rig, &how, 10);
+        g_assert_cmpfloat(count(rig, PMU_ITEM_CLEARS_SMC), ==, 10);
+        assert_near("machine clears", count(rig, PMU_SLOT_MACHINE_CLEARS),
+                    rig->uarch->smc_penalty * rig->uarch->width * 10, INFINITY);
+        rig_free(rig);
+    }
+}
+
+/* Stores to data, loads of code, and stores to what has left L1I: nothing. */
+static void test_no_smc(void)
+{
+    static const Behaviour code_too = { address_code, taken_always };
+    /* The code behind the line that is stored to, in bytes: 32 KiB fit. */
+    static const struct {
+        unsigned nops;
+        double clears;
+    } rows[] = { { 1000, 1 }, { 4000, 1 }, { 20000, 0 } };
+    Rig *rig = rig_loop(PMU_CORE_ICELAKE, (Code)STORE_RAX_RBX, 4, &plain, 100);
+
+    g_assert_cmpfloat(count(rig, PMU_ITEM_CLEARS_SMC), ==, 0);
+    g_assert_cmpfloat(count(rig, PMU_SLOT_MACHINE_CLEARS), ==, 0);
+    rig_free(rig);
+    rig = rig_loop(PMU_CORE_ICELAKE, (Code)LOAD_RAX_RBX, 4, &code_too, 100);
+    g_assert_cmpfloat(count(rig, PMU_ITEM_CLEARS_SMC), ==, 0);
+    rig_free(rig);
+    for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++) {
+        unsigned n = rows[i].nops;
+        Code *code = g_new0(Code, n);
+
+        for (unsigned j = 0; j < n; j++) {
+            code[j] = (Code)NOP;
+        }
+        code[n - 1] = (Code)STORE_RAX_RBX;
+        rig = rig_new(PMU_CORE_ICELAKE);
+        rig_program(rig, code, n, 0);
+        rig_run(rig, &code_too, 3);
+        rig_measure(rig, &code_too, 10);
+        g_assert_cmpfloat(count(rig, PMU_ITEM_CLEARS_SMC), ==,
+                          10 * rows[i].clears);
+        g_free(code);
+        rig_free(rig);
+    }
+}
+
+/* What estimates make of the loop of test_smc(), where most is not watched. */
+static void test_smc_sampled(void)
+{
+    static const PmuSampling sampling = {
+        .first = 500, .warm = 20, .watch = 50, .share = 8, .chunk = 64,
+        .period = 1024,
+    };
+    static const Behaviour how = { address_code, taken_always };
+    enum { TIMES = 20000 };
+    Rig *rig = rig_new(PMU_CORE_ICELAKE);
+    double lost;
+
+    pmu_timing_set_sampling(rig->timing, &sampling);
+    rig_program(rig, (Code[]) { STORE_RAX_RBX, DEC_RCX, JNZ }, 3, 0);
+    rig_run(rig, &how, 1000);
+    rig_measure(rig, &how, TIMES);
+    g_assert_cmpfloat(count(rig, PMU_ITEM_CLEARS_SMC), ==, TIMES);
+    lost = count(rig, PMU_SLOT_MACHINE_CLEARS) / rig->uarch->width;
+    assert_near("cycles for each", lost / TIMES, rig->uarch->smc_penalty + 5,
+                rig->uarch->smc_penalty + 8);
+    rig_free(rig);
+}
+
 /* Cores of the same code, all classes together: nothing is lost. */
 static void assert_conserved(const PmuLedger *ledger)
 {
@@ -616,12 +742,15 @@ typedef struct Walk {
 
 static uint64_t walk_address(Random *random)
 {
-    switch (random_below(random, 4)) {
+    switch (random_below(random, 16)) {
     case 0:
+        /* Where the program is. */
+        return CODE_BASE + random_below(random, 8192);
+    case 1 ... 3:
         return 0x7fff00000000ull + random_below(random, 256);
-    case 1:
+    case 4 ... 7:
         return 0x600000 + random_below(random, 1 << 16);
-    case 2:
+    case 8 ... 11:
         return 0x100000000ull + random_below(random, 1 << 28);
     default:
         return 0x800000 + random_below(random, 64) * 64;
@@ -890,6 +1019,9 @@ static void check_cuts(const PmuSampling *sampling)
         cutter.longest = 25;
         g_assert_cmpuint(clock, ==, replay(walk, core, cutter, &whole));
         assert_same(&single, &whole);
+        g_assert_cmpuint(single.event[PMU_LEVEL_OS][PMU_ITEM_CLEARS_SMC] +
+                         single.event[PMU_LEVEL_USR][PMU_ITEM_CLEARS_SMC],
+                         >, 0);
         for (unsigned j = 0; j < 3; j++) {
             cutter.random = (Random) { random_next(&random) };
             cutter.longest = 12;
@@ -1068,6 +1200,10 @@ int main(int argc, char **argv)
     g_test_add_func("/timing/jumpy-code", test_jumpy_code);
     g_test_add_func("/timing/large-code", test_large_code);
     g_test_add_func("/timing/lcp", test_lcp);
+    g_test_add_func("/timing/smc", test_smc);
+    g_test_add_func("/timing/smc-kinds", test_smc_kinds);
+    g_test_add_func("/timing/no-smc", test_no_smc);
+    g_test_add_func("/timing/smc-sampled", test_smc_sampled);
     g_test_add_func("/timing/cuts", test_cuts);
     g_test_add_func("/timing/cuts-sampled", test_cuts_sampled);
     g_test_add_func("/timing/short-paths", test_short_paths);

@@ -96,12 +96,12 @@ static void test_complete(void)
     for (size_t i = 0; i < sizeof(PmuUarch); i++) {
         if (owner[i]) {
             end = i + 1;
-        } else if (i < offsetof(PmuUarch, serialize_penalty)) {
+        } else if (i < offsetof(PmuUarch, smc_penalty)) {
             g_error("byte %zu of PmuUarch is in no row", i);
         }
     }
     /* What may follow the last one is padding. */
-    g_assert_cmpuint(end, ==, offsetof(PmuUarch, serialize_penalty) +
+    g_assert_cmpuint(end, ==, offsetof(PmuUarch, smc_penalty) +
                               sizeof(uint32_t));
     g_assert_cmpuint(sizeof(PmuUarch) - end, <, sizeof(void *));
 }

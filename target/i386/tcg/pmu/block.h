@@ -190,6 +190,12 @@ static inline uint64_t pmu_fetch_key(uint64_t window, unsigned entry,
     return window | (uint64_t)entry << 52 | (uint64_t)(index + 1) << 58;
 }
 
+/* The window that @key is of. */
+static inline uint64_t pmu_fetch_window(uint64_t key)
+{
+    return key & ((1ull << 52) - 1);
+}
+
 /* The 64-byte line, by its physical address, of @segment of @block. */
 static inline uint64_t pmu_block_line(const PmuBlock *block,
                                       const PmuBlockSegment *segment)

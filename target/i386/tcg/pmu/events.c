@@ -26,6 +26,7 @@
 
 #define NEVER_DROPS "the model drops no micro-ops: always zero"
 #define ONE_THREAD  "each vCPU is a core with one thread"
+#define SMC_ONLY    "self-modifying code only: memory ordering is not modelled"
 #define DEMAND_ONLY "demand requests only, where hardware counts prefetches too"
 
 /* Rows that both lists have in common. */
@@ -40,6 +41,12 @@ static const PmuEvent common_events[] = {
     { .name = "LONGEST_LAT_CACHE.MISS", .code = 0x2e, .umask = 0x41,
       .state = PMU_EVENT_APPROXIMATE, TERMS(PMU_ITEM_LLC_MISSES),
       .note = DEMAND_ONLY },
+    { .name = "MACHINE_CLEARS.COUNT", .code = 0xc3, .umask = 0x01,
+      .modifiers = EDGE | CMASK(1),
+      .state = PMU_EVENT_APPROXIMATE, TERMS(PMU_ITEM_CLEARS_SMC),
+      .note = SMC_ONLY },
+    { .name = "MACHINE_CLEARS.SMC", .code = 0xc3, .umask = 0x04,
+      .state = PMU_EVENT_MODELLED, TERMS(PMU_ITEM_CLEARS_SMC) },
     { .name = "BR_INST_RETIRED.ALL_BRANCHES", .code = 0xc4, .umask = 0x00,
       .state = PMU_EVENT_EXACT, TERMS(PMU_ITEM_BRANCHES) },
     { .name = "BR_INST_RETIRED.COND", .code = 0xc4, .umask = 0x11,

@@ -9,7 +9,9 @@
  * takes as many lines as the micro-ops from there on need; it is looked up by
  * the first line, and if that has gone it is decoded again.  One that needs
  * more lines than there are ways for a window never gets in (Intel SOM,
- * 2.5.5.2; uiCA).
+ * 2.5.5.2; uiCA).  It has nothing that L1I has not: when a line leaves that,
+ * its windows go (Intel SOM, "Decoded ICache": included in the L1I), so that a
+ * store to code is found there.
  */
 
 #include <glib.h>
@@ -28,6 +30,9 @@
  */
 #define LOOP_ITERATIONS 8
 
+static void line_gone(void *opaque, uint64_t line);
+static void dsb_remove(PmuFetcher *f, uint64_t key);
+
 bool pmu_fetcher_init(PmuFetcher *f, const PmuUarch *uarch, PmuMemory *mem,
                       PmuBpred *bpred)
 {
@@ -37,6 +42,7 @@ bool pmu_fetcher_init(PmuFetcher *f, const PmuUarch *uarch, PmuMemory *mem,
         .uarch = uarch, .mem = mem, .bpred = bpred, .watched = true,
     };
     pmu_fetcher_restart(f);
+    pmu_memory_on_code_gone(mem, line_gone, f);
     return pmu_cache_init(&f->dsb, lines / uarch->dsb_ways, uarch->dsb_ways,
                           false);
 }
@@ -61,8 +67,42 @@ static void leave_loop(PmuFetcher *f)
     f->loop_count = 0;
 }
 
+/* The windows of line @line go, which are all in one set. */
+static void remove_windows(PmuFetcher *f, uint64_t line)
+{
+    size_t entry = pmu_cache_first(&f->dsb, line);
+    size_t end = entry + f->dsb.ways;
+
+    for (; entry < end; entry++) {
+        uint64_t tag = f->dsb.tags[entry];
+
+        if (tag && pmu_fetch_window(tag - 1) == line) {
+            dsb_remove(f, tag - 1);
+        }
+    }
+}
+
+/*
+ * Line @line, physical, has left L1I.  If that was by a store, the fetcher is
+ * about to restart, but is to build what comes before that first.
+ */
+static void line_gone(void *opaque, uint64_t line)
+{
+    PmuFetcher *f = opaque;
+
+    if (f->building) {
+        g_assert(f->num_gone < PMU_FETCH_GONE);
+        f->gone[f->num_gone++] = line;
+    } else {
+        remove_windows(f, line);
+    }
+}
+
 void pmu_fetcher_restart(PmuFetcher *f)
 {
+    while (f->num_gone) {
+        remove_windows(f, f->gone[--f->num_gone]);
+    }
     leave_loop(f);
     f->line = NOWHERE;
     f->building = false;
@@ -72,6 +112,8 @@ void pmu_fetcher_restart(PmuFetcher *f)
 void pmu_fetcher_set_watched(PmuFetcher *f, bool watched)
 {
     leave_loop(f);
+    /* Micro-ops are not counted when nobody asks. */
+    f->loop_start = f->uops;
     f->watched = watched;
 }
 
@@ -194,21 +236,24 @@ static uint32_t queue_uops(const PmuBlock *block, unsigned first,
     return uops;
 }
 
-void pmu_fetcher_begin(PmuFetcher *f, const PmuBlock *block,
-                       unsigned first, unsigned last)
+void pmu_fetcher_begin(PmuFetcher *f, const PmuBlock *block, unsigned first)
 {
     f->first = first;
     f->first_fused = f->fuse & block->insns[first].fuse_last;
-    if (first == 0 && last == block->num_insns && !f->first_fused) {
+}
+
+void pmu_fetcher_end(PmuFetcher *f, const PmuBlock *block, unsigned last)
+{
+    if (f->first == 0 && last == block->num_insns && !f->first_fused) {
         f->uops += block->uops;
     } else {
-        f->uops += queue_uops(block, first, last, f->first_fused);
+        f->uops += queue_uops(block, f->first, last, f->first_fused);
     }
     f->fuse = block->insns[last - 1].fuse_next;
 }
 
-static void build_insns(PmuFetcher *f, const PmuBlock *block,
-                        unsigned from, unsigned end)
+void pmu_fetcher_build(PmuFetcher *f, const PmuBlock *block,
+                       unsigned from, unsigned end)
 {
     for (unsigned i = from; i < end && f->building; i++) {
         if (!is_fused(block, i, f->first, f->first_fused)) {
@@ -220,14 +265,10 @@ static void build_insns(PmuFetcher *f, const PmuBlock *block,
 }
 
 void pmu_fetcher_segment(PmuFetcher *f, const PmuBlock *block, unsigned n,
-                         unsigned from, unsigned end, uint64_t pc,
-                         PmuOutcome *outcome)
+                         unsigned from, uint64_t pc, PmuOutcome *outcome)
 {
     fetch_segment(f, block, n, pc + block->insns[from].offset,
                   from == f->first, outcome);
-    if (f->building) {
-        build_insns(f, block, from, end);
-    }
 }
 
 /*

@@ -20,6 +20,9 @@
 #define PMU_FETCH_FILTER_BITS   10
 #define PMU_FETCH_FILTER        (1u << PMU_FETCH_FILTER_BITS)
 
+/* Lines that the stores of one instruction can hit: two accesses, split. */
+#define PMU_FETCH_GONE          4
+
 typedef struct PmuFetcher {
     uint64_t line;              /* linear 64-byte line fetched from last */
     bool watched;               /* somebody asks for outcomes */
@@ -29,6 +32,9 @@ typedef struct PmuFetcher {
     bool building;
     uint32_t build_line, build_room, build_entry;
     uint64_t build_window;
+    /* Lines whose windows are to go once what stored to them was built. */
+    uint32_t num_gone;
+    uint64_t gone[PMU_FETCH_GONE];
     /* The newest taken branch, to see loops. */
     uint64_t uops;              /* micro-ops so far */
     uint64_t loop_branch;
@@ -47,15 +53,20 @@ typedef struct PmuFetcher {
     bool first_fused;
 } PmuFetcher;
 
-/* A cold frontend that fetches through @mem; false if memory runs out. */
+/*
+ * A cold frontend that fetches through @mem, which tells @f what leaves L1I:
+ * neither may move.  False if memory runs out.
+ */
 bool pmu_fetcher_init(PmuFetcher *f, const PmuUarch *uarch, PmuMemory *mem,
                       PmuBpred *bpred);
 void pmu_fetcher_destroy(PmuFetcher *f);
 void pmu_fetcher_reset(PmuFetcher *f);
 
-/* Instructions [@first, @last) of @block are about to be fetched. */
-void pmu_fetcher_begin(PmuFetcher *f, const PmuBlock *block,
-                       unsigned first, unsigned last);
+/* Instructions of @block, from @first on, are about to be fetched. */
+void pmu_fetcher_begin(PmuFetcher *f, const PmuBlock *block, unsigned first);
+
+/* They were, up to @last, which was not: @last is above @first. */
+void pmu_fetcher_end(PmuFetcher *f, const PmuBlock *block, unsigned last);
 
 /* The filter's entry for @key; multiplicative hashing (Knuth). */
 static inline unsigned pmu_fetch_filter(uint64_t key)
@@ -92,12 +103,19 @@ static inline bool pmu_fetcher_hit(PmuFetcher *f, const PmuBlock *block,
 }
 
 /*
- * [@from, @end) of them, which are in segment @n; the block is at linear
- * address @pc.  Sets @legacy, @code and @continues of @outcome.
+ * Fetch goes on in segment @n of @block, with instruction @from; the block is
+ * at linear address @pc.  Sets @legacy, @code and @continues of @outcome.
  */
 void pmu_fetcher_segment(PmuFetcher *f, const PmuBlock *block, unsigned n,
-                         unsigned from, unsigned end, uint64_t pc,
-                         PmuOutcome *outcome);
+                         unsigned from, uint64_t pc, PmuOutcome *outcome);
+
+/*
+ * Instructions [@from, @end) of @block, of the segment where fetch is, are
+ * decoded for the DSB, if @f->building.  That is after their accesses, and
+ * before fetch goes on elsewhere or restarts.
+ */
+void pmu_fetcher_build(PmuFetcher *f, const PmuBlock *block,
+                       unsigned from, unsigned end);
 
 /*
  * The branch at @pc was taken, as predicted: PMU_OUTCOME_x that tell what
@@ -133,7 +151,7 @@ static inline void pmu_fetcher_jump(PmuFetcher *f)
  */
 void pmu_fetcher_set_watched(PmuFetcher *f, bool watched);
 
-/* Fetch starts again somewhere: a misprediction, an interrupt. */
+/* Fetch starts again somewhere: a misprediction, an interrupt, a clear. */
 void pmu_fetcher_restart(PmuFetcher *f);
 
 #endif

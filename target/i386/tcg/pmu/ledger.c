@@ -37,6 +37,7 @@ static const char *const item_names[PMU_ITEM_NR] = {
     [PMU_ITEM_LLC_REFERENCES]   = "llc-references",
     [PMU_ITEM_LLC_MISSES]       = "llc-misses",
     [PMU_ITEM_L1I_MISSES]       = "l1i-misses",
+    [PMU_ITEM_CLEARS_SMC]       = "clears-smc",
 };
 
 const char *pmu_ledger_item_name(PmuLedgerItem item)

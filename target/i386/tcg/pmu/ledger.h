@@ -65,6 +65,7 @@ typedef enum PmuLedgerItem {
     PMU_ITEM_LLC_REFERENCES,        /* 2E/4F: requests that reach the L3 */
     PMU_ITEM_LLC_MISSES,            /* 2E/41 */
     PMU_ITEM_L1I_MISSES,
+    PMU_ITEM_CLEARS_SMC,            /* those by self-modifying code */
     PMU_ITEM_NR
 } PmuLedgerItem;
 

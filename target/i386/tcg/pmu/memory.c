@@ -17,6 +17,9 @@
 /* No line begins here. */
 #define NO_LINE         1
 
+/* No page has this number. */
+#define NO_PAGE         UINT64_MAX
+
 /*
  * A page's entry in the page table has eight bytes, eight entries a line.
  * Where the tables are is not asked of the guest: they get lines of their own,
@@ -89,6 +92,13 @@ void pmu_memory_destroy(PmuMemory *mem)
     g_clear_pointer(&mem->line, g_free);
     g_clear_pointer(&mem->code_line, g_free);
     g_clear_pointer(&mem->shared_l3, pmu_l3_unref);
+}
+
+void pmu_memory_on_code_gone(PmuMemory *mem, PmuCodeGone code_gone,
+                             void *opaque)
+{
+    mem->code_gone = code_gone;
+    mem->code_opaque = opaque;
 }
 
 void pmu_memory_reset(PmuMemory *mem)
@@ -222,11 +232,39 @@ static PmuLine *l1d_insert(PmuMemory *mem, uint64_t line)
     return &mem->line[entry];
 }
 
+static bool is_code(const PmuMemory *mem, uint64_t line)
+{
+    return pmu_cache_find(&mem->l1i, line) != PMU_CACHE_NONE;
+}
+
+/* Line @line, physical, leaves L1I, or has just left it. */
+static void code_gone(PmuMemory *mem, uint64_t line)
+{
+    if (mem->code_gone) {
+        mem->code_gone(mem->code_opaque, line);
+    }
+}
+
+/* Stores to physical line @line have something to tell from now on. */
+static void watch_stores(PmuMemory *mem, uint64_t line)
+{
+    size_t entry = pmu_cache_find(&mem->l1d, line);
+
+    if (entry != PMU_CACHE_NONE) {
+        drop_line(mem, mem->line[entry].linear);
+        mem->line[entry].linear = NO_LINE;
+    }
+}
+
 static size_t l1i_insert(PmuMemory *mem, uint64_t line)
 {
     size_t first = pmu_cache_first(&mem->l1i, line);
     uint64_t dropped;
     size_t entry = pmu_cache_choose(&mem->l1i, line, &dropped);
+
+    if (mem->l1i.tags[entry]) {
+        code_gone(mem, mem->l1i.tags[entry] - 1);
+    }
 
     for (; dropped; dropped &= dropped - 1) {
         uint64_t *other = &mem->code_line[first + __builtin_ctzll(dropped)];
@@ -235,7 +273,22 @@ static size_t l1i_insert(PmuMemory *mem, uint64_t line)
         *other = NO_LINE;
     }
     pmu_cache_fill(&mem->l1i, entry, line);
+    watch_stores(mem, line);
     return entry;
+}
+
+/* A store to physical line @line. */
+static inline void store_line(PmuMemory *mem, uint64_t line, PmuAccess *access)
+{
+    size_t entry = pmu_cache_find(&mem->l1i, line);
+
+    if (G_UNLIKELY(entry != PMU_CACHE_NONE)) {
+        drop_code_line(mem, mem->code_line[entry]);
+        mem->code_line[entry] = NO_LINE;
+        pmu_cache_remove(&mem->l1i, line);
+        code_gone(mem, line);
+        access->smc = true;
+    }
 }
 
 /* The place of @line among the newest prefetches. */
@@ -348,9 +401,9 @@ static void stlb_insert(PmuMemory *mem, uint64_t page, uint64_t phys)
 }
 
 /*
- * The physical page of linear page @page, which is not in the DTLB.  Without
- * a mapping (the access faulted elsewhere, or is the emulator's own) the
- * linear one serves, and nothing is learnt.
+ * The physical page of linear page @page, which is not in the DTLB.  NO_PAGE
+ * without a mapping: the access faulted elsewhere, or is the emulator's own.
+ * Then nothing is learnt.
  */
 static G_GNUC_NO_INLINE uint64_t data_page_slow(PmuMemory *mem, uint64_t page,
                                                 PmuAccess *access)
@@ -365,7 +418,7 @@ static G_GNUC_NO_INLINE uint64_t data_page_slow(PmuMemory *mem, uint64_t page,
         access->delay = page_walk(mem, page);
         phys = mem->translate(mem->opaque, page << PMU_PAGE_SHIFT);
         if (phys == UINT64_MAX) {
-            return page;
+            return NO_PAGE;
         }
         phys >>= PMU_PAGE_SHIFT;
         stlb_insert(mem, page, phys);
@@ -405,17 +458,23 @@ static G_GNUC_NO_INLINE void l1d_miss(PmuMemory *mem, uint64_t phys,
     };
 }
 
-/* An access within one line. */
-static inline void line_access(PmuMemory *mem, uint64_t addr, PmuAccess *access)
+/* An access within one line.  Without a mapping the linear page serves. */
+static inline void line_access(PmuMemory *mem, uint64_t addr, bool store,
+                               PmuAccess *access)
 {
     uint64_t page = addr >> PMU_PAGE_SHIFT, phys;
     size_t entry = pmu_cache_use(&mem->dtlb, page);
-    bool in_dtlb = entry != PMU_CACHE_NONE;
+    bool in_dtlb = entry != PMU_CACHE_NONE, mapped;
     PmuLine *line;
 
     *access = (PmuAccess) { 0 };
     phys = in_dtlb ? mem->dtlb.data[entry] : data_page_slow(mem, page, access);
-    phys = phys * LINES_PER_PAGE + (addr >> PMU_LINE_SHIFT) % LINES_PER_PAGE;
+    mapped = phys != NO_PAGE;
+    phys = (mapped ? phys : page) * LINES_PER_PAGE +
+           (addr >> PMU_LINE_SHIFT) % LINES_PER_PAGE;
+    if (store && mapped) {
+        store_line(mem, phys, access);
+    }
     entry = pmu_cache_use(&mem->l1d, phys);
     if (entry == PMU_CACHE_NONE) {
         l1d_miss(mem, phys, access);
@@ -425,35 +484,49 @@ static inline void line_access(PmuMemory *mem, uint64_t addr, PmuAccess *access)
     if (!settled(mem, line)) {
         access->source = PMU_FROM_FILL;
         access->fill = mem->misses - line->miss;
-    } else if (in_dtlb) {
+    } else if (in_dtlb && !is_code(mem, phys)) {
         filter_insert(mem, addr & ~LINE_MASK, line);
     }
 }
 
 static G_GNUC_NO_INLINE void half_access(PmuMemory *mem, uint64_t addr,
-                                         PmuAccess *access)
+                                         bool store, PmuAccess *access)
 {
-    line_access(mem, addr, access);
+    line_access(mem, addr, store, access);
 }
 
 /* One that reaches into the line of @last. */
 static G_GNUC_NO_INLINE unsigned two_lines(PmuMemory *mem, uint64_t first,
-                                           uint64_t last, PmuAccess access[2])
+                                           uint64_t last, bool store,
+                                           PmuAccess access[2])
 {
-    half_access(mem, first, &access[0]);
-    half_access(mem, last, &access[1]);
+    half_access(mem, first, store, &access[0]);
+    half_access(mem, last, store, &access[1]);
     pmu_ledger_event(mem->ledger, PMU_ITEM_L1D_ACCESSES, 1);
     return 2;
+}
+
+static inline unsigned data_access(PmuMemory *mem, uint64_t addr,
+                                   unsigned size, bool store,
+                                   PmuAccess access[2])
+{
+    if (G_UNLIKELY((addr & LINE_MASK) + size > PMU_LINE_SIZE)) {
+        return two_lines(mem, addr, addr + size - 1, store, access);
+    }
+    line_access(mem, addr, store, access);
+    return 1;
 }
 
 unsigned pmu_memory_data(PmuMemory *mem, uint64_t addr, unsigned size,
                          PmuAccess access[2])
 {
-    if (G_UNLIKELY((addr & LINE_MASK) + size > PMU_LINE_SIZE)) {
-        return two_lines(mem, addr, addr + size - 1, access);
-    }
-    line_access(mem, addr, access);
-    return 1;
+    return data_access(mem, addr, size, false, access);
+}
+
+unsigned pmu_memory_store(PmuMemory *mem, uint64_t addr, unsigned size,
+                          PmuAccess access[2])
+{
+    return data_access(mem, addr, size, true, access);
 }
 
 /* Cycles that translating @pc for a fetch takes beyond an ITLB hit. */

@@ -49,11 +49,15 @@ typedef struct PmuPrefetch {
     uint64_t number;            /* 0: none */
 } PmuPrefetch;
 
+/* Physical line @line, physical address / 64, has left L1I. */
+typedef void (*PmuCodeGone)(void *opaque, uint64_t line);
+
 typedef struct PmuMemory {
     PmuForward forward;
     /*
      * Linear addresses of lines that an access leaves as they are, by their
      * low bits.  An entry without one has a line that belongs elsewhere.
+     * Lines of L1I are not here: stores to them do not leave them there.
      */
     uint64_t filter[PMU_DATA_FILTER];
     PmuCodeLine code_filter[PMU_CODE_FILTER];
@@ -62,6 +66,8 @@ typedef struct PmuMemory {
     PmuLedger *ledger;
     PmuTranslate translate;
     void *opaque;
+    PmuCodeGone code_gone;      /* NULL: nobody wants to know */
+    void *code_opaque;
     uint64_t misses;            /* of L1D and L1I: the number of the newest */
     uint64_t settled;           /* ... of the newest whose line is there */
     uint64_t prefetches;        /* ... likewise */
@@ -88,6 +94,10 @@ bool pmu_memory_init(PmuMemory *mem, const PmuUarch *uarch, PmuLedger *ledger,
                      PmuL3 *l3, PmuTranslate translate, void *opaque);
 void pmu_memory_destroy(PmuMemory *mem);
 
+/* Whoever has what was made of lines of L1I is told when one leaves it. */
+void pmu_memory_on_code_gone(PmuMemory *mem, PmuCodeGone code_gone,
+                             void *opaque);
+
 /* Back to a cold one, but for an L3 that is shared. */
 void pmu_memory_reset(PmuMemory *mem);
 
@@ -100,8 +110,8 @@ void pmu_memory_flush_mappings(PmuMemory *mem, uint64_t linear);
 /*
  * A load or store of @size bytes, 1 to 64, at linear address @addr: does it
  * change nothing here, and is its PmuAccess all zero but for what store
- * forwarding says?  Then pmu_memory_data() need not be called.  Otherwise, or
- * if in doubt, it must be.
+ * forwarding says?  Then pmu_memory_data() or pmu_memory_store() need not be
+ * called.  Otherwise, or if in doubt, it must be.
  */
 static inline bool pmu_memory_hit(const PmuMemory *mem, uint64_t addr,
                                   unsigned size)
@@ -113,14 +123,22 @@ static inline bool pmu_memory_hit(const PmuMemory *mem, uint64_t addr,
 }
 
 /*
- * A load or store of @size bytes, 1 to 64, at linear address @addr.  Returns
- * the number of lines, 1 or 2, with their outcomes in @access; PmuAccess.store
+ * A load of @size bytes, 1 to 64, at linear address @addr.  Returns the
+ * number of lines, 1 or 2, with their outcomes in @access; PmuAccess.store
  * and .blocked are 0.  Misses and prefetches are numbered in the order of
  * calls and, within, of @access.  Counts a second line as another
  * L1D_ACCESSES, leaving the first to the caller.
  */
 unsigned pmu_memory_data(PmuMemory *mem, uint64_t addr, unsigned size,
                          PmuAccess access[2]);
+
+/*
+ * The same for a store, or a load and a store.  A line of L1I leaves it: that
+ * is where hardware looks for code that is modified, by physical addresses
+ * (SDM vol. 3A, "Self-Modifying Code").
+ */
+unsigned pmu_memory_store(PmuMemory *mem, uint64_t addr, unsigned size,
+                          PmuAccess access[2]);
 
 /*
  * Of the misses so far all but the newest @live have their lines in L1: until

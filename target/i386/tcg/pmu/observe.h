@@ -37,6 +37,7 @@ typedef enum PmuMark {
     PMU_MARK_INTERRUPT,         /* one was just taken */
     PMU_MARK_AFTER_L3,          /* data came from there not long before */
     PMU_MARK_AFTER_DRAM,
+    PMU_MARK_SMC,               /* a store to code that fetch had */
     PMU_MARK_NR
 } PmuMark;
 
@@ -88,11 +89,21 @@ void pmu_observer_reset(PmuObserver *o);
 void pmu_observe_interrupt(PmuObserver *o);
 
 /*
- * Instructions [@first, @last) of @block ran, none of them a REP string
- * instruction.  What happened to them is in @o->outcome, if that is asked for.
+ * The machine is cleared: the newest instruction stored to code that fetch
+ * had, and what is behind it is fetched again.  For string instructions, whose
+ * accesses are not observed here.
  */
-void pmu_observe(PmuObserver *o, const PmuBlock *block,
-                 unsigned first, unsigned last, const PmuDynamic *dynamic);
+void pmu_observe_clear(PmuObserver *o);
+
+/*
+ * Instructions [@first, @last) of @block ran, none of them a REP string
+ * instruction.  Returns how far they were observed, above @first and at most
+ * @last: behind an instruction that clears the machine there is more to come,
+ * in another call.  What happened to them is in @o->outcome, if that is asked
+ * for.
+ */
+unsigned pmu_observe(PmuObserver *o, const PmuBlock *block,
+                     unsigned first, unsigned last, const PmuDynamic *dynamic);
 
 /* The same for a REP string instruction @index: its fetch alone. */
 void pmu_observe_string(PmuObserver *o, const PmuBlock *block,
@@ -102,11 +113,19 @@ void pmu_observe_string(PmuObserver *o, const PmuBlock *block,
  * Nobody asks for outcomes: all of @block ran, which has no REP string
  * instruction.  Hot: what most blocks do is done here, and the rest by the
  * functions before it.
+ *
+ * pmu_observe_brief_access() returns whether the machine is cleared; then
+ * pmu_observe_brief_clear() does what is left of the block behind that access,
+ * @i.  pmu_observe_brief_segment() returns the next access, @i or behind the
+ * segment's, or PMU_NO_ACCESS: it did what is left.
  */
-void pmu_observe_brief_access(PmuObserver *o, const PmuBlockAccess *kind,
+bool pmu_observe_brief_access(PmuObserver *o, const PmuBlockAccess *kind,
                               uint64_t addr);
-void pmu_observe_brief_segment(PmuObserver *o, const PmuBlock *block,
-                               unsigned n, uint64_t pc);
+void pmu_observe_brief_clear(PmuObserver *o, const PmuBlock *block,
+                             unsigned i, const PmuDynamic *dynamic);
+unsigned pmu_observe_brief_segment(PmuObserver *o, const PmuBlock *block,
+                                   unsigned n, unsigned i,
+                                   const PmuDynamic *dynamic);
 void pmu_observe_brief_branch(PmuObserver *o, const PmuBlock *block,
                               const PmuDynamic *dynamic);
 
@@ -119,7 +138,10 @@ static inline void pmu_observe_briefly(PmuObserver *o, const PmuBlock *block,
     do {
         if (G_UNLIKELY(!pmu_fetcher_hit(&o->fetcher, block, n,
                                         dynamic->pc))) {
-            pmu_observe_brief_segment(o, block, n, dynamic->pc);
+            i = pmu_observe_brief_segment(o, block, n, i, dynamic);
+            if (i == PMU_NO_ACCESS) {
+                return;
+            }
         }
         end = ++n == block->num_segments ? block->num_accesses
                                          : block->segments[n].first_access;
@@ -127,8 +149,11 @@ static inline void pmu_observe_briefly(PmuObserver *o, const PmuBlock *block,
             const PmuBlockAccess *kind = &block->accesses[i];
 
             if (G_UNLIKELY(!pmu_memory_hit(&o->mem, dynamic->addr[i],
-                                           kind->size))) {
-                pmu_observe_brief_access(o, kind, dynamic->addr[i]);
+                                           kind->size)) &&
+                G_UNLIKELY(pmu_observe_brief_access(o, kind,
+                                                    dynamic->addr[i]))) {
+                pmu_observe_brief_clear(o, block, i, dynamic);
+                return;
             }
         }
     } while (n < block->num_segments);

@@ -48,6 +48,7 @@ typedef struct PmuAccess {
     uint8_t blocked;            /* the store cannot forward all it needs */
     uint8_t prefetch_l3;        /* prefetches into L2 set off, found in L3 */
     uint8_t prefetch_dram;      /* ... and in DRAM; they go after the others */
+    uint8_t smc;                /* a store to code that fetch had; no more */
 } PmuAccess;
 
 /* What the end of a block did, PmuOutcome.branch; 0: nothing that counts. */
@@ -64,6 +65,8 @@ typedef struct PmuOutcome {
     uint8_t branch;             /* PMU_OUTCOME_x */
     bool continues;             /* the first segment goes on where fetch was */
     bool looping;               /* all comes from the loop in the queue (LSD) */
+    bool smc;                   /* the last of it stored to code that fetch
+                                   had: all behind is fetched again */
     uint16_t legacy;            /* segments that are not in the DSB: @code */
     uint64_t special;           /* accesses that are not all zero: @access */
     uint64_t split;             /* ... that reach into a second line: @second */

@@ -753,27 +753,33 @@ static PmuStamp execute_fused(PmuPipeline *p, const PmuInsn *insn, bool taken)
     return PMU_STAMP(start + 1, 0);
 }
 
-/* Branches. */
-
 /*
- * A branch was predicted wrongly and resolves at @resolved: until then
- * micro-ops of the wrong path issue, if the reorder buffer has room for them;
- * after that the pipeline refills.
+ * What is behind the newest instruction is wrong, which shows at @resolved:
+ * until then its micro-ops issue, if the reorder buffer has room for them;
+ * after that the pipeline refills in @penalty cycles.
  */
-static void mispredict(PmuPipeline *p, PmuStamp resolved)
+static void flush(PmuPipeline *p, PmuStamp resolved, uint32_t penalty,
+                  PmuSlotClass class)
 {
     uint32_t *item = p->delta.item;
     uint64_t end = PMU_STAMP_CYCLE(resolved);
     uint64_t full = p->cycle + p->uarch->rob / p->uarch->width;
-    uint32_t before = item[PMU_SLOT_BR_MISPREDICT];
+    uint32_t before = item[class];
 
-    lose(p, MIN(end, full), PMU_SLOT_BR_MISPREDICT);
-    item[PMU_TIMED_UOPS_ISSUED] += item[PMU_SLOT_BR_MISPREDICT] - before;
+    lose(p, MIN(end, full), class);
+    item[PMU_TIMED_UOPS_ISSUED] += item[class] - before;
     lose_backend(p, resolved);
-    lose(p, MAX(end, p->cycle) + p->uarch->mispredict_penalty,
-         PMU_SLOT_BR_MISPREDICT);
+    lose(p, MAX(end, p->cycle) + penalty, class);
     pmu_supply_restart(p, p->cycle);
 }
+
+void pmu_pipeline_clear(PmuPipeline *p)
+{
+    p->fuse = 0;
+    flush(p, p->retired, p->uarch->smc_penalty, PMU_SLOT_MACHINE_CLEARS);
+}
+
+/* Branches. */
 
 static void run_branch(PmuPipeline *p, const PmuInsn *insn,
                        const PmuOutcome *outcome, PmuStamp resolved)
@@ -786,7 +792,8 @@ static void run_branch(PmuPipeline *p, const PmuInsn *insn,
         pmu_supply_restart(p, PMU_STAMP_CYCLE(resolved) +
                               p->uarch->far_branch_penalty);
     } else if (outcome->branch & PMU_OUTCOME_MISPREDICT) {
-        mispredict(p, resolved);
+        flush(p, resolved, p->uarch->mispredict_penalty,
+              PMU_SLOT_BR_MISPREDICT);
     } else if (taken) {
         pmu_supply_taken(p, outcome->branch & PMU_OUTCOME_UNKNOWN,
                          outcome->branch & PMU_OUTCOME_LOOP_END);
@@ -1113,6 +1120,9 @@ void pmu_pipeline_run(PmuPipeline *p, const PmuBlock *block,
         } else {
             run_insn(p, bi, in_page + bi->offset, outcome);
         }
+    }
+    if (G_UNLIKELY(outcome->smc)) {
+        pmu_pipeline_clear(p);
     }
 }
 

@@ -167,7 +167,8 @@ static inline uint64_t pmu_pipeline_clock(const PmuPipeline *p)
 
 /*
  * Instructions [@first, @last) of @block were retired, none of them a REP
- * string instruction; what @outcome says of them happened.
+ * string instruction; what @outcome says of them happened.  If the last one
+ * clears the machine, pmu_pipeline_clear() is done.
  */
 void pmu_pipeline_run(PmuPipeline *p, const PmuBlock *block,
                       unsigned first, unsigned last,
@@ -182,6 +183,12 @@ uint64_t pmu_pipeline_code_miss(PmuPipeline *p, const PmuAccess *access,
 
 /* Fill an open cycle up: the privilege level changes. */
 void pmu_pipeline_close_cycle(PmuPipeline *p);
+
+/*
+ * The newest instruction stored to code that fetch had: when it has retired,
+ * all behind it is flushed and fetched again.
+ */
+void pmu_pipeline_clear(PmuPipeline *p);
 
 /* An interrupt or exception was taken: the pipeline refills. */
 void pmu_pipeline_interrupt(PmuPipeline *p);

@@ -115,8 +115,9 @@ static const VMStateDescription vmstate_unit = {
 
 const VMStateDescription vmstate_x86_pmu = {
     .name = "cpu/pmu",
-    .version_id = 1,
-    .minimum_version_id = 1,
+    /* 2: PMU_ITEM_CLEARS_SMC in the ledger */
+    .version_id = 2,
+    .minimum_version_id = 2,
     .needed = x86_pmu_needed,
     .pre_save = x86_pmu_pre_save,
     .pre_load = x86_pmu_pre_load,

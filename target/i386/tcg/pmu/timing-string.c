@@ -54,7 +54,8 @@ static void string_uop(PmuTiming *t)
 }
 
 /* What a line of one of the operands costs to get. */
-static void string_access(PmuTiming *t, uint64_t line, PmuAccess *access)
+static void string_access(PmuTiming *t, uint64_t line, bool store,
+                          PmuAccess *access)
 {
     uint64_t addr = line << PMU_LINE_SHIFT;
     PmuMemory *mem = &t->observer.mem;
@@ -64,7 +65,11 @@ static void string_access(PmuTiming *t, uint64_t line, PmuAccess *access)
     if (!pmu_memory_hit(mem, addr, 1)) {
         PmuAccess both[2] = {};
 
-        pmu_memory_data(mem, addr, 1, both);
+        if (store) {
+            pmu_memory_store(mem, addr, 1, both);
+        } else {
+            pmu_memory_data(mem, addr, 1, both);
+        }
         *access = both[0];
     }
 }
@@ -75,7 +80,7 @@ static void string_load(PmuTiming *t, uint64_t line)
     uint64_t ready;
     PmuAccess access;
 
-    string_access(t, line, &access);
+    string_access(t, line, false, &access);
     ready = pmu_pipeline_string_load(&t->pipeline, &access);
     s->ready = MAX(s->ready, PMU_STAMP(ready, 1));
 }
@@ -84,12 +89,16 @@ static void string_store(PmuTiming *t, uint64_t line)
 {
     PmuAccess access;
 
-    string_access(t, line, &access);
+    string_access(t, line, true, &access);
     pmu_memory_note_store(&t->observer.mem, line << PMU_LINE_SHIFT,
                           PMU_LINE_SIZE);
     pmu_pipeline_string_store(&t->pipeline, &access,
                               line == t->observer.store_line);
     t->observer.store_line = line;
+    if (access.smc) {
+        pmu_observe_clear(&t->observer);
+        pmu_pipeline_clear(&t->pipeline);
+    }
 }
 
 /* Touch the lines of the elements at @src and @dst, if they are others. */

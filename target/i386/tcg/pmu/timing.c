@@ -493,8 +493,22 @@ void pmu_timing_reset(PmuTiming *t)
 static void watch(PmuTiming *t, const PmuBlock *block,
                   unsigned first, unsigned last, const PmuDynamic *dynamic)
 {
-    pmu_observe(&t->observer, block, first, last, dynamic);
-    pmu_pipeline_run(&t->pipeline, block, first, last, &t->observer.outcome);
+    while (first < last) {
+        unsigned end = pmu_observe(&t->observer, block, first, last, dynamic);
+
+        pmu_pipeline_run(&t->pipeline, block, first, end,
+                         &t->observer.outcome);
+        first = end;
+    }
+}
+
+/* The same when it is not. */
+static void observe(PmuTiming *t, const PmuBlock *block,
+                    unsigned first, unsigned last, const PmuDynamic *dynamic)
+{
+    while (first < last) {
+        first = pmu_observe(&t->observer, block, first, last, dynamic);
+    }
 }
 
 static inline void prepare(PmuTiming *t, const PmuBlock *block)
@@ -537,7 +551,7 @@ static void run_range(PmuTiming *t, const PmuBlock *block,
     t->progress += (uint64_t)(last - first) << PMU_COST_SHIFT;
     t->open = true;
     if (t->phase == PMU_PHASE_ESTIMATE) {
-        pmu_observe(&t->observer, block, first, last, dynamic);
+        observe(t, block, first, last, dynamic);
     } else {
         watch(t, block, first, last, dynamic);
     }

@@ -151,6 +151,8 @@ const PmuUarchParam pmu_uarch_params[PMU_UARCH_PARAMS] = {
       0, 1000, FIGURE(far_branch_penalty) },
     { "serialize-penalty", "cycles", "CPUID and the like",
       0, 1000, FIGURE(serialize_penalty) },
+    { "smc-penalty", "cycles", "store to code that fetch has",
+      0, 1000, FIGURE(smc_penalty) },
 };
 
 const PmuUarchParam *pmu_uarch_param(const char *name)

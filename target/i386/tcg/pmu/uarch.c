@@ -104,6 +104,12 @@ static const PmuUarch uarch_table[PMU_CORE_NR] = {
         .far_branch_penalty = 30,       /* chosen: fetch from a new context */
         /* IL64: LFENCE is 5, less than issue and execution take already. */
         .serialize_penalty = 0,
+        /*
+         * Chosen: Intel calls it severe (event MACHINE_CLEARS.SMC), without a
+         * figure.  The pipeline refills and a microcoded nuke runs before it;
+         * usual statements are 100 to 300 cycles.
+         */
+        .smc_penalty = 100,
     },
     [PMU_CORE_SAPPHIRERAPIDS] = {
         .name = "Golden Cove",
@@ -181,6 +187,7 @@ static const PmuUarch uarch_table[PMU_CORE_NR] = {
         .mispredict_penalty = 12,       /* IAD: 17 cycles from a branch */
         .far_branch_penalty = 30,       /* chosen */
         .serialize_penalty = 0,         /* as on Sunny Cove */
+        .smc_penalty = 100,             /* as on Sunny Cove */
     },
 };
 
