@@ -466,6 +466,59 @@ static void test_bottlenecks(void)
 }
 
 /*
+ * Code that modifies itself clears the machine with each store to itself,
+ * and does little else: MACHINE_CLEARS.SMC, .COUNT and the class that they
+ * lead to.
+ */
+static void expect_smc(const char *args, bool level2)
+{
+    static const uint32_t event[] = { 0x04c3, 0x01c3 | 1 << 18 | 1 << 24 };
+    static const struct {
+        unsigned block;
+        uint64_t arg, clears;
+    } row[] = {
+        { BLOCK_SELF_MODIFYING, 1000, 1000 },
+        { BLOCK_MIXED, 1000, 0 },
+    };
+
+    for (int i = 0; i < ARRAY_SIZE(row); i++) {
+        g_autoptr(PmuScript) s = pmu_script_new();
+        unsigned metrics, count;
+
+        clear_metrics(s);
+        for (int j = 0; j < ARRAY_SIZE(event); j++) {
+            pmu_wrmsr(s, MSR_EVTSEL(j),
+                      event[j] | EVTSEL_OS | EVTSEL_USR | EVTSEL_EN);
+            pmu_wrmsr(s, MSR_A_PMC(j), 0);
+        }
+        pmu_op(s, OP_RUN, row[i].block, ENABLE | 3, row[i].arg);
+        metrics = pmu_rdmsr(s, MSR_PERF_METRICS);
+        count = pmu_rdpmc(s, 0);
+        pmu_rdpmc(s, 1);
+        pmu_run(s, args);
+        g_test_message("block %u: PERF_METRICS 0x%016" PRIx64, row[i].block,
+                       pmu_register(s, metrics));
+        pmu_expect(pmu_register(s, count), row[i].clears,
+                   "MACHINE_CLEARS.SMC of block %u", row[i].block);
+        pmu_expect(pmu_register(s, count + 1), row[i].clears,
+                   "MACHINE_CLEARS.COUNT of block %u", row[i].block);
+        if (row[i].clears) {
+            g_assert_cmpuint(field(pmu_register(s, metrics), 1), >, 178);
+            /* ... and not by mispredicted branches. */
+            if (level2) {
+                g_assert_cmpuint(field(pmu_register(s, metrics), 5), <, 8);
+            }
+        }
+    }
+}
+
+static void test_smc(void)
+{
+    expect_smc(PMU_CPU_METRICS, false);
+    expect_smc(PMU_CPU_SPR, true);
+}
+
+/*
  * Two tasks share the registers, as under Linux: saved and restored at each
  * switch, never reset.  Each one's fractions stay its own.
  */
@@ -719,6 +772,7 @@ int main(int argc, char **argv)
     qtest_add_func("pmu/metrics/events", test_events);
     qtest_add_func("pmu/metrics/level2", test_level2);
     qtest_add_func("pmu/metrics/bottlenecks", test_bottlenecks);
+    qtest_add_func("pmu/metrics/smc", test_smc);
     qtest_add_func("pmu/metrics/two-tasks", test_two_tasks);
     qtest_add_func("pmu/query", test_query);
     qtest_add_func("pmu/query/cpus", test_query_cpus);
