@@ -174,11 +174,10 @@ static void x86_pmu_fold_counts(CPUX86State *env, uint64_t insn)
     }
 }
 
-void x86_pmu_sync(CPUX86State *env, uint64_t insn)
+/* Let the model see all that ran before the instruction of @insn. */
+static void x86_pmu_run_all(CPUX86State *env, uint64_t insn)
 {
     X86PMUState *pmu = &env->pmu;
-    X86PMU *unit = pmu->unit;
-    PmuLedgerSnapshot now;
 
     if (pmu->record) {
         if (FIELD_EX64(insn, X86_PMU_INSN, AHEAD)) {
@@ -189,9 +188,43 @@ void x86_pmu_sync(CPUX86State *env, uint64_t insn)
         }
     }
     x86_pmu_fold_counts(env, insn);
-    pmu_timing_flush(unit->timing);
+}
+
+/* Let the counters see the ledger. */
+static void x86_pmu_settle(X86PMU *unit)
+{
+    PmuLedgerSnapshot now;
+
     pmu_ledger_snapshot(&unit->ledger, &now);
     perfmon_settle(&unit->perfmon, &now);
+}
+
+void x86_pmu_sync(CPUX86State *env, uint64_t insn)
+{
+    X86PMU *unit = env->pmu.unit;
+
+    x86_pmu_run_all(env, insn);
+    pmu_timing_flush(unit->timing);
+    x86_pmu_settle(unit);
+}
+
+/*
+ * The same for a look at whether a counter overflows, which is taken when a
+ * budget is used up: that depends on how code is cut into blocks.
+ */
+static void x86_pmu_look(CPUX86State *env)
+{
+    X86PMU *unit = env->pmu.unit;
+    PerfmonSlack slack;
+
+    x86_pmu_run_all(env, 0);
+    perfmon_slack(&unit->perfmon, &slack);
+    if (slack.any != UINT64_MAX) {
+        pmu_timing_flush(unit->timing);
+    } else {
+        pmu_timing_flush_observed(unit->timing);
+    }
+    x86_pmu_settle(unit);
 }
 
 /*
@@ -338,7 +371,7 @@ static void x86_pmu_check(CPUX86State *env, unsigned num_insns)
     bool interrupt;
     PerfmonSlack slack;
 
-    x86_pmu_sync(env, 0);
+    x86_pmu_look(env);
     interrupt = x86_pmu_deliver(env);
     if (x86_pmu_retire_idle(env)) {
         x86_pmu_leave(env, num_insns, 0);

@@ -36,10 +36,12 @@ const PmuSampling pmu_sampling = {
 
 /*
  * A stretch of which nothing is known is worth a window if it comes again: at
- * this sight of it if there is credit, soon after in any case.
+ * this sight of it if there is credit, soon after in any case.  One can wait
+ * of which it is known what it costs when something else happens.
  */
 #define SIGHTS          2
 #define SIGHTS_URGENT   3
+#define SIGHTS_OTHER    8
 
 /*
  * Stretches that may feel a load from far away that an earlier one made: the
@@ -135,12 +137,18 @@ static void enter_costs(PmuTiming *t)
                      whole[PMU_TIMED_UOPS_ISSUED]);
 }
 
-void pmu_timing_flush(PmuTiming *t)
+void pmu_timing_flush_observed(PmuTiming *t)
 {
     enter_counts(t);
     if (t->phase == PMU_PHASE_WATCH) {
         enter_delta(t, true);
-    } else {
+    }
+}
+
+void pmu_timing_flush(PmuTiming *t)
+{
+    pmu_timing_flush_observed(t);
+    if (t->phase != PMU_PHASE_WATCH) {
         enter_costs(t);
     }
 }
@@ -362,16 +370,19 @@ static unsigned sight(PmuTiming *t, uint64_t key)
 
 static G_GNUC_NO_INLINE void end_unknown(PmuTiming *t, PmuMarks marks)
 {
-    uint64_t key = any_key(t);
-    PmuCost *cost = pmu_costs_find(&t->costs, key);
+    PmuCost *cost = pmu_costs_find(&t->costs, any_key(t));
     unsigned times;
 
     if (cost) {
         count_cost(t, cost);
+        times = sight(t, stretch_key(t, marks));
+        if (times >= SIGHTS_OTHER) {
+            want_window(t, 0);
+        }
         return;
     }
     guess(t, marks);
-    times = sight(t, key);
+    times = sight(t, any_key(t));
     if (times >= SIGHTS) {
         want_window(t, times >= SIGHTS_URGENT ? CREDIT_LEAST : 0);
     }

@@ -41,6 +41,13 @@ void pmu_timing_reset(PmuTiming *timing);
 void pmu_timing_flush(PmuTiming *timing);
 
 /*
+ * The same without estimates, which are entered in whole slots: when that is
+ * done moves fractions of a slot.  For looks that are not the guest's own, so
+ * that counts stay a function of what it does.
+ */
+void pmu_timing_flush_observed(PmuTiming *timing);
+
+/*
  * When the pipeline is watched; in between, known costs stand for it.  All
  * figures are numbers of stretches, from one branch to the next, and not 0.
  * Of every @share of them one may be watched, in windows of @warm, in which
