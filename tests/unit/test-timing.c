@@ -128,7 +128,8 @@ static void rig_program(Rig *rig, const Code *code, unsigned n,
 
     for (unsigned i = 0; i < n; i++) {
         if (!block || block->block.branch != PMU_BRANCH_NONE ||
-            pmu_block_full(&block->block) || (pc & 0xfff) < code[i - 1].length) {
+            pmu_block_full(&block->block) ||
+            (pc & 0xfff) < code[i - 1].length) {
             block = block_new(pc, PMU_LEVEL_USR);
             rig->pcs[rig->num_blocks] = pc;
             rig->blocks[rig->num_blocks++] = block;
@@ -219,6 +220,11 @@ static double count(const Rig *rig, PmuLedgerItem item)
     pmu_ledger_snapshot(&rig->ledger, &now);
     return now.item[PMU_LEVEL_USR][item] -
            rig->start.item[PMU_LEVEL_USR][item];
+}
+
+static double slots(const Rig *rig, PmuSlotClass class)
+{
+    return count(rig, (PmuLedgerItem)class);
 }
 
 /* The share of a level-1 class, whose first leaf is @leaf. */
@@ -534,7 +540,7 @@ static void test_smc(void)
 
     for (PmuCore core = 0; core < PMU_CORE_NR; core++) {
         Rig *rig = rig_loop(core, (Code)STORE_RAX_RBX, 1, &how, TIMES);
-        double lost = count(rig, (PmuLedgerItem)PMU_SLOT_MACHINE_CLEARS) / rig->uarch->width;
+        double lost = slots(rig, PMU_SLOT_MACHINE_CLEARS) / rig->uarch->width;
 
         g_assert_cmpfloat(count(rig, PMU_ITEM_CLEARS_SMC), ==, TIMES);
         g_assert_cmpfloat(count(rig, PMU_ITEM_CLEARS), ==, TIMES);
@@ -548,7 +554,7 @@ static void test_smc(void)
                     rig->uarch->smc_penalty + rig->uarch->issue_to_dispatch +
                     3);
         /* The line comes from L2. */
-        assert_near("fetch latency", count(rig, (PmuLedgerItem)PMU_SLOT_FETCH_LATENCY) /
+        assert_near("fetch latency", slots(rig, PMU_SLOT_FETCH_LATENCY) /
                     rig->uarch->width / TIMES, rig->uarch->l2.latency,
                     rig->uarch->l2.latency + 10);
         rig_free(rig);
@@ -578,7 +584,7 @@ static void test_smc_kinds(void)
         rig_run(rig, &how, 10);
         rig_measure(rig, &how, 10);
         g_assert_cmpfloat(count(rig, PMU_ITEM_CLEARS_SMC), ==, 10);
-        assert_near("machine clears", count(rig, (PmuLedgerItem)PMU_SLOT_MACHINE_CLEARS),
+        assert_near("machine clears", slots(rig, PMU_SLOT_MACHINE_CLEARS),
                     rig->uarch->smc_penalty * rig->uarch->width * 10, INFINITY);
         rig_free(rig);
     }
@@ -596,7 +602,7 @@ static void test_no_smc(void)
     Rig *rig = rig_loop(PMU_CORE_ICELAKE, (Code)STORE_RAX_RBX, 4, &plain, 100);
 
     g_assert_cmpfloat(count(rig, PMU_ITEM_CLEARS_SMC), ==, 0);
-    g_assert_cmpfloat(count(rig, (PmuLedgerItem)PMU_SLOT_MACHINE_CLEARS), ==, 0);
+    g_assert_cmpfloat(slots(rig, PMU_SLOT_MACHINE_CLEARS), ==, 0);
     rig_free(rig);
     rig = rig_loop(PMU_CORE_ICELAKE, (Code)LOAD_RAX_RBX, 4, &code_too, 100);
     g_assert_cmpfloat(count(rig, PMU_ITEM_CLEARS_SMC), ==, 0);
@@ -641,7 +647,7 @@ static void test_smc_sampled(void)
     rig_run(rig, &plain, TIMES);
     rig_measure(rig, &how, TIMES);
     g_assert_cmpfloat(count(rig, PMU_ITEM_CLEARS_SMC), ==, TIMES);
-    lost = count(rig, (PmuLedgerItem)PMU_SLOT_MACHINE_CLEARS) / rig->uarch->width;
+    lost = slots(rig, PMU_SLOT_MACHINE_CLEARS) / rig->uarch->width;
     assert_near("cycles for each", lost / TIMES, rig->uarch->smc_penalty + 5,
                 rig->uarch->smc_penalty + 8);
     rig_free(rig);

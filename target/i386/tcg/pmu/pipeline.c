@@ -9,9 +9,9 @@
  * Instructions issue in order, @width slots a cycle, as early as the frontend,
  * the buffers of the backend and serialising instructions permit.  Micro-ops
  * are dispatched once their sources are ready and one of their ports is free;
- * instructions retire in order.  Slots that issue
- * are retiring slots; those that pass in between get the one class of what the
- * issue waited for.  Clock and slots advance together, so nothing is lost.
+ * instructions retire in order.  Slots that issue are retiring slots; those
+ * that pass in between get the one class of what the issue waited for.  Clock
+ * and slots advance together, so nothing is lost.
  */
 
 #include <glib.h>
@@ -228,7 +228,8 @@ static uint64_t store_room(const PmuPipeline *p)
 }
 
 /* Wait until @insn can issue. */
-static inline void wait_to_issue(PmuPipeline *p, const PmuInsn *insn, uint32_t uops)
+static inline void wait_to_issue(PmuPipeline *p, const PmuInsn *insn,
+                                 uint32_t uops)
 {
     PmuStamp backend = MAX(rob_room(p, MIN(insn->slots, PMU_ROB_CHUNK)),
                            p->barrier);
@@ -255,8 +256,8 @@ static inline void wait_to_issue(PmuPipeline *p, const PmuInsn *insn, uint32_t u
  * issue clock, so that one that waits for its sources does not keep later ones
  * from the ports.
  */
-static inline uint64_t use_ports(PmuPipeline *p, uint16_t ports, uint64_t earliest,
-                          uint64_t ready)
+static inline uint64_t use_ports(PmuPipeline *p, uint16_t ports,
+                                 uint64_t earliest, uint64_t ready)
 {
     uint64_t from = earliest * PMU_PORT_UNIT, turn = from;
 
@@ -320,8 +321,8 @@ static void leave_scheduler_again(PmuPipeline *p, uint64_t cycle)
 }
 
 /* Dispatch a micro-op: see use_ports(). */
-static inline uint64_t dispatch(PmuPipeline *p, uint16_t ports, uint64_t earliest,
-                         uint64_t ready)
+static inline uint64_t dispatch(PmuPipeline *p, uint16_t ports,
+                                uint64_t earliest, uint64_t ready)
 {
     uint64_t cycle = use_ports(p, ports, earliest, ready);
 
@@ -568,8 +569,8 @@ static inline uint64_t next_uop(PmuPipeline *p, Issue *issue)
  * Bind the compute micro-ops of @insn, whose sources are ready at @ready.
  * Returns when the first is dispatched, which is when the result begins.
  */
-static inline uint64_t compute(PmuPipeline *p, const PmuInsn *insn, Issue *issue,
-                        uint64_t ready)
+static inline uint64_t compute(PmuPipeline *p, const PmuInsn *insn,
+                               Issue *issue, uint64_t ready)
 {
     uint64_t *resource = &p->resource[insn->resource];
     uint64_t start = 0;
@@ -612,7 +613,8 @@ static inline uint64_t sources_ready(const PmuPipeline *p, const PmuInsn *insn)
     return ready;
 }
 
-static inline void write_back(PmuPipeline *p, const PmuInsn *insn, uint64_t done)
+static inline void write_back(PmuPipeline *p, const PmuInsn *insn,
+                              uint64_t done)
 {
     for (int i = 0; i < PMU_INSN_DSTS; i++) {
         p->ready[insn->dst[i]] = done + insn->dst_late[i];

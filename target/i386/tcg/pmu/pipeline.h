@@ -85,7 +85,7 @@ typedef enum PmuSupplySource {
 
 /* The frontend's part of the state. */
 typedef struct PmuSupply {
-    uint64_t cycle;             /* what was delivered last can issue from here */
+    uint64_t cycle;             /* what was delivered last can issue then */
     uint64_t predecoded;        /* the cycle of the newest predecoded insn */
     uint8_t source;             /* PmuSupplySource */
     uint8_t delivered;          /* micro-ops delivered in @cycle */

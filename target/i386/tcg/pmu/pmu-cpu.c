@@ -18,7 +18,8 @@
 
 static bool x86_pmu_wants_metrics(X86CPU *cpu)
 {
-    return cpu->env.features[FEAT_PERF_CAPABILITIES] & PERF_CAP_BIT_PERF_METRICS;
+    return cpu->env.features[FEAT_PERF_CAPABILITIES] &
+           PERF_CAP_BIT_PERF_METRICS;
 }
 
 /*
