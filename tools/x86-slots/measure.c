@@ -393,7 +393,7 @@ void measure(CodeReader *reader, const Code *code, const PmuUarch *uarch,
     if (!rig.timing) {
         g_error("no memory for the model");
     }
-    /* Little comes again from the same state, and ports are not remembered. */
+    /* One block is not sampled, and its ports are reported. */
     pmu_timing_set_sampling(rig.timing, NULL);
     pmu_timing_watch_ports(rig.timing);
     lay_out(&rig, &core);

@@ -5,9 +5,8 @@
  *
  * Run time, below the line.  Caches, TLBs and predictors are functions of the
  * addresses and targets in program order; the pipeline model is a function of
- * instructions and of these outcomes.  No time flows back, so that the same
- * instructions with the same outcomes from the same state of the pipeline take
- * the same cycles: the model remembers such transitions (memo.h).
+ * instructions and of these outcomes.  No time flows back, so that the pipeline
+ * need not run for the first half to know what happens: see timing.c.
  */
 
 #ifndef TARGET_I386_PMU_OUTCOME_H
