@@ -59,11 +59,6 @@ void pmu_costs_clear(PmuCosts *costs)
     costs->num_dirty = 0;
 }
 
-size_t pmu_costs_size(void)
-{
-    return ENTRIES * (sizeof(PmuCost) + sizeof(uint32_t));
-}
-
 PmuCost *pmu_costs_find_other(PmuCosts *costs, uint64_t key)
 {
     PmuCost *set = pmu_costs_set(costs, key);

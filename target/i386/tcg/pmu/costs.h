@@ -58,9 +58,6 @@ void pmu_costs_destroy(PmuCosts *costs);
 /* Forget them, and what was counted. */
 void pmu_costs_clear(PmuCosts *costs);
 
-/* Bytes they take. */
-size_t pmu_costs_size(void);
-
 /* Sets of a few entries: 8 MiB in all. */
 #define PMU_COST_SET_BITS   15
 #define PMU_COST_WAYS       4

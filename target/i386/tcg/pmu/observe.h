@@ -43,6 +43,8 @@ typedef enum PmuMark {
 
 typedef uint64_t PmuMarks;
 
+G_STATIC_ASSERT(2 * PMU_MARK_NR <= 8 * sizeof(PmuMarks));
+
 static inline void pmu_mark(PmuMarks *marks, PmuMark mark)
 {
     if ((*marks >> 2 * mark & 3) < 3) {

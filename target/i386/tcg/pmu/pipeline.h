@@ -159,12 +159,6 @@ void pmu_pipeline_reset(PmuPipeline *p, uint32_t open, uint64_t history);
 /* It was idle or not watched, and goes on where @open slots are filled. */
 void pmu_pipeline_resume(PmuPipeline *p, uint32_t open, uint64_t history);
 
-/* The clock in slots. */
-static inline uint64_t pmu_pipeline_clock(const PmuPipeline *p)
-{
-    return p->cycle * p->uarch->width + p->slot;
-}
-
 /*
  * Instructions [@first, @last) of @block were retired, none of them a REP
  * string instruction; what @outcome says of them happened.  If the last one
