@@ -85,10 +85,11 @@ static Wide event_gain(const NaivePmu *pmu, uint64_t evtsel,
         return item[PMU_ITEM_INSTRUCTIONS];
     }
     if (code == 0x2e && umask == 0x4f) {
-        return item[PMU_ITEM_LLC_REFERENCES];
+        return item[PMU_ITEM_LLC_REFERENCES] +
+               item[PMU_ITEM_LLC_CODE_REFERENCES];
     }
     if (code == 0x2e && umask == 0x41) {
-        return item[PMU_ITEM_LLC_MISSES];
+        return item[PMU_ITEM_LLC_MISSES] + item[PMU_ITEM_LLC_CODE_MISSES];
     }
     if (code == 0xc4 && umask == 0x00) {
         return item[PMU_ITEM_BRANCHES];

@@ -249,8 +249,6 @@ static void test_single_items(void)
         { 0x00c4, 0x00c4, PMU_ITEM_BRANCHES },
         { 0x11c4, 0x11c4, PMU_ITEM_BRANCHES_COND },
         { 0x00c5, 0x00c5, PMU_ITEM_BRANCH_MISSES },
-        { 0x4f2e, 0x4f2e, PMU_ITEM_LLC_REFERENCES },
-        { 0x412e, 0x412e, PMU_ITEM_LLC_MISSES },
         { 0x010e, 0x01ae, PMU_ITEM_UOPS_ISSUED },
         { 0x010d | EDGE | CMASK(1), 0x01ad | EDGE | CMASK(1),
           PMU_ITEM_CLEARS },
@@ -277,6 +275,12 @@ static void test_single_items(void)
                            PMU_LEVEL_OS), ==, 1000 + PMU_ITEM_REF_TSC);
     g_assert_cmpuint(count(PMU_CORE_ICELAKE, 0x100d, &snap, PMU_LEVEL_OS), ==,
                      0);
+    /* By data and by code. */
+    g_assert_cmpuint(count(PMU_CORE_ICELAKE, 0x4f2e, &snap, PMU_LEVEL_OS), ==,
+                     2000 + PMU_ITEM_LLC_REFERENCES +
+                     PMU_ITEM_LLC_CODE_REFERENCES);
+    g_assert_cmpuint(count(PMU_CORE_ICELAKE, 0x412e, &snap, PMU_LEVEL_OS), ==,
+                     2000 + PMU_ITEM_LLC_MISSES + PMU_ITEM_LLC_CODE_MISSES);
 }
 
 int main(int argc, char **argv)

@@ -310,14 +310,21 @@ static PmuSource naive_beyond(Naive *naive, uint64_t line)
     return naive_access(&naive->l3, line) ? PMU_FROM_L3 : PMU_FROM_DRAM;
 }
 
-static PmuSource naive_demand(Naive *naive, uint64_t line)
+static PmuSource naive_demand(Naive *naive, uint64_t line, bool code)
 {
     PmuSource source = naive_beyond(naive, line);
+    bool missed = source >= PMU_FROM_L3, dram = source == PMU_FROM_DRAM;
 
     naive->misses++;
-    naive->event[PMU_ITEM_L2_MISSES] += source >= PMU_FROM_L3;
-    naive->event[PMU_ITEM_LLC_REFERENCES] += source >= PMU_FROM_L3;
-    naive->event[PMU_ITEM_LLC_MISSES] += source == PMU_FROM_DRAM;
+    if (code) {
+        naive->event[PMU_ITEM_L2_CODE_MISSES] += missed;
+        naive->event[PMU_ITEM_LLC_CODE_REFERENCES] += missed;
+        naive->event[PMU_ITEM_LLC_CODE_MISSES] += dram;
+    } else {
+        naive->event[PMU_ITEM_L2_MISSES] += missed;
+        naive->event[PMU_ITEM_LLC_REFERENCES] += missed;
+        naive->event[PMU_ITEM_LLC_MISSES] += dram;
+    }
     return source;
 }
 
@@ -395,7 +402,7 @@ static PmuAccess naive_line(Naive *naive, uint64_t addr, bool store)
                      naive->l1d.way;
 
         naive->event[PMU_ITEM_L1D_MISSES]++;
-        access.source = naive_demand(naive, line);
+        access.source = naive_demand(naive, line, false);
         naive->fill[i].miss = naive->misses;
         naive->fill[i].in_order = true;
     }
@@ -411,7 +418,7 @@ static PmuAccess naive_code(Naive *naive, uint64_t pc, uint64_t phys)
 
     if (!naive_access(&naive->l1i, line)) {
         naive->event[PMU_ITEM_L1I_MISSES]++;
-        access.source = naive_demand(naive, line);
+        access.source = naive_demand(naive, line, true);
     }
     return access;
 }

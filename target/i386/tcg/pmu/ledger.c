@@ -28,16 +28,19 @@ static const char *const item_names[PMU_ITEM_NR] = {
     [PMU_ITEM_BRANCHES]         = "branches",
     [PMU_ITEM_BRANCHES_COND]    = "branches-cond",
     [PMU_ITEM_BRANCHES_TAKEN]   = "branches-taken",
-    [PMU_ITEM_BRANCH_MISSES]    = "branch-misses",
-    [PMU_ITEM_CLEARS]           = "clears",
-    [PMU_ITEM_UOPS_ISSUED]      = "uops-issued",
     [PMU_ITEM_L1D_ACCESSES]     = "l1d-accesses",
     [PMU_ITEM_L1D_MISSES]       = "l1d-misses",
     [PMU_ITEM_L2_MISSES]        = "l2-misses",
     [PMU_ITEM_LLC_REFERENCES]   = "llc-references",
     [PMU_ITEM_LLC_MISSES]       = "llc-misses",
-    [PMU_ITEM_L1I_MISSES]       = "l1i-misses",
+    [PMU_ITEM_UOPS_ISSUED]      = "uops-issued",
+    [PMU_ITEM_BRANCH_MISSES]    = "branch-misses",
+    [PMU_ITEM_CLEARS]           = "clears",
     [PMU_ITEM_CLEARS_SMC]       = "clears-smc",
+    [PMU_ITEM_L1I_MISSES]       = "l1i-misses",
+    [PMU_ITEM_L2_CODE_MISSES]   = "l2-code-misses",
+    [PMU_ITEM_LLC_CODE_REFERENCES] = "llc-code-references",
+    [PMU_ITEM_LLC_CODE_MISSES]  = "llc-code-misses",
 };
 
 const char *pmu_ledger_item_name(PmuLedgerItem item)

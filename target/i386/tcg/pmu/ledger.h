@@ -45,6 +45,11 @@ typedef enum PmuSlotClass {
 /*
  * Everything that can be read from the ledger.  The first PMU_SLOT_NR items
  * have the values of PmuSlotClass.
+ *
+ * Those before PMU_ITEM_SAMPLED depend on instructions and data addresses
+ * alone, and are counted for every instruction.  Those from it on depend on
+ * fetch, predictions and the pipeline, and like the slots are estimated while
+ * the timing model does not look at these: see timing.h.
  */
 typedef enum PmuLedgerItem {
     /* Slots, one item a leaf class: see PmuSlotClass. */
@@ -56,16 +61,23 @@ typedef enum PmuLedgerItem {
     PMU_ITEM_BRANCHES,              /* retired, of every kind */
     PMU_ITEM_BRANCHES_COND,         /* retired Jcc, JRCXZ, LOOPcc */
     PMU_ITEM_BRANCHES_TAKEN,        /* retired, taken */
-    PMU_ITEM_BRANCH_MISSES,         /* retired, predicted wrongly */
-    PMU_ITEM_CLEARS,                /* recoveries: mispredicts and clears */
-    PMU_ITEM_UOPS_ISSUED,           /* fused domain */
     PMU_ITEM_L1D_ACCESSES,          /* demand loads and stores */
     PMU_ITEM_L1D_MISSES,
-    PMU_ITEM_L2_MISSES,             /* demand data and code missing L2 */
-    PMU_ITEM_LLC_REFERENCES,        /* 2E/4F: requests that reach the L3 */
+    PMU_ITEM_L2_MISSES,             /* demand data missing L2 */
+    PMU_ITEM_LLC_REFERENCES,        /* 2E/4F: ... that reach the L3 */
     PMU_ITEM_LLC_MISSES,            /* 2E/41 */
-    PMU_ITEM_L1I_MISSES,
+
+    /* What only the pipeline can tell, in the order of PmuTimed. */
+    PMU_ITEM_SAMPLED,
+    PMU_ITEM_UOPS_ISSUED = PMU_ITEM_SAMPLED, /* fused domain */
+
+    PMU_ITEM_BRANCH_MISSES,         /* retired, predicted wrongly */
+    PMU_ITEM_CLEARS,                /* recoveries: mispredicts and clears */
     PMU_ITEM_CLEARS_SMC,            /* those by self-modifying code */
+    PMU_ITEM_L1I_MISSES,
+    PMU_ITEM_L2_CODE_MISSES,        /* the same three as above, for code */
+    PMU_ITEM_LLC_CODE_REFERENCES,
+    PMU_ITEM_LLC_CODE_MISSES,
     PMU_ITEM_NR
 } PmuLedgerItem;
 

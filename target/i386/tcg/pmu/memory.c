@@ -343,20 +343,35 @@ static void l2_hit(PmuMemory *mem, uint64_t line, PmuAccess *access)
     }
 }
 
+/* What the levels beyond the first count of demand requests. */
+typedef struct Beyond {
+    PmuLedgerItem l2_misses, llc_references, llc_misses;
+} Beyond;
+
+static const Beyond beyond_data = {
+    PMU_ITEM_L2_MISSES, PMU_ITEM_LLC_REFERENCES, PMU_ITEM_LLC_MISSES,
+};
+
+static const Beyond beyond_code = {
+    PMU_ITEM_L2_CODE_MISSES, PMU_ITEM_LLC_CODE_REFERENCES,
+    PMU_ITEM_LLC_CODE_MISSES,
+};
+
 /* Physical line @line, demanded, missed the first level. */
-static void first_level_miss(PmuMemory *mem, uint64_t line, PmuAccess *access)
+static void first_level_miss(PmuMemory *mem, uint64_t line,
+                             const Beyond *beyond, PmuAccess *access)
 {
     mem->misses++;
     if (pmu_lines_access(&mem->l2, line)) {
         l2_hit(mem, line, access);
     } else {
-        pmu_ledger_event(mem->ledger, PMU_ITEM_L2_MISSES, 1);
-        pmu_ledger_event(mem->ledger, PMU_ITEM_LLC_REFERENCES, 1);
+        pmu_ledger_event(mem->ledger, beyond->l2_misses, 1);
+        pmu_ledger_event(mem->ledger, beyond->llc_references, 1);
         if (pmu_lines_access(mem->l3, line)) {
             access->source = PMU_FROM_L3;
         } else {
             access->source = PMU_FROM_DRAM;
-            pmu_ledger_event(mem->ledger, PMU_ITEM_LLC_MISSES, 1);
+            pmu_ledger_event(mem->ledger, beyond->llc_misses, 1);
         }
     }
     stream_prefetch(mem, line, access);
@@ -451,7 +466,7 @@ static G_GNUC_NO_INLINE void l1d_miss(PmuMemory *mem, uint64_t phys,
     PmuLine *line = l1d_insert(mem, phys);
 
     pmu_ledger_event(mem->ledger, PMU_ITEM_L1D_MISSES, 1);
-    first_level_miss(mem, phys, access);
+    first_level_miss(mem, phys, &beyond_data, access);
     *line = (PmuLine) {
         .linear = NO_LINE,
         .miss = mem->misses,
@@ -557,7 +572,7 @@ void pmu_memory_code(PmuMemory *mem, uint64_t pc, uint64_t phys,
     if (entry == PMU_CACHE_NONE) {
         entry = l1i_insert(mem, line);
         pmu_ledger_event(mem->ledger, PMU_ITEM_L1I_MISSES, 1);
-        first_level_miss(mem, line, access);
+        first_level_miss(mem, line, &beyond_code, access);
     }
     if (mem->code_line[entry] != (pc & ~LINE_MASK)) {
         drop_code_line(mem, mem->code_line[entry]);

@@ -302,7 +302,6 @@ static ItemKind item_kind(PmuLedgerItem item)
     case PMU_ITEM_BRANCHES:
     case PMU_ITEM_BRANCHES_COND:
     case PMU_ITEM_BRANCHES_TAKEN:
-    case PMU_ITEM_BRANCH_MISSES:
         return KIND_BRANCHES;
     default:
         return KIND_OTHER;

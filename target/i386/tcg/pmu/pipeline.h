@@ -59,7 +59,10 @@ typedef struct PmuPortSets {
     uint32_t with[1 << PMU_MAX_PORTS];  /* by ports: sets that have them all */
 } PmuPortSets;
 
-/* What only the pipeline can tell; the first ones are PmuSlotClass. */
+/*
+ * What only the pipeline can tell: the first ones are PmuSlotClass, the others
+ * ledger items from PMU_ITEM_SAMPLED on.
+ */
 typedef enum PmuTimed {
     PMU_TIMED_UOPS_ISSUED = PMU_SLOT_NR,
     PMU_TIMED_NR
