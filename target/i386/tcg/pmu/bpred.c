@@ -19,7 +19,7 @@
 #include "bpred.h"
 #include "cache.h"
 
-#define BASE_BITS       PMU_BPRED_BASE_BITS
+#define BASE_BITS       14
 #define TAGE_TABLES     3
 #define TAGE_BITS       12
 #define LOOP_BITS       6
@@ -34,12 +34,12 @@
  */
 enum {
     UNSEEN,                     /* predicted not taken */
-    ALWAYS_NOT = PMU_BPRED_ALWAYS_NOT,
+    ALWAYS_NOT,
     RUN_NOT,                    /* so long that it decides alone */
     WEAK_NOT = 33,
     WEAK_TAKEN,
     RUN_TAKEN = 65,
-    ALWAYS_TAKEN = PMU_BPRED_ALWAYS_TAKEN,
+    ALWAYS_TAKEN,
     STATES
 };
 
@@ -96,7 +96,7 @@ typedef struct PathTarget {
 } PathTarget;
 
 struct PmuBpred {
-    PmuBpredFront front;
+    uint8_t base[1 << BASE_BITS];       /* states */
     uint64_t history;           /* two bits a branch, newest lowest */
     uint64_t path;              /* hashes of targets, newest lowest */
     int32_t trust_new;          /* entries without merit: 0 or more: yes */
@@ -109,6 +109,7 @@ struct PmuBpred {
     PathTarget by_path[PATH_TABLES][1 << INDIRECT_BITS];
     uint64_t *stack;
     uint32_t stack_size, stack_top, stack_depth;
+    uint32_t stack_unknown;     /* returns to come that may be known */
     PmuCache btb;
 };
 
@@ -417,8 +418,7 @@ static G_GNUC_NO_INLINE bool predict_by_base(PmuBpred *bp, uint64_t pc,
 
 bool pmu_bpred_cond(PmuBpred *bp, uint64_t pc, bool taken)
 {
-    uint8_t *state = &bp->front.base[(pc ^ (pc >> BASE_BITS)) %
-                               (1u << BASE_BITS)];
+    uint8_t *state = &bp->base[(pc ^ (pc >> BASE_BITS)) % (1u << BASE_BITS)];
     uint8_t now = *state;
 
     if (G_LIKELY(now == (taken ? ALWAYS_TAKEN : ALWAYS_NOT))) {
@@ -527,7 +527,9 @@ bool pmu_bpred_ret(PmuBpred *bp, uint64_t target)
     bool hit;
 
     if (!bp->stack_depth) {
-        return false;
+        hit = bp->stack_unknown;
+        bp->stack_unknown -= hit;
+        return hit;
     }
     hit = bp->stack[bp->stack_top] == target;
     bp->stack_top = bp->stack_top ? bp->stack_top - 1 : bp->stack_size - 1;
@@ -535,31 +537,13 @@ bool pmu_bpred_ret(PmuBpred *bp, uint64_t target)
     return hit;
 }
 
-static unsigned btb_filter(uint64_t pc)
+void pmu_bpred_skip(PmuBpred *bp)
 {
-    return pc % (1u << PMU_BTB_FILTER_BITS);
+    bp->stack_depth = 0;
+    bp->stack_unknown = bp->stack_size;
 }
 
 bool pmu_bpred_btb(PmuBpred *bp, uint64_t pc)
 {
-    PmuCache *btb = &bp->btb;
-    uint64_t *known = bp->front.btb_known;
-    bool hit = pmu_cache_use(btb, pc) != PMU_CACHE_NONE;
-
-    if (!hit) {
-        size_t first = pmu_cache_first(btb, pc);
-        uint64_t dropped;
-        size_t entry = pmu_cache_choose(btb, pc, &dropped);
-
-        for (; dropped; dropped &= dropped - 1) {
-            uint64_t other = btb->tags[first + __builtin_ctzll(dropped)] - 1;
-
-            if (known[btb_filter(other)] == other) {
-                known[btb_filter(other)] = 0;
-            }
-        }
-        pmu_cache_fill(btb, entry, pc);
-    }
-    known[btb_filter(pc)] = pc;
-    return hit;
+    return pmu_cache_access(&bp->btb, pc);
 }

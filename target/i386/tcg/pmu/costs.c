@@ -1,5 +1,5 @@
 /*
- * What stretches of code cost, as far as the pipeline was watched.
+ * What stretches of code cost, as far as they were watched.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
@@ -14,130 +14,144 @@
 #define ENTRIES ((1u << PMU_COST_SET_BITS) * PMU_COST_WAYS)
 
 /*
- * The newest sample weighs at least 1/HORIZON: older ones are forgotten, as
- * what is around a stretch changes with the phases of a program.  With fewer
- * the means of stretches whose costs vary were off by a quarter at times.
+ * A sample weighs as much as its number says, counted from 0, of so many at
+ * most: what was found first, with cold caches and untrained predictors, is
+ * soon forgotten, and later what was found long ago, as what is around a
+ * stretch changes with the phases of a program.
  */
 #define HORIZON     64
 
-/* The windows that the ratio looks back on. */
-#define ADJUST_WINDOWS 8
+/* Samples between two adjustments, of which so many weigh 1 - 1/e. */
+#define ADJUST_SAMPLES      512
+#define ADJUST_MEMORY       8
 
 /* More than that in one sample is cut, so that sums of means have room. */
 #define MOST        (UINT32_MAX >> (PMU_COST_SHIFT + 4))
+
+/* No core loses more slots in a cycle. */
+#define SLOPE_MOST  ((int64_t)PMU_LEDGER_MAX_WIDTH * PMU_COST_ONE)
 
 bool pmu_costs_init(PmuCosts *costs)
 {
     *costs = (PmuCosts) {
         .entries = g_try_new0(PmuCost, ENTRIES),
+        .means = g_try_new0(PmuCostMeans, ENTRIES),
         .dirty = g_try_new(uint32_t, ENTRIES),
     };
-    if (!costs->entries || !costs->dirty) {
+    if (!costs->entries || !costs->means || !costs->dirty) {
         pmu_costs_destroy(costs);
         return false;
     }
-    pmu_costs_clear(costs);
     return true;
 }
 
 void pmu_costs_destroy(PmuCosts *costs)
 {
     g_clear_pointer(&costs->entries, g_free);
+    g_clear_pointer(&costs->means, g_free);
     g_clear_pointer(&costs->dirty, g_free);
 }
 
 void pmu_costs_clear(PmuCosts *costs)
 {
-    memset(costs->entries, 0, ENTRIES * sizeof(*costs->entries));
-    memset(costs->sum, 0, sizeof(costs->sum));
-    memset(costs->foretold, 0, sizeof(costs->foretold));
-    memset(costs->came, 0, sizeof(costs->came));
-    for (unsigned i = 0; i < PMU_TIMED_NR; i++) {
-        costs->ratio[i] = PMU_RATIO_ONE;
-    }
-    costs->slots_ratio = PMU_RATIO_ONE;
-    costs->num_dirty = 0;
+    PmuCost *entries = costs->entries;
+    PmuCostMeans *means = costs->means;
+    uint32_t *dirty = costs->dirty;
+
+    memset(entries, 0, ENTRIES * sizeof(*entries));
+    memset(means, 0, ENTRIES * sizeof(*means));
+    *costs = (PmuCosts) { .entries = entries, .means = means, .dirty = dirty };
 }
 
-PmuCost *pmu_costs_find_other(PmuCosts *costs, uint64_t key)
-{
-    PmuCost *set = pmu_costs_set(costs, key);
-
-    for (unsigned i = 0; i < PMU_COST_WAYS; i++) {
-        if (set[i].key == key) {
-            return &set[i];
-        }
-    }
-    return NULL;
-}
-
-void pmu_costs_list(PmuCosts *costs, PmuCost *cost)
-{
-    cost->dirty = true;
-    costs->dirty[costs->num_dirty++] = cost - costs->entries;
-}
+/* Counting. */
 
 static void settle(PmuCosts *costs, PmuCost *cost)
 {
-    bool steady = pmu_cost_is_steady(cost);
+    const uint32_t *mean = costs->means[cost - costs->entries].mean;
+    uint64_t *sum = costs->tally[pmu_costs_level(cost->key)].sum;
+    uint64_t times = cost->pending;
 
-    for (unsigned i = 0; i < PMU_TIMED_NR; i++) {
-        uint64_t ratio = steady ? PMU_RATIO_ONE : costs->ratio[i];
-
-        costs->sum[i] += (uint64_t)cost->mean[i] * cost->pending *
-                         ratio >> PMU_RATIO_SHIFT;
+    for (unsigned i = 0; i < PMU_SAMPLE_NR; i++) {
+        sum[i] += times * mean[i];
     }
     cost->pending = 0;
 }
 
-void pmu_costs_settle(PmuCosts *costs)
+static void settle_known(PmuCosts *costs)
 {
     while (costs->num_dirty) {
-        PmuCost *cost = &costs->entries[costs->dirty[--costs->num_dirty]];
-
-        settle(costs, cost);
-        cost->dirty = false;
+        settle(costs, &costs->entries[costs->dirty[--costs->num_dirty]]);
     }
 }
 
-void pmu_costs_compare(PmuCosts *costs, const PmuCost *cost,
-                       const PmuDelta *sample)
+/* What is unknown is supposed to be typical. */
+static void settle_unknown(PmuTally *tally, const PmuTypical *typical)
 {
-    if (pmu_cost_is_steady(cost)) {
+    uint64_t insns = tally->unknown_insns;
+
+    tally->unknown_insns = 0;
+    if (!insns) {
         return;
     }
-    for (unsigned i = 0; i < PMU_TIMED_NR; i++) {
-        costs->foretold[i] += cost->mean[i];
-        costs->came[i] += (uint64_t)sample->item[i] << PMU_COST_SHIFT;
+    if (!typical->insns) {
+        /* Most instructions take one slot. */
+        tally->sum[PMU_SLOT_LIGHT_OPS] += insns << PMU_COST_SHIFT;
+        return;
+    }
+    for (unsigned i = 0; i < PMU_SAMPLE_NR; i++) {
+        tally->sum[i] += (typical->item[i] << PMU_COST_SHIFT) /
+                         typical->insns * insns;
     }
 }
 
-/* @steadying is added to both, so that little that was foretold says little. */
-static uint32_t quotient(uint64_t came, uint64_t foretold, uint64_t steadying)
+/* Slots that one time may leave to be taken off by later ones. */
+#define DEBT_MOST   (1ll << 40)
+
+static const PmuSlotClass backend[PMU_COSTS_BACKEND] = {
+    PMU_SLOT_MEMORY_BOUND, PMU_SLOT_CORE_BOUND,
+};
+
+/* Slots for cycles waited beyond what was foretold. */
+static void correct(PmuTally *tally, const int64_t slope[PMU_COSTS_BACKEND])
 {
-    came += steadying;
-    foretold += steadying;
-    return foretold ? CLAMP((came << PMU_RATIO_SHIFT) / foretold,
-                            PMU_RATIO_ONE / 4, PMU_RATIO_ONE * 4)
-                    : PMU_RATIO_ONE;
+    uint64_t *foretold = &tally->sum[PMU_SAMPLE_WAIT];
+    int64_t beyond = tally->wait - (*foretold >> PMU_COST_SHIFT);
+
+    *foretold &= PMU_COST_ONE - 1;
+    tally->wait = 0;
+    for (unsigned i = 0; i < PMU_COSTS_BACKEND; i++) {
+        uint64_t *lost = &tally->sum[backend[i]];
+        int64_t correction = tally->correction[i] + beyond * slope[i];
+        int64_t now;
+
+        correction = MAX(correction, -DEBT_MOST);
+        now = MAX(correction, -(int64_t)*lost);
+        tally->correction[i] = correction - now;
+        *lost += now;
+    }
 }
 
-void pmu_costs_adjust(PmuCosts *costs)
+void pmu_costs_settle(PmuCosts *costs)
 {
-    uint64_t came = 0, foretold = 0;
-
-    for (unsigned i = 0; i < PMU_SLOT_NR; i++) {
-        came += costs->came[i];
-        foretold += costs->foretold[i];
-    }
-    costs->slots_ratio = quotient(came, foretold, 0);
-    for (unsigned i = 0; i < PMU_TIMED_NR; i++) {
-        costs->ratio[i] = quotient(costs->came[i], costs->foretold[i],
-                                   foretold / 16);
-        costs->came[i] -= costs->came[i] / ADJUST_WINDOWS;
-        costs->foretold[i] -= costs->foretold[i] / ADJUST_WINDOWS;
+    settle_known(costs);
+    for (PmuLevel level = 0; level < PMU_LEVEL_NR; level++) {
+        settle_unknown(&costs->tally[level], &costs->typical);
+        correct(&costs->tally[level], costs->slope);
     }
 }
+
+void pmu_costs_take(PmuCosts *costs, PmuLevel level,
+                    uint64_t whole[PMU_SAMPLE_WAIT])
+{
+    uint64_t *sum = costs->tally[level].sum;
+
+    for (unsigned i = 0; i < PMU_SAMPLE_WAIT; i++) {
+        whole[i] = sum[i] >> PMU_COST_SHIFT;
+        sum[i] &= PMU_COST_ONE - 1;
+    }
+}
+
+/* Learning. */
 
 /*
  * An entry for @key, which has none: the one that was sampled the least goes.
@@ -145,61 +159,157 @@ void pmu_costs_adjust(PmuCosts *costs)
  */
 static PmuCost *replace(PmuCosts *costs, uint64_t key)
 {
-    PmuCost *set = pmu_costs_set(costs, key);
-    PmuCost *victim = &set[pmu_costs_way(key)];
-    bool dirty;
+    PmuCost *set = pmu_costs_set(costs, key), *victim = set;
+    PmuCostMeans *means = &costs->means[set - costs->entries];
+    PmuCostMeans *least = means;
 
-    for (unsigned i = 0; i < PMU_COST_WAYS; i++) {
-        if (set[i].samples < victim->samples) {
+    for (unsigned i = 1; i < PMU_COST_WAYS; i++) {
+        if (means[i].samples < least->samples) {
             victim = &set[i];
+            least = &means[i];
         }
     }
     for (unsigned i = 0; i < PMU_COST_WAYS; i++) {
-        set[i].samples -= set[i].samples > 1;
+        means[i].samples -= means[i].samples > 1;
     }
-    settle(costs, victim);
-    dirty = victim->dirty;
-    *victim = (PmuCost) { .key = key, .dirty = dirty };
+    if (victim->pending) {
+        /* It is in the list of those with pending. */
+        settle_known(costs);
+    }
+    *victim = (PmuCost) { .key = key };
+    *least = (PmuCostMeans) { 0 };
     return victim;
 }
 
-/* A mean over @samples samples, the last of which is @value, rounded. */
+/* @mean moves to @value, sample number @samples from 1 on, rounded. */
 static uint32_t new_mean(uint32_t mean, uint32_t value, int samples)
 {
     int64_t change = (int64_t)(MIN(value, MOST) << PMU_COST_SHIFT) - mean;
 
-    return mean + (change + (change < 0 ? -samples : samples) / 2) / samples;
+    if (samples <= 2) {
+        return mean + change;
+    }
+    return mean + (2 * change + (change < 0 ? -samples : samples) / 2) /
+                  samples;
 }
 
-/* Is @sample near the mean of @cost: within an eighth, or two cycles? */
-static bool is_near(const PmuCost *cost, const PmuDelta *sample)
+static void adjust_slopes(PmuCosts *costs)
 {
-    int64_t distance = -(int64_t)cost->slots;
+    int64_t scale = costs->wait_wait >> PMU_COST_SHIFT;
 
-    for (unsigned i = 0; i < PMU_SLOT_NR; i++) {
-        distance += (int64_t)sample->item[i] << PMU_COST_SHIFT;
+    costs->wait_wait -= costs->wait_wait / ADJUST_MEMORY;
+    for (unsigned i = 0; i < PMU_COSTS_BACKEND; i++) {
+        costs->slope[i] = scale ? CLAMP(costs->wait_lost[i] / scale,
+                                        -SLOPE_MOST, SLOPE_MOST) : 0;
+        costs->wait_lost[i] -= costs->wait_lost[i] / ADJUST_MEMORY;
     }
-    return ABS(distance) <= cost->slots / 8 + 12 * PMU_COST_ONE;
 }
 
-void pmu_costs_learn(PmuCosts *costs, uint64_t key, const PmuDelta *sample)
+/* Some time has passed: look at what was compared, and forget older ones. */
+static void adjust(PmuCosts *costs)
 {
-    PmuCost *cost = pmu_costs_find(costs, key);
+    PmuTypical *typical = &costs->typical;
 
-    if (!cost) {
-        cost = replace(costs, key);
+    adjust_slopes(costs);
+    typical->insns -= typical->insns / ADJUST_MEMORY;
+    for (unsigned i = 0; i < PMU_SAMPLE_NR; i++) {
+        typical->item[i] -= typical->item[i] / ADJUST_MEMORY;
     }
-    settle(costs, cost);
-    cost->samples += cost->samples < HORIZON;
-    cost->steady = is_near(cost, sample)
-                   ? MIN(cost->steady + 1, 4 * PMU_COST_STEADY)
-                   : cost->steady - MIN(cost->steady, 4);
-    for (unsigned i = 0; i < PMU_TIMED_NR; i++) {
-        cost->mean[i] = new_mean(cost->mean[i], sample->item[i],
-                                 cost->samples);
+}
+
+/* A stretch of @insns instructions, any, took @sample. */
+static void note_typical(PmuTypical *typical, uint32_t insns,
+                         const PmuSample *sample)
+{
+    typical->insns += insns;
+    for (unsigned i = 0; i < PMU_SAMPLE_NR; i++) {
+        typical->item[i] += sample->item[i];
+    }
+}
+
+/* How far @item of @sample is from its mean. */
+static int64_t beyond(const PmuCostMeans *means, const PmuSample *sample,
+                      unsigned item)
+{
+    int64_t is = sample->item[item];
+    int64_t mean = means->mean[item] >> PMU_COST_SHIFT;
+
+    return CLAMP(is - mean, -(int64_t)MOST, (int64_t)MOST);
+}
+
+/* What the wait has to do with how @sample is not as the mean. */
+static void compare(PmuCosts *costs, const PmuCostMeans *means,
+                    const PmuSample *sample)
+{
+    int64_t wait = beyond(means, sample, PMU_SAMPLE_WAIT);
+
+    costs->wait_wait += wait * wait;
+    for (unsigned i = 0; i < PMU_COSTS_BACKEND; i++) {
+        costs->wait_lost[i] += wait * beyond(means, sample, backend[i]);
+    }
+}
+
+/*
+ * What to expect from then on of a stretch that took @sample when it was seen
+ * first: its code was nowhere, and will be somewhere.
+ */
+static PmuSample without_cold_code(const PmuSample *sample)
+{
+    static const PmuLedgerItem code[] = {
+        PMU_ITEM_L1I_MISSES, PMU_ITEM_L2_CODE_MISSES,
+        PMU_ITEM_LLC_CODE_REFERENCES, PMU_ITEM_LLC_CODE_MISSES,
+    };
+    PmuSample warm = *sample;
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(code); i++) {
+        uint32_t *item = &warm.item[PMU_SAMPLE_ITEMS + code[i] -
+                                    PMU_ITEM_SAMPLED];
+
+        if (*item) {
+            *item = 0;
+            warm.item[PMU_SLOT_FETCH_LATENCY] = 0;
+        }
+    }
+    return warm;
+}
+
+static void learn(PmuCosts *costs, PmuCost *cost, PmuCostMeans *means,
+                  const PmuSample *sample)
+{
+    means->samples += means->samples < HORIZON;
+    for (unsigned i = 0; i < PMU_SAMPLE_NR; i++) {
+        means->mean[i] = new_mean(means->mean[i], sample->item[i],
+                                  means->samples);
     }
     cost->slots = 0;
     for (unsigned i = 0; i < PMU_SLOT_NR; i++) {
-        cost->slots += cost->mean[i];
+        cost->slots += means->mean[i];
+    }
+}
+
+void pmu_costs_learn(PmuCosts *costs, uint64_t key, uint32_t insns,
+                     PmuCostCode code, const PmuSample *sample)
+{
+    PmuCost *cost = pmu_costs_find(costs, key);
+    PmuCostMeans *means;
+
+    if (!cost) {
+        cost = replace(costs, key);
+    } else if (cost->pending) {
+        settle_known(costs);
+    }
+    means = &costs->means[cost - costs->entries];
+    means->code = code;
+    if (means->samples) {
+        compare(costs, means, sample);
+        learn(costs, cost, means, sample);
+    } else {
+        PmuSample warm = without_cold_code(sample);
+
+        learn(costs, cost, means, &warm);
+    }
+    note_typical(&costs->typical, insns, sample);
+    if (++costs->samples % ADJUST_SAMPLES == 0) {
+        adjust(costs);
     }
 }

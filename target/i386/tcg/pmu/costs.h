@@ -1,14 +1,16 @@
 /*
- * What stretches of code cost, as far as the pipeline was watched.
+ * What stretches of code cost, as far as they were watched.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * Run time, below the line: plain C.  A stretch is what runs from behind a
- * branch to the next one; its key says which instructions that are and what
- * happened to them.  Its cost is the mean of what the pipeline took for it:
- * stratified sampling, the strata being the keys (Wunderlich et al., "SMARTS:
- * Accelerating microarchitecture simulation via rigorous statistical
- * sampling", ISCA 2003; Cochran, "Sampling Techniques", ch. 5).
+ * branch to the next one; its key says which instructions these are.  Its cost
+ * is the mean of what it took when watched: stratified sampling, the strata
+ * being the keys (Wunderlich et al., "SMARTS: Accelerating microarchitecture
+ * simulation via rigorous statistical sampling", ISCA 2003; Cochran, "Sampling
+ * Techniques", ch. 5).  What is known about each stretch that was not watched,
+ * how long its data took to come, corrects that: a regression estimator
+ * (Cochran, ch. 7).
  */
 
 #ifndef TARGET_I386_PMU_COSTS_H
@@ -17,38 +19,79 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "pipeline.h"
+#include "ledger.h"
 
-/* Means and sums are in units of 1/PMU_COST_ONE. */
+/*
+ * What a stretch took: slots by PmuSlotClass, ledger items from
+ * PMU_ITEM_SAMPLED on, and the wait for its data as the memory side sees it.
+ */
+enum {
+    PMU_SAMPLE_ITEMS = PMU_SLOT_NR,
+    PMU_SAMPLE_WAIT = PMU_SAMPLE_ITEMS + PMU_ITEM_NR - PMU_ITEM_SAMPLED,
+    PMU_SAMPLE_NR
+};
+
+typedef struct PmuSample {
+    uint32_t item[PMU_SAMPLE_NR];
+} PmuSample;
+
+/* Means and tallies are in units of 1/PMU_COST_ONE. */
 #define PMU_COST_SHIFT  12
 #define PMU_COST_ONE    (1u << PMU_COST_SHIFT)
 
+/* What each stretch needs; the rest is in PmuCostMeans. */
 typedef struct PmuCost {
     uint64_t key;               /* 0: the entry is empty */
-    uint32_t pending;           /* times counted, not in the sums yet */
-    uint32_t slots;             /* sum of the means that are slots */
-    uint16_t samples;           /* up to a limit */
-    bool dirty;                 /* it is in the list of those with pending */
-    uint8_t steady;             /* samples near the mean, fewer for others */
-    uint32_t mean[PMU_TIMED_NR];
+    uint32_t pending;           /* times counted, not in a tally yet */
+    uint32_t slots;             /* the sum of the means that are slots */
 } PmuCost;
 
-/* Ratios are in units of 1/PMU_RATIO_ONE. */
-#define PMU_RATIO_SHIFT 10
-#define PMU_RATIO_ONE   (1u << PMU_RATIO_SHIFT)
+/* More lines of a stretch than that are not remembered. */
+#define PMU_COST_LINES 16
+
+/* Where a stretch lies: so many lines from @first on, physical address / 64. */
+typedef struct PmuCostCode {
+    uint64_t first;
+    uint32_t lines;
+} PmuCostCode;
+
+typedef struct PmuCostMeans {
+    PmuCostCode code;           /* when last watched */
+    uint32_t samples;           /* up to a limit */
+    uint32_t mean[PMU_SAMPLE_NR];
+} PmuCostMeans;
+
+/* Sums over watched stretches, old ones forgotten little by little. */
+typedef struct PmuTypical {
+    uint64_t insns;
+    uint64_t item[PMU_SAMPLE_NR];
+} PmuTypical;
+
+/* The classes that depend on waits: memory bound and core bound. */
+#define PMU_COSTS_BACKEND 2
+
+/* What was counted at a privilege level and not taken yet. */
+typedef struct PmuTally {
+    uint64_t sum[PMU_SAMPLE_NR];
+    uint64_t unknown_insns;     /* of stretches of which nothing is known */
+    uint64_t wait;              /* cycles that data took to come */
+    int64_t correction[PMU_COSTS_BACKEND];      /* still to be made */
+} PmuTally;
 
 typedef struct PmuCosts {
     PmuCost *entries;
-    uint32_t *dirty;            /* entries, by number */
+    PmuCostMeans *means;        /* beside each entry */
+    uint32_t *dirty;            /* entries with pending, by number */
     uint32_t num_dirty;
-    uint64_t sum[PMU_TIMED_NR]; /* what was counted */
+    uint32_t samples;           /* so far */
+    PmuTally tally[PMU_LEVEL_NR];
+    PmuTypical typical;         /* stands for what is unknown */
     /*
-     * A ratio estimator on top (Cochran, ch. 6): in the newest windows, what
-     * the costs known before foretold, and what came.
+     * Sums of products of what stretches waited and lost beyond their means,
+     * by class: see PMU_COSTS_BACKEND.
      */
-    uint64_t foretold[PMU_TIMED_NR], came[PMU_TIMED_NR];
-    uint32_t ratio[PMU_TIMED_NR];
-    uint32_t slots_ratio;       /* of all slots */
+    int64_t wait_wait, wait_lost[PMU_COSTS_BACKEND];
+    int64_t slope[PMU_COSTS_BACKEND];   /* the regression's, slots a cycle */
 } PmuCosts;
 
 /* No costs are known.  False if memory runs out. */
@@ -58,78 +101,76 @@ void pmu_costs_destroy(PmuCosts *costs);
 /* Forget them, and what was counted. */
 void pmu_costs_clear(PmuCosts *costs);
 
-/* Sets of a few entries: 8 MiB in all. */
-#define PMU_COST_SET_BITS   15
+/* Sets of a few entries, each set a line of the host's cache. */
+#define PMU_COST_SET_BITS   13
 #define PMU_COST_WAYS       4
 
-/*
- * The first entry of the set of @key, and the one that @key is in most often;
- * multiplicative hashing (Knuth).
- */
-static inline PmuCost *pmu_costs_set(PmuCosts *costs, uint64_t key)
+/* The set of @key; multiplicative hashing (Knuth). */
+static inline PmuCost *pmu_costs_set(const PmuCosts *costs, uint64_t key)
 {
     return &costs->entries[(key * 0x9e3779b97f4a7c15ull >>
                             (64 - PMU_COST_SET_BITS)) * PMU_COST_WAYS];
 }
 
-static inline unsigned pmu_costs_way(uint64_t key)
+/*
+ * A stretch's key is made of a hash of its instructions and of the level they
+ * run at; it is not 0.
+ */
+static inline uint64_t pmu_costs_key(uint64_t hash, PmuLevel level)
 {
-    return key >> 1 & (PMU_COST_WAYS - 1);
+    return (hash + 1) << 1 | level;
 }
 
-PmuCost *pmu_costs_find_other(PmuCosts *costs, uint64_t key);
-
-/* What is known of @key, which is not 0; NULL: nothing.  Hot. */
-static inline PmuCost *pmu_costs_find(PmuCosts *costs, uint64_t key)
+static inline PmuLevel pmu_costs_level(uint64_t key)
 {
-    PmuCost *cost = pmu_costs_set(costs, key) + pmu_costs_way(key);
-
-    return __builtin_expect(cost->key == key, 1)
-           ? cost : pmu_costs_find_other(costs, key);
+    return key & 1;
 }
 
-/* The pipeline took @sample for @key. */
-void pmu_costs_learn(PmuCosts *costs, uint64_t key, const PmuDelta *sample);
+/* What is known of @key; NULL: nothing.  Hot. */
+static inline PmuCost *pmu_costs_find(const PmuCosts *costs, uint64_t key)
+{
+    PmuCost *set = pmu_costs_set(costs, key);
 
-void pmu_costs_list(PmuCosts *costs, PmuCost *cost);
+    for (unsigned i = 0; i < PMU_COST_WAYS; i++) {
+        if (set[i].key == key) {
+            return &set[i];
+        }
+    }
+    return NULL;
+}
+
+/* @key, a stretch of @insns instructions at @code, took @sample. */
+void pmu_costs_learn(PmuCosts *costs, uint64_t key, uint32_t insns,
+                     PmuCostCode code, const PmuSample *sample);
 
 /* Count @cost once more.  Hot. */
 static inline void pmu_costs_count(PmuCosts *costs, PmuCost *cost)
 {
-    cost->pending++;
-    if (!cost->dirty) {
-        pmu_costs_list(costs, cost);
+    if (!cost->pending++) {
+        costs->dirty[costs->num_dirty++] = cost - costs->entries;
     }
 }
 
-/*
- * A loop takes the same time again and again, or nearly, but when it begins:
- * what windows found about other code says nothing about such a stretch.
- */
-#define PMU_COST_STEADY 16
-
-static inline bool pmu_cost_is_steady(const PmuCost *cost)
+/* The code of those counted since the last pmu_costs_settle(); @n: which. */
+static inline const PmuCostCode *pmu_costs_code(const PmuCosts *costs,
+                                                uint32_t n)
 {
-    return cost->steady >= PMU_COST_STEADY;
+    return &costs->means[costs->dirty[n]].code;
 }
 
-/* Slots that @cost is now, in 1/PMU_COST_ONE and roughly. */
-static inline uint64_t pmu_costs_slots(const PmuCosts *costs,
-                                       const PmuCost *cost)
-{
-    return pmu_cost_is_steady(cost)
-           ? cost->slots
-           : (uint64_t)cost->slots * costs->slots_ratio >> PMU_RATIO_SHIFT;
-}
-
-/* Bring @costs->sum up to date. */
+/* Enter what was counted into the tallies. */
 void pmu_costs_settle(PmuCosts *costs);
 
-/* Where @cost, known before, was foretold the pipeline took @sample. */
-void pmu_costs_compare(PmuCosts *costs, const PmuCost *cost,
-                       const PmuDelta *sample);
+/* Take whole numbers from @level's tally; fractions stay. */
+void pmu_costs_take(PmuCosts *costs, PmuLevel level,
+                    uint64_t whole[PMU_SAMPLE_WAIT]);
 
-/* A window ends: nothing is pending.  What follows is counted as it says. */
-void pmu_costs_adjust(PmuCosts *costs);
+/* Slots, as in tallies, that another @wait cycles may make, about. */
+static inline uint64_t pmu_costs_lost(const PmuCosts *costs, uint64_t wait)
+{
+    int64_t slope = costs->slope[0] + costs->slope[1];
+
+    return slope > 0 ? wait * slope : 0;
+}
 
 #endif

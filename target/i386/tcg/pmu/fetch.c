@@ -31,7 +31,6 @@
 #define LOOP_ITERATIONS 8
 
 static void line_gone(void *opaque, uint64_t line);
-static void dsb_remove(PmuFetcher *f, uint64_t key);
 
 bool pmu_fetcher_init(PmuFetcher *f, const PmuUarch *uarch, PmuMemory *mem,
                       PmuBpred *bpred)
@@ -39,7 +38,7 @@ bool pmu_fetcher_init(PmuFetcher *f, const PmuUarch *uarch, PmuMemory *mem,
     uint32_t lines = uarch->dsb_uops / uarch->dsb_line;
 
     *f = (PmuFetcher) {
-        .uarch = uarch, .mem = mem, .bpred = bpred, .watched = true,
+        .uarch = uarch, .mem = mem, .bpred = bpred,
     };
     pmu_fetcher_restart(f);
     pmu_memory_on_code_gone(mem, line_gone, f);
@@ -55,7 +54,6 @@ void pmu_fetcher_destroy(PmuFetcher *f)
 void pmu_fetcher_reset(PmuFetcher *f)
 {
     pmu_cache_clear(&f->dsb);
-    memset(f->known, 0, sizeof(f->known));
     f->uops = 0;
     pmu_fetcher_restart(f);
 }
@@ -77,7 +75,7 @@ static void remove_windows(PmuFetcher *f, uint64_t line)
         uint64_t tag = f->dsb.tags[entry];
 
         if (tag && pmu_fetch_window(tag - 1) == line) {
-            dsb_remove(f, tag - 1);
+            pmu_cache_remove(&f->dsb, tag - 1);
         }
     }
 }
@@ -109,53 +107,13 @@ void pmu_fetcher_restart(PmuFetcher *f)
     f->fuse = 0;
 }
 
-void pmu_fetcher_set_watched(PmuFetcher *f, bool watched)
-{
-    leave_loop(f);
-    /* Micro-ops are not counted when nobody asks. */
-    f->loop_start = f->uops;
-    f->watched = watched;
-}
-
-/* The filter and the DSB: all lines of one window are in the same set. */
-
-static void know(PmuFetcher *f, uint64_t key)
-{
-    f->known[pmu_fetch_filter(key)] = key;
-}
-
-static void forget(PmuFetcher *f, uint64_t key)
-{
-    uint64_t *known = &f->known[pmu_fetch_filter(key)];
-
-    if (*known == key) {
-        *known = 0;
-    }
-}
-
-static void dsb_insert(PmuFetcher *f, uint64_t key)
-{
-    size_t first = pmu_cache_first(&f->dsb, key);
-    uint64_t dropped;
-    size_t entry = pmu_cache_choose(&f->dsb, key, &dropped);
-
-    for (; dropped; dropped &= dropped - 1) {
-        forget(f, f->dsb.tags[first + __builtin_ctzll(dropped)] - 1);
-    }
-    pmu_cache_fill(&f->dsb, entry, key);
-}
+/* The DSB: all lines of one window are in the same set. */
 
 static void dsb_access(PmuFetcher *f, uint64_t key)
 {
     if (pmu_cache_use(&f->dsb, key) == PMU_CACHE_NONE) {
-        dsb_insert(f, key);
+        pmu_cache_insert(&f->dsb, key);
     }
-}
-
-static void dsb_remove(PmuFetcher *f, uint64_t key)
-{
-    forget(f, key);
-    pmu_cache_remove(&f->dsb, key);
 }
 
 /* @uops more micro-ops are decoded in the window that is being built. */
@@ -165,7 +123,8 @@ static void build(PmuFetcher *f, uint32_t uops)
     if (uops > f->build_room && f->building) {
         f->build_room = f->uarch->dsb_line;
         if (++f->build_line == WINDOW_LINES) {
-            dsb_remove(f, pmu_fetch_key(f->build_window, f->build_entry, 0));
+            pmu_cache_remove(&f->dsb, pmu_fetch_key(f->build_window,
+                                                    f->build_entry, 0));
             f->building = false;
         } else {
             dsb_access(f, pmu_fetch_key(f->build_window, f->build_entry,
@@ -178,7 +137,7 @@ static void build(PmuFetcher *f, uint32_t uops)
 /* The DSB lacks @window: decode it. */
 static void begin_build(PmuFetcher *f, uint64_t window, unsigned entry)
 {
-    dsb_insert(f, pmu_fetch_key(window, entry, 0));
+    pmu_cache_insert(&f->dsb, pmu_fetch_key(window, entry, 0));
     f->build_window = window;
     f->build_entry = entry;
     f->build_line = 0;
@@ -206,7 +165,6 @@ static void fetch_segment(PmuFetcher *f, const PmuBlock *block, unsigned n,
     f->line = pc >> PMU_LINE_SHIFT;
     f->building = false;
     if (pmu_cache_use(&f->dsb, key) != PMU_CACHE_NONE) {
-        know(f, key);
         return;
     }
     outcome->legacy |= 1u << n;
@@ -318,8 +276,9 @@ static bool loop_branch(PmuFetcher *f, uint64_t pc)
 
 unsigned pmu_fetcher_taken(PmuFetcher *f, uint64_t pc, bool direct)
 {
-    pmu_fetcher_jump(f);
-    if (f->watched && loop_branch(f, pc)) {
+    f->line = NOWHERE;
+    f->building = false;
+    if (loop_branch(f, pc)) {
         return loop_again(f);
     }
     if (direct && !pmu_bpred_btb(f->bpred, pc)) {

@@ -16,16 +16,11 @@
 #include "memory.h"
 #include "outcome.h"
 
-/* Entries of the filter in front of the DSB: 2 to the power of these bits. */
-#define PMU_FETCH_FILTER_BITS   10
-#define PMU_FETCH_FILTER        (1u << PMU_FETCH_FILTER_BITS)
-
 /* Lines that the stores of one instruction can hit: two accesses, split. */
 #define PMU_FETCH_GONE          4
 
 typedef struct PmuFetcher {
     uint64_t line;              /* linear 64-byte line fetched from last */
-    bool watched;               /* somebody asks for outcomes */
     bool looping;               /* the LSD delivers */
     uint8_t fuse;               /* PMU_FUSE_x of the newest instruction */
     /* The DSB line being built: its window, which line of it, its room. */
@@ -46,8 +41,6 @@ typedef struct PmuFetcher {
     PmuMemory *mem;
     PmuBpred *bpred;
     PmuCache dsb;               /* windows and their lines */
-    /* First lines of windows that a use leaves as they are; 0 is none. */
-    uint64_t known[PMU_FETCH_FILTER];
     /* The part of a block that is being fetched. */
     unsigned first;
     bool first_fused;
@@ -67,40 +60,6 @@ void pmu_fetcher_begin(PmuFetcher *f, const PmuBlock *block, unsigned first);
 
 /* They were, up to @last, which was not: @last is above @first. */
 void pmu_fetcher_end(PmuFetcher *f, const PmuBlock *block, unsigned last);
-
-/* The filter's entry for @key; multiplicative hashing (Knuth). */
-static inline unsigned pmu_fetch_filter(uint64_t key)
-{
-    return key * 0x9e3779b97f4a7c15ull >> (64 - PMU_FETCH_FILTER_BITS);
-}
-
-/*
- * Fetch goes on in segment @n of @block, from its first instruction on; the
- * block is at linear address @pc.  Returns true if that changes nothing but
- * where fetch is; otherwise nothing was done yet: see pmu_fetcher_segment().
- * For a fetcher that is not watched.
- */
-static inline bool pmu_fetcher_hit(PmuFetcher *f, const PmuBlock *block,
-                                   unsigned n, uint64_t pc)
-{
-    uint64_t key = block->fetch_key;
-
-    if (n) {
-        const PmuBlockSegment *segment = &block->segments[n];
-
-        pc += segment->start;
-        key = pmu_fetch_key(pmu_block_line(block, segment),
-                            pc & (PMU_LINE_SIZE - 1), 0);
-    } else if (f->line == pc >> PMU_LINE_SHIFT) {
-        return !f->building;
-    }
-    if (__builtin_expect(f->known[pmu_fetch_filter(key)] != key, 0)) {
-        return false;
-    }
-    f->line = pc >> PMU_LINE_SHIFT;
-    f->building = false;
-    return true;
-}
 
 /*
  * Fetch goes on in segment @n of @block, with instruction @from; the block is
@@ -133,23 +92,6 @@ static inline void pmu_fetcher_not_taken(PmuFetcher *f, uint64_t pc)
         f->looping = false;
     }
 }
-
-/*
- * As pmu_fetcher_taken() and pmu_fetcher_not_taken(), for one who does not ask
- * for outcomes: fetch goes on elsewhere.
- */
-static inline void pmu_fetcher_jump(PmuFetcher *f)
-{
-    f->line = UINT64_MAX;
-    f->building = false;
-}
-
-/*
- * Whether anybody asks for outcomes, from now on; at first somebody does.
- * Otherwise the LSD is not looked at; as it does not keep fetch from using the
- * DSB here, that leaves no trace in caches.
- */
-void pmu_fetcher_set_watched(PmuFetcher *f, bool watched);
 
 /* Fetch starts again somewhere: a misprediction, an interrupt, a clear. */
 void pmu_fetcher_restart(PmuFetcher *f);

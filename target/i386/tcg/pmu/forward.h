@@ -14,6 +14,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "outcome.h"
 
@@ -45,6 +46,13 @@ void pmu_forward_init(PmuForward *forward, uint32_t window);
 
 /* Forget all stores. */
 void pmu_forward_reset(PmuForward *forward);
+
+/* So many other stores follow that those so far are out of reach. */
+static inline void pmu_forward_skip(PmuForward *forward)
+{
+    forward->stores += PMU_OUTCOME_STORES;
+    memset(forward->size, 0, sizeof(forward->size));
+}
 
 static inline uint32_t *pmu_forward_slot(PmuForward *forward, uint64_t addr)
 {

@@ -67,9 +67,8 @@ bool pmu_memory_init(PmuMemory *mem, const PmuUarch *uarch, PmuLedger *ledger,
     ok &= tlb_init(&mem->itlb, &uarch->itlb);
     ok &= tlb_init(&mem->stlb, &uarch->stlb);
     mem->line = g_try_new(PmuLine, lines_of(&uarch->l1d));
-    mem->code_line = g_try_new(uint64_t, lines_of(&uarch->l1i));
     mem->shared_l3 = l3 ? pmu_l3_ref(l3) : pmu_l3_new(uarch);
-    if (!ok || !mem->line || !mem->code_line || !mem->shared_l3) {
+    if (!ok || !mem->line || !mem->shared_l3) {
         pmu_memory_destroy(mem);
         return false;
     }
@@ -90,7 +89,6 @@ void pmu_memory_destroy(PmuMemory *mem)
     pmu_cache_destroy(&mem->itlb);
     pmu_cache_destroy(&mem->stlb);
     g_clear_pointer(&mem->line, g_free);
-    g_clear_pointer(&mem->code_line, g_free);
     g_clear_pointer(&mem->shared_l3, pmu_l3_unref);
 }
 
@@ -112,9 +110,6 @@ void pmu_memory_reset(PmuMemory *mem)
     for (size_t i = 0; i < lines_of(&mem->uarch->l1d); i++) {
         mem->line[i].linear = NO_LINE;
     }
-    for (size_t i = 0; i < lines_of(&mem->uarch->l1i); i++) {
-        mem->code_line[i] = NO_LINE;
-    }
     mem->misses = 0;
     mem->prefetches = 0;
     memset(mem->prefetch, 0, sizeof(mem->prefetch));
@@ -124,19 +119,13 @@ void pmu_memory_reset(PmuMemory *mem)
 }
 
 /*
- * The filters.  An entry's line has the low bits of the entry; 0 is a line of
+ * The filter.  An entry's line has the low bits of the entry; 0 is a line of
  * entry 0, so that one is empty if it has a line of entry 1.
  */
 static void clear_filter(uint64_t *filter)
 {
     memset(filter, 0, PMU_DATA_FILTER * sizeof(*filter));
     filter[0] = PMU_LINE_SIZE;
-}
-
-static void clear_code_filter(PmuCodeLine *filter)
-{
-    memset(filter, 0, PMU_CODE_FILTER * sizeof(*filter));
-    filter[0].linear = PMU_LINE_SIZE;
 }
 
 /* The lines of linear page @page, and of those that share entries with it. */
@@ -146,17 +135,6 @@ static void drop_page(PmuMemory *mem, uint64_t page)
 
     memset(&mem->filter[first], 0, LINES_PER_PAGE * sizeof(*mem->filter));
     mem->filter[0] = first ? mem->filter[0] : PMU_LINE_SIZE;
-}
-
-static void drop_code_page(PmuMemory *mem, uint64_t page)
-{
-    uint64_t first = page * LINES_PER_PAGE % PMU_CODE_FILTER;
-
-    memset(&mem->code_filter[first], 0,
-           LINES_PER_PAGE * sizeof(*mem->code_filter));
-    if (!first) {
-        mem->code_filter[0].linear = PMU_LINE_SIZE;
-    }
 }
 
 static void drop_line(PmuMemory *mem, uint64_t linear)
@@ -169,47 +147,34 @@ static void drop_line(PmuMemory *mem, uint64_t linear)
     }
 }
 
-static void drop_code_line(PmuMemory *mem, uint64_t linear)
-{
-    PmuCodeLine *entry = &mem->code_filter[(linear >> PMU_LINE_SHIFT) %
-                                           PMU_CODE_FILTER];
-
-    if (entry->linear == linear) {
-        entry->linear = entry == mem->code_filter ? PMU_LINE_SIZE : 0;
-    }
-}
-
 void pmu_memory_flush_mappings(PmuMemory *mem, uint64_t linear)
 {
     uint64_t page = linear >> PMU_PAGE_SHIFT;
 
     if (linear == UINT64_MAX) {
         clear_filter(mem->filter);
-        clear_code_filter(mem->code_filter);
         pmu_cache_clear(&mem->dtlb);
         pmu_cache_clear(&mem->itlb);
         pmu_cache_clear(&mem->stlb);
     } else {
         drop_page(mem, page);
-        drop_code_page(mem, page);
         pmu_cache_remove(&mem->dtlb, page);
         pmu_cache_remove(&mem->itlb, page);
         pmu_cache_remove(&mem->stlb, page);
     }
 }
 
-/* An entry of @tlb for @page, @drop being told of pages no longer used. */
-static void tlb_insert(PmuMemory *mem, PmuCache *tlb, uint64_t page,
-                       uint64_t phys,
-                       void (*drop)(PmuMemory *mem, uint64_t page))
+/* An entry of the DTLB for @page; what is no longer used leaves the filter. */
+static void dtlb_insert(PmuMemory *mem, uint64_t page, uint64_t phys)
 {
+    PmuCache *tlb = &mem->dtlb;
     size_t first = pmu_cache_first(tlb, page);
     uint64_t dropped;
     size_t entry = pmu_cache_choose(tlb, page, &dropped);
 
     for (; dropped; dropped &= dropped - 1) {
         /* Of an empty entry this drops page -1, which does no harm. */
-        drop(mem, tlb->tags[first + __builtin_ctzll(dropped)] - 1);
+        drop_page(mem, tlb->tags[first + __builtin_ctzll(dropped)] - 1);
     }
     pmu_cache_fill(tlb, entry, page);
     tlb->data[entry] = phys;
@@ -256,35 +221,22 @@ static void watch_stores(PmuMemory *mem, uint64_t line)
     }
 }
 
-static size_t l1i_insert(PmuMemory *mem, uint64_t line)
+static void l1i_insert(PmuMemory *mem, uint64_t line)
 {
-    size_t first = pmu_cache_first(&mem->l1i, line);
     uint64_t dropped;
     size_t entry = pmu_cache_choose(&mem->l1i, line, &dropped);
 
     if (mem->l1i.tags[entry]) {
         code_gone(mem, mem->l1i.tags[entry] - 1);
     }
-
-    for (; dropped; dropped &= dropped - 1) {
-        uint64_t *other = &mem->code_line[first + __builtin_ctzll(dropped)];
-
-        drop_code_line(mem, *other);
-        *other = NO_LINE;
-    }
     pmu_cache_fill(&mem->l1i, entry, line);
     watch_stores(mem, line);
-    return entry;
 }
 
 /* A store to physical line @line. */
 static inline void store_line(PmuMemory *mem, uint64_t line, PmuAccess *access)
 {
-    size_t entry = pmu_cache_find(&mem->l1i, line);
-
-    if (G_UNLIKELY(entry != PMU_CACHE_NONE)) {
-        drop_code_line(mem, mem->code_line[entry]);
-        mem->code_line[entry] = NO_LINE;
+    if (G_UNLIKELY(is_code(mem, line))) {
         pmu_cache_remove(&mem->l1i, line);
         code_gone(mem, line);
         access->smc = true;
@@ -438,7 +390,7 @@ static G_GNUC_NO_INLINE uint64_t data_page_slow(PmuMemory *mem, uint64_t page,
         phys >>= PMU_PAGE_SHIFT;
         stlb_insert(mem, page, phys);
     }
-    tlb_insert(mem, &mem->dtlb, page, phys, drop_page);
+    dtlb_insert(mem, page, phys);
     return phys;
 }
 
@@ -557,7 +509,8 @@ static uint8_t code_page(PmuMemory *mem, uint64_t pc, uint64_t phys)
         delay = page_walk(mem, page);
         stlb_insert(mem, page, phys >> PMU_PAGE_SHIFT);
     }
-    tlb_insert(mem, &mem->itlb, page, phys >> PMU_PAGE_SHIFT, drop_code_page);
+    mem->itlb.data[pmu_cache_insert(&mem->itlb, page)] =
+        phys >> PMU_PAGE_SHIFT;
     return delay;
 }
 
@@ -565,19 +518,21 @@ void pmu_memory_code(PmuMemory *mem, uint64_t pc, uint64_t phys,
                      PmuAccess *access)
 {
     uint64_t line = phys >> PMU_LINE_SHIFT;
-    size_t entry;
 
     *access = (PmuAccess) { .delay = code_page(mem, pc, phys) };
-    entry = pmu_cache_use(&mem->l1i, line);
-    if (entry == PMU_CACHE_NONE) {
-        entry = l1i_insert(mem, line);
+    if (pmu_cache_use(&mem->l1i, line) == PMU_CACHE_NONE) {
+        l1i_insert(mem, line);
         pmu_ledger_event(mem->ledger, PMU_ITEM_L1I_MISSES, 1);
         first_level_miss(mem, line, &beyond_code, access);
     }
-    if (mem->code_line[entry] != (pc & ~LINE_MASK)) {
-        drop_code_line(mem, mem->code_line[entry]);
-        mem->code_line[entry] = pc & ~LINE_MASK;
+}
+
+void pmu_memory_touch_code(PmuMemory *mem, uint64_t line)
+{
+    if (pmu_cache_use(&mem->l1i, line) == PMU_CACHE_NONE) {
+        l1i_insert(mem, line);
+        if (!pmu_lines_access(&mem->l2, line)) {
+            pmu_lines_access(mem->l3, line);
+        }
     }
-    mem->code_filter[(pc >> PMU_LINE_SHIFT) % PMU_CODE_FILTER] =
-        (PmuCodeLine) { .linear = pc & ~LINE_MASK, .phys = phys & ~LINE_MASK };
 }

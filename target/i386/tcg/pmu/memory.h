@@ -21,9 +21,8 @@
 #include "outcome.h"
 #include "prefetch.h"
 
-/* Entries of the filters; powers of 2 and at least the lines of a page. */
+/* Entries of the filter; a power of 2 and at least the lines of a page. */
 #define PMU_DATA_FILTER         1024
-#define PMU_CODE_FILTER         512
 
 /* The newest prefetches are found by a hash in so many entries. */
 #define PMU_PREFETCH_SLOTS      128
@@ -39,10 +38,6 @@ typedef struct PmuLine {
     uint64_t linear;            /* its address in the filter, if it is there */
     uint64_t miss;              /* number of the miss that fetched it */
 } PmuLine;
-
-typedef struct PmuCodeLine {
-    uint64_t linear, phys;      /* addresses of a line */
-} PmuCodeLine;
 
 typedef struct PmuPrefetch {
     uint64_t line;              /* physical address / 64 */
@@ -60,7 +55,6 @@ typedef struct PmuMemory {
      * Lines of L1I are not here: stores to them do not leave them there.
      */
     uint64_t filter[PMU_DATA_FILTER];
-    PmuCodeLine code_filter[PMU_CODE_FILTER];
 
     const PmuUarch *uarch;
     PmuLedger *ledger;
@@ -75,7 +69,6 @@ typedef struct PmuMemory {
     PmuCache dtlb, itlb, stlb;  /* linear to physical page */
     PmuCache l1d, l1i;          /* by physical line */
     PmuLine *line;              /* beside each entry of l1d */
-    uint64_t *code_line;        /* ... of l1i: linear address in the filter */
     PmuLines l2;
     PmuLines *l3;
     PmuL3 *shared_l3;           /* that l3 is of */
@@ -149,17 +142,6 @@ static inline void pmu_memory_horizon(PmuMemory *mem, uint64_t live)
     mem->settled = mem->misses - MIN(live, mem->misses);
 }
 
-/* The same for pmu_memory_code(). */
-static inline bool pmu_memory_code_hit(const PmuMemory *mem, uint64_t pc,
-                                       uint64_t phys)
-{
-    const PmuCodeLine *line =
-        &mem->code_filter[(pc >> PMU_LINE_SHIFT) % PMU_CODE_FILTER];
-
-    return __builtin_expect(pc - line->linear < PMU_LINE_SIZE &&
-                            phys - line->phys < PMU_LINE_SIZE, 1);
-}
-
 /*
  * A fetch of the line at linear address @pc, physical address @phys.  It finds
  * its line in L1I, or fetch waits; it never says PMU_FROM_FILL.
@@ -167,11 +149,23 @@ static inline bool pmu_memory_code_hit(const PmuMemory *mem, uint64_t pc,
 void pmu_memory_code(PmuMemory *mem, uint64_t pc, uint64_t phys,
                      PmuAccess *access);
 
+/*
+ * Code in physical line @line, physical address / 64, ran, and nobody looked:
+ * it is in the caches of code, and nothing is counted.
+ */
+void pmu_memory_touch_code(PmuMemory *mem, uint64_t line);
+
 /* A store of @size bytes, 1 to 64, at linear address @addr; every one. */
 static inline void pmu_memory_note_store(PmuMemory *mem, uint64_t addr,
                                          unsigned size)
 {
     pmu_forward_store(&mem->forward, addr, size);
+}
+
+/* Stores follow that pmu_memory_note_store() is not told of. */
+static inline void pmu_memory_skip(PmuMemory *mem)
+{
+    pmu_forward_skip(&mem->forward);
 }
 
 /* Where a load takes its data from: see pmu_forward_load(). */

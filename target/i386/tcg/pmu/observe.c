@@ -36,7 +36,7 @@ void pmu_observer_destroy(PmuObserver *o)
 
 void pmu_observer_reset(PmuObserver *o)
 {
-    o->marks = 0;
+    o->wait = 0;
     o->store_line = UINT64_MAX;
     pmu_memory_reset(&o->mem);
     pmu_fetcher_reset(&o->fetcher);
@@ -45,32 +45,41 @@ void pmu_observer_reset(PmuObserver *o)
 
 void pmu_observe_interrupt(PmuObserver *o)
 {
-    pmu_mark(&o->marks, PMU_MARK_INTERRUPT);
     pmu_fetcher_restart(&o->fetcher);
+}
+
+void pmu_observer_skip(PmuObserver *o)
+{
+    o->store_line = UINT64_MAX;
+    pmu_fetcher_restart(&o->fetcher);
+    pmu_bpred_skip(o->bpred);
+    pmu_memory_skip(&o->mem);
 }
 
 /* Data. */
 
-static void mark_access(PmuMarks *marks, const PmuAccess *access,
-                        const PmuUarch *uarch)
+/* Cycles from a load's start until @access has its data, beyond L1's. */
+static uint32_t wait_of(const PmuObserver *o, const PmuAccess *access)
 {
-    static const uint8_t mark_of[] = {
-        [PMU_FROM_L2] = PMU_MARK_L2,
-        [PMU_FROM_PREFETCH] = PMU_MARK_PREFETCH,
-        [PMU_FROM_L3] = PMU_MARK_L3,
-        [PMU_FROM_DRAM] = PMU_MARK_DRAM,
-    };
+    const PmuMemory *mem = &o->mem;
+    uint32_t wait = access->delay;
 
-    if (access->source >= PMU_FROM_L2) {
-        pmu_mark(marks, mark_of[access->source]);
+    switch ((PmuSource)access->source) {
+    case PMU_FROM_L1:
+    case PMU_FROM_FILL:
+        return wait;
+    case PMU_FROM_L2:
+    case PMU_FROM_PREFETCH:
+        return wait + mem->uarch->l2.latency;
+    case PMU_FROM_L3:
+        return wait + mem->uarch->l3.latency;
+    case PMU_FROM_DRAM:
+        return wait + mem->dram_latency;
     }
-    if (access->delay) {
-        pmu_mark(marks, access->delay > uarch->stlb.latency ? PMU_MARK_WALK
-                                                            : PMU_MARK_STLB);
-    }
+    g_assert_not_reached();
 }
 
-/* An access at @addr that may be special: its lines, marked. */
+/* An access at @addr that may be special: its lines. */
 static unsigned data_access(PmuObserver *o, uint64_t addr,
                             const PmuBlockAccess *kind, PmuAccess access[2])
 {
@@ -78,12 +87,21 @@ static unsigned data_access(PmuObserver *o, uint64_t addr,
                      ? pmu_memory_store(&o->mem, addr, kind->size, access)
                      : pmu_memory_data(&o->mem, addr, kind->size, access);
 
-    mark_access(&o->marks, &access[0], o->mem.uarch);
-    if (lines == 2) {
-        mark_access(&o->marks, &access[1], o->mem.uarch);
-        pmu_mark(&o->marks, PMU_MARK_SPLIT);
+    for (unsigned i = 0; i < lines && kind->load; i++) {
+        o->wait += wait_of(o, &access[i]);
     }
     return lines;
+}
+
+void pmu_observe_data(PmuObserver *o, const PmuBlockAccess *kind,
+                      uint64_t addr)
+{
+    PmuAccess access[2];
+
+    if (kind->load || kind->store) {
+        pmu_memory_horizon(&o->mem, 0);
+        data_access(o, addr, kind, access);
+    }
 }
 
 /* Did an access to these @lines find code that fetch had? */
@@ -149,29 +167,17 @@ static unsigned mispredicted(PmuObserver *o, unsigned outcome)
 {
     pmu_ledger_event(o->ledger, PMU_ITEM_BRANCH_MISSES, 1);
     pmu_ledger_event(o->ledger, PMU_ITEM_CLEARS, 1);
-    pmu_mark(&o->marks, PMU_MARK_MISPREDICT);
     pmu_fetcher_restart(&o->fetcher);
     return outcome | PMU_OUTCOME_MISPREDICT;
 }
 
-static unsigned taken(PmuObserver *o, uint64_t pc, bool direct)
-{
-    unsigned outcome = pmu_fetcher_taken(&o->fetcher, pc, direct);
-
-    if (G_UNLIKELY(outcome & PMU_OUTCOME_UNKNOWN)) {
-        pmu_mark(&o->marks, PMU_MARK_RESTEER);
-    }
-    return outcome;
-}
-
 static inline unsigned observe_cond(PmuObserver *o, uint64_t pc, bool goes)
 {
-    pmu_ledger_event(o->ledger, PMU_ITEM_BRANCHES_TAKEN, goes);
     if (G_UNLIKELY(!pmu_bpred_cond(o->bpred, pc, goes))) {
         return mispredicted(o, goes ? PMU_OUTCOME_TAKEN : 0);
     }
     if (goes) {
-        return taken(o, pc, true);
+        return pmu_fetcher_taken(&o->fetcher, pc, true);
     }
     pmu_fetcher_not_taken(&o->fetcher, pc);
     return 0;
@@ -184,7 +190,6 @@ static unsigned observe_other(PmuObserver *o, const PmuBlock *block,
     uint64_t next = pc + insn->length;
     bool hit = true, direct = false;
 
-    pmu_ledger_event(o->ledger, PMU_ITEM_BRANCHES_TAKEN, 1);
     if (insn->flags & PMU_INSN_LOW32) {
         next &= UINT32_MAX;
     }
@@ -210,7 +215,8 @@ static unsigned observe_other(PmuObserver *o, const PmuBlock *block,
         pmu_fetcher_restart(&o->fetcher);
         return PMU_OUTCOME_TAKEN;
     }
-    return hit ? taken(o, pc, direct) : mispredicted(o, PMU_OUTCOME_TAKEN);
+    return hit ? pmu_fetcher_taken(&o->fetcher, pc, direct)
+               : mispredicted(o, PMU_OUTCOME_TAKEN);
 }
 
 static inline unsigned observe_branch(PmuObserver *o, const PmuBlock *block,
@@ -223,38 +229,6 @@ static inline unsigned observe_branch(PmuObserver *o, const PmuBlock *block,
     }
     return block->branch == PMU_BRANCH_NONE
            ? 0 : observe_other(o, block, pc, dynamic);
-}
-
-/* Code. */
-
-static void mark_code(PmuMarks *marks, const PmuAccess *access)
-{
-    pmu_mark(marks, PMU_MARK_LEGACY);
-    switch (access->source) {
-    case PMU_FROM_L2:
-    case PMU_FROM_PREFETCH:
-        pmu_mark(marks, PMU_MARK_CODE_L2);
-        break;
-    case PMU_FROM_L3:
-        pmu_mark(marks, PMU_MARK_CODE_L3);
-        break;
-    case PMU_FROM_DRAM:
-        pmu_mark(marks, PMU_MARK_CODE_DRAM);
-        break;
-    }
-    if (access->delay) {
-        pmu_mark(marks, PMU_MARK_CODE_TLB);
-    }
-}
-
-/* Fetch goes on in segment @n of @block, with its instruction @from. */
-static void observe_segment(PmuObserver *o, const PmuBlock *block, unsigned n,
-                            unsigned from, uint64_t pc)
-{
-    pmu_fetcher_segment(&o->fetcher, block, n, from, pc, &o->outcome);
-    if (G_UNLIKELY(o->outcome.legacy >> n & 1) && !o->outcome.looping) {
-        mark_code(&o->marks, &o->outcome.code[n]);
-    }
 }
 
 /* Blocks. */
@@ -284,11 +258,7 @@ static bool observe_index(PmuObserver *o, const PmuBlock *block,
         return false;
     }
     kind = &block->accesses[index];
-    if (o->fetcher.watched) {
-        return observe_access(o, index, kind, addr[index]);
-    }
-    return !pmu_memory_hit(&o->mem, addr[index], kind->size) &&
-           pmu_observe_brief_access(o, kind, addr[index]);
+    return observe_access(o, index, kind, addr[index]);
 }
 
 /* Instruction @i of @block; returns whether it clears the machine. */
@@ -311,7 +281,8 @@ static unsigned observe_insns(PmuObserver *o, const PmuBlock *block,
 {
     unsigned i = first;
 
-    observe_segment(o, block, n, first, dynamic->pc);
+    pmu_fetcher_segment(&o->fetcher, block, n, first, dynamic->pc,
+                        &o->outcome);
     while (i < last && !o->outcome.smc) {
         o->outcome.smc = observe_insn(o, block, i++, dynamic->addr);
     }
@@ -335,7 +306,6 @@ static void observe_end(PmuObserver *o, const PmuBlock *block, unsigned last,
         o->outcome.branch = observe_branch(o, block, dynamic);
     }
     if (G_UNLIKELY(o->outcome.smc)) {
-        pmu_mark(&o->marks, PMU_MARK_SMC);
         pmu_observe_clear(o);
     }
 }
@@ -364,117 +334,8 @@ void pmu_observe_string(PmuObserver *o, const PmuBlock *block,
 {
     observe_begin(o);
     pmu_fetcher_begin(&o->fetcher, block, index);
-    observe_segment(o, block, block->num_segments - 1, index, pc);
+    pmu_fetcher_segment(&o->fetcher, block, block->num_segments - 1, index,
+                        pc, &o->outcome);
     pmu_fetcher_build(&o->fetcher, block, index, index + 1);
     pmu_fetcher_end(&o->fetcher, block, index + 1);
-}
-
-/* Briefly. */
-
-bool pmu_observe_brief_access(PmuObserver *o, const PmuBlockAccess *kind,
-                              uint64_t addr)
-{
-    PmuAccess access[2];
-    unsigned lines;
-
-    if (!kind->load && !kind->store) {
-        return false;
-    }
-    pmu_memory_horizon(&o->mem, 0);
-    lines = data_access(o, addr, kind, access);
-    return is_smc(access, lines);
-}
-
-/* What is left of @block from instruction @first on, one by one. */
-static void observe_rest(PmuObserver *o, const PmuBlock *block,
-                         unsigned first, const PmuDynamic *dynamic)
-{
-    while (first < block->num_insns) {
-        first = pmu_observe(o, block, first, block->num_insns, dynamic);
-    }
-}
-
-/* The instruction of @block that makes access @index, or their number. */
-static unsigned insn_of(const PmuBlock *block, unsigned index)
-{
-    unsigned i = 0;
-
-    while (i < block->num_insns && block->insns[i].ea != index &&
-           block->insns[i].stack != index) {
-        i++;
-    }
-    return i;
-}
-
-/* The first instruction of @block in the segment of instruction @insn. */
-static unsigned segment_begin(const PmuBlock *block, unsigned insn)
-{
-    unsigned n = block->num_segments - 1;
-
-    while (block->segments[n].first > insn) {
-        n--;
-    }
-    return block->segments[n].first;
-}
-
-void pmu_observe_brief_clear(PmuObserver *o, const PmuBlock *block,
-                             unsigned i, const PmuDynamic *dynamic)
-{
-    unsigned insn = insn_of(block, i);
-
-    /* A second access of the same instruction is next. */
-    if (i + 1 < block->num_accesses && insn_of(block, i + 1) == insn) {
-        observe_index(o, block, i + 1, dynamic->addr);
-    }
-    pmu_fetcher_begin(&o->fetcher, block, 0);
-    pmu_fetcher_build(&o->fetcher, block, segment_begin(block, insn),
-                      insn + 1);
-    o->outcome.smc = true;
-    observe_end(o, block, insn + 1, dynamic);
-    observe_rest(o, block, insn + 1, dynamic);
-}
-
-/* The segment's accesses from @i on, and then it is built. */
-static unsigned brief_build(PmuObserver *o, const PmuBlock *block, unsigned n,
-                            unsigned i, const PmuDynamic *dynamic)
-{
-    bool last = n + 1 == block->num_segments;
-    const PmuBlockSegment *segment = &block->segments[n];
-    unsigned end = last ? block->num_accesses : segment[1].first_access;
-
-    for (; i < end; i++) {
-        const PmuBlockAccess *kind = &block->accesses[i];
-
-        if (!pmu_memory_hit(&o->mem, dynamic->addr[i], kind->size) &&
-            pmu_observe_brief_access(o, kind, dynamic->addr[i])) {
-            pmu_observe_brief_clear(o, block, i, dynamic);
-            return PMU_NO_ACCESS;
-        }
-    }
-    pmu_fetcher_begin(&o->fetcher, block, 0);
-    pmu_fetcher_build(&o->fetcher, block, segment->first,
-                      last ? block->num_insns : segment[1].first);
-    return i;
-}
-
-unsigned pmu_observe_brief_segment(PmuObserver *o, const PmuBlock *block,
-                                   unsigned n, unsigned i,
-                                   const PmuDynamic *dynamic)
-{
-    o->outcome.looping = false;
-    o->outcome.legacy = 0;
-    o->fetcher.first = 0;
-    observe_segment(o, block, n, block->segments[n].first, dynamic->pc);
-    return o->fetcher.building ? brief_build(o, block, n, i, dynamic) : i;
-}
-
-void pmu_observe_brief_branch(PmuObserver *o, const PmuBlock *block,
-                              const PmuDynamic *dynamic)
-{
-    observe_branch(o, block, dynamic);
-}
-
-void pmu_observer_set_watched(PmuObserver *o, bool watched)
-{
-    pmu_fetcher_set_watched(&o->fetcher, watched);
 }

@@ -11,6 +11,7 @@
 
 #include "costs.h"
 #include "observe.h"
+#include "pipeline.h"
 #include "timing.h"
 
 /* A REP string instruction on its way: see timing-string.c. */
@@ -24,12 +25,13 @@ typedef struct PmuString {
 
 /* What is done with the stretches of code that run; see timing.c. */
 typedef enum PmuPhase {
-    PMU_PHASE_WATCH,            /* the pipeline runs them */
-    PMU_PHASE_WARM,             /* ... but has not run the ones before them */
-    PMU_PHASE_ESTIMATE,         /* they cost what they cost when watched */
+    PMU_PHASE_SKIM,             /* they cost what they cost when watched */
+    PMU_PHASE_OBSERVE,          /* ... and the observer sees them again */
+    PMU_PHASE_WARM,             /* ... and the pipeline runs them again */
+    PMU_PHASE_WATCH,            /* both count */
 } PmuPhase;
 
-/* A stretch of which nothing is known, by any_key(). */
+/* A stretch of which nothing is known. */
 typedef struct PmuSighted {
     uint64_t key;
     uint32_t times;
@@ -41,21 +43,26 @@ struct PmuTiming {
     uint64_t progress;          /* see pmu_timing_progress() */
     const PmuUarch *uarch;
     PmuLedger *ledger;
-    uint64_t counts;            /* PMU_COUNT_x that the ledger does not show */
+    uint64_t counts;            /* PMU_COUNT_x that @seen does not show */
+    uint64_t taken;             /* branches, likewise */
+    /* What was observed and is not in the ledger yet, at PMU_LEVEL_OS. */
+    PmuLedger seen;
+
+    PmuLevel level;             /* at which code runs */
 
     /* The stretch at hand. */
-    bool open;                  /* it has begun */
     uint64_t hash;              /* of its instructions so far */
     uint32_t insns;             /* their number */
-    PmuDelta sample;            /* what the ledger shows of it already */
+    PmuCostCode code;           /* where it lies, if that is looked at */
+    PmuSample sample;           /* what the ledger shows of it already */
 
     PmuPhase phase;
-    const PmuSampling *sampling;        /* NULL: there is no other phase */
+    const PmuSampling *sampling;        /* NULL: always watch */
     uint32_t left;              /* stretches until this one ends */
     int32_t credit;             /* stretches that may be watched yet */
-    uint32_t unwatched;         /* stretches since one was watched */
-    uint32_t after_l3, after_dram;      /* stretches that still feel it */
-    uint64_t entered[PMU_TIMED_NR];     /* of the sums in @costs, whole ones */
+    uint32_t unwatched;         /* stretches since some were watched */
+    uint64_t skimmed;           /* stretches that were not, so far */
+    uint64_t waited;            /* of observer.wait, accounted for already */
     PmuSighted sighted[PMU_SIGHTED];    /* by a hash of the key */
 
     PmuString string;
@@ -74,7 +81,7 @@ void pmu_timing_run_string(PmuTiming *t, const PmuBlock *block,
 
 /*
  * The pipeline goes on where the ledger is, and the ledger where the pipeline
- * is: for what the pipeline runs in any phase.
+ * is: for what the pipeline and the observer run in any phase.
  */
 PmuPipeline *pmu_timing_take_pipeline(PmuTiming *t);
 void pmu_timing_give_pipeline(PmuTiming *t);

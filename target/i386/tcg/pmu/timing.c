@@ -5,12 +5,15 @@
  *
  * Run time, below the line.
  *
- * Two halves meet here.  The observer (caches, TLBs, predictors, fetch) sees
- * every instruction and says what happened to it.  The pipeline says how long
- * that took; it is some ten times as slow, so it is watched at times only.  In
- * between a stretch of code is taken to cost what it cost when the pipeline
- * was watched, on average and with the same things happening to it.  Windows
- * begin with the pipeline warming up.
+ * Two halves meet here.  The observer (caches, TLBs, predictors, fetch) says
+ * what happened to instructions, the pipeline how long that took.  Both are
+ * many times as slow as translated code, so they look in windows only.  In
+ * between, a stretch of code is taken to cost what it cost when watched, on
+ * average, and to be mispredicted and the like as often.  Only data caches and
+ * TLBs see every access: what they know would take too long to learn again.
+ *
+ * A window begins with the observer alone, until predictors and code caches
+ * know again what goes on; then the pipeline fills, then it counts.
  *
  * All of it is a function of the instruction stream: a stretch ends with a
  * branch or an interrupt, not where a block happens to end.
@@ -22,33 +25,29 @@
 #include "timing-internal.h"
 
 /*
- * Warm is a pipeline whose reorder buffer has been filled, at some five
- * micro-ops a stretch.
+ * Predictors look back on up to some hundred branches; warm is a pipeline whose
+ * reorder buffer has been filled, at some five micro-ops a stretch.  A window
+ * costs as much time as some 20 times as many stretches outside: with this
+ * period a fifth of all or so.
  */
 const PmuSampling pmu_sampling = {
-    .first = 1u << 16, .warm = 64, .watch = 192, .share = 4, .chunk = 512,
-    .period = 1u << 13,
+    .first = 1u << 16, .observe = 512, .warm = 64, .watch = 448, .share = 32,
+    .chunk = 4096, .period = 1u << 16,
 };
 
 /* Credit for windows that can be saved up, and overdrawn, in stretches. */
-#define CREDIT_MOST     (1 << 16)
+#define CREDIT_MOST     (1 << 15)
 #define CREDIT_LEAST    (-(1 << 16))
 
 /*
  * A stretch of which nothing is known is worth a window if it comes again: at
- * this sight of it if there is credit, soon after in any case.  One can wait
- * of which it is known what it costs when something else happens.
+ * this sight of it if there is credit, soon after in any case.
  */
 #define SIGHTS          2
-#define SIGHTS_URGENT   3
-#define SIGHTS_OTHER    8
+#define SIGHTS_URGENT   8
 
-/*
- * Stretches that may feel a load from far away that an earlier one made: the
- * reorder buffer holds some 70 of them, but most are not held up.
- */
-#define FEEL_L3         4
-#define FEEL_DRAM       16
+/* Slots that an unknown instruction is supposed to take, for the progress. */
+#define UNKNOWN_SLOTS   4
 
 PmuTiming *pmu_timing_new(const PmuUarch *uarch, PmuLedger *ledger, PmuL3 *l3,
                           PmuTranslate translate, void *opaque)
@@ -64,9 +63,11 @@ PmuTiming *pmu_timing_new(const PmuUarch *uarch, PmuLedger *ledger, PmuL3 *l3,
     t->ledger = ledger;
     t->sampling = &pmu_sampling;
     t->left = pmu_sampling.first;
+    t->credit = CREDIT_MOST;
+    t->phase = PMU_PHASE_WATCH;
     pmu_pipeline_init(&t->pipeline, uarch);
     if (!pmu_costs_init(&t->costs) ||
-        !pmu_observer_init(&t->observer, uarch, ledger, l3, translate,
+        !pmu_observer_init(&t->observer, uarch, &t->seen, l3, translate,
                            opaque)) {
         pmu_timing_free(t);
         return NULL;
@@ -88,58 +89,102 @@ void pmu_timing_free(PmuTiming *t)
 /* What needs no looking closer. */
 static void enter_counts(PmuTiming *t)
 {
-    uint64_t *event = t->ledger->event[t->ledger->level];
+    uint64_t *event = t->ledger->event[t->level];
 
     event[PMU_ITEM_INSTRUCTIONS] += pmu_count(t->counts, PMU_COUNT_INSNS);
     event[PMU_ITEM_BRANCHES] += pmu_count(t->counts, PMU_COUNT_BRANCHES);
     event[PMU_ITEM_BRANCHES_COND] += pmu_count(t->counts, PMU_COUNT_COND);
     event[PMU_ITEM_L1D_ACCESSES] += pmu_count(t->counts, PMU_COUNT_ACCESSES);
+    event[PMU_ITEM_BRANCHES_TAKEN] += t->taken;
     t->counts = 0;
+    t->taken = 0;
 }
 
-/*
- * What the pipeline did since the last time, of the stretch at hand or
- * (@sampled false) of none.
- */
+/* What was observed of data, which is seen in every phase. */
+static void enter_data(PmuTiming *t)
+{
+    uint64_t *event = t->ledger->event[t->level];
+    uint64_t *seen = t->seen.event[PMU_LEVEL_OS];
+
+    enter_counts(t);
+    for (unsigned i = PMU_ITEM_INSTRUCTIONS; i < PMU_ITEM_SAMPLED; i++) {
+        event[i] += seen[i];
+        seen[i] = 0;
+    }
+}
+
+/* What else was observed, of the stretch at hand or (not @sampled) of none. */
+static void enter_seen(PmuTiming *t, bool sampled)
+{
+    uint64_t *event = t->ledger->event[t->level];
+    uint64_t *seen = t->seen.event[PMU_LEVEL_OS];
+    uint32_t *sample = t->sample.item + PMU_SAMPLE_ITEMS - PMU_ITEM_SAMPLED;
+
+    for (unsigned i = PMU_ITEM_SAMPLED; i < PMU_ITEM_NR; i++) {
+        event[i] += seen[i];
+        sample[i] += sampled ? seen[i] : 0;
+        seen[i] = 0;
+    }
+}
+
+/* What the pipeline did since the last time. */
 static void enter_delta(PmuTiming *t, bool sampled)
 {
-    PmuLevel level = t->ledger->level;
+    PmuLevel level = t->level;
     uint32_t *item = t->pipeline.delta.item;
 
-    for (unsigned i = 0; i < PMU_TIMED_NR; i++) {
-        if (i < PMU_SLOT_NR) {
-            t->ledger->slots[level][i] += item[i];
-            t->progress += (uint64_t)item[i] << PMU_COST_SHIFT;
-        }
+    for (unsigned i = 0; i < PMU_SLOT_NR; i++) {
+        t->ledger->slots[level][i] += item[i];
+        t->progress += (uint64_t)item[i] << PMU_COST_SHIFT;
         t->sample.item[i] += sampled ? item[i] : 0;
     }
-    pmu_ledger_event(t->ledger, PMU_ITEM_UOPS_ISSUED,
-                     item[PMU_TIMED_UOPS_ISSUED]);
+    for (unsigned i = PMU_SLOT_NR; i < PMU_TIMED_NR; i++) {
+        t->seen.event[PMU_LEVEL_OS][PMU_ITEM_SAMPLED + i - PMU_SLOT_NR] +=
+            item[i];
+    }
     t->ledger->open = t->pipeline.slot;
     t->ledger->history = t->pipeline.history;
     t->pipeline.delta = (PmuDelta) {};
+    enter_seen(t, sampled);
 }
 
-/* What was counted of known costs, as far as it is whole slots. */
-static void enter_costs(PmuTiming *t)
+/* Waits so far were at the current level, and nobody watched. */
+static void enter_wait(PmuTiming *t)
 {
-    uint64_t whole[PMU_TIMED_NR];
+    uint64_t wait = t->observer.wait - t->waited;
 
-    pmu_costs_settle(&t->costs);
-    for (unsigned i = 0; i < PMU_TIMED_NR; i++) {
-        whole[i] = (t->costs.sum[i] >> PMU_COST_SHIFT) - t->entered[i];
-        t->entered[i] += whole[i];
-    }
+    t->costs.tally[t->level].wait += wait;
+    t->progress += pmu_costs_lost(&t->costs, wait);
+    t->waited = t->observer.wait;
+}
+
+static void enter_tally(PmuTiming *t, PmuLevel level)
+{
+    uint64_t whole[PMU_SAMPLE_WAIT];
+    uint64_t *event = t->ledger->event[level];
+
+    pmu_costs_take(&t->costs, level, whole);
+    pmu_ledger_set_level(t->ledger, level, PMU_SLOT_FETCH_LATENCY);
     for (unsigned i = 0; i < PMU_SLOT_NR; i++) {
         pmu_ledger_slots(t->ledger, i, whole[i]);
     }
-    pmu_ledger_event(t->ledger, PMU_ITEM_UOPS_ISSUED,
-                     whole[PMU_TIMED_UOPS_ISSUED]);
+    for (unsigned i = PMU_SAMPLE_ITEMS; i < PMU_SAMPLE_WAIT; i++) {
+        event[PMU_ITEM_SAMPLED + i - PMU_SAMPLE_ITEMS] += whole[i];
+    }
+}
+
+/* What was counted of known costs. */
+static void enter_costs(PmuTiming *t)
+{
+    enter_wait(t);
+    pmu_costs_settle(&t->costs);
+    enter_tally(t, !t->level);
+    enter_tally(t, t->level);
 }
 
 void pmu_timing_flush_observed(PmuTiming *t)
 {
-    enter_counts(t);
+    enter_data(t);
     if (t->phase == PMU_PHASE_WATCH) {
         enter_delta(t, true);
     }
@@ -174,7 +219,13 @@ uint64_t pmu_timing_clock(const PmuTiming *t)
 
 uint64_t pmu_timing_progress(const PmuTiming *t)
 {
-    return t->progress >> PMU_COST_SHIFT;
+    uint64_t progress = t->progress;
+
+    if (t->phase != PMU_PHASE_WATCH) {
+        progress += pmu_costs_lost(&t->costs,
+                                   t->observer.wait - t->waited);
+    }
+    return progress >> PMU_COST_SHIFT;
 }
 
 void pmu_timing_watch_ports(PmuTiming *t)
@@ -190,24 +241,35 @@ void pmu_timing_ports(const PmuTiming *t, uint64_t dispatched[PMU_MAX_PORTS])
 
 /* Phases. */
 
-static void begin_phase(PmuTiming *t, PmuPhase phase, uint32_t length)
+static void begin_phase(PmuTiming *t, PmuPhase phase)
 {
-    if (phase == PMU_PHASE_WATCH && t->phase != phase) {
-        resume_pipeline(t);
-    }
-    if (phase == PMU_PHASE_ESTIMATE) {
+    const uint32_t length[] = {
+        [PMU_PHASE_SKIM] = t->sampling->chunk,
+        [PMU_PHASE_OBSERVE] = t->sampling->observe,
+        [PMU_PHASE_WARM] = t->sampling->warm,
+        [PMU_PHASE_WATCH] = t->sampling->watch,
+    };
+
+    switch (phase) {
+    case PMU_PHASE_SKIM:
+        t->waited = t->observer.wait;
+        pmu_observer_skip(&t->observer);
         t->unwatched = 0;
-        pmu_observer_set_watched(&t->observer, false);
-    } else if (t->phase == PMU_PHASE_ESTIMATE) {
-        pmu_observer_set_watched(&t->observer, true);
+        break;
+    case PMU_PHASE_OBSERVE:
+    case PMU_PHASE_WARM:
+        break;
+    case PMU_PHASE_WATCH:
+        resume_pipeline(t);
+        break;
     }
     t->phase = phase;
-    t->left = length;
+    t->left = length[phase];
 }
 
 static uint32_t window(const PmuTiming *t)
 {
-    return t->sampling->warm + t->sampling->watch;
+    return t->sampling->observe + t->sampling->warm + t->sampling->watch;
 }
 
 /* Open a window, if afterwards there is credit for @more stretches still. */
@@ -217,20 +279,49 @@ static void want_window(PmuTiming *t, int32_t more)
 
     if (t->credit >= price + more) {
         t->credit -= price;
-        begin_phase(t, PMU_PHASE_WARM, t->sampling->warm);
+        begin_phase(t, PMU_PHASE_OBSERVE);
     }
 }
 
-/* Another chunk of stretches was estimated. */
+/*
+ * Caches of code are to have what ran lately, in whatever order: predictors
+ * are not spoiled by what others do, but an L2 full of data is.
+ */
+static void touch_code(PmuTiming *t)
+{
+    for (uint32_t n = 0; n < t->costs.num_dirty; n++) {
+        const PmuCostCode *code = pmu_costs_code(&t->costs, n);
+
+        for (uint32_t i = 0; i < code->lines; i++) {
+            pmu_memory_touch_code(&t->observer.mem, code->first + i);
+        }
+    }
+}
+
+/*
+ * When a window is due: sooner in short programs, which have few of them, and
+ * after a sixteenth of all that ran.
+ */
+static uint64_t period(const PmuTiming *t)
+{
+    uint32_t longest = t->sampling->period;
+
+    return CLAMP(t->skimmed / 16, longest / 8, longest);
+}
+
+/* Another chunk of stretches was skimmed. */
 static void end_chunk(PmuTiming *t)
 {
     uint32_t chunk = t->sampling->chunk;
 
+    touch_code(t);
+    enter_costs(t);
     t->credit = MIN(t->credit + (int32_t)(chunk / t->sampling->share),
                     CREDIT_MOST);
     t->unwatched += chunk;
+    t->skimmed += chunk;
     t->left = chunk;
-    if (t->unwatched >= t->sampling->period) {
+    if (t->unwatched >= period(t)) {
         want_window(t, 0);
     }
 }
@@ -239,122 +330,39 @@ static G_GNUC_NO_INLINE void end_phase(PmuTiming *t)
 {
     if (!t->sampling) {
         t->left = UINT32_MAX;
-    } else if (t->phase == PMU_PHASE_WATCH) {
-        pmu_costs_adjust(&t->costs);
-        begin_phase(t, PMU_PHASE_ESTIMATE, t->sampling->chunk);
-    } else if (t->phase == PMU_PHASE_WARM) {
-        begin_phase(t, PMU_PHASE_WATCH, t->sampling->watch);
-    } else {
-        end_chunk(t);
+        return;
     }
-}
-
-void pmu_timing_set_sampling(PmuTiming *t, const PmuSampling *sampling)
-{
-    pmu_timing_flush(t);
-    begin_phase(t, PMU_PHASE_WATCH, sampling ? sampling->first : UINT32_MAX);
-    t->sampling = sampling;
+    switch (t->phase) {
+    case PMU_PHASE_SKIM:
+        end_chunk(t);
+        break;
+    case PMU_PHASE_OBSERVE:
+        begin_phase(t, PMU_PHASE_WARM);
+        break;
+    case PMU_PHASE_WARM:
+        begin_phase(t, PMU_PHASE_WATCH);
+        break;
+    case PMU_PHASE_WATCH:
+        begin_phase(t, PMU_PHASE_SKIM);
+        break;
+    }
 }
 
 /* Stretches. */
 
-static uint64_t mix(uint64_t key, uint64_t value)
-{
-    key = (key ^ value) * 0x9e3779b97f4a7c15ull;
-    return key ^ key >> 32;
-}
-
 /* What is known of the stretch at hand is under this key. */
-static inline uint64_t stretch_key(const PmuTiming *t, PmuMarks marks)
+static inline uint64_t stretch_key(const PmuTiming *t)
 {
-    return mix(t->hash + t->ledger->level, marks) | 1;
+    return pmu_costs_key(t->hash, t->level);
 }
 
-/* ... whatever happened to it, but for misses of its code, under this. */
-static uint64_t any_key(const PmuTiming *t)
+/* The stretch at hand took @t->sample. */
+static void learn(PmuTiming *t)
 {
-    return mix(t->hash + t->ledger->level, UINT64_MAX) | 1;
-}
-
-/* ... and of what happened to it, whatever it is, under this. */
-static uint64_t marks_key(const PmuTiming *t, PmuMarks marks)
-{
-    return mix(marks, PMU_LEVEL_NR + t->ledger->level) | 1;
-}
-
-/* What happened to the stretch at hand, and what it feels of earlier ones. */
-static inline PmuMarks all_marks(PmuTiming *t)
-{
-    PmuMarks marks = t->observer.marks;
-
-    if (G_LIKELY(!marks && !t->after_l3 && !t->after_dram)) {
-        return 0;
-    }
-    if (t->after_l3) {
-        t->after_l3--;
-        pmu_mark(&marks, PMU_MARK_AFTER_L3);
-    }
-    if (t->after_dram) {
-        t->after_dram--;
-        pmu_mark(&marks, PMU_MARK_AFTER_DRAM);
-    }
-    if (pmu_marked(marks, PMU_MARK_L3)) {
-        t->after_l3 = FEEL_L3;
-    }
-    if (pmu_marked(marks, PMU_MARK_DRAM)) {
-        t->after_dram = FEEL_DRAM;
-    }
-    t->observer.marks = 0;
-    return marks;
-}
-
-static PmuCost *known_cost(PmuTiming *t, PmuMarks marks)
-{
-    PmuCost *cost = pmu_costs_find(&t->costs, stretch_key(t, marks));
-
-    return cost ? cost : pmu_costs_find(&t->costs, any_key(t));
-}
-
-/* The pipeline took @t->sample for the stretch at hand. */
-static void learn(PmuTiming *t, PmuMarks marks)
-{
-    PmuDelta lost = t->sample;
-    PmuCost *known = known_cost(t, marks);
-
-    if (known) {
-        pmu_costs_compare(&t->costs, known, &t->sample);
-    }
-    pmu_costs_learn(&t->costs, stretch_key(t, marks), &t->sample);
-    if (!pmu_marked_code(marks)) {
-        pmu_costs_learn(&t->costs, any_key(t), &t->sample);
-    }
-    lost.item[PMU_SLOT_LIGHT_OPS] = 0;
-    lost.item[PMU_SLOT_HEAVY_OPS] = 0;
-    lost.item[PMU_TIMED_UOPS_ISSUED] = 0;
-    pmu_costs_learn(&t->costs, marks_key(t, marks), &lost);
-}
-
-static inline void count_cost(PmuTiming *t, PmuCost *cost)
-{
-    pmu_costs_count(&t->costs, cost);
-    t->progress += pmu_costs_slots(&t->costs, cost);
-}
-
-/*
- * Nothing is known of the stretch at hand but what happened to it.  Most
- * instructions take one slot.
- */
-static void guess(PmuTiming *t, PmuMarks marks)
-{
-    PmuCost *cost = pmu_costs_find(&t->costs, marks_key(t, marks));
-    uint64_t slots = (uint64_t)t->insns << PMU_COST_SHIFT;
-
-    t->costs.sum[PMU_SLOT_LIGHT_OPS] += slots;
-    t->costs.sum[PMU_TIMED_UOPS_ISSUED] += slots;
-    t->progress += slots;
-    if (cost) {
-        count_cost(t, cost);
-    }
+    t->sample.item[PMU_SAMPLE_WAIT] = t->observer.wait - t->waited;
+    t->waited = t->observer.wait;
+    pmu_costs_learn(&t->costs, stretch_key(t), t->insns, t->code, &t->sample);
+    t->sample = (PmuSample) {};
 }
 
 /* How often was @key seen lately, now included? */
@@ -368,71 +376,62 @@ static unsigned sight(PmuTiming *t, uint64_t key)
     return ++sighted->times;
 }
 
-static G_GNUC_NO_INLINE void end_unknown(PmuTiming *t, PmuMarks marks)
+static G_GNUC_NO_INLINE void count_unknown(PmuTiming *t, uint64_t key)
 {
-    PmuCost *cost = pmu_costs_find(&t->costs, any_key(t));
     unsigned times;
 
-    if (cost) {
-        count_cost(t, cost);
-        times = sight(t, stretch_key(t, marks));
-        if (times >= SIGHTS_OTHER) {
-            want_window(t, 0);
+    t->costs.tally[t->level].unknown_insns += t->insns;
+    t->progress += (uint64_t)t->insns * UNKNOWN_SLOTS << PMU_COST_SHIFT;
+    if (t->phase == PMU_PHASE_SKIM) {
+        times = sight(t, key);
+        if (times >= SIGHTS) {
+            want_window(t, times >= SIGHTS_URGENT ? CREDIT_LEAST : 0);
         }
-        return;
-    }
-    guess(t, marks);
-    times = sight(t, any_key(t));
-    if (times >= SIGHTS) {
-        want_window(t, times >= SIGHTS_URGENT ? CREDIT_LEAST : 0);
     }
 }
 
-/* The pipeline is not warm yet: what it says counts if nothing else does. */
-static void end_warming(PmuTiming *t, PmuMarks marks)
+/* The stretch at hand was not watched. */
+static inline void count_stretch(PmuTiming *t)
 {
-    PmuCost *cost = pmu_costs_find(&t->costs, stretch_key(t, marks));
+    uint64_t key = stretch_key(t);
+    PmuCost *cost = pmu_costs_find(&t->costs, key);
 
-    if (cost) {
-        count_cost(t, cost);
+    if (G_LIKELY(cost)) {
+        pmu_costs_count(&t->costs, cost);
+        t->progress += cost->slots;
     } else {
-        for (unsigned i = 0; i < PMU_TIMED_NR; i++) {
-            uint64_t item = t->pipeline.delta.item[i];
-
-            t->costs.sum[i] += item << PMU_COST_SHIFT;
-            t->progress += i < PMU_SLOT_NR ? item << PMU_COST_SHIFT : 0;
-        }
+        count_unknown(t, key);
     }
+}
+
+/* What was seen of the stretch at hand is in its cost. */
+static void forget_seen(PmuTiming *t)
+{
+    uint64_t *seen = t->seen.event[PMU_LEVEL_OS];
+
+    memset(seen + PMU_ITEM_SAMPLED, 0,
+           (PMU_ITEM_NR - PMU_ITEM_SAMPLED) * sizeof(*seen));
     t->pipeline.delta = (PmuDelta) {};
 }
 
-static void end_watched(PmuTiming *t, PmuMarks marks)
+static G_GNUC_NO_INLINE void end_seen(PmuTiming *t)
 {
-    if (t->phase == PMU_PHASE_WARM) {
-        end_warming(t, marks);
-    } else {
+    if (t->phase == PMU_PHASE_WATCH) {
         enter_delta(t, true);
-        learn(t, marks);
-        t->sample = (PmuDelta) {};
+        learn(t);
+    } else {
+        forget_seen(t);
+        count_stretch(t);
     }
 }
 
 static inline void end_stretch(PmuTiming *t)
 {
-    PmuMarks marks = all_marks(t);
-
-    if (G_LIKELY(t->phase == PMU_PHASE_ESTIMATE)) {
-        PmuCost *cost = pmu_costs_find(&t->costs, stretch_key(t, marks));
-
-        if (G_LIKELY(cost)) {
-            count_cost(t, cost);
-        } else {
-            end_unknown(t, marks);
-        }
+    if (G_LIKELY(t->phase == PMU_PHASE_SKIM)) {
+        count_stretch(t);
     } else {
-        end_watched(t, marks);
+        end_seen(t);
     }
-    t->open = false;
     t->hash = 0;
     t->insns = 0;
     if (G_UNLIKELY(!--t->left)) {
@@ -442,9 +441,21 @@ static inline void end_stretch(PmuTiming *t)
 
 static void end_open_stretch(PmuTiming *t)
 {
-    if (t->open) {
+    if (t->insns) {
         end_stretch(t);
     }
+}
+
+void pmu_timing_set_sampling(PmuTiming *t, const PmuSampling *sampling)
+{
+    pmu_timing_flush(t);
+    if (t->phase != PMU_PHASE_WATCH) {
+        end_open_stretch(t);
+        resume_pipeline(t);
+        t->phase = PMU_PHASE_WATCH;
+    }
+    t->sampling = sampling;
+    t->left = sampling ? sampling->first : UINT32_MAX;
 }
 
 /* Between stretches. */
@@ -453,15 +464,15 @@ static void end_open_stretch(PmuTiming *t)
 static G_GNUC_NO_INLINE void change_level(PmuTiming *t, PmuLevel level)
 {
     end_open_stretch(t);
-    enter_counts(t);
+    enter_data(t);
     if (t->phase == PMU_PHASE_WATCH) {
         pmu_pipeline_close_cycle(&t->pipeline);
         enter_delta(t, false);
         t->ledger->level = level;
     } else {
-        enter_costs(t);
-        pmu_ledger_set_level(t->ledger, level, PMU_SLOT_FETCH_LATENCY);
+        enter_wait(t);
     }
+    t->level = level;
 }
 
 void pmu_timing_interrupt(PmuTiming *t)
@@ -480,70 +491,116 @@ void pmu_timing_flush_mappings(PmuTiming *t, uint64_t linear)
 void pmu_timing_reset(PmuTiming *t)
 {
     pmu_costs_clear(&t->costs);
-    memset(t->entered, 0, sizeof(t->entered));
     t->counts = 0;
-    t->open = false;
+    t->taken = 0;
+    memset(t->seen.event, 0, sizeof(t->seen.event));
+    t->level = t->ledger->level;
     t->hash = 0;
     t->insns = 0;
-    t->sample = (PmuDelta) {};
-    t->credit = 0;
+    t->sample = (PmuSample) {};
+    t->credit = CREDIT_MOST;
+    t->skimmed = 0;
     memset(t->sighted, 0, sizeof(t->sighted));
-    t->after_l3 = 0;
-    t->after_dram = 0;
     t->string = (PmuString) {};
     pmu_pipeline_reset(&t->pipeline, t->ledger->open, t->ledger->history);
     pmu_observer_reset(&t->observer);
-    pmu_observer_set_watched(&t->observer, true);
+    t->waited = 0;
     t->phase = PMU_PHASE_WATCH;
     t->left = t->sampling ? t->sampling->first : UINT32_MAX;
 }
 
 /* Running. */
 
-/* Instructions [@first, @last) of @block ran, and the pipeline is watched. */
-static void watch(PmuTiming *t, const PmuBlock *block,
-                  unsigned first, unsigned last, const PmuDynamic *dynamic)
+/* Instructions from @first on of @block are the first ones of a stretch. */
+static void begin_code(PmuTiming *t, const PmuBlock *block, unsigned first)
 {
+    t->code = (PmuCostCode) {
+        .first = (block->phys + block->insns[first].offset) >> PMU_LINE_SHIFT,
+    };
+}
+
+/* ... and those before @last its newest, in the same page or another one. */
+static void extend_code(PmuTiming *t, const PmuBlock *block, unsigned last)
+{
+    uint64_t line = (block->phys + block->insns[last - 1].offset) >>
+                    PMU_LINE_SHIFT;
+
+    if (line - t->code.first < PMU_COST_LINES) {
+        t->code.lines = MAX(t->code.lines, line - t->code.first + 1);
+    }
+}
+
+/* Instructions [@first, @last) of @block ran, and are looked at. */
+static void run_seen(PmuTiming *t, const PmuBlock *block,
+                     unsigned first, unsigned last, const PmuDynamic *dynamic)
+{
+    if (!t->insns) {
+        begin_code(t, block, first);
+    }
+    extend_code(t, block, last);
     while (first < last) {
         unsigned end = pmu_observe(&t->observer, block, first, last, dynamic);
 
-        pmu_pipeline_run(&t->pipeline, block, first, end,
-                         &t->observer.outcome);
+        if (t->phase >= PMU_PHASE_WARM) {
+            pmu_pipeline_run(&t->pipeline, block, first, end,
+                             &t->observer.outcome);
+        }
         first = end;
     }
 }
 
-/* The same when it is not. */
-static void observe(PmuTiming *t, const PmuBlock *block,
-                    unsigned first, unsigned last, const PmuDynamic *dynamic)
+/* Data access @index of @block, if it is one, and nothing else is looked at. */
+static inline void skim_access(PmuTiming *t, const PmuBlock *block,
+                               unsigned index, const uint64_t *addr)
 {
-    while (first < last) {
-        first = pmu_observe(&t->observer, block, first, last, dynamic);
+    const PmuBlockAccess *kind = &block->accesses[index];
+
+    if (G_UNLIKELY(!pmu_memory_hit(&t->observer.mem, addr[index],
+                                   kind->size))) {
+        pmu_observe_data(&t->observer, kind, addr[index]);
+    }
+}
+
+/* The accesses of instructions [@first, @last) of @block, in their order. */
+static void skim_range(PmuTiming *t, const PmuBlock *block,
+                       unsigned first, unsigned last, const uint64_t *addr)
+{
+    for (unsigned i = first; i < last; i++) {
+        const PmuBlockInsn *bi = &block->insns[i];
+
+        if (bi->ea != PMU_NO_ACCESS) {
+            skim_access(t, block, bi->ea, addr);
+        }
+        if (bi->stack != PMU_NO_ACCESS) {
+            skim_access(t, block, bi->stack, addr);
+        }
     }
 }
 
 static inline void prepare(PmuTiming *t, const PmuBlock *block)
 {
-    if (G_UNLIKELY(block->level != t->ledger->level)) {
+    if (G_UNLIKELY(block->level != t->level)) {
         change_level(t, block->level);
     }
 }
 
-/* All of @block ran, which has no REP string instruction. */
+/* All of @block ran, which has no REP string instruction.  Hot. */
 static inline void run_block(PmuTiming *t, const PmuBlock *block,
                              const PmuDynamic *dynamic)
 {
     t->counts += block->counts;
     t->progress += (uint64_t)block->num_insns << PMU_COST_SHIFT;
     t->hash = pmu_block_hash(block, t->hash);
-    t->insns += block->num_insns;
-    t->open = true;
-    if (G_LIKELY(t->phase == PMU_PHASE_ESTIMATE)) {
-        pmu_observe_briefly(&t->observer, block, dynamic);
+    if (G_LIKELY(t->phase == PMU_PHASE_SKIM)) {
+        for (unsigned i = 0; i < block->num_accesses; i++) {
+            skim_access(t, block, i, dynamic->addr);
+        }
     } else {
-        watch(t, block, 0, block->num_insns, dynamic);
+        run_seen(t, block, 0, block->num_insns, dynamic);
     }
+    t->insns += block->num_insns;
     if (G_LIKELY(block->branch != PMU_BRANCH_NONE)) {
+        t->taken += block->branch != PMU_BRANCH_COND || dynamic->taken;
         end_stretch(t);
     }
 }
@@ -552,21 +609,23 @@ static inline void run_block(PmuTiming *t, const PmuBlock *block,
 static void run_range(PmuTiming *t, const PmuBlock *block,
                       unsigned first, unsigned last, const PmuDynamic *dynamic)
 {
+    PmuBranch branch = block->insns[last - 1].insn->branch;
+
     for (unsigned i = first; i < last; i++) {
         const PmuBlockInsn *bi = &block->insns[i];
 
         t->counts += pmu_block_insn_counts(bi);
         t->hash = pmu_block_insn_hash(bi, t->hash);
     }
-    t->insns += last - first;
     t->progress += (uint64_t)(last - first) << PMU_COST_SHIFT;
-    t->open = true;
-    if (t->phase == PMU_PHASE_ESTIMATE) {
-        observe(t, block, first, last, dynamic);
+    if (t->phase == PMU_PHASE_SKIM) {
+        skim_range(t, block, first, last, dynamic->addr);
     } else {
-        watch(t, block, first, last, dynamic);
+        run_seen(t, block, first, last, dynamic);
     }
-    if (block->insns[last - 1].insn->branch != PMU_BRANCH_NONE) {
+    t->insns += last - first;
+    if (branch != PMU_BRANCH_NONE) {
+        t->taken += branch != PMU_BRANCH_COND || dynamic->taken;
         end_stretch(t);
     }
 }
@@ -576,6 +635,9 @@ static void run_string(PmuTiming *t, const PmuBlock *block, unsigned index,
 {
     end_open_stretch(t);
     pmu_timing_run_string(t, block, index, dynamic, last);
+    if (t->phase == PMU_PHASE_SKIM) {
+        pmu_observer_skip(&t->observer);
+    }
     if (last) {
         t->counts += pmu_block_insn_counts(&block->insns[index]);
         t->progress += PMU_COST_ONE;
@@ -620,7 +682,6 @@ void pmu_timing_run_log(PmuTiming *t, const uint64_t *from,
         from += PMU_RECORD_WORDS(block->num_accesses);
         if (G_LIKELY(from != end)) {
             dynamic.target = ((const PmuRecord *)from)->pc;
-            __builtin_prefetch(((const PmuRecord *)from)->block);
         } else {
             dynamic.target = next;
         }

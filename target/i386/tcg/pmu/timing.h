@@ -48,25 +48,26 @@ void pmu_timing_flush(PmuTiming *timing);
 void pmu_timing_flush_observed(PmuTiming *timing);
 
 /*
- * When the pipeline is watched; in between, known costs stand for it.  All
- * figures are numbers of stretches, from one branch to the next, and not 0.
- * Of every @share of them one may be watched, in windows of @warm, in which
- * the pipeline fills, and @watch.  A window begins when a stretch comes again
- * of which nothing is known, if need be on credit, and @period after the last
- * one, which is looked at each @chunk.  The first @first of all are watched, so
- * that short tests are exact.
+ * When code is looked at; in between, known costs stand for it.  All figures
+ * are numbers of stretches, from one branch to the next, and not 0.  Of every
+ * @share of them one may be looked at, in windows of @observe, in which
+ * predictors and code caches find out what goes on, @warm, in which the
+ * pipeline fills, and @watch.  A window begins when a stretch comes again of
+ * which nothing is known, if need be on credit, and @period after the last
+ * one or, early on, sooner; that is thought of each @chunk.  The first @first of all are watched,
+ * so that short tests are exact.
  */
 typedef struct PmuSampling {
-    uint32_t first, warm, watch, share, chunk, period;
+    uint32_t first, observe, warm, watch, share, chunk, period;
 } PmuSampling;
 
 extern const PmuSampling pmu_sampling;
 
 /*
  * Watch as @sampling says, from now on; a new PmuTiming does as pmu_sampling
- * says.  NULL: the pipeline runs every instruction, which takes many times as
- * long.  This changes only what the pipeline determines: slots, cycles,
- * micro-ops issued.
+ * says.  NULL: every instruction is watched, which takes many times as long.
+ * This changes slots, what follows from them, and the ledger's items from
+ * PMU_ITEM_SAMPLED on; all others are the same.
  */
 void pmu_timing_set_sampling(PmuTiming *timing, const PmuSampling *sampling);
 
