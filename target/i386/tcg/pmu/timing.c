@@ -28,11 +28,11 @@
  * Predictors look back on up to some hundred branches; warm is a pipeline whose
  * reorder buffer has been filled, at some five micro-ops a stretch.  A window
  * costs as much time as some 20 times as many stretches outside: with this
- * period a fifth of all or so.
+ * period a sixth of all or so.
  */
 const PmuSampling pmu_sampling = {
     .first = 1u << 16, .observe = 512, .warm = 64, .watch = 448, .share = 32,
-    .chunk = 4096, .period = 1u << 16,
+    .period = 1u << 17,
 };
 
 /* Credit for windows that can be saved up, and overdrawn, in stretches. */
@@ -241,10 +241,27 @@ void pmu_timing_ports(const PmuTiming *t, uint64_t dispatched[PMU_MAX_PORTS])
 
 /* Phases. */
 
+/*
+ * When a window is due: sooner in short programs, which have few of them, and
+ * after a sixteenth of all that ran.
+ */
+static uint32_t period(const PmuTiming *t)
+{
+    uint32_t longest = t->sampling->period;
+
+    return CLAMP(t->skimmed / 16, longest / 16, longest);
+}
+
+/* How much is skimmed at a time. */
+static uint32_t chunk(const PmuTiming *t)
+{
+    return MAX(period(t) / 4, 1);
+}
+
 static void begin_phase(PmuTiming *t, PmuPhase phase)
 {
     const uint32_t length[] = {
-        [PMU_PHASE_SKIM] = t->sampling->chunk,
+        [PMU_PHASE_SKIM] = chunk(t),
         [PMU_PHASE_OBSERVE] = t->sampling->observe,
         [PMU_PHASE_WARM] = t->sampling->warm,
         [PMU_PHASE_WATCH] = t->sampling->watch,
@@ -298,29 +315,16 @@ static void touch_code(PmuTiming *t)
     }
 }
 
-/*
- * When a window is due: sooner in short programs, which have few of them, and
- * after a sixteenth of all that ran.
- */
-static uint64_t period(const PmuTiming *t)
+/* Another @length stretches were skimmed. */
+static void end_chunk(PmuTiming *t, uint32_t length)
 {
-    uint32_t longest = t->sampling->period;
-
-    return CLAMP(t->skimmed / 16, longest / 8, longest);
-}
-
-/* Another chunk of stretches was skimmed. */
-static void end_chunk(PmuTiming *t)
-{
-    uint32_t chunk = t->sampling->chunk;
-
     touch_code(t);
     enter_costs(t);
-    t->credit = MIN(t->credit + (int32_t)(chunk / t->sampling->share),
+    t->credit = MIN(t->credit + (int32_t)(length / t->sampling->share),
                     CREDIT_MOST);
-    t->unwatched += chunk;
-    t->skimmed += chunk;
-    t->left = chunk;
+    t->unwatched += length;
+    t->skimmed += length;
+    t->left = chunk(t);
     if (t->unwatched >= period(t)) {
         want_window(t, 0);
     }
@@ -334,7 +338,7 @@ static G_GNUC_NO_INLINE void end_phase(PmuTiming *t)
     }
     switch (t->phase) {
     case PMU_PHASE_SKIM:
-        end_chunk(t);
+        end_chunk(t, chunk(t));
         break;
     case PMU_PHASE_OBSERVE:
         begin_phase(t, PMU_PHASE_WARM);

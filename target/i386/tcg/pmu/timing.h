@@ -54,11 +54,11 @@ void pmu_timing_flush_observed(PmuTiming *timing);
  * predictors and code caches find out what goes on, @warm, in which the
  * pipeline fills, and @watch.  A window begins when a stretch comes again of
  * which nothing is known, if need be on credit, and @period after the last
- * one or, early on, sooner; that is thought of each @chunk.  The first @first of all are watched,
- * so that short tests are exact.
+ * one or, early on, sooner.  The first @first of all are watched, so that
+ * short tests are exact.
  */
 typedef struct PmuSampling {
-    uint32_t first, observe, warm, watch, share, chunk, period;
+    uint32_t first, observe, warm, watch, share, period;
 } PmuSampling;
 
 extern const PmuSampling pmu_sampling;
