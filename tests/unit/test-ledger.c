@@ -27,35 +27,25 @@ static void start(PmuLedger *ledger, unsigned width)
  */
 typedef struct Naive {
     unsigned width;
-    unsigned filled;
-    uint8_t cycle[PMU_LEDGER_MAX_WIDTH];
-    PmuLevel level;
+    unsigned filled[PMU_LEVEL_NR];
+    uint8_t cycle[PMU_LEVEL_NR][PMU_LEDGER_MAX_WIDTH];
     PmuLedgerSnapshot published;
     uint64_t cycles[PMU_LEVEL_NR];
 } Naive;
 
-static void naive_slots(Naive *naive, PmuSlotClass class, uint64_t n)
+static void naive_slots(Naive *naive, PmuLevel level, PmuSlotClass class,
+                        uint64_t n)
 {
     while (n--) {
-        naive->cycle[naive->filled++] = class;
-        if (naive->filled == naive->width) {
+        naive->cycle[level][naive->filled[level]++] = class;
+        if (naive->filled[level] == naive->width) {
             for (unsigned i = 0; i < naive->width; i++) {
-                naive->published.item[naive->level][naive->cycle[i]]++;
+                naive->published.item[level][naive->cycle[level][i]]++;
             }
-            naive->cycles[naive->level]++;
-            naive->filled = 0;
+            naive->cycles[level]++;
+            naive->filled[level] = 0;
         }
     }
-}
-
-static void naive_set_level(Naive *naive, PmuLevel level, PmuSlotClass pad)
-{
-    if (level != naive->level) {
-        while (naive->filled) {
-            naive_slots(naive, pad, 1);
-        }
-    }
-    naive->level = level;
 }
 
 static void naive_snapshot(const Naive *naive, PmuLedgerSnapshot *snap)
@@ -97,21 +87,15 @@ static void random_entry(Random *random, PmuLedger *ledger, Naive *naive)
     PmuLedgerItem item = PMU_ITEM_INSTRUCTIONS +
         random_below(random, PMU_ITEM_NR - PMU_ITEM_INSTRUCTIONS);
 
-    switch (random_below(random, 8)) {
-    case 0: {
-        PmuLevel level = random_below(random, PMU_LEVEL_NR);
+    PmuLevel level = random_below(random, PMU_LEVEL_NR);
 
-        pmu_ledger_set_level(ledger, level, class);
-        naive_set_level(naive, level, class);
-        break;
-    }
-    case 1:
+    if (random_below(random, 8)) {
+        pmu_ledger_slots(ledger, level, class, n);
+        naive_slots(naive, level, class, n);
+    } else {
+        ledger->level = level;
         pmu_ledger_event(ledger, item, n);
-        naive->published.item[naive->level][item] += n;
-        break;
-    default:
-        pmu_ledger_slots(ledger, class, n);
-        naive_slots(naive, class, n);
+        naive->published.item[level][item] += n;
     }
 }
 
@@ -121,7 +105,7 @@ static void test_random(void)
 
     for (unsigned width = 1; width <= PMU_LEDGER_MAX_WIDTH; width++) {
         PmuLedger ledger;
-        Naive naive = { .width = width, .level = PMU_LEVEL_OS };
+        Naive naive = { .width = width };
 
         start(&ledger, width);
         for (int i = 0; i < 100000; i++) {
@@ -146,7 +130,8 @@ static void test_conservation(void)
             uint64_t n = random_size(&random, 45);
             uint64_t sum = 0;
 
-            pmu_ledger_slots(&ledger, random_below(&random, PMU_SLOT_NR), n);
+            pmu_ledger_slots(&ledger, PMU_LEVEL_OS,
+                             random_below(&random, PMU_SLOT_NR), n);
             entered += n;
             pmu_ledger_snapshot(&ledger, &snap);
             for (int j = 0; j < PMU_SLOT_NR; j++) {
@@ -175,11 +160,11 @@ static void test_cuts(void)
         PmuLedger whole, cut;
 
         start(&whole, width);
-        pmu_ledger_slots(&whole, PMU_SLOT_CORE_BOUND, before);
+        pmu_ledger_slots(&whole, PMU_LEVEL_OS, PMU_SLOT_CORE_BOUND, before);
         cut = whole;
-        pmu_ledger_slots(&whole, class, n);
-        pmu_ledger_slots(&cut, class, first);
-        pmu_ledger_slots(&cut, class, n - first);
+        pmu_ledger_slots(&whole, PMU_LEVEL_OS, class, n);
+        pmu_ledger_slots(&cut, PMU_LEVEL_OS, class, first);
+        pmu_ledger_slots(&cut, PMU_LEVEL_OS, class, n - first);
         pmu_ledger_snapshot(&whole, &whole_snap);
         pmu_ledger_snapshot(&cut, &cut_snap);
         g_assert_cmpmem(&whole_snap, sizeof(whole_snap),
@@ -215,33 +200,25 @@ static void test_modulo(void)
     }
 }
 
-/* A change of level fills the cycle up, at the old level. */
-static void test_level_change_pads(void)
+/* Each level has a cycle of its own. */
+static void test_levels(void)
 {
     PmuLedgerSnapshot snap;
     PmuLedger ledger;
 
     start(&ledger, 5);
-    pmu_ledger_slots(&ledger, PMU_SLOT_LIGHT_OPS, 7);
-    pmu_ledger_set_level(&ledger, PMU_LEVEL_OS, PMU_SLOT_CORE_BOUND);
+    pmu_ledger_slots(&ledger, PMU_LEVEL_OS, PMU_SLOT_LIGHT_OPS, 7);
+    pmu_ledger_slots(&ledger, PMU_LEVEL_USR, PMU_SLOT_CORE_BOUND, 4);
     pmu_ledger_snapshot(&ledger, &snap);
     g_assert_cmpuint(snap.item[PMU_LEVEL_OS][PMU_SLOT_LIGHT_OPS], ==, 5);
-    g_assert_cmpuint(snap.item[PMU_LEVEL_OS][PMU_SLOT_CORE_BOUND], ==, 0);
-
-    pmu_ledger_set_level(&ledger, PMU_LEVEL_USR, PMU_SLOT_CORE_BOUND);
-    pmu_ledger_slots(&ledger, PMU_SLOT_LIGHT_OPS, 4);
+    g_assert_cmpuint(snap.item[PMU_LEVEL_USR][PMU_SLOT_CORE_BOUND], ==, 0);
+    pmu_ledger_slots(&ledger, PMU_LEVEL_OS, PMU_SLOT_CORE_BOUND, 3);
+    pmu_ledger_slots(&ledger, PMU_LEVEL_USR, PMU_SLOT_LIGHT_OPS, 1);
     pmu_ledger_snapshot(&ledger, &snap);
     g_assert_cmpuint(snap.item[PMU_LEVEL_OS][PMU_SLOT_LIGHT_OPS], ==, 7);
     g_assert_cmpuint(snap.item[PMU_LEVEL_OS][PMU_SLOT_CORE_BOUND], ==, 3);
-    g_assert_cmpuint(snap.item[PMU_LEVEL_OS][PMU_ITEM_CYCLES], ==, 2);
-    g_assert_cmpuint(snap.item[PMU_LEVEL_USR][PMU_ITEM_SLOTS], ==, 0);
-
-    /* A full cycle needs no padding. */
-    pmu_ledger_slots(&ledger, PMU_SLOT_LIGHT_OPS, 1);
-    pmu_ledger_set_level(&ledger, PMU_LEVEL_OS, PMU_SLOT_CORE_BOUND);
-    pmu_ledger_snapshot(&ledger, &snap);
-    g_assert_cmpuint(snap.item[PMU_LEVEL_USR][PMU_SLOT_LIGHT_OPS], ==, 5);
-    g_assert_cmpuint(snap.item[PMU_LEVEL_USR][PMU_SLOT_CORE_BOUND], ==, 0);
+    g_assert_cmpuint(snap.item[PMU_LEVEL_USR][PMU_SLOT_LIGHT_OPS], ==, 1);
+    g_assert_cmpuint(snap.item[PMU_LEVEL_USR][PMU_SLOT_CORE_BOUND], ==, 4);
 }
 
 /* Reference clocks: exact over years, at each level for itself. */
@@ -257,8 +234,8 @@ static void test_reference_clocks(void)
         PmuLedger ledger;
 
         start(&ledger, 5);
-        pmu_ledger_set_level(&ledger, PMU_LEVEL_USR, PMU_SLOT_CORE_BOUND);
-        pmu_ledger_slots(&ledger, PMU_SLOT_MEMORY_BOUND, 5 * cycles[i]);
+        pmu_ledger_slots(&ledger, PMU_LEVEL_USR, PMU_SLOT_MEMORY_BOUND,
+                         5 * cycles[i]);
         pmu_ledger_snapshot(&ledger, &snap);
         g_assert_cmpuint(snap.item[PMU_LEVEL_USR][PMU_ITEM_CYCLES], ==,
                          cycles[i]);
@@ -275,20 +252,20 @@ static void test_implausible(void)
     PmuLedger good, bad;
 
     start(&good, 5);
-    pmu_ledger_slots(&good, PMU_SLOT_CORE_BOUND, 13);
+    pmu_ledger_slots(&good, PMU_LEVEL_OS, PMU_SLOT_CORE_BOUND, 13);
     g_assert_true(pmu_ledger_plausible(&good));
 
     bad = good;
     bad.level = PMU_LEVEL_NR;
     g_assert_false(pmu_ledger_plausible(&bad));
     bad = good;
-    bad.open = 5;
+    bad.open[PMU_LEVEL_OS].slots = 5;
     g_assert_false(pmu_ledger_plausible(&bad));
     bad = good;
-    bad.open = 2;
+    bad.open[PMU_LEVEL_OS].slots = 2;
     g_assert_false(pmu_ledger_plausible(&bad));
     bad = good;
-    bad.history |= 0x800;
+    bad.open[PMU_LEVEL_OS].history |= 0x800;
     g_assert_false(pmu_ledger_plausible(&bad));
     bad = good;
     bad.slots[PMU_LEVEL_USR][PMU_SLOT_LIGHT_OPS]++;
@@ -319,7 +296,7 @@ int main(int argc, char **argv)
     g_test_add_func("/ledger/conservation", test_conservation);
     g_test_add_func("/ledger/cuts", test_cuts);
     g_test_add_func("/ledger/modulo", test_modulo);
-    g_test_add_func("/ledger/level-change-pads", test_level_change_pads);
+    g_test_add_func("/ledger/levels", test_levels);
     g_test_add_func("/ledger/reference-clocks", test_reference_clocks);
     g_test_add_func("/ledger/implausible", test_implausible);
     g_test_add_func("/ledger/names", test_names);

@@ -233,7 +233,7 @@ typedef struct Case {
     double one, mean;           /* in one program, and in the mean of all */
 } Case;
 
-static const Case near_data = { false, 0.10, 0.05 };
+static const Case near_data = { false, 0.15, 0.06 };
 static const Case far_data = { true, 0.25, 0.12 };
 
 static void test_sampled(gconstpointer data)

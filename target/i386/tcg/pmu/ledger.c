@@ -66,17 +66,6 @@ void pmu_ledger_init(PmuLedger *ledger, uint32_t width,
     };
 }
 
-void pmu_ledger_set_level(PmuLedger *ledger, PmuLevel level, PmuSlotClass pad)
-{
-    if (level == ledger->level) {
-        return;
-    }
-    if (ledger->open) {
-        pmu_ledger_slots(ledger, pad, ledger->width - ledger->open);
-    }
-    ledger->level = level;
-}
-
 /* @cycles * @num / @den rounded down; the product may exceed 64 bits. */
 static uint64_t scale(uint64_t cycles, uint32_t num, uint32_t den)
 {
@@ -84,22 +73,21 @@ static uint64_t scale(uint64_t cycles, uint32_t num, uint32_t den)
 }
 
 /* The class of the @age-th newest slot. */
-static unsigned history_class(const PmuLedger *ledger, unsigned age)
+static unsigned history_class(const PmuOpenCycle *open, unsigned age)
 {
-    return ledger->history >> (4 * age) & 0xf;
+    return open->history >> (4 * age) & 0xf;
 }
 
 /* Slots of all whole cycles at @level, by class; returns the sum. */
 static uint64_t whole_slots(const PmuLedger *ledger, PmuLevel level,
                             uint64_t *slots)
 {
+    const PmuOpenCycle *open = &ledger->open[level];
     uint64_t sum = 0;
 
     memcpy(slots, ledger->slots[level], sizeof(ledger->slots[level]));
-    if (level == ledger->level) {
-        for (uint32_t i = 0; i < ledger->open; i++) {
-            slots[history_class(ledger, i)]--;
-        }
+    for (uint32_t i = 0; i < open->slots; i++) {
+        slots[history_class(open, i)]--;
     }
     for (int i = 0; i < PMU_SLOT_NR; i++) {
         sum += slots[i];
@@ -107,24 +95,27 @@ static uint64_t whole_slots(const PmuLedger *ledger, PmuLevel level,
     return sum;
 }
 
-bool pmu_ledger_plausible(const PmuLedger *ledger)
+static bool plausible_level(const PmuLedger *ledger, PmuLevel level)
 {
+    const PmuOpenCycle *open = &ledger->open[level];
     uint64_t slots[PMU_SLOT_NR];
 
-    if (ledger->level >= PMU_LEVEL_NR || ledger->open >= ledger->width) {
+    if (open->slots >= ledger->width) {
         return false;
     }
-    for (uint32_t i = 0; i < ledger->open; i++) {
-        if (history_class(ledger, i) >= PMU_SLOT_NR) {
+    for (uint32_t i = 0; i < open->slots; i++) {
+        if (history_class(open, i) >= PMU_SLOT_NR) {
             return false;
         }
     }
-    for (int level = 0; level < PMU_LEVEL_NR; level++) {
-        if (whole_slots(ledger, level, slots) % ledger->width) {
-            return false;
-        }
-    }
-    return true;
+    return whole_slots(ledger, level, slots) % ledger->width == 0;
+}
+
+bool pmu_ledger_plausible(const PmuLedger *ledger)
+{
+    return ledger->level < PMU_LEVEL_NR &&
+           plausible_level(ledger, PMU_LEVEL_OS) &&
+           plausible_level(ledger, PMU_LEVEL_USR);
 }
 
 static void snapshot_level(const PmuLedger *ledger, PmuLevel level,

@@ -92,21 +92,25 @@ typedef struct PmuLedgerSnapshot {
  */
 #define PMU_LEDGER_MAX_WIDTH 15
 
+/* The cycle that is being filled at a level, and is not published yet. */
+typedef struct PmuOpenCycle {
+    uint64_t history;       /* classes of the newest slots, newest lowest */
+    uint32_t slots;         /* filled: 0..width-1 */
+} PmuOpenCycle;
+
 /*
  * The running totals.  Slots are entered one cycle's fraction at a time, but
  * only whole cycles are published: the classes of the cycle being filled are
- * kept in @history so that a snapshot can leave them out.  The timing model
- * fills a cycle up before the privilege level changes, so the open cycle
- * belongs to one level.
+ * kept so that a snapshot can leave them out.  Each level has its own, as
+ * estimates of one come in between those of the other.
  */
 typedef struct PmuLedger {
     uint64_t slots[PMU_LEVEL_NR][PMU_SLOT_NR];
     uint64_t event[PMU_LEVEL_NR][PMU_ITEM_NR]; /* items from INSTRUCTIONS on */
-    uint64_t history;       /* classes of the newest slots, newest lowest */
-    uint32_t open;          /* slots entered in the open cycle: 0..width-1 */
+    PmuOpenCycle open[PMU_LEVEL_NR];
+    uint32_t level;         /* PmuLevel that entries are for */
     uint32_t width;         /* slots a cycle */
     uint64_t reciprocal;    /* of width: see pmu_ledger_modulo() */
-    uint32_t level;         /* PmuLevel of the open cycle */
     /* Reference clocks as fractions of the core clock (uarch table). */
     uint32_t tsc_num, tsc_den;
     uint32_t xclk_num, xclk_den;
@@ -133,37 +137,27 @@ static inline uint32_t pmu_ledger_modulo(const PmuLedger *ledger, uint64_t n)
 }
 
 /*
- * Enter @n slots (any number) of class @class at the current level, which
- * leave @open slots of a cycle filled: for a caller that keeps a clock.  Hot:
- * one addition for the total, one shift for the open cycle.
+ * Enter @n slots (any number) of class @class at @level.  No division: one
+ * addition for the total, one shift for the open cycle.
  */
-static inline void pmu_ledger_slots_until(PmuLedger *ledger,
-                                          PmuSlotClass class, uint64_t n,
-                                          uint32_t open)
+static inline void pmu_ledger_slots(PmuLedger *ledger, PmuLevel level,
+                                    PmuSlotClass class, uint64_t n)
 {
+    PmuOpenCycle *open = &ledger->open[level];
     uint64_t ones = 0x1111111111111111ull;
+    uint32_t slots = open->slots + pmu_ledger_modulo(ledger, n);
 
-    ledger->slots[ledger->level][class] += n;
+    ledger->slots[level][class] += n;
     if (n >= 16) {
-        ledger->history = ones * class;
+        open->history = ones * class;
     } else if (n) {
-        ledger->history = (ledger->history << (4 * n)) |
-                          ((ones * class) & ((1ull << (4 * n)) - 1));
+        open->history = (open->history << (4 * n)) |
+                        ((ones * class) & ((1ull << (4 * n)) - 1));
     }
-    ledger->open = open;
+    open->slots = slots < ledger->width ? slots : slots - ledger->width;
 }
 
-/* The same for a caller without a clock.  No division, either. */
-static inline void pmu_ledger_slots(PmuLedger *ledger, PmuSlotClass class,
-                                    uint64_t n)
-{
-    uint32_t open = ledger->open + pmu_ledger_modulo(ledger, n);
-
-    pmu_ledger_slots_until(ledger, class, n, open < ledger->width
-                                             ? open : open - ledger->width);
-}
-
-/* Count @n occurrences of @item (PMU_ITEM_INSTRUCTIONS or later). */
+/* Count @n times @item, PMU_ITEM_INSTRUCTIONS or later, at @ledger->level. */
 static inline void pmu_ledger_event(PmuLedger *ledger, PmuLedgerItem item,
                                     uint64_t n)
 {
@@ -178,12 +172,6 @@ static inline void pmu_ledger_event(PmuLedger *ledger, PmuLedgerItem item,
 void pmu_ledger_init(PmuLedger *ledger, uint32_t width,
                      uint32_t tsc_num, uint32_t tsc_den,
                      uint32_t xclk_num, uint32_t xclk_den);
-
-/*
- * Continue at privilege level @level.  If that is a change, an open cycle is
- * filled up with slots of class @pad first: hardware drains the pipeline.
- */
-void pmu_ledger_set_level(PmuLedger *ledger, PmuLevel level, PmuSlotClass pad);
 
 /*
  * A ledger that was loaded from elsewhere, which may be hostile, keeps the

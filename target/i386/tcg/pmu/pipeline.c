@@ -77,7 +77,7 @@ void pmu_pipeline_init(PmuPipeline *p, const PmuUarch *uarch)
     p->supply.cycle = PMU_FIRST_CYCLE;
 }
 
-void pmu_pipeline_reset(PmuPipeline *p, uint32_t open, uint64_t history)
+void pmu_pipeline_reset(PmuPipeline *p)
 {
     uint64_t cycle = p->cycle;
     bool report = p->report;
@@ -85,8 +85,6 @@ void pmu_pipeline_reset(PmuPipeline *p, uint32_t open, uint64_t history)
     pmu_pipeline_init(p, p->uarch);
     p->report = report;
     p->cycle = cycle;
-    p->slot = open;
-    p->history = history;
     p->supply.cycle = cycle;
 }
 

@@ -156,8 +156,8 @@ typedef struct PmuPipeline {
 /* An idle pipeline at PMU_FIRST_CYCLE. */
 void pmu_pipeline_init(PmuPipeline *p, const PmuUarch *uarch);
 
-/* The same at the current cycle, of which @open slots are filled already. */
-void pmu_pipeline_reset(PmuPipeline *p, uint32_t open, uint64_t history);
+/* The same at the current cycle: see pmu_pipeline_resume(). */
+void pmu_pipeline_reset(PmuPipeline *p);
 
 /* It was idle or not watched, and goes on where @open slots are filled. */
 void pmu_pipeline_resume(PmuPipeline *p, uint32_t open, uint64_t history);

@@ -514,7 +514,7 @@ void x86_pmu_interrupt_done(CPUX86State *env, bool is_int)
 static void x86_pmu_poll(CPUX86State *env)
 {
     if (env->pmu.unit && (env->hflags & HF_PMU_MASK)) {
-        x86_pmu_sync(env, 0);
+        x86_pmu_look(env);
         x86_pmu_deliver(env);
         x86_pmu_arm(env, 0, 0);
     }

@@ -67,6 +67,17 @@ static int x86_pmu_post_load(void *opaque, int version_id)
     return 0;
 }
 
+static const VMStateDescription vmstate_open_cycle = {
+    .name = "cpu/pmu/ledger/open-cycle",
+    .version_id = 1,
+    .minimum_version_id = 1,
+    .fields = (const VMStateField[]) {
+        VMSTATE_UINT64(history, PmuOpenCycle),
+        VMSTATE_UINT32(slots, PmuOpenCycle),
+        VMSTATE_END_OF_LIST()
+    }
+};
+
 static const VMStateDescription vmstate_ledger = {
     .name = "cpu/pmu/ledger",
     .version_id = 1,
@@ -74,8 +85,8 @@ static const VMStateDescription vmstate_ledger = {
     .fields = (const VMStateField[]) {
         VMSTATE_UINT64_2DARRAY(slots, PmuLedger, PMU_LEVEL_NR, PMU_SLOT_NR),
         VMSTATE_UINT64_2DARRAY(event, PmuLedger, PMU_LEVEL_NR, PMU_ITEM_NR),
-        VMSTATE_UINT64(history, PmuLedger),
-        VMSTATE_UINT32(open, PmuLedger),
+        VMSTATE_STRUCT_ARRAY(open, PmuLedger, PMU_LEVEL_NR, 1,
+                             vmstate_open_cycle, PmuOpenCycle),
         VMSTATE_UINT32(level, PmuLedger),
         VMSTATE_END_OF_LIST()
     }
@@ -115,9 +126,9 @@ static const VMStateDescription vmstate_unit = {
 
 const VMStateDescription vmstate_x86_pmu = {
     .name = "cpu/pmu",
-    /* 2: PMU_ITEM_CLEARS_SMC in the ledger */
-    .version_id = 2,
-    .minimum_version_id = 2,
+    /* 3: the ledger's items of TMA, and an open cycle at each level */
+    .version_id = 3,
+    .minimum_version_id = 3,
     .needed = x86_pmu_needed,
     .pre_save = x86_pmu_pre_save,
     .pre_load = x86_pmu_pre_load,

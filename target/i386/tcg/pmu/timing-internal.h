@@ -48,8 +48,6 @@ struct PmuTiming {
     /* What was observed and is not in the ledger yet, at PMU_LEVEL_OS. */
     PmuLedger seen;
 
-    PmuLevel level;             /* at which code runs */
-
     /* The stretch at hand. */
     uint64_t hash;              /* of its instructions so far */
     uint32_t insns;             /* their number */
@@ -80,10 +78,9 @@ void pmu_timing_run_string(PmuTiming *t, const PmuBlock *block,
                            bool last);
 
 /*
- * The pipeline goes on where the ledger is, and the ledger where the pipeline
- * is: for what the pipeline and the observer run in any phase.
+ * Enter what the pipeline and the observer did for a string instruction, which
+ * they run in any phase: before, there was nothing that is not entered.
  */
-PmuPipeline *pmu_timing_take_pipeline(PmuTiming *t);
-void pmu_timing_give_pipeline(PmuTiming *t);
+void pmu_timing_enter_string(PmuTiming *t);
 
 #endif

@@ -191,15 +191,14 @@ void pmu_timing_run_string(PmuTiming *t, const PmuBlock *block,
                            bool last)
 {
     const PmuBlockInsn *bi = &block->insns[index];
-    PmuPipeline *p = pmu_timing_take_pipeline(t);
 
     if (!t->string.active || t->string.pc != dynamic->pc + bi->offset) {
         string_begin(t, block, index, dynamic->pc);
     }
     string_iterate(t, bi, dynamic);
     if (last) {
-        pmu_pipeline_string_end(p, bi->insn);
+        pmu_pipeline_string_end(&t->pipeline, bi->insn);
         t->string.active = false;
     }
-    pmu_timing_give_pipeline(t);
+    pmu_timing_enter_string(t);
 }

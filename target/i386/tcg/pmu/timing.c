@@ -89,7 +89,7 @@ void pmu_timing_free(PmuTiming *t)
 /* What needs no looking closer. */
 static void enter_counts(PmuTiming *t)
 {
-    uint64_t *event = t->ledger->event[t->level];
+    uint64_t *event = t->ledger->event[t->ledger->level];
 
     event[PMU_ITEM_INSTRUCTIONS] += pmu_count(t->counts, PMU_COUNT_INSNS);
     event[PMU_ITEM_BRANCHES] += pmu_count(t->counts, PMU_COUNT_BRANCHES);
@@ -103,7 +103,7 @@ static void enter_counts(PmuTiming *t)
 /* What was observed of data, which is seen in every phase. */
 static void enter_data(PmuTiming *t)
 {
-    uint64_t *event = t->ledger->event[t->level];
+    uint64_t *event = t->ledger->event[t->ledger->level];
     uint64_t *seen = t->seen.event[PMU_LEVEL_OS];
 
     enter_counts(t);
@@ -116,7 +116,7 @@ static void enter_data(PmuTiming *t)
 /* What else was observed, of the stretch at hand or (not @sampled) of none. */
 static void enter_seen(PmuTiming *t, bool sampled)
 {
-    uint64_t *event = t->ledger->event[t->level];
+    uint64_t *event = t->ledger->event[t->ledger->level];
     uint64_t *seen = t->seen.event[PMU_LEVEL_OS];
     uint32_t *sample = t->sample.item + PMU_SAMPLE_ITEMS - PMU_ITEM_SAMPLED;
 
@@ -127,24 +127,34 @@ static void enter_seen(PmuTiming *t, bool sampled)
     }
 }
 
-/* What the pipeline did since the last time. */
+/* What the pipeline did since the last time, but for slots, was seen. */
+static void enter_timed(PmuTiming *t)
+{
+    uint32_t *item = t->pipeline.delta.item;
+
+    for (unsigned i = PMU_SLOT_NR; i < PMU_TIMED_NR; i++) {
+        t->seen.event[PMU_LEVEL_OS][PMU_ITEM_SAMPLED + i - PMU_SLOT_NR] +=
+            item[i];
+        item[i] = 0;
+    }
+}
+
+/* What it did, and what was seen besides. */
 static void enter_delta(PmuTiming *t, bool sampled)
 {
-    PmuLevel level = t->level;
+    PmuLevel level = t->ledger->level;
     uint32_t *item = t->pipeline.delta.item;
 
     for (unsigned i = 0; i < PMU_SLOT_NR; i++) {
         t->ledger->slots[level][i] += item[i];
         t->progress += (uint64_t)item[i] << PMU_COST_SHIFT;
         t->sample.item[i] += sampled ? item[i] : 0;
+        item[i] = 0;
     }
-    for (unsigned i = PMU_SLOT_NR; i < PMU_TIMED_NR; i++) {
-        t->seen.event[PMU_LEVEL_OS][PMU_ITEM_SAMPLED + i - PMU_SLOT_NR] +=
-            item[i];
-    }
-    t->ledger->open = t->pipeline.slot;
-    t->ledger->history = t->pipeline.history;
-    t->pipeline.delta = (PmuDelta) {};
+    t->ledger->open[level] = (PmuOpenCycle) {
+        .slots = t->pipeline.slot, .history = t->pipeline.history,
+    };
+    enter_timed(t);
     enter_seen(t, sampled);
 }
 
@@ -153,7 +163,7 @@ static void enter_wait(PmuTiming *t)
 {
     uint64_t wait = t->observer.wait - t->waited;
 
-    t->costs.tally[t->level].wait += wait;
+    t->costs.tally[t->ledger->level].wait += wait;
     t->progress += pmu_costs_lost(&t->costs, wait);
     t->waited = t->observer.wait;
 }
@@ -164,9 +174,8 @@ static void enter_tally(PmuTiming *t, PmuLevel level)
     uint64_t *event = t->ledger->event[level];
 
     pmu_costs_take(&t->costs, level, whole);
-    pmu_ledger_set_level(t->ledger, level, PMU_SLOT_FETCH_LATENCY);
     for (unsigned i = 0; i < PMU_SLOT_NR; i++) {
-        pmu_ledger_slots(t->ledger, i, whole[i]);
+        pmu_ledger_slots(t->ledger, level, i, whole[i]);
     }
     for (unsigned i = PMU_SAMPLE_ITEMS; i < PMU_SAMPLE_WAIT; i++) {
         event[PMU_ITEM_SAMPLED + i - PMU_SAMPLE_ITEMS] += whole[i];
@@ -178,8 +187,8 @@ static void enter_costs(PmuTiming *t)
 {
     enter_wait(t);
     pmu_costs_settle(&t->costs);
-    enter_tally(t, !t->level);
-    enter_tally(t, t->level);
+    enter_tally(t, PMU_LEVEL_OS);
+    enter_tally(t, PMU_LEVEL_USR);
 }
 
 void pmu_timing_flush_observed(PmuTiming *t)
@@ -201,8 +210,9 @@ void pmu_timing_flush(PmuTiming *t)
 /* The pipeline goes on where the ledger is. */
 static void resume_pipeline(PmuTiming *t)
 {
-    enter_costs(t);
-    pmu_pipeline_resume(&t->pipeline, t->ledger->open, t->ledger->history);
+    const PmuOpenCycle *open = &t->ledger->open[t->ledger->level];
+
+    pmu_pipeline_resume(&t->pipeline, open->slots, open->history);
 }
 
 uint64_t pmu_timing_clock(const PmuTiming *t)
@@ -277,6 +287,7 @@ static void begin_phase(PmuTiming *t, PmuPhase phase)
     case PMU_PHASE_WARM:
         break;
     case PMU_PHASE_WATCH:
+        enter_costs(t);
         resume_pipeline(t);
         break;
     }
@@ -357,7 +368,7 @@ static G_GNUC_NO_INLINE void end_phase(PmuTiming *t)
 /* What is known of the stretch at hand is under this key. */
 static inline uint64_t stretch_key(const PmuTiming *t)
 {
-    return pmu_costs_key(t->hash, t->level);
+    return pmu_costs_key(t->hash, t->ledger->level);
 }
 
 /* The stretch at hand took @t->sample. */
@@ -384,7 +395,7 @@ static G_GNUC_NO_INLINE void count_unknown(PmuTiming *t, uint64_t key)
 {
     unsigned times;
 
-    t->costs.tally[t->level].unknown_insns += t->insns;
+    t->costs.tally[t->ledger->level].unknown_insns += t->insns;
     t->progress += (uint64_t)t->insns * UNKNOWN_SLOTS << PMU_COST_SHIFT;
     if (t->phase == PMU_PHASE_SKIM) {
         times = sight(t, key);
@@ -455,6 +466,7 @@ void pmu_timing_set_sampling(PmuTiming *t, const PmuSampling *sampling)
     pmu_timing_flush(t);
     if (t->phase != PMU_PHASE_WATCH) {
         end_open_stretch(t);
+        enter_costs(t);
         resume_pipeline(t);
         t->phase = PMU_PHASE_WATCH;
     }
@@ -473,10 +485,11 @@ static G_GNUC_NO_INLINE void change_level(PmuTiming *t, PmuLevel level)
         pmu_pipeline_close_cycle(&t->pipeline);
         enter_delta(t, false);
         t->ledger->level = level;
+        resume_pipeline(t);
     } else {
         enter_wait(t);
+        t->ledger->level = level;
     }
-    t->level = level;
 }
 
 void pmu_timing_interrupt(PmuTiming *t)
@@ -498,7 +511,6 @@ void pmu_timing_reset(PmuTiming *t)
     t->counts = 0;
     t->taken = 0;
     memset(t->seen.event, 0, sizeof(t->seen.event));
-    t->level = t->ledger->level;
     t->hash = 0;
     t->insns = 0;
     t->sample = (PmuSample) {};
@@ -506,7 +518,8 @@ void pmu_timing_reset(PmuTiming *t)
     t->skimmed = 0;
     memset(t->sighted, 0, sizeof(t->sighted));
     t->string = (PmuString) {};
-    pmu_pipeline_reset(&t->pipeline, t->ledger->open, t->ledger->history);
+    pmu_pipeline_reset(&t->pipeline);
+    resume_pipeline(t);
     pmu_observer_reset(&t->observer);
     t->waited = 0;
     t->phase = PMU_PHASE_WATCH;
@@ -583,7 +596,7 @@ static void skim_range(PmuTiming *t, const PmuBlock *block,
 
 static inline void prepare(PmuTiming *t, const PmuBlock *block)
 {
-    if (G_UNLIKELY(block->level != t->level)) {
+    if (G_UNLIKELY(block->level != t->ledger->level)) {
         change_level(t, block->level);
     }
 }
@@ -712,15 +725,21 @@ void pmu_timing_string(PmuTiming *t, const PmuBlock *block,
 
 /* For string instructions: timing-internal.h. */
 
-PmuPipeline *pmu_timing_take_pipeline(PmuTiming *t)
+void pmu_timing_enter_string(PmuTiming *t)
 {
-    if (t->phase != PMU_PHASE_WATCH) {
-        resume_pipeline(t);
-    }
-    return &t->pipeline;
-}
+    uint64_t *sum = t->costs.tally[t->ledger->level].sum;
+    PmuDelta *delta = &t->pipeline.delta;
 
-void pmu_timing_give_pipeline(PmuTiming *t)
-{
-    enter_delta(t, false);
+    if (t->phase != PMU_PHASE_WATCH) {
+        /* The pipeline is not where the ledger is. */
+        for (unsigned i = 0; i < PMU_SLOT_NR; i++) {
+            sum[i] += (uint64_t)delta->item[i] << PMU_COST_SHIFT;
+            t->progress += (uint64_t)delta->item[i] << PMU_COST_SHIFT;
+            delta->item[i] = 0;
+        }
+        enter_timed(t);
+        enter_seen(t, false);
+    } else {
+        enter_delta(t, false);
+    }
 }
