@@ -61,9 +61,13 @@ static const struct {
     const char *name;
     size_t offset, bytes;
 } fixed_members[] = {
-    MEMBER(name), MEMBER(num_ports), MEMBER(ports), MEMBER(tsc_den),
-    MEMBER(xclk_den), MEMBER(l1i.latency), MEMBER(itlb.latency),
-    MEMBER(dtlb.latency), MEMBER(dsb_window),
+    MEMBER(name), MEMBER(num_ports), MEMBER(ports), MEMBER(bypass),
+    MEMBER(forward_vector), MEMBER(forward_rmw), MEMBER(lock_latency),
+    MEMBER(eliminates_gpr_moves), MEMBER(eliminates_constants),
+    MEMBER(store_pair_bytes), MEMBER(tsc_den), MEMBER(xclk_den),
+    MEMBER(l1i.latency), MEMBER(itlb.latency), MEMBER(dtlb.latency),
+    MEMBER(dsb_window),
+    { "padding", offsetof(PmuUarch, frequency_mhz) - 2, 2 },
     { "padding", offsetof(PmuUarch, page_walk) - 2, 2 },
 };
 

@@ -112,7 +112,7 @@ static unsigned count_uops(const PmuInsn *insn)
 /* Flags that take an instruction off the short paths. */
 #define NOT_SHORT (PMU_INSN_MICROCODED | PMU_INSN_SERIALIZING |         \
                    PMU_INSN_LOCKED | PMU_INSN_PREFETCH |                \
-                   PMU_INSN_STRING | PMU_INSN_REP |                     \
+                   PMU_INSN_STRING | PMU_INSN_REP | PMU_INSN_SWAP |     \
                    PMU_INSN_BLOCKS_ISSUE | PMU_INSN_FENCES_LOADS)
 
 /* The shortest path through the model that does all of @insn. */

@@ -435,20 +435,25 @@ static uint64_t access_line(PmuPipeline *p, const PmuAccess *access,
     return ready;
 }
 
-/* When a load that is dispatched at @start has its data. */
+/*
+ * When a load that is dispatched at @start has its data; @late and
+ * @forward_late are PmuInsn.load_latency and .forward_latency.
+ */
 static uint64_t load_line(PmuPipeline *p, const PmuAccess *access,
-                          uint64_t start)
+                          uint64_t start, uint8_t late, uint8_t forward_late)
 {
-    uint64_t ready = access_line(p, access, start);
+    uint64_t ready = access_line(p, access, start) + late;
 
     if (access->store) {
         const PmuStoreSlot *store =
             &p->store[(p->stores - access->store) % PMU_STORE_RING];
 
         if (!access->blocked) {
-            ready = MAX(ready, store->data + p->uarch->store_forward);
+            ready = MAX(ready, store->data + p->uarch->store_forward +
+                               forward_late);
         } else if (store->data > start) {
-            ready = MAX(ready, store->data) + p->uarch->store_forward_blocked;
+            ready = MAX(ready, store->data + late) +
+                    p->uarch->store_forward_blocked;
         }
     }
     return ready;
@@ -473,59 +478,68 @@ static uint64_t load(PmuPipeline *p, const PmuInsn *insn, uint8_t index,
 
     start = dispatch(p, ports, earliest, MAX(address, p->loads_from));
     if (index == PMU_NO_ACCESS) {
-        ready = start + p->uarch->l1d.latency;
+        ready = start + p->uarch->l1d.latency + insn->load_latency;
     } else {
-        ready = load_line(p, special_access(outcome, index), start);
+        ready = load_line(p, special_access(outcome, index), start,
+                          insn->load_latency, insn->forward_latency);
         if (outcome->split >> index & 1) {
-            uint64_t second = load_line(p, &outcome->second[index], start + 1);
+            /* The other line takes a turn of its own. */
+            uint64_t turn = use_ports(p, ports, earliest, start + 1);
+            uint64_t second = load_line(p, &outcome->second[index], turn,
+                                        insn->load_latency,
+                                        insn->forward_latency);
 
             ready = MAX(ready, second);
         }
     }
-    return insn->flags & PMU_INSN_PREFETCH ? start
-                                           : ready + insn->load_latency;
+    return insn->flags & PMU_INSN_PREFETCH ? start : ready;
 }
 
 /*
  * A store that retires at @retired enters the buffer, for a line that is owned
  * from @owned on.  Stores leave in order: one a cycle, two if they go to the
- * same line.
+ * same line, @pairs, and a @split one in two cycles.
  */
 static void drain(PmuPipeline *p, uint64_t owned, PmuStamp retired,
-                  uint64_t data, bool same_line)
+                  uint64_t data, bool pairs, bool split)
 {
     uint64_t before = p->drained;
-    uint64_t turn = before + !(same_line && !p->paired);
+    uint64_t turn = before + (split ? 2 : !(pairs && !p->paired));
 
     p->drained = MAX(MAX(turn, owned), PMU_STAMP_CYCLE(retired));
     p->store[p->stores++ % PMU_STORE_RING] = (PmuStoreSlot) {
         .data = data, .drained = p->drained,
     };
-    p->paired = p->drained == before;
+    p->paired = split || p->drained == before;
 }
 
 /*
- * A store of access @index: its address at @address, its data at @data.
- * @loaded: a load of the same instruction has got the line.
+ * A store of access @index of @insn: its address at @address, its data at
+ * @data.  @loaded: a load of the same instruction has got the line.
  */
-static void store(PmuPipeline *p, uint8_t index, uint64_t address,
-                  uint64_t data, bool loaded, const PmuOutcome *outcome)
+static void store(PmuPipeline *p, const PmuInsn *insn, uint8_t index,
+                  uint64_t address, uint64_t data, bool loaded,
+                  const PmuOutcome *outcome)
 {
+    bool pairs = 2 * insn->access_size <= p->uarch->store_pair_bytes;
+    bool split = false;
     uint64_t owned = address;
 
     if (index == PMU_NO_ACCESS) {
         return;
     }
+    split = outcome->split >> index & 1;
     if (!loaded) {
         owned = access_line(p, special_access(outcome, index), address);
-        if (outcome->split >> index & 1) {
+        if (split) {
             uint64_t second = access_line(p, &outcome->second[index],
                                           address);
 
             owned = MAX(owned, second);
         }
     }
-    drain(p, owned, p->retired, data, outcome->same_line >> index & 1);
+    drain(p, owned, p->retired, data,
+          pairs && (outcome->same_line >> index & 1), split);
 }
 
 /* Issue and execution. */
@@ -598,25 +612,59 @@ static inline uint64_t compute(PmuPipeline *p, const PmuInsn *insn,
     return first ? ready : start;
 }
 
-/* When the registers that @insn computes with are ready. */
-static inline uint64_t sources_ready(const PmuPipeline *p, const PmuInsn *insn)
+/* When @insn, which has a bypass, can have source @i. */
+static inline uint64_t bypassed(const PmuPipeline *p, const PmuInsn *insn,
+                                int i)
+{
+    uint8_t reg = insn->src[i];
+
+    return p->ready[reg] + p->uarch->bypass[p->maker[reg]][insn->bypass];
+}
+
+/* When the first @max registers that @insn computes with are ready. */
+static inline uint64_t ready_of(const PmuPipeline *p, const PmuInsn *insn,
+                                int max)
 {
     uint64_t ready = 0;
 
-    for (int i = 0; i < PMU_INSN_SRCS && insn->src[i]; i++) {
-        uint64_t source = p->ready[insn->src[i]];
+    for (int i = 0; i < max; i++) {
+        uint64_t source = insn->bypass ? bypassed(p, insn, i)
+                                       : p->ready[insn->src[i]];
 
         ready = MAX(ready, source - MIN(source, insn->src_late[i]));
     }
     return ready;
 }
 
+static inline uint64_t sources_ready(const PmuPipeline *p, const PmuInsn *insn)
+{
+    return ready_of(p, insn, PMU_INSN_SRCS);
+}
+
 static inline void write_back(PmuPipeline *p, const PmuInsn *insn,
                               uint64_t done)
 {
+    /* Renaming moves a register with all that belongs to it. */
+    bool moves = !insn->compute[0].count && !(insn->flags & LOADS);
+    uint8_t maker = moves ? p->maker[insn->src[0]] : insn->bypass;
+
     for (int i = 0; i < PMU_INSN_DSTS; i++) {
         p->ready[insn->dst[i]] = done + insn->dst_late[i];
+        p->maker[insn->dst[i]] = maker;
     }
+}
+
+/*
+ * The registers of @insn, a PMU_INSN_SWAP that can begin at @start: each gets
+ * what is in the other, and does not wait for the one it loses.
+ */
+static void swap(PmuPipeline *p, const PmuInsn *insn, uint64_t start)
+{
+    uint64_t first = MAX(p->ready[insn->src[0]], start) + insn->latency;
+    uint64_t second = MAX(p->ready[insn->src[1]], start) + insn->latency;
+
+    p->ready[insn->src[0]] = second + insn->dst_late[0];
+    p->ready[insn->src[1]] = first + insn->dst_late[1];
 }
 
 /* The @n newest micro-ops retire at @done at the earliest. */
@@ -702,7 +750,11 @@ static PmuStamp execute(PmuPipeline *p, const PmuBlockInsn *bi, uint32_t uops,
         p->fuse_ready = done;
     }
     done += insn->latency;
-    write_back(p, insn, done);
+    if (insn->flags & PMU_INSN_SWAP) {
+        swap(p, insn, p->cycle + p->uarch->issue_to_dispatch);
+    } else {
+        write_back(p, insn, done);
+    }
     completed = MAX(done, p->cycle + p->uarch->issue_to_dispatch);
     if (insn->flags & PMU_INSN_STORE) {
         stored[0] = done;
@@ -723,11 +775,12 @@ static PmuStamp execute(PmuPipeline *p, const PmuBlockInsn *bi, uint32_t uops,
         p->load[(p->loads - 1) % PMU_LOAD_RING] = p->retired;
     }
     if (insn->flags & PMU_INSN_STORE) {
-        store(p, bi->ea, stored_address[0], stored[0],
+        store(p, insn, bi->ea, stored_address[0], stored[0],
               insn->flags & PMU_INSN_LOAD, outcome);
     }
     if (insn->flags & PMU_INSN_STACK_STORE) {
-        store(p, bi->stack, stored_address[1], stored[1], false, outcome);
+        store(p, insn, bi->stack, stored_address[1], stored[1], false,
+              outcome);
     }
     return PMU_STAMP(done, memory);
 }
@@ -903,17 +956,10 @@ static PmuStamp run_whole(PmuPipeline *p, const PmuBlockInsn *bi,
  * what can be special: see choose_path() in block.c.
  */
 
-/* When the at most three sources of @insn are ready. */
+/* There are three sources at most. */
 static inline uint64_t short_sources(const PmuPipeline *p, const PmuInsn *insn)
 {
-    uint64_t ready = 0;
-
-    for (int i = 0; i < 3; i++) {
-        uint64_t source = p->ready[insn->src[i]];
-
-        ready = MAX(ready, source - MIN(source, insn->src_late[i]));
-    }
-    return ready;
+    return ready_of(p, insn, 3);
 }
 
 static inline void short_wait(PmuPipeline *p, PmuStamp room, uint32_t uops)
@@ -950,6 +996,8 @@ static inline void short_write_back(PmuPipeline *p, const PmuInsn *insn,
 {
     p->ready[insn->dst[0]] = done + insn->dst_late[0];
     p->ready[insn->dst[1]] = done + insn->dst_late[1];
+    p->maker[insn->dst[0]] = insn->bypass;
+    p->maker[insn->dst[1]] = insn->bypass;
 }
 
 /* The one compute micro-op of @insn, what fuses with it in mind. */
@@ -1025,7 +1073,7 @@ static inline void run_store(PmuPipeline *p, const PmuBlockInsn *bi,
     address = dispatch(p, ports[PMU_UNIT_STORE_ADDRESS], earliest, address);
     data = dispatch(p, ports[PMU_UNIT_STORE_DATA], earliest, done);
     short_retire(p, MAX(MAX(done, earliest), MAX(data, address)), false);
-    store(p, index, address, data, false, outcome);
+    store(p, insn, index, address, data, false, outcome);
 }
 
 static inline void run_short(PmuPipeline *p, const PmuBlockInsn *bi,
@@ -1169,7 +1217,7 @@ uint64_t pmu_pipeline_string_load(PmuPipeline *p, const PmuAccess *access)
 {
     uint64_t start = p->cycle + p->uarch->issue_to_dispatch;
 
-    return load_line(p, access, MAX(start, p->loads_from));
+    return load_line(p, access, MAX(start, p->loads_from), 0, 0);
 }
 
 void pmu_pipeline_string_store(PmuPipeline *p, const PmuAccess *access,
@@ -1179,7 +1227,7 @@ void pmu_pipeline_string_store(PmuPipeline *p, const PmuAccess *access,
     uint64_t owned = access_line(p, access, start);
 
     lose_backend(p, PMU_STAMP(store_room(p), 1));
-    drain(p, owned, p->retired, start, same_line);
+    drain(p, owned, p->retired, start, same_line, false);
 }
 
 void pmu_pipeline_string_end(PmuPipeline *p, const PmuInsn *insn)

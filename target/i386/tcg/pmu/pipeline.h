@@ -118,6 +118,7 @@ typedef struct PmuPipeline {
     PmuStamp barrier;           /* no issue before */
     uint64_t loads_from;        /* no load starts before */
     uint64_t ready[PMU_REG_NR + 1];     /* the last is written for "none" */
+    uint8_t maker[PMU_REG_NR + 1];      /* PmuBypass of what made it */
     uint64_t resource[PMU_RESOURCE_NR]; /* free from */
     PmuSupply supply;
 

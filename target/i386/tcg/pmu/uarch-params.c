@@ -9,6 +9,8 @@
  *   name             not a figure
  *   num_ports, ports which port does what is a map, not a figure; rows of the
  *                    instruction table name ports by it
+ *   bypass and what follows it
+ *                    belong to the instruction table
  *   tsc_den          the core's frequency
  *   xclk_den         likewise
  *   l1i.latency      fetch is pipelined: it is part of the branch penalties

@@ -52,6 +52,17 @@ static const PmuUarch uarch_table[PMU_CORE_NR] = {
             [PMU_UNIT_STORE_ADDRESS] = 0x180,   /* p78 */
             [PMU_UNIT_STORE_DATA] = 0x210,      /* p49 */
         },
+        /* IL64: PADDQ and ADDPD 6.4, MOVSD and ADDSD 5.8 cycles a pair. */
+        .bypass = {
+            [PMU_BYPASS_SIMD] = { [PMU_BYPASS_FP] = 1 },
+        },
+        .forward_vector = 0,            /* IL64: MOVSD and MOVAPS 5 */
+        /* IL64: ADD [m], r 7.5 cycles, one of them the ADD's. */
+        .forward_rmw = 1,
+        .lock_latency = 13,             /* IL64: 18 to 20 in all */
+        .eliminates_gpr_moves = false,  /* uiCA: a microcode update's doing */
+        /* IL64: stores of 128 bits two a cycle, of 256 bits one. */
+        .store_pair_bytes = 32,
         .fill_buffers = 12,             /* IAD */
         .store_buffer = 72,             /* Downs */
         /* Chosen: within the 2.0 to 3.1 GHz of the Xeon Gold 6330. */
@@ -143,6 +154,24 @@ static const PmuUarch uarch_table[PMU_CORE_NR] = {
             [PMU_UNIT_STORE_ADDRESS] = 0x180,   /* p78 */
             [PMU_UNIT_STORE_DATA] = 0x210,      /* p49 */
         },
+        /*
+         * IL64: ADDPD 2 cycles in a chain of its own, 3 after anything else;
+         * CMPPD and PADDQ 6.35 cycles a pair.
+         */
+        .bypass = {
+            [PMU_BYPASS_NONE] = { [PMU_BYPASS_FADD] = 1 },
+            [PMU_BYPASS_SIMD] = {
+                [PMU_BYPASS_FP] = 1, [PMU_BYPASS_FADD] = 1,
+            },
+            [PMU_BYPASS_FP] = { [PMU_BYPASS_FADD] = 1 },
+        },
+        .forward_vector = 2,            /* IL64: MOVSD and MOVAPS 7.3 */
+        .forward_rmw = 1,               /* IL64: ADD [m], r 7.3 cycles */
+        .lock_latency = 11,             /* IL64: 16.9 to 18 in all */
+        .eliminates_gpr_moves = true,   /* IL64: MOV 0.17 cycles */
+        /* IL64: INC r64 and ADD r64, imm 0.17 cycles, but INC r32 0.2. */
+        .eliminates_constants = true,
+        .store_pair_bytes = 64,         /* IL64: two of 256 bits */
         .fill_buffers = 16,             /* IAD */
         .store_buffer = 112,            /* IAD */
         .frequency_mhz = 2800,          /* chosen, as for Sunny Cove */

@@ -66,6 +66,18 @@ typedef enum PmuUnit {
     PMU_UNIT_NR
 } PmuUnit;
 
+/*
+ * Groups of vector instructions whose results reach each other sooner than
+ * others, PmuInsn.bypass.  The rest (loads, shuffles, conversions) has none.
+ */
+typedef enum PmuBypass {
+    PMU_BYPASS_NONE,
+    PMU_BYPASS_SIMD,            /* integers, logic and moves of one cycle */
+    PMU_BYPASS_FP,              /* what the FMA units do */
+    PMU_BYPASS_FADD,            /* adders beside these, if there are any */
+    PMU_BYPASS_NR
+} PmuBypass;
+
 typedef struct PmuUarch {
     const char *name;
     uint32_t width;             /* slots a cycle: 1 to PMU_LEDGER_MAX_WIDTH */
@@ -80,6 +92,16 @@ typedef struct PmuUarch {
     uint32_t store_buffer;      /* entries: to PMU_MAX_STORE_BUFFER */
     uint32_t num_ports;         /* to PMU_MAX_PORTS */
     uint16_t ports[PMU_UNIT_NR];        /* bit n: port n */
+    /* Cycles from a result to a source, in that order, on top of latency. */
+    uint8_t bypass[PMU_BYPASS_NR][PMU_BYPASS_NR];
+    uint8_t forward_vector;     /* cycles store_forward is longer to a vector
+                                   register */
+    uint8_t forward_rmw;        /* ... to what an instruction will store */
+    uint8_t lock_latency;       /* cycles, a locked access on top of others */
+    bool eliminates_gpr_moves;  /* renaming moves general registers */
+    bool eliminates_constants;  /* renaming adds small constants */
+    uint8_t store_pair_bytes;   /* most of two stores to one line that leave
+                                   the store buffer in one cycle */
     uint32_t frequency_mhz;     /* of the core, for DRAM latency */
     uint32_t tsc_num, tsc_den;  /* TSC rate / core rate, in MHz */
     uint32_t xclk_num, xclk_den;        /* crystal rate / core rate, in MHz */

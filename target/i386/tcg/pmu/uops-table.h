@@ -56,7 +56,7 @@ typedef struct PmuCostRow {
     uint8_t first_late;         /* the first operand as a source */
     uint8_t second_dst_late;    /* the second destination */
     uint8_t flags_dst_late;     /* the flags as a destination */
-    uint8_t bypass;             /* PmuBypass */
+    uint8_t bypass;             /* PmuBypass, of what is no load or store */
     struct {
         uint8_t unit, count;    /* PmuUnit */
     } compute[PMU_INSN_COMPUTE];

@@ -15,11 +15,20 @@
 
 #include "uops-rows.h"
 
+#define SIMD    .bypass = PMU_BYPASS_SIMD
+#define FP      .bypass = PMU_BYPASS_FP
+
 /* Logic, plain additions, blends: p015, MMX p05. */
-static const PmuCostRow vec[] = { C(MMX, 1, U(P05)), C(0, 1, U(VEC)) };
+static const PmuCostRow vec[] = {
+    C(MMX, 1, U(P05)),
+    C(0, 1, U(VEC), SIMD),
+};
 
 /* Saturating additions, compares, minima, PABS, PSIGN, PAVG: p01, MMX p0. */
-static const PmuCostRow vec01[] = { C(MMX, 1, U(P0)), C(0, 1, U(P01)) };
+static const PmuCostRow vec01[] = {
+    C(MMX, 1, U(P0)),
+    C(0, 1, U(P01), SIMD),
+};
 
 /*
  * Shifts: by a constant one micro-op; by a register its count is broadcast
@@ -27,13 +36,13 @@ static const PmuCostRow vec01[] = { C(MMX, 1, U(P0)), C(0, 1, U(P01)) };
  */
 static const PmuCostRow vec_shift[] = {
     C(MMX, 1, U(P0)),
-    C(IMM, 1, U(VEC_SHIFT)),
+    C(IMM, 1, U(VEC_SHIFT), SIMD),
     C(YMM | LOAD, 1, U2(VEC_SHIFT, 1, SHUFFLE, 1)),
     C(YMM, 4, U2(SHUFFLE, 1, VEC_SHIFT, 1)),
     C(LOAD, 1, U(VEC_SHIFT)),
     C(0, 2, U2(VEC_SHIFT, 1, SHUFFLE, 1)),
 };
-static const PmuCostRow vec_shiftv[] = { C(0, 1, U(VEC_SHIFT)) };
+static const PmuCostRow vec_shiftv[] = { C(0, 1, U(VEC_SHIFT), SIMD) };
 static const PmuCostRow vec_mul[] = {
     C(MMX, 5, U(P0)),
     C(0, 5, U(VEC_SHIFT)),
@@ -116,7 +125,7 @@ static const PmuCostRow mov_vec[] = {
     C(LOAD, 0, NO_UOP),
     C(STORE, 0, NO_UOP),
     C(MMX, 1, U(P05)),
-    C(0, 1, U(VEC)),
+    C(0, 1, U(VEC), SIMD),
 };
 static const PmuCostRow movd[] = {
     C(LOAD, 0, NO_UOP),
@@ -124,7 +133,7 @@ static const PmuCostRow movd[] = {
     C(TO_GPR, 2, U(P0)),
     C(FROM_GPR, 2, U(P5)),
     C(MMX, 1, U(P05)),
-    C(0, 1, U(VEC)),
+    C(0, 1, U(VEC), SIMD),
 };
 /* IL64: 7.5 cycles with the store, as of instructions that read and write. */
 static const PmuCostRow movlps[] = {
@@ -152,9 +161,9 @@ static const PmuCostRow maskmovq[] = {
 /* Floating point: FMA units p01; Golden Cove has adders on p15. */
 static const PmuCostRow fadd[] = {
     C(GLC, 2, U(FADD), .bypass = PMU_BYPASS_FADD),
-    C(0, 4, U(FADD)),
+    C(0, 4, U(FADD), FP),
 };
-static const PmuCostRow fma[] = { C(0, 4, U(FMA)) };
+static const PmuCostRow fma[] = { C(0, 4, U(FMA), FP) };
 static const PmuCostRow fcomi[] = { C(0, 3, U(P0)) };
 static const PmuCostRow rcp[] = { C(YMM, 4, UN(1, P0)), C(0, 4, U(P0)) };
 static const PmuCostRow rounding[] = { C(0, 8, UN(2, FMA)) };

@@ -63,6 +63,7 @@ struct PmuDecoder {
     csh handle;
     cs_insn *insn;
     PmuCore core;
+    const PmuUarch *uarch;
     unsigned mode;              /* 16, 32 or 64 */
     uint64_t decoded, unknown;
     /* By Capstone's number; filled in as instructions turn up. */
@@ -80,35 +81,13 @@ typedef struct Encoding {
     bool operand_size, lock, rep, repne, rex_w;
 } Encoding;
 
-/* Sunny Cove's microcode update took GPR move elimination away (uiCA). */
-static const bool eliminates_gpr_moves[PMU_CORE_NR] = {
-    [PMU_CORE_SAPPHIRERAPIDS] = true,
-};
-
-/*
- * Golden Cove adds constants at rename (IL64: INC r64 and ADD r64, imm 0.17
- * cycles, but INC r32 0.2 and a latency of 1), if they are small.
- */
-static const bool eliminates_constants[PMU_CORE_NR] = {
-    [PMU_CORE_SAPPHIRERAPIDS] = true,
-};
+/* Constants small enough for renaming to add (IL64). */
 #define ELIMINATED_MIN  (-1024)
 #define ELIMINATED_MAX  1023
 
-/* What a locked access costs on top: 16.9 to 20 cycles (IL64). */
-static const uint8_t lock_latency[PMU_CORE_NR] = {
-    [PMU_CORE_ICELAKE] = 13, [PMU_CORE_SAPPHIRERAPIDS] = 11,
-};
+/* What a locked access costs beside latency (IL64). */
 #define LOCK_HOLD       18
 #define LOCK_SLOTS      5
-
-/*
- * From store to store through memory it takes 7.5 cycles on Sunny Cove with an
- * ALU instruction in between, but 5 with a load alone (IL64).
- */
-static const uint8_t rmw_latency[PMU_CORE_NR] = {
-    [PMU_CORE_ICELAKE] = 1,
-};
 
 /* Vector loads take longer the wider they are (uops.info). */
 #define XMM_LOAD_LATENCY    1
@@ -187,6 +166,7 @@ PmuDecoder *pmu_decoder_new(PmuCore core)
     }
     decoder->pool = pmu_insn_pool_new();
     decoder->core = core;
+    decoder->uarch = pmu_uarch(core);
     decoder->mode = 64;
     init_regs(decoder);
     init_rows(decoder);
@@ -479,6 +459,7 @@ static void eliminate(PmuInsn *insn)
     memset(insn->src_late, 0, sizeof(insn->src_late));
     memset(insn->dst_late, 0, sizeof(insn->dst_late));
     insn->latency = 0;
+    insn->bypass = PMU_BYPASS_NONE;
 }
 
 /* Is it a register plus a constant small enough for renaming to add? */
@@ -524,7 +505,7 @@ static bool is_eliminated_move(const Builder *b)
            op_is_gpr(b, &op[1]) && op[0].size >= 4 &&
            (op[1].size >= 4 || (zero_extension &&
                                 !(b->form & PMU_FORM_HIGH))) &&
-           eliminates_gpr_moves[b->decoder->core];
+           b->decoder->uarch->eliminates_gpr_moves;
 }
 
 static void apply_idioms(Builder *b)
@@ -543,7 +524,7 @@ static void apply_idioms(Builder *b)
         }
     } else if (is_eliminated_move(b) ||
                ((traits & PMU_TRAIT_ELIM_IMM) &&
-                eliminates_constants[b->decoder->core] &&
+                b->decoder->uarch->eliminates_constants &&
                 adds_constant(b))) {
         eliminate(insn);
     }
@@ -668,11 +649,34 @@ static void set_lateness(Builder *b, const PmuCostRow *cost)
     }
 }
 
+/* When a load's data are there, from L1D or from a store. */
+static void set_load_latency(Builder *b, const PmuCostRow *cost)
+{
+    const PmuUarch *uarch = b->decoder->uarch;
+    PmuInsn *insn = b->insn;
+
+    insn->load_latency = cost->load_latency +
+                         uarch->bypass[PMU_BYPASS_NONE][cost->bypass];
+    /* The widths that stores forward make no difference (IL64: MOVAPS). */
+    insn->forward_latency = insn->load_latency;
+    if ((b->form & PMU_FORM_LOAD) && (b->form & PMU_FORM_STORE)) {
+        insn->forward_latency += uarch->forward_rmw;
+    }
+    if (b->form & (PMU_FORM_XMM | PMU_FORM_YMM)) {
+        insn->forward_latency += uarch->forward_vector;
+    }
+    if ((b->form & PMU_FORM_YMM) && insn->access_size > 8) {
+        insn->load_latency += YMM_LOAD_LATENCY;
+    } else if ((b->form & PMU_FORM_XMM) && insn->access_size > 8) {
+        insn->load_latency += XMM_LOAD_LATENCY;
+    }
+}
+
 /* Micro-ops, ports and latency, by the first row of costs that fits. */
 static void apply_cost(Builder *b)
 {
     PmuInsn *insn = b->insn;
-    const PmuUarch *uarch = pmu_uarch(b->decoder->core);
+    const PmuUarch *uarch = b->decoder->uarch;
     const PmuCostRow *cost = b->row->cost;
     unsigned uops = 0;
 
@@ -691,15 +695,7 @@ static void apply_cost(Builder *b)
     insn->resource = cost->resource;
     insn->hold = cost->hold;
     insn->bypass = cost->bypass;
-    insn->load_latency = cost->load_latency;
-    if ((b->form & PMU_FORM_LOAD) && (b->form & PMU_FORM_STORE)) {
-        insn->load_latency += rmw_latency[b->decoder->core];
-    }
-    if ((b->form & PMU_FORM_YMM) && insn->access_size > 8) {
-        insn->load_latency += YMM_LOAD_LATENCY;
-    } else if ((b->form & PMU_FORM_XMM) && insn->access_size > 8) {
-        insn->load_latency += XMM_LOAD_LATENCY;
-    }
+    set_load_latency(b, cost);
     insn->slots = cost->slots;
     if (!insn->slots) {
         insn->slots = uops + !!(insn->flags & PMU_INSN_STORE);
@@ -726,7 +722,7 @@ static void apply_lock(const Builder *b)
     PmuInsn *insn = b->insn;
 
     insn->slots += LOCK_SLOTS;
-    insn->latency += lock_latency[b->decoder->core];
+    insn->latency += b->decoder->uarch->lock_latency;
     insn->resource = PMU_RESOURCE_LOCK;
     insn->hold = LOCK_HOLD;
     insn->flags |= PMU_INSN_FENCES_LOADS;
@@ -874,8 +870,9 @@ static void use_stack(Builder *b)
         result = other - 1;
     }
     add_dst(insn, &b->dsts, result);
-    if (opcode == 0xd9 && other != top) {
-        add_dst(insn, &b->dsts, other);         /* FXCH */
+    if (opcode == 0xd9 && other != top) {       /* FXCH */
+        add_dst(insn, &b->dsts, other);
+        insn->flags |= PMU_INSN_SWAP;
     }
 }
 
@@ -953,6 +950,8 @@ static void add_kind_operands(Builder *b)
     case PMU_KIND_XCHG:
         if (b->mem) {
             insn->flags |= PMU_INSN_LOCKED;
+        } else if (b->srcs == 2) {
+            insn->flags |= PMU_INSN_SWAP;
         }
         break;
     case PMU_KIND_GATHER:
@@ -1082,7 +1081,7 @@ static void describe_unknown(const PmuDecoder *decoder, PmuInsn *insn,
     insn->slots = 1;
     insn->decode_uops = 1;
     insn->latency = 1;
-    insn->compute[0].ports = pmu_uarch(decoder->core)->ports[PMU_UNIT_ALU];
+    insn->compute[0].ports = decoder->uarch->ports[PMU_UNIT_ALU];
     insn->compute[0].count = 1;
     memset(insn->dst, PMU_REG_NR, sizeof(insn->dst));
 }

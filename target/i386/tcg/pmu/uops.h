@@ -60,6 +60,8 @@ typedef enum PmuBranch {
 #define PMU_INSN_BLOCKS_ISSUE   (1u << 16)  /* nothing issues before it ends */
 #define PMU_INSN_FENCES_LOADS   (1u << 17)  /* later loads wait for it */
 #define PMU_INSN_LOW32          (1u << 18)  /* not 64-bit code */
+#define PMU_INSN_SWAP           (1u << 19)  /* each of two registers gets what
+                                               is in the other */
 
 #define PMU_INSN_SRCS 5
 #define PMU_INSN_DSTS 3
@@ -85,15 +87,6 @@ typedef struct PmuPorts {
 
 #define PMU_INSN_COMPUTE 3
 
-/*
- * Networks that bring a result to some of its users before others.
- */
-typedef enum PmuBypass {
-    PMU_BYPASS_NONE,
-    PMU_BYPASS_FADD,            /* between Golden Cove's two adders: sources
-                                   from elsewhere come a cycle later */
-} PmuBypass;
-
 /* What a flag-setting instruction fuses with, PmuInsn.fuse. */
 #define PMU_FUSE_CARRY_ZERO     (1u << 0)   /* JB JAE JE JNE JA JBE */
 #define PMU_FUSE_SIGNED         (1u << 1)   /* JL JGE JLE JG */
@@ -110,7 +103,7 @@ typedef enum PmuBypass {
  * @dst_late[j] cycles after the source, if a port is free; the first micro-op
  * of @compute is the one whose dispatch decides that.  A load is one more
  * source; its data are there L1D latency + @load_latency after its address, or
- * @load_latency after a store has forwarded them.
+ * store_forward + @forward_latency after those of the store that gives them.
  * Without compute micro-ops the data of a load are the result, and stores wait
  * for the sources themselves.
  */
@@ -126,6 +119,8 @@ typedef struct PmuInsn {
                                    un-lamination; above 4 with microcode */
     uint8_t latency;            /* cycles, see above */
     uint8_t load_latency;       /* cycles on top of L1D's */
+    uint8_t forward_latency;    /* cycles on top of store_forward's, if a
+                                   store gives the data */
     uint8_t access_size;        /* bytes of the memory operand, 0 unknown */
     uint8_t fuse;               /* PMU_FUSE_x: a first's that it can do, a
                                    second's that it is */
@@ -137,8 +132,8 @@ typedef struct PmuInsn {
     uint8_t dst_late[PMU_INSN_DSTS];    /* cycles it comes after others */
     PmuPorts compute[PMU_INSN_COMPUTE];
     uint8_t opcode;             /* offset of the opcode's last byte */
-    uint8_t bypass;             /* PmuBypass: one cycle more for a source that
-                                   an instruction with another one made */
+    uint8_t bypass;             /* PmuBypass: of the result, and of sources
+                                   (PmuUarch.bypass) */
 } PmuInsn;
 
 /*
