@@ -407,12 +407,8 @@ static void test_movabs(void)
                   1700);
     rig_close_loop(rig);
     rig_measure(rig, 40);
-    /*
-     * In the model a part of the loop stays in the DSB, which has 512 lines of
-     * the 532 that it takes: 62 %, a known miss.
-     */
-    assert_near(rig, "retiring", RETIRING(rig), 0.503, 0.64);
-    assert_near(rig, "frontend", FRONTEND(rig), 0.36, 0.497);
+    assert_near(rig, "retiring", RETIRING(rig), 0.503, 0.563);
+    assert_near(rig, "frontend", FRONTEND(rig), 0.437, 0.497);
     rig_free(rig);
 }
 

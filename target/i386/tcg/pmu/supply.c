@@ -54,7 +54,8 @@ void pmu_supply_dsb(PmuPipeline *p)
     PmuSupply *s = &p->supply;
 
     pmu_supply_settle(p);
-    if (s->source != PMU_SUPPLY_DSB) {
+    /* A line is of one window: the next window's may have to wait its turn. */
+    if (s->source != PMU_SUPPLY_DSB || p->uarch->dsb_one_line) {
         s->source = PMU_SUPPLY_DSB;
         s->delivered = FULL;
     }

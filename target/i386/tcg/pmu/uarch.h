@@ -100,6 +100,7 @@ typedef struct PmuUarch {
     uint8_t lock_latency;       /* cycles, a locked access on top of others */
     bool eliminates_gpr_moves;  /* renaming moves general registers */
     bool eliminates_constants;  /* renaming adds small constants */
+    bool dsb_one_line;          /* no more than one in a cycle */
     uint8_t store_pair_bytes;   /* most of two stores to one line that leave
                                    the store buffer in one cycle */
     uint32_t frequency_mhz;     /* of the core, for DRAM latency */
