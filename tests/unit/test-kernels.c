@@ -343,6 +343,142 @@ static void test_store_lines(void)
 }
 
 /*
+ * A few instructions in turn, as often as a loop of a hundred cycles takes:
+ * cycles that InstLatx64 measured, to its tenth or 5 %.
+ */
+typedef struct Measured {
+    const char *what;
+    Code code[2];
+    unsigned times;             /* that the first comes in a row */
+    uint64_t address[2];        /* of the data in turn */
+    double snc, glc;            /* cycles of both; 0: not measured */
+} Measured;
+
+static void check_measured(const Measured *m, PmuCore core, double cycles)
+{
+    Rig *rig = rig_new(core);
+    unsigned n = 100 / cycles / m->times;
+    double low = MIN(cycles - 0.1, 0.95 * cycles);
+    double high = MAX(cycles + 0.1, 1.05 * cycles);
+
+    rig->addresses = m->address;
+    rig->num_addresses = 2;
+    n = MAX(n, 2) & ~1u;
+    for (unsigned i = 0; i < n; i++) {
+        rig_add_times(rig, m->code[0], m->times);
+        if (m->code[1].length) {
+            rig_add(rig, m->code[1]);
+        }
+    }
+    rig_close_loop(rig);
+    assert_near(rig, m->what, rig_measure(rig, 500) / n, low * m->times,
+                high * m->times);
+    rig_free(rig);
+}
+
+static void check_all_measured(const Measured *m, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++) {
+        if (m[i].snc) {
+            check_measured(&m[i], PMU_CORE_ICELAKE, m[i].snc);
+        }
+        if (m[i].glc) {
+            check_measured(&m[i], PMU_CORE_SAPPHIRERAPIDS, m[i].glc);
+        }
+    }
+}
+
+/* Chains between kinds of vector units; the tenths are means over ports. */
+static void test_bypasses(void)
+{
+    static const Measured table[] = {
+        { "addpd", { I("\x66\x0f\x58\xc0") }, 1, {}, 4, 2 },
+        { "mulpd, addpd", { I("\x66\x0f\x59\xc0"), I("\x66\x0f\x58\xc0") },
+          1, {}, 8, 6.97 },
+        { "paddq, addpd", { I("\x66\x0f\xd4\xc0"), I("\x66\x0f\x58\xc0") },
+          1, {}, 6.1, 4 },
+        { "movapd, paddq", { I("\x66\x0f\x28\xc0"),
+                             I("\x66\x0f\xd4\xc0") }, 1, {}, 2, 1.99 },
+        { "vfmadd, vmulpd", { I("\xc4\xe2\xf9\xb8\xc0"),
+                              I("\xc5\xf9\x59\xc0") }, 1, {}, 0, 7.97 },
+    };
+
+    check_all_measured(table, G_N_ELEMENTS(table));
+}
+
+/* A store, and a load of the same: the way through the store buffer. */
+static void test_forwarding(void)
+{
+    static const Measured table[] = {
+        { "movsd", { I("\xf2\x0f\x11\x03"), I("\xf2\x0f\x10\x03") },
+          1, { DATA_BASE, DATA_BASE }, 5, 7.2 },
+        { "movaps", { I("\x0f\x29\x03"), I("\x0f\x28\x03") },
+          1, { DATA_BASE, DATA_BASE }, 5, 7.2 },
+        { "add [m], rax", { I("\x48\x01\x03") },
+          1, { DATA_BASE, DATA_BASE }, 7.2, 7.2 },
+    };
+
+    check_all_measured(table, G_N_ELEMENTS(table));
+}
+
+/* Accesses of two lines take two turns; not all stores pair. */
+static void test_turns(void)
+{
+    static const Measured table[] = {
+        { "movups xmm0, [m]", { I("\x0f\x10\x03") },
+          1, { DATA_BASE, DATA_BASE + 64 }, 0.5, 0.332 },
+        { "... half of them across lines", { I("\x0f\x10\x03") },
+          1, { DATA_BASE, DATA_BASE + 56 }, 0.75, 0.5 },
+        { "vmovups [m], ymm0, half of them across lines",
+          { I("\xc5\xfc\x11\x03") },
+          1, { DATA_BASE, DATA_BASE + 40 }, 0, 1.494 },
+        { "vmovups [m], ymm0", { I("\xc5\xfc\x11\x03") },
+          1, { DATA_BASE, DATA_BASE }, 1, 0.498 },
+        { "movups [m], xmm0", { I("\x0f\x11\x03") },
+          1, { DATA_BASE, DATA_BASE }, 0.5, 0.498 },
+        { "movntps [m], xmm0", { I("\x0f\x2b\x03") },
+          1, { DATA_BASE, DATA_BASE + 64 }, 3.5, 0 },
+        { "movntps [m], xmm0", { I("\x0f\x2b\x03") },
+          1, { DATA_BASE, DATA_BASE }, 0, 0.496 },
+    };
+
+    check_all_measured(table, G_N_ELEMENTS(table));
+}
+
+/*
+ * FXCH renames: FADD on one register of the stack after the other, not one
+ * behind the other.  XCHG waits for each of its registers by itself.
+ */
+static void test_exchanges(void)
+{
+    static const Measured fadd = {
+        "fadd st, st(1); fxch st(1)", { I("\xd8\xc1"), I("\xd9\xc9") },
+        1, {}, 3, 0,
+    };
+    static const Measured xchg = {
+        "xchg rax, rbx", { I("\x48\x93") }, 1, {}, 1.5, 0,
+    };
+    Rig *rig = rig_new(PMU_CORE_ICELAKE);
+
+    /* Both depend on both: nothing to gain. */
+    check_all_measured(&fadd, 1);
+    check_all_measured(&xchg, 1);
+    /* With six registers in turn: IL64, 1 cycle for both. */
+    for (unsigned i = 1; i <= 6; i++) {
+        const char *name[] = {
+            "\xd8\xc1\xd9\xc9", "\xd8\xc2\xd9\xca", "\xd8\xc3\xd9\xcb",
+            "\xd8\xc4\xd9\xcc", "\xd8\xc5\xd9\xcd", "\xd8\xc6\xd9\xce",
+        };
+
+        rig_add(rig, (Code) { name[i - 1], 2 });
+        rig_add(rig, (Code) { name[i - 1] + 2, 2 });
+    }
+    rig_close_loop(rig);
+    assert_near(rig, "six registers", rig_measure(rig, 500), 5.9, 6.6);
+    rig_free(rig);
+}
+
+/*
  * The stack engine keeps RSP's offset from PUSH and POP.  An instruction that
  * reads RSP makes it add that first, a micro-op of one cycle (Intel's
  * optimization manual, "Stack Pointer Tracker"): push rax; add rsp, 8 is a
@@ -692,6 +828,10 @@ int main(int argc, char **argv)
     g_test_add_func("/kernels/imul", test_imul);
     g_test_add_func("/kernels/two-stores", test_two_stores);
     g_test_add_func("/kernels/store-lines", test_store_lines);
+    g_test_add_func("/kernels/bypasses", test_bypasses);
+    g_test_add_func("/kernels/forwarding", test_forwarding);
+    g_test_add_func("/kernels/turns", test_turns);
+    g_test_add_func("/kernels/exchanges", test_exchanges);
     g_test_add_func("/kernels/stack-engine", test_stack_engine);
     g_test_add_func("/kernels/dot-product", test_dot_product);
     g_test_add_func("/kernels/jumps", test_jumps);

@@ -64,10 +64,9 @@ static const struct {
     MEMBER(name), MEMBER(num_ports), MEMBER(ports), MEMBER(bypass),
     MEMBER(forward_vector), MEMBER(forward_rmw), MEMBER(lock_latency),
     MEMBER(eliminates_gpr_moves), MEMBER(eliminates_constants),
-    MEMBER(dsb_one_line), MEMBER(store_pair_bytes), MEMBER(tsc_den), MEMBER(xclk_den),
+    MEMBER(dsb_one_line), MEMBER(stream_half_cycles), MEMBER(store_pair_bytes), MEMBER(tsc_den), MEMBER(xclk_den),
     MEMBER(l1i.latency), MEMBER(itlb.latency), MEMBER(dtlb.latency),
     MEMBER(dsb_window),
-    { "padding", offsetof(PmuUarch, frequency_mhz) - 1, 1 },
     { "padding", offsetof(PmuUarch, page_walk) - 2, 2 },
 };
 

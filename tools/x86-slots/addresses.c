@@ -124,7 +124,10 @@ static Line *line_of(Addresses *addresses, const Key *key)
     return line;
 }
 
-/* A place in a line; what would not fit moves to its end. */
+/*
+ * A place in a line; what would not fit moves to its end, or else uses the
+ * line behind it, which no other access has.
+ */
 static uint64_t place(Addresses *addresses, const CodeOperand *mem)
 {
     Value base = value_of(addresses, mem->base);
@@ -140,8 +143,9 @@ static uint64_t place(Addresses *addresses, const CodeOperand *mem)
     Line *line = line_of(addresses, &key);
 
     line->used = ++addresses->accesses;
-    return ADDRESSES_BASE + (line - addresses->line) * PMU_LINE_SIZE +
-           MIN(offset, PMU_LINE_SIZE - size);
+    return ADDRESSES_BASE + (line - addresses->line) * ADDRESSES_APART +
+           (addresses->options.splits ? offset
+                                      : MIN(offset, PMU_LINE_SIZE - size));
 }
 
 /* A place of the instruction's own, @number of the two it may have. */

@@ -18,15 +18,19 @@
 #include "code.h"
 
 /*
- * All data lie in this many lines of 64 bytes from ADDRESSES_BASE on, which
- * fit the L1D; REP string instructions and strides have places of their own.
+ * All data lie in this many lines of 64 bytes from ADDRESSES_BASE on, so many
+ * bytes apart, which fit the L1D with what is behind them; REP string
+ * instructions and strides have places of their own.
  */
 #define ADDRESSES_LINES 384
+#define ADDRESSES_APART (3 * 64)        /* odd, to spread over all sets */
 #define ADDRESSES_BASE  0x10000000ull
 
 typedef struct AddressOptions {
     int64_t stride;             /* bytes, each access by itself; 0: as above */
     int64_t span;               /* bytes, after which a stride starts again */
+    bool splits;                /* registers hold multiples of 64 at first, and
+                                   accesses may cross lines */
 } AddressOptions;
 
 typedef struct Addresses Addresses;

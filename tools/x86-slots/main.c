@@ -20,7 +20,7 @@
 /* The command line as it was typed. */
 typedef struct Options {
     char *hex, *core, *from, *to;
-    gboolean batch, loop, unroll, add_loop, json, figures;
+    gboolean batch, loop, unroll, add_loop, json, figures, splits;
     gint64 rep, stride, span;
     char **set, **files;
 } Options;
@@ -144,6 +144,9 @@ static bool parse(int *argc, char ***argv, Options *o, GError **error)
           "bytes by which each access advances per iteration", "N" },
         { "span", 0, 0, G_OPTION_ARG_INT64, &o->span,
           "bytes after which a stride begins again (67108864)", "N" },
+        { "splits", 0, 0, G_OPTION_ARG_NONE, &o->splits,
+          "accesses may cross lines: registers hold multiples of 64 at first",
+          NULL },
         { "json", 'j', 0, G_OPTION_ARG_NONE, &o->json,
           "print JSON, one line for a block", NULL },
         { G_OPTION_REMAINING, 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &o->files,
@@ -228,7 +231,9 @@ static char *examine(Tool *tool, GByteArray *bytes, GError **error)
     const Options *o = tool->options;
     MeasureOptions how = {
         .rep = o->rep,
-        .addresses = { .stride = o->stride, .span = o->span },
+        .addresses = {
+            .stride = o->stride, .span = o->span, .splits = o->splits,
+        },
     };
     Code *code = read_code(tool, bytes, error);
     g_autofree char *why = NULL;

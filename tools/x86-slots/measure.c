@@ -253,7 +253,7 @@ static void warm_data(Rig *rig)
     begin_block(rig, WARM_BASE);
     add_insn(rig, &insn, load, WARM_BASE);
     for (unsigned i = 0; i < ADDRESSES_LINES; i++) {
-        addr = ADDRESSES_BASE + i * PMU_LINE_SIZE;
+        addr = ADDRESSES_BASE + i * ADDRESSES_APART;
         pmu_timing_run(rig->timing, &rig->builder.block, 0, 1, &dynamic);
     }
 }

@@ -497,20 +497,36 @@ static uint64_t load(PmuPipeline *p, const PmuInsn *insn, uint8_t index,
 
 /*
  * A store that retires at @retired enters the buffer, for a line that is owned
- * from @owned on.  Stores leave in order: one a cycle, two if they go to the
- * same line, @pairs, and a @split one in two cycles.
+ * from @owned on.  Stores leave in order, this one in @turns cycles: 0 if it
+ * can go with the one before.
  */
 static void drain(PmuPipeline *p, uint64_t owned, PmuStamp retired,
-                  uint64_t data, bool pairs, bool split)
+                  uint64_t data, uint32_t turns)
 {
     uint64_t before = p->drained;
-    uint64_t turn = before + (split ? 2 : !(pairs && !p->paired));
+    uint64_t turn = before + (turns || p->paired ? MAX(turns, 1) : 0);
 
     p->drained = MAX(MAX(turn, owned), PMU_STAMP_CYCLE(retired));
     p->store[p->stores++ % PMU_STORE_RING] = (PmuStoreSlot) {
         .data = data, .drained = p->drained,
     };
-    p->paired = split || p->drained == before;
+    p->paired = turns > 1 || p->drained == before;
+}
+
+/*
+ * In how many cycles a store of @insn leaves: see drain().  Two of one line
+ * can go at once; one of two lines, @split, takes two cycles.
+ */
+static uint32_t drain_turns(const PmuPipeline *p, const PmuInsn *insn,
+                            bool same_line, bool split)
+{
+    const PmuUarch *uarch = p->uarch;
+
+    if ((insn->flags & PMU_INSN_STREAMING) && uarch->stream_half_cycles) {
+        return (uarch->stream_half_cycles + (p->stores & 1)) / 2;
+    }
+    return split ? 2 : !(same_line && 2 * insn->access_size <=
+                                      uarch->store_pair_bytes);
 }
 
 /*
@@ -521,9 +537,8 @@ static void store(PmuPipeline *p, const PmuInsn *insn, uint8_t index,
                   uint64_t address, uint64_t data, bool loaded,
                   const PmuOutcome *outcome)
 {
-    bool pairs = 2 * insn->access_size <= p->uarch->store_pair_bytes;
-    bool split = false;
     uint64_t owned = address;
+    bool split;
 
     if (index == PMU_NO_ACCESS) {
         return;
@@ -539,7 +554,7 @@ static void store(PmuPipeline *p, const PmuInsn *insn, uint8_t index,
         }
     }
     drain(p, owned, p->retired, data,
-          pairs && (outcome->same_line >> index & 1), split);
+          drain_turns(p, insn, outcome->same_line >> index & 1, split));
 }
 
 /* Issue and execution. */
@@ -1227,7 +1242,7 @@ void pmu_pipeline_string_store(PmuPipeline *p, const PmuAccess *access,
     uint64_t owned = access_line(p, access, start);
 
     lose_backend(p, PMU_STAMP(store_room(p), 1));
-    drain(p, owned, p->retired, start, same_line, false);
+    drain(p, owned, p->retired, start, !same_line);
 }
 
 void pmu_pipeline_string_end(PmuPipeline *p, const PmuInsn *insn)

@@ -62,6 +62,7 @@ static const PmuUarch uarch_table[PMU_CORE_NR] = {
         .lock_latency = 13,             /* IL64: 18 to 20 in all */
         .eliminates_gpr_moves = false,  /* uiCA: a microcode update's doing */
         .dsb_one_line = false,          /* uiCA: parts of two */
+        .stream_half_cycles = 7,        /* IL64: 3 to 3.67 cycles, any size */
         /* IL64: stores of 128 bits two a cycle, of 256 bits one. */
         .store_pair_bytes = 32,
         .fill_buffers = 12,             /* IAD */
@@ -177,6 +178,7 @@ static const PmuUarch uarch_table[PMU_CORE_NR] = {
          * not (pmu-tools #444): 6.4 of them are two lines.
          */
         .dsb_one_line = true,
+        .stream_half_cycles = 0,        /* IL64: 0.5 cycles */
         .store_pair_bytes = 64,         /* IL64: two of 256 bits */
         .fill_buffers = 16,             /* IAD */
         .store_buffer = 112,            /* IAD */

@@ -101,6 +101,8 @@ typedef struct PmuUarch {
     bool eliminates_gpr_moves;  /* renaming moves general registers */
     bool eliminates_constants;  /* renaming adds small constants */
     bool dsb_one_line;          /* no more than one in a cycle */
+    uint8_t stream_half_cycles; /* between two non-temporal stores; 0: as
+                                   other stores */
     uint8_t store_pair_bytes;   /* most of two stores to one line that leave
                                    the store buffer in one cycle */
     uint32_t frequency_mhz;     /* of the core, for DRAM latency */

@@ -109,10 +109,10 @@ static const PmuCostRow mulx[] = {
     C(0, 4, U2(MUL, 1, P5, 1)),
 };
 
-/* IL64: data-independent; a byte takes longer on Golden Cove. */
+/* IL64: data-independent, but for bytes: 15 to 18, 17 on Golden Cove. */
 static const PmuCostRow divide[] = {
     C(GLC | F8, 17, U2(MUL, 1, ALU, 3), HOLDS(INT_DIV, 6)),
-    C(F8, 15, U2(MUL, 1, ALU, 3), HOLDS(INT_DIV, 6)),
+    C(F8, 16, U2(MUL, 1, ALU, 3), HOLDS(INT_DIV, 6)),
     C(F16, 16, U2(MUL, 1, ALU, 3), HOLDS(INT_DIV, 6)),
     C(F32, 15, U2(MUL, 1, ALU, 3), HOLDS(INT_DIV, 6)),
     C(0, 18, U2(MUL, 1, ALU, 3), HOLDS(INT_DIV, 10)),
@@ -190,8 +190,11 @@ static const PmuCostRow popf[] = {
     MICROCODE(0, 9, 18, 24),
 };
 
-/* IL64: 1.5 to 2 cycles. */
-static const PmuCostRow sahf[] = { C(0, 1, UN(3, SHIFT)) };
+/* IL64: 1.5 and 2 cycles. */
+static const PmuCostRow sahf[] = {
+    C(GLC, 1, UN(4, SHIFT)),
+    C(0, 1, UN(3, SHIFT)),
+};
 
 #define ALU(n, a, ...)  PLAIN(n, a, alu, .traits = FL_W __VA_ARGS__)
 #define ALU_FUSE(n, a, tr, f)                                           \
@@ -231,14 +234,15 @@ static const PmuUopsRow rows[] = {
     PLAIN("movsx", W, movsx),
     PLAIN("movsxd", W, movsx),
     PLAIN("movbe", W, movbe),
-    PLAIN("movnti", W, mov),
+    PLAIN("movnti", W, mov, .flags = PMU_INSN_STREAMING),
     ROW("lea", W, LEA, lea, .traits = PMU_TRAIT_ELIM_IMM),
     PLAIN("nop", NONE, nop),
     PLAIN("endbr64", NONE, nop),
     PLAIN("endbr32", NONE, nop),
     PLAIN("data16", NONE, nop),
     PLAIN("cwd", NONE, p06, .reads = RAX | RDX, .writes = RDX),
-    PLAIN("cdq", NONE, p06, .reads = RAX, .writes = RDX),
+    /* IL64: one a cycle, so EDX is waited for, unlike CQO's RDX. */
+    PLAIN("cdq", NONE, p06, .reads = RAX | RDX, .writes = RDX),
     PLAIN("cqo", NONE, p06, .reads = RAX, .writes = RDX),
     PLAIN("cbw", NONE, alu, .reads = RAX, .writes = RAX),
     PLAIN("cwde", NONE, alu, .reads = RAX, .writes = RAX),

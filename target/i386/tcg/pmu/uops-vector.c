@@ -155,7 +155,8 @@ static const PmuCostRow maskmov[] = {
 };
 static const PmuCostRow maskmovq[] = {
     C(MMX, 10, U2(P0, 2, ALU, 1)),
-    C(0, 10, U2(P0, 2, ALU, 5), HOLDS(SYSTEM, 6)),
+    C(GLC, 10, U2(P0, 2, ALU, 5), HOLDS(SYSTEM, 6)),
+    C(0, 10, U2(P0, 2, ALU, 5), HOLDS(SYSTEM, 7)),
 };
 
 /* Floating point: FMA units p01; Golden Cove has adders on p15. */
@@ -234,13 +235,17 @@ static const PmuCostRow cvt_half[] = {
     C(GLC, 6, U2(SHUFFLE, 1, FMA, 1)),
     C(0, 5, U2(SHUFFLE, 1, FMA, 1)),
 };
-/* Integer to scalar; a 64-bit one to single takes one more shuffle. */
+/*
+ * Integer to scalar; without VEX a 64-bit one to single takes one more
+ * shuffle (IL64: 14 and 13 cycles with the way back).
+ */
 static const PmuCostRow cvt_from_int[] = {
     C(LOAD, 4, U(FMA), .slots = 2),
     C(0, 7, U2(SHUFFLE, 1, FMA, 1), .first_late = 3),
 };
 static const PmuCostRow cvtsi2ss[] = {
     C(LOAD, 4, U(FMA), .slots = 2),
+    C(VEX, 7, U2(SHUFFLE, 1, FMA, 1), .first_late = 3),
     C(F64, 8, U2(SHUFFLE, 2, FMA, 1), .first_late = 4),
     C(0, 7, U2(SHUFFLE, 1, FMA, 1), .first_late = 3),
 };
@@ -309,7 +314,10 @@ static const PmuCostRow sha1rnds4[] = {
     C(0, 6, UN(3, SHUFFLE), .slots = 1),
 };
 
-static const PmuCostRow vzeroupper[] = { C(0, 0, NO_UOP, .slots = 4) };
+/* IL64: one a cycle. */
+static const PmuCostRow vzeroupper[] = {
+    C(0, 0, U(ALU), .slots = 4, HOLDS(SYSTEM, 1)),
+};
 
 #define VEC(n)          PLAIN(n, RW, vec)
 #define VEC_ZERO(n)     PLAIN(n, RW, vec, .traits = PMU_TRAIT_ZERO)
@@ -326,6 +334,7 @@ static const PmuCostRow vzeroupper[] = { C(0, 0, NO_UOP, .slots = 4) };
 #define FADD(n)         PLAIN(n, RW, fadd)
 #define FMA(n)          PLAIN(n, RW, fma)
 #define SIMD_MOVE(n)    PLAIN(n, W, mov_vec, .traits = PMU_TRAIT_ELIM_SIMD)
+#define STREAM(n)       PLAIN(n, W, mov_vec, .flags = PMU_INSN_STREAMING)
 #define FCOMI(n, m)     PLAIN(n, R, fcomi, .traits = FL_W, .memory = m)
 #define HALF(n, c)      PLAIN(n, RW, c, .traits = PMU_TRAIT_KEEPS_HALF)
 #define GATHERS(n, c)   ROW(n, RW, GATHER, c, .traits = PMU_TRAIT_VEX_RW)
@@ -335,8 +344,8 @@ static const PmuUopsRow rows[] = {
     SIMD_MOVE("movaps"), SIMD_MOVE("movapd"), SIMD_MOVE("movups"),
     SIMD_MOVE("movupd"), SIMD_MOVE("movdqa"), SIMD_MOVE("movdqu"),
     PLAIN("lddqu", W, mov_vec), PLAIN("movntdqa", W, mov_vec),
-    PLAIN("movntdq", W, mov_vec), PLAIN("movntps", W, mov_vec),
-    PLAIN("movntpd", W, mov_vec), PLAIN("movntq", W, mov_vec),
+    STREAM("movntdq"), STREAM("movntps"), STREAM("movntpd"),
+    STREAM("movntq"),
     PLAIN("movq", W, movd), PLAIN("movd", W, movd),
     PLAIN("movss", W, mov_vec, .traits = PMU_TRAIT_MERGE),
     /* Also the string instruction: the opcode tells them apart. */
@@ -351,8 +360,14 @@ static const PmuUopsRow rows[] = {
     PLAIN("movdq2q", W, movdq2q), PLAIN("movq2dq", W, movdq2q),
     ROW("maskmovq", R, MASKMOV, maskmovq),
     ROW("maskmovdqu", R, MASKMOV, maskmovq),
-    PLAIN("vmaskmovps", W, maskmov), PLAIN("vmaskmovpd", W, maskmov),
-    PLAIN("vpmaskmovd", W, maskmov), PLAIN("vpmaskmovq", W, maskmov),
+    /*
+     * An element stands for all, as the mask is not known; stores across a
+     * line are no slower (IL64).
+     */
+    PLAIN("vmaskmovps", W, maskmov, .memory = 4),
+    PLAIN("vmaskmovpd", W, maskmov, .memory = 8),
+    PLAIN("vpmaskmovd", W, maskmov, .memory = 4),
+    PLAIN("vpmaskmovq", W, maskmov, .memory = 8),
     PLAIN("emms", NONE, PMU_COST(MICROCODE(0, 10, 1, 7))),
     PLAIN("vzeroupper", NONE, vzeroupper),
     PLAIN("vzeroall", NONE, PMU_COST(MICROCODE(GLC, 20, 1, 16),

@@ -62,6 +62,7 @@ typedef enum PmuBranch {
 #define PMU_INSN_LOW32          (1u << 18)  /* not 64-bit code */
 #define PMU_INSN_SWAP           (1u << 19)  /* each of two registers gets what
                                                is in the other */
+#define PMU_INSN_STREAMING      (1u << 20)  /* its stores are non-temporal */
 
 #define PMU_INSN_SRCS 5
 #define PMU_INSN_DSTS 3
