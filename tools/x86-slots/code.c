@@ -8,14 +8,13 @@
  * they cost is asked of the core alone.
  */
 
-#include <capstone/capstone.h>
 #include <string.h>
 
 #include "code.h"
+#include "disassembler.h"
 
 struct CodeReader {
-    csh handle;
-    cs_insn *insn;
+    PmuDisassembler disassembler;
     PmuDecoder *decoder;
 };
 
@@ -25,14 +24,12 @@ CodeReader *code_reader_new(PmuCore core)
 {
     CodeReader *reader = g_new0(CodeReader, 1);
 
-    if (cs_open(CS_ARCH_X86, CS_MODE_64, &reader->handle) != CS_ERR_OK) {
+    if (!pmu_disassembler_open(&reader->disassembler)) {
         g_free(reader);
         return NULL;
     }
-    cs_option(reader->handle, CS_OPT_DETAIL, CS_OPT_ON);
-    reader->insn = cs_malloc(reader->handle);
     reader->decoder = pmu_decoder_new(core);
-    if (!reader->insn || !reader->decoder) {
+    if (!reader->decoder) {
         code_reader_free(reader);
         return NULL;
     }
@@ -43,10 +40,7 @@ void code_reader_free(CodeReader *reader)
 {
     if (reader) {
         pmu_decoder_free(reader->decoder);
-        if (reader->insn) {
-            cs_free(reader->insn, 1);
-        }
-        cs_close(&reader->handle);
+        pmu_disassembler_close(&reader->disassembler);
         g_free(reader);
     }
 }
@@ -224,38 +218,26 @@ static void read_effects(CodeInsn *insn, const cs_insn *cs)
     }
 }
 
-/* Let Capstone have @length bytes; true if it knows the first instruction. */
-static bool disassemble(CodeReader *reader, const uint8_t *bytes,
-                        size_t length, uint64_t address)
-{
-    return cs_disasm_iter(reader->handle, &bytes, &length, &address,
-                          reader->insn);
-}
-
 /*
- * The same, also for what Capstone 4 does not know and the model does: 256-bit
- * forms of instructions that began with 128 (VAES), as their short form, and
- * the shadow stack's hints, as the NOP that they are without it.
+ * The first instruction of @length bytes.  The shadow stack's hints are shown
+ * as the NOP that they are without it: Capstone 4 does not know them.
  */
-static bool disassemble_any(CodeReader *reader, const uint8_t *bytes,
-                            size_t length, uint64_t address)
+static const cs_insn *disassemble(CodeReader *reader, const uint8_t *bytes,
+                                  size_t length, uint64_t address)
 {
     uint8_t copy[15];
-    size_t n = MIN(length, sizeof(copy));
+    unsigned n = MIN(length, sizeof(copy));
+    bool widened;
+    const cs_insn *insn = pmu_disassemble(&reader->disassembler, bytes, n,
+                                          address, &widened);
 
-    if (disassemble(reader, bytes, n, address)) {
-        return true;
-    }
-    memcpy(copy, bytes, n);
-    if (n > 2 && bytes[0] == 0xc4) {
-        copy[2] &= ~4;          /* VEX.L */
-        return disassemble(reader, copy, n, address);
-    }
-    if (n > 1 && bytes[0] == 0xf3) {
+    if (!insn && n > 1 && bytes[0] == 0xf3) {
+        memcpy(copy, bytes, n);
         copy[0] = 0x3e;         /* a prefix without a meaning here */
-        return disassemble(reader, copy, n, address);
+        insn = pmu_disassemble(&reader->disassembler, copy, n, address,
+                               &widened);
     }
-    return false;
+    return insn;
 }
 
 static int64_t branch_target(const CodeInsn *insn, const cs_x86 *x86)
@@ -276,9 +258,10 @@ static bool read_insn(CodeReader *reader, const Code *code, unsigned offset,
                       CodeInsn *insn, GError **error)
 {
     const uint8_t *bytes = code->bytes + offset;
-    const cs_insn *cs = reader->insn;
+    const cs_insn *cs = disassemble(reader, bytes, code->length - offset,
+                                    offset);
 
-    if (!disassemble_any(reader, bytes, code->length - offset, offset)) {
+    if (!cs) {
         g_set_error(error, SLOTS_ERROR, SLOTS_ERROR_DATA,
                     "no instruction is known at offset 0x%x (0x%02x)",
                     offset, bytes[0]);

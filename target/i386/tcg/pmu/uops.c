@@ -15,10 +15,10 @@
  * RDPID with RDSEED, the shadow stack's hints with nothing.
  */
 
-#include <capstone/capstone.h>
 #include <glib.h>
 #include <string.h>
 
+#include "disassembler.h"
 #include "uops-pool.h"
 #include "uops-table.h"
 
@@ -60,8 +60,7 @@ static const char *const string_names[] = {
 };
 
 struct PmuDecoder {
-    csh handle;
-    cs_insn *insn;
+    PmuDisassembler disassembler;
     PmuCore core;
     const PmuUarch *uarch;
     unsigned mode;              /* 16, 32 or 64 */
@@ -153,14 +152,7 @@ PmuDecoder *pmu_decoder_new(PmuCore core)
 {
     PmuDecoder *decoder = g_new0(PmuDecoder, 1);
 
-    if (cs_open(CS_ARCH_X86, CS_MODE_64, &decoder->handle) != CS_ERR_OK) {
-        g_free(decoder);
-        return NULL;
-    }
-    cs_option(decoder->handle, CS_OPT_DETAIL, CS_OPT_ON);
-    decoder->insn = cs_malloc(decoder->handle);
-    if (!decoder->insn) {
-        cs_close(&decoder->handle);
+    if (!pmu_disassembler_open(&decoder->disassembler)) {
         g_free(decoder);
         return NULL;
     }
@@ -177,8 +169,7 @@ void pmu_decoder_free(PmuDecoder *decoder)
 {
     if (decoder) {
         pmu_insn_pool_free(decoder->pool);
-        cs_free(decoder->insn, 1);
-        cs_close(&decoder->handle);
+        pmu_disassembler_close(&decoder->disassembler);
         g_free(decoder);
     }
 }
@@ -186,7 +177,7 @@ void pmu_decoder_free(PmuDecoder *decoder)
 void pmu_decoder_set_mode(PmuDecoder *decoder, unsigned mode)
 {
     if (mode != decoder->mode) {
-        cs_option(decoder->handle, CS_OPT_MODE,
+        cs_option(decoder->disassembler.handle, CS_OPT_MODE,
                   mode == 64 ? CS_MODE_64 :
                   mode == 32 ? CS_MODE_32 : CS_MODE_16);
         decoder->mode = mode;
@@ -1136,61 +1127,11 @@ static const PmuUopsRow *row_of(PmuDecoder *decoder, unsigned id)
         return NULL;
     }
     if (!decoder->row_known[id]) {
-        name = cs_insn_name(decoder->handle, id);
+        name = cs_insn_name(decoder->disassembler.handle, id);
         decoder->row[id] = name ? pmu_uops_row(name) : NULL;
         decoder->row_known[id] = true;
     }
     return decoder->row[id];
-}
-
-/*
- * VEX instructions of the second map that Capstone 4.0 does not know, and the
- * sibling to show it instead, which differs in nothing but what is said here.
- */
-typedef struct StandIn {
-    uint8_t first, last;        /* opcodes, with VEX.L set */
-    uint8_t change;             /* bits of the opcode to turn over */
-    bool narrow;                /* the sibling's operands have 128 bits */
-} StandIn;
-
-static const StandIn stand_ins[] = {
-    { 0xdc, 0xdf, 0, true },            /* VAES: AES */
-    { 0x5a, 0x5a, 0x40, false },        /* VBROADCASTI128: VBROADCASTF128 */
-};
-
-/* Put the sibling of the instruction at @bytes into @sibling, or NULL. */
-static const StandIn *find_stand_in(const uint8_t *bytes, unsigned length,
-                                    unsigned opcode, uint8_t *sibling)
-{
-    const uint8_t *vex = bytes + opcode;
-
-    if (length < opcode + 5 || vex[0] != 0xc4 || (vex[1] & 0x1f) != 2 ||
-        !(vex[2] & 4)) {
-        return NULL;
-    }
-    for (size_t i = 0; i < G_N_ELEMENTS(stand_ins); i++) {
-        const StandIn *in = &stand_ins[i];
-
-        if (vex[3] >= in->first && vex[3] <= in->last) {
-            memcpy(sibling, bytes, length);
-            sibling[opcode + 3] ^= in->change;
-            sibling[opcode + 2] &= in->narrow ? ~4 : ~0;
-            return in;
-        }
-    }
-    return NULL;
-}
-
-/* Let Capstone look at @bytes: true if it finds one of just this length. */
-static bool disassemble(PmuDecoder *decoder, const uint8_t *bytes,
-                        unsigned length)
-{
-    const uint8_t *code = bytes;
-    size_t left = length;
-    uint64_t address = 0;
-
-    return cs_disasm_iter(decoder->handle, &code, &left, &address,
-                          decoder->insn) && left == 0;
 }
 
 /* The row of the instruction at b->bytes; its operands go to b->x86. */
@@ -1198,18 +1139,15 @@ static const PmuUopsRow *find_row(PmuDecoder *decoder, Builder *b,
                                   unsigned length)
 {
     const PmuUopsRow *corrected = corrected_row(b, length);
-    const StandIn *in;
-    uint8_t sibling[15];
+    const cs_insn *insn = pmu_disassemble(&decoder->disassembler, b->bytes,
+                                          length, 0, &b->widened);
 
-    if (!disassemble(decoder, b->bytes, length)) {
-        in = find_stand_in(b->bytes, length, b->enc.opcode, sibling);
-        if (!in || !disassemble(decoder, sibling, length)) {
-            return corrected;
-        }
-        b->widened = in->narrow;
+    if (!insn || insn->size != length) {
+        b->widened = false;
+        return corrected;
     }
-    b->x86 = &decoder->insn->detail->x86;
-    return corrected ? corrected : row_of(decoder, decoder->insn->id);
+    b->x86 = &insn->detail->x86;
+    return corrected ? corrected : row_of(decoder, insn->id);
 }
 
 /* The offset of the opcode's last byte: prefixes and escapes come before. */
