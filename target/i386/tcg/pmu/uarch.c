@@ -19,6 +19,27 @@
 
 #include "uarch.h"
 
+/* Ports that all cores have in common: uops.info, OSACA. */
+#define COMMON_PORTS \
+    [PMU_UNIT_SHIFT] = 0x041,              /* p06 */                       \
+    [PMU_UNIT_BRANCH] = 0x041,             /* p06 */                       \
+    [PMU_UNIT_BRANCH_TAKEN] = 0x040,       /* p6 */                        \
+    [PMU_UNIT_MUL] = 0x002,                /* p1 */                        \
+    [PMU_UNIT_VEC] = 0x023,                /* p015 */                      \
+    [PMU_UNIT_VEC_SHIFT] = 0x003,          /* p01 */                       \
+    [PMU_UNIT_FMA] = 0x003,                /* p01 */                       \
+    [PMU_UNIT_SHUFFLE] = 0x020,            /* p5 */                        \
+    [PMU_UNIT_SHUFFLE2] = 0x022,           /* p15 */                       \
+    [PMU_UNIT_P0] = 0x001,                                                 \
+    [PMU_UNIT_P1] = 0x002,                                                 \
+    [PMU_UNIT_P5] = 0x020,                                                 \
+    [PMU_UNIT_P01] = 0x003,                                                \
+    [PMU_UNIT_P05] = 0x021,                                                \
+    [PMU_UNIT_P06] = 0x041,                                                \
+    [PMU_UNIT_P15] = 0x022,                                                \
+    [PMU_UNIT_STORE_ADDRESS] = 0x180,      /* p78 */                       \
+    [PMU_UNIT_STORE_DATA] = 0x210          /* p49 */
+
 static const PmuUarch uarch_table[PMU_CORE_NR] = {
     [PMU_CORE_ICELAKE] = {
         .name = "Sunny Cove",
@@ -28,29 +49,12 @@ static const PmuUarch uarch_table[PMU_CORE_NR] = {
         .idq = 70,                      /* uiCA */
         .num_ports = 10,
         .ports = {
+            COMMON_PORTS,
             /* uops.info, Ice Lake; OSACA icx.yml. */
             [PMU_UNIT_ALU] = 0x063,             /* p0156 */
-            [PMU_UNIT_SHIFT] = 0x041,           /* p06 */
-            [PMU_UNIT_BRANCH] = 0x041,          /* p06 */
-            [PMU_UNIT_BRANCH_TAKEN] = 0x040,    /* p6 */
-            [PMU_UNIT_MUL] = 0x002,             /* p1 */
             [PMU_UNIT_LEA] = 0x022,             /* p15 */
-            [PMU_UNIT_VEC] = 0x023,             /* p015 */
-            [PMU_UNIT_VEC_SHIFT] = 0x003,       /* p01 */
-            [PMU_UNIT_FMA] = 0x003,             /* p01 */
             [PMU_UNIT_FADD] = 0x003,            /* p01 */
-            [PMU_UNIT_SHUFFLE] = 0x020,         /* p5 */
-            [PMU_UNIT_SHUFFLE2] = 0x022,        /* p15 */
-            [PMU_UNIT_P0] = 0x001,
-            [PMU_UNIT_P1] = 0x002,
-            [PMU_UNIT_P5] = 0x020,
-            [PMU_UNIT_P01] = 0x003,
-            [PMU_UNIT_P05] = 0x021,
-            [PMU_UNIT_P06] = 0x041,
-            [PMU_UNIT_P15] = 0x022,
             [PMU_UNIT_LOAD] = 0x00c,            /* p23 */
-            [PMU_UNIT_STORE_ADDRESS] = 0x180,   /* p78 */
-            [PMU_UNIT_STORE_DATA] = 0x210,      /* p49 */
         },
         /* IL64: PADDQ and ADDPD 6.4, MOVSD and ADDSD 5.8 cycles a pair. */
         .bypass = {
@@ -132,29 +136,12 @@ static const PmuUarch uarch_table[PMU_CORE_NR] = {
         .idq = 144,                     /* IAD */
         .num_ports = 12,
         .ports = {
+            COMMON_PORTS,
             /* uops.info, Alder Lake P; OSACA spr.yml. */
             [PMU_UNIT_ALU] = 0x463,             /* p0156 and 10 */
-            [PMU_UNIT_SHIFT] = 0x041,           /* p06 */
-            [PMU_UNIT_BRANCH] = 0x041,          /* p06 */
-            [PMU_UNIT_BRANCH_TAKEN] = 0x040,    /* p6 */
-            [PMU_UNIT_MUL] = 0x002,             /* p1 */
             [PMU_UNIT_LEA] = 0x422,             /* p15 and 10 */
-            [PMU_UNIT_VEC] = 0x023,             /* p015 */
-            [PMU_UNIT_VEC_SHIFT] = 0x003,       /* p01 */
-            [PMU_UNIT_FMA] = 0x003,             /* p01 */
             [PMU_UNIT_FADD] = 0x022,            /* p15 */
-            [PMU_UNIT_SHUFFLE] = 0x020,         /* p5 */
-            [PMU_UNIT_SHUFFLE2] = 0x022,        /* p15 */
-            [PMU_UNIT_P0] = 0x001,
-            [PMU_UNIT_P1] = 0x002,
-            [PMU_UNIT_P5] = 0x020,
-            [PMU_UNIT_P01] = 0x003,
-            [PMU_UNIT_P05] = 0x021,
-            [PMU_UNIT_P06] = 0x041,
-            [PMU_UNIT_P15] = 0x022,
             [PMU_UNIT_LOAD] = 0x80c,            /* p23 and 11 */
-            [PMU_UNIT_STORE_ADDRESS] = 0x180,   /* p78 */
-            [PMU_UNIT_STORE_DATA] = 0x210,      /* p49 */
         },
         /*
          * IL64: ADDPD 2 cycles in a chain of its own, 3 after anything else;
