@@ -15,6 +15,8 @@ STACK_LOAD, STACK_STORE = 1 << 2, 1 << 3
 LCP, BLOCKS_ISSUE = 1 << 14, 1 << 16
 ISSUE_TO_DONE = 5               # cycles without the instruction's latency
 NONE, NR = 0, 42
+SWAP = 1 << 19
+SIMD, FP, FADD = 1, 2, 3        # PmuBypass
 
 CORE = {
     "icelake": {
@@ -22,12 +24,16 @@ CORE = {
         "alu": 0x063, "l1d": 5, "decoders": 4, "decode_uops": 5,
         "bytes": 16, "windows": True, "predecode": 5, "forward": 5,
         "pair_bytes": 32,
+        "bypass": {(SIMD, FP): 1},
     },
     "sapphirerapids": {
         "width": 6, "load": 0x80c, "address": 0x180, "data": 0x210,
         "alu": 0x463, "l1d": 5, "decoders": 6, "decode_uops": 6,
-        "bytes": 32, "windows": False, "predecode": 6, "forward": 7,
+        "bytes": 32, "windows": False, "predecode": 6, "forward": 5,
         "pair_bytes": 0,
+        # The adders' own network; integer units are a cycle from the others.
+        "bypass": {(0, FADD): 1, (SIMD, FADD): 1, (FP, FADD): 1,
+                   (SIMD, FP): 1},
     },
 }
 
@@ -170,15 +176,20 @@ def chain_bound(block, core):
                 data = address + core["l1d"] + insn["load_latency"]
                 for key in memory_keys(insn, LOAD, STACK_LOAD):
                     data = max(data, memory.get(key, 0.0) +
-                               core["forward"] + insn["load_latency"])
+                               core["forward"] + insn["forward_latency"])
                 start = data
             for reg, late in zip(insn["src"], insn["src_late"]):
                 if reg != NONE:
-                    when = ready[reg] - late
-                    if insn["bypass"] and maker[reg] != insn["bypass"]:
-                        when += 1
-                    start = max(start, when)
+                    way = maker[reg], insn["bypass"]
+                    start = max(start, ready[reg] - late +
+                                core["bypass"].get(way, 0))
             end = start + insn["latency"]
+            if flags & SWAP:
+                a, b = insn["dst"][:2]
+                ready[a], ready[b] = (
+                    ready[b] + insn["latency"] + insn["dst_late"][0],
+                    ready[a] + insn["latency"] + insn["dst_late"][1])
+                continue
             for reg, late in zip(insn["dst"], insn["dst_late"]):
                 if reg != NR:
                     ready[reg] = end + late

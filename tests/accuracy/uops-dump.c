@@ -29,10 +29,11 @@ static void print_insn(const PmuInsn *insn)
     printf("{\"flags\": %u, \"length\": %u, \"slots\": %u, "
            "\"decode_uops\": %u, \"latency\": %u, \"load_latency\": %u, "
            "\"resource\": %u, \"hold\": %u, \"branch\": %u, \"bypass\": %u, "
-           "\"access_size\": %u, \"fuse\": %u",
+           "\"access_size\": %u, \"fuse\": %u, \"forward_latency\": %u",
            insn->flags, insn->length, insn->slots, insn->decode_uops,
            insn->latency, insn->load_latency, insn->resource, insn->hold,
-           insn->branch, insn->bypass, insn->access_size, insn->fuse);
+           insn->branch, insn->bypass, insn->access_size, insn->fuse,
+           insn->forward_latency);
     print_list("src", insn->src, PMU_INSN_SRCS);
     print_list("src_late", insn->src_late, PMU_INSN_SRCS);
     print_list("addr_src", insn->addr_src, 2);
