@@ -85,17 +85,20 @@ static Wide event_gain(const NaivePmu *pmu, uint64_t evtsel,
         return item[PMU_ITEM_INSTRUCTIONS];
     }
     if (code == 0x2e && umask == 0x4f) {
-        return item[PMU_ITEM_LLC_REFERENCES] +
-               item[PMU_ITEM_LLC_CODE_REFERENCES];
+        return (Wide)item[PMU_ITEM_DATA_L3] + item[PMU_ITEM_DATA_DRAM] +
+               item[PMU_ITEM_RFO_L3] + item[PMU_ITEM_RFO_DRAM] +
+               item[PMU_ITEM_CODE_L3] + item[PMU_ITEM_CODE_DRAM];
     }
     if (code == 0x2e && umask == 0x41) {
-        return item[PMU_ITEM_LLC_MISSES] + item[PMU_ITEM_LLC_CODE_MISSES];
+        return (Wide)item[PMU_ITEM_DATA_DRAM] + item[PMU_ITEM_RFO_DRAM] +
+               item[PMU_ITEM_CODE_DRAM];
     }
     if (code == 0xc4 && umask == 0x00) {
         return item[PMU_ITEM_BRANCHES];
     }
     if (code == 0xc4 && umask == 0x11) {
-        return item[PMU_ITEM_BRANCHES_COND];
+        return (Wide)item[PMU_ITEM_BRANCHES_COND_NTAKEN] +
+               item[PMU_ITEM_BRANCHES_COND_TAKEN];
     }
     if (code == 0xc5 && umask == 0x00) {
         return item[PMU_ITEM_BRANCH_MISSES];

@@ -247,7 +247,6 @@ static void test_single_items(void)
         { 0x003c, 0x003c, PMU_ITEM_CYCLES },
         { 0x00c0, 0x00c0, PMU_ITEM_INSTRUCTIONS },
         { 0x00c4, 0x00c4, PMU_ITEM_BRANCHES },
-        { 0x11c4, 0x11c4, PMU_ITEM_BRANCHES_COND },
         { 0x00c5, 0x00c5, PMU_ITEM_BRANCH_MISSES },
         { 0x010e, 0x01ae, PMU_ITEM_UOPS_ISSUED },
         { 0x010d | EDGE | CMASK(1), 0x01ad | EDGE | CMASK(1),
@@ -275,12 +274,17 @@ static void test_single_items(void)
                            PMU_LEVEL_OS), ==, 1000 + PMU_ITEM_REF_TSC);
     g_assert_cmpuint(count(PMU_CORE_ICELAKE, 0x100d, &snap, PMU_LEVEL_OS), ==,
                      0);
-    /* By data and by code. */
+    /* By data and by code; either way. */
     g_assert_cmpuint(count(PMU_CORE_ICELAKE, 0x4f2e, &snap, PMU_LEVEL_OS), ==,
-                     2000 + PMU_ITEM_LLC_REFERENCES +
-                     PMU_ITEM_LLC_CODE_REFERENCES);
+                     6000 + PMU_ITEM_DATA_L3 + PMU_ITEM_DATA_DRAM +
+                     PMU_ITEM_RFO_L3 + PMU_ITEM_RFO_DRAM +
+                     PMU_ITEM_CODE_L3 + PMU_ITEM_CODE_DRAM);
     g_assert_cmpuint(count(PMU_CORE_ICELAKE, 0x412e, &snap, PMU_LEVEL_OS), ==,
-                     2000 + PMU_ITEM_LLC_MISSES + PMU_ITEM_LLC_CODE_MISSES);
+                     3000 + PMU_ITEM_DATA_DRAM + PMU_ITEM_RFO_DRAM +
+                     PMU_ITEM_CODE_DRAM);
+    g_assert_cmpuint(count(PMU_CORE_ICELAKE, 0x11c4, &snap, PMU_LEVEL_OS), ==,
+                     2000 + PMU_ITEM_BRANCHES_COND_NTAKEN +
+                     PMU_ITEM_BRANCHES_COND_TAKEN);
 }
 
 int main(int argc, char **argv)

@@ -80,7 +80,7 @@ static void free_machine(Machine *machine)
 
 /* One step of a stream of accesses. */
 typedef struct Step {
-    enum { LOAD, STORE, CODE, FLUSH, FLUSH_PAGE } kind;
+    enum { LOAD, STORE, UPDATE, CODE, FLUSH, FLUSH_PAGE } kind;
     uint64_t addr, phys;
     unsigned size;
 } Step;
@@ -119,7 +119,8 @@ static Step next_step(Stream *stream)
     }
     stream->last = step.addr < UNMAPPED ? step.addr : 0;
     step.kind = kind == 0 ? FLUSH : kind < 5 ? FLUSH_PAGE :
-                kind < 200 ? CODE : kind < 450 ? STORE : LOAD;
+                kind < 200 ? CODE : kind < 370 ? STORE :
+                kind < 450 ? UPDATE : LOAD;
     if (step.kind == CODE) {
         step.addr %= UNMAPPED;
         step.phys = translate_pairs(NULL, step.addr);
@@ -157,8 +158,9 @@ static Told do_step(PmuMemory *mem, const Step *step, bool skip)
         }
         told.skipped = skip && pmu_memory_hit(mem, step->addr, step->size);
         if (!told.skipped) {
-            told.lines = (step->kind == LOAD ? pmu_memory_data
-                                             : pmu_memory_store)
+            told.lines = (step->kind == LOAD ? pmu_memory_data :
+                          step->kind == STORE ? pmu_memory_store :
+                          pmu_memory_update)
                          (mem, step->addr, step->size, told.access);
         }
     }
@@ -306,26 +308,39 @@ static PmuSource naive_beyond(Naive *naive, uint64_t line)
     return naive_access(&naive->l3, line) ? PMU_FROM_L3 : PMU_FROM_DRAM;
 }
 
-static PmuSource naive_demand(Naive *naive, uint64_t line, bool code)
+/* Who asks. */
+typedef enum Asker { LOADS, STORES, FETCH } Asker;
+
+static PmuSource naive_demand(Naive *naive, uint64_t line, Asker asker)
 {
+    static const PmuLedgerItem items[][3] = {
+        [LOADS] = {
+            PMU_ITEM_DATA_L2, PMU_ITEM_DATA_L3, PMU_ITEM_DATA_DRAM,
+        },
+        [STORES] = {
+            PMU_ITEM_RFO_L2, PMU_ITEM_RFO_L3, PMU_ITEM_RFO_DRAM,
+        },
+        [FETCH] = {
+            PMU_ITEM_CODE_L2, PMU_ITEM_CODE_L3, PMU_ITEM_CODE_DRAM,
+        },
+    };
     PmuSource source = naive_beyond(naive, line);
-    bool missed = source >= PMU_FROM_L3, dram = source == PMU_FROM_DRAM;
 
     naive->misses++;
-    if (code) {
-        naive->event[PMU_ITEM_L2_CODE_MISSES] += missed;
-        naive->event[PMU_ITEM_LLC_CODE_REFERENCES] += missed;
-        naive->event[PMU_ITEM_LLC_CODE_MISSES] += dram;
-    } else {
-        naive->event[PMU_ITEM_L2_MISSES] += missed;
-        naive->event[PMU_ITEM_LLC_REFERENCES] += missed;
-        naive->event[PMU_ITEM_LLC_MISSES] += dram;
-    }
+    naive->event[items[asker][source == PMU_FROM_L2 ? 0 :
+                              source == PMU_FROM_L3 ? 1 : 2]]++;
+    naive->event[PMU_ITEM_DATA_L3_ALONE] += asker == LOADS &&
+                                            source == PMU_FROM_L3;
     return source;
 }
 
-static unsigned naive_walk(Naive *naive, uint64_t page)
+static unsigned naive_walk(Naive *naive, uint64_t page, Asker asker)
 {
+    static const PmuLedgerItem items[][2] = {
+        [LOADS] = { PMU_ITEM_DTLB_LOAD_WALKS, PMU_ITEM_DTLB_LOAD_CYCLES },
+        [STORES] = { PMU_ITEM_DTLB_STORE_WALKS, PMU_ITEM_DTLB_STORE_CYCLES },
+        [FETCH] = { PMU_ITEM_ITLB_WALKS, PMU_ITEM_ITLB_CYCLES },
+    };
     const PmuUarch *uarch = naive->uarch;
     /* Beyond the 52 bits of physical memory, eight pages to a line. */
     uint64_t line = (1ull << 46) + page / 8;
@@ -346,13 +361,18 @@ static unsigned naive_walk(Naive *naive, uint64_t page)
             delay += uarch->dram_tenth_ns * uarch->frequency_mhz / 10000;
         }
     }
+    naive->event[items[asker][0]]++;
+    naive->event[items[asker][1]] += delay - uarch->stlb.latency;
     return MIN(delay, 255);
 }
 
 /* The delay of a translation; *@phys is the physical page. */
 static unsigned naive_translate(Naive *naive, NaiveCache *tlb, uint64_t page,
-                                uint64_t *phys)
+                                Asker asker, uint64_t *phys)
 {
+    static const PmuLedgerItem items[] = {
+        PMU_ITEM_DTLB_LOAD_STLB, PMU_ITEM_DTLB_STORE_STLB, PMU_ITEM_ITLB_STLB,
+    };
     unsigned delay = naive->uarch->stlb.latency;
     uint64_t there = translate_pairs(NULL, page * PAGE);
 
@@ -361,23 +381,26 @@ static unsigned naive_translate(Naive *naive, NaiveCache *tlb, uint64_t page,
         return 0;
     }
     if (!naive_cache_use(&naive->stlb, page)) {
-        delay = naive_walk(naive, page);
+        delay = naive_walk(naive, page, asker);
         if (there == UINT64_MAX) {
             return delay;
         }
         naive_cache_insert(&naive->stlb, page, true);
+    } else {
+        naive->event[items[asker]]++;
     }
     naive_cache_insert(tlb, page, true);
     return delay;
 }
 
-static PmuAccess naive_line(Naive *naive, uint64_t addr, bool store)
+static PmuAccess naive_line(Naive *naive, uint64_t addr, bool load, bool store)
 {
     PmuAccess access = { 0 };
     uint64_t phys, line;
     NaiveWay *way;
 
-    access.delay = naive_translate(naive, &naive->dtlb, addr / PAGE, &phys);
+    access.delay = naive_translate(naive, &naive->dtlb, addr / PAGE,
+                                   load ? LOADS : STORES, &phys);
     line = phys * (PAGE / LINE) + addr % PAGE / LINE;
     access.smc = store && translate_pairs(NULL, addr) != UINT64_MAX &&
                  naive_cache_find(&naive->l1i, line);
@@ -398,7 +421,7 @@ static PmuAccess naive_line(Naive *naive, uint64_t addr, bool store)
                      naive->l1d.way;
 
         naive->event[PMU_ITEM_L1D_MISSES]++;
-        access.source = naive_demand(naive, line, false);
+        access.source = naive_demand(naive, line, load ? LOADS : STORES);
         naive->fill[i].miss = naive->misses;
         naive->fill[i].in_order = true;
     }
@@ -409,12 +432,13 @@ static PmuAccess naive_code(Naive *naive, uint64_t pc, uint64_t phys)
 {
     uint64_t ignored, line = phys / LINE;
     PmuAccess access = {
-        .delay = naive_translate(naive, &naive->itlb, pc / PAGE, &ignored),
+        .delay = naive_translate(naive, &naive->itlb, pc / PAGE, FETCH,
+                                 &ignored),
     };
 
     if (!naive_access(&naive->l1i, line)) {
         naive->event[PMU_ITEM_L1I_MISSES]++;
-        access.source = naive_demand(naive, line, true);
+        access.source = naive_demand(naive, line, FETCH);
     }
     return access;
 }
@@ -432,26 +456,49 @@ static void naive_flush(Naive *naive, uint64_t addr, bool all)
     }
 }
 
+/* A load that was thought to hit L1D counts where its data really were. */
+static void naive_load(Naive *naive, const Told *told)
+{
+    PmuSource source = told->access[0].source;
+
+    if (told->lines == 2) {
+        source = MAX(source, told->access[1].source);
+    }
+    if (source >= PMU_FROM_L2) {
+        naive->event[PMU_ITEM_LOADS_L1]--;
+        naive->event[source == PMU_FROM_L3 ? PMU_ITEM_LOADS_L3 :
+                     source == PMU_FROM_DRAM ? PMU_ITEM_LOADS_DRAM :
+                     PMU_ITEM_LOADS_L2]++;
+    }
+}
+
 static Told naive_step(Naive *naive, const Step *step)
 {
     Told told = { .lines = 1 };
     uint64_t last = step->addr + step->size - 1;
+    bool load = step->kind != STORE, store = step->kind != LOAD;
 
     switch (step->kind) {
     case FLUSH:
     case FLUSH_PAGE:
+        naive->event[PMU_ITEM_TLB_FLUSHES]++;
         naive_flush(naive, step->addr, step->kind == FLUSH);
         break;
     case CODE:
         told.access[0] = naive_code(naive, step->addr, step->phys);
         break;
     default:
-        naive->stores += step->kind == STORE;
-        told.access[0] = naive_line(naive, step->addr, step->kind == STORE);
+        naive->stores += store;
+        told.access[0] = naive_line(naive, step->addr, load, store);
         if (last / LINE != step->addr / LINE) {
-            told.access[1] = naive_line(naive, last, step->kind == STORE);
+            told.access[1] = naive_line(naive, last, load, store);
             told.lines = 2;
             naive->event[PMU_ITEM_L1D_ACCESSES]++;
+            naive->event[PMU_ITEM_LOADS_SPLIT] += load;
+            naive->event[PMU_ITEM_STORES_SPLIT] += store;
+        }
+        if (load) {
+            naive_load(naive, &told);
         }
     }
     return told;
@@ -949,6 +996,54 @@ static void test_shared_l3(void)
     free_machine(two);
 }
 
+/* How often each kind of snoop was counted by @machine, as digits. */
+static unsigned snoops(const Machine *machine)
+{
+    const uint64_t *event = machine->ledger.event[machine->ledger.level];
+
+    return event[PMU_ITEM_DATA_L3_ALONE] +
+           event[PMU_ITEM_DATA_L3_SHARED] * 10 +
+           event[PMU_ITEM_DATA_L3_MODIFIED] * 100 +
+           event[PMU_ITEM_RFO_L3_MODIFIED] * 1000;
+}
+
+/* Who asked for a line before tells what another one finds. */
+static void test_snoops(void)
+{
+    const PmuUarch *uarch = pmu_uarch(PMU_CORE_ICELAKE);
+    PmuL3 *l3 = pmu_l3_new(uarch);
+    Machine *one = new_machine(uarch, l3, translate_identity);
+    Machine *two = new_machine(uarch, l3, translate_identity);
+    PmuAccess access[2];
+
+    pmu_l3_unref(l3);
+    /* From DRAM: nobody is asked. */
+    pmu_memory_store(&one->mem, 0x1000, 8, access);
+    pmu_memory_data(&one->mem, 0x3000, 8, access);
+    pmu_memory_update(&one->mem, 0x5000, 8, access);
+    pmu_memory_store(&one->mem, 0x7000, 8, access);
+    g_assert_cmpuint(snoops(one), ==, 0);
+    /* Written to, read, written to, and written to by both. */
+    pmu_memory_data(&two->mem, 0x1000, 8, access);
+    g_assert_cmpuint(snoops(two), ==, 100);
+    pmu_memory_data(&two->mem, 0x3000, 8, access);
+    g_assert_cmpuint(snoops(two), ==, 110);
+    pmu_memory_data(&two->mem, 0x5000, 8, access);
+    g_assert_cmpuint(snoops(two), ==, 210);
+    pmu_memory_store(&two->mem, 0x7000, 8, access);
+    g_assert_cmpuint(snoops(two), ==, 1210);
+    /* With its own caches lost, it finds what it had itself. */
+    pmu_memory_reset(&two->mem);
+    pmu_memory_data(&two->mem, 0x1000, 8, access);
+    g_assert_cmpuint(snoops(two), ==, 1211);
+    /* The writer finds that the other one has read. */
+    pmu_memory_reset(&one->mem);
+    pmu_memory_data(&one->mem, 0x1000, 8, access);
+    g_assert_cmpuint(snoops(one), ==, 10);
+    free_machine(one);
+    free_machine(two);
+}
+
 static gpointer hammer(gpointer l3)
 {
     Random random = { .state = (uintptr_t)&random };
@@ -1033,6 +1128,7 @@ int main(int argc, char **argv)
     g_test_add_func("/memory/settling", test_settling);
     g_test_add_func("/memory/flush", test_flush);
     g_test_add_func("/memory/shared-l3", test_shared_l3);
+    g_test_add_func("/memory/snoops", test_snoops);
     g_test_add_func("/memory/threads", test_threads);
     g_test_add_func("/memory/reset", test_reset);
     return g_test_run();

@@ -350,7 +350,7 @@ static Growth growth_of(const NaiveDelta *delta)
                      delta->item[PMU_LEVEL_USR][i];
         uint64_t *kind = i == PMU_ITEM_INSTRUCTIONS ? &growth.instructions :
                          i >= PMU_ITEM_BRANCHES &&
-                         i <= PMU_ITEM_BRANCHES_TAKEN ? &growth.branches :
+                         i <= PMU_ITEM_BRANCHES_FAR ? &growth.branches :
                          &growth.other;
 
         *kind = MAX(*kind, n);

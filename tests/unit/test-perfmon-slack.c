@@ -47,9 +47,7 @@ static uint64_t figure(const PerfmonSlack *slack, PmuLedgerItem item)
     switch (item) {
     case PMU_ITEM_INSTRUCTIONS:
         return slack->instructions;
-    case PMU_ITEM_BRANCHES:
-    case PMU_ITEM_BRANCHES_COND:
-    case PMU_ITEM_BRANCHES_TAKEN:
+    case PMU_ITEM_BRANCHES ... PMU_ITEM_BRANCHES_FAR:
         return slack->branches;
     default:
         return slack->any;

@@ -213,7 +213,7 @@ static void assert_counted(const PmuLedgerSnapshot *sampled,
 
         g_test_message("%s: %.0f, exactly %.0f",
                        pmu_ledger_item_name(i), is, should);
-        if (i <= PMU_ITEM_L1D_ACCESSES) {
+        if (i < PMU_ITEM_LOADS_L1) {
             g_assert_cmpfloat(is, ==, should);
         } else {
             g_assert_cmpfloat(fabs(is - should), <=, 0.002 * should + 100);

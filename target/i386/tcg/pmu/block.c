@@ -113,7 +113,8 @@ static unsigned count_uops(const PmuInsn *insn)
 #define NOT_SHORT (PMU_INSN_MICROCODED | PMU_INSN_SERIALIZING |         \
                    PMU_INSN_LOCKED | PMU_INSN_PREFETCH |                \
                    PMU_INSN_STRING | PMU_INSN_REP | PMU_INSN_SWAP |     \
-                   PMU_INSN_BLOCKS_ISSUE | PMU_INSN_FENCES_LOADS)
+                   PMU_INSN_X87 | PMU_INSN_BLOCKS_ISSUE |               \
+                   PMU_INSN_FENCES_LOADS)
 
 /* The shortest path through the model that does all of @insn. */
 static PmuPath choose_path(const PmuInsn *insn)
@@ -169,23 +170,138 @@ static uint32_t insn_hash(const uint8_t *bytes, unsigned length,
     return hash;
 }
 
-uint64_t pmu_block_insn_counts(const PmuBlockInsn *bi)
+static void count(PmuCounts *counts, PmuCountField field, unsigned n)
 {
-    uint64_t accesses = 0;
+    counts->word[field / PMU_COUNT_FIELDS] +=
+        (uint64_t)n << 16 * (field % PMU_COUNT_FIELDS);
+}
 
-    if (!(bi->insn->flags & PMU_INSN_REP)) {
-        accesses += bi->ea != PMU_NO_ACCESS &&
-                    (bi->insn->flags & (PMU_INSN_LOAD | PMU_INSN_STORE));
-        accesses += bi->stack != PMU_NO_ACCESS &&
-                    (bi->insn->flags & (PMU_INSN_STACK_LOAD |
-                                        PMU_INSN_STACK_STORE));
+static void count_branch(PmuCounts *counts, PmuBranch branch)
+{
+    static const uint8_t count_of[] = {
+        [PMU_BRANCH_COND] = PMU_COUNT_COND,
+        [PMU_BRANCH_JMP] = PMU_COUNT_JMP,
+        [PMU_BRANCH_CALL] = PMU_COUNT_CALL,
+        [PMU_BRANCH_JMP_INDIRECT] = PMU_COUNT_JMP_INDIRECT,
+        [PMU_BRANCH_CALL_INDIRECT] = PMU_COUNT_CALL_INDIRECT,
+        [PMU_BRANCH_RET] = PMU_COUNT_RET,
+        [PMU_BRANCH_FAR] = PMU_COUNT_FAR,
+    };
+
+    if (branch != PMU_BRANCH_NONE) {
+        count(counts, count_of[branch], 1);
     }
-    return 1ull << PMU_COUNT_INSNS |
-           (uint64_t)(bi->insn->branch != PMU_BRANCH_NONE) <<
-               PMU_COUNT_BRANCHES |
-           (uint64_t)(bi->insn->branch == PMU_BRANCH_COND) <<
-               PMU_COUNT_COND |
-           accesses << PMU_COUNT_ACCESSES;
+}
+
+/* A recorded access at @index, if it is one. */
+static void count_access(PmuCounts *counts, const PmuInsn *insn, uint8_t index,
+                         bool load, bool store)
+{
+    if (index == PMU_NO_ACCESS) {
+        return;
+    }
+    count(counts, PMU_COUNT_ACCESSES, load || store);
+    count(counts, PMU_COUNT_LOADS, load);
+    count(counts, PMU_COUNT_STORES, store);
+    if (insn->flags & PMU_INSN_LOCKED) {
+        count(counts, PMU_COUNT_LOCKED, load);
+    }
+}
+
+void pmu_counts_add_insn(PmuCounts *counts, const PmuBlockInsn *bi)
+{
+    const PmuInsn *insn = bi->insn;
+    uint32_t flags = insn->flags;
+
+    count(counts, PMU_COUNT_INSNS, 1);
+    count_branch(counts, insn->branch);
+    /* REP string instructions count what they do: see timing-string.c. */
+    if (!(flags & PMU_INSN_REP)) {
+        count_access(counts, insn, bi->ea, flags & PMU_INSN_LOAD,
+                     flags & PMU_INSN_STORE);
+        count_access(counts, insn, bi->stack, flags & PMU_INSN_STACK_LOAD,
+                     flags & PMU_INSN_STACK_STORE);
+    }
+    if (insn->tally != PMU_TALLY_NONE) {
+        count(counts, PMU_COUNT_TALLY + insn->tally - 1, insn->tally_times);
+    }
+}
+
+/* The ledger items of the fields. */
+static const uint8_t item_of[PMU_COUNT_NR] = {
+    [PMU_COUNT_INSNS] = PMU_ITEM_INSTRUCTIONS,
+    [PMU_COUNT_ACCESSES] = PMU_ITEM_L1D_ACCESSES,
+    /* Those that miss it are taken off: see memory.c. */
+    [PMU_COUNT_LOADS] = PMU_ITEM_LOADS_L1,
+    [PMU_COUNT_STORES] = PMU_ITEM_STORES,
+    /* So are those that are taken: see timing.c. */
+    [PMU_COUNT_COND] = PMU_ITEM_BRANCHES_COND_NTAKEN,
+    [PMU_COUNT_JMP] = PMU_ITEM_BRANCHES_JMP,
+    [PMU_COUNT_CALL] = PMU_ITEM_BRANCHES_CALL,
+    [PMU_COUNT_RET] = PMU_ITEM_BRANCHES_RET,
+    [PMU_COUNT_JMP_INDIRECT] = PMU_ITEM_BRANCHES_JMP_INDIRECT,
+    [PMU_COUNT_CALL_INDIRECT] = PMU_ITEM_BRANCHES_CALL_INDIRECT,
+    [PMU_COUNT_FAR] = PMU_ITEM_BRANCHES_FAR,
+    [PMU_COUNT_LOCKED] = PMU_ITEM_LOADS_LOCKED,
+#define TALLY(name) [PMU_COUNT_TALLY + PMU_TALLY_##name - 1]
+    TALLY(NOP) = PMU_ITEM_NOPS,
+    TALLY(PAUSE) = PMU_ITEM_PAUSES,
+    TALLY(LFENCE) = PMU_ITEM_LFENCES,
+    TALLY(PREFETCH_NTA) = PMU_ITEM_PREFETCH_NTA,
+    TALLY(PREFETCH_T0) = PMU_ITEM_PREFETCH_T0,
+    TALLY(PREFETCH_T1_T2) = PMU_ITEM_PREFETCH_T1_T2,
+    TALLY(PREFETCH_W) = PMU_ITEM_PREFETCH_W,
+    TALLY(FP_SCALAR_DOUBLE) = PMU_ITEM_FP_SCALAR_DOUBLE,
+    TALLY(FP_SCALAR_SINGLE) = PMU_ITEM_FP_SCALAR_SINGLE,
+    TALLY(FP_128_DOUBLE) = PMU_ITEM_FP_128_DOUBLE,
+    TALLY(FP_128_SINGLE) = PMU_ITEM_FP_128_SINGLE,
+    TALLY(FP_256_DOUBLE) = PMU_ITEM_FP_256_DOUBLE,
+    TALLY(FP_256_SINGLE) = PMU_ITEM_FP_256_SINGLE,
+    TALLY(INT_ADD_128) = PMU_ITEM_INT_ADD_128,
+    TALLY(INT_ADD_256) = PMU_ITEM_INT_ADD_256,
+    TALLY(INT_MUL_256) = PMU_ITEM_INT_MUL_256,
+    TALLY(INT_SHUFFLE) = PMU_ITEM_INT_SHUFFLES,
+#undef TALLY
+};
+
+static bool is_branch(PmuCountField field)
+{
+    return (field >= PMU_COUNT_COND && field <= PMU_COUNT_RET) ||
+           (field >= PMU_COUNT_JMP_INDIRECT && field <= PMU_COUNT_FAR);
+}
+
+void pmu_counts_enter(PmuCounts *counts, uint64_t *event)
+{
+    for (unsigned i = 0; i < PMU_COUNT_WORDS; i++) {
+        unsigned first = i * PMU_COUNT_FIELDS;
+
+        if (!counts->word[i]) {
+            continue;
+        }
+        for (unsigned j = first;
+             j < MIN(first + PMU_COUNT_FIELDS, PMU_COUNT_NR); j++) {
+            unsigned n = pmu_counts_get(counts, j);
+
+            event[item_of[j]] += n;
+            event[PMU_ITEM_BRANCHES] += is_branch(j) ? n : 0;
+        }
+        counts->word[i] = 0;
+    }
+}
+
+/* Count the newest instruction @bi in its block. */
+static void add_counts(PmuBlock *block, const PmuBlockInsn *bi)
+{
+    PmuCounts counts = {};
+
+    pmu_counts_add_insn(&counts, bi);
+    for (unsigned i = 0; i < PMU_COUNT_COMMON_WORDS; i++) {
+        block->counts[i] += counts.word[i];
+    }
+    for (unsigned i = 0; i < PMU_COUNT_RARE_WORDS; i++) {
+        block->rare[i] += counts.word[PMU_COUNT_COMMON_WORDS + i];
+        block->has_rare |= block->rare[i] != 0;
+    }
 }
 
 void pmu_block_add(PmuBlockBuilder *builder, PmuDecoder *decoder,
@@ -220,7 +336,7 @@ void pmu_block_add(PmuBlockBuilder *builder, PmuDecoder *decoder,
     block->last_offset = block->length;
     block->length += length;
     block->uops += bi->fused ? 0 : pmu_queue_uops(insn);
-    block->counts += pmu_block_insn_counts(bi);
+    add_counts(block, bi);
     block->hash = pmu_block_insn_hash(bi, block->hash);
     block->hash_power *= PMU_HASH_BASE;
     block->branch = insn->branch;

@@ -89,11 +89,47 @@ typedef struct PmuBlockSegment {
 } PmuBlockSegment;
 
 /*
+ * What can be counted without looking closer, in fields of 16 bits, four to a
+ * word: so wide that those of PMU_COUNTS_BLOCKS blocks have room.  Most blocks
+ * have nothing but the first ones.
+ */
+typedef enum PmuCountField {
+    PMU_COUNT_INSNS,
+    PMU_COUNT_ACCESSES,         /* recorded, one that reads and writes once */
+    PMU_COUNT_LOADS,            /* recorded */
+    PMU_COUNT_STORES,           /* recorded */
+    PMU_COUNT_COND,             /* branches */
+    PMU_COUNT_JMP,
+    PMU_COUNT_CALL,
+    PMU_COUNT_RET,
+    PMU_COUNT_RARE,
+    PMU_COUNT_JMP_INDIRECT = PMU_COUNT_RARE,
+    PMU_COUNT_CALL_INDIRECT,
+    PMU_COUNT_FAR,
+    PMU_COUNT_LOCKED,           /* recorded loads of instructions with LOCK */
+    PMU_COUNT_TALLY,            /* from PMU_TALLY_NONE + 1 on */
+    PMU_COUNT_NR = PMU_COUNT_TALLY + PMU_TALLY_NR - 1
+} PmuCountField;
+
+#define PMU_COUNT_FIELDS        4       /* a word */
+#define PMU_COUNT_WORDS         \
+    ((PMU_COUNT_NR + PMU_COUNT_FIELDS - 1) / PMU_COUNT_FIELDS)
+#define PMU_COUNT_COMMON_WORDS  (PMU_COUNT_RARE / PMU_COUNT_FIELDS)
+#define PMU_COUNT_RARE_WORDS    (PMU_COUNT_WORDS - PMU_COUNT_COMMON_WORDS)
+/* An instruction counts two at most. */
+#define PMU_COUNTS_BLOCKS       (UINT16_MAX / (2 * PMU_BLOCK_INSNS))
+
+typedef struct PmuCounts {
+    uint64_t word[PMU_COUNT_WORDS];
+} PmuCounts;
+
+/*
  * What the model needs of each block that runs comes first, and should fit
  * into a line of the host's cache.
  */
 typedef struct PmuBlock {
-    uint64_t counts;        /* PMU_COUNT_x, of all instructions */
+    /* PmuCountField, of all instructions; others if any: @rare. */
+    uint64_t counts[PMU_COUNT_COMMON_WORDS];
     /* Of the instructions: see pmu_block_hash(). */
     uint64_t hash, hash_power;
     uint64_t fetch_key;     /* of the first byte: see pmu_fetch_key() */
@@ -105,6 +141,7 @@ typedef struct PmuBlock {
     bool rep;               /* the last instruction is a REP string one */
     bool low32;             /* linear addresses have 32 bits */
     bool uninterruptible;   /* nothing may be raised at its entry */
+    bool has_rare;          /* @rare is not all zero */
     uint16_t length;        /* bytes */
     uint16_t last_offset;   /* of the last instruction's first byte */
     uint8_t fuse_last;      /* of the first instruction, see PmuBlockInsn */
@@ -117,22 +154,8 @@ typedef struct PmuBlock {
     uint64_t phys;          /* physical address of the first byte */
     uint64_t phys_next;     /* of the next page, if the block reaches it */
     uint32_t uops;          /* sum of pmu_queue_uops() */
+    uint64_t rare[PMU_COUNT_RARE_WORDS];
 } PmuBlock;
-
-/*
- * What can be counted without looking closer, in fields of one word: so many
- * bits wide that those of PMU_COUNTS_BLOCKS blocks have room.
- */
-#define PMU_COUNT_INSNS         0       /* shifts */
-#define PMU_COUNT_BRANCHES      16
-#define PMU_COUNT_COND          32
-#define PMU_COUNT_ACCESSES      48      /* recorded loads and stores */
-#define PMU_COUNTS_BLOCKS       (UINT16_MAX / PMU_BLOCK_INSNS)
-
-static inline unsigned pmu_count(uint64_t counts, unsigned shift)
-{
-    return counts >> shift & UINT16_MAX;
-}
 
 /* A block in the making; its pointers are to the arrays beside it. */
 typedef struct PmuBlockBuilder {
@@ -224,8 +247,32 @@ static inline uint64_t pmu_block_insn_hash(const PmuBlockInsn *bi,
     return before * PMU_HASH_BASE + bi->hash;
 }
 
-/* PMU_COUNT_x of one instruction. */
-uint64_t pmu_block_insn_counts(const PmuBlockInsn *bi);
+/* One more instruction was retired: count it in @counts. */
+void pmu_counts_add_insn(PmuCounts *counts, const PmuBlockInsn *bi);
+
+/* All of @block was. */
+static inline void pmu_counts_add(PmuCounts *counts, const PmuBlock *block)
+{
+    for (unsigned i = 0; i < PMU_COUNT_COMMON_WORDS; i++) {
+        counts->word[i] += block->counts[i];
+    }
+    if (G_UNLIKELY(block->has_rare)) {
+        for (unsigned i = 0; i < PMU_COUNT_RARE_WORDS; i++) {
+            counts->word[PMU_COUNT_COMMON_WORDS + i] += block->rare[i];
+        }
+    }
+}
+
+/* Field @count of @counts. */
+static inline unsigned pmu_counts_get(const PmuCounts *counts,
+                                      PmuCountField count)
+{
+    return counts->word[count / PMU_COUNT_FIELDS] >>
+           16 * (count % PMU_COUNT_FIELDS) & UINT16_MAX;
+}
+
+/* Enter @counts into the ledger's @event, an array by item, and clear them. */
+void pmu_counts_enter(PmuCounts *counts, uint64_t *event);
 
 /* Begin an empty block of @level whose first byte is at @phys. */
 void pmu_block_begin(PmuBlockBuilder *builder, PmuLevel level, uint64_t phys);

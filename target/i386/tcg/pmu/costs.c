@@ -256,8 +256,8 @@ static void compare(PmuCosts *costs, const PmuCostMeans *means,
 static PmuSample without_cold_code(const PmuSample *sample)
 {
     static const PmuLedgerItem code[] = {
-        PMU_ITEM_L1I_MISSES, PMU_ITEM_L2_CODE_MISSES,
-        PMU_ITEM_LLC_CODE_REFERENCES, PMU_ITEM_LLC_CODE_MISSES,
+        PMU_ITEM_L1I_MISSES, PMU_ITEM_CODE_L2, PMU_ITEM_CODE_L3,
+        PMU_ITEM_CODE_DRAM,
     };
     PmuSample warm = *sample;
 

@@ -18,8 +18,8 @@ typedef enum PmuEventState {
     PMU_EVENT_APPROXIMATE,      /* see the row's note */
 } PmuEventState;
 
-/* An event counts the sum of up to four ledger items. */
-#define PMU_EVENT_TERMS 4
+/* An event counts the sum of some ledger items. */
+#define PMU_EVENT_TERMS 8
 
 typedef struct PmuEvent {
     const char *name;           /* Intel's, as in perf list */

@@ -170,6 +170,8 @@ static void fetch_segment(PmuFetcher *f, const PmuBlock *block, unsigned n,
     outcome->legacy |= 1u << n;
     *access = (PmuAccess) {};
     pmu_memory_code(f->mem, pc, window << PMU_LINE_SHIFT, access);
+    pmu_ledger_event(f->mem->ledger, PMU_ITEM_L1I_HITS,
+                     access->source == PMU_FROM_L1);
     begin_build(f, window, entry);
 }
 

@@ -50,6 +50,11 @@ typedef enum PmuSlotClass {
  * alone, and are counted for every instruction.  Those from it on depend on
  * fetch, predictions and the pipeline, and like the slots are estimated while
  * the timing model does not look at these: see timing.h.
+ *
+ * Cycles by how much of something is in them are neighbouring items, X_0 with
+ * none, X_1 with one and so on, the last with that many or more.  Where there
+ * is no X_0 the other cycles have none.  Those from X_0 on add up to CYCLES,
+ * while the pipeline is watched.
  */
 typedef enum PmuLedgerItem {
     /* Slots, one item a leaf class: see PmuSlotClass. */
@@ -57,27 +62,204 @@ typedef enum PmuLedgerItem {
     PMU_ITEM_SLOTS,                 /* width x cycles = sum of the leaves */
     PMU_ITEM_REF_TSC,               /* unhalted cycles at TSC rate */
     PMU_ITEM_REF_XCLK,              /* unhalted cycles of the crystal clock */
-    PMU_ITEM_INSTRUCTIONS,          /* retired */
-    PMU_ITEM_BRANCHES,              /* retired, of every kind */
-    PMU_ITEM_BRANCHES_COND,         /* retired Jcc, JRCXZ, LOOPcc */
-    PMU_ITEM_BRANCHES_TAKEN,        /* retired, taken */
+
+    /* Instructions retired, of kinds that they have by themselves. */
+    PMU_ITEM_INSTRUCTIONS,          /* of every kind */
+    PMU_ITEM_BRANCHES,              /* of every kind, the sum of these: */
+    PMU_ITEM_BRANCHES_COND_NTAKEN,  /* Jcc, JRCXZ, LOOPcc, not taken */
+    PMU_ITEM_BRANCHES_COND_TAKEN,
+    PMU_ITEM_BRANCHES_JMP,          /* direct */
+    PMU_ITEM_BRANCHES_JMP_INDIRECT,
+    PMU_ITEM_BRANCHES_CALL,         /* direct */
+    PMU_ITEM_BRANCHES_CALL_INDIRECT,
+    PMU_ITEM_BRANCHES_RET,          /* near */
+    PMU_ITEM_BRANCHES_FAR,          /* INT, IRET, SYSCALL and so on, too */
+    PMU_ITEM_NOPS,
+    PMU_ITEM_PAUSES,
+    PMU_ITEM_LFENCES,
+    PMU_ITEM_PREFETCH_NTA,          /* PREFETCHNTA and so on */
+    PMU_ITEM_PREFETCH_T0,
+    PMU_ITEM_PREFETCH_T1_T2,
+    PMU_ITEM_PREFETCH_W,
+    /* Those that compute with floating-point elements; FMA counts as two. */
+    PMU_ITEM_FP_SCALAR_DOUBLE,
+    PMU_ITEM_FP_SCALAR_SINGLE,
+    PMU_ITEM_FP_128_DOUBLE,
+    PMU_ITEM_FP_128_SINGLE,
+    PMU_ITEM_FP_256_DOUBLE,
+    PMU_ITEM_FP_256_SINGLE,
+    /* Those that compute with vectors of integers. */
+    PMU_ITEM_INT_ADD_128,           /* add, subtract, absolute differences */
+    PMU_ITEM_INT_ADD_256,
+    PMU_ITEM_INT_MUL_256,
+    PMU_ITEM_INT_SHUFFLES,
+
+    /*
+     * Loads and stores retired, by where the line is, of two the one that is
+     * further away.  An instruction that reads memory twice is two loads, one
+     * that reads and writes is a load and a store; a REP string instruction is
+     * one for each line of an operand.
+     */
+    PMU_ITEM_LOADS_L1,              /* in L1D, or on its way there */
+    PMU_ITEM_LOADS_L2,
+    PMU_ITEM_LOADS_L3,
+    PMU_ITEM_LOADS_DRAM,
+    PMU_ITEM_LOADS_LOCKED,          /* of them those with a LOCK */
+    PMU_ITEM_LOADS_SPLIT,           /* ... that reach into a second line */
+    PMU_ITEM_STORES,
+    PMU_ITEM_STORES_SPLIT,
+
+    /*
+     * Lines asked for.  Stores that find their line in L1D ask nobody: what
+     * other vCPUs do takes no line away.
+     */
     PMU_ITEM_L1D_ACCESSES,          /* demand loads and stores */
-    PMU_ITEM_L1D_MISSES,
-    PMU_ITEM_L2_MISSES,             /* demand data missing L2 */
-    PMU_ITEM_LLC_REFERENCES,        /* 2E/4F: ... that reach the L3 */
-    PMU_ITEM_LLC_MISSES,            /* 2E/41 */
+    PMU_ITEM_L1D_MISSES,            /* the sum of the next six */
+    PMU_ITEM_DATA_L2,               /* by loads, found in L2 */
+    PMU_ITEM_DATA_L3,
+    PMU_ITEM_DATA_DRAM,
+    PMU_ITEM_RFO_L2,                /* by stores */
+    PMU_ITEM_RFO_L3,
+    PMU_ITEM_RFO_DRAM,
+    /* Of them those in L3 by who else asked for them last: see lines.h. */
+    PMU_ITEM_DATA_L3_ALONE,         /* nobody */
+    PMU_ITEM_DATA_L3_SHARED,        /* another vCPU, to read */
+    PMU_ITEM_DATA_L3_MODIFIED,      /* ... to write */
+    PMU_ITEM_RFO_L3_MODIFIED,
+    PMU_ITEM_PREFETCH_L2,           /* by the streamer for data: is there */
+    PMU_ITEM_PREFETCH_L3,
+    PMU_ITEM_PREFETCH_DRAM,
+
+    /* Translations of data addresses. */
+    PMU_ITEM_DTLB_LOAD_STLB,        /* not in the DTLB, but in the STLB */
+    PMU_ITEM_DTLB_LOAD_WALKS,       /* nor there */
+    PMU_ITEM_DTLB_LOAD_CYCLES,      /* that these walks take, together */
+    PMU_ITEM_DTLB_STORE_STLB,
+    PMU_ITEM_DTLB_STORE_WALKS,
+    PMU_ITEM_DTLB_STORE_CYCLES,
+    PMU_ITEM_TLB_FLUSHES,           /* of one page or all */
 
     /* What only the pipeline can tell, in the order of PmuTimed. */
     PMU_ITEM_SAMPLED,
     PMU_ITEM_UOPS_ISSUED = PMU_ITEM_SAMPLED, /* fused domain */
+    PMU_ITEM_ISSUED_0,              /* cycles by micro-ops issued */
+    PMU_ITEM_ISSUED_6 = PMU_ITEM_ISSUED_0 + 6,
+    PMU_ITEM_UNDELIVERED_0,         /* ... by slots of the frontend bound */
+    PMU_ITEM_UNDELIVERED_6 = PMU_ITEM_UNDELIVERED_0 + 6,
+    PMU_ITEM_UOPS_EXECUTED,         /* unfused domain */
+    PMU_ITEM_EXECUTED_0,            /* cycles by micro-ops dispatched */
+    PMU_ITEM_EXECUTED_8 = PMU_ITEM_EXECUTED_0 + 8,
+    PMU_ITEM_RETIRED_0,             /* ... by slots that retire */
+    PMU_ITEM_RETIRED_8 = PMU_ITEM_RETIRED_0 + 8,
 
-    PMU_ITEM_BRANCH_MISSES,         /* retired, predicted wrongly */
+    /* Micro-ops by the ports they are dispatched to. */
+    PMU_ITEM_PORT_0,
+    PMU_ITEM_PORT_1,
+    PMU_ITEM_PORT_LOAD,             /* 2 and 3; Golden Cove: and 11 */
+    PMU_ITEM_PORT_STORE_DATA,       /* 4 and 9 */
+    PMU_ITEM_PORT_5,                /* Golden Cove: and 10 */
+    PMU_ITEM_PORT_6,
+    PMU_ITEM_PORT_STORE_ADDRESS,    /* 7 and 8 */
+
+    /*
+     * Cycles by what is the furthest that a load waits for: L1D, L2, L3, DRAM;
+     * and those of them in which nothing is dispatched.
+     */
+    PMU_ITEM_WAIT_L1,
+    PMU_ITEM_WAIT_L2,
+    PMU_ITEM_WAIT_L3,
+    PMU_ITEM_WAIT_DRAM,
+    PMU_ITEM_STALL_L1,
+    PMU_ITEM_STALL_L2,
+    PMU_ITEM_STALL_L3,
+    PMU_ITEM_STALL_DRAM,
+    /*
+     * Others in which nothing is dispatched, though something waits for it and
+     * the store buffer is not full; and those in which that is full and nothing
+     * is stalled for a load.
+     */
+    PMU_ITEM_STALL_NOTHING,
+    PMU_ITEM_STALL_STORES,
+
+    /* Cycles in which nothing issues for want of it. */
+    PMU_ITEM_NO_STORE_BUFFER,
+    PMU_ITEM_SERIALIZED,            /* serialising instructions, PAUSE */
+    PMU_ITEM_SCHEDULER_EMPTY,       /* nothing waits to be dispatched */
+    PMU_ITEM_SCHEDULER_REFILLS,     /* times that ended */
+
+    /* Cycles that these are busy. */
+    PMU_ITEM_INT_DIVIDER,
+    PMU_ITEM_FP_DIVIDER,
+    PMU_ITEM_LOCK_CYCLES,
+    PMU_ITEM_X87_UOPS,              /* executed, unfused domain */
+    PMU_ITEM_MACRO_FUSED,           /* instructions that came in pairs */
+
+    /* Requests under way. */
+    PMU_ITEM_FB_HITS,               /* loads whose line is on its way to L1D */
+    PMU_ITEM_FORWARD_BLOCKED,       /* loads a store cannot forward all to */
+    PMU_ITEM_L1D_PENDING,           /* loads that miss L1D, each cycle */
+    PMU_ITEM_FB_FULL,               /* cycles that one waits for a buffer */
+    PMU_ITEM_FB_FULL_PERIODS,       /* times that begins */
+    PMU_ITEM_OFFCORE_DATA,          /* by loads, beyond L2, each cycle */
+    PMU_ITEM_OFFCORE_DRAM,          /* ... of them those beyond L3 */
+    PMU_ITEM_OFFCORE_PREFETCH,      /* by the streamer */
+    PMU_ITEM_OFFCORE_READS_1,       /* cycles by all reads of data under way */
+    PMU_ITEM_OFFCORE_READS_6 = PMU_ITEM_OFFCORE_READS_1 + 5,
+    PMU_ITEM_OFFCORE_RFO_CYCLES,    /* cycles with any by stores */
+    PMU_ITEM_OFFCORE_CODE,          /* by fetch, each cycle */
+    PMU_ITEM_OFFCORE_CODE_CYCLES,   /* cycles with any */
+
+    /* Fetch and decode. */
+    PMU_ITEM_DSB_UOPS,
+    PMU_ITEM_DSB_1,                 /* cycles by micro-ops that it delivers */
+    PMU_ITEM_DSB_6 = PMU_ITEM_DSB_1 + 5,
+    PMU_ITEM_MITE_UOPS,
+    PMU_ITEM_MITE_1,
+    PMU_ITEM_MITE_6 = PMU_ITEM_MITE_1 + 5,
+    PMU_ITEM_LSD_UOPS,
+    PMU_ITEM_LSD_CYCLES,            /* in which something issues from it */
+    PMU_ITEM_LSD_FULL_CYCLES,       /* ... and nothing is lost */
+    PMU_ITEM_MS_UOPS,
+    PMU_ITEM_MS_CYCLES,
+    PMU_ITEM_MS_SWITCHES,           /* to the microcode sequencer */
+    PMU_ITEM_DECODED,               /* instructions by the decoders */
+    PMU_ITEM_DECODED_1,             /* cycles by decoders that do any */
+    PMU_ITEM_DECODED_2,
+    PMU_ITEM_DECODER_0_UOPS,        /* of the first one */
+    PMU_ITEM_MITE_SWITCHES,         /* from the DSB to the decoders */
+    PMU_ITEM_MITE_SWITCH_CYCLES,
+    PMU_ITEM_LCP_CYCLES,
+    PMU_ITEM_FETCH_TAG_CYCLES,      /* fetch waits for a translation */
+    PMU_ITEM_FETCH_DATA_CYCLES,     /* ... for a line that missed L1I */
+    PMU_ITEM_RESTEERS,              /* taken branches that fetch did not know */
+    PMU_ITEM_RESTEER_CYCLES,
+    PMU_ITEM_RECOVERY_CYCLES,       /* a clear, until fetch begins again */
+    PMU_ITEM_CLEAR_CYCLES,          /* from then to the first micro-op */
+    /* Times that nothing was delivered for 2^n cycles, up to 2^(n+1) - 1. */
+    PMU_ITEM_BUBBLE_1,
+    PMU_ITEM_BUBBLE_512 = PMU_ITEM_BUBBLE_1 + 9,
+    PMU_ITEM_TIMED_END,             /* one behind those of the pipeline */
+
+    /* What fetch and predictors tell; first branches predicted wrongly. */
+    PMU_ITEM_BRANCH_MISSES = PMU_ITEM_TIMED_END, /* the sum of these: */
+    PMU_ITEM_MISSES_COND_NTAKEN,
+    PMU_ITEM_MISSES_COND_TAKEN,
+    PMU_ITEM_MISSES_JMP_INDIRECT,
+    PMU_ITEM_MISSES_CALL_INDIRECT,
+    PMU_ITEM_MISSES_RET,
     PMU_ITEM_CLEARS,                /* recoveries: mispredicts and clears */
     PMU_ITEM_CLEARS_SMC,            /* those by self-modifying code */
-    PMU_ITEM_L1I_MISSES,
-    PMU_ITEM_L2_CODE_MISSES,        /* the same three as above, for code */
-    PMU_ITEM_LLC_CODE_REFERENCES,
-    PMU_ITEM_LLC_CODE_MISSES,
+    PMU_ITEM_L1I_HITS,              /* lines the decoders asked for */
+    PMU_ITEM_L1I_MISSES,            /* the sum of the next three */
+    PMU_ITEM_CODE_L2,               /* found in L2 */
+    PMU_ITEM_CODE_L3,
+    PMU_ITEM_CODE_DRAM,
+    PMU_ITEM_CODE_PREFETCH_L2,      /* by the streamer for code */
+    PMU_ITEM_CODE_PREFETCH_L3,
+    PMU_ITEM_CODE_PREFETCH_DRAM,
+    PMU_ITEM_ITLB_STLB,             /* as for data */
+    PMU_ITEM_ITLB_WALKS,
+    PMU_ITEM_ITLB_CYCLES,
     PMU_ITEM_NR
 } PmuLedgerItem;
 

@@ -18,6 +18,7 @@
 struct PmuL3 {
     PmuLines lines;
     gint references;
+    gint users;                 /* that numbers were given to */
 };
 
 static size_t array_bytes(const PmuLines *lines)
@@ -28,7 +29,8 @@ static size_t array_bytes(const PmuLines *lines)
 bool pmu_lines_init(PmuLines *lines, const PmuCacheGeometry *geometry,
                     bool hashed)
 {
-    uint32_t words = geometry->ways + 1;
+    uint32_t users = hashed ? (geometry->ways + 3) / 4 : 0;
+    uint32_t words = geometry->ways + 1 + users;
 
     lines->ways = geometry->ways;
     lines->sets = geometry->size / geometry->ways / LINE_BYTES;
@@ -101,9 +103,9 @@ static inline uint32_t bits(uint32_t from, uint32_t to)
     return (1u << to) - (1u << from);
 }
 
-/* Put @tag in; it is marked as used if @used is 1, not if it is 0. */
-static void insert(const PmuLines *lines, uint32_t *words, uint32_t tag,
-                   uint32_t used)
+/* Put @tag in, and where; it is marked as used if @used is 1, not if 0. */
+static uint32_t insert(const PmuLines *lines, uint32_t *words, uint32_t tag,
+                       uint32_t used)
 {
     uint32_t state = get(words), hand = state >> HAND_SHIFT, way;
     uint32_t unused = bits(0, lines->ways) & ~state;
@@ -120,6 +122,17 @@ static void insert(const PmuLines *lines, uint32_t *words, uint32_t tag,
     hand = way + 1 == lines->ways ? 0 : way + 1;
     set(&words[1 + way], tag);
     set(words, state | hand << HAND_SHIFT);
+    return way;
+}
+
+static inline void mark_used(uint32_t *words, uint32_t way)
+{
+    uint32_t state = get(words);
+
+    /* Do not take the host's line from others for nothing. */
+    if (!(state >> way & 1)) {
+        set(words, state | 1u << way);
+    }
 }
 
 bool pmu_lines_access(PmuLines *lines, uint64_t line)
@@ -128,16 +141,46 @@ bool pmu_lines_access(PmuLines *lines, uint64_t line)
     uint32_t tag = find_tag(line), way = find_way(lines, words, tag);
 
     if (way < lines->ways) {
-        uint32_t state = get(words);
-
-        /* Do not take the host's line from others for nothing. */
-        if (!(state >> way & 1)) {
-            set(words, state | 1u << way);
-        }
+        mark_used(words, way);
         return true;
     }
     insert(lines, words, tag, 1);
     return false;
+}
+
+static PmuFound found(uint8_t last, PmuUser user)
+{
+    if (!last || (last & ~PMU_USER_WRITES) == user) {
+        return PMU_FOUND_ALONE;
+    }
+    return last & PMU_USER_WRITES ? PMU_FOUND_MODIFIED : PMU_FOUND_SHARED;
+}
+
+PmuFound pmu_lines_access_by(PmuLines *lines, uint64_t line, PmuUser user,
+                             bool write)
+{
+    uint32_t *words = find_set(lines, line);
+    uint32_t tag = find_tag(line), way = find_way(lines, words, tag);
+    uint8_t *users = (uint8_t *)&words[1 + lines->ways];
+    uint8_t now = user | (write ? PMU_USER_WRITES : 0), last;
+    PmuFound result = PMU_FOUND_NOT;
+
+    if (way < lines->ways) {
+        mark_used(words, way);
+        last = __atomic_load_n(&users[way], __ATOMIC_RELAXED);
+        result = found(last, user);
+        /* One's own writes stay so. */
+        if ((last & ~PMU_USER_WRITES) == user) {
+            now |= last;
+        }
+    } else {
+        way = insert(lines, words, tag, 1);
+        last = ~now;
+    }
+    if (now != last) {
+        __atomic_store_n(&users[way], now, __ATOMIC_RELAXED);
+    }
+    return result;
 }
 
 bool pmu_lines_prefetch(PmuLines *lines, uint64_t line)
@@ -182,4 +225,9 @@ void pmu_l3_unref(PmuL3 *l3)
 PmuLines *pmu_l3_lines(PmuL3 *l3)
 {
     return &l3->lines;
+}
+
+PmuUser pmu_l3_user(PmuL3 *l3)
+{
+    return (unsigned)g_atomic_int_add(&l3->users, 1) % PMU_USER_MAX + 1;
 }

@@ -26,7 +26,8 @@
 typedef struct PmuLines {
     /*
      * A set is a word, bits 0 to 23: ways that were used, bits 24 to 31: way
-     * where the next victim is sought, and then the tags, 0 is empty.
+     * where the next victim is sought, and then the tags, 0 is empty; of an L3
+     * then a byte for each way: who asked for the line last, see PmuUser.
      */
     uint32_t *words;
     void *memory;               /* that they are in */
@@ -55,6 +56,29 @@ void pmu_lines_clear(PmuLines *lines);
 bool pmu_lines_access(PmuLines *lines, uint64_t line);
 
 /*
+ * A vCPU that shares an L3, 1 to PMU_USER_MAX; 0 is none.  Who asked for a line
+ * last may have it, and if that was for writing, have written to it: coherence
+ * goes no further here.
+ */
+typedef uint8_t PmuUser;
+
+#define PMU_USER_MAX    127
+#define PMU_USER_WRITES 128     /* ... beside the number */
+
+typedef enum PmuFound {
+    PMU_FOUND_NOT,
+    PMU_FOUND_ALONE,            /* nobody else has it */
+    PMU_FOUND_SHARED,           /* somebody else may have it */
+    PMU_FOUND_MODIFIED,         /* ... and have written to it */
+} PmuFound;
+
+/*
+ * As pmu_lines_access(), of an L3, for @user, who will write to @line or not.
+ */
+PmuFound pmu_lines_access_by(PmuLines *lines, uint64_t line, PmuUser user,
+                             bool write);
+
+/*
  * Is @line present?  If not, it is from now on, but not marked as used; if so,
  * nothing changes.
  */
@@ -71,5 +95,8 @@ PmuL3 *pmu_l3_ref(PmuL3 *l3);
 void pmu_l3_unref(PmuL3 *l3);
 
 PmuLines *pmu_l3_lines(PmuL3 *l3);
+
+/* A number for another vCPU that shares it; they repeat if there are many. */
+PmuUser pmu_l3_user(PmuL3 *l3);
 
 #endif

@@ -73,6 +73,7 @@ bool pmu_memory_init(PmuMemory *mem, const PmuUarch *uarch, PmuLedger *ledger,
         return false;
     }
     mem->l3 = pmu_l3_lines(mem->shared_l3);
+    mem->user = pmu_l3_user(mem->shared_l3);
     /* A store further back than the store buffer reaches is in the cache. */
     pmu_forward_init(&mem->forward,
                      MIN(uarch->store_buffer, PMU_OUTCOME_STORES));
@@ -97,25 +98,6 @@ void pmu_memory_on_code_gone(PmuMemory *mem, PmuCodeGone code_gone,
 {
     mem->code_gone = code_gone;
     mem->code_opaque = opaque;
-}
-
-void pmu_memory_reset(PmuMemory *mem)
-{
-    pmu_cache_clear(&mem->l1d);
-    pmu_cache_clear(&mem->l1i);
-    pmu_lines_clear(&mem->l2);
-    if (mem->own_l3) {
-        pmu_lines_clear(mem->l3);
-    }
-    for (size_t i = 0; i < lines_of(&mem->uarch->l1d); i++) {
-        mem->line[i].linear = NO_LINE;
-    }
-    mem->misses = 0;
-    mem->prefetches = 0;
-    memset(mem->prefetch, 0, sizeof(mem->prefetch));
-    pmu_forward_reset(&mem->forward);
-    pmu_streamer_init(&mem->streamer, mem->uarch->prefetch_distance);
-    pmu_memory_flush_mappings(mem, UINT64_MAX);
 }
 
 /*
@@ -147,7 +129,7 @@ static void drop_line(PmuMemory *mem, uint64_t linear)
     }
 }
 
-void pmu_memory_flush_mappings(PmuMemory *mem, uint64_t linear)
+static void forget_mappings(PmuMemory *mem, uint64_t linear)
 {
     uint64_t page = linear >> PMU_PAGE_SHIFT;
 
@@ -162,6 +144,31 @@ void pmu_memory_flush_mappings(PmuMemory *mem, uint64_t linear)
         pmu_cache_remove(&mem->itlb, page);
         pmu_cache_remove(&mem->stlb, page);
     }
+}
+
+void pmu_memory_reset(PmuMemory *mem)
+{
+    pmu_cache_clear(&mem->l1d);
+    pmu_cache_clear(&mem->l1i);
+    pmu_lines_clear(&mem->l2);
+    if (mem->own_l3) {
+        pmu_lines_clear(mem->l3);
+    }
+    for (size_t i = 0; i < lines_of(&mem->uarch->l1d); i++) {
+        mem->line[i].linear = NO_LINE;
+    }
+    mem->misses = 0;
+    mem->prefetches = 0;
+    memset(mem->prefetch, 0, sizeof(mem->prefetch));
+    pmu_forward_reset(&mem->forward);
+    pmu_streamer_init(&mem->streamer, mem->uarch->prefetch_distance);
+    forget_mappings(mem, UINT64_MAX);
+}
+
+void pmu_memory_flush_mappings(PmuMemory *mem, uint64_t linear)
+{
+    pmu_ledger_event(mem->ledger, PMU_ITEM_TLB_FLUSHES, 1);
+    forget_mappings(mem, linear);
 }
 
 /* An entry of the DTLB for @page; what is no longer used leaves the filter. */
@@ -257,22 +264,64 @@ static void note_prefetch(PmuMemory *mem, uint64_t line)
     };
 }
 
+/*
+ * The ledger items of one kind of request, by where the line is: in L2, L3 and
+ * DRAM, in this order.
+ */
+typedef struct Requests {
+    PmuLedgerItem demanded, prefetched;
+    /* By PmuFound, those in L3; PMU_ITEM_NR: nobody counts that. */
+    PmuLedgerItem snooped[PMU_FOUND_MODIFIED + 1];
+    bool writes;
+} Requests;
+
+enum { FROM_L2, FROM_L3, FROM_DRAM };
+
+#define NOT_SNOOPED { PMU_ITEM_NR, PMU_ITEM_NR, PMU_ITEM_NR, PMU_ITEM_NR }
+
+static const Requests load_requests = {
+    PMU_ITEM_DATA_L2, PMU_ITEM_PREFETCH_L2, {
+        PMU_ITEM_NR, PMU_ITEM_DATA_L3_ALONE, PMU_ITEM_DATA_L3_SHARED,
+        PMU_ITEM_DATA_L3_MODIFIED,
+    }, false,
+};
+/* A load and a store: the line is written to as soon as it is there. */
+static const Requests update_requests = {
+    PMU_ITEM_DATA_L2, PMU_ITEM_PREFETCH_L2, {
+        PMU_ITEM_NR, PMU_ITEM_DATA_L3_ALONE, PMU_ITEM_DATA_L3_SHARED,
+        PMU_ITEM_DATA_L3_MODIFIED,
+    }, true,
+};
+static const Requests rfo_requests = {
+    PMU_ITEM_RFO_L2, PMU_ITEM_PREFETCH_L2, {
+        PMU_ITEM_NR, PMU_ITEM_NR, PMU_ITEM_NR, PMU_ITEM_RFO_L3_MODIFIED,
+    }, true,
+};
+static const Requests code_requests = {
+    PMU_ITEM_CODE_L2, PMU_ITEM_CODE_PREFETCH_L2, NOT_SNOOPED, false,
+};
+
 /* @line missed the first level: ask for those after it. */
-static void stream_prefetch(PmuMemory *mem, uint64_t line, PmuAccess *access)
+static void stream_prefetch(PmuMemory *mem, uint64_t line,
+                            const Requests *requests, PmuAccess *access)
 {
     uint64_t lines[PMU_STREAM_DEGREE], dram[PMU_STREAM_DEGREE];
     unsigned n = pmu_streamer_miss(&mem->streamer, line, lines);
 
     for (unsigned i = 0; i < n; i++) {
-        if (pmu_lines_prefetch(&mem->l2, lines[i])) {
-            continue;
+        unsigned from = FROM_L2;
+
+        if (!pmu_lines_prefetch(&mem->l2, lines[i])) {
+            if (pmu_lines_access(mem->l3, lines[i])) {
+                from = FROM_L3;
+                access->prefetch_l3++;
+                note_prefetch(mem, lines[i]);
+            } else {
+                from = FROM_DRAM;
+                dram[access->prefetch_dram++] = lines[i];
+            }
         }
-        if (pmu_lines_access(mem->l3, lines[i])) {
-            access->prefetch_l3++;
-            note_prefetch(mem, lines[i]);
-        } else {
-            dram[access->prefetch_dram++] = lines[i];
-        }
+        pmu_ledger_event(mem->ledger, requests->prefetched + from, 1);
     }
     for (unsigned i = 0; i < access->prefetch_dram; i++) {
         note_prefetch(mem, dram[i]);
@@ -295,38 +344,38 @@ static void l2_hit(PmuMemory *mem, uint64_t line, PmuAccess *access)
     }
 }
 
-/* What the levels beyond the first count of demand requests. */
-typedef struct Beyond {
-    PmuLedgerItem l2_misses, llc_references, llc_misses;
-} Beyond;
+/* What demanded line @line, in L2 no more, finds in the L3. */
+static unsigned l3_access(PmuMemory *mem, uint64_t line,
+                          const Requests *requests, PmuAccess *access)
+{
+    PmuFound found = pmu_lines_access_by(mem->l3, line, mem->user,
+                                         requests->writes);
 
-static const Beyond beyond_data = {
-    PMU_ITEM_L2_MISSES, PMU_ITEM_LLC_REFERENCES, PMU_ITEM_LLC_MISSES,
-};
-
-static const Beyond beyond_code = {
-    PMU_ITEM_L2_CODE_MISSES, PMU_ITEM_LLC_CODE_REFERENCES,
-    PMU_ITEM_LLC_CODE_MISSES,
-};
+    if (found == PMU_FOUND_NOT) {
+        access->source = PMU_FROM_DRAM;
+        return FROM_DRAM;
+    }
+    access->source = PMU_FROM_L3;
+    if (requests->snooped[found] != PMU_ITEM_NR) {
+        pmu_ledger_event(mem->ledger, requests->snooped[found], 1);
+    }
+    return FROM_L3;
+}
 
 /* Physical line @line, demanded, missed the first level. */
 static void first_level_miss(PmuMemory *mem, uint64_t line,
-                             const Beyond *beyond, PmuAccess *access)
+                             const Requests *requests, PmuAccess *access)
 {
+    unsigned from = FROM_L2;
+
     mem->misses++;
     if (pmu_lines_access(&mem->l2, line)) {
         l2_hit(mem, line, access);
     } else {
-        pmu_ledger_event(mem->ledger, beyond->l2_misses, 1);
-        pmu_ledger_event(mem->ledger, beyond->llc_references, 1);
-        if (pmu_lines_access(mem->l3, line)) {
-            access->source = PMU_FROM_L3;
-        } else {
-            access->source = PMU_FROM_DRAM;
-            pmu_ledger_event(mem->ledger, beyond->llc_misses, 1);
-        }
+        from = l3_access(mem, line, requests, access);
     }
-    stream_prefetch(mem, line, access);
+    pmu_ledger_event(mem->ledger, requests->demanded + from, 1);
+    stream_prefetch(mem, line, requests, access);
 }
 
 /*
@@ -355,11 +404,35 @@ static inline uint8_t cut(uint32_t cycles)
     return MIN(cycles, UINT8_MAX);
 }
 
-/* Cycles to walk the page tables for linear page @page. */
-static uint8_t page_walk(PmuMemory *mem, uint64_t page)
+/*
+ * The ledger items of translations: found in the STLB, page walks, and the
+ * cycles of these, in this order.
+ */
+typedef enum Translations {
+    TRANSLATIONS_LOAD = PMU_ITEM_DTLB_LOAD_STLB,
+    TRANSLATIONS_STORE = PMU_ITEM_DTLB_STORE_STLB,
+    TRANSLATIONS_CODE = PMU_ITEM_ITLB_STLB,
+} Translations;
+
+enum { IN_STLB, WALKS, WALK_CYCLES };
+
+/*
+ * Cycles to find the translation of linear page @page, which the first-level
+ * TLB lacks.  Counters of walks see the walk alone, not the look at the STLB.
+ */
+static uint8_t count_stlb_hit(PmuMemory *mem, Translations items)
 {
-    return cut(mem->uarch->stlb.latency + mem->uarch->page_walk +
-               page_table_load(mem, page));
+    pmu_ledger_event(mem->ledger, (PmuLedgerItem)items + IN_STLB, 1);
+    return cut(mem->uarch->stlb.latency);
+}
+
+static uint8_t page_walk(PmuMemory *mem, uint64_t page, Translations items)
+{
+    uint32_t cycles = mem->uarch->page_walk + page_table_load(mem, page);
+
+    pmu_ledger_event(mem->ledger, (PmuLedgerItem)items + WALKS, 1);
+    pmu_ledger_event(mem->ledger, (PmuLedgerItem)items + WALK_CYCLES, cycles);
+    return cut(mem->uarch->stlb.latency + cycles);
 }
 
 static void stlb_insert(PmuMemory *mem, uint64_t page, uint64_t phys)
@@ -367,22 +440,31 @@ static void stlb_insert(PmuMemory *mem, uint64_t page, uint64_t phys)
     mem->stlb.data[pmu_cache_insert(&mem->stlb, page)] = phys;
 }
 
+/* What an access does.  One that does both asks for its line as a load. */
+typedef enum Use {
+    USE_LOAD,
+    USE_STORE,
+    USE_BOTH,
+} Use;
+
 /*
  * The physical page of linear page @page, which is not in the DTLB.  NO_PAGE
  * without a mapping: the access faulted elsewhere, or is the emulator's own.
  * Then nothing is learnt.
  */
 static G_GNUC_NO_INLINE uint64_t data_page_slow(PmuMemory *mem, uint64_t page,
-                                                PmuAccess *access)
+                                                Use use, PmuAccess *access)
 {
+    Translations items = use == USE_STORE ? TRANSLATIONS_STORE
+                                          : TRANSLATIONS_LOAD;
     size_t entry = pmu_cache_use(&mem->stlb, page);
     uint64_t phys;
 
     if (entry != PMU_CACHE_NONE) {
-        access->delay = cut(mem->uarch->stlb.latency);
+        access->delay = count_stlb_hit(mem, items);
         phys = mem->stlb.data[entry];
     } else {
-        access->delay = page_walk(mem, page);
+        access->delay = page_walk(mem, page, items);
         phys = mem->translate(mem->opaque, page << PMU_PAGE_SHIFT);
         if (phys == UINT64_MAX) {
             return NO_PAGE;
@@ -412,13 +494,18 @@ static inline void filter_insert(PmuMemory *mem, uint64_t linear,
     mem->filter[(linear >> PMU_LINE_SHIFT) % PMU_DATA_FILTER] = linear;
 }
 
-static G_GNUC_NO_INLINE void l1d_miss(PmuMemory *mem, uint64_t phys,
+static G_GNUC_NO_INLINE void l1d_miss(PmuMemory *mem, uint64_t phys, Use use,
                                       PmuAccess *access)
 {
+    static const Requests *const requests[] = {
+        [USE_LOAD] = &load_requests,
+        [USE_STORE] = &rfo_requests,
+        [USE_BOTH] = &update_requests,
+    };
     PmuLine *line = l1d_insert(mem, phys);
 
     pmu_ledger_event(mem->ledger, PMU_ITEM_L1D_MISSES, 1);
-    first_level_miss(mem, phys, &beyond_data, access);
+    first_level_miss(mem, phys, requests[use], access);
     *line = (PmuLine) {
         .linear = NO_LINE,
         .miss = mem->misses,
@@ -426,7 +513,7 @@ static G_GNUC_NO_INLINE void l1d_miss(PmuMemory *mem, uint64_t phys,
 }
 
 /* An access within one line.  Without a mapping the linear page serves. */
-static inline void line_access(PmuMemory *mem, uint64_t addr, bool store,
+static inline void line_access(PmuMemory *mem, uint64_t addr, Use use,
                                PmuAccess *access)
 {
     uint64_t page = addr >> PMU_PAGE_SHIFT, phys;
@@ -435,16 +522,17 @@ static inline void line_access(PmuMemory *mem, uint64_t addr, bool store,
     PmuLine *line;
 
     *access = (PmuAccess) { 0 };
-    phys = in_dtlb ? mem->dtlb.data[entry] : data_page_slow(mem, page, access);
+    phys = in_dtlb ? mem->dtlb.data[entry]
+                   : data_page_slow(mem, page, use, access);
     mapped = phys != NO_PAGE;
     phys = (mapped ? phys : page) * LINES_PER_PAGE +
            (addr >> PMU_LINE_SHIFT) % LINES_PER_PAGE;
-    if (store && mapped) {
+    if (use != USE_LOAD && mapped) {
         store_line(mem, phys, access);
     }
     entry = pmu_cache_use(&mem->l1d, phys);
     if (entry == PMU_CACHE_NONE) {
-        l1d_miss(mem, phys, access);
+        l1d_miss(mem, phys, use, access);
         return;
     }
     line = &mem->line[entry];
@@ -457,56 +545,99 @@ static inline void line_access(PmuMemory *mem, uint64_t addr, bool store,
 }
 
 static G_GNUC_NO_INLINE void half_access(PmuMemory *mem, uint64_t addr,
-                                         bool store, PmuAccess *access)
+                                         Use use, PmuAccess *access)
 {
-    line_access(mem, addr, store, access);
+    line_access(mem, addr, use, access);
 }
 
 /* One that reaches into the line of @last. */
 static G_GNUC_NO_INLINE unsigned two_lines(PmuMemory *mem, uint64_t first,
-                                           uint64_t last, bool store,
+                                           uint64_t last, Use use,
                                            PmuAccess access[2])
 {
-    half_access(mem, first, store, &access[0]);
-    half_access(mem, last, store, &access[1]);
+    half_access(mem, first, use, &access[0]);
+    half_access(mem, last, use, &access[1]);
     pmu_ledger_event(mem->ledger, PMU_ITEM_L1D_ACCESSES, 1);
+    pmu_ledger_event(mem->ledger, PMU_ITEM_LOADS_SPLIT, use != USE_STORE);
+    pmu_ledger_event(mem->ledger, PMU_ITEM_STORES_SPLIT, use != USE_LOAD);
     return 2;
 }
 
+/* How far away the line of @access was: as many items from LOADS_L1 on. */
+static unsigned distance(const PmuAccess *access)
+{
+    static const uint8_t distance_of[] = {
+        [PMU_FROM_L1] = 0, [PMU_FROM_FILL] = 0,
+        [PMU_FROM_L2] = 1, [PMU_FROM_PREFETCH] = 1,
+        [PMU_FROM_L3] = 2, [PMU_FROM_DRAM] = 3,
+    };
+
+    return distance_of[access->source];
+}
+
+/* All loads are counted as hits in L1D, by whoever knows that there are any. */
+static void count_load(PmuMemory *mem, unsigned lines,
+                       const PmuAccess access[2])
+{
+    unsigned furthest = distance(&access[0]);
+
+    if (lines == 2) {
+        furthest = MAX(furthest, distance(&access[1]));
+    }
+    if (furthest) {
+        pmu_ledger_event(mem->ledger, PMU_ITEM_LOADS_L1, -1);
+        pmu_ledger_event(mem->ledger, PMU_ITEM_LOADS_L1 + furthest, 1);
+    }
+}
+
 static inline unsigned data_access(PmuMemory *mem, uint64_t addr,
-                                   unsigned size, bool store,
+                                   unsigned size, Use use,
                                    PmuAccess access[2])
 {
+    unsigned lines = 1;
+
     if (G_UNLIKELY((addr & LINE_MASK) + size > PMU_LINE_SIZE)) {
-        return two_lines(mem, addr, addr + size - 1, store, access);
+        lines = two_lines(mem, addr, addr + size - 1, use, access);
+    } else {
+        line_access(mem, addr, use, access);
     }
-    line_access(mem, addr, store, access);
-    return 1;
+    if (use != USE_STORE) {
+        count_load(mem, lines, access);
+    }
+    return lines;
 }
 
 unsigned pmu_memory_data(PmuMemory *mem, uint64_t addr, unsigned size,
                          PmuAccess access[2])
 {
-    return data_access(mem, addr, size, false, access);
+    return data_access(mem, addr, size, USE_LOAD, access);
 }
 
 unsigned pmu_memory_store(PmuMemory *mem, uint64_t addr, unsigned size,
                           PmuAccess access[2])
 {
-    return data_access(mem, addr, size, true, access);
+    return data_access(mem, addr, size, USE_STORE, access);
+}
+
+unsigned pmu_memory_update(PmuMemory *mem, uint64_t addr, unsigned size,
+                           PmuAccess access[2])
+{
+    return data_access(mem, addr, size, USE_BOTH, access);
 }
 
 /* Cycles that translating @pc for a fetch takes beyond an ITLB hit. */
 static uint8_t code_page(PmuMemory *mem, uint64_t pc, uint64_t phys)
 {
     uint64_t page = pc >> PMU_PAGE_SHIFT;
-    uint8_t delay = cut(mem->uarch->stlb.latency);
+    uint8_t delay;
 
     if (pmu_cache_use(&mem->itlb, page) != PMU_CACHE_NONE) {
         return 0;
     }
-    if (pmu_cache_use(&mem->stlb, page) == PMU_CACHE_NONE) {
-        delay = page_walk(mem, page);
+    if (pmu_cache_use(&mem->stlb, page) != PMU_CACHE_NONE) {
+        delay = count_stlb_hit(mem, TRANSLATIONS_CODE);
+    } else {
+        delay = page_walk(mem, page, TRANSLATIONS_CODE);
         stlb_insert(mem, page, phys >> PMU_PAGE_SHIFT);
     }
     mem->itlb.data[pmu_cache_insert(&mem->itlb, page)] =
@@ -523,7 +654,7 @@ void pmu_memory_code(PmuMemory *mem, uint64_t pc, uint64_t phys,
     if (pmu_cache_use(&mem->l1i, line) == PMU_CACHE_NONE) {
         l1i_insert(mem, line);
         pmu_ledger_event(mem->ledger, PMU_ITEM_L1I_MISSES, 1);
-        first_level_miss(mem, line, &beyond_code, access);
+        first_level_miss(mem, line, &code_requests, access);
     }
 }
 

@@ -73,15 +73,16 @@ typedef struct PmuMemory {
     PmuLines *l3;
     PmuL3 *shared_l3;           /* that l3 is of */
     bool own_l3;                /* nobody else has it */
+    PmuUser user;               /* this vCPU among those that do */
     PmuStreamer streamer;
     PmuPrefetch prefetch[PMU_PREFETCH_SLOTS];
 } PmuMemory;
 
 /*
  * A cold memory side with the geometry in @uarch: sets of L1D, L1I and TLBs
- * are powers of 2, of L2 and L3 any number.  It counts in @ledger (misses of
- * L1D, L1I and L2, references to and misses of the L3).  @l3 is the machine's,
- * NULL: one of its own.  False if memory runs out.
+ * are powers of 2, of L2 and L3 any number.  It counts in @ledger what misses
+ * L1D, L1I and the TLBs, and where it is found.  @l3 is the machine's, NULL:
+ * one of its own.  False if memory runs out.
  */
 bool pmu_memory_init(PmuMemory *mem, const PmuUarch *uarch, PmuLedger *ledger,
                      PmuL3 *l3, PmuTranslate translate, void *opaque);
@@ -120,18 +121,21 @@ static inline bool pmu_memory_hit(const PmuMemory *mem, uint64_t addr,
  * number of lines, 1 or 2, with their outcomes in @access; PmuAccess.store
  * and .blocked are 0.  Misses and prefetches are numbered in the order of
  * calls and, within, of @access.  Counts a second line as another
- * L1D_ACCESSES, leaving the first to the caller.
+ * L1D_ACCESSES, leaving the first to the caller, and so with LOADS_L1: a load
+ * from elsewhere is taken off it.
  */
 unsigned pmu_memory_data(PmuMemory *mem, uint64_t addr, unsigned size,
                          PmuAccess access[2]);
 
 /*
- * The same for a store, or a load and a store.  A line of L1I leaves it: that
- * is where hardware looks for code that is modified, by physical addresses
+ * The same for a store, and for a load and a store.  A line of L1I leaves it:
+ * that is where hardware looks for code that is modified, by physical addresses
  * (SDM vol. 3A, "Self-Modifying Code").
  */
 unsigned pmu_memory_store(PmuMemory *mem, uint64_t addr, unsigned size,
                           PmuAccess access[2]);
+unsigned pmu_memory_update(PmuMemory *mem, uint64_t addr, unsigned size,
+                           PmuAccess access[2]);
 
 /*
  * Of the misses so far all but the newest @live have their lines in L1: until

@@ -83,9 +83,10 @@ static uint32_t wait_of(const PmuObserver *o, const PmuAccess *access)
 static unsigned data_access(PmuObserver *o, uint64_t addr,
                             const PmuBlockAccess *kind, PmuAccess access[2])
 {
-    unsigned lines = kind->store
-                     ? pmu_memory_store(&o->mem, addr, kind->size, access)
-                     : pmu_memory_data(&o->mem, addr, kind->size, access);
+    unsigned lines =
+        (!kind->store ? pmu_memory_data :
+         !kind->load ? pmu_memory_store :
+         pmu_memory_update)(&o->mem, addr, kind->size, access);
 
     for (unsigned i = 0; i < lines && kind->load; i++) {
         o->wait += wait_of(o, &access[i]);
@@ -163,8 +164,11 @@ static bool observe_access(PmuObserver *o, unsigned i,
 
 /* Branches: PMU_OUTCOME_x. */
 
-static unsigned mispredicted(PmuObserver *o, unsigned outcome)
+/* @item: which kind of misprediction. */
+static unsigned mispredicted(PmuObserver *o, PmuLedgerItem item,
+                             unsigned outcome)
 {
+    pmu_ledger_event(o->ledger, item, 1);
     pmu_ledger_event(o->ledger, PMU_ITEM_BRANCH_MISSES, 1);
     pmu_ledger_event(o->ledger, PMU_ITEM_CLEARS, 1);
     pmu_fetcher_restart(&o->fetcher);
@@ -174,7 +178,8 @@ static unsigned mispredicted(PmuObserver *o, unsigned outcome)
 static inline unsigned observe_cond(PmuObserver *o, uint64_t pc, bool goes)
 {
     if (G_UNLIKELY(!pmu_bpred_cond(o->bpred, pc, goes))) {
-        return mispredicted(o, goes ? PMU_OUTCOME_TAKEN : 0);
+        return mispredicted(o, PMU_ITEM_MISSES_COND_NTAKEN + goes,
+                            goes ? PMU_OUTCOME_TAKEN : 0);
     }
     if (goes) {
         return pmu_fetcher_taken(&o->fetcher, pc, true);
@@ -189,6 +194,7 @@ static unsigned observe_other(PmuObserver *o, const PmuBlock *block,
     const PmuInsn *insn = block->insns[block->num_insns - 1].insn;
     uint64_t next = pc + insn->length;
     bool hit = true, direct = false;
+    PmuLedgerItem miss = PMU_ITEM_NR;
 
     if (insn->flags & PMU_INSN_LOW32) {
         next &= UINT32_MAX;
@@ -202,13 +208,16 @@ static unsigned observe_other(PmuObserver *o, const PmuBlock *block,
         pmu_bpred_call(o->bpred, next);
         break;
     case PMU_BRANCH_JMP_INDIRECT:
+        miss = PMU_ITEM_MISSES_JMP_INDIRECT;
         hit = pmu_bpred_indirect(o->bpred, pc, dynamic->target);
         break;
     case PMU_BRANCH_CALL_INDIRECT:
+        miss = PMU_ITEM_MISSES_CALL_INDIRECT;
         hit = pmu_bpred_indirect(o->bpred, pc, dynamic->target);
         pmu_bpred_call(o->bpred, next);
         break;
     case PMU_BRANCH_RET:
+        miss = PMU_ITEM_MISSES_RET;
         hit = pmu_bpred_ret(o->bpred, dynamic->target);
         break;
     default:
@@ -216,7 +225,7 @@ static unsigned observe_other(PmuObserver *o, const PmuBlock *block,
         return PMU_OUTCOME_TAKEN;
     }
     return hit ? pmu_fetcher_taken(&o->fetcher, pc, direct)
-               : mispredicted(o, PMU_OUTCOME_TAKEN);
+               : mispredicted(o, miss, PMU_OUTCOME_TAKEN);
 }
 
 static inline unsigned observe_branch(PmuObserver *o, const PmuBlock *block,

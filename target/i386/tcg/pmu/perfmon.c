@@ -299,9 +299,7 @@ static ItemKind item_kind(PmuLedgerItem item)
     switch (item) {
     case PMU_ITEM_INSTRUCTIONS:
         return KIND_INSTRUCTIONS;
-    case PMU_ITEM_BRANCHES:
-    case PMU_ITEM_BRANCHES_COND:
-    case PMU_ITEM_BRANCHES_TAKEN:
+    case PMU_ITEM_BRANCHES ... PMU_ITEM_BRANCHES_FAR:
         return KIND_BRANCHES;
     default:
         return KIND_OTHER;

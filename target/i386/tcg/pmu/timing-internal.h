@@ -43,8 +43,8 @@ struct PmuTiming {
     uint64_t progress;          /* see pmu_timing_progress() */
     const PmuUarch *uarch;
     PmuLedger *ledger;
-    uint64_t counts;            /* PMU_COUNT_x that @seen does not show */
-    uint64_t taken;             /* branches, likewise */
+    PmuCounts counts;           /* what @seen does not show */
+    uint64_t taken;             /* conditional branches, likewise */
     /* What was observed and is not in the ledger yet, at PMU_LEVEL_OS. */
     PmuLedger seen;
 

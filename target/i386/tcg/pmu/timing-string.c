@@ -61,6 +61,8 @@ static void string_access(PmuTiming *t, uint64_t line, bool store,
     PmuMemory *mem = &t->observer.mem;
 
     pmu_ledger_event(t->ledger, PMU_ITEM_L1D_ACCESSES, 1);
+    pmu_ledger_event(t->ledger, store ? PMU_ITEM_STORES : PMU_ITEM_LOADS_L1,
+                     1);
     *access = (PmuAccess) {};
     if (!pmu_memory_hit(mem, addr, 1)) {
         PmuAccess both[2] = {};

@@ -91,12 +91,9 @@ static void enter_counts(PmuTiming *t)
 {
     uint64_t *event = t->ledger->event[t->ledger->level];
 
-    event[PMU_ITEM_INSTRUCTIONS] += pmu_count(t->counts, PMU_COUNT_INSNS);
-    event[PMU_ITEM_BRANCHES] += pmu_count(t->counts, PMU_COUNT_BRANCHES);
-    event[PMU_ITEM_BRANCHES_COND] += pmu_count(t->counts, PMU_COUNT_COND);
-    event[PMU_ITEM_L1D_ACCESSES] += pmu_count(t->counts, PMU_COUNT_ACCESSES);
-    event[PMU_ITEM_BRANCHES_TAKEN] += t->taken;
-    t->counts = 0;
+    pmu_counts_enter(&t->counts, event);
+    event[PMU_ITEM_BRANCHES_COND_NTAKEN] -= t->taken;
+    event[PMU_ITEM_BRANCHES_COND_TAKEN] += t->taken;
     t->taken = 0;
 }
 
@@ -508,7 +505,7 @@ void pmu_timing_flush_mappings(PmuTiming *t, uint64_t linear)
 void pmu_timing_reset(PmuTiming *t)
 {
     pmu_costs_clear(&t->costs);
-    t->counts = 0;
+    t->counts = (PmuCounts) {};
     t->taken = 0;
     memset(t->seen.event, 0, sizeof(t->seen.event));
     t->hash = 0;
@@ -605,7 +602,7 @@ static inline void prepare(PmuTiming *t, const PmuBlock *block)
 static inline void run_block(PmuTiming *t, const PmuBlock *block,
                              const PmuDynamic *dynamic)
 {
-    t->counts += block->counts;
+    pmu_counts_add(&t->counts, block);
     t->progress += (uint64_t)block->num_insns << PMU_COST_SHIFT;
     t->hash = pmu_block_hash(block, t->hash);
     if (G_LIKELY(t->phase == PMU_PHASE_SKIM)) {
@@ -617,7 +614,7 @@ static inline void run_block(PmuTiming *t, const PmuBlock *block,
     }
     t->insns += block->num_insns;
     if (G_LIKELY(block->branch != PMU_BRANCH_NONE)) {
-        t->taken += block->branch != PMU_BRANCH_COND || dynamic->taken;
+        t->taken += block->branch == PMU_BRANCH_COND && dynamic->taken;
         end_stretch(t);
     }
 }
@@ -631,7 +628,7 @@ static void run_range(PmuTiming *t, const PmuBlock *block,
     for (unsigned i = first; i < last; i++) {
         const PmuBlockInsn *bi = &block->insns[i];
 
-        t->counts += pmu_block_insn_counts(bi);
+        pmu_counts_add_insn(&t->counts, bi);
         t->hash = pmu_block_insn_hash(bi, t->hash);
     }
     t->progress += (uint64_t)(last - first) << PMU_COST_SHIFT;
@@ -642,7 +639,7 @@ static void run_range(PmuTiming *t, const PmuBlock *block,
     }
     t->insns += last - first;
     if (branch != PMU_BRANCH_NONE) {
-        t->taken += branch != PMU_BRANCH_COND || dynamic->taken;
+        t->taken += branch == PMU_BRANCH_COND && dynamic->taken;
         end_stretch(t);
     }
 }
@@ -656,7 +653,7 @@ static void run_string(PmuTiming *t, const PmuBlock *block, unsigned index,
         pmu_observer_skip(&t->observer);
     }
     if (last) {
-        t->counts += pmu_block_insn_counts(&block->insns[index]);
+        pmu_counts_add_insn(&t->counts, &block->insns[index]);
         t->progress += PMU_COST_ONE;
     }
 }

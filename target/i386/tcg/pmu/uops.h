@@ -41,6 +41,32 @@ typedef enum PmuBranch {
     PMU_BRANCH_FAR,             /* far JMP/CALL/RET, INT, IRET, SYSCALL, ... */
 } PmuBranch;
 
+/*
+ * What an instruction is retired as, besides its branch and its accesses: the
+ * kinds that events tell apart.
+ */
+typedef enum PmuInsnTally {
+    PMU_TALLY_NONE,
+    PMU_TALLY_NOP,
+    PMU_TALLY_PAUSE,
+    PMU_TALLY_LFENCE,
+    PMU_TALLY_PREFETCH_NTA,
+    PMU_TALLY_PREFETCH_T0,
+    PMU_TALLY_PREFETCH_T1_T2,
+    PMU_TALLY_PREFETCH_W,
+    PMU_TALLY_FP_SCALAR_DOUBLE,
+    PMU_TALLY_FP_SCALAR_SINGLE,
+    PMU_TALLY_FP_128_DOUBLE,
+    PMU_TALLY_FP_128_SINGLE,
+    PMU_TALLY_FP_256_DOUBLE,
+    PMU_TALLY_FP_256_SINGLE,
+    PMU_TALLY_INT_ADD_128,
+    PMU_TALLY_INT_ADD_256,
+    PMU_TALLY_INT_MUL_256,
+    PMU_TALLY_INT_SHUFFLE,
+    PMU_TALLY_NR
+} PmuInsnTally;
+
 /* Properties of an instruction, PmuInsn.flags. */
 #define PMU_INSN_LOAD           (1u << 0)   /* reads its ModRM operand */
 #define PMU_INSN_STORE          (1u << 1)   /* writes its ModRM operand */
@@ -55,6 +81,7 @@ typedef enum PmuBranch {
 #define PMU_INSN_STRING         (1u << 10)  /* ea is [rSI], stack is [rDI] */
 #define PMU_INSN_REP            (1u << 11)
 #define PMU_INSN_UNKNOWN        (1u << 12)  /* counted by class only */
+#define PMU_INSN_X87            (1u << 13)
 #define PMU_INSN_LCP            (1u << 14)  /* length-changing prefix */
 #define PMU_INSN_IMM64          (1u << 15)  /* takes two places in the DSB */
 #define PMU_INSN_BLOCKS_ISSUE   (1u << 16)  /* nothing issues before it ends */
@@ -135,6 +162,8 @@ typedef struct PmuInsn {
     uint8_t opcode;             /* offset of the opcode's last byte */
     uint8_t bypass;             /* PmuBypass: of the result, and of sources
                                    (PmuUarch.bypass) */
+    uint8_t tally;              /* PmuInsnTally */
+    uint8_t tally_times;        /* counted so often: 2 for FMA, else 1 or 0 */
 } PmuInsn;
 
 /*
