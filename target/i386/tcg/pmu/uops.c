@@ -21,6 +21,7 @@
 #include "disassembler.h"
 #include "uops-pool.h"
 #include "uops-table.h"
+#include "uops-tally.h"
 
 /* Instructions that one version of Capstone or the other misnames. */
 typedef struct Misnamed {
@@ -1029,7 +1030,23 @@ static void set_flags(Builder *b)
     }
 }
 
-static void build(Builder *b)
+/* A row can be of several mnemonics; the decoder knows which one it is. */
+static void set_tally(Builder *b, unsigned id)
+{
+    const char *name = b->row->name;
+
+    if (id != X86_INS_INVALID && g_str_has_prefix(name, "vf")) {
+        name = cs_insn_name(b->decoder->handle, id);
+    }
+    pmu_uops_tally(b->insn, name, b->form & PMU_FORM_XMM,
+                   b->form & PMU_FORM_YMM);
+    if (b->row >= pmu_uops_x87.rows &&
+        b->row < pmu_uops_x87.rows + pmu_uops_x87.count) {
+        b->insn->flags |= PMU_INSN_X87;
+    }
+}
+
+static void build(Builder *b, unsigned id)
 {
     PmuInsn *insn = b->insn;
 
@@ -1060,6 +1077,7 @@ static void build(Builder *b)
         insn->slots++;
     }
     set_flags(b);
+    set_tally(b, id);
 }
 
 /* One slot, one cycle: what an instruction nobody knows counts as. */
@@ -1185,7 +1203,7 @@ bool pmu_decode(PmuDecoder *decoder, const uint8_t *bytes, unsigned length,
     memset(insn->dst, PMU_REG_NR, sizeof(insn->dst));
     insn->length = length;
     insn->opcode = opcode_end(&b, length);
-    build(&b);
+    build(&b, b.x86 == &no_operands ? X86_INS_INVALID : decoder->insn->id);
     return true;
 }
 

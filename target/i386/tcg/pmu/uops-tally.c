@@ -1,0 +1,131 @@
+/*
+ * Which instructions events count by what they compute.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Translation time, below the line: data and its lookup.
+ *
+ * Kinds and the instructions they consist of: events SW_PREFETCH_ACCESS,
+ * FP_ARITH_INST_RETIRED and INT_VEC_RETIRED of Intel's event lists
+ * (https://github.com/intel/perfmon).  The lists do not name the instructions
+ * of INT_VEC_RETIRED: those of that kind in the instruction table.
+ */
+
+#include <glib.h>
+#include <string.h>
+
+#include "uops-tally.h"
+
+/* Mnemonics that say all. */
+static const struct {
+    const char *name;
+    PmuInsnTally tally;
+} named[] = {
+    { "nop", PMU_TALLY_NOP },
+    { "pause", PMU_TALLY_PAUSE },
+    { "lfence", PMU_TALLY_LFENCE },
+    { "prefetchnta", PMU_TALLY_PREFETCH_NTA },
+    { "prefetcht0", PMU_TALLY_PREFETCH_T0 },
+    { "prefetcht1", PMU_TALLY_PREFETCH_T1_T2 },
+    { "prefetcht2", PMU_TALLY_PREFETCH_T1_T2 },
+    { "prefetchw", PMU_TALLY_PREFETCH_W },
+};
+
+/* What a mnemonic begins with, by kind and width; 128 bits first, then 256. */
+static const struct {
+    const char *prefix;
+    PmuInsnTally tally[2];
+} integer[] = {
+    { "padd", { PMU_TALLY_INT_ADD_128, PMU_TALLY_INT_ADD_256 } },
+    { "psub", { PMU_TALLY_INT_ADD_128, PMU_TALLY_INT_ADD_256 } },
+    { "psadbw", { PMU_TALLY_INT_ADD_128, PMU_TALLY_INT_ADD_256 } },
+    { "pmul", { PMU_TALLY_NONE, PMU_TALLY_INT_MUL_256 } },
+    { "pmadd", { PMU_TALLY_NONE, PMU_TALLY_INT_MUL_256 } },
+    { "pshuf", { PMU_TALLY_INT_SHUFFLE, PMU_TALLY_INT_SHUFFLE } },
+    { "punpck", { PMU_TALLY_INT_SHUFFLE, PMU_TALLY_INT_SHUFFLE } },
+    { "pack", { PMU_TALLY_INT_SHUFFLE, PMU_TALLY_INT_SHUFFLE } },
+    { "palignr", { PMU_TALLY_INT_SHUFFLE, PMU_TALLY_INT_SHUFFLE } },
+    { "perm2i128", { PMU_TALLY_INT_SHUFFLE, PMU_TALLY_INT_SHUFFLE } },
+    { "permd", { PMU_TALLY_INT_SHUFFLE, PMU_TALLY_INT_SHUFFLE } },
+    { "permq", { PMU_TALLY_INT_SHUFFLE, PMU_TALLY_INT_SHUFFLE } },
+};
+
+/* Floating-point mnemonics without their suffix, and how often they count. */
+static const struct {
+    const char *stem;
+    uint8_t times;
+} floating[] = {
+    { "add", 1 }, { "sub", 1 }, { "addsub", 1 }, { "hadd", 1 }, { "hsub", 1 },
+    { "mul", 1 }, { "div", 1 }, { "min", 1 }, { "max", 1 }, { "sqrt", 1 },
+    { "rsqrt", 1 }, { "rcp", 1 }, { "dp", 2 },
+    { "fmadd", 2 }, { "fmsub", 2 }, { "fnmadd", 2 }, { "fnmsub", 2 },
+    { "fmaddsub", 2 }, { "fmsubadd", 2 },
+};
+
+/* By the suffix, in the order of tally_of below. */
+static const char suffixes[][3] = { "sd", "ss", "pd", "ps" };
+
+/* FMA has the order of its operands between the stem and the suffix. */
+static size_t stem_length(const char *name, size_t length)
+{
+    while (length && g_ascii_isdigit(name[length - 1])) {
+        length--;
+    }
+    return length;
+}
+
+static void tally_floating(PmuInsn *insn, const char *name, unsigned suffix,
+                           size_t length, bool ymm)
+{
+    static const uint8_t tally_of[2][4] = {
+        {
+            PMU_TALLY_FP_SCALAR_DOUBLE, PMU_TALLY_FP_SCALAR_SINGLE,
+            PMU_TALLY_FP_128_DOUBLE, PMU_TALLY_FP_128_SINGLE,
+        }, {
+            PMU_TALLY_FP_SCALAR_DOUBLE, PMU_TALLY_FP_SCALAR_SINGLE,
+            PMU_TALLY_FP_256_DOUBLE, PMU_TALLY_FP_256_SINGLE,
+        },
+    };
+
+    length = stem_length(name, length);
+    for (size_t i = 0; i < G_N_ELEMENTS(floating); i++) {
+        if (strlen(floating[i].stem) == length &&
+            !memcmp(floating[i].stem, name, length)) {
+            insn->tally = tally_of[ymm][suffix];
+            insn->tally_times = floating[i].times;
+        }
+    }
+}
+
+static void tally_vector(PmuInsn *insn, const char *name, bool ymm)
+{
+    size_t length = strlen(name);
+
+    for (size_t i = 0; i < G_N_ELEMENTS(integer); i++) {
+        if (g_str_has_prefix(name, integer[i].prefix)) {
+            insn->tally = integer[i].tally[ymm];
+            insn->tally_times = insn->tally != PMU_TALLY_NONE;
+            return;
+        }
+    }
+    for (unsigned i = 0; i < G_N_ELEMENTS(suffixes); i++) {
+        if (g_str_has_suffix(name, suffixes[i])) {
+            tally_floating(insn, name, i, length - 2, ymm);
+            return;
+        }
+    }
+}
+
+void pmu_uops_tally(PmuInsn *insn, const char *name, bool xmm, bool ymm)
+{
+    for (size_t i = 0; i < G_N_ELEMENTS(named); i++) {
+        if (!strcmp(named[i].name, name)) {
+            insn->tally = named[i].tally;
+            insn->tally_times = 1;
+            return;
+        }
+    }
+    if (xmm || ymm) {
+        tally_vector(insn, name + (name[0] == 'v'), ymm);
+    }
+}
