@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cycles.h"
 #include "pipeline.h"
 #include "supply.h"
 
@@ -27,6 +28,16 @@
 /* Instructions that need more than to be issued and executed. */
 #define SPECIAL (PMU_INSN_SERIALIZING | PMU_INSN_BLOCKS_ISSUE | \
                  PMU_INSN_FENCES_LOADS)
+
+#define BIT_OF(item) (1u << (PMU_ITEM_##item - PMU_ITEM_PORT_0))
+
+/* The ledger's items for ports; those of Golden Cove go by Intel's numbers. */
+static const uint8_t port_items[PMU_MAX_PORTS] = {
+    BIT_OF(PORT_0), BIT_OF(PORT_1), BIT_OF(PORT_LOAD), BIT_OF(PORT_LOAD),
+    BIT_OF(PORT_STORE_DATA), BIT_OF(PORT_5), BIT_OF(PORT_6),
+    BIT_OF(PORT_STORE_ADDRESS), BIT_OF(PORT_STORE_ADDRESS),
+    BIT_OF(PORT_STORE_DATA), BIT_OF(PORT_5), BIT_OF(PORT_LOAD),
+};
 
 static void add_set(PmuPortSets *sets, uint16_t ports)
 {
@@ -63,6 +74,9 @@ static void init_sets(PmuPortSets *sets, const PmuUarch *uarch)
                 sets->with[ports] |= 1u << i;
             }
         }
+        for (unsigned i = 0; i < PMU_MAX_PORTS; i++) {
+            sets->items[ports] |= ports >> i & 1 ? port_items[i] : 0;
+        }
     }
 }
 
@@ -75,6 +89,9 @@ void pmu_pipeline_init(PmuPipeline *p, const PmuUarch *uarch)
     p->predecode_ahead = uarch->instruction_queue / uarch->decoders;
     p->cycle = PMU_FIRST_CYCLE;
     p->supply.cycle = PMU_FIRST_CYCLE;
+    p->near_until = UINT64_MAX;
+    p->retire_cycle = PMU_FIRST_CYCLE;
+    p->empty = true;
 }
 
 void pmu_pipeline_reset(PmuPipeline *p)
@@ -86,6 +103,7 @@ void pmu_pipeline_reset(PmuPipeline *p)
     p->report = report;
     p->cycle = cycle;
     p->supply.cycle = cycle;
+    p->retire_cycle = cycle;
 }
 
 void pmu_pipeline_resume(PmuPipeline *p, uint32_t open, uint64_t history)
@@ -96,34 +114,10 @@ void pmu_pipeline_resume(PmuPipeline *p, uint32_t open, uint64_t history)
 
 /* The clock and its slots. */
 
-/* Micro-ops dispatched before @cycle leave the scheduler. */
-static void leave_scheduler(PmuPipeline *p, uint64_t cycle)
-{
-    uint64_t end = MIN(cycle, p->cycle + PMU_WINDOW);
-    uint32_t far = 0;
-
-    for (uint64_t c = p->cycle; c < end; c++) {
-        p->scheduled -= p->dispatches[c % PMU_WINDOW];
-        p->dispatches[c % PMU_WINDOW] = 0;
-    }
-    for (uint32_t i = 0; i < p->num_far; i++) {
-        if (p->far[i] >= cycle) {
-            p->far[far++] = p->far[i];
-        }
-    }
-    p->scheduled -= p->num_far - far;
-    p->num_far = far;
-}
-
 /* The clock moves on to the start of @cycle. */
-static inline void advance(PmuPipeline *p, uint64_t cycle)
+static inline void advance(PmuPipeline *p, uint64_t cycle, PmuBlame blame)
 {
-    if (G_LIKELY(cycle == p->cycle + 1 && !p->num_far)) {
-        p->scheduled -= p->dispatches[p->cycle % PMU_WINDOW];
-        p->dispatches[p->cycle % PMU_WINDOW] = 0;
-    } else {
-        leave_scheduler(p, cycle);
-    }
+    pmu_cycles_leave(p, cycle, blame);
     p->cycle = cycle;
     p->slot = 0;
     p->history = 0;
@@ -135,24 +129,63 @@ static inline void fill_slot(PmuPipeline *p, PmuSlotClass class)
     p->delta.item[class]++;
     p->history = p->history << 4 | class;
     if (++p->slot == p->uarch->width) {
-        advance(p, p->cycle + 1);
+        advance(p, p->cycle + 1, PMU_BLAME_ANYBODY);
     }
 }
 
 /* Slots up to the start of @cycle, if that is to come, pass as @class. */
-static inline void lose(PmuPipeline *p, uint64_t cycle, PmuSlotClass class)
+static inline void lose(PmuPipeline *p, uint64_t cycle, PmuSlotClass class,
+                        PmuBlame blame)
 {
     if (cycle > p->cycle) {
         p->delta.item[class] += (cycle - p->cycle) * p->uarch->width - p->slot;
-        advance(p, cycle);
+        advance(p, cycle, blame);
     }
 }
 
 static void lose_backend(PmuPipeline *p, PmuStamp until)
 {
-    lose(p, PMU_STAMP_CYCLE(until),
-         PMU_STAMP_MEMORY(until) ? PMU_SLOT_MEMORY_BOUND
-                                 : PMU_SLOT_CORE_BOUND);
+    uint64_t cycle = PMU_STAMP_CYCLE(until);
+    PmuCause cause = PMU_STAMP_CAUSE(until);
+
+    if (cycle <= p->cycle) {
+        return;
+    }
+    if (cause == PMU_CAUSE_STORES) {
+        *pmu_timed(p, PMU_ITEM_NO_STORE_BUFFER) += cycle - p->cycle;
+    } else if (cause == PMU_CAUSE_SERIAL) {
+        *pmu_timed(p, PMU_ITEM_SERIALIZED) += cycle - p->cycle;
+    }
+    lose(p, cycle, cause >= PMU_CAUSE_MEMORY ? PMU_SLOT_MEMORY_BOUND
+                                             : PMU_SLOT_CORE_BOUND,
+         cause == PMU_CAUSE_STORES ? PMU_BLAME_STORES : PMU_BLAME_ANYBODY);
+}
+
+/* @cycles went by with @n slots each lost to the frontend. */
+static void count_undelivered(PmuPipeline *p, uint32_t n, uint32_t cycles)
+{
+    uint32_t most = PMU_ITEM_UNDELIVERED_6 - PMU_ITEM_UNDELIVERED_0;
+
+    pmu_timed(p, PMU_ITEM_UNDELIVERED_0)[0] -= cycles;
+    pmu_timed(p, PMU_ITEM_UNDELIVERED_0)[MIN(n, most)] += cycles;
+}
+
+/* The rest of a cycle that had some slots is lost to the frontend. */
+static void lose_rest(PmuPipeline *p, PmuSlotClass class)
+{
+    uint32_t n = p->uarch->width - p->slot;
+
+    lose(p, p->cycle + 1, class, PMU_BLAME_ANYBODY);
+    count_undelivered(p, n, 1);
+}
+
+/* How long it was that nothing came. */
+static void count_bubble(PmuPipeline *p, uint64_t cycles)
+{
+    unsigned most = PMU_ITEM_BUBBLE_512 - PMU_ITEM_BUBBLE_1;
+
+    pmu_timed(p, PMU_ITEM_BUBBLE_1)[MIN(63u - __builtin_clzll(cycles),
+                                        most)]++;
 }
 
 /*
@@ -161,18 +194,25 @@ static void lose_backend(PmuPipeline *p, PmuStamp until)
  */
 static void lose_frontend(PmuPipeline *p, uint64_t until)
 {
+    if (until <= p->cycle) {
+        return;
+    }
+    if (p->slot) {
+        lose_rest(p, PMU_SLOT_FETCH_BANDWIDTH);
+    }
     if (until > p->cycle) {
-        if (p->slot) {
-            lose(p, p->cycle + 1, PMU_SLOT_FETCH_BANDWIDTH);
-        }
-        lose(p, until, PMU_SLOT_FETCH_LATENCY);
+        uint64_t cycles = until - p->cycle;
+
+        lose(p, until, PMU_SLOT_FETCH_LATENCY, PMU_BLAME_ANYBODY);
+        count_undelivered(p, p->uarch->width, cycles);
+        count_bubble(p, cycles);
     }
 }
 
 void pmu_pipeline_close_cycle(PmuPipeline *p)
 {
     if (p->slot) {
-        lose(p, p->cycle + 1, PMU_SLOT_FETCH_LATENCY);
+        lose_rest(p, PMU_SLOT_FETCH_LATENCY);
     }
 }
 
@@ -236,7 +276,8 @@ static inline void wait_to_issue(PmuPipeline *p, const PmuInsn *insn,
         backend = MAX(backend, load_room(p));
     }
     if (insn->flags & STORES) {
-        backend = MAX(backend, PMU_STAMP(store_room(p), 1));
+        backend = MAX(backend, PMU_STAMP_BY(store_room(p),
+                                            PMU_CAUSE_STORES));
     }
     lose_backend(p, backend);
     if (p->scheduled + uops > p->uarch->scheduler && p->scheduled) {
@@ -304,6 +345,7 @@ static inline void enter_scheduler(PmuPipeline *p, uint64_t cycle)
     } else {
         g_assert(p->num_far < PMU_MAX_FAR);
         p->far[p->num_far++] = cycle;
+        p->near_until = MIN(p->near_until, p->cycle + PMU_CYCLES_LOOK);
     }
 }
 
@@ -318,6 +360,29 @@ static void leave_scheduler_again(PmuPipeline *p, uint64_t cycle)
     }
 }
 
+/*
+ * Count a micro-op for any of @ports that could be dispatched at @earliest as
+ * one of the port that is free first.
+ */
+static inline unsigned count_port(PmuPipeline *p, uint16_t ports,
+                                  uint64_t earliest)
+{
+    unsigned items = p->sets.items[ports], best = __builtin_ctz(items);
+
+    if (items & (items - 1)) {
+        for (items &= items - 1; items; items &= items - 1) {
+            unsigned i = __builtin_ctz(items);
+
+            best = p->port_busy[i] < p->port_busy[best] ? i : best;
+        }
+        p->port_busy[best] = MAX(p->port_busy[best], earliest) + 1;
+    } else {
+        p->port_busy[best]++;
+    }
+    ++*pmu_timed(p, PMU_ITEM_PORT_0 + best);
+    return best;
+}
+
 /* Dispatch a micro-op: see use_ports(). */
 static inline uint64_t dispatch(PmuPipeline *p, uint16_t ports,
                                 uint64_t earliest, uint64_t ready)
@@ -325,6 +390,7 @@ static inline uint64_t dispatch(PmuPipeline *p, uint16_t ports,
     uint64_t cycle = use_ports(p, ports, earliest, ready);
 
     enter_scheduler(p, cycle);
+    p->port_item = count_port(p, ports, earliest);
     if (G_UNLIKELY(p->report)) {
         p->dispatched[idle_port(p, ports)]++;
     }
@@ -369,22 +435,67 @@ static uint64_t beyond_l1(PmuPipeline *p, const PmuAccess *access,
     }
 }
 
+/* Cycles that a prefetch takes beyond L2. */
+static void count_prefetch(PmuPipeline *p, uint64_t start, uint64_t arrives)
+{
+    *pmu_timed(p, PMU_ITEM_OFFCORE_PREFETCH) += arrives - start;
+    pmu_cycles_read(p, start, arrives);
+}
+
 /* The prefetches into L2 that @access, which starts at @start, sets off. */
 static void start_prefetches(PmuPipeline *p, const PmuAccess *access,
                              uint64_t start)
 {
     for (uint32_t i = 0; i < access->prefetch_l3; i++) {
-        p->prefetch[p->prefetches++ % PMU_PREFETCH_RING] =
-            start + p->uarch->l3.latency;
+        uint64_t arrives = start + p->uarch->l3.latency;
+
+        p->prefetch[p->prefetches++ % PMU_PREFETCH_RING] = arrives;
+        count_prefetch(p, start, arrives);
     }
     for (uint32_t i = 0; i < access->prefetch_dram; i++) {
-        p->prefetch[p->prefetches++ % PMU_PREFETCH_RING] = dram(p, start);
+        uint64_t arrives = dram(p, start);
+
+        p->prefetch[p->prefetches++ % PMU_PREFETCH_RING] = arrives;
+        count_prefetch(p, start, arrives);
     }
+}
+
+/*
+ * A load or store (@load false) of a line that is not in L1D goes from @start
+ * to @ready.  The request is under way beyond L2 once it has missed that.
+ */
+static void count_miss(PmuPipeline *p, const PmuAccess *access,
+                       uint64_t start, uint64_t ready, bool load)
+{
+    uint64_t from = start + p->uarch->l2.latency;
+    bool beyond = access->source >= PMU_FROM_L3 && ready > from;
+
+    if (load) {
+        *pmu_timed(p, PMU_ITEM_L1D_PENDING) += ready - start;
+    }
+    if (beyond && load) {
+        *pmu_timed(p, PMU_ITEM_OFFCORE_DATA) += ready - from;
+        if (access->source == PMU_FROM_DRAM) {
+            *pmu_timed(p, PMU_ITEM_OFFCORE_DRAM) += ready - from;
+        }
+        pmu_cycles_read(p, from, ready);
+    } else if (beyond) {
+        *pmu_timed(p, PMU_ITEM_OFFCORE_RFO_CYCLES) +=
+            pmu_cycles_union(&p->rfo_until, from, ready);
+    }
+}
+
+/* One that starts at @start waits for a fill buffer until @free. */
+static void count_full(PmuPipeline *p, uint64_t start, uint64_t free)
+{
+    *pmu_timed(p, PMU_ITEM_FB_FULL_PERIODS) += start > p->buffers_full;
+    *pmu_timed(p, PMU_ITEM_FB_FULL) +=
+        pmu_cycles_union(&p->buffers_full, start, free);
 }
 
 /* A miss waits for a fill buffer and keeps it until its line is there. */
 static uint64_t l1d_miss(PmuPipeline *p, const PmuAccess *access,
-                         uint64_t start)
+                         uint64_t start, bool load)
 {
     uint64_t *buffer = &p->buffer[0];
     uint64_t ready;
@@ -394,8 +505,12 @@ static uint64_t l1d_miss(PmuPipeline *p, const PmuAccess *access,
             buffer = &p->buffer[i];
         }
     }
-    start = MAX(start, *buffer);
+    if (*buffer > start) {
+        count_full(p, start, *buffer);
+        start = *buffer;
+    }
     ready = beyond_l1(p, access, start);
+    count_miss(p, access, start, ready, load);
     *buffer = ready;
     p->fill[p->fills++ % PMU_FILL_RING] = ready;
     return ready;
@@ -412,7 +527,13 @@ uint64_t pmu_pipeline_code_miss(PmuPipeline *p, const PmuAccess *access,
                                 uint64_t start)
 {
     uint64_t ready = beyond_l1(p, access, start);
+    uint64_t from = start + p->uarch->l2.latency;
 
+    if (access->source >= PMU_FROM_L3 && ready > from) {
+        *pmu_timed(p, PMU_ITEM_OFFCORE_CODE) += ready - from;
+        *pmu_timed(p, PMU_ITEM_OFFCORE_CODE_CYCLES) +=
+            pmu_cycles_union(&p->code_until, from, ready);
+    }
     p->fill[p->fills++ % PMU_FILL_RING] = ready;
     start_prefetches(p, access, start);
     return ready;
@@ -420,19 +541,49 @@ uint64_t pmu_pipeline_code_miss(PmuPipeline *p, const PmuAccess *access,
 
 /* When the line of a data access that starts at @start is in L1D. */
 static uint64_t access_line(PmuPipeline *p, const PmuAccess *access,
-                            uint64_t start)
+                            uint64_t start, bool load)
 {
     uint64_t ready;
 
     start += access->delay;
     ready = start + p->uarch->l1d.latency;
     if (access->source == PMU_FROM_FILL) {
-        ready = MAX(ready, pmu_pipeline_fill(p, access));
+        uint64_t arrives = pmu_pipeline_fill(p, access);
+
+        *pmu_timed(p, PMU_ITEM_FB_HITS) += load && arrives > ready;
+        ready = MAX(ready, arrives);
     } else if (access->source != PMU_FROM_L1) {
-        ready = l1d_miss(p, access, start);
+        ready = l1d_miss(p, access, start, load);
     }
     start_prefetches(p, access, start);
     return ready;
+}
+
+/* What a load waits for from @start on that gets @access at @ready. */
+static uint8_t waits_for(const PmuPipeline *p, const PmuAccess *access,
+                         uint64_t start, uint64_t ready)
+{
+    static const uint8_t waits_of[] = {
+        [PMU_FROM_L1] = PMU_WAIT_ANY,
+        [PMU_FROM_FILL] = PMU_WAIT_ANY | PMU_WAIT_L1,
+        [PMU_FROM_L2] = PMU_WAIT_ANY | PMU_WAIT_L1,
+        [PMU_FROM_PREFETCH] = PMU_WAIT_ANY | PMU_WAIT_L1,
+        [PMU_FROM_L3] = PMU_WAIT_ANY | PMU_WAIT_L1 | PMU_WAIT_L2,
+        [PMU_FROM_DRAM] = PMU_WAIT_ANY | PMU_WAIT_L1 | PMU_WAIT_L2 |
+                          PMU_WAIT_L3,
+    };
+    uint64_t cycles = ready - start;
+
+    if (access->source == PMU_FROM_FILL && cycles <= p->uarch->l1d.latency) {
+        return PMU_WAIT_ANY;
+    }
+    /* One that is still on its way to L2 has missed that, or L3 as well. */
+    if (access->source == PMU_FROM_PREFETCH &&
+        cycles > (uint64_t)p->uarch->l2.latency + access->delay) {
+        return waits_of[cycles > p->uarch->l3.latency ? PMU_FROM_DRAM
+                                                      : PMU_FROM_L3];
+    }
+    return waits_of[access->source];
 }
 
 /*
@@ -442,8 +593,10 @@ static uint64_t access_line(PmuPipeline *p, const PmuAccess *access,
 static uint64_t load_line(PmuPipeline *p, const PmuAccess *access,
                           uint64_t start, uint8_t late, uint8_t forward_late)
 {
-    uint64_t ready = access_line(p, access, start) + late;
+    uint64_t ready = access_line(p, access, start, true);
+    uint8_t waits = waits_for(p, access, start, ready);
 
+    ready += late;
     if (access->store) {
         const PmuStoreSlot *store =
             &p->store[(p->stores - access->store) % PMU_STORE_RING];
@@ -454,8 +607,10 @@ static uint64_t load_line(PmuPipeline *p, const PmuAccess *access,
         } else if (store->data > start) {
             ready = MAX(ready, store->data + late) +
                     p->uarch->store_forward_blocked;
+            ++*pmu_timed(p, PMU_ITEM_FORWARD_BLOCKED);
         }
     }
+    pmu_cycles_wait(p, start, ready, waits);
     return ready;
 }
 
@@ -545,10 +700,11 @@ static void store(PmuPipeline *p, const PmuInsn *insn, uint8_t index,
     }
     split = outcome->split >> index & 1;
     if (!loaded) {
-        owned = access_line(p, special_access(outcome, index), address);
+        owned = access_line(p, special_access(outcome, index), address,
+                            false);
         if (split) {
             uint64_t second = access_line(p, &outcome->second[index],
-                                          address);
+                                          address, false);
 
             owned = MAX(owned, second);
         }
@@ -592,6 +748,20 @@ static inline uint64_t next_uop(PmuPipeline *p, Issue *issue)
     return p->cycle + p->uarch->issue_to_dispatch;
 }
 
+/* Cycles that a resource is held do not overlap: whoever comes later waits. */
+static void count_resource(PmuPipeline *p, const PmuInsn *insn)
+{
+    static const uint8_t item_of[PMU_RESOURCE_NR] = {
+        [PMU_RESOURCE_INT_DIV] = PMU_ITEM_INT_DIVIDER,
+        [PMU_RESOURCE_FP_DIV] = PMU_ITEM_FP_DIVIDER,
+        [PMU_RESOURCE_LOCK] = PMU_ITEM_LOCK_CYCLES,
+    };
+
+    if (item_of[insn->resource]) {
+        *pmu_timed(p, item_of[insn->resource]) += insn->hold;
+    }
+}
+
 /*
  * Bind the compute micro-ops of @insn, whose sources are ready at @ready.
  * Returns when the first is dispatched, which is when the result begins.
@@ -615,6 +785,7 @@ static inline uint64_t compute(PmuPipeline *p, const PmuInsn *insn,
                 first = false;
                 start = cycle;
                 p->fuse_ports = insn->compute[i].ports;
+                p->fuse_port = p->port_item;
                 p->fuse_cycle = start;
                 p->fuse_issue = earliest;
                 p->fuse_ready = ready;
@@ -623,6 +794,7 @@ static inline uint64_t compute(PmuPipeline *p, const PmuInsn *insn,
     }
     if (insn->resource != PMU_RESOURCE_NONE) {
         *resource = MAX(start, *resource) + insn->hold;
+        count_resource(p, insn);
     }
     return first ? ready : start;
 }
@@ -689,6 +861,7 @@ static inline void retire(PmuPipeline *p, uint32_t n, PmuStamp done)
     for (uint64_t uop = p->uops - n; uop != p->uops; uop++) {
         p->rob[uop % PMU_ROB_RING] = p->retired;
     }
+    p->retirable = p->uops;
 }
 
 static uint64_t address_ready(const PmuPipeline *p, const PmuInsn *insn)
@@ -750,6 +923,9 @@ static PmuStamp execute(PmuPipeline *p, const PmuBlockInsn *bi, uint32_t uops,
     if (insn->flags & (LOADS | STORES)) {
         address = MAX(address_ready(p, insn),
                       p->cycle + p->uarch->issue_to_dispatch);
+    }
+    if (insn->flags & PMU_INSN_X87) {
+        *pmu_timed(p, PMU_ITEM_X87_UOPS) += uops;
     }
     p->fuse_ports = 0;
     if (insn->flags & LOADS) {
@@ -817,6 +993,7 @@ static PmuStamp execute_fused(PmuPipeline *p, const PmuInsn *insn, bool taken)
         leave_scheduler_again(p, p->fuse_cycle);
     }
     start = dispatch(p, ports, p->fuse_issue, p->fuse_ready);
+    *pmu_timed(p, PMU_ITEM_MACRO_FUSED) += 1;
     retire(p, 1, PMU_STAMP(start + 2, 0));
     return PMU_STAMP(start + 1, 0);
 }
@@ -832,18 +1009,43 @@ static void flush(PmuPipeline *p, PmuStamp resolved, uint32_t penalty,
     uint32_t *item = p->delta.item;
     uint64_t end = PMU_STAMP_CYCLE(resolved);
     uint64_t full = p->cycle + p->uarch->rob / p->uarch->width;
-    uint32_t before = item[class];
+    uint32_t before = item[class], refill = MIN(penalty,
+                                                p->uarch->resteer_penalty);
 
-    lose(p, MIN(end, full), class);
+    lose(p, MIN(end, full), class, PMU_BLAME_WRONG_PATH);
     item[PMU_TIMED_UOPS_ISSUED] += item[class] - before;
     lose_backend(p, resolved);
-    lose(p, MAX(end, p->cycle) + penalty, class);
+    lose(p, MAX(end, p->cycle) + penalty, class, PMU_BLAME_ANYBODY);
+    /* Fetch takes as long from there as from a branch it did not know. */
+    *pmu_timed(p, PMU_ITEM_CLEAR_CYCLES) += refill;
+    *pmu_timed(p, PMU_ITEM_RECOVERY_CYCLES) += penalty - refill;
     pmu_supply_restart(p, p->cycle);
+}
+
+/*
+ * The newest instruction is @bi: where its micro-op goes is counted when it is
+ * known that it does not fuse with the next.
+ */
+static inline void begin_fuse(PmuPipeline *p, const PmuBlockInsn *bi)
+{
+    p->fuse = bi->fuse_next;
+    if (p->fuse && p->fuse_ports) {
+        --*pmu_timed(p, PMU_ITEM_PORT_0 + p->fuse_port);
+    }
+}
+
+/* It did not. */
+static inline void end_fuse(PmuPipeline *p)
+{
+    if (p->fuse && p->fuse_ports) {
+        ++*pmu_timed(p, PMU_ITEM_PORT_0 + p->fuse_port);
+    }
+    p->fuse = 0;
 }
 
 void pmu_pipeline_clear(PmuPipeline *p)
 {
-    p->fuse = 0;
+    end_fuse(p);
     flush(p, p->retired, p->uarch->smc_penalty, PMU_SLOT_MACHINE_CLEARS);
 }
 
@@ -881,15 +1083,20 @@ static PmuStamp all_retired(const PmuPipeline *p)
 static void special_before(PmuPipeline *p, const PmuInsn *insn)
 {
     if (insn->flags & PMU_INSN_SERIALIZING) {
+        uint64_t before = p->cycle;
+
         lose_backend(p, all_retired(p));
-        lose(p, p->cycle + p->uarch->serialize_penalty, PMU_SLOT_CORE_BOUND);
+        lose(p, p->cycle + p->uarch->serialize_penalty, PMU_SLOT_CORE_BOUND,
+             PMU_BLAME_ANYBODY);
+        *pmu_timed(p, PMU_ITEM_SERIALIZED) += p->cycle - before;
     }
 }
 
 static void special_after(PmuPipeline *p, const PmuInsn *insn, PmuStamp done)
 {
     if (insn->flags & PMU_INSN_BLOCKS_ISSUE) {
-        p->barrier = MAX(p->barrier, done);
+        p->barrier = MAX(p->barrier, PMU_STAMP_MEMORY(done)
+                                     ? done : done | PMU_CAUSE_SERIAL);
     }
     if (insn->flags & PMU_INSN_FENCES_LOADS) {
         p->loads_from = MAX(p->loads_from, PMU_STAMP_CYCLE(done));
@@ -1002,6 +1209,7 @@ static inline void short_retire(PmuPipeline *p, uint64_t completed,
 
     p->retired = MAX(p->retired, done);
     p->rob[p->uops++ % PMU_ROB_RING] = p->retired;
+    p->retirable = p->uops;
     p->delta.item[PMU_TIMED_UOPS_ISSUED]++;
     fill_slot(p, PMU_SLOT_LIGHT_OPS);
 }
@@ -1024,6 +1232,7 @@ static inline uint64_t short_compute(PmuPipeline *p, const PmuBlockInsn *bi,
 
     if (bi->fuse_next) {
         p->fuse_ports = ports;
+        p->fuse_port = p->port_item;
         p->fuse_cycle = start;
         p->fuse_issue = earliest;
         p->fuse_ready = ready;
@@ -1080,7 +1289,7 @@ static inline void run_store(PmuPipeline *p, const PmuBlockInsn *bi,
     uint8_t index = insn->flags & PMU_INSN_STORE ? bi->ea : bi->stack;
     uint64_t earliest, address, data, done;
 
-    short_wait(p, PMU_STAMP(store_room(p), 1), 2);
+    short_wait(p, PMU_STAMP_BY(store_room(p), PMU_CAUSE_STORES), 2);
     earliest = p->cycle + p->uarch->issue_to_dispatch;
     done = short_sources(p, insn) + insn->latency;
     address = MAX(address_ready(p, insn), earliest);
@@ -1094,6 +1303,7 @@ static inline void run_store(PmuPipeline *p, const PmuBlockInsn *bi,
 static inline void run_short(PmuPipeline *p, const PmuBlockInsn *bi,
                              unsigned offset, const PmuOutcome *outcome)
 {
+    end_fuse(p);
     pmu_supply_deliver_one(p, bi->insn, offset);
     if (bi->rsp) {
         sync_stack(p, bi, outcome);
@@ -1109,7 +1319,7 @@ static inline void run_short(PmuPipeline *p, const PmuBlockInsn *bi,
         run_store(p, bi, outcome);
         break;
     }
-    p->fuse = bi->fuse_next;
+    begin_fuse(p, bi);
 }
 
 /* @bi was retired, whose first byte is @offset bytes into a 4 KiB page. */
@@ -1123,9 +1333,10 @@ static void run_insn(PmuPipeline *p, const PmuBlockInsn *bi, unsigned offset,
         pmu_supply_fused(p, insn, offset);
         done = execute_fused(p, insn, outcome->branch & PMU_OUTCOME_TAKEN);
     } else {
+        end_fuse(p);
         done = run_whole(p, bi, offset, outcome);
     }
-    p->fuse = bi->fuse_next;
+    begin_fuse(p, bi);
     if (insn->branch != PMU_BRANCH_NONE) {
         run_branch(p, insn, outcome, done);
     }
@@ -1194,7 +1405,7 @@ void pmu_pipeline_interrupt(PmuPipeline *p)
     PmuStamp retired = all_retired(p);
     uint64_t end = PMU_STAMP_CYCLE(retired);
 
-    p->fuse = 0;
+    end_fuse(p);
     p->barrier = MAX(p->barrier, retired);
     pmu_supply_restart(p, MAX(end, p->cycle) + p->uarch->far_branch_penalty);
 }
@@ -1206,7 +1417,7 @@ uint64_t pmu_pipeline_string_begin(PmuPipeline *p, const PmuBlock *block,
 {
     const PmuBlockInsn *bi = &block->insns[index];
 
-    p->fuse = 0;
+    end_fuse(p);
     if (!outcome->continues || leaves_loop(p, outcome)) {
         run_segment(p, segment_of(block, index), outcome);
     }
@@ -1239,9 +1450,9 @@ void pmu_pipeline_string_store(PmuPipeline *p, const PmuAccess *access,
                                bool same_line)
 {
     uint64_t start = p->cycle + p->uarch->issue_to_dispatch;
-    uint64_t owned = access_line(p, access, start);
+    uint64_t owned = access_line(p, access, start, false);
 
-    lose_backend(p, PMU_STAMP(store_room(p), 1));
+    lose_backend(p, PMU_STAMP_BY(store_room(p), PMU_CAUSE_STORES));
     drain(p, owned, p->retired, start, !same_line);
 }
 

@@ -19,14 +19,24 @@
 #include "outcome.h"
 #include "uarch.h"
 
+/* What ends then was waiting for; from _MEMORY on it is memory. */
+typedef enum PmuCause {
+    PMU_CAUSE_CORE,
+    PMU_CAUSE_SERIAL,           /* a serialising instruction */
+    PMU_CAUSE_MEMORY,
+    PMU_CAUSE_STORES,           /* room in the store buffer */
+} PmuCause;
+
 /*
- * A cycle in which something ends, and whether that waits for memory: so that
- * the later of two brings its reason along.
+ * A cycle in which something ends, and what that waits for: so that the later
+ * of two brings its reason along.
  */
 typedef uint64_t PmuStamp;
-#define PMU_STAMP(cycle, memory)        ((cycle) << 1 | (memory))
-#define PMU_STAMP_CYCLE(stamp)          ((stamp) >> 1)
-#define PMU_STAMP_MEMORY(stamp)         ((stamp) & 1)
+#define PMU_STAMP_BY(cycle, cause)      ((cycle) << 2 | (cause))
+#define PMU_STAMP(cycle, memory)        ((cycle) << 2 | (memory) << 1)
+#define PMU_STAMP_CYCLE(stamp)          ((stamp) >> 2)
+#define PMU_STAMP_MEMORY(stamp)         ((stamp) >> 1 & 1)
+#define PMU_STAMP_CAUSE(stamp)          ((stamp) & 3)
 
 /* Ring sizes: powers of 2, at least the limits of what they follow. */
 #define PMU_ROB_RING    1024
@@ -44,6 +54,9 @@ typedef uint64_t PmuStamp;
  */
 #define PMU_MAX_FAR     (PMU_MAX_SCHEDULER + 1)
 
+/* Intervals that reach beyond it: loads and prefetches under way. */
+#define PMU_MAX_LATE    512
+
 /* The clock begins here, so that what came before has a time as well. */
 #define PMU_FIRST_CYCLE 1024
 
@@ -57,7 +70,11 @@ typedef struct PmuPortSets {
     uint16_t ports[PMU_MAX_PORT_SETS];
     uint8_t share[PMU_MAX_PORT_SETS];   /* of a micro-op, 1/PMU_PORT_UNIT */
     uint32_t with[1 << PMU_MAX_PORTS];  /* by ports: sets that have them all */
+    /* By ports: which items from PMU_ITEM_PORT_0 on can count them, a bit. */
+    uint8_t items[1 << PMU_MAX_PORTS];
 } PmuPortSets;
+
+#define PMU_PORT_ITEMS  (PMU_ITEM_PORT_STORE_ADDRESS - PMU_ITEM_PORT_0 + 1)
 
 /*
  * What only the pipeline can tell: the first ones are PmuSlotClass, the others
@@ -65,10 +82,16 @@ typedef struct PmuPortSets {
  */
 typedef enum PmuTimed {
     PMU_TIMED_UOPS_ISSUED = PMU_SLOT_NR,
-    PMU_TIMED_NR
+    PMU_TIMED_NR = PMU_SLOT_NR + PMU_ITEM_TIMED_END - PMU_ITEM_SAMPLED
 } PmuTimed;
 
-/* How much of that a run of instructions took. */
+/* That of ledger item @item. */
+#define PMU_TIMED(item) ((item) - PMU_ITEM_SAMPLED + PMU_SLOT_NR)
+
+/*
+ * How much of that a run of instructions took.  Cycles are counted when the
+ * clock leaves them; requests when they begin, with all the cycles they take.
+ */
 typedef struct PmuDelta {
     uint32_t item[PMU_TIMED_NR];
 } PmuDelta;
@@ -78,6 +101,16 @@ typedef struct PmuStoreSlot {
     uint64_t data;
     uint64_t drained;
 } PmuStoreSlot;
+
+/*
+ * Cycles from @start up to @end in which a load waits, as PmuPipeline.waits has
+ * it, or (@reads) a read of data is under way beyond L2.
+ */
+typedef struct PmuInterval {
+    uint64_t start, end;
+    uint8_t waits;
+    bool reads;
+} PmuInterval;
 
 /* Where micro-ops come from. */
 typedef enum PmuSupplySource {
@@ -93,6 +126,8 @@ typedef struct PmuSupply {
     uint8_t source;             /* PmuSupplySource */
     uint8_t delivered;          /* micro-ops delivered in @cycle */
     uint8_t decoded;            /* instructions decoded in @cycle */
+    /* The same without what only keeps others from being there. */
+    uint8_t uops, insns;
     uint8_t predecode_count;    /* instructions predecoded in @predecoded */
     uint8_t chunk;              /* fetch chunk that was predecoded last */
     bool jumped;                /* the next chunk is another one in any case */
@@ -133,6 +168,27 @@ typedef struct PmuPipeline {
     uint16_t dispatches[PMU_WINDOW];    /* by cycle: those that leave it */
     uint32_t num_far;
     uint64_t far[PMU_MAX_FAR];  /* dispatched beyond the window */
+    uint64_t near_until;        /* what is far is looked at by then */
+
+    /*
+     * For counting alone.  By cycle: what loads wait for (bit 0: anything, 1:
+     * a line not in L1D, 2: nor in L2, 3: nor in L3), and reads beyond L2.
+     */
+    uint8_t waits[PMU_WINDOW], reads[PMU_WINDOW];
+    uint32_t num_late;
+    PmuInterval late[PMU_MAX_LATE];     /* that end beyond the window */
+    uint32_t backlog;           /* micro-ops that ports have no room for yet */
+    bool empty;                 /* the scheduler, in the newest cycle */
+    uint64_t counted;           /* micro-ops counted as retired */
+    uint64_t retirable;         /* micro-ops with a time in @rob */
+    uint64_t retire_cycle;      /* the next one to be counted */
+    uint32_t retiring;          /* micro-ops counted in it */
+    /* By item from PMU_ITEM_PORT_0 on: busy until. */
+    uint64_t port_busy[PMU_PORT_ITEMS];
+    uint8_t port_item;          /* ... that the newest micro-op counted as */
+    uint8_t fuse_port;          /* ... that the one of @fuse_ports did */
+    uint64_t buffers_full;      /* fill buffers are, until then */
+    uint64_t rfo_until, code_until;     /* requests under way end */
 
     /* The newest instruction if it can fuse with the next, for rebinding. */
     uint8_t fuse;               /* PMU_FUSE_x */

@@ -21,20 +21,46 @@
 /* Instructions of more micro-ops come from the microcode sequencer. */
 #define DECODER_UOPS 4
 
-static void next_cycle(PmuSupply *s)
+void pmu_supply_count(PmuPipeline *p)
 {
-    s->cycle++;
-    s->delivered = 0;
-    s->decoded = 0;
+    PmuSupply *s = &p->supply;
+
+    if (s->source != PMU_SUPPLY_LEGACY) {
+        pmu_supply_count_dsb(p);
+        return;
+    }
+    if (s->uops) {
+        *pmu_timed(p, PMU_ITEM_MITE_UOPS) += s->uops;
+        pmu_count_bin(p, PMU_ITEM_MITE_1, PMU_ITEM_MITE_6, s->uops - 1);
+    }
+    if (s->insns) {
+        *pmu_timed(p, PMU_ITEM_DECODED) += s->insns;
+        pmu_count_bin(p, PMU_ITEM_DECODED_1, PMU_ITEM_DECODED_2,
+                      s->insns - 1);
+    }
+    s->uops = 0;
+    s->insns = 0;
+}
+
+/* The next micro-ops are delivered in @cycle, with none there yet. */
+static void go_to(PmuPipeline *p, uint64_t cycle)
+{
+    pmu_supply_count(p);
+    p->supply.cycle = cycle;
+    p->supply.delivered = 0;
+    p->supply.decoded = 0;
+}
+
+static void next_cycle(PmuPipeline *p)
+{
+    go_to(p, p->supply.cycle + 1);
 }
 
 /* Wait for @cycle, if that is to come. */
-static void wait_for(PmuSupply *s, uint64_t cycle)
+static void wait_for(PmuPipeline *p, uint64_t cycle)
 {
-    if (cycle > s->cycle) {
-        s->cycle = cycle;
-        s->delivered = 0;
-        s->decoded = 0;
+    if (cycle > p->supply.cycle) {
+        go_to(p, cycle);
     }
 }
 
@@ -42,7 +68,7 @@ void pmu_supply_settle(PmuPipeline *p)
 {
     PmuSupply *s = &p->supply;
 
-    wait_for(s, p->cycle - p->supply_ahead);
+    wait_for(p, p->cycle - p->supply_ahead);
     if (s->predecoded + p->predecode_ahead < s->cycle) {
         s->predecoded = s->cycle - p->predecode_ahead;
         s->predecode_count = 0;
@@ -56,21 +82,34 @@ void pmu_supply_dsb(PmuPipeline *p)
     pmu_supply_settle(p);
     /* A line is of one window: the next window's may have to wait its turn. */
     if (s->source != PMU_SUPPLY_DSB || p->uarch->dsb_one_line) {
+        if (s->source != PMU_SUPPLY_DSB) {
+            pmu_supply_count(p);
+        }
         s->source = PMU_SUPPLY_DSB;
         s->delivered = FULL;
     }
 }
 
-/* When a line is there that is fetched from @start on, if it was in L1I. */
+/*
+ * When a line is there that is fetched from @start on, if it was in L1I.  What
+ * fetch waits for is counted when it begins to, whether or not there is enough
+ * in the queues meanwhile.
+ */
 static uint64_t fetch_line(PmuPipeline *p, const PmuAccess *access,
                            uint64_t start)
 {
+    uint64_t ready;
+
+    *pmu_timed(p, PMU_ITEM_FETCH_TAG_CYCLES) += access->delay;
     start += access->delay;
     if (access->source == PMU_FROM_FILL) {
-        return MAX(start, pmu_pipeline_fill(p, access));
+        ready = MAX(start, pmu_pipeline_fill(p, access));
+    } else {
+        ready = access->source == PMU_FROM_L1
+                ? start : pmu_pipeline_code_miss(p, access, start);
     }
-    return access->source == PMU_FROM_L1
-           ? start : pmu_pipeline_code_miss(p, access, start);
+    *pmu_timed(p, PMU_ITEM_FETCH_DATA_CYCLES) += ready - start;
+    return ready;
 }
 
 void pmu_supply_legacy(PmuPipeline *p, const PmuAccess *access)
@@ -80,8 +119,14 @@ void pmu_supply_legacy(PmuPipeline *p, const PmuAccess *access)
 
     pmu_supply_settle(p);
     if (s->source != PMU_SUPPLY_LEGACY) {
+        if (s->source == PMU_SUPPLY_DSB) {
+            *pmu_timed(p, PMU_ITEM_MITE_SWITCHES) += 1;
+            *pmu_timed(p, PMU_ITEM_MITE_SWITCH_CYCLES) +=
+                p->uarch->dsb_switch;
+        }
+        pmu_supply_count(p);
         s->source = PMU_SUPPLY_LEGACY;
-        wait_for(s, s->cycle + p->uarch->dsb_switch);
+        wait_for(p, s->cycle + p->uarch->dsb_switch);
         s->predecoded = s->cycle;
         s->predecode_count = 0;
         s->jumped = true;
@@ -96,6 +141,7 @@ void pmu_supply_legacy(PmuPipeline *p, const PmuAccess *access)
 
 void pmu_supply_loop(PmuPipeline *p)
 {
+    pmu_supply_count(p);
     p->supply.source = PMU_SUPPLY_LSD;
 }
 
@@ -124,6 +170,7 @@ static void predecode(PmuPipeline *p, const PmuInsn *insn, unsigned offset)
     s->predecode_count++;
     if (insn->flags & PMU_INSN_LCP) {
         s->predecoded += p->uarch->lcp_stall;
+        *pmu_timed(p, PMU_ITEM_LCP_CYCLES) += p->uarch->lcp_stall;
     }
 }
 
@@ -131,13 +178,18 @@ static void decode(PmuPipeline *p, const PmuInsn *insn, unsigned uops)
 {
     PmuSupply *s = &p->supply;
 
-    wait_for(s, s->predecoded);
+    wait_for(p, s->predecoded);
     if (s->decoded >= p->uarch->decoders || (uops > 1 && s->decoded) ||
         s->delivered + uops > p->uarch->decode_uops) {
-        next_cycle(s);
+        next_cycle(p);
+    }
+    if (!s->decoded) {
+        *pmu_timed(p, PMU_ITEM_DECODER_0_UOPS) += uops;
     }
     s->decoded++;
     s->delivered += uops;
+    s->insns++;
+    s->uops += uops;
 }
 
 /* The microcode sequencer delivers alone. */
@@ -145,9 +197,12 @@ static void sequence(PmuPipeline *p, const PmuInsn *insn)
 {
     PmuSupply *s = &p->supply;
     uint32_t width = p->uarch->ms_uops;
+    uint32_t cycles = (insn->slots + width - 1) / width;
 
-    wait_for(s, s->cycle + p->uarch->ms_switch +
-                (insn->slots + width - 1) / width);
+    *pmu_timed(p, PMU_ITEM_MS_UOPS) += insn->slots;
+    *pmu_timed(p, PMU_ITEM_MS_CYCLES) += cycles;
+    *pmu_timed(p, PMU_ITEM_MS_SWITCHES) += 1;
+    wait_for(p, s->cycle + p->uarch->ms_switch + cycles);
     s->delivered = FULL;
     s->decoded = FULL;
 }
@@ -167,9 +222,12 @@ void pmu_supply_deliver(PmuPipeline *p, const PmuInsn *insn, unsigned offset)
         decode(p, insn, insn->decode_uops);
     } else if (s->source == PMU_SUPPLY_DSB) {
         if (s->delivered + uops > p->uarch->dsb_line) {
-            next_cycle(s);
+            next_cycle(p);
         }
         s->delivered += uops;
+        s->uops += insn->decode_uops;
+    } else {
+        *pmu_timed(p, PMU_ITEM_LSD_UOPS) += insn->decode_uops;
     }
 }
 
@@ -187,7 +245,9 @@ void pmu_supply_taken(PmuPipeline *p, bool unknown, bool loop_end)
 
     pmu_supply_settle(p);
     if (unknown) {
-        wait_for(s, s->cycle + p->uarch->resteer_penalty);
+        *pmu_timed(p, PMU_ITEM_RESTEERS) += 1;
+        *pmu_timed(p, PMU_ITEM_RESTEER_CYCLES) += p->uarch->resteer_penalty;
+        wait_for(p, s->cycle + p->uarch->resteer_penalty);
         s->predecoded = s->cycle;
     }
     if (s->source == PMU_SUPPLY_LEGACY) {
@@ -198,7 +258,7 @@ void pmu_supply_taken(PmuPipeline *p, bool unknown, bool loop_end)
     s->delivered = FULL;
     s->decoded = FULL;
     if (loop_end) {
-        wait_for(s, p->cycle + !!p->slot);
+        wait_for(p, p->cycle + !!p->slot);
     }
 }
 
@@ -206,6 +266,7 @@ void pmu_supply_restart(PmuPipeline *p, uint64_t cycle)
 {
     PmuSupply *s = &p->supply;
 
+    pmu_supply_count(p);
     s->cycle = cycle - 1;
     s->predecoded = s->cycle;
     s->predecode_count = 0;

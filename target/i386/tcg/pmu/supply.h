@@ -12,6 +12,7 @@
 #ifndef TARGET_I386_PMU_SUPPLY_H
 #define TARGET_I386_PMU_SUPPLY_H
 
+#include "cycles.h"
 #include "pipeline.h"
 
 /* Instructions from another line follow, which is in the DSB. */
@@ -29,7 +30,25 @@ void pmu_supply_loop(PmuPipeline *p);
  */
 void pmu_supply_deliver(PmuPipeline *p, const PmuInsn *insn, unsigned offset);
 
-/* The same, shorter, unless it is decoded or comes from microcode. */
+/* What was delivered in the supply's cycle is over: count it. */
+void pmu_supply_count(PmuPipeline *p);
+
+/* The same if the DSB delivered it.  Hot. */
+static inline void pmu_supply_count_dsb(PmuPipeline *p)
+{
+    PmuSupply *s = &p->supply;
+
+    if (s->uops) {
+        *pmu_timed(p, PMU_ITEM_DSB_UOPS) += s->uops;
+        pmu_count_bin(p, PMU_ITEM_DSB_1, PMU_ITEM_DSB_6, s->uops - 1);
+        s->uops = 0;
+    }
+}
+
+/*
+ * As pmu_supply_deliver(), shorter, unless @insn is decoded or comes from
+ * microcode.
+ */
 static inline void pmu_supply_deliver_one(PmuPipeline *p, const PmuInsn *insn,
                                           unsigned offset)
 {
@@ -40,6 +59,7 @@ static inline void pmu_supply_deliver_one(PmuPipeline *p, const PmuInsn *insn,
         return;
     }
     if (s->cycle + p->supply_ahead < p->cycle) {
+        pmu_supply_count_dsb(p);
         s->cycle = p->cycle - p->supply_ahead;
         s->delivered = 0;
         s->decoded = 0;
@@ -48,11 +68,15 @@ static inline void pmu_supply_deliver_one(PmuPipeline *p, const PmuInsn *insn,
         unsigned uops = insn->decode_uops + !!(insn->flags & PMU_INSN_IMM64);
 
         if (s->delivered + uops > p->uarch->dsb_line) {
+            pmu_supply_count_dsb(p);
             s->cycle++;
             s->delivered = 0;
             s->decoded = 0;
         }
         s->delivered += uops;
+        s->uops += insn->decode_uops;
+    } else {
+        *pmu_timed(p, PMU_ITEM_LSD_UOPS) += insn->decode_uops;
     }
 }
 

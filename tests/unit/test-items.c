@@ -1,0 +1,974 @@
+/*
+ * What the timing model counts for events: each family of ledger items on
+ * code for which the count is known by construction.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The oracles are what the code consists of, ports and latencies (uops.info,
+ * InstLatx64), and sums that must agree.
+ */
+
+#include <glib.h>
+#include <string.h>
+
+#include "random.h"
+#include "timing.h"
+
+typedef struct Code {
+    const char *bytes;
+    unsigned length;
+} Code;
+
+#define I(s)    ((Code) { s, sizeof(s) - 1 })
+
+#define NOP             I("\x0f\x1f\x40\x00")           /* nop [rax+0] */
+#define DEC_RCX         I("\x48\xff\xc9")               /* dec rcx */
+#define JNZ             I("\x75\x00")                   /* jnz */
+#define JMP             I("\xeb\x00")                   /* jmp */
+#define CALL            I("\xe8\x00\x00\x00\x00")       /* call */
+#define RET             I("\xc3")                       /* ret */
+#define JMP_RAX         I("\xff\xe0")                   /* jmp rax */
+#define CALL_RAX        I("\xff\xd0")                   /* call rax */
+#define SYSCALL         I("\x0f\x05")                   /* syscall */
+#define IMUL_RAX        I("\x48\x0f\xaf\xc0")           /* imul rax, rax */
+#define LOAD_RAX_RAX    I("\x48\x8b\x00")               /* mov rax, [rax] */
+#define LOAD_RAX_RBX    I("\x48\x8b\x03")               /* mov rax, [rbx] */
+#define STORE_RAX_RBX   I("\x48\x89\x03")               /* mov [rbx], rax */
+#define STORE_AL_RBX    I("\x88\x03")                   /* mov [rbx], al */
+#define ADD_RBX_RAX     I("\x48\x01\x03")               /* add [rbx], rax */
+#define LOCK_ADD        I("\xf0\x48\x01\x03") /* lock add [rbx], rax */
+#define PUSH_RBX        I("\xff\x33")                   /* push qword [rbx] */
+#define PSHUFD          I("\x66\x0f\x70\xc0\x00")       /* pshufd xmm0, xmm0 */
+#define PADDD           I("\x66\x0f\xfe\xc1")           /* paddd xmm0, xmm1 */
+#define VPADDD          I("\xc5\xf5\xfe\xc2") /* vpaddd ymm0, ymm1, ymm2 */
+#define VPMULLD         I("\xc4\xe2\x75\x40\xc2") /* vpmulld ymm0, ymm1, ymm2 */
+#define ADDSD           I("\xf2\x0f\x58\xc1")           /* addsd xmm0, xmm1 */
+#define MULSS           I("\xf3\x0f\x59\xc1")           /* mulss xmm0, xmm1 */
+#define SUBPD           I("\x66\x0f\x5c\xc1")           /* subpd xmm0, xmm1 */
+#define DIVPS           I("\x0f\x5e\xc1")               /* divps xmm0, xmm1 */
+#define VADDPD          I("\xc5\xf5\x58\xc2") /* vaddpd ymm0, ymm1, ymm2 */
+#define VFMADDPS    I("\xc4\xe2\x75\x98\xc2") /* vfmadd132ps ymm0, ymm1, ymm2 */
+#define MOVAPS          I("\x0f\x28\xc1")               /* movaps xmm0, xmm1 */
+#define VDIVSD          I("\xc5\xf3\x5e\xc2")   /* vdivsd xmm0, xmm1, xmm2 */
+#define FADD            I("\xd8\xc1")                   /* fadd st0, st1 */
+#define PAUSE           I("\xf3\x90")                   /* pause */
+#define LFENCE          I("\x0f\xae\xe8")               /* lfence */
+#define PREFETCHNTA     I("\x0f\x18\x03")               /* prefetchnta [rbx] */
+#define PREFETCHT0      I("\x0f\x18\x0b")               /* prefetcht0 [rbx] */
+#define PREFETCHT1      I("\x0f\x18\x13")               /* prefetcht1 [rbx] */
+#define PREFETCHT2      I("\x0f\x18\x1b")               /* prefetcht2 [rbx] */
+#define PREFETCHW       I("\x0f\x0d\x0b")               /* prefetchw [rbx] */
+#define ADD_AX_IMM16    I("\x66\x05\x01\x01")           /* add ax, 0x101 */
+#define CPUID           I("\x0f\xa2")                   /* cpuid */
+
+#define CODE_BASE       0x400000ull
+#define PROGRAM_MAX     20000
+
+/* A core that runs a program over and over, and what it counted at last. */
+typedef struct Rig {
+    const PmuUarch *uarch;
+    PmuDecoder *decoder;
+    PmuLedger ledger;
+    PmuTiming *timing;
+    PmuLedgerSnapshot start, end;
+    PmuBlockBuilder **blocks;
+    uint64_t *pcs;
+    unsigned num_blocks;
+    uint64_t accesses, branches;        /* so far */
+    Random random;
+} Rig;
+
+/* The data addresses and branch outcomes of a run. */
+typedef struct Behaviour {
+    uint64_t (*address)(Rig *rig, uint64_t n);
+    bool (*taken)(Rig *rig, uint64_t n);
+} Behaviour;
+
+static uint64_t page_of(void *opaque, uint64_t linear)
+{
+    return linear ^ 0x5555000;
+}
+
+static Rig *rig_new(PmuCore core)
+{
+    Rig *rig = g_new0(Rig, 1);
+
+    rig->uarch = pmu_uarch(core);
+    rig->random = random_from_seed();
+    rig->decoder = pmu_decoder_new(core);
+    rig->timing = pmu_timing_new(rig->uarch, &rig->ledger, NULL, page_of,
+                                 NULL);
+    pmu_timing_set_sampling(rig->timing, NULL);
+    rig->blocks = g_new0(PmuBlockBuilder *, PROGRAM_MAX);
+    rig->pcs = g_new0(uint64_t, PROGRAM_MAX);
+    return rig;
+}
+
+static void rig_free(Rig *rig)
+{
+    for (unsigned i = 0; i < rig->num_blocks; i++) {
+        g_free(rig->blocks[i]);
+    }
+    g_free(rig->blocks);
+    g_free(rig->pcs);
+    pmu_timing_free(rig->timing);
+    pmu_decoder_free(rig->decoder);
+    g_free(rig);
+}
+
+static PmuBlockBuilder *rig_block(Rig *rig, uint64_t pc)
+{
+    PmuBlockBuilder *block = g_new0(PmuBlockBuilder, 1);
+
+    pmu_block_begin(block, PMU_LEVEL_USR, page_of(NULL, pc));
+    block->block.phys_next = page_of(NULL, (pc | 0xfff) + 1);
+    rig->pcs[rig->num_blocks] = pc;
+    rig->blocks[rig->num_blocks++] = block;
+    return block;
+}
+
+/* Append @code, at linear address @pc, to the newest block. */
+static void rig_append(Rig *rig, Code code, uint64_t pc)
+{
+    PmuBlockBuilder *block = rig->blocks[rig->num_blocks - 1];
+    const uint8_t *bytes = (const uint8_t *)code.bytes;
+    uint8_t ea = PMU_NO_ACCESS, stack = PMU_NO_ACCESS;
+    uint8_t next = block->block.num_accesses;
+    const PmuInsn *insn = pmu_decode_kept(rig->decoder, bytes, code.length);
+
+    if (insn->flags & (PMU_INSN_LOAD | PMU_INSN_STORE)) {
+        ea = next++;
+    }
+    if (insn->flags & (PMU_INSN_STACK_LOAD | PMU_INSN_STACK_STORE)) {
+        stack = next++;
+    }
+    pmu_block_add(block, rig->decoder, bytes, code.length, pc & 0xfff, ea,
+                  stack);
+}
+
+/* Lay out @n instructions from CODE_BASE on, as full blocks. */
+static void rig_program(Rig *rig, const Code *code, unsigned n)
+{
+    uint64_t pc = CODE_BASE;
+    const PmuBlock *block = NULL;
+
+    for (unsigned i = 0; i < n; i++) {
+        if (!block || block->branch != PMU_BRANCH_NONE ||
+            pmu_block_full(block) || (pc & 0xfff) < code[i - 1].length) {
+            block = &rig_block(rig, pc)->block;
+        }
+        rig_append(rig, code[i], pc);
+        pc += code[i].length;
+    }
+}
+
+/* @n times @body and dec rcx / jnz. */
+static Rig *rig_loop(PmuCore core, Code body, unsigned n)
+{
+    Rig *rig = rig_new(core);
+    Code *code = g_new0(Code, n + 2);
+
+    for (unsigned i = 0; i < n; i++) {
+        code[i] = body;
+    }
+    code[n] = DEC_RCX;
+    code[n + 1] = JNZ;
+    rig_program(rig, code, n + 2);
+    g_free(code);
+    return rig;
+}
+
+static void rig_run(Rig *rig, const Behaviour *how, unsigned times)
+{
+    uint64_t addr[PMU_BLOCK_ACCESSES];
+    PmuDynamic dynamic = { .addr = addr, .iterations = 1 };
+
+    for (unsigned i = 0; i < times * rig->num_blocks; i++) {
+        unsigned j = i % rig->num_blocks;
+        const PmuBlock *block = &rig->blocks[j]->block;
+
+        for (unsigned k = 0; k < block->num_accesses; k++) {
+            addr[k] = how->address(rig, rig->accesses++);
+        }
+        dynamic.pc = rig->pcs[j];
+        dynamic.target = rig->pcs[(j + 1) % rig->num_blocks];
+        dynamic.taken = how->taken(rig, rig->branches++);
+        pmu_timing_run(rig->timing, block, 0, block->num_insns, &dynamic);
+    }
+}
+
+/* Run @times, and see what that counts. */
+static void rig_measure(Rig *rig, const Behaviour *how, unsigned times)
+{
+    pmu_timing_flush(rig->timing);
+    pmu_ledger_snapshot(&rig->ledger, &rig->start);
+    rig_run(rig, how, times);
+    pmu_timing_flush(rig->timing);
+    pmu_ledger_snapshot(&rig->ledger, &rig->end);
+}
+
+static uint64_t count(const Rig *rig, unsigned item)
+{
+    return rig->end.item[PMU_LEVEL_USR][item] -
+           rig->start.item[PMU_LEVEL_USR][item];
+}
+
+static uint64_t sum(const Rig *rig, unsigned first, unsigned last)
+{
+    uint64_t sum = 0;
+
+    for (unsigned i = first; i <= last; i++) {
+        sum += count(rig, i);
+    }
+    return sum;
+}
+
+/* How many there are if there are 0, 1, 2... in the cycles of each bin. */
+static uint64_t weigh(const Rig *rig, unsigned first, unsigned last)
+{
+    uint64_t sum = 0;
+
+    for (unsigned i = first; i <= last; i++) {
+        sum += (i - first) * count(rig, i);
+    }
+    return sum;
+}
+
+static void check_within(const char *what, uint64_t value, double low,
+                         double high)
+{
+    if (value < low || value > high) {
+        g_test_message("%s is %" G_GUINT64_FORMAT ", expected %.0f to %.0f",
+                       what, value, low, high);
+        g_test_fail();
+    }
+}
+
+#define assert_within(value, low, high) \
+    check_within(#value, value, low, high)
+
+static bool taken_always(Rig *rig, uint64_t n)
+{
+    return true;
+}
+
+static bool taken_at_random(Rig *rig, uint64_t n)
+{
+    return random_next(&rig->random) & 1;
+}
+
+static uint64_t address_fixed(Rig *rig, uint64_t n)
+{
+    return 0x10000000;
+}
+
+/* 60 bytes into a line: eight bytes are in two. */
+static uint64_t address_split(Rig *rig, uint64_t n)
+{
+    return 0x1000003c;
+}
+
+/* Line by line at random, in 512 MiB. */
+static uint64_t address_random(Rig *rig, uint64_t n)
+{
+    return 0x100000000ull + random_below(&rig->random, 512 << 20) / 64 * 64;
+}
+
+/* Every line of 2^@lines again and again, never one after the one before. */
+static uint64_t address_cycle(uint64_t n, unsigned lines)
+{
+    return 0x100000000ull + (n * 0x9e3779b1 & ((1u << lines) - 1)) * 64;
+}
+
+/* 128 KiB: too much for L1D, but not for L2 and the DTLB. */
+static uint64_t address_l2(Rig *rig, uint64_t n)
+{
+    return address_cycle(n, 11);
+}
+
+/* 8 MiB. */
+static uint64_t address_l3(Rig *rig, uint64_t n)
+{
+    return address_cycle(n, 17);
+}
+
+/* A line in each of 1,024 pages, all of them in the STLB and L2. */
+static uint64_t address_pages(Rig *rig, uint64_t n)
+{
+    return 0x100000000ull + n % 1024 * (4096 + 64);
+}
+
+/* ... of 16,384 pages. */
+static uint64_t address_many_pages(Rig *rig, uint64_t n)
+{
+    return 0x100000000ull + n % 16384 * (4096 + 64);
+}
+
+static const Behaviour plain = { address_fixed, taken_always };
+
+/* Static kinds. */
+
+/* Each kind is counted as that kind, and they add up. */
+static void test_branches(void)
+{
+    static const struct {
+        Code code;
+        PmuLedgerItem item;
+    } kinds[] = {
+        { JMP, PMU_ITEM_BRANCHES_JMP },
+        { CALL, PMU_ITEM_BRANCHES_CALL },
+        { RET, PMU_ITEM_BRANCHES_RET },
+        { JMP_RAX, PMU_ITEM_BRANCHES_JMP_INDIRECT },
+        { CALL_RAX, PMU_ITEM_BRANCHES_CALL_INDIRECT },
+        { SYSCALL, PMU_ITEM_BRANCHES_FAR },
+        { JNZ, PMU_ITEM_BRANCHES_COND_TAKEN },
+    };
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(kinds); i++) {
+        Rig *rig = rig_new(PMU_CORE_ICELAKE);
+
+        rig_program(rig, (Code[]) { NOP, kinds[i].code }, 2);
+        rig_measure(rig, &plain, 100);
+        g_assert_cmpuint(count(rig, PMU_ITEM_BRANCHES), ==, 100);
+        g_assert_cmpuint(count(rig, kinds[i].item), ==, 100);
+        g_assert_cmpuint(sum(rig, PMU_ITEM_BRANCHES_COND_NTAKEN,
+                             PMU_ITEM_BRANCHES_FAR), ==, 100);
+        rig_free(rig);
+    }
+}
+
+/* Conditional ones by where they went, and mispredictions likewise. */
+static void test_mispredictions(void)
+{
+    static const Behaviour how = { address_fixed, taken_at_random };
+    Rig *rig = rig_loop(PMU_CORE_ICELAKE, NOP, 20);
+    uint64_t misses, penalty = rig->uarch->mispredict_penalty;
+    uint64_t refill = MIN(penalty, rig->uarch->resteer_penalty);
+
+    rig_measure(rig, &how, 10000);
+    misses = count(rig, PMU_ITEM_BRANCH_MISSES);
+    assert_within(misses, 4000, 6000);
+    assert_within(count(rig, PMU_ITEM_BRANCHES_COND_TAKEN), 4500, 5500);
+    g_assert_cmpuint(count(rig, PMU_ITEM_BRANCHES_COND_TAKEN) +
+                     count(rig, PMU_ITEM_BRANCHES_COND_NTAKEN), ==, 10000);
+    g_assert_cmpuint(count(rig, PMU_ITEM_MISSES_COND_TAKEN) +
+                     count(rig, PMU_ITEM_MISSES_COND_NTAKEN), ==, misses);
+    g_assert_cmpuint(sum(rig, PMU_ITEM_MISSES_COND_NTAKEN,
+                         PMU_ITEM_MISSES_RET), ==, misses);
+    /* The pipeline refills as often, in the cycles that it takes. */
+    g_assert_cmpuint(count(rig, PMU_ITEM_CLEAR_CYCLES), ==, misses * refill);
+    g_assert_cmpuint(count(rig, PMU_ITEM_RECOVERY_CYCLES), ==,
+                     misses * (penalty - refill));
+    rig_free(rig);
+}
+
+/* A target that is never the same: each is predicted wrongly. */
+static void test_indirect_mispredictions(void)
+{
+    Rig *rig = rig_new(PMU_CORE_ICELAKE);
+    PmuDynamic dynamic = { .pc = CODE_BASE };
+    const PmuBlock *block;
+
+    rig_program(rig, (Code[]) { JMP_RAX }, 1);
+    block = &rig->blocks[0]->block;
+    for (unsigned i = 0; i < 100; i++) {
+        dynamic.target = random_next(&rig->random);
+        pmu_timing_run(rig->timing, block, 0, 1, &dynamic);
+    }
+    pmu_timing_flush(rig->timing);
+    pmu_ledger_snapshot(&rig->ledger, &rig->end);
+    g_assert_cmpuint(count(rig, PMU_ITEM_MISSES_JMP_INDIRECT), ==, 100);
+    g_assert_cmpuint(count(rig, PMU_ITEM_BRANCH_MISSES), ==, 100);
+    rig_free(rig);
+}
+
+/* Instructions that events count by what they are. */
+static void test_instructions(void)
+{
+    static const struct {
+        Code code;
+        unsigned times;
+        PmuLedgerItem item;     /* PMU_ITEM_NR: none of these */
+    } kinds[] = {
+        { NOP, 1, PMU_ITEM_NOPS },
+        { PAUSE, 1, PMU_ITEM_PAUSES },
+        { LFENCE, 1, PMU_ITEM_LFENCES },
+        { PREFETCHNTA, 1, PMU_ITEM_PREFETCH_NTA },
+        { PREFETCHT0, 1, PMU_ITEM_PREFETCH_T0 },
+        { PREFETCHT1, 1, PMU_ITEM_PREFETCH_T1_T2 },
+        { PREFETCHT2, 1, PMU_ITEM_PREFETCH_T1_T2 },
+        { PREFETCHW, 1, PMU_ITEM_PREFETCH_W },
+        { ADDSD, 1, PMU_ITEM_FP_SCALAR_DOUBLE },
+        { VDIVSD, 1, PMU_ITEM_FP_SCALAR_DOUBLE },
+        { MULSS, 1, PMU_ITEM_FP_SCALAR_SINGLE },
+        { SUBPD, 1, PMU_ITEM_FP_128_DOUBLE },
+        { DIVPS, 1, PMU_ITEM_FP_128_SINGLE },
+        { VADDPD, 1, PMU_ITEM_FP_256_DOUBLE },
+        { VFMADDPS, 2, PMU_ITEM_FP_256_SINGLE },
+        { PADDD, 1, PMU_ITEM_INT_ADD_128 },
+        { VPADDD, 1, PMU_ITEM_INT_ADD_256 },
+        { VPMULLD, 1, PMU_ITEM_INT_MUL_256 },
+        { PSHUFD, 1, PMU_ITEM_INT_SHUFFLES },
+        { MOVAPS, 0, PMU_ITEM_NR },
+        { IMUL_RAX, 0, PMU_ITEM_NR },
+    };
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(kinds); i++) {
+        Rig *rig = rig_loop(PMU_CORE_ICELAKE, kinds[i].code, 10);
+        unsigned expected = kinds[i].times * 10 * 300;
+
+        /* More blocks than a field of a block's counts has room for. */
+        rig_measure(rig, &plain, 300);
+        if (kinds[i].item != PMU_ITEM_NR) {
+            g_assert_cmpuint(count(rig, kinds[i].item), ==, expected);
+        }
+        g_assert_cmpuint(sum(rig, PMU_ITEM_NOPS, PMU_ITEM_INT_SHUFFLES), ==,
+                         expected);
+        g_assert_cmpuint(count(rig, PMU_ITEM_INSTRUCTIONS), ==, 3600);
+        rig_free(rig);
+    }
+}
+
+/* Fields of a log's counts are entered before they overflow. */
+static void test_full_log(void)
+{
+    Rig *rig = rig_new(PMU_CORE_ICELAKE);
+    unsigned times = PMU_COUNTS_BLOCKS * 3 + 7;
+    g_autofree uint64_t *log = g_new(uint64_t, times * 2);
+    Code code[PMU_BLOCK_INSNS];
+
+    for (unsigned i = 0; i < PMU_BLOCK_INSNS; i++) {
+        code[i] = VFMADDPS;
+    }
+    rig_program(rig, code, PMU_BLOCK_INSNS);
+    g_assert_cmpuint(rig->num_blocks, ==, 1);
+    for (unsigned i = 0; i < times; i++) {
+        PmuRecord *record = (PmuRecord *)&log[2 * i];
+
+        record->block = &rig->blocks[0]->block;
+        record->pc = CODE_BASE;
+    }
+    pmu_timing_run_log(rig->timing, log, log + times * 2, CODE_BASE);
+    pmu_timing_flush(rig->timing);
+    pmu_ledger_snapshot(&rig->ledger, &rig->end);
+    g_assert_cmpuint(count(rig, PMU_ITEM_INSTRUCTIONS), ==,
+                     times * PMU_BLOCK_INSNS);
+    g_assert_cmpuint(count(rig, PMU_ITEM_FP_256_SINGLE), ==,
+                     2 * times * PMU_BLOCK_INSNS);
+    rig_free(rig);
+}
+
+/* Memory. */
+
+static uint64_t all_loads(const Rig *rig)
+{
+    return sum(rig, PMU_ITEM_LOADS_L1, PMU_ITEM_LOADS_DRAM);
+}
+
+/* What reads, writes, does both, and does so with a LOCK. */
+static void test_accesses(void)
+{
+    static const struct {
+        Code code;
+        unsigned loads, stores, locked;
+    } kinds[] = {
+        { LOAD_RAX_RBX, 1, 0, 0 },
+        { STORE_RAX_RBX, 0, 1, 0 },
+        { ADD_RBX_RAX, 1, 1, 0 },
+        { LOCK_ADD, 1, 1, 1 },
+        { PUSH_RBX, 1, 1, 0 },
+        { NOP, 0, 0, 0 },
+    };
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(kinds); i++) {
+        Rig *rig = rig_loop(PMU_CORE_ICELAKE, kinds[i].code, 10);
+
+        rig_measure(rig, &plain, 100);
+        g_assert_cmpuint(all_loads(rig), ==, kinds[i].loads * 1000);
+        g_assert_cmpuint(count(rig, PMU_ITEM_STORES), ==,
+                         kinds[i].stores * 1000);
+        g_assert_cmpuint(count(rig, PMU_ITEM_LOADS_LOCKED), ==,
+                         kinds[i].locked * 1000);
+        rig_free(rig);
+    }
+}
+
+static void test_splits(void)
+{
+    static const Behaviour how = { address_split, taken_always };
+    Rig *rig = rig_loop(PMU_CORE_ICELAKE, ADD_RBX_RAX, 10);
+
+    rig_run(rig, &how, 10);
+    rig_measure(rig, &how, 100);
+    g_assert_cmpuint(count(rig, PMU_ITEM_LOADS_SPLIT), ==, 1000);
+    g_assert_cmpuint(count(rig, PMU_ITEM_STORES_SPLIT), ==, 1000);
+    g_assert_cmpuint(all_loads(rig), ==, 1000);
+    g_assert_cmpuint(count(rig, PMU_ITEM_L1D_ACCESSES), ==, 2000);
+    rig_free(rig);
+}
+
+/*
+ * A chase through data of some size, @n loads a time around: all loads come
+ * from @loads, each takes @latency cycles, and in all but one of them nothing
+ * is dispatched.
+ */
+static void check_chase(uint64_t (*address)(Rig *rig, uint64_t n), unsigned n,
+                        PmuLedgerItem loads, PmuLedgerItem stall,
+                        uint32_t latency)
+{
+    const Behaviour how = { address, taken_always };
+    Rig *rig = rig_loop(PMU_CORE_ICELAKE, LOAD_RAX_RAX, 64);
+    unsigned times = n / 64;
+    uint64_t cycles, wait = stall - PMU_ITEM_STALL_L1 + PMU_ITEM_WAIT_L1;
+
+    /* Those that fetch the data from DRAM have long retired. */
+    rig_run(rig, &how, 4 * times);
+    rig_measure(rig, &how, times);
+    cycles = count(rig, PMU_ITEM_CYCLES);
+    g_assert_cmpuint(all_loads(rig), ==, n);
+    assert_within(count(rig, loads), 0.99 * n, n);
+    assert_within(cycles, 0.98 * n * latency, 1.1 * n * latency);
+    assert_within(count(rig, wait), 0.97 * cycles, cycles);
+    assert_within(count(rig, stall), 0.93 * cycles * (latency - 1) / latency,
+                  1.0 * cycles * (latency - 1) / latency);
+    rig_free(rig);
+}
+
+static void test_chases(void)
+{
+    const PmuUarch *uarch = pmu_uarch(PMU_CORE_ICELAKE);
+
+    check_chase(address_fixed, 6400, PMU_ITEM_LOADS_L1, PMU_ITEM_STALL_L1,
+                uarch->l1d.latency);
+    check_chase(address_l2, 1 << 11, PMU_ITEM_LOADS_L2, PMU_ITEM_STALL_L2,
+                uarch->l2.latency);
+}
+
+/* Beyond L2 there are TLB misses, too: the levels say where time went. */
+static void test_chase_l3(void)
+{
+    static const Behaviour how = { address_l3, taken_always };
+    Rig *rig = rig_loop(PMU_CORE_ICELAKE, LOAD_RAX_RAX, 64);
+    uint64_t cycles;
+
+    rig_run(rig, &how, 2048);
+    rig_measure(rig, &how, 2048);
+    cycles = count(rig, PMU_ITEM_CYCLES);
+    assert_within(count(rig, PMU_ITEM_LOADS_L3), 0.9 * 131072, 131072);
+    g_assert_cmpuint(count(rig, PMU_ITEM_DATA_L3), ==,
+                     count(rig, PMU_ITEM_LOADS_L3));
+    assert_within(count(rig, PMU_ITEM_STALL_L3), 0.85 * cycles, cycles);
+    /* One request at a time. */
+    assert_within(count(rig, PMU_ITEM_OFFCORE_READS_1), 0.6 * cycles, cycles);
+    rig_free(rig);
+}
+
+/* As many misses at a time as there are fill buffers. */
+static void test_fill_buffers(void)
+{
+    static const Behaviour how = { address_random, taken_always };
+    Rig *rig = rig_loop(PMU_CORE_ICELAKE, LOAD_RAX_RBX, 64);
+    uint64_t cycles;
+
+    rig_run(rig, &how, 10);
+    rig_measure(rig, &how, 200);
+    cycles = count(rig, PMU_ITEM_CYCLES);
+    assert_within(count(rig, PMU_ITEM_LOADS_DRAM), 0.99 * 12800, 12800);
+    assert_within(count(rig, PMU_ITEM_L1D_PENDING),
+                  0.9 * cycles * rig->uarch->fill_buffers,
+                  1.01 * cycles * rig->uarch->fill_buffers);
+    assert_within(count(rig, PMU_ITEM_FB_FULL), 0.9 * cycles, 1.01 * cycles);
+    assert_within(count(rig, PMU_ITEM_OFFCORE_READS_6), 0.9 * cycles, cycles);
+    assert_within(count(rig, PMU_ITEM_WAIT_DRAM), 0.98 * cycles, cycles);
+    rig_free(rig);
+}
+
+/* Stores fill the buffer, and nothing else is to blame. */
+static void test_stores(void)
+{
+    static const Behaviour how = { address_random, taken_always };
+    Rig *rig = rig_loop(PMU_CORE_ICELAKE, STORE_RAX_RBX, 64);
+    uint64_t cycles;
+
+    rig_run(rig, &how, 10);
+    rig_measure(rig, &how, 100);
+    cycles = count(rig, PMU_ITEM_CYCLES);
+    g_assert_cmpuint(count(rig, PMU_ITEM_STORES), ==, 6400);
+    assert_within(count(rig, PMU_ITEM_RFO_DRAM), 0.99 * 6400, 6400);
+    assert_within(count(rig, PMU_ITEM_NO_STORE_BUFFER), 0.95 * cycles, cycles);
+    assert_within(count(rig, PMU_ITEM_STALL_STORES), 0.95 * cycles, cycles);
+    assert_within(count(rig, PMU_ITEM_OFFCORE_RFO_CYCLES), 0.9 * cycles,
+                  1.01 * cycles);
+    g_assert_cmpuint(sum(rig, PMU_ITEM_WAIT_L1, PMU_ITEM_WAIT_DRAM), ==, 0);
+    rig_free(rig);
+}
+
+static void test_data_tlb(void)
+{
+    static const Behaviour pages = { address_pages, taken_always };
+    static const Behaviour many = { address_many_pages, taken_always };
+    Rig *rig = rig_loop(PMU_CORE_ICELAKE, LOAD_RAX_RBX, 64);
+
+    rig_run(rig, &pages, 32);
+    rig_measure(rig, &pages, 16);
+    g_assert_cmpuint(count(rig, PMU_ITEM_DTLB_LOAD_STLB), ==, 1024);
+    g_assert_cmpuint(count(rig, PMU_ITEM_DTLB_LOAD_WALKS), ==, 0);
+    rig_measure(rig, &many, 256);
+    assert_within(count(rig, PMU_ITEM_DTLB_LOAD_WALKS), 15000, 16384);
+    g_assert_cmpuint(count(rig, PMU_ITEM_DTLB_LOAD_CYCLES), >=,
+                     count(rig, PMU_ITEM_DTLB_LOAD_WALKS) *
+                     rig->uarch->page_walk);
+    g_assert_cmpuint(sum(rig, PMU_ITEM_DTLB_STORE_STLB,
+                         PMU_ITEM_DTLB_STORE_CYCLES), ==, 0);
+    rig_measure(rig, &plain, 0);
+    pmu_timing_flush_mappings(rig->timing, UINT64_MAX);
+    pmu_timing_flush_mappings(rig->timing, 0x1000);
+    pmu_timing_flush(rig->timing);
+    pmu_ledger_snapshot(&rig->ledger, &rig->end);
+    g_assert_cmpuint(count(rig, PMU_ITEM_TLB_FLUSHES), ==, 2);
+    rig_free(rig);
+}
+
+/* A load of eight bytes, just behind a store of one of them. */
+static void test_forward_blocked(void)
+{
+    Rig *rig = rig_new(PMU_CORE_ICELAKE);
+
+    rig_program(rig, (Code[]) { STORE_AL_RBX, LOAD_RAX_RBX, JMP }, 3);
+    rig_run(rig, &plain, 10);
+    rig_measure(rig, &plain, 100);
+    g_assert_cmpuint(count(rig, PMU_ITEM_FORWARD_BLOCKED), ==, 100);
+    rig_free(rig);
+}
+
+/* The core. */
+
+/* What is the same for any code. */
+static void check_sums(const Rig *rig)
+{
+    uint64_t cycles = count(rig, PMU_ITEM_CYCLES);
+    uint64_t retiring = count(rig, PMU_SLOT_LIGHT_OPS) +
+                        count(rig, PMU_SLOT_HEAVY_OPS);
+    uint64_t frontend = count(rig, PMU_SLOT_FETCH_LATENCY) +
+                        count(rig, PMU_SLOT_FETCH_BANDWIDTH);
+    uint64_t executed = count(rig, PMU_ITEM_UOPS_EXECUTED);
+    uint64_t ports = sum(rig, PMU_ITEM_PORT_0, PMU_ITEM_PORT_STORE_ADDRESS);
+    uint64_t waits = sum(rig, PMU_ITEM_WAIT_L1, PMU_ITEM_WAIT_DRAM);
+    uint64_t stalls = sum(rig, PMU_ITEM_STALL_L1, PMU_ITEM_STALL_DRAM);
+    uint32_t rob = rig->uarch->rob, scheduler = rig->uarch->scheduler;
+
+    g_assert_cmpuint(sum(rig, PMU_ITEM_ISSUED_0, PMU_ITEM_ISSUED_6), ==,
+                     cycles);
+    g_assert_cmpuint(sum(rig, PMU_ITEM_UNDELIVERED_0,
+                         PMU_ITEM_UNDELIVERED_6), ==, cycles);
+    g_assert_cmpuint(sum(rig, PMU_ITEM_EXECUTED_0, PMU_ITEM_EXECUTED_8), ==,
+                     cycles);
+    g_assert_cmpuint(sum(rig, PMU_ITEM_RETIRED_0, PMU_ITEM_RETIRED_8), ==,
+                     cycles);
+    g_assert_cmpuint(weigh(rig, PMU_ITEM_UNDELIVERED_0,
+                           PMU_ITEM_UNDELIVERED_6), ==, frontend);
+    /* What is issued retires, but for the wrong path and what is open. */
+    assert_within(weigh(rig, PMU_ITEM_ISSUED_0, PMU_ITEM_ISSUED_6),
+                  retiring, retiring + count(rig, PMU_SLOT_BR_MISPREDICT));
+    assert_within(weigh(rig, PMU_ITEM_RETIRED_0, PMU_ITEM_RETIRED_8) + rob,
+                  retiring, retiring + 2.0 * rob);
+    /* What is issued executes, once, but for what fits into the scheduler. */
+    assert_within(executed + scheduler + 1, ports,
+                  ports + 2.0 * scheduler + 1);
+    g_assert_cmpuint(waits, <=, cycles);
+    g_assert_cmpuint(stalls, <=, waits);
+    g_assert_cmpuint(stalls + count(rig, PMU_ITEM_STALL_NOTHING), <=,
+                     count(rig, PMU_ITEM_EXECUTED_0));
+    g_assert_cmpuint(count(rig, PMU_ITEM_SCHEDULER_EMPTY), <=,
+                     count(rig, PMU_ITEM_EXECUTED_0));
+    g_assert_cmpuint(count(rig, PMU_ITEM_L1D_MISSES), ==,
+                     sum(rig, PMU_ITEM_DATA_L2, PMU_ITEM_RFO_DRAM));
+    g_assert_cmpuint(count(rig, PMU_ITEM_L1I_MISSES), ==,
+                     sum(rig, PMU_ITEM_CODE_L2, PMU_ITEM_CODE_DRAM));
+}
+
+static void test_sums(void)
+{
+    static const Code bodies[] = {
+        NOP, IMUL_RAX, LOAD_RAX_RAX, LOAD_RAX_RBX, STORE_RAX_RBX, ADD_RBX_RAX,
+        PUSH_RBX, VDIVSD, VFMADDPS, FADD, PAUSE, LFENCE, CPUID, ADD_AX_IMM16,
+        LOCK_ADD,
+    };
+    static const Behaviour behaviours[] = {
+        { address_fixed, taken_always }, { address_random, taken_always },
+        { address_l2, taken_at_random }, { address_l3, taken_always },
+        { address_split, taken_at_random },
+    };
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(bodies); i++) {
+        for (unsigned j = 0; j < G_N_ELEMENTS(behaviours); j++) {
+            PmuCore core = (i + j) % PMU_CORE_NR;
+            Rig *rig = rig_loop(core, bodies[i], 1 + 7 * i);
+
+            /* Not in the middle of a cycle. */
+            rig_measure(rig, &behaviours[j], 200);
+            check_sums(rig);
+            rig_free(rig);
+        }
+    }
+}
+
+/* Ports, for instructions that have no choice; uops.info. */
+static void test_ports(void)
+{
+    static const struct {
+        Code code;
+        PmuLedgerItem port, other;
+    } kinds[] = {
+        { IMUL_RAX, PMU_ITEM_PORT_1, PMU_ITEM_NR },
+        { LOAD_RAX_RBX, PMU_ITEM_PORT_LOAD, PMU_ITEM_NR },
+        { STORE_RAX_RBX, PMU_ITEM_PORT_STORE_DATA,
+          PMU_ITEM_PORT_STORE_ADDRESS },
+    };
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(kinds); i++) {
+        for (PmuCore core = 0; core < PMU_CORE_NR; core++) {
+            Rig *rig = rig_loop(core, kinds[i].code, 50);
+
+            rig_measure(rig, &plain, 100);
+            g_assert_cmpuint(count(rig, kinds[i].port), ==, 5000);
+            if (kinds[i].other != PMU_ITEM_NR) {
+                g_assert_cmpuint(count(rig, kinds[i].other), ==, 5000);
+            }
+            /* dec and jnz are one micro-op; taken branches go to port 6. */
+            g_assert_cmpuint(count(rig, PMU_ITEM_PORT_6), ==, 100);
+            g_assert_cmpuint(count(rig, PMU_ITEM_MACRO_FUSED), ==, 100);
+            rig_free(rig);
+        }
+    }
+}
+
+/* Independent micro-ops for four ports share them evenly. */
+static void test_port_choice(void)
+{
+    Rig *rig = rig_new(PMU_CORE_ICELAKE);
+
+    rig_program(rig, (Code[]) {
+        I("\x48\xff\xc0"), I("\x48\xff\xc3"),   /* inc rax, inc rbx */
+        I("\x48\xff\xc6"), I("\x48\xff\xc7"),   /* inc rsi, inc rdi */
+    }, 4);
+    rig_run(rig, &plain, 100);
+    rig_measure(rig, &plain, 1000);
+    assert_within(count(rig, PMU_ITEM_PORT_0), 900, 1100);
+    assert_within(count(rig, PMU_ITEM_PORT_1), 900, 1100);
+    assert_within(count(rig, PMU_ITEM_PORT_5), 900, 1100);
+    assert_within(count(rig, PMU_ITEM_PORT_6), 900, 1100);
+    assert_within(count(rig, PMU_ITEM_EXECUTED_0 + 4), 900, 1100);
+    rig_free(rig);
+}
+
+/* IMULs in a chain: one each third cycle, and nobody but the core to blame. */
+static void test_executed(void)
+{
+    Rig *rig = rig_loop(PMU_CORE_ICELAKE, IMUL_RAX, 100);
+    uint64_t cycles;
+
+    rig_run(rig, &plain, 100);
+    rig_measure(rig, &plain, 100);
+    cycles = count(rig, PMU_ITEM_CYCLES);
+    assert_within(count(rig, PMU_ITEM_EXECUTED_0 + 1), 9800, 10100);
+    assert_within(count(rig, PMU_ITEM_EXECUTED_0), 0.65 * cycles,
+                  0.67 * cycles);
+    g_assert_cmpuint(count(rig, PMU_ITEM_STALL_NOTHING), ==,
+                     count(rig, PMU_ITEM_EXECUTED_0));
+    g_assert_cmpuint(count(rig, PMU_ITEM_SCHEDULER_EMPTY), ==, 0);
+    rig_free(rig);
+}
+
+/* A VDIVSD takes the divider for 4 cycles: InstLatx64. */
+static void test_divider(void)
+{
+    Rig *rig = rig_loop(PMU_CORE_ICELAKE, VDIVSD, 100);
+
+    rig_measure(rig, &plain, 100);
+    g_assert_cmpuint(count(rig, PMU_ITEM_FP_DIVIDER), ==, 100 * 100 * 4);
+    g_assert_cmpuint(count(rig, PMU_ITEM_INT_DIVIDER), ==, 0);
+    rig_free(rig);
+}
+
+static void test_x87(void)
+{
+    Rig *rig = rig_loop(PMU_CORE_ICELAKE, FADD, 10);
+
+    rig_measure(rig, &plain, 100);
+    g_assert_cmpuint(count(rig, PMU_ITEM_X87_UOPS), ==, 1000);
+    rig_free(rig);
+}
+
+/* Waiting for LFENCEs is nearly all there is. */
+static void test_serialized(void)
+{
+    Rig *rig = rig_loop(PMU_CORE_ICELAKE, LFENCE, 50);
+    uint64_t cycles;
+
+    rig_measure(rig, &plain, 100);
+    cycles = count(rig, PMU_ITEM_CYCLES);
+    assert_within(count(rig, PMU_ITEM_SERIALIZED), 0.9 * cycles, cycles);
+    rig_free(rig);
+}
+
+/* The frontend. */
+
+static uint64_t delivered(const Rig *rig)
+{
+    return count(rig, PMU_ITEM_DSB_UOPS) + count(rig, PMU_ITEM_MITE_UOPS) +
+           count(rig, PMU_ITEM_LSD_UOPS) + count(rig, PMU_ITEM_MS_UOPS);
+}
+
+/* Short loops are in the queue, longer ones in the DSB, very long ones not. */
+static void test_sources(void)
+{
+    static const struct {
+        unsigned nops;
+        PmuLedgerItem source;
+    } loops[] = {
+        { 20, PMU_ITEM_LSD_UOPS },
+        { 1000, PMU_ITEM_DSB_UOPS },
+        { 12000, PMU_ITEM_MITE_UOPS },
+    };
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(loops); i++) {
+        Rig *rig = rig_loop(PMU_CORE_ICELAKE, NOP, loops[i].nops);
+        uint64_t uops = (loops[i].nops + 1) * 60;
+
+        rig_run(rig, &plain, 40);
+        rig_measure(rig, &plain, 60);
+        /* The last cycle of a part of the frontend may be open. */
+        assert_within(delivered(rig) + 6, uops, uops + 12);
+        assert_within(count(rig, loops[i].source), 0.95 * uops, uops + 6);
+        rig_free(rig);
+    }
+}
+
+/* As many micro-ops a cycle by the DSB as the backend takes. */
+static void test_dsb_cycles(void)
+{
+    Rig *rig = rig_loop(PMU_CORE_ICELAKE, NOP, 1000);
+
+    rig_run(rig, &plain, 10);
+    rig_measure(rig, &plain, 100);
+    assert_within(sum(rig, PMU_ITEM_DSB_1, PMU_ITEM_DSB_6), 100100 / 6,
+                  1.1 * 100100 / 5);
+    g_assert_cmpuint(delivered(rig), ==, count(rig, PMU_ITEM_DSB_UOPS));
+    g_assert_cmpuint(sum(rig, PMU_ITEM_DSB_1, PMU_ITEM_DSB_6), <=,
+                     count(rig, PMU_ITEM_CYCLES));
+    g_assert_cmpuint(sum(rig, PMU_ITEM_MITE_1, PMU_ITEM_MITE_6), ==, 0);
+    rig_free(rig);
+}
+
+/* In code that is decoded each instruction stalls the predecoder. */
+static void test_lcp(void)
+{
+    Rig *rig = rig_loop(PMU_CORE_ICELAKE, ADD_AX_IMM16, 12000);
+
+    rig_run(rig, &plain, 2);
+    rig_measure(rig, &plain, 10);
+    assert_within(count(rig, PMU_ITEM_LCP_CYCLES),
+                  0.99 * 120000 * rig->uarch->lcp_stall,
+                  120000 * rig->uarch->lcp_stall);
+    assert_within(count(rig, PMU_ITEM_DECODED), 0.99 * 120000, 120020);
+    assert_within(count(rig, PMU_ITEM_DECODER_0_UOPS), 120000 / 4.5,
+                  count(rig, PMU_ITEM_MITE_UOPS) + 6);
+    rig_free(rig);
+}
+
+static void test_microcode(void)
+{
+    Rig *rig = rig_loop(PMU_CORE_ICELAKE, CPUID, 10);
+    const PmuInsn *insn = rig->blocks[0]->insns[0].insn;
+
+    g_assert_cmpuint(insn->decode_uops, >, 4);
+    rig_measure(rig, &plain, 100);
+    g_assert_cmpuint(count(rig, PMU_ITEM_MS_SWITCHES), ==, 1000);
+    g_assert_cmpuint(count(rig, PMU_ITEM_MS_UOPS), ==, 1000 * insn->slots);
+    rig_free(rig);
+}
+
+/*
+ * Jumps from page to page, in more pages than the ITLB has and fewer than the
+ * STLB, and in more lines than the DSB and L1I have.
+ */
+static void test_fetch(void)
+{
+    Rig *rig = rig_new(PMU_CORE_ICELAKE);
+    unsigned pages = 1000;
+
+    for (unsigned i = 0; i < pages; i++) {
+        uint64_t pc = CODE_BASE + i * (4096 + 64);
+
+        rig_block(rig, pc);
+        rig_append(rig, JMP, pc);
+    }
+    rig_run(rig, &plain, 3);
+    rig_measure(rig, &plain, 2);
+    g_assert_cmpuint(count(rig, PMU_ITEM_ITLB_STLB), ==, 2 * pages);
+    g_assert_cmpuint(count(rig, PMU_ITEM_ITLB_WALKS), ==, 0);
+    g_assert_cmpuint(count(rig, PMU_ITEM_FETCH_TAG_CYCLES), ==,
+                     2 * pages * rig->uarch->stlb.latency);
+    g_assert_cmpuint(count(rig, PMU_ITEM_L1I_MISSES) +
+                     count(rig, PMU_ITEM_L1I_HITS), ==, 2 * pages);
+    assert_within(count(rig, PMU_ITEM_CODE_L2), 0.9 * 2 * pages, 2 * pages);
+    assert_within(count(rig, PMU_ITEM_FETCH_DATA_CYCLES),
+                  0.9 * 2 * pages * rig->uarch->l2.latency,
+                  1.1 * 2 * pages * rig->uarch->l2.latency);
+    /* Each has a bubble of its own. */
+    assert_within(sum(rig, PMU_ITEM_BUBBLE_1, PMU_ITEM_BUBBLE_512),
+                  0.9 * 2 * pages, 2 * pages);
+    rig_free(rig);
+}
+
+/* Taken branches, each of them for the first time. */
+static void test_resteers(void)
+{
+    Rig *rig = rig_new(PMU_CORE_ICELAKE);
+
+    for (unsigned i = 0; i < 100; i++) {
+        rig_block(rig, CODE_BASE + i * 67);
+        rig_append(rig, JMP, CODE_BASE + i * 67);
+    }
+    rig_measure(rig, &plain, 1);
+    g_assert_cmpuint(count(rig, PMU_ITEM_RESTEERS), ==, 100);
+    g_assert_cmpuint(count(rig, PMU_ITEM_RESTEER_CYCLES), ==,
+                     100 * rig->uarch->resteer_penalty);
+    rig_measure(rig, &plain, 1);
+    g_assert_cmpuint(count(rig, PMU_ITEM_RESTEERS), ==, 0);
+    rig_free(rig);
+}
+
+int main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/items/branches", test_branches);
+    g_test_add_func("/items/mispredictions", test_mispredictions);
+    g_test_add_func("/items/mispredictions/indirect",
+                    test_indirect_mispredictions);
+    g_test_add_func("/items/instructions", test_instructions);
+    g_test_add_func("/items/full-log", test_full_log);
+    g_test_add_func("/items/accesses", test_accesses);
+    g_test_add_func("/items/splits", test_splits);
+    g_test_add_func("/items/chases", test_chases);
+    g_test_add_func("/items/chase-l3", test_chase_l3);
+    g_test_add_func("/items/fill-buffers", test_fill_buffers);
+    g_test_add_func("/items/stores", test_stores);
+    g_test_add_func("/items/data-tlb", test_data_tlb);
+    g_test_add_func("/items/forward-blocked", test_forward_blocked);
+    g_test_add_func("/items/sums", test_sums);
+    g_test_add_func("/items/ports", test_ports);
+    g_test_add_func("/items/port-choice", test_port_choice);
+    g_test_add_func("/items/executed", test_executed);
+    g_test_add_func("/items/divider", test_divider);
+    g_test_add_func("/items/x87", test_x87);
+    g_test_add_func("/items/serialized", test_serialized);
+    g_test_add_func("/items/sources", test_sources);
+    g_test_add_func("/items/dsb-cycles", test_dsb_cycles);
+    g_test_add_func("/items/lcp", test_lcp);
+    g_test_add_func("/items/microcode", test_microcode);
+    g_test_add_func("/items/fetch", test_fetch);
+    g_test_add_func("/items/resteers", test_resteers);
+    return g_test_run();
+}
