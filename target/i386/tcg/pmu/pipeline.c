@@ -143,6 +143,35 @@ static inline void lose(PmuPipeline *p, uint64_t cycle, PmuSlotClass class,
     }
 }
 
+/* Cycles so far in which nothing was dispatched while a load waited. */
+static uint32_t load_stalls(PmuPipeline *p)
+{
+    const uint32_t *stalls = pmu_timed(p, PMU_ITEM_STALL_L1);
+    uint32_t sum = 0;
+
+    for (unsigned i = 0; i <= PMU_ITEM_STALL_DRAM - PMU_ITEM_STALL_L1; i++) {
+        sum += stalls[i];
+    }
+    return sum;
+}
+
+/*
+ * The backend is to blame up to the start of @cycle, but what ends then is not
+ * memory.  What that itself has waited for may have been: cycles are lost to
+ * memory that events count as stalled for a load.
+ */
+static void lose_core(PmuPipeline *p, uint64_t cycle)
+{
+    uint32_t before = load_stalls(p), *item = p->delta.item, memory;
+    uint32_t core = item[PMU_SLOT_CORE_BOUND];
+
+    lose(p, cycle, PMU_SLOT_CORE_BOUND, PMU_BLAME_ANYBODY);
+    core = item[PMU_SLOT_CORE_BOUND] - core;
+    memory = MIN((load_stalls(p) - before) * p->uarch->width, core);
+    item[PMU_SLOT_CORE_BOUND] -= memory;
+    item[PMU_SLOT_MEMORY_BOUND] += memory;
+}
+
 static void lose_backend(PmuPipeline *p, PmuStamp until)
 {
     uint64_t cycle = PMU_STAMP_CYCLE(until);
@@ -156,9 +185,12 @@ static void lose_backend(PmuPipeline *p, PmuStamp until)
     } else if (cause == PMU_CAUSE_SERIAL) {
         *pmu_timed(p, PMU_ITEM_SERIALIZED) += cycle - p->cycle;
     }
-    lose(p, cycle, cause >= PMU_CAUSE_MEMORY ? PMU_SLOT_MEMORY_BOUND
-                                             : PMU_SLOT_CORE_BOUND,
-         cause == PMU_CAUSE_STORES ? PMU_BLAME_STORES : PMU_BLAME_ANYBODY);
+    if (cause < PMU_CAUSE_MEMORY) {
+        lose_core(p, cycle);
+    } else {
+        lose(p, cycle, PMU_SLOT_MEMORY_BOUND,
+             cause == PMU_CAUSE_STORES ? PMU_BLAME_STORES : PMU_BLAME_ANYBODY);
+    }
 }
 
 /* @cycles went by with @n slots each lost to the frontend. */
