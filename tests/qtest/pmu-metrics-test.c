@@ -338,9 +338,12 @@ static void test_width(void)
     }
 }
 
-/* A general-purpose counter of each class agrees with its field to 1/255. */
+/*
+ * General-purpose counters of classes agree to 1/255 with their fields, of
+ * which counter 0 has @first_field.
+ */
 static void expect_events(const char *args, const uint16_t *event,
-                          unsigned num_events)
+                          unsigned num_events, unsigned first_field)
 {
     static const unsigned block[] = { BLOCK_NOPS, BLOCK_MIXED, BLOCK_CHASE,
                                       BLOCK_GUESS, BLOCK_MULTIPLY };
@@ -369,15 +372,16 @@ static void expect_events(const char *args, const uint16_t *event,
         metrics = pmu_register(s, first + 1);
         for (int j = 0; j < num_events; j++) {
             uint64_t exact = pmu_register(s, gp + j) * 255;
+            unsigned n = first_field + j;
 
             if (!event[j]) {
                 continue;
             }
             g_test_message("block %u field %d: %u, event %" PRIu64 " of %"
-                           PRIu64, block[i], j, field(metrics, j), exact / 255,
+                           PRIu64, block[i], n, field(metrics, n), exact / 255,
                            slots);
-            g_assert_cmpuint((field(metrics, j) + 1ull) * slots, >, exact);
-            g_assert_cmpuint(field(metrics, j) * slots, <, exact + slots);
+            g_assert_cmpuint((field(metrics, n) + 1ull) * slots, >, exact);
+            g_assert_cmpuint(field(metrics, n) * slots, <, exact + slots);
         }
     }
 }
@@ -389,12 +393,15 @@ static void test_events(void)
         EVENT_RETIRING, 0, EVENT_FRONTEND, EVENT_BACKEND,
     };
     static const uint16_t sapphirerapids[] = {
-        EVENT_RETIRING, 0x04a4, EVENT_FRONTEND, EVENT_BACKEND,
-        0, 0x08a4, 0, 0x10a4,
+        EVENT_RETIRING, 0, EVENT_FRONTEND, EVENT_BACKEND, 0, 0, 0, 0x10a4,
     };
+    /* Only counter 0 counts these. */
+    static const uint16_t bad_speculation = 0x04a4, mispredicts = 0x08a4;
 
-    expect_events(PMU_CPU_METRICS, icelake, ARRAY_SIZE(icelake));
-    expect_events(PMU_CPU_SPR, sapphirerapids, ARRAY_SIZE(sapphirerapids));
+    expect_events(PMU_CPU_METRICS, icelake, ARRAY_SIZE(icelake), 0);
+    expect_events(PMU_CPU_SPR, sapphirerapids, ARRAY_SIZE(sapphirerapids), 0);
+    expect_events(PMU_CPU_SPR, &bad_speculation, 1, 1);
+    expect_events(PMU_CPU_SPR, &mispredicts, 1, 5);
 }
 
 /* From Sapphire Rapids on: a child of each class, never above its parent. */

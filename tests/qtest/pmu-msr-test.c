@@ -675,6 +675,62 @@ static void test_init(void)
                0x0001000100000001, "IA32_PERF_GLOBAL_STATUS after INIT");
 }
 
+/* How often @text is in @log. */
+static unsigned occurrences(const char *log, const char *text)
+{
+    unsigned n = 0;
+
+    for (const char *at = log; (at = strstr(at, text)); at++) {
+        n++;
+    }
+    return n;
+}
+
+/*
+ * Whoever gives a counter an event that is not counted as hardware does is
+ * told, once for each event, and of no other.
+ */
+static void test_log_of_events(void)
+{
+    static const uint64_t events[] = {
+        0x4300c0,               /* INST_RETIRED.ANY_P */
+        0x0307c1,               /* ASSISTS.ANY, not enabled */
+        0x4302c3,               /* MACHINE_CLEARS.MEMORY_ORDERING */
+        0x0302c3, 0x4302c3,     /* ... off and on */
+        0x43fefe,               /* none */
+        0x14300c4,              /* BR_INST_RETIRED.ALL_BRANCHES, cmask=1 */
+        0x430279,               /* IDQ, umask 2: no such kind */
+    };
+    g_autoptr(PmuScript) s = pmu_script_new();
+    PmuMachine machine;
+    g_autofree char *path = NULL, *args = NULL, *log = NULL;
+
+    for (int i = 0; i < ARRAY_SIZE(events); i++) {
+        pmu_wrmsr(s, MSR_EVTSEL(i % 2), events[i]);
+    }
+    pmu_wrmsr(s, MSR_EVTSEL(4), 0x430479);      /* on another counter */
+    pmu_op(s, OP_EXIT, 0, 0, 0);
+    pmu_prepare(&machine, s);
+    path = g_build_filename(machine.dir, "log", NULL);
+    args = g_strdup_printf(PMU_CPU_METRICS "-d unimp -D %s", path);
+    g_bytes_unref(pmu_run_prepared(&machine, args));
+    g_assert_true(g_file_get_contents(path, &log, NULL, NULL));
+    pmu_remove(&machine);
+
+    g_assert_cmpuint(occurrences(log, "x86 PMU: event"), ==, 5);
+    g_assert_cmpuint(occurrences(log, "event 0x2c3 "
+                                 "(MACHINE_CLEARS.MEMORY_ORDERING): "
+                                 "not modelled, it counts zero"), ==, 1);
+    g_assert_cmpuint(occurrences(log, "event 0xfefe (in no list): unknown"),
+                     ==, 1);
+    g_assert_cmpuint(occurrences(log, "event 0x10000c4 "
+                                 "(BR_INST_RETIRED.ALL_BRANCHES): "
+                                 "approximate"), ==, 1);
+    g_assert_cmpuint(occurrences(log, "event 0x479 (IDQ.MITE_UOPS): "
+                                 "not modelled, it counts zero: this counter "
+                                 "cannot count it"), ==, 1);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -698,6 +754,7 @@ int main(int argc, char **argv)
     qtest_add_func("pmu/none", test_none);
     qtest_add_func("pmu/rdpmc/matrix", test_rdpmc);
     qtest_add_func("pmu/rdpmc/fault", test_rdpmc_fault_preserves);
+    qtest_add_func("pmu/msr/log-of-events", test_log_of_events);
     qtest_add_func("pmu/reset", test_reset);
     qtest_add_func("pmu/init", test_init);
     return g_test_run();

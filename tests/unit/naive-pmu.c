@@ -51,88 +51,206 @@ void naive_reset(NaivePmu *pmu)
 
 /* Counters */
 
-/* What one counter gains at one level when its event is selected. */
-static Wide event_gain(const NaivePmu *pmu, uint64_t evtsel,
-                       const uint64_t *item)
+/*
+ * An event without modifiers: what it counts, and what is known of single
+ * cycles.  With @bins it is how many cycles have 0, 1, 2 and so on, the last
+ * of them that many or more.
+ */
+typedef struct NaiveEvent {
+    bool known;
+    Wide value;
+    bool one_a_cycle;
+    const uint64_t *bins;
+    unsigned num_bins;
+} NaiveEvent;
+
+static NaiveEvent occurrences(Wide value)
 {
+    return (NaiveEvent) { .known = true, .value = value };
+}
+
+static NaiveEvent cycles(Wide value)
+{
+    return (NaiveEvent) { .known = true, .value = value, .one_a_cycle = true };
+}
+
+static NaiveEvent binned(Wide value, const uint64_t *bins, unsigned num_bins)
+{
+    return (NaiveEvent) {
+        .known = true, .value = value, .bins = bins, .num_bins = num_bins,
+    };
+}
+
+static NaiveEvent plain_event(bool spr, unsigned code, unsigned umask,
+                              const uint64_t *item)
+{
+    if (code == 0x3c && umask == 0x00) {
+        return cycles(item[PMU_ITEM_CYCLES]);
+    }
+    if (code == 0x3c && umask == 0x01) {
+        return occurrences(spr ? item[PMU_ITEM_REF_TSC]
+                               : item[PMU_ITEM_REF_XCLK]);
+    }
+    if (code == 0xec && umask == 0x02) {
+        return cycles(item[PMU_ITEM_CYCLES]);
+    }
+    if (code == 0xc0 && umask == 0x00) {
+        return occurrences(item[PMU_ITEM_INSTRUCTIONS]);
+    }
+    if (code == 0x2e && umask == 0x41) {
+        return occurrences((Wide)item[PMU_ITEM_DATA_DRAM] +
+                           item[PMU_ITEM_RFO_DRAM] + item[PMU_ITEM_CODE_DRAM] +
+                           item[PMU_ITEM_PREFETCH_DRAM] +
+                           item[PMU_ITEM_CODE_PREFETCH_DRAM]);
+    }
+    if (code == 0x2e && umask == 0x4f) {
+        return occurrences(plain_event(spr, 0x2e, 0x41, item).value +
+                           item[PMU_ITEM_DATA_L3] + item[PMU_ITEM_RFO_L3] +
+                           item[PMU_ITEM_CODE_L3] +
+                           item[PMU_ITEM_PREFETCH_L3] +
+                           item[PMU_ITEM_CODE_PREFETCH_L3]);
+    }
+    if (code == 0xc4 && umask == 0x00) {
+        return occurrences(item[PMU_ITEM_BRANCHES]);
+    }
+    if (code == 0xc4 && umask == 0x11) {
+        return occurrences((Wide)item[PMU_ITEM_BRANCHES_COND_NTAKEN] +
+                           item[PMU_ITEM_BRANCHES_COND_TAKEN]);
+    }
+    if (code == 0xc5 && umask == 0x00) {
+        return occurrences((Wide)item[PMU_ITEM_MISSES_COND_NTAKEN] +
+                           item[PMU_ITEM_MISSES_COND_TAKEN] +
+                           item[PMU_ITEM_MISSES_JMP_INDIRECT] +
+                           item[PMU_ITEM_MISSES_CALL_INDIRECT] +
+                           item[PMU_ITEM_MISSES_RET]);
+    }
+    if (code == 0xc3 && umask == 0x04) {
+        return occurrences(item[PMU_ITEM_CLEARS_SMC]);
+    }
+    if (code == 0xa4 && umask == 0x01) {
+        return occurrences(item[PMU_ITEM_SLOTS]);
+    }
+    if (code == 0xa4 && umask == 0x02) {
+        return occurrences((Wide)item[PMU_SLOT_MEMORY_BOUND] +
+                           item[PMU_SLOT_CORE_BOUND]);
+    }
+    if (spr && code == 0xa4 && umask == 0x04) {
+        return occurrences((Wide)item[PMU_SLOT_BR_MISPREDICT] +
+                           item[PMU_SLOT_MACHINE_CLEARS]);
+    }
+    if (spr && code == 0xa4 && umask == 0x08) {
+        return occurrences(item[PMU_SLOT_BR_MISPREDICT]);
+    }
+    if (spr && code == 0xa4 && umask == 0x10) {
+        return occurrences(item[PMU_SLOT_MEMORY_BOUND]);
+    }
+    if (code == 0xc2 && umask == 0x02) {
+        return binned((Wide)item[PMU_SLOT_LIGHT_OPS] +
+                      item[PMU_SLOT_HEAVY_OPS], &item[PMU_ITEM_RETIRED_0], 9);
+    }
+    if (code == 0x9c && umask == 0x01) {
+        return binned((Wide)item[PMU_SLOT_FETCH_LATENCY] +
+                      item[PMU_SLOT_FETCH_BANDWIDTH],
+                      &item[PMU_ITEM_UNDELIVERED_0], 7);
+    }
+    if (code == (spr ? 0xae : 0x0e) && umask == 0x01) {
+        return binned(item[PMU_ITEM_UOPS_ISSUED], &item[PMU_ITEM_ISSUED_0], 7);
+    }
+    if (code == (spr ? 0xad : 0x0d) && umask == 0x10) {
+        return occurrences(0);  /* the model drops no micro-ops */
+    }
+    if (code == (spr ? 0xad : 0x0d) && umask == 0x01) {
+        return cycles(item[PMU_ITEM_RECOVERY_CYCLES]);
+    }
+    return (NaiveEvent) { .known = false };
+}
+
+/* Counter @index cannot count it. */
+static bool wrong_counter(bool spr, unsigned code, unsigned umask, int index)
+{
+    return spr && code == 0xa4 && (umask == 0x04 || umask == 0x08) &&
+           index != 0;
+}
+
+/* Cycles in which at least @cmask are counted, or with @inv less. */
+static Wide event_cycles(const NaiveEvent *event, unsigned cmask, bool inv,
+                         uint64_t all_cycles)
+{
+    Wide with = 0;
+
+    if (event->bins) {
+        for (unsigned n = 0; n < event->num_bins; n++) {
+            with += (n >= cmask) != inv ? event->bins[n] : 0;
+        }
+        return with;
+    }
+    if (cmask == 1) {
+        with = event->value;
+        if (!event->one_a_cycle && with > all_cycles) {
+            with = all_cycles;
+        }
+    }
+    if (inv) {
+        return with > all_cycles ? 0 : all_cycles - with;
+    }
+    return with;
+}
+
+/*
+ * What counter @index has counted at one level when its event is selected and
+ * all items are @item.
+ */
+static Wide event_value(const NaivePmu *pmu, int index, const uint64_t *item)
+{
+    uint64_t evtsel = pmu->evtsel[index];
     unsigned code = evtsel & 0xff;
     unsigned umask = evtsel >> 8 & 0xff;
     bool edge = evtsel >> 18 & 1;
     bool inv = evtsel >> 23 & 1;
     unsigned cmask = evtsel >> 24 & 0xff;
     bool spr = pmu->sapphire_rapids;
+    NaiveEvent event = plain_event(spr, code, umask, item);
 
+    if (cmask == 0) {
+        inv = false;            /* there is nothing to invert */
+        cmask = edge;
+    }
+    if (wrong_counter(spr, code, umask, index)) {
+        return 0;
+    }
     if (code == (spr ? 0xad : 0x0d) && umask == 0x01 &&
         edge && !inv && cmask == 1) {
-        return item[PMU_ITEM_CLEARS];
+        return plain_event(spr, 0xc5, 0x00, item).value +
+               item[PMU_ITEM_CLEARS_SMC];
     }
     if (code == 0xc3 && umask == 0x01 && edge && !inv && cmask == 1) {
         return item[PMU_ITEM_CLEARS_SMC];
     }
-    if (edge || cmask) {
-        return 0;               /* not modelled; INV alone means nothing */
-    }
-    if (code == 0x3c && umask == 0x00) {
+    if (!spr && code == 0xc2 && umask == 0x02 && inv && cmask == 10 && !edge) {
         return item[PMU_ITEM_CYCLES];
     }
-    if (code == 0x3c && umask == 0x01) {
-        return spr ? item[PMU_ITEM_REF_TSC] : item[PMU_ITEM_REF_XCLK];
+    if (!event.known) {
+        return 0;
     }
-    if (code == 0xec && umask == 0x02) {
-        return item[PMU_ITEM_CYCLES];
+    if (edge) {
+        return inv || cmask > 1 || event.one_a_cycle || event.bins
+               ? 0 : event.value;
     }
-    if (code == 0xc0 && umask == 0x00) {
-        return item[PMU_ITEM_INSTRUCTIONS];
-    }
-    if (code == 0x2e && umask == 0x4f) {
-        return (Wide)item[PMU_ITEM_DATA_L3] + item[PMU_ITEM_DATA_DRAM] +
-               item[PMU_ITEM_RFO_L3] + item[PMU_ITEM_RFO_DRAM] +
-               item[PMU_ITEM_CODE_L3] + item[PMU_ITEM_CODE_DRAM];
-    }
-    if (code == 0x2e && umask == 0x41) {
-        return (Wide)item[PMU_ITEM_DATA_DRAM] + item[PMU_ITEM_RFO_DRAM] +
-               item[PMU_ITEM_CODE_DRAM];
-    }
-    if (code == 0xc4 && umask == 0x00) {
-        return item[PMU_ITEM_BRANCHES];
-    }
-    if (code == 0xc4 && umask == 0x11) {
-        return (Wide)item[PMU_ITEM_BRANCHES_COND_NTAKEN] +
-               item[PMU_ITEM_BRANCHES_COND_TAKEN];
-    }
-    if (code == 0xc5 && umask == 0x00) {
-        return item[PMU_ITEM_BRANCH_MISSES];
-    }
-    if (code == 0xc3 && umask == 0x04) {
-        return item[PMU_ITEM_CLEARS_SMC];
-    }
-    if (code == 0xa4 && umask == 0x01) {
-        return item[PMU_ITEM_SLOTS];
-    }
-    if (code == 0xa4 && umask == 0x02) {
-        return (Wide)item[PMU_SLOT_MEMORY_BOUND] + item[PMU_SLOT_CORE_BOUND];
-    }
-    if (spr && code == 0xa4 && umask == 0x04) {
-        return (Wide)item[PMU_SLOT_BR_MISPREDICT] +
-               item[PMU_SLOT_MACHINE_CLEARS];
-    }
-    if (spr && code == 0xa4 && umask == 0x08) {
-        return item[PMU_SLOT_BR_MISPREDICT];
-    }
-    if (spr && code == 0xa4 && umask == 0x10) {
-        return item[PMU_SLOT_MEMORY_BOUND];
-    }
-    if (code == 0xc2 && umask == 0x02) {
-        return (Wide)item[PMU_SLOT_LIGHT_OPS] + item[PMU_SLOT_HEAVY_OPS];
-    }
-    if (code == 0x9c && umask == 0x01) {
-        return (Wide)item[PMU_SLOT_FETCH_LATENCY] +
-               item[PMU_SLOT_FETCH_BANDWIDTH];
-    }
-    if (code == (spr ? 0xae : 0x0e) && umask == 0x01) {
-        return item[PMU_ITEM_UOPS_ISSUED];
-    }
-    return 0;
+    return cmask ? event_cycles(&event, cmask, inv, item[PMU_ITEM_CYCLES])
+                 : event.value;
+}
+
+/*
+ * What it gains when items of one level go from @before to @after; a
+ * difference of items may fall, but no counter does.
+ */
+static Wide event_gain(const NaivePmu *pmu, int index, const uint64_t *before,
+                       const uint64_t *after)
+{
+    Wide old = event_value(pmu, index, before);
+    Wide new = event_value(pmu, index, after);
+
+    return new > old ? new - old : 0;
 }
 
 static Wide fixed_gain(int index, const uint64_t *item)
@@ -215,12 +333,18 @@ void naive_count(NaivePmu *pmu, const NaiveDelta *delta)
     uint64_t overflow = 0;
     bool pmi = false;
 
+    for (int level = 0; level < 2; level++) {
+        for (int i = 0; i < PMU_ITEM_NR; i++) {
+            pmu->total.item[level][i] += delta->item[level][i];
+        }
+    }
     for (int i = 0; i < pmu->num_gp; i++) {
         Wide gain = 0;
 
         for (int level = 0; level < 2; level++) {
             if (pmc_on(&before, i, level)) {
-                gain += event_gain(pmu, pmu->evtsel[i], delta->item[level]);
+                gain += event_gain(pmu, i, before.total.item[level],
+                                   pmu->total.item[level]);
             }
         }
         if (add(&pmu->pmc[i], gain, 48)) {
@@ -264,6 +388,19 @@ void naive_count(NaivePmu *pmu, const NaiveDelta *delta)
     }
 }
 
+/* It counts cycles without something, which may be all there are. */
+static bool counts_all_but(const NaivePmu *pmu, int index,
+                           const uint64_t *item)
+{
+    uint64_t evtsel = pmu->evtsel[index];
+
+    return (evtsel >> 23 & 1) && evtsel >> 24 && !(evtsel >> 18 & 1) &&
+           !wrong_counter(pmu->sapphire_rapids, evtsel & 0xff,
+                          evtsel >> 8 & 0xff, index) &&
+           plain_event(pmu->sapphire_rapids, evtsel & 0xff,
+                       evtsel >> 8 & 0xff, item).known;
+}
+
 bool naive_counts_at(const NaivePmu *pmu, int level)
 {
     uint64_t one_each[PMU_ITEM_NR];
@@ -271,9 +408,10 @@ bool naive_counts_at(const NaivePmu *pmu, int level)
     for (int i = 0; i < PMU_ITEM_NR; i++) {
         one_each[i] = 1;
     }
+    one_each[PMU_ITEM_CYCLES] = 1000;   /* more than of anything else */
     for (int i = 0; i < pmu->num_gp; i++) {
-        if (pmc_on(pmu, i, level) &&
-            event_gain(pmu, pmu->evtsel[i], one_each)) {
+        if (pmc_on(pmu, i, level) && (event_value(pmu, i, one_each) ||
+                                      counts_all_but(pmu, i, one_each))) {
             return true;
         }
     }

@@ -43,6 +43,7 @@ typedef struct NaivePmu {
     uint64_t ld_lat;
     uint64_t frontend;
     bool pmi;
+    NaiveDelta total;           /* all that was counted so far */
 } NaivePmu;
 
 void naive_init(NaivePmu *pmu, const PerfmonConfig *config);

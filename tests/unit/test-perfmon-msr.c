@@ -712,6 +712,90 @@ static void test_loaded_state_counts_on(void)
     expect(&pmu, 0x309, 1005);
 }
 
+/* A counter is given an event that it cannot count: it stands still. */
+static void test_wrong_counter(void)
+{
+    PmuLedgerSnapshot now = { 0 };
+    Perfmon pmu;
+
+    start(&pmu, &icelake);
+    for (int i = 3; i <= 4; i++) {      /* IDQ.MITE_UOPS: PMC0 to PMC3 */
+        write_ok(&pmu, 0x186 + i, 0x430479);
+    }
+    now.item[PMU_LEVEL_USR][PMU_ITEM_MITE_UOPS] = 1000;
+    perfmon_settle(&pmu, &now);
+    expect(&pmu, 0x0c1 + 3, 1000);
+    expect(&pmu, 0x0c1 + 4, 0);
+}
+
+/* A counter counts what both its registers say, from the write of either. */
+static void test_extra_register(void)
+{
+    PmuLedgerSnapshot now = { 0 };
+    uint64_t *item = now.item[PMU_LEVEL_USR];
+    Perfmon pmu;
+
+    start(&pmu, &icelake);
+    write_ok(&pmu, 0x186, 0x4101b7);
+    write_ok(&pmu, 0x187, 0x4101bb);
+    write_ok(&pmu, 0x1a7, 0x10004);             /* code reads */
+    item[PMU_ITEM_DATA_L3] += 5;
+    item[PMU_ITEM_CODE_L3] += 7;
+    perfmon_settle(&pmu, &now);
+    expect(&pmu, 0x0c1, 0);
+    expect(&pmu, 0x0c2, 7);
+    write_ok(&pmu, 0x1a6, 0x10001);             /* demand data reads */
+    item[PMU_ITEM_DATA_L3] += 50;
+    item[PMU_ITEM_CODE_L3] += 70;
+    perfmon_settle(&pmu, &now);
+    expect(&pmu, 0x0c1, 50);
+    expect(&pmu, 0x0c2, 77);
+    write_ok(&pmu, 0x1a6, 0);
+    item[PMU_ITEM_DATA_L3] += 500;
+    perfmon_settle(&pmu, &now);
+    expect(&pmu, 0x0c1, 50);
+}
+
+/* Each level's count of an event is that level's. */
+static void test_levels_of_events(void)
+{
+    PmuLedgerSnapshot now = { 0 };
+    Perfmon pmu;
+
+    start(&pmu, &icelake);
+    write_ok(&pmu, 0x186, 0x420148);            /* L1D_PEND_MISS.PENDING:k */
+    write_ok(&pmu, 0x187, 0x410148);            /* :u */
+    write_ok(&pmu, 0x188, 0x430148);
+    now.item[PMU_LEVEL_OS][PMU_ITEM_L1D_PENDING] = 3;
+    now.item[PMU_LEVEL_USR][PMU_ITEM_L1D_PENDING] = 40;
+    perfmon_settle(&pmu, &now);
+    expect(&pmu, 0x0c1, 3);
+    expect(&pmu, 0x0c2, 40);
+    expect(&pmu, 0x0c3, 43);
+}
+
+/*
+ * Parts that are entered before their whole make a difference of items fall:
+ * the counter waits.
+ */
+static void test_difference_that_falls(void)
+{
+    PmuLedgerSnapshot now = { 0 };
+    uint64_t *item = now.item[PMU_LEVEL_USR];
+    Perfmon pmu;
+
+    start(&pmu, &icelake);
+    write_ok(&pmu, 0x186, 0x4101d1);            /* MEM_LOAD_RETIRED.L1_HIT */
+    item[PMU_ITEM_LOADS_L1] = 100;
+    item[PMU_ITEM_FB_HITS] = 10;
+    perfmon_settle(&pmu, &now);
+    expect(&pmu, 0x0c1, 90);
+    item[PMU_ITEM_FB_HITS] = 20;
+    perfmon_settle(&pmu, &now);
+    expect(&pmu, 0x0c1, 90);
+    g_assert_cmphex(pmu.global_status, ==, 0);
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
@@ -741,6 +825,10 @@ int main(int argc, char **argv)
         { "refused-configurations", test_refused_configurations },
         { "refused-state", test_refused_state },
         { "loaded-state-counts-on", test_loaded_state_counts_on },
+        { "wrong-counter", test_wrong_counter },
+        { "extra-register", test_extra_register },
+        { "levels-of-events", test_levels_of_events },
+        { "difference-that-falls", test_difference_that_falls },
     };
 
     g_test_init(&argc, &argv, NULL);

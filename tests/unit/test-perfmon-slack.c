@@ -7,7 +7,7 @@
 
 #include <inttypes.h>
 
-#include "events.h"
+#include "perfmon.h"
 #include <glib.h>
 
 static const PerfmonConfig config = {
@@ -63,12 +63,11 @@ static uint64_t smallest(const PerfmonSlack *slack)
 }
 
 /* A counter @distance from its end, with @control in its selector. */
-static void set_counter(Perfmon *pmu, unsigned index, const PmuEvent *event,
+static void set_counter(Perfmon *pmu, unsigned index, uint32_t event,
                         uint64_t control, uint64_t distance)
 {
     write_msr(pmu, 0x4c1 + index, (1ull << 48) - distance);
-    write_msr(pmu, 0x186 + index, control | event->modifiers | event->code |
-                                  event->umask << 8);
+    write_msr(pmu, 0x186 + index, control | event);
 }
 
 #define USR (1ull << 16)
@@ -76,55 +75,104 @@ static void set_counter(Perfmon *pmu, unsigned index, const PmuEvent *event,
 #define INT (1ull << 20)
 #define EN  (1ull << 22)
 
-/* Of leaf classes one grows at a time, of other items all together. */
-static unsigned growing_terms(const PmuEvent *event)
+/* A row of the table, as it is selected. */
+typedef struct Case {
+    const PmuEvent *row;
+    PmuSelection selection;
+    unsigned counter;
+} Case;
+
+static uint32_t select_row(const Case *this)
 {
-    return event->term[0] < PMU_SLOT_NR ? 1 : event->num_terms;
+    const PmuEventPlace *place = &this->row->on[config.core];
+
+    return place->modifiers | place->umask << 8 | place->code;
 }
 
-static void grow(PmuLedgerSnapshot *now, const PmuEvent *event, int term,
+static void set_row(Perfmon *pmu, const Case *this, uint64_t distance)
+{
+    static const uint32_t msr[PMU_EXTRA_NR] = {
+        [PMU_EXTRA_LD_LAT] = 0x3f6, [PMU_EXTRA_FRONTEND] = 0x3f7,
+    };
+
+    if (this->row->extra) {
+        write_msr(pmu, msr[this->row->extra], this->row->extra_value);
+    }
+    set_counter(pmu, this->counter, select_row(this), EN | INT | OS | USR,
+                distance);
+}
+
+/* Of slots, and of kinds of cycles, one grows at a time, of others all. */
+static unsigned growing_terms(const Case *this)
+{
+    return this->selection.term[0] < PMU_SLOT_NR || this->selection.single
+           ? 1 : this->selection.num_terms;
+}
+
+static void grow(PmuLedgerSnapshot *now, const Case *this, int term,
                  uint64_t n)
 {
-    for (unsigned i = 0; i < growing_terms(event); i++) {
-        now->item[PMU_LEVEL_USR][event->term[term + i]] += n;
+    uint64_t *item = now->item[PMU_LEVEL_USR];
+
+    if (this->selection.whole) {
+        item[this->selection.whole] += n;
+        return;
+    }
+    if (this->selection.capped) {
+        item[PMU_ITEM_CYCLES] += n * growing_terms(this);
+    }
+    for (unsigned i = 0; i < growing_terms(this); i++) {
+        item[this->selection.term[term + i]] += n;
     }
 }
 
 /*
- * @event's items from @term on grow as far as they can without an interrupt,
- * and by one more with one.
+ * The items of @this from @term on grow as far as they can without an
+ * interrupt, and by one more with one.
  */
-static void check_term(const PmuEvent *event, int term, uint64_t distance)
+static void check_term(const Case *this, int term, uint64_t distance)
 {
     g_autofree Perfmon *pmu = new_unit(48);
-    uint64_t expected = (distance - 1) / growing_terms(event) + 1;
+    uint64_t expected = (distance - 1) / growing_terms(this) + 1;
+    PmuLedgerItem item = this->selection.term[term];
     PmuLedgerSnapshot now = { 0 };
     PerfmonSlack slack;
 
-    set_counter(pmu, 2, event, EN | INT | OS | USR, distance);
+    set_row(pmu, this, distance);
     slack = slack_of(pmu);
-    if (figure(&slack, event->term[term]) != expected ||
-        smallest(&slack) != expected) {
+    if (figure(&slack, item) != expected || smallest(&slack) != expected) {
         g_error("%s: expected a slack of %" PRIu64 ", got %" PRIu64,
-                event->name, expected, figure(&slack, event->term[term]));
+                this->row->name, expected, figure(&slack, item));
     }
-    grow(&now, event, term, expected - 1);
+    grow(&now, this, term, expected - 1);
     perfmon_settle(pmu, &now);
     g_assert_false(pmu->pmi);
     slack = slack_of(pmu);
-    g_assert_cmpuint(figure(&slack, event->term[term]), ==, 1);
-    grow(&now, event, term, 1);
+    g_assert_cmpuint(figure(&slack, item), ==, 1);
+    grow(&now, this, term, 1);
     perfmon_settle(pmu, &now);
     g_assert_true(pmu->pmi);
-    g_assert_cmphex(pmu->global_status, ==, 1 << 2);
+    g_assert_cmphex(pmu->global_status, ==, 1 << this->counter);
 }
 
-static void check_exact(const PmuEvent *event, uint64_t distance)
+static void check_exact(const Case *this, uint64_t distance)
 {
-    for (int term = 0; term < event->num_terms;
-         term += growing_terms(event)) {
-        check_term(event, term, distance);
+    for (int term = 0; term < this->selection.num_terms;
+         term += growing_terms(this)) {
+        check_term(this, term, distance);
     }
+}
+
+static Case select_case(const PmuEvent *row)
+{
+    Case this = { .row = row };
+    uint64_t extra[PMU_EXTRA_NR] = { 0 };
+
+    extra[row->extra] = row->extra_value;
+    this.counter = g_bit_nth_lsf(row->on[config.core].counters, -1);
+    pmu_event_select(&this.selection, config.core, this.counter,
+                     select_row(&this), extra);
+    return this;
 }
 
 static void test_exact_distance(void)
@@ -132,11 +180,17 @@ static void test_exact_distance(void)
     static const uint64_t distances[] = {
         1, 2, 3, 1000, 1ull << 31, 1ull << 47, (1ull << 48) - 1, 1ull << 48,
     };
-    const PmuEvent *event;
+    const PmuEvent *row;
 
-    for (int i = 0; (event = pmu_event_row(config.core, i)); i++) {
+    for (int i = 0; (row = pmu_event_row(i)); i++) {
+        Case this;
+
+        if (!row->on[config.core].counters) {
+            continue;
+        }
+        this = select_case(row);
         for (unsigned j = 0; j < G_N_ELEMENTS(distances); j++) {
-            check_exact(event, distances[j]);
+            check_exact(&this, distances[j]);
         }
     }
 }
@@ -144,12 +198,11 @@ static void test_exact_distance(void)
 /* Levels: a counter bounds the figure of a level at which it counts. */
 static void test_levels(void)
 {
-    const PmuEvent *event = pmu_event_lookup(config.core, 0xc0);
     g_autofree Perfmon *pmu = new_unit(48);
     PerfmonSlack slack;
 
-    set_counter(pmu, 0, event, EN | INT | OS, 500);
-    set_counter(pmu, 1, event, EN | INT | USR, 300);
+    set_counter(pmu, 0, 0xc0, EN | INT | OS, 500);
+    set_counter(pmu, 1, 0xc0, EN | INT | USR, 300);
     slack = slack_of(pmu);
     g_assert_cmpuint(slack.instructions, ==, 300);
     g_assert_cmpuint(slack.instructions_level[PMU_LEVEL_OS], ==, 500);
@@ -157,7 +210,7 @@ static void test_levels(void)
     g_assert_cmpuint(slack.branches, ==, UINT64_MAX);
     g_assert_cmpuint(slack.any, ==, UINT64_MAX);
 
-    set_counter(pmu, 2, event, EN | INT | OS | USR, 400);
+    set_counter(pmu, 2, 0xc0, EN | INT | OS | USR, 400);
     slack = slack_of(pmu);
     g_assert_cmpuint(slack.instructions, ==, 300);
     g_assert_cmpuint(slack.instructions_level[PMU_LEVEL_OS], ==, 400);
@@ -167,7 +220,6 @@ static void test_levels(void)
 /* Counters that cannot interrupt bound nothing. */
 static void test_no_bound(void)
 {
-    const PmuEvent *event = pmu_event_lookup(config.core, 0xc0);
     static const uint64_t controls[] = {
         EN | OS | USR,          /* no interrupt */
         INT | OS | USR,         /* not enabled */
@@ -178,7 +230,7 @@ static void test_no_bound(void)
         g_autofree Perfmon *pmu = new_unit(48);
         PerfmonSlack slack;
 
-        set_counter(pmu, 0, event, controls[i], 10);
+        set_counter(pmu, 0, 0xc0, controls[i], 10);
         slack = slack_of(pmu);
         g_assert_cmpuint(smallest(&slack), ==, UINT64_MAX);
     }
@@ -186,11 +238,10 @@ static void test_no_bound(void)
 
 static void test_no_bound_when_stopped(void)
 {
-    const PmuEvent *event = pmu_event_lookup(config.core, 0xc0);
     g_autofree Perfmon *pmu = new_unit(48);
     PerfmonSlack slack;
 
-    set_counter(pmu, 0, event, EN | INT | OS, 10);
+    set_counter(pmu, 0, 0xc0, EN | INT | OS, 10);
     write_msr(pmu, 0x38f, 0xfe);
     slack = slack_of(pmu);
     g_assert_cmpuint(smallest(&slack), ==, UINT64_MAX);
@@ -304,15 +355,14 @@ static void test_demand_fixed(void)
 /* The freeze takes effect with the overflow that asked for an interrupt. */
 static void test_freeze(void)
 {
-    const PmuEvent *event = pmu_event_lookup(config.core, 0xc0);
     g_autofree Perfmon *pmu = new_unit(48);
     PmuLedgerSnapshot now = { 0 };
     uint64_t *instructions = &now.item[PMU_LEVEL_OS][PMU_ITEM_INSTRUCTIONS];
     uint64_t value;
 
     write_msr(pmu, 0x1d9, 1 << 12);
-    set_counter(pmu, 0, event, EN | OS, 10);            /* no interrupt */
-    set_counter(pmu, 1, event, EN | OS | INT, 20);
+    set_counter(pmu, 0, 0xc0, EN | OS, 10);            /* no interrupt */
+    set_counter(pmu, 1, 0xc0, EN | OS | INT, 20);
     *instructions += 10;
     perfmon_settle(pmu, &now);
     g_assert_cmphex(pmu->global_status, ==, 1 << 0);
@@ -352,10 +402,12 @@ static void test_view(void)
     g_assert_cmpstr(view.counter, ==, "IA32_PMC1");
     g_assert_cmpstr(view.event, ==, "BR_INST_RETIRED.ALL_BRANCHES");
     g_assert_cmpuint(view.value, ==, 42);
+    g_assert_cmpint(view.state, ==, PMU_EVENT_EXACT);
     g_assert_true(view.enabled && view.usr && view.interrupt && !view.os);
 
     g_assert_true(perfmon_view(pmu, 2, &view));
     g_assert_null(view.event);
+    g_assert_cmpint(view.state, ==, PMU_EVENT_UNKNOWN);
     g_assert_false(view.enabled);
 
     g_assert_true(perfmon_view(pmu, 11, &view));

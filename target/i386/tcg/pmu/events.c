@@ -1,184 +1,335 @@
 /*
- * Events: what a counter's selector means, as an expression over the ledger.
+ * Events: lookup of selectors, and what CMASK, INV and EDGE make of them.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Run time, below the line: data and its lookup, plain C.
- *
- * Names, codes and definitions: Intel's event lists for Ice Lake-SP v1.30 and
- * Sapphire Rapids v1.39 (https://github.com/intel/perfmon).
+ * Run time, below the line: plain C.  The rows are in events-*.c.
  */
 
 #include <glib.h>
+#include <string.h>
 
-#include "events.h"
+#include "events-rows.h"
 
-/* Modifier bits of IA32_PERFEVTSELx, SDM vol. 3B, figure 20-1. */
-#define EDGE        (1u << 18)
-#define CMASK(n)    ((uint32_t)(n) << 24)
-#define INV         (1u << 23)
-#define MODIFIERS   (EDGE | INV | CMASK(0xff))
-
-/* The items of a row and their number; a level-1 class is two leaves. */
-#define TERMS(...)                                                      \
-    .term = { __VA_ARGS__ },                                            \
-    .num_terms = sizeof((uint8_t[]) { __VA_ARGS__ })
-
-#define NEVER_DROPS "the model drops no micro-ops: always zero"
-#define ONE_THREAD  "each vCPU is a core with one thread"
-#define SMC_ONLY    "self-modifying code only: memory ordering is not modelled"
-#define DEMAND_ONLY "demand requests only, where hardware counts prefetches too"
-
-/* Rows that both lists have in common. */
-static const PmuEvent common_events[] = {
-    { .name = "CPU_CLK_UNHALTED.THREAD_P", .code = 0x3c, .umask = 0x00,
-      .state = PMU_EVENT_MODELLED, TERMS(PMU_ITEM_CYCLES) },
-    { .name = "INST_RETIRED.ANY_P", .code = 0xc0, .umask = 0x00,
-      .state = PMU_EVENT_EXACT, TERMS(PMU_ITEM_INSTRUCTIONS) },
-    { .name = "LONGEST_LAT_CACHE.REFERENCE", .code = 0x2e, .umask = 0x4f,
-      .state = PMU_EVENT_APPROXIMATE,
-      TERMS(PMU_ITEM_DATA_L3, PMU_ITEM_DATA_DRAM, PMU_ITEM_RFO_L3,
-            PMU_ITEM_RFO_DRAM, PMU_ITEM_CODE_L3, PMU_ITEM_CODE_DRAM),
-      .note = DEMAND_ONLY },
-    { .name = "LONGEST_LAT_CACHE.MISS", .code = 0x2e, .umask = 0x41,
-      .state = PMU_EVENT_APPROXIMATE,
-      TERMS(PMU_ITEM_DATA_DRAM, PMU_ITEM_RFO_DRAM, PMU_ITEM_CODE_DRAM),
-      .note = DEMAND_ONLY },
-    { .name = "MACHINE_CLEARS.COUNT", .code = 0xc3, .umask = 0x01,
-      .modifiers = EDGE | CMASK(1),
-      .state = PMU_EVENT_APPROXIMATE, TERMS(PMU_ITEM_CLEARS_SMC),
-      .note = SMC_ONLY },
-    { .name = "MACHINE_CLEARS.SMC", .code = 0xc3, .umask = 0x04,
-      .state = PMU_EVENT_MODELLED, TERMS(PMU_ITEM_CLEARS_SMC) },
-    { .name = "BR_INST_RETIRED.ALL_BRANCHES", .code = 0xc4, .umask = 0x00,
-      .state = PMU_EVENT_EXACT, TERMS(PMU_ITEM_BRANCHES) },
-    { .name = "BR_INST_RETIRED.COND", .code = 0xc4, .umask = 0x11,
-      .state = PMU_EVENT_EXACT,
-      TERMS(PMU_ITEM_BRANCHES_COND_NTAKEN, PMU_ITEM_BRANCHES_COND_TAKEN) },
-    { .name = "BR_MISP_RETIRED.ALL_BRANCHES", .code = 0xc5, .umask = 0x00,
-      .state = PMU_EVENT_MODELLED, TERMS(PMU_ITEM_BRANCH_MISSES) },
-    { .name = "TOPDOWN.SLOTS_P", .code = 0xa4, .umask = 0x01,
-      .state = PMU_EVENT_MODELLED, TERMS(PMU_ITEM_SLOTS) },
-    { .name = "TOPDOWN.BACKEND_BOUND_SLOTS", .code = 0xa4, .umask = 0x02,
-      .state = PMU_EVENT_MODELLED,
-      TERMS(PMU_SLOT_MEMORY_BOUND, PMU_SLOT_CORE_BOUND) },
-    { .name = "UOPS_RETIRED.SLOTS", .code = 0xc2, .umask = 0x02,
-      .state = PMU_EVENT_MODELLED,
-      TERMS(PMU_SLOT_LIGHT_OPS, PMU_SLOT_HEAVY_OPS) },
-    { .name = "CPU_CLK_UNHALTED.DISTRIBUTED", .code = 0xec, .umask = 0x02,
-      .state = PMU_EVENT_MODELLED, TERMS(PMU_ITEM_CYCLES),
-      .note = ONE_THREAD },
+static const PmuEventRows *const tables[] = {
+    &pmu_event_common_rows, &pmu_event_icelake_rows,
+    &pmu_event_sapphirerapids_rows,
 };
 
-static const PmuEvent icelake_events[] = {
-    { .name = "CPU_CLK_UNHALTED.REF_XCLK", .code = 0x3c, .umask = 0x01,
-      .state = PMU_EVENT_MODELLED, TERMS(PMU_ITEM_REF_XCLK) },
-    { .name = "INT_MISC.CLEARS_COUNT", .code = 0x0d, .umask = 0x01,
-      .modifiers = EDGE | CMASK(1),
-      .state = PMU_EVENT_MODELLED, TERMS(PMU_ITEM_CLEARS) },
-    { .name = "INT_MISC.UOP_DROPPING", .code = 0x0d, .umask = 0x10,
-      .state = PMU_EVENT_MODELLED, .note = NEVER_DROPS },
-    { .name = "UOPS_ISSUED.ANY", .code = 0x0e, .umask = 0x01,
-      .state = PMU_EVENT_MODELLED, TERMS(PMU_ITEM_UOPS_ISSUED) },
-    { .name = "IDQ_UOPS_NOT_DELIVERED.CORE", .code = 0x9c, .umask = 0x01,
-      .state = PMU_EVENT_MODELLED,
-      TERMS(PMU_SLOT_FETCH_LATENCY, PMU_SLOT_FETCH_BANDWIDTH) },
-};
-
-static const PmuEvent sapphirerapids_events[] = {
-    /* Unlike its predecessors: at TSC rate. */
-    { .name = "CPU_CLK_UNHALTED.REF_TSC_P", .code = 0x3c, .umask = 0x01,
-      .state = PMU_EVENT_MODELLED, TERMS(PMU_ITEM_REF_TSC) },
-    { .name = "INT_MISC.CLEARS_COUNT", .code = 0xad, .umask = 0x01,
-      .modifiers = EDGE | CMASK(1),
-      .state = PMU_EVENT_MODELLED, TERMS(PMU_ITEM_CLEARS) },
-    { .name = "INT_MISC.UOP_DROPPING", .code = 0xad, .umask = 0x10,
-      .state = PMU_EVENT_MODELLED, .note = NEVER_DROPS },
-    { .name = "UOPS_ISSUED.ANY", .code = 0xae, .umask = 0x01,
-      .state = PMU_EVENT_MODELLED, TERMS(PMU_ITEM_UOPS_ISSUED) },
-    { .name = "IDQ_BUBBLES.CORE", .code = 0x9c, .umask = 0x01,
-      .state = PMU_EVENT_MODELLED,
-      TERMS(PMU_SLOT_FETCH_LATENCY, PMU_SLOT_FETCH_BANDWIDTH) },
-    { .name = "TOPDOWN.BAD_SPEC_SLOTS", .code = 0xa4, .umask = 0x04,
-      .state = PMU_EVENT_MODELLED,
-      TERMS(PMU_SLOT_BR_MISPREDICT, PMU_SLOT_MACHINE_CLEARS) },
-    { .name = "TOPDOWN.BR_MISPREDICT_SLOTS", .code = 0xa4, .umask = 0x08,
-      .state = PMU_EVENT_MODELLED, TERMS(PMU_SLOT_BR_MISPREDICT) },
-    { .name = "TOPDOWN.MEMORY_BOUND_SLOTS", .code = 0xa4, .umask = 0x10,
-      .state = PMU_EVENT_MODELLED, TERMS(PMU_SLOT_MEMORY_BOUND) },
-};
-
-/* What the fixed counters count; the codes are those perf uses for them. */
-static const PmuEvent fixed_events[PERFMON_MAX_FIXED] = {
-    { .name = "INST_RETIRED.ANY", .code = 0x00, .umask = 0x01,
-      .state = PMU_EVENT_EXACT, TERMS(PMU_ITEM_INSTRUCTIONS) },
-    { .name = "CPU_CLK_UNHALTED.THREAD", .code = 0x00, .umask = 0x02,
-      .state = PMU_EVENT_MODELLED, TERMS(PMU_ITEM_CYCLES) },
-    { .name = "CPU_CLK_UNHALTED.REF_TSC", .code = 0x00, .umask = 0x03,
-      .state = PMU_EVENT_MODELLED, TERMS(PMU_ITEM_REF_TSC) },
-    { .name = "TOPDOWN.SLOTS", .code = 0x00, .umask = 0x04,
-      .state = PMU_EVENT_MODELLED, TERMS(PMU_ITEM_SLOTS) },
-};
-
-static const struct {
-    const PmuEvent *rows;
-    unsigned num_rows;
-} core_events[PMU_CORE_NR] = {
-    [PMU_CORE_ICELAKE] = {
-        icelake_events, G_N_ELEMENTS(icelake_events)
-    },
-    [PMU_CORE_SAPPHIRERAPIDS] = {
-        sapphirerapids_events, G_N_ELEMENTS(sapphirerapids_events)
-    },
-};
-
-const PmuEvent *pmu_event_row(PmuCore core, unsigned index)
+const PmuEvent *pmu_event_row(unsigned index)
 {
-    if (index < G_N_ELEMENTS(common_events)) {
-        return &common_events[index];
+    for (unsigned i = 0; i < G_N_ELEMENTS(tables); i++) {
+        if (index < tables[i]->num_rows) {
+            return &tables[i]->rows[index];
+        }
+        index -= tables[i]->num_rows;
     }
-    index -= G_N_ELEMENTS(common_events);
-    return index < core_events[core].num_rows ?
-           &core_events[core].rows[index] : NULL;
+    return NULL;
 }
 
-/* The row with exactly these selector bits, NULL if there is none. */
-static const PmuEvent *find_row(PmuCore core, uint16_t select,
+const char *pmu_event_state_name(PmuEventState state)
+{
+    static const char *const names[] = {
+        [PMU_EVENT_EXACT]           = "exact",
+        [PMU_EVENT_MODELLED]        = "modelled",
+        [PMU_EVENT_APPROXIMATE]     = "approximate",
+        [PMU_EVENT_NOT_MODELLED]    = "not modelled",
+        [PMU_EVENT_UNKNOWN]         = "unknown",
+    };
+
+    return names[state];
+}
+
+G_STATIC_ASSERT(PMU_ITEM_NR <= UINT8_MAX + 1);
+
+/* A selector, taken apart. */
+typedef struct Selector {
+    PmuCore core;
+    unsigned counter;
+    uint8_t code, umask;
+    uint32_t modifiers;
+    const uint64_t *extra;
+} Selector;
+
+static Selector take_apart(PmuCore core, unsigned counter, uint64_t evtsel,
+                           const uint64_t *extra)
+{
+    Selector s = {
+        .core = core, .counter = counter, .extra = extra,
+        .code = evtsel, .umask = evtsel >> 8,
+        .modifiers = evtsel & PMU_EVENT_MODIFIERS,
+    };
+
+    if (!(s.modifiers & PMU_EVENT_CMASK(0xff))) {
+        /* There is no condition to invert, or it is "any". */
+        s.modifiers = s.modifiers & PMU_EVENT_EDGE
+                      ? PMU_EVENT_EDGE | PMU_EVENT_CMASK(1) : 0;
+    }
+    return s;
+}
+
+static bool matches(const PmuEvent *event, const Selector *s, uint8_t umask,
+                    uint32_t modifiers)
+{
+    const PmuEventPlace *place = &event->on[s->core];
+
+    return place->code == s->code && place->umask == umask &&
+           place->modifiers == modifiers && place->counters &&
+           (s->extra[event->extra] & event->extra_mask) == event->extra_value;
+}
+
+/* The row of @s with these bits in place of its own, NULL if there is none. */
+static const PmuEvent *find_row(const Selector *s, uint8_t umask,
                                 uint32_t modifiers)
 {
-    const PmuEvent *row;
+    for (unsigned i = 0; i < G_N_ELEMENTS(tables); i++) {
+        const PmuEvent *end = tables[i]->rows + tables[i]->num_rows;
 
-    for (unsigned i = 0; (row = pmu_event_row(core, i)); i++) {
-        if ((row->code | row->umask << 8) == select &&
-            row->modifiers == modifiers) {
-            return row;
+        for (const PmuEvent *row = tables[i]->rows; row < end; row++) {
+            if (matches(row, s, umask, modifiers)) {
+                return row;
+            }
         }
     }
     return NULL;
 }
 
-const PmuEvent *pmu_event_lookup(PmuCore core, uint64_t evtsel)
+/* It counts zero, because of @note. */
+static void count_nothing(PmuSelection *selection, const char *note)
 {
-    uint32_t modifiers = evtsel & MODIFIERS;
+    selection->state = PMU_EVENT_NOT_MODELLED;
+    selection->note = note;
+    selection->num_terms = 0;
+    selection->capped = false;
+    selection->whole = 0;
+}
 
-    if (!(modifiers & CMASK(0xff))) {
-        modifiers &= ~INV;
+static void add_term(PmuSelection *selection, unsigned item)
+{
+    g_assert(selection->num_terms < PMU_SELECTION_TERMS);
+    selection->term[selection->num_terms++] = item;
+}
+
+static void take_row(PmuSelection *selection, const PmuEvent *event)
+{
+    *selection = (PmuSelection) {
+        .name = event->name, .note = event->note, .state = event->state,
+        .whole = event->whole, .capped = event->capped,
+        .single = event->whole ||
+                  (event->unit == PMU_EVENT_CYCLES && !event->capped),
+    };
+    for (unsigned i = 0; i < event->num_terms; i++) {
+        add_term(selection, event->term[i]);
     }
-    return find_row(core, evtsel, modifiers);
 }
 
-const PmuEvent *pmu_event_fixed(unsigned index)
+/* Cycles in which at least @cmask are counted, or with @inv less. */
+static void threshold_bins(PmuSelection *selection, const PmuEvent *event,
+                           unsigned cmask, bool inv)
 {
-    return &fixed_events[index];
+    bool from_1 = event->unit == PMU_EVENT_BINS_FROM_1;
+    unsigned num_bins = event->num_bins;
+    unsigned bin = MIN(cmask - from_1, num_bins);
+    unsigned from = inv && !from_1 ? 0 : bin;
+    unsigned to = inv && !from_1 ? bin : num_bins;
+
+    selection->num_terms = 0;
+    selection->single = true;
+    selection->whole = inv && from_1 ? PMU_ITEM_CYCLES : 0;
+    for (unsigned i = from; i < to; i++) {
+        add_term(selection, event->first_bin + i);
+    }
 }
 
-uint64_t pmu_event_count(const PmuEvent *event, const PmuLedgerSnapshot *snap,
-                         PmuLevel level)
+/* The same where at most one is counted in each cycle. */
+static void threshold_cycles(PmuSelection *selection, unsigned cmask, bool inv)
 {
+    if (cmask > 1) {
+        selection->num_terms = 0;
+    }
+    selection->whole = inv ? PMU_ITEM_CYCLES : 0;
+}
+
+static void approximate(PmuSelection *selection, const char *note)
+{
+    if (selection->state < PMU_EVENT_APPROXIMATE) {
+        selection->state = PMU_EVENT_APPROXIMATE;
+        selection->note = note;
+    }
+}
+
+/* Apply @modifiers to @selection, which is what @event counts. */
+static void modify(PmuSelection *selection, const PmuEvent *event,
+                   uint32_t modifiers)
+{
+    unsigned cmask = modifiers >> 24;
+    bool inv = modifiers & PMU_EVENT_INV;
+    bool edge = modifiers & PMU_EVENT_EDGE;
+    PmuEventUnit unit = event ? event->unit : PMU_EVENT_OCCURRENCES;
+
+    if (!modifiers || selection->state >= PMU_EVENT_NOT_MODELLED) {
+        return;
+    }
+    if (edge && (inv || cmask > 1 || unit != PMU_EVENT_OCCURRENCES)) {
+        count_nothing(selection, "how often the condition becomes true is "
+                                 "not known");
+        return;
+    }
+    switch (unit) {
+    case PMU_EVENT_BINS:
+    case PMU_EVENT_BINS_FROM_1:
+        threshold_bins(selection, event, cmask, inv);
+        if (cmask + (unit == PMU_EVENT_BINS) > event->num_bins) {
+            approximate(selection, "takes there to be never so many");
+        }
+        break;
+    case PMU_EVENT_CYCLES:
+        threshold_cycles(selection, cmask, inv);
+        break;
+    default:
+        if (event && event->whole) {
+            count_nothing(selection, "cycles with it are not known");
+            break;
+        }
+        threshold_cycles(selection, cmask, inv);
+        selection->capped = !edge;
+        selection->single = inv;
+        if (event && !event->num_terms) {
+            break;              /* never, whatever the modifiers */
+        }
+        approximate(selection, edge ? "takes each for an edge of its own"
+                               : "takes each to be in a cycle of its own");
+    }
+}
+
+/* Codes whose umask bits each stand for a kind of the same thing. */
+static bool is_sum_of_kinds(PmuCore core, uint8_t code)
+{
+    static const struct {
+        uint8_t code;
+        uint8_t cores;
+    } sums[] = {
+        { 0xc4, ON_BOTH },      /* BR_INST_RETIRED */
+        { 0xc5, ON_BOTH },      /* BR_MISP_RETIRED */
+        { 0xc7, ON_BOTH },      /* FP_ARITH_INST_RETIRED */
+        { 0xd1, ON_BOTH },      /* MEM_LOAD_RETIRED */
+        { 0xa1, ON_ICELAKE },   /* UOPS_DISPATCHED */
+        { 0xb2, ON_SAPPHIRERAPIDS },
+        { 0x79, ON_BOTH },      /* IDQ */
+    };
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(sums); i++) {
+        if (sums[i].code == code && sums[i].cores >> core & 1) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void add_kind(PmuSelection *selection, const PmuEvent *event)
+{
+    selection->state = MAX(selection->state, event->state);
+    if (event->note) {
+        selection->note = event->note;
+    }
+    for (unsigned i = 0; i < event->num_terms; i++) {
+        add_term(selection, event->term[i]);
+    }
+}
+
+/* The sum of rows, one for each bit of the umask.  False if one lacks. */
+static bool sum_kinds(PmuSelection *selection, const Selector *s)
+{
+    if (!s->umask || !is_sum_of_kinds(s->core, s->code)) {
+        return false;
+    }
+    *selection = (PmuSelection) {
+        .name = "(sum of events)", .state = PMU_EVENT_EXACT,
+    };
+    for (unsigned bits = s->umask; bits; bits &= bits - 1) {
+        const PmuEvent *event = find_row(s, bits & -bits, 0);
+
+        if (!event || event->unit == PMU_EVENT_CYCLES || event->whole ||
+            !(event->on[s->core].counters >> s->counter & 1)) {
+            return false;
+        }
+        add_kind(selection, event);
+    }
+    if (selection->state == PMU_EVENT_NOT_MODELLED) {
+        count_nothing(selection, selection->note);
+    }
+    approximate(selection, "the sum of what its umask consists of");
+    return true;
+}
+
+/* What @s counts without its modifiers; the row that says so, if one does. */
+static const PmuEvent *select_plain(PmuSelection *selection, const Selector *s)
+{
+    const PmuEvent *event = find_row(s, s->umask, 0);
+
+    if (event) {
+        take_row(selection, event);
+    } else if (!sum_kinds(selection, s)) {
+        *selection = (PmuSelection) { .state = PMU_EVENT_UNKNOWN };
+    }
+    return event;
+}
+
+/* A row of the table stands for @event with all its modifiers. */
+static bool stands_alone(const PmuEvent *event)
+{
+    return event && event->unit != PMU_EVENT_AS_PLAIN;
+}
+
+void pmu_event_select(PmuSelection *selection, PmuCore core, unsigned counter,
+                      uint64_t evtsel, const uint64_t extra[PMU_EXTRA_NR])
+{
+    Selector s = take_apart(core, counter, evtsel, extra);
+    const PmuEvent *event = find_row(&s, s.umask, s.modifiers);
+    const PmuEvent *named = event;
+
+    if (stands_alone(event)) {
+        take_row(selection, event);
+    } else {
+        event = select_plain(selection, &s);
+        modify(selection, event, s.modifiers);
+        if (named) {
+            selection->name = named->name;
+        }
+    }
+    if (!named) {
+        named = event;
+    }
+    if (named && pmu_event_is_offcore(named)) {
+        pmu_event_offcore(selection, core, extra[named->extra]);
+        modify(selection, NULL, s.modifiers);
+    }
+    if (named && !(named->on[core].counters >> counter & 1)) {
+        count_nothing(selection, "this counter cannot count it");
+    }
+}
+
+void pmu_event_select_fixed(PmuSelection *selection, unsigned index)
+{
+    take_row(selection, pmu_event_fixed(index));
+}
+
+uint64_t pmu_selection_count(const PmuSelection *selection,
+                             const PmuLedgerSnapshot *snap, PmuLevel level)
+{
+    const uint64_t *item = snap->item[level];
     uint64_t sum = 0;
 
-    for (int i = 0; i < event->num_terms; i++) {
-        sum += snap->item[level][event->term[i]];
+    for (unsigned i = 0; i < selection->num_terms; i++) {
+        sum += item[selection->term[i]];
+    }
+    if (selection->capped) {
+        sum = MIN(sum, item[PMU_ITEM_CYCLES]);
+    }
+    if (selection->whole) {
+        uint64_t whole = item[selection->whole];
+
+        return whole - MIN(sum, whole);
     }
     return sum;
 }

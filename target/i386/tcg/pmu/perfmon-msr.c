@@ -98,6 +98,12 @@ static void metrics_written(Perfmon *pmu, unsigned index G_GNUC_UNUSED,
                       pmu->config.metrics_width, pmu->fixed[3], value);
 }
 
+static void selector_written(Perfmon *pmu, unsigned index G_GNUC_UNUSED,
+                             uint64_t value G_GNUC_UNUSED)
+{
+    perfmon_select(pmu, false);
+}
+
 static const PerfmonMsr msr_table[] = {
     {
         .name = "IA32_PMC", .first = MSR_PMU_IA32_PMC0, .count = 8,
@@ -117,6 +123,7 @@ static const PerfmonMsr msr_table[] = {
         .write = PERFMON_WRITE_STORE, .writable = PERFMON_MASK_EVTSEL,
         .holds = PERFMON_MASK_EVTSEL,
         .stored = offsetof(Perfmon, evtsel),
+        .written = selector_written,
     }, {
         .name = "IA32_FIXED_CTR", .first = MSR_PMU_IA32_FIXED_CTR0,
         .count = 4, .present = PERFMON_PRESENT_FIXED,
@@ -199,6 +206,7 @@ static const PerfmonMsr msr_table[] = {
         .write = PERFMON_WRITE_STORE, .writable = PERFMON_MASK_OFFCORE_RSP,
         .holds = PERFMON_MASK_OFFCORE_RSP,
         .stored = offsetof(Perfmon, offcore_rsp),
+        .written = selector_written,
     }, {
         /*
          * Without PEBS there is nothing to enable; Linux reads it all the
@@ -215,12 +223,14 @@ static const PerfmonMsr msr_table[] = {
         .write = PERFMON_WRITE_STORE, .writable = PERFMON_MASK_LD_LAT,
         .holds = PERFMON_MASK_LD_LAT,
         .stored = offsetof(Perfmon, pebs_ld_lat),
+        .written = selector_written,
     }, {
         .name = "MSR_PEBS_FRONTEND", .first = MSR_PMU_PEBS_FRONTEND,
         .count = 1, .present = PERFMON_PRESENT,
         .write = PERFMON_WRITE_STORE, .writable = PERFMON_MASK_FRONTEND,
         .holds = PERFMON_MASK_FRONTEND,
         .stored = offsetof(Perfmon, pebs_frontend),
+        .written = selector_written,
     },
 };
 

@@ -22,6 +22,12 @@ void perfmon_msr_reset(Perfmon *pmu);
 /* Every register that is stored holds only bits that it has. */
 bool perfmon_msr_plausible(const Perfmon *pmu);
 
+/*
+ * Registers that say what counters count may have changed: look up what is
+ * different, or all of it.
+ */
+void perfmon_select(Perfmon *pmu, bool all);
+
 /* What reads of IA32_PERF_METRICS return. */
 uint64_t perfmon_metrics(const Perfmon *pmu);
 

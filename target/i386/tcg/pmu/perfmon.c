@@ -7,14 +7,14 @@
  */
 
 #include <glib.h>
+#include <string.h>
 
-#include "events.h"
 #include "metrics.h"
 #include "perfmon-msr.h"
 
 /* A counter's controls, in one form for both kinds. */
 typedef struct PerfmonCounter {
-    const PmuEvent *event;      /* NULL: not modelled, or not running */
+    const PmuSelection *event;
     uint64_t value;
     uint64_t status;            /* its bit in GLOBAL_STATUS */
     bool running;               /* on, at the levels below */
@@ -41,7 +41,7 @@ static PerfmonCounter gp_counter(const Perfmon *pmu, unsigned index)
                               evtsel & PERF_EVTSEL_EN);
 
     return (PerfmonCounter) {
-        .event = running ? pmu_event_lookup(pmu->config.core, evtsel) : NULL,
+        .event = &pmu->selected[index],
         .value = pmu->gp[index],
         .status = PERF_GLOBAL_GP(index),
         .running = running,
@@ -56,7 +56,7 @@ static PerfmonCounter fixed_counter(const Perfmon *pmu, unsigned index)
     uint64_t ctrl = pmu->fixed_ctr_ctrl;
 
     return (PerfmonCounter) {
-        .event = pmu_event_fixed(index),
+        .event = &pmu->selected[pmu->config.num_gp + index],
         .value = pmu->fixed[index],
         .status = PERF_GLOBAL_FIXED(index),
         .running = is_running(pmu, PERF_GLOBAL_FIXED(index), true),
@@ -83,7 +83,41 @@ static uint64_t *counter_value(Perfmon *pmu, unsigned index)
 /* It is on and there is something to count. */
 static bool counting(const PerfmonCounter *counter)
 {
-    return counter->running && counter->event && counter->event->num_terms;
+    return counter->running && pmu_selection_counts(counter->event);
+}
+
+static void select_gp(Perfmon *pmu, unsigned index, uint64_t evtsel)
+{
+    pmu->selected_evtsel[index] = evtsel;
+    pmu_event_select(&pmu->selected[index], pmu->config.core, index, evtsel,
+                     pmu->selected_extra);
+}
+
+/*
+ * A driver stops and starts counters far more often than it gives them another
+ * event, and a lookup takes about as long as all the rest of a WRMSR.
+ */
+void perfmon_select(Perfmon *pmu, bool all)
+{
+    const uint64_t mask = PERF_EVTSEL_EVENT | PERF_EVTSEL_UMASK |
+                          PMU_EVENT_MODIFIERS;
+    const uint64_t extra[PMU_EXTRA_NR] = {
+        [PMU_EXTRA_OFFCORE_0] = pmu->offcore_rsp[0],
+        [PMU_EXTRA_OFFCORE_1] = pmu->offcore_rsp[1],
+        [PMU_EXTRA_LD_LAT] = pmu->pebs_ld_lat,
+        [PMU_EXTRA_FRONTEND] = pmu->pebs_frontend,
+    };
+
+    all |= memcmp(pmu->selected_extra, extra, sizeof(extra)) != 0;
+    memcpy(pmu->selected_extra, extra, sizeof(extra));
+    for (unsigned i = 0; i < pmu->config.num_gp; i++) {
+        if (all || pmu->selected_evtsel[i] != (pmu->evtsel[i] & mask)) {
+            select_gp(pmu, i, pmu->evtsel[i] & mask);
+        }
+    }
+    for (unsigned i = 0; all && i < pmu->config.num_fixed; i++) {
+        pmu_event_select_fixed(&pmu->selected[pmu->config.num_gp + i], i);
+    }
 }
 
 /*
@@ -146,6 +180,7 @@ bool perfmon_init(Perfmon *pmu, const PerfmonConfig *config, const char **why)
 void perfmon_reset(Perfmon *pmu)
 {
     perfmon_msr_reset(pmu);
+    perfmon_select(pmu, true);
     pmu->pmi = false;
 }
 
@@ -164,11 +199,26 @@ bool perfmon_post_load(Perfmon *pmu, const PmuLedgerSnapshot *now,
             return false;
         }
     }
+    perfmon_select(pmu, true);
     pmu->last = *now;
     return true;
 }
 
-/* What @event gained from @pmu->last to @now at the levels in @counter. */
+/*
+ * What @event gained from @pmu->last to @now at @level.  Differences between
+ * items that are entered at different times can fall for a moment: counters do
+ * not.
+ */
+static uint64_t gain_at(const Perfmon *pmu, const PmuLedgerSnapshot *now,
+                        const PmuSelection *event, PmuLevel level)
+{
+    uint64_t before = pmu_selection_count(event, &pmu->last, level);
+    uint64_t after = pmu_selection_count(event, now, level);
+
+    return event->whole && after < before ? 0 : after - before;
+}
+
+/* The same at the levels in @counter. */
 static uint64_t gain(const Perfmon *pmu, const PmuLedgerSnapshot *now,
                      const PerfmonCounter *counter)
 {
@@ -176,8 +226,7 @@ static uint64_t gain(const Perfmon *pmu, const PmuLedgerSnapshot *now,
 
     for (int level = 0; level < PMU_LEVEL_NR; level++) {
         if (counter->level[level]) {
-            sum += pmu_event_count(counter->event, now, level) -
-                   pmu_event_count(counter->event, &pmu->last, level);
+            sum += gain_at(pmu, now, counter->event, level);
         }
     }
     return sum;
@@ -307,9 +356,10 @@ static ItemKind item_kind(PmuLedgerItem item)
 }
 
 /* The kind of a sum is the most demanding one of its items. */
-static ItemKind event_kind(const PmuEvent *event)
+static ItemKind event_kind(const PmuSelection *event)
 {
-    ItemKind kind = KIND_INSTRUCTIONS;
+    ItemKind kind = event->capped || event->whole
+                    ? KIND_OTHER : KIND_INSTRUCTIONS;
 
     for (int i = 0; i < event->num_terms; i++) {
         kind = MAX(kind, item_kind(event->term[i]));
@@ -317,8 +367,11 @@ static ItemKind event_kind(const PmuEvent *event)
     return kind;
 }
 
-static bool needs_timing(const PmuEvent *event)
+static bool needs_timing(const PmuSelection *event)
 {
+    if (event->capped || event->whole) {
+        return true;
+    }
     for (int i = 0; i < event->num_terms; i++) {
         if (event->term[i] != PMU_ITEM_INSTRUCTIONS &&
             event->term[i] != PMU_ITEM_BRANCHES) {
@@ -352,13 +405,16 @@ PerfmonDemand perfmon_demand(const Perfmon *pmu)
  * The items that @event adds up can each grow by @distance - 1 at most, all
  * together, before a counter that is @distance from its wrap wraps: by how
  * much each of them?  Leaf classes of slots together grow no faster than
- * SLOTS does.
+ * SLOTS does, and PmuSelection.single says the like of others.
  */
-static uint64_t item_distance(const PmuEvent *event, uint64_t distance)
+static uint64_t item_distance(const PmuSelection *event, uint64_t distance)
 {
     unsigned others = 0;
     bool slots = false;
 
+    if (event->single) {
+        return distance;
+    }
     for (int i = 0; i < event->num_terms; i++) {
         if (event->term[i] < PMU_SLOT_NR) {
             slots = true;
@@ -448,28 +504,21 @@ static const char *const fixed_names[PERFMON_MAX_FIXED] = {
     "IA32_FIXED_CTR0", "IA32_FIXED_CTR1", "IA32_FIXED_CTR2", "IA32_FIXED_CTR3",
 };
 
-static const PmuEvent *selected_event(const Perfmon *pmu, unsigned index)
-{
-    return index < pmu->config.num_gp ?
-           pmu_event_lookup(pmu->config.core, pmu->evtsel[index]) :
-           pmu_event_fixed(index - pmu->config.num_gp);
-}
-
 bool perfmon_view(const Perfmon *pmu, unsigned index, PerfmonView *view)
 {
     PerfmonCounter counter;
-    const PmuEvent *event;
     unsigned num_gp = pmu->config.num_gp;
 
     if (index >= num_counters(pmu)) {
         return false;
     }
     counter = get_counter(pmu, index);
-    event = selected_event(pmu, index);
     *view = (PerfmonView) {
         .counter = index < num_gp ? gp_names[index] :
                    fixed_names[index - num_gp],
-        .event = event ? event->name : NULL,
+        .event = counter.event->name,
+        .state = counter.event->state,
+        .note = counter.event->note,
         .value = counter.value,
         .enabled = counter.running &&
                    (counter.level[PMU_LEVEL_OS] ||

@@ -10,7 +10,7 @@
 #ifndef TARGET_I386_PMU_PERFMON_H
 #define TARGET_I386_PMU_PERFMON_H
 
-#include "ledger.h"
+#include "events.h"
 
 /* MSR indices, SDM vol. 4, table 2-2 and the Ice Lake tables. */
 #define MSR_PMU_IA32_PMC0                   0x0c1
@@ -56,11 +56,14 @@
 
 /* Bits of IA32_PERFEVTSELx. */
 #define PERF_EVTSEL_EVENT           0xffull
+#define PERF_EVTSEL_UMASK           0xff00ull
 #define PERF_EVTSEL_USR             (1ull << 16)
 #define PERF_EVTSEL_OS              (1ull << 17)
 #define PERF_EVTSEL_INT             (1ull << 20)
 #define PERF_EVTSEL_ANYTHREAD       (1ull << 21)
 #define PERF_EVTSEL_EN              (1ull << 22)
+/* Those that do not say what is counted. */
+#define PERF_EVTSEL_CONTROL         0x7b0000ull
 
 /* Bits of counter @n in IA32_FIXED_CTR_CTRL. */
 #define PERF_FIXED_OS(n)            (1ull << (4 * (n)))
@@ -72,13 +75,6 @@
 #define PERF_DEBUGCTL_BTF                   (1ull << 1)
 #define PERF_DEBUGCTL_FREEZE_LBRS_ON_PMI    (1ull << 11)
 #define PERF_DEBUGCTL_FREEZE_PERFMON_ON_PMI (1ull << 12)
-
-/* Which event list the general-purpose counters decode (events.h). */
-typedef enum PmuCore {
-    PMU_CORE_ICELAKE,           /* Sunny Cove */
-    PMU_CORE_SAPPHIRERAPIDS,    /* Golden Cove */
-    PMU_CORE_NR
-} PmuCore;
 
 /* The bits that writes may set, one mask a kind of register. */
 typedef enum PerfmonMask {
@@ -161,6 +157,12 @@ struct Perfmon {
     uint64_t offcore_rsp[2];
     uint64_t pebs_ld_lat;
     uint64_t pebs_frontend;
+
+    /* What the registers above make each counter count: GP, then fixed. */
+    PmuSelection selected[PERFMON_MAX_GP + PERFMON_MAX_FIXED];
+    /* ... and what they were when that was looked up. */
+    uint64_t selected_evtsel[PERFMON_MAX_GP];
+    uint64_t selected_extra[PMU_EXTRA_NR];
 
     PmuLedgerSnapshot last;     /* the ledger when counts were last folded in */
     /* An overflow asked for an interrupt: the caller takes it and clears it. */
@@ -247,6 +249,8 @@ void perfmon_slack(const Perfmon *pmu, PerfmonSlack *slack);
 typedef struct PerfmonView {
     const char *counter;        /* "IA32_PMC0", "IA32_FIXED_CTR3" */
     const char *event;          /* "CPU_CLK_UNHALTED.THREAD", NULL unknown */
+    PmuEventState state;        /* how well it is counted */
+    const char *note;           /* how, or why not; else NULL */
     uint64_t value;
     bool enabled;               /* it counts at some level */
     bool os, usr, interrupt;

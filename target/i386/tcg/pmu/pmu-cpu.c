@@ -283,6 +283,8 @@ bool x86_pmu_realize(X86CPU *cpu, Error **errp)
     unit = g_new0(X86PMU, 1);
     unit->cpu = cpu;
     unit->scratch = g_new0(PmuBlockBuilder, 1);
+    unit->logged = g_hash_table_new_full(g_str_hash, g_str_equal, g_free,
+                                         NULL);
     env->pmu.unit = unit;
     x86_pmu_log_init(env);
     if (!x86_pmu_build_core(unit, model, errp)) {
@@ -321,6 +323,7 @@ void x86_pmu_unrealize(X86CPU *cpu)
     pmu_timing_free(unit->timing);
     pmu_l3_unref(unit->l3);
     pmu_decoder_free(unit->decoder);
+    g_hash_table_unref(unit->logged);
     g_free(unit->scratch);
     g_free(unit);
 }

@@ -52,6 +52,8 @@ struct X86PMU {
     PmuMappings mappings;
     /* At which level the INT n runs that is being delivered. */
     PmuLevel int_level;
+    /* What has been said of events with LOG_UNIMP. */
+    GHashTable *logged;
     /* Nothing counts, but instrumented code still runs: see x86_pmu_arm(). */
     bool idle;
 

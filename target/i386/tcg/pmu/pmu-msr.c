@@ -69,16 +69,40 @@ bool x86_pmu_rdmsr(CPUX86State *env, uint64_t *value, uintptr_t retaddr)
     return true;
 }
 
-/* Say so when a counter is given an event that counts nothing. */
+/* Why the counter that @view shows does not count as hardware does. */
+static char *x86_pmu_describe(const PerfmonView *view, uint64_t evtsel)
+{
+    return g_strdup_printf("x86 PMU: event 0x%" PRIx64 " (%s): %s%s%s%s",
+                           evtsel & ~(uint64_t)PERF_EVTSEL_CONTROL,
+                           view->event ? view->event : "in no list",
+                           pmu_event_state_name(view->state),
+                           view->state > PMU_EVENT_APPROXIMATE
+                           ? ", it counts zero" : "",
+                           view->note ? ": " : "",
+                           view->note ? view->note : "");
+}
+
+/* Say so once for each event, when a counter is given it. */
 static void x86_pmu_log_event(X86PMU *unit, uint32_t msr, uint64_t value)
 {
     unsigned index = msr - MSR_PMU_IA32_PERFEVTSEL0;
+    PerfmonView view;
+    char *text;
 
-    if (index < unit->perfmon.config.num_gp && (value & (1ull << 22)) &&
-        !pmu_event_lookup(unit->perfmon.config.core, value)) {
-        qemu_log_mask(LOG_UNIMP, "x86 PMU: the event of IA32_PERFEVTSEL%u = "
-                      "0x%" PRIx64 " is not modelled, it counts zero\n",
-                      index, value);
+    if (index >= unit->perfmon.config.num_gp ||
+        !(value & PERF_EVTSEL_EN) || !qemu_loglevel_mask(LOG_UNIMP)) {
+        return;
+    }
+    perfmon_view(&unit->perfmon, index, &view);
+    if (view.state < PMU_EVENT_APPROXIMATE) {
+        return;
+    }
+    text = x86_pmu_describe(&view, value);
+    if (!g_hash_table_contains(unit->logged, text)) {
+        qemu_log_mask(LOG_UNIMP, "%s\n", text);
+        g_hash_table_add(unit->logged, text);
+    } else {
+        g_free(text);
     }
 }
 

@@ -1,0 +1,142 @@
+/*
+ * Events: rows that only Ice Lake servers have.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Run time, below the line: data.
+ */
+
+#include <glib.h>
+
+#include "events-rows.h"
+
+static const PmuEvent rows[] = {
+    /* Cycles, instructions, slots */
+    { "CORE_POWER.LVL0_TURBO_LICENSE", ICX(0x28, 0x07, 0, PMC0_TO_3),
+      ABOUT_CYCLES("the model has no licences: always level 0",
+                   PMU_ITEM_CYCLES) },
+    { "CORE_POWER.LVL1_TURBO_LICENSE", ICX(0x28, 0x18, 0, PMC0_TO_3),
+      NOT_MODELLED("the model has no licences: always level 0") },
+    { "CORE_POWER.LVL2_TURBO_LICENSE", ICX(0x28, 0x20, 0, PMC0_TO_3),
+      NOT_MODELLED("the model has no licences: always level 0") },
+    { "CPU_CLK_UNHALTED.REF_XCLK", ICX(0x3c, 0x01, 0, ALL),
+      MODELLED(PMU_ITEM_REF_XCLK) },
+    { "MISC_RETIRED.PAUSE_INST", ICX(0xcc, 0x40, 0, ALL),
+      EXACT(PMU_ITEM_PAUSES) },
+
+    /* Fetch and decode */
+    { "UOPS_DECODED.DEC0", ICX(0x56, 0x01, 0, PMC0_TO_3),
+      MODELLED(PMU_ITEM_DECODER_0_UOPS) },
+    { "ICACHE_64B.IFTAG_HIT", ICX(0x83, 0x01, 0, PMC0_TO_3),
+      MODELLED(PMU_ITEM_L1I_HITS) },
+    { "ICACHE_64B.IFTAG_MISS", ICX(0x83, 0x02, 0, PMC0_TO_3),
+      MODELLED(PMU_ITEM_CODE_L2, PMU_ITEM_CODE_L3, PMU_ITEM_CODE_DRAM) },
+    { "DSB2MITE_SWITCHES.COUNT", ICX(0xab, 0x02, EDGES, PMC0_TO_3),
+      MODELLED(PMU_ITEM_MITE_SWITCHES) },
+    { "FRONTEND_RETIRED.LATENCY_GE_2", ICX(0xc6, 0x01, 0, ALL),
+      FRONTEND(0x500206),
+      MODELLED(PMU_ITEM_BUBBLE_1 + 1, PMU_ITEM_BUBBLE_1 + 2,
+               PMU_ITEM_BUBBLE_1 + 3, PMU_ITEM_BUBBLE_1 + 4,
+               PMU_ITEM_BUBBLE_1 + 5, PMU_ITEM_BUBBLE_1 + 6,
+               PMU_ITEM_BUBBLE_1 + 7, PMU_ITEM_BUBBLE_1 + 8,
+               PMU_ITEM_BUBBLE_1 + 9) },
+    { "FRONTEND_RETIRED.LATENCY_GE_4", ICX(0xc6, 0x01, 0, ALL),
+      FRONTEND(0x500406),
+      MODELLED(PMU_ITEM_BUBBLE_1 + 2, PMU_ITEM_BUBBLE_1 + 3,
+               PMU_ITEM_BUBBLE_1 + 4, PMU_ITEM_BUBBLE_1 + 5,
+               PMU_ITEM_BUBBLE_1 + 6, PMU_ITEM_BUBBLE_1 + 7,
+               PMU_ITEM_BUBBLE_1 + 8, PMU_ITEM_BUBBLE_1 + 9) },
+    { "FRONTEND_RETIRED.LATENCY_GE_8", ICX(0xc6, 0x01, 0, ALL),
+      FRONTEND(0x500806),
+      MODELLED(PMU_ITEM_BUBBLE_1 + 3, PMU_ITEM_BUBBLE_1 + 4,
+               PMU_ITEM_BUBBLE_1 + 5, PMU_ITEM_BUBBLE_1 + 6,
+               PMU_ITEM_BUBBLE_1 + 7, PMU_ITEM_BUBBLE_1 + 8,
+               PMU_ITEM_BUBBLE_1 + 9) },
+    { "FRONTEND_RETIRED.LATENCY_GE_16", ICX(0xc6, 0x01, 0, ALL),
+      FRONTEND(0x501006),
+      MODELLED(PMU_ITEM_BUBBLE_1 + 4, PMU_ITEM_BUBBLE_1 + 5,
+               PMU_ITEM_BUBBLE_1 + 6, PMU_ITEM_BUBBLE_1 + 7,
+               PMU_ITEM_BUBBLE_1 + 8, PMU_ITEM_BUBBLE_1 + 9) },
+    { "FRONTEND_RETIRED.LATENCY_GE_32", ICX(0xc6, 0x01, 0, ALL),
+      FRONTEND(0x502006),
+      MODELLED(PMU_ITEM_BUBBLE_1 + 5, PMU_ITEM_BUBBLE_1 + 6,
+               PMU_ITEM_BUBBLE_1 + 7, PMU_ITEM_BUBBLE_1 + 8,
+               PMU_ITEM_BUBBLE_1 + 9) },
+    { "FRONTEND_RETIRED.LATENCY_GE_64", ICX(0xc6, 0x01, 0, ALL),
+      FRONTEND(0x504006),
+      MODELLED(PMU_ITEM_BUBBLE_1 + 6, PMU_ITEM_BUBBLE_1 + 7,
+               PMU_ITEM_BUBBLE_1 + 8, PMU_ITEM_BUBBLE_1 + 9) },
+    { "FRONTEND_RETIRED.LATENCY_GE_128", ICX(0xc6, 0x01, 0, ALL),
+      FRONTEND(0x508006),
+      MODELLED(PMU_ITEM_BUBBLE_1 + 7, PMU_ITEM_BUBBLE_1 + 8,
+               PMU_ITEM_BUBBLE_1 + 9) },
+    { "FRONTEND_RETIRED.LATENCY_GE_256", ICX(0xc6, 0x01, 0, ALL),
+      FRONTEND(0x510006),
+      MODELLED(PMU_ITEM_BUBBLE_1 + 8, PMU_ITEM_BUBBLE_1 + 9) },
+    { "FRONTEND_RETIRED.LATENCY_GE_512", ICX(0xc6, 0x01, 0, ALL),
+      FRONTEND(0x520006), MODELLED(PMU_ITEM_BUBBLE_1 + 9) },
+    { "FRONTEND_RETIRED.LATENCY_GE_1", ICX(0xc6, 0x01, 0, ALL),
+      FRONTEND(0x500106),
+      MODELLED(PMU_ITEM_BUBBLE_1, PMU_ITEM_BUBBLE_1 + 1, PMU_ITEM_BUBBLE_1 + 2,
+               PMU_ITEM_BUBBLE_1 + 3, PMU_ITEM_BUBBLE_1 + 4,
+               PMU_ITEM_BUBBLE_1 + 5, PMU_ITEM_BUBBLE_1 + 6,
+               PMU_ITEM_BUBBLE_1 + 7, PMU_ITEM_BUBBLE_1 + 8,
+               PMU_ITEM_BUBBLE_1 + 9) },
+    { "IDQ.MS_CYCLES_ANY", ICX(0x79, 0x30, CMASK(1), PMC0_TO_3),
+      CYCLES(PMU_ITEM_MS_CYCLES) },
+    { "UOPS_DECODED.DEC0", ICX(0x56, 0x01, CMASK(1), PMC0_TO_3),
+      CYCLES(PMU_ITEM_DECODED_1, PMU_ITEM_DECODED_2) },
+
+    /* Issue, execution, retirement */
+    { "LD_BLOCKS_PARTIAL.ADDRESS_ALIAS", ICX(0x07, 0x01, 0, PMC0_TO_3),
+      NOT_MODELLED(WHY_NO_ALIASES) },
+    { "INT_MISC.ALL_RECOVERY_CYCLES", ICX(0x0d, 0x03, CMASK(1), ALL),
+      ABOUT_CYCLES("without stalls that drain store and load buffers",
+                   PMU_ITEM_RECOVERY_CYCLES) },
+    { "UOPS_ISSUED.STALL_CYCLES", ICX(0x0e, 0x01, CMASK(1) | INV, ALL),
+      AS_PLAIN },
+    { "UOPS_ISSUED.VECTOR_WIDTH_MISMATCH", ICX(0x0e, 0x02, 0, ALL),
+      NOT_MODELLED("blends with dirty upper halves are not modelled") },
+    { "RS_EVENTS.EMPTY_CYCLES", ICX(0x5e, 0x01, 0, ALL),
+      CYCLES(PMU_ITEM_SCHEDULER_EMPTY) },
+    { "RS_EVENTS.EMPTY_END", ICX(0x5e, 0x01, CMASK(1) | INV | EDGE, ALL),
+      MODELLED(PMU_ITEM_SCHEDULER_REFILLS) },
+    { "UOPS_DISPATCHED.PORT_2_3", ICX(0xa1, 0x04, 0, ALL),
+      MODELLED(PMU_ITEM_PORT_LOAD) },
+    { "UOPS_DISPATCHED.PORT_5", ICX(0xa1, 0x20, 0, ALL),
+      MODELLED(PMU_ITEM_PORT_5) },
+    { "CYCLE_ACTIVITY.STALLS_MEM_ANY", ICX(0xa3, 0x14, CMASK(20), ALL),
+      CYCLES(PMU_ITEM_STALL_L1, PMU_ITEM_STALL_L2, PMU_ITEM_STALL_L3,
+             PMU_ITEM_STALL_DRAM) },
+    { "UOPS_RETIRED.TOTAL_CYCLES", ICX(0xc2, 0x02, CMASK(10) | INV, ALL),
+      CYCLES(PMU_ITEM_CYCLES) },
+    { "EXE_ACTIVITY.EXE_BOUND_0_PORTS", ICX(0xa6, 0x80, 0, ALL),
+      CYCLES(PMU_ITEM_STALL_NOTHING) },
+
+    /* Caches and memory */
+    { "OFFCORE_REQUESTS_OUTSTANDING.CYCLES_WITH_L3_MISS_DEMAND_DATA_RD",
+      ICX(0x60, 0x10, CMASK(1), PMC0_TO_3),
+      CYCLES(PMU_ITEM_WAIT_DRAM) },
+    { "OFFCORE_REQUESTS_OUTSTANDING.L3_MISS_DEMAND_DATA_RD_GE_6",
+      ICX(0x60, 0x10, CMASK(6), PMC0_TO_3),
+      NOT_MODELLED("cycles by loads from DRAM are not counted") },
+    { "OFFCORE_REQUESTS.ALL_DATA_RD", ICX(0xb0, 0x08, 0, PMC0_TO_3),
+      MODELLED(PMU_ITEM_DATA_L3, PMU_ITEM_DATA_DRAM, PMU_ITEM_PREFETCH_L3,
+               PMU_ITEM_PREFETCH_DRAM) },
+    { "SQ_MISC.SQ_FULL", ICX(0xf4, 0x04, 0, PMC0_TO_3),
+      NOT_MODELLED(WHY_NO_SUPERQUEUE) },
+
+    /* Translations */
+    { "TLB_FLUSH.DTLB_THREAD", ICX(0xbd, 0x01, 0, PMC0_TO_3),
+      MODELLED(PMU_ITEM_TLB_FLUSHES) },
+    { "TLB_FLUSH.STLB_ANY", ICX(0xbd, 0x20, 0, PMC0_TO_3),
+      MODELLED(PMU_ITEM_TLB_FLUSHES) },
+
+    /* What TCG does not have */
+    { "TX_EXEC.MISC2", ICX(0x5d, 0x02, 0, ALL),
+      NEVER(WHY_NO_RTM) },
+    { "TX_EXEC.MISC3", ICX(0x5d, 0x04, 0, ALL),
+      NEVER(WHY_NO_RTM) },
+};
+
+const PmuEventRows pmu_event_icelake_rows = { rows, G_N_ELEMENTS(rows) };
