@@ -58,6 +58,8 @@ static PmuCounterList *pmu_counters(X86PMU *unit)
 
         counter->name = g_strdup(view.counter);
         counter->event = g_strdup(view.event);
+        counter->state = g_strdup(pmu_event_state_name(view.state));
+        counter->note = g_strdup(view.note);
         counter->value = view.value;
         counter->counting = view.enabled;
         counter->os = view.os;
@@ -143,9 +145,9 @@ static void hmp_print_counters(Monitor *mon, PmuCounterList *list)
     for (; list; list = list->next) {
         const PmuCounter *counter = list->value;
 
-        monitor_printf(mon, "  %-16s %15" PRIu64 "  %s %s%s%s%s\n",
+        monitor_printf(mon, "  %-16s %15" PRIu64 "  %s (%s) %s%s%s%s\n",
                        counter->name, counter->value,
-                       counter->event ? counter->event : "-",
+                       counter->event ? counter->event : "-", counter->state,
                        counter->counting ? "counting " : "",
                        counter->os ? "os " : "", counter->usr ? "usr " : "",
                        counter->interrupt ? "int" : "");
