@@ -111,6 +111,12 @@ tools: core ## build x86-slots, which runs a block without a guest
 	ninja -C $(core) $(slots)
 	ninja -C $(sanitized) $(slots)
 
+.PHONY: docs-events
+docs-events: core ## print the events that there are into the manual
+	ninja -C $(core) tools/pmu-events/pmu-events
+	$(core)/tools/pmu-events/pmu-events > \
+	    docs/system/i386/perf-metrics-events.rst.inc
+
 .PHONY: core
 core:
 	@./configure --build-dir=$(BUILD) --reuse --core-only $(CONFIGURE)
