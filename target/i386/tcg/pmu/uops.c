@@ -1036,7 +1036,7 @@ static void set_tally(Builder *b, unsigned id)
     const char *name = b->row->name;
 
     if (id != X86_INS_INVALID && g_str_has_prefix(name, "vf")) {
-        name = cs_insn_name(b->decoder->handle, id);
+        name = cs_insn_name(b->decoder->disassembler.handle, id);
     }
     pmu_uops_tally(b->insn, name, b->form & PMU_FORM_XMM,
                    b->form & PMU_FORM_YMM);
@@ -1203,7 +1203,8 @@ bool pmu_decode(PmuDecoder *decoder, const uint8_t *bytes, unsigned length,
     memset(insn->dst, PMU_REG_NR, sizeof(insn->dst));
     insn->length = length;
     insn->opcode = opcode_end(&b, length);
-    build(&b, b.x86 == &no_operands ? X86_INS_INVALID : decoder->insn->id);
+    build(&b, b.x86 == &no_operands ? X86_INS_INVALID
+                                 : decoder->disassembler.insn->id);
     return true;
 }
 
