@@ -189,8 +189,10 @@ static uint32_t new_mean(uint32_t mean, uint32_t value, int samples)
     if (samples <= 2) {
         return mean + change;
     }
-    return mean + (2 * change + (change < 0 ? -samples : samples) / 2) /
-                  samples;
+    change = 2 * change + (change < 0 ? -samples : samples) / 2;
+    /* Hosts divide half as many bits in a fraction of the time. */
+    return mean + (change == (int32_t)change ? (int32_t)change / samples
+                                             : change / samples);
 }
 
 static void adjust_slopes(PmuCosts *costs)
@@ -278,8 +280,11 @@ static void learn(PmuCosts *costs, PmuCost *cost, PmuCostMeans *means,
 {
     means->samples += means->samples < HORIZON;
     for (unsigned i = 0; i < PMU_SAMPLE_NR; i++) {
-        means->mean[i] = new_mean(means->mean[i], sample->item[i],
-                                  means->samples);
+        /* Most are always zero. */
+        if (means->mean[i] | sample->item[i]) {
+            means->mean[i] = new_mean(means->mean[i], sample->item[i],
+                                      means->samples);
+        }
     }
     cost->slots = 0;
     for (unsigned i = 0; i < PMU_SLOT_NR; i++) {

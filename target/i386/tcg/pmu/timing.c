@@ -118,9 +118,11 @@ static void enter_seen(PmuTiming *t, bool sampled)
     uint32_t *sample = t->sample.item + PMU_SAMPLE_ITEMS - PMU_ITEM_SAMPLED;
 
     for (unsigned i = PMU_ITEM_SAMPLED; i < PMU_ITEM_NR; i++) {
-        event[i] += seen[i];
-        sample[i] += sampled ? seen[i] : 0;
-        seen[i] = 0;
+        if (seen[i]) {
+            event[i] += seen[i];
+            sample[i] += sampled ? seen[i] : 0;
+            seen[i] = 0;
+        }
     }
 }
 
@@ -129,10 +131,13 @@ static void enter_timed(PmuTiming *t)
 {
     uint32_t *item = t->pipeline.delta.item;
 
+    /* Of a stretch most are zero. */
     for (unsigned i = PMU_SLOT_NR; i < PMU_TIMED_NR; i++) {
-        t->seen.event[PMU_LEVEL_OS][PMU_ITEM_SAMPLED + i - PMU_SLOT_NR] +=
-            item[i];
-        item[i] = 0;
+        if (item[i]) {
+            t->seen.event[PMU_LEVEL_OS][PMU_ITEM_SAMPLED + i - PMU_SLOT_NR] +=
+                item[i];
+            item[i] = 0;
+        }
     }
 }
 
