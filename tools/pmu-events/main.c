@@ -247,7 +247,7 @@ static void print_offcore(GString *out)
 static GString *print_page(void)
 {
     GString *out = g_string_new(
-        ".. SPDX-License-Identifier: GPL-2.0-or-later\n"
+        ".. SPDX-License-" "Identifier: GPL-2.0-or-later\n"
         ".. Printed by tools/pmu-events (make docs-events): do not edit.\n\n");
 
     print_events(out);
