@@ -9,8 +9,11 @@
  *   name             not a figure
  *   num_ports, ports which port does what is a map, not a figure; rows of the
  *                    instruction table name ports by it
- *   bypass and what follows it
- *                    belong to the instruction table
+ *   bypass           belongs to the instruction table
+ *   forward_vector, forward_rmw, lock_latency  likewise
+ *   eliminates_gpr_moves, eliminates_constants  likewise
+ *   dsb_one_line     likewise
+ *   stream_half_cycles, store_pair_bytes  likewise
  *   tsc_den          the core's frequency
  *   xclk_den         likewise
  *   l1i.latency      fetch is pipelined: it is part of the branch penalties
