@@ -67,12 +67,16 @@ void pmu_costs_clear(PmuCosts *costs)
 
 static void settle(PmuCosts *costs, PmuCost *cost)
 {
-    const uint32_t *mean = costs->means[cost - costs->entries].mean;
+    const PmuCostMeans *means = &costs->means[cost - costs->entries];
     uint64_t *sum = costs->tally[pmu_costs_level(cost->key)].sum;
     uint64_t times = cost->pending;
 
-    for (unsigned i = 0; i < PMU_SAMPLE_NR; i++) {
-        sum[i] += times * mean[i];
+    for (uint32_t left = means->groups; left; left &= left - 1) {
+        unsigned first = __builtin_ctz(left) * PMU_SAMPLE_GROUP;
+
+        for (unsigned i = first; i < first + PMU_SAMPLE_GROUP; i++) {
+            sum[i] += times * means->mean[i];
+        }
     }
     cost->pending = 0;
 }
@@ -253,7 +257,7 @@ static void compare(PmuCosts *costs, const PmuCostMeans *means,
 
 /*
  * What to expect from then on of a stretch that took @sample when it was seen
- * first: its code was nowhere, and will be somewhere.
+ * first.  Code that came from DRAM will be nearer.
  */
 static PmuSample without_cold_code(const PmuSample *sample)
 {
@@ -263,27 +267,46 @@ static PmuSample without_cold_code(const PmuSample *sample)
     };
     PmuSample warm = *sample;
 
-    for (unsigned i = 0; i < G_N_ELEMENTS(code); i++) {
-        uint32_t *item = &warm.item[PMU_SAMPLE_ITEMS + code[i] -
-                                    PMU_ITEM_SAMPLED];
-
-        if (*item) {
-            *item = 0;
-            warm.item[PMU_SLOT_FETCH_LATENCY] = 0;
+    if (warm.item[pmu_sample_item(PMU_ITEM_CODE_DRAM)]) {
+        warm.item[PMU_SLOT_FETCH_LATENCY] = 0;
+        for (unsigned i = 0; i < G_N_ELEMENTS(code); i++) {
+            warm.item[pmu_sample_item(code[i])] = 0;
         }
     }
     return warm;
 }
 
-static void learn(PmuCosts *costs, PmuCost *cost, PmuCostMeans *means,
-                  const PmuSample *sample)
+/*
+ * Groups of items, a bit each, of which one is not zero: most never are, and
+ * there are many.
+ */
+static uint32_t groups_of(const uint32_t *item)
+{
+    uint32_t groups = 0;
+
+    for (unsigned i = 0; i < PMU_SAMPLE_ROOM; i += PMU_SAMPLE_GROUP) {
+        uint32_t any = 0;
+
+        for (unsigned j = 0; j < PMU_SAMPLE_GROUP; j++) {
+            any |= item[i + j];
+        }
+        groups |= (uint32_t)!!any << (i / PMU_SAMPLE_GROUP);
+    }
+    return groups;
+}
+
+static void learn(PmuCost *cost, PmuCostMeans *means, const PmuSample *sample)
 {
     means->samples += means->samples < HORIZON;
-    for (unsigned i = 0; i < PMU_SAMPLE_NR; i++) {
-        /* Most are always zero. */
-        if (means->mean[i] | sample->item[i]) {
-            means->mean[i] = new_mean(means->mean[i], sample->item[i],
-                                      means->samples);
+    means->groups |= groups_of(sample->item);
+    for (uint32_t left = means->groups; left; left &= left - 1) {
+        unsigned first = __builtin_ctz(left) * PMU_SAMPLE_GROUP;
+
+        for (unsigned i = first; i < first + PMU_SAMPLE_GROUP; i++) {
+            if (means->mean[i] | sample->item[i]) {
+                means->mean[i] = new_mean(means->mean[i], sample->item[i],
+                                          means->samples);
+            }
         }
     }
     cost->slots = 0;
@@ -307,11 +330,11 @@ void pmu_costs_learn(PmuCosts *costs, uint64_t key, uint32_t insns,
     means->code = code;
     if (means->samples) {
         compare(costs, means, sample);
-        learn(costs, cost, means, sample);
+        learn(cost, means, sample);
     } else {
         PmuSample warm = without_cold_code(sample);
 
-        learn(costs, cost, means, &warm);
+        learn(cost, means, &warm);
     }
     note_typical(&costs->typical, insns, sample);
     if (++costs->samples % ADJUST_SAMPLES == 0) {

@@ -16,6 +16,7 @@
 #ifndef TARGET_I386_PMU_COSTS_H
 #define TARGET_I386_PMU_COSTS_H
 
+#include <glib.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -31,9 +32,20 @@ enum {
     PMU_SAMPLE_NR
 };
 
+/* They are in groups, so that those without any can be left out. */
+#define PMU_SAMPLE_GROUP    8
+#define PMU_SAMPLE_ROOM     ((PMU_SAMPLE_NR + PMU_SAMPLE_GROUP - 1) / \
+                             PMU_SAMPLE_GROUP * PMU_SAMPLE_GROUP)
+
 typedef struct PmuSample {
-    uint32_t item[PMU_SAMPLE_NR];
+    uint32_t item[PMU_SAMPLE_ROOM];
 } PmuSample;
+
+/* Where ledger item @item, PMU_ITEM_SAMPLED or later, is in a sample. */
+static inline unsigned pmu_sample_item(PmuLedgerItem item)
+{
+    return PMU_SAMPLE_ITEMS + item - PMU_ITEM_SAMPLED;
+}
 
 /* Means and tallies are in units of 1/PMU_COST_ONE. */
 #define PMU_COST_SHIFT  12
@@ -58,13 +70,16 @@ typedef struct PmuCostCode {
 typedef struct PmuCostMeans {
     PmuCostCode code;           /* when last watched */
     uint32_t samples;           /* up to a limit */
-    uint32_t mean[PMU_SAMPLE_NR];
+    uint32_t groups;            /* with a mean that is not 0: a bit each */
+    uint32_t mean[PMU_SAMPLE_ROOM];
 } PmuCostMeans;
+
+G_STATIC_ASSERT(PMU_SAMPLE_ROOM / PMU_SAMPLE_GROUP <= 32);
 
 /* Sums over watched stretches, old ones forgotten little by little. */
 typedef struct PmuTypical {
     uint64_t insns;
-    uint64_t item[PMU_SAMPLE_NR];
+    uint64_t item[PMU_SAMPLE_ROOM];
 } PmuTypical;
 
 /* The classes that depend on waits: memory bound and core bound. */
@@ -72,7 +87,7 @@ typedef struct PmuTypical {
 
 /* What was counted at a privilege level and not taken yet. */
 typedef struct PmuTally {
-    uint64_t sum[PMU_SAMPLE_NR];
+    uint64_t sum[PMU_SAMPLE_ROOM];
     uint64_t unknown_insns;     /* of stretches of which nothing is known */
     uint64_t wait;              /* cycles that data took to come */
     int64_t correction[PMU_COSTS_BACKEND];      /* still to be made */

@@ -117,25 +117,25 @@ static void enter_seen(PmuTiming *t, bool sampled)
     uint64_t *seen = t->seen.event[PMU_LEVEL_OS];
     uint32_t *sample = t->sample.item + PMU_SAMPLE_ITEMS - PMU_ITEM_SAMPLED;
 
-    for (unsigned i = PMU_ITEM_SAMPLED; i < PMU_ITEM_NR; i++) {
-        if (seen[i]) {
-            event[i] += seen[i];
-            sample[i] += sampled ? seen[i] : 0;
-            seen[i] = 0;
-        }
+    for (unsigned i = PMU_ITEM_TIMED_END; i < PMU_ITEM_NR; i++) {
+        event[i] += seen[i];
+        sample[i] += sampled ? seen[i] : 0;
+        seen[i] = 0;
     }
 }
 
-/* What the pipeline did since the last time, but for slots, was seen. */
-static void enter_timed(PmuTiming *t)
+/* What the pipeline did since the last time, but for slots. */
+static void enter_timed(PmuTiming *t, bool sampled)
 {
-    uint32_t *item = t->pipeline.delta.item;
+    uint64_t *event = t->ledger->event[t->ledger->level] + PMU_ITEM_SAMPLED;
+    uint32_t *sample = t->sample.item + PMU_SAMPLE_ITEMS;
+    uint32_t *item = t->pipeline.delta.item + PMU_SLOT_NR;
 
     /* Of a stretch most are zero. */
-    for (unsigned i = PMU_SLOT_NR; i < PMU_TIMED_NR; i++) {
+    for (unsigned i = 0; i < PMU_TIMED_NR - PMU_SLOT_NR; i++) {
         if (item[i]) {
-            t->seen.event[PMU_LEVEL_OS][PMU_ITEM_SAMPLED + i - PMU_SLOT_NR] +=
-                item[i];
+            event[i] += item[i];
+            sample[i] += sampled ? item[i] : 0;
             item[i] = 0;
         }
     }
@@ -156,8 +156,25 @@ static void enter_delta(PmuTiming *t, bool sampled)
     t->ledger->open[level] = (PmuOpenCycle) {
         .slots = t->pipeline.slot, .history = t->pipeline.history,
     };
-    enter_timed(t);
+    enter_timed(t, sampled);
     enter_seen(t, sampled);
+}
+
+/* The same while the pipeline is not where the ledger is. */
+static void enter_apart(PmuTiming *t)
+{
+    uint64_t *sum = t->costs.tally[t->ledger->level].sum;
+    uint32_t *item = t->pipeline.delta.item;
+
+    for (unsigned i = 0; i < PMU_SLOT_NR; i++) {
+        uint64_t slots = (uint64_t)item[i] << PMU_COST_SHIFT;
+
+        sum[i] += slots;
+        t->progress += slots;
+        item[i] = 0;
+    }
+    enter_timed(t, false);
+    enter_seen(t, false);
 }
 
 /* Waits so far were at the current level, and nobody watched. */
@@ -286,7 +303,9 @@ static void begin_phase(PmuTiming *t, PmuPhase phase)
         t->unwatched = 0;
         break;
     case PMU_PHASE_OBSERVE:
+        break;
     case PMU_PHASE_WARM:
+        enter_wait(t);
         break;
     case PMU_PHASE_WATCH:
         enter_costs(t);
@@ -302,15 +321,26 @@ static uint32_t window(const PmuTiming *t)
     return t->sampling->observe + t->sampling->warm + t->sampling->watch;
 }
 
-/* Open a window, if afterwards there is credit for @more stretches still. */
-static void want_window(PmuTiming *t, int32_t more)
+/* Is there credit for a window, and for @more stretches afterwards?  Take it. */
+static bool take_credit(PmuTiming *t, int32_t more)
 {
     int32_t price = window(t);
 
-    if (t->credit >= price + more) {
-        t->credit -= price;
-        begin_phase(t, PMU_PHASE_OBSERVE);
+    if (t->credit < price + more) {
+        return false;
     }
+    t->credit -= price;
+    return true;
+}
+
+/*
+ * Look at what nothing is known of: the pipeline runs from the beginning, so
+ * that it can say what that takes until there is a mean.
+ */
+static void look_closer(PmuTiming *t)
+{
+    begin_phase(t, PMU_PHASE_WARM);
+    t->left += t->sampling->observe;
 }
 
 /*
@@ -338,8 +368,8 @@ static void end_chunk(PmuTiming *t, uint32_t length)
     t->unwatched += length;
     t->skimmed += length;
     t->left = chunk(t);
-    if (t->unwatched >= period(t)) {
-        want_window(t, 0);
+    if (t->unwatched >= period(t) && take_credit(t, 0)) {
+        begin_phase(t, PMU_PHASE_OBSERVE);
     }
 }
 
@@ -395,14 +425,14 @@ static unsigned sight(PmuTiming *t, uint64_t key)
 
 static G_GNUC_NO_INLINE void count_unknown(PmuTiming *t, uint64_t key)
 {
-    unsigned times;
-
     t->costs.tally[t->ledger->level].unknown_insns += t->insns;
     t->progress += (uint64_t)t->insns * UNKNOWN_SLOTS << PMU_COST_SHIFT;
     if (t->phase == PMU_PHASE_SKIM) {
-        times = sight(t, key);
-        if (times >= SIGHTS) {
-            want_window(t, times >= SIGHTS_URGENT ? CREDIT_LEAST : 0);
+        unsigned times = sight(t, key);
+
+        if (times >= SIGHTS &&
+            take_credit(t, times >= SIGHTS_URGENT ? CREDIT_LEAST : 0)) {
+            look_closer(t);
         }
     }
 }
@@ -431,12 +461,33 @@ static void forget_seen(PmuTiming *t)
     t->pipeline.delta = (PmuDelta) {};
 }
 
+/* What was seen counts if nothing else is known. */
+static void end_warming(PmuTiming *t)
+{
+    PmuCost *cost = pmu_costs_find(&t->costs, stretch_key(t));
+
+    if (cost) {
+        forget_seen(t);
+        enter_wait(t);
+        pmu_costs_count(&t->costs, cost);
+        t->progress += cost->slots;
+    } else {
+        enter_apart(t);
+        t->waited = t->observer.wait;
+    }
+}
+
 static G_GNUC_NO_INLINE void end_seen(PmuTiming *t)
 {
-    if (t->phase == PMU_PHASE_WATCH) {
+    switch (t->phase) {
+    case PMU_PHASE_WATCH:
         enter_delta(t, true);
         learn(t);
-    } else {
+        break;
+    case PMU_PHASE_WARM:
+        end_warming(t);
+        break;
+    default:
         forget_seen(t);
         count_stretch(t);
     }
@@ -729,19 +780,9 @@ void pmu_timing_string(PmuTiming *t, const PmuBlock *block,
 
 void pmu_timing_enter_string(PmuTiming *t)
 {
-    uint64_t *sum = t->costs.tally[t->ledger->level].sum;
-    PmuDelta *delta = &t->pipeline.delta;
-
-    if (t->phase != PMU_PHASE_WATCH) {
-        /* The pipeline is not where the ledger is. */
-        for (unsigned i = 0; i < PMU_SLOT_NR; i++) {
-            sum[i] += (uint64_t)delta->item[i] << PMU_COST_SHIFT;
-            t->progress += (uint64_t)delta->item[i] << PMU_COST_SHIFT;
-            delta->item[i] = 0;
-        }
-        enter_timed(t);
-        enter_seen(t, false);
-    } else {
+    if (t->phase == PMU_PHASE_WATCH) {
         enter_delta(t, false);
+    } else {
+        enter_apart(t);
     }
 }
