@@ -33,11 +33,11 @@ typedef enum PmuPhase {
 
 /* A stretch of which nothing is known. */
 typedef struct PmuSighted {
-    uint64_t key;
+    uint32_t tag;               /* of its key */
     uint32_t times;
 } PmuSighted;
 
-#define PMU_SIGHTED 1024
+#define PMU_SIGHTED 16384
 
 struct PmuTiming {
     uint64_t progress;          /* see pmu_timing_progress() */
@@ -60,6 +60,7 @@ struct PmuTiming {
     int32_t credit;             /* stretches that may be watched yet */
     uint32_t unwatched;         /* stretches since some were watched */
     uint64_t skimmed;           /* stretches that were not, so far */
+    uint32_t unknown;           /* see UNKNOWN_MANY */
     uint64_t waited;            /* of observer.wait, accounted for already */
     PmuSighted sighted[PMU_SIGHTED];    /* by a hash of the key */
 

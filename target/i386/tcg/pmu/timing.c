@@ -31,20 +31,22 @@
  * period a sixth of all or so.
  */
 const PmuSampling pmu_sampling = {
-    .first = 1u << 16, .observe = 512, .warm = 64, .watch = 448, .share = 32,
+    .first = 1u << 16, .observe = 512, .warm = 64, .watch = 448, .share = 16,
     .period = 1u << 17,
 };
 
 /* Credit for windows that can be saved up, and overdrawn, in stretches. */
 #define CREDIT_MOST     (1 << 15)
-#define CREDIT_LEAST    (-(1 << 16))
+#define CREDIT_LEAST    (-(1 << 15))
 
 /*
- * A stretch of which nothing is known is worth a window if it comes again: at
- * this sight of it if there is credit, soon after in any case.
+ * Stretches of which nothing is known, each time one is seen, weigh as much as
+ * it was seen often, up to SIGHTS_MOST.  When so much of them has come together
+ * a window opens if there is credit, or in any case.
  */
-#define SIGHTS          2
-#define SIGHTS_URGENT   8
+#define SIGHTS_MOST     16
+#define UNKNOWN_SOME    32
+#define UNKNOWN_MANY    1024
 
 /* Slots that an unknown instruction is supposed to take, for the progress. */
 #define UNKNOWN_SLOTS   4
@@ -321,15 +323,15 @@ static uint32_t window(const PmuTiming *t)
     return t->sampling->observe + t->sampling->warm + t->sampling->watch;
 }
 
-/* Is there credit for a window, and for @more stretches afterwards?  Take it. */
-static bool take_credit(PmuTiming *t, int32_t more)
+/* Is there credit for a window?  Take it, or if it @must be overdraw it. */
+static bool take_credit(PmuTiming *t, bool must)
 {
     int32_t price = window(t);
 
-    if (t->credit < price + more) {
+    if (t->credit < price && !must) {
         return false;
     }
-    t->credit -= price;
+    t->credit = MAX(t->credit - price, CREDIT_LEAST);
     return true;
 }
 
@@ -341,6 +343,7 @@ static void look_closer(PmuTiming *t)
 {
     begin_phase(t, PMU_PHASE_WARM);
     t->left += t->sampling->observe;
+    t->unknown = 0;
 }
 
 /*
@@ -368,7 +371,7 @@ static void end_chunk(PmuTiming *t, uint32_t length)
     t->unwatched += length;
     t->skimmed += length;
     t->left = chunk(t);
-    if (t->unwatched >= period(t) && take_credit(t, 0)) {
+    if (t->unwatched >= period(t) && take_credit(t, false)) {
         begin_phase(t, PMU_PHASE_OBSERVE);
     }
 }
@@ -412,15 +415,17 @@ static void learn(PmuTiming *t)
     t->sample = (PmuSample) {};
 }
 
-/* How often was @key seen lately, now included? */
+/* How often was @key seen lately, now included, up to SIGHTS_MOST? */
 static unsigned sight(PmuTiming *t, uint64_t key)
 {
-    PmuSighted *sighted = &t->sighted[(key >> 1) % PMU_SIGHTED];
+    PmuSighted *sighted = &t->sighted[key / PMU_LEVEL_NR % PMU_SIGHTED];
+    uint32_t tag = key >> 32;
 
-    if (sighted->key != key) {
-        *sighted = (PmuSighted) { .key = key };
+    if (sighted->tag != tag) {
+        *sighted = (PmuSighted) { .tag = tag };
     }
-    return ++sighted->times;
+    sighted->times += sighted->times < SIGHTS_MOST;
+    return sighted->times;
 }
 
 static G_GNUC_NO_INLINE void count_unknown(PmuTiming *t, uint64_t key)
@@ -428,10 +433,9 @@ static G_GNUC_NO_INLINE void count_unknown(PmuTiming *t, uint64_t key)
     t->costs.tally[t->ledger->level].unknown_insns += t->insns;
     t->progress += (uint64_t)t->insns * UNKNOWN_SLOTS << PMU_COST_SHIFT;
     if (t->phase == PMU_PHASE_SKIM) {
-        unsigned times = sight(t, key);
-
-        if (times >= SIGHTS &&
-            take_credit(t, times >= SIGHTS_URGENT ? CREDIT_LEAST : 0)) {
+        t->unknown += sight(t, key);
+        if (t->unknown >= UNKNOWN_SOME &&
+            take_credit(t, t->unknown >= UNKNOWN_MANY)) {
             look_closer(t);
         }
     }
@@ -569,6 +573,7 @@ void pmu_timing_reset(PmuTiming *t)
     t->sample = (PmuSample) {};
     t->credit = CREDIT_MOST;
     t->skimmed = 0;
+    t->unknown = 0;
     memset(t->sighted, 0, sizeof(t->sighted));
     t->string = (PmuString) {};
     pmu_pipeline_reset(&t->pipeline);

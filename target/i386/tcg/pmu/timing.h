@@ -52,10 +52,9 @@ void pmu_timing_flush_observed(PmuTiming *timing);
  * are numbers of stretches, from one branch to the next, and not 0.  Of every
  * @share of them one may be looked at, in windows of @observe, in which
  * predictors and code caches find out what goes on, @warm, in which the
- * pipeline fills, and @watch.  A window begins when a stretch comes again of
- * which nothing is known, if need be on credit, and @period after the last
- * one or, early on, sooner.  The first @first of all are watched, so that
- * short tests are exact.
+ * pipeline fills, and @watch.  A window begins @period after the last one or,
+ * early on, sooner, and when there is much of which nothing is known.  The
+ * first @first of all are watched, so that short tests are exact.
  */
 typedef struct PmuSampling {
     uint32_t first, observe, warm, watch, share, period;
