@@ -31,6 +31,8 @@ DEFAULT_KERNEL = 'trixie'
 FRAME_MAX = 4096
 ARGS_MAX = 65536
 MAGIC = b'QG'
+# The directory in the guest where commands start and what is copied lands.
+HOME = '/guest'
 
 # Kernel messages go to the first serial port, the protocol to the second.
 # panic=-1 with QEMU's -no-reboot makes a panic the end of the guest.  The NMI

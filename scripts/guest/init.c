@@ -83,7 +83,7 @@ static const struct {
 
 static const char *const environment[] = {
     "PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin",
-    "HOME=/root",
+    "HOME=" GUEST_HOME,
     "LC_ALL=C",
     "TERM=dumb",
     "PAGER=cat",
@@ -217,8 +217,8 @@ void become_command(char **argv, int in, int out, int err)
     dup2(in, STDIN_FILENO);
     dup2(out, STDOUT_FILENO);
     dup2(err, STDERR_FILENO);
-    if (chdir("/root") < 0) {
-        perror("/root");
+    if (chdir(GUEST_HOME) < 0) {
+        perror(GUEST_HOME);
     }
     execvpe(argv[0], argv, (char **)environment);
     fprintf(stderr, "%s: %s\n", argv[0], strerror(errno));

@@ -19,6 +19,9 @@
 #define FRAME_HEADER 8
 #define ARGS_MAX 65536
 
+/* The directory in the guest where commands start and what is copied lands. */
+#define GUEST_HOME "/guest"
+
 /* Guest to host */
 #define FRAME_HELLO  'H'    /* the agent is ready for commands */
 #define FRAME_STDOUT 'O'    /* what the command wrote */

@@ -23,7 +23,7 @@ import os
 import re
 import subprocess
 
-from harness import TOP, Failure, Skip
+from harness import TOP, Failure, Skip, in_guest
 import guest
 
 DATA = os.path.join(TOP, 'tests', 'accuracy', 'block_throughput_sample.csv')
@@ -223,8 +223,8 @@ def measure(session, loops, method):
             number, loop.register, loop.copies, at_once,
             at_once * method.times, loop.block, loop.end))
     text = session.shell(
-        "cat >/tmp/blocks <<'END'\n%sEND\ntaskset 1 /root/blocks /tmp/blocks"
-        % ''.join(lines))
+        "cat >/tmp/blocks <<'END'\n%sEND\ntaskset 1 %s /tmp/blocks"
+        % (''.join(lines), in_guest('blocks')))
     answers = text.splitlines()
     if len(answers) != len(loops):
         raise Failure('expected %d lines, observed:\n%s' % (len(loops), text))

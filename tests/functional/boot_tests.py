@@ -7,7 +7,7 @@ import concurrent.futures
 import os
 import subprocess
 
-from harness import TOP, Checks, Failure, Session
+from harness import TOP, Checks, Failure, Session, in_guest
 import blocks
 from kernel_tests import GROUP, check_conserved, group_counts, need_counts
 import guest
@@ -227,11 +227,12 @@ def run_guest(options, *arguments, **kwargs):
 @test('run-guest: output, input, copies and exit status')
 def run_guest_works(options):
     data = os.urandom(100000)
-    script = ('cat; echo err >&2; cmp -s /root/boot_tests.py /tmp/there && '
-              'exit 1; test $(nproc) = 2 && exit 42')
-    done = run_guest(options, '--smp', '2', '--stdin', '--copy',
-                     os.path.abspath(__file__), '--', 'sh', '-c', script,
-                     input=data)
+    copied = os.path.abspath(__file__)
+    script = ('cat; echo err >&2; test $(wc -c <%s) = %d && '
+              'test $(nproc) = 2 && exit 42'
+              % (in_guest(os.path.basename(copied)), os.path.getsize(copied)))
+    done = run_guest(options, '--smp', '2', '--stdin', '--copy', copied,
+                     '--', 'sh', '-c', script, input=data)
     checks = Checks()
     checks.equal('exit status', done.returncode, 42)
     checks.that(done.stdout == data, 'stdout is not what went in: %d bytes '

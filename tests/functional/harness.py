@@ -40,6 +40,11 @@ PROGRAM_SOURCES = {
 PINNED = 'taskset 2'
 
 
+def in_guest(name):
+    """Where in the guest a program or file is that was copied there."""
+    return '%s/%s' % (guest.HOME, name)
+
+
 class Failure(Exception):
     """A test's expectation was not met."""
 
@@ -178,7 +183,7 @@ class Session:
     """A booted guest and what tests do with it."""
 
     def __init__(self, options, programs):
-        options.copy = [(path, '/root/' + name)
+        options.copy = [(path, in_guest(name))
                         for name, path in programs.items()]
         self.guest = guest.Guest(options)
         self.guest.start()

@@ -11,7 +11,7 @@
 import re
 import statistics
 
-from harness import Checks, Failure, parse_stat
+from harness import Checks, Failure, in_guest, parse_stat
 import blocks
 from ledger import LEVEL1, Ledger, Recorder
 
@@ -221,7 +221,7 @@ def register_exact(name, instructions, branches):
             checks = Checks()
             # The first run finds pages of the file unmapped.
             for _ in range(3):
-                counts = s.stat('-e ' + events, '/root/' + name)
+                counts = s.stat('-e ' + events, in_guest(name))
                 need_counts(counts, *events.split(','))
                 checks.equal('instructions:u', counts['instructions:u'],
                              instructions)
@@ -362,11 +362,11 @@ def pingpong(s):
         mkfifo a b nops/ctl nops/ack multiply/ctl multiply/ack
         stat() { taskset 2 perf stat -x ';' -e '%s' -o /tmp/$1/stat \\
                      -D -1 --control fifo:$1/ctl,$1/ack -- \\
-                     /root/pingpong $1 1 %d %d $1 $2 $3 $4 >$1/out; }
+                     %s $1 1 %d %d $1 $2 $3 $4 >$1/out; }
         stat nops a b first & stat multiply b a; wait
         cat nops/out multiply/out; echo nops; cat nops/stat
         echo multiply; cat multiply/stat
-        """ % (GROUP_USER, rounds, iterations))
+        """ % (GROUP_USER, in_guest('pingpong'), rounds, iterations))
     switches = sum(map(int, re.findall(r'^switches (\d+)$', text, re.M)))
     part = re.split(r'^(?:nops|multiply)$', text, flags=re.M)
     counts = [parse_stat(p) for p in part[1:]]
@@ -394,7 +394,7 @@ def pingpong(s):
 def migrate(s):
     s.guest.on_sync = recorder = Recorder(s.guest)
     counts = s.region('-e "%s"' % GROUP_USER,
-                      '/root/migrate /tmp/ctl 2 200 300')
+                      in_guest('migrate') + ' /tmp/ctl 2 200 300')
     ledger = recorder.between['migrate']
     checks = Checks()
     check_conserved(checks, counts)
@@ -513,7 +513,7 @@ def watchdog_off(s):
 @test('RDPMC in user mode: slots and metrics')
 def rdpmc(s):
     s.guest.on_sync = recorder = Recorder(s.guest)
-    result = s.guest.run(['/root/rdpmc', '50000'])
+    result = s.guest.run([in_guest('rdpmc'), '50000'])
     if result.status:
         raise Failure('rdpmc: exit status %d\n%s' % (result.status,
                                                      result.stderr))
