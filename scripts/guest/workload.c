@@ -40,6 +40,8 @@
  */
 #define CODE_BYTES (1u << 20)
 #define CODE_LINES (CODE_BYTES / CACHE_LINE)
+/* What is new each time: enough that little else counts. */
+#define FRESH_BYTES (256u << 10)
 
 typedef struct {
     const char *name;
@@ -172,6 +174,57 @@ static void run_code(uint64_t iterations)
     }
 }
 
+/*
+ * Code that was written just before it runs, once: what takes time is to
+ * translate it.  Copies of some instructions as there are in programs, the
+ * last one followed by RET.
+ */
+extern const char fresh_code[], fresh_code_end[];
+asm(".pushsection .rodata\n"
+    "fresh_code:\n"
+    "mov (%rdi), %rax\n"
+    "lea 8(%rax,%rax), %rcx\n"
+    "add %rcx, %rdx\n"
+    "mov %rdx, 8(%rdi)\n"
+    "cmp %rax, %rdx\n"
+    "jne 1f\n"
+    "1: movzbl 16(%rdi), %esi\n"
+    "shl $3, %esi\n"
+    "xor %esi, %eax\n"
+    "sub $1, %r8\n"
+    "test %eax, %eax\n"
+    "js 2f\n"
+    "2:\n"
+    "fresh_code_end:\n"
+    ".popsection");
+
+static void prepare_fresh(void)
+{
+    memory = mmap(NULL, FRESH_BYTES, PROT_READ | PROT_WRITE | PROT_EXEC,
+                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+    if (memory == MAP_FAILED) {
+        die("mmap");
+    }
+}
+
+static void run_fresh(uint64_t iterations)
+{
+    const size_t size = fresh_code_end - fresh_code;
+    uint64_t data[3] = { };
+
+    while (iterations--) {
+        void (*code)(uint64_t *) = memory;
+        uint8_t *p = memory;
+
+        for (size_t left = FRESH_BYTES - 1; left >= size; left -= size) {
+            memcpy(p, fresh_code, size);
+            p += size;
+        }
+        *p = 0xc3;
+        code(data);
+    }
+}
+
 static void run_pause(uint64_t iterations)
 {
     asm volatile("1:\n"
@@ -206,6 +259,7 @@ static const Workload workloads[] = {
     { "chase", "pointer chase far beyond the caches", prepare_chase,
       run_chase },
     { "code", "code beyond the instruction caches", prepare_code, run_code },
+    { "fresh", "code that is new each time", prepare_fresh, run_fresh },
     { "pause", "PAUSE loop", NULL, run_pause },
     { "syscalls", "system calls", NULL, run_syscalls },
     { "sleep", "asleep", NULL, run_sleep },
