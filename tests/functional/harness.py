@@ -19,16 +19,17 @@ import guest  # noqa: E402  (the path above finds it)
 import topdown  # noqa: E402
 
 PROGRAMS = os.path.join(HERE, 'programs')
-# name: (source, more compiler options)
+# name: (sources, more compiler options)
 PROGRAM_SOURCES = {
-    'pingpong': ('pingpong.c', ()),
-    'migrate': ('migrate.c', ()),
-    'rdpmc': ('rdpmc.c', ()),
-    'exact-1': ('exact.S', ('-nostdlib', '-DN=1000000')),
-    'exact-3': ('exact.S', ('-nostdlib', '-DN=3000000')),
-    'pages': ('pages.S', ('-nostdlib',)),
+    'pingpong': (('pingpong.c',), ()),
+    'migrate': (('migrate.c',), ()),
+    'rdpmc': (('rdpmc.c',), ()),
+    'exact-1': (('exact.S',), ('-nostdlib', '-DN=1000000')),
+    'exact-3': (('exact.S',), ('-nostdlib', '-DN=3000000')),
+    'pages': (('pages.S',), ('-nostdlib',)),
     # Itself far from where its blocks have their data.
-    'blocks': ('blocks.c', ('-Wl,-Ttext-segment=0x7f000000',)),
+    'blocks': (('blocks.c',), ('-Wl,-Ttext-segment=0x7f000000',)),
+    'tma': (('tma.c', 'tma-loops.S'), ('-pthread',)),
 }
 
 
@@ -150,12 +151,12 @@ def build_programs():
     directory = os.path.join(guest.build_dir(), 'guest', 'tests')
     os.makedirs(directory, exist_ok=True)
     made = {}
-    for name, (source, options) in PROGRAM_SOURCES.items():
+    for name, (sources, options) in PROGRAM_SOURCES.items():
         made[name] = os.path.join(directory, name)
         subprocess.run(
             [os.environ.get('CC', 'gcc'), '-std=gnu11', '-O2', '-Wall',
              '-static', '-I', guest.HERE, *options, '-o', made[name],
-             os.path.join(PROGRAMS, source)], check=True)
+             *(os.path.join(PROGRAMS, s) for s in sources)], check=True)
     return made
 
 
@@ -170,7 +171,8 @@ def parse_stat(text):
     counts = {}
     for line in text.splitlines():
         fields = line.split(';')
-        if line.startswith('#') or len(fields) < 3:
+        # Metrics without a count of their own have lines, too.
+        if line.startswith('#') or len(fields) < 3 or not fields[0]:
             continue
         name = re.sub(r'^((slots|topdown-[a-z-]+))(:\w+)?( \[cpu\])?$', r'\1',
                       fields[2])

@@ -1,0 +1,313 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# The top-down tree as perf's own metrics show it, on the CPU models that have
+# PERF_METRICS: all of it is printed, the parts make up the whole, and what a
+# program is limited by is what perf says.  perf has the formulas and the
+# encodings of their events (pmu-events/arch/x86 of Linux); the programs are
+# loops that have one bottleneck by construction (programs/tma-loops.S).
+#
+# More events than counters are multiplexed: each counts for part of the
+# time, so that perf's numbers are estimates even where the counts are exact.
+# Hence loops that go on for long in the same way, and tolerances.
+
+import collections
+import json
+import math
+import re
+
+from harness import PINNED, Checks, Failure, in_guest
+
+ICELAKE, SAPPHIRE = 'Icelake-Server', 'SapphireRapids'
+MODELS = (ICELAKE, SAPPHIRE)
+
+LEVELS = ('TopdownL1', 'TopdownL2', 'TopdownL3', 'TopdownL4')
+
+# Turns of multiplexing end after 4 ms.  A level has up to some sixty groups of
+# events, so that each has about fifteen turns in so many seconds.
+SECONDS_ALL = 4
+# A node's children are twenty groups at most.
+SECONDS_NODE = 1
+
+# Loops that leave no event of a formula's denominator at zero, a turn of each
+# in less than a turn of multiplexing: a mix that is the same at all times.
+MIX = ('l2 blocked_forwards locks memory_operations shared divide scalar_fp '
+       'vector_fp x87 nops mispredicts microcode dsb_jumps')
+
+# perf divides by reads that find their line in another core, and prints "nan"
+# when there are none, as in a machine of one core.  The model has no coherence
+# between cores: such reads are not modelled.
+WITHOUT_VALUE = {'tma_contested_accesses', 'tma_data_sharing'}
+
+# What formulas say is the whole of which parts.  Not here are nodes whose
+# children are shares of cycles or instructions while they are one of slots.
+SUMS = (
+    ('tma_backend_bound', ('tma_memory_bound', 'tma_core_bound')),
+    ('tma_frontend_bound',
+     ('tma_fetch_latency', 'tma_fetch_bandwidth')),
+    ('tma_bad_speculation',
+     ('tma_branch_mispredicts', 'tma_machine_clears')),
+    ('tma_retiring',
+     ('tma_light_operations', 'tma_heavy_operations')),
+    ('tma_heavy_operations',
+     ('tma_microcode_sequencer', 'tma_few_uops_instructions')),
+    ('tma_branch_resteers',
+     ('tma_mispredicts_resteers', 'tma_clears_resteers',
+      'tma_unknown_branches')),
+    ('tma_fp_arith',
+     ('tma_x87_use', 'tma_fp_scalar', 'tma_fp_vector')),
+    ('tma_microcode_sequencer', ('tma_assists', 'tma_cisc')),
+)
+# Of the slots.  Parts and whole are from different turns.
+SUM_TOLERANCE = 0.03
+
+# What a loop is limited by.
+#   loop     of programs/tma.c
+#   metric   of perf
+#   share    its least value.  An emulated CPU is so slow that the kernel's and
+#            perf's own work, each turn, may be a third of what is counted.
+#   models   that have the metric, or for which the loop is built
+# It is the largest of its siblings, those that have the same parent.
+Limit = collections.namedtuple('Limit', 'loop metric share models')
+
+
+def limit(loop, metric, share, models=MODELS):
+    return Limit(loop, 'tma_' + metric, share, models)
+
+
+LIMITS = (
+    # Loads that need the one before, on which all wait.
+    limit('l1', 'l1_bound', 0.25),
+    limit('l1', 'l1_hit_latency', 0.05),
+    limit('l2', 'l2_bound', 0.2),
+    limit('l3', 'l3_bound', 0.25),
+    limit('dram', 'dram_bound', 0.3),
+    limit('dram', 'mem_latency', 0.25),
+    limit('stream_loads', 'mem_bandwidth', 0.15),
+    limit('stlb', 'dtlb_load', 0.1),
+    limit('blocked_forwards', 'store_fwd_blk', 0.15),
+    limit('locks', 'lock_latency', 0.15),
+    limit('stores', 'store_bound', 0.2),
+    limit('stores', 'store_latency', 0.15),
+    limit('split_stores', 'split_stores', 0.1),
+    # Execution.
+    limit('divide', 'core_bound', 0.3),
+    limit('divide', 'divider', 0.3),
+    limit('pauses', 'serializing_operation', 0.25),
+    limit('pauses', 'slow_pause', 0.1),
+    limit('fences', 'memory_fence', 0.1, (SAPPHIRE,)),
+    limit('no_port', 'ports_utilization', 0.25),
+    limit('no_port', 'ports_utilized_0', 0.25),
+    limit('one_port', 'ports_utilized_1', 0.35),
+    limit('two_ports', 'ports_utilized_2', 0.35),
+    limit('four_ports', 'ports_utilized_3m', 0.35),
+    # Speculation.
+    limit('mispredicts', 'branch_mispredicts', 0.15),
+    limit('mispredicts', 'mispredicts_resteers', 0.1),
+    limit('clears', 'machine_clears', 0.1),
+    limit('clears', 'clears_resteers', 0.05),
+    limit('unknown_branches', 'unknown_branches', 0.1),
+    # Code.
+    limit('icache', 'fetch_latency', 0.15),
+    limit('icache', 'icache_misses', 0.15),
+    limit('itlb', 'itlb_misses', 0.15),
+    limit('unknown_branches', 'branch_resteers', 0.1),
+    limit('lcp', 'lcp', 0.2),
+    limit('dsb_switches', 'dsb_switches', 0.05),
+    limit('microcode', 'ms_switches', 0.05),
+    limit('dsb_jumps', 'fetch_bandwidth', 0.1),
+    limit('dsb_jumps', 'dsb', 0.15),
+    limit('decode', 'mite', 0.15),
+    # What retires.
+    limit('microcode', 'heavy_operations', 0.1),
+    limit('microcode', 'microcode_sequencer', 0.1),
+    limit('microcode', 'cisc', 0.1),
+    limit('nops', 'light_operations', 0.4),
+    limit('nops', 'other_light_ops', 0.4),
+    limit('nops', 'nop_instructions', 0.4),
+    limit('memory_operations', 'memory_operations', 0.15),
+    limit('branches', 'branch_instructions', 0.15, (ICELAKE,)),
+    limit('branches', 'fused_instructions', 0.1, (SAPPHIRE,)),
+    limit('scalar_fp', 'fp_arith', 0.15),
+    limit('scalar_fp', 'fp_scalar', 0.15),
+    limit('vector_fp', 'fp_vector', 0.15),
+    limit('x87', 'x87_use', 0.15),
+)
+
+
+def model_of(s):
+    return s.guest.options.cpu.split(',')[0]
+
+
+# What perf says
+
+class Catalogue:
+    """perf's metrics and events in a guest.
+
+    events: {topic: [core event]}
+    """
+
+    # What is used of perf list's JSON, in this order: with all of it, a
+    # megabyte comes through the serial port.
+    FIELDS = ('Unit', 'Topic', 'EventName', 'MetricGroup', 'MetricName')
+
+    def __init__(self, s):
+        self._metrics, self.events = {}, {}
+        text = s.shell(r"perf list --json 2>/dev/null | "
+                       r"grep -E '^\{|^\s*\"(%s)\":'"
+                       % '|'.join(self.FIELDS))
+        for entry in text.split('{'):
+            fields = dict(re.findall(r'"(\w+)": "([^"]*)"', entry))
+            # It is listed once for each of its groups.
+            if 'MetricName' in fields:
+                groups = self._metrics.setdefault(fields['MetricName'], set())
+                groups.update(fields.get('MetricGroup', '').split(';'))
+            elif 'Topic' in fields and fields.get('Unit') == 'cpu':
+                names = self.events.setdefault(fields['Topic'], [])
+                names.append(fields['EventName'])
+
+    @classmethod
+    def of(cls, s):
+        """That of a session's guest, which takes a second to ask for."""
+        if not hasattr(s, 'catalogue'):
+            s.catalogue = cls(s)
+        return s.catalogue
+
+    def group(self, name):
+        """The metrics in a group."""
+        return {m for m, groups in self._metrics.items() if name in groups}
+
+    def parent(self, metric):
+        """The group of a metric and its siblings."""
+        for name in self._metrics[metric]:
+            # Beside this there are tma_L3_group and tma_issueXX.
+            if name.endswith('_group') and name[:5] != 'tma_L':
+                return name
+        raise Failure('%s has no siblings' % metric)
+
+
+def parse_metrics(text):
+    """From "perf stat -j": {metric: value}, names of events that did not
+    count.  Metrics with a percent sign are fractions then.
+    """
+    metrics, failed = {}, []
+    for line in text.splitlines():
+        if not line.startswith('{'):
+            continue
+        entry = json.loads(line)
+        if entry.get('counter-value', '').startswith('<'):
+            failed.append('%s %s' % (entry['event'], entry['counter-value']))
+        words = entry.get('metric-unit', '').split()
+        if words and words[-1].startswith('tma_'):
+            value = float(entry['metric-value'])
+            metrics[words[-1]] = value / 100 if words[0] == '%' else value
+    return metrics, failed
+
+
+def measure(s, groups, loops, seconds):
+    """perf's metrics of these groups or names for loops of programs/tma.c,
+    without what prepares them; {metric: value}.
+    """
+    s.fifos()
+    s.shell("%s perf stat -j -M %s -o /tmp/stat -D -1 --control "
+            "fifo:/tmp/ctl/ctl,/tmp/ctl/ack -- %s --perf /tmp/ctl %g %s "
+            ">/tmp/out 2>&1 || { cat /tmp/out /tmp/stat; exit 1; }"
+            % (PINNED, ','.join(groups), in_guest('tma'), seconds, loops))
+    metrics, failed = parse_metrics(s.shell('cat /tmp/stat'))
+    if failed:
+        raise Failure('events that did not count: ' + ', '.join(failed))
+    return metrics
+
+
+def check_values(checks, metrics):
+    for name, value in metrics.items():
+        if name in WITHOUT_VALUE:
+            continue
+        checks.that(math.isfinite(value), '%s: expected a number, observed '
+                    '%s' % (name, value))
+        # Some are differences of counts from different turns.
+        if math.isfinite(value):
+            checks.between(name, value, -SUM_TOLERANCE, None)
+
+
+# The tests, for each model: (name, function)
+
+TESTS = {model: [] for model in MODELS}
+
+
+def test(name, models=MODELS):
+    """Register a function of a Session as a test of some models."""
+    def register(function):
+        for model in models:
+            TESTS[model].append((name, function))
+        return function
+    return register
+
+
+def register_level(level):
+    @test('perf stat -M %s: every metric has a value' % level)
+    def every_metric(s):
+        expected = Catalogue.of(s).group(level)
+        metrics = measure(s, [level], MIX, SECONDS_ALL)
+        checks = Checks()
+        checks.between('metrics that perf lists', len(expected), 4, None)
+        checks.equal('metrics without a line', sorted(expected - set(metrics)),
+                     [])
+        check_values(checks, metrics)
+        checks.done()
+
+
+for each in LEVELS:
+    register_level(each)
+
+
+@test('perf stat -M TopdownL1,...,TopdownL4: the parts make up the whole')
+def sums(s):
+    metrics = measure(s, LEVELS, MIX, 2 * SECONDS_ALL)
+    checks = Checks()
+    level1 = Catalogue.of(s).group('TopdownL1')
+    checks.close('sum of level 1', sum(metrics[m] for m in level1), 1,
+                 SUM_TOLERANCE)
+    for whole, parts in SUMS:
+        checks.close('sum of ' + ', '.join(parts),
+                     sum(metrics[m] for m in parts), metrics[whole],
+                     SUM_TOLERANCE)
+    checks.done()
+
+
+def register_limits(loop, models):
+    rows = [row for row in LIMITS if row.loop == loop]
+    names = [row.metric[4:] for row in rows
+             if set(models) <= set(row.models)]
+
+    @test('perf stat -M: %s is %s' % (loop, ', '.join(names)), models)
+    def limited(s):
+        catalogue = Catalogue.of(s)
+        wanted = {row.metric: row.share for row in rows
+                  if model_of(s) in row.models}
+        parents = sorted({catalogue.parent(m) for m in wanted})
+        metrics = measure(s, parents, loop, SECONDS_NODE)
+        checks = Checks()
+        for metric, share in wanted.items():
+            # perf divides by what some loops do not do, such as L1D misses.
+            siblings = {m: metrics[m]
+                        for m in catalogue.group(catalogue.parent(metric))
+                        if m in metrics and not math.isnan(metrics[m])}
+            checks.that(siblings, '%s: no value' % metric)
+            if not siblings:
+                continue
+            values = ', '.join('%s %.3f' % row for row in sorted(
+                siblings.items(), key=lambda row: -row[1]))
+            checks.that(siblings.get(metric, 0) >= share,
+                        '%s: expected at least %g, observed %s'
+                        % (metric, share, values))
+            checks.that(max(siblings, key=siblings.get) == metric,
+                        '%s: expected it to be the largest, observed %s'
+                        % (metric, values))
+        checks.done()
+
+
+for each in dict.fromkeys(row.loop for row in LIMITS):
+    both = {m for row in LIMITS if row.loop == each for m in row.models}
+    for model in MODELS:
+        if model in both:
+            register_limits(each, (model,))

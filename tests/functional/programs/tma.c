@@ -1,0 +1,298 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * tma: run loops that are each built to move one metric of the top-down
+ * tree.  The loops are in tma-loops.S, functions of the same name.
+ *
+ *   tma [--perf DIR] [--rounds N] SECONDS NAME...
+ *   tma --list
+ *
+ *   --perf DIR   as in workload.c: perf counts the loops, not what prepares
+ *                them
+ *   --rounds N   for each name N turns of the loop, then the next name
+ *
+ * All of it again until SECONDS have passed; with 0, just once.
+ */
+
+#define _GNU_SOURCE
+#include <getopt.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "control.h"
+
+#define KIB 1024ull
+#define MIB (1024 * KIB)
+#define LINE 64
+#define PAGE 4096
+#define HUGE (2 * MIB)
+
+/* The state is what it returned last, at first 0. */
+typedef uint64_t Run(uint64_t iterations, void *data, uint64_t state);
+typedef void *Prepare(size_t bytes);
+
+typedef struct {
+    const char *name;
+    Run *run;
+    /* Makes its data, so many bytes; NULL if it has none. */
+    Prepare *prepare;
+    size_t bytes;
+    /* Iterations at a time: some thousand instructions, if it can be. */
+    uint64_t iterations;
+} Loop;
+
+static _Noreturn void die(const char *what)
+{
+    perror(what);
+    exit(EXIT_FAILURE);
+}
+
+static double now(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec + t.tv_nsec * 1e-9;
+}
+
+/* Data */
+
+/* Zeroed memory in pages of 2 MiB, or of 4 KiB. */
+static void *map(size_t bytes, int advice)
+{
+    char *p = mmap(NULL, bytes + HUGE, PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    if (p == MAP_FAILED) {
+        die("mmap");
+    }
+    p = (char *)(((uintptr_t)p + HUGE - 1) & ~(uintptr_t)(HUGE - 1));
+    if (madvise(p, bytes, advice) < 0) {
+        die("madvise");
+    }
+    for (size_t i = 0; i < bytes; i += PAGE) {
+        p[i] = 1;
+    }
+    return p;
+}
+
+static void *make_memory(size_t bytes)
+{
+    return map(bytes, MADV_HUGEPAGE);
+}
+
+/*
+ * Pointers through so many places, a power of two, in an order that no
+ * prefetcher follows: a linear congruential generator of full period (Knuth,
+ * TAOCP vol. 2, 3.2.1.2, theorem A) gives each place's successor.  Another
+ * order each time: what an earlier run left in the caches is of no use.
+ */
+static uint64_t successor(uint64_t place, uint64_t places)
+{
+    static uint64_t increment;
+
+    if (!increment) {
+        increment = (uint64_t)getpid() << 16 | 1;
+    }
+    return (place * 1664525 + increment * 40503) % places;
+}
+
+/* A pointer in each line. */
+static void *make_lines(size_t bytes)
+{
+    char *p = map(bytes, MADV_HUGEPAGE);
+    uint64_t lines = bytes / LINE;
+
+    for (uint64_t i = 0; i < lines; i++) {
+        *(char **)(p + i * LINE) = p + successor(i, lines) * LINE;
+    }
+    return p;
+}
+
+/* A pointer in each small page, in another set of the caches each. */
+static char *place_in_page(char *p, uint64_t page)
+{
+    return p + page * PAGE + page * LINE % PAGE;
+}
+
+static void *make_pages(size_t bytes)
+{
+    char *p = map(bytes, MADV_NOHUGEPAGE);
+    uint64_t pages = bytes / PAGE;
+
+    for (uint64_t i = 0; i < pages; i++) {
+        *(char **)place_in_page(p, i) =
+            place_in_page(p, successor(i, pages));
+    }
+    return p;
+}
+
+Run chase, stream_loads, stores, blocked_forwards, locks,
+    split_loads, split_stores, memory_operations, kinds, one_port, two_ports,
+    four_ports, no_port, divide, pauses, fences, scalar_fp, vector_fp, x87,
+    nops, branches, mispredicts, clears, microcode, icache, decode, lcp,
+    dsb_switches, dsb_jumps, unknown_branches, itlb;
+
+/* The page of clears(), writable. */
+static void *open_code(size_t bytes)
+{
+    void *page = (void *)((uintptr_t)clears & ~(uintptr_t)(PAGE - 1));
+
+    if (mprotect(page, bytes, PROT_READ | PROT_WRITE | PROT_EXEC) < 0) {
+        die("mprotect");
+    }
+    return page;
+}
+
+/* Two threads on two CPUs that count in the same line. */
+
+static uint64_t share_line(uint64_t iterations, void *data, uint64_t state)
+{
+    volatile uint64_t *counter = data;
+
+    while (iterations--) {
+        *counter += 1;
+    }
+    return state;
+}
+
+static void *share_forever(void *data)
+{
+    for (;;) {
+        share_line(1000, (uint64_t *)data + 1, 0);
+    }
+    return NULL;
+}
+
+static void *make_shared(size_t bytes)
+{
+    void *data = make_memory(bytes);
+    pthread_t thread;
+
+    if (pthread_create(&thread, NULL, share_forever, data)) {
+        die("pthread_create");
+    }
+    return data;
+}
+
+static const Loop loops[] = {
+    { "l1", chase, make_lines, 16 * KIB, 300 },
+    { "l2", chase, make_lines, 256 * KIB, 300 },
+    { "l3", chase, make_lines, 4 * MIB, 300 },
+    { "dram", chase, make_lines, 128 * MIB, 300 },
+    { "stlb", chase, make_pages, 2 * MIB, 300 },
+    { "walks", chase, make_pages, 64 * MIB, 300 },
+    { "stream_loads", stream_loads, make_memory, 64 * MIB, 400 },
+    { "stores", stores, make_memory, 4 * MIB, 600 },
+    { "blocked_forwards", blocked_forwards, make_memory, PAGE, 120 },
+    { "locks", locks, make_memory, PAGE, 230 },
+    { "split_loads", split_loads, make_memory, PAGE, 230 },
+    { "split_stores", split_stores, make_memory, PAGE, 230 },
+    { "memory_operations", memory_operations, make_memory, PAGE, 80 },
+    { "kinds", kinds, make_memory, PAGE, 250 },
+    { "shared", share_line, make_shared, PAGE, 1200 },
+    { "one_port", one_port, NULL, 0, 50 },
+    { "two_ports", two_ports, NULL, 0, 25 },
+    { "four_ports", four_ports, NULL, 0, 12 },
+    { "no_port", no_port, NULL, 0, 50 },
+    { "divide", divide, NULL, 0, 80 },
+    { "pauses", pauses, NULL, 0, 230 },
+    { "fences", fences, NULL, 0, 230 },
+    { "scalar_fp", scalar_fp, NULL, 0, 60 },
+    { "vector_fp", vector_fp, NULL, 0, 60 },
+    { "x87", x87, NULL, 0, 120 },
+    { "nops", nops, NULL, 0, 20 },
+    { "branches", branches, NULL, 0, 50 },
+    { "mispredicts", mispredicts, NULL, 0, 400 },
+    { "clears", clears, open_code, PAGE, 500 },
+    { "microcode", microcode, NULL, 0, 120 },
+    { "icache", icache, NULL, 0, 1 },
+    { "decode", decode, NULL, 0, 2 },
+    { "lcp", lcp, NULL, 0, 1 },
+    { "dsb_switches", dsb_switches, NULL, 0, 2 },
+    { "dsb_jumps", dsb_jumps, NULL, 0, 8 },
+    { "unknown_branches", unknown_branches, NULL, 0, 1 },
+    { "itlb", itlb, NULL, 0, 10 },
+};
+
+#define LOOPS (sizeof(loops) / sizeof(loops[0]))
+
+static const Loop *find_loop(const char *name)
+{
+    for (size_t i = 0; i < LOOPS; i++) {
+        if (!strcmp(loops[i].name, name)) {
+            return &loops[i];
+        }
+    }
+    fprintf(stderr, "tma: no loop %s, try --list\n", name);
+    exit(EXIT_FAILURE);
+}
+
+static const struct option long_options[] = {
+    { "perf", required_argument, NULL, 'p' },
+    { "rounds", required_argument, NULL, 'r' },
+    { "list", no_argument, NULL, 'l' },
+    { }
+};
+
+int main(int argc, char **argv)
+{
+    PerfControl perf = { -1, -1 };
+    const Loop *chosen[LOOPS];
+    void *data[LOOPS];
+    uint64_t state[LOOPS] = { };
+    unsigned rounds = 1, n;
+    double end;
+    int option;
+
+    while ((option = getopt_long(argc, argv, "+", long_options, NULL)) > 0) {
+        switch (option) {
+        case 'p':
+            if (!perf_control_open(&perf, optarg)) {
+                die(optarg);
+            }
+            break;
+        case 'r':
+            rounds = atoi(optarg);
+            break;
+        case 'l':
+            for (size_t i = 0; i < LOOPS; i++) {
+                puts(loops[i].name);
+            }
+            return EXIT_SUCCESS;
+        default:
+            return EXIT_FAILURE;
+        }
+    }
+    n = argc - optind - 1;
+    if (argc - optind < 2 || n > LOOPS) {
+        fprintf(stderr, "usage: tma [--perf DIR] [--rounds N] SECONDS "
+                "NAME...\n");
+        return EXIT_FAILURE;
+    }
+    for (unsigned i = 0; i < n; i++) {
+        chosen[i] = find_loop(argv[optind + 1 + i]);
+        data[i] = chosen[i]->prepare ? chosen[i]->prepare(chosen[i]->bytes)
+                                     : NULL;
+    }
+    perf_control(&perf, "enable\n");
+    end = now() + atof(argv[optind]);
+    do {
+        for (unsigned i = 0; i < n; i++) {
+            for (unsigned round = 0; round < rounds; round++) {
+                state[i] = chosen[i]->run(chosen[i]->iterations, data[i],
+                                          state[i]);
+            }
+        }
+    } while (now() < end);
+    perf_control(&perf, "disable\n");
+    return EXIT_SUCCESS;
+}
