@@ -172,7 +172,8 @@ def ask_tool(core, blocks):
                         'x86-slots')
     try:
         done = subprocess.run(
-            [tool, '--batch', '--json', '--add-loop', '--core', core],
+            [tool, '--batch', '--json', '--add-loop', '--splits', '--core',
+             core],
             check=True, text=True, stdout=subprocess.PIPE,
             input=''.join(b + '\n' for b in blocks))
     except OSError as e:

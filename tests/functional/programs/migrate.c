@@ -63,7 +63,8 @@ int main(int argc, char **argv)
     moves = atoi(argv[3]);
     iterations = strtoull(argv[4], NULL, 0);
 
-    wander(cpus, 2 * cpus, iterations);
+    /* Until both vCPUs know the loops: rounding keeps what comes first. */
+    wander(cpus, 2 * cpus, 64 * iterations);
     if (guest_sync("begin migrate", NULL, 0) < 0) {
         die("sync");
     }

@@ -61,10 +61,15 @@ typedef struct PmuCost {
 /* More lines of a stretch than that are not remembered. */
 #define PMU_COST_LINES 16
 
-/* Where a stretch lies: so many lines from @first on, physical address / 64. */
+/*
+ * Where a stretch lies: so many lines from @first on, physical address / 64;
+ * and the linear address of its branch, or of its beginning if there is none.
+ */
 typedef struct PmuCostCode {
     uint64_t first;
+    uint64_t branch;
     uint32_t lines;
+    bool taken;                 /* ... which was, and was a direct one */
 } PmuCostCode;
 
 typedef struct PmuCostMeans {

@@ -58,6 +58,12 @@ void pmu_fetcher_reset(PmuFetcher *f)
     pmu_fetcher_restart(f);
 }
 
+void pmu_fetcher_forget(PmuFetcher *f)
+{
+    pmu_cache_clear(&f->dsb);
+    pmu_fetcher_restart(f);
+}
+
 static void leave_loop(PmuFetcher *f)
 {
     f->looping = false;

@@ -93,6 +93,12 @@ static inline void pmu_fetcher_not_taken(PmuFetcher *f, uint64_t pc)
     }
 }
 
+/*
+ * Other code ran, longer than the DSB, that this was not told of: the DSB has
+ * none of what it had.
+ */
+void pmu_fetcher_forget(PmuFetcher *f);
+
 /* Fetch starts again somewhere: a misprediction, an interrupt, a clear. */
 void pmu_fetcher_restart(PmuFetcher *f);
 

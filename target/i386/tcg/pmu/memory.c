@@ -658,12 +658,19 @@ void pmu_memory_code(PmuMemory *mem, uint64_t pc, uint64_t phys,
     }
 }
 
-void pmu_memory_touch_code(PmuMemory *mem, uint64_t line)
+void pmu_memory_touch_line(PmuMemory *mem, uint64_t line)
 {
     if (pmu_cache_use(&mem->l1i, line) == PMU_CACHE_NONE) {
         l1i_insert(mem, line);
         if (!pmu_lines_access(&mem->l2, line)) {
             pmu_lines_access(mem->l3, line);
         }
+    }
+}
+
+void pmu_memory_touch_page(PmuMemory *mem, uint64_t page)
+{
+    if (pmu_cache_use(&mem->itlb, page) == PMU_CACHE_NONE) {
+        pmu_cache_insert(&mem->itlb, page);
     }
 }

@@ -154,10 +154,12 @@ void pmu_memory_code(PmuMemory *mem, uint64_t pc, uint64_t phys,
                      PmuAccess *access);
 
 /*
- * Code in physical line @line, physical address / 64, ran, and nobody looked:
- * it is in the caches of code, and nothing is counted.
+ * Code in physical line @line, physical address / 64, or in linear page @page
+ * ran, and nobody looked: it is in the caches of code, or in the ITLB, and
+ * nothing is counted.
  */
-void pmu_memory_touch_code(PmuMemory *mem, uint64_t line);
+void pmu_memory_touch_line(PmuMemory *mem, uint64_t line);
+void pmu_memory_touch_page(PmuMemory *mem, uint64_t page);
 
 /* A store of @size bytes, 1 to 64, at linear address @addr; every one. */
 static inline void pmu_memory_note_store(PmuMemory *mem, uint64_t addr,

@@ -56,6 +56,18 @@ void pmu_observer_skip(PmuObserver *o)
     pmu_memory_skip(&o->mem);
 }
 
+void pmu_observe_code(PmuObserver *o, uint64_t line, unsigned lines,
+                      uint64_t branch, bool taken)
+{
+    for (unsigned i = 0; i < lines; i++) {
+        pmu_memory_touch_line(&o->mem, line + i);
+    }
+    pmu_memory_touch_page(&o->mem, branch >> PMU_PAGE_SHIFT);
+    if (taken) {
+        pmu_bpred_btb(o->bpred, branch);
+    }
+}
+
 /* Data. */
 
 /* Cycles from a load's start until @access has its data, beyond L1's. */

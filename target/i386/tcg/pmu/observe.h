@@ -70,4 +70,12 @@ void pmu_observer_skip(PmuObserver *o);
 void pmu_observe_data(PmuObserver *o, const PmuBlockAccess *kind,
                       uint64_t addr);
 
+/*
+ * What ran meanwhile, in any order: @lines lines of code from physical address
+ * / 64 @line on, with a branch at linear address @branch that was @taken and
+ * that fetch could have known.
+ */
+void pmu_observe_code(PmuObserver *o, uint64_t line, unsigned lines,
+                      uint64_t branch, bool taken);
+
 #endif

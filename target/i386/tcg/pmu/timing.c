@@ -347,17 +347,21 @@ static void look_closer(PmuTiming *t)
 }
 
 /*
- * Caches of code are to have what ran lately, in whatever order: predictors
- * are not spoiled by what others do, but an L2 full of data is.
+ * Caches of code are to have what ran lately, in whatever order.  What the DSB
+ * had is gone if there was more of it than fits.
  */
 static void touch_code(PmuTiming *t)
 {
+    uint32_t lines = 0;
+
     for (uint32_t n = 0; n < t->costs.num_dirty; n++) {
         const PmuCostCode *code = pmu_costs_code(&t->costs, n);
 
-        for (uint32_t i = 0; i < code->lines; i++) {
-            pmu_memory_touch_code(&t->observer.mem, code->first + i);
-        }
+        pmu_observe_code(&t->observer, code->first, code->lines,
+                         code->branch, code->taken);
+        lines += code->lines;
+    }    if (lines > t->uarch->dsb_uops / t->uarch->dsb_line) {
+        pmu_fetcher_forget(&t->observer.fetcher);
     }
 }
 
@@ -586,11 +590,20 @@ void pmu_timing_reset(PmuTiming *t)
 
 /* Running. */
 
+/* Branches that fetch finds in the BTB, or not. */
+static bool is_direct(PmuBranch branch)
+{
+    return branch == PMU_BRANCH_COND || branch == PMU_BRANCH_JMP ||
+           branch == PMU_BRANCH_CALL;
+}
+
 /* Instructions from @first on of @block are the first ones of a stretch. */
-static void begin_code(PmuTiming *t, const PmuBlock *block, unsigned first)
+static void begin_code(PmuTiming *t, const PmuBlock *block, unsigned first,
+                       uint64_t pc)
 {
     t->code = (PmuCostCode) {
         .first = (block->phys + block->insns[first].offset) >> PMU_LINE_SHIFT,
+        .branch = pc + block->insns[first].offset,
     };
 }
 
@@ -610,9 +623,13 @@ static void run_seen(PmuTiming *t, const PmuBlock *block,
                      unsigned first, unsigned last, const PmuDynamic *dynamic)
 {
     if (!t->insns) {
-        begin_code(t, block, first);
+        begin_code(t, block, first, dynamic->pc);
     }
     extend_code(t, block, last);
+    if (last == block->num_insns && block->branch != PMU_BRANCH_NONE) {
+        t->code.branch = dynamic->pc + block->last_offset;
+        t->code.taken = dynamic->taken && is_direct(block->branch);
+    }
     while (first < last) {
         unsigned end = pmu_observe(&t->observer, block, first, last, dynamic);
 
@@ -711,7 +728,7 @@ static void run_string(PmuTiming *t, const PmuBlock *block, unsigned index,
     end_open_stretch(t);
     pmu_timing_run_string(t, block, index, dynamic, last);
     if (t->phase == PMU_PHASE_SKIM) {
-        pmu_observer_skip(&t->observer);
+        pmu_fetcher_restart(&t->observer.fetcher);
     }
     if (last) {
         pmu_counts_add_insn(&t->counts, &block->insns[index]);
