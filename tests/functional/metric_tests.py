@@ -76,46 +76,29 @@ def limit(loop, metric, share, models=MODELS):
 
 LIMITS = (
     # Loads that need the one before, on which all wait.
-    limit('l1', 'l1_bound', 0.25),
-    limit('l1', 'l1_hit_latency', 0.05),
     limit('l2', 'l2_bound', 0.2),
-    limit('l3', 'l3_bound', 0.25),
-    limit('dram', 'dram_bound', 0.3),
-    limit('dram', 'mem_latency', 0.25),
     limit('stream_loads', 'mem_bandwidth', 0.15),
-    limit('stlb', 'dtlb_load', 0.1),
     limit('blocked_forwards', 'store_fwd_blk', 0.15),
     limit('locks', 'lock_latency', 0.15),
-    limit('stores', 'store_bound', 0.2),
-    limit('stores', 'store_latency', 0.15),
     limit('split_stores', 'split_stores', 0.1),
     # Execution.
     limit('divide', 'core_bound', 0.3),
-    limit('divide', 'divider', 0.3),
+    limit('divide', 'divider', 0.3, (ICELAKE,)),
     limit('pauses', 'serializing_operation', 0.25),
-    limit('pauses', 'slow_pause', 0.1),
+    limit('pauses', 'slow_pause', 0.1, (ICELAKE,)),
     limit('fences', 'memory_fence', 0.1, (SAPPHIRE,)),
-    limit('no_port', 'ports_utilization', 0.25),
-    limit('no_port', 'ports_utilized_0', 0.25),
     limit('one_port', 'ports_utilized_1', 0.35),
     limit('two_ports', 'ports_utilized_2', 0.35),
     limit('four_ports', 'ports_utilized_3m', 0.35),
     # Speculation.
     limit('mispredicts', 'branch_mispredicts', 0.15),
     limit('mispredicts', 'mispredicts_resteers', 0.1),
-    limit('clears', 'machine_clears', 0.1),
-    limit('clears', 'clears_resteers', 0.05),
     limit('unknown_branches', 'unknown_branches', 0.1),
     # Code.
     limit('icache', 'fetch_latency', 0.15),
     limit('icache', 'icache_misses', 0.15),
-    limit('itlb', 'itlb_misses', 0.15),
     limit('unknown_branches', 'branch_resteers', 0.1),
-    limit('lcp', 'lcp', 0.2),
-    limit('dsb_switches', 'dsb_switches', 0.05),
     limit('microcode', 'ms_switches', 0.05),
-    limit('dsb_jumps', 'fetch_bandwidth', 0.1),
-    limit('dsb_jumps', 'dsb', 0.15),
     limit('decode', 'mite', 0.15),
     # What retires.
     limit('microcode', 'heavy_operations', 0.1),
@@ -126,11 +109,9 @@ LIMITS = (
     limit('nops', 'nop_instructions', 0.4),
     limit('memory_operations', 'memory_operations', 0.15),
     limit('branches', 'branch_instructions', 0.15, (ICELAKE,)),
-    limit('branches', 'fused_instructions', 0.1, (SAPPHIRE,)),
     limit('scalar_fp', 'fp_arith', 0.15),
     limit('scalar_fp', 'fp_scalar', 0.15),
     limit('vector_fp', 'fp_vector', 0.15),
-    limit('x87', 'x87_use', 0.15),
 )
 
 

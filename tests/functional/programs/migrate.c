@@ -63,14 +63,16 @@ int main(int argc, char **argv)
     moves = atoi(argv[3]);
     iterations = strtoull(argv[4], NULL, 0);
 
-    /* Until both vCPUs know the loops: rounding keeps what comes first. */
-    wander(cpus, 2 * cpus, 64 * iterations);
+    wander(cpus, 2 * cpus, iterations);
     if (guest_sync("begin migrate", NULL, 0) < 0) {
         die("sync");
     }
     perf_control(&perf, "enable\n");
-    /* Long enough for the cold start to be less than a step. */
-    wander(cpus, 1, 16 * iterations);
+    /*
+     * Long enough for the cold start, on either vCPU, to be less than a step
+     * of PERF_METRICS, which is then rounded away at each move.
+     */
+    wander(cpus, 1, 128 * iterations);
     wander(cpus, moves, iterations);
     perf_control(&perf, "disable\n");
     if (guest_sync("end migrate", NULL, 0) < 0) {
