@@ -45,7 +45,7 @@ BOTTLENECKS = (
     ('nops', 60000, 'retiring', 0.85),
     ('multiply', 60000, 'backend-bound', 0.85),
     ('branches', 700000, 'bad-speculation', 0.35),
-    ('chase', 60000, 'backend-bound', 0.85),
+    ('chase', 120000, 'backend-bound', 0.8),
     ('code', 15, 'frontend-bound', 0.5),
     ('pause', 30000, 'backend-bound', 0.8),
 )
@@ -378,12 +378,14 @@ def pingpong(s):
     both = {event: counts[0][event] + counts[1][event]
             for event in counts[0]}
     # 1 to 2 % of the slots are frontend bound, as code is not in the caches
-    # after a switch.  Linux rounds part of that away (pingpong.c), and perf
-    # itself, which runs on this vCPU at both ends, is in the ledger only.
-    check_against(checks, both, ledger, 0.015, cpus=[1], levels=('usr',))
+    # after a switch; where that is estimated, up to 5 %.  Linux rounds most of
+    # it away (pingpong.c): what PERF_METRICS show is the mix of the first
+    # hundred turns.  And perf itself, which runs on this vCPU at both ends, is
+    # in the ledger only.
+    check_against(checks, both, ledger, 0.05, cpus=[1], levels=('usr',))
     # Neither process is billed for the other's nature.
-    for c, name, low in ((counts[0], 'retiring', 0.9),
-                         (counts[1], 'backend-bound', 0.9)):
+    for c, name, low in ((counts[0], 'retiring', 0.85),
+                         (counts[1], 'backend-bound', 0.85)):
         classes, slots = group_counts(c)
         checks.between('%s of the process that is' % name,
                        classes[name] / slots, low, 1)
@@ -398,7 +400,8 @@ def migrate(s):
     ledger = recorder.between['migrate']
     checks = Checks()
     check_conserved(checks, counts)
-    check_against(checks, counts, ledger, 0.01, levels=('usr',))
+    # Each move rounds, as above.
+    check_against(checks, counts, ledger, 0.03, levels=('usr',))
     for cpu in (0, 1):
         checks.between('share of the slots on vCPU %d' % cpu,
                        ledger.count('slots', cpus=[cpu], levels=('usr',)) /

@@ -122,7 +122,7 @@ void pmu_costs_destroy(PmuCosts *costs);
 void pmu_costs_clear(PmuCosts *costs);
 
 /* Sets of a few entries, each set a line of the host's cache. */
-#define PMU_COST_SET_BITS   13
+#define PMU_COST_SET_BITS   12
 #define PMU_COST_WAYS       4
 
 /* The set of @key; multiplicative hashing (Knuth). */

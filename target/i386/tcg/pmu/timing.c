@@ -286,7 +286,7 @@ static uint32_t period(const PmuTiming *t)
 /* How much is skimmed at a time. */
 static uint32_t chunk(const PmuTiming *t)
 {
-    return MAX(period(t) / 4, 1);
+    return MAX(period(t) / 2, 1);
 }
 
 static void begin_phase(PmuTiming *t, PmuPhase phase)
@@ -677,8 +677,8 @@ static inline void prepare(PmuTiming *t, const PmuBlock *block)
 }
 
 /* All of @block ran, which has no REP string instruction.  Hot. */
-static inline void run_block(PmuTiming *t, const PmuBlock *block,
-                             const PmuDynamic *dynamic)
+static inline __attribute__((always_inline))
+void run_block(PmuTiming *t, const PmuBlock *block, const PmuDynamic *dynamic)
 {
     pmu_counts_add(&t->counts, block);
     t->progress += (uint64_t)block->num_insns << PMU_COST_SHIFT;
