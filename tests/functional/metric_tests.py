@@ -99,7 +99,7 @@ LIMITS = (
     limit('icache', 'icache_misses', 0.05),
     limit('unknown_branches', 'branch_resteers', 0.05),
     limit('microcode', 'ms_switches', 0.05),
-    limit('decode', 'mite', 0.05),
+    limit('decode', 'mite', 0.05, (ICELAKE,)),
     # What retires.
     limit('microcode', 'heavy_operations', 0.05),
     limit('microcode', 'microcode_sequencer', 0.05),
