@@ -84,6 +84,8 @@ static Rig *rig_new(PmuCore core)
     rig->timing = pmu_timing_new(rig->uarch, &rig->ledger, NULL, page_of,
                                  NULL);
     g_assert_nonnull(rig->timing);
+    /* The model is tested here, not how well it is estimated. */
+    pmu_timing_set_sampling(rig->timing, NULL);
     rig->parts = g_array_new(FALSE, FALSE, sizeof(Part));
     rig->pc = CODE_BASE;
     rig->random = random_from_seed();

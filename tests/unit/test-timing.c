@@ -73,6 +73,8 @@ static Rig *rig_new(PmuCore core)
     g_assert_nonnull(rig->decoder);
     rig->timing = pmu_timing_new(rig->uarch, &rig->ledger, NULL, page_of, NULL);
     g_assert_nonnull(rig->timing);
+    /* The model is tested here, not how well it is estimated. */
+    pmu_timing_set_sampling(rig->timing, NULL);
     rig->blocks = g_new0(PmuBlockBuilder *, PROGRAM_MAX);
     rig->pcs = g_new0(uint64_t, PROGRAM_MAX);
     return rig;

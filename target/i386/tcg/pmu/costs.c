@@ -19,11 +19,20 @@
  * soon forgotten, and later what was found long ago, as what is around a
  * stretch changes with the phases of a program.
  */
-#define HORIZON     64
+#define HORIZON     256
+
+/* As many samples are enough for not asking for more. */
+#define ENOUGH      32
 
 /* Samples between two adjustments, of which so many weigh 1 - 1/e. */
 #define ADJUST_SAMPLES      512
 #define ADJUST_MEMORY       8
+
+/*
+ * So many are compared with their means together, as slots are lost some
+ * stretches behind the load that is waited for.
+ */
+#define BATCH       224
 
 /* More than that in one sample is cut, so that sums of means have room. */
 #define MOST        (UINT32_MAX >> (PMU_COST_SHIFT + 4))
@@ -67,7 +76,7 @@ void pmu_costs_clear(PmuCosts *costs)
 
 static void settle(PmuCosts *costs, PmuCost *cost)
 {
-    const PmuCostMeans *means = &costs->means[cost - costs->entries];
+    PmuCostMeans *means = &costs->means[cost - costs->entries];
     uint64_t *sum = costs->tally[pmu_costs_level(cost->key)].sum;
     uint64_t times = cost->pending;
 
@@ -78,6 +87,7 @@ static void settle(PmuCosts *costs, PmuCost *cost)
             sum[i] += times * means->mean[i];
         }
     }
+    means->epoch = costs->epoch;
     cost->pending = 0;
 }
 
@@ -138,6 +148,7 @@ static void correct(PmuTally *tally, const int64_t slope[PMU_COSTS_BACKEND])
 void pmu_costs_settle(PmuCosts *costs)
 {
     settle_known(costs);
+    costs->epoch++;
     for (PmuLevel level = 0; level < PMU_LEVEL_NR; level++) {
         settle_unknown(&costs->tally[level], &costs->typical);
         correct(&costs->tally[level], costs->slope);
@@ -157,32 +168,37 @@ void pmu_costs_take(PmuCosts *costs, PmuLevel level,
 
 /* Learning. */
 
-/*
- * An entry for @key, which has none: the one that was sampled the least goes.
- * The others of the set age, so that none stays for ever.
- */
-static PmuCost *replace(PmuCosts *costs, uint64_t key)
+/* Which of @means was needed last the longest ago; of several, the weakest. */
+static unsigned oldest(const PmuCosts *costs, const PmuCostMeans *means)
 {
-    PmuCost *set = pmu_costs_set(costs, key), *victim = set;
-    PmuCostMeans *means = &costs->means[set - costs->entries];
-    PmuCostMeans *least = means;
+    unsigned oldest = 0;
 
     for (unsigned i = 1; i < PMU_COST_WAYS; i++) {
-        if (means[i].samples < least->samples) {
-            victim = &set[i];
-            least = &means[i];
+        uint32_t age = costs->epoch - means[i].epoch;
+        uint32_t most = costs->epoch - means[oldest].epoch;
+
+        if (age > most ||
+            (age == most && means[i].samples < means[oldest].samples)) {
+            oldest = i;
         }
     }
-    for (unsigned i = 0; i < PMU_COST_WAYS; i++) {
-        means[i].samples -= means[i].samples > 1;
-    }
-    if (victim->pending) {
+    return oldest;
+}
+
+/* An entry for @key, which has none. */
+static PmuCost *replace(PmuCosts *costs, uint64_t key)
+{
+    PmuCost *set = pmu_costs_set(costs, key);
+    PmuCostMeans *means = &costs->means[set - costs->entries];
+    unsigned victim = oldest(costs, means);
+
+    if (set[victim].pending) {
         /* It is in the list of those with pending. */
         settle_known(costs);
     }
-    *victim = (PmuCost) { .key = key };
-    *least = (PmuCostMeans) { 0 };
-    return victim;
+    set[victim] = (PmuCost) { .key = key ^ PMU_COST_WEAK };
+    means[victim] = (PmuCostMeans) { 0 };
+    return &set[victim];
 }
 
 /* @mean moves to @value, sample number @samples from 1 on, rounded. */
@@ -243,15 +259,29 @@ static int64_t beyond(const PmuCostMeans *means, const PmuSample *sample,
     return CLAMP(is - mean, -(int64_t)MOST, (int64_t)MOST);
 }
 
+static void end_batch(PmuCosts *costs)
+{
+    const PmuCostBatch *batch = &costs->batch;
+
+    costs->wait_wait += batch->wait * batch->wait;
+    for (unsigned i = 0; i < PMU_COSTS_BACKEND; i++) {
+        costs->wait_lost[i] += batch->wait * batch->lost[i];
+    }
+    costs->batch = (PmuCostBatch) { 0 };
+}
+
 /* What the wait has to do with how @sample is not as the mean. */
 static void compare(PmuCosts *costs, const PmuCostMeans *means,
                     const PmuSample *sample)
 {
-    int64_t wait = beyond(means, sample, PMU_SAMPLE_WAIT);
+    PmuCostBatch *batch = &costs->batch;
 
-    costs->wait_wait += wait * wait;
+    batch->wait += beyond(means, sample, PMU_SAMPLE_WAIT);
     for (unsigned i = 0; i < PMU_COSTS_BACKEND; i++) {
-        costs->wait_lost[i] += wait * beyond(means, sample, backend[i]);
+        batch->lost[i] += beyond(means, sample, backend[i]);
+    }
+    if (++batch->samples == BATCH) {
+        end_batch(costs);
     }
 }
 
@@ -318,7 +348,7 @@ static void learn(PmuCost *cost, PmuCostMeans *means, const PmuSample *sample)
 void pmu_costs_learn(PmuCosts *costs, uint64_t key, uint32_t insns,
                      PmuCostCode code, const PmuSample *sample)
 {
-    PmuCost *cost = pmu_costs_find(costs, key);
+    PmuCost *cost = pmu_costs_find_any(costs, key);
     PmuCostMeans *means;
 
     if (!cost) {
@@ -328,6 +358,7 @@ void pmu_costs_learn(PmuCosts *costs, uint64_t key, uint32_t insns,
     }
     means = &costs->means[cost - costs->entries];
     means->code = code;
+    means->epoch = costs->epoch;
     if (means->samples) {
         compare(costs, means, sample);
         learn(cost, means, sample);
@@ -335,6 +366,9 @@ void pmu_costs_learn(PmuCosts *costs, uint64_t key, uint32_t insns,
         PmuSample warm = without_cold_code(sample);
 
         learn(cost, means, &warm);
+    }
+    if (means->samples >= ENOUGH) {
+        cost->key = key;
     }
     note_typical(&costs->typical, insns, sample);
     if (++costs->samples % ADJUST_SAMPLES == 0) {

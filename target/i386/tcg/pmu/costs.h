@@ -53,7 +53,7 @@ static inline unsigned pmu_sample_item(PmuLedgerItem item)
 
 /* What each stretch needs; the rest is in PmuCostMeans. */
 typedef struct PmuCost {
-    uint64_t key;               /* 0: the entry is empty */
+    uint64_t key;               /* see PMU_COST_WEAK; 0: empty */
     uint32_t pending;           /* times counted, not in a tally yet */
     uint32_t slots;             /* the sum of the means that are slots */
 } PmuCost;
@@ -74,6 +74,7 @@ typedef struct PmuCostCode {
 
 typedef struct PmuCostMeans {
     PmuCostCode code;           /* when last watched */
+    uint32_t epoch;             /* when it was needed last: see PmuCosts */
     uint32_t samples;           /* up to a limit */
     uint32_t groups;            /* with a mean that is not 0: a bit each */
     uint32_t mean[PMU_SAMPLE_ROOM];
@@ -98,17 +99,26 @@ typedef struct PmuTally {
     int64_t correction[PMU_COSTS_BACKEND];      /* still to be made */
 } PmuTally;
 
+/* What some samples were beyond their means, together. */
+typedef struct PmuCostBatch {
+    int64_t wait;               /* cycles */
+    int64_t lost[PMU_COSTS_BACKEND];    /* slots */
+    uint32_t samples;
+} PmuCostBatch;
+
 typedef struct PmuCosts {
     PmuCost *entries;
     PmuCostMeans *means;        /* beside each entry */
     uint32_t *dirty;            /* entries with pending, by number */
     uint32_t num_dirty;
     uint32_t samples;           /* so far */
+    uint32_t epoch;             /* calls of pmu_costs_settle() so far */
     PmuTally tally[PMU_LEVEL_NR];
     PmuTypical typical;         /* stands for what is unknown */
+    PmuCostBatch batch;
     /*
-     * Sums of products of what stretches waited and lost beyond their means,
-     * by class: see PMU_COSTS_BACKEND.
+     * Sums over batches of products of what was waited and lost, by class: see
+     * PMU_COSTS_BACKEND.
      */
     int64_t wait_wait, wait_lost[PMU_COSTS_BACKEND];
     int64_t slope[PMU_COSTS_BACKEND];   /* the regression's, slots a cycle */
@@ -146,17 +156,38 @@ static inline PmuLevel pmu_costs_level(uint64_t key)
     return key & 1;
 }
 
-/* What is known of @key; NULL: nothing.  Hot. */
-static inline PmuCost *pmu_costs_find(const PmuCosts *costs, uint64_t key)
-{
-    PmuCost *set = pmu_costs_set(costs, key);
+/* Turned over in the keys of entries that have not enough samples yet. */
+#define PMU_COST_WEAK       (1ull << 63)
 
+static inline PmuCost *pmu_costs_in_set(PmuCost *set, uint64_t key)
+{
     for (unsigned i = 0; i < PMU_COST_WAYS; i++) {
         if (set[i].key == key) {
             return &set[i];
         }
     }
     return NULL;
+}
+
+/* The cost of @key; NULL: it is not well known.  Hot. */
+static inline PmuCost *pmu_costs_find(const PmuCosts *costs, uint64_t key)
+{
+    return pmu_costs_in_set(pmu_costs_set(costs, key), key);
+}
+
+/* The cost of @key if there are some samples of it, but not many. */
+static inline PmuCost *pmu_costs_find_weak(const PmuCosts *costs,
+                                           uint64_t key)
+{
+    return pmu_costs_in_set(pmu_costs_set(costs, key), key ^ PMU_COST_WEAK);
+}
+
+/* Either. */
+static inline PmuCost *pmu_costs_find_any(const PmuCosts *costs, uint64_t key)
+{
+    PmuCost *cost = pmu_costs_find(costs, key);
+
+    return cost ? cost : pmu_costs_find_weak(costs, key);
 }
 
 /* @key, a stretch of @insns instructions at @code, took @sample. */

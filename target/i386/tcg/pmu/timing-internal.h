@@ -31,14 +31,6 @@ typedef enum PmuPhase {
     PMU_PHASE_WATCH,            /* both count */
 } PmuPhase;
 
-/* A stretch of which nothing is known. */
-typedef struct PmuSighted {
-    uint32_t tag;               /* of its key */
-    uint32_t times;
-} PmuSighted;
-
-#define PMU_SIGHTED 16384
-
 struct PmuTiming {
     uint64_t progress;          /* see pmu_timing_progress() */
     const PmuUarch *uarch;
@@ -58,11 +50,10 @@ struct PmuTiming {
     const PmuSampling *sampling;        /* NULL: always watch */
     uint32_t left;              /* stretches until this one ends */
     int32_t credit;             /* stretches that may be watched yet */
-    uint32_t unwatched;         /* stretches since some were watched */
     uint64_t skimmed;           /* stretches that were not, so far */
-    uint32_t unknown;           /* see UNKNOWN_MANY */
+    uint32_t unknown;           /* see UNKNOWN_SHARE */
+    uint64_t unknown_at;        /* @skimmed when it was changed last */
     uint64_t waited;            /* of observer.wait, accounted for already */
-    PmuSighted sighted[PMU_SIGHTED];    /* by a hash of the key */
 
     PmuString string;
     PmuCosts costs;

@@ -40,13 +40,21 @@ const PmuSampling pmu_sampling = {
 #define CREDIT_LEAST    (-(1 << 15))
 
 /*
- * Stretches of which nothing is known, each time one is seen, weigh as much as
- * it was seen often, up to SIGHTS_MOST.  When so much of them has come together
- * a window opens if there is credit, or in any case.
+ * A window is worth while where at least one in UNKNOWN_SHARE stretches is of
+ * unknown cost: each such one adds UNKNOWN_SHARE to a sum, and any stretch
+ * takes one off.  When so much has come together a window opens if there is
+ * credit, or with UNKNOWN_MANY on credit that is still to come.
  */
-#define SIGHTS_MOST     16
-#define UNKNOWN_SOME    32
-#define UNKNOWN_MANY    1024
+#define UNKNOWN_SHARE   16
+#define UNKNOWN_SOME    (32 * UNKNOWN_SHARE)
+#define UNKNOWN_MANY    (1024 * UNKNOWN_SHARE)
+
+/*
+ * The same if one stretch alone, of which little is known, is one in WEAK_SHARE
+ * of all, after it ran so often.
+ */
+#define WEAK_SHARE      64
+#define WEAK_SOME       32
 
 /* Slots that an unknown instruction is supposed to take, for the progress. */
 #define UNKNOWN_SLOTS   4
@@ -280,19 +288,13 @@ static uint32_t period(const PmuTiming *t)
 {
     uint32_t longest = t->sampling->period;
 
-    return CLAMP(t->skimmed / 16, longest / 16, longest);
-}
-
-/* How much is skimmed at a time. */
-static uint32_t chunk(const PmuTiming *t)
-{
-    return MAX(period(t) / 2, 1);
+    return CLAMP(t->skimmed / 16, MAX(longest / 16, 1), longest);
 }
 
 static void begin_phase(PmuTiming *t, PmuPhase phase)
 {
     const uint32_t length[] = {
-        [PMU_PHASE_SKIM] = chunk(t),
+        [PMU_PHASE_SKIM] = period(t),
         [PMU_PHASE_OBSERVE] = t->sampling->observe,
         [PMU_PHASE_WARM] = t->sampling->warm,
         [PMU_PHASE_WATCH] = t->sampling->watch,
@@ -302,7 +304,8 @@ static void begin_phase(PmuTiming *t, PmuPhase phase)
     case PMU_PHASE_SKIM:
         t->waited = t->observer.wait;
         pmu_observer_skip(&t->observer);
-        t->unwatched = 0;
+        t->unknown = 0;
+        t->unknown_at = t->skimmed;
         break;
     case PMU_PHASE_OBSERVE:
         break;
@@ -323,16 +326,30 @@ static uint32_t window(const PmuTiming *t)
     return t->sampling->observe + t->sampling->warm + t->sampling->watch;
 }
 
-/* Is there credit for a window?  Take it, or if it @must be overdraw it. */
-static bool take_credit(PmuTiming *t, bool must)
+/* Is there credit for a window, leaving at least @least?  Take it. */
+static bool take_credit(PmuTiming *t, int32_t least)
 {
     int32_t price = window(t);
 
-    if (t->credit < price && !must) {
+    if (t->credit - price < least) {
         return false;
     }
-    t->credit = MAX(t->credit - price, CREDIT_LEAST);
+    t->credit -= price;
     return true;
+}
+
+/* How much of the period at hand was skimmed. */
+static uint32_t in_period(const PmuTiming *t)
+{
+    return period(t) - t->left;
+}
+
+/* Another @length stretches were skimmed. */
+static void enter_skimmed(PmuTiming *t, uint32_t length)
+{
+    t->credit = MIN(t->credit + (int32_t)(length / t->sampling->share),
+                    CREDIT_MOST);
+    t->skimmed += length;
 }
 
 /*
@@ -341,9 +358,9 @@ static bool take_credit(PmuTiming *t, bool must)
  */
 static void look_closer(PmuTiming *t)
 {
+    enter_skimmed(t, in_period(t));
     begin_phase(t, PMU_PHASE_WARM);
     t->left += t->sampling->observe;
-    t->unknown = 0;
 }
 
 /*
@@ -360,24 +377,18 @@ static void touch_code(PmuTiming *t)
         pmu_observe_code(&t->observer, code->first, code->lines,
                          code->branch, code->taken);
         lines += code->lines;
-    }    if (lines > t->uarch->dsb_uops / t->uarch->dsb_line) {
+    }
+    if (lines > t->uarch->dsb_uops / t->uarch->dsb_line) {
         pmu_fetcher_forget(&t->observer.fetcher);
     }
 }
 
-/* Another @length stretches were skimmed. */
-static void end_chunk(PmuTiming *t, uint32_t length)
+static void end_period(PmuTiming *t)
 {
     touch_code(t);
     enter_costs(t);
-    t->credit = MIN(t->credit + (int32_t)(length / t->sampling->share),
-                    CREDIT_MOST);
-    t->unwatched += length;
-    t->skimmed += length;
-    t->left = chunk(t);
-    if (t->unwatched >= period(t) && take_credit(t, false)) {
-        begin_phase(t, PMU_PHASE_OBSERVE);
-    }
+    enter_skimmed(t, in_period(t));
+    begin_phase(t, take_credit(t, 0) ? PMU_PHASE_OBSERVE : PMU_PHASE_SKIM);
 }
 
 static G_GNUC_NO_INLINE void end_phase(PmuTiming *t)
@@ -388,7 +399,7 @@ static G_GNUC_NO_INLINE void end_phase(PmuTiming *t)
     }
     switch (t->phase) {
     case PMU_PHASE_SKIM:
-        end_chunk(t, chunk(t));
+        end_period(t);
         break;
     case PMU_PHASE_OBSERVE:
         begin_phase(t, PMU_PHASE_WARM);
@@ -419,29 +430,53 @@ static void learn(PmuTiming *t)
     t->sample = (PmuSample) {};
 }
 
-/* How often was @key seen lately, now included, up to SIGHTS_MOST? */
-static unsigned sight(PmuTiming *t, uint64_t key)
+/* Does so much unknown code run that it should be looked at? */
+static bool is_unknown_much(PmuTiming *t)
 {
-    PmuSighted *sighted = &t->sighted[key / PMU_LEVEL_NR % PMU_SIGHTED];
-    uint32_t tag = key >> 32;
+    uint64_t now = t->skimmed + in_period(t);
 
-    if (sighted->tag != tag) {
-        *sighted = (PmuSighted) { .tag = tag };
-    }
-    sighted->times += sighted->times < SIGHTS_MOST;
-    return sighted->times;
+    t->unknown -= MIN(t->unknown, now - t->unknown_at);
+    t->unknown += UNKNOWN_SHARE;
+    t->unknown_at = now;
+    return t->unknown >= UNKNOWN_SOME &&
+           take_credit(t, t->unknown >= UNKNOWN_MANY ? CREDIT_LEAST : 0);
 }
 
-static G_GNUC_NO_INLINE void count_unknown(PmuTiming *t, uint64_t key)
+/* Is @cost, of which little is known, much of what runs? */
+static bool is_weak_much(PmuTiming *t, const PmuCost *cost)
+{
+    return cost->pending >= WEAK_SOME &&
+           cost->pending >= in_period(t) / WEAK_SHARE && take_credit(t, 0);
+}
+
+/* The stretch at hand, of unknown cost, was not watched. */
+static void count_unknown(PmuTiming *t)
 {
     t->costs.tally[t->ledger->level].unknown_insns += t->insns;
     t->progress += (uint64_t)t->insns * UNKNOWN_SLOTS << PMU_COST_SHIFT;
-    if (t->phase == PMU_PHASE_SKIM) {
-        t->unknown += sight(t, key);
-        if (t->unknown >= UNKNOWN_SOME &&
-            take_credit(t, t->unknown >= UNKNOWN_MANY)) {
-            look_closer(t);
-        }
+    if (t->phase == PMU_PHASE_SKIM && is_unknown_much(t)) {
+        look_closer(t);
+    }
+}
+
+/* ... nor one of @cost, of which little is known. */
+static void count_weak(PmuTiming *t, PmuCost *cost)
+{
+    pmu_costs_count(&t->costs, cost);
+    t->progress += cost->slots;
+    if (t->phase == PMU_PHASE_SKIM && is_weak_much(t, cost)) {
+        look_closer(t);
+    }
+}
+
+static G_GNUC_NO_INLINE void count_uncertain(PmuTiming *t, uint64_t key)
+{
+    PmuCost *cost = pmu_costs_find_weak(&t->costs, key);
+
+    if (cost) {
+        count_weak(t, cost);
+    } else {
+        count_unknown(t);
     }
 }
 
@@ -455,7 +490,7 @@ static inline void count_stretch(PmuTiming *t)
         pmu_costs_count(&t->costs, cost);
         t->progress += cost->slots;
     } else {
-        count_unknown(t, key);
+        count_uncertain(t, key);
     }
 }
 
@@ -472,7 +507,7 @@ static void forget_seen(PmuTiming *t)
 /* What was seen counts if nothing else is known. */
 static void end_warming(PmuTiming *t)
 {
-    PmuCost *cost = pmu_costs_find(&t->costs, stretch_key(t));
+    PmuCost *cost = pmu_costs_find_any(&t->costs, stretch_key(t));
 
     if (cost) {
         forget_seen(t);
@@ -577,8 +612,6 @@ void pmu_timing_reset(PmuTiming *t)
     t->sample = (PmuSample) {};
     t->credit = CREDIT_MOST;
     t->skimmed = 0;
-    t->unknown = 0;
-    memset(t->sighted, 0, sizeof(t->sighted));
     t->string = (PmuString) {};
     pmu_pipeline_reset(&t->pipeline);
     resume_pipeline(t);
