@@ -31,6 +31,14 @@ typedef enum PmuPhase {
     PMU_PHASE_WATCH,            /* both count */
 } PmuPhase;
 
+/* A stretch of which nothing is known, that runs often. */
+typedef struct PmuSighted {
+    uint32_t tag;               /* of its key */
+    uint32_t insns;             /* of it in this period, less those of others */
+} PmuSighted;
+
+#define PMU_SIGHTED 1024
+
 struct PmuTiming {
     uint64_t progress;          /* see pmu_timing_progress() */
     const PmuUarch *uarch;
@@ -48,11 +56,12 @@ struct PmuTiming {
 
     PmuPhase phase;
     const PmuSampling *sampling;        /* NULL: always watch */
-    uint32_t left;              /* stretches until this one ends */
-    int32_t credit;             /* stretches that may be watched yet */
-    uint64_t skimmed;           /* stretches that were not, so far */
+    int32_t left;               /* instructions until this one ends */
+    int32_t credit;             /* instructions that may be watched yet */
+    uint64_t skimmed;           /* instructions that were not, so far */
     uint32_t unknown;           /* see UNKNOWN_SHARE */
     uint64_t unknown_at;        /* @skimmed when it was changed last */
+    PmuSighted sighted[PMU_SIGHTED];    /* by a hash of the key */
     uint64_t waited;            /* of observer.wait, accounted for already */
 
     PmuString string;

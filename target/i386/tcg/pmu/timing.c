@@ -25,39 +25,46 @@
 #include "timing-internal.h"
 
 /*
- * Predictors look back on up to some hundred branches; warm is a pipeline whose
- * reorder buffer has been filled, at some five micro-ops a stretch.  A window
- * costs as much time as some 20 times as many stretches outside: with this
- * period a sixth of all or so.
+ * Predictors look back on up to some hundred branches, of which one in five or
+ * so instructions is; warm is a pipeline whose reorder buffer has been filled.
+ * A window costs as much time as some 20 times as many instructions outside:
+ * with this period a sixth of all or so.
  */
 const PmuSampling pmu_sampling = {
-    .first = 1u << 16, .observe = 512, .warm = 64, .watch = 448, .share = 16,
-    .period = 1u << 17,
+    .first = 1u << 19, .observe = 2560, .warm = 320, .watch = 2240,
+    .share = 16, .period = 1u << 19,
 };
 
-/* Credit for windows that can be saved up, and overdrawn, in stretches. */
-#define CREDIT_MOST     (1 << 15)
-#define CREDIT_LEAST    (-(1 << 15))
+/* Windows that can be saved up, or overdrawn. */
+#define CREDIT_WINDOWS  32
 
 /*
- * A window is worth while where at least one in UNKNOWN_SHARE stretches is of
- * unknown cost: each such one adds UNKNOWN_SHARE to a sum, and any stretch
- * takes one off.  When so much has come together a window opens if there is
- * credit, or with UNKNOWN_MANY on credit that is still to come.
+ * A window is worth while where at least one in UNKNOWN_SHARE instructions is
+ * of unknown cost: each such one adds UNKNOWN_SHARE to a sum, and any one takes
+ * one off.  When so much has come together a window opens if there is credit.
  */
 #define UNKNOWN_SHARE   16
-#define UNKNOWN_SOME    (32 * UNKNOWN_SHARE)
-#define UNKNOWN_MANY    (1024 * UNKNOWN_SHARE)
+#define UNKNOWN_SOME    (160 * UNKNOWN_SHARE)
 
 /*
- * The same if one stretch alone, of which little is known, is one in WEAK_SHARE
- * of all, after it ran so often.
+ * The same if one stretch alone, of which little or nothing is known, makes up
+ * one in DOMINANT_SHARE, and for that the credit is overdrawn.
  */
-#define WEAK_SHARE      64
-#define WEAK_SOME       32
+#define DOMINANT_SHARE  64
 
 /* Slots that an unknown instruction is supposed to take, for the progress. */
 #define UNKNOWN_SLOTS   4
+
+/* How much one takes, in instructions. */
+static int32_t window(const PmuTiming *t)
+{
+    return t->sampling->observe + t->sampling->warm + t->sampling->watch;
+}
+
+static int32_t credit_most(const PmuTiming *t)
+{
+    return t->sampling ? window(t) * CREDIT_WINDOWS : 0;
+}
 
 PmuTiming *pmu_timing_new(const PmuUarch *uarch, PmuLedger *ledger, PmuL3 *l3,
                           PmuTranslate translate, void *opaque)
@@ -73,7 +80,7 @@ PmuTiming *pmu_timing_new(const PmuUarch *uarch, PmuLedger *ledger, PmuL3 *l3,
     t->ledger = ledger;
     t->sampling = &pmu_sampling;
     t->left = pmu_sampling.first;
-    t->credit = CREDIT_MOST;
+    t->credit = credit_most(t);
     t->phase = PMU_PHASE_WATCH;
     pmu_pipeline_init(&t->pipeline, uarch);
     if (!pmu_costs_init(&t->costs) ||
@@ -293,6 +300,7 @@ static uint32_t period(const PmuTiming *t)
 
 static void begin_phase(PmuTiming *t, PmuPhase phase)
 {
+
     const uint32_t length[] = {
         [PMU_PHASE_SKIM] = period(t),
         [PMU_PHASE_OBSERVE] = t->sampling->observe,
@@ -306,6 +314,7 @@ static void begin_phase(PmuTiming *t, PmuPhase phase)
         pmu_observer_skip(&t->observer);
         t->unknown = 0;
         t->unknown_at = t->skimmed;
+        memset(t->sighted, 0, sizeof(t->sighted));
         break;
     case PMU_PHASE_OBSERVE:
         break;
@@ -319,11 +328,6 @@ static void begin_phase(PmuTiming *t, PmuPhase phase)
     }
     t->phase = phase;
     t->left = length[phase];
-}
-
-static uint32_t window(const PmuTiming *t)
-{
-    return t->sampling->observe + t->sampling->warm + t->sampling->watch;
 }
 
 /* Is there credit for a window, leaving at least @least?  Take it. */
@@ -344,11 +348,11 @@ static uint32_t in_period(const PmuTiming *t)
     return period(t) - t->left;
 }
 
-/* Another @length stretches were skimmed. */
+/* Another @length instructions were skimmed. */
 static void enter_skimmed(PmuTiming *t, uint32_t length)
 {
     t->credit = MIN(t->credit + (int32_t)(length / t->sampling->share),
-                    CREDIT_MOST);
+                    credit_most(t));
     t->skimmed += length;
 }
 
@@ -394,7 +398,7 @@ static void end_period(PmuTiming *t)
 static G_GNUC_NO_INLINE void end_phase(PmuTiming *t)
 {
     if (!t->sampling) {
-        t->left = UINT32_MAX;
+        t->left = INT32_MAX;
         return;
     }
     switch (t->phase) {
@@ -436,25 +440,47 @@ static bool is_unknown_much(PmuTiming *t)
     uint64_t now = t->skimmed + in_period(t);
 
     t->unknown -= MIN(t->unknown, now - t->unknown_at);
-    t->unknown += UNKNOWN_SHARE;
+    t->unknown += UNKNOWN_SHARE * t->insns;
     t->unknown_at = now;
-    return t->unknown >= UNKNOWN_SOME &&
-           take_credit(t, t->unknown >= UNKNOWN_MANY ? CREDIT_LEAST : 0);
+    return t->unknown >= UNKNOWN_SOME && take_credit(t, 0);
 }
 
-/* Is @cost, of which little is known, much of what runs? */
-static bool is_weak_much(PmuTiming *t, const PmuCost *cost)
+/* Is a stretch that made up @insns instructions of this period dominant? */
+static bool is_dominant(PmuTiming *t, uint32_t insns)
 {
-    return cost->pending >= WEAK_SOME &&
-           cost->pending >= in_period(t) / WEAK_SHARE && take_credit(t, 0);
+    return insns >= window(t) / 2 &&
+           insns >= in_period(t) / DOMINANT_SHARE &&
+           take_credit(t, -credit_most(t));
+}
+
+/*
+ * How many instructions of this period the unknown stretch at hand, @key, made
+ * up, at least.  Others in its place take theirs off: what is left in a place
+ * is what ran the most (Misra and Gries, "Finding repeated elements", 1982).
+ */
+static uint32_t sight(PmuTiming *t, uint64_t key)
+{
+    PmuSighted *sighted = &t->sighted[key / PMU_LEVEL_NR % PMU_SIGHTED];
+    uint32_t tag = key >> 32;
+
+    if (sighted->tag == tag) {
+        sighted->insns += t->insns;
+    } else if (sighted->insns > t->insns) {
+        sighted->insns -= t->insns;
+        return 0;
+    } else {
+        *sighted = (PmuSighted) { .tag = tag, .insns = t->insns };
+    }
+    return sighted->insns;
 }
 
 /* The stretch at hand, of unknown cost, was not watched. */
-static void count_unknown(PmuTiming *t)
+static void count_unknown(PmuTiming *t, uint64_t key)
 {
     t->costs.tally[t->ledger->level].unknown_insns += t->insns;
     t->progress += (uint64_t)t->insns * UNKNOWN_SLOTS << PMU_COST_SHIFT;
-    if (t->phase == PMU_PHASE_SKIM && is_unknown_much(t)) {
+    if (t->phase == PMU_PHASE_SKIM &&
+        (is_unknown_much(t) || is_dominant(t, sight(t, key)))) {
         look_closer(t);
     }
 }
@@ -464,7 +490,8 @@ static void count_weak(PmuTiming *t, PmuCost *cost)
 {
     pmu_costs_count(&t->costs, cost);
     t->progress += cost->slots;
-    if (t->phase == PMU_PHASE_SKIM && is_weak_much(t, cost)) {
+    if (t->phase == PMU_PHASE_SKIM &&
+        is_dominant(t, cost->pending * t->insns)) {
         look_closer(t);
     }
 }
@@ -476,7 +503,7 @@ static G_GNUC_NO_INLINE void count_uncertain(PmuTiming *t, uint64_t key)
     if (cost) {
         count_weak(t, cost);
     } else {
-        count_unknown(t);
+        count_unknown(t, key);
     }
 }
 
@@ -544,8 +571,9 @@ static inline void end_stretch(PmuTiming *t)
         end_seen(t);
     }
     t->hash = 0;
+    t->left -= t->insns;
     t->insns = 0;
-    if (G_UNLIKELY(!--t->left)) {
+    if (G_UNLIKELY(t->left <= 0)) {
         end_phase(t);
     }
 }
@@ -567,7 +595,8 @@ void pmu_timing_set_sampling(PmuTiming *t, const PmuSampling *sampling)
         t->phase = PMU_PHASE_WATCH;
     }
     t->sampling = sampling;
-    t->left = sampling ? sampling->first : UINT32_MAX;
+    t->credit = credit_most(t);
+    t->left = sampling ? sampling->first : INT32_MAX;
 }
 
 /* Between stretches. */
@@ -610,7 +639,7 @@ void pmu_timing_reset(PmuTiming *t)
     t->hash = 0;
     t->insns = 0;
     t->sample = (PmuSample) {};
-    t->credit = CREDIT_MOST;
+    t->credit = credit_most(t);
     t->skimmed = 0;
     t->string = (PmuString) {};
     pmu_pipeline_reset(&t->pipeline);
@@ -618,7 +647,7 @@ void pmu_timing_reset(PmuTiming *t)
     pmu_observer_reset(&t->observer);
     t->waited = 0;
     t->phase = PMU_PHASE_WATCH;
-    t->left = t->sampling ? t->sampling->first : UINT32_MAX;
+    t->left = t->sampling ? t->sampling->first : INT32_MAX;
 }
 
 /* Running. */
