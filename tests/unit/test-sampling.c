@@ -233,8 +233,8 @@ typedef struct Case {
     double one, mean;           /* in one program, and in the mean of all */
 } Case;
 
-static const Case near_data = { false, 0.15, 0.06 };
-static const Case far_data = { true, 0.25, 0.12 };
+static const Case near_data = { false, 0.08, 0.03 };
+static const Case far_data = { true, 0.15, 0.06 };
 
 static void test_sampled(gconstpointer data)
 {

@@ -35,7 +35,10 @@ const PmuSampling pmu_sampling = {
     .share = 16, .period = 1u << 19,
 };
 
-/* Windows that can be saved up, or overdrawn. */
+/* So many cycles that data took to come are an instruction to periods. */
+#define PERIOD_WAIT     16
+
+/* Windows besides those of periods that can be saved up, or overdrawn. */
 #define CREDIT_WINDOWS  32
 
 /*
@@ -392,7 +395,7 @@ static void end_period(PmuTiming *t)
     touch_code(t);
     enter_costs(t);
     enter_skimmed(t, in_period(t));
-    begin_phase(t, take_credit(t, 0) ? PMU_PHASE_OBSERVE : PMU_PHASE_SKIM);
+    begin_phase(t, PMU_PHASE_OBSERVE);
 }
 
 static G_GNUC_NO_INLINE void end_phase(PmuTiming *t)
@@ -703,6 +706,20 @@ static void run_seen(PmuTiming *t, const PmuBlock *block,
     }
 }
 
+/*
+ * The same as skim_access(), that is more than a plain hit.  Waits count in the
+ * period: a loop that waits for DRAM does little else, here as there.
+ */
+static G_GNUC_NO_INLINE void skim_slow_access(PmuTiming *t,
+                                              const PmuBlockAccess *kind,
+                                              uint64_t addr)
+{
+    uint64_t before = t->observer.wait;
+
+    pmu_observe_data(&t->observer, kind, addr);
+    t->left -= (uint32_t)(t->observer.wait - before) / PERIOD_WAIT;
+}
+
 /* Data access @index of @block, if it is one, and nothing else is looked at. */
 static inline void skim_access(PmuTiming *t, const PmuBlock *block,
                                unsigned index, const uint64_t *addr)
@@ -711,7 +728,7 @@ static inline void skim_access(PmuTiming *t, const PmuBlock *block,
 
     if (G_UNLIKELY(!pmu_memory_hit(&t->observer.mem, addr[index],
                                    kind->size))) {
-        pmu_observe_data(&t->observer, kind, addr[index]);
+        skim_slow_access(t, kind, addr[index]);
     }
 }
 

@@ -50,12 +50,12 @@ void pmu_timing_flush_observed(PmuTiming *timing);
 /*
  * When code is looked at; in between, known costs stand for it.  All figures
  * are numbers of instructions, rounded up to whole stretches (from one branch
- * to the next), and not 0.  Of every @share of them one may be looked at, in
+ * to the next), and not 0; waits for data make @period shorter.  There are
  * windows of @observe, in which predictors and code caches find out what goes
- * on, @warm, in which the pipeline fills, and @watch.  A window begins @period
- * after the last one or, early on, sooner, and when there is much of which
- * nothing is known.  The first @first of all are watched, so that short tests
- * are exact.
+ * on, @warm, in which the pipeline fills, and @watch.  One begins @period after
+ * the last one or, early on, sooner; and besides, for one in @share
+ * instructions altogether, when there is much of which nothing is known.  The
+ * first @first of all are watched, so that short tests are exact.
  */
 typedef struct PmuSampling {
     uint32_t first, observe, warm, watch, share, period;
