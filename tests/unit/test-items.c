@@ -154,7 +154,8 @@ static void rig_program(Rig *rig, const Code *code, unsigned n)
 
     for (unsigned i = 0; i < n; i++) {
         if (!block || block->branch != PMU_BRANCH_NONE ||
-            pmu_block_full(block) || (pc & 0xfff) < code[i - 1].length) {
+            pmu_block_full(block) ||
+            (i && (pc & 0xfff) < code[i - 1].length)) {
             block = &rig_block(rig, pc)->block;
         }
         rig_append(rig, code[i], pc);

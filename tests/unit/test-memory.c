@@ -899,7 +899,7 @@ static void test_numbers(void)
     g_assert_cmpuint(access[0].prefetch, ==, 2);
 
     /* Once it was asked for and used, a line is like others in L2. */
-    for (unsigned i = 1; i <= machine->uarch.l1d.ways + 1; i++) {
+    for (unsigned i = 1; i <= machine->uarch.l1d.ways + 1u; i++) {
         pmu_memory_data(mem, 4 * far + 3 * LINE + i * PAGE, 8, access);
     }
     pmu_memory_data(mem, 2 * far + 3 * LINE, 8, access);

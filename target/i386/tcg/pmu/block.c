@@ -161,7 +161,7 @@ static PmuRsp rsp_use(const PmuInsn *insn)
 static uint32_t insn_hash(const uint8_t *bytes, unsigned length,
                           uint16_t page_offset)
 {
-    uint32_t hash = 2166136261u ^ (page_offset & (PMU_LINE_SIZE - 1));
+    uint32_t hash = 2166136261u ^ page_offset;
 
     hash *= 16777619u;
     for (unsigned i = 0; i < length; i++) {

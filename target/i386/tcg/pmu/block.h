@@ -61,7 +61,7 @@ typedef struct PmuBlockInsn {
     uint8_t uops;           /* unfused micro-ops, see PmuInsn */
     uint8_t path;           /* PmuPath */
     uint8_t rsp;            /* PmuRsp */
-    uint32_t hash;          /* of its bytes and its place in a line */
+    uint32_t hash;          /* of its bytes and its place in a page */
 } PmuBlockInsn;
 
 /*

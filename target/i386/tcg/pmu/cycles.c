@@ -206,7 +206,7 @@ static inline void count_reads(PmuPipeline *p, uint32_t n, uint8_t reads)
     if (G_UNLIKELY(reads)) {
         unsigned most = PMU_ITEM_OFFCORE_READS_6 - PMU_ITEM_OFFCORE_READS_1;
 
-        pmu_timed(p, PMU_ITEM_OFFCORE_READS_1)[MIN(reads - 1, most)] += n;
+        pmu_timed(p, PMU_ITEM_OFFCORE_READS_1)[MIN(reads - 1u, most)] += n;
     }
 }
 

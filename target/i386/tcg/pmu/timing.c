@@ -59,7 +59,7 @@ const PmuSampling pmu_sampling = {
 #define UNKNOWN_SLOTS   4
 
 /* How much one takes, in instructions. */
-static int32_t window(const PmuTiming *t)
+static uint32_t window(const PmuTiming *t)
 {
     return t->sampling->observe + t->sampling->warm + t->sampling->watch;
 }
