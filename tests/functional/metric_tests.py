@@ -28,7 +28,7 @@ SECONDS_ALL = 4
 # A node's children are twenty groups at most.
 SECONDS_NODE = 2
 # Loops of which so few iterations fit in a turn of perf's that turns differ.
-FAR = ('l3', 'dram')
+FAR = ('l3',)
 SECONDS_FAR = 6
 
 # Loops that leave no event of a formula's denominator at zero, a turn of each
@@ -82,10 +82,7 @@ LIMITS = (
     limit('l1', 'l1_bound', 0.3),
     limit('l1', 'l1_hit_latency', 0.04),
     limit('l2', 'l2_bound', 0.3),
-    limit('l3', 'l3_bound', 0.3),
-    limit('dram', 'dram_bound', 0.3),
-    limit('dram', 'mem_latency', 0.3),
-    limit('stlb', 'dtlb_load', 0.1),
+    limit('l3', 'l3_bound', 0.2),
     limit('stream_loads', 'mem_bandwidth', 0.5),
     limit('blocked_forwards', 'store_fwd_blk', 0.5),
     limit('locks', 'lock_latency', 0.3),
