@@ -28,7 +28,7 @@
  * Predictors look back on up to some hundred branches, of which one in five or
  * so instructions is; warm is a pipeline whose reorder buffer has been filled.
  * A window costs as much time as some 20 times as many instructions outside:
- * with this period a sixth of all or so.
+ * with this period a fifth of all or so.
  */
 const PmuSampling pmu_sampling = {
     .first = 1u << 19, .observe = 2560, .warm = 320, .watch = 2240,
@@ -303,7 +303,6 @@ static uint32_t period(const PmuTiming *t)
 
 static void begin_phase(PmuTiming *t, PmuPhase phase)
 {
-
     const uint32_t length[] = {
         [PMU_PHASE_SKIM] = period(t),
         [PMU_PHASE_OBSERVE] = t->sampling->observe,
