@@ -33,7 +33,7 @@ CACHED = 0.05
 # What the model does not watch all the time, and extrapolates.
 SAMPLED = 0.1
 # Caches as large as these also have lines of what ran before.
-ROUGH = 0.2
+ROUGH = 0.3
 
 
 def fact(topic, event, loop, each, of, tolerance=EXACT, models=MODELS):
@@ -119,7 +119,7 @@ KINDS = {
 # In turns, an event counts for half of the time.  Where the host takes the CPU
 # away in its turn, it counts too little: seen were 22 % on a host with four
 # times as much to do as it has CPUs.  Not scaled, it would be half.
-TURNS_TOLERANCE = 0.2
+TURNS_TOLERANCE = 0.25
 
 
 def count(s, events, loop, seconds=SECONDS):

@@ -26,10 +26,7 @@ LEVELS = ('TopdownL1', 'TopdownL2', 'TopdownL3', 'TopdownL4')
 # events, so that each has about fifteen turns in so many seconds.
 SECONDS_ALL = 4
 # A node's children are twenty groups at most.
-SECONDS_NODE = 2
-# Loops of which so few iterations fit in a turn of perf's that turns differ.
-FAR = ('l3',)
-SECONDS_FAR = 6
+SECONDS_NODE = 3
 
 # Loops that leave no event of a formula's denominator at zero, a turn of each
 # in less than a turn of multiplexing: a mix that is the same at all times.
@@ -82,7 +79,6 @@ LIMITS = (
     limit('l1', 'l1_bound', 0.3),
     limit('l1', 'l1_hit_latency', 0.04),
     limit('l2', 'l2_bound', 0.3),
-    limit('l3', 'l3_bound', 0.2),
     limit('stream_loads', 'mem_bandwidth', 0.5),
     limit('blocked_forwards', 'store_fwd_blk', 0.5),
     limit('locks', 'lock_latency', 0.3),
@@ -277,8 +273,7 @@ def register_limits(loop, models):
         wanted = {row.metric: row.share for row in rows
                   if model_of(s) in row.models}
         parents = sorted({catalogue.parent(m) for m in wanted})
-        metrics = measure(s, parents, loop,
-                          SECONDS_FAR if loop in FAR else SECONDS_NODE)
+        metrics = measure(s, parents, loop, SECONDS_NODE)
         checks = Checks()
         for metric, share in wanted.items():
             # perf divides by what some loops do not do, such as L1D misses.
