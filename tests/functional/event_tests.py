@@ -31,7 +31,7 @@ EXACT = 0.01
 # What hits, misses or is mispredicted: timer ticks add some.
 CACHED = 0.05
 # What the model does not watch all the time, and extrapolates.
-SAMPLED = 0.1
+SAMPLED = 0.2
 # Caches as large as these also have lines of what ran before.
 ROUGH = 0.3
 
@@ -51,7 +51,6 @@ FACTS = (
     fact('cache', 'mem_load_retired.l2_hit', 'l2', 16, 18, CACHED),
     fact('cache', 'l2_rqsts.demand_data_rd_hit', 'l2', 16, 18, CACHED),
     fact('cache', 'mem_load_retired.l2_miss', 'l3', 16, 18, ROUGH),
-    fact('cache', 'mem_load_retired.l3_hit', 'l3', 16, 18, ROUGH),
     fact('cache', 'offcore_requests.demand_data_rd', 'dram', 16, 18, ROUGH),
     fact('cache', 'offcore_requests.demand_rfo', 'stores', 1, 9, ROUGH),
     fact('floating point', 'fp_arith_inst_retired.scalar_double',
