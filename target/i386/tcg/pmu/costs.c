@@ -29,8 +29,9 @@
 #define ADJUST_MEMORY       8
 
 /*
- * So many are compared with their means together, as slots are lost some
- * stretches behind the load that is waited for.
+ * So many samples, half a window of short stretches, are compared with their
+ * means together, as slots are lost some stretches behind the load that is
+ * waited for.
  */
 #define BATCH       224
 
@@ -74,6 +75,15 @@ void pmu_costs_clear(PmuCosts *costs)
 
 /* Counting. */
 
+/* @means are needed in this epoch. */
+static void need(const PmuCosts *costs, PmuCostMeans *means)
+{
+    if (means->epoch != costs->epoch) {
+        means->epoch = costs->epoch;
+        means->times = 0;
+    }
+}
+
 static void settle(PmuCosts *costs, PmuCost *cost)
 {
     PmuCostMeans *means = &costs->means[cost - costs->entries];
@@ -87,7 +97,8 @@ static void settle(PmuCosts *costs, PmuCost *cost)
             sum[i] += times * means->mean[i];
         }
     }
-    means->epoch = costs->epoch;
+    need(costs, means);
+    means->times += times;
     cost->pending = 0;
 }
 
@@ -148,7 +159,6 @@ static void correct(PmuTally *tally, const int64_t slope[PMU_COSTS_BACKEND])
 void pmu_costs_settle(PmuCosts *costs)
 {
     settle_known(costs);
-    costs->epoch++;
     for (PmuLevel level = 0; level < PMU_LEVEL_NR; level++) {
         settle_unknown(&costs->tally[level], &costs->typical);
         correct(&costs->tally[level], costs->slope);
@@ -171,18 +181,18 @@ void pmu_costs_take(PmuCosts *costs, PmuLevel level,
 /* Which of @means was needed last the longest ago; of several, the weakest. */
 static unsigned oldest(const PmuCosts *costs, const PmuCostMeans *means)
 {
-    unsigned oldest = 0;
+    unsigned result = 0;
 
     for (unsigned i = 1; i < PMU_COST_WAYS; i++) {
         uint32_t age = costs->epoch - means[i].epoch;
-        uint32_t most = costs->epoch - means[oldest].epoch;
+        uint32_t most = costs->epoch - means[result].epoch;
 
         if (age > most ||
-            (age == most && means[i].samples < means[oldest].samples)) {
-            oldest = i;
+            (age == most && means[i].samples < means[result].samples)) {
+            result = i;
         }
     }
-    return oldest;
+    return result;
 }
 
 /* An entry for @key, which has none. */
@@ -259,6 +269,7 @@ static int64_t beyond(const PmuCostMeans *means, const PmuSample *sample,
     return CLAMP(is - mean, -(int64_t)MOST, (int64_t)MOST);
 }
 
+/* A batch is full: into the sums, and begin the next. */
 static void end_batch(PmuCosts *costs)
 {
     const PmuCostBatch *batch = &costs->batch;
@@ -358,7 +369,7 @@ void pmu_costs_learn(PmuCosts *costs, uint64_t key, uint32_t insns,
     }
     means = &costs->means[cost - costs->entries];
     means->code = code;
-    means->epoch = costs->epoch;
+    need(costs, means);
     if (means->samples) {
         compare(costs, means, sample);
         learn(cost, means, sample);

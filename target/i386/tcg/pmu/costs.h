@@ -75,6 +75,7 @@ typedef struct PmuCostCode {
 typedef struct PmuCostMeans {
     PmuCostCode code;           /* when last watched */
     uint32_t epoch;             /* when it was needed last: see PmuCosts */
+    uint32_t times;             /* counted in that epoch and settled */
     uint32_t samples;           /* up to a limit */
     uint32_t groups;            /* with a mean that is not 0: a bit each */
     uint32_t mean[PMU_SAMPLE_ROOM];
@@ -112,7 +113,7 @@ typedef struct PmuCosts {
     uint32_t *dirty;            /* entries with pending, by number */
     uint32_t num_dirty;
     uint32_t samples;           /* so far */
-    uint32_t epoch;             /* calls of pmu_costs_settle() so far */
+    uint32_t epoch;             /* calls of pmu_costs_begin_epoch() so far */
     PmuTally tally[PMU_LEVEL_NR];
     PmuTypical typical;         /* stands for what is unknown */
     PmuCostBatch batch;
@@ -200,6 +201,24 @@ static inline void pmu_costs_count(PmuCosts *costs, PmuCost *cost)
     if (!cost->pending++) {
         costs->dirty[costs->num_dirty++] = cost - costs->entries;
     }
+}
+
+/* From now on pmu_costs_times() begins at 0. */
+static inline void pmu_costs_begin_epoch(PmuCosts *costs)
+{
+    costs->epoch++;
+}
+
+/*
+ * How often @cost was counted in this epoch, whenever it was settled: that may
+ * be for somebody who looks.
+ */
+static inline uint32_t pmu_costs_times(const PmuCosts *costs,
+                                       const PmuCost *cost)
+{
+    const PmuCostMeans *means = &costs->means[cost - costs->entries];
+
+    return cost->pending + (means->epoch == costs->epoch ? means->times : 0);
 }
 
 /* The code of those counted since the last pmu_costs_settle(); @n: which. */

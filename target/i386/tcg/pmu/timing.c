@@ -58,12 +58,13 @@ const PmuSampling pmu_sampling = {
 /* Slots that an unknown instruction is supposed to take, for the progress. */
 #define UNKNOWN_SLOTS   4
 
-/* How much one takes, in instructions. */
+/* Instructions in a window. */
 static uint32_t window(const PmuTiming *t)
 {
     return t->sampling->observe + t->sampling->warm + t->sampling->watch;
 }
 
+/* Credit, in instructions, that can be saved up. */
 static int32_t credit_most(const PmuTiming *t)
 {
     return t->sampling ? window(t) * CREDIT_WINDOWS : 0;
@@ -317,6 +318,7 @@ static void begin_phase(PmuTiming *t, PmuPhase phase)
         t->unknown = 0;
         t->unknown_at = t->skimmed;
         memset(t->sighted, 0, sizeof(t->sighted));
+        pmu_costs_begin_epoch(&t->costs);
         break;
     case PMU_PHASE_OBSERVE:
         break;
@@ -389,6 +391,7 @@ static void touch_code(PmuTiming *t)
     }
 }
 
+/* A window is due. */
 static void end_period(PmuTiming *t)
 {
     touch_code(t);
@@ -493,7 +496,7 @@ static void count_weak(PmuTiming *t, PmuCost *cost)
     pmu_costs_count(&t->costs, cost);
     t->progress += cost->slots;
     if (t->phase == PMU_PHASE_SKIM &&
-        is_dominant(t, cost->pending * t->insns)) {
+        is_dominant(t, pmu_costs_times(&t->costs, cost) * t->insns)) {
         look_closer(t);
     }
 }
