@@ -260,10 +260,121 @@ static void test_sampled(gconstpointer data)
     g_assert_cmpfloat(sum / PROGRAMS, <=, test->mean);
 }
 
+/*
+ * The same code, whose data are further away or nearer from some time on: what
+ * the pipeline does in that time is as it would be if it were watched.
+ */
+
+#define CHASE_LOADS     16
+
+typedef struct Move {
+    struct {
+        Pattern pattern;
+        unsigned stretches;
+    } before, after;
+    double off;                 /* that an item may be, as cycles */
+} Move;
+
+static void chase(PmuTiming *timing, const PmuBlock *block, Pattern pattern,
+                  unsigned stretches)
+{
+    Random random = { 1 };
+    uint64_t stream = 0;
+
+    for (unsigned i = 0; i < stretches; i++) {
+        uint64_t addr[CHASE_LOADS];
+        PmuDynamic dynamic = {
+            .addr = addr, .pc = block->phys, .taken = true,
+            .target = block->phys,
+        };
+
+        for (unsigned j = 0; j < CHASE_LOADS; j++) {
+            addr[j] = address(pattern, &random, &stream);
+        }
+        pmu_timing_run(timing, block, 0, block->num_insns, &dynamic);
+    }
+    pmu_timing_flush(timing);
+}
+
+/* What the core did after the move. */
+static void run_move(const Move *move, const PmuSampling *sampling,
+                     PmuLedgerSnapshot *result)
+{
+    static const Code load = I("\x48\x8b\x00");        /* mov rax, [rax] */
+    Program *program = g_new0(Program, 1);
+    Block *block = &program->block[0];
+    PmuLedger ledger;
+    PmuTiming *timing = pmu_timing_new(pmu_uarch(PMU_CORE_ICELAKE), &ledger,
+                                       NULL, page_of, NULL);
+    PmuLedgerSnapshot begin;
+
+    program->decoder = pmu_decoder_new(PMU_CORE_ICELAKE);
+    block->pc = 0x400000;
+    pmu_block_begin(&block->builder, PMU_LEVEL_USR, block->pc);
+    for (unsigned i = 0; i < CHASE_LOADS; i++) {
+        add(program, block, &load);
+    }
+    add(program, block, &jnz);
+    pmu_timing_set_sampling(timing, sampling);
+    chase(timing, &block->builder.block, move->before.pattern,
+          move->before.stretches);
+    pmu_ledger_snapshot(&ledger, &begin);
+    chase(timing, &block->builder.block, move->after.pattern,
+          move->after.stretches);
+    pmu_ledger_snapshot(&ledger, result);
+    for (unsigned i = 0; i < PMU_ITEM_NR; i++) {
+        result->item[PMU_LEVEL_USR][i] -= begin.item[PMU_LEVEL_USR][i];
+    }
+    pmu_timing_free(timing);
+    program_free(program);
+}
+
+static void test_move(gconstpointer data)
+{
+    const Move *move = data;
+    static const PmuLedgerItem items[] = {
+        PMU_ITEM_CYCLES, PMU_ITEM_ISSUED_0, PMU_ITEM_UNDELIVERED_0,
+        PMU_ITEM_EXECUTED_0, PMU_ITEM_RETIRED_0,
+        PMU_ITEM_WAIT_L1, PMU_ITEM_WAIT_L2, PMU_ITEM_WAIT_L3,
+        PMU_ITEM_WAIT_DRAM, PMU_ITEM_STALL_L1, PMU_ITEM_STALL_L2,
+        PMU_ITEM_STALL_L3, PMU_ITEM_STALL_DRAM, PMU_ITEM_L1D_PENDING,
+        PMU_ITEM_OFFCORE_DATA, PMU_ITEM_OFFCORE_DRAM,
+    };
+    PmuLedgerSnapshot exact, sampled;
+    double cycles;
+    bool off = false;
+
+    run_move(move, NULL, &exact);
+    run_move(move, &pmu_sampling, &sampled);
+    cycles = exact.item[PMU_LEVEL_USR][PMU_ITEM_CYCLES];
+    for (unsigned i = 0; i < G_N_ELEMENTS(items); i++) {
+        double is = sampled.item[PMU_LEVEL_USR][items[i]] / cycles;
+        double should = exact.item[PMU_LEVEL_USR][items[i]] / cycles;
+
+        g_test_message("%s: %.3f of the cycles, exactly %.3f",
+                       pmu_ledger_item_name(items[i]), is, should);
+        off |= fabs(is - should) > move->off;
+    }
+    g_assert_false(off);
+}
+
+/*
+ * The first of some twenty periods is corrected by a regression alone.  From
+ * DRAM to L2 that takes off ten times of what is left, and is as far off.
+ */
+static const Move further = { { IN_L1, 400000 }, { IN_L2, 400000 }, 0.04 };
+static const Move nearer = { { IN_L2, 400000 }, { IN_L1, 400000 }, 0.04 };
+static const Move far_away = { { IN_L2, 400000 }, { IN_DRAM, 60000 }, 0.02 };
+static const Move back = { { IN_DRAM, 60000 }, { IN_L2, 400000 }, 0.12 };
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_data_func("/sampling/near-data", &near_data, test_sampled);
     g_test_add_data_func("/sampling/far-data", &far_data, test_sampled);
+    g_test_add_data_func("/sampling/move/l1-l2", &further, test_move);
+    g_test_add_data_func("/sampling/move/l2-l1", &nearer, test_move);
+    g_test_add_data_func("/sampling/move/l2-dram", &far_away, test_move);
+    g_test_add_data_func("/sampling/move/dram-l2", &back, test_move);
     return g_test_run();
 }

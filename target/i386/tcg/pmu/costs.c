@@ -38,9 +38,6 @@
 /* More than that in one sample is cut, so that sums of means have room. */
 #define MOST        (UINT32_MAX >> (PMU_COST_SHIFT + 4))
 
-/* No core loses more slots in a cycle. */
-#define SLOPE_MOST  ((int64_t)PMU_LEDGER_MAX_WIDTH * PMU_COST_ONE)
-
 bool pmu_costs_init(PmuCosts *costs)
 {
     *costs = (PmuCosts) {
@@ -129,30 +126,91 @@ static void settle_unknown(PmuTally *tally, const PmuTypical *typical)
     }
 }
 
-/* Slots that one time may leave to be taken off by later ones. */
+/* What one time may leave to be taken off by later ones. */
 #define DEBT_MOST   (1ll << 40)
 
-static const PmuSlotClass backend[PMU_COSTS_BACKEND] = {
-    PMU_SLOT_MEMORY_BOUND, PMU_SLOT_CORE_BOUND,
+/* Where ledger item PMU_ITEM_@item is in a sample. */
+#define ITEM(item)  (PMU_SAMPLE_ITEMS + PMU_ITEM_##item - PMU_ITEM_SAMPLED)
+
+#define L1      (1u << PMU_WAIT_L1)
+#define L2      (1u << PMU_WAIT_L2)
+#define L3      (1u << PMU_WAIT_L3)
+#define DRAM    (1u << PMU_WAIT_DRAM)
+
+/*
+ * What depends on waits, on which, and how much of it a cycle of waiting can
+ * make: slots, cycles, or requests under way.  One regressor each: where data
+ * come from L3 more often and from DRAM less, two would explain each other.
+ */
+static const struct {
+    uint8_t item, sources;
+    int8_t least, most;
+} waiting[PMU_COSTS_WAITING] = {
+    { PMU_SLOT_MEMORY_BOUND, L1 | L2 | L3 | DRAM, -15, 15 },
+    { PMU_SLOT_CORE_BOUND, L1 | L2 | L3 | DRAM, -15, 15 },
+    /* Cycles in which nothing is done. */
+    { ITEM(ISSUED_0), L1 | L2 | L3 | DRAM, 0, 1 },
+    { ITEM(UNDELIVERED_0), L1 | L2 | L3 | DRAM, 0, 1 },
+    { ITEM(EXECUTED_0), L1 | L2 | L3 | DRAM, 0, 1 },
+    { ITEM(RETIRED_0), L1 | L2 | L3 | DRAM, 0, 1 },
+    /* Cycles by what is waited for: L1 while it is for nothing else. */
+    { ITEM(WAIT_L1), L2 | L3 | DRAM, -1, 1 },
+    { ITEM(WAIT_L2), L2, 0, 1 },
+    { ITEM(WAIT_L3), L3, 0, 1 },
+    { ITEM(WAIT_DRAM), DRAM, 0, 1 },
+    { ITEM(STALL_L1), L2 | L3 | DRAM, -1, 1 },
+    { ITEM(STALL_L2), L2, 0, 1 },
+    { ITEM(STALL_L3), L3, 0, 1 },
+    { ITEM(STALL_DRAM), DRAM, 0, 1 },
+    /* Requests. */
+    { ITEM(L1D_PENDING), L2 | L3 | DRAM, 0, 1 },
+    { ITEM(OFFCORE_DATA), L3 | DRAM, 0, 1 },
+    { ITEM(OFFCORE_DRAM), DRAM, 0, 1 },
 };
 
-/* Slots for cycles waited beyond what was foretold. */
-static void correct(PmuTally *tally, const int64_t slope[PMU_COSTS_BACKEND])
+/* The sum of @wait from where @waiting[@i] depends on. */
+static int64_t from_sources(const int64_t wait[PMU_WAIT_NR], unsigned i)
 {
-    uint64_t *foretold = &tally->sum[PMU_SAMPLE_WAIT];
-    int64_t beyond = tally->wait - (*foretold >> PMU_COST_SHIFT);
+    int64_t sum = 0;
 
-    *foretold &= PMU_COST_ONE - 1;
-    tally->wait = 0;
-    for (unsigned i = 0; i < PMU_COSTS_BACKEND; i++) {
-        uint64_t *lost = &tally->sum[backend[i]];
-        int64_t correction = tally->correction[i] + beyond * slope[i];
+    for (unsigned source = 0; source < PMU_WAIT_NR; source++) {
+        sum += waiting[i].sources >> source & 1 ? wait[source] : 0;
+    }
+    return sum;
+}
+
+/* Waits of @tally beyond what was foretold, which is over. */
+static void take_waits(PmuCosts *costs, PmuTally *tally,
+                       int64_t beyond[PMU_WAIT_NR])
+{
+    for (unsigned i = 0; i < PMU_WAIT_NR; i++) {
+        uint64_t *foretold = &tally->sum[PMU_SAMPLE_WAIT + i];
+
+        beyond[i] = tally->wait.cycles[i] - (*foretold >> PMU_COST_SHIFT);
+        costs->waited += tally->wait.cycles[i];
+        costs->foretold += *foretold >> PMU_COST_SHIFT;
+        *foretold &= PMU_COST_ONE - 1;
+        tally->wait.cycles[i] = 0;
+    }
+}
+
+/* Make up for waits that were longer or shorter than foretold. */
+static void correct(PmuCosts *costs, PmuTally *tally)
+{
+    const PmuCostFit *fit = costs->fit;
+    int64_t beyond[PMU_WAIT_NR];
+
+    take_waits(costs, tally, beyond);
+    for (unsigned i = 0; i < PMU_COSTS_WAITING; i++) {
+        uint64_t *sum = &tally->sum[waiting[i].item];
+        int64_t correction = tally->correction[i] +
+                             from_sources(beyond, i) * fit[i].slope;
         int64_t now;
 
         correction = MAX(correction, -DEBT_MOST);
-        now = MAX(correction, -(int64_t)*lost);
+        now = MAX(correction, -(int64_t)*sum);
         tally->correction[i] = correction - now;
-        *lost += now;
+        *sum += now;
     }
 }
 
@@ -161,7 +219,7 @@ void pmu_costs_settle(PmuCosts *costs)
     settle_known(costs);
     for (PmuLevel level = 0; level < PMU_LEVEL_NR; level++) {
         settle_unknown(&costs->tally[level], &costs->typical);
-        correct(&costs->tally[level], costs->slope);
+        correct(costs, &costs->tally[level]);
     }
 }
 
@@ -225,16 +283,14 @@ static uint32_t new_mean(uint32_t mean, uint32_t value, int samples)
                                              : change / samples);
 }
 
-static void adjust_slopes(PmuCosts *costs)
+static void adjust_fit(PmuCostFit *fit, int64_t least, int64_t most)
 {
-    int64_t scale = costs->wait_wait >> PMU_COST_SHIFT;
+    int64_t scale = (fit->wait_wait >> PMU_COST_SHIFT) + 1;
 
-    costs->wait_wait -= costs->wait_wait / ADJUST_MEMORY;
-    for (unsigned i = 0; i < PMU_COSTS_BACKEND; i++) {
-        costs->slope[i] = scale ? CLAMP(costs->wait_lost[i] / scale,
-                                        -SLOPE_MOST, SLOPE_MOST) : 0;
-        costs->wait_lost[i] -= costs->wait_lost[i] / ADJUST_MEMORY;
-    }
+    fit->slope = CLAMP(fit->wait_took / scale, least * PMU_COST_ONE,
+                       most * PMU_COST_ONE);
+    fit->wait_wait -= fit->wait_wait / ADJUST_MEMORY;
+    fit->wait_took -= fit->wait_took / ADJUST_MEMORY;
 }
 
 /* Some time has passed: look at what was compared, and forget older ones. */
@@ -242,7 +298,9 @@ static void adjust(PmuCosts *costs)
 {
     PmuTypical *typical = &costs->typical;
 
-    adjust_slopes(costs);
+    for (unsigned i = 0; i < PMU_COSTS_WAITING; i++) {
+        adjust_fit(&costs->fit[i], waiting[i].least, waiting[i].most);
+    }
     typical->insns -= typical->insns / ADJUST_MEMORY;
     for (unsigned i = 0; i < PMU_SAMPLE_NR; i++) {
         typical->item[i] -= typical->item[i] / ADJUST_MEMORY;
@@ -274,22 +332,26 @@ static void end_batch(PmuCosts *costs)
 {
     const PmuCostBatch *batch = &costs->batch;
 
-    costs->wait_wait += batch->wait * batch->wait;
-    for (unsigned i = 0; i < PMU_COSTS_BACKEND; i++) {
-        costs->wait_lost[i] += batch->wait * batch->lost[i];
+    for (unsigned i = 0; i < PMU_COSTS_WAITING; i++) {
+        int64_t wait = from_sources(batch->wait, i);
+
+        costs->fit[i].wait_wait += wait * wait;
+        costs->fit[i].wait_took += wait * batch->took[i];
     }
     costs->batch = (PmuCostBatch) { 0 };
 }
 
-/* What the wait has to do with how @sample is not as the mean. */
+/* What waits have to do with how @sample is not as the mean. */
 static void compare(PmuCosts *costs, const PmuCostMeans *means,
                     const PmuSample *sample)
 {
     PmuCostBatch *batch = &costs->batch;
 
-    batch->wait += beyond(means, sample, PMU_SAMPLE_WAIT);
-    for (unsigned i = 0; i < PMU_COSTS_BACKEND; i++) {
-        batch->lost[i] += beyond(means, sample, backend[i]);
+    for (unsigned i = 0; i < PMU_WAIT_NR; i++) {
+        batch->wait[i] += beyond(means, sample, PMU_SAMPLE_WAIT + i);
+    }
+    for (unsigned i = 0; i < PMU_COSTS_WAITING; i++) {
+        batch->took[i] += beyond(means, sample, waiting[i].item);
     }
     if (++batch->samples == BATCH) {
         end_batch(costs);
@@ -370,6 +432,10 @@ void pmu_costs_learn(PmuCosts *costs, uint64_t key, uint32_t insns,
     means = &costs->means[cost - costs->entries];
     means->code = code;
     need(costs, means);
+    if (means->changes != costs->changes) {
+        means->changes = costs->changes;
+        means->samples = MIN(means->samples, ENOUGH);
+    }
     if (means->samples) {
         compare(costs, means, sample);
         learn(cost, means, sample);

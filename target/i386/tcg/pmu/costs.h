@@ -9,8 +9,8 @@
  * being the keys (Wunderlich et al., "SMARTS: Accelerating microarchitecture
  * simulation via rigorous statistical sampling", ISCA 2003; Cochran, "Sampling
  * Techniques", ch. 5).  What is known about each stretch that was not watched,
- * how long its data took to come, corrects that: a regression estimator
- * (Cochran, ch. 7).
+ * how long its data took to come and from where, corrects that: a regression
+ * estimator (Cochran, ch. 7).
  */
 
 #ifndef TARGET_I386_PMU_COSTS_H
@@ -21,15 +21,17 @@
 #include <stddef.h>
 
 #include "ledger.h"
+#include "outcome.h"
 
 /*
  * What a stretch took: slots by PmuSlotClass, ledger items from
- * PMU_ITEM_SAMPLED on, and the wait for its data as the memory side sees it.
+ * PMU_ITEM_SAMPLED on, and the waits for its data by PmuWaitSource, as the
+ * memory side sees them.
  */
 enum {
     PMU_SAMPLE_ITEMS = PMU_SLOT_NR,
     PMU_SAMPLE_WAIT = PMU_SAMPLE_ITEMS + PMU_ITEM_NR - PMU_ITEM_SAMPLED,
-    PMU_SAMPLE_NR
+    PMU_SAMPLE_NR = PMU_SAMPLE_WAIT + PMU_WAIT_NR
 };
 
 /* They are in groups, so that those without any can be left out. */
@@ -77,6 +79,7 @@ typedef struct PmuCostMeans {
     uint32_t epoch;             /* when it was needed last: see PmuCosts */
     uint32_t times;             /* counted in that epoch and settled */
     uint32_t samples;           /* up to a limit */
+    uint32_t changes;           /* PmuCosts.changes when last watched */
     uint32_t groups;            /* with a mean that is not 0: a bit each */
     uint32_t mean[PMU_SAMPLE_ROOM];
 } PmuCostMeans;
@@ -89,23 +92,33 @@ typedef struct PmuTypical {
     uint64_t item[PMU_SAMPLE_ROOM];
 } PmuTypical;
 
-/* The classes that depend on waits: memory bound and core bound. */
-#define PMU_COSTS_BACKEND 2
+/* What depends on waits, of a sample; the first are slots. */
+#define PMU_COSTS_WAITING       17
+#define PMU_COSTS_WAITING_SLOTS 2
 
 /* What was counted at a privilege level and not taken yet. */
 typedef struct PmuTally {
     uint64_t sum[PMU_SAMPLE_ROOM];
     uint64_t unknown_insns;     /* of stretches of which nothing is known */
-    uint64_t wait;              /* cycles that data took to come */
-    int64_t correction[PMU_COSTS_BACKEND];      /* still to be made */
+    PmuWait wait;
+    int64_t correction[PMU_COSTS_WAITING];      /* still to be made */
 } PmuTally;
 
 /* What some samples were beyond their means, together. */
 typedef struct PmuCostBatch {
-    int64_t wait;               /* cycles */
-    int64_t lost[PMU_COSTS_BACKEND];    /* slots */
+    int64_t wait[PMU_WAIT_NR];
+    int64_t took[PMU_COSTS_WAITING];
     uint32_t samples;
 } PmuCostBatch;
+
+/*
+ * The linear regression of something on waits: sums of products over batches,
+ * and the slope, in 1/PMU_COST_ONE a cycle.
+ */
+typedef struct PmuCostFit {
+    int64_t wait_wait, wait_took;
+    int64_t slope;
+} PmuCostFit;
 
 typedef struct PmuCosts {
     PmuCost *entries;
@@ -114,15 +127,12 @@ typedef struct PmuCosts {
     uint32_t num_dirty;
     uint32_t samples;           /* so far */
     uint32_t epoch;             /* calls of pmu_costs_begin_epoch() so far */
+    uint32_t changes;           /* calls of pmu_costs_doubt() */
+    uint64_t waited, foretold;  /* in this epoch, in cycles */
     PmuTally tally[PMU_LEVEL_NR];
     PmuTypical typical;         /* stands for what is unknown */
     PmuCostBatch batch;
-    /*
-     * Sums over batches of products of what was waited and lost, by class: see
-     * PMU_COSTS_BACKEND.
-     */
-    int64_t wait_wait, wait_lost[PMU_COSTS_BACKEND];
-    int64_t slope[PMU_COSTS_BACKEND];   /* the regression's, slots a cycle */
+    PmuCostFit fit[PMU_COSTS_WAITING];
 } PmuCosts;
 
 /* No costs are known.  False if memory runs out. */
@@ -203,10 +213,30 @@ static inline void pmu_costs_count(PmuCosts *costs, PmuCost *cost)
     }
 }
 
-/* From now on pmu_costs_times() begins at 0. */
+/* From now on pmu_costs_times() and pmu_costs_surprise() begin at 0. */
 static inline void pmu_costs_begin_epoch(PmuCosts *costs)
 {
     costs->epoch++;
+    costs->waited = 0;
+    costs->foretold = 0;
+}
+
+/*
+ * By how many cycles waits of this epoch differ from what the costs foretold,
+ * as far as that is settled, if they differ by half of it or more; else 0.
+ */
+static inline uint64_t pmu_costs_surprise(const PmuCosts *costs)
+{
+    uint64_t more = MAX(costs->waited, costs->foretold);
+    uint64_t difference = more - MIN(costs->waited, costs->foretold);
+
+    return difference >= costs->foretold / 2 ? difference : 0;
+}
+
+/* Data are elsewhere now: what is found next weighs more than what was. */
+static inline void pmu_costs_doubt(PmuCosts *costs)
+{
+    costs->changes++;
 }
 
 /*
@@ -238,7 +268,7 @@ void pmu_costs_take(PmuCosts *costs, PmuLevel level,
 /* Slots, as in tallies, that another @wait cycles may make, about. */
 static inline uint64_t pmu_costs_lost(const PmuCosts *costs, uint64_t wait)
 {
-    int64_t slope = costs->slope[0] + costs->slope[1];
+    int64_t slope = costs->fit[0].slope + costs->fit[1].slope;
 
     return slope > 0 ? wait * slope : 0;
 }

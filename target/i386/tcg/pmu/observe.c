@@ -36,7 +36,7 @@ void pmu_observer_destroy(PmuObserver *o)
 
 void pmu_observer_reset(PmuObserver *o)
 {
-    o->wait = 0;
+    o->wait = (PmuWait) {};
     o->store_line = UINT64_MAX;
     pmu_memory_reset(&o->mem);
     pmu_fetcher_reset(&o->fetcher);
@@ -71,29 +71,28 @@ void pmu_observe_code(PmuObserver *o, uint64_t line, unsigned lines,
 /* Data. */
 
 /* Cycles from a load's start until @access has its data, beyond L1's. */
-static uint32_t wait_of(const PmuObserver *o, const PmuAccess *access)
+static uint32_t wait_for(PmuObserver *o, const PmuAccess *access)
 {
+    static const uint8_t source_of[] = {
+        [PMU_FROM_L1] = PMU_WAIT_L1, [PMU_FROM_FILL] = PMU_WAIT_L1,
+        [PMU_FROM_L2] = PMU_WAIT_L2, [PMU_FROM_PREFETCH] = PMU_WAIT_L2,
+        [PMU_FROM_L3] = PMU_WAIT_L3, [PMU_FROM_DRAM] = PMU_WAIT_DRAM,
+    };
     const PmuMemory *mem = &o->mem;
-    uint32_t wait = access->delay;
+    const uint32_t latency[PMU_WAIT_NR] = {
+        0, mem->uarch->l2.latency, mem->uarch->l3.latency, mem->dram_latency,
+    };
+    PmuWaitSource source = source_of[access->source];
+    uint32_t cycles = access->delay + latency[source];
 
-    switch ((PmuSource)access->source) {
-    case PMU_FROM_L1:
-    case PMU_FROM_FILL:
-        return wait;
-    case PMU_FROM_L2:
-    case PMU_FROM_PREFETCH:
-        return wait + mem->uarch->l2.latency;
-    case PMU_FROM_L3:
-        return wait + mem->uarch->l3.latency;
-    case PMU_FROM_DRAM:
-        return wait + mem->dram_latency;
-    }
-    g_assert_not_reached();
+    o->wait.cycles[source] += cycles;
+    return cycles;
 }
 
-/* An access at @addr that may be special: its lines. */
+/* An access at @addr that may be special: its lines, and cycles it waits. */
 static unsigned data_access(PmuObserver *o, uint64_t addr,
-                            const PmuBlockAccess *kind, PmuAccess access[2])
+                            const PmuBlockAccess *kind, PmuAccess access[2],
+                            uint32_t *wait)
 {
     unsigned lines =
         (!kind->store ? pmu_memory_data :
@@ -101,20 +100,22 @@ static unsigned data_access(PmuObserver *o, uint64_t addr,
          pmu_memory_update)(&o->mem, addr, kind->size, access);
 
     for (unsigned i = 0; i < lines && kind->load; i++) {
-        o->wait += wait_of(o, &access[i]);
+        *wait += wait_for(o, &access[i]);
     }
     return lines;
 }
 
-void pmu_observe_data(PmuObserver *o, const PmuBlockAccess *kind,
-                      uint64_t addr)
+uint32_t pmu_observe_data(PmuObserver *o, const PmuBlockAccess *kind,
+                          uint64_t addr)
 {
     PmuAccess access[2];
+    uint32_t wait = 0;
 
     if (kind->load || kind->store) {
         pmu_memory_horizon(&o->mem, 0);
-        data_access(o, addr, kind, access);
+        data_access(o, addr, kind, access, &wait);
     }
+    return wait;
 }
 
 /* Did an access to these @lines find code that fetch had? */
@@ -136,7 +137,8 @@ static bool special_access(PmuObserver *o, unsigned i, uint64_t addr,
 {
     PmuOutcome *outcome = &o->outcome;
     PmuAccess access[2] = {};
-    unsigned lines = data_access(o, addr, kind, access);
+    uint32_t wait = 0;
+    unsigned lines = data_access(o, addr, kind, access, &wait);
 
     access[0].store = store & (PMU_FORWARD_BLOCKED - 1);
     access[0].blocked = !!(store & PMU_FORWARD_BLOCKED);

@@ -17,7 +17,7 @@
 #include "outcome.h"
 
 typedef struct PmuObserver {
-    uint64_t wait;              /* cycles until loads had their data, so far */
+    PmuWait wait;               /* until loads had their data, so far */
     PmuLedger *ledger;
     PmuBpred *bpred;
     uint64_t store_line;        /* that the newest store went to */
@@ -63,12 +63,13 @@ void pmu_observe_string(PmuObserver *o, const PmuBlock *block,
 
 /*
  * Some code runs that is not observed, but for its data accesses that
- * pmu_memory_hit() does not know: these are told to pmu_observe_data().  What
- * was being fetched and returned from is not known behind it.
+ * pmu_memory_hit() does not know: these are told to pmu_observe_data(), which
+ * returns the cycles that a load waits.  What was being fetched and returned
+ * from is not known behind it.
  */
 void pmu_observer_skip(PmuObserver *o);
-void pmu_observe_data(PmuObserver *o, const PmuBlockAccess *kind,
-                      uint64_t addr);
+uint32_t pmu_observe_data(PmuObserver *o, const PmuBlockAccess *kind,
+                          uint64_t addr);
 
 /*
  * What ran meanwhile, in any order: @lines lines of code from physical address

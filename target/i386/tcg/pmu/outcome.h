@@ -27,6 +27,26 @@ typedef enum PmuSource {
     PMU_FROM_DRAM,
 } PmuSource;
 
+/* Where loads got what they waited for: the line, or but its translation. */
+typedef enum PmuWaitSource {
+    PMU_WAIT_L1,                /* the line was there */
+    PMU_WAIT_L2,
+    PMU_WAIT_L3,
+    PMU_WAIT_DRAM,
+    PMU_WAIT_NR
+} PmuWaitSource;
+
+/* Cycles, each load by itself. */
+typedef struct PmuWait {
+    uint64_t cycles[PMU_WAIT_NR];
+} PmuWait;
+
+static inline uint64_t pmu_wait_sum(const PmuWait *wait)
+{
+    return wait->cycles[PMU_WAIT_L1] + wait->cycles[PMU_WAIT_L2] +
+           wait->cycles[PMU_WAIT_L3] + wait->cycles[PMU_WAIT_DRAM];
+}
+
 /* Outcomes that a PmuAccess cannot say exactly are cut at these. */
 #define PMU_OUTCOME_FILLS       64      /* PmuAccess.fill is below */
 #define PMU_OUTCOME_PREFETCHES  64      /* ... and .prefetch */

@@ -59,10 +59,11 @@ struct PmuTiming {
     int32_t left;               /* instructions until this one ends */
     int32_t credit;             /* instructions that may be watched yet */
     uint64_t skimmed;           /* instructions that were not, so far */
+    bool surprised;             /* see SURPRISE_SHARE */
     uint32_t unknown;           /* see UNKNOWN_SHARE */
     uint64_t unknown_at;        /* @skimmed when it was changed last */
     PmuSighted sighted[PMU_SIGHTED];    /* by a hash of the key */
-    uint64_t waited;            /* of observer.wait, accounted for already */
+    PmuWait waited;             /* of observer.wait, accounted for already */
 
     PmuString string;
     PmuCosts costs;

@@ -55,6 +55,12 @@ const PmuSampling pmu_sampling = {
  */
 #define DOMINANT_SHARE  64
 
+/*
+ * The costs are in doubt when waits were so much longer or shorter in a period
+ * than they foretold: a share of the period, in cycles for instructions.
+ */
+#define SURPRISE_SHARE  4
+
 /* Slots that an unknown instruction is supposed to take, for the progress. */
 #define UNKNOWN_SLOTS   4
 
@@ -198,13 +204,20 @@ static void enter_apart(PmuTiming *t)
     enter_seen(t, false);
 }
 
+static uint64_t unaccounted_wait(const PmuTiming *t)
+{
+    return pmu_wait_sum(&t->observer.wait) - pmu_wait_sum(&t->waited);
+}
+
 /* Waits so far were at the current level, and nobody watched. */
 static void enter_wait(PmuTiming *t)
 {
-    uint64_t wait = t->observer.wait - t->waited;
+    PmuWait *wait = &t->costs.tally[t->ledger->level].wait;
 
-    t->costs.tally[t->ledger->level].wait += wait;
-    t->progress += pmu_costs_lost(&t->costs, wait);
+    t->progress += pmu_costs_lost(&t->costs, unaccounted_wait(t));
+    for (unsigned i = 0; i < PMU_WAIT_NR; i++) {
+        wait->cycles[i] += t->observer.wait.cycles[i] - t->waited.cycles[i];
+    }
     t->waited = t->observer.wait;
 }
 
@@ -272,8 +285,7 @@ uint64_t pmu_timing_progress(const PmuTiming *t)
     uint64_t progress = t->progress;
 
     if (t->phase != PMU_PHASE_WATCH) {
-        progress += pmu_costs_lost(&t->costs,
-                                   t->observer.wait - t->waited);
+        progress += pmu_costs_lost(&t->costs, unaccounted_wait(t));
     }
     return progress >> PMU_COST_SHIFT;
 }
@@ -293,13 +305,15 @@ void pmu_timing_ports(const PmuTiming *t, uint64_t dispatched[PMU_MAX_PORTS])
 
 /*
  * When a window is due: sooner in short programs, which have few of them, and
- * after a sixteenth of all that ran.
+ * after a sixteenth of all that ran; or soon after a surprise.
  */
 static uint32_t period(const PmuTiming *t)
 {
     uint32_t longest = t->sampling->period;
+    uint32_t shortest = MAX(longest / 16, 1);
 
-    return CLAMP(t->skimmed / 16, MAX(longest / 16, 1), longest);
+    return t->surprised ? shortest
+                        : CLAMP(t->skimmed / 16, shortest, longest);
 }
 
 static void begin_phase(PmuTiming *t, PmuPhase phase)
@@ -391,12 +405,26 @@ static void touch_code(PmuTiming *t)
     }
 }
 
+/* Was the period at hand as the costs had it? */
+static void judge_period(PmuTiming *t, uint32_t length)
+{
+    bool surprised = pmu_costs_surprise(&t->costs) >= length / SURPRISE_SHARE;
+
+    if (surprised) {
+        pmu_costs_doubt(&t->costs);
+    }
+    t->surprised = surprised && take_credit(t, 0);
+}
+
 /* A window is due. */
 static void end_period(PmuTiming *t)
 {
+    uint32_t length = in_period(t);
+
     touch_code(t);
     enter_costs(t);
-    enter_skimmed(t, in_period(t));
+    enter_skimmed(t, length);
+    judge_period(t, length);
     begin_phase(t, PMU_PHASE_OBSERVE);
 }
 
@@ -433,7 +461,10 @@ static inline uint64_t stretch_key(const PmuTiming *t)
 /* The stretch at hand took @t->sample. */
 static void learn(PmuTiming *t)
 {
-    t->sample.item[PMU_SAMPLE_WAIT] = t->observer.wait - t->waited;
+    for (unsigned i = 0; i < PMU_WAIT_NR; i++) {
+        t->sample.item[PMU_SAMPLE_WAIT + i] =
+            t->observer.wait.cycles[i] - t->waited.cycles[i];
+    }
     t->waited = t->observer.wait;
     pmu_costs_learn(&t->costs, stretch_key(t), t->insns, t->code, &t->sample);
     t->sample = (PmuSample) {};
@@ -646,11 +677,12 @@ void pmu_timing_reset(PmuTiming *t)
     t->sample = (PmuSample) {};
     t->credit = credit_most(t);
     t->skimmed = 0;
+    t->surprised = false;
     t->string = (PmuString) {};
     pmu_pipeline_reset(&t->pipeline);
     resume_pipeline(t);
     pmu_observer_reset(&t->observer);
-    t->waited = 0;
+    t->waited = t->observer.wait;
     t->phase = PMU_PHASE_WATCH;
     t->left = t->sampling ? t->sampling->first : INT32_MAX;
 }
@@ -716,10 +748,7 @@ static G_GNUC_NO_INLINE void skim_slow_access(PmuTiming *t,
                                               const PmuBlockAccess *kind,
                                               uint64_t addr)
 {
-    uint64_t before = t->observer.wait;
-
-    pmu_observe_data(&t->observer, kind, addr);
-    t->left -= (uint32_t)(t->observer.wait - before) / PERIOD_WAIT;
+    t->left -= pmu_observe_data(&t->observer, kind, addr) / PERIOD_WAIT;
 }
 
 /* Data access @index of @block, if it is one, and nothing else is looked at. */
