@@ -296,6 +296,57 @@ static void test_slots_period(void)
     g_assert_cmpuint(slack.instructions, ==, UINT64_MAX);
 }
 
+/*
+ * When an interrupt is expected: as if the counter counted as fast as it did at
+ * most lately, and as fast as anything can before that is known.
+ */
+
+#define LLC_MISS 0x412e
+
+static void pass_slots(Perfmon *pmu, PmuLedgerSnapshot *now, uint64_t slots,
+                       uint64_t misses)
+{
+    now->item[PMU_LEVEL_USR][PMU_ITEM_SLOTS] += slots;
+    now->item[PMU_LEVEL_USR][PMU_ITEM_DATA_DRAM] += misses;
+    perfmon_settle(pmu, now);
+    perfmon_note_pace(pmu);
+}
+
+static void assert_expected(const Perfmon *pmu, double slots)
+{
+    double expected = slack_of(pmu).expected;
+
+    g_assert_cmpfloat(expected, >=, 0.9 * slots);
+    g_assert_cmpfloat(expected, <=, 1.1 * slots);
+}
+
+static void test_expected(void)
+{
+    g_autofree Perfmon *pmu = new_unit(48);
+    PmuLedgerSnapshot now = { 0 };
+
+    set_counter(pmu, 0, LLC_MISS, EN | INT | USR, 1000000);
+    assert_expected(pmu, 1000000 / 4);
+    for (int i = 0; i < 1000; i++) {
+        pass_slots(pmu, &now, 100000, 100);
+    }
+    assert_expected(pmu, 900000 / 0.001);
+    /* Slots at another level are none that it could count in. */
+    now.item[PMU_LEVEL_OS][PMU_ITEM_SLOTS] += 1ull << 40;
+    pass_slots(pmu, &now, 100000, 100);
+    assert_expected(pmu, 900000 / 0.001);
+    /* What was fast once may be so again. */
+    pass_slots(pmu, &now, 1000, 500);
+    assert_expected(pmu, 900000 / 0.5);
+    pass_slots(pmu, &now, 10000, 0);
+    assert_expected(pmu, 900000 / 0.5);
+    /* Another event has its own pace, and this one keeps its. */
+    set_counter(pmu, 0, 0xc5, EN | INT | USR, 1000000);
+    assert_expected(pmu, 1000000 / 4);
+    set_counter(pmu, 0, LLC_MISS, EN | INT | USR, 1000000);
+    assert_expected(pmu, 1000000 / 0.5);
+}
+
 /* Demand */
 
 static void check_demand(const Perfmon *pmu, bool os, bool usr, bool timing)
@@ -427,6 +478,7 @@ int main(int argc, char **argv)
                     test_no_bound_when_stopped);
     g_test_add_func("/perfmon-slack/metrics-bound", test_metrics_bound);
     g_test_add_func("/perfmon-slack/slots-period", test_slots_period);
+    g_test_add_func("/perfmon-slack/expected", test_expected);
     g_test_add_func("/perfmon-slack/demand", test_demand);
     g_test_add_func("/perfmon-slack/demand-fixed", test_demand_fixed);
     g_test_add_func("/perfmon-slack/freeze", test_freeze);

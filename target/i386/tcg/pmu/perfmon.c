@@ -245,6 +245,43 @@ static void note_overflow(PerfmonOverflow *overflow, uint64_t status,
     overflow->interrupt |= interrupt;
 }
 
+/* As fast as any event can be, for all that is known of a new one. */
+#define PACE_MOST   4
+
+/* The event of counter @index, as PerfmonPace has it. */
+static uint64_t pace_event(const Perfmon *pmu, unsigned index)
+{
+    return index < pmu->config.num_gp
+           ? pmu->selected_evtsel[index]
+           : 1ull << (63 - (index - pmu->config.num_gp));
+}
+
+/* The place for @event's pace; multiplicative hashing (Knuth). */
+static unsigned pace_index(uint64_t event)
+{
+    return (event * 0x9e3779b97f4a7c15ull >> 32) % PERFMON_PACES;
+}
+
+/* Counter @index, which is @counter, gained @n. */
+static void count_pace(Perfmon *pmu, const PmuLedgerSnapshot *now,
+                       unsigned index, const PerfmonCounter *counter,
+                       uint64_t n)
+{
+    uint64_t event = pace_event(pmu, index);
+    PerfmonPace *pace = &pmu->pace[pace_index(event)];
+
+    if (pace->event != event || !pace->most) {
+        *pace = (PerfmonPace) { .event = event, .most = PACE_MOST };
+    }
+    pace->counted += n;
+    for (int level = 0; level < PMU_LEVEL_NR; level++) {
+        if (counter->level[level]) {
+            pace->slots += now->item[level][PMU_ITEM_SLOTS] -
+                           pmu->last.item[level][PMU_ITEM_SLOTS];
+        }
+    }
+}
+
 static void settle_counter(Perfmon *pmu, const PmuLedgerSnapshot *now,
                            unsigned index, PerfmonOverflow *overflow)
 {
@@ -255,6 +292,7 @@ static void settle_counter(Perfmon *pmu, const PmuLedgerSnapshot *now,
         return;
     }
     n = gain(pmu, now, &counter);
+    count_pace(pmu, now, index, &counter, n);
     if (n > PERFMON_COUNTER_MASK - counter.value) {
         note_overflow(overflow, counter.status, counter.interrupt);
     }
@@ -442,11 +480,23 @@ static void bound_instructions(PerfmonSlack *slack,
     }
 }
 
-static void bound_counter(PerfmonSlack *slack, const PerfmonCounter *counter)
+/* When counter @index that is @distance from its end is there, in slots. */
+static uint64_t expected_at(const Perfmon *pmu, unsigned index,
+                            uint64_t distance)
 {
-    uint64_t distance = item_distance(counter->event,
-                                      PERFMON_COUNTER_MASK + 1 -
-                                      counter->value);
+    uint64_t event = pace_event(pmu, index);
+    const PerfmonPace *pace = &pmu->pace[pace_index(event)];
+    bool known = pace->event == event && pace->most;
+    double slots = distance / (known ? pace->most : PACE_MOST);
+
+    return MIN(slots, INT64_MAX);
+}
+
+static void bound_counter(const Perfmon *pmu, PerfmonSlack *slack,
+                          const PerfmonCounter *counter, unsigned index)
+{
+    uint64_t value_distance = PERFMON_COUNTER_MASK + 1 - counter->value;
+    uint64_t distance = item_distance(counter->event, value_distance);
 
     switch (event_kind(counter->event)) {
     case KIND_INSTRUCTIONS:
@@ -457,6 +507,7 @@ static void bound_counter(PerfmonSlack *slack, const PerfmonCounter *counter)
         break;
     case KIND_OTHER:
         bound(&slack->any, distance);
+        bound(&slack->expected, expected_at(pmu, index, value_distance));
         break;
     }
 }
@@ -477,20 +528,46 @@ void perfmon_slack(const Perfmon *pmu, PerfmonSlack *slack)
         .instructions_level = { UINT64_MAX, UINT64_MAX },
         .branches = UINT64_MAX,
         .any = UINT64_MAX,
+        .expected = UINT64_MAX,
     };
     for (unsigned i = 0; i < num_counters(pmu); i++) {
         PerfmonCounter counter = get_counter(pmu, i);
 
         if (may_interrupt(&counter)) {
-            bound_counter(slack, &counter);
+            bound_counter(pmu, slack, &counter, i);
         }
     }
     if (!metrics_counting(pmu, &slots) || !may_interrupt(&slots)) {
         return;
     }
     for (unsigned i = 0; i < pmu->config.num_metrics; i++) {
-        bound(&slack->any, pmu_metrics_distance(pmu->metrics[i],
-                                                pmu->config.metrics_width));
+        uint64_t distance = pmu_metrics_distance(pmu->metrics[i],
+                                                 pmu->config.metrics_width);
+
+        bound(&slack->any, distance);
+        bound(&slack->expected, distance);
+    }
+}
+
+/* In less than the first, much may be by chance; the second makes 1/e of it. */
+#define PACE_LEAST_SLOTS    256
+#define PACE_SLOTS          (1u << 20)
+/* Nothing that counts is slower. */
+#define PACE_LEAST          1e-9
+
+void perfmon_note_pace(Perfmon *pmu)
+{
+    for (unsigned i = 0; i < PERFMON_PACES; i++) {
+        PerfmonPace *pace = &pmu->pace[i];
+
+        if (pace->slots >= PACE_LEAST_SLOTS) {
+            double now = (double)pace->counted / pace->slots;
+            double was = pace->most * PACE_SLOTS / (PACE_SLOTS + pace->slots);
+
+            pace->most = MAX(MAX(now, was), PACE_LEAST);
+            pace->slots = 0;
+            pace->counted = 0;
+        }
     }
 }
 

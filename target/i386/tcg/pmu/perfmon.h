@@ -136,6 +136,19 @@ typedef struct PerfmonDemand {
 typedef struct Perfmon Perfmon;
 
 /*
+ * How fast counters of an event count at most lately, at their levels while
+ * they count.  Drivers let more events than counters take turns.
+ */
+typedef struct PerfmonPace {
+    uint64_t event;             /* bits of IA32_PERFEVTSELx; counters share it,
+                                   and fixed ones have a bit each beyond */
+    uint64_t counted, slots;    /* since @most was looked at */
+    double most;                /* in a slot; 0: nothing is known */
+} PerfmonPace;
+
+#define PERFMON_PACES   64
+
+/*
  * State of one unit.  All values are folded: they are current as of the last
  * perfmon_settle().  Only perfmon*.c and the migration description look in.
  */
@@ -163,6 +176,9 @@ struct Perfmon {
     /* ... and what they were when that was looked up. */
     uint64_t selected_evtsel[PERFMON_MAX_GP];
     uint64_t selected_extra[PMU_EXTRA_NR];
+
+    /* By a hash of the event. */
+    PerfmonPace pace[PERFMON_PACES];
 
     PmuLedgerSnapshot last;     /* the ledger when counts were last folded in */
     /* An overflow asked for an interrupt: the caller takes it and clears it. */
@@ -238,9 +254,20 @@ typedef struct PerfmonSlack {
     uint64_t branches;
     /* Over all other counters and the hidden ones of PERF_METRICS. */
     uint64_t any;
+    /*
+     * Over the same, in slots, and no bound: the first of them interrupts no
+     * sooner if none counts faster than it did lately.
+     */
+    uint64_t expected;
 } PerfmonSlack;
 
 void perfmon_slack(const Perfmon *pmu, PerfmonSlack *slack);
+
+/*
+ * For PerfmonSlack.expected: what counted since the last call is what a counter
+ * can do.  It is forgotten within some million slots.
+ */
+void perfmon_note_pace(Perfmon *pmu);
 
 /*
  * One counter as a person reads it, for the monitor.  @index counts the GP

@@ -246,9 +246,24 @@ static uint32_t x86_pmu_hflags(const PerfmonDemand *demand,
            (demand->level[PMU_LEVEL_USR] ? HF_PMU_USR_MASK : 0);
 }
 
+/*
+ * Slots until somebody must look whether a counter of what the model estimates
+ * overflows.  Nothing grows faster than PMU_TIMING_ITEM_RATE, but most that is
+ * worth an interrupt is a hundred times as rare: half of the way that it takes
+ * for these then.  Should they become more frequent just there, the interrupt
+ * is late by so many slots at most.
+ */
+#define LOOK_AHEAD (1 << 14)
+
+static uint64_t x86_pmu_distance(const PerfmonSlack *slack)
+{
+    return MAX(slack->any / PMU_TIMING_ITEM_RATE,
+               MIN(slack->expected / 2, LOOK_AHEAD));
+}
+
 static void x86_pmu_arm_timing(X86PMU *unit, const PerfmonSlack *slack)
 {
-    uint64_t distance = slack->any / PMU_TIMING_ITEM_RATE;
+    uint64_t distance = x86_pmu_distance(slack);
 
     distance = MIN(distance, slack->branches / PMU_TIMING_ITEM_RATE);
     distance = MIN(distance, slack->instructions);
@@ -288,22 +303,19 @@ static void x86_pmu_arm_counts(CPUX86State *env, const PerfmonSlack *slack,
     }
 }
 
-void x86_pmu_arm(CPUX86State *env, uint64_t insn, unsigned need)
+static void x86_pmu_arm_all(CPUX86State *env, uint64_t insn, unsigned need,
+                            const PerfmonSlack *slack)
 {
     X86PMU *unit = env->pmu.unit;
     PerfmonDemand demand = perfmon_demand(&unit->perfmon);
-    uint32_t hflags;
+    uint32_t hflags = x86_pmu_hflags(&demand, slack);
     bool timing = FIELD_EX64(insn, X86_PMU_INSN, TIMING);
-    PerfmonSlack slack;
 
-    perfmon_slack(&unit->perfmon, &slack);
-    hflags = x86_pmu_hflags(&demand, &slack);
     unit->idle = !hflags;
     if (hflags) {
         env->hflags = (env->hflags & ~HF_PMU_MASK) | hflags;
     }
-    x86_pmu_arm_timing(unit, &slack);
-    x86_pmu_arm_counts(env, &slack,
+    x86_pmu_arm_counts(env, slack,
                        timing ? 0 : FIELD_EX64(insn, X86_PMU_INSN, AHEAD),
                        need);
     if (unit->perfmon.pmi) {
@@ -313,6 +325,25 @@ void x86_pmu_arm(CPUX86State *env, uint64_t insn, unsigned need)
             unit->granted[x86_pmu_level(env)];
         unit->granted[x86_pmu_level(env)] = 0;
     }
+}
+
+void x86_pmu_arm(CPUX86State *env, uint64_t insn, unsigned need)
+{
+    X86PMU *unit = env->pmu.unit;
+    PerfmonSlack slack;
+
+    perfmon_note_pace(&unit->perfmon);
+    perfmon_slack(&unit->perfmon, &slack);
+    x86_pmu_arm_timing(unit, &slack);
+    x86_pmu_arm_all(env, insn, need, &slack);
+}
+
+void x86_pmu_rearm(CPUX86State *env)
+{
+    PerfmonSlack slack;
+
+    perfmon_slack(&env->pmu.unit->perfmon, &slack);
+    x86_pmu_arm_all(env, 0, 0, &slack);
 }
 
 bool x86_pmu_deliver(CPUX86State *env)

@@ -110,6 +110,12 @@ void x86_pmu_sync(CPUX86State *env, uint64_t insn);
 void x86_pmu_arm(CPUX86State *env, uint64_t insn, unsigned need);
 
 /*
+ * The same for somebody outside of the guest, who wrote no register: when the
+ * guest is looked at next does not depend on that.
+ */
+void x86_pmu_rearm(CPUX86State *env);
+
+/*
  * Interrupt through the local APIC if an overflow asked for it.  Only where
  * translated code can be left: at a block's entry or in its last instruction.
  */

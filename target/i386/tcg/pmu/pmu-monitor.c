@@ -115,7 +115,7 @@ static void pmu_info_on_cpu(CPUState *cs, run_on_cpu_data data)
     PmuInfo *info = data.host_ptr;
 
     x86_pmu_sync(cpu_env(cs), 0);
-    x86_pmu_arm(cpu_env(cs), 0, 0);
+    x86_pmu_rearm(cpu_env(cs));
     info->cpu_index = cs->cpu_index;
     info->width = unit->ledger.width;
     info->registers = pmu_registers(unit);

@@ -25,7 +25,7 @@ static int x86_pmu_pre_save(void *opaque)
 
     /* Fold everything; a pending interrupt travels with it. */
     x86_pmu_sync(&cpu->env, 0);
-    x86_pmu_arm(&cpu->env, 0, 0);
+    x86_pmu_rearm(&cpu->env);
     return 0;
 }
 
