@@ -50,7 +50,7 @@ FACTS = (
     fact('cache', 'mem_load_retired.l1_miss', 'l2', 16, 18, CACHED),
     fact('cache', 'mem_load_retired.l2_hit', 'l2', 16, 18, CACHED),
     fact('cache', 'l2_rqsts.demand_data_rd_hit', 'l2', 16, 18, CACHED),
-    fact('cache', 'mem_load_retired.l2_miss', 'l3', 16, 18, ROUGH),
+    fact('cache', 'mem_load_retired.l2_miss', 'dram', 16, 18, ROUGH),
     fact('cache', 'offcore_requests.demand_data_rd', 'dram', 16, 18, ROUGH),
     fact('cache', 'offcore_requests.demand_rfo', 'stores', 1, 9, ROUGH),
     fact('floating point', 'fp_arith_inst_retired.scalar_double',

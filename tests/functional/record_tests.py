@@ -15,7 +15,7 @@ from metric_tests import ICELAKE, test
 Recording = collections.namedtuple('Recording', 'loops period functions')
 
 RECORDINGS = (
-    Recording('mispredicts pauses', 2003, {
+    Recording('mispredicts pauses', 1009, {
         'br_misp_retired.all_branches': 'mispredicts',
         'br_misp_retired.cond': 'mispredicts',
         'misc_retired.pause_inst': 'pauses'}),
@@ -23,13 +23,14 @@ RECORDINGS = (
         'arith.divider_active': 'divide',
         'idq.ms_uops': 'microcode',
         'inst_retired.nop': 'nops'}),
-    Recording('l2 locks split_loads split_stores blocked_forwards', 5003, {
+    Recording('blocked_forwards nops', 2003, {
+        'ld_blocks.store_forward': 'blocked_forwards'}),
+    Recording('l2 locks split_loads split_stores', 5003, {
         'mem_load_retired.l1_miss': 'chase',
         'mem_load_retired.l2_hit': 'chase',
         'mem_inst_retired.split_loads': 'split_loads',
         'mem_inst_retired.split_stores': 'split_stores',
-        'mem_inst_retired.lock_loads': 'locks',
-        'ld_blocks.store_forward': 'blocked_forwards'}),
+        'mem_inst_retired.lock_loads': 'locks'}),
     Recording('dram nops', 5003, {
         'mem_load_retired.l3_miss': 'chase'}),
     Recording('dram nops', 200003, {
@@ -45,6 +46,8 @@ RECORDINGS = (
         'dsb2mite_switches.penalty_cycles': 'dsb_switches'}),
     Recording('decode nops', 50021, {
         'idq.mite_uops': 'decode'}),
+    Recording('clears nops', 53, {
+        'machine_clears.smc': 'clears'}),
     Recording('walks nops', 2003, {
         'dtlb_load_misses.walk_completed': 'chase'}),
 )

@@ -186,7 +186,7 @@ static void *make_shared(size_t bytes)
 static const Loop loops[] = {
     { "l1", chase, make_lines, 16 * KIB, 300 },
     { "l2", chase, make_lines, 256 * KIB, 300 },
-    { "l3", chase, make_lines, 16 * MIB, 300 },
+    { "l3", chase, make_lines, 6 * MIB, 300 },
     { "dram", chase, make_lines, 128 * MIB, 300 },
     { "stlb", chase, make_pages, 2 * MIB, 300 },
     { "walks", chase, make_pages, 64 * MIB, 300 },

@@ -115,7 +115,7 @@ static uint32_t insert(const PmuLines *lines, uint32_t *words, uint32_t tag,
         way = __builtin_ctz(ahead);
         state &= ~bits(hand, way);
     } else {
-        way = unused ? __builtin_ctz(unused) : hand;
+        way = unused ? (uint32_t)__builtin_ctz(unused) : hand;
         state &= ~(bits(hand, lines->ways) | bits(0, way));
     }
     state = (state & bits(0, lines->ways) & ~(1u << way)) | used << way;
