@@ -221,6 +221,17 @@ static void assert_counted(const PmuLedgerSnapshot *sampled,
     }
 }
 
+/* Branch predictors see all branches, and what is not as foretold is made up. */
+static void assert_mispredicts(const PmuLedgerSnapshot *sampled,
+                               const PmuLedgerSnapshot *exact)
+{
+    double is = sampled->item[PMU_LEVEL_USR][PMU_ITEM_BRANCH_MISSES];
+    double should = exact->item[PMU_LEVEL_USR][PMU_ITEM_BRANCH_MISSES];
+
+    g_test_message("mispredicts: %.0f, exactly %.0f", is, should);
+    g_assert_cmpfloat(fabs(is - should), <=, 0.02 * should);
+}
+
 #define PROGRAMS 4
 
 /*
@@ -251,6 +262,7 @@ static void test_sampled(gconstpointer data)
         run(program, core, NULL, &exact);
         run(program, core, &pmu_sampling, &sampled);
         assert_counted(&sampled, &exact);
+        assert_mispredicts(&sampled, &exact);
         off = worst(&sampled, &exact);
         g_test_message("off by %.4f", off);
         g_assert_cmpfloat(off, <=, test->one);

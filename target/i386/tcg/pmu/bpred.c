@@ -109,7 +109,6 @@ struct PmuBpred {
     PathTarget by_path[PATH_TABLES][1 << INDIRECT_BITS];
     uint64_t *stack;
     uint32_t stack_size, stack_top, stack_depth;
-    uint32_t stack_unknown;     /* returns to come that may be known */
     PmuCache btb;
 };
 
@@ -527,20 +526,12 @@ bool pmu_bpred_ret(PmuBpred *bp, uint64_t target)
     bool hit;
 
     if (!bp->stack_depth) {
-        hit = bp->stack_unknown;
-        bp->stack_unknown -= hit;
-        return hit;
+        return false;
     }
     hit = bp->stack[bp->stack_top] == target;
     bp->stack_top = bp->stack_top ? bp->stack_top - 1 : bp->stack_size - 1;
     bp->stack_depth--;
     return hit;
-}
-
-void pmu_bpred_skip(PmuBpred *bp)
-{
-    bp->stack_depth = 0;
-    bp->stack_unknown = bp->stack_size;
 }
 
 bool pmu_bpred_btb(PmuBpred *bp, uint64_t pc)

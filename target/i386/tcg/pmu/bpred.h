@@ -34,12 +34,6 @@ void pmu_bpred_call(PmuBpred *bp, uint64_t next);
 bool pmu_bpred_ret(PmuBpred *bp, uint64_t target);
 
 /*
- * Calls and returns follow that this is not told of.  Returns from calls made
- * before will be taken as predicted, as far as the stack is deep.
- */
-void pmu_bpred_skip(PmuBpred *bp);
-
-/*
  * The branch at @pc is taken: did fetch know of it?  It does from now on,
  * until others push it out.
  */

@@ -132,22 +132,36 @@ static void settle_unknown(PmuTally *tally, const PmuTypical *typical)
 /* Where ledger item PMU_ITEM_@item is in a sample. */
 #define ITEM(item)  (PMU_SAMPLE_ITEMS + PMU_ITEM_##item - PMU_ITEM_SAMPLED)
 
-#define L1      (1u << PMU_WAIT_L1)
-#define L2      (1u << PMU_WAIT_L2)
-#define L3      (1u << PMU_WAIT_L3)
-#define DRAM    (1u << PMU_WAIT_DRAM)
+#define MISSES  (1u << PMU_KNOWN_MISPREDICTS)
+#define L1      (1u << PMU_KNOWN_WAIT_L1)
+#define L2      (1u << PMU_KNOWN_WAIT_L2)
+#define L3      (1u << PMU_KNOWN_WAIT_L3)
+#define DRAM    (1u << PMU_KNOWN_WAIT_DRAM)
 
 /*
- * What depends on waits, on which, and how much of it a cycle of waiting can
- * make: slots, cycles, or requests under way.  One regressor each: where data
- * come from L3 more often and from DRAM less, two would explain each other.
+ * What depends on what is known, and how much of it a cycle of waiting or a
+ * misprediction can make: slots, cycles, or requests under way.  One regressor
+ * each: where data come from L3 more often and from DRAM less, two would
+ * explain each other.
  */
 static const struct {
-    uint8_t item, sources;
-    int8_t least, most;
-} waiting[PMU_COSTS_WAITING] = {
-    { PMU_SLOT_MEMORY_BOUND, L1 | L2 | L3 | DRAM, -15, 15 },
-    { PMU_SLOT_CORE_BOUND, L1 | L2 | L3 | DRAM, -15, 15 },
+    uint8_t item, on;
+    int16_t least, most;
+} dependent[PMU_COSTS_DEPENDENT] = {
+    [PMU_COSTS_MEMORY_BOUND] =
+        { PMU_SLOT_MEMORY_BOUND, L1 | L2 | L3 | DRAM, -15, 15 },
+    [PMU_COSTS_CORE_BOUND] =
+        { PMU_SLOT_CORE_BOUND, L1 | L2 | L3 | DRAM, -15, 15 },
+    [PMU_COSTS_BR_MISPREDICT] = { PMU_SLOT_BR_MISPREDICT, MISSES, 0, 4096 },
+    { ITEM(BRANCH_MISSES), MISSES, 0, 1 },
+    { ITEM(MISSES_COND_NTAKEN), MISSES, 0, 1 },
+    { ITEM(MISSES_COND_TAKEN), MISSES, 0, 1 },
+    { ITEM(MISSES_JMP_INDIRECT), MISSES, 0, 1 },
+    { ITEM(MISSES_CALL_INDIRECT), MISSES, 0, 1 },
+    { ITEM(MISSES_RET), MISSES, 0, 1 },
+    { ITEM(CLEARS), MISSES, 0, 1 },
+    { ITEM(RECOVERY_CYCLES), MISSES, 0, 512 },
+    { ITEM(CLEAR_CYCLES), MISSES, 0, 512 },
     /* Cycles in which nothing is done. */
     { ITEM(ISSUED_0), L1 | L2 | L3 | DRAM, 0, 1 },
     { ITEM(UNDELIVERED_0), L1 | L2 | L3 | DRAM, 0, 1 },
@@ -168,43 +182,45 @@ static const struct {
     { ITEM(OFFCORE_DRAM), DRAM, 0, 1 },
 };
 
-/* The sum of @wait from where @waiting[@i] depends on. */
-static int64_t from_sources(const int64_t wait[PMU_WAIT_NR], unsigned i)
+/* The sum of what @dependent[@i] depends on, of @known. */
+static int64_t regressor(const int64_t known[PMU_KNOWN_NR], unsigned i)
 {
     int64_t sum = 0;
 
-    for (unsigned source = 0; source < PMU_WAIT_NR; source++) {
-        sum += waiting[i].sources >> source & 1 ? wait[source] : 0;
+    for (unsigned j = 0; j < PMU_KNOWN_NR; j++) {
+        sum += dependent[i].on >> j & 1 ? known[j] : 0;
     }
     return sum;
 }
 
-/* Waits of @tally beyond what was foretold, which is over. */
-static void take_waits(PmuCosts *costs, PmuTally *tally,
-                       int64_t beyond[PMU_WAIT_NR])
+/* What is known of @tally beyond what was foretold, which is over. */
+static void take_known(PmuCosts *costs, PmuTally *tally,
+                       int64_t beyond[PMU_KNOWN_NR])
 {
-    for (unsigned i = 0; i < PMU_WAIT_NR; i++) {
-        uint64_t *foretold = &tally->sum[PMU_SAMPLE_WAIT + i];
+    for (unsigned i = 0; i < PMU_KNOWN_NR; i++) {
+        uint64_t *foretold = &tally->sum[PMU_SAMPLE_KNOWN + i];
 
-        beyond[i] = tally->wait.cycles[i] - (*foretold >> PMU_COST_SHIFT);
-        costs->waited += tally->wait.cycles[i];
-        costs->foretold += *foretold >> PMU_COST_SHIFT;
+        beyond[i] = tally->known.n[i] - (*foretold >> PMU_COST_SHIFT);
+        if (i <= PMU_KNOWN_WAIT_DRAM) {
+            costs->waited += tally->known.n[i];
+            costs->foretold += *foretold >> PMU_COST_SHIFT;
+        }
         *foretold &= PMU_COST_ONE - 1;
-        tally->wait.cycles[i] = 0;
+        tally->known.n[i] = 0;
     }
 }
 
-/* Make up for waits that were longer or shorter than foretold. */
+/* Make up for what was not as foretold. */
 static void correct(PmuCosts *costs, PmuTally *tally)
 {
     const PmuCostFit *fit = costs->fit;
-    int64_t beyond[PMU_WAIT_NR];
+    int64_t beyond[PMU_KNOWN_NR];
 
-    take_waits(costs, tally, beyond);
-    for (unsigned i = 0; i < PMU_COSTS_WAITING; i++) {
-        uint64_t *sum = &tally->sum[waiting[i].item];
+    take_known(costs, tally, beyond);
+    for (unsigned i = 0; i < PMU_COSTS_DEPENDENT; i++) {
+        uint64_t *sum = &tally->sum[dependent[i].item];
         int64_t correction = tally->correction[i] +
-                             from_sources(beyond, i) * fit[i].slope;
+                             regressor(beyond, i) * fit[i].slope;
         int64_t now;
 
         correction = MAX(correction, -DEBT_MOST);
@@ -224,11 +240,11 @@ void pmu_costs_settle(PmuCosts *costs)
 }
 
 void pmu_costs_take(PmuCosts *costs, PmuLevel level,
-                    uint64_t whole[PMU_SAMPLE_WAIT])
+                    uint64_t whole[PMU_SAMPLE_KNOWN])
 {
     uint64_t *sum = costs->tally[level].sum;
 
-    for (unsigned i = 0; i < PMU_SAMPLE_WAIT; i++) {
+    for (unsigned i = 0; i < PMU_SAMPLE_KNOWN; i++) {
         whole[i] = sum[i] >> PMU_COST_SHIFT;
         sum[i] &= PMU_COST_ONE - 1;
     }
@@ -285,12 +301,13 @@ static uint32_t new_mean(uint32_t mean, uint32_t value, int samples)
 
 static void adjust_fit(PmuCostFit *fit, int64_t least, int64_t most)
 {
-    int64_t scale = (fit->wait_wait >> PMU_COST_SHIFT) + 1;
+    if (fit->known_known) {
+        double slope = (double)fit->known_took / fit->known_known;
 
-    fit->slope = CLAMP(fit->wait_took / scale, least * PMU_COST_ONE,
-                       most * PMU_COST_ONE);
-    fit->wait_wait -= fit->wait_wait / ADJUST_MEMORY;
-    fit->wait_took -= fit->wait_took / ADJUST_MEMORY;
+        fit->slope = CLAMP(slope, least, most) * PMU_COST_ONE;
+    }
+    fit->known_known -= fit->known_known / ADJUST_MEMORY;
+    fit->known_took -= fit->known_took / ADJUST_MEMORY;
 }
 
 /* Some time has passed: look at what was compared, and forget older ones. */
@@ -298,8 +315,8 @@ static void adjust(PmuCosts *costs)
 {
     PmuTypical *typical = &costs->typical;
 
-    for (unsigned i = 0; i < PMU_COSTS_WAITING; i++) {
-        adjust_fit(&costs->fit[i], waiting[i].least, waiting[i].most);
+    for (unsigned i = 0; i < PMU_COSTS_DEPENDENT; i++) {
+        adjust_fit(&costs->fit[i], dependent[i].least, dependent[i].most);
     }
     typical->insns -= typical->insns / ADJUST_MEMORY;
     for (unsigned i = 0; i < PMU_SAMPLE_NR; i++) {
@@ -332,26 +349,26 @@ static void end_batch(PmuCosts *costs)
 {
     const PmuCostBatch *batch = &costs->batch;
 
-    for (unsigned i = 0; i < PMU_COSTS_WAITING; i++) {
-        int64_t wait = from_sources(batch->wait, i);
+    for (unsigned i = 0; i < PMU_COSTS_DEPENDENT; i++) {
+        int64_t known = regressor(batch->known, i);
 
-        costs->fit[i].wait_wait += wait * wait;
-        costs->fit[i].wait_took += wait * batch->took[i];
+        costs->fit[i].known_known += known * known;
+        costs->fit[i].known_took += known * batch->took[i];
     }
     costs->batch = (PmuCostBatch) { 0 };
 }
 
-/* What waits have to do with how @sample is not as the mean. */
+/* What has what is known to do with how @sample is not as the mean? */
 static void compare(PmuCosts *costs, const PmuCostMeans *means,
                     const PmuSample *sample)
 {
     PmuCostBatch *batch = &costs->batch;
 
-    for (unsigned i = 0; i < PMU_WAIT_NR; i++) {
-        batch->wait[i] += beyond(means, sample, PMU_SAMPLE_WAIT + i);
+    for (unsigned i = 0; i < PMU_KNOWN_NR; i++) {
+        batch->known[i] += beyond(means, sample, PMU_SAMPLE_KNOWN + i);
     }
-    for (unsigned i = 0; i < PMU_COSTS_WAITING; i++) {
-        batch->took[i] += beyond(means, sample, waiting[i].item);
+    for (unsigned i = 0; i < PMU_COSTS_DEPENDENT; i++) {
+        batch->took[i] += beyond(means, sample, dependent[i].item);
     }
     if (++batch->samples == BATCH) {
         end_batch(costs);

@@ -25,13 +25,13 @@
 
 /*
  * What a stretch took: slots by PmuSlotClass, ledger items from
- * PMU_ITEM_SAMPLED on, and the waits for its data by PmuWaitSource, as the
+ * PMU_ITEM_SAMPLED on, and the waits for its data by PmuKnownItem, as the
  * memory side sees them.
  */
 enum {
     PMU_SAMPLE_ITEMS = PMU_SLOT_NR,
-    PMU_SAMPLE_WAIT = PMU_SAMPLE_ITEMS + PMU_ITEM_NR - PMU_ITEM_SAMPLED,
-    PMU_SAMPLE_NR = PMU_SAMPLE_WAIT + PMU_WAIT_NR
+    PMU_SAMPLE_KNOWN = PMU_SAMPLE_ITEMS + PMU_ITEM_NR - PMU_ITEM_SAMPLED,
+    PMU_SAMPLE_NR = PMU_SAMPLE_KNOWN + PMU_KNOWN_NR
 };
 
 /* They are in groups, so that those without any can be left out. */
@@ -92,31 +92,35 @@ typedef struct PmuTypical {
     uint64_t item[PMU_SAMPLE_ROOM];
 } PmuTypical;
 
-/* What depends on waits, of a sample; the first are slots. */
-#define PMU_COSTS_WAITING       17
-#define PMU_COSTS_WAITING_SLOTS 2
+/* What of a sample depends on PmuKnown: rows of a table, the first are these. */
+enum {
+    PMU_COSTS_MEMORY_BOUND,
+    PMU_COSTS_CORE_BOUND,
+    PMU_COSTS_BR_MISPREDICT,
+    PMU_COSTS_DEPENDENT = 27
+};
 
 /* What was counted at a privilege level and not taken yet. */
 typedef struct PmuTally {
     uint64_t sum[PMU_SAMPLE_ROOM];
     uint64_t unknown_insns;     /* of stretches of which nothing is known */
-    PmuWait wait;
-    int64_t correction[PMU_COSTS_WAITING];      /* still to be made */
+    PmuKnown known;
+    int64_t correction[PMU_COSTS_DEPENDENT];    /* still to be made */
 } PmuTally;
 
 /* What some samples were beyond their means, together. */
 typedef struct PmuCostBatch {
-    int64_t wait[PMU_WAIT_NR];
-    int64_t took[PMU_COSTS_WAITING];
+    int64_t known[PMU_KNOWN_NR];
+    int64_t took[PMU_COSTS_DEPENDENT];
     uint32_t samples;
 } PmuCostBatch;
 
 /*
- * The linear regression of something on waits: sums of products over batches,
- * and the slope, in 1/PMU_COST_ONE a cycle.
+ * The linear regression of something on what is known: sums of products over
+ * batches, and the slope, in 1/PMU_COST_ONE.
  */
 typedef struct PmuCostFit {
-    int64_t wait_wait, wait_took;
+    int64_t known_known, known_took;
     int64_t slope;
 } PmuCostFit;
 
@@ -132,7 +136,7 @@ typedef struct PmuCosts {
     PmuTally tally[PMU_LEVEL_NR];
     PmuTypical typical;         /* stands for what is unknown */
     PmuCostBatch batch;
-    PmuCostFit fit[PMU_COSTS_WAITING];
+    PmuCostFit fit[PMU_COSTS_DEPENDENT];
 } PmuCosts;
 
 /* No costs are known.  False if memory runs out. */
@@ -263,14 +267,21 @@ void pmu_costs_settle(PmuCosts *costs);
 
 /* Take whole numbers from @level's tally; fractions stay. */
 void pmu_costs_take(PmuCosts *costs, PmuLevel level,
-                    uint64_t whole[PMU_SAMPLE_WAIT]);
+                    uint64_t whole[PMU_SAMPLE_KNOWN]);
 
 /* Slots, as in tallies, that another @wait cycles may make, about. */
 static inline uint64_t pmu_costs_lost(const PmuCosts *costs, uint64_t wait)
 {
-    int64_t slope = costs->fit[0].slope + costs->fit[1].slope;
+    int64_t slope = costs->fit[PMU_COSTS_MEMORY_BOUND].slope +
+                    costs->fit[PMU_COSTS_CORE_BOUND].slope;
 
     return slope > 0 ? wait * slope : 0;
+}
+
+/* The same for a misprediction. */
+static inline uint64_t pmu_costs_mispredict(const PmuCosts *costs)
+{
+    return costs->fit[PMU_COSTS_BR_MISPREDICT].slope;
 }
 
 #endif

@@ -36,7 +36,7 @@ void pmu_observer_destroy(PmuObserver *o)
 
 void pmu_observer_reset(PmuObserver *o)
 {
-    o->wait = (PmuWait) {};
+    o->known = (PmuKnown) {};
     o->store_line = UINT64_MAX;
     pmu_memory_reset(&o->mem);
     pmu_fetcher_reset(&o->fetcher);
@@ -52,7 +52,6 @@ void pmu_observer_skip(PmuObserver *o)
 {
     o->store_line = UINT64_MAX;
     pmu_fetcher_restart(&o->fetcher);
-    pmu_bpred_skip(o->bpred);
     pmu_memory_skip(&o->mem);
 }
 
@@ -74,18 +73,18 @@ void pmu_observe_code(PmuObserver *o, uint64_t line, unsigned lines,
 static uint32_t wait_for(PmuObserver *o, const PmuAccess *access)
 {
     static const uint8_t source_of[] = {
-        [PMU_FROM_L1] = PMU_WAIT_L1, [PMU_FROM_FILL] = PMU_WAIT_L1,
-        [PMU_FROM_L2] = PMU_WAIT_L2, [PMU_FROM_PREFETCH] = PMU_WAIT_L2,
-        [PMU_FROM_L3] = PMU_WAIT_L3, [PMU_FROM_DRAM] = PMU_WAIT_DRAM,
+        [PMU_FROM_L1] = PMU_KNOWN_WAIT_L1, [PMU_FROM_FILL] = PMU_KNOWN_WAIT_L1,
+        [PMU_FROM_L2] = PMU_KNOWN_WAIT_L2, [PMU_FROM_PREFETCH] = PMU_KNOWN_WAIT_L2,
+        [PMU_FROM_L3] = PMU_KNOWN_WAIT_L3, [PMU_FROM_DRAM] = PMU_KNOWN_WAIT_DRAM,
     };
     const PmuMemory *mem = &o->mem;
-    const uint32_t latency[PMU_WAIT_NR] = {
+    const uint32_t latency[] = {
         0, mem->uarch->l2.latency, mem->uarch->l3.latency, mem->dram_latency,
     };
-    PmuWaitSource source = source_of[access->source];
+    PmuKnownItem source = source_of[access->source];
     uint32_t cycles = access->delay + latency[source];
 
-    o->wait.cycles[source] += cycles;
+    o->known.n[source] += cycles;
     return cycles;
 }
 
@@ -185,6 +184,7 @@ static unsigned mispredicted(PmuObserver *o, PmuLedgerItem item,
     pmu_ledger_event(o->ledger, item, 1);
     pmu_ledger_event(o->ledger, PMU_ITEM_BRANCH_MISSES, 1);
     pmu_ledger_event(o->ledger, PMU_ITEM_CLEARS, 1);
+    o->known.n[PMU_KNOWN_MISPREDICTS]++;
     pmu_fetcher_restart(&o->fetcher);
     return outcome | PMU_OUTCOME_MISPREDICT;
 }
@@ -252,6 +252,36 @@ static inline unsigned observe_branch(PmuObserver *o, const PmuBlock *block,
     }
     return block->branch == PMU_BRANCH_NONE
            ? 0 : observe_other(o, block, pc, dynamic);
+}
+
+bool pmu_observe_branch(PmuObserver *o, const PmuBlock *block,
+                        const PmuDynamic *dynamic)
+{
+    uint64_t pc = dynamic->pc + block->last_offset;
+    bool hit = true;
+
+    switch ((PmuBranch)block->branch) {
+    case PMU_BRANCH_COND:
+        hit = pmu_bpred_cond(o->bpred, pc, dynamic->taken);
+        break;
+    case PMU_BRANCH_JMP_INDIRECT:
+        hit = pmu_bpred_indirect(o->bpred, pc, dynamic->target);
+        break;
+    case PMU_BRANCH_CALL_INDIRECT:
+        hit = pmu_bpred_indirect(o->bpred, pc, dynamic->target);
+        pmu_bpred_call(o->bpred, pmu_block_end(block, dynamic->pc));
+        break;
+    case PMU_BRANCH_CALL:
+        pmu_bpred_call(o->bpred, pmu_block_end(block, dynamic->pc));
+        break;
+    case PMU_BRANCH_RET:
+        hit = pmu_bpred_ret(o->bpred, dynamic->target);
+        break;
+    default:
+        break;
+    }
+    o->known.n[PMU_KNOWN_MISPREDICTS] += !hit;
+    return !hit;
 }
 
 /* Blocks. */

@@ -17,7 +17,7 @@
 #include "outcome.h"
 
 typedef struct PmuObserver {
-    PmuWait wait;               /* until loads had their data, so far */
+    PmuKnown known;             /* so far */
     PmuLedger *ledger;
     PmuBpred *bpred;
     uint64_t store_line;        /* that the newest store went to */
@@ -62,12 +62,15 @@ void pmu_observe_string(PmuObserver *o, const PmuBlock *block,
                         unsigned index, uint64_t pc);
 
 /*
- * Some code runs that is not observed, but for its data accesses that
- * pmu_memory_hit() does not know: these are told to pmu_observe_data(), which
- * returns the cycles that a load waits.  What was being fetched and returned
- * from is not known behind it.
+ * Some code runs that is not observed, but for its branches and those of its
+ * data accesses that pmu_memory_hit() does not know.  What was being fetched is
+ * not known behind it.  pmu_observe_data() returns the cycles that a load
+ * waits, pmu_observe_branch() whether the last instruction of @block, which is
+ * a branch and ran, was mispredicted.
  */
 void pmu_observer_skip(PmuObserver *o);
+bool pmu_observe_branch(PmuObserver *o, const PmuBlock *block,
+                        const PmuDynamic *dynamic);
 uint32_t pmu_observe_data(PmuObserver *o, const PmuBlockAccess *kind,
                           uint64_t addr);
 

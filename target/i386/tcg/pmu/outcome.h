@@ -27,24 +27,28 @@ typedef enum PmuSource {
     PMU_FROM_DRAM,
 } PmuSource;
 
-/* Where loads got what they waited for: the line, or but its translation. */
-typedef enum PmuWaitSource {
-    PMU_WAIT_L1,                /* the line was there */
-    PMU_WAIT_L2,
-    PMU_WAIT_L3,
-    PMU_WAIT_DRAM,
-    PMU_WAIT_NR
-} PmuWaitSource;
+/*
+ * What is known of all that runs, watched or not: cycles that loads waited, each
+ * by itself, by where they got what they waited for, and mispredictions.
+ */
+typedef enum PmuKnownItem {
+    PMU_KNOWN_WAIT_L1,          /* the line was there, its translation not */
+    PMU_KNOWN_WAIT_L2,
+    PMU_KNOWN_WAIT_L3,
+    PMU_KNOWN_WAIT_DRAM,
+    PMU_KNOWN_MISPREDICTS,
+    PMU_KNOWN_NR
+} PmuKnownItem;
 
-/* Cycles, each load by itself. */
-typedef struct PmuWait {
-    uint64_t cycles[PMU_WAIT_NR];
-} PmuWait;
+typedef struct PmuKnown {
+    uint64_t n[PMU_KNOWN_NR];
+} PmuKnown;
 
-static inline uint64_t pmu_wait_sum(const PmuWait *wait)
+/* The cycles that all loads waited. */
+static inline uint64_t pmu_known_wait(const PmuKnown *known)
 {
-    return wait->cycles[PMU_WAIT_L1] + wait->cycles[PMU_WAIT_L2] +
-           wait->cycles[PMU_WAIT_L3] + wait->cycles[PMU_WAIT_DRAM];
+    return known->n[PMU_KNOWN_WAIT_L1] + known->n[PMU_KNOWN_WAIT_L2] +
+           known->n[PMU_KNOWN_WAIT_L3] + known->n[PMU_KNOWN_WAIT_DRAM];
 }
 
 /* Outcomes that a PmuAccess cannot say exactly are cut at these. */

@@ -63,7 +63,7 @@ struct PmuTiming {
     uint32_t unknown;           /* see UNKNOWN_SHARE */
     uint64_t unknown_at;        /* @skimmed when it was changed last */
     PmuSighted sighted[PMU_SIGHTED];    /* by a hash of the key */
-    PmuWait waited;             /* of observer.wait, accounted for already */
+    PmuKnown known;             /* of observer.known, accounted for already */
 
     PmuString string;
     PmuCosts costs;

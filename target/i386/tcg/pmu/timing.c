@@ -9,11 +9,11 @@
  * what happened to instructions, the pipeline how long that took.  Both are
  * many times as slow as translated code, so they look in windows only.  In
  * between, a stretch of code is taken to cost what it cost when watched, on
- * average, and to be mispredicted and the like as often.  Only data caches and
- * TLBs see every access: what they know would take too long to learn again.
+ * average.  Only data caches, TLBs and predictors see all that runs: what they
+ * know would take too long to learn again.  What they say is made up for.
  *
- * A window begins with the observer alone, until predictors and code caches
- * know again what goes on; then the pipeline fills, then it counts.
+ * A window begins with the observer alone, until code caches know again what
+ * goes on; then the pipeline fills, then it counts.
  *
  * All of it is a function of the instruction stream: a stretch ends with a
  * branch or an interrupt, not where a block happens to end.
@@ -25,14 +25,14 @@
 #include "timing-internal.h"
 
 /*
- * Predictors look back on up to some hundred branches, of which one in five or
- * so instructions is; warm is a pipeline whose reorder buffer has been filled.
+ * The DSB has some thousand micro-ops to find again, most of which are those of
+ * a few loops; warm is a pipeline whose reorder buffer has been filled.
  * A window costs as much time as some 20 times as many instructions outside:
  * with this period a fifth of all or so.
  */
 const PmuSampling pmu_sampling = {
     .first = 1u << 19, .observe = 2560, .warm = 320, .watch = 2240,
-    .share = 16, .period = 1u << 19,
+    .share = 32, .period = 1u << 19,
 };
 
 /* So many cycles that data took to come are an instruction to periods. */
@@ -206,31 +206,31 @@ static void enter_apart(PmuTiming *t)
 
 static uint64_t unaccounted_wait(const PmuTiming *t)
 {
-    return pmu_wait_sum(&t->observer.wait) - pmu_wait_sum(&t->waited);
+    return pmu_known_wait(&t->observer.known) - pmu_known_wait(&t->known);
 }
 
-/* Waits so far were at the current level, and nobody watched. */
-static void enter_wait(PmuTiming *t)
+/* What is known so far was at the current level, and nobody watched. */
+static void enter_known(PmuTiming *t)
 {
-    PmuWait *wait = &t->costs.tally[t->ledger->level].wait;
+    PmuKnown *known = &t->costs.tally[t->ledger->level].known;
 
     t->progress += pmu_costs_lost(&t->costs, unaccounted_wait(t));
-    for (unsigned i = 0; i < PMU_WAIT_NR; i++) {
-        wait->cycles[i] += t->observer.wait.cycles[i] - t->waited.cycles[i];
+    for (unsigned i = 0; i < PMU_KNOWN_NR; i++) {
+        known->n[i] += t->observer.known.n[i] - t->known.n[i];
     }
-    t->waited = t->observer.wait;
+    t->known = t->observer.known;
 }
 
 static void enter_tally(PmuTiming *t, PmuLevel level)
 {
-    uint64_t whole[PMU_SAMPLE_WAIT];
+    uint64_t whole[PMU_SAMPLE_KNOWN];
     uint64_t *event = t->ledger->event[level];
 
     pmu_costs_take(&t->costs, level, whole);
     for (unsigned i = 0; i < PMU_SLOT_NR; i++) {
         pmu_ledger_slots(t->ledger, level, i, whole[i]);
     }
-    for (unsigned i = PMU_SAMPLE_ITEMS; i < PMU_SAMPLE_WAIT; i++) {
+    for (unsigned i = PMU_SAMPLE_ITEMS; i < PMU_SAMPLE_KNOWN; i++) {
         event[PMU_ITEM_SAMPLED + i - PMU_SAMPLE_ITEMS] += whole[i];
     }
 }
@@ -238,7 +238,7 @@ static void enter_tally(PmuTiming *t, PmuLevel level)
 /* What was counted of known costs. */
 static void enter_costs(PmuTiming *t)
 {
-    enter_wait(t);
+    enter_known(t);
     pmu_costs_settle(&t->costs);
     enter_tally(t, PMU_LEVEL_OS);
     enter_tally(t, PMU_LEVEL_USR);
@@ -327,7 +327,7 @@ static void begin_phase(PmuTiming *t, PmuPhase phase)
 
     switch (phase) {
     case PMU_PHASE_SKIM:
-        t->waited = t->observer.wait;
+        t->known = t->observer.known;
         pmu_observer_skip(&t->observer);
         t->unknown = 0;
         t->unknown_at = t->skimmed;
@@ -337,7 +337,7 @@ static void begin_phase(PmuTiming *t, PmuPhase phase)
     case PMU_PHASE_OBSERVE:
         break;
     case PMU_PHASE_WARM:
-        enter_wait(t);
+        enter_known(t);
         break;
     case PMU_PHASE_WATCH:
         enter_costs(t);
@@ -461,11 +461,11 @@ static inline uint64_t stretch_key(const PmuTiming *t)
 /* The stretch at hand took @t->sample. */
 static void learn(PmuTiming *t)
 {
-    for (unsigned i = 0; i < PMU_WAIT_NR; i++) {
-        t->sample.item[PMU_SAMPLE_WAIT + i] =
-            t->observer.wait.cycles[i] - t->waited.cycles[i];
+    for (unsigned i = 0; i < PMU_KNOWN_NR; i++) {
+        t->sample.item[PMU_SAMPLE_KNOWN + i] =
+            t->observer.known.n[i] - t->known.n[i];
     }
-    t->waited = t->observer.wait;
+    t->known = t->observer.known;
     pmu_costs_learn(&t->costs, stretch_key(t), t->insns, t->code, &t->sample);
     t->sample = (PmuSample) {};
 }
@@ -574,12 +574,12 @@ static void end_warming(PmuTiming *t)
 
     if (cost) {
         forget_seen(t);
-        enter_wait(t);
+        enter_known(t);
         pmu_costs_count(&t->costs, cost);
         t->progress += cost->slots;
     } else {
         enter_apart(t);
-        t->waited = t->observer.wait;
+        t->known = t->observer.known;
     }
 }
 
@@ -648,7 +648,7 @@ static G_GNUC_NO_INLINE void change_level(PmuTiming *t, PmuLevel level)
         t->ledger->level = level;
         resume_pipeline(t);
     } else {
-        enter_wait(t);
+        enter_known(t);
         t->ledger->level = level;
     }
 }
@@ -682,7 +682,7 @@ void pmu_timing_reset(PmuTiming *t)
     pmu_pipeline_reset(&t->pipeline);
     resume_pipeline(t);
     pmu_observer_reset(&t->observer);
-    t->waited = t->observer.wait;
+    t->known = t->observer.known;
     t->phase = PMU_PHASE_WATCH;
     t->left = t->sampling ? t->sampling->first : INT32_MAX;
 }
@@ -779,6 +779,16 @@ static void skim_range(PmuTiming *t, const PmuBlock *block,
     }
 }
 
+/* The branch at the end of @block, if nothing else is looked at. */
+static inline void skim_branch(PmuTiming *t, const PmuBlock *block,
+                               const PmuDynamic *dynamic)
+{
+    if (G_LIKELY(t->phase == PMU_PHASE_SKIM) &&
+        pmu_observe_branch(&t->observer, block, dynamic)) {
+        t->progress += pmu_costs_mispredict(&t->costs);
+    }
+}
+
 static inline void prepare(PmuTiming *t, const PmuBlock *block)
 {
     if (G_UNLIKELY(block->level != t->ledger->level)) {
@@ -803,6 +813,7 @@ void run_block(PmuTiming *t, const PmuBlock *block, const PmuDynamic *dynamic)
     t->insns += block->num_insns;
     if (G_LIKELY(block->branch != PMU_BRANCH_NONE)) {
         t->taken += block->branch == PMU_BRANCH_COND && dynamic->taken;
+        skim_branch(t, block, dynamic);
         end_stretch(t);
     }
 }
@@ -828,6 +839,7 @@ static void run_range(PmuTiming *t, const PmuBlock *block,
     t->insns += last - first;
     if (branch != PMU_BRANCH_NONE) {
         t->taken += branch == PMU_BRANCH_COND && dynamic->taken;
+        skim_branch(t, block, dynamic);
         end_stretch(t);
     }
 }
