@@ -378,7 +378,7 @@ def pingpong(s):
     both = {event: counts[0][event] + counts[1][event]
             for event in counts[0]}
     # 1 to 2 % of the slots are frontend bound, as code is not in the caches
-    # after a switch; where that is estimated, up to 8 %.  Linux rounds most of
+    # after a switch; where that is estimated, up to 3 %.  Linux rounds most of
     # it away (pingpong.c): what PERF_METRICS show is the mix of the first
     # hundred turns.  And perf itself, which runs on this vCPU at both ends, is
     # in the ledger only.
