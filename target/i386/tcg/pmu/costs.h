@@ -9,8 +9,8 @@
  * being the keys (Wunderlich et al., "SMARTS: Accelerating microarchitecture
  * simulation via rigorous statistical sampling", ISCA 2003; Cochran, "Sampling
  * Techniques", ch. 5).  What is known about each stretch that was not watched,
- * how long its data took to come and from where, corrects that: a regression
- * estimator (Cochran, ch. 7).
+ * how long its data took to come and from where, and what was mispredicted,
+ * corrects that: a regression estimator (Cochran, ch. 7).
  */
 
 #ifndef TARGET_I386_PMU_COSTS_H
@@ -25,8 +25,7 @@
 
 /*
  * What a stretch took: slots by PmuSlotClass, ledger items from
- * PMU_ITEM_SAMPLED on, and the waits for its data by PmuKnownItem, as the
- * memory side sees them.
+ * PMU_ITEM_SAMPLED on, and PmuKnown by PmuKnownItem.
  */
 enum {
     PMU_SAMPLE_ITEMS = PMU_SLOT_NR,

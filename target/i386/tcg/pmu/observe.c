@@ -73,9 +73,12 @@ void pmu_observe_code(PmuObserver *o, uint64_t line, unsigned lines,
 static uint32_t wait_for(PmuObserver *o, const PmuAccess *access)
 {
     static const uint8_t source_of[] = {
-        [PMU_FROM_L1] = PMU_KNOWN_WAIT_L1, [PMU_FROM_FILL] = PMU_KNOWN_WAIT_L1,
-        [PMU_FROM_L2] = PMU_KNOWN_WAIT_L2, [PMU_FROM_PREFETCH] = PMU_KNOWN_WAIT_L2,
-        [PMU_FROM_L3] = PMU_KNOWN_WAIT_L3, [PMU_FROM_DRAM] = PMU_KNOWN_WAIT_DRAM,
+        [PMU_FROM_L1] = PMU_KNOWN_WAIT_L1,
+        [PMU_FROM_FILL] = PMU_KNOWN_WAIT_L1,
+        [PMU_FROM_L2] = PMU_KNOWN_WAIT_L2,
+        [PMU_FROM_PREFETCH] = PMU_KNOWN_WAIT_L2,
+        [PMU_FROM_L3] = PMU_KNOWN_WAIT_L3,
+        [PMU_FROM_DRAM] = PMU_KNOWN_WAIT_DRAM,
     };
     const PmuMemory *mem = &o->mem;
     const uint32_t latency[] = {

@@ -28,8 +28,8 @@ typedef enum PmuSource {
 } PmuSource;
 
 /*
- * What is known of all that runs, watched or not: cycles that loads waited, each
- * by itself, by where they got what they waited for, and mispredictions.
+ * What is known of all that runs, watched or not: cycles that loads waited,
+ * each by itself, by where they got what they waited for, and mispredictions.
  */
 typedef enum PmuKnownItem {
     PMU_KNOWN_WAIT_L1,          /* the line was there, its translation not */
