@@ -221,7 +221,7 @@ static void assert_counted(const PmuLedgerSnapshot *sampled,
     }
 }
 
-/* Branch predictors see all branches, and what is not as foretold is made up. */
+/* Predictors see all branches, and what is not as foretold is made up for. */
 static void assert_mispredicts(const PmuLedgerSnapshot *sampled,
                                const PmuLedgerSnapshot *exact)
 {
