@@ -84,7 +84,6 @@ LIMITS = (
     limit('dram', 'dram_bound', 0.3),
     limit('dram', 'mem_latency', 0.3),
     limit('walks', 'load_stlb_miss', 0.1),
-    limit('stores', 'store_bound', 0.1),
     limit('stream_loads', 'mem_bandwidth', 0.5),
     limit('blocked_forwards', 'store_fwd_blk', 0.5),
     limit('locks', 'lock_latency', 0.3),
