@@ -46,8 +46,6 @@ RECORDINGS = (
         'dsb2mite_switches.penalty_cycles': 'dsb_switches'}),
     Recording('decode nops', 50021, {
         'idq.mite_uops': 'decode'}),
-    Recording('clears nops', 53, {
-        'machine_clears.smc': 'clears'}),
     Recording('walks nops', 2003, {
         'dtlb_load_misses.walk_completed': 'chase'}),
 )
