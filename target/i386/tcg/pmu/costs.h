@@ -91,7 +91,7 @@ typedef struct PmuTypical {
     uint64_t item[PMU_SAMPLE_ROOM];
 } PmuTypical;
 
-/* What of a sample depends on PmuKnown: rows of a table, of which the first. */
+/* What of a sample depends on PmuKnown: the first rows, and their number. */
 enum {
     PMU_COSTS_MEMORY_BOUND,
     PMU_COSTS_CORE_BOUND,

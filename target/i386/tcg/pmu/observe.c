@@ -70,7 +70,7 @@ void pmu_observe_code(PmuObserver *o, uint64_t line, unsigned lines,
 /* Data. */
 
 /* Cycles from a load's start until @access has its data, beyond L1's. */
-static uint32_t wait_for(PmuObserver *o, const PmuAccess *access)
+static void wait_for(PmuObserver *o, const PmuAccess *access)
 {
     static const uint8_t source_of[] = {
         [PMU_FROM_L1] = PMU_KNOWN_WAIT_L1,
@@ -85,16 +85,13 @@ static uint32_t wait_for(PmuObserver *o, const PmuAccess *access)
         0, mem->uarch->l2.latency, mem->uarch->l3.latency, mem->dram_latency,
     };
     PmuKnownItem source = source_of[access->source];
-    uint32_t cycles = access->delay + latency[source];
 
-    o->known.n[source] += cycles;
-    return cycles;
+    o->known.n[source] += access->delay + latency[source];
 }
 
-/* An access at @addr that may be special: its lines, and cycles it waits. */
+/* An access at @addr that may be special: its lines. */
 static unsigned data_access(PmuObserver *o, uint64_t addr,
-                            const PmuBlockAccess *kind, PmuAccess access[2],
-                            uint32_t *wait)
+                            const PmuBlockAccess *kind, PmuAccess access[2])
 {
     unsigned lines =
         (!kind->store ? pmu_memory_data :
@@ -102,7 +99,7 @@ static unsigned data_access(PmuObserver *o, uint64_t addr,
          pmu_memory_update)(&o->mem, addr, kind->size, access);
 
     for (unsigned i = 0; i < lines && kind->load; i++) {
-        *wait += wait_for(o, &access[i]);
+        wait_for(o, &access[i]);
     }
     return lines;
 }
@@ -111,13 +108,13 @@ uint32_t pmu_observe_data(PmuObserver *o, const PmuBlockAccess *kind,
                           uint64_t addr)
 {
     PmuAccess access[2];
-    uint32_t wait = 0;
+    uint64_t before = pmu_known_wait(&o->known);
 
     if (kind->load || kind->store) {
         pmu_memory_horizon(&o->mem, 0);
-        data_access(o, addr, kind, access, &wait);
+        data_access(o, addr, kind, access);
     }
-    return wait;
+    return pmu_known_wait(&o->known) - before;
 }
 
 /* Did an access to these @lines find code that fetch had? */
@@ -139,8 +136,7 @@ static bool special_access(PmuObserver *o, unsigned i, uint64_t addr,
 {
     PmuOutcome *outcome = &o->outcome;
     PmuAccess access[2] = {};
-    uint32_t wait = 0;
-    unsigned lines = data_access(o, addr, kind, access, &wait);
+    unsigned lines = data_access(o, addr, kind, access);
 
     access[0].store = store & (PMU_FORWARD_BLOCKED - 1);
     access[0].blocked = !!(store & PMU_FORWARD_BLOCKED);
@@ -178,89 +174,12 @@ static bool observe_access(PmuObserver *o, unsigned i,
     return smc;
 }
 
-/* Branches: PMU_OUTCOME_x. */
+/* Branches. */
 
-/* @item: which kind of misprediction. */
-static unsigned mispredicted(PmuObserver *o, PmuLedgerItem item,
-                             unsigned outcome)
+/* Was the branch at the end of @block, at @pc, predicted?  It trains. */
+static inline bool predict(PmuObserver *o, const PmuBlock *block, uint64_t pc,
+                           const PmuDynamic *dynamic)
 {
-    pmu_ledger_event(o->ledger, item, 1);
-    pmu_ledger_event(o->ledger, PMU_ITEM_BRANCH_MISSES, 1);
-    pmu_ledger_event(o->ledger, PMU_ITEM_CLEARS, 1);
-    o->known.n[PMU_KNOWN_MISPREDICTS]++;
-    pmu_fetcher_restart(&o->fetcher);
-    return outcome | PMU_OUTCOME_MISPREDICT;
-}
-
-static inline unsigned observe_cond(PmuObserver *o, uint64_t pc, bool goes)
-{
-    if (G_UNLIKELY(!pmu_bpred_cond(o->bpred, pc, goes))) {
-        return mispredicted(o, PMU_ITEM_MISSES_COND_NTAKEN + goes,
-                            goes ? PMU_OUTCOME_TAKEN : 0);
-    }
-    if (goes) {
-        return pmu_fetcher_taken(&o->fetcher, pc, true);
-    }
-    pmu_fetcher_not_taken(&o->fetcher, pc);
-    return 0;
-}
-
-static unsigned observe_other(PmuObserver *o, const PmuBlock *block,
-                              uint64_t pc, const PmuDynamic *dynamic)
-{
-    const PmuInsn *insn = block->insns[block->num_insns - 1].insn;
-    uint64_t next = pc + insn->length;
-    bool hit = true, direct = false;
-    PmuLedgerItem miss = PMU_ITEM_NR;
-
-    if (insn->flags & PMU_INSN_LOW32) {
-        next &= UINT32_MAX;
-    }
-    switch (insn->branch) {
-    case PMU_BRANCH_JMP:
-        direct = true;
-        break;
-    case PMU_BRANCH_CALL:
-        direct = true;
-        pmu_bpred_call(o->bpred, next);
-        break;
-    case PMU_BRANCH_JMP_INDIRECT:
-        miss = PMU_ITEM_MISSES_JMP_INDIRECT;
-        hit = pmu_bpred_indirect(o->bpred, pc, dynamic->target);
-        break;
-    case PMU_BRANCH_CALL_INDIRECT:
-        miss = PMU_ITEM_MISSES_CALL_INDIRECT;
-        hit = pmu_bpred_indirect(o->bpred, pc, dynamic->target);
-        pmu_bpred_call(o->bpred, next);
-        break;
-    case PMU_BRANCH_RET:
-        miss = PMU_ITEM_MISSES_RET;
-        hit = pmu_bpred_ret(o->bpred, dynamic->target);
-        break;
-    default:
-        pmu_fetcher_restart(&o->fetcher);
-        return PMU_OUTCOME_TAKEN;
-    }
-    return hit ? pmu_fetcher_taken(&o->fetcher, pc, direct)
-               : mispredicted(o, miss, PMU_OUTCOME_TAKEN);
-}
-
-static inline unsigned observe_branch(PmuObserver *o, const PmuBlock *block,
-                                      const PmuDynamic *dynamic)
-{
-    uint64_t pc = dynamic->pc + block->insns[block->num_insns - 1].offset;
-
-    if (G_LIKELY(block->branch == PMU_BRANCH_COND)) {
-        return observe_cond(o, pc, dynamic->taken);
-    }
-    return block->branch == PMU_BRANCH_NONE
-           ? 0 : observe_other(o, block, pc, dynamic);
-}
-
-bool pmu_observe_branch(PmuObserver *o, const PmuBlock *block,
-                        const PmuDynamic *dynamic)
-{
-    uint64_t pc = dynamic->pc + block->last_offset;
     bool hit = true;
 
     switch ((PmuBranch)block->branch) {
@@ -284,7 +203,76 @@ bool pmu_observe_branch(PmuObserver *o, const PmuBlock *block,
         break;
     }
     o->known.n[PMU_KNOWN_MISPREDICTS] += !hit;
-    return !hit;
+    return hit;
+}
+
+bool pmu_observe_branch(PmuObserver *o, const PmuBlock *block,
+                        const PmuDynamic *dynamic)
+{
+    return !predict(o, block, dynamic->pc + block->last_offset, dynamic);
+}
+
+/* What follows is PMU_OUTCOME_x. */
+
+/* @item: which kind of misprediction. */
+static unsigned mispredicted(PmuObserver *o, PmuLedgerItem item,
+                             unsigned outcome)
+{
+    pmu_ledger_event(o->ledger, item, 1);
+    pmu_ledger_event(o->ledger, PMU_ITEM_BRANCH_MISSES, 1);
+    pmu_ledger_event(o->ledger, PMU_ITEM_CLEARS, 1);
+    pmu_fetcher_restart(&o->fetcher);
+    return outcome | PMU_OUTCOME_MISPREDICT;
+}
+
+static inline unsigned observe_cond(PmuObserver *o, const PmuBlock *block,
+                                    uint64_t pc, const PmuDynamic *dynamic)
+{
+    bool goes = dynamic->taken;
+
+    if (G_UNLIKELY(!predict(o, block, pc, dynamic))) {
+        return mispredicted(o, PMU_ITEM_MISSES_COND_NTAKEN + goes,
+                            goes ? PMU_OUTCOME_TAKEN : 0);
+    }
+    if (goes) {
+        return pmu_fetcher_taken(&o->fetcher, pc, true);
+    }
+    pmu_fetcher_not_taken(&o->fetcher, pc);
+    return 0;
+}
+
+static unsigned observe_other(PmuObserver *o, const PmuBlock *block,
+                              uint64_t pc, const PmuDynamic *dynamic)
+{
+    /* Those that can miss. */
+    static const PmuLedgerItem misses[] = {
+        [PMU_BRANCH_JMP_INDIRECT] = PMU_ITEM_MISSES_JMP_INDIRECT,
+        [PMU_BRANCH_CALL_INDIRECT] = PMU_ITEM_MISSES_CALL_INDIRECT,
+        [PMU_BRANCH_RET] = PMU_ITEM_MISSES_RET,
+    };
+
+    if (!predict(o, block, pc, dynamic)) {
+        return mispredicted(o, misses[block->branch], PMU_OUTCOME_TAKEN);
+    }
+    if (block->branch == PMU_BRANCH_FAR) {
+        pmu_fetcher_restart(&o->fetcher);
+        return PMU_OUTCOME_TAKEN;
+    }
+    return pmu_fetcher_taken(&o->fetcher, pc,
+                             block->branch == PMU_BRANCH_JMP ||
+                             block->branch == PMU_BRANCH_CALL);
+}
+
+static inline unsigned observe_branch(PmuObserver *o, const PmuBlock *block,
+                                      const PmuDynamic *dynamic)
+{
+    uint64_t pc = dynamic->pc + block->last_offset;
+
+    if (G_LIKELY(block->branch == PMU_BRANCH_COND)) {
+        return observe_cond(o, block, pc, dynamic);
+    }
+    return block->branch == PMU_BRANCH_NONE
+           ? 0 : observe_other(o, block, pc, dynamic);
 }
 
 /* Blocks. */

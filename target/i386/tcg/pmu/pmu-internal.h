@@ -44,7 +44,7 @@ struct X86PMU {
 
     /* Instructions handed out as budget, by level, since the last fold. */
     int64_t granted[PMU_LEVEL_NR];
-    /* timing: no counter can overflow before pmu_timing_progress() is here */
+    /* timing: when pmu_timing_progress() is here, look at the counters */
     uint64_t check_at;
     /* timing: the oldest record in the log that the model has not seen */
     uint64_t *oldest;
