@@ -37,8 +37,6 @@ static const Code body[] = {
     I("\x48\x89\x13"),                  /* mov [rbx], rdx */
 };
 
-static const Code jnz = I("\x75\x00");
-
 #define BLOCKS          400
 #define PHASES          4       /* each has a part of the blocks */
 #define PHASE_BLOCKS    (BLOCKS / PHASES)
@@ -81,6 +79,20 @@ static void add(Program *program, Block *block, const Code *code)
                   PMU_NO_ACCESS);
 }
 
+/*
+ * A jnz to @target at the end of @block.  Code is told apart by its bytes, so
+ * they have to be true.
+ */
+static void add_branch(Program *program, Block *block, uint64_t target)
+{
+    uint8_t bytes[6] = { 0x0f, 0x85 };
+    uint32_t offset = GUINT32_TO_LE(target - block->pc - sizeof(bytes) -
+                                    block->builder.block.length);
+
+    memcpy(bytes + 2, &offset, sizeof(offset));
+    add(program, block, &(Code) { (const char *)bytes, sizeof(bytes) });
+}
+
 /* Where the data of a block are; most are near. */
 static Pattern pattern_of(bool far, Random *random)
 {
@@ -94,6 +106,11 @@ static Pattern pattern_of(bool far, Random *random)
                : near[random_below(random, G_N_ELEMENTS(near))];
 }
 
+static uint64_t block_pc(unsigned number)
+{
+    return 0x400000 + number * 256;
+}
+
 static Program *program_new(PmuCore core, bool far, Random *random)
 {
     static const unsigned percents[] = { 0, 0, 100, 100, 97, 5, 80, 50 };
@@ -104,7 +121,7 @@ static Program *program_new(PmuCore core, bool far, Random *random)
         Block *block = &program->block[i];
         unsigned first = i / PHASE_BLOCKS * PHASE_BLOCKS;
 
-        block->pc = 0x400000 + i * 256;
+        block->pc = block_pc(i);
         block->pattern = pattern_of(far, random);
         block->percent = percents[random_below(random,
                                                G_N_ELEMENTS(percents))];
@@ -114,7 +131,7 @@ static Program *program_new(PmuCore core, bool far, Random *random)
             add(program, block, &body[random_below(random,
                                                    G_N_ELEMENTS(body))]);
         }
-        add(program, block, &jnz);
+        add_branch(program, block, block_pc(block->target));
     }
     return program;
 }
@@ -326,7 +343,7 @@ static void run_move(const Move *move, const PmuSampling *sampling,
     for (unsigned i = 0; i < CHASE_LOADS; i++) {
         add(program, block, &load);
     }
-    add(program, block, &jnz);
+    add_branch(program, block, block->pc);
     pmu_timing_set_sampling(timing, sampling);
     chase(timing, &block->builder.block, move->before.pattern,
           move->before.stretches);
