@@ -35,15 +35,13 @@
  */
 #define BATCH       224
 
-/* More than that in one sample is cut, so that sums of means have room. */
-#define MOST        (UINT32_MAX >> (PMU_COST_SHIFT + 4))
-
 bool pmu_costs_init(PmuCosts *costs)
 {
     *costs = (PmuCosts) {
         .entries = g_try_new0(PmuCost, ENTRIES),
         .means = g_try_new0(PmuCostMeans, ENTRIES),
         .dirty = g_try_new(uint32_t, ENTRIES),
+        .weight = 1,
     };
     if (!costs->entries || !costs->means || !costs->dirty) {
         pmu_costs_destroy(costs);
@@ -67,7 +65,9 @@ void pmu_costs_clear(PmuCosts *costs)
 
     memset(entries, 0, ENTRIES * sizeof(*entries));
     memset(means, 0, ENTRIES * sizeof(*means));
-    *costs = (PmuCosts) { .entries = entries, .means = means, .dirty = dirty };
+    *costs = (PmuCosts) {
+        .entries = entries, .means = means, .dirty = dirty, .weight = 1,
+    };
 }
 
 /* Counting. */
@@ -81,18 +81,39 @@ static void need(const PmuCosts *costs, PmuCostMeans *means)
     }
 }
 
+/* Groups of a sample that are tallied. */
+static uint32_t wanted_groups(const PmuCosts *costs)
+{
+    return costs->slots_only ? (1u << PMU_SAMPLE_ITEMS / PMU_SAMPLE_GROUP) - 1
+                             : UINT32_MAX;
+}
+
+/* ... and items. */
+static unsigned wanted_items(const PmuCosts *costs)
+{
+    return costs->slots_only ? PMU_SAMPLE_ITEMS : PMU_SAMPLE_NR;
+}
+
+/* Add those of @group of @mean to @sum, @times.  Hot: vectors will do. */
+static void add_means(double *restrict sum, const float *restrict mean,
+                      unsigned group, double times)
+{
+    sum += group * PMU_SAMPLE_GROUP;
+    mean += group * PMU_SAMPLE_GROUP;
+    for (unsigned i = 0; i < PMU_SAMPLE_GROUP; i++) {
+        sum[i] += times * mean[i];
+    }
+}
+
 static void settle(PmuCosts *costs, PmuCost *cost)
 {
     PmuCostMeans *means = &costs->means[cost - costs->entries];
-    uint64_t *sum = costs->tally[pmu_costs_level(cost->key)].sum;
-    uint64_t times = cost->pending;
+    double *sum = costs->tally[pmu_costs_level(cost->key)].sum;
+    uint32_t times = cost->pending;
 
-    for (uint32_t left = means->groups; left; left &= left - 1) {
-        unsigned first = __builtin_ctz(left) * PMU_SAMPLE_GROUP;
-
-        for (unsigned i = first; i < first + PMU_SAMPLE_GROUP; i++) {
-            sum[i] += times * means->mean[i];
-        }
+    for (uint32_t left = means->groups & wanted_groups(costs); left;
+         left &= left - 1) {
+        add_means(sum, means->mean, __builtin_ctz(left), times);
     }
     need(costs, means);
     means->times += times;
@@ -107,9 +128,10 @@ static void settle_known(PmuCosts *costs)
 }
 
 /* What is unknown is supposed to be typical. */
-static void settle_unknown(PmuTally *tally, const PmuTypical *typical)
+static void settle_unknown(const PmuCosts *costs, PmuTally *tally)
 {
-    uint64_t insns = tally->unknown_insns;
+    const PmuTypical *typical = &costs->typical;
+    double insns = tally->unknown_insns;
 
     tally->unknown_insns = 0;
     if (!insns) {
@@ -117,17 +139,16 @@ static void settle_unknown(PmuTally *tally, const PmuTypical *typical)
     }
     if (!typical->insns) {
         /* Most instructions take one slot. */
-        tally->sum[PMU_SLOT_LIGHT_OPS] += insns << PMU_COST_SHIFT;
+        tally->sum[PMU_SLOT_LIGHT_OPS] += insns;
         return;
     }
-    for (unsigned i = 0; i < PMU_SAMPLE_NR; i++) {
-        tally->sum[i] += (typical->item[i] << PMU_COST_SHIFT) /
-                         typical->insns * insns;
+    for (unsigned i = 0; i < wanted_items(costs); i++) {
+        tally->sum[i] += typical->item[i] / typical->insns * insns;
     }
 }
 
 /* What one time may leave to be taken off by later ones. */
-#define DEBT_MOST   (1ll << 40)
+#define DEBT_MOST   (1 << 28)
 
 /* Where ledger item PMU_ITEM_@item is in a sample. */
 #define ITEM(item)  (PMU_SAMPLE_ITEMS + PMU_ITEM_##item - PMU_ITEM_SAMPLED)
@@ -183,9 +204,9 @@ static const struct {
 };
 
 /* The sum of what @dependent[@i] depends on, of @known. */
-static int64_t regressor(const int64_t known[PMU_KNOWN_NR], unsigned i)
+static double regressor(const double known[PMU_KNOWN_NR], unsigned i)
 {
-    int64_t sum = 0;
+    double sum = 0;
 
     for (unsigned j = 0; j < PMU_KNOWN_NR; j++) {
         sum += dependent[i].on >> j & 1 ? known[j] : 0;
@@ -193,19 +214,23 @@ static int64_t regressor(const int64_t known[PMU_KNOWN_NR], unsigned i)
     return sum;
 }
 
-/* What is known of @tally beyond what was foretold, which is over. */
+/*
+ * What is known of @tally beyond what was foretold, which is over; and of what
+ * it stands for: double sampling (Cochran, ch. 12).
+ */
 static void take_known(PmuCosts *costs, PmuTally *tally,
-                       int64_t beyond[PMU_KNOWN_NR])
+                       double beyond[PMU_KNOWN_NR])
 {
     for (unsigned i = 0; i < PMU_KNOWN_NR; i++) {
-        uint64_t *foretold = &tally->sum[PMU_SAMPLE_KNOWN + i];
+        double known = tally->known.n[i];
+        double *foretold = &tally->sum[PMU_SAMPLE_KNOWN + i];
 
-        beyond[i] = tally->known.n[i] - (*foretold >> PMU_COST_SHIFT);
-        if (i <= PMU_KNOWN_WAIT_DRAM) {
-            costs->waited += tally->known.n[i];
-            costs->foretold += *foretold >> PMU_COST_SHIFT;
+        beyond[i] = (known - *foretold) * costs->weight;
+        if (i <= PMU_KNOWN_WAIT_DRAM && costs->weight) {
+            costs->waited += known;
+            costs->foretold += *foretold;
         }
-        *foretold &= PMU_COST_ONE - 1;
+        *foretold = 0;
         tally->known.n[i] = 0;
     }
 }
@@ -214,17 +239,18 @@ static void take_known(PmuCosts *costs, PmuTally *tally,
 static void correct(PmuCosts *costs, PmuTally *tally)
 {
     const PmuCostFit *fit = costs->fit;
-    int64_t beyond[PMU_KNOWN_NR];
+    unsigned rows = costs->slots_only ? PMU_COSTS_ITEMS : PMU_COSTS_DEPENDENT;
+    double beyond[PMU_KNOWN_NR];
 
     take_known(costs, tally, beyond);
-    for (unsigned i = 0; i < PMU_COSTS_DEPENDENT; i++) {
-        uint64_t *sum = &tally->sum[dependent[i].item];
-        int64_t correction = tally->correction[i] +
-                             regressor(beyond, i) * fit[i].slope;
-        int64_t now;
+    for (unsigned i = 0; i < rows; i++) {
+        double *sum = &tally->sum[dependent[i].item];
+        double correction = tally->correction[i] +
+                            regressor(beyond, i) * fit[i].slope;
+        double now;
 
         correction = MAX(correction, -DEBT_MOST);
-        now = MAX(correction, -(int64_t)*sum);
+        now = MAX(correction, -*sum);
         tally->correction[i] = correction - now;
         *sum += now;
     }
@@ -234,20 +260,24 @@ void pmu_costs_settle(PmuCosts *costs)
 {
     settle_known(costs);
     for (PmuLevel level = 0; level < PMU_LEVEL_NR; level++) {
-        settle_unknown(&costs->tally[level], &costs->typical);
+        settle_unknown(costs, &costs->tally[level]);
         correct(costs, &costs->tally[level]);
     }
 }
 
-void pmu_costs_take(PmuCosts *costs, PmuLevel level,
-                    uint64_t whole[PMU_SAMPLE_KNOWN])
+unsigned pmu_costs_take(PmuCosts *costs, PmuLevel level,
+                        uint64_t whole[PMU_SAMPLE_NR])
 {
-    uint64_t *sum = costs->tally[level].sum;
+    unsigned number = wanted_items(costs);
+    double *sum = costs->tally[level].sum;
 
-    for (unsigned i = 0; i < PMU_SAMPLE_KNOWN; i++) {
-        whole[i] = sum[i] >> PMU_COST_SHIFT;
-        sum[i] &= PMU_COST_ONE - 1;
+    for (unsigned i = 0; i < number; i++) {
+        if (i < PMU_SAMPLE_KNOWN || i >= PMU_SAMPLE_ITEMS) {
+            whole[i] = sum[i];
+            sum[i] -= whole[i];
+        }
     }
+    return number;
 }
 
 /* Learning. */
@@ -285,26 +315,27 @@ static PmuCost *replace(PmuCosts *costs, uint64_t key)
     return &set[victim];
 }
 
-/* @mean moves to @value, sample number @samples from 1 on, rounded. */
-static uint32_t new_mean(uint32_t mean, uint32_t value, int samples)
+/* What sample number @samples, from 1 on, weighs in a mean. */
+static float weight_of(uint32_t samples)
 {
-    int64_t change = (int64_t)(MIN(value, MOST) << PMU_COST_SHIFT) - mean;
-
-    if (samples <= 2) {
-        return mean + change;
-    }
-    change = 2 * change + (change < 0 ? -samples : samples) / 2;
-    /* Hosts divide half as many bits in a fraction of the time. */
-    return mean + (change == (int32_t)change ? (int32_t)change / samples
-                                             : change / samples);
+    return samples <= 2 ? 1 : 2.0f / samples;
 }
 
-static void adjust_fit(PmuCostFit *fit, int64_t least, int64_t most)
+/* Those of @group of @mean move to @value, by @weight.  Hot: vectors will do. */
+static void move_means(float *restrict mean, const uint32_t *restrict value,
+                       unsigned group, float weight)
+{
+    mean += group * PMU_SAMPLE_GROUP;
+    value += group * PMU_SAMPLE_GROUP;
+    for (unsigned i = 0; i < PMU_SAMPLE_GROUP; i++) {
+        mean[i] += ((int32_t)value[i] - mean[i]) * weight;
+    }
+}
+
+static void adjust_fit(PmuCostFit *fit, double least, double most)
 {
     if (fit->known_known) {
-        double slope = (double)fit->known_took / fit->known_known;
-
-        fit->slope = CLAMP(slope, least, most) * PMU_COST_ONE;
+        fit->slope = CLAMP(fit->known_took / fit->known_known, least, most);
     }
     fit->known_known -= fit->known_known / ADJUST_MEMORY;
     fit->known_took -= fit->known_took / ADJUST_MEMORY;
@@ -329,19 +360,16 @@ static void note_typical(PmuTypical *typical, uint32_t insns,
                          const PmuSample *sample)
 {
     typical->insns += insns;
-    for (unsigned i = 0; i < PMU_SAMPLE_NR; i++) {
-        typical->item[i] += sample->item[i];
+    for (unsigned i = 0; i < PMU_SAMPLE_ROOM; i++) {
+        typical->item[i] += (int32_t)sample->item[i];
     }
 }
 
 /* How far @item of @sample is from its mean. */
-static int64_t beyond(const PmuCostMeans *means, const PmuSample *sample,
-                      unsigned item)
+static float beyond(const PmuCostMeans *means, const PmuSample *sample,
+                    unsigned item)
 {
-    int64_t is = sample->item[item];
-    int64_t mean = means->mean[item] >> PMU_COST_SHIFT;
-
-    return CLAMP(is - mean, -(int64_t)MOST, (int64_t)MOST);
+    return (int32_t)sample->item[item] - means->mean[item];
 }
 
 /* A batch is full: into the sums, and begin the next. */
@@ -350,7 +378,7 @@ static void end_batch(PmuCosts *costs)
     const PmuCostBatch *batch = &costs->batch;
 
     for (unsigned i = 0; i < PMU_COSTS_DEPENDENT; i++) {
-        int64_t known = regressor(batch->known, i);
+        double known = regressor(batch->known, i);
 
         costs->fit[i].known_known += known * known;
         costs->fit[i].known_took += known * batch->took[i];
@@ -417,22 +445,18 @@ static uint32_t groups_of(const uint32_t *item)
 
 static void learn(PmuCost *cost, PmuCostMeans *means, const PmuSample *sample)
 {
+    float weight, slots = 0;
+
     means->samples += means->samples < HORIZON;
     means->groups |= groups_of(sample->item);
+    weight = weight_of(means->samples);
     for (uint32_t left = means->groups; left; left &= left - 1) {
-        unsigned first = __builtin_ctz(left) * PMU_SAMPLE_GROUP;
-
-        for (unsigned i = first; i < first + PMU_SAMPLE_GROUP; i++) {
-            if (means->mean[i] | sample->item[i]) {
-                means->mean[i] = new_mean(means->mean[i], sample->item[i],
-                                          means->samples);
-            }
-        }
+        move_means(means->mean, sample->item, __builtin_ctz(left), weight);
     }
-    cost->slots = 0;
     for (unsigned i = 0; i < PMU_SLOT_NR; i++) {
-        cost->slots += means->mean[i];
+        slots += means->mean[i];
     }
+    cost->slots = slots * PMU_COST_ONE;
 }
 
 void pmu_costs_learn(PmuCosts *costs, uint64_t key, uint32_t insns,

@@ -23,18 +23,22 @@
 #include "ledger.h"
 #include "outcome.h"
 
+/* What a stretch took is in groups, so that empty ones can be left out. */
+#define PMU_SAMPLE_GROUP    8
+
 /*
- * What a stretch took: slots by PmuSlotClass, ledger items from
- * PMU_ITEM_SAMPLED on, and PmuKnown by PmuKnownItem.
+ * Slots by PmuSlotClass, PmuKnown by PmuKnownItem, each in a group; and ledger
+ * items from PMU_ITEM_SAMPLED on.
  */
 enum {
-    PMU_SAMPLE_ITEMS = PMU_SLOT_NR,
-    PMU_SAMPLE_KNOWN = PMU_SAMPLE_ITEMS + PMU_ITEM_NR - PMU_ITEM_SAMPLED,
-    PMU_SAMPLE_NR = PMU_SAMPLE_KNOWN + PMU_KNOWN_NR
+    PMU_SAMPLE_KNOWN = PMU_SAMPLE_GROUP,
+    PMU_SAMPLE_ITEMS = 2 * PMU_SAMPLE_GROUP,
+    PMU_SAMPLE_NR = PMU_SAMPLE_ITEMS + PMU_ITEM_NR - PMU_ITEM_SAMPLED,
 };
 
-/* They are in groups, so that those without any can be left out. */
-#define PMU_SAMPLE_GROUP    8
+G_STATIC_ASSERT(PMU_SLOT_NR <= PMU_SAMPLE_GROUP);
+G_STATIC_ASSERT(PMU_KNOWN_NR <= PMU_SAMPLE_GROUP);
+
 #define PMU_SAMPLE_ROOM     ((PMU_SAMPLE_NR + PMU_SAMPLE_GROUP - 1) / \
                              PMU_SAMPLE_GROUP * PMU_SAMPLE_GROUP)
 
@@ -48,7 +52,7 @@ static inline unsigned pmu_sample_item(PmuLedgerItem item)
     return PMU_SAMPLE_ITEMS + item - PMU_ITEM_SAMPLED;
 }
 
-/* Means and tallies are in units of 1/PMU_COST_ONE. */
+/* Slots, where they are whole numbers, are in units of 1/PMU_COST_ONE. */
 #define PMU_COST_SHIFT  12
 #define PMU_COST_ONE    (1u << PMU_COST_SHIFT)
 
@@ -80,47 +84,48 @@ typedef struct PmuCostMeans {
     uint32_t samples;           /* up to a limit */
     uint32_t changes;           /* PmuCosts.changes when last watched */
     uint32_t groups;            /* with a mean that is not 0: a bit each */
-    uint32_t mean[PMU_SAMPLE_ROOM];
+    float mean[PMU_SAMPLE_ROOM];
 } PmuCostMeans;
 
 G_STATIC_ASSERT(PMU_SAMPLE_ROOM / PMU_SAMPLE_GROUP <= 32);
 
 /* Sums over watched stretches, old ones forgotten little by little. */
 typedef struct PmuTypical {
-    uint64_t insns;
-    uint64_t item[PMU_SAMPLE_ROOM];
+    double insns;
+    double item[PMU_SAMPLE_ROOM];
 } PmuTypical;
 
-/* What of a sample depends on PmuKnown: the first rows, and their number. */
+/* What of a sample depends on PmuKnown: slots come first. */
 enum {
     PMU_COSTS_MEMORY_BOUND,
     PMU_COSTS_CORE_BOUND,
     PMU_COSTS_BR_MISPREDICT,
+    PMU_COSTS_ITEMS,
     PMU_COSTS_DEPENDENT = 27
 };
 
 /* What was counted at a privilege level and not taken yet. */
 typedef struct PmuTally {
-    uint64_t sum[PMU_SAMPLE_ROOM];
+    double sum[PMU_SAMPLE_ROOM];
     uint64_t unknown_insns;     /* of stretches of which nothing is known */
     PmuKnown known;
-    int64_t correction[PMU_COSTS_DEPENDENT];    /* still to be made */
+    double correction[PMU_COSTS_DEPENDENT];     /* still to be made */
 } PmuTally;
 
 /* What some samples were beyond their means, together. */
 typedef struct PmuCostBatch {
-    int64_t known[PMU_KNOWN_NR];
-    int64_t took[PMU_COSTS_DEPENDENT];
+    double known[PMU_KNOWN_NR];
+    double took[PMU_COSTS_DEPENDENT];
     uint32_t samples;
 } PmuCostBatch;
 
 /*
  * The linear regression of something on what is known: sums of products over
- * batches, and the slope, in 1/PMU_COST_ONE.
+ * batches, and the slope.
  */
 typedef struct PmuCostFit {
-    int64_t known_known, known_took;
-    int64_t slope;
+    double known_known, known_took;
+    double slope;
 } PmuCostFit;
 
 typedef struct PmuCosts {
@@ -131,7 +136,9 @@ typedef struct PmuCosts {
     uint32_t samples;           /* so far */
     uint32_t epoch;             /* calls of pmu_costs_begin_epoch() so far */
     uint32_t changes;           /* calls of pmu_costs_doubt() */
-    uint64_t waited, foretold;  /* in this epoch, in cycles */
+    double waited, foretold;    /* in this epoch, in cycles */
+    uint32_t weight;            /* of what is beyond what was foretold */
+    bool slots_only;            /* others are not tallied */
     PmuTally tally[PMU_LEVEL_NR];
     PmuTypical typical;         /* stands for what is unknown */
     PmuCostBatch batch;
@@ -216,6 +223,16 @@ static inline void pmu_costs_count(PmuCosts *costs, PmuCost *cost)
     }
 }
 
+/*
+ * What is known from now on, beyond what was foretold, stands for @weight times
+ * as much.  0: nothing is known, and all is as foretold.  1 to begin with.  What
+ * was counted before is to be settled.
+ */
+static inline void pmu_costs_weigh(PmuCosts *costs, uint32_t weight)
+{
+    costs->weight = weight;
+}
+
 /* From now on pmu_costs_times() and pmu_costs_surprise() begin at 0. */
 static inline void pmu_costs_begin_epoch(PmuCosts *costs)
 {
@@ -228,10 +245,11 @@ static inline void pmu_costs_begin_epoch(PmuCosts *costs)
  * By how many cycles waits of this epoch differ from what the costs foretold,
  * as far as that is settled, if they differ by half of it or more; else 0.
  */
-static inline uint64_t pmu_costs_surprise(const PmuCosts *costs)
+static inline double pmu_costs_surprise(const PmuCosts *costs)
 {
-    uint64_t more = MAX(costs->waited, costs->foretold);
-    uint64_t difference = more - MIN(costs->waited, costs->foretold);
+    double difference = costs->waited > costs->foretold
+                        ? costs->waited - costs->foretold
+                        : costs->foretold - costs->waited;
 
     return difference >= costs->foretold / 2 ? difference : 0;
 }
@@ -264,23 +282,27 @@ static inline const PmuCostCode *pmu_costs_code(const PmuCosts *costs,
 /* Enter what was counted into the tallies. */
 void pmu_costs_settle(PmuCosts *costs);
 
-/* Take whole numbers from @level's tally; fractions stay. */
-void pmu_costs_take(PmuCosts *costs, PmuLevel level,
-                    uint64_t whole[PMU_SAMPLE_KNOWN]);
+/*
+ * Take whole numbers from @level's tally, but for PmuKnown; fractions stay.
+ * Returns how many there are in @whole: @slots_only or not.
+ */
+unsigned pmu_costs_take(PmuCosts *costs, PmuLevel level,
+                        uint64_t whole[PMU_SAMPLE_NR]);
 
-/* Slots, as in tallies, that another @wait cycles may make, about. */
+/* 1/PMU_COST_ONE slots that another @wait cycles may make, about. */
 static inline uint64_t pmu_costs_lost(const PmuCosts *costs, uint64_t wait)
 {
-    int64_t slope = costs->fit[PMU_COSTS_MEMORY_BOUND].slope +
-                    costs->fit[PMU_COSTS_CORE_BOUND].slope;
+    double slope = costs->fit[PMU_COSTS_MEMORY_BOUND].slope +
+                   costs->fit[PMU_COSTS_CORE_BOUND].slope;
 
-    return slope > 0 ? wait * slope : 0;
+    return slope > 0 ? wait * slope * costs->weight * PMU_COST_ONE : 0;
 }
 
 /* The same for a misprediction. */
 static inline uint64_t pmu_costs_mispredict(const PmuCosts *costs)
 {
-    return costs->fit[PMU_COSTS_BR_MISPREDICT].slope;
+    return costs->fit[PMU_COSTS_BR_MISPREDICT].slope * costs->weight *
+           PMU_COST_ONE;
 }
 
 #endif

@@ -212,6 +212,16 @@ bool pmu_observe_branch(PmuObserver *o, const PmuBlock *block,
     return !predict(o, block, dynamic->pc + block->last_offset, dynamic);
 }
 
+void pmu_observe_calls(PmuObserver *o, const PmuBlock *block, uint64_t pc,
+                       uint64_t target)
+{
+    if (block->branch == PMU_BRANCH_RET) {
+        pmu_bpred_ret(o->bpred, target);
+    } else {
+        pmu_bpred_call(o->bpred, pmu_block_end(block, pc));
+    }
+}
+
 /* What follows is PMU_OUTCOME_x. */
 
 /* @item: which kind of misprediction. */

@@ -405,18 +405,24 @@ static ItemKind event_kind(const PmuSelection *event)
     return kind;
 }
 
-static bool needs_timing(const PmuSelection *event)
+static void demand_item(PerfmonDemand *demand, PmuLedgerItem item)
 {
-    if (event->capped || event->whole) {
-        return true;
+    demand->timing |= item != PMU_ITEM_INSTRUCTIONS &&
+                      item != PMU_ITEM_BRANCHES;
+    demand->observer |= item >= PMU_ITEM_LOADS_L1;
+}
+
+static void demand_event(PerfmonDemand *demand, const PmuSelection *event)
+{
+    if (event->capped) {
+        demand_item(demand, PMU_ITEM_CYCLES);
+    }
+    if (event->whole) {
+        demand_item(demand, event->whole);
     }
     for (int i = 0; i < event->num_terms; i++) {
-        if (event->term[i] != PMU_ITEM_INSTRUCTIONS &&
-            event->term[i] != PMU_ITEM_BRANCHES) {
-            return true;
-        }
+        demand_item(demand, event->term[i]);
     }
-    return false;
 }
 
 PerfmonDemand perfmon_demand(const Perfmon *pmu)
@@ -432,7 +438,7 @@ PerfmonDemand perfmon_demand(const Perfmon *pmu)
         for (int level = 0; level < PMU_LEVEL_NR; level++) {
             if (counter.level[level]) {
                 demand.level[level] = true;
-                demand.timing |= needs_timing(counter.event);
+                demand_event(&demand, counter.event);
             }
         }
     }

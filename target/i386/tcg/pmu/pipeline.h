@@ -82,7 +82,11 @@ typedef struct PmuPortSets {
  */
 typedef enum PmuTimed {
     PMU_TIMED_UOPS_ISSUED = PMU_SLOT_NR,
-    PMU_TIMED_NR = PMU_SLOT_NR + PMU_ITEM_TIMED_END - PMU_ITEM_SAMPLED
+    PMU_TIMED_NR = PMU_SLOT_NR + PMU_ITEM_TIMED_END - PMU_ITEM_SAMPLED,
+    /* ... in whole groups, so that empty ones can be skipped. */
+    PMU_TIMED_GROUP = 8,
+    PMU_TIMED_ROOM = (PMU_TIMED_NR + PMU_TIMED_GROUP - 1) / PMU_TIMED_GROUP *
+                     PMU_TIMED_GROUP
 } PmuTimed;
 
 /* That of ledger item @item. */
@@ -93,7 +97,7 @@ typedef enum PmuTimed {
  * clock leaves them; requests when they begin, with all the cycles they take.
  */
 typedef struct PmuDelta {
-    uint32_t item[PMU_TIMED_NR];
+    uint32_t item[PMU_TIMED_ROOM];
 } PmuDelta;
 
 /* A newer store: when a load can have its data, and when it left the buffer. */

@@ -25,9 +25,10 @@ typedef struct PmuString {
 
 /* What is done with the stretches of code that run; see timing.c. */
 typedef enum PmuPhase {
-    PMU_PHASE_SKIM,             /* they cost what they cost when watched */
-    PMU_PHASE_OBSERVE,          /* ... and the observer sees them again */
-    PMU_PHASE_WARM,             /* ... and the pipeline runs them again */
+    PMU_PHASE_FORWARD,          /* they cost what they cost when watched */
+    PMU_PHASE_SKIM,             /* ... but caches and predictors see them */
+    PMU_PHASE_OBSERVE,          /* ... and all of the observer does */
+    PMU_PHASE_WARM,             /* ... and the pipeline runs them */
     PMU_PHASE_WATCH,            /* both count */
 } PmuPhase;
 
@@ -56,7 +57,12 @@ struct PmuTiming {
 
     PmuPhase phase;
     const PmuSampling *sampling;        /* NULL: always watch */
+    bool observe_all;           /* see pmu_timing_observe_all() */
+    bool far;                   /* see FAR_SHARE */
+    uint64_t l2_misses;         /* before what is skimmed */
     int32_t left;               /* instructions until this one ends */
+    int32_t behind;             /* ... of the period at hand behind it */
+    int32_t period;             /* instructions of the period at hand */
     int32_t credit;             /* instructions that may be watched yet */
     uint64_t skimmed;           /* instructions that were not, so far */
     bool surprised;             /* see SURPRISE_SHARE */

@@ -9,8 +9,10 @@
  * what happened to instructions, the pipeline how long that took.  Both are
  * many times as slow as translated code, so they look in windows only.  In
  * between, a stretch of code is taken to cost what it cost when watched, on
- * average.  Only data caches, TLBs and predictors see all that runs: what they
- * know would take too long to learn again.  What they say is made up for.
+ * average.  Data caches, TLBs and predictors see more of what runs, as what they
+ * know would take longer to learn again: all of it if somebody wants to know
+ * what they count, else the last part of each period.  What they say is made up
+ * for, and in that case stands for the rest of the period.
  *
  * A window begins with the observer alone, until code caches know again what
  * goes on; then the pipeline fills, then it counts.
@@ -32,7 +34,7 @@
  */
 const PmuSampling pmu_sampling = {
     .first = 1u << 19, .observe = 2560, .warm = 320, .watch = 2240,
-    .share = 32, .period = 1u << 19,
+    .share = 32, .period = 1u << 19, .skim = 1u << 16,
 };
 
 /* So many cycles that data took to come are an instruction to periods. */
@@ -60,6 +62,14 @@ const PmuSampling pmu_sampling = {
  * than they foretold: a share of the period, in cycles for instructions.
  */
 #define SURPRISE_SHARE  4
+
+/*
+ * Where L2 misses more than one line in so many instructions, the L3 has to see
+ * all of them: lines that it did not get would come from DRAM later on.  With
+ * fewer, and 200 cycles for each, that would be a tenth of a cycle for an
+ * instruction if none of them were to be used just once.
+ */
+#define FAR_SHARE       2048
 
 /* Slots that an unknown instruction is supposed to take, for the progress. */
 #define UNKNOWN_SLOTS   4
@@ -89,6 +99,8 @@ PmuTiming *pmu_timing_new(const PmuUarch *uarch, PmuLedger *ledger, PmuL3 *l3,
     t->uarch = uarch;
     t->ledger = ledger;
     t->sampling = &pmu_sampling;
+    t->observe_all = true;
+    t->far = true;
     t->left = pmu_sampling.first;
     t->credit = credit_most(t);
     t->phase = PMU_PHASE_WATCH;
@@ -151,19 +163,47 @@ static void enter_seen(PmuTiming *t, bool sampled)
     }
 }
 
+/* Is one of the group of items at @item not zero? */
+static inline bool any_of(const uint32_t *item)
+{
+    uint32_t any = 0;
+
+    for (unsigned i = 0; i < PMU_TIMED_GROUP; i++) {
+        any |= item[i];
+    }
+    return any;
+}
+
+G_STATIC_ASSERT(PMU_SLOT_NR % PMU_TIMED_GROUP == 0);
+/* Those behind the last one, which are zero, are added to others. */
+G_STATIC_ASSERT(PMU_TIMED_ROOM - PMU_TIMED_NR <=
+                PMU_ITEM_NR - PMU_ITEM_TIMED_END);
+
+/* Move a group of items at @item to @event, and those in @mask to @sample. */
+static inline void enter_group(uint64_t *restrict event,
+                               uint32_t *restrict sample,
+                               uint32_t *restrict item, uint32_t mask)
+{
+    for (unsigned i = 0; i < PMU_TIMED_GROUP; i++) {
+        event[i] += item[i];
+        sample[i] += item[i] & mask;
+        item[i] = 0;
+    }
+}
+
 /* What the pipeline did since the last time, but for slots. */
 static void enter_timed(PmuTiming *t, bool sampled)
 {
     uint64_t *event = t->ledger->event[t->ledger->level] + PMU_ITEM_SAMPLED;
     uint32_t *sample = t->sample.item + PMU_SAMPLE_ITEMS;
     uint32_t *item = t->pipeline.delta.item + PMU_SLOT_NR;
+    uint32_t mask = sampled ? UINT32_MAX : 0;
 
     /* Of a stretch most are zero. */
-    for (unsigned i = 0; i < PMU_TIMED_NR - PMU_SLOT_NR; i++) {
-        if (item[i]) {
-            event[i] += item[i];
-            sample[i] += sampled ? item[i] : 0;
-            item[i] = 0;
+    for (unsigned first = 0; first < PMU_TIMED_ROOM - PMU_SLOT_NR;
+         first += PMU_TIMED_GROUP) {
+        if (any_of(item + first)) {
+            enter_group(event + first, sample + first, item + first, mask);
         }
     }
 }
@@ -190,14 +230,12 @@ static void enter_delta(PmuTiming *t, bool sampled)
 /* The same while the pipeline is not where the ledger is. */
 static void enter_apart(PmuTiming *t)
 {
-    uint64_t *sum = t->costs.tally[t->ledger->level].sum;
+    double *sum = t->costs.tally[t->ledger->level].sum;
     uint32_t *item = t->pipeline.delta.item;
 
     for (unsigned i = 0; i < PMU_SLOT_NR; i++) {
-        uint64_t slots = (uint64_t)item[i] << PMU_COST_SHIFT;
-
-        sum[i] += slots;
-        t->progress += slots;
+        sum[i] += item[i];
+        t->progress += (uint64_t)item[i] << PMU_COST_SHIFT;
         item[i] = 0;
     }
     enter_timed(t, false);
@@ -223,14 +261,14 @@ static void enter_known(PmuTiming *t)
 
 static void enter_tally(PmuTiming *t, PmuLevel level)
 {
-    uint64_t whole[PMU_SAMPLE_KNOWN];
+    uint64_t whole[PMU_SAMPLE_NR];
     uint64_t *event = t->ledger->event[level];
+    unsigned number = pmu_costs_take(&t->costs, level, whole);
 
-    pmu_costs_take(&t->costs, level, whole);
     for (unsigned i = 0; i < PMU_SLOT_NR; i++) {
         pmu_ledger_slots(t->ledger, level, i, whole[i]);
     }
-    for (unsigned i = PMU_SAMPLE_ITEMS; i < PMU_SAMPLE_KNOWN; i++) {
+    for (unsigned i = PMU_SAMPLE_ITEMS; i < number; i++) {
         event[PMU_ITEM_SAMPLED + i - PMU_SAMPLE_ITEMS] += whole[i];
     }
 }
@@ -316,32 +354,59 @@ static uint32_t period(const PmuTiming *t)
                         : CLAMP(t->skimmed / 16, shortest, longest);
 }
 
+/* Nothing is observed in the first part of a period, if that is worth it. */
+static bool goes_forward(const PmuTiming *t)
+{
+    return !t->observe_all && !t->surprised && !t->far &&
+           period(t) >= 2 * t->sampling->skim;
+}
+
+/* Caches and predictors see what runs up to the end of the period at hand. */
+static void begin_skim(PmuTiming *t, int32_t length, uint32_t weight)
+{
+    t->phase = PMU_PHASE_SKIM;
+    t->left = length;
+    t->behind = 0;
+    t->l2_misses = t->observer.mem.l2_misses;
+    pmu_costs_weigh(&t->costs, weight);
+}
+
+static void begin_period(PmuTiming *t)
+{
+    t->known = t->observer.known;
+    pmu_observer_skip(&t->observer);
+    t->unknown = 0;
+    t->unknown_at = t->skimmed;
+    memset(t->sighted, 0, sizeof(t->sighted));
+    pmu_costs_begin_epoch(&t->costs);
+    t->period = period(t);
+    if (goes_forward(t)) {
+        t->phase = PMU_PHASE_FORWARD;
+        t->behind = t->sampling->skim;
+        t->left = t->period - t->behind;
+        pmu_costs_weigh(&t->costs, 0);
+    } else {
+        begin_skim(t, t->period, 1);
+    }
+}
+
 static void begin_phase(PmuTiming *t, PmuPhase phase)
 {
     const uint32_t length[] = {
-        [PMU_PHASE_SKIM] = period(t),
         [PMU_PHASE_OBSERVE] = t->sampling->observe,
         [PMU_PHASE_WARM] = t->sampling->warm,
         [PMU_PHASE_WATCH] = t->sampling->watch,
     };
 
     switch (phase) {
-    case PMU_PHASE_SKIM:
-        t->known = t->observer.known;
-        pmu_observer_skip(&t->observer);
-        t->unknown = 0;
-        t->unknown_at = t->skimmed;
-        memset(t->sighted, 0, sizeof(t->sighted));
-        pmu_costs_begin_epoch(&t->costs);
-        break;
-    case PMU_PHASE_OBSERVE:
-        break;
     case PMU_PHASE_WARM:
         enter_known(t);
         break;
     case PMU_PHASE_WATCH:
         enter_costs(t);
         resume_pipeline(t);
+        break;
+    default:
         break;
     }
     t->phase = phase;
@@ -360,10 +425,10 @@ static bool take_credit(PmuTiming *t, int32_t least)
     return true;
 }
 
-/* How much of the period at hand was skimmed. */
+/* How much of the period at hand is over. */
 static uint32_t in_period(const PmuTiming *t)
 {
-    return period(t) - t->left;
+    return t->period - t->behind - t->left;
 }
 
 /* Another @length instructions were skimmed. */
@@ -381,6 +446,10 @@ static void enter_skimmed(PmuTiming *t, uint32_t length)
 static void look_closer(PmuTiming *t)
 {
     enter_skimmed(t, in_period(t));
+    if (t->costs.weight != 1) {
+        enter_costs(t);
+        pmu_costs_weigh(&t->costs, 1);
+    }
     begin_phase(t, PMU_PHASE_WARM);
     t->left += t->sampling->observe;
 }
@@ -405,7 +474,7 @@ static void touch_code(PmuTiming *t)
     }
 }
 
-/* Was the period at hand as the costs had it? */
+/* Was what was skimmed, @length instructions, as the costs had it? */
 static void judge_period(PmuTiming *t, uint32_t length)
 {
     bool surprised = pmu_costs_surprise(&t->costs) >= length / SURPRISE_SHARE;
@@ -414,6 +483,17 @@ static void judge_period(PmuTiming *t, uint32_t length)
         pmu_costs_doubt(&t->costs);
     }
     t->surprised = surprised && take_credit(t, 0);
+    t->far = t->observer.mem.l2_misses - t->l2_misses >= length / FAR_SHARE;
+}
+
+/* Caches and predictors are to see the rest of the period at hand. */
+static void end_forward(PmuTiming *t)
+{
+    int32_t length = in_period(t), rest = MAX(t->left + t->behind, 1);
+
+    touch_code(t);
+    enter_costs(t);
+    begin_skim(t, rest, 1 + (length + rest / 2) / rest);
 }
 
 /* A window is due. */
@@ -424,7 +504,8 @@ static void end_period(PmuTiming *t)
     touch_code(t);
     enter_costs(t);
     enter_skimmed(t, length);
-    judge_period(t, length);
+    judge_period(t, length / t->costs.weight);
+    pmu_costs_weigh(&t->costs, 1);
     begin_phase(t, PMU_PHASE_OBSERVE);
 }
 
@@ -435,6 +516,9 @@ static G_GNUC_NO_INLINE void end_phase(PmuTiming *t)
         return;
     }
     switch (t->phase) {
+    case PMU_PHASE_FORWARD:
+        end_forward(t);
+        break;
     case PMU_PHASE_SKIM:
         end_period(t);
         break;
@@ -445,7 +529,7 @@ static G_GNUC_NO_INLINE void end_phase(PmuTiming *t)
         begin_phase(t, PMU_PHASE_WATCH);
         break;
     case PMU_PHASE_WATCH:
-        begin_phase(t, PMU_PHASE_SKIM);
+        begin_period(t);
         break;
     }
 }
@@ -470,14 +554,19 @@ static void learn(PmuTiming *t)
     t->sample = (PmuSample) {};
 }
 
-/* Does so much unknown code run that it should be looked at? */
-static bool is_unknown_much(PmuTiming *t)
+/* The stretch at hand is unknown: see UNKNOWN_SHARE. */
+static void note_unknown(PmuTiming *t)
 {
     uint64_t now = t->skimmed + in_period(t);
 
     t->unknown -= MIN(t->unknown, now - t->unknown_at);
     t->unknown += UNKNOWN_SHARE * t->insns;
     t->unknown_at = now;
+}
+
+/* Does so much unknown code run that it should be looked at? */
+static bool is_unknown_much(PmuTiming *t)
+{
     return t->unknown >= UNKNOWN_SOME && take_credit(t, 0);
 }
 
@@ -487,6 +576,16 @@ static bool is_dominant(PmuTiming *t, uint32_t insns)
     return insns >= window(t) / 2 &&
            insns >= in_period(t) / DOMINANT_SHARE &&
            take_credit(t, -credit_most(t));
+}
+
+/*
+ * Is it time to prepare for either?  Caches and predictors should have seen
+ * something of it before.  A stretch of which little is known made up @insns
+ * instructions of this period.
+ */
+static bool is_uncertain(const PmuTiming *t, uint32_t insns)
+{
+    return t->unknown >= UNKNOWN_SOME / 2 || insns >= window(t) / 4;
 }
 
 /*
@@ -515,8 +614,15 @@ static void count_unknown(PmuTiming *t, uint64_t key)
 {
     t->costs.tally[t->ledger->level].unknown_insns += t->insns;
     t->progress += (uint64_t)t->insns * UNKNOWN_SLOTS << PMU_COST_SHIFT;
-    if (t->phase == PMU_PHASE_SKIM &&
-        (is_unknown_much(t) || is_dominant(t, sight(t, key)))) {
+    if (t->phase > PMU_PHASE_SKIM) {
+        return;
+    }
+    note_unknown(t);
+    if (t->phase == PMU_PHASE_FORWARD) {
+        if (is_uncertain(t, sight(t, key))) {
+            end_forward(t);
+        }
+    } else if (is_unknown_much(t) || is_dominant(t, sight(t, key))) {
         look_closer(t);
     }
 }
@@ -524,10 +630,19 @@ static void count_unknown(PmuTiming *t, uint64_t key)
 /* ... nor one of @cost, of which little is known. */
 static void count_weak(PmuTiming *t, PmuCost *cost)
 {
+    uint32_t insns;
+
     pmu_costs_count(&t->costs, cost);
     t->progress += cost->slots;
-    if (t->phase == PMU_PHASE_SKIM &&
-        is_dominant(t, pmu_costs_times(&t->costs, cost) * t->insns)) {
+    if (t->phase > PMU_PHASE_SKIM) {
+        return;
+    }
+    insns = pmu_costs_times(&t->costs, cost) * t->insns;
+    if (t->phase == PMU_PHASE_FORWARD) {
+        if (is_uncertain(t, insns)) {
+            end_forward(t);
+        }
+    } else if (is_dominant(t, insns)) {
         look_closer(t);
     }
 }
@@ -601,7 +716,7 @@ static G_GNUC_NO_INLINE void end_seen(PmuTiming *t)
 
 static inline void end_stretch(PmuTiming *t)
 {
-    if (G_LIKELY(t->phase == PMU_PHASE_SKIM)) {
+    if (G_LIKELY(t->phase <= PMU_PHASE_SKIM)) {
         count_stretch(t);
     } else {
         end_seen(t);
@@ -630,9 +745,23 @@ void pmu_timing_set_sampling(PmuTiming *t, const PmuSampling *sampling)
         resume_pipeline(t);
         t->phase = PMU_PHASE_WATCH;
     }
+    pmu_costs_weigh(&t->costs, 1);
     t->sampling = sampling;
     t->credit = credit_most(t);
     t->left = sampling ? sampling->first : INT32_MAX;
+}
+
+void pmu_timing_observe_all(PmuTiming *t, bool all)
+{
+    if (all == t->observe_all) {
+        return;
+    }
+    pmu_timing_flush(t);
+    t->observe_all = all;
+    t->costs.slots_only = !all;
+    if (all && t->phase == PMU_PHASE_FORWARD) {
+        end_forward(t);
+    }
 }
 
 /* Between stretches. */
@@ -678,6 +807,7 @@ void pmu_timing_reset(PmuTiming *t)
     t->credit = credit_most(t);
     t->skimmed = 0;
     t->surprised = false;
+    t->far = true;
     t->string = (PmuString) {};
     pmu_pipeline_reset(&t->pipeline);
     resume_pipeline(t);
@@ -748,7 +878,11 @@ static G_GNUC_NO_INLINE void skim_slow_access(PmuTiming *t,
                                               const PmuBlockAccess *kind,
                                               uint64_t addr)
 {
-    t->left -= pmu_observe_data(&t->observer, kind, addr) / PERIOD_WAIT;
+    uint32_t wait = pmu_observe_data(&t->observer, kind, addr);
+
+    if (t->costs.weight == 1) {
+        t->left -= wait / PERIOD_WAIT;
+    }
 }
 
 /* Data access @index of @block, if it is one, and nothing else is looked at. */
@@ -779,13 +913,23 @@ static void skim_range(PmuTiming *t, const PmuBlock *block,
     }
 }
 
+/* Branches that the return stack is for. */
+static inline bool is_stack(PmuBranch branch)
+{
+    return branch == PMU_BRANCH_CALL || branch == PMU_BRANCH_RET ||
+           branch == PMU_BRANCH_CALL_INDIRECT;
+}
+
 /* The branch at the end of @block, if nothing else is looked at. */
 static inline void skim_branch(PmuTiming *t, const PmuBlock *block,
                                const PmuDynamic *dynamic)
 {
-    if (G_LIKELY(t->phase == PMU_PHASE_SKIM) &&
-        pmu_observe_branch(&t->observer, block, dynamic)) {
-        t->progress += pmu_costs_mispredict(&t->costs);
+    if (t->phase == PMU_PHASE_SKIM) {
+        if (pmu_observe_branch(&t->observer, block, dynamic)) {
+            t->progress += pmu_costs_mispredict(&t->costs);
+        }
+    } else if (t->phase == PMU_PHASE_FORWARD && is_stack(block->branch)) {
+        pmu_observe_calls(&t->observer, block, dynamic->pc, dynamic->target);
     }
 }
 
@@ -803,11 +947,11 @@ void run_block(PmuTiming *t, const PmuBlock *block, const PmuDynamic *dynamic)
     pmu_counts_add(&t->counts, block);
     t->progress += (uint64_t)block->num_insns << PMU_COST_SHIFT;
     t->hash = pmu_block_hash(block, t->hash);
-    if (G_LIKELY(t->phase == PMU_PHASE_SKIM)) {
+    if (t->phase == PMU_PHASE_SKIM) {
         for (unsigned i = 0; i < block->num_accesses; i++) {
             skim_access(t, block, i, dynamic->addr);
         }
-    } else {
+    } else if (t->phase != PMU_PHASE_FORWARD) {
         run_seen(t, block, 0, block->num_insns, dynamic);
     }
     t->insns += block->num_insns;
@@ -833,7 +977,7 @@ static void run_range(PmuTiming *t, const PmuBlock *block,
     t->progress += (uint64_t)(last - first) << PMU_COST_SHIFT;
     if (t->phase == PMU_PHASE_SKIM) {
         skim_range(t, block, first, last, dynamic->addr);
-    } else {
+    } else if (t->phase != PMU_PHASE_FORWARD) {
         run_seen(t, block, first, last, dynamic);
     }
     t->insns += last - first;
@@ -849,7 +993,7 @@ static void run_string(PmuTiming *t, const PmuBlock *block, unsigned index,
 {
     end_open_stretch(t);
     pmu_timing_run_string(t, block, index, dynamic, last);
-    if (t->phase == PMU_PHASE_SKIM) {
+    if (t->phase <= PMU_PHASE_SKIM) {
         pmu_fetcher_restart(&t->observer.fetcher);
     }
     if (last) {

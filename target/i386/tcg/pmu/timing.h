@@ -56,9 +56,12 @@ void pmu_timing_flush_observed(PmuTiming *timing);
  * the last one or, early on, sooner; and besides, for one in @share
  * instructions altogether, when there is much of which nothing is known.  The
  * first @first of all are watched, so that short tests are exact.
+ *
+ * Caches and predictors see all that runs between windows, or the last @skim of
+ * a period alone: see pmu_timing_observe_all().
  */
 typedef struct PmuSampling {
-    uint32_t first, observe, warm, watch, share, period;
+    uint32_t first, observe, warm, watch, share, period, skim;
 } PmuSampling;
 
 extern const PmuSampling pmu_sampling;
@@ -70,6 +73,14 @@ extern const PmuSampling pmu_sampling;
  * PMU_ITEM_SAMPLED on; all others are the same.
  */
 void pmu_timing_set_sampling(PmuTiming *timing, const PmuSampling *sampling);
+
+/*
+ * Are ledger items from PMU_ITEM_LOADS_L1 on of interest?  If not (@all is
+ * false), data caches, TLBs and predictors need not see each instruction, and
+ * these items are behind.  Slots are estimated either way.  A new PmuTiming
+ * observes all.
+ */
+void pmu_timing_observe_all(PmuTiming *timing, bool all);
 
 /*
  * Blocks that ran one after the other, all of each: records from @from up to
