@@ -220,8 +220,7 @@ static Wide event_value(const NaivePmu *pmu, int index, const uint64_t *item)
     }
     if (code == (spr ? 0xad : 0x0d) && umask == 0x01 &&
         edge && !inv && cmask == 1) {
-        return plain_event(spr, 0xc5, 0x00, item).value +
-               item[PMU_ITEM_CLEARS_SMC];
+        return item[PMU_ITEM_CLEARS];
     }
     if (code == 0xc3 && umask == 0x01 && edge && !inv && cmask == 1) {
         return item[PMU_ITEM_CLEARS_SMC];

@@ -48,6 +48,16 @@ static void naive_slots(Naive *naive, PmuLevel level, PmuSlotClass class,
     }
 }
 
+static void add_up_misses(uint64_t *item)
+{
+    item[PMU_ITEM_BRANCH_MISSES] =
+        item[PMU_ITEM_MISSES_COND_NTAKEN] + item[PMU_ITEM_MISSES_COND_TAKEN] +
+        item[PMU_ITEM_MISSES_JMP_INDIRECT] +
+        item[PMU_ITEM_MISSES_CALL_INDIRECT] + item[PMU_ITEM_MISSES_RET];
+    item[PMU_ITEM_CLEARS] = item[PMU_ITEM_BRANCH_MISSES] +
+                            item[PMU_ITEM_CLEARS_SMC];
+}
+
 static void naive_snapshot(const Naive *naive, PmuLedgerSnapshot *snap)
 {
     *snap = naive->published;
@@ -58,6 +68,7 @@ static void naive_snapshot(const Naive *naive, PmuLedgerSnapshot *snap)
         snap->item[level][PMU_ITEM_SLOTS] = cycles * naive->width;
         snap->item[level][PMU_ITEM_REF_TSC] = cycles * TSC_NUM / TSC_DEN;
         snap->item[level][PMU_ITEM_REF_XCLK] = cycles * XCLK_NUM / XCLK_DEN;
+        add_up_misses(snap->item[level]);
     }
 }
 

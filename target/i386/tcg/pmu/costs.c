@@ -41,7 +41,7 @@ bool pmu_costs_init(PmuCosts *costs)
         .entries = g_try_new0(PmuCost, ENTRIES),
         .means = g_try_new0(PmuCostMeans, ENTRIES),
         .dirty = g_try_new(uint32_t, ENTRIES),
-        .weight = 1,
+        .weight = 1, .wanted = UINT32_MAX,
     };
     if (!costs->entries || !costs->means || !costs->dirty) {
         pmu_costs_destroy(costs);
@@ -67,6 +67,7 @@ void pmu_costs_clear(PmuCosts *costs)
     memset(means, 0, ENTRIES * sizeof(*means));
     *costs = (PmuCosts) {
         .entries = entries, .means = means, .dirty = dirty, .weight = 1,
+        .wanted = costs->wanted,
     };
 }
 
@@ -81,17 +82,10 @@ static void need(const PmuCosts *costs, PmuCostMeans *means)
     }
 }
 
-/* Groups of a sample that are tallied. */
-static uint32_t wanted_groups(const PmuCosts *costs)
+/* Is @item of a sample tallied? */
+static bool wanted(const PmuCosts *costs, unsigned item)
 {
-    return costs->slots_only ? (1u << PMU_SAMPLE_ITEMS / PMU_SAMPLE_GROUP) - 1
-                             : UINT32_MAX;
-}
-
-/* ... and items. */
-static unsigned wanted_items(const PmuCosts *costs)
-{
-    return costs->slots_only ? PMU_SAMPLE_ITEMS : PMU_SAMPLE_NR;
+    return costs->wanted >> item / PMU_SAMPLE_GROUP & 1;
 }
 
 /* Add those of @group of @mean to @sum, @times.  Hot: vectors will do. */
@@ -111,7 +105,7 @@ static void settle(PmuCosts *costs, PmuCost *cost)
     double *sum = costs->tally[pmu_costs_level(cost->key)].sum;
     uint32_t times = cost->pending;
 
-    for (uint32_t left = means->groups & wanted_groups(costs); left;
+    for (uint32_t left = means->groups & costs->wanted; left;
          left &= left - 1) {
         add_means(sum, means->mean, __builtin_ctz(left), times);
     }
@@ -142,8 +136,9 @@ static void settle_unknown(const PmuCosts *costs, PmuTally *tally)
         tally->sum[PMU_SLOT_LIGHT_OPS] += insns;
         return;
     }
-    for (unsigned i = 0; i < wanted_items(costs); i++) {
-        tally->sum[i] += typical->item[i] / typical->insns * insns;
+    for (unsigned i = 0; i < PMU_SAMPLE_NR; i++) {
+        tally->sum[i] += wanted(costs, i)
+                         ? typical->item[i] / typical->insns * insns : 0;
     }
 }
 
@@ -174,13 +169,11 @@ static const struct {
     [PMU_COSTS_CORE_BOUND] =
         { PMU_SLOT_CORE_BOUND, L1 | L2 | L3 | DRAM, -15, 15 },
     [PMU_COSTS_BR_MISPREDICT] = { PMU_SLOT_BR_MISPREDICT, MISSES, 0, 4096 },
-    { ITEM(BRANCH_MISSES), MISSES, 0, 1 },
     { ITEM(MISSES_COND_NTAKEN), MISSES, 0, 1 },
     { ITEM(MISSES_COND_TAKEN), MISSES, 0, 1 },
     { ITEM(MISSES_JMP_INDIRECT), MISSES, 0, 1 },
     { ITEM(MISSES_CALL_INDIRECT), MISSES, 0, 1 },
     { ITEM(MISSES_RET), MISSES, 0, 1 },
-    { ITEM(CLEARS), MISSES, 0, 1 },
     { ITEM(RECOVERY_CYCLES), MISSES, 0, 512 },
     { ITEM(CLEAR_CYCLES), MISSES, 0, 512 },
     /* Cycles in which nothing is done. */
@@ -239,16 +232,18 @@ static void take_known(PmuCosts *costs, PmuTally *tally,
 static void correct(PmuCosts *costs, PmuTally *tally)
 {
     const PmuCostFit *fit = costs->fit;
-    unsigned rows = costs->slots_only ? PMU_COSTS_ITEMS : PMU_COSTS_DEPENDENT;
     double beyond[PMU_KNOWN_NR];
 
     take_known(costs, tally, beyond);
-    for (unsigned i = 0; i < rows; i++) {
+    for (unsigned i = 0; i < PMU_COSTS_DEPENDENT; i++) {
         double *sum = &tally->sum[dependent[i].item];
         double correction = tally->correction[i] +
                             regressor(beyond, i) * fit[i].slope;
         double now;
 
+        if (!wanted(costs, dependent[i].item)) {
+            continue;
+        }
         correction = MAX(correction, -DEBT_MOST);
         now = MAX(correction, -*sum);
         tally->correction[i] = correction - now;
@@ -265,19 +260,16 @@ void pmu_costs_settle(PmuCosts *costs)
     }
 }
 
-unsigned pmu_costs_take(PmuCosts *costs, PmuLevel level,
-                        uint64_t whole[PMU_SAMPLE_NR])
+void pmu_costs_take(PmuCosts *costs, PmuLevel level,
+                    uint64_t whole[PMU_SAMPLE_NR])
 {
-    unsigned number = wanted_items(costs);
     double *sum = costs->tally[level].sum;
 
-    for (unsigned i = 0; i < number; i++) {
-        if (i < PMU_SAMPLE_KNOWN || i >= PMU_SAMPLE_ITEMS) {
-            whole[i] = sum[i];
-            sum[i] -= whole[i];
-        }
+    for (unsigned i = 0; i < PMU_SAMPLE_NR; i++) {
+        whole[i] = i / PMU_SAMPLE_GROUP * PMU_SAMPLE_GROUP != PMU_SAMPLE_KNOWN
+                   ? sum[i] : 0;
+        sum[i] -= whole[i];
     }
-    return number;
 }
 
 /* Learning. */

@@ -24,7 +24,7 @@
 #include "outcome.h"
 
 /* What a stretch took is in groups, so that empty ones can be left out. */
-#define PMU_SAMPLE_GROUP    8
+#define PMU_SAMPLE_GROUP    PMU_INTEREST_GROUP
 
 /*
  * Slots by PmuSlotClass, PmuKnown by PmuKnownItem, each in a group; and ledger
@@ -95,13 +95,12 @@ typedef struct PmuTypical {
     double item[PMU_SAMPLE_ROOM];
 } PmuTypical;
 
-/* What of a sample depends on PmuKnown: slots come first. */
+/* What of a sample depends on PmuKnown: the first rows, and their number. */
 enum {
     PMU_COSTS_MEMORY_BOUND,
     PMU_COSTS_CORE_BOUND,
     PMU_COSTS_BR_MISPREDICT,
-    PMU_COSTS_ITEMS,
-    PMU_COSTS_DEPENDENT = 27
+    PMU_COSTS_DEPENDENT = 25
 };
 
 /* What was counted at a privilege level and not taken yet. */
@@ -138,7 +137,7 @@ typedef struct PmuCosts {
     uint32_t changes;           /* calls of pmu_costs_doubt() */
     double waited, foretold;    /* in this epoch, in cycles */
     uint32_t weight;            /* of what is beyond what was foretold */
-    bool slots_only;            /* others are not tallied */
+    uint32_t wanted;            /* groups that are tallied, a bit each */
     PmuTally tally[PMU_LEVEL_NR];
     PmuTypical typical;         /* stands for what is unknown */
     PmuCostBatch batch;
@@ -223,6 +222,14 @@ static inline void pmu_costs_count(PmuCosts *costs, PmuCost *cost)
     }
 }
 
+/* From now on tally slots and those items of PmuInterest.sampled @items. */
+static inline void pmu_costs_want(PmuCosts *costs, uint32_t items)
+{
+    unsigned first = PMU_SAMPLE_ITEMS / PMU_SAMPLE_GROUP;
+
+    costs->wanted = items << first | ((1u << first) - 1);
+}
+
 /*
  * What is known from now on, beyond what was foretold, stands for @weight times
  * as much.  0: nothing is known, and all is as foretold.  1 to begin with.  What
@@ -282,12 +289,9 @@ static inline const PmuCostCode *pmu_costs_code(const PmuCosts *costs,
 /* Enter what was counted into the tallies. */
 void pmu_costs_settle(PmuCosts *costs);
 
-/*
- * Take whole numbers from @level's tally, but for PmuKnown; fractions stay.
- * Returns how many there are in @whole: @slots_only or not.
- */
-unsigned pmu_costs_take(PmuCosts *costs, PmuLevel level,
-                        uint64_t whole[PMU_SAMPLE_NR]);
+/* Take whole numbers from @level's tally; fractions and PmuKnown stay. */
+void pmu_costs_take(PmuCosts *costs, PmuLevel level,
+                    uint64_t whole[PMU_SAMPLE_NR]);
 
 /* 1/PMU_COST_ONE slots that another @wait cycles may make, about. */
 static inline uint64_t pmu_costs_lost(const PmuCosts *costs, uint64_t wait)

@@ -312,6 +312,32 @@ static void snapshot_level(const PmuLedger *ledger, PmuLevel level,
                                    ledger->tsc_num, ledger->tsc_den);
     item[PMU_ITEM_REF_XCLK] = scale(item[PMU_ITEM_CYCLES],
                                     ledger->xclk_num, ledger->xclk_den);
+    item[PMU_ITEM_BRANCH_MISSES] = 0;
+    for (unsigned i = PMU_ITEM_MISSES_COND_NTAKEN; i <= PMU_ITEM_MISSES_RET;
+         i++) {
+        item[PMU_ITEM_BRANCH_MISSES] += item[i];
+    }
+    item[PMU_ITEM_CLEARS] = item[PMU_ITEM_BRANCH_MISSES] +
+                            item[PMU_ITEM_CLEARS_SMC];
+}
+
+static void want_sampled(PmuInterest *interest, PmuLedgerItem item)
+{
+    interest->sampled |= 1u << (item - PMU_ITEM_SAMPLED) / PMU_INTEREST_GROUP;
+}
+
+void pmu_interest_add(PmuInterest *interest, PmuLedgerItem item)
+{
+    if (item == PMU_ITEM_BRANCH_MISSES || item == PMU_ITEM_CLEARS) {
+        /* The others are its parts. */
+        for (unsigned i = PMU_ITEM_BRANCH_MISSES; i <= PMU_ITEM_CLEARS_SMC;
+             i++) {
+            want_sampled(interest, i);
+        }
+    } else if (item >= PMU_ITEM_SAMPLED) {
+        want_sampled(interest, item);
+    }
+    interest->observed |= pmu_ledger_item_observed(item);
 }
 
 void pmu_ledger_snapshot(const PmuLedger *ledger, PmuLedgerSnapshot *snap)

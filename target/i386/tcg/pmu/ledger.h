@@ -241,14 +241,14 @@ typedef enum PmuLedgerItem {
     PMU_ITEM_TIMED_END,             /* one behind those of the pipeline */
 
     /* What fetch and predictors tell; first branches predicted wrongly. */
-    PMU_ITEM_BRANCH_MISSES = PMU_ITEM_TIMED_END, /* the sum of these: */
+    PMU_ITEM_BRANCH_MISSES = PMU_ITEM_TIMED_END, /* the sum of these five */
     PMU_ITEM_MISSES_COND_NTAKEN,
     PMU_ITEM_MISSES_COND_TAKEN,
     PMU_ITEM_MISSES_JMP_INDIRECT,
     PMU_ITEM_MISSES_CALL_INDIRECT,
     PMU_ITEM_MISSES_RET,
-    PMU_ITEM_CLEARS,                /* recoveries: mispredicts and clears */
-    PMU_ITEM_CLEARS_SMC,            /* those by self-modifying code */
+    PMU_ITEM_CLEARS,                /* recoveries: misses and the next */
+    PMU_ITEM_CLEARS_SMC,            /* machine clears by modified code */
     PMU_ITEM_L1I_HITS,              /* lines the decoders asked for */
     PMU_ITEM_L1I_MISSES,            /* the sum of the next three */
     PMU_ITEM_CODE_L2,               /* found in L2 */
@@ -262,6 +262,28 @@ typedef enum PmuLedgerItem {
     PMU_ITEM_ITLB_CYCLES,
     PMU_ITEM_NR
 } PmuLedgerItem;
+
+/*
+ * Is @item counted by data caches, TLBs or predictors, which have to see all
+ * that runs for it?
+ */
+static inline bool pmu_ledger_item_observed(PmuLedgerItem item)
+{
+    return (item >= PMU_ITEM_LOADS_L1 && item < PMU_ITEM_SAMPLED) ||
+           (item >= PMU_ITEM_BRANCH_MISSES && item <= PMU_ITEM_MISSES_RET);
+}
+
+/* Which ledger items are of interest besides slots and instructions. */
+typedef struct PmuInterest {
+    /* Those from PMU_ITEM_SAMPLED on, a bit for PMU_INTEREST_GROUP each. */
+    uint32_t sampled;
+    bool observed;              /* pmu_ledger_item_observed() */
+} PmuInterest;
+
+#define PMU_INTEREST_GROUP 8
+
+/* @item is of interest, too. */
+void pmu_interest_add(PmuInterest *interest, PmuLedgerItem item);
 
 /* Exact totals at one instant. */
 typedef struct PmuLedgerSnapshot {

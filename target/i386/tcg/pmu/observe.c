@@ -229,8 +229,6 @@ static unsigned mispredicted(PmuObserver *o, PmuLedgerItem item,
                              unsigned outcome)
 {
     pmu_ledger_event(o->ledger, item, 1);
-    pmu_ledger_event(o->ledger, PMU_ITEM_BRANCH_MISSES, 1);
-    pmu_ledger_event(o->ledger, PMU_ITEM_CLEARS, 1);
     pmu_fetcher_restart(&o->fetcher);
     return outcome | PMU_OUTCOME_MISPREDICT;
 }
@@ -346,7 +344,6 @@ static unsigned observe_insns(PmuObserver *o, const PmuBlock *block,
 
 void pmu_observe_clear(PmuObserver *o)
 {
-    pmu_ledger_event(o->ledger, PMU_ITEM_CLEARS, 1);
     pmu_ledger_event(o->ledger, PMU_ITEM_CLEARS_SMC, 1);
     pmu_fetcher_restart(&o->fetcher);
 }

@@ -409,7 +409,7 @@ static void demand_item(PerfmonDemand *demand, PmuLedgerItem item)
 {
     demand->timing |= item != PMU_ITEM_INSTRUCTIONS &&
                       item != PMU_ITEM_BRANCHES;
-    demand->observer |= item >= PMU_ITEM_LOADS_L1;
+    pmu_interest_add(&demand->interest, item);
 }
 
 static void demand_event(PerfmonDemand *demand, const PmuSelection *event)

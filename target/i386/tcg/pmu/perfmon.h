@@ -131,8 +131,8 @@ typedef struct PerfmonDemand {
     bool level[PMU_LEVEL_NR];
     /* Some counter needs more than retired instructions and branches. */
     bool timing;
-    /* ... and more than slots, cycles and kinds of instructions. */
-    bool observer;
+    /* What it needs besides slots, cycles and kinds of instructions. */
+    PmuInterest interest;
 } PerfmonDemand;
 
 typedef struct Perfmon Perfmon;

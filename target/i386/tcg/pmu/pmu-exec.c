@@ -311,7 +311,7 @@ static void x86_pmu_arm_all(CPUX86State *env, uint64_t insn, unsigned need,
     uint32_t hflags = x86_pmu_hflags(&demand, slack);
     bool timing = FIELD_EX64(insn, X86_PMU_INSN, TIMING);
 
-    pmu_timing_observe_all(unit->timing, demand.observer);
+    pmu_timing_set_interest(unit->timing, demand.interest);
     unit->idle = !hflags;
     if (hflags) {
         env->hflags = (env->hflags & ~HF_PMU_MASK) | hflags;

@@ -57,7 +57,7 @@ struct PmuTiming {
 
     PmuPhase phase;
     const PmuSampling *sampling;        /* NULL: always watch */
-    bool observe_all;           /* see pmu_timing_observe_all() */
+    PmuInterest interest;
     bool far;                   /* see FAR_SHARE */
     uint64_t l2_misses;         /* before what is skimmed */
     int32_t left;               /* instructions until this one ends */

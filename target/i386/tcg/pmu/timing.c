@@ -99,7 +99,7 @@ PmuTiming *pmu_timing_new(const PmuUarch *uarch, PmuLedger *ledger, PmuL3 *l3,
     t->uarch = uarch;
     t->ledger = ledger;
     t->sampling = &pmu_sampling;
-    t->observe_all = true;
+    t->interest = (PmuInterest) { .sampled = UINT32_MAX, .observed = true };
     t->far = true;
     t->left = pmu_sampling.first;
     t->credit = credit_most(t);
@@ -263,12 +263,12 @@ static void enter_tally(PmuTiming *t, PmuLevel level)
 {
     uint64_t whole[PMU_SAMPLE_NR];
     uint64_t *event = t->ledger->event[level];
-    unsigned number = pmu_costs_take(&t->costs, level, whole);
 
+    pmu_costs_take(&t->costs, level, whole);
     for (unsigned i = 0; i < PMU_SLOT_NR; i++) {
         pmu_ledger_slots(t->ledger, level, i, whole[i]);
     }
-    for (unsigned i = PMU_SAMPLE_ITEMS; i < number; i++) {
+    for (unsigned i = PMU_SAMPLE_ITEMS; i < PMU_SAMPLE_NR; i++) {
         event[PMU_ITEM_SAMPLED + i - PMU_SAMPLE_ITEMS] += whole[i];
     }
 }
@@ -357,7 +357,7 @@ static uint32_t period(const PmuTiming *t)
 /* Nothing is observed in the first part of a period, if that is worth it. */
 static bool goes_forward(const PmuTiming *t)
 {
-    return !t->observe_all && !t->surprised && !t->far &&
+    return !t->interest.observed && !t->surprised && !t->far &&
            period(t) >= 2 * t->sampling->skim;
 }
 
@@ -751,15 +751,14 @@ void pmu_timing_set_sampling(PmuTiming *t, const PmuSampling *sampling)
     t->left = sampling ? sampling->first : INT32_MAX;
 }
 
-void pmu_timing_observe_all(PmuTiming *t, bool all)
+void pmu_timing_set_interest(PmuTiming *t, PmuInterest interest)
 {
-    if (all == t->observe_all) {
-        return;
+    if (interest.sampled != t->interest.sampled) {
+        pmu_timing_flush(t);
+        pmu_costs_want(&t->costs, interest.sampled);
     }
-    pmu_timing_flush(t);
-    t->observe_all = all;
-    t->costs.slots_only = !all;
-    if (all && t->phase == PMU_PHASE_FORWARD) {
+    t->interest = interest;
+    if (interest.observed && t->phase == PMU_PHASE_FORWARD) {
         end_forward(t);
     }
 }

@@ -58,7 +58,7 @@ void pmu_timing_flush_observed(PmuTiming *timing);
  * first @first of all are watched, so that short tests are exact.
  *
  * Caches and predictors see all that runs between windows, or the last @skim of
- * a period alone: see pmu_timing_observe_all().
+ * a period alone: see pmu_timing_set_interest().
  */
 typedef struct PmuSampling {
     uint32_t first, observe, warm, watch, share, period, skim;
@@ -75,12 +75,11 @@ extern const PmuSampling pmu_sampling;
 void pmu_timing_set_sampling(PmuTiming *timing, const PmuSampling *sampling);
 
 /*
- * Are ledger items from PMU_ITEM_LOADS_L1 on of interest?  If not (@all is
- * false), data caches, TLBs and predictors need not see each instruction, and
- * these items are behind.  Slots are estimated either way.  A new PmuTiming
- * observes all.
+ * Items that are not of interest are behind from now on: slots are estimated
+ * without data caches, TLBs and predictors seeing each instruction.  To a new
+ * PmuTiming all are of interest.
  */
-void pmu_timing_observe_all(PmuTiming *timing, bool all);
+void pmu_timing_set_interest(PmuTiming *timing, PmuInterest interest);
 
 /*
  * Blocks that ran one after the other, all of each: records from @from up to
