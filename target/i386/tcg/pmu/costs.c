@@ -24,6 +24,12 @@
 /* As many samples are enough for not asking for more. */
 #define ENOUGH      32
 
+/*
+ * What fades below that is 0.  Hosts take a hundred times as long for numbers
+ * too small to be normalised.
+ */
+#define LEAST       1e-6f
+
 /* Samples between two adjustments, of which so many weigh 1 - 1/e. */
 #define ADJUST_SAMPLES      512
 #define ADJUST_MEMORY       8
@@ -320,7 +326,9 @@ static void move_means(float *restrict mean, const uint32_t *restrict value,
     mean += group * PMU_SAMPLE_GROUP;
     value += group * PMU_SAMPLE_GROUP;
     for (unsigned i = 0; i < PMU_SAMPLE_GROUP; i++) {
-        mean[i] += ((int32_t)value[i] - mean[i]) * weight;
+        float moved = mean[i] + ((int32_t)value[i] - mean[i]) * weight;
+
+        mean[i] = moved < LEAST ? 0 : moved;
     }
 }
 
@@ -343,17 +351,30 @@ static void adjust(PmuCosts *costs)
     }
     typical->insns -= typical->insns / ADJUST_MEMORY;
     for (unsigned i = 0; i < PMU_SAMPLE_NR; i++) {
-        typical->item[i] -= typical->item[i] / ADJUST_MEMORY;
+        double item = typical->item[i] - typical->item[i] / ADJUST_MEMORY;
+
+        typical->item[i] = item < LEAST ? 0 : item;
     }
 }
 
-/* A stretch of @insns instructions, any, took @sample. */
+/* Add those of @group of @item to @sum.  Hot: vectors will do. */
+static void add_items(double *restrict sum, const uint32_t *restrict item,
+                      unsigned group)
+{
+    sum += group * PMU_SAMPLE_GROUP;
+    item += group * PMU_SAMPLE_GROUP;
+    for (unsigned i = 0; i < PMU_SAMPLE_GROUP; i++) {
+        sum[i] += (int32_t)item[i];
+    }
+}
+
+/* A stretch of @insns instructions, any, took @sample, which has @groups. */
 static void note_typical(PmuTypical *typical, uint32_t insns,
-                         const PmuSample *sample)
+                         const PmuSample *sample, uint32_t groups)
 {
     typical->insns += insns;
-    for (unsigned i = 0; i < PMU_SAMPLE_ROOM; i++) {
-        typical->item[i] += (int32_t)sample->item[i];
+    for (uint32_t left = groups; left; left &= left - 1) {
+        add_items(typical->item, sample->item, __builtin_ctz(left));
     }
 }
 
@@ -435,12 +456,13 @@ static uint32_t groups_of(const uint32_t *item)
     return groups;
 }
 
-static void learn(PmuCost *cost, PmuCostMeans *means, const PmuSample *sample)
+static void learn(PmuCost *cost, PmuCostMeans *means, const PmuSample *sample,
+                  uint32_t groups)
 {
     float weight, slots = 0;
 
     means->samples += means->samples < HORIZON;
-    means->groups |= groups_of(sample->item);
+    means->groups |= groups;
     weight = weight_of(means->samples);
     for (uint32_t left = means->groups; left; left &= left - 1) {
         move_means(means->mean, sample->item, __builtin_ctz(left), weight);
@@ -455,6 +477,7 @@ void pmu_costs_learn(PmuCosts *costs, uint64_t key, uint32_t insns,
                      PmuCostCode code, const PmuSample *sample)
 {
     PmuCost *cost = pmu_costs_find_any(costs, key);
+    uint32_t groups = groups_of(sample->item);
     PmuCostMeans *means;
 
     if (!cost) {
@@ -471,16 +494,16 @@ void pmu_costs_learn(PmuCosts *costs, uint64_t key, uint32_t insns,
     }
     if (means->samples) {
         compare(costs, means, sample);
-        learn(cost, means, sample);
+        learn(cost, means, sample, groups);
     } else {
         PmuSample warm = without_cold_code(sample);
 
-        learn(cost, means, &warm);
+        learn(cost, means, &warm, groups);
     }
     if (means->samples >= ENOUGH) {
         cost->key = key;
     }
-    note_typical(&costs->typical, insns, sample);
+    note_typical(&costs->typical, insns, sample, groups);
     if (++costs->samples % ADJUST_SAMPLES == 0) {
         adjust(costs);
     }

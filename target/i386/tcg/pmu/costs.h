@@ -181,12 +181,13 @@ static inline PmuLevel pmu_costs_level(uint64_t key)
 
 static inline PmuCost *pmu_costs_in_set(PmuCost *set, uint64_t key)
 {
-    for (unsigned i = 0; i < PMU_COST_WAYS; i++) {
-        if (set[i].key == key) {
-            return &set[i];
-        }
+    unsigned way = 0;
+
+    /* Which one it is cannot be foretold: no branches. */
+    for (unsigned i = 1; i < PMU_COST_WAYS; i++) {
+        way |= set[i].key == key ? i : 0;
     }
-    return NULL;
+    return set[way].key == key ? &set[way] : NULL;
 }
 
 /* The cost of @key; NULL: it is not well known.  Hot. */

@@ -34,7 +34,7 @@
  */
 const PmuSampling pmu_sampling = {
     .first = 1u << 19, .observe = 2560, .warm = 320, .watch = 2240,
-    .share = 32, .period = 1u << 19, .skim = 1u << 16,
+    .share = 64, .period = 1u << 19, .skim = 1u << 16,
 };
 
 /* So many cycles that data took to come are an instruction to periods. */
