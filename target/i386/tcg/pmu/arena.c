@@ -13,20 +13,25 @@
 /* Some thousand blocks of five instructions. */
 #define CHUNK_SIZE (1024 * 1024)
 
+/* The size of a line of most hosts' caches. */
+#define ALIGNMENT 64
+
 struct PmuArenaChunk {
     PmuArenaChunk *next;
     uint64_t generation;
     size_t size;
     size_t used;
-    max_align_t data[];
+    char *data;                 /* behind this, aligned */
 };
 
 static PmuArenaChunk *chunk_new(uint64_t generation, size_t size)
 {
     PmuArenaChunk *chunk;
 
-    size = MAX(size, CHUNK_SIZE - sizeof(*chunk));
-    chunk = g_malloc0(sizeof(*chunk) + size);
+    size = MAX(size, CHUNK_SIZE - sizeof(*chunk) - ALIGNMENT);
+    chunk = g_malloc0(sizeof(*chunk) + ALIGNMENT + size);
+    chunk->data = (char *)(((uintptr_t)(chunk + 1) + ALIGNMENT - 1) &
+                           ~(uintptr_t)(ALIGNMENT - 1));
     chunk->generation = generation;
     chunk->size = size;
     return chunk;
@@ -37,14 +42,14 @@ void *pmu_arena_alloc(PmuArena *arena, uint64_t generation, size_t size)
     PmuArenaChunk *chunk = arena->chunks;
     void *result;
 
-    size = (size + sizeof(max_align_t) - 1) & ~(sizeof(max_align_t) - 1);
+    size = (size + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1);
     if (!chunk || chunk->generation != generation ||
         chunk->size - chunk->used < size) {
         chunk = chunk_new(generation, size);
         chunk->next = arena->chunks;
         arena->chunks = chunk;
     }
-    result = (char *)chunk->data + chunk->used;
+    result = chunk->data + chunk->used;
     chunk->used += size;
     return result;
 }

@@ -84,11 +84,13 @@ void pmu_block_begin(PmuBlockBuilder *builder, PmuLevel level, uint64_t phys)
         .insns = builder->insns,
         .segments = builder->segments,
         .accesses = builder->accesses,
+        .rare = builder->rare,
         .hash_power = 1,
         .fetch_key = pmu_fetch_key(phys >> PMU_LINE_SHIFT,
                                    phys & (PMU_LINE_SIZE - 1), 0),
     };
     memset(builder->accesses, 0, sizeof(builder->accesses));
+    memset(builder->rare, 0, sizeof(builder->rare));
 }
 
 /* Unfused micro-ops of @insn: see there. */
@@ -344,10 +346,16 @@ void pmu_block_add(PmuBlockBuilder *builder, PmuDecoder *decoder,
     block->rep = flags & PMU_INSN_REP;
 }
 
+static size_t rare_words(const PmuBlock *block)
+{
+    return block->has_rare ? PMU_COUNT_RARE_WORDS : 0;
+}
+
 size_t pmu_block_size(const PmuBlock *block)
 {
     return sizeof(PmuBlock) +
            block->num_insns * sizeof(PmuBlockInsn) +
+           rare_words(block) * sizeof(uint64_t) +
            block->num_segments * sizeof(PmuBlockSegment) +
            block->num_accesses * sizeof(PmuBlockAccess);
 }
@@ -356,13 +364,17 @@ PmuBlock *pmu_block_pack(void *to, const PmuBlock *block)
 {
     PmuBlock *copy = to;
     PmuBlockInsn *insns = (PmuBlockInsn *)(copy + 1);
-    PmuBlockSegment *segments = (PmuBlockSegment *)(insns + block->num_insns);
+    uint64_t *rare = (uint64_t *)(insns + block->num_insns);
+    PmuBlockSegment *segments =
+        (PmuBlockSegment *)(rare + rare_words(block));
     PmuBlockAccess *accesses =
         (PmuBlockAccess *)(segments + block->num_segments);
 
     *copy = *block;
     copy->insns = memcpy(insns, block->insns,
                          block->num_insns * sizeof(*insns));
+    copy->rare = memcpy(rare, block->rare,
+                        rare_words(block) * sizeof(*rare));
     copy->segments = memcpy(segments, block->segments,
                             block->num_segments * sizeof(*segments));
     copy->accesses = memcpy(accesses, block->accesses,

@@ -154,7 +154,7 @@ typedef struct PmuBlock {
     uint64_t phys;          /* physical address of the first byte */
     uint64_t phys_next;     /* of the next page, if the block reaches it */
     uint32_t uops;          /* sum of pmu_queue_uops() */
-    uint64_t rare[PMU_COUNT_RARE_WORDS];
+    uint64_t *rare;         /* PMU_COUNT_RARE_WORDS if @has_rare */
 } PmuBlock;
 
 /* A block in the making; its pointers are to the arrays beside it. */
@@ -163,6 +163,7 @@ typedef struct PmuBlockBuilder {
     PmuBlockInsn insns[PMU_BLOCK_INSNS];
     PmuBlockSegment segments[PMU_BLOCK_SEGMENTS];
     PmuBlockAccess accesses[PMU_BLOCK_ACCESSES];
+    uint64_t rare[PMU_COUNT_RARE_WORDS];
 } PmuBlockBuilder;
 
 /*

@@ -1038,6 +1038,7 @@ void pmu_timing_run_log(PmuTiming *t, const uint64_t *from,
 
         from += PMU_RECORD_WORDS(block->num_accesses);
         if (G_LIKELY(from != end)) {
+            __builtin_prefetch(((const PmuRecord *)from)->block);
             dynamic.target = ((const PmuRecord *)from)->pc;
         } else {
             dynamic.target = next;
