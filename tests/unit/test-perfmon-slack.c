@@ -379,6 +379,34 @@ static void test_demand(void)
     check_demand(pmu, false, false, false);
 }
 
+/* What counters want to know besides slots and instructions. */
+static void check_interest(const Perfmon *pmu, bool sampled, bool observed)
+{
+    PerfmonDemand demand = perfmon_demand(pmu);
+
+    g_assert_cmpint(demand.interest.sampled != 0, ==, sampled);
+    g_assert_cmpint(demand.interest.observed, ==, observed);
+}
+
+static void test_interest(void)
+{
+    g_autofree Perfmon *pmu = new_unit(48);
+
+    write_msr(pmu, 0x38f, 0x0001000f000000ffull);
+    write_msr(pmu, 0x38d, 0x3333);
+    check_interest(pmu, false, false);
+    write_msr(pmu, 0x186, EN | USR | 0x20c4);   /* BR_INST_RETIRED.NEAR_TAKEN */
+    check_interest(pmu, false, false);
+    write_msr(pmu, 0x187, EN | USR | 1 << 24 | 1 << 18 | 0x1ad);
+    check_interest(pmu, true, false);           /* INT_MISC.CLEARS_COUNT */
+    write_msr(pmu, 0x187, EN | USR | 0xc5);     /* BR_MISP_RETIRED */
+    check_interest(pmu, true, true);
+    write_msr(pmu, 0x187, EN | USR | 0x8d1);    /* MEM_LOAD_RETIRED.L1_MISS */
+    check_interest(pmu, false, true);
+    write_msr(pmu, 0x187, 0);
+    check_interest(pmu, false, false);
+}
+
 static void test_demand_fixed(void)
 {
     static const bool timing[] = { false, true, true, true };
@@ -481,6 +509,7 @@ int main(int argc, char **argv)
     g_test_add_func("/perfmon-slack/expected", test_expected);
     g_test_add_func("/perfmon-slack/demand", test_demand);
     g_test_add_func("/perfmon-slack/demand-fixed", test_demand_fixed);
+    g_test_add_func("/perfmon-slack/interest", test_interest);
     g_test_add_func("/perfmon-slack/freeze", test_freeze);
     g_test_add_func("/perfmon-slack/view", test_view);
     return g_test_run();

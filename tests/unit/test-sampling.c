@@ -42,6 +42,7 @@ static const Code body[] = {
 #define PHASE_BLOCKS    (BLOCKS / PHASES)
 #define PHASE_LENGTH    30000   /* stretches */
 #define STRETCHES       600000
+#define LONG_STRETCHES  1000000
 
 /* How the addresses of a block's accesses go. */
 typedef enum Pattern {
@@ -156,36 +157,62 @@ static uint64_t address(Pattern pattern, Random *random, uint64_t *stream)
            random_below(random, bytes[pattern]) / 8 * 8;
 }
 
+/* How a program is run. */
+typedef struct Mode {
+    const PmuSampling *sampling;
+    PmuInterest interest;
+} Mode;
+
+#define ALL { .sampled = UINT32_MAX, .observed = true }
+
+static const Mode exactly = { NULL, ALL };
+static const Mode by_samples = { &pmu_sampling, ALL };
+static const Mode slots_alone = { &pmu_sampling, {} };
+
+/* Where a run of a program is. */
+typedef struct Walk {
+    Random random;
+    uint64_t stream;
+    unsigned at, stretches;
+} Walk;
+
+/* The next @n stretches. */
+static void walk_on(Program *program, PmuTiming *timing, Walk *walk,
+                    unsigned n)
+{
+    for (; n; n--) {
+        Block *block = &program->block[walk->at];
+        uint64_t addr[PMU_BLOCK_ACCESSES];
+        PmuDynamic dynamic = { .addr = addr, .pc = block->pc };
+        unsigned phase = ++walk->stretches / PHASE_LENGTH % PHASES;
+
+        for (unsigned j = 0; j < block->builder.block.num_accesses; j++) {
+            addr[j] = address(block->pattern, &walk->random, &walk->stream);
+        }
+        dynamic.taken = random_below(&walk->random, 100) < block->percent;
+        walk->at = dynamic.taken ? block->target : walk->at + 1;
+        if (walk->at / PHASE_BLOCKS != phase || walk->at == BLOCKS) {
+            walk->at = phase * PHASE_BLOCKS +
+                       random_below(&walk->random, PHASE_BLOCKS);
+        }
+        dynamic.target = program->block[walk->at].pc;
+        pmu_timing_run(timing, &block->builder.block, 0,
+                       block->builder.block.num_insns, &dynamic);
+    }
+}
+
 /* Run @program on a new core; its ledger is the result. */
-static void run(Program *program, PmuCore core, const PmuSampling *sampling,
+static void run(Program *program, PmuCore core, const Mode *mode,
                 PmuLedgerSnapshot *result)
 {
     PmuLedger ledger;
     PmuTiming *timing = pmu_timing_new(pmu_uarch(core), &ledger, NULL,
                                        page_of, NULL);
-    Random random = { 1 };
-    uint64_t stream = 0;
-    unsigned at = 0;
+    Walk walk = { .random = { 1 } };
 
-    pmu_timing_set_sampling(timing, sampling);
-    for (unsigned i = 0; i < STRETCHES; i++) {
-        Block *block = &program->block[at];
-        uint64_t addr[PMU_BLOCK_ACCESSES];
-        PmuDynamic dynamic = { .addr = addr, .pc = block->pc };
-        unsigned phase = (i + 1) / PHASE_LENGTH % PHASES;
-
-        for (unsigned j = 0; j < block->builder.block.num_accesses; j++) {
-            addr[j] = address(block->pattern, &random, &stream);
-        }
-        dynamic.taken = random_below(&random, 100) < block->percent;
-        at = dynamic.taken ? block->target : at + 1;
-        if (at / PHASE_BLOCKS != phase || at == BLOCKS) {
-            at = phase * PHASE_BLOCKS + random_below(&random, PHASE_BLOCKS);
-        }
-        dynamic.target = program->block[at].pc;
-        pmu_timing_run(timing, &block->builder.block, 0,
-                       block->builder.block.num_insns, &dynamic);
-    }
+    pmu_timing_set_sampling(timing, mode->sampling);
+    pmu_timing_set_interest(timing, mode->interest);
+    walk_on(program, timing, &walk, STRETCHES);
     pmu_timing_flush(timing);
     pmu_ledger_snapshot(&ledger, result);
     pmu_timing_free(timing);
@@ -222,9 +249,9 @@ static double worst(const PmuLedgerSnapshot *sampled,
  * TLBs and caches makes a difference.
  */
 static void assert_counted(const PmuLedgerSnapshot *sampled,
-                           const PmuLedgerSnapshot *exact)
+                           const PmuLedgerSnapshot *exact, unsigned end)
 {
-    for (unsigned i = PMU_ITEM_INSTRUCTIONS; i < PMU_ITEM_SAMPLED; i++) {
+    for (unsigned i = PMU_ITEM_INSTRUCTIONS; i < end; i++) {
         double is = sampled->item[PMU_LEVEL_USR][i];
         double should = exact->item[PMU_LEVEL_USR][i];
 
@@ -264,29 +291,101 @@ typedef struct Case {
 static const Case near_data = { false, 0.08, 0.03 };
 static const Case far_data = { true, 0.15, 0.06 };
 
+/* How far off @program is, if it is run as @mode says. */
+static double off_by(Program *program, PmuCore core, const Mode *mode,
+                     const PmuLedgerSnapshot *exact)
+{
+    PmuLedgerSnapshot sampled;
+    double off;
+
+    run(program, core, mode, &sampled);
+    if (mode->interest.observed) {
+        assert_counted(&sampled, exact, PMU_ITEM_SAMPLED);
+        assert_mispredicts(&sampled, exact);
+    } else {
+        assert_counted(&sampled, exact, PMU_ITEM_LOADS_L1);
+    }
+    off = worst(&sampled, exact);
+    g_test_message("off by %.4f", off);
+    return off;
+}
+
 static void test_sampled(gconstpointer data)
 {
+    static const Mode *const modes[] = { &by_samples, &slots_alone };
     const Case *test = data;
     Random random = random_from_seed();
-    double sum = 0;
+    double sum[G_N_ELEMENTS(modes)] = {};
 
     for (unsigned i = 0; i < PROGRAMS; i++) {
         PmuCore core = i % PMU_CORE_NR;
         Program *program = program_new(core, test->far, &random);
-        PmuLedgerSnapshot exact, sampled;
-        double off;
+        PmuLedgerSnapshot exact;
 
-        run(program, core, NULL, &exact);
-        run(program, core, &pmu_sampling, &sampled);
-        assert_counted(&sampled, &exact);
-        assert_mispredicts(&sampled, &exact);
-        off = worst(&sampled, &exact);
-        g_test_message("off by %.4f", off);
-        g_assert_cmpfloat(off, <=, test->one);
-        sum += off;
+        run(program, core, &exactly, &exact);
+        for (unsigned j = 0; j < G_N_ELEMENTS(modes); j++) {
+            double off = off_by(program, core, modes[j], &exact);
+
+            g_assert_cmpfloat(off, <=, test->one);
+            sum[j] += off;
+        }
         program_free(program);
     }
-    g_assert_cmpfloat(sum / PROGRAMS, <=, test->mean);
+    for (unsigned j = 0; j < G_N_ELEMENTS(modes); j++) {
+        g_assert_cmpfloat(sum[j] / PROGRAMS, <=, test->mean);
+    }
+}
+
+/*
+ * Interest in what predictors and caches know comes late: from then on they
+ * count what they count if it was there from the beginning, once they have
+ * learnt what they missed.
+ */
+static void run_half(Program *program, const Mode *mode,
+                     PmuLedgerSnapshot *half)
+{
+    PmuLedger ledger;
+    PmuTiming *timing = pmu_timing_new(pmu_uarch(PMU_CORE_ICELAKE), &ledger,
+                                       NULL, page_of, NULL);
+    Walk walk = { .random = { 1 } };
+    PmuLedgerSnapshot begin;
+
+    pmu_timing_set_sampling(timing, mode->sampling);
+    pmu_timing_set_interest(timing, mode->interest);
+    walk_on(program, timing, &walk, LONG_STRETCHES / 2);
+    pmu_timing_set_interest(timing, exactly.interest);
+    pmu_timing_flush(timing);
+    pmu_ledger_snapshot(&ledger, &begin);
+    walk_on(program, timing, &walk, LONG_STRETCHES / 2);
+    pmu_timing_flush(timing);
+    pmu_ledger_snapshot(&ledger, half);
+    for (unsigned i = 0; i < PMU_ITEM_NR; i++) {
+        half->item[PMU_LEVEL_USR][i] -= begin.item[PMU_LEVEL_USR][i];
+    }
+    pmu_timing_free(timing);
+}
+
+static void test_interest(void)
+{
+    static const PmuLedgerItem items[] = {
+        PMU_ITEM_BRANCH_MISSES, PMU_ITEM_L1D_ACCESSES, PMU_ITEM_UOPS_ISSUED,
+        PMU_ITEM_SLOTS,
+    };
+    Random random = random_from_seed();
+    Program *program = program_new(PMU_CORE_ICELAKE, false, &random);
+    PmuLedgerSnapshot all, late;
+
+    run_half(program, &by_samples, &all);
+    run_half(program, &slots_alone, &late);
+    for (unsigned i = 0; i < G_N_ELEMENTS(items); i++) {
+        double is = late.item[PMU_LEVEL_USR][items[i]];
+        double should = all.item[PMU_LEVEL_USR][items[i]];
+
+        g_test_message("%s: %.0f, always looked at %.0f",
+                       pmu_ledger_item_name(items[i]), is, should);
+        g_assert_cmpfloat(fabs(is - should), <=, 0.03 * should);
+    }
+    program_free(program);
 }
 
 /*
@@ -401,6 +500,7 @@ int main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     g_test_add_data_func("/sampling/near-data", &near_data, test_sampled);
     g_test_add_data_func("/sampling/far-data", &far_data, test_sampled);
+    g_test_add_func("/sampling/interest", test_interest);
     g_test_add_data_func("/sampling/move/l1-l2", &further, test_move);
     g_test_add_data_func("/sampling/move/l2-l1", &nearer, test_move);
     g_test_add_data_func("/sampling/move/l2-dram", &far_away, test_move);

@@ -25,10 +25,14 @@
 #define ENOUGH      32
 
 /*
- * What fades below that is 0.  Hosts take a hundred times as long for numbers
- * too small to be normalised.
+ * Adding and taking off one of these rounds to a multiple of 2^-20, or of more
+ * if a float has no more digits.  Sums of a few thousand millions of such are
+ * exact, so that it does not matter when they are taken; and what fades away
+ * becomes 0: hosts take a hundred times as long for numbers that are too small
+ * to be normalised.
  */
-#define LEAST       1e-6f
+#define GRAIN_FLOAT     12.0f           /* 1.5 * 2^(23 - 20) */
+#define GRAIN_DOUBLE    6442450944.0    /* 1.5 * 2^(52 - 20) */
 
 /* Samples between two adjustments, of which so many weigh 1 - 1/e. */
 #define ADJUST_SAMPLES      512
@@ -75,6 +79,11 @@ void pmu_costs_clear(PmuCosts *costs)
         .entries = entries, .means = means, .dirty = dirty, .weight = 1,
         .wanted = costs->wanted,
     };
+}
+
+static double grain(double value)
+{
+    return (value + GRAIN_DOUBLE) - GRAIN_DOUBLE;
 }
 
 /* Counting. */
@@ -144,7 +153,8 @@ static void settle_unknown(const PmuCosts *costs, PmuTally *tally)
     }
     for (unsigned i = 0; i < PMU_SAMPLE_NR; i++) {
         tally->sum[i] += wanted(costs, i)
-                         ? typical->item[i] / typical->insns * insns : 0;
+                         ? grain(typical->item[i] / typical->insns) * insns
+                         : 0;
     }
 }
 
@@ -326,16 +336,16 @@ static void move_means(float *restrict mean, const uint32_t *restrict value,
     mean += group * PMU_SAMPLE_GROUP;
     value += group * PMU_SAMPLE_GROUP;
     for (unsigned i = 0; i < PMU_SAMPLE_GROUP; i++) {
-        float moved = mean[i] + ((int32_t)value[i] - mean[i]) * weight;
-
-        mean[i] = moved < LEAST ? 0 : moved;
+        mean[i] += ((int32_t)value[i] - mean[i]) * weight;
+        mean[i] = (mean[i] + GRAIN_FLOAT) - GRAIN_FLOAT;
     }
 }
 
 static void adjust_fit(PmuCostFit *fit, double least, double most)
 {
     if (fit->known_known) {
-        fit->slope = CLAMP(fit->known_took / fit->known_known, least, most);
+        fit->slope = grain(CLAMP(fit->known_took / fit->known_known,
+                                 least, most));
     }
     fit->known_known -= fit->known_known / ADJUST_MEMORY;
     fit->known_took -= fit->known_took / ADJUST_MEMORY;
@@ -351,9 +361,8 @@ static void adjust(PmuCosts *costs)
     }
     typical->insns -= typical->insns / ADJUST_MEMORY;
     for (unsigned i = 0; i < PMU_SAMPLE_NR; i++) {
-        double item = typical->item[i] - typical->item[i] / ADJUST_MEMORY;
-
-        typical->item[i] = item < LEAST ? 0 : item;
+        typical->item[i] = grain(typical->item[i] -
+                                 typical->item[i] / ADJUST_MEMORY);
     }
 }
 
