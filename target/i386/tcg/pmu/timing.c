@@ -439,6 +439,15 @@ static void enter_skimmed(PmuTiming *t, uint32_t length)
     t->skimmed += length;
 }
 
+/* What is skimmed stands for nothing else from now on. */
+static void stand_alone(PmuTiming *t)
+{
+    if (t->costs.weight != 1) {
+        enter_costs(t);
+        pmu_costs_weigh(&t->costs, 1);
+    }
+}
+
 /*
  * Look at what nothing is known of: the pipeline runs from the beginning, so
  * that it can say what that takes until there is a mean.
@@ -446,10 +455,7 @@ static void enter_skimmed(PmuTiming *t, uint32_t length)
 static void look_closer(PmuTiming *t)
 {
     enter_skimmed(t, in_period(t));
-    if (t->costs.weight != 1) {
-        enter_costs(t);
-        pmu_costs_weigh(&t->costs, 1);
-    }
+    stand_alone(t);
     begin_phase(t, PMU_PHASE_WARM);
     t->left += t->sampling->observe;
 }
@@ -495,6 +501,7 @@ static void end_forward(PmuTiming *t)
     enter_costs(t);
     begin_skim(t, rest, 1 + (length + rest / 2) / rest);
 }
+
 
 /* A window is due. */
 static void end_period(PmuTiming *t)
@@ -758,8 +765,11 @@ void pmu_timing_set_interest(PmuTiming *t, PmuInterest interest)
         pmu_costs_want(&t->costs, interest.sampled);
     }
     t->interest = interest;
-    if (interest.observed && t->phase == PMU_PHASE_FORWARD) {
-        end_forward(t);
+    if (interest.observed) {
+        if (t->phase == PMU_PHASE_FORWARD) {
+            end_forward(t);
+        }
+        stand_alone(t);
     }
 }
 
