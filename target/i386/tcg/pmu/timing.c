@@ -29,8 +29,8 @@
 /*
  * The DSB has some thousand micro-ops to find again, most of which are those of
  * a few loops; warm is a pipeline whose reorder buffer has been filled.
- * A window costs as much time as some 20 times as many instructions outside:
- * with this period a fifth of all or so.
+ * A window costs as much time as some 20 times as many instructions that are
+ * skimmed: with this period a fifth of all or so.
  */
 const PmuSampling pmu_sampling = {
     .first = 1u << 19, .observe = 2560, .warm = 320, .watch = 2240,
@@ -501,7 +501,6 @@ static void end_forward(PmuTiming *t)
     enter_costs(t);
     begin_skim(t, rest, 1 + (length + rest / 2) / rest);
 }
-
 
 /* A window is due. */
 static void end_period(PmuTiming *t)
