@@ -369,6 +369,25 @@ static void test_return_stack(void)
     pmu_bpred_free(bp);
 }
 
+/* Returns are right after calls were not seen, until one is that was. */
+static void test_forgotten_calls(void)
+{
+    const PmuUarch *uarch = pmu_uarch(PMU_CORE_ICELAKE);
+    PmuBpred *bp = new_bpred();
+
+    pmu_bpred_call(bp, 0x1000);
+    pmu_bpred_forget_calls(bp);
+    for (unsigned i = 0; i < uarch->return_stack; i++) {
+        g_assert_true(pmu_bpred_ret(bp, 0x2000 + i));
+    }
+    g_assert_false(pmu_bpred_ret(bp, 0x2000));
+    pmu_bpred_forget_calls(bp);
+    pmu_bpred_call(bp, 0x1000);
+    g_assert_false(pmu_bpred_ret(bp, 0x2000));
+    g_assert_true(pmu_bpred_ret(bp, 0x2000));
+    pmu_bpred_free(bp);
+}
+
 static void test_btb(void)
 {
     const PmuUarch *uarch = pmu_uarch(PMU_CORE_ICELAKE);
@@ -433,6 +452,7 @@ int main(int argc, char **argv)
     g_test_add_func("/bpred/indirect-fixed", test_indirect_fixed);
     g_test_add_func("/bpred/indirect-targets", test_indirect_targets);
     g_test_add_func("/bpred/return-stack", test_return_stack);
+    g_test_add_func("/bpred/forgotten-calls", test_forgotten_calls);
     g_test_add_func("/bpred/btb", test_btb);
     g_test_add_func("/bpred/reset", test_reset);
     return g_test_run();

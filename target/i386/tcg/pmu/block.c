@@ -272,22 +272,36 @@ static bool is_branch(PmuCountField field)
            (field >= PMU_COUNT_JMP_INDIRECT && field <= PMU_COUNT_FAR);
 }
 
+/* Enter @word, of the fields from @first on, @times times. */
+static void enter_word(uint64_t word, unsigned first, uint64_t times,
+                       uint64_t *event)
+{
+    for (unsigned i = first; word; i++, word >>= 16) {
+        uint64_t n = (word & UINT16_MAX) * times;
+
+        event[item_of[i]] += n;
+        event[PMU_ITEM_BRANCHES] += is_branch(i) ? n : 0;
+    }
+}
+
 void pmu_counts_enter(PmuCounts *counts, uint64_t *event)
 {
     for (unsigned i = 0; i < PMU_COUNT_WORDS; i++) {
-        unsigned first = i * PMU_COUNT_FIELDS;
-
-        if (!counts->word[i]) {
-            continue;
-        }
-        for (unsigned j = first;
-             j < MIN(first + PMU_COUNT_FIELDS, PMU_COUNT_NR); j++) {
-            unsigned n = pmu_counts_get(counts, j);
-
-            event[item_of[j]] += n;
-            event[PMU_ITEM_BRANCHES] += is_branch(j) ? n : 0;
-        }
+        enter_word(counts->word[i], i * PMU_COUNT_FIELDS, 1, event);
         counts->word[i] = 0;
+    }
+}
+
+void pmu_counts_enter_block(const PmuBlock *block, uint64_t times,
+                            uint64_t *event)
+{
+    for (unsigned i = 0; i < PMU_COUNT_COMMON_WORDS; i++) {
+        enter_word(block->counts[i], i * PMU_COUNT_FIELDS, times, event);
+    }
+    for (unsigned i = 0; block->has_rare && i < PMU_COUNT_RARE_WORDS; i++) {
+        enter_word(block->rare[i],
+                   (PMU_COUNT_COMMON_WORDS + i) * PMU_COUNT_FIELDS, times,
+                   event);
     }
 }
 

@@ -155,6 +155,7 @@ typedef struct PmuBlock {
     uint64_t phys_next;     /* of the next page, if the block reaches it */
     uint32_t uops;          /* sum of pmu_queue_uops() */
     uint64_t *rare;         /* PMU_COUNT_RARE_WORDS if @has_rare */
+    uint32_t number;        /* that the translator gave it: see runs.h */
 } PmuBlock;
 
 /* A block in the making; its pointers are to the arrays beside it. */
@@ -274,6 +275,10 @@ static inline unsigned pmu_counts_get(const PmuCounts *counts,
 
 /* Enter @counts into the ledger's @event, an array by item, and clear them. */
 void pmu_counts_enter(PmuCounts *counts, uint64_t *event);
+
+/* Enter that all of @block was retired @times times. */
+void pmu_counts_enter_block(const PmuBlock *block, uint64_t times,
+                            uint64_t *event);
 
 /* Begin an empty block of @level whose first byte is at @phys. */
 void pmu_block_begin(PmuBlockBuilder *builder, PmuLevel level, uint64_t phys);

@@ -521,17 +521,27 @@ void pmu_bpred_call(PmuBpred *bp, uint64_t next)
     bp->stack_depth += bp->stack_depth < bp->stack_size;
 }
 
+/* Returns to wherever a return goes. */
+#define ANYWHERE UINT64_MAX
+
 bool pmu_bpred_ret(PmuBpred *bp, uint64_t target)
 {
-    bool hit;
+    uint64_t guess = bp->stack[bp->stack_top];
 
     if (!bp->stack_depth) {
         return false;
     }
-    hit = bp->stack[bp->stack_top] == target;
     bp->stack_top = bp->stack_top ? bp->stack_top - 1 : bp->stack_size - 1;
     bp->stack_depth--;
-    return hit;
+    return guess == target || guess == ANYWHERE;
+}
+
+void pmu_bpred_forget_calls(PmuBpred *bp)
+{
+    for (uint32_t i = 0; i < bp->stack_size; i++) {
+        bp->stack[i] = ANYWHERE;
+    }
+    bp->stack_depth = bp->stack_size;
 }
 
 bool pmu_bpred_btb(PmuBpred *bp, uint64_t pc)

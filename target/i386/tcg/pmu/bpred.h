@@ -34,6 +34,12 @@ void pmu_bpred_call(PmuBpred *bp, uint64_t next);
 bool pmu_bpred_ret(PmuBpred *bp, uint64_t target);
 
 /*
+ * Calls and returns were not seen for a while: what the return stack holds is
+ * right, whatever it is.
+ */
+void pmu_bpred_forget_calls(PmuBpred *bp);
+
+/*
  * The branch at @pc is taken: did fetch know of it?  It does from now on,
  * until others push it out.
  */

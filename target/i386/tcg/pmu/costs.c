@@ -512,7 +512,9 @@ void pmu_costs_learn(PmuCosts *costs, uint64_t key, uint32_t insns,
     if (means->samples >= ENOUGH) {
         cost->key = key;
     }
-    note_typical(&costs->typical, insns, sample, groups);
+    if (insns) {
+        note_typical(&costs->typical, insns, sample, groups);
+    }
     if (++costs->samples % ADJUST_SAMPLES == 0) {
         adjust(costs);
     }

@@ -211,16 +211,26 @@ static inline PmuCost *pmu_costs_find_any(const PmuCosts *costs, uint64_t key)
     return cost ? cost : pmu_costs_find_weak(costs, key);
 }
 
-/* @key, a stretch of @insns instructions at @code, took @sample. */
+/*
+ * @key, a stretch of @insns instructions at @code, took @sample.  0: what it
+ * took is not typical of anything else.
+ */
 void pmu_costs_learn(PmuCosts *costs, uint64_t key, uint32_t insns,
                      PmuCostCode code, const PmuSample *sample);
 
-/* Count @cost once more.  Hot. */
-static inline void pmu_costs_count(PmuCosts *costs, PmuCost *cost)
+/* Count @cost another @times times, more than 0.  Hot. */
+static inline void pmu_costs_count_times(PmuCosts *costs, PmuCost *cost,
+                                         uint32_t times)
 {
-    if (!cost->pending++) {
+    if (!cost->pending) {
         costs->dirty[costs->num_dirty++] = cost - costs->entries;
     }
+    cost->pending += times;
+}
+
+static inline void pmu_costs_count(PmuCosts *costs, PmuCost *cost)
+{
+    pmu_costs_count_times(costs, cost, 1);
 }
 
 /* From now on tally slots and those items of PmuInterest.sampled @items. */

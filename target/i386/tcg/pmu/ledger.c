@@ -338,6 +338,7 @@ void pmu_interest_add(PmuInterest *interest, PmuLedgerItem item)
         want_sampled(interest, item);
     }
     interest->observed |= pmu_ledger_item_observed(item);
+    interest->taken |= pmu_ledger_item_taken(item);
 }
 
 void pmu_ledger_snapshot(const PmuLedger *ledger, PmuLedgerSnapshot *snap)

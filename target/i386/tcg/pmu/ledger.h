@@ -273,11 +273,19 @@ static inline bool pmu_ledger_item_observed(PmuLedgerItem item)
            (item >= PMU_ITEM_BRANCH_MISSES && item <= PMU_ITEM_MISSES_RET);
 }
 
+/* Does @item depend on which way conditional branches went? */
+static inline bool pmu_ledger_item_taken(PmuLedgerItem item)
+{
+    return item == PMU_ITEM_BRANCHES_COND_NTAKEN ||
+           item == PMU_ITEM_BRANCHES_COND_TAKEN;
+}
+
 /* Which ledger items are of interest besides slots and instructions. */
 typedef struct PmuInterest {
     /* Those from PMU_ITEM_SAMPLED on, a bit for PMU_INTEREST_GROUP each. */
     uint32_t sampled;
     bool observed;              /* pmu_ledger_item_observed() */
+    bool taken;                 /* pmu_ledger_item_taken() */
 } PmuInterest;
 
 #define PMU_INTEREST_GROUP 8

@@ -55,6 +55,11 @@ void pmu_observer_skip(PmuObserver *o)
     pmu_memory_skip(&o->mem);
 }
 
+void pmu_observer_miss(PmuObserver *o)
+{
+    pmu_bpred_forget_calls(o->bpred);
+}
+
 void pmu_observe_code(PmuObserver *o, uint64_t line, unsigned lines,
                       uint64_t branch, bool taken)
 {
@@ -210,16 +215,6 @@ bool pmu_observe_branch(PmuObserver *o, const PmuBlock *block,
                         const PmuDynamic *dynamic)
 {
     return !predict(o, block, dynamic->pc + block->last_offset, dynamic);
-}
-
-void pmu_observe_calls(PmuObserver *o, const PmuBlock *block, uint64_t pc,
-                       uint64_t target)
-{
-    if (block->branch == PMU_BRANCH_RET) {
-        pmu_bpred_ret(o->bpred, target);
-    } else {
-        pmu_bpred_call(o->bpred, pmu_block_end(block, pc));
-    }
 }
 
 /* What follows is PMU_OUTCOME_x. */

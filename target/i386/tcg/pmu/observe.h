@@ -74,12 +74,8 @@ bool pmu_observe_branch(PmuObserver *o, const PmuBlock *block,
 uint32_t pmu_observe_data(PmuObserver *o, const PmuBlockAccess *kind,
                           uint64_t addr);
 
-/*
- * Some code runs that is not observed at all, but for calls and returns: the
- * last instruction of @block, which is at @pc, is one and went to @target.
- */
-void pmu_observe_calls(PmuObserver *o, const PmuBlock *block, uint64_t pc,
-                       uint64_t target);
+/* Some code ran that was not observed at all. */
+void pmu_observer_miss(PmuObserver *o);
 
 /*
  * What ran meanwhile, in any order: @lines lines of code from physical address

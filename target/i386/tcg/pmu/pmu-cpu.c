@@ -286,6 +286,7 @@ bool x86_pmu_realize(X86CPU *cpu, Error **errp)
     unit->logged = g_hash_table_new_full(g_str_hash, g_str_equal, g_free,
                                          NULL);
     env->pmu.unit = unit;
+    env->pmu.times = g_new0(uint32_t, X86_PMU_TIMES);
     x86_pmu_log_init(env);
     if (!x86_pmu_build_core(unit, model, errp)) {
         x86_pmu_unrealize(cpu);
@@ -320,6 +321,7 @@ void x86_pmu_unrealize(X86CPU *cpu)
         }
     }
     cpu->env.pmu.unit = NULL;
+    g_clear_pointer(&cpu->env.pmu.times, g_free);
     pmu_timing_free(unit->timing);
     pmu_l3_unref(unit->l3);
     pmu_decoder_free(unit->decoder);

@@ -32,8 +32,7 @@
  */
 #define SPLIT_BUDGET (1 << 16)
 
-/* The linear address where execution goes on, between two blocks. */
-static uint64_t x86_pmu_pc(const CPUX86State *env)
+uint64_t x86_pmu_pc(const CPUX86State *env)
 {
     return env->hflags & HF_CS64_MASK
            ? env->eip : (uint32_t)(env->eip + env->segs[R_CS].base);
@@ -131,8 +130,7 @@ static G_GNUC_NO_INLINE void x86_pmu_run_special(CPUX86State *env)
     }
 }
 
-/* Let the model see all that is in the log. */
-static void x86_pmu_run(CPUX86State *env)
+void x86_pmu_run(CPUX86State *env)
 {
     X86PMUState *pmu = &env->pmu;
     X86PMU *unit = pmu->unit;
@@ -174,15 +172,26 @@ static void x86_pmu_fold_counts(CPUX86State *env, uint64_t insn)
     }
 }
 
+/* The linear address of @block's first byte, now that its last @ahead run. */
+static uint64_t x86_pmu_begin_of(const CPUX86State *env, const PmuBlock *block,
+                                 unsigned ahead)
+{
+    return x86_pmu_pc(env) - block->insns[block->num_insns - ahead].offset;
+}
+
 /* Let the model see all that ran before the instruction of @insn. */
 static void x86_pmu_run_all(CPUX86State *env, uint64_t insn)
 {
     X86PMUState *pmu = &env->pmu;
+    unsigned ahead = FIELD_EX64(insn, X86_PMU_INSN, AHEAD);
 
+    if (pmu->counted && ahead) {
+        x86_pmu_forward_open(env, x86_pmu_begin_of(env, pmu->counted, ahead));
+    }
+    x86_pmu_forward_pass(env);
     if (pmu->record) {
-        if (FIELD_EX64(insn, X86_PMU_INSN, AHEAD)) {
-            x86_pmu_run_until(env, pmu->record->block->num_insns -
-                              FIELD_EX64(insn, X86_PMU_INSN, AHEAD));
+        if (ahead) {
+            x86_pmu_run_until(env, pmu->record->block->num_insns - ahead);
         } else {
             x86_pmu_run(env);
         }
@@ -232,11 +241,12 @@ static void x86_pmu_look(CPUX86State *env)
  * for a while: a driver stops and starts all counters around each interrupt
  * and each context switch, and a change of bits means other translated code.
  */
-static uint32_t x86_pmu_hflags(const PerfmonDemand *demand,
+static uint32_t x86_pmu_hflags(const CPUX86State *env,
+                               const PerfmonDemand *demand,
                                const PerfmonSlack *slack)
 {
     if (demand->timing) {
-        return HF_PMU_MASK;
+        return x86_pmu_is_forward(env) ? HF_PMU_FORWARD : HF_PMU_MASK;
     }
     if (MIN(slack->instructions, slack->branches) != UINT64_MAX) {
         /* The instruction that overflows can be the one that leaves CPL. */
@@ -274,6 +284,7 @@ static void x86_pmu_arm_timing(X86PMU *unit, const PerfmonSlack *slack)
     distance -= MIN(distance, 2 * PMU_BLOCK_INSNS);
     distance = MIN(distance, INT64_MAX);
     unit->check_at = pmu_timing_progress(unit->timing) + distance;
+    unit->forward_distance = 0;
     unit->cpu->env.pmu.room = -1;
 }
 
@@ -308,10 +319,11 @@ static void x86_pmu_arm_all(CPUX86State *env, uint64_t insn, unsigned need,
 {
     X86PMU *unit = env->pmu.unit;
     PerfmonDemand demand = perfmon_demand(&unit->perfmon);
-    uint32_t hflags = x86_pmu_hflags(&demand, slack);
+    uint32_t hflags = x86_pmu_hflags(env, &demand, slack);
     bool timing = FIELD_EX64(insn, X86_PMU_INSN, TIMING);
 
     pmu_timing_set_interest(unit->timing, demand.interest);
+    x86_pmu_forward_stop(env);
     unit->idle = !hflags;
     if (hflags) {
         env->hflags = (env->hflags & ~HF_PMU_MASK) | hflags;
@@ -364,12 +376,8 @@ bool x86_pmu_deliver(CPUX86State *env)
     return true;
 }
 
-/*
- * Leave the block of @num_insns instructions at its entry, before any of its
- * instructions.  With @run > 0 a block of just so many runs next.
- */
-static G_NORETURN void x86_pmu_leave(CPUX86State *env, unsigned num_insns,
-                                     unsigned run)
+G_NORETURN void x86_pmu_leave(CPUX86State *env, unsigned num_insns,
+                              unsigned run)
 {
     CPUState *cs = env_cpu(env);
 
@@ -393,11 +401,7 @@ static bool x86_pmu_retire_idle(CPUX86State *env)
     return true;
 }
 
-/*
- * A counter may be about to overflow, or has just done so, and a block of
- * @num_insns instructions waits to run.  Returns if it may.
- */
-static void x86_pmu_check(CPUX86State *env, unsigned num_insns)
+void x86_pmu_check(CPUX86State *env, unsigned num_insns)
 {
     X86PMU *unit = env->pmu.unit;
     bool interrupt;
@@ -442,15 +446,19 @@ static int32_t x86_pmu_log_room(const X86PMU *unit)
     return MIN(blocks * PMU_RECORD_WORDS(0), X86_PMU_LOG_WORDS);
 }
 
-/* Begin a record of @block, which is about to run, in the empty log. */
-static void x86_pmu_log(CPUX86State *env, const PmuBlock *block)
+void x86_pmu_log(CPUX86State *env, const PmuBlock *block, uint64_t pc)
 {
     X86PMUState *pmu = &env->pmu;
     unsigned words = PMU_RECORD_WORDS(block->num_accesses);
 
     pmu->record = (PmuRecord *)pmu->log;
     pmu->record->block = block;
-    pmu->record->pc = x86_pmu_pc(env);
+    pmu->record->pc = pc;
+    if (x86_pmu_is_forward(env)) {
+        pmu->unit->forward_distance -= block->num_insns;
+        /* Addresses are not stored, nor looked at. */
+        memset(pmu->record->addr, 0, block->num_accesses * sizeof(uint64_t));
+    }
     pmu->next = pmu->log + words;
     pmu->room = x86_pmu_log_room(pmu->unit) - words;
     qatomic_set(&pmu->generation, block->generation);
@@ -465,12 +473,14 @@ void helper_x86_pmu_enter(CPUX86State *env, const void *opaque)
     if (pmu->record) {
         x86_pmu_run(env);
     }
+    x86_pmu_forward_stop(env);
     if (unlikely(pmu_timing_progress(pmu->unit->timing) >=
                  pmu->unit->check_at) &&
         !block->uninterruptible) {
         x86_pmu_check(env, block->num_insns);
     }
-    x86_pmu_log(env, block);
+    x86_pmu_choose(env, block);
+    x86_pmu_log(env, block, x86_pmu_pc(env));
 }
 
 void x86_pmu_unwind(CPUX86State *env, const TranslationBlock *tb,
@@ -483,6 +493,9 @@ void x86_pmu_unwind(CPUX86State *env, const TranslationBlock *tb,
         return;
     }
     if (FIELD_EX64(data, X86_PMU_INSN, TIMING)) {
+        if (pmu->counted) {
+            x86_pmu_forward_open(env, 0);
+        }
         pmu->cut = ahead;
         pmu->room = -1;
     } else {
@@ -499,6 +512,9 @@ static void x86_pmu_recount_last(CPUX86State *env, PmuLevel level, int count,
 {
     X86PMUState *pmu = &env->pmu;
 
+    if (pmu->counted) {
+        x86_pmu_forward_open(env, 0);
+    }
     if (pmu->record) {
         pmu->cut -= count;
         pmu->room = -1;
@@ -528,6 +544,7 @@ void x86_pmu_interrupt(CPUX86State *env, bool is_int)
         pmu->unit->int_level = x86_pmu_level(env);
         x86_pmu_recount_last(env, pmu->unit->int_level, -1, -1);
     } else if (env->hflags & HF_PMU_TIMING_MASK) {
+        x86_pmu_forward_pass(env);
         if (pmu->record) {
             x86_pmu_run(env);
         }
@@ -561,6 +578,11 @@ void x86_pmu_exec_exit(CPUX86State *env)
 {
     if (icount_enabled()) {
         x86_pmu_poll(env);
+    }
+    if (env->pmu.unit) {
+        /* Translated code may go away now, and its numbers with it. */
+        x86_pmu_forward_stop(env);
+        pmu_timing_stop_counting(env->pmu.unit->timing);
     }
 }
 

@@ -29,8 +29,12 @@ typedef enum PmuMappings {
     PMU_MAPPINGS_STALE_AFTER_BLOCK,
 } PmuMappings;
 
-/* The bits of hflags that choose instrumentation: see X86PMUState. */
+/*
+ * The bits of hflags that choose instrumentation: see X86PMUState.  All of them
+ * is timing, the last one alone forward.
+ */
 #define HF_PMU_MASK (HF_PMU_OS_MASK | HF_PMU_USR_MASK | HF_PMU_TIMING_MASK)
+#define HF_PMU_FORWARD HF_PMU_TIMING_MASK
 
 struct X86PMU {
     X86CPU *cpu;
@@ -46,6 +50,10 @@ struct X86PMU {
     int64_t granted[PMU_LEVEL_NR];
     /* timing: when pmu_timing_progress() is here, look at the counters */
     uint64_t check_at;
+    /* forward: what X86PMUState.forward was when the model last knew it */
+    int32_t granted_forward;
+    /* ... and instructions that do not reach @check_at */
+    int64_t forward_distance;
     /* timing: the oldest record in the log that the model has not seen */
     uint64_t *oldest;
     /* Whether the model's linear to physical mappings hold. */
@@ -95,6 +103,28 @@ bool x86_pmu_find_l3(X86PMU *unit, Error **errp);
 /* An empty log. */
 void x86_pmu_log_init(CPUX86State *env);
 
+/* The linear address where execution goes on, between two blocks. */
+uint64_t x86_pmu_pc(const CPUX86State *env);
+
+/* Let the model see all that is in the log, which has a record. */
+void x86_pmu_run(CPUX86State *env);
+
+/* Begin a record of @block at @pc, which is about to run, in the empty log. */
+void x86_pmu_log(CPUX86State *env, const PmuBlock *block, uint64_t pc);
+
+/*
+ * A counter may be about to overflow, or has just done so, and a block of
+ * @num_insns instructions waits to run.  Returns if it may.
+ */
+void x86_pmu_check(CPUX86State *env, unsigned num_insns);
+
+/*
+ * Leave the block of @num_insns instructions at its entry, before any of its
+ * instructions.  With @run > 0 a block of just so many runs next.
+ */
+G_NORETURN void x86_pmu_leave(CPUX86State *env, unsigned num_insns,
+                              unsigned run);
+
 /*
  * Bring ledger and counters up to date.  @insn is the insn_start word of the
  * instruction that now executes, which and after which nothing is counted
@@ -120,5 +150,37 @@ void x86_pmu_rearm(CPUX86State *env);
  * translated code can be left: at a block's entry or in its last instruction.
  */
 bool x86_pmu_deliver(CPUX86State *env);
+
+/* Going forward: pmu-forward.c */
+
+/* Is the running code, if it is instrumented for timing, that for forward? */
+static inline bool x86_pmu_is_forward(const CPUX86State *env)
+{
+    return (env->hflags & HF_PMU_MASK) == HF_PMU_FORWARD;
+}
+
+/*
+ * A number for a block of @generation, which no other one of it has; blocks
+ * have one if it is below X86_PMU_TIMES.
+ */
+uint32_t x86_pmu_forward_number(uint64_t generation);
+
+/* Let the model know what was counted; @counted is complete. */
+void x86_pmu_forward_pass(CPUX86State *env);
+
+/* The same, and nothing is counted any more before somebody looks. */
+void x86_pmu_forward_stop(CPUX86State *env);
+
+/*
+ * The newest block is counted and will not run to its end: begin a record of it
+ * instead.  It is at @pc, if that is still needed.
+ */
+void x86_pmu_forward_open(CPUX86State *env, uint64_t pc);
+
+/*
+ * Go on in the code that the model needs now, if @block, which is about to run,
+ * is not of that.  Returns if it is.
+ */
+void x86_pmu_choose(CPUX86State *env, const PmuBlock *block);
 
 #endif

@@ -19,6 +19,9 @@ typedef struct X86PMU X86PMU;
 /* Some hundred blocks: what the model touches for them stays in host's L1D. */
 #define X86_PMU_LOG_WORDS 512
 
+/* Blocks that have a place in X86PMUState.times; others are logged. */
+#define X86_PMU_TIMES (1u << 20)
+
 /* X86PMUState.generation if there is no record. */
 #define X86_PMU_NO_GENERATION UINT64_MAX
 
@@ -33,7 +36,13 @@ typedef struct X86PMU X86PMU;
  * - timing: the prologue begins a record in @log, in which the block's code
  *   stores its data addresses.  Where its branch went, the next record says.
  *   When the log is full the prologue calls x86_pmu_enter(), which runs the
- *   timing model over what is in it.
+ *   timing model over what is in it;
+ * - forward: the same where the model needs no more than how often each block
+ *   runs.  The prologue of a block that ends in a branch adds one to its number
+ *   in @times and takes its instructions off @forward.  If that is used up, or
+ *   the block is not counted yet, it calls x86_pmu_forward(), which lets the
+ *   model decide.  Any other block begins a record, without data addresses, and
+ *   so does one that turns out to be left in its middle.
  */
 typedef struct X86PMUState {
     /* count: instructions that may retire before x86_pmu_expired() */
@@ -58,6 +67,12 @@ typedef struct X86PMUState {
     uint64_t string_count;
     /* timing: of the code buffer that the oldest record may belong to */
     uint64_t generation;
+    /* forward: instructions that may run before somebody has to look */
+    int32_t forward;
+    /* forward: the newest block if it is counted in @times, else NULL */
+    const PmuBlock *counted;
+    /* forward: how often blocks ran, by PmuBlock.number, see runs.h */
+    uint32_t *times;
     uint64_t log[X86_PMU_LOG_WORDS];
 
     /* NULL: this CPU has no PMU, and no field before is ever used */

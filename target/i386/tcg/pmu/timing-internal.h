@@ -12,11 +12,13 @@
 #include "costs.h"
 #include "observe.h"
 #include "pipeline.h"
+#include "runs.h"
 #include "timing.h"
 
 /* A REP string instruction on its way: see timing-string.c. */
 typedef struct PmuString {
     bool active;
+    bool untimed;               /* the pipeline does not run it */
     uint64_t pc;
     uint64_t bytes;             /* done so far */
     uint64_t src_line, dst_line;        /* touched last */
@@ -40,6 +42,14 @@ typedef struct PmuSighted {
 
 #define PMU_SIGHTED 1024
 
+/* A stretch of @insns instructions of which little is known. */
+typedef struct PmuWeak {
+    PmuCost *cost;
+    uint32_t insns;
+} PmuWeak;
+
+#define PMU_WEAK 256
+
 struct PmuTiming {
     uint64_t progress;          /* see pmu_timing_progress() */
     const PmuUarch *uarch;
@@ -58,24 +68,44 @@ struct PmuTiming {
     PmuPhase phase;
     const PmuSampling *sampling;        /* NULL: always watch */
     PmuInterest interest;
+    uint64_t observed_until;    /* in terms of @skimmed, see OBSERVED_FOR */
     bool far;                   /* see FAR_SHARE */
+    uint32_t weight;            /* of what is skimmed behind the part at hand */
     uint64_t l2_misses;         /* before what is skimmed */
     int32_t left;               /* instructions until this one ends */
     int32_t behind;             /* ... of the period at hand behind it */
+    uint32_t random;            /* for the next period */
     int32_t period;             /* instructions of the period at hand */
     int32_t credit;             /* instructions that may be watched yet */
+    bool paid;                  /* a window of this period is paid for */
     uint64_t skimmed;           /* instructions that were not, so far */
     bool surprised;             /* see SURPRISE_SHARE */
+    bool doubtful;              /* see look_at_dominant() */
     uint32_t unknown;           /* see UNKNOWN_SHARE */
     uint64_t unknown_at;        /* @skimmed when it was changed last */
     PmuSighted sighted[PMU_SIGHTED];    /* by a hash of the key */
+    PmuWeak weak[PMU_WEAK];     /* those that ran in this period, forward */
+    uint32_t num_weak;
     PmuKnown known;             /* of observer.known, accounted for already */
 
     PmuString string;
+    PmuRuns runs;               /* in PMU_PHASE_FORWARD */
+    uint32_t passed;            /* instructions that are in @runs */
     PmuCosts costs;
     PmuObserver observer;
     PmuPipeline pipeline;
 };
+
+/* What has @cost ran once more. */
+static inline void pmu_timing_count_cost(PmuTiming *t, PmuCost *cost)
+{
+    if (G_UNLIKELY(!cost->pending)) {
+        /* So that the order is that of what ran. */
+        pmu_timing_collect(t);
+    }
+    pmu_costs_count(&t->costs, cost);
+    t->progress += cost->slots;
+}
 
 /*
  * Iterations of the REP string instruction @index of @block; @last: it has

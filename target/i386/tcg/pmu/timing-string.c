@@ -6,9 +6,10 @@
  * Run time, below the line.
  *
  * Cycles and slots are a function of the bytes done so far, so that it does
- * not matter in how many parts they are reported.  The pipeline always runs
- * them: how many iterations one does is different each time, so that what one
- * cost before says little.
+ * not matter in how many parts they are reported.  Where the pipeline does not
+ * run they cost what those did that lay at the same place and did about as many
+ * bytes; of those that are unknown, and of parts, the pipeline says what they
+ * take by themselves.
  */
 
 #include <glib.h>
@@ -50,6 +51,9 @@ static uint64_t string_slots(const StringCost *cost, const PmuInsn *insn,
 
 static void string_uop(PmuTiming *t)
 {
+    if (t->string.untimed) {
+        return;
+    }
     pmu_pipeline_string_uop(&t->pipeline, t->string.ready);
 }
 
@@ -83,6 +87,9 @@ static void string_load(PmuTiming *t, uint64_t line)
     PmuAccess access;
 
     string_access(t, line, false, &access);
+    if (s->untimed) {
+        return;
+    }
     ready = pmu_pipeline_string_load(&t->pipeline, &access);
     s->ready = MAX(s->ready, PMU_STAMP(ready, 1));
 }
@@ -94,8 +101,10 @@ static void string_store(PmuTiming *t, uint64_t line)
     string_access(t, line, true, &access);
     pmu_memory_note_store(&t->observer.mem, line << PMU_LINE_SHIFT,
                           PMU_LINE_SIZE);
-    pmu_pipeline_string_store(&t->pipeline, &access,
-                              line == t->observer.store_line);
+    if (!t->string.untimed) {
+        pmu_pipeline_string_store(&t->pipeline, &access,
+                                  line == t->observer.store_line);
+    }
     t->observer.store_line = line;
     if (access.smc) {
         pmu_observe_clear(&t->observer);
@@ -188,12 +197,120 @@ static void string_iterate(PmuTiming *t, const PmuBlockInsn *bi,
     }
 }
 
+static uint64_t string_bytes(const PmuBlockInsn *bi, const PmuDynamic *dynamic)
+{
+    return dynamic->iterations * MAX(bi->insn->access_size, 1);
+}
+
+/*
+ * What is known of string instructions like this one, with up to twice as many
+ * bytes, is under this key.
+ */
+static uint64_t string_key(const PmuTiming *t, const PmuBlockInsn *bi,
+                           const PmuDynamic *dynamic)
+{
+    uint64_t bytes = string_bytes(bi, dynamic);
+    unsigned magnitude = bytes ? 64 - __builtin_clzll(bytes) : 0;
+
+    return pmu_costs_key(pmu_block_insn_hash(bi, magnitude + 1),
+                         t->ledger->level);
+}
+
+/* What the pipeline did for a string instruction, all of it and alone. */
+static void learn_string(PmuTiming *t, const PmuBlock *block,
+                         const PmuBlockInsn *bi, const PmuDynamic *dynamic)
+{
+    const uint32_t *item = t->pipeline.delta.item;
+    uint64_t pc = dynamic->pc + bi->offset;
+    PmuCostCode code = {
+        .first = (block->phys + bi->offset) >> PMU_LINE_SHIFT,
+        .branch = pc, .lines = 1,
+    };
+    PmuSample sample = {};
+
+    memcpy(sample.item, item, PMU_SLOT_NR * sizeof(*item));
+    memcpy(sample.item + PMU_SAMPLE_ITEMS, item + PMU_SLOT_NR,
+           (PMU_TIMED_NR - PMU_SLOT_NR) * sizeof(*item));
+    pmu_costs_learn(&t->costs, string_key(t, bi, dynamic), 0, code, &sample);
+}
+
+/* Lines of the operand at index @access that are touched, if it is one. */
+static uint64_t lines_of(const PmuBlockInsn *bi, uint8_t access,
+                         const PmuDynamic *dynamic)
+{
+    uint64_t size = MAX(bi->insn->access_size, 1);
+    uint64_t span = (dynamic->iterations - 1) * size;
+    uint64_t first, last;
+
+    if (access == PMU_NO_ACCESS || !dynamic->iterations) {
+        return 0;
+    }
+    first = dynamic->addr[access];
+    last = dynamic->backwards ? first - span : first + span;
+    return MAX(first, last) / PMU_LINE_SIZE -
+           MIN(first, last) / PMU_LINE_SIZE + 1;
+}
+
+/* Accesses that are counted whether somebody looks at them or not. */
+static void count_lines(PmuTiming *t, const PmuBlockInsn *bi,
+                        const PmuDynamic *dynamic)
+{
+    unsigned flags = bi->insn->flags;
+    uint64_t src = flags & PMU_INSN_LOAD ? lines_of(bi, bi->ea, dynamic) : 0;
+    uint64_t dst = flags & (PMU_INSN_STACK_LOAD | PMU_INSN_STACK_STORE)
+                   ? lines_of(bi, bi->stack, dynamic) : 0;
+    bool stores = flags & PMU_INSN_STACK_STORE;
+
+    pmu_ledger_event(t->ledger, PMU_ITEM_L1D_ACCESSES, src + dst);
+    pmu_ledger_event(t->ledger, PMU_ITEM_LOADS_L1, src + (stores ? 0 : dst));
+    pmu_ledger_event(t->ledger, PMU_ITEM_STORES, stores ? dst : 0);
+}
+
+/* Caches see it, and no pipeline. */
+static void touch_lines(PmuTiming *t, const PmuBlock *block, unsigned index,
+                        const PmuDynamic *dynamic)
+{
+    if (t->phase == PMU_PHASE_OBSERVE) {
+        pmu_observe_string(&t->observer, block, index, dynamic->pc);
+    }
+    t->string = (PmuString) {
+        .untimed = true, .src_line = UINT64_MAX, .dst_line = UINT64_MAX,
+    };
+    string_iterate(t, &block->insns[index], dynamic);
+    t->string = (PmuString) {};
+    pmu_timing_enter_string(t);
+}
+
+/* Take the cost that is known, if one is. */
+static bool count_string(PmuTiming *t, const PmuBlock *block, unsigned index,
+                         const PmuDynamic *dynamic)
+{
+    const PmuBlockInsn *bi = &block->insns[index];
+    PmuCost *cost = pmu_costs_find_any(&t->costs, string_key(t, bi, dynamic));
+
+    if (!cost) {
+        return false;
+    }
+    if (t->phase == PMU_PHASE_FORWARD) {
+        count_lines(t, bi, dynamic);
+    } else {
+        touch_lines(t, block, index, dynamic);
+    }
+    pmu_timing_count_cost(t, cost);
+    return true;
+}
+
 void pmu_timing_run_string(PmuTiming *t, const PmuBlock *block,
                            unsigned index, const PmuDynamic *dynamic,
                            bool last)
 {
     const PmuBlockInsn *bi = &block->insns[index];
+    bool whole = last && !t->string.active;
 
+    if (t->phase <= PMU_PHASE_OBSERVE && whole &&
+        count_string(t, block, index, dynamic)) {
+        return;
+    }
     if (!t->string.active || t->string.pc != dynamic->pc + bi->offset) {
         string_begin(t, block, index, dynamic->pc);
     }
@@ -201,6 +318,9 @@ void pmu_timing_run_string(PmuTiming *t, const PmuBlock *block,
     if (last) {
         pmu_pipeline_string_end(&t->pipeline, bi->insn);
         t->string.active = false;
+    }
+    if (whole && t->phase == PMU_PHASE_WATCH) {
+        learn_string(t, block, bi, dynamic);
     }
     pmu_timing_enter_string(t);
 }

@@ -29,13 +29,16 @@
 /*
  * The DSB has some thousand micro-ops to find again, most of which are those of
  * a few loops; warm is a pipeline whose reorder buffer has been filled.
- * A window costs as much time as some 20 times as many instructions that are
- * skimmed: with this period a fifth of all or so.
+ * An instruction in a window takes as much time as some 10 that are skimmed or
+ * 50 that go forward: with this period that is a third of all time.
  */
 const PmuSampling pmu_sampling = {
     .first = 1u << 19, .observe = 2560, .warm = 320, .watch = 2240,
-    .share = 64, .period = 1u << 19, .skim = 1u << 16,
+    .share = 64, .period = 1u << 19, .skim = 1u << 15,
 };
+
+/* So many times as short as the longest are the shortest periods. */
+#define LONGEST_SHORTEST    16
 
 /* So many cycles that data took to come are an instruction to periods. */
 #define PERIOD_WAIT     16
@@ -71,6 +74,35 @@ const PmuSampling pmu_sampling = {
  */
 #define FAR_SHARE       2048
 
+/*
+ * Forward, it is asked after so many instructions whether one of those of which
+ * little is known is dominant.
+ */
+#define FORWARD_PIECE   (1 << 16)
+
+/*
+ * When somebody looks after fewer instructions than that, it costs less to find
+ * out what runs now than to ask for all that ran in this period.
+ */
+#define FORWARD_LOOK    (1 << 14)
+
+/*
+ * So many instructions after somebody was last interested in what is observed,
+ * all is observed.  A driver that has more events than counters makes them take
+ * turns of some milliseconds, and takes for granted that time goes equally fast
+ * in all of them; forward it is several times as fast.
+ */
+#define OBSERVED_FOR    (1 << 24)
+
+/*
+ * What caches and predictors say first, after they missed a part of a period,
+ * is that they did: it stands for nothing, for a share of what they see.
+ */
+#define REFILL_SHARE    4
+
+/* Any but 0. */
+#define RANDOM_SEED     2463534242u
+
 /* Slots that an unknown instruction is supposed to take, for the progress. */
 #define UNKNOWN_SLOTS   4
 
@@ -99,13 +131,16 @@ PmuTiming *pmu_timing_new(const PmuUarch *uarch, PmuLedger *ledger, PmuL3 *l3,
     t->uarch = uarch;
     t->ledger = ledger;
     t->sampling = &pmu_sampling;
-    t->interest = (PmuInterest) { .sampled = UINT32_MAX, .observed = true };
+    t->interest = (PmuInterest) {
+        .sampled = UINT32_MAX, .observed = true, .taken = true,
+    };
     t->far = true;
+    t->random = RANDOM_SEED;
     t->left = pmu_sampling.first;
     t->credit = credit_most(t);
     t->phase = PMU_PHASE_WATCH;
     pmu_pipeline_init(&t->pipeline, uarch);
-    if (!pmu_costs_init(&t->costs) ||
+    if (!pmu_costs_init(&t->costs) || !pmu_runs_init(&t->runs) ||
         !pmu_observer_init(&t->observer, uarch, &t->seen, l3, translate,
                            opaque)) {
         pmu_timing_free(t);
@@ -118,6 +153,7 @@ void pmu_timing_free(PmuTiming *t)
 {
     if (t) {
         pmu_costs_destroy(&t->costs);
+        pmu_runs_destroy(&t->runs);
         pmu_observer_destroy(&t->observer);
         g_free(t);
     }
@@ -282,8 +318,25 @@ static void enter_costs(PmuTiming *t)
     enter_tally(t, PMU_LEVEL_USR);
 }
 
+void pmu_timing_collect(PmuTiming *t)
+{
+    t->progress += pmu_runs_collect(&t->runs, &t->costs, t->ledger);
+    t->passed = 0;
+}
+
+void pmu_timing_stop_counting(PmuTiming *t)
+{
+    pmu_timing_collect(t);
+    pmu_runs_clear(&t->runs);
+}
+
 void pmu_timing_flush_observed(PmuTiming *t)
 {
+    if (t->passed < FORWARD_LOOK) {
+        pmu_timing_stop_counting(t);
+    } else {
+        pmu_timing_collect(t);
+    }
     enter_data(t);
     if (t->phase == PMU_PHASE_WATCH) {
         enter_delta(t, true);
@@ -342,33 +395,65 @@ void pmu_timing_ports(const PmuTiming *t, uint64_t dispatched[PMU_MAX_PORTS])
 /* Phases. */
 
 /*
- * When a window is due: sooner in short programs, which have few of them, and
- * after a sixteenth of all that ran; or soon after a surprise.
+ * When a window is due, on average: sooner in short programs, which have few of
+ * them, and after a sixteenth of all that ran; or soon after a surprise, or when
+ * the last one was the first of something dominant.
  */
-static uint32_t period(const PmuTiming *t)
+static uint32_t mean_period(const PmuTiming *t)
 {
     uint32_t longest = t->sampling->period;
-    uint32_t shortest = MAX(longest / 16, 1);
+    uint32_t shortest = MAX(longest / LONGEST_SHORTEST, 1);
 
-    return t->surprised ? shortest
-                        : CLAMP(t->skimmed / 16, shortest, longest);
+    if (t->surprised) {
+        return shortest;
+    }
+    if (t->doubtful) {
+        longest = MIN(longest, 2 * t->sampling->skim);
+    }
+    return CLAMP(t->skimmed / 16, shortest, longest);
+}
+
+/*
+ * By up to a quarter more or less: loops of programs must not beat with it.
+ * The random numbers are Marsaglia's ("Xorshift RNGs", 2003).
+ */
+static uint32_t period(PmuTiming *t)
+{
+    uint32_t mean = mean_period(t), quarter = mean / 4;
+
+    t->random ^= t->random << 13;
+    t->random ^= t->random >> 17;
+    t->random ^= t->random << 5;
+    return mean - quarter + t->random % (2 * quarter + 1);
 }
 
 /* Nothing is observed in the first part of a period, if that is worth it. */
 static bool goes_forward(const PmuTiming *t)
 {
-    return !t->interest.observed && !t->surprised && !t->far &&
-           period(t) >= 2 * t->sampling->skim;
+    return !t->interest.observed && t->skimmed >= t->observed_until &&
+           !t->surprised && !t->doubtful && !t->far &&
+           mean_period(t) >= 2 * t->sampling->skim;
 }
 
-/* Caches and predictors see what runs up to the end of the period at hand. */
+/*
+ * Caches and predictors see the next @length instructions, and what they say
+ * stands for @weight times as much.
+ */
 static void begin_skim(PmuTiming *t, int32_t length, uint32_t weight)
 {
     t->phase = PMU_PHASE_SKIM;
     t->left = length;
-    t->behind = 0;
     t->l2_misses = t->observer.mem.l2_misses;
     pmu_costs_weigh(&t->costs, weight);
+}
+
+/* Nothing is observed in the next piece of a period. */
+static void begin_piece(PmuTiming *t)
+{
+    int32_t length = MIN(FORWARD_PIECE, t->behind - t->sampling->skim);
+
+    t->left += length;
+    t->behind -= length;
 }
 
 static void begin_period(PmuTiming *t)
@@ -377,17 +462,22 @@ static void begin_period(PmuTiming *t)
     pmu_observer_skip(&t->observer);
     t->unknown = 0;
     t->unknown_at = t->skimmed;
+    t->num_weak = 0;
+    t->paid = false;
     memset(t->sighted, 0, sizeof(t->sighted));
     pmu_costs_begin_epoch(&t->costs);
     t->period = period(t);
     if (goes_forward(t)) {
         t->phase = PMU_PHASE_FORWARD;
-        t->behind = t->sampling->skim;
-        t->left = t->period - t->behind;
+        t->left = 0;
+        t->behind = t->period;
+        begin_piece(t);
         pmu_costs_weigh(&t->costs, 0);
     } else {
+        t->behind = 0;
         begin_skim(t, t->period, 1);
     }
+    t->doubtful = false;
 }
 
 static void begin_phase(PmuTiming *t, PmuPhase phase)
@@ -413,15 +503,19 @@ static void begin_phase(PmuTiming *t, PmuPhase phase)
     t->left = length[phase];
 }
 
-/* Is there credit for a window, leaving at least @least?  Take it. */
+/*
+ * Is there credit for a window, leaving at least @least, or has it been taken in
+ * this period already?  Take it.
+ */
 static bool take_credit(PmuTiming *t, int32_t least)
 {
     int32_t price = window(t);
 
-    if (t->credit - price < least) {
+    if (!t->paid && t->credit - price < least) {
         return false;
     }
-    t->credit -= price;
+    t->credit -= t->paid ? 0 : price;
+    t->paid = false;
     return true;
 }
 
@@ -446,6 +540,7 @@ static void stand_alone(PmuTiming *t)
         enter_costs(t);
         pmu_costs_weigh(&t->costs, 1);
     }
+    t->weight = 1;
 }
 
 /*
@@ -458,6 +553,16 @@ static void look_closer(PmuTiming *t)
     stand_alone(t);
     begin_phase(t, PMU_PHASE_WARM);
     t->left += t->sampling->observe;
+}
+
+/*
+ * The same for one stretch: its data may not be where they will be most of the
+ * time, so that it is looked at again soon, and observed up to then.
+ */
+static void look_at_dominant(PmuTiming *t)
+{
+    look_closer(t);
+    t->doubtful = true;
 }
 
 /*
@@ -492,14 +597,43 @@ static void judge_period(PmuTiming *t, uint32_t length)
     t->far = t->observer.mem.l2_misses - t->l2_misses >= length / FAR_SHARE;
 }
 
-/* Caches and predictors are to see the rest of the period at hand. */
+/*
+ * Caches and predictors are to see the rest of the period at hand, which is no
+ * longer than that takes.  At first they catch up with what they missed.
+ */
 static void end_forward(PmuTiming *t)
 {
-    int32_t length = in_period(t), rest = MAX(t->left + t->behind, 1);
+    int32_t length = in_period(t);
+    int32_t rest = CLAMP(t->left + t->behind, 1, (int32_t)t->sampling->skim);
+    int32_t refill = rest / REFILL_SHARE;
+
+    t->period = length + rest;
+
+    pmu_timing_stop_counting(t);
+    pmu_observer_miss(&t->observer);
+    touch_code(t);
+    enter_costs(t);
+    t->behind = rest - refill;
+    t->weight = 1 + (length + refill + t->behind / 2) / t->behind;
+    begin_skim(t, refill, 0);
+}
+
+/* The same sooner than planned, for a window that is paid for. */
+static void end_forward_early(PmuTiming *t)
+{
+    end_forward(t);
+    t->paid = true;
+}
+
+/* They have caught up. */
+static void end_refill(PmuTiming *t)
+{
+    int32_t length = t->left + t->behind;
 
     touch_code(t);
     enter_costs(t);
-    begin_skim(t, rest, 1 + (length + rest / 2) / rest);
+    t->behind = 0;
+    begin_skim(t, length, t->weight);
 }
 
 /* A window is due. */
@@ -515,6 +649,50 @@ static void end_period(PmuTiming *t)
     begin_phase(t, PMU_PHASE_OBSERVE);
 }
 
+/*
+ * Is it time to prepare for a window, as there is too much of which nothing is
+ * known?  Caches and predictors should have seen something of it before.  It is
+ * paid for now: that they see what runs is as dear as the window.
+ */
+static bool may_be_unknown_much(PmuTiming *t)
+{
+    return t->unknown >= UNKNOWN_SOME / 2 && take_credit(t, 0);
+}
+
+/* ... or as one such stretch made up @insns instructions of this period? */
+static bool may_be_dominant(PmuTiming *t, uint32_t insns)
+{
+    return insns >= window(t) / 4 &&
+           insns >= in_period(t) / (2 * DOMINANT_SHARE) &&
+           take_credit(t, -credit_most(t));
+}
+
+/* Is one of which little is known? */
+static bool may_weak_be_dominant(PmuTiming *t)
+{
+    for (uint32_t i = 0; i < t->num_weak; i++) {
+        const PmuWeak *weak = &t->weak[i];
+
+        if (may_be_dominant(t, pmu_costs_times(&t->costs, weak->cost) *
+                               weak->insns)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void end_piece(PmuTiming *t)
+{
+    pmu_timing_collect(t);
+    if (t->behind <= (int32_t)t->sampling->skim) {
+        end_forward(t);
+    } else if (may_weak_be_dominant(t)) {
+        end_forward_early(t);
+    } else {
+        begin_piece(t);
+    }
+}
+
 static G_GNUC_NO_INLINE void end_phase(PmuTiming *t)
 {
     if (!t->sampling) {
@@ -523,10 +701,14 @@ static G_GNUC_NO_INLINE void end_phase(PmuTiming *t)
     }
     switch (t->phase) {
     case PMU_PHASE_FORWARD:
-        end_forward(t);
+        end_piece(t);
         break;
     case PMU_PHASE_SKIM:
-        end_period(t);
+        if (t->behind) {
+            end_refill(t);
+        } else {
+            end_period(t);
+        }
         break;
     case PMU_PHASE_OBSERVE:
         begin_phase(t, PMU_PHASE_WARM);
@@ -585,16 +767,6 @@ static bool is_dominant(PmuTiming *t, uint32_t insns)
 }
 
 /*
- * Is it time to prepare for either?  Caches and predictors should have seen
- * something of it before.  A stretch of which little is known made up @insns
- * instructions of this period.
- */
-static bool is_uncertain(const PmuTiming *t, uint32_t insns)
-{
-    return t->unknown >= UNKNOWN_SOME / 2 || insns >= window(t) / 4;
-}
-
-/*
  * How many instructions of this period the unknown stretch at hand, @key, made
  * up, at least.  Others in its place take theirs off: what is left in a place
  * is what ran the most (Misra and Gries, "Finding repeated elements", 1982).
@@ -625,31 +797,36 @@ static void count_unknown(PmuTiming *t, uint64_t key)
     }
     note_unknown(t);
     if (t->phase == PMU_PHASE_FORWARD) {
-        if (is_uncertain(t, sight(t, key))) {
-            end_forward(t);
+        if (may_be_unknown_much(t) || may_be_dominant(t, sight(t, key))) {
+            end_forward_early(t);
         }
-    } else if (is_unknown_much(t) || is_dominant(t, sight(t, key))) {
+    } else if (is_unknown_much(t)) {
         look_closer(t);
+    } else if (is_dominant(t, sight(t, key))) {
+        look_at_dominant(t);
+    }
+}
+
+/* In this period a stretch of @insns runs forward that has a weak @cost. */
+static void note_weak(PmuTiming *t, PmuCost *cost, uint32_t insns)
+{
+    if (t->num_weak < PMU_WEAK) {
+        t->weak[t->num_weak++] = (PmuWeak) { .cost = cost, .insns = insns };
     }
 }
 
 /* ... nor one of @cost, of which little is known. */
 static void count_weak(PmuTiming *t, PmuCost *cost)
 {
-    uint32_t insns;
+    uint32_t times;
 
-    pmu_costs_count(&t->costs, cost);
-    t->progress += cost->slots;
-    if (t->phase > PMU_PHASE_SKIM) {
-        return;
-    }
-    insns = pmu_costs_times(&t->costs, cost) * t->insns;
-    if (t->phase == PMU_PHASE_FORWARD) {
-        if (is_uncertain(t, insns)) {
-            end_forward(t);
-        }
-    } else if (is_dominant(t, insns)) {
-        look_closer(t);
+    pmu_timing_count_cost(t, cost);
+    times = pmu_costs_times(&t->costs, cost);
+    if (t->phase == PMU_PHASE_FORWARD && times == 1) {
+        note_weak(t, cost, t->insns);
+    } else if (t->phase == PMU_PHASE_SKIM &&
+               is_dominant(t, times * t->insns)) {
+        look_at_dominant(t);
     }
 }
 
@@ -671,8 +848,7 @@ static inline void count_stretch(PmuTiming *t)
     PmuCost *cost = pmu_costs_find(&t->costs, key);
 
     if (G_LIKELY(cost)) {
-        pmu_costs_count(&t->costs, cost);
-        t->progress += cost->slots;
+        pmu_timing_count_cost(t, cost);
     } else {
         count_uncertain(t, key);
     }
@@ -696,8 +872,7 @@ static void end_warming(PmuTiming *t)
     if (cost) {
         forget_seen(t);
         enter_known(t);
-        pmu_costs_count(&t->costs, cost);
-        t->progress += cost->slots;
+        pmu_timing_count_cost(t, cost);
     } else {
         enter_apart(t);
         t->known = t->observer.known;
@@ -747,6 +922,10 @@ void pmu_timing_set_sampling(PmuTiming *t, const PmuSampling *sampling)
     pmu_timing_flush(t);
     if (t->phase != PMU_PHASE_WATCH) {
         end_open_stretch(t);
+        if (t->phase == PMU_PHASE_FORWARD) {
+            pmu_runs_clear(&t->runs);
+            pmu_observer_miss(&t->observer);
+        }
         enter_costs(t);
         resume_pipeline(t);
         t->phase = PMU_PHASE_WATCH;
@@ -762,6 +941,10 @@ void pmu_timing_set_interest(PmuTiming *t, PmuInterest interest)
     if (interest.sampled != t->interest.sampled) {
         pmu_timing_flush(t);
         pmu_costs_want(&t->costs, interest.sampled);
+    }
+    if (interest.observed || t->observed_until == UINT64_MAX) {
+        t->observed_until = interest.observed ? UINT64_MAX
+                                              : t->skimmed + OBSERVED_FOR;
     }
     t->interest = interest;
     if (interest.observed) {
@@ -805,6 +988,7 @@ void pmu_timing_flush_mappings(PmuTiming *t, uint64_t linear)
 
 void pmu_timing_reset(PmuTiming *t)
 {
+    pmu_runs_clear(&t->runs);
     pmu_costs_clear(&t->costs);
     t->counts = (PmuCounts) {};
     t->taken = 0;
@@ -814,8 +998,10 @@ void pmu_timing_reset(PmuTiming *t)
     t->sample = (PmuSample) {};
     t->credit = credit_most(t);
     t->skimmed = 0;
+    t->observed_until = 0;
     t->surprised = false;
     t->far = true;
+    t->random = RANDOM_SEED;
     t->string = (PmuString) {};
     pmu_pipeline_reset(&t->pipeline);
     resume_pipeline(t);
@@ -921,23 +1107,13 @@ static void skim_range(PmuTiming *t, const PmuBlock *block,
     }
 }
 
-/* Branches that the return stack is for. */
-static inline bool is_stack(PmuBranch branch)
-{
-    return branch == PMU_BRANCH_CALL || branch == PMU_BRANCH_RET ||
-           branch == PMU_BRANCH_CALL_INDIRECT;
-}
-
 /* The branch at the end of @block, if nothing else is looked at. */
 static inline void skim_branch(PmuTiming *t, const PmuBlock *block,
                                const PmuDynamic *dynamic)
 {
-    if (t->phase == PMU_PHASE_SKIM) {
-        if (pmu_observe_branch(&t->observer, block, dynamic)) {
-            t->progress += pmu_costs_mispredict(&t->costs);
-        }
-    } else if (t->phase == PMU_PHASE_FORWARD && is_stack(block->branch)) {
-        pmu_observe_calls(&t->observer, block, dynamic->pc, dynamic->target);
+    if (t->phase == PMU_PHASE_SKIM &&
+        pmu_observe_branch(&t->observer, block, dynamic)) {
+        t->progress += pmu_costs_mispredict(&t->costs);
     }
 }
 
@@ -1071,6 +1247,47 @@ void pmu_timing_string(PmuTiming *t, const PmuBlock *block,
 {
     prepare(t, block);
     run_string(t, block, index, dynamic, false);
+}
+
+/* Going forward. */
+
+uint32_t pmu_timing_forward(const PmuTiming *t)
+{
+    return t->phase == PMU_PHASE_FORWARD && !t->interest.taken
+           ? MAX(t->left, 0) : 0;
+}
+
+bool pmu_timing_count_on(PmuTiming *t, const PmuBlock *block, uint32_t *times)
+{
+    uint64_t key = pmu_costs_key(pmu_block_hash(block, 0), block->level);
+    PmuCost *cost, *weak = NULL;
+
+    if (t->insns) {
+        return false;
+    }
+    if (*times) {
+        return true;
+    }
+    cost = pmu_costs_find(&t->costs, key);
+    if (!cost) {
+        cost = weak = pmu_costs_find_weak(&t->costs, key);
+    }
+    if (!cost || !pmu_runs_add(&t->runs, block, cost, times)) {
+        return false;
+    }
+    if (weak && !pmu_costs_times(&t->costs, weak)) {
+        note_weak(t, weak, block->num_insns);
+    }
+    return true;
+}
+
+void pmu_timing_pass(PmuTiming *t, uint32_t insns)
+{
+    t->left -= insns;
+    t->passed += insns;
+    if (t->phase == PMU_PHASE_FORWARD && t->left <= 0) {
+        end_phase(t);
+    }
 }
 
 /* For string instructions: timing-internal.h. */

@@ -90,6 +90,32 @@ void pmu_timing_run_log(PmuTiming *timing, const uint64_t *from,
                         const uint64_t *end, uint64_t next);
 
 /*
+ * Where nothing is observed, and nobody wants to know which way branches went,
+ * translated code can count runs of blocks itself, instead of logging them.
+ *
+ * pmu_timing_forward(): so many instructions may run before something is looked
+ * at; 0: blocks have to be logged.
+ *
+ * pmu_timing_count_on(): @times counts the runs of @block, from this one on; its
+ * caller adds 1 for it.  It is 0 if they are not counted yet.  The block is to
+ * end with a branch and to have no REP string instruction.  False if this run is
+ * to be logged: it is not a stretch of its own, or nothing is known of it.
+ *
+ * pmu_timing_pass(): @insns more instructions were counted there.
+ *
+ * pmu_timing_collect(): take what was counted.  All functions that look at the
+ * ledger, or that change what is done, do that themselves.
+ *
+ * pmu_timing_stop_counting(): the same, and nothing is counted from now on.
+ */
+uint32_t pmu_timing_forward(const PmuTiming *timing);
+bool pmu_timing_count_on(PmuTiming *timing, const PmuBlock *block,
+                         uint32_t *times);
+void pmu_timing_pass(PmuTiming *timing, uint32_t insns);
+void pmu_timing_collect(PmuTiming *timing);
+void pmu_timing_stop_counting(PmuTiming *timing);
+
+/*
  * Instructions [@first, @last) of @block were retired.  If @last is the
  * block's end, the last instruction's outcome is in @dynamic.  Also counts
  * INSTRUCTIONS and BRANCHES in the ledger.
