@@ -280,6 +280,12 @@ void pmu_counts_enter(PmuCounts *counts, uint64_t *event);
 void pmu_counts_enter_block(const PmuBlock *block, uint64_t times,
                             uint64_t *event);
 
+/* Can it be a stretch of its own, without data that matter? */
+static inline bool pmu_block_is_plain(const PmuBlock *block)
+{
+    return block->branch != PMU_BRANCH_NONE && !block->rep;
+}
+
 /* Begin an empty block of @level whose first byte is at @phys. */
 void pmu_block_begin(PmuBlockBuilder *builder, PmuLevel level, uint64_t phys);
 

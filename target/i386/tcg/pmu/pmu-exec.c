@@ -454,14 +454,16 @@ void x86_pmu_log(CPUX86State *env, const PmuBlock *block, uint64_t pc)
     pmu->record = (PmuRecord *)pmu->log;
     pmu->record->block = block;
     pmu->record->pc = pc;
-    if (x86_pmu_is_forward(env)) {
-        pmu->unit->forward_distance -= block->num_insns;
-        /* Addresses are not stored, nor looked at. */
-        memset(pmu->record->addr, 0, block->num_accesses * sizeof(uint64_t));
-    }
     pmu->next = pmu->log + words;
-    pmu->room = x86_pmu_log_room(pmu->unit) - words;
     qatomic_set(&pmu->generation, block->generation);
+    if (x86_pmu_is_forward(env)) {
+        /* One at a time; addresses are not stored, nor looked at. */
+        memset(pmu->record->addr, 0, block->num_accesses * sizeof(uint64_t));
+        pmu->unit->forward_distance -= block->num_insns;
+        pmu->room = -1;
+    } else {
+        pmu->room = x86_pmu_log_room(pmu->unit) - words;
+    }
 }
 
 /* timing: @opaque, a PmuBlock, is about to run, and the log has no room. */
@@ -473,7 +475,6 @@ void helper_x86_pmu_enter(CPUX86State *env, const void *opaque)
     if (pmu->record) {
         x86_pmu_run(env);
     }
-    x86_pmu_forward_stop(env);
     if (unlikely(pmu_timing_progress(pmu->unit->timing) >=
                  pmu->unit->check_at) &&
         !block->uninterruptible) {

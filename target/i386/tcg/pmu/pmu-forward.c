@@ -142,10 +142,14 @@ static void x86_pmu_forward_renew(CPUX86State *env, const PmuBlock *block)
 /* Count this run of @block.  False: it has to be logged. */
 static bool x86_pmu_forward_count(X86PMUState *pmu, const PmuBlock *block)
 {
-    uint32_t *times = &pmu->times[block->number];
+    uint32_t *times;
 
-    if (pmu->forward < block->num_insns ||
-        !pmu_timing_count_on(pmu->unit->timing, block, times)) {
+    if (!pmu_block_is_plain(block) || block->number >= X86_PMU_TIMES ||
+        pmu->forward < block->num_insns) {
+        return false;
+    }
+    times = &pmu->times[block->number];
+    if (!pmu_timing_count_on(pmu->unit->timing, block, times)) {
         return false;
     }
     ++*times;
@@ -154,7 +158,7 @@ static bool x86_pmu_forward_count(X86PMUState *pmu, const PmuBlock *block)
     return true;
 }
 
-/* forward: @opaque, a PmuBlock that ends in a branch, is about to run. */
+/* forward: @opaque, a PmuBlock, is about to run, and is not counted yet. */
 void helper_x86_pmu_forward(CPUX86State *env, const void *opaque)
 {
     X86PMUState *pmu = &env->pmu;
@@ -164,7 +168,7 @@ void helper_x86_pmu_forward(CPUX86State *env, const void *opaque)
         x86_pmu_run(env);
     }
     x86_pmu_forward_pass(env);
-    if (pmu->forward < block->num_insns) {
+    if (pmu->forward < block->num_insns && !block->uninterruptible) {
         x86_pmu_forward_renew(env, block);
     }
     if (!x86_pmu_forward_count(pmu, block)) {
