@@ -567,6 +567,50 @@ static void test_interest(void)
     program_free(program);
 }
 
+/* Does something go forward while @program runs @n instructions? */
+static bool goes_forward(Program *program, PmuTiming *timing, Walk *walk,
+                         const PmuLedger *ledger, uint64_t n)
+{
+    const uint64_t *insns =
+        &ledger->event[PMU_LEVEL_USR][PMU_ITEM_INSTRUCTIONS];
+    uint64_t end = *insns + n;
+    bool result = false;
+
+    while (*insns < end) {
+        walk_on(program, timing, walk, 1000);
+        result |= pmu_timing_forward(timing) > 0;
+    }
+    return result;
+}
+
+/*
+ * Where events take turns, all turns are to be equally fast: nothing goes
+ * forward in one behind one in which it could not.
+ */
+static void test_turns(void)
+{
+    Random random = random_from_seed();
+    Program *program = program_new(PMU_CORE_ICELAKE, false, &random);
+    PmuLedger ledger;
+    PmuTiming *timing = pmu_timing_new(pmu_uarch(PMU_CORE_ICELAKE), &ledger,
+                                       NULL, page_of, NULL);
+    Walk walk = { .random = { 1 } };
+
+    pmu_timing_set_interest(timing, slots_alone.interest);
+    g_assert_true(goes_forward(program, timing, &walk, &ledger, 5000000));
+    for (unsigned turn = 0; turn < 3; turn++) {
+        pmu_timing_set_interest(timing, exactly.interest);
+        g_assert_false(goes_forward(program, timing, &walk, &ledger,
+                                    1000000));
+        pmu_timing_set_interest(timing, slots_alone.interest);
+        g_assert_false(goes_forward(program, timing, &walk, &ledger,
+                                    2000000));
+    }
+    g_assert_true(goes_forward(program, timing, &walk, &ledger, 20000000));
+    pmu_timing_free(timing);
+    program_free(program);
+}
+
 /*
  * The same code, whose data are further away or nearer from some time on: what
  * the pipeline does in that time is as it would be if it were watched.
@@ -684,6 +728,7 @@ int main(int argc, char **argv)
     g_test_add_data_func("/sampling/strings/stos", &stos, test_strings);
     g_test_add_data_func("/sampling/strings/scas", &scas, test_strings);
     g_test_add_func("/sampling/interest", test_interest);
+    g_test_add_func("/sampling/turns", test_turns);
     g_test_add_data_func("/sampling/move/l1-l2", &further, test_move);
     g_test_add_data_func("/sampling/move/l2-l1", &nearer, test_move);
     g_test_add_data_func("/sampling/move/l2-dram", &far_away, test_move);
