@@ -684,7 +684,7 @@ static bool may_weak_be_dominant(PmuTiming *t)
 static void end_piece(PmuTiming *t)
 {
     pmu_timing_collect(t);
-    if (t->behind <= (int32_t)t->sampling->skim) {
+    if (t->left + t->behind <= (int32_t)t->sampling->skim) {
         end_forward(t);
     } else if (may_weak_be_dominant(t)) {
         end_forward_early(t);
