@@ -260,8 +260,9 @@ typedef struct Identity {
       { 0x02c2 | C(1), 0x02c2 | C(1) | INV }, { FIXED(1) } },               \
     { "IDQ_UOPS_NOT_DELIVERED, cycles", EQUAL, true,                        \
       { 0x019c | C(1), 0x019c | C(1) | INV }, { FIXED(1) } },               \
+    /* The open cycle is in IDQ already: what is left may fall at a look. */ \
     { "IDQ.DSB, cycles", EQUAL, false,                                      \
-      { 0x0879 | C(1), 0x0879 | C(1) | INV }, { FIXED(1) } },               \
+      { 0x0879 | C(1), 0x0879 | C(1) | INV }, { FIXED(1) }, OPEN_CYCLE },   \
     /* Cycles with at least 1, 2... add up to all that is counted */        \
     { "UOPS_ISSUED.ANY by cycles", EQUAL, true,                             \
       { SEL(0x010e, 0x01ae) | C(1), SEL(0x010e, 0x01ae) | C(2),             \
