@@ -414,9 +414,13 @@ static void mixed_counts(uint64_t n, uint64_t *insns, uint64_t *branches)
     }
 }
 
-static void run_mixed(const char *args)
+/* Iterations, of some 15 instructions each. */
+#define MIXED           20000
+#define MIXED_FORWARD   400000
+
+static void run_mixed(uint64_t n, const char *args)
 {
-    Case test = { "mixed", BLOCK_MIXED, BOTH, 20000 };
+    Case test = { "mixed", BLOCK_MIXED, BOTH, n };
 
     mixed_counts(test.arg, &test.insns, &test.branches);
     run_case(&test, args);
@@ -424,21 +428,41 @@ static void run_mixed(const char *args)
 
 static void test_mixed(void)
 {
-    run_mixed("");
+    run_mixed(MIXED, "");
+}
+
+/*
+ * Behind the first million instructions that are timed, translated code may
+ * count blocks instead of logging them.
+ */
+static void test_mixed_forward(void)
+{
+    run_mixed(MIXED_FORWARD, "");
+}
+
+static void test_mixed_forward_cuts(void)
+{
+    run_mixed(MIXED_FORWARD, "-accel tcg,one-insn-per-tb=on");
+    run_mixed(MIXED_FORWARD, "-d nochain");
+}
+
+static void test_mixed_forward_icount(void)
+{
+    run_mixed(MIXED_FORWARD, "-icount shift=3");
 }
 
 /* However QEMU cuts the code into blocks. */
 static void test_mixed_cuts(void)
 {
-    run_mixed("-accel tcg,one-insn-per-tb=on");
-    run_mixed("-d nochain");
-    run_mixed("-accel tcg,tb-size=1");
+    run_mixed(MIXED, "-accel tcg,one-insn-per-tb=on");
+    run_mixed(MIXED, "-d nochain");
+    run_mixed(MIXED, "-accel tcg,tb-size=1");
 }
 
 static void test_mixed_icount(void)
 {
-    run_mixed("-icount shift=3");
-    run_mixed("-icount shift=auto,sleep=off");
+    run_mixed(MIXED, "-icount shift=3");
+    run_mixed(MIXED, "-icount shift=auto,sleep=off");
 }
 
 /*
@@ -694,6 +718,10 @@ int main(int argc, char **argv)
     qtest_add_func("pmu/count/mixed", test_mixed);
     qtest_add_func("pmu/count/mixed-cuts", test_mixed_cuts);
     qtest_add_func("pmu/count/mixed-icount", test_mixed_icount);
+    qtest_add_func("pmu/count/mixed-forward", test_mixed_forward);
+    qtest_add_func("pmu/count/mixed-forward-cuts", test_mixed_forward_cuts);
+    qtest_add_func("pmu/count/mixed-forward-icount",
+                   test_mixed_forward_icount);
     qtest_add_func("pmu/count/single-step-oracle", test_single_step_oracle);
     qtest_add_func("pmu/count/rdpmc-distance", test_rdpmc_distance);
     qtest_add_func("pmu/count/evtsel-enable", test_evtsel_enable);
