@@ -44,6 +44,7 @@ static const Code body[] = {
 #define PHASE_LENGTH    30000   /* stretches */
 #define STRETCHES       600000
 #define LONG_STRETCHES  500000
+#define COUNTED         2400000
 
 /* How the addresses of a block's accesses go. */
 typedef enum Pattern {
@@ -255,11 +256,11 @@ static void walk_on(Program *program, PmuTiming *timing, Walk *walk,
 }
 
 /*
- * Run @program on a new core; its ledger is the result.  Returns how many blocks
- * were counted.
+ * Run @program on a new core; its ledger is the result.  Returns how many
+ * blocks were counted.
  */
 static uint64_t run(Program *program, PmuCore core, const Mode *mode,
-                    PmuLedgerSnapshot *result)
+                    unsigned stretches, PmuLedgerSnapshot *result)
 {
     PmuLedger ledger;
     PmuTiming *timing = pmu_timing_new(pmu_uarch(core), &ledger, NULL,
@@ -268,7 +269,7 @@ static uint64_t run(Program *program, PmuCore core, const Mode *mode,
 
     pmu_timing_set_sampling(timing, mode->sampling);
     pmu_timing_set_interest(timing, mode->interest);
-    walk_on(program, timing, &walk, STRETCHES);
+    walk_on(program, timing, &walk, stretches);
     pmu_timing_flush(timing);
     pmu_ledger_snapshot(&ledger, result);
     pmu_timing_free(timing);
@@ -355,7 +356,7 @@ static double off_by(Program *program, PmuCore core, const Mode *mode,
     PmuLedgerSnapshot sampled;
     double off;
 
-    run(program, core, mode, &sampled);
+    run(program, core, mode, STRETCHES, &sampled);
     if (mode->interest.observed) {
         assert_counted(&sampled, exact, PMU_ITEM_SAMPLED);
         assert_mispredicts(&sampled, exact);
@@ -379,7 +380,7 @@ static void test_sampled(gconstpointer data)
         Program *program = program_new(core, test->far, &random);
         PmuLedgerSnapshot exact;
 
-        run(program, core, &exactly, &exact);
+        run(program, core, &exactly, STRETCHES, &exact);
         for (unsigned j = 0; j < G_N_ELEMENTS(modes); j++) {
             double off = off_by(program, core, modes[j], &exact);
 
@@ -407,11 +408,11 @@ static void test_counting(void)
         Program *program = program_new(core, false, &random);
         PmuLedgerSnapshot logged, counted;
         uint64_t *item = counted.item[PMU_LEVEL_USR];
-        uint64_t blocks = run(program, core, &counting, &counted);
+        uint64_t blocks = run(program, core, &counting, COUNTED, &counted);
 
-        run(program, core, &slots_alone, &logged);
-        g_test_message("counted %" PRIu64 " of %u blocks", blocks, STRETCHES);
-        g_assert_cmpuint(blocks, >, STRETCHES / 100);
+        run(program, core, &slots_alone, COUNTED, &logged);
+        g_test_message("counted %" PRIu64 " of %u blocks", blocks, COUNTED);
+        g_assert_cmpuint(blocks, >, COUNTED / 100);
         for (unsigned j = 0; j < PMU_ITEM_NR; j++) {
             if (!pmu_ledger_item_taken(j) && item[j] !=
                 logged.item[PMU_LEVEL_USR][j]) {
@@ -597,7 +598,7 @@ static void test_turns(void)
     Walk walk = { .random = { 1 } };
 
     pmu_timing_set_interest(timing, slots_alone.interest);
-    g_assert_true(goes_forward(program, timing, &walk, &ledger, 5000000));
+    g_assert_true(goes_forward(program, timing, &walk, &ledger, 20000000));
     for (unsigned turn = 0; turn < 3; turn++) {
         pmu_timing_set_interest(timing, exactly.interest);
         g_assert_false(goes_forward(program, timing, &walk, &ledger,

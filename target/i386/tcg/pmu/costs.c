@@ -21,6 +21,13 @@
  */
 #define HORIZON     256
 
+/*
+ * Those of the first window in which a stretch was watched are no more than so
+ * many when it is watched again: that one may have had its data come from far
+ * away, or its code, and where all goes forward nothing makes up for that.
+ */
+#define FIRST       4
+
 /* As many samples are enough for not asking for more. */
 #define ENOUGH      32
 
@@ -500,6 +507,13 @@ void pmu_costs_learn(PmuCosts *costs, uint64_t key, uint32_t insns,
     if (means->changes != costs->changes) {
         means->changes = costs->changes;
         means->samples = MIN(means->samples, ENOUGH);
+    }
+    if (means->window != costs->window) {
+        if (means->samples && !means->again) {
+            means->samples = MIN(means->samples, FIRST);
+            means->again = true;
+        }
+        means->window = costs->window;
     }
     if (means->samples) {
         compare(costs, means, sample);

@@ -83,6 +83,8 @@ typedef struct PmuCostMeans {
     uint32_t times;             /* counted in that epoch and settled */
     uint32_t samples;           /* up to a limit */
     uint32_t changes;           /* PmuCosts.changes when last watched */
+    uint32_t window;            /* PmuCosts.window when last watched */
+    bool again;                 /* ... which was not the first time */
     uint32_t groups;            /* with a mean that is not 0: a bit each */
     float mean[PMU_SAMPLE_ROOM];
 } PmuCostMeans;
@@ -135,6 +137,7 @@ typedef struct PmuCosts {
     uint32_t samples;           /* so far */
     uint32_t epoch;             /* calls of pmu_costs_begin_epoch() so far */
     uint32_t changes;           /* calls of pmu_costs_doubt() */
+    uint32_t window;            /* calls of pmu_costs_begin_window() */
     double waited, foretold;    /* in this epoch, in cycles */
     uint32_t weight;            /* of what is beyond what was foretold */
     uint32_t wanted;            /* groups that are tallied, a bit each */
@@ -249,6 +252,12 @@ static inline void pmu_costs_want(PmuCosts *costs, uint32_t items)
 static inline void pmu_costs_weigh(PmuCosts *costs, uint32_t weight)
 {
     costs->weight = weight;
+}
+
+/* What is learnt from now on was watched together. */
+static inline void pmu_costs_begin_window(PmuCosts *costs)
+{
+    costs->window++;
 }
 
 /* From now on pmu_costs_times() and pmu_costs_surprise() begin at 0. */

@@ -79,6 +79,7 @@ struct PmuTiming {
     int32_t credit;             /* instructions that may be watched yet */
     bool paid;                  /* a window of this period is paid for */
     uint64_t skimmed;           /* instructions that were not, so far */
+    uint64_t settled;           /* in terms of @skimmed, see SETTLE */
     bool surprised;             /* see SURPRISE_SHARE */
     bool doubtful;              /* see look_at_dominant() */
     uint32_t unknown;           /* see UNKNOWN_SHARE */

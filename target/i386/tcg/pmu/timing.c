@@ -9,8 +9,8 @@
  * what happened to instructions, the pipeline how long that took.  Both are
  * many times as slow as translated code, so they look in windows only.  In
  * between, a stretch of code is taken to cost what it cost when watched, on
- * average.  Data caches, TLBs and predictors see more of what runs, as what they
- * know would take longer to learn again: all of it if somebody wants to know
+ * average.  Data caches, TLBs and predictors see more of what runs, as what
+ * they know would take longer to learn again: all of it if somebody wants to know
  * what they count, else the last part of each period.  What they say is made up
  * for, and in that case stands for the rest of the period.
  *
@@ -44,7 +44,7 @@ const PmuSampling pmu_sampling = {
 #define PERIOD_WAIT     16
 
 /* Windows besides those of periods that can be saved up, or overdrawn. */
-#define CREDIT_WINDOWS  32
+#define CREDIT_WINDOWS  64
 
 /*
  * A window is worth while where at least one in UNKNOWN_SHARE instructions is
@@ -73,6 +73,12 @@ const PmuSampling pmu_sampling = {
  * instruction if none of them were to be used just once.
  */
 #define FAR_SHARE       2048
+
+/*
+ * Nothing goes forward for so many instructions after the first look at
+ * something dominant: a short program may be no longer.
+ */
+#define SETTLE          (1 << 21)
 
 /*
  * Forward, it is asked after so many instructions whether one of those of which
@@ -396,8 +402,8 @@ void pmu_timing_ports(const PmuTiming *t, uint64_t dispatched[PMU_MAX_PORTS])
 
 /*
  * When a window is due, on average: sooner in short programs, which have few of
- * them, and after a sixteenth of all that ran; or soon after a surprise, or when
- * the last one was the first of something dominant.
+ * them, and after a sixteenth of all that ran; or soon after a surprise, or
+ * when the last one was the first of something dominant.
  */
 static uint32_t mean_period(const PmuTiming *t)
 {
@@ -431,7 +437,7 @@ static uint32_t period(PmuTiming *t)
 static bool goes_forward(const PmuTiming *t)
 {
     return !t->interest.observed && t->skimmed >= t->observed_until &&
-           !t->surprised && !t->doubtful && !t->far &&
+           t->skimmed >= t->settled && !t->surprised && !t->far &&
            mean_period(t) >= 2 * t->sampling->skim;
 }
 
@@ -495,6 +501,7 @@ static void begin_phase(PmuTiming *t, PmuPhase phase)
     case PMU_PHASE_WATCH:
         enter_costs(t);
         resume_pipeline(t);
+        pmu_costs_begin_window(&t->costs);
         break;
     default:
         break;
@@ -504,8 +511,8 @@ static void begin_phase(PmuTiming *t, PmuPhase phase)
 }
 
 /*
- * Is there credit for a window, leaving at least @least, or has it been taken in
- * this period already?  Take it.
+ * Is there credit for a window, leaving at least @least, or has it been taken
+ * in this period already?  Take it.
  */
 static bool take_credit(PmuTiming *t, int32_t least)
 {
@@ -563,6 +570,7 @@ static void look_at_dominant(PmuTiming *t)
 {
     look_closer(t);
     t->doubtful = true;
+    t->settled = t->skimmed + SETTLE;
 }
 
 /*
@@ -999,6 +1007,7 @@ void pmu_timing_reset(PmuTiming *t)
     t->credit = credit_most(t);
     t->skimmed = 0;
     t->observed_until = 0;
+    t->settled = 0;
     t->surprised = false;
     t->far = true;
     t->random = RANDOM_SEED;
