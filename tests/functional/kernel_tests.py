@@ -297,9 +297,11 @@ def interval(s):
     for number, counts in enumerate(intervals[:-1]):
         check_conserved(checks, counts)
         classes, slots = group_counts(counts)
-        # Each interval stands alone: no class of an earlier one leaks in.
+        # Each interval stands alone: no class of an earlier one leaks in.  The
+        # first has the start of the program, on a busy host a good part of it.
         checks.between('backend-bound in interval %d' % number,
-                       classes['backend-bound'] / slots, 0.8, 1)
+                       classes['backend-bound'] / slots,
+                       0.8 if number else 0.6, 1)
     checks.done()
 
 
