@@ -265,14 +265,6 @@ static inline void pmu_counts_add(PmuCounts *counts, const PmuBlock *block)
     }
 }
 
-/* Field @count of @counts. */
-static inline unsigned pmu_counts_get(const PmuCounts *counts,
-                                      PmuCountField count)
-{
-    return counts->word[count / PMU_COUNT_FIELDS] >>
-           16 * (count % PMU_COUNT_FIELDS) & UINT16_MAX;
-}
-
 /* Enter @counts into the ledger's @event, an array by item, and clear them. */
 void pmu_counts_enter(PmuCounts *counts, uint64_t *event);
 

@@ -336,7 +336,7 @@ static float weight_of(uint32_t samples)
     return samples <= 2 ? 1 : 2.0f / samples;
 }
 
-/* Those of @group of @mean move to @value, by @weight.  Hot: vectors will do. */
+/* Move those of @group of @mean to @value by @weight.  Hot: vectors will do. */
 static void move_means(float *restrict mean, const uint32_t *restrict value,
                        unsigned group, float weight)
 {

@@ -231,6 +231,7 @@ static inline void pmu_costs_count_times(PmuCosts *costs, PmuCost *cost,
     cost->pending += times;
 }
 
+/* The same, once. */
 static inline void pmu_costs_count(PmuCosts *costs, PmuCost *cost)
 {
     pmu_costs_count_times(costs, cost, 1);
@@ -246,8 +247,8 @@ static inline void pmu_costs_want(PmuCosts *costs, uint32_t items)
 
 /*
  * What is known from now on, beyond what was foretold, stands for @weight times
- * as much.  0: nothing is known, and all is as foretold.  1 to begin with.  What
- * was counted before is to be settled.
+ * as much.  0: nothing is known, and all is as foretold.  1 to begin with.
+ * What was counted before is to be settled.
  */
 static inline void pmu_costs_weigh(PmuCosts *costs, uint32_t weight)
 {

@@ -144,8 +144,7 @@ static bool x86_pmu_forward_count(X86PMUState *pmu, const PmuBlock *block)
 {
     uint32_t *times;
 
-    if (!pmu_block_is_plain(block) || block->number >= X86_PMU_TIMES ||
-        pmu->forward < block->num_insns) {
+    if (!x86_pmu_is_countable(block) || pmu->forward < block->num_insns) {
         return false;
     }
     times = &pmu->times[block->number];

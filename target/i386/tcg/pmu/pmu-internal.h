@@ -159,6 +159,13 @@ static inline bool x86_pmu_is_forward(const CPUX86State *env)
     return (env->hflags & HF_PMU_MASK) == HF_PMU_FORWARD;
 }
 
+/* Can translated code count the runs of @block? */
+static inline bool x86_pmu_is_countable(const PmuBlock *block)
+{
+    return pmu_block_is_plain(block) && !block->uninterruptible &&
+           block->number < X86_PMU_TIMES;
+}
+
 /*
  * A number for a block of @generation, which no other one of it has; blocks
  * have one if it is below X86_PMU_TIMES.

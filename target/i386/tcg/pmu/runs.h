@@ -3,11 +3,11 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Run time, below the line: plain C.  Where all that is to be known of a stretch
- * of code is what it costs, and a block is all of the stretch, the number of its
- * runs says it all, in whatever order they were.  Each vCPU has an array of such
- * numbers, which translated code writes; this is the list of those in use, with
- * what they stand for.
+ * Run time, below the line: plain C.  Where all that is to be known of a
+ * stretch of code is what it costs, and a block is all of the stretch, the
+ * number of its runs says it all, in whatever order they were.  Each vCPU has
+ * an array of such numbers, which translated code writes; this is the list of
+ * those in use, with what they stand for.
  */
 
 #ifndef TARGET_I386_PMU_RUNS_H
@@ -36,8 +36,8 @@ bool pmu_runs_init(PmuRuns *runs);
 void pmu_runs_destroy(PmuRuns *runs);
 
 /*
- * @times is how often @block, a stretch of its own that has @cost, runs from now
- * on, and 1: 0 is a number that is not in use.  False if the list is full.
+ * @times is how often @block, a stretch of its own that has @cost, runs from
+ * now on, and 1: 0 is a number that is not in use.  False if the list is full.
  */
 bool pmu_runs_add(PmuRuns *runs, const PmuBlock *block, PmuCost *cost,
                   uint32_t *times);

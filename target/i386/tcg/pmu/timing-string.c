@@ -197,11 +197,6 @@ static void string_iterate(PmuTiming *t, const PmuBlockInsn *bi,
     }
 }
 
-static uint64_t string_bytes(const PmuBlockInsn *bi, const PmuDynamic *dynamic)
-{
-    return dynamic->iterations * MAX(bi->insn->access_size, 1);
-}
-
 /*
  * What is known of string instructions like this one, with up to twice as many
  * bytes, is under this key.
@@ -209,7 +204,7 @@ static uint64_t string_bytes(const PmuBlockInsn *bi, const PmuDynamic *dynamic)
 static uint64_t string_key(const PmuTiming *t, const PmuBlockInsn *bi,
                            const PmuDynamic *dynamic)
 {
-    uint64_t bytes = string_bytes(bi, dynamic);
+    uint64_t bytes = dynamic->iterations * MAX(bi->insn->access_size, 1);
     unsigned magnitude = bytes ? 64 - __builtin_clzll(bytes) : 0;
 
     return pmu_costs_key(pmu_block_insn_hash(bi, magnitude + 1),
@@ -221,10 +216,9 @@ static void learn_string(PmuTiming *t, const PmuBlock *block,
                          const PmuBlockInsn *bi, const PmuDynamic *dynamic)
 {
     const uint32_t *item = t->pipeline.delta.item;
-    uint64_t pc = dynamic->pc + bi->offset;
     PmuCostCode code = {
         .first = (block->phys + bi->offset) >> PMU_LINE_SHIFT,
-        .branch = pc, .lines = 1,
+        .branch = dynamic->pc + bi->offset, .lines = 1,
     };
     PmuSample sample = {};
 

@@ -10,9 +10,9 @@
  * many times as slow as translated code, so they look in windows only.  In
  * between, a stretch of code is taken to cost what it cost when watched, on
  * average.  Data caches, TLBs and predictors see more of what runs, as what
- * they know would take longer to learn again: all of it if somebody wants to know
- * what they count, else the last part of each period.  What they say is made up
- * for, and in that case stands for the rest of the period.
+ * they know would take longer to learn again: all of it if somebody wants to
+ * know what they count, else the last part of each period.  What they say is
+ * made up for, and in that case stands for the rest of the period.
  *
  * A window begins with the observer alone, until code caches know again what
  * goes on; then the pipeline fills, then it counts.
@@ -615,12 +615,11 @@ static void end_forward(PmuTiming *t)
     int32_t rest = CLAMP(t->left + t->behind, 1, (int32_t)t->sampling->skim);
     int32_t refill = rest / REFILL_SHARE;
 
-    t->period = length + rest;
-
     pmu_timing_stop_counting(t);
     pmu_observer_miss(&t->observer);
     touch_code(t);
     enter_costs(t);
+    t->period = length + rest;
     t->behind = rest - refill;
     t->weight = 1 + (length + refill + t->behind / 2) / t->behind;
     begin_skim(t, refill, 0);

@@ -96,10 +96,10 @@ void pmu_timing_run_log(PmuTiming *timing, const uint64_t *from,
  * pmu_timing_forward(): so many instructions may run before something is looked
  * at; 0: blocks have to be logged.
  *
- * pmu_timing_count_on(): @times counts the runs of @block, from this one on; its
- * caller adds 1 for it.  It is 0 if they are not counted yet.  The block is to
- * end with a branch and to have no REP string instruction.  False if this run is
- * to be logged: it is not a stretch of its own, or nothing is known of it.
+ * pmu_timing_count_on(): @times counts the runs of @block, from this one on;
+ * its caller adds 1 for it.  It is 0 if they are not counted yet.  The block is
+ * to be pmu_block_is_plain().  False if this run is to be logged: it is not a
+ * stretch of its own, or nothing is known of it.
  *
  * pmu_timing_pass(): @insns more instructions were counted there.
  *
