@@ -144,15 +144,15 @@ static void test_pack(Fixture *f, gconstpointer data)
 /* How RSP is used: the stack engine's doing, or anybody's. */
 static void test_rsp(Fixture *f, gconstpointer data)
 {
-    g_assert_cmpint(ADD("\x50", 0, NONE, 0)->rsp, ==, PMU_RSP_STACK);
+    g_assert_cmpint(ADD("\x50", 0, NONE, 0)->insn->rsp, ==, PMU_RSP_STACK);
     /* sub rsp, 8; mov rax, [rsp]; mov rsp, rbp; add rax, rbx */
-    g_assert_cmpint(ADD("\x48\x83\xec\x08", 1, NONE, NONE)->rsp, ==,
+    g_assert_cmpint(ADD("\x48\x83\xec\x08", 1, NONE, NONE)->insn->rsp, ==,
                     PMU_RSP_USE);
-    g_assert_cmpint(ADD("\x48\x8b\x04\x24", 5, 1, NONE)->rsp, ==,
+    g_assert_cmpint(ADD("\x48\x8b\x04\x24", 5, 1, NONE)->insn->rsp, ==,
                     PMU_RSP_USE);
-    g_assert_cmpint(ADD("\x48\x89\xec", 9, NONE, NONE)->rsp, ==,
+    g_assert_cmpint(ADD("\x48\x89\xec", 9, NONE, NONE)->insn->rsp, ==,
                     PMU_RSP_SET);
-    g_assert_cmpint(ADD("\x48\x01\xd8", 12, NONE, NONE)->rsp, ==,
+    g_assert_cmpint(ADD("\x48\x01\xd8", 12, NONE, NONE)->insn->rsp, ==,
                     PMU_RSP_NONE);
 }
 

@@ -26,27 +26,10 @@ static void note_access(PmuBlockBuilder *builder, uint8_t index, uint8_t size,
     if (index == PMU_NO_ACCESS) {
         return;
     }
-    builder->accesses[index] = (PmuBlockAccess) {
+    block->accesses[index] = (PmuBlockAccess) {
         .size = CLAMP(size, 1, PMU_LINE_SIZE), .load = load, .store = store,
     };
     block->num_accesses = MAX(block->num_accesses, index + 1);
-}
-
-/*
- * With what the newest instruction @bi can macro-fuse.  A pair never straddles
- * the start of a line (uiCA).
- */
-static void choose_fusion(PmuBlockBuilder *builder, PmuBlockInsn *bi,
-                          uint16_t page_offset)
-{
-    const PmuInsn *insn = bi->insn;
-
-    bi->fuse_next = insn->flags & PMU_INSN_FUSE_FIRST ? insn->fuse : 0;
-    bi->fuse_last = (insn->flags & PMU_INSN_FUSE_SECOND) &&
-                    (page_offset & (PMU_LINE_SIZE - 1)) ? insn->fuse : 0;
-    if (builder->block.num_insns) {
-        bi->fused = bi[-1].fuse_next & bi->fuse_last;
-    }
 }
 
 /* The newest instruction @bi begins at @page_offset: in which line? */
@@ -83,80 +66,10 @@ void pmu_block_begin(PmuBlockBuilder *builder, PmuLevel level, uint64_t phys)
         .phys = phys,
         .insns = builder->insns,
         .segments = builder->segments,
-        .accesses = builder->accesses,
-        .rare = builder->rare,
-        .hash_power = 1,
-        .fetch_key = pmu_fetch_key(phys >> PMU_LINE_SHIFT,
-                                   phys & (PMU_LINE_SIZE - 1), 0),
     };
-    memset(builder->accesses, 0, sizeof(builder->accesses));
+    memset(builder->block.accesses, 0,
+           sizeof(builder->room) - offsetof(PmuBlock, accesses));
     memset(builder->rare, 0, sizeof(builder->rare));
-}
-
-/* Unfused micro-ops of @insn: see there. */
-static unsigned count_uops(const PmuInsn *insn)
-{
-    unsigned uops = 0;
-
-    for (int i = 0; i < PMU_INSN_COMPUTE; i++) {
-        uops += insn->compute[i].count;
-    }
-    uops += !!(insn->flags & PMU_INSN_LOAD);
-    uops += !!(insn->flags & PMU_INSN_STACK_LOAD);
-    uops += insn->flags & PMU_INSN_STORE ? 2 : 0;
-    uops += insn->flags & PMU_INSN_STACK_STORE ? 2 : 0;
-    return MIN(uops, UINT8_MAX);
-}
-
-#define LOADS   (PMU_INSN_LOAD | PMU_INSN_STACK_LOAD)
-#define STORES  (PMU_INSN_STORE | PMU_INSN_STACK_STORE)
-
-/* Flags that take an instruction off the short paths. */
-#define NOT_SHORT (PMU_INSN_MICROCODED | PMU_INSN_SERIALIZING |         \
-                   PMU_INSN_LOCKED | PMU_INSN_PREFETCH |                \
-                   PMU_INSN_STRING | PMU_INSN_REP | PMU_INSN_SWAP |     \
-                   PMU_INSN_X87 | PMU_INSN_BLOCKS_ISSUE |               \
-                   PMU_INSN_FENCES_LOADS)
-
-/* The shortest path through the model that does all of @insn. */
-static PmuPath choose_path(const PmuInsn *insn)
-{
-    unsigned computes = insn->compute[0].count;
-    uint32_t memory = insn->flags & (LOADS | STORES);
-
-    if (insn->slots != 1 || insn->resource != PMU_RESOURCE_NONE ||
-        insn->branch != PMU_BRANCH_NONE || (insn->flags & NOT_SHORT) ||
-        insn->src[3] || insn->dst[2] != PMU_REG_NR || computes > 1 ||
-        insn->compute[1].count) {
-        return PMU_PATH_FULL;
-    }
-    if (!memory) {
-        return computes ? PMU_PATH_COMPUTE : PMU_PATH_FULL;
-    }
-    if (memory == PMU_INSN_LOAD || memory == PMU_INSN_STACK_LOAD) {
-        return PMU_PATH_LOAD;
-    }
-    if (!computes &&
-        (memory == PMU_INSN_STORE || memory == PMU_INSN_STACK_STORE)) {
-        return PMU_PATH_STORE;
-    }
-    return PMU_PATH_FULL;
-}
-
-static PmuRsp rsp_use(const PmuInsn *insn)
-{
-    static const uint8_t rsp = PMU_REG_GPR0 + 4;
-    bool reads = insn->addr_src[0] == rsp || insn->addr_src[1] == rsp;
-
-    if ((insn->flags & (PMU_INSN_STACK_LOAD | PMU_INSN_STACK_STORE)) &&
-        !(insn->flags & PMU_INSN_STRING)) {
-        return PMU_RSP_STACK;
-    }
-    for (int i = 0; i < PMU_INSN_SRCS; i++) {
-        reads |= insn->src[i] == rsp;
-    }
-    return reads ? PMU_RSP_USE
-                 : insn->dst[0] == rsp ? PMU_RSP_SET : PMU_RSP_NONE;
 }
 
 /* FNV-1a (Fowler, Noll and Vo). */
@@ -298,7 +211,7 @@ void pmu_counts_enter_block(const PmuBlock *block, uint64_t times,
     for (unsigned i = 0; i < PMU_COUNT_COMMON_WORDS; i++) {
         enter_word(block->counts[i], i * PMU_COUNT_FIELDS, times, event);
     }
-    for (unsigned i = 0; block->has_rare && i < PMU_COUNT_RARE_WORDS; i++) {
+    for (unsigned i = 0; block->rare && i < PMU_COUNT_RARE_WORDS; i++) {
         enter_word(block->rare[i],
                    (PMU_COUNT_COMMON_WORDS + i) * PMU_COUNT_FIELDS, times,
                    event);
@@ -306,8 +219,9 @@ void pmu_counts_enter_block(const PmuBlock *block, uint64_t times,
 }
 
 /* Count the newest instruction @bi in its block. */
-static void add_counts(PmuBlock *block, const PmuBlockInsn *bi)
+static void add_counts(PmuBlockBuilder *builder, const PmuBlockInsn *bi)
 {
+    PmuBlock *block = &builder->block;
     PmuCounts counts = {};
 
     pmu_counts_add_insn(&counts, bi);
@@ -315,8 +229,10 @@ static void add_counts(PmuBlock *block, const PmuBlockInsn *bi)
         block->counts[i] += counts.word[i];
     }
     for (unsigned i = 0; i < PMU_COUNT_RARE_WORDS; i++) {
-        block->rare[i] += counts.word[PMU_COUNT_COMMON_WORDS + i];
-        block->has_rare |= block->rare[i] != 0;
+        builder->rare[i] += counts.word[PMU_COUNT_COMMON_WORDS + i];
+        if (builder->rare[i]) {
+            block->rare = builder->rare;
+        }
     }
 }
 
@@ -331,10 +247,10 @@ void pmu_block_add(PmuBlockBuilder *builder, PmuDecoder *decoder,
 
     *bi = (PmuBlockInsn) {
         .insn = insn, .offset = block->length, .ea = ea, .stack = stack,
-        .uops = count_uops(insn), .path = choose_path(insn),
-        .rsp = rsp_use(insn), .hash = insn_hash(bytes, length, page_offset),
+        .hash = insn_hash(bytes, length, page_offset),
+        .begins_line = page_offset % PMU_LINE_SIZE == 0,
     };
-    choose_fusion(builder, bi, page_offset);
+    bi->fused = block->num_insns && (pmu_fuse_next(bi - 1) & pmu_fuse_last(bi));
     note_line(builder, bi, page_offset);
     if (!(flags & PMU_INSN_REP)) {
         note_access(builder, ea, insn->access_size,
@@ -346,15 +262,13 @@ void pmu_block_add(PmuBlockBuilder *builder, PmuDecoder *decoder,
         note_access(builder, ea, 1, false, false);
         note_access(builder, stack, 1, false, false);
     }
-    block->fuse_next = bi->fuse_next;
-    block->fuse_last = builder->insns[0].fuse_last;
     block->num_insns++;
     block->last_offset = block->length;
     block->length += length;
-    block->uops += bi->fused ? 0 : pmu_queue_uops(insn);
-    add_counts(block, bi);
+    block->uops = MIN(block->uops + (bi->fused ? 0 : pmu_queue_uops(insn)),
+                      UINT16_MAX);
+    add_counts(builder, bi);
     block->hash = pmu_block_insn_hash(bi, block->hash);
-    block->hash_power *= PMU_HASH_BASE;
     block->branch = insn->branch;
     block->low32 = flags & PMU_INSN_LOW32;
     block->rep = flags & PMU_INSN_REP;
@@ -362,36 +276,43 @@ void pmu_block_add(PmuBlockBuilder *builder, PmuDecoder *decoder,
 
 static size_t rare_words(const PmuBlock *block)
 {
-    return block->has_rare ? PMU_COUNT_RARE_WORDS : 0;
+    return block->rare ? PMU_COUNT_RARE_WORDS : 0;
+}
+
+/* Those that are looked at the most come first, and others are aligned. */
+static size_t accesses_size(const PmuBlock *block)
+{
+    size_t size = block->num_accesses * sizeof(PmuBlockAccess);
+
+    return (size + sizeof(uint64_t) - 1) / sizeof(uint64_t) * sizeof(uint64_t);
 }
 
 size_t pmu_block_size(const PmuBlock *block)
 {
-    return sizeof(PmuBlock) +
+    return sizeof(PmuBlock) + accesses_size(block) +
            block->num_insns * sizeof(PmuBlockInsn) +
            rare_words(block) * sizeof(uint64_t) +
-           block->num_segments * sizeof(PmuBlockSegment) +
-           block->num_accesses * sizeof(PmuBlockAccess);
+           block->num_segments * sizeof(PmuBlockSegment);
 }
 
 PmuBlock *pmu_block_pack(void *to, const PmuBlock *block)
 {
     PmuBlock *copy = to;
-    PmuBlockInsn *insns = (PmuBlockInsn *)(copy + 1);
+    PmuBlockInsn *insns =
+        (PmuBlockInsn *)((char *)copy->accesses + accesses_size(block));
     uint64_t *rare = (uint64_t *)(insns + block->num_insns);
     PmuBlockSegment *segments =
         (PmuBlockSegment *)(rare + rare_words(block));
-    PmuBlockAccess *accesses =
-        (PmuBlockAccess *)(segments + block->num_segments);
 
-    *copy = *block;
+    memcpy(copy, block, sizeof(*block) +
+                        block->num_accesses * sizeof(PmuBlockAccess));
     copy->insns = memcpy(insns, block->insns,
                          block->num_insns * sizeof(*insns));
-    copy->rare = memcpy(rare, block->rare,
-                        rare_words(block) * sizeof(*rare));
     copy->segments = memcpy(segments, block->segments,
                             block->num_segments * sizeof(*segments));
-    copy->accesses = memcpy(accesses, block->accesses,
-                            block->num_accesses * sizeof(*accesses));
+    if (block->rare) {
+        copy->rare = memcpy(rare, block->rare,
+                            rare_words(block) * sizeof(*rare));
+    }
     return copy;
 }

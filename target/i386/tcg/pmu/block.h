@@ -30,39 +30,34 @@
 #define PMU_BLOCK_ACCESSES      64
 #define PMU_BLOCK_SEGMENTS      16
 
-/*
- * How much of the pipeline model an instruction needs.  All but the first are
- * of one slot and lack most of what can be special; see pipeline.c.
- */
-typedef enum PmuPath {
-    PMU_PATH_FULL,
-    PMU_PATH_COMPUTE,           /* one compute micro-op */
-    PMU_PATH_LOAD,              /* one load, one compute micro-op at most */
-    PMU_PATH_STORE,             /* one store */
-} PmuPath;
-
-/* What an instruction has to do with the stack pointer. */
-typedef enum PmuRsp {
-    PMU_RSP_NONE,
-    PMU_RSP_STACK,              /* PUSH, POP and the like */
-    PMU_RSP_USE,                /* reads it, also in an address */
-    PMU_RSP_SET,                /* writes it without reading it */
-} PmuRsp;
-
 /* One instruction at its place in a block. */
 typedef struct PmuBlockInsn {
     const PmuInsn *insn;    /* kept by the decoder: pmu_decode() */
-    uint16_t offset;        /* of its first byte from that of the block */
+    uint32_t hash;          /* of its bytes and its place in a page */
+    uint16_t offset : 13;   /* of its first byte from that of the block */
+    bool begins_line : 1;   /* of 64 bytes */
+    bool fused : 1;         /* it is the second of a pair within the block */
     uint8_t ea;             /* index of its ModRM, moffs or [rSI] address */
     uint8_t stack;          /* index of its stack or [rDI] address */
-    uint8_t fuse_next;      /* PMU_FUSE_x that it can do with the next */
-    uint8_t fuse_last;      /* PMU_FUSE_x that it can do with the last */
-    bool fused;             /* it is the second of a pair within the block */
-    uint8_t uops;           /* unfused micro-ops, see PmuInsn */
-    uint8_t path;           /* PmuPath */
-    uint8_t rsp;            /* PmuRsp */
-    uint32_t hash;          /* of its bytes and its place in a page */
 } PmuBlockInsn;
+
+G_STATIC_ASSERT(sizeof(PmuBlockInsn) <= 16);
+
+/* The PMU_FUSE_x that @bi can do with the next instruction. */
+static inline unsigned pmu_fuse_next(const PmuBlockInsn *bi)
+{
+    return bi->insn->flags & PMU_INSN_FUSE_FIRST ? bi->insn->fuse : 0;
+}
+
+/*
+ * ... and with the last one.  A pair never straddles the start of a line
+ * (uiCA).
+ */
+static inline unsigned pmu_fuse_last(const PmuBlockInsn *bi)
+{
+    return (bi->insn->flags & PMU_INSN_FUSE_SECOND) && !bi->begins_line
+           ? bi->insn->fuse : 0;
+}
 
 /*
  * Micro-ops that @insn takes in the queue before the backend.  A loop with
@@ -124,46 +119,46 @@ typedef struct PmuCounts {
 } PmuCounts;
 
 /*
- * What the model needs of each block that runs comes first, and should fit
- * into a line of the host's cache.
+ * What the model needs of each block that runs comes first, and fits into a
+ * line of the host's cache.
  */
 typedef struct PmuBlock {
     /* PmuCountField, of all instructions; others if any: @rare. */
     uint64_t counts[PMU_COUNT_COMMON_WORDS];
-    /* Of the instructions: see pmu_block_hash(). */
-    uint64_t hash, hash_power;
-    uint64_t fetch_key;     /* of the first byte: see pmu_fetch_key() */
+    uint64_t hash;          /* of the instructions: see pmu_block_hash() */
     uint8_t num_insns;
     uint8_t num_accesses;
     uint8_t num_segments;
     uint8_t branch;         /* PmuBranch of the last instruction */
     uint8_t level;          /* PmuLevel */
-    bool rep;               /* the last instruction is a REP string one */
-    bool low32;             /* linear addresses have 32 bits */
-    bool uninterruptible;   /* nothing may be raised at its entry */
-    bool has_rare;          /* @rare is not all zero */
+    bool rep : 1;           /* the last instruction is a REP string one */
+    bool low32 : 1;         /* linear addresses have 32 bits */
+    bool uninterruptible : 1;   /* nothing may be raised at its entry */
+    uint16_t uops;          /* sum of pmu_queue_uops(), or UINT16_MAX */
     uint16_t length;        /* bytes */
     uint16_t last_offset;   /* of the last instruction's first byte */
-    uint8_t fuse_last;      /* of the first instruction, see PmuBlockInsn */
-    uint8_t fuse_next;      /* of the last instruction */
-    const PmuBlockAccess *accesses;
+    uint32_t number;        /* that the translator gave it: see runs.h */
+    uint64_t *rare;         /* PMU_COUNT_RARE_WORDS, or NULL */
+    uint64_t phys;          /* physical address of the first byte */
     const PmuBlockSegment *segments;
 
     const PmuBlockInsn *insns;
-    uint64_t generation;    /* of the code buffer it belongs to */
-    uint64_t phys;          /* physical address of the first byte */
     uint64_t phys_next;     /* of the next page, if the block reaches it */
-    uint32_t uops;          /* sum of pmu_queue_uops() */
-    uint64_t *rare;         /* PMU_COUNT_RARE_WORDS if @has_rare */
-    uint32_t number;        /* that the translator gave it: see runs.h */
+    uint64_t generation;    /* of the code buffer it belongs to */
+    PmuBlockAccess accesses[];
 } PmuBlock;
+
+G_STATIC_ASSERT(offsetof(PmuBlock, insns) <= 64);
 
 /* A block in the making; its pointers are to the arrays beside it. */
 typedef struct PmuBlockBuilder {
-    PmuBlock block;
+    union {
+        PmuBlock block;
+        char room[sizeof(PmuBlock) +
+                  PMU_BLOCK_ACCESSES * sizeof(PmuBlockAccess)];
+    };
     PmuBlockInsn insns[PMU_BLOCK_INSNS];
     PmuBlockSegment segments[PMU_BLOCK_SEGMENTS];
-    PmuBlockAccess accesses[PMU_BLOCK_ACCESSES];
     uint64_t rare[PMU_COUNT_RARE_WORDS];
 } PmuBlockBuilder;
 
@@ -232,21 +227,29 @@ static inline uint64_t pmu_block_line(const PmuBlock *block,
 }
 
 /*
- * The hash of instructions whose last block is @block, and of those before it
- * is @before.  How they are cut into blocks makes no difference.
+ * The hash of instructions of which @n, with @hash, are behind those of @before:
+ * how they are cut makes no difference.  A cyclic polynomial (Cohen, "Recursive
+ * hashing functions for n-grams", 1997); 7 and 64 have no common divisor.
  */
-static inline uint64_t pmu_block_hash(const PmuBlock *block, uint64_t before)
+static inline uint64_t pmu_hash_append(uint64_t before, unsigned n,
+                                       uint64_t hash)
 {
-    return before * block->hash_power + block->hash;
+    unsigned by = 7 * n % 64;
+
+    return (before << by | before >> (-by % 64)) ^ hash;
 }
 
-/* The same for an instruction behind them; a polynomial (Rabin and Karp). */
-#define PMU_HASH_BASE 0x9e3779b97f4a7c15ull
+/* The hash of instructions whose last block is @block. */
+static inline uint64_t pmu_block_hash(const PmuBlock *block, uint64_t before)
+{
+    return pmu_hash_append(before, block->num_insns, block->hash);
+}
 
+/* The same for a single instruction. */
 static inline uint64_t pmu_block_insn_hash(const PmuBlockInsn *bi,
                                            uint64_t before)
 {
-    return before * PMU_HASH_BASE + bi->hash;
+    return pmu_hash_append(before, 1, bi->hash * 0x9e3779b97f4a7c15ull);
 }
 
 /* One more instruction was retired: count it in @counts. */
@@ -258,7 +261,7 @@ static inline void pmu_counts_add(PmuCounts *counts, const PmuBlock *block)
     for (unsigned i = 0; i < PMU_COUNT_COMMON_WORDS; i++) {
         counts->word[i] += block->counts[i];
     }
-    if (G_UNLIKELY(block->has_rare)) {
+    if (G_UNLIKELY(block->rare)) {
         for (unsigned i = 0; i < PMU_COUNT_RARE_WORDS; i++) {
             counts->word[PMU_COUNT_COMMON_WORDS + i] += block->rare[i];
         }

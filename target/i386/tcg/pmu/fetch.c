@@ -205,7 +205,7 @@ static uint32_t queue_uops(const PmuBlock *block, unsigned first,
 void pmu_fetcher_begin(PmuFetcher *f, const PmuBlock *block, unsigned first)
 {
     f->first = first;
-    f->first_fused = f->fuse & block->insns[first].fuse_last;
+    f->first_fused = f->fuse & pmu_fuse_last(&block->insns[first]);
 }
 
 void pmu_fetcher_end(PmuFetcher *f, const PmuBlock *block, unsigned last)
@@ -215,7 +215,7 @@ void pmu_fetcher_end(PmuFetcher *f, const PmuBlock *block, unsigned last)
     } else {
         f->uops += queue_uops(block, f->first, last, f->first_fused);
     }
-    f->fuse = block->insns[last - 1].fuse_next;
+    f->fuse = pmu_fuse_next(&block->insns[last - 1]);
 }
 
 void pmu_fetcher_build(PmuFetcher *f, const PmuBlock *block,

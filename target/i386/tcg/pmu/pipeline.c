@@ -1060,7 +1060,7 @@ static void flush(PmuPipeline *p, PmuStamp resolved, uint32_t penalty,
  */
 static inline void begin_fuse(PmuPipeline *p, const PmuBlockInsn *bi)
 {
-    p->fuse = bi->fuse_next;
+    p->fuse = pmu_fuse_next(bi);
     if (p->fuse && p->fuse_ports) {
         --*pmu_timed(p, PMU_ITEM_PORT_0 + p->fuse_port);
     }
@@ -1165,11 +1165,11 @@ static void sync_stack(PmuPipeline *p, const PmuBlockInsn *bi,
         .insn = &sync, .ea = PMU_NO_ACCESS, .stack = PMU_NO_ACCESS,
     };
 
-    if (bi->rsp == PMU_RSP_STACK) {
+    if (bi->insn->rsp == PMU_RSP_STACK) {
         p->stack_ahead = true;
     } else if (p->stack_ahead) {
         p->stack_ahead = false;
-        if (bi->rsp == PMU_RSP_USE) {
+        if (bi->insn->rsp == PMU_RSP_USE) {
             wait_to_issue(p, &sync, 1);
             p->delta.item[PMU_TIMED_UOPS_ISSUED]++;
             execute(p, &uop, 1, outcome);
@@ -1181,14 +1181,14 @@ static PmuStamp run_whole(PmuPipeline *p, const PmuBlockInsn *bi,
                           unsigned offset, const PmuOutcome *outcome)
 {
     const PmuInsn *insn = bi->insn;
-    uint32_t uops = bi->uops;
+    uint32_t uops = insn->uops;
     PmuStamp done;
 
     if (insn->flags & SPECIAL) {
         special_before(p, insn);
     }
     pmu_supply_deliver(p, insn, offset);
-    if (bi->rsp) {
+    if (bi->insn->rsp != PMU_RSP_NONE) {
         sync_stack(p, bi, outcome);
     }
     wait_to_issue(p, insn, uops);
@@ -1207,7 +1207,7 @@ static PmuStamp run_whole(PmuPipeline *p, const PmuBlockInsn *bi,
 
 /*
  * The short paths do what run_whole() does, for instructions that lack most of
- * what can be special: see choose_path() in block.c.
+ * what can be special: see choose_path() in uops-path.c.
  */
 
 /* There are three sources at most. */
@@ -1262,7 +1262,7 @@ static inline uint64_t short_compute(PmuPipeline *p, const PmuBlockInsn *bi,
     uint16_t ports = bi->insn->compute[0].ports;
     uint64_t start = dispatch(p, ports, earliest, ready);
 
-    if (bi->fuse_next) {
+    if (pmu_fuse_next(bi)) {
         p->fuse_ports = ports;
         p->fuse_port = p->port_item;
         p->fuse_cycle = start;
@@ -1293,7 +1293,7 @@ static inline void run_load(PmuPipeline *p, const PmuBlockInsn *bi,
     uint64_t earliest, address, arrives, sources, done;
     bool memory;
 
-    short_wait(p, load_room(p), bi->uops);
+    short_wait(p, load_room(p), insn->uops);
     earliest = p->cycle + p->uarch->issue_to_dispatch;
     sources = short_sources(p, insn);
     address = MAX(address_ready(p, insn), earliest);
@@ -1302,7 +1302,7 @@ static inline void run_load(PmuPipeline *p, const PmuBlockInsn *bi,
     done = MAX(sources, arrives);
     if (insn->compute[0].count) {
         done = short_compute(p, bi, earliest, done);
-    } else if (bi->fuse_next) {
+    } else if (pmu_fuse_next(bi)) {
         p->fuse_ports = 0;
         p->fuse_issue = earliest;
         p->fuse_ready = done;
@@ -1337,10 +1337,10 @@ static inline void run_short(PmuPipeline *p, const PmuBlockInsn *bi,
 {
     end_fuse(p);
     pmu_supply_deliver_one(p, bi->insn, offset);
-    if (bi->rsp) {
+    if (bi->insn->rsp != PMU_RSP_NONE) {
         sync_stack(p, bi, outcome);
     }
-    switch (bi->path) {
+    switch (bi->insn->path) {
     case PMU_PATH_COMPUTE:
         run_compute(p, bi);
         break;
@@ -1361,7 +1361,7 @@ static void run_insn(PmuPipeline *p, const PmuBlockInsn *bi, unsigned offset,
     const PmuInsn *insn = bi->insn;
     PmuStamp done;
 
-    if (p->fuse & bi->fuse_last) {
+    if (p->fuse & pmu_fuse_last(bi)) {
         pmu_supply_fused(p, insn, offset);
         done = execute_fused(p, insn, outcome->branch & PMU_OUTCOME_TAKEN);
     } else {
@@ -1421,7 +1421,7 @@ void pmu_pipeline_run(PmuPipeline *p, const PmuBlock *block,
             block->segments[segment + 1].first == i) {
             run_segment(p, ++segment, outcome);
         }
-        if (G_LIKELY(bi->path != PMU_PATH_FULL && !p->report)) {
+        if (G_LIKELY(bi->insn->path != PMU_PATH_FULL && !p->report)) {
             run_short(p, bi, in_page + bi->offset, outcome);
         } else {
             run_insn(p, bi, in_page + bi->offset, outcome);

@@ -1197,6 +1197,7 @@ bool pmu_decode(PmuDecoder *decoder, const uint8_t *bytes, unsigned length,
     b.row = find_row(decoder, &b, length);
     if (!b.row) {
         decoder->unknown++;
+        pmu_insn_complete(insn);
         return false;
     }
     memset(insn, 0, sizeof(*insn));
@@ -1205,6 +1206,7 @@ bool pmu_decode(PmuDecoder *decoder, const uint8_t *bytes, unsigned length,
     insn->opcode = opcode_end(&b, length);
     build(&b, b.x86 == &no_operands ? X86_INS_INVALID
                                  : decoder->disassembler.insn->id);
+    pmu_insn_complete(insn);
     return true;
 }
 

@@ -122,6 +122,25 @@ typedef struct PmuPorts {
 #define PMU_FUSE_ZERO           (1u << 3)   /* JE JNE, after INC and DEC */
 
 /*
+ * How much of the pipeline model an instruction needs.  All but the first are
+ * of one slot and lack most of what can be special; see pipeline.c.
+ */
+typedef enum PmuPath {
+    PMU_PATH_FULL,
+    PMU_PATH_COMPUTE,           /* one compute micro-op */
+    PMU_PATH_LOAD,              /* one load, one compute micro-op at most */
+    PMU_PATH_STORE,             /* one store */
+} PmuPath;
+
+/* What an instruction has to do with the stack pointer. */
+typedef enum PmuRsp {
+    PMU_RSP_NONE,
+    PMU_RSP_STACK,              /* PUSH, POP and the like */
+    PMU_RSP_USE,                /* reads it, also in an address */
+    PMU_RSP_SET,                /* writes it without reading it */
+} PmuRsp;
+
+/*
  * An instruction.  Its unfused micro-ops are, in this order, one load for each
  * of PMU_INSN_LOAD and _STACK_LOAD, those of @compute, and a store address and
  * a store data micro-op for each of PMU_INSN_STORE and _STACK_STORE.  Which
@@ -164,7 +183,14 @@ typedef struct PmuInsn {
                                    (PmuUarch.bypass) */
     uint8_t tally;              /* PmuInsnTally */
     uint8_t tally_times;        /* counted so often: 2 for FMA, else 1 or 0 */
+    /* What follows from the rest: pmu_insn_complete(). */
+    uint8_t uops;               /* unfused micro-ops, see above; 255: or more */
+    uint8_t path;               /* PmuPath */
+    uint8_t rsp;                /* PmuRsp */
 } PmuInsn;
+
+/* Set what follows from the rest of @insn. */
+void pmu_insn_complete(PmuInsn *insn);
 
 /*
  * One decoder a translation thread: Capstone handles are not to be shared.
