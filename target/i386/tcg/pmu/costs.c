@@ -432,6 +432,60 @@ static void compare(PmuCosts *costs, const PmuCostMeans *means,
     }
 }
 
+/* Would @means have foretold @sample?  If there are none: nothing was. */
+static void try_means(PmuCostTrial *trial, const PmuCostMeans *means,
+                      const PmuSample *sample)
+{
+    for (unsigned i = 0; i < PMU_SLOT_NR; i++) {
+        trial->took[i] += (int32_t)sample->item[i];
+        trial->foretold[i] += means->mean[i];
+    }
+    for (unsigned i = 0; i < PMU_KNOWN_NR; i++) {
+        trial->known[i] += beyond(means, sample, PMU_SAMPLE_KNOWN + i);
+    }
+}
+
+void pmu_costs_begin_window(PmuCosts *costs)
+{
+    PmuCostTrial *trial = &costs->trial;
+
+    costs->window++;
+    for (unsigned i = 0; i < PMU_SLOT_NR; i++) {
+        trial->took[i] /= 2;
+        trial->foretold[i] /= 2;
+    }
+    for (unsigned i = 0; i < PMU_KNOWN_NR; i++) {
+        trial->known[i] /= 2;
+    }
+}
+
+/* What of class @item was foretold, had that been known which was. */
+static double corrected(const PmuCosts *costs, unsigned item)
+{
+    double foretold = costs->trial.foretold[item];
+
+    for (unsigned i = 0; i < PMU_COSTS_DEPENDENT; i++) {
+        foretold += dependent[i].item == item
+                    ? regressor(costs->trial.known, i) * costs->fit[i].slope
+                    : 0;
+    }
+    return foretold;
+}
+
+double pmu_costs_error(const PmuCosts *costs)
+{
+    const PmuCostTrial *trial = &costs->trial;
+    double most = 0, slots = 0;
+
+    for (unsigned i = 0; i < PMU_SLOT_NR; i++) {
+        double off = trial->took[i] - corrected(costs, i);
+
+        slots += trial->took[i];
+        most = MAX(most, MAX(off, -off));
+    }
+    return slots ? most / slots : 1;
+}
+
 /*
  * What to expect from then on of a stretch that took @sample when it was seen
  * first.  Code that came from DRAM will be nearer.
@@ -515,6 +569,7 @@ void pmu_costs_learn(PmuCosts *costs, uint64_t key, uint32_t insns,
         }
         means->window = costs->window;
     }
+    try_means(&costs->trial, means, sample);
     if (means->samples) {
         compare(costs, means, sample);
         learn(cost, means, sample, groups);

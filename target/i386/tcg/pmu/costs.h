@@ -129,6 +129,16 @@ typedef struct PmuCostFit {
     double slope;
 } PmuCostFit;
 
+/*
+ * Slots by PmuSlotClass: what they were, and what was foretold of them before;
+ * and what was known beyond that.  Old ones are forgotten by half with each
+ * window.
+ */
+typedef struct PmuCostTrial {
+    double took[PMU_SLOT_NR], foretold[PMU_SLOT_NR];
+    double known[PMU_KNOWN_NR];
+} PmuCostTrial;
+
 typedef struct PmuCosts {
     PmuCost *entries;
     PmuCostMeans *means;        /* beside each entry */
@@ -138,6 +148,7 @@ typedef struct PmuCosts {
     uint32_t epoch;             /* calls of pmu_costs_begin_epoch() so far */
     uint32_t changes;           /* calls of pmu_costs_doubt() */
     uint32_t window;            /* calls of pmu_costs_begin_window() */
+    PmuCostTrial trial;         /* of what is learnt in windows */
     double waited, foretold;    /* in this epoch, in cycles */
     uint32_t weight;            /* of what is beyond what was foretold */
     uint32_t wanted;            /* groups that are tallied, a bit each */
@@ -256,10 +267,13 @@ static inline void pmu_costs_weigh(PmuCosts *costs, uint32_t weight)
 }
 
 /* What is learnt from now on was watched together. */
-static inline void pmu_costs_begin_window(PmuCosts *costs)
-{
-    costs->window++;
-}
+void pmu_costs_begin_window(PmuCosts *costs);
+
+/*
+ * By how much of their slots, from 0 on, the newest windows were not as the
+ * costs foretold: in the class that differs most.
+ */
+double pmu_costs_error(const PmuCosts *costs);
 
 /* From now on pmu_costs_times() and pmu_costs_surprise() begin at 0. */
 static inline void pmu_costs_begin_epoch(PmuCosts *costs)

@@ -80,6 +80,7 @@ struct PmuTiming {
     bool paid;                  /* a window of this period is paid for */
     uint64_t skimmed;           /* instructions that were not, so far */
     uint64_t settled;           /* in terms of @skimmed, see SETTLE */
+    uint32_t steady;            /* see STEADY_MOST */
     bool surprised;             /* see SURPRISE_SHARE */
     bool doubtful;              /* see look_at_dominant() */
     uint32_t unknown;           /* see UNKNOWN_SHARE */

@@ -40,6 +40,15 @@ const PmuSampling pmu_sampling = {
 /* So many times as short as the longest are the shortest periods. */
 #define LONGEST_SHORTEST    16
 
+/*
+ * While windows are as the costs foretold, but for such a share of the slots,
+ * periods become twice as long with each, so many times.  When one is not, but
+ * for a larger share, they are as long as at first.
+ */
+#define STEADY_ERROR    (1.0 / 12)
+#define UNSTEADY_ERROR  (1.0 / 6)
+#define STEADY_MOST     3
+
 /* So many cycles that data took to come are an instruction to periods. */
 #define PERIOD_WAIT     16
 
@@ -413,6 +422,7 @@ static uint32_t mean_period(const PmuTiming *t)
     if (t->surprised) {
         return shortest;
     }
+    longest <<= t->steady;
     if (t->doubtful) {
         longest = MIN(longest, 2 * t->sampling->skim);
     }
@@ -462,8 +472,21 @@ static void begin_piece(PmuTiming *t)
     t->behind -= length;
 }
 
+/* Was it, and those before, as the costs foretold? */
+static void judge_window(PmuTiming *t)
+{
+    double error = pmu_costs_error(&t->costs);
+
+    if (error > UNSTEADY_ERROR) {
+        t->steady = 0;
+    } else if (error <= STEADY_ERROR && t->steady < STEADY_MOST) {
+        t->steady++;
+    }
+}
+
 static void begin_period(PmuTiming *t)
 {
+    judge_window(t);
     t->known = t->observer.known;
     pmu_observer_skip(&t->observer);
     t->unknown = 0;
@@ -558,6 +581,7 @@ static void look_closer(PmuTiming *t)
 {
     enter_skimmed(t, in_period(t));
     stand_alone(t);
+    t->steady = 0;
     begin_phase(t, PMU_PHASE_WARM);
     t->left += t->sampling->observe;
 }
@@ -1008,6 +1032,7 @@ void pmu_timing_reset(PmuTiming *t)
     t->observed_until = 0;
     t->settled = 0;
     t->surprised = false;
+    t->steady = 0;
     t->far = true;
     t->random = RANDOM_SEED;
     t->string = (PmuString) {};
@@ -1139,6 +1164,7 @@ void run_block(PmuTiming *t, const PmuBlock *block, const PmuDynamic *dynamic)
     pmu_counts_add(&t->counts, block);
     t->progress += (uint64_t)block->num_insns << PMU_COST_SHIFT;
     t->hash = pmu_block_hash(block, t->hash);
+    __builtin_prefetch(pmu_costs_set(&t->costs, stretch_key(t)));
     if (t->phase == PMU_PHASE_SKIM) {
         for (unsigned i = 0; i < block->num_accesses; i++) {
             skim_access(t, block, i, dynamic->addr);
@@ -1219,23 +1245,42 @@ void pmu_timing_run(PmuTiming *t, const PmuBlock *block,
     enter_counts(t);
 }
 
-void pmu_timing_run_log(PmuTiming *t, const uint64_t *from,
-                        const uint64_t *end, uint64_t next)
+/*
+ * The record behind @record, and none behind @end.  Blocks of two records are
+ * on their way from the host's memory: there are too many for its caches.
+ */
+static inline const PmuRecord *next_record(const PmuRecord *record,
+                                           const PmuRecord *end)
 {
+    const PmuRecord *next;
+
+    if (record == end) {
+        return end;
+    }
+    next = (const PmuRecord *)(record->addr + record->block->num_accesses);
+    if (next != end) {
+        __builtin_prefetch(next->block);
+        __builtin_prefetch(next->block + 1);
+    }
+    return next;
+}
+
+void pmu_timing_run_log(PmuTiming *t, const uint64_t *from,
+                        const uint64_t *to, uint64_t next_pc)
+{
+    const PmuRecord *record = (const PmuRecord *)from;
+    const PmuRecord *end = (const PmuRecord *)to;
+    const PmuRecord *next = next_record(record, end);
     unsigned blocks = 0;
 
-    while (from != end) {
-        const PmuRecord *record = (const PmuRecord *)from;
+    while (record != end) {
         const PmuBlock *block = record->block;
-        PmuDynamic dynamic = { .addr = record->addr, .pc = record->pc };
+        const PmuRecord *behind = next_record(next, end);
+        PmuDynamic dynamic = {
+            .addr = record->addr, .pc = record->pc,
+            .target = next != end ? next->pc : next_pc,
+        };
 
-        from += PMU_RECORD_WORDS(block->num_accesses);
-        if (G_LIKELY(from != end)) {
-            __builtin_prefetch(((const PmuRecord *)from)->block);
-            dynamic.target = ((const PmuRecord *)from)->pc;
-        } else {
-            dynamic.target = next;
-        }
         dynamic.taken = dynamic.target != pmu_block_end(block, record->pc);
         prepare(t, block);
         if (G_UNLIKELY(block->rep)) {
@@ -1246,6 +1291,8 @@ void pmu_timing_run_log(PmuTiming *t, const uint64_t *from,
         if (G_UNLIKELY(++blocks % PMU_COUNTS_BLOCKS == 0)) {
             enter_counts(t);
         }
+        record = next;
+        next = behind;
     }
     enter_counts(t);
 }
