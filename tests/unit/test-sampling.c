@@ -270,6 +270,7 @@ static uint64_t run(Program *program, PmuCore core, const Mode *mode,
     pmu_timing_set_sampling(timing, mode->sampling);
     pmu_timing_set_interest(timing, mode->interest);
     walk_on(program, timing, &walk, stretches);
+    pmu_timing_pass(timing, walk.counter.granted - walk.counter.left);
     pmu_timing_flush(timing);
     pmu_ledger_snapshot(&ledger, result);
     pmu_timing_free(timing);
@@ -452,8 +453,34 @@ static Program *string_program_new(const Code *string)
     return program;
 }
 
+/* @block, a REP instruction, in parts: the emulator re-enters long ones. */
+static void run_parts(PmuTiming *timing, const PmuBlock *block,
+                      PmuDynamic *dynamic, uint64_t *addr, Random *random)
+{
+    while (dynamic->iterations) {
+        uint64_t all = dynamic->iterations;
+        uint64_t part = 1 + random_below(random, all);
+
+        if (part == all) {
+            break;
+        }
+        dynamic->iterations = part;
+        pmu_timing_string(timing, block, 0, dynamic);
+        addr[0] += part;
+        addr[1] += part;
+        dynamic->iterations = all - part;
+    }
+    pmu_timing_run(timing, block, 0, 1, dynamic);
+}
+
+/* What instruction, and whether in parts. */
+typedef struct Strings {
+    Code code;
+    bool parts;
+} Strings;
+
 /* Counts behind the first half, in which all is found out. */
-static void run_strings(Program *program, const Mode *mode,
+static void run_strings(Program *program, const Mode *mode, bool parts,
                         PmuLedgerSnapshot *result)
 {
     static const uint64_t counts[] = { 0, 7, 40, 130, 700 };
@@ -462,7 +489,7 @@ static void run_strings(Program *program, const Mode *mode,
     PmuLedger ledger;
     PmuTiming *timing = pmu_timing_new(pmu_uarch(PMU_CORE_ICELAKE), &ledger,
                                        NULL, page_of, NULL);
-    Random random = { 1 };
+    Random random = { 1 }, cuts = { 2 };
     PmuLedgerSnapshot begin;
 
     pmu_timing_set_sampling(timing, mode->sampling);
@@ -482,7 +509,11 @@ static void run_strings(Program *program, const Mode *mode,
             pmu_timing_flush(timing);
             pmu_ledger_snapshot(&ledger, &begin);
         }
-        pmu_timing_run(timing, rep, 0, rep->num_insns, &dynamic);
+        if (parts) {
+            run_parts(timing, rep, &dynamic, addr, &cuts);
+        } else {
+            pmu_timing_run(timing, rep, 0, rep->num_insns, &dynamic);
+        }
         dynamic = (PmuDynamic) {
             .addr = addr, .pc = rest->phys, .target = rep->phys, .taken = true,
         };
@@ -501,11 +532,12 @@ static void test_strings(gconstpointer data)
     static const PmuLedgerItem counted[] = {
         PMU_ITEM_INSTRUCTIONS, PMU_ITEM_L1D_ACCESSES, PMU_ITEM_STORES,
     };
-    Program *program = string_program_new(data);
+    const Strings *strings = data;
+    Program *program = string_program_new(&strings->code);
     PmuLedgerSnapshot exact, forward;
 
-    run_strings(program, &exactly, &exact);
-    run_strings(program, &slots_alone, &forward);
+    run_strings(program, &exactly, strings->parts, &exact);
+    run_strings(program, &slots_alone, strings->parts, &forward);
     for (unsigned i = 0; i < G_N_ELEMENTS(counted); i++) {
         g_assert_cmpuint(forward.item[PMU_LEVEL_USR][counted[i]], ==,
                          exact.item[PMU_LEVEL_USR][counted[i]]);
@@ -514,9 +546,10 @@ static void test_strings(gconstpointer data)
     program_free(program);
 }
 
-static const Code movs = I("\xf3\xa4");         /* rep movsb */
-static const Code stos = I("\xf3\xaa");         /* rep stosb */
-static const Code scas = I("\xf2\xae");         /* repne scasb */
+static const Strings movs = { I("\xf3\xa4") };           /* rep movsb */
+static const Strings stos = { I("\xf3\xaa") };           /* rep stosb */
+static const Strings scas = { I("\xf2\xae") };           /* repne scasb */
+static const Strings movs_parts = { I("\xf3\xa4"), true };
 
 /*
  * Interest in what predictors and caches know comes late: from then on they
@@ -728,6 +761,7 @@ int main(int argc, char **argv)
     g_test_add_data_func("/sampling/strings/movs", &movs, test_strings);
     g_test_add_data_func("/sampling/strings/stos", &stos, test_strings);
     g_test_add_data_func("/sampling/strings/scas", &scas, test_strings);
+    g_test_add_data_func("/sampling/strings/parts", &movs_parts, test_strings);
     g_test_add_func("/sampling/interest", test_interest);
     g_test_add_func("/sampling/turns", test_turns);
     g_test_add_data_func("/sampling/move/l1-l2", &further, test_move);

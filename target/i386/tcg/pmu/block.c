@@ -249,6 +249,9 @@ void pmu_block_add(PmuBlockBuilder *builder, PmuDecoder *decoder,
         .insn = insn, .offset = block->length, .ea = ea, .stack = stack,
         .hash = insn_hash(bytes, length, page_offset),
         .begins_line = page_offset % PMU_LINE_SIZE == 0,
+        .ends = insn->branch != PMU_BRANCH_NONE ||
+                (flags & PMU_INSN_ENDS_STRETCH) ||
+                page_offset + length >= 1u << PMU_PAGE_SHIFT,
     };
     bi->fused = block->num_insns && (pmu_fuse_next(bi - 1) & pmu_fuse_last(bi));
     note_line(builder, bi, page_offset);
@@ -268,8 +271,10 @@ void pmu_block_add(PmuBlockBuilder *builder, PmuDecoder *decoder,
     block->uops = MIN(block->uops + (bi->fused ? 0 : pmu_queue_uops(insn)),
                       UINT16_MAX);
     add_counts(builder, bi);
-    block->hash = pmu_block_insn_hash(bi, block->hash);
+    block->hash = pmu_insn_hash(bi->hash, block->hash);
     block->branch = insn->branch;
+    block->ends_before |= block->ends;
+    block->ends = bi->ends;
     block->low32 = flags & PMU_INSN_LOW32;
     block->rep = flags & PMU_INSN_REP;
 }

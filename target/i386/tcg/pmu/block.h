@@ -37,6 +37,7 @@ typedef struct PmuBlockInsn {
     uint16_t offset : 13;   /* of its first byte from that of the block */
     bool begins_line : 1;   /* of 64 bytes */
     bool fused : 1;         /* it is the second of a pair within the block */
+    bool ends : 1;          /* a stretch ends with it: see PmuBlock */
     uint8_t ea;             /* index of its ModRM, moffs or [rSI] address */
     uint8_t stack;          /* index of its stack or [rDI] address */
 } PmuBlockInsn;
@@ -134,6 +135,13 @@ typedef struct PmuBlock {
     bool rep : 1;           /* the last instruction is a REP string one */
     bool low32 : 1;         /* linear addresses have 32 bits */
     bool uninterruptible : 1;   /* nothing may be raised at its entry */
+    /*
+     * A stretch of code (see costs.h) ends with its last instruction: which is
+     * a branch, or PMU_INSN_ENDS_STRETCH, or ends at or behind the end of its
+     * page; or whoever made the block says so.
+     */
+    bool ends : 1;
+    bool ends_before : 1;   /* the same for one before the last */
     uint16_t uops;          /* sum of pmu_queue_uops(), or UINT16_MAX */
     uint16_t length;        /* bytes */
     uint16_t last_offset;   /* of the last instruction's first byte */
@@ -245,11 +253,10 @@ static inline uint64_t pmu_block_hash(const PmuBlock *block, uint64_t before)
     return pmu_hash_append(before, block->num_insns, block->hash);
 }
 
-/* The same for a single instruction. */
-static inline uint64_t pmu_block_insn_hash(const PmuBlockInsn *bi,
-                                           uint64_t before)
+/* The same for a single instruction, of PmuBlockInsn.hash @hash. */
+static inline uint64_t pmu_insn_hash(uint32_t hash, uint64_t before)
 {
-    return pmu_hash_append(before, 1, bi->hash * 0x9e3779b97f4a7c15ull);
+    return pmu_hash_append(before, 1, hash * 0x9e3779b97f4a7c15ull);
 }
 
 /* One more instruction was retired: count it in @counts. */
@@ -275,10 +282,16 @@ void pmu_counts_enter(PmuCounts *counts, uint64_t *event);
 void pmu_counts_enter_block(const PmuBlock *block, uint64_t times,
                             uint64_t *event);
 
-/* Can it be a stretch of its own, without data that matter? */
+/* Is all of it part of one stretch? */
+static inline bool pmu_block_is_whole(const PmuBlock *block)
+{
+    return !block->rep && !block->ends_before;
+}
+
+/* Can it be a stretch of its own? */
 static inline bool pmu_block_is_plain(const PmuBlock *block)
 {
-    return block->branch != PMU_BRANCH_NONE && !block->rep;
+    return block->ends && pmu_block_is_whole(block);
 }
 
 /* Begin an empty block of @level whose first byte is at @phys. */

@@ -11,8 +11,6 @@
 
 #include "costs.h"
 
-#define ENTRIES ((1u << PMU_COST_SET_BITS) * PMU_COST_WAYS)
-
 /*
  * A sample weighs as much as its number says, counted from 0, of so many at
  * most: what was found first, with cold caches and untrained predictors, is
@@ -55,12 +53,12 @@
 bool pmu_costs_init(PmuCosts *costs)
 {
     *costs = (PmuCosts) {
-        .entries = g_try_new0(PmuCost, ENTRIES),
-        .means = g_try_new0(PmuCostMeans, ENTRIES),
-        .dirty = g_try_new(uint32_t, ENTRIES),
+        .entries = g_try_new0(PmuCost, PMU_COST_ENTRIES),
+        .uses = g_try_new0(PmuCostUse, PMU_COST_ENTRIES),
+        .means = g_try_new0(PmuCostMeans, PMU_COST_ENTRIES),
         .weight = 1, .wanted = UINT32_MAX,
     };
-    if (!costs->entries || !costs->means || !costs->dirty) {
+    if (!costs->entries || !costs->uses || !costs->means) {
         pmu_costs_destroy(costs);
         return false;
     }
@@ -70,20 +68,21 @@ bool pmu_costs_init(PmuCosts *costs)
 void pmu_costs_destroy(PmuCosts *costs)
 {
     g_clear_pointer(&costs->entries, g_free);
+    g_clear_pointer(&costs->uses, g_free);
     g_clear_pointer(&costs->means, g_free);
-    g_clear_pointer(&costs->dirty, g_free);
 }
 
 void pmu_costs_clear(PmuCosts *costs)
 {
     PmuCost *entries = costs->entries;
+    PmuCostUse *uses = costs->uses;
     PmuCostMeans *means = costs->means;
-    uint32_t *dirty = costs->dirty;
 
-    memset(entries, 0, ENTRIES * sizeof(*entries));
-    memset(means, 0, ENTRIES * sizeof(*means));
+    memset(entries, 0, PMU_COST_ENTRIES * sizeof(*entries));
+    memset(uses, 0, PMU_COST_ENTRIES * sizeof(*uses));
+    memset(means, 0, PMU_COST_ENTRIES * sizeof(*means));
     *costs = (PmuCosts) {
-        .entries = entries, .means = means, .dirty = dirty, .weight = 1,
+        .entries = entries, .uses = uses, .means = means, .weight = 1,
         .wanted = costs->wanted,
     };
 }
@@ -95,13 +94,49 @@ static double grain(double value)
 
 /* Counting. */
 
-/* @means are needed in this epoch. */
-static void need(const PmuCosts *costs, PmuCostMeans *means)
+/* What @use is beside was counted @times times, and is needed. */
+static void note_use(const PmuCosts *costs, PmuCostUse *use, uint32_t times)
 {
-    if (means->epoch != costs->epoch) {
-        means->epoch = costs->epoch;
-        means->times = 0;
+    if (use->epoch != costs->epoch) {
+        use->epoch = costs->epoch;
+        use->times = 0;
     }
+    use->times += times;
+}
+
+/*
+ * The first entry from number @n on that is in @set, or PMU_COST_ENTRIES.
+ */
+static uint32_t next_of(const PmuCostSet *set, uint32_t n)
+{
+    while (n < PMU_COST_ENTRIES) {
+        uint64_t left = set->word[n / 64] >> n % 64;
+
+        if (left) {
+            return n + __builtin_ctzll(left);
+        }
+        n = (n / 64 + 1) * 64;
+    }
+    return n;
+}
+
+static void set_weak(PmuCosts *costs, uint32_t n, bool weak)
+{
+    uint64_t bit = 1ull << n % 64, *word = &costs->weak.word[n / 64];
+
+    *word = weak ? *word | bit : *word & ~bit;
+}
+
+uint64_t pmu_costs_most_weak(const PmuCosts *costs)
+{
+    uint64_t most = 0;
+
+    for (uint32_t n = 0;
+         (n = next_of(&costs->weak, n)) < PMU_COST_ENTRIES; n++) {
+        most = MAX(most, (uint64_t)costs->uses[n].insns *
+                         pmu_costs_times(costs, &costs->entries[n]));
+    }
+    return most;
 }
 
 /* Is @item of a sample tallied? */
@@ -123,7 +158,8 @@ static void add_means(double *restrict sum, const float *restrict mean,
 
 static void settle(PmuCosts *costs, PmuCost *cost)
 {
-    PmuCostMeans *means = &costs->means[cost - costs->entries];
+    uint32_t n = cost - costs->entries;
+    const PmuCostMeans *means = &costs->means[n];
     double *sum = costs->tally[pmu_costs_level(cost->key)].sum;
     uint32_t times = cost->pending;
 
@@ -131,15 +167,30 @@ static void settle(PmuCosts *costs, PmuCost *cost)
          left &= left - 1) {
         add_means(sum, means->mean, __builtin_ctz(left), times);
     }
-    need(costs, means);
-    means->times += times;
+    note_use(costs, &costs->uses[n], times);
     cost->pending = 0;
 }
 
+/*
+ * In the order of the entries, whatever ran first: that may have been counted
+ * elsewhere up to when somebody looked.
+ */
 static void settle_known(PmuCosts *costs)
 {
-    while (costs->num_dirty) {
-        settle(costs, &costs->entries[costs->dirty[--costs->num_dirty]]);
+    for (uint32_t n = 0;
+         (n = next_of(&costs->dirty, n)) < PMU_COST_ENTRIES; n++) {
+        settle(costs, &costs->entries[n]);
+    }
+    costs->dirty = (PmuCostSet) {};
+}
+
+void pmu_costs_see_code(const PmuCosts *costs,
+                        void (*see)(const PmuCostCode *code, void *opaque),
+                        void *opaque)
+{
+    for (uint32_t n = 0;
+         (n = next_of(&costs->dirty, n)) < PMU_COST_ENTRIES; n++) {
+        see(&costs->means[n].code, opaque);
     }
 }
 
@@ -297,17 +348,20 @@ void pmu_costs_take(PmuCosts *costs, PmuLevel level,
 
 /* Learning. */
 
-/* Which of @means was needed last the longest ago; of several, the weakest. */
-static unsigned oldest(const PmuCosts *costs, const PmuCostMeans *means)
+/*
+ * Which of the set that begins with entry @set was needed last the longest ago;
+ * of several, the weakest.
+ */
+static uint32_t oldest(const PmuCosts *costs, uint32_t set)
 {
-    unsigned result = 0;
+    uint32_t result = set;
 
-    for (unsigned i = 1; i < PMU_COST_WAYS; i++) {
-        uint32_t age = costs->epoch - means[i].epoch;
-        uint32_t most = costs->epoch - means[result].epoch;
+    for (uint32_t i = set + 1; i < set + PMU_COST_WAYS; i++) {
+        uint32_t age = costs->epoch - costs->uses[i].epoch;
+        uint32_t most = costs->epoch - costs->uses[result].epoch;
 
-        if (age > most ||
-            (age == most && means[i].samples < means[result].samples)) {
+        if (age > most || (age == most && costs->means[i].samples <
+                                          costs->means[result].samples)) {
             result = i;
         }
     }
@@ -317,17 +371,16 @@ static unsigned oldest(const PmuCosts *costs, const PmuCostMeans *means)
 /* An entry for @key, which has none. */
 static PmuCost *replace(PmuCosts *costs, uint64_t key)
 {
-    PmuCost *set = pmu_costs_set(costs, key);
-    PmuCostMeans *means = &costs->means[set - costs->entries];
-    unsigned victim = oldest(costs, means);
+    uint32_t n = oldest(costs, pmu_costs_set(costs, key) - costs->entries);
+    PmuCost *victim = &costs->entries[n];
 
-    if (set[victim].pending) {
-        /* It is in the list of those with pending. */
+    if (victim->pending) {
         settle_known(costs);
     }
-    set[victim] = (PmuCost) { .key = key ^ PMU_COST_WEAK };
-    means[victim] = (PmuCostMeans) { 0 };
-    return &set[victim];
+    *victim = (PmuCost) { .key = key ^ PMU_COST_WEAK };
+    costs->means[n] = (PmuCostMeans) { 0 };
+    costs->uses[n] = (PmuCostUse) { 0 };
+    return victim;
 }
 
 /* What sample number @samples, from 1 on, weighs in a mean. */
@@ -549,6 +602,7 @@ void pmu_costs_learn(PmuCosts *costs, uint64_t key, uint32_t insns,
     PmuCost *cost = pmu_costs_find_any(costs, key);
     uint32_t groups = groups_of(sample->item);
     PmuCostMeans *means;
+    PmuCostUse *use;
 
     if (!cost) {
         cost = replace(costs, key);
@@ -557,7 +611,8 @@ void pmu_costs_learn(PmuCosts *costs, uint64_t key, uint32_t insns,
     }
     means = &costs->means[cost - costs->entries];
     means->code = code;
-    need(costs, means);
+    use = &costs->uses[cost - costs->entries];
+    note_use(costs, use, 0);
     if (means->changes != costs->changes) {
         means->changes = costs->changes;
         means->samples = MIN(means->samples, ENOUGH);
@@ -569,7 +624,9 @@ void pmu_costs_learn(PmuCosts *costs, uint64_t key, uint32_t insns,
         }
         means->window = costs->window;
     }
-    try_means(&costs->trial, means, sample);
+    if (insns) {
+        try_means(&costs->trial, means, sample);
+    }
     if (means->samples) {
         compare(costs, means, sample);
         learn(cost, means, sample, groups);
@@ -581,6 +638,8 @@ void pmu_costs_learn(PmuCosts *costs, uint64_t key, uint32_t insns,
     if (means->samples >= ENOUGH) {
         cost->key = key;
     }
+    use->insns = insns;
+    set_weak(costs, cost - costs->entries, cost->key != key);
     if (insns) {
         note_typical(&costs->typical, insns, sample, groups);
     }

@@ -4,7 +4,8 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * Run time, below the line: plain C.  A stretch is what runs from behind a
- * branch to the next one; its key says which instructions these are.  Its cost
+ * branch to the next one, and may end before that (PmuBlock.ends); its key says
+ * which instructions these are.  Its cost
  * is the mean of what it took when watched: stratified sampling, the strata
  * being the keys (Wunderlich et al., "SMARTS: Accelerating microarchitecture
  * simulation via rigorous statistical sampling", ISCA 2003; Cochran, "Sampling
@@ -77,10 +78,15 @@ typedef struct PmuCostCode {
     bool taken;                 /* ... which was, and was a direct one */
 } PmuCostCode;
 
-typedef struct PmuCostMeans {
-    PmuCostCode code;           /* when last watched */
+/* What is looked at most of what is not needed for each stretch. */
+typedef struct PmuCostUse {
     uint32_t epoch;             /* when it was needed last: see PmuCosts */
     uint32_t times;             /* counted in that epoch and settled */
+    uint32_t insns;             /* of the stretch */
+} PmuCostUse;
+
+typedef struct PmuCostMeans {
+    PmuCostCode code;           /* when last watched */
     uint32_t samples;           /* up to a limit */
     uint32_t changes;           /* PmuCosts.changes when last watched */
     uint32_t window;            /* PmuCosts.window when last watched */
@@ -139,11 +145,22 @@ typedef struct PmuCostTrial {
     double known[PMU_KNOWN_NR];
 } PmuCostTrial;
 
+/* Sets of a few entries, each set a line of the host's cache. */
+#define PMU_COST_SET_BITS   12
+#define PMU_COST_WAYS       4
+#define PMU_COST_ENTRIES    (PMU_COST_WAYS << PMU_COST_SET_BITS)
+
+/* Entries, a bit each. */
+typedef struct PmuCostSet {
+    uint64_t word[PMU_COST_ENTRIES / 64];
+} PmuCostSet;
+
 typedef struct PmuCosts {
     PmuCost *entries;
-    PmuCostMeans *means;        /* beside each entry */
-    uint32_t *dirty;            /* entries with pending, by number */
-    uint32_t num_dirty;
+    PmuCostUse *uses;           /* beside each entry */
+    PmuCostMeans *means;        /* likewise */
+    PmuCostSet dirty;           /* those with pending */
+    PmuCostSet weak;            /* those of PMU_COST_WEAK */
     uint32_t samples;           /* so far */
     uint32_t epoch;             /* calls of pmu_costs_begin_epoch() so far */
     uint32_t changes;           /* calls of pmu_costs_doubt() */
@@ -164,10 +181,6 @@ void pmu_costs_destroy(PmuCosts *costs);
 
 /* Forget them, and what was counted. */
 void pmu_costs_clear(PmuCosts *costs);
-
-/* Sets of a few entries, each set a line of the host's cache. */
-#define PMU_COST_SET_BITS   12
-#define PMU_COST_WAYS       4
 
 /* The set of @key; multiplicative hashing (Knuth). */
 static inline PmuCost *pmu_costs_set(const PmuCosts *costs, uint64_t key)
@@ -237,7 +250,9 @@ static inline void pmu_costs_count_times(PmuCosts *costs, PmuCost *cost,
                                          uint32_t times)
 {
     if (!cost->pending) {
-        costs->dirty[costs->num_dirty++] = cost - costs->entries;
+        uint32_t n = cost - costs->entries;
+
+        costs->dirty.word[n / 64] |= 1ull << n % 64;
     }
     cost->pending += times;
 }
@@ -268,6 +283,12 @@ static inline void pmu_costs_weigh(PmuCosts *costs, uint32_t weight)
 
 /* What is learnt from now on was watched together. */
 void pmu_costs_begin_window(PmuCosts *costs);
+
+/* What was foretold so far says nothing about what is now. */
+static inline void pmu_costs_forget_trial(PmuCosts *costs)
+{
+    costs->trial = (PmuCostTrial) {};
+}
 
 /*
  * By how much of their slots, from 0 on, the newest windows were not as the
@@ -309,17 +330,18 @@ static inline void pmu_costs_doubt(PmuCosts *costs)
 static inline uint32_t pmu_costs_times(const PmuCosts *costs,
                                        const PmuCost *cost)
 {
-    const PmuCostMeans *means = &costs->means[cost - costs->entries];
+    const PmuCostUse *use = &costs->uses[cost - costs->entries];
 
-    return cost->pending + (means->epoch == costs->epoch ? means->times : 0);
+    return cost->pending + (use->epoch == costs->epoch ? use->times : 0);
 }
 
-/* The code of those counted since the last pmu_costs_settle(); @n: which. */
-static inline const PmuCostCode *pmu_costs_code(const PmuCosts *costs,
-                                                uint32_t n)
-{
-    return &costs->means[costs->dirty[n]].code;
-}
+/* The most instructions of this epoch that one of weak cost makes up. */
+uint64_t pmu_costs_most_weak(const PmuCosts *costs);
+
+/* Call @see for the code of each counted since the last pmu_costs_settle(). */
+void pmu_costs_see_code(const PmuCosts *costs,
+                        void (*see)(const PmuCostCode *code, void *opaque),
+                        void *opaque);
 
 /* Enter what was counted into the tallies. */
 void pmu_costs_settle(PmuCosts *costs);

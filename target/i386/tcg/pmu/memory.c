@@ -159,7 +159,6 @@ void pmu_memory_reset(PmuMemory *mem)
     }
     mem->misses = 0;
     mem->prefetches = 0;
-    mem->l2_misses = 0;
     memset(mem->prefetch, 0, sizeof(mem->prefetch));
     pmu_forward_reset(&mem->forward);
     pmu_streamer_init(&mem->streamer, mem->uarch->prefetch_distance);
@@ -313,7 +312,6 @@ static void stream_prefetch(PmuMemory *mem, uint64_t line,
         unsigned from = FROM_L2;
 
         if (!pmu_lines_prefetch(&mem->l2, lines[i])) {
-            mem->l2_misses++;
             if (pmu_lines_access(mem->l3, lines[i])) {
                 from = FROM_L3;
                 access->prefetch_l3++;
@@ -374,7 +372,6 @@ static void first_level_miss(PmuMemory *mem, uint64_t line,
     if (pmu_lines_access(&mem->l2, line)) {
         l2_hit(mem, line, access);
     } else {
-        mem->l2_misses++;
         from = l3_access(mem, line, requests, access);
     }
     pmu_ledger_event(mem->ledger, requests->demanded + from, 1);

@@ -581,9 +581,9 @@ void x86_pmu_exec_exit(CPUX86State *env)
         x86_pmu_poll(env);
     }
     if (env->pmu.unit) {
-        /* Translated code may go away now, and its numbers with it. */
+        /* Translated code may go away now: see x86_pmu_forward_renumber(). */
         x86_pmu_forward_stop(env);
-        pmu_timing_stop_counting(env->pmu.unit->timing);
+        pmu_timing_collect(env->pmu.unit->timing);
     }
 }
 

@@ -24,9 +24,8 @@
 #define FORWARD_LEAST (1 << 13)
 
 /*
- * Translated code is thrown away all at once, when all vCPUs have left it: then
- * x86_pmu_exec_exit() has been called for each, nothing is counted, and numbers
- * can be used again.
+ * Translated code is thrown away all at once, when all vCPUs have left it, and
+ * numbers are used again.
  */
 uint32_t x86_pmu_forward_number(uint64_t generation)
 {
@@ -41,6 +40,19 @@ uint32_t x86_pmu_forward_number(uint64_t generation)
         if (seen == now) {
             return next;
         }
+    }
+}
+
+/*
+ * @block is about to run, the first one since x86_pmu_exec_exit() at least: if
+ * code was thrown away in between, what its numbers counted has been collected,
+ * and others count in them now.
+ */
+static void x86_pmu_forward_renumber(X86PMU *unit, const PmuBlock *block)
+{
+    if (block->generation != unit->counted_generation) {
+        unit->counted_generation = block->generation;
+        pmu_timing_stop_counting(unit->timing);
     }
 }
 
@@ -167,6 +179,7 @@ void helper_x86_pmu_forward(CPUX86State *env, const void *opaque)
         x86_pmu_run(env);
     }
     x86_pmu_forward_pass(env);
+    x86_pmu_forward_renumber(pmu->unit, block);
     if (pmu->forward < block->num_insns && !block->uninterruptible) {
         x86_pmu_forward_renew(env, block);
     }

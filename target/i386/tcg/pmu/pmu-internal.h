@@ -50,6 +50,8 @@ struct X86PMU {
     int64_t granted[PMU_LEVEL_NR];
     /* timing: when pmu_timing_progress() is here, look at the counters */
     uint64_t check_at;
+    /* forward: of the code buffer that X86PMUState.times are for */
+    uint64_t counted_generation;
     /* forward: what X86PMUState.forward was when the model last knew it */
     int32_t granted_forward;
     /* ... and instructions that do not reach @check_at */

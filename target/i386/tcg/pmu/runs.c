@@ -20,14 +20,14 @@ void pmu_runs_destroy(PmuRuns *runs)
 }
 
 bool pmu_runs_add(PmuRuns *runs, const PmuBlock *block, PmuCost *cost,
-                  uint32_t *times)
+                  uint64_t key, uint32_t *times)
 {
     if (runs->number == PMU_RUNS_MOST) {
         return false;
     }
     *times = 1;
     runs->run[runs->number++] = (PmuRun) {
-        .block = block, .cost = cost, .times = times,
+        .block = block, .cost = cost, .key = key, .times = times,
     };
     return true;
 }
@@ -37,6 +37,25 @@ void pmu_runs_clear(PmuRuns *runs)
     while (runs->number) {
         *runs->run[--runs->number].times = 0;
     }
+}
+
+void pmu_runs_revise(PmuRuns *runs)
+{
+    uint32_t kept = 0;
+
+    if (runs->number == PMU_RUNS_MOST) {
+        pmu_runs_clear(runs);
+    }
+    for (uint32_t i = 0; i < runs->number; i++) {
+        const PmuRun *run = &runs->run[i];
+
+        if (((run->cost->key ^ run->key) & ~PMU_COST_WEAK) == 0) {
+            runs->run[kept++] = *run;
+        } else {
+            *run->times = 0;
+        }
+    }
+    runs->number = kept;
 }
 
 uint64_t pmu_runs_collect(PmuRuns *runs, PmuCosts *costs, PmuLedger *ledger)

@@ -23,6 +23,7 @@
 typedef struct PmuRun {
     const PmuBlock *block;
     PmuCost *cost;              /* of the stretch that it is */
+    uint64_t key;               /* of that */
     uint32_t *times;            /* it ran, and 1 */
 } PmuRun;
 
@@ -36,14 +37,21 @@ bool pmu_runs_init(PmuRuns *runs);
 void pmu_runs_destroy(PmuRuns *runs);
 
 /*
- * @times is how often @block, a stretch of its own that has @cost, runs from
- * now on, and 1: 0 is a number that is not in use.  False if the list is full.
+ * @times is how often @block, a stretch of its own that has @cost under @key,
+ * runs from now on, and 1: 0 is a number that is not in use.  False if the list
+ * is full.
  */
 bool pmu_runs_add(PmuRuns *runs, const PmuBlock *block, PmuCost *cost,
-                  uint32_t *times);
+                  uint64_t key, uint32_t *times);
 
 /* No number is in use any more.  What was not collected is lost. */
 void pmu_runs_clear(PmuRuns *runs);
+
+/*
+ * More has been learnt: let go of blocks whose costs were replaced, and of all
+ * if the list is full.  All was collected.
+ */
+void pmu_runs_revise(PmuRuns *runs);
 
 /*
  * Enter what was counted so far into @ledger and @costs.  Returns by how much

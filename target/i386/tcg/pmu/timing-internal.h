@@ -19,10 +19,14 @@
 typedef struct PmuString {
     bool active;
     bool untimed;               /* the pipeline does not run it */
+    bool watched;               /* ... it does, in PMU_PHASE_WATCH */
+    uint32_t hash;              /* of the instruction, see PmuBlockInsn */
     uint64_t pc;
     uint64_t bytes;             /* done so far */
     uint64_t src_line, dst_line;        /* touched last */
     PmuStamp ready;             /* when these lines are there */
+    PmuCostCode code;
+    PmuSample sample;           /* what it took so far, if @watched */
 } PmuString;
 
 /* What is done with the stretches of code that run; see timing.c. */
@@ -41,14 +45,6 @@ typedef struct PmuSighted {
 } PmuSighted;
 
 #define PMU_SIGHTED 1024
-
-/* A stretch of @insns instructions of which little is known. */
-typedef struct PmuWeak {
-    PmuCost *cost;
-    uint32_t insns;
-} PmuWeak;
-
-#define PMU_WEAK 256
 
 struct PmuTiming {
     uint64_t progress;          /* see pmu_timing_progress() */
@@ -69,9 +65,9 @@ struct PmuTiming {
     const PmuSampling *sampling;        /* NULL: always watch */
     PmuInterest interest;
     uint64_t observed_until;    /* in terms of @skimmed, see OBSERVED_FOR */
-    bool far;                   /* see FAR_SHARE */
+    bool far;                   /* see FAR_L3 */
     uint32_t weight;            /* of what is skimmed behind the part at hand */
-    uint64_t l2_misses;         /* before what is skimmed */
+    PmuKnown before;            /* observer.known, before what is skimmed */
     int32_t left;               /* instructions until this one ends */
     int32_t behind;             /* ... of the period at hand behind it */
     uint32_t random;            /* for the next period */
@@ -83,16 +79,15 @@ struct PmuTiming {
     uint32_t steady;            /* see STEADY_MOST */
     bool surprised;             /* see SURPRISE_SHARE */
     bool doubtful;              /* see look_at_dominant() */
+    uint32_t touched;           /* lines, see touch_code() */
     uint32_t unknown;           /* see UNKNOWN_SHARE */
     uint64_t unknown_at;        /* @skimmed when it was changed last */
     PmuSighted sighted[PMU_SIGHTED];    /* by a hash of the key */
-    PmuWeak weak[PMU_WEAK];     /* those that ran in this period, forward */
-    uint32_t num_weak;
     PmuKnown known;             /* of observer.known, accounted for already */
 
     PmuString string;
     PmuRuns runs;               /* in PMU_PHASE_FORWARD */
-    uint32_t passed;            /* instructions that are in @runs */
+    uint32_t passed;            /* instructions that are in @runs, uncollected */
     PmuCosts costs;
     PmuObserver observer;
     PmuPipeline pipeline;
@@ -101,10 +96,6 @@ struct PmuTiming {
 /* What has @cost ran once more. */
 static inline void pmu_timing_count_cost(PmuTiming *t, PmuCost *cost)
 {
-    if (G_UNLIKELY(!cost->pending)) {
-        /* So that the order is that of what ran. */
-        pmu_timing_collect(t);
-    }
     pmu_costs_count(&t->costs, cost);
     t->progress += cost->slots;
 }
@@ -116,6 +107,9 @@ static inline void pmu_timing_count_cost(PmuTiming *t, PmuCost *cost)
 void pmu_timing_run_string(PmuTiming *t, const PmuBlock *block,
                            unsigned index, const PmuDynamic *dynamic,
                            bool last);
+
+/* It will not go on. */
+void pmu_timing_end_string(PmuTiming *t);
 
 /*
  * Enter what the pipeline and the observer did for a string instruction, which

@@ -17,6 +17,9 @@
 
 #include "timing-internal.h"
 
+/* No string instruction is longer to periods, nor are all of a window. */
+#define LINES_MOST  (1 << 20)
+
 /* Slots that a string instruction issues at its start and per 64 bytes. */
 typedef struct StringCost {
     uint8_t startup;
@@ -39,6 +42,11 @@ static const StringCost *string_cost(const PmuInsn *insn)
         return &cost_element;
     }
     return insn->flags & PMU_INSN_LOAD ? &cost_movs : &cost_stos;
+}
+
+static uint64_t element_size(const PmuInsn *insn)
+{
+    return MAX(insn->access_size, 1);
 }
 
 static uint64_t string_slots(const StringCost *cost, const PmuInsn *insn,
@@ -135,21 +143,18 @@ static void string_lines(PmuTiming *t, const PmuInsn *insn, uint64_t src,
     }
 }
 
+/* The pipeline begins with it. */
 static void string_begin(PmuTiming *t, const PmuBlock *block, unsigned index,
                          uint64_t block_pc)
 {
-    const PmuInsn *insn = block->insns[index].insn;
     uint64_t from;
 
     pmu_observe_string(&t->observer, block, index, block_pc);
     from = pmu_pipeline_string_begin(&t->pipeline, block, index,
                                      &t->observer.outcome);
-    t->string = (PmuString) {
-        .active = true, .pc = block_pc + block->insns[index].offset,
-        .src_line = UINT64_MAX, .dst_line = UINT64_MAX,
-        .ready = PMU_STAMP(from, 0),
-    };
-    for (uint32_t i = 0; i < string_cost(insn)->startup; i++) {
+    t->string.ready = PMU_STAMP(from, 0);
+    for (uint32_t i = 0;
+         i < string_cost(block->insns[index].insn)->startup; i++) {
         string_uop(t);
     }
 }
@@ -176,7 +181,7 @@ static void string_iterate(PmuTiming *t, const PmuBlockInsn *bi,
     const StringCost *cost = string_cost(insn);
     uint64_t src = bi->ea != PMU_NO_ACCESS ? dynamic->addr[bi->ea] : 0;
     uint64_t dst = bi->stack != PMU_NO_ACCESS ? dynamic->addr[bi->stack] : 0;
-    uint64_t size = MAX(insn->access_size, 1), left = dynamic->iterations;
+    uint64_t size = element_size(insn), left = dynamic->iterations;
 
     while (left) {
         uint64_t in_src = elements_in_line(src, size, dynamic->backwards);
@@ -197,101 +202,155 @@ static void string_iterate(PmuTiming *t, const PmuBlockInsn *bi,
     }
 }
 
+/* Costs of whole string instructions. */
+
 /*
- * What is known of string instructions like this one, with up to twice as many
- * bytes, is under this key.
+ * What is known of string instruction @hash (PmuBlockInsn) with up to twice as
+ * many bytes is under this key ...
  */
-static uint64_t string_key(const PmuTiming *t, const PmuBlockInsn *bi,
-                           const PmuDynamic *dynamic)
+static uint64_t length_key(const PmuTiming *t, uint32_t hash, uint64_t bytes)
 {
-    uint64_t bytes = dynamic->iterations * MAX(bi->insn->access_size, 1);
     unsigned magnitude = bytes ? 64 - __builtin_clzll(bytes) : 0;
 
-    return pmu_costs_key(pmu_block_insn_hash(bi, magnitude + 1),
+    return pmu_costs_key(pmu_insn_hash(hash, magnitude + 2),
                          t->ledger->level);
 }
 
-/* What the pipeline did for a string instruction, all of it and alone. */
-static void learn_string(PmuTiming *t, const PmuBlock *block,
-                         const PmuBlockInsn *bi, const PmuDynamic *dynamic)
+/* ... and with any number under that one. */
+static uint64_t place_key(const PmuTiming *t, uint32_t hash)
 {
-    const uint32_t *item = t->pipeline.delta.item;
-    PmuCostCode code = {
-        .first = (block->phys + bi->offset) >> PMU_LINE_SHIFT,
-        .branch = dynamic->pc + bi->offset, .lines = 1,
-    };
-    PmuSample sample = {};
-
-    memcpy(sample.item, item, PMU_SLOT_NR * sizeof(*item));
-    memcpy(sample.item + PMU_SAMPLE_ITEMS, item + PMU_SLOT_NR,
-           (PMU_TIMED_NR - PMU_SLOT_NR) * sizeof(*item));
-    pmu_costs_learn(&t->costs, string_key(t, bi, dynamic), 0, code, &sample);
+    return pmu_costs_key(pmu_insn_hash(hash, 1), t->ledger->level);
 }
 
-/* Lines of the operand at index @access that are touched, if it is one. */
-static uint64_t lines_of(const PmuBlockInsn *bi, uint8_t access,
-                         const PmuDynamic *dynamic)
+/* Another part was watched. */
+static void note_watched(PmuTiming *t)
 {
-    uint64_t size = MAX(bi->insn->access_size, 1);
-    uint64_t span = (dynamic->iterations - 1) * size;
-    uint64_t first, last;
+    const uint32_t *item = t->pipeline.delta.item;
+    uint32_t *sample = t->string.sample.item;
+
+    for (unsigned i = 0; i < PMU_SLOT_NR; i++) {
+        sample[i] += item[i];
+    }
+    for (unsigned i = PMU_SLOT_NR; i < PMU_TIMED_NR; i++) {
+        sample[PMU_SAMPLE_ITEMS + i - PMU_SLOT_NR] += item[i];
+    }
+}
+
+/* All of it was. */
+static void learn_string(PmuTiming *t)
+{
+    PmuString *s = &t->string;
+
+    pmu_costs_learn(&t->costs, length_key(t, s->hash, s->bytes), 0, s->code,
+                    &s->sample);
+    pmu_costs_learn(&t->costs, place_key(t, s->hash), 0, s->code, &s->sample);
+}
+
+/* It was left to its costs, all or the mean of any length if it is new. */
+static void count_string(PmuTiming *t)
+{
+    PmuString *s = &t->string;
+    PmuCost *place = pmu_costs_find_any(&t->costs, place_key(t, s->hash));
+    PmuCost *cost = pmu_costs_find_any(&t->costs,
+                                       length_key(t, s->hash, s->bytes));
+
+    cost = cost ? cost : place;
+    if (cost) {
+        pmu_timing_count_cost(t, cost);
+    }
+}
+
+/*
+ * Lines of the operand at index @access that are touched, if it is one, beyond
+ * *@line, which was touched last.
+ */
+static uint64_t lines_of(const PmuBlockInsn *bi, uint8_t access,
+                         const PmuDynamic *dynamic, uint64_t *line)
+{
+    uint64_t span = (dynamic->iterations - 1) * element_size(bi->insn);
+    uint64_t first, last, lines;
 
     if (access == PMU_NO_ACCESS || !dynamic->iterations) {
         return 0;
     }
     first = dynamic->addr[access];
     last = dynamic->backwards ? first - span : first + span;
-    return MAX(first, last) / PMU_LINE_SIZE -
-           MIN(first, last) / PMU_LINE_SIZE + 1;
+    first /= PMU_LINE_SIZE;
+    last /= PMU_LINE_SIZE;
+    lines = MAX(first, last) - MIN(first, last) + (first != *line);
+    *line = last;
+    return lines;
 }
 
 /* Accesses that are counted whether somebody looks at them or not. */
 static void count_lines(PmuTiming *t, const PmuBlockInsn *bi,
                         const PmuDynamic *dynamic)
 {
+    PmuString *s = &t->string;
     unsigned flags = bi->insn->flags;
-    uint64_t src = flags & PMU_INSN_LOAD ? lines_of(bi, bi->ea, dynamic) : 0;
+    uint64_t src = flags & PMU_INSN_LOAD
+                   ? lines_of(bi, bi->ea, dynamic, &s->src_line) : 0;
     uint64_t dst = flags & (PMU_INSN_STACK_LOAD | PMU_INSN_STACK_STORE)
-                   ? lines_of(bi, bi->stack, dynamic) : 0;
+                   ? lines_of(bi, bi->stack, dynamic, &s->dst_line) : 0;
     bool stores = flags & PMU_INSN_STACK_STORE;
 
     pmu_ledger_event(t->ledger, PMU_ITEM_L1D_ACCESSES, src + dst);
     pmu_ledger_event(t->ledger, PMU_ITEM_LOADS_L1, src + (stores ? 0 : dst));
     pmu_ledger_event(t->ledger, PMU_ITEM_STORES, stores ? dst : 0);
+    s->bytes += dynamic->iterations * element_size(bi->insn);
 }
 
-/* Caches see it, and no pipeline. */
-static void touch_lines(PmuTiming *t, const PmuBlock *block, unsigned index,
-                        const PmuDynamic *dynamic)
+/*
+ * To periods each line's worth of bytes is an instruction: it takes as long,
+ * here as there.
+ */
+static void pass_string(PmuTiming *t)
 {
-    if (t->phase == PMU_PHASE_OBSERVE) {
-        pmu_observe_string(&t->observer, block, index, dynamic->pc);
+    if (t->phase <= PMU_PHASE_SKIM) {
+        t->left -= MIN(t->string.bytes / PMU_LINE_SIZE, LINES_MOST);
     }
-    t->string = (PmuString) {
-        .untimed = true, .src_line = UINT64_MAX, .dst_line = UINT64_MAX,
-    };
-    string_iterate(t, &block->insns[index], dynamic);
-    t->string = (PmuString) {};
-    pmu_timing_enter_string(t);
 }
 
-/* Take the cost that is known, if one is. */
-static bool count_string(PmuTiming *t, const PmuBlock *block, unsigned index,
-                         const PmuDynamic *dynamic)
+void pmu_timing_end_string(PmuTiming *t)
+{
+    PmuString *s = &t->string;
+
+    if (!s->active) {
+        return;
+    }
+    if (s->untimed) {
+        count_string(t);
+    } else if (s->watched) {
+        learn_string(t);
+    }
+    pass_string(t);
+    s->active = false;
+}
+
+/* The pipeline begins with it, if nothing is known of any in its place. */
+static void begin_string(PmuTiming *t, const PmuBlock *block, unsigned index,
+                         uint64_t block_pc)
 {
     const PmuBlockInsn *bi = &block->insns[index];
-    PmuCost *cost = pmu_costs_find_any(&t->costs, string_key(t, bi, dynamic));
+    PmuString *s = &t->string;
 
-    if (!cost) {
-        return false;
+    pmu_timing_end_string(t);
+    *s = (PmuString) {
+        .active = true, .pc = block_pc + bi->offset, .hash = bi->hash,
+        .src_line = UINT64_MAX, .dst_line = UINT64_MAX,
+        .watched = t->phase == PMU_PHASE_WATCH,
+        .code = {
+            .first = (block->phys + bi->offset) >> PMU_LINE_SHIFT,
+            .branch = block_pc + bi->offset, .lines = 1,
+        },
+    };
+    s->untimed = t->phase <= PMU_PHASE_OBSERVE &&
+                 pmu_costs_find_any(&t->costs, place_key(t, bi->hash));
+    if (!s->untimed) {
+        string_begin(t, block, index, block_pc);
+    } else if (t->phase == PMU_PHASE_OBSERVE) {
+        pmu_observe_string(&t->observer, block, index, block_pc);
     }
-    if (t->phase == PMU_PHASE_FORWARD) {
-        count_lines(t, bi, dynamic);
-    } else {
-        touch_lines(t, block, index, dynamic);
-    }
-    pmu_timing_count_cost(t, cost);
-    return true;
 }
 
 void pmu_timing_run_string(PmuTiming *t, const PmuBlock *block,
@@ -299,22 +358,24 @@ void pmu_timing_run_string(PmuTiming *t, const PmuBlock *block,
                            bool last)
 {
     const PmuBlockInsn *bi = &block->insns[index];
-    bool whole = last && !t->string.active;
+    PmuString *s = &t->string;
 
-    if (t->phase <= PMU_PHASE_OBSERVE && whole &&
-        count_string(t, block, index, dynamic)) {
-        return;
+    if (!s->active || s->pc != dynamic->pc + bi->offset) {
+        begin_string(t, block, index, dynamic->pc);
     }
-    if (!t->string.active || t->string.pc != dynamic->pc + bi->offset) {
-        string_begin(t, block, index, dynamic->pc);
+    if (s->untimed && t->phase == PMU_PHASE_FORWARD) {
+        count_lines(t, bi, dynamic);
+    } else {
+        string_iterate(t, bi, dynamic);
     }
-    string_iterate(t, bi, dynamic);
-    if (last) {
+    if (last && !s->untimed) {
         pmu_pipeline_string_end(&t->pipeline, bi->insn);
-        t->string.active = false;
     }
-    if (whole && t->phase == PMU_PHASE_WATCH) {
-        learn_string(t, block, bi, dynamic);
+    if (s->watched) {
+        note_watched(t);
     }
     pmu_timing_enter_string(t);
+    if (last) {
+        pmu_timing_end_string(t);
+    }
 }

@@ -76,30 +76,36 @@ const PmuSampling pmu_sampling = {
 #define SURPRISE_SHARE  4
 
 /*
- * Where L2 misses more than one line in so many instructions, the L3 has to see
- * all of them: lines that it did not get would come from DRAM later on.  With
- * fewer, and 200 cycles for each, that would be a tenth of a cycle for an
- * instruction if none of them were to be used just once.
+ * Where data come from the L3, it has to see all that goes there: lines that it
+ * did not get would come from DRAM later on, which takes three times as long.
+ * Where there is little of it, that does not matter; if it seems to be little
+ * because it comes from DRAM already, there is more of that.  Waits for one
+ * instruction, in cycles.
  */
-#define FAR_SHARE       2048
+#define FAR_L3          0.05
+#define FAR_DRAM        0.2
 
 /*
- * Nothing goes forward for so many instructions after the first look at
- * something dominant: a short program may be no longer.
+ * After the first look at something dominant nothing goes forward, and periods
+ * are short, until so many windows one after the other were as foretold; or
+ * after so many instructions.
  */
+#define SETTLED_STEADY  2
 #define SETTLE          (1 << 21)
+#define SETTLE_PERIOD   (1 << 17)
 
 /*
- * Forward, it is asked after so many instructions whether one of those of which
- * little is known is dominant.
+ * Forward, it is asked whether one of those of which little is known is
+ * dominant so many times in a period, if that has so many instructions.
  */
+#define FORWARD_PIECES  8
 #define FORWARD_PIECE   (1 << 16)
 
 /*
- * When somebody looks after fewer instructions than that, it costs less to find
- * out what runs now than to ask for all that ran in this period.
+ * When somebody looks after fewer instructions than half of the blocks that are
+ * counted, it costs less to find out again what runs than to ask for each.
  */
-#define FORWARD_LOOK    (1 << 14)
+#define LOOK_SHARE  2
 
 /*
  * So many instructions after somebody was last interested in what is observed,
@@ -335,8 +341,10 @@ static void enter_costs(PmuTiming *t)
 
 void pmu_timing_collect(PmuTiming *t)
 {
-    t->progress += pmu_runs_collect(&t->runs, &t->costs, t->ledger);
-    t->passed = 0;
+    if (t->passed) {
+        t->progress += pmu_runs_collect(&t->runs, &t->costs, t->ledger);
+        t->passed = 0;
+    }
 }
 
 void pmu_timing_stop_counting(PmuTiming *t)
@@ -347,7 +355,7 @@ void pmu_timing_stop_counting(PmuTiming *t)
 
 void pmu_timing_flush_observed(PmuTiming *t)
 {
-    if (t->passed < FORWARD_LOOK) {
+    if (t->passed && t->passed < t->runs.number / LOOK_SHARE) {
         pmu_timing_stop_counting(t);
     } else {
         pmu_timing_collect(t);
@@ -409,6 +417,12 @@ void pmu_timing_ports(const PmuTiming *t, uint64_t dispatched[PMU_MAX_PORTS])
 
 /* Phases. */
 
+/* See SETTLE. */
+static bool is_settled(const PmuTiming *t)
+{
+    return t->steady >= SETTLED_STEADY || t->skimmed >= t->settled;
+}
+
 /*
  * When a window is due, on average: sooner in short programs, which have few of
  * them, and after a sixteenth of all that ran; or soon after a surprise, or
@@ -425,6 +439,8 @@ static uint32_t mean_period(const PmuTiming *t)
     longest <<= t->steady;
     if (t->doubtful) {
         longest = MIN(longest, 2 * t->sampling->skim);
+    } else if (!is_settled(t)) {
+        longest = MIN(longest, SETTLE_PERIOD);
     }
     return CLAMP(t->skimmed / 16, shortest, longest);
 }
@@ -447,7 +463,7 @@ static uint32_t period(PmuTiming *t)
 static bool goes_forward(const PmuTiming *t)
 {
     return !t->interest.observed && t->skimmed >= t->observed_until &&
-           t->skimmed >= t->settled && !t->surprised && !t->far &&
+           is_settled(t) && !t->surprised && !t->far &&
            mean_period(t) >= 2 * t->sampling->skim;
 }
 
@@ -459,14 +475,15 @@ static void begin_skim(PmuTiming *t, int32_t length, uint32_t weight)
 {
     t->phase = PMU_PHASE_SKIM;
     t->left = length;
-    t->l2_misses = t->observer.mem.l2_misses;
+    t->before = t->observer.known;
     pmu_costs_weigh(&t->costs, weight);
 }
 
 /* Nothing is observed in the next piece of a period. */
 static void begin_piece(PmuTiming *t)
 {
-    int32_t length = MIN(FORWARD_PIECE, t->behind - t->sampling->skim);
+    int32_t piece = MAX(FORWARD_PIECE, t->period / FORWARD_PIECES);
+    int32_t length = MIN(piece, t->behind - (int32_t)t->sampling->skim);
 
     t->left += length;
     t->behind -= length;
@@ -477,7 +494,11 @@ static void judge_window(PmuTiming *t)
 {
     double error = pmu_costs_error(&t->costs);
 
-    if (error > UNSTEADY_ERROR) {
+    if (t->doubtful) {
+        /* Nothing was foretold. */
+        pmu_costs_forget_trial(&t->costs);
+        t->steady = 0;
+    } else if (error > UNSTEADY_ERROR) {
         t->steady = 0;
     } else if (error <= STEADY_ERROR && t->steady < STEADY_MOST) {
         t->steady++;
@@ -491,12 +512,12 @@ static void begin_period(PmuTiming *t)
     pmu_observer_skip(&t->observer);
     t->unknown = 0;
     t->unknown_at = t->skimmed;
-    t->num_weak = 0;
     t->paid = false;
     memset(t->sighted, 0, sizeof(t->sighted));
     pmu_costs_begin_epoch(&t->costs);
     t->period = period(t);
     if (goes_forward(t)) {
+        pmu_runs_revise(&t->runs);
         t->phase = PMU_PHASE_FORWARD;
         t->left = 0;
         t->behind = t->period;
@@ -597,24 +618,32 @@ static void look_at_dominant(PmuTiming *t)
     t->settled = t->skimmed + SETTLE;
 }
 
+static void touch_one(const PmuCostCode *code, void *opaque)
+{
+    PmuTiming *t = opaque;
+
+    pmu_observe_code(&t->observer, code->first, code->lines, code->branch,
+                     code->taken);
+    t->touched += code->lines;
+}
+
 /*
  * Caches of code are to have what ran lately, in whatever order.  What the DSB
  * had is gone if there was more of it than fits.
  */
 static void touch_code(PmuTiming *t)
 {
-    uint32_t lines = 0;
-
-    for (uint32_t n = 0; n < t->costs.num_dirty; n++) {
-        const PmuCostCode *code = pmu_costs_code(&t->costs, n);
-
-        pmu_observe_code(&t->observer, code->first, code->lines,
-                         code->branch, code->taken);
-        lines += code->lines;
-    }
-    if (lines > t->uarch->dsb_uops / t->uarch->dsb_line) {
+    t->touched = 0;
+    pmu_costs_see_code(&t->costs, touch_one, t);
+    if (t->touched > t->uarch->dsb_uops / t->uarch->dsb_line) {
         pmu_fetcher_forget(&t->observer.fetcher);
     }
+}
+
+/* Cycles that were waited for @item in what was skimmed. */
+static uint64_t waited(const PmuTiming *t, PmuKnownItem item)
+{
+    return t->observer.known.n[item] - t->before.n[item];
 }
 
 /* Was what was skimmed, @length instructions, as the costs had it? */
@@ -626,7 +655,8 @@ static void judge_period(PmuTiming *t, uint32_t length)
         pmu_costs_doubt(&t->costs);
     }
     t->surprised = surprised && take_credit(t, 0);
-    t->far = t->observer.mem.l2_misses - t->l2_misses >= length / FAR_SHARE;
+    t->far = waited(t, PMU_KNOWN_WAIT_L3) >= FAR_L3 * length ||
+             waited(t, PMU_KNOWN_WAIT_DRAM) >= FAR_DRAM * length;
 }
 
 /*
@@ -639,7 +669,7 @@ static void end_forward(PmuTiming *t)
     int32_t rest = CLAMP(t->left + t->behind, 1, (int32_t)t->sampling->skim);
     int32_t refill = rest / REFILL_SHARE;
 
-    pmu_timing_stop_counting(t);
+    pmu_timing_collect(t);
     pmu_observer_miss(&t->observer);
     touch_code(t);
     enter_costs(t);
@@ -698,26 +728,12 @@ static bool may_be_dominant(PmuTiming *t, uint32_t insns)
            take_credit(t, -credit_most(t));
 }
 
-/* Is one of which little is known? */
-static bool may_weak_be_dominant(PmuTiming *t)
-{
-    for (uint32_t i = 0; i < t->num_weak; i++) {
-        const PmuWeak *weak = &t->weak[i];
-
-        if (may_be_dominant(t, pmu_costs_times(&t->costs, weak->cost) *
-                               weak->insns)) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static void end_piece(PmuTiming *t)
 {
     pmu_timing_collect(t);
     if (t->left + t->behind <= (int32_t)t->sampling->skim) {
         end_forward(t);
-    } else if (may_weak_be_dominant(t)) {
+    } else if (may_be_dominant(t, pmu_costs_most_weak(&t->costs))) {
         end_forward_early(t);
     } else {
         begin_piece(t);
@@ -838,25 +854,12 @@ static void count_unknown(PmuTiming *t, uint64_t key)
     }
 }
 
-/* In this period a stretch of @insns runs forward that has a weak @cost. */
-static void note_weak(PmuTiming *t, PmuCost *cost, uint32_t insns)
-{
-    if (t->num_weak < PMU_WEAK) {
-        t->weak[t->num_weak++] = (PmuWeak) { .cost = cost, .insns = insns };
-    }
-}
-
 /* ... nor one of @cost, of which little is known. */
 static void count_weak(PmuTiming *t, PmuCost *cost)
 {
-    uint32_t times;
-
     pmu_timing_count_cost(t, cost);
-    times = pmu_costs_times(&t->costs, cost);
-    if (t->phase == PMU_PHASE_FORWARD && times == 1) {
-        note_weak(t, cost, t->insns);
-    } else if (t->phase == PMU_PHASE_SKIM &&
-               is_dominant(t, times * t->insns)) {
+    if (t->phase == PMU_PHASE_SKIM &&
+        is_dominant(t, pmu_costs_times(&t->costs, cost) * t->insns)) {
         look_at_dominant(t);
     }
 }
@@ -954,7 +957,6 @@ void pmu_timing_set_sampling(PmuTiming *t, const PmuSampling *sampling)
     if (t->phase != PMU_PHASE_WATCH) {
         end_open_stretch(t);
         if (t->phase == PMU_PHASE_FORWARD) {
-            pmu_runs_clear(&t->runs);
             pmu_observer_miss(&t->observer);
         }
         enter_costs(t);
@@ -1007,9 +1009,9 @@ static G_GNUC_NO_INLINE void change_level(PmuTiming *t, PmuLevel level)
 void pmu_timing_interrupt(PmuTiming *t)
 {
     end_open_stretch(t);
+    pmu_timing_end_string(t);
     pmu_observe_interrupt(&t->observer);
     pmu_pipeline_interrupt(&t->pipeline);
-    t->string.active = false;
 }
 
 void pmu_timing_flush_mappings(PmuTiming *t, uint64_t linear)
@@ -1157,7 +1159,7 @@ static inline void prepare(PmuTiming *t, const PmuBlock *block)
     }
 }
 
-/* All of @block ran, which has no REP string instruction.  Hot. */
+/* All of @block ran, which is pmu_block_is_whole().  Hot. */
 static inline __attribute__((always_inline))
 void run_block(PmuTiming *t, const PmuBlock *block, const PmuDynamic *dynamic)
 {
@@ -1173,14 +1175,22 @@ void run_block(PmuTiming *t, const PmuBlock *block, const PmuDynamic *dynamic)
         run_seen(t, block, 0, block->num_insns, dynamic);
     }
     t->insns += block->num_insns;
-    if (G_LIKELY(block->branch != PMU_BRANCH_NONE)) {
-        t->taken += block->branch == PMU_BRANCH_COND && dynamic->taken;
-        skim_branch(t, block, dynamic);
+    if (G_LIKELY(block->ends)) {
+        if (G_LIKELY(block->branch != PMU_BRANCH_NONE)) {
+            t->taken += block->branch == PMU_BRANCH_COND && dynamic->taken;
+            skim_branch(t, block, dynamic);
+        }
         end_stretch(t);
     }
 }
 
-/* Some of its instructions did. */
+/* Does a stretch end with the instruction before @last of @block? */
+static bool ends_with(const PmuBlock *block, unsigned last)
+{
+    return last == block->num_insns ? block->ends : block->insns[last - 1].ends;
+}
+
+/* Some of its instructions did, none but the last of which ends a stretch. */
 static void run_range(PmuTiming *t, const PmuBlock *block,
                       unsigned first, unsigned last, const PmuDynamic *dynamic)
 {
@@ -1190,7 +1200,7 @@ static void run_range(PmuTiming *t, const PmuBlock *block,
         const PmuBlockInsn *bi = &block->insns[i];
 
         pmu_counts_add_insn(&t->counts, bi);
-        t->hash = pmu_block_insn_hash(bi, t->hash);
+        t->hash = pmu_insn_hash(bi->hash, t->hash);
     }
     t->progress += (uint64_t)(last - first) << PMU_COST_SHIFT;
     if (t->phase == PMU_PHASE_SKIM) {
@@ -1202,7 +1212,22 @@ static void run_range(PmuTiming *t, const PmuBlock *block,
     if (branch != PMU_BRANCH_NONE) {
         t->taken += branch == PMU_BRANCH_COND && dynamic->taken;
         skim_branch(t, block, dynamic);
+    }
+    if (ends_with(block, last)) {
         end_stretch(t);
+    }
+}
+
+/* The same for any. */
+static void run_ranges(PmuTiming *t, const PmuBlock *block,
+                       unsigned first, unsigned last,
+                       const PmuDynamic *dynamic)
+{
+    for (unsigned end = first + 1; end <= last; end++) {
+        if (end == last || ends_with(block, end)) {
+            run_range(t, block, first, end, dynamic);
+            first = end;
+        }
     }
 }
 
@@ -1225,9 +1250,7 @@ static void run_part(PmuTiming *t, const PmuBlock *block,
 {
     bool rep = block->rep && last == block->num_insns;
 
-    if (first < last - rep) {
-        run_range(t, block, first, last - rep, dynamic);
-    }
+    run_ranges(t, block, first, last - rep, dynamic);
     if (rep) {
         run_string(t, block, last - 1, dynamic, true);
     }
@@ -1237,7 +1260,7 @@ void pmu_timing_run(PmuTiming *t, const PmuBlock *block,
                     unsigned first, unsigned last, const PmuDynamic *dynamic)
 {
     prepare(t, block);
-    if (first || last != block->num_insns || block->rep) {
+    if (first || last != block->num_insns || !pmu_block_is_whole(block)) {
         run_part(t, block, first, last, dynamic);
     } else {
         run_block(t, block, dynamic);
@@ -1283,7 +1306,7 @@ void pmu_timing_run_log(PmuTiming *t, const uint64_t *from,
 
         dynamic.taken = dynamic.target != pmu_block_end(block, record->pc);
         prepare(t, block);
-        if (G_UNLIKELY(block->rep)) {
+        if (G_UNLIKELY(!pmu_block_is_whole(block))) {
             run_part(t, block, 0, block->num_insns, &dynamic);
         } else {
             run_block(t, block, &dynamic);
@@ -1315,7 +1338,7 @@ uint32_t pmu_timing_forward(const PmuTiming *t)
 bool pmu_timing_count_on(PmuTiming *t, const PmuBlock *block, uint32_t *times)
 {
     uint64_t key = pmu_costs_key(pmu_block_hash(block, 0), block->level);
-    PmuCost *cost, *weak = NULL;
+    PmuCost *cost;
 
     if (t->insns) {
         return false;
@@ -1323,17 +1346,8 @@ bool pmu_timing_count_on(PmuTiming *t, const PmuBlock *block, uint32_t *times)
     if (*times) {
         return true;
     }
-    cost = pmu_costs_find(&t->costs, key);
-    if (!cost) {
-        cost = weak = pmu_costs_find_weak(&t->costs, key);
-    }
-    if (!cost || !pmu_runs_add(&t->runs, block, cost, times)) {
-        return false;
-    }
-    if (weak && !pmu_costs_times(&t->costs, weak)) {
-        note_weak(t, weak, block->num_insns);
-    }
-    return true;
+    cost = pmu_costs_find_any(&t->costs, key);
+    return cost && pmu_runs_add(&t->runs, block, cost, key, times);
 }
 
 void pmu_timing_pass(PmuTiming *t, uint32_t insns)

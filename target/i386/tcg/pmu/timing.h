@@ -101,7 +101,8 @@ void pmu_timing_run_log(PmuTiming *timing, const uint64_t *from,
  * to be pmu_block_is_plain().  False if this run is to be logged: it is not a
  * stretch of its own, or nothing is known of it.
  *
- * pmu_timing_pass(): @insns more instructions were counted there.
+ * pmu_timing_pass(): @insns more instructions were counted there, which has to
+ * be known before anybody looks.
  *
  * pmu_timing_collect(): take what was counted.  All functions that look at the
  * ledger, or that change what is done, do that themselves.

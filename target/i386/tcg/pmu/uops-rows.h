@@ -61,6 +61,7 @@
 
 #define FL_R            PMU_TRAIT_FLAGS_R
 #define FL_W            PMU_TRAIT_FLAGS_W
+#define ENDS            PMU_TRAIT_ENDS
 
 /* A row of the table: mnemonic, access, kind, costs, the rest by name. */
 #define ROW(n, a, k, c, ...)                                            \

@@ -109,6 +109,7 @@ typedef enum PmuKind {
 #define PMU_TRAIT_FLAGS_W       (1u << 8)
 #define PMU_TRAIT_FUSES         (1u << 9)   /* see PmuUopsRow.fuse */
 #define PMU_TRAIT_VEX_RW        (1u << 10)  /* VEX form reads the first, too */
+#define PMU_TRAIT_ENDS          (1u << 11)  /* see PMU_INSN_ENDS_STRETCH */
 
 typedef struct PmuUopsRow {
     const char *name;           /* mnemonic without prefixes */

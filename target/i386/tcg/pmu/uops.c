@@ -1011,6 +1011,14 @@ static bool has_lcp(const Builder *b)
            (op == 0xf7 && reg < 2);
 }
 
+/* MOV to a control or debug register? */
+static bool is_mov_to_control(const Builder *b)
+{
+    const uint8_t *op = b->bytes + b->enc.opcode;
+
+    return !b->vex && op[0] == 0x0f && (op[1] == 0x22 || op[1] == 0x23);
+}
+
 static void set_flags(Builder *b)
 {
     PmuInsn *insn = b->insn;
@@ -1027,6 +1035,9 @@ static void set_flags(Builder *b)
     }
     if (insn->length > b->enc.opcode + 1 && has_lcp(b)) {
         insn->flags |= PMU_INSN_LCP;
+    }
+    if ((b->row->traits & PMU_TRAIT_ENDS) || is_mov_to_control(b)) {
+        insn->flags |= PMU_INSN_ENDS_STRETCH;
     }
 }
 

@@ -90,6 +90,11 @@ typedef enum PmuInsnTally {
 #define PMU_INSN_SWAP           (1u << 19)  /* each of two registers gets what
                                                is in the other */
 #define PMU_INSN_STREAMING      (1u << 20)  /* its stores are non-temporal */
+/*
+ * It is the last of a stretch of code, as branches are: QEMU translates nothing
+ * behind it in the same block.
+ */
+#define PMU_INSN_ENDS_STRETCH   (1u << 21)
 
 #define PMU_INSN_SRCS 5
 #define PMU_INSN_DSTS 3
