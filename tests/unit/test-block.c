@@ -7,7 +7,7 @@
 #include <glib.h>
 #include <string.h>
 
-#include "block.h"
+#include "block-pool.h"
 
 typedef struct Fixture {
     PmuDecoder *decoder;
@@ -156,6 +156,48 @@ static void test_rsp(Fixture *f, gconstpointer data)
                     PMU_RSP_NONE);
 }
 
+/* A block of two instructions, as code of @generation has it at @phys. */
+static const PmuBlock *make(Fixture *f, uint64_t generation, uint64_t phys,
+                            unsigned mode, uint8_t ea)
+{
+    pmu_decoder_set_mode(f->decoder, mode);
+    pmu_block_begin(f->builder, PMU_LEVEL_USR, phys);
+    f->builder->block.generation = generation;
+    ADD("\x8b\x03", phys & 0xfff, ea, NONE);
+    ADD("\x75\x00", (phys & 0xfff) + 2, NONE, NONE);
+    return f->block;
+}
+
+/* What is the same is kept once, as long as its code; nothing else is. */
+static void test_pool(Fixture *f, gconstpointer data)
+{
+    PmuBlockPool pool;
+    const PmuBlock *kept;
+
+    pmu_block_pool_init(&pool);
+    g_assert_null(pmu_block_pool_find(&pool, make(f, 0, 0x7000, 64, 0)));
+    kept = pmu_block_pool_add(&pool, f->block);
+    g_assert_true(kept != f->block);
+    g_assert_cmphex(kept->phys, ==, 0x7000);
+    f->builder->block.number = 5;
+    g_assert_true(pmu_block_pool_find(&pool, f->block) == kept);
+
+    g_assert_null(pmu_block_pool_find(&pool, make(f, 0, 0x8000, 64, 0)));
+    g_assert_null(pmu_block_pool_find(&pool, make(f, 0, 0x7000, 32, 0)));
+    g_assert_null(pmu_block_pool_find(&pool, make(f, 0, 0x7000, 64, 1)));
+    make(f, 0, 0x7000, 64, 0);
+    f->builder->block.uninterruptible = true;
+    g_assert_null(pmu_block_pool_find(&pool, f->block));
+    g_assert_true(pmu_block_pool_find(&pool, make(f, 0, 0x7000, 64, 0)) ==
+                  kept);
+
+    pmu_block_pool_begin(&pool, 1, 0);
+    g_assert_null(pmu_block_pool_find(&pool, make(f, 1, 0x7000, 64, 0)));
+    g_assert_cmphex(kept->phys, ==, 0x7000);
+    pmu_block_pool_begin(&pool, 2, 2);
+    pmu_block_pool_destroy(&pool);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -167,6 +209,7 @@ int main(int argc, char **argv)
                tear_down);
     g_test_add("/block/full", Fixture, NULL, set_up, test_full, tear_down);
     g_test_add("/block/pack", Fixture, NULL, set_up, test_pack, tear_down);
+    g_test_add("/block/pool", Fixture, NULL, set_up, test_pool, tear_down);
     g_test_add("/block/rsp", Fixture, NULL, set_up, test_rsp, tear_down);
     return g_test_run();
 }

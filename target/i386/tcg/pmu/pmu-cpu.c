@@ -283,6 +283,7 @@ bool x86_pmu_realize(X86CPU *cpu, Error **errp)
     unit = g_new0(X86PMU, 1);
     unit->cpu = cpu;
     unit->scratch = g_new0(PmuBlockBuilder, 1);
+    pmu_block_pool_init(&unit->blocks);
     unit->logged = g_hash_table_new_full(g_str_hash, g_str_equal, g_free,
                                          NULL);
     env->pmu.unit = unit;
@@ -300,26 +301,36 @@ bool x86_pmu_realize(X86CPU *cpu, Error **errp)
     return true;
 }
 
-void x86_pmu_unrealize(X86CPU *cpu)
+/*
+ * Other vCPUs can still run what @unit's translated.  If it is the last one,
+ * the descriptions stay, as code does.
+ */
+static void x86_pmu_bequeath(X86PMU *unit)
 {
-    X86PMU *unit = cpu->env.pmu.unit;
     CPUState *cs;
 
-    if (!unit) {
-        return;
-    }
-    /* Other vCPUs can still run what this one translated. */
     CPU_FOREACH(cs) {
         X86PMU *heir = cpu_env(cs)->pmu.unit;
 
         if (heir && heir != unit) {
-            pmu_arena_adopt(&heir->arena, &unit->arena);
+            pmu_block_pool_adopt(&heir->blocks, &unit->blocks);
             if (unit->decoder) {
                 pmu_decoder_adopt(heir->decoder, unit->decoder);
             }
-            break;
+            pmu_block_pool_destroy(&unit->blocks);
+            return;
         }
     }
+}
+
+void x86_pmu_unrealize(X86CPU *cpu)
+{
+    X86PMU *unit = cpu->env.pmu.unit;
+
+    if (!unit) {
+        return;
+    }
+    x86_pmu_bequeath(unit);
     cpu->env.pmu.unit = NULL;
     g_clear_pointer(&cpu->env.pmu.times, g_free);
     pmu_timing_free(unit->timing);

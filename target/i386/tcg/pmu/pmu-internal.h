@@ -11,7 +11,7 @@
 #define TARGET_I386_PMU_INTERNAL_H
 
 #include "cpu.h"
-#include "arena.h"
+#include "block-pool.h"
 #include "events.h"
 #include "perfmon.h"
 #include "pmu.h"
@@ -70,8 +70,7 @@ struct X86PMU {
     /* Translation: its thread's decoder, and room for a block in the making */
     PmuDecoder *decoder;
     PmuBlockBuilder *scratch;
-    PmuArena arena;
-    uint64_t generation;        /* of the code buffer, when last looked at */
+    PmuBlockPool blocks;
 };
 
 /* The privilege level that counters see. */

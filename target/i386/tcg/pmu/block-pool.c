@@ -1,0 +1,78 @@
+/*
+ * The descriptions of translated blocks, each kept once.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Translation time, below the line.
+ */
+
+#include <glib.h>
+#include <string.h>
+
+#include "block-pool.h"
+
+static guint hash_of(gconstpointer key)
+{
+    const PmuBlock *block = key;
+
+    return (block->hash ^ block->phys * 0x9e3779b97f4a7c15ull) >> 32;
+}
+
+/* What follows from the instructions and where they lie is not compared. */
+static gboolean are_equal(gconstpointer a, gconstpointer b)
+{
+    const PmuBlock *one = a, *other = b;
+
+    return one->hash == other->hash && one->phys == other->phys &&
+           one->phys_next == other->phys_next &&
+           one->generation == other->generation &&
+           one->level == other->level && one->ends == other->ends &&
+           one->uninterruptible == other->uninterruptible &&
+           one->num_insns == other->num_insns &&
+           !memcmp(one->insns, other->insns,
+                   one->num_insns * sizeof(*one->insns));
+}
+
+void pmu_block_pool_init(PmuBlockPool *pool)
+{
+    *pool = (PmuBlockPool) {
+        .kept = g_hash_table_new(hash_of, are_equal),
+    };
+}
+
+void pmu_block_pool_destroy(PmuBlockPool *pool)
+{
+    g_clear_pointer(&pool->kept, g_hash_table_unref);
+    pmu_arena_collect(&pool->arena, UINT64_MAX);
+}
+
+void pmu_block_pool_begin(PmuBlockPool *pool, uint64_t generation,
+                          uint64_t oldest)
+{
+    pool->generation = generation;
+    g_hash_table_remove_all(pool->kept);
+    pmu_arena_collect(&pool->arena, oldest);
+}
+
+const PmuBlock *pmu_block_pool_find(const PmuBlockPool *pool,
+                                    const PmuBlock *block)
+{
+    return g_hash_table_lookup(pool->kept, block);
+}
+
+const PmuBlock *pmu_block_pool_add(PmuBlockPool *pool, const PmuBlock *block)
+{
+    PmuBlock *kept = pmu_block_pack(pmu_arena_alloc(&pool->arena,
+                                                    pool->generation,
+                                                    pmu_block_size(block)),
+                                    block);
+
+    g_hash_table_add(pool->kept, kept);
+    return kept;
+}
+
+void pmu_block_pool_adopt(PmuBlockPool *to, PmuBlockPool *from)
+{
+    pmu_arena_adopt(&to->arena, &from->arena);
+    g_hash_table_remove_all(from->kept);
+}

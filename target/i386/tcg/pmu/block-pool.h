@@ -1,0 +1,43 @@
+/*
+ * The descriptions of translated blocks, each kept once.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Translation time, below the line: plain C.  A block is translated again for
+ * each mode that it runs in (X86PMUState); what it is stays the same.
+ */
+
+#ifndef TARGET_I386_PMU_BLOCK_POOL_H
+#define TARGET_I386_PMU_BLOCK_POOL_H
+
+#include "arena.h"
+#include "block.h"
+
+typedef struct PmuBlockPool {
+    PmuArena arena;
+    GHashTable *kept;           /* of the newest generation */
+    uint64_t generation;
+} PmuBlockPool;
+
+/* Nothing is kept. */
+void pmu_block_pool_init(PmuBlockPool *pool);
+void pmu_block_pool_destroy(PmuBlockPool *pool);
+
+/*
+ * Code of @generation is being translated, and nobody refers to descriptions of
+ * those before @oldest: see pmu_arena_collect().
+ */
+void pmu_block_pool_begin(PmuBlockPool *pool, uint64_t generation,
+                          uint64_t oldest);
+
+/* The description that equals @block but for its number, or NULL. */
+const PmuBlock *pmu_block_pool_find(const PmuBlockPool *pool,
+                                    const PmuBlock *block);
+
+/* Keep a copy of @block, which is of the newest generation and returned. */
+const PmuBlock *pmu_block_pool_add(PmuBlockPool *pool, const PmuBlock *block);
+
+/* What @from keeps belongs to @to from now on. */
+void pmu_block_pool_adopt(PmuBlockPool *to, PmuBlockPool *from);
+
+#endif
