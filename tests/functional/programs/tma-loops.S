@@ -54,18 +54,20 @@ FUNCTION stream_loads
 END stream_loads
 
 /*
- * Stores to lines of 4 MiB, more than L2 holds and less than the STLB knows,
+ * Stores to lines of 8 MiB, more than L2 holds and less than the STLB knows,
  * in an order that no prefetcher follows (a linear congruential generator, as
- * in tma.c).  None waits for another.
+ * in tma.c), four at a time, each in another 2 MiB.  None waits for another.
  */
 FUNCTION stores
     mov %rdx, %rax
 1:  imul $1664525, %rax, %rax
     add $1013904223, %rax
     mov %rax, %rcx
-    and $(1 << 16) - 1, %ecx
+    and $(1 << 15) - 1, %ecx
     shl $6, %rcx
-    mov %rdi, (%rsi,%rcx)
+    .irp place, 0, 0x1ff140, 0x3fe280, 0x5fd3c0
+    mov %rdi, \place(%rsi,%rcx)
+    .endr
 END stores
 
 /* Four bytes stored, eight loaded: the load waits for the store's end. */
@@ -346,7 +348,7 @@ END unknown_branches
 FUNCTION itlb
 1:
     .set line, 64
-    .rept 448
+    .rept 320
     jmp 2f
     .balign 4096
     .skip line

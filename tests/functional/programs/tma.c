@@ -191,7 +191,7 @@ static const Loop loops[] = {
     { "stlb", chase, make_pages, 2 * MIB, 300 },
     { "walks", chase, make_pages, 64 * MIB, 300 },
     { "stream_loads", stream_loads, make_memory, 64 * MIB, 400 },
-    { "stores", stores, make_memory, 4 * MIB, 600 },
+    { "stores", stores, make_memory, 8 * MIB, 400 },
     { "blocked_forwards", blocked_forwards, make_memory, PAGE, 120 },
     { "locks", locks, make_memory, PAGE, 230 },
     { "split_loads", split_loads, make_memory, PAGE, 230 },

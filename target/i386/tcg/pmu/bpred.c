@@ -544,7 +544,11 @@ void pmu_bpred_forget_calls(PmuBpred *bp)
     bp->stack_depth = bp->stack_size;
 }
 
+/*
+ * Which bits of an address choose the set is not known.  Those of its page do,
+ * too: a branch at the same place in each page does not evict the others.
+ */
 bool pmu_bpred_btb(PmuBpred *bp, uint64_t pc)
 {
-    return pmu_cache_access(&bp->btb, pc);
+    return pmu_cache_access(&bp->btb, pc ^ pc >> 10);
 }

@@ -65,7 +65,7 @@ typedef struct PmuCost {
 } PmuCost;
 
 /* More lines of a stretch than that are not remembered. */
-#define PMU_COST_LINES 16
+#define PMU_COST_LINES 64
 
 /*
  * Where a stretch lies: so many lines from @first on, physical address / 64;
@@ -75,6 +75,7 @@ typedef struct PmuCostCode {
     uint64_t first;
     uint64_t branch;
     uint32_t lines;
+    uint32_t dsb_uops;          /* room that it takes in the DSB */
     bool taken;                 /* ... which was, and was a direct one */
 } PmuCostCode;
 

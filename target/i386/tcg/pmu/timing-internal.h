@@ -59,6 +59,7 @@ struct PmuTiming {
     uint64_t hash;              /* of its instructions so far */
     uint32_t insns;             /* their number */
     PmuCostCode code;           /* where it lies, if that is looked at */
+    uint64_t line;              /* of the last instruction there */
     PmuSample sample;           /* what the ledger shows of it already */
 
     PmuPhase phase;
@@ -79,7 +80,7 @@ struct PmuTiming {
     uint32_t steady;            /* see STEADY_MOST */
     bool surprised;             /* see SURPRISE_SHARE */
     bool doubtful;              /* see look_at_dominant() */
-    uint32_t touched;           /* lines, see touch_code() */
+    uint32_t touched;           /* micro-ops, see touch_code() */
     uint32_t unknown;           /* see UNKNOWN_SHARE */
     uint64_t unknown_at;        /* @skimmed when it was changed last */
     PmuSighted sighted[PMU_SIGHTED];    /* by a hash of the key */

@@ -47,7 +47,7 @@ const PmuSampling pmu_sampling = {
  */
 #define STEADY_ERROR    (1.0 / 12)
 #define UNSTEADY_ERROR  (1.0 / 6)
-#define STEADY_MOST     3
+#define STEADY_MOST     1
 
 /* So many cycles that data took to come are an instruction to periods. */
 #define PERIOD_WAIT     16
@@ -624,7 +624,7 @@ static void touch_one(const PmuCostCode *code, void *opaque)
 
     pmu_observe_code(&t->observer, code->first, code->lines, code->branch,
                      code->taken);
-    t->touched += code->lines;
+    t->touched += code->dsb_uops;
 }
 
 /*
@@ -635,7 +635,7 @@ static void touch_code(PmuTiming *t)
 {
     t->touched = 0;
     pmu_costs_see_code(&t->costs, touch_one, t);
-    if (t->touched > t->uarch->dsb_uops / t->uarch->dsb_line) {
+    if (t->touched > t->uarch->dsb_uops) {
         pmu_fetcher_forget(&t->observer.fetcher);
     }
 }
@@ -1028,6 +1028,7 @@ void pmu_timing_reset(PmuTiming *t)
     memset(t->seen.event, 0, sizeof(t->seen.event));
     t->hash = 0;
     t->insns = 0;
+    t->line = 0;
     t->sample = (PmuSample) {};
     t->credit = credit_most(t);
     t->skimmed = 0;
@@ -1065,14 +1066,32 @@ static void begin_code(PmuTiming *t, const PmuBlock *block, unsigned first,
     };
 }
 
-/* ... and those before @last its newest, in the same page or another one. */
-static void extend_code(PmuTiming *t, const PmuBlock *block, unsigned last)
+/* What the DSB has of each line of code fills whole lines of its own. */
+static void add_dsb_uops(PmuTiming *t, const PmuBlockInsn *bi, uint64_t line)
 {
-    uint64_t line = (block->phys + block->insns[last - 1].offset) >>
-                    PMU_LINE_SHIFT;
+    PmuCostCode *code = &t->code;
 
-    if (line - t->code.first < PMU_COST_LINES) {
-        t->code.lines = MAX(t->code.lines, line - t->code.first + 1);
+    if (line != t->line) {
+        t->line = line;
+        code->dsb_uops += t->uarch->dsb_line - 1;
+        code->dsb_uops -= code->dsb_uops % t->uarch->dsb_line;
+    }
+    code->dsb_uops += bi->fused ? 0 : MIN(bi->insn->decode_uops, 4);
+    code->dsb_uops += bi->insn->flags & PMU_INSN_IMM64 ? 1 : 0;
+}
+
+/* ... and [@first, @last) its newest, in the same page or another one. */
+static void extend_code(PmuTiming *t, const PmuBlock *block, unsigned first,
+                        unsigned last)
+{
+    for (unsigned i = first; i < last; i++) {
+        uint64_t line = (block->phys + block->insns[i].offset) >>
+                        PMU_LINE_SHIFT;
+
+        if (line - t->code.first < PMU_COST_LINES) {
+            t->code.lines = MAX(t->code.lines, line - t->code.first + 1);
+        }
+        add_dsb_uops(t, &block->insns[i], line);
     }
 }
 
@@ -1083,7 +1102,7 @@ static void run_seen(PmuTiming *t, const PmuBlock *block,
     if (!t->insns) {
         begin_code(t, block, first, dynamic->pc);
     }
-    extend_code(t, block, last);
+    extend_code(t, block, first, last);
     if (last == block->num_insns && block->branch != PMU_BRANCH_NONE) {
         t->code.branch = dynamic->pc + block->last_offset;
         t->code.taken = dynamic->taken && is_direct(block->branch);
