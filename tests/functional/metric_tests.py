@@ -109,7 +109,7 @@ LIMITS = (
     # Code.
     limit('icache', 'fetch_latency', 0.3),
     limit('icache', 'icache_misses', 0.3),
-    limit('itlb', 'itlb_misses', 0.2),
+    limit('itlb', 'itlb_misses', 0.2, (ICELAKE,)),
     limit('unknown_branches', 'branch_resteers', 0.3),
     limit('microcode', 'ms_switches', 0.2),
     limit('decode', 'mite', 0.2),

@@ -88,7 +88,7 @@ struct PmuTiming {
 
     PmuString string;
     PmuRuns runs;               /* in PMU_PHASE_FORWARD */
-    uint32_t passed;            /* instructions that are in @runs, uncollected */
+    uint32_t passed;            /* instructions that are in @runs alone */
     PmuCosts costs;
     PmuObserver observer;
     PmuPipeline pipeline;
@@ -100,6 +100,57 @@ static inline void pmu_timing_count_cost(PmuTiming *t, PmuCost *cost)
     pmu_costs_count(&t->costs, cost);
     t->progress += cost->slots;
 }
+
+/* Into the ledger: timing-enter.c. */
+
+/* What needs no looking closer. */
+void pmu_timing_enter_counts(PmuTiming *t);
+
+/* ... and what was observed of data, which is seen in every phase. */
+void pmu_timing_enter_data(PmuTiming *t);
+
+/*
+ * What the pipeline did since the last time, and what was seen besides: of the
+ * stretch at hand or (not @sampled) of none.
+ */
+void pmu_timing_enter_delta(PmuTiming *t, bool sampled);
+
+/* The same while the pipeline is not where the ledger is. */
+void pmu_timing_enter_apart(PmuTiming *t);
+
+/* Cycles that data took to come, known and not accounted for. */
+uint64_t pmu_timing_unaccounted_wait(const PmuTiming *t);
+
+/* What is known so far was at the current level, and nobody watched. */
+void pmu_timing_enter_known(PmuTiming *t);
+
+/* What was counted of known costs. */
+void pmu_timing_enter_costs(PmuTiming *t);
+
+/* The pipeline goes on where the ledger is. */
+void pmu_timing_resume_pipeline(PmuTiming *t);
+
+/* When code is looked at: timing-sampling.c. */
+
+/* Credit, in instructions, that can be saved up. */
+int32_t pmu_timing_credit_most(const PmuTiming *t);
+
+/* What is skimmed stands for nothing else from now on. */
+void pmu_timing_stand_alone(PmuTiming *t);
+
+/*
+ * Caches and predictors are to see the rest of the period at hand, which goes
+ * forward, and which is no longer than that takes.
+ */
+void pmu_timing_end_forward(PmuTiming *t);
+
+/* No instructions are left of the phase at hand. */
+void pmu_timing_end_phase(PmuTiming *t);
+
+/* The stretch at hand, @key, was not watched; its cost is not well known. */
+void pmu_timing_count_uncertain(PmuTiming *t, uint64_t key);
+
+/* Strings: timing-string.c. */
 
 /*
  * Iterations of the REP string instruction @index of @block; @last: it has

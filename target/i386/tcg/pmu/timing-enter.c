@@ -1,0 +1,176 @@
+/*
+ * What was counted, observed and timed, into the ledger.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Run time, below the line.
+ */
+
+#include <glib.h>
+
+#include "timing-internal.h"
+
+/* What needs no looking closer. */
+void pmu_timing_enter_counts(PmuTiming *t)
+{
+    uint64_t *event = t->ledger->event[t->ledger->level];
+
+    pmu_counts_enter(&t->counts, event);
+    event[PMU_ITEM_BRANCHES_COND_NTAKEN] -= t->taken;
+    event[PMU_ITEM_BRANCHES_COND_TAKEN] += t->taken;
+    t->taken = 0;
+}
+
+/* What was observed of data, which is seen in every phase. */
+void pmu_timing_enter_data(PmuTiming *t)
+{
+    uint64_t *event = t->ledger->event[t->ledger->level];
+    uint64_t *seen = t->seen.event[PMU_LEVEL_OS];
+
+    pmu_timing_enter_counts(t);
+    for (unsigned i = PMU_ITEM_INSTRUCTIONS; i < PMU_ITEM_SAMPLED; i++) {
+        event[i] += seen[i];
+        seen[i] = 0;
+    }
+}
+
+/* What else was observed, of the stretch at hand or (not @sampled) of none. */
+static void enter_seen(PmuTiming *t, bool sampled)
+{
+    uint64_t *event = t->ledger->event[t->ledger->level];
+    uint64_t *seen = t->seen.event[PMU_LEVEL_OS];
+    uint32_t *sample = t->sample.item + PMU_SAMPLE_ITEMS - PMU_ITEM_SAMPLED;
+
+    for (unsigned i = PMU_ITEM_TIMED_END; i < PMU_ITEM_NR; i++) {
+        event[i] += seen[i];
+        sample[i] += sampled ? seen[i] : 0;
+        seen[i] = 0;
+    }
+}
+
+/* Is one of the group of items at @item not zero? */
+static inline bool any_of(const uint32_t *item)
+{
+    uint32_t any = 0;
+
+    for (unsigned i = 0; i < PMU_TIMED_GROUP; i++) {
+        any |= item[i];
+    }
+    return any;
+}
+
+G_STATIC_ASSERT(PMU_SLOT_NR % PMU_TIMED_GROUP == 0);
+/* Those behind the last one, which are zero, are added to others. */
+G_STATIC_ASSERT(PMU_TIMED_ROOM - PMU_TIMED_NR <=
+                PMU_ITEM_NR - PMU_ITEM_TIMED_END);
+
+/* Move a group of items at @item to @event, and those in @mask to @sample. */
+static inline void enter_group(uint64_t *restrict event,
+                               uint32_t *restrict sample,
+                               uint32_t *restrict item, uint32_t mask)
+{
+    for (unsigned i = 0; i < PMU_TIMED_GROUP; i++) {
+        event[i] += item[i];
+        sample[i] += item[i] & mask;
+        item[i] = 0;
+    }
+}
+
+/* What the pipeline did since the last time, but for slots. */
+static void enter_timed(PmuTiming *t, bool sampled)
+{
+    uint64_t *event = t->ledger->event[t->ledger->level] + PMU_ITEM_SAMPLED;
+    uint32_t *sample = t->sample.item + PMU_SAMPLE_ITEMS;
+    uint32_t *item = t->pipeline.delta.item + PMU_SLOT_NR;
+    uint32_t mask = sampled ? UINT32_MAX : 0;
+
+    /* Of a stretch most are zero. */
+    for (unsigned first = 0; first < PMU_TIMED_ROOM - PMU_SLOT_NR;
+         first += PMU_TIMED_GROUP) {
+        if (any_of(item + first)) {
+            enter_group(event + first, sample + first, item + first, mask);
+        }
+    }
+}
+
+/* What it did, and what was seen besides. */
+void pmu_timing_enter_delta(PmuTiming *t, bool sampled)
+{
+    PmuLevel level = t->ledger->level;
+    uint32_t *item = t->pipeline.delta.item;
+
+    for (unsigned i = 0; i < PMU_SLOT_NR; i++) {
+        t->ledger->slots[level][i] += item[i];
+        t->progress += (uint64_t)item[i] << PMU_COST_SHIFT;
+        t->sample.item[i] += sampled ? item[i] : 0;
+        item[i] = 0;
+    }
+    t->ledger->open[level] = (PmuOpenCycle) {
+        .slots = t->pipeline.slot, .history = t->pipeline.history,
+    };
+    enter_timed(t, sampled);
+    enter_seen(t, sampled);
+}
+
+/* The same while the pipeline is not where the ledger is. */
+void pmu_timing_enter_apart(PmuTiming *t)
+{
+    double *sum = t->costs.tally[t->ledger->level].sum;
+    uint32_t *item = t->pipeline.delta.item;
+
+    for (unsigned i = 0; i < PMU_SLOT_NR; i++) {
+        sum[i] += item[i];
+        t->progress += (uint64_t)item[i] << PMU_COST_SHIFT;
+        item[i] = 0;
+    }
+    enter_timed(t, false);
+    enter_seen(t, false);
+}
+
+uint64_t pmu_timing_unaccounted_wait(const PmuTiming *t)
+{
+    return pmu_known_wait(&t->observer.known) - pmu_known_wait(&t->known);
+}
+
+/* What is known so far was at the current level, and nobody watched. */
+void pmu_timing_enter_known(PmuTiming *t)
+{
+    PmuKnown *known = &t->costs.tally[t->ledger->level].known;
+
+    t->progress += pmu_costs_lost(&t->costs, pmu_timing_unaccounted_wait(t));
+    for (unsigned i = 0; i < PMU_KNOWN_NR; i++) {
+        known->n[i] += t->observer.known.n[i] - t->known.n[i];
+    }
+    t->known = t->observer.known;
+}
+
+static void enter_tally(PmuTiming *t, PmuLevel level)
+{
+    uint64_t whole[PMU_SAMPLE_NR];
+    uint64_t *event = t->ledger->event[level];
+
+    pmu_costs_take(&t->costs, level, whole);
+    for (unsigned i = 0; i < PMU_SLOT_NR; i++) {
+        pmu_ledger_slots(t->ledger, level, i, whole[i]);
+    }
+    for (unsigned i = PMU_SAMPLE_ITEMS; i < PMU_SAMPLE_NR; i++) {
+        event[PMU_ITEM_SAMPLED + i - PMU_SAMPLE_ITEMS] += whole[i];
+    }
+}
+
+/* What was counted of known costs. */
+void pmu_timing_enter_costs(PmuTiming *t)
+{
+    pmu_timing_enter_known(t);
+    pmu_costs_settle(&t->costs);
+    enter_tally(t, PMU_LEVEL_OS);
+    enter_tally(t, PMU_LEVEL_USR);
+}
+
+/* The pipeline goes on where the ledger is. */
+void pmu_timing_resume_pipeline(PmuTiming *t)
+{
+    const PmuOpenCycle *open = &t->ledger->open[t->ledger->level];
+
+    pmu_pipeline_resume(&t->pipeline, open->slots, open->history);
+}
