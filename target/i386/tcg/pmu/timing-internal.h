@@ -65,7 +65,8 @@ struct PmuTiming {
     PmuPhase phase;
     const PmuSampling *sampling;        /* NULL: always watch */
     PmuInterest interest;
-    uint64_t observed_until;    /* in terms of @skimmed, see OBSERVED_FOR */
+    uint64_t observed_until;    /* in terms of @skimmed, see TURNS */
+    uint64_t turns_until;       /* the same */
     bool far;                   /* see FAR_L3 */
     uint32_t weight;            /* of what is skimmed behind the part at hand */
     PmuKnown before;            /* observer.known, before what is skimmed */

@@ -14,8 +14,8 @@
 /*
  * The DSB has some thousand micro-ops to find again, most of which are those of
  * a few loops; warm is a pipeline whose reorder buffer has been filled.
- * An instruction in a window takes as much time as some 10 that are skimmed or
- * 50 that go forward: with this period that is a third of all time.
+ * An instruction in a window takes as much time as some ten that are skimmed,
+ * or some tens that go forward.
  */
 const PmuSampling pmu_sampling = {
     .first = 1u << 19, .observe = 2560, .warm = 320, .watch = 2240,
@@ -32,7 +32,13 @@ const PmuSampling pmu_sampling = {
  */
 #define STEADY_ERROR    (1.0 / 12)
 #define UNSTEADY_ERROR  (1.0 / 6)
-#define STEADY_MOST     1
+#define STEADY_MOST     3
+
+/*
+ * The same where events take turns: each turn is to have its share of windows,
+ * or they are not equally fast.
+ */
+#define STEADY_TURNS    1
 
 /* Windows besides those of periods that can be saved up, or overdrawn. */
 #define CREDIT_WINDOWS  64
@@ -123,7 +129,8 @@ static uint32_t mean_period(const PmuTiming *t)
     if (t->surprised) {
         return shortest;
     }
-    longest <<= t->steady;
+    longest <<= MIN(t->steady, t->skimmed < t->turns_until ? STEADY_TURNS
+                                                           : STEADY_MOST);
     if (t->doubtful) {
         longest = MIN(longest, 2 * t->sampling->skim);
     } else if (!is_settled(t)) {

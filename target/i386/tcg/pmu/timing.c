@@ -36,12 +36,13 @@
 #define LOOK_SHARE  2
 
 /*
- * So many instructions after somebody was last interested in what is observed,
- * all is observed.  A driver that has more events than counters makes them take
- * turns of some milliseconds, and takes for granted that time goes equally fast
- * in all of them; forward it is several times as fast.
+ * A driver that has more events than counters makes them take turns of some
+ * milliseconds, and takes for granted that time goes equally fast in all of
+ * them.  So many instructions after the last change of interest they may still
+ * do so: then all is observed if some of it was of interest, as what goes
+ * forward is several times as fast, and periods do not become long.
  */
-#define OBSERVED_FOR    (1 << 24)
+#define TURNS           (1 << 24)
 
 /* Any but 0. */
 #define RANDOM_SEED     2463534242u
@@ -269,15 +270,24 @@ void pmu_timing_set_sampling(PmuTiming *t, const PmuSampling *sampling)
     t->left = sampling ? sampling->first : INT32_MAX;
 }
 
+static bool is_other(const PmuInterest *one, const PmuInterest *other)
+{
+    return one->sampled != other->sampled ||
+           one->observed != other->observed || one->taken != other->taken;
+}
+
 void pmu_timing_set_interest(PmuTiming *t, PmuInterest interest)
 {
     if (interest.sampled != t->interest.sampled) {
         pmu_timing_flush(t);
         pmu_costs_want(&t->costs, interest.sampled);
     }
+    if (is_other(&interest, &t->interest)) {
+        t->turns_until = t->skimmed + TURNS;
+    }
     if (interest.observed || t->observed_until == UINT64_MAX) {
         t->observed_until = interest.observed ? UINT64_MAX
-                                              : t->skimmed + OBSERVED_FOR;
+                                              : t->skimmed + TURNS;
     }
     t->interest = interest;
     if (interest.observed) {
@@ -333,6 +343,7 @@ void pmu_timing_reset(PmuTiming *t)
     t->credit = pmu_timing_credit_most(t);
     t->skimmed = 0;
     t->observed_until = 0;
+    t->turns_until = 0;
     t->settled = 0;
     t->surprised = false;
     t->steady = 0;
