@@ -156,6 +156,41 @@ static void test_rsp(Fixture *f, gconstpointer data)
                     PMU_RSP_NONE);
 }
 
+/* A stretch ends with what QEMU ends a block with, and with a page. */
+static void test_ends(Fixture *f, gconstpointer data)
+{
+    static const struct {
+        const char *bytes;
+        unsigned length;
+        uint16_t page_offset;
+        bool ends;
+    } rows[] = {
+        { "\x48\x01\xd8", 3, 0x100, false },       /* add rax, rbx */
+        { "\xfb", 1, 0x103, true },                 /* sti */
+        { "\xfa", 1, 0x104, false },                /* cli */
+        { "\x0f\x31", 2, 0x105, true },             /* rdtsc */
+        { "\x0f\x22\xd8", 3, 0x107, true },         /* mov cr3, rax */
+        { "\x0f\x20\xd8", 3, 0x10a, false },        /* mov rax, cr3 */
+        { "\x48\x01\xd8", 3, 0xffc, false },
+        { "\x90", 1, 0xfff, true },
+        { "\x48\x01\xd8", 3, 0xffe, true },        /* into the next page */
+        { "\xc3", 1, 0x001, true },                 /* ret */
+    };
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++) {
+        pmu_block_begin(f->builder, PMU_LEVEL_OS, 0x7000);
+        add(f, rows[i].bytes, rows[i].length, rows[i].page_offset, NONE, NONE);
+        g_test_message("row %u", i);
+        g_assert_cmpint(f->block->ends, ==, rows[i].ends);
+        g_assert_true(pmu_block_is_whole(f->block));
+    }
+    pmu_block_begin(f->builder, PMU_LEVEL_OS, 0x7000);
+    ADD("\xfb", 0, NONE, NONE);
+    ADD("\x90", 1, NONE, NONE);
+    g_assert_false(f->block->ends);
+    g_assert_false(pmu_block_is_whole(f->block));
+}
+
 /* A block of two instructions, as code of @generation has it at @phys. */
 static const PmuBlock *make(Fixture *f, uint64_t generation, uint64_t phys,
                             unsigned mode, uint8_t ea)
@@ -209,6 +244,7 @@ int main(int argc, char **argv)
                tear_down);
     g_test_add("/block/full", Fixture, NULL, set_up, test_full, tear_down);
     g_test_add("/block/pack", Fixture, NULL, set_up, test_pack, tear_down);
+    g_test_add("/block/ends", Fixture, NULL, set_up, test_ends, tear_down);
     g_test_add("/block/pool", Fixture, NULL, set_up, test_pool, tear_down);
     g_test_add("/block/rsp", Fixture, NULL, set_up, test_rsp, tear_down);
     return g_test_run();

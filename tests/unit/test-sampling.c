@@ -646,6 +646,55 @@ static void test_turns(void)
 }
 
 /*
+ * The share of a loop of @insns instructions, of which each is like the others,
+ * that goes forward; after each million the interest changes, or not.
+ */
+static double share_forward(Program *program, bool changes, uint64_t insns)
+{
+    const PmuBlock *block = &program->block[1].builder.block;
+    PmuDynamic dynamic = {
+        .pc = block->phys, .target = block->phys, .taken = true,
+    };
+    PmuLedger ledger;
+    PmuTiming *timing = pmu_timing_new(pmu_uarch(PMU_CORE_ICELAKE), &ledger,
+                                       NULL, page_of, NULL);
+    uint64_t forward = 0;
+
+    for (uint64_t n = 0; n < insns; n += block->num_insns) {
+        PmuInterest interest = { .sampled = changes && n / 1000000 % 2 };
+
+        pmu_timing_set_interest(timing, interest);
+        pmu_timing_run(timing, block, 0, block->num_insns, &dynamic);
+        forward += pmu_timing_forward(timing) ? block->num_insns : 0;
+    }
+    pmu_timing_free(timing);
+    return (double)forward / insns;
+}
+
+/*
+ * What is as foretold is looked at seldom: of the second 40 millions less than
+ * half as much as where events may take turns.
+ */
+static void test_steady(void)
+{
+    const uint64_t half = 40000000;
+    Program *program = string_program_new(&movs.code);
+    double looked[2];
+
+    for (unsigned changes = 0; changes < 2; changes++) {
+        double all = share_forward(program, changes, 2 * half);
+        double first = share_forward(program, changes, half);
+
+        looked[changes] = 1 - (2 * all - first);
+        g_test_message("%s: looked at %.2f %%",
+                       changes ? "turns" : "steady", looked[changes] * 100);
+    }
+    g_assert_cmpfloat(looked[0], >, 0);
+    g_assert_cmpfloat(looked[0], <, looked[1] / 2);
+    program_free(program);
+}
+
+/*
  * The same code, whose data are further away or nearer from some time on: what
  * the pipeline does in that time is as it would be if it were watched.
  */
@@ -764,6 +813,7 @@ int main(int argc, char **argv)
     g_test_add_data_func("/sampling/strings/parts", &movs_parts, test_strings);
     g_test_add_func("/sampling/interest", test_interest);
     g_test_add_func("/sampling/turns", test_turns);
+    g_test_add_func("/sampling/steady", test_steady);
     g_test_add_data_func("/sampling/move/l1-l2", &further, test_move);
     g_test_add_data_func("/sampling/move/l2-l1", &nearer, test_move);
     g_test_add_data_func("/sampling/move/l2-dram", &far_away, test_move);
