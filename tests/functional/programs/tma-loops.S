@@ -348,7 +348,7 @@ END unknown_branches
 FUNCTION itlb
 1:
     .set line, 64
-    .rept 320
+    .rept 448
     jmp 2f
     .balign 4096
     .skip line
