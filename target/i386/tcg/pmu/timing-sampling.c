@@ -78,7 +78,7 @@ const PmuSampling pmu_sampling = {
  * are short, until so many windows one after the other were as foretold; or
  * after so many instructions.
  */
-#define SETTLED_STEADY  2
+#define SETTLED_STEADY  3
 #define SETTLE          (1 << 21)
 #define SETTLE_PERIOD   (1 << 17)
 
@@ -129,11 +129,12 @@ static uint32_t mean_period(const PmuTiming *t)
     if (t->surprised) {
         return shortest;
     }
+    if (t->doubtful) {
+        return MAX(t->sampling->skim / 2, 1);
+    }
     longest <<= MIN(t->steady, t->skimmed < t->turns_until ? STEADY_TURNS
                                                            : STEADY_MOST);
-    if (t->doubtful) {
-        longest = MIN(longest, 2 * t->sampling->skim);
-    } else if (!is_settled(t)) {
+    if (!is_settled(t)) {
         longest = MIN(longest, SETTLE_PERIOD);
     }
     return CLAMP(t->skimmed / 16, shortest, longest);
