@@ -34,12 +34,6 @@ const PmuSampling pmu_sampling = {
 #define UNSTEADY_ERROR  (1.0 / 6)
 #define STEADY_MOST     3
 
-/*
- * The same where events take turns: each turn is to have its share of windows,
- * or they are not equally fast.
- */
-#define STEADY_TURNS    1
-
 /* Windows besides those of periods that can be saved up, or overdrawn. */
 #define CREDIT_WINDOWS  64
 
@@ -132,8 +126,9 @@ static uint32_t mean_period(const PmuTiming *t)
     if (t->doubtful) {
         return MAX(t->sampling->skim / 2, 1);
     }
-    longest <<= MIN(t->steady, t->skimmed < t->turns_until ? STEADY_TURNS
-                                                           : STEADY_MOST);
+    if (t->skimmed >= t->turns_until) {
+        longest <<= t->steady;
+    }
     if (!is_settled(t)) {
         longest = MIN(longest, SETTLE_PERIOD);
     }
