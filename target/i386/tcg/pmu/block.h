@@ -236,8 +236,9 @@ static inline uint64_t pmu_block_line(const PmuBlock *block,
 
 /*
  * The hash of instructions of which @n, with @hash, are behind those of
- * @before: how they are cut makes no difference.  A cyclic polynomial (Cohen, "Recursive
- * hashing functions for n-grams", 1997); 7 and 64 have no common divisor.
+ * @before: how they are cut makes no difference.  A cyclic polynomial (Cohen,
+ * "Recursive hashing functions for n-grams", 1997); 7 and 64 have no common
+ * divisor.
  */
 static inline uint64_t pmu_hash_append(uint64_t before, unsigned n,
                                        uint64_t hash)
