@@ -1,5 +1,5 @@
 /*
- * The timing model's parts, as timing.c and timing-string.c see them.
+ * The timing model's parts, as timing*.c see them.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
@@ -29,7 +29,7 @@ typedef struct PmuString {
     PmuSample sample;           /* what it took so far, if @watched */
 } PmuString;
 
-/* What is done with the stretches of code that run; see timing.c. */
+/* What is done with the stretches of code that run: timing-sampling.c. */
 typedef enum PmuPhase {
     PMU_PHASE_FORWARD,          /* they cost what they cost when watched */
     PMU_PHASE_SKIM,             /* ... but caches and predictors see them */
@@ -81,7 +81,6 @@ struct PmuTiming {
     uint32_t steady;            /* see STEADY_MOST */
     bool surprised;             /* see SURPRISE_SHARE */
     bool doubtful;              /* see look_at_dominant() */
-    uint32_t touched;           /* micro-ops, see touch_code() */
     uint32_t unknown;           /* see UNKNOWN_SHARE */
     uint64_t unknown_at;        /* @skimmed when it was changed last */
     PmuSighted sighted[PMU_SIGHTED];    /* by a hash of the key */

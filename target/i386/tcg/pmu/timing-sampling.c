@@ -308,13 +308,19 @@ static void look_at_dominant(PmuTiming *t)
     t->settled = t->skimmed + SETTLE;
 }
 
+/* Code that ran, and what it needs of the DSB. */
+typedef struct Touched {
+    PmuObserver *observer;
+    uint64_t dsb_uops;
+} Touched;
+
 static void touch_one(const PmuCostCode *code, void *opaque)
 {
-    PmuTiming *t = opaque;
+    Touched *touched = opaque;
 
-    pmu_observe_code(&t->observer, code->first, code->lines, code->branch,
+    pmu_observe_code(touched->observer, code->first, code->lines, code->branch,
                      code->taken);
-    t->touched += code->dsb_uops;
+    touched->dsb_uops += code->dsb_uops;
 }
 
 /*
@@ -323,9 +329,10 @@ static void touch_one(const PmuCostCode *code, void *opaque)
  */
 static void touch_code(PmuTiming *t)
 {
-    t->touched = 0;
-    pmu_costs_see_code(&t->costs, touch_one, t);
-    if (t->touched > t->uarch->dsb_uops) {
+    Touched touched = { .observer = &t->observer };
+
+    pmu_costs_see_code(&t->costs, touch_one, &touched);
+    if (touched.dsb_uops > t->uarch->dsb_uops) {
         pmu_fetcher_forget(&t->observer.fetcher);
     }
 }

@@ -8,12 +8,11 @@
  * Cycles and slots are a function of the bytes done so far, so that it does
  * not matter in how many parts they are reported.  Where the pipeline does not
  * run they cost what those did that lay at the same place and did about as many
- * bytes; of those that are unknown, and of parts, the pipeline says what they
- * take by themselves.
+ * bytes, or any number; if there were none the pipeline says what they take by
+ * themselves.
  */
 
 #include <glib.h>
-#include <string.h>
 
 #include "timing-internal.h"
 
@@ -144,8 +143,8 @@ static void string_lines(PmuTiming *t, const PmuInsn *insn, uint64_t src,
 }
 
 /* The pipeline begins with it. */
-static void string_begin(PmuTiming *t, const PmuBlock *block, unsigned index,
-                         uint64_t block_pc)
+static void begin_pipeline(PmuTiming *t, const PmuBlock *block,
+                           unsigned index, uint64_t block_pc)
 {
     uint64_t from;
 
@@ -347,7 +346,7 @@ static void begin_string(PmuTiming *t, const PmuBlock *block, unsigned index,
     s->untimed = t->phase <= PMU_PHASE_OBSERVE &&
                  pmu_costs_find_any(&t->costs, place_key(t, bi->hash));
     if (!s->untimed) {
-        string_begin(t, block, index, block_pc);
+        begin_pipeline(t, block, index, block_pc);
     } else if (t->phase == PMU_PHASE_OBSERVE) {
         pmu_observe_string(&t->observer, block, index, block_pc);
     }

@@ -18,7 +18,8 @@
  * goes on; then the pipeline fills, then it counts.
  *
  * All of it is a function of the instruction stream: a stretch ends with a
- * branch or an interrupt, not where a block happens to end.
+ * branch or an interrupt, or where PmuBlock.ends says so, not where a block
+ * happens to end.
  */
 
 #include <glib.h>
