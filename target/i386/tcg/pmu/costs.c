@@ -181,17 +181,21 @@ static void settle_known(PmuCosts *costs)
          (n = next_of(&costs->dirty, n)) < PMU_COST_ENTRIES; n++) {
         settle(costs, &costs->entries[n]);
     }
+    for (unsigned i = 0; i < G_N_ELEMENTS(costs->ran.word); i++) {
+        costs->ran.word[i] |= costs->dirty.word[i];
+    }
     costs->dirty = (PmuCostSet) {};
 }
 
-void pmu_costs_see_code(const PmuCosts *costs,
+void pmu_costs_see_code(PmuCosts *costs,
                         void (*see)(const PmuCostCode *code, void *opaque),
                         void *opaque)
 {
     for (uint32_t n = 0;
-         (n = next_of(&costs->dirty, n)) < PMU_COST_ENTRIES; n++) {
+         (n = next_of(&costs->ran, n)) < PMU_COST_ENTRIES; n++) {
         see(&costs->means[n].code, opaque);
     }
+    costs->ran = (PmuCostSet) {};
 }
 
 /* What is unknown is supposed to be typical. */

@@ -161,6 +161,7 @@ typedef struct PmuCosts {
     PmuCostUse *uses;           /* beside each entry */
     PmuCostMeans *means;        /* likewise */
     PmuCostSet dirty;           /* those with pending */
+    PmuCostSet ran;             /* settled, and not seen: see_code() */
     PmuCostSet weak;            /* those of PMU_COST_WEAK */
     uint32_t samples;           /* so far */
     uint32_t epoch;             /* calls of pmu_costs_begin_epoch() so far */
@@ -339,8 +340,11 @@ static inline uint32_t pmu_costs_times(const PmuCosts *costs,
 /* The most instructions of this epoch that one of weak cost makes up. */
 uint64_t pmu_costs_most_weak(const PmuCosts *costs);
 
-/* Call @see for the code of each counted since the last pmu_costs_settle(). */
-void pmu_costs_see_code(const PmuCosts *costs,
+/*
+ * Call @see for the code of each that was counted since the last time, as far
+ * as that is settled.
+ */
+void pmu_costs_see_code(PmuCosts *costs,
                         void (*see)(const PmuCostCode *code, void *opaque),
                         void *opaque);
 

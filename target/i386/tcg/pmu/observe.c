@@ -109,6 +109,12 @@ static unsigned data_access(PmuObserver *o, uint64_t addr,
     return lines;
 }
 
+/* Did an access to these @lines find code that fetch had? */
+static bool is_smc(const PmuAccess access[2], unsigned lines)
+{
+    return access[0].smc || (lines == 2 && access[1].smc);
+}
+
 uint32_t pmu_observe_data(PmuObserver *o, const PmuBlockAccess *kind,
                           uint64_t addr)
 {
@@ -122,10 +128,15 @@ uint32_t pmu_observe_data(PmuObserver *o, const PmuBlockAccess *kind,
     return pmu_known_wait(&o->known) - before;
 }
 
-/* Did an access to these @lines find code that fetch had? */
-static bool is_smc(const PmuAccess access[2], unsigned lines)
+/* The same while fetch goes on: returns whether the machine is cleared. */
+static bool fetch_access(PmuObserver *o, const PmuBlockAccess *kind,
+                         uint64_t addr)
 {
-    return access[0].smc || (lines == 2 && access[1].smc);
+    PmuAccess access[2];
+
+    return !pmu_memory_hit(&o->mem, addr, kind->size) &&
+           (kind->load || kind->store) &&
+           is_smc(access, data_access(o, addr, kind, access));
 }
 
 static bool is_plain(const PmuAccess *access)
@@ -280,7 +291,7 @@ static inline unsigned observe_branch(PmuObserver *o, const PmuBlock *block,
 
 /* Blocks. */
 
-static void observe_begin(PmuObserver *o)
+static void observe_begin(PmuObserver *o, uint64_t live)
 {
     PmuOutcome *outcome = &o->outcome;
 
@@ -292,12 +303,19 @@ static void observe_begin(PmuObserver *o)
     outcome->special = 0;
     outcome->split = 0;
     outcome->same_line = 0;
-    pmu_memory_horizon(&o->mem, PMU_OUTCOME_FILLS);
+    pmu_memory_horizon(&o->mem, live);
 }
 
+/* What is asked for. */
+typedef enum Detail {
+    ALL,
+    FETCH_ALONE,                /* see pmu_observe_fetch() */
+} Detail;
+
 /* Returns whether the machine is cleared. */
-static bool observe_index(PmuObserver *o, const PmuBlock *block,
-                          unsigned index, const uint64_t *addr)
+static inline bool observe_index(PmuObserver *o, const PmuBlock *block,
+                                 unsigned index, const uint64_t *addr,
+                                 Detail detail)
 {
     const PmuBlockAccess *kind;
 
@@ -305,33 +323,35 @@ static bool observe_index(PmuObserver *o, const PmuBlock *block,
         return false;
     }
     kind = &block->accesses[index];
-    return observe_access(o, index, kind, addr[index]);
+    return detail == FETCH_ALONE ? fetch_access(o, kind, addr[index])
+                                 : observe_access(o, index, kind, addr[index]);
 }
 
 /* Instruction @i of @block; returns whether it clears the machine. */
-static bool observe_insn(PmuObserver *o, const PmuBlock *block, unsigned i,
-                         const uint64_t *addr)
+static inline bool observe_insn(PmuObserver *o, const PmuBlock *block,
+                                unsigned i, const uint64_t *addr,
+                                Detail detail)
 {
     const PmuBlockInsn *bi = &block->insns[i];
-    bool smc = observe_index(o, block, bi->ea, addr);
+    bool smc = observe_index(o, block, bi->ea, addr, detail);
 
-    return observe_index(o, block, bi->stack, addr) || smc;
+    return observe_index(o, block, bi->stack, addr, detail) || smc;
 }
 
 /*
  * Instructions [@first, @last) of @block, which are in segment @n.  Returns
  * how far: see pmu_observe().  Sets @outcome.smc.
  */
-static unsigned observe_insns(PmuObserver *o, const PmuBlock *block,
-                              unsigned n, unsigned first, unsigned last,
-                              const PmuDynamic *dynamic)
+static inline unsigned observe_insns(PmuObserver *o, const PmuBlock *block,
+                                     unsigned n, unsigned first, unsigned last,
+                                     const PmuDynamic *dynamic, Detail detail)
 {
     unsigned i = first;
 
     pmu_fetcher_segment(&o->fetcher, block, n, first, dynamic->pc,
                         &o->outcome);
     while (i < last && !o->outcome.smc) {
-        o->outcome.smc = observe_insn(o, block, i++, dynamic->addr);
+        o->outcome.smc = observe_insn(o, block, i++, dynamic->addr, detail);
     }
     pmu_fetcher_build(&o->fetcher, block, first, i);
     return i;
@@ -356,10 +376,12 @@ static void observe_end(PmuObserver *o, const PmuBlock *block, unsigned last,
     }
 }
 
-unsigned pmu_observe(PmuObserver *o, const PmuBlock *block,
-                     unsigned first, unsigned last, const PmuDynamic *dynamic)
+static inline __attribute__((always_inline))
+unsigned observe(PmuObserver *o, const PmuBlock *block,
+                 unsigned first, unsigned last, const PmuDynamic *dynamic,
+                 Detail detail)
 {
-    observe_begin(o);
+    observe_begin(o, detail == FETCH_ALONE ? 0 : PMU_OUTCOME_FILLS);
     pmu_fetcher_begin(&o->fetcher, block, first);
     for (unsigned n = 0; n < block->num_segments && !o->outcome.smc; n++) {
         unsigned from = MAX(first, block->segments[n].first);
@@ -367,7 +389,7 @@ unsigned pmu_observe(PmuObserver *o, const PmuBlock *block,
                        ? MIN(last, block->segments[n + 1].first) : last;
 
         if (from < end) {
-            end = observe_insns(o, block, n, from, end, dynamic);
+            end = observe_insns(o, block, n, from, end, dynamic, detail);
             last = o->outcome.smc ? end : last;
         }
     }
@@ -375,10 +397,23 @@ unsigned pmu_observe(PmuObserver *o, const PmuBlock *block,
     return last;
 }
 
+unsigned pmu_observe(PmuObserver *o, const PmuBlock *block,
+                     unsigned first, unsigned last, const PmuDynamic *dynamic)
+{
+    return observe(o, block, first, last, dynamic, ALL);
+}
+
+unsigned pmu_observe_fetch(PmuObserver *o, const PmuBlock *block,
+                           unsigned first, unsigned last,
+                           const PmuDynamic *dynamic)
+{
+    return observe(o, block, first, last, dynamic, FETCH_ALONE);
+}
+
 void pmu_observe_string(PmuObserver *o, const PmuBlock *block,
                         unsigned index, uint64_t pc)
 {
-    observe_begin(o);
+    observe_begin(o, PMU_OUTCOME_FILLS);
     pmu_fetcher_begin(&o->fetcher, block, index);
     pmu_fetcher_segment(&o->fetcher, block, block->num_segments - 1, index,
                         pc, &o->outcome);

@@ -57,6 +57,14 @@ void pmu_observe_clear(PmuObserver *o);
 unsigned pmu_observe(PmuObserver *o, const PmuBlock *block,
                      unsigned first, unsigned last, const PmuDynamic *dynamic);
 
+/*
+ * The same where nobody asks what happened to their data: @o->outcome tells of
+ * fetch and the branch alone.
+ */
+unsigned pmu_observe_fetch(PmuObserver *o, const PmuBlock *block,
+                           unsigned first, unsigned last,
+                           const PmuDynamic *dynamic);
+
 /* The same for a REP string instruction @index: its fetch alone. */
 void pmu_observe_string(PmuObserver *o, const PmuBlock *block,
                         unsigned index, uint64_t pc);
@@ -73,6 +81,7 @@ bool pmu_observe_branch(PmuObserver *o, const PmuBlock *block,
                         const PmuDynamic *dynamic);
 uint32_t pmu_observe_data(PmuObserver *o, const PmuBlockAccess *kind,
                           uint64_t addr);
+
 
 /* Some code ran that was not observed at all. */
 void pmu_observer_miss(PmuObserver *o);

@@ -33,6 +33,7 @@ typedef struct PmuString {
 typedef enum PmuPhase {
     PMU_PHASE_FORWARD,          /* they cost what they cost when watched */
     PMU_PHASE_SKIM,             /* ... but caches and predictors see them */
+    PMU_PHASE_FETCH,            /* ... and so do caches of code */
     PMU_PHASE_OBSERVE,          /* ... and all of the observer does */
     PMU_PHASE_WARM,             /* ... and the pipeline runs them */
     PMU_PHASE_WATCH,            /* both count */
@@ -68,10 +69,12 @@ struct PmuTiming {
     uint64_t observed_until;    /* in terms of @skimmed, see TURNS */
     uint64_t turns_until;       /* the same */
     bool far;                   /* see FAR_L3 */
-    uint32_t weight;            /* of what is skimmed behind the part at hand */
+    bool refills;               /* see REFILL_SHARE */
+    uint32_t weight;            /* of what is skimmed behind that */
     PmuKnown before;            /* observer.known, before what is skimmed */
     int32_t left;               /* instructions until this one ends */
     int32_t behind;             /* ... of the period at hand behind it */
+    uint32_t wait;              /* cycles: less than one of those */
     uint32_t random;            /* for the next period */
     int32_t period;             /* instructions of the period at hand */
     int32_t credit;             /* instructions that may be watched yet */
@@ -81,7 +84,10 @@ struct PmuTiming {
     uint32_t steady;            /* see STEADY_MOST */
     bool surprised;             /* see SURPRISE_SHARE */
     bool doubtful;              /* see look_at_dominant() */
-    uint32_t unknown;           /* see UNKNOWN_SHARE */
+    bool closer;                /* see look_closer() */
+    uint32_t learnt;            /* instructions since then, of little known */
+    uint32_t unknown;           /* see PMU_UNKNOWN_SHARE */
+    uint32_t unknown_some;      /* when that is much */
     uint64_t unknown_at;        /* @skimmed when it was changed last */
     PmuSighted sighted[PMU_SIGHTED];    /* by a hash of the key */
     PmuKnown known;             /* of observer.known, accounted for already */
@@ -149,6 +155,17 @@ void pmu_timing_end_phase(PmuTiming *t);
 
 /* The stretch at hand, @key, was not watched; its cost is not well known. */
 void pmu_timing_count_uncertain(PmuTiming *t, uint64_t key);
+
+/* It was watched: is what it took typical of it? */
+bool pmu_timing_wants(PmuTiming *t, uint64_t key);
+
+/*
+ * A window is worth while where at least one in PMU_UNKNOWN_SHARE instructions
+ * is of unknown cost: each such one adds that to a sum, and any one takes one
+ * off.  When so much has come together a window opens if there is credit.
+ */
+#define PMU_UNKNOWN_SHARE   16
+#define PMU_UNKNOWN_SOME    (160 * PMU_UNKNOWN_SHARE)
 
 /* Strings: timing-string.c. */
 

@@ -12,13 +12,15 @@
 #include "timing-internal.h"
 
 /*
- * The DSB has some thousand micro-ops to find again, most of which are those of
- * a few loops; warm is a pipeline whose reorder buffer has been filled.
+ * The DSB has some thousand micro-ops to find again, and where it is too small
+ * those of the last turns of a long loop; warm is a pipeline whose reorder
+ * buffer has been filled.
  * An instruction in a window takes as much time as some ten that are skimmed,
  * or some tens that go forward.
  */
 const PmuSampling pmu_sampling = {
-    .first = 1u << 19, .observe = 2560, .warm = 320, .watch = 2240,
+    .first = 1u << 19, .fetch = 1u << 16,
+    .observe = 2560, .warm = 320, .watch = 2240,
     .share = 64, .period = 1u << 19, .skim = 1u << 15,
 };
 
@@ -38,15 +40,15 @@ const PmuSampling pmu_sampling = {
 #define CREDIT_WINDOWS  64
 
 /*
- * A window is worth while where at least one in UNKNOWN_SHARE instructions is
- * of unknown cost: each such one adds UNKNOWN_SHARE to a sum, and any one takes
- * one off.  When so much has come together a window opens if there is credit.
+ * If there was little of it in the window any more, code that comes and goes
+ * as that of a timer's interrupt, the next one takes twice as much, up to so
+ * many times.  Little is less than one in UNKNOWN_LITTLE of what was watched.
  */
-#define UNKNOWN_SHARE   16
-#define UNKNOWN_SOME    (160 * UNKNOWN_SHARE)
+#define UNKNOWN_MOST    64
+#define UNKNOWN_LITTLE  8
 
 /*
- * The same if one stretch alone, of which little or nothing is known, makes up
+ * A window is worth while, too, if one stretch alone, of which little or nothing is known, makes up
  * one in DOMINANT_SHARE, and for that the credit is overdrawn.
  */
 #define DOMINANT_SHARE  64
@@ -169,6 +171,14 @@ static void begin_skim(PmuTiming *t, int32_t length, uint32_t weight)
     pmu_costs_weigh(&t->costs, weight);
 }
 
+/* The same up to the window, whose code is to be fetched before. */
+static void begin_last_skim(PmuTiming *t, int32_t length, uint32_t weight)
+{
+    t->refills = false;
+    t->behind = MIN(length, (int32_t)t->sampling->fetch);
+    begin_skim(t, length - t->behind, weight);
+}
+
 /* Nothing is observed in the next piece of a period. */
 static void begin_piece(PmuTiming *t)
 {
@@ -177,6 +187,17 @@ static void begin_piece(PmuTiming *t)
 
     t->left += length;
     t->behind -= length;
+}
+
+/* Was it worth while to look at unknown code? */
+static void judge_closer(PmuTiming *t)
+{
+    if (t->learnt >= t->sampling->watch / UNKNOWN_LITTLE) {
+        t->unknown_some = PMU_UNKNOWN_SOME;
+    } else if (t->unknown_some < PMU_UNKNOWN_SOME * UNKNOWN_MOST) {
+        t->unknown_some *= 2;
+    }
+    t->closer = false;
 }
 
 /* Was it, and those before, as the costs foretold? */
@@ -198,6 +219,9 @@ static void judge_window(PmuTiming *t)
 static void begin_period(PmuTiming *t)
 {
     judge_window(t);
+    if (t->closer) {
+        judge_closer(t);
+    }
     t->known = t->observer.known;
     pmu_observer_skip(&t->observer);
     t->unknown = 0;
@@ -214,8 +238,7 @@ static void begin_period(PmuTiming *t)
         begin_piece(t);
         pmu_costs_weigh(&t->costs, 0);
     } else {
-        t->behind = 0;
-        begin_skim(t, t->period, 1);
+        begin_last_skim(t, t->period, 1);
     }
     t->doubtful = false;
 }
@@ -293,6 +316,8 @@ static void look_closer(PmuTiming *t)
     enter_skimmed(t, in_period(t));
     pmu_timing_stand_alone(t);
     t->steady = 0;
+    t->closer = true;
+    t->learnt = 0;
     begin_phase(t, PMU_PHASE_WARM);
     t->left += t->sampling->observe;
 }
@@ -331,6 +356,7 @@ static void touch_code(PmuTiming *t)
 {
     Touched touched = { .observer = &t->observer };
 
+    pmu_timing_enter_costs(t);
     pmu_costs_see_code(&t->costs, touch_one, &touched);
     if (touched.dsb_uops > t->uarch->dsb_uops) {
         pmu_fetcher_forget(&t->observer.fetcher);
@@ -369,10 +395,10 @@ void pmu_timing_end_forward(PmuTiming *t)
     pmu_timing_collect(t);
     pmu_observer_miss(&t->observer);
     touch_code(t);
-    pmu_timing_enter_costs(t);
     t->period = length + rest;
     t->behind = rest - refill;
     t->weight = 1 + (length + refill + t->behind / 2) / t->behind;
+    t->refills = true;
     begin_skim(t, refill, 0);
 }
 
@@ -389,9 +415,17 @@ static void end_refill(PmuTiming *t)
     int32_t length = t->left + t->behind;
 
     touch_code(t);
-    pmu_timing_enter_costs(t);
+    begin_last_skim(t, length, t->weight);
+}
+
+/* The last part of what is skimmed. */
+static void begin_fetch(PmuTiming *t)
+{
+    touch_code(t);
+    pmu_fetcher_restart(&t->observer.fetcher);
+    t->phase = PMU_PHASE_FETCH;
+    t->left += t->behind;
     t->behind = 0;
-    begin_skim(t, length, t->weight);
 }
 
 /* A window is due. */
@@ -399,7 +433,6 @@ static void end_period(PmuTiming *t)
 {
     uint32_t length = in_period(t);
 
-    touch_code(t);
     pmu_timing_enter_costs(t);
     enter_skimmed(t, length);
     judge_period(t, length / t->costs.weight);
@@ -414,7 +447,7 @@ static void end_period(PmuTiming *t)
  */
 static bool may_be_unknown_much(PmuTiming *t)
 {
-    return t->unknown >= UNKNOWN_SOME / 2 && take_credit(t, 0);
+    return t->unknown >= t->unknown_some / 2 && take_credit(t, 0);
 }
 
 /* ... or as one such stretch made up @insns instructions of this period? */
@@ -448,11 +481,14 @@ void pmu_timing_end_phase(PmuTiming *t)
         end_piece(t);
         break;
     case PMU_PHASE_SKIM:
-        if (t->behind) {
+        if (t->refills) {
             end_refill(t);
         } else {
-            end_period(t);
+            begin_fetch(t);
         }
+        break;
+    case PMU_PHASE_FETCH:
+        end_period(t);
         break;
     case PMU_PHASE_OBSERVE:
         begin_phase(t, PMU_PHASE_WARM);
@@ -466,20 +502,20 @@ void pmu_timing_end_phase(PmuTiming *t)
     }
 }
 
-/* The stretch at hand is unknown: see UNKNOWN_SHARE. */
+/* The stretch at hand is unknown: see PMU_UNKNOWN_SHARE. */
 static void note_unknown(PmuTiming *t)
 {
     uint64_t now = t->skimmed + in_period(t);
 
     t->unknown -= MIN(t->unknown, now - t->unknown_at);
-    t->unknown += UNKNOWN_SHARE * t->insns;
+    t->unknown += PMU_UNKNOWN_SHARE * t->insns;
     t->unknown_at = now;
 }
 
 /* Does so much unknown code run that it should be looked at? */
 static bool is_unknown_much(PmuTiming *t)
 {
-    return t->unknown >= UNKNOWN_SOME && take_credit(t, 0);
+    return t->unknown >= t->unknown_some && take_credit(t, 0);
 }
 
 /* Is a stretch that made up @insns instructions of this period dominant? */
@@ -516,7 +552,7 @@ static void count_unknown(PmuTiming *t, uint64_t key)
 {
     t->costs.tally[t->ledger->level].unknown_insns += t->insns;
     t->progress += (uint64_t)t->insns * UNKNOWN_SLOTS << PMU_COST_SHIFT;
-    if (t->phase > PMU_PHASE_SKIM) {
+    if (t->phase > PMU_PHASE_FETCH) {
         return;
     }
     note_unknown(t);
@@ -535,7 +571,7 @@ static void count_unknown(PmuTiming *t, uint64_t key)
 static void count_weak(PmuTiming *t, PmuCost *cost)
 {
     pmu_timing_count_cost(t, cost);
-    if (t->phase == PMU_PHASE_SKIM &&
+    if ((t->phase == PMU_PHASE_SKIM || t->phase == PMU_PHASE_FETCH) &&
         is_dominant(t, pmu_costs_times(&t->costs, cost) * t->insns)) {
         look_at_dominant(t);
     }
@@ -550,4 +586,17 @@ void pmu_timing_count_uncertain(PmuTiming *t, uint64_t key)
     } else {
         count_unknown(t, key);
     }
+}
+
+/*
+ * What is well known is not typical where one looks closer: caches of code were
+ * not prepared for it.
+ */
+bool pmu_timing_wants(PmuTiming *t, uint64_t key)
+{
+    if (t->closer && pmu_costs_find(&t->costs, key)) {
+        return false;
+    }
+    t->learnt += t->insns;
+    return true;
 }

@@ -305,7 +305,7 @@ static void count_lines(PmuTiming *t, const PmuBlockInsn *bi,
  */
 static void pass_string(PmuTiming *t)
 {
-    if (t->phase <= PMU_PHASE_SKIM) {
+    if (t->phase <= PMU_PHASE_FETCH) {
         t->left -= MIN(t->string.bytes / PMU_LINE_SIZE, LINES_MOST);
     }
 }

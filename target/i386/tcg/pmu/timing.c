@@ -65,6 +65,7 @@ PmuTiming *pmu_timing_new(const PmuUarch *uarch, PmuLedger *ledger, PmuL3 *l3,
         .sampled = UINT32_MAX, .observed = true, .taken = true,
     };
     t->far = true;
+    t->unknown_some = PMU_UNKNOWN_SOME;
     t->random = RANDOM_SEED;
     t->left = pmu_sampling.first;
     t->credit = pmu_timing_credit_most(t);
@@ -173,7 +174,10 @@ static void learn(PmuTiming *t)
             t->observer.known.n[i] - t->known.n[i];
     }
     t->known = t->observer.known;
-    pmu_costs_learn(&t->costs, stretch_key(t), t->insns, t->code, &t->sample);
+    if (pmu_timing_wants(t, stretch_key(t))) {
+        pmu_costs_learn(&t->costs, stretch_key(t), t->insns, t->code,
+                        &t->sample);
+    }
     t->sample = (PmuSample) {};
 }
 
@@ -349,6 +353,10 @@ void pmu_timing_reset(PmuTiming *t)
     t->surprised = false;
     t->steady = 0;
     t->far = true;
+    t->refills = false;
+    t->wait = 0;
+    t->closer = false;
+    t->unknown_some = PMU_UNKNOWN_SOME;
     t->random = RANDOM_SEED;
     t->string = (PmuString) {};
     pmu_pipeline_reset(&t->pipeline);
@@ -431,18 +439,24 @@ static void run_seen(PmuTiming *t, const PmuBlock *block,
 }
 
 /*
- * The same as skim_access(), that is more than a plain hit.  Waits count in the
- * period: a loop that waits for DRAM does little else, here as there.
+ * Waits count in the period: a loop that waits for DRAM does little else,
+ * whether or not it is watched.
  */
+static void pass_wait(PmuTiming *t, uint64_t wait)
+{
+    if (t->costs.weight == 1) {
+        t->wait += wait;
+        t->left -= t->wait / PERIOD_WAIT;
+        t->wait %= PERIOD_WAIT;
+    }
+}
+
+/* The same as skim_access(), that is more than a plain hit. */
 static G_GNUC_NO_INLINE void skim_slow_access(PmuTiming *t,
                                               const PmuBlockAccess *kind,
                                               uint64_t addr)
 {
-    uint32_t wait = pmu_observe_data(&t->observer, kind, addr);
-
-    if (t->costs.weight == 1) {
-        t->left -= wait / PERIOD_WAIT;
-    }
+    pass_wait(t, pmu_observe_data(&t->observer, kind, addr));
 }
 
 /* Data access @index of @block, if it is one, and nothing else is looked at. */
@@ -483,6 +497,34 @@ static inline void skim_branch(PmuTiming *t, const PmuBlock *block,
     }
 }
 
+/* Instructions [@first, @last) of @block, in PMU_PHASE_FETCH. */
+static G_GNUC_NO_INLINE void fetch_range(PmuTiming *t, const PmuBlock *block,
+                                         unsigned first, unsigned last,
+                                         const PmuDynamic *dynamic)
+{
+    uint64_t before = pmu_known_wait(&t->observer.known);
+
+    while (first < last) {
+        first = pmu_observe_fetch(&t->observer, block, first, last, dynamic);
+    }
+    pass_wait(t, pmu_known_wait(&t->observer.known) - before);
+    if (t->observer.outcome.branch & PMU_OUTCOME_MISPREDICT) {
+        t->progress += pmu_costs_mispredict(&t->costs);
+    }
+}
+
+/* Instructions [@first, @last) of @block ran, and are more than skimmed. */
+static void look_at_range(PmuTiming *t, const PmuBlock *block,
+                          unsigned first, unsigned last,
+                          const PmuDynamic *dynamic)
+{
+    if (t->phase == PMU_PHASE_FETCH) {
+        fetch_range(t, block, first, last, dynamic);
+    } else {
+        run_seen(t, block, first, last, dynamic);
+    }
+}
+
 static inline void prepare(PmuTiming *t, const PmuBlock *block)
 {
     if (G_UNLIKELY(block->level != t->ledger->level)) {
@@ -503,7 +545,7 @@ void run_block(PmuTiming *t, const PmuBlock *block, const PmuDynamic *dynamic)
             skim_access(t, block, i, dynamic->addr);
         }
     } else if (t->phase != PMU_PHASE_FORWARD) {
-        run_seen(t, block, 0, block->num_insns, dynamic);
+        look_at_range(t, block, 0, block->num_insns, dynamic);
     }
     t->insns += block->num_insns;
     if (G_LIKELY(block->ends)) {
@@ -537,7 +579,7 @@ static void run_range(PmuTiming *t, const PmuBlock *block,
     if (t->phase == PMU_PHASE_SKIM) {
         skim_range(t, block, first, last, dynamic->addr);
     } else if (t->phase != PMU_PHASE_FORWARD) {
-        run_seen(t, block, first, last, dynamic);
+        look_at_range(t, block, first, last, dynamic);
     }
     t->insns += last - first;
     if (branch != PMU_BRANCH_NONE) {
@@ -567,7 +609,7 @@ static void run_string(PmuTiming *t, const PmuBlock *block, unsigned index,
 {
     end_open_stretch(t);
     pmu_timing_run_string(t, block, index, dynamic, last);
-    if (t->phase <= PMU_PHASE_SKIM) {
+    if (t->phase <= PMU_PHASE_FETCH) {
         pmu_fetcher_restart(&t->observer.fetcher);
     }
     if (last) {

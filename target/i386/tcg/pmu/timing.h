@@ -61,7 +61,7 @@ void pmu_timing_flush_observed(PmuTiming *timing);
  * a period alone: see pmu_timing_set_interest().
  */
 typedef struct PmuSampling {
-    uint32_t first, observe, warm, watch, share, period, skim;
+    uint32_t first, fetch, observe, warm, watch, share, period, skim;
 } PmuSampling;
 
 extern const PmuSampling pmu_sampling;
