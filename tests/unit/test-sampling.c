@@ -695,6 +695,113 @@ static void test_steady(void)
 }
 
 /*
+ * Code that is longer than what runs in a window: a loop of inner loops of
+ * which the DSB can keep most, but not all, and now and then code that was
+ * never seen before, as that of some interrupts.
+ */
+
+#define INNER_TURNS     4
+#define LONG_TURNS      2000    /* of eight thousand instructions */
+#define NEW_TURNS       30
+#define NEW_BLOCKS      5
+#define NEW_INSNS       40      /* of each */
+
+/* A line of code for each block. */
+static Program *long_program_new(void)
+{
+    static const Code nop = I("\x0f\x1f\x40\x00");
+    Program *program = g_new0(Program, 1);
+
+    program->decoder = pmu_decoder_new(PMU_CORE_ICELAKE);
+    for (unsigned i = 0; i < BLOCKS; i++) {
+        Block *block = &program->block[i];
+
+        block->pc = 0x400000 + i * PMU_LINE_SIZE;
+        pmu_block_begin(&block->builder, PMU_LEVEL_USR, block->pc);
+        for (unsigned n = 0; n < 4; n++) {
+            add(program, block, &nop);
+        }
+        add_branch(program, block, block->pc);
+    }
+    return program;
+}
+
+/* @block, which is a loop, is run @turns times. */
+static void run_loop(PmuTiming *timing, const Block *block, unsigned turns)
+{
+    PmuDynamic dynamic = {
+        .pc = block->pc, .target = block->pc, .taken = true,
+    };
+
+    while (turns--) {
+        if (!turns) {
+            dynamic.taken = false;
+            dynamic.target = block->pc + block->builder.block.length;
+        }
+        pmu_timing_run(timing, &block->builder.block, 0,
+                       block->builder.block.num_insns, &dynamic);
+    }
+}
+
+/* Always in the same place: it is not fetched from far away. */
+static void run_new_code(Program *program, PmuTiming *timing, Random *random)
+{
+    uint64_t pc = 0x10000000;
+
+    for (unsigned i = 0; i < NEW_BLOCKS; i++) {
+        g_autofree Block *block = g_new0(Block, 1);
+
+        block->pc = pc;
+        pmu_block_begin(&block->builder, PMU_LEVEL_USR, pc);
+        for (unsigned n = 0; n < NEW_INSNS; n++) {
+            uint8_t bytes[5] = { 0xb8 };        /* mov eax, imm32 */
+            uint32_t value = random_below(random, UINT32_MAX);
+
+            memcpy(bytes + 1, &value, sizeof(value));
+            add(program, block, &(Code) { (const char *)bytes, 5 });
+        }
+        add_branch(program, block, pc);
+        run_loop(timing, block, 1);
+        pc += block->builder.block.length;
+    }
+}
+
+static void run_long(Program *program, const Mode *mode,
+                     PmuLedgerSnapshot *result)
+{
+    PmuLedger ledger;
+    PmuTiming *timing = pmu_timing_new(pmu_uarch(PMU_CORE_ICELAKE), &ledger,
+                                       NULL, page_of, NULL);
+    Random random = { 1 };
+
+    pmu_timing_set_sampling(timing, mode->sampling);
+    pmu_timing_set_interest(timing, mode->interest);
+    for (unsigned turn = 0; turn < LONG_TURNS; turn++) {
+        for (unsigned i = 0; i < BLOCKS; i++) {
+            run_loop(timing, &program->block[i], INNER_TURNS);
+        }
+        if (turn % NEW_TURNS == 0) {
+            run_new_code(program, timing, &random);
+        }
+    }
+    pmu_timing_flush(timing);
+    pmu_ledger_snapshot(&ledger, result);
+    pmu_timing_free(timing);
+}
+
+/* Caches of code have in windows what they would have had all the time. */
+static void test_code(gconstpointer data)
+{
+    Program *program = long_program_new();
+    PmuLedgerSnapshot exact, sampled;
+
+    run_long(program, &exactly, &exact);
+    run_long(program, data, &sampled);
+    g_assert_cmpfloat(worst(&sampled, &exact), <=, 0.02);
+    program_free(program);
+}
+
+/*
  * The same code, whose data are further away or nearer from some time on: what
  * the pipeline does in that time is as it would be if it were watched.
  */
@@ -814,6 +921,8 @@ int main(int argc, char **argv)
     g_test_add_func("/sampling/interest", test_interest);
     g_test_add_func("/sampling/turns", test_turns);
     g_test_add_func("/sampling/steady", test_steady);
+    g_test_add_data_func("/sampling/code/observed", &by_samples, test_code);
+    g_test_add_data_func("/sampling/code/slots", &slots_alone, test_code);
     g_test_add_data_func("/sampling/move/l1-l2", &further, test_move);
     g_test_add_data_func("/sampling/move/l2-l1", &nearer, test_move);
     g_test_add_data_func("/sampling/move/l2-dram", &far_away, test_move);
