@@ -191,6 +191,30 @@ static void test_ends(Fixture *f, gconstpointer data)
     g_assert_false(pmu_block_is_whole(f->block));
 }
 
+/* An instruction that reaches into the next page begins a block in QEMU. */
+static void test_begins(Fixture *f, gconstpointer data)
+{
+    pmu_block_begin(f->builder, PMU_LEVEL_OS, 0x7000);
+    ADD("\x48\x01\xd8", 0xffe, NONE, NONE);
+    g_assert_true(f->block->begins);
+    g_assert_true(pmu_block_is_plain(f->block));
+
+    pmu_block_begin(f->builder, PMU_LEVEL_OS, 0x7000);
+    ADD("\x48\x01\xd8", 0xffb, NONE, NONE);
+    g_assert_false(f->block->ends);
+    ADD("\x48\x01\xd8", 0xffe, NONE, NONE);
+    g_assert_false(f->block->begins);
+    g_assert_true(f->builder->insns[0].ends);
+    g_assert_false(pmu_block_is_whole(f->block));
+
+    pmu_block_begin(f->builder, PMU_LEVEL_OS, 0x7000);
+    ADD("\x90", 0xffc, NONE, NONE);
+    ADD("\x48\x01\xd8", 0xffd, NONE, NONE);
+    g_assert_false(f->block->begins);
+    g_assert_false(f->builder->insns[0].ends);
+    g_assert_true(pmu_block_is_plain(f->block));
+}
+
 /* A block of two instructions, as code of @generation has it at @phys. */
 static const PmuBlock *make(Fixture *f, uint64_t generation, uint64_t phys,
                             unsigned mode, uint8_t ea)
@@ -245,6 +269,8 @@ int main(int argc, char **argv)
     g_test_add("/block/full", Fixture, NULL, set_up, test_full, tear_down);
     g_test_add("/block/pack", Fixture, NULL, set_up, test_pack, tear_down);
     g_test_add("/block/ends", Fixture, NULL, set_up, test_ends, tear_down);
+    g_test_add("/block/begins", Fixture, NULL, set_up, test_begins,
+               tear_down);
     g_test_add("/block/pool", Fixture, NULL, set_up, test_pool, tear_down);
     g_test_add("/block/rsp", Fixture, NULL, set_up, test_rsp, tear_down);
     return g_test_run();

@@ -236,6 +236,19 @@ static void add_counts(PmuBlockBuilder *builder, const PmuBlockInsn *bi)
     }
 }
 
+/* A stretch begins with the next instruction: see PmuBlock.ends. */
+static void begin_stretch(PmuBlockBuilder *builder)
+{
+    PmuBlock *block = &builder->block;
+
+    if (block->num_insns) {
+        builder->insns[block->num_insns - 1].ends = true;
+        block->ends = true;
+    } else {
+        block->begins = true;
+    }
+}
+
 void pmu_block_add(PmuBlockBuilder *builder, PmuDecoder *decoder,
                    const uint8_t *bytes, unsigned length,
                    uint16_t page_offset, uint8_t ea, uint8_t stack)
@@ -253,6 +266,9 @@ void pmu_block_add(PmuBlockBuilder *builder, PmuDecoder *decoder,
                 (flags & PMU_INSN_ENDS_STRETCH) ||
                 page_offset + length >= 1u << PMU_PAGE_SHIFT,
     };
+    if (page_offset + length > 1u << PMU_PAGE_SHIFT) {
+        begin_stretch(builder);
+    }
     bi->fused = block->num_insns && (pmu_fuse_next(bi - 1) & pmu_fuse_last(bi));
     note_line(builder, bi, page_offset);
     if (!(flags & PMU_INSN_REP)) {

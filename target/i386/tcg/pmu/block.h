@@ -138,10 +138,12 @@ typedef struct PmuBlock {
     /*
      * A stretch of code (see costs.h) ends with its last instruction: which is
      * a branch, or PMU_INSN_ENDS_STRETCH, or ends at or behind the end of its
-     * page; or whoever made the block says so.
+     * page, or before an instruction that reaches into the next one; or
+     * whoever made the block says so.
      */
     bool ends : 1;
     bool ends_before : 1;   /* the same for one before the last */
+    bool begins : 1;        /* the first one reaches into the next page */
     uint16_t uops;          /* sum of pmu_queue_uops(), or UINT16_MAX */
     uint16_t length;        /* bytes */
     uint16_t last_offset;   /* of the last instruction's first byte */

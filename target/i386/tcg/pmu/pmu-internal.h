@@ -70,6 +70,7 @@ struct X86PMU {
     /* Translation: its thread's decoder, and room for a block in the making */
     PmuDecoder *decoder;
     PmuBlockBuilder *scratch;
+    bool decoding;              /* an instruction, which is not there yet */
     PmuBlockPool blocks;
 };
 

@@ -263,6 +263,9 @@ static void begin_phase(PmuTiming *t, PmuPhase phase)
     default:
         break;
     }
+    if (t->phase == PMU_PHASE_FETCH) {
+        pmu_timing_forget_seen(t);
+    }
     t->phase = phase;
     t->left = length[phase];
 }

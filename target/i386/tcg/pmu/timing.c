@@ -194,8 +194,7 @@ static inline void count_stretch(PmuTiming *t)
     }
 }
 
-/* What was seen of the stretch at hand is in its cost. */
-static void forget_seen(PmuTiming *t)
+void pmu_timing_forget_seen(PmuTiming *t)
 {
     uint64_t *seen = t->seen.event[PMU_LEVEL_OS];
 
@@ -210,7 +209,7 @@ static void end_warming(PmuTiming *t)
     PmuCost *cost = pmu_costs_find_any(&t->costs, stretch_key(t));
 
     if (cost) {
-        forget_seen(t);
+        pmu_timing_forget_seen(t);
         pmu_timing_enter_known(t);
         pmu_timing_count_cost(t, cost);
     } else {
@@ -230,14 +229,14 @@ static G_GNUC_NO_INLINE void end_seen(PmuTiming *t)
         end_warming(t);
         break;
     default:
-        forget_seen(t);
+        pmu_timing_forget_seen(t);
         count_stretch(t);
     }
 }
 
 static inline void end_stretch(PmuTiming *t)
 {
-    if (G_LIKELY(t->phase <= PMU_PHASE_SKIM)) {
+    if (G_LIKELY(t->phase <= PMU_PHASE_FETCH)) {
         count_stretch(t);
     } else {
         end_seen(t);
@@ -262,6 +261,7 @@ void pmu_timing_set_sampling(PmuTiming *t, const PmuSampling *sampling)
     pmu_timing_flush(t);
     if (t->phase != PMU_PHASE_WATCH) {
         end_open_stretch(t);
+        pmu_timing_forget_seen(t);
         if (t->phase == PMU_PHASE_FORWARD) {
             pmu_observer_miss(&t->observer);
         }
@@ -530,6 +530,9 @@ static inline void prepare(PmuTiming *t, const PmuBlock *block)
     if (G_UNLIKELY(block->level != t->ledger->level)) {
         change_level(t, block->level);
     }
+    if (G_UNLIKELY(block->begins)) {
+        end_open_stretch(t);
+    }
 }
 
 /* All of @block ran, which is pmu_block_is_whole().  Hot. */
@@ -608,6 +611,9 @@ static void run_string(PmuTiming *t, const PmuBlock *block, unsigned index,
                        const PmuDynamic *dynamic, bool last)
 {
     end_open_stretch(t);
+    if (t->phase == PMU_PHASE_FETCH) {
+        pmu_timing_forget_seen(t);
+    }
     pmu_timing_run_string(t, block, index, dynamic, last);
     if (t->phase <= PMU_PHASE_FETCH) {
         pmu_fetcher_restart(&t->observer.fetcher);
