@@ -120,6 +120,16 @@ static uint32_t next_of(const PmuCostSet *set, uint32_t n)
     return n;
 }
 
+/* Entry @n is next: there are too many for the host's caches. */
+static inline void expect(const PmuCosts *costs, uint32_t n)
+{
+    const PmuCostMeans *means = &costs->means[n % PMU_COST_ENTRIES];
+
+    __builtin_prefetch(means);
+    __builtin_prefetch(means->mean);
+    __builtin_prefetch(&means->mean[PMU_SAMPLE_ITEMS]);
+}
+
 static void set_weak(PmuCosts *costs, uint32_t n, bool weak)
 {
     uint64_t bit = 1ull << n % 64, *word = &costs->weak.word[n / 64];
@@ -177,8 +187,10 @@ static void settle(PmuCosts *costs, PmuCost *cost)
  */
 static void settle_known(PmuCosts *costs)
 {
-    for (uint32_t n = 0;
-         (n = next_of(&costs->dirty, n)) < PMU_COST_ENTRIES; n++) {
+    for (uint32_t n = next_of(&costs->dirty, 0), next; n < PMU_COST_ENTRIES;
+         n = next) {
+        next = next_of(&costs->dirty, n + 1);
+        expect(costs, next);
         settle(costs, &costs->entries[n]);
     }
     for (unsigned i = 0; i < G_N_ELEMENTS(costs->ran.word); i++) {
@@ -191,8 +203,10 @@ void pmu_costs_see_code(PmuCosts *costs,
                         void (*see)(const PmuCostCode *code, void *opaque),
                         void *opaque)
 {
-    for (uint32_t n = 0;
-         (n = next_of(&costs->ran, n)) < PMU_COST_ENTRIES; n++) {
+    for (uint32_t n = next_of(&costs->ran, 0), next; n < PMU_COST_ENTRIES;
+         n = next) {
+        next = next_of(&costs->ran, n + 1);
+        expect(costs, next);
         see(&costs->means[n].code, opaque);
     }
     costs->ran = (PmuCostSet) {};

@@ -78,6 +78,16 @@ static inline uint32_t *find_set(const PmuLines *lines, uint64_t line)
     return lines->words + (size_t)number * lines->set_words;
 }
 
+void pmu_lines_expect(const PmuLines *lines, uint64_t line)
+{
+    const uint32_t *words = find_set(lines, line);
+
+    for (uint32_t i = 0; i < lines->set_words;
+         i += LINE_BYTES / sizeof(*words)) {
+        __builtin_prefetch(words + i);
+    }
+}
+
 static inline uint32_t find_tag(uint64_t line)
 {
     uint32_t tag = line * 0x9e3779b97f4a7c15ull >> 32;

@@ -49,6 +49,9 @@ void pmu_lines_destroy(PmuLines *lines);
 /* Forget every line. */
 void pmu_lines_clear(PmuLines *lines);
 
+/* @line will be looked for soon: the host may fetch its set meanwhile. */
+void pmu_lines_expect(const PmuLines *lines, uint64_t line);
+
 /*
  * Is @line, any number, present?  In either case it is from now on, marked as
  * used.

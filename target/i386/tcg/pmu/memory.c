@@ -100,32 +100,37 @@ void pmu_memory_on_code_gone(PmuMemory *mem, PmuCodeGone code_gone,
     mem->code_opaque = opaque;
 }
 
-/*
- * The filter.  An entry's line has the low bits of the entry; 0 is a line of
- * entry 0, so that one is empty if it has a line of entry 1.
- */
-static void clear_filter(uint64_t *filter)
+/* The filter. */
+
+G_STATIC_ASSERT(LINES_PER_PAGE == 64);
+
+static inline PmuFilterPage *filter_page(PmuMemory *mem, uint64_t page)
 {
-    memset(filter, 0, PMU_DATA_FILTER * sizeof(*filter));
-    filter[0] = PMU_LINE_SIZE;
+    return &mem->filter[page % PMU_FILTER_PAGES];
 }
 
-/* The lines of linear page @page, and of those that share entries with it. */
-static void drop_page(PmuMemory *mem, uint64_t page)
+/* The bit of the line at linear address @linear. */
+static inline uint64_t filter_bit(uint64_t linear)
 {
-    uint64_t first = page * LINES_PER_PAGE % PMU_DATA_FILTER;
-
-    memset(&mem->filter[first], 0, LINES_PER_PAGE * sizeof(*mem->filter));
-    mem->filter[0] = first ? mem->filter[0] : PMU_LINE_SIZE;
+    return 1ull << (linear >> PMU_LINE_SHIFT) % LINES_PER_PAGE;
 }
 
-static void drop_line(PmuMemory *mem, uint64_t linear)
+/* The lines of linear page @page. */
+static inline void drop_page(PmuMemory *mem, uint64_t page)
 {
-    uint64_t *entry = &mem->filter[(linear >> PMU_LINE_SHIFT) %
-                                   PMU_DATA_FILTER];
+    PmuFilterPage *filter = filter_page(mem, page);
 
-    if (*entry == linear) {
-        *entry = entry == mem->filter ? PMU_LINE_SIZE : 0;
+    if (filter->page == page) {
+        filter->lines = 0;
+    }
+}
+
+static inline void drop_line(PmuMemory *mem, uint64_t linear)
+{
+    PmuFilterPage *filter = filter_page(mem, linear >> PMU_PAGE_SHIFT);
+
+    if (filter->page == linear >> PMU_PAGE_SHIFT) {
+        filter->lines &= ~filter_bit(linear);
     }
 }
 
@@ -134,7 +139,7 @@ static void forget_mappings(PmuMemory *mem, uint64_t linear)
     uint64_t page = linear >> PMU_PAGE_SHIFT;
 
     if (linear == UINT64_MAX) {
-        clear_filter(mem->filter);
+        memset(mem->filter, 0, sizeof(mem->filter));
         pmu_cache_clear(&mem->dtlb);
         pmu_cache_clear(&mem->itlb);
         pmu_cache_clear(&mem->stlb);
@@ -487,11 +492,17 @@ static inline bool settled(const PmuMemory *mem, const PmuLine *line)
 static inline void filter_insert(PmuMemory *mem, uint64_t linear,
                                  PmuLine *line)
 {
+    uint64_t page = linear >> PMU_PAGE_SHIFT;
+    PmuFilterPage *filter = filter_page(mem, page);
+
     if (line->linear != linear) {
         drop_line(mem, line->linear);
         line->linear = linear;
     }
-    mem->filter[(linear >> PMU_LINE_SHIFT) % PMU_DATA_FILTER] = linear;
+    if (filter->page != page) {
+        *filter = (PmuFilterPage) { .page = page };
+    }
+    filter->lines |= filter_bit(linear);
 }
 
 static G_GNUC_NO_INLINE void l1d_miss(PmuMemory *mem, uint64_t phys, Use use,
@@ -502,8 +513,10 @@ static G_GNUC_NO_INLINE void l1d_miss(PmuMemory *mem, uint64_t phys, Use use,
         [USE_STORE] = &rfo_requests,
         [USE_BOTH] = &update_requests,
     };
-    PmuLine *line = l1d_insert(mem, phys);
+    PmuLine *line;
 
+    pmu_lines_expect(&mem->l2, phys);
+    line = l1d_insert(mem, phys);
     pmu_ledger_event(mem->ledger, PMU_ITEM_L1D_MISSES, 1);
     first_level_miss(mem, phys, requests[use], access);
     *line = (PmuLine) {

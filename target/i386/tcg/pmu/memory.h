@@ -21,8 +21,8 @@
 #include "outcome.h"
 #include "prefetch.h"
 
-/* Entries of the filter; a power of 2 and at least the lines of a page. */
-#define PMU_DATA_FILTER         1024
+/* Pages that the filter finds, by their low bits; a power of 2. */
+#define PMU_FILTER_PAGES        256
 
 /* The newest prefetches are found by a hash in so many entries. */
 #define PMU_PREFETCH_SLOTS      128
@@ -32,6 +32,12 @@
  * by the vCPU's current context, or UINT64_MAX if there is none.
  */
 typedef uint64_t (*PmuTranslate)(void *opaque, uint64_t linear);
+
+/* Lines of linear page @page, a bit each, that an access leaves as they are. */
+typedef struct PmuFilterPage {
+    uint64_t page;
+    uint64_t lines;
+} PmuFilterPage;
 
 /* What L1D remembers about a line. */
 typedef struct PmuLine {
@@ -49,12 +55,8 @@ typedef void (*PmuCodeGone)(void *opaque, uint64_t line);
 
 typedef struct PmuMemory {
     PmuForward forward;
-    /*
-     * Linear addresses of lines that an access leaves as they are, by their
-     * low bits.  An entry without one has a line that belongs elsewhere.
-     * Lines of L1I are not here: stores to them do not leave them there.
-     */
-    uint64_t filter[PMU_DATA_FILTER];
+    /* Lines of L1I are not here: stores to them do not leave them there. */
+    PmuFilterPage filter[PMU_FILTER_PAGES];
 
     const PmuUarch *uarch;
     PmuLedger *ledger;
@@ -110,10 +112,13 @@ void pmu_memory_flush_mappings(PmuMemory *mem, uint64_t linear);
 static inline bool pmu_memory_hit(const PmuMemory *mem, uint64_t addr,
                                   unsigned size)
 {
-    uint64_t line = mem->filter[(addr >> PMU_LINE_SHIFT) % PMU_DATA_FILTER];
+    uint64_t page = addr >> PMU_PAGE_SHIFT;
+    const PmuFilterPage *filter = &mem->filter[page % PMU_FILTER_PAGES];
+    /* Lines have as many bits as a page has lines. */
+    bool present = filter->lines >> (addr >> PMU_LINE_SHIFT) % 64 & 1;
 
-    /* In one comparison: not below the line, and not out of it. */
-    return __builtin_expect(addr - line <= PMU_LINE_SIZE - size, 1);
+    return __builtin_expect(present & (filter->page == page) &
+                            (addr % PMU_LINE_SIZE + size <= PMU_LINE_SIZE), 1);
 }
 
 /*

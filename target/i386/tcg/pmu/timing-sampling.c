@@ -19,7 +19,7 @@
  * or some tens that go forward.
  */
 const PmuSampling pmu_sampling = {
-    .first = 1u << 19, .fetch = 1u << 16,
+    .first = 1u << 19, .fetch = 1u << 15,
     .observe = 2560, .warm = 320, .watch = 2240,
     .share = 64, .period = 1u << 19, .skim = 1u << 15,
 };
