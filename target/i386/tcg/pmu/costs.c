@@ -50,6 +50,15 @@
  */
 #define BATCH       224
 
+/*
+ * A fit to batches that differ by less than that, in cycles of waiting or in
+ * mispredictions, says nothing about what makes a difference: its slope is
+ * pulled to 0 as if one more had been so much different for nothing (ridge
+ * regression: Hoerl and Kennard, 1970).
+ */
+#define LITTLE_WAIT     100.0
+#define LITTLE_MISSES   1.0
+
 bool pmu_costs_init(PmuCosts *costs)
 {
     *costs = (PmuCosts) {
@@ -419,12 +428,12 @@ static void move_means(float *restrict mean, const uint32_t *restrict value,
     }
 }
 
-static void adjust_fit(PmuCostFit *fit, double least, double most)
+static void adjust_fit(PmuCostFit *fit, double little, double least,
+                       double most)
 {
-    if (fit->known_known) {
-        fit->slope = grain(CLAMP(fit->known_took / fit->known_known,
-                                 least, most));
-    }
+    fit->slope = grain(CLAMP(fit->known_took /
+                             (fit->known_known + little * little),
+                             least, most));
     fit->known_known -= fit->known_known / ADJUST_MEMORY;
     fit->known_took -= fit->known_took / ADJUST_MEMORY;
 }
@@ -435,7 +444,9 @@ static void adjust(PmuCosts *costs)
     PmuTypical *typical = &costs->typical;
 
     for (unsigned i = 0; i < PMU_COSTS_DEPENDENT; i++) {
-        adjust_fit(&costs->fit[i], dependent[i].least, dependent[i].most);
+        adjust_fit(&costs->fit[i],
+                   dependent[i].on == MISSES ? LITTLE_MISSES : LITTLE_WAIT,
+                   dependent[i].least, dependent[i].most);
     }
     typical->insns -= typical->insns / ADJUST_MEMORY;
     for (unsigned i = 0; i < PMU_SAMPLE_NR; i++) {
