@@ -68,7 +68,7 @@ struct PmuTiming {
     PmuInterest interest;
     uint64_t observed_until;    /* in terms of @skimmed, see TURNS */
     uint64_t turns_until;       /* the same */
-    bool far;                   /* see FAR_L3 */
+    bool far;                   /* see FAR_WAIT */
     bool refills;               /* see REFILL_SHARE */
     uint32_t weight;            /* of what is skimmed behind that */
     PmuKnown before;            /* observer.known, before what is skimmed */

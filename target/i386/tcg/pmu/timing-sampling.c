@@ -62,12 +62,10 @@ const PmuSampling pmu_sampling = {
 /*
  * Where data come from the L3, it has to see all that goes there: lines that it
  * did not get would come from DRAM later on, which takes three times as long.
- * Where there is little of it, that does not matter; if it seems to be little
- * because it comes from DRAM already, there is more of that.  Waits for one
- * instruction, in cycles.
+ * Where there is little of it, or it comes from DRAM now but seldom, that does
+ * not matter.  Waits for one instruction, in cycles.
  */
-#define FAR_L3          0.05
-#define FAR_DRAM        0.2
+#define FAR_WAIT        0.05
 
 /*
  * After the first look at something dominant nothing goes forward, and periods
@@ -381,8 +379,8 @@ static void judge_period(PmuTiming *t, uint32_t length)
         pmu_costs_doubt(&t->costs);
     }
     t->surprised = surprised && take_credit(t, 0);
-    t->far = waited(t, PMU_KNOWN_WAIT_L3) >= FAR_L3 * length ||
-             waited(t, PMU_KNOWN_WAIT_DRAM) >= FAR_DRAM * length;
+    t->far = waited(t, PMU_KNOWN_WAIT_L3) +
+             waited(t, PMU_KNOWN_WAIT_DRAM) >= FAR_WAIT * length;
 }
 
 /*
