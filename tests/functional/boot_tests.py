@@ -214,6 +214,54 @@ def blocks_icount(options):
                 blocks.measure(s, long.result(), blocks.BRIEF_LONG))
 
 
+# Programs in which nothing lasts: they begin, and end after some ten millions.
+PROGRAMS = {
+    'awk': "awk 'BEGIN { for (i = 0; i < 4000; i++) "
+           "{ s += i % 7; a[i % 100] = s } }'",
+    'sort': 'busybox seq 1 4000 | busybox sort -n',
+    'gzip': 'head -c 120k /usr/bin/perf | gzip',
+    'perf': 'perf bench syscall basic -l 1000',
+}
+SLOTS_LOST = {
+    'frontend': 'idq_uops_not_delivered.core',
+    'backend': 'topdown.backend_bound_slots',
+}
+
+
+def measure_programs(options, properties, extra=()):
+    """Slots, retiring and lost, of each program, in user mode."""
+    events = [e + ':u' for e in ['topdown.slots_p', 'uops_retired.slots',
+                                 *SLOTS_LOST.values(), *extra]]
+    with booted(options, cpu=options.cpu + properties, append='norandmaps',
+                qemu_opts=['-icount', 'shift=0']) as s:
+        counts = {name: s.stat('-e ' + ','.join(events),
+                               "sh -c '%s > /dev/null'"
+                               % program.replace("'", "'\\''"), timeout=300)
+                  for name, program in PROGRAMS.items()}
+    for name in PROGRAMS:
+        need_counts(counts[name], *events)
+    return counts
+
+
+@test('-icount: programs take the slots that they take if all is watched')
+def programs_icount(options):
+    exact = measure_programs(options, ',pmu-sampling=off')
+    checks = Checks()
+    # Who counts misses has caches and predictors see all; without, they see
+    # the last part of each period.
+    for extra, limit in (('mem_load_retired.l2_miss',), 0.06), ((), 0.15):
+        sampled = measure_programs(options, '', extra)
+        for name in PROGRAMS:
+            slots = exact[name]['topdown.slots_p:u']
+            for what in ('topdown.slots_p', 'uops_retired.slots',
+                         *SLOTS_LOST.values()):
+                checks.close('%s: %s, of the slots, with %s'
+                             % (name, what, extra or 'no more'),
+                             sampled[name][what + ':u'] / slots,
+                             exact[name][what + ':u'] / slots, limit)
+    checks.done()
+
+
 # run-guest
 
 def run_guest(options, *arguments, **kwargs):
