@@ -82,7 +82,6 @@ bool pmu_observe_branch(PmuObserver *o, const PmuBlock *block,
 uint32_t pmu_observe_data(PmuObserver *o, const PmuBlockAccess *kind,
                           uint64_t addr);
 
-
 /* Some code ran that was not observed at all. */
 void pmu_observer_miss(PmuObserver *o);
 

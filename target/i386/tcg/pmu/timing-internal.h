@@ -86,8 +86,8 @@ struct PmuTiming {
     bool doubtful;              /* see look_at_dominant() */
     bool closer;                /* see look_closer() */
     uint32_t learnt;            /* instructions since then, of little known */
-    uint32_t unknown;           /* see PMU_UNKNOWN_SHARE */
-    uint32_t unknown_some;      /* when that is much */
+    uint32_t unknown;           /* see UNKNOWN_SHARE */
+    uint32_t unknown_twice;     /* so many times, see UNKNOWN_MOST */
     uint64_t unknown_at;        /* @skimmed when it was changed last */
     PmuSighted sighted[PMU_SIGHTED];    /* by a hash of the key */
     PmuKnown known;             /* of observer.known, accounted for already */
@@ -161,14 +161,6 @@ void pmu_timing_count_uncertain(PmuTiming *t, uint64_t key);
 
 /* It was watched: is what it took typical of it? */
 bool pmu_timing_wants(PmuTiming *t, uint64_t key);
-
-/*
- * A window is worth while where at least one in PMU_UNKNOWN_SHARE instructions
- * is of unknown cost: each such one adds that to a sum, and any one takes one
- * off.  When so much has come together a window opens if there is credit.
- */
-#define PMU_UNKNOWN_SHARE   16
-#define PMU_UNKNOWN_SOME    (160 * PMU_UNKNOWN_SHARE)
 
 /* Strings: timing-string.c. */
 

@@ -40,15 +40,23 @@ const PmuSampling pmu_sampling = {
 #define CREDIT_WINDOWS  64
 
 /*
- * If there was little of it in the window any more, code that comes and goes
- * as that of a timer's interrupt, the next one takes twice as much, up to so
- * many times.  Little is less than one in UNKNOWN_LITTLE of what was watched.
+ * A window is worth while where at least one in UNKNOWN_SHARE instructions is
+ * of unknown cost: each such one adds UNKNOWN_SHARE to a sum, and any one takes
+ * one off.  When so much has come together a window opens if there is credit.
  */
-#define UNKNOWN_MOST    64
+#define UNKNOWN_SHARE   16
+#define UNKNOWN_SOME    (160 * UNKNOWN_SHARE)
+
+/*
+ * If there was little of it in the window any more, as of code that comes and
+ * goes with a timer's interrupt, the next one takes twice as much, so many
+ * times.  Little is less than one in UNKNOWN_LITTLE of what was watched.
+ */
+#define UNKNOWN_MOST    6
 #define UNKNOWN_LITTLE  8
 
 /*
- * A window is worth while, too, if one stretch alone, of which little or nothing is known, makes up
+ * The same if one stretch alone, of which little or nothing is known, makes up
  * one in DOMINANT_SHARE, and for that the credit is overdrawn.
  */
 #define DOMINANT_SHARE  64
@@ -191,9 +199,9 @@ static void begin_piece(PmuTiming *t)
 static void judge_closer(PmuTiming *t)
 {
     if (t->learnt >= t->sampling->watch / UNKNOWN_LITTLE) {
-        t->unknown_some = PMU_UNKNOWN_SOME;
-    } else if (t->unknown_some < PMU_UNKNOWN_SOME * UNKNOWN_MOST) {
-        t->unknown_some *= 2;
+        t->unknown_twice = 0;
+    } else if (t->unknown_twice < UNKNOWN_MOST) {
+        t->unknown_twice++;
     }
     t->closer = false;
 }
@@ -441,6 +449,12 @@ static void end_period(PmuTiming *t)
     begin_phase(t, PMU_PHASE_OBSERVE);
 }
 
+/* When what is unknown is much. */
+static uint32_t unknown_much(const PmuTiming *t)
+{
+    return UNKNOWN_SOME << t->unknown_twice;
+}
+
 /*
  * Is it time to prepare for a window, as there is too much of which nothing is
  * known?  Caches and predictors should have seen something of it before.  It is
@@ -448,7 +462,7 @@ static void end_period(PmuTiming *t)
  */
 static bool may_be_unknown_much(PmuTiming *t)
 {
-    return t->unknown >= t->unknown_some / 2 && take_credit(t, 0);
+    return t->unknown >= unknown_much(t) / 2 && take_credit(t, 0);
 }
 
 /* ... or as one such stretch made up @insns instructions of this period? */
@@ -503,20 +517,20 @@ void pmu_timing_end_phase(PmuTiming *t)
     }
 }
 
-/* The stretch at hand is unknown: see PMU_UNKNOWN_SHARE. */
+/* The stretch at hand is unknown: see UNKNOWN_SHARE. */
 static void note_unknown(PmuTiming *t)
 {
     uint64_t now = t->skimmed + in_period(t);
 
     t->unknown -= MIN(t->unknown, now - t->unknown_at);
-    t->unknown += PMU_UNKNOWN_SHARE * t->insns;
+    t->unknown += UNKNOWN_SHARE * t->insns;
     t->unknown_at = now;
 }
 
 /* Does so much unknown code run that it should be looked at? */
 static bool is_unknown_much(PmuTiming *t)
 {
-    return t->unknown >= t->unknown_some && take_credit(t, 0);
+    return t->unknown >= unknown_much(t) && take_credit(t, 0);
 }
 
 /* Is a stretch that made up @insns instructions of this period dominant? */

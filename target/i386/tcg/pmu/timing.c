@@ -65,7 +65,6 @@ PmuTiming *pmu_timing_new(const PmuUarch *uarch, PmuLedger *ledger, PmuL3 *l3,
         .sampled = UINT32_MAX, .observed = true, .taken = true,
     };
     t->far = true;
-    t->unknown_some = PMU_UNKNOWN_SOME;
     t->random = RANDOM_SEED;
     t->left = pmu_sampling.first;
     t->credit = pmu_timing_credit_most(t);
@@ -356,7 +355,7 @@ void pmu_timing_reset(PmuTiming *t)
     t->refills = false;
     t->wait = 0;
     t->closer = false;
-    t->unknown_some = PMU_UNKNOWN_SOME;
+    t->unknown_twice = 0;
     t->random = RANDOM_SEED;
     t->string = (PmuString) {};
     pmu_pipeline_reset(&t->pipeline);

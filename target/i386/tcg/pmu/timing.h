@@ -51,11 +51,12 @@ void pmu_timing_flush_observed(PmuTiming *timing);
  * When code is looked at; in between, known costs stand for it.  All figures
  * are numbers of instructions, rounded up to whole stretches (from one branch
  * to the next), and not 0; waits for data make @period shorter.  There are
- * windows of @observe, in which predictors and code caches find out what goes
- * on, @warm, in which the pipeline fills, and @watch.  One begins @period after
- * the last one or, early on, sooner; and besides, for one in @share
- * instructions altogether, when there is much of which nothing is known.  The
- * first @first of all are watched, so that short tests are exact.
+ * windows of @observe, in which all caches see what happens, @warm, in which
+ * the pipeline fills, and @watch.  One begins @period after the last one or,
+ * early on, sooner, and caches of code see what is fetched in the last @fetch
+ * before it, which may be 0; and besides, for one in @share instructions
+ * altogether, when there is much of which nothing is known.  The first @first
+ * of all are watched, so that short tests are exact.
  *
  * Caches and predictors see all that runs between windows, or the last @skim of
  * a period alone: see pmu_timing_set_interest().
