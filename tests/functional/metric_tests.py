@@ -109,6 +109,7 @@ LIMITS = (
     # Code.
     limit('icache', 'fetch_latency', 0.3),
     limit('icache', 'icache_misses', 0.3),
+    # As many of its fetches miss the L1I, and on the other core that is more.
     limit('itlb', 'itlb_misses', 0.2, (ICELAKE,)),
     limit('unknown_branches', 'branch_resteers', 0.3),
     limit('microcode', 'ms_switches', 0.2),
