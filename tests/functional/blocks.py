@@ -245,8 +245,11 @@ def outcome(loop, words, statistic, width):
         raise Failure('%s: the guest ran other bytes' % loop.name)
     if chunk * loop.figures['instructions'] < LEAST_INSTRUCTIONS:
         return Outcome(loop, None, None, 'too many pages')
+    # They were counted in another run, which is judged like the first one if
+    # it was too different.
     if abs(slots - width * cycles) > SLOTS_TOLERANCE * slots:
-        raise Failure('%s: %g slots in %g cycles' % (loop.name, slots, cycles))
+        cycles = max(cycles, slots / width,
+                     key=lambda n: abs(n - loop.figures['cycles']))
     return Outcome(loop, cycles, cycles / loop.figures['cycles'] - 1,
                    loop.skip)
 

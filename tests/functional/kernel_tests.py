@@ -557,9 +557,10 @@ def rdpmc(s):
 @test('RDPMC in user mode: blocks take the cycles that x86-slots says')
 def rdpmc_blocks(s):
     loops = blocks.make_loops(s.guest.options.cpu, 'short', 25)
-    # Sampled: what a loop took when watched, which may not be typical of it.
+    # Sampled: what a loop took when watched, which may not be typical of it:
+    # of the 18 that can be compared none, one, or seldom two.
     return blocks.judge(blocks.measure(s, loops, blocks.LASTING), 0.1, 20,
-                        0.9)
+                        0.85)
 
 
 @test("perf's own tests of events and RDPMC")
