@@ -18,6 +18,7 @@
 #define PMU_LINE_SHIFT  6
 #define PMU_LINE_SIZE   (1u << PMU_LINE_SHIFT)
 #define PMU_PAGE_SHIFT  12
+#define PMU_PAGE_LINES  (1u << (PMU_PAGE_SHIFT - PMU_LINE_SHIFT))
 
 /* No dynamic address was recorded for this access. */
 #define PMU_NO_ACCESS 0xff

@@ -102,7 +102,7 @@ size_t pmu_cache_choose(PmuCache *cache, uint64_t key, uint64_t *dropped)
         passed = bits(set->hand, way);
     } else {
         /* Around: after a whole turn the first one passed is unused. */
-        way = unused ? __builtin_ctzll(unused) : set->hand;
+        way = unused ? (uint32_t)__builtin_ctzll(unused) : set->hand;
         passed = bits(set->hand, cache->ways) |
                  bits(0, unused ? way : set->hand);
     }

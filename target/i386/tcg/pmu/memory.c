@@ -11,7 +11,6 @@
 
 #include "memory.h"
 
-#define LINES_PER_PAGE  (1u << (PMU_PAGE_SHIFT - PMU_LINE_SHIFT))
 #define LINE_MASK       ((uint64_t)PMU_LINE_SIZE - 1)
 
 /* No line begins here. */
@@ -102,23 +101,10 @@ void pmu_memory_on_code_gone(PmuMemory *mem, PmuCodeGone code_gone,
 
 /* The filter. */
 
-G_STATIC_ASSERT(LINES_PER_PAGE == 64);
-
-static inline PmuFilterPage *filter_page(PmuMemory *mem, uint64_t page)
-{
-    return &mem->filter[page % PMU_FILTER_PAGES];
-}
-
-/* The bit of the line at linear address @linear. */
-static inline uint64_t filter_bit(uint64_t linear)
-{
-    return 1ull << (linear >> PMU_LINE_SHIFT) % LINES_PER_PAGE;
-}
-
 /* The lines of linear page @page. */
 static inline void drop_page(PmuMemory *mem, uint64_t page)
 {
-    PmuFilterPage *filter = filter_page(mem, page);
+    PmuFilterPage *filter = &mem->filter[pmu_filter_index(page)];
 
     if (filter->page == page) {
         filter->lines = 0;
@@ -127,10 +113,11 @@ static inline void drop_page(PmuMemory *mem, uint64_t page)
 
 static inline void drop_line(PmuMemory *mem, uint64_t linear)
 {
-    PmuFilterPage *filter = filter_page(mem, linear >> PMU_PAGE_SHIFT);
+    uint64_t page = linear >> PMU_PAGE_SHIFT;
+    PmuFilterPage *filter = &mem->filter[pmu_filter_index(page)];
 
-    if (filter->page == linear >> PMU_PAGE_SHIFT) {
-        filter->lines &= ~filter_bit(linear);
+    if (filter->page == page) {
+        filter->lines &= ~pmu_filter_bit(linear);
     }
 }
 
@@ -258,7 +245,7 @@ static inline void store_line(PmuMemory *mem, uint64_t line, PmuAccess *access)
 /* The place of @line among the newest prefetches. */
 static inline PmuPrefetch *prefetch_slot(PmuMemory *mem, uint64_t line)
 {
-    return &mem->prefetch[(line ^ line / LINES_PER_PAGE * 37) %
+    return &mem->prefetch[(line ^ line / PMU_PAGE_LINES * 37) %
                           PMU_PREFETCH_SLOTS];
 }
 
@@ -493,7 +480,7 @@ static inline void filter_insert(PmuMemory *mem, uint64_t linear,
                                  PmuLine *line)
 {
     uint64_t page = linear >> PMU_PAGE_SHIFT;
-    PmuFilterPage *filter = filter_page(mem, page);
+    PmuFilterPage *filter = &mem->filter[pmu_filter_index(page)];
 
     if (line->linear != linear) {
         drop_line(mem, line->linear);
@@ -502,7 +489,7 @@ static inline void filter_insert(PmuMemory *mem, uint64_t linear,
     if (filter->page != page) {
         *filter = (PmuFilterPage) { .page = page };
     }
-    filter->lines |= filter_bit(linear);
+    filter->lines |= pmu_filter_bit(linear);
 }
 
 static G_GNUC_NO_INLINE void l1d_miss(PmuMemory *mem, uint64_t phys, Use use,
@@ -538,8 +525,8 @@ static inline void line_access(PmuMemory *mem, uint64_t addr, Use use,
     phys = in_dtlb ? mem->dtlb.data[entry]
                    : data_page_slow(mem, page, use, access);
     mapped = phys != NO_PAGE;
-    phys = (mapped ? phys : page) * LINES_PER_PAGE +
-           (addr >> PMU_LINE_SHIFT) % LINES_PER_PAGE;
+    phys = (mapped ? phys : page) * PMU_PAGE_LINES +
+           (addr >> PMU_LINE_SHIFT) % PMU_PAGE_LINES;
     if (use != USE_LOAD && mapped) {
         store_line(mem, phys, access);
     }

@@ -103,6 +103,20 @@ void pmu_memory_reset(PmuMemory *mem);
  */
 void pmu_memory_flush_mappings(PmuMemory *mem, uint64_t linear);
 
+/* Where the lines of linear page @page are, if they are. */
+static inline unsigned pmu_filter_index(uint64_t page)
+{
+    return page % PMU_FILTER_PAGES;
+}
+
+/* The bit of the line at linear address @linear. */
+static inline uint64_t pmu_filter_bit(uint64_t linear)
+{
+    return 1ull << (linear >> PMU_LINE_SHIFT) % PMU_PAGE_LINES;
+}
+
+G_STATIC_ASSERT(PMU_PAGE_LINES == 64);
+
 /*
  * A load or store of @size bytes, 1 to 64, at linear address @addr: does it
  * change nothing here, and is its PmuAccess all zero but for what store
@@ -113,9 +127,8 @@ static inline bool pmu_memory_hit(const PmuMemory *mem, uint64_t addr,
                                   unsigned size)
 {
     uint64_t page = addr >> PMU_PAGE_SHIFT;
-    const PmuFilterPage *filter = &mem->filter[page % PMU_FILTER_PAGES];
-    /* Lines have as many bits as a page has lines. */
-    bool present = filter->lines >> (addr >> PMU_LINE_SHIFT) % 64 & 1;
+    const PmuFilterPage *filter = &mem->filter[pmu_filter_index(page)];
+    bool present = filter->lines & pmu_filter_bit(addr);
 
     return __builtin_expect(present & (filter->page == page) &
                             (addr % PMU_LINE_SIZE + size <= PMU_LINE_SIZE), 1);

@@ -50,7 +50,7 @@ static unsigned run_ahead(const PmuStreamer *streamer, PmuStream *stream,
     unsigned n = 0;
 
     while (n < PMU_STREAM_DEGREE && next >= 0 && next < PAGE_LINES &&
-           abs(next - miss) <= streamer->distance) {
+           (uint32_t)abs(next - miss) <= streamer->distance) {
         lines[n++] = first + next;
         next += stream->stride;
     }

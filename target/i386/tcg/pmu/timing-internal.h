@@ -74,7 +74,7 @@ struct PmuTiming {
     PmuKnown before;            /* observer.known, before what is skimmed */
     int32_t left;               /* instructions until this one ends */
     int32_t behind;             /* ... of the period at hand behind it */
-    uint32_t wait;              /* cycles: less than one of those */
+    uint32_t wait;              /* cycles that do not make one of those yet */
     uint32_t random;            /* for the next period */
     int32_t period;             /* instructions of the period at hand */
     int32_t credit;             /* instructions that may be watched yet */
@@ -85,7 +85,7 @@ struct PmuTiming {
     bool surprised;             /* see SURPRISE_SHARE */
     bool doubtful;              /* see look_at_dominant() */
     bool closer;                /* see look_closer() */
-    uint32_t learnt;            /* instructions since then, of little known */
+    uint32_t learnt;            /* instructions since then */
     uint32_t unknown;           /* see UNKNOWN_SHARE */
     uint32_t unknown_twice;     /* so many times, see UNKNOWN_MOST */
     uint64_t unknown_at;        /* @skimmed when it was changed last */
@@ -159,8 +159,8 @@ void pmu_timing_end_phase(PmuTiming *t);
 /* The stretch at hand, @key, was not watched; its cost is not well known. */
 void pmu_timing_count_uncertain(PmuTiming *t, uint64_t key);
 
-/* It was watched: is what it took typical of it? */
-bool pmu_timing_wants(PmuTiming *t, uint64_t key);
+/* The stretch at hand, @key, was watched: is what it took typical of it? */
+bool pmu_timing_is_typical(const PmuTiming *t, uint64_t key);
 
 /* Strings: timing-string.c. */
 

@@ -358,8 +358,9 @@ static void touch_one(const PmuCostCode *code, void *opaque)
 }
 
 /*
- * Caches of code are to have what ran lately, in whatever order.  What the DSB
- * had is gone if there was more of it than fits.
+ * Caches of code are to have what ran lately, in whatever order; what that is
+ * is known when costs are settled.  What the DSB had is gone if there was more
+ * of it than fits.
  */
 static void touch_code(PmuTiming *t)
 {
@@ -607,11 +608,7 @@ void pmu_timing_count_uncertain(PmuTiming *t, uint64_t key)
  * What is well known is not typical where one looks closer: caches of code were
  * not prepared for it.
  */
-bool pmu_timing_wants(PmuTiming *t, uint64_t key)
+bool pmu_timing_is_typical(const PmuTiming *t, uint64_t key)
 {
-    if (t->closer && pmu_costs_find(&t->costs, key)) {
-        return false;
-    }
-    t->learnt += t->insns;
-    return true;
+    return !t->closer || !pmu_costs_find(&t->costs, key);
 }

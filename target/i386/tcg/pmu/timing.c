@@ -173,7 +173,8 @@ static void learn(PmuTiming *t)
             t->observer.known.n[i] - t->known.n[i];
     }
     t->known = t->observer.known;
-    if (pmu_timing_wants(t, stretch_key(t))) {
+    if (pmu_timing_is_typical(t, stretch_key(t))) {
+        t->learnt += t->insns;
         pmu_costs_learn(&t->costs, stretch_key(t), t->insns, t->code,
                         &t->sample);
     }
