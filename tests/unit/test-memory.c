@@ -584,7 +584,7 @@ static void test_smc(void)
         /* The line is known as data, under both of its names. */
         for (unsigned j = 0; j < PMU_OUTCOME_FILLS; j++) {
             g_assert_false(stores_to_code(mem, pc ^ (j & 1) * PAGE, 8));
-            pmu_memory_horizon(mem, 0);
+            pmu_memory_settle(mem);
         }
         pmu_memory_code(mem, pc, phys, access);
         /* Loads are welcome, and its neighbours are others. */
@@ -722,7 +722,7 @@ static void chase(uint64_t size, unsigned seen[SOURCES], unsigned *delay)
         uint64_t line = random_below(&random, lines);
 
         /* Each waits for the one before. */
-        pmu_memory_horizon(&machine->mem, 0);
+        pmu_memory_settle(&machine->mem);
         pmu_memory_data(&machine->mem, line * LINE, 8, access);
         if (i >= n / 2) {
             seen[access[0].source]++;
@@ -919,15 +919,15 @@ static void test_settling(void)
     PmuAccess access[2];
 
     pmu_memory_data(mem, 0x1000, 8, access);
-    pmu_memory_data(mem, 0x2000, 8, access);
-    pmu_memory_horizon(mem, 2);
+    pmu_memory_data(mem, 0x3000, 8, access);
     pmu_memory_data(mem, 0x1000, 8, access);
     g_assert_cmpuint(access[0].source, ==, PMU_FROM_FILL);
     g_assert_cmpuint(access[0].fill, ==, 1);
     g_assert_false(pmu_memory_hit(mem, 0x1000, 8));
 
     /* Only the newest miss is still on its way. */
-    pmu_memory_horizon(mem, 1);
+    pmu_memory_settle(mem);
+    pmu_memory_data(mem, 0x2000, 8, access);
     pmu_memory_data(mem, 0x1000, 8, access);
     g_assert_cmpuint(access[0].source, ==, PMU_FROM_L1);
     g_assert_true(pmu_memory_hit(mem, 0x1000, 8));
@@ -937,7 +937,6 @@ static void test_settling(void)
     pmu_memory_data(mem, 0x2000, 8, access);
     g_assert_cmpuint(access[0].source, ==, PMU_FROM_FILL);
 
-    pmu_memory_horizon(mem, PMU_OUTCOME_FILLS);
     for (unsigned i = 0; i < PMU_OUTCOME_FILLS; i++) {
         pmu_memory_data(mem, 0x100000 + i * 0x2040, 8, access);
     }
@@ -957,7 +956,7 @@ static void test_flush(void)
     for (unsigned flush = 0; flush < 3; flush++) {
         pmu_memory_data(mem, 0x5000, 8, access);
         pmu_memory_code(mem, 0x5040, 0x5040, access);
-        pmu_memory_horizon(mem, 0);
+        pmu_memory_settle(mem);
         pmu_memory_data(mem, 0x5000, 8, access);
         g_assert_true(pmu_memory_hit(mem, 0x5000, 8));
         pmu_memory_flush_mappings(mem, flush ? UINT64_MAX : 0x5010);

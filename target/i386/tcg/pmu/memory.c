@@ -468,7 +468,7 @@ static G_GNUC_NO_INLINE uint64_t data_page_slow(PmuMemory *mem, uint64_t page,
     return phys;
 }
 
-/* A line of L1D whose fill is over: see pmu_memory_horizon(). */
+/* A line of L1D whose fill is over: see pmu_memory_settle(). */
 static inline bool settled(const PmuMemory *mem, const PmuLine *line)
 {
     return line->miss <= mem->settled ||

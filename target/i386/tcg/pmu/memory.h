@@ -156,12 +156,12 @@ unsigned pmu_memory_update(PmuMemory *mem, uint64_t addr, unsigned size,
                            PmuAccess access[2]);
 
 /*
- * Of the misses so far all but the newest @live have their lines in L1: until
- * the next call, accesses to older ones need not be told from plain hits.
+ * The lines of all misses so far are in L1, as time has passed: accesses to
+ * them need not be told from plain hits.
  */
-static inline void pmu_memory_horizon(PmuMemory *mem, uint64_t live)
+static inline void pmu_memory_settle(PmuMemory *mem)
 {
-    mem->settled = mem->misses - MIN(live, mem->misses);
+    mem->settled = mem->misses;
 }
 
 /*

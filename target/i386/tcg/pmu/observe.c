@@ -122,7 +122,7 @@ uint32_t pmu_observe_data(PmuObserver *o, const PmuBlockAccess *kind,
     uint64_t before = pmu_known_wait(&o->known);
 
     if (kind->load || kind->store) {
-        pmu_memory_horizon(&o->mem, 0);
+        pmu_memory_settle(&o->mem);
         data_access(o, addr, kind, access);
     }
     return pmu_known_wait(&o->known) - before;
@@ -134,6 +134,7 @@ static bool fetch_access(PmuObserver *o, const PmuBlockAccess *kind,
 {
     PmuAccess access[2];
 
+    pmu_memory_settle(&o->mem);
     return !pmu_memory_hit(&o->mem, addr, kind->size) &&
            (kind->load || kind->store) &&
            is_smc(access, data_access(o, addr, kind, access));
@@ -291,7 +292,7 @@ static inline unsigned observe_branch(PmuObserver *o, const PmuBlock *block,
 
 /* Blocks. */
 
-static void observe_begin(PmuObserver *o, uint64_t live)
+static void observe_begin(PmuObserver *o)
 {
     PmuOutcome *outcome = &o->outcome;
 
@@ -303,7 +304,6 @@ static void observe_begin(PmuObserver *o, uint64_t live)
     outcome->special = 0;
     outcome->split = 0;
     outcome->same_line = 0;
-    pmu_memory_horizon(&o->mem, live);
 }
 
 /* What is asked for. */
@@ -381,7 +381,7 @@ unsigned observe(PmuObserver *o, const PmuBlock *block,
                  unsigned first, unsigned last, const PmuDynamic *dynamic,
                  Detail detail)
 {
-    observe_begin(o, detail == FETCH_ALONE ? 0 : PMU_OUTCOME_FILLS);
+    observe_begin(o);
     pmu_fetcher_begin(&o->fetcher, block, first);
     for (unsigned n = 0; n < block->num_segments && !o->outcome.smc; n++) {
         unsigned from = MAX(first, block->segments[n].first);
@@ -413,7 +413,7 @@ unsigned pmu_observe_fetch(PmuObserver *o, const PmuBlock *block,
 void pmu_observe_string(PmuObserver *o, const PmuBlock *block,
                         unsigned index, uint64_t pc)
 {
-    observe_begin(o, PMU_OUTCOME_FILLS);
+    observe_begin(o);
     pmu_fetcher_begin(&o->fetcher, block, index);
     pmu_fetcher_segment(&o->fetcher, block, block->num_segments - 1, index,
                         pc, &o->outcome);

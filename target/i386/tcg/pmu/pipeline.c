@@ -760,6 +760,9 @@ static inline void issue_slot(PmuPipeline *p, Issue *issue)
 {
     bool light = !issue->issued && !issue->microcoded;
 
+    if (G_UNLIKELY(issue->issued >= PMU_ROB_CHUNK)) {
+        lose_backend(p, rob_room(p, 1));
+    }
     p->uops++;
     issue->issued++;
     fill_slot(p, light ? PMU_SLOT_LIGHT_OPS : PMU_SLOT_HEAVY_OPS);

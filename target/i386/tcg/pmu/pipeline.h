@@ -46,7 +46,10 @@ typedef uint64_t PmuStamp;
 #define PMU_PREFETCH_RING PMU_OUTCOME_PREFETCHES
 /* Cycles from the clock on for which dispatches are known one by one. */
 #define PMU_WINDOW      1024
-/* An instruction begins to issue when so many of its slots have room. */
+/*
+ * An instruction begins to issue when so many of its slots, or all, have room
+ * in the reorder buffer; each of the others waits for its own.
+ */
 #define PMU_ROB_CHUNK   8
 /*
  * Micro-ops that dispatch later than that: at most a scheduler full and one

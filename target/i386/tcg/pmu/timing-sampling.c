@@ -260,6 +260,8 @@ static void begin_phase(PmuTiming *t, PmuPhase phase)
     switch (phase) {
     case PMU_PHASE_WARM:
         pmu_timing_enter_known(t);
+        /* The pipeline did not run what missed since. */
+        pmu_memory_settle(&t->observer.mem);
         break;
     case PMU_PHASE_WATCH:
         pmu_timing_enter_costs(t);

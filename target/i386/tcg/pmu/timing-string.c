@@ -75,6 +75,9 @@ static void string_access(PmuTiming *t, uint64_t line, bool store,
     pmu_ledger_event(t->ledger, store ? PMU_ITEM_STORES : PMU_ITEM_LOADS_L1,
                      1);
     *access = (PmuAccess) {};
+    if (t->string.untimed) {
+        pmu_memory_settle(mem);
+    }
     if (!pmu_memory_hit(mem, addr, 1)) {
         PmuAccess both[2] = {};
 
@@ -148,6 +151,9 @@ static void begin_pipeline(PmuTiming *t, const PmuBlock *block,
 {
     uint64_t from;
 
+    if (t->phase < PMU_PHASE_WARM) {
+        pmu_memory_settle(&t->observer.mem);
+    }
     pmu_observe_string(&t->observer, block, index, block_pc);
     from = pmu_pipeline_string_begin(&t->pipeline, block, index,
                                      &t->observer.outcome);
