@@ -149,6 +149,8 @@ static void prepare_code(void)
         for (int n = 0; n < 7; n++, at += sizeof(nop8)) {
             memcpy(at, nop8, sizeof(nop8));
         }
+        /* No two pieces of a program are alike: a displacement of its own. */
+        memcpy(at - sizeof(line), &line, sizeof(line));
         if (i == CODE_LINES - 1) {
             *at = 0xc3;
         } else {

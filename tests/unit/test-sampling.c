@@ -277,6 +277,14 @@ static uint64_t run(Program *program, PmuCore core, const Mode *mode,
     return walk.counter.counted;
 }
 
+/* What @result has in user mode beyond @begin. */
+static void subtract(PmuLedgerSnapshot *result, const PmuLedgerSnapshot *begin)
+{
+    for (unsigned i = 0; i < PMU_ITEM_NR; i++) {
+        result->item[PMU_LEVEL_USR][i] -= begin->item[PMU_LEVEL_USR][i];
+    }
+}
+
 /* The sum of slots lost or not, relative to those of @exact. */
 static double slots_of(const PmuLedgerSnapshot *snapshot,
                        const PmuLedgerSnapshot *exact, unsigned class)
@@ -521,9 +529,7 @@ static void run_strings(Program *program, const Mode *mode, bool parts,
     }
     pmu_timing_flush(timing);
     pmu_ledger_snapshot(&ledger, result);
-    for (unsigned i = 0; i < PMU_ITEM_NR; i++) {
-        result->item[PMU_LEVEL_USR][i] -= begin.item[PMU_LEVEL_USR][i];
-    }
+    subtract(result, &begin);
     pmu_timing_free(timing);
 }
 
@@ -573,9 +579,7 @@ static void run_late(Program *program, const Mode *mode,
     walk_on(program, timing, &walk, LONG_STRETCHES);
     pmu_timing_flush(timing);
     pmu_ledger_snapshot(&ledger, late);
-    for (unsigned i = 0; i < PMU_ITEM_NR; i++) {
-        late->item[PMU_LEVEL_USR][i] -= begin.item[PMU_LEVEL_USR][i];
-    }
+    subtract(late, &begin);
     pmu_timing_free(timing);
 }
 
@@ -816,10 +820,26 @@ typedef struct Move {
     double off;                 /* that an item may be, as cycles */
 } Move;
 
-static void chase(PmuTiming *timing, const PmuBlock *block, Pattern pattern,
-                  unsigned stretches)
+/* A loop of loads, each of which has its address from the one before. */
+static Program *chase_program_new(void)
 {
-    Random random = { 1 };
+    static const Code load = I("\x48\x8b\x00");        /* mov rax, [rax] */
+    Program *program = g_new0(Program, 1);
+    Block *block = &program->block[0];
+
+    program->decoder = pmu_decoder_new(PMU_CORE_ICELAKE);
+    block->pc = 0x300000;
+    pmu_block_begin(&block->builder, PMU_LEVEL_USR, block->pc);
+    for (unsigned i = 0; i < CHASE_LOADS; i++) {
+        add(program, block, &load);
+    }
+    add_branch(program, block, block->pc);
+    return program;
+}
+
+static void chase(PmuTiming *timing, const PmuBlock *block, Pattern pattern,
+                  unsigned stretches, Random random)
+{
     uint64_t stream = 0;
 
     for (unsigned i = 0; i < stretches; i++) {
@@ -837,35 +857,104 @@ static void chase(PmuTiming *timing, const PmuBlock *block, Pattern pattern,
     pmu_timing_flush(timing);
 }
 
-/* What the core did after the move. */
-static void run_move(const Move *move, const PmuSampling *sampling,
-                     PmuLedgerSnapshot *result)
+/*
+ * After a chase comes code of which nothing is known: it has no data, so that
+ * none of the time goes to memory that all other code spent there.
+ */
+
+#define NEW_LINES   4096
+#define NEW_PASSES  30
+#define NEW_TRIES   6
+
+/* Lines of code, each of which jumps to the next one. */
+static Block *new_lines(Program *program)
 {
-    static const Code load = I("\x48\x8b\x00");        /* mov rax, [rax] */
-    Program *program = g_new0(Program, 1);
-    Block *block = &program->block[0];
+    static const Code nop = I("\x0f\x1f\x84\x00\x00\x00\x00\x00");
+    Block *block = g_new0(Block, NEW_LINES);
+
+    for (unsigned i = 0; i < NEW_LINES; i++) {
+        block[i].pc = 0x400000 + i * PMU_LINE_SIZE;
+        pmu_block_begin(&block[i].builder, PMU_LEVEL_USR, block[i].pc);
+        for (unsigned n = 0; n < 7; n++) {
+            add(program, &block[i], &nop);
+        }
+        add_branch(program, &block[i],
+                   0x400000 + (i * 5 + 1) % NEW_LINES * PMU_LINE_SIZE);
+    }
+    return block;
+}
+
+/* What the core does after a chase through @pattern. */
+static void run_new_lines(const PmuSampling *sampling, Pattern pattern,
+                          Random random, PmuLedgerSnapshot *result)
+{
+    Program *program = chase_program_new();
+    Block *block = new_lines(program);
     PmuLedger ledger;
     PmuTiming *timing = pmu_timing_new(pmu_uarch(PMU_CORE_ICELAKE), &ledger,
                                        NULL, page_of, NULL);
     PmuLedgerSnapshot begin;
 
-    program->decoder = pmu_decoder_new(PMU_CORE_ICELAKE);
-    block->pc = 0x400000;
-    pmu_block_begin(&block->builder, PMU_LEVEL_USR, block->pc);
-    for (unsigned i = 0; i < CHASE_LOADS; i++) {
-        add(program, block, &load);
-    }
-    add_branch(program, block, block->pc);
     pmu_timing_set_sampling(timing, sampling);
-    chase(timing, &block->builder.block, move->before.pattern,
-          move->before.stretches);
+    chase(timing, &program->block[0].builder.block, pattern, 60000, random);
     pmu_ledger_snapshot(&ledger, &begin);
-    chase(timing, &block->builder.block, move->after.pattern,
-          move->after.stretches);
-    pmu_ledger_snapshot(&ledger, result);
-    for (unsigned i = 0; i < PMU_ITEM_NR; i++) {
-        result->item[PMU_LEVEL_USR][i] -= begin.item[PMU_LEVEL_USR][i];
+    for (unsigned i = 0, at = 0; i < NEW_PASSES * NEW_LINES; i++) {
+        unsigned next = (at * 5 + 1) % NEW_LINES;
+        PmuDynamic dynamic = {
+            .pc = block[at].pc, .target = block[next].pc, .taken = true,
+        };
+
+        pmu_timing_run(timing, &block[at].builder.block, 0,
+                       block[at].builder.block.num_insns, &dynamic);
+        at = next;
     }
+    pmu_timing_flush(timing);
+    pmu_ledger_snapshot(&ledger, result);
+    subtract(result, &begin);
+    pmu_timing_free(timing);
+    g_free(block);
+    program_free(program);
+}
+
+static void test_new_lines(void)
+{
+    static const Pattern patterns[] = { IN_L2, IN_L3, IN_DRAM };
+    Random random = random_from_seed();
+
+    for (unsigned i = 0; i < NEW_TRIES; i++) {
+        Pattern pattern = patterns[i % G_N_ELEMENTS(patterns)];
+        PmuLedgerSnapshot exact, sampled;
+        Random same = { random_next(&random) };
+
+        run_new_lines(NULL, pattern, same, &exact);
+        run_new_lines(&pmu_sampling, pattern, same, &sampled);
+        /* A quarter of the time is for code from DRAM, once a line. */
+        g_assert_cmpfloat(worst(&sampled, &exact), <=, 0.15);
+        g_assert_cmpfloat(fabs(slots_of(&sampled, &exact,
+                                        PMU_SLOT_MEMORY_BOUND) -
+                               slots_of(&exact, &exact,
+                                        PMU_SLOT_MEMORY_BOUND)), <=, 0.01);
+    }
+}
+
+/* What the core did after the move. */
+static void run_move(const Move *move, const PmuSampling *sampling,
+                     PmuLedgerSnapshot *result)
+{
+    static const Random random = { 1 };
+    Program *program = chase_program_new();
+    const PmuBlock *block = &program->block[0].builder.block;
+    PmuLedger ledger;
+    PmuTiming *timing = pmu_timing_new(pmu_uarch(PMU_CORE_ICELAKE), &ledger,
+                                       NULL, page_of, NULL);
+    PmuLedgerSnapshot begin;
+
+    pmu_timing_set_sampling(timing, sampling);
+    chase(timing, block, move->before.pattern, move->before.stretches, random);
+    pmu_ledger_snapshot(&ledger, &begin);
+    chase(timing, block, move->after.pattern, move->after.stretches, random);
+    pmu_ledger_snapshot(&ledger, result);
+    subtract(result, &begin);
     pmu_timing_free(timing);
     program_free(program);
 }
@@ -923,6 +1012,7 @@ int main(int argc, char **argv)
     g_test_add_func("/sampling/steady", test_steady);
     g_test_add_data_func("/sampling/code/observed", &by_samples, test_code);
     g_test_add_data_func("/sampling/code/slots", &slots_alone, test_code);
+    g_test_add_func("/sampling/new-code", test_new_lines);
     g_test_add_data_func("/sampling/move/l1-l2", &further, test_move);
     g_test_add_data_func("/sampling/move/l2-l1", &nearer, test_move);
     g_test_add_data_func("/sampling/move/l2-dram", &far_away, test_move);

@@ -52,20 +52,22 @@
 
 /*
  * A fit to batches that differ by less than that, in cycles of waiting or in
- * mispredictions, says nothing about what makes a difference: its slope is
- * pulled to 0 as if one more had been so much different for nothing (ridge
+ * mispredictions, says nothing about what makes a difference, nor if they
+ * differ by a small share of what there is: its slope is pulled to what is
+ * expected as if one more had been so much different, and as expected (ridge
  * regression: Hoerl and Kennard, 1970).
  */
 #define LITTLE_WAIT     100.0
 #define LITTLE_MISSES   1.0
+#define LITTLE_SHARE    0.02
 
-bool pmu_costs_init(PmuCosts *costs)
+bool pmu_costs_init(PmuCosts *costs, uint32_t width)
 {
     *costs = (PmuCosts) {
         .entries = g_try_new0(PmuCost, PMU_COST_ENTRIES),
         .uses = g_try_new0(PmuCostUse, PMU_COST_ENTRIES),
         .means = g_try_new0(PmuCostMeans, PMU_COST_ENTRIES),
-        .weight = 1, .wanted = UINT32_MAX,
+        .weight = 1, .wanted = UINT32_MAX, .width = width,
     };
     if (!costs->entries || !costs->uses || !costs->means) {
         pmu_costs_destroy(costs);
@@ -92,7 +94,7 @@ void pmu_costs_clear(PmuCosts *costs)
     memset(means, 0, PMU_COST_ENTRIES * sizeof(*means));
     *costs = (PmuCosts) {
         .entries = entries, .uses = uses, .means = means, .weight = 1,
-        .wanted = costs->wanted,
+        .wanted = costs->wanted, .width = costs->width,
     };
 }
 
@@ -221,28 +223,6 @@ void pmu_costs_see_code(PmuCosts *costs,
     costs->ran = (PmuCostSet) {};
 }
 
-/* What is unknown is supposed to be typical. */
-static void settle_unknown(const PmuCosts *costs, PmuTally *tally)
-{
-    const PmuTypical *typical = &costs->typical;
-    double insns = tally->unknown_insns;
-
-    tally->unknown_insns = 0;
-    if (!insns) {
-        return;
-    }
-    if (!typical->insns) {
-        /* Most instructions take one slot. */
-        tally->sum[PMU_SLOT_LIGHT_OPS] += insns;
-        return;
-    }
-    for (unsigned i = 0; i < PMU_SAMPLE_NR; i++) {
-        tally->sum[i] += wanted(costs, i)
-                         ? grain(typical->item[i] / typical->insns) * insns
-                         : 0;
-    }
-}
-
 /* What one time may leave to be taken off by later ones. */
 #define DEBT_MOST   (1 << 28)
 
@@ -256,6 +236,15 @@ static void settle_unknown(const PmuCosts *costs, PmuTally *tally)
 #define DRAM    (1u << PMU_KNOWN_WAIT_DRAM)
 
 /*
+ * How much of an item is due to what it depends on: nobody knows before there
+ * is a fit; all of it; or at most that nothing is done in all of these cycles,
+ * in slots or in cycles.
+ */
+typedef enum Due {
+    UNKNOWN, ALL, SLOTS, CYCLES,
+} Due;
+
+/*
  * What depends on what is known, and how much of it a cycle of waiting or a
  * misprediction can make: slots, cycles, or requests under way.  One regressor
  * each: where data come from L3 more often and from DRAM less, two would
@@ -264,37 +253,39 @@ static void settle_unknown(const PmuCosts *costs, PmuTally *tally)
 static const struct {
     uint8_t item, on;
     int16_t least, most;
+    uint8_t due;
 } dependent[PMU_COSTS_DEPENDENT] = {
     [PMU_COSTS_MEMORY_BOUND] =
-        { PMU_SLOT_MEMORY_BOUND, L1 | L2 | L3 | DRAM, -15, 15 },
+        { PMU_SLOT_MEMORY_BOUND, L1 | L2 | L3 | DRAM, 0, 15, SLOTS },
     [PMU_COSTS_CORE_BOUND] =
-        { PMU_SLOT_CORE_BOUND, L1 | L2 | L3 | DRAM, -15, 15 },
-    [PMU_COSTS_BR_MISPREDICT] = { PMU_SLOT_BR_MISPREDICT, MISSES, 0, 4096 },
-    { ITEM(MISSES_COND_NTAKEN), MISSES, 0, 1 },
-    { ITEM(MISSES_COND_TAKEN), MISSES, 0, 1 },
-    { ITEM(MISSES_JMP_INDIRECT), MISSES, 0, 1 },
-    { ITEM(MISSES_CALL_INDIRECT), MISSES, 0, 1 },
-    { ITEM(MISSES_RET), MISSES, 0, 1 },
-    { ITEM(RECOVERY_CYCLES), MISSES, 0, 512 },
-    { ITEM(CLEAR_CYCLES), MISSES, 0, 512 },
+        { PMU_SLOT_CORE_BOUND, L1 | L2 | L3 | DRAM, -15, 15, UNKNOWN },
+    [PMU_COSTS_BR_MISPREDICT] =
+        { PMU_SLOT_BR_MISPREDICT, MISSES, 0, 4096, ALL },
+    { ITEM(MISSES_COND_NTAKEN), MISSES, 0, 1, ALL },
+    { ITEM(MISSES_COND_TAKEN), MISSES, 0, 1, ALL },
+    { ITEM(MISSES_JMP_INDIRECT), MISSES, 0, 1, ALL },
+    { ITEM(MISSES_CALL_INDIRECT), MISSES, 0, 1, ALL },
+    { ITEM(MISSES_RET), MISSES, 0, 1, ALL },
+    { ITEM(RECOVERY_CYCLES), MISSES, 0, 512, ALL },
+    { ITEM(CLEAR_CYCLES), MISSES, 0, 512, UNKNOWN },
     /* Cycles in which nothing is done. */
-    { ITEM(ISSUED_0), L1 | L2 | L3 | DRAM, 0, 1 },
-    { ITEM(UNDELIVERED_0), L1 | L2 | L3 | DRAM, 0, 1 },
-    { ITEM(EXECUTED_0), L1 | L2 | L3 | DRAM, 0, 1 },
-    { ITEM(RETIRED_0), L1 | L2 | L3 | DRAM, 0, 1 },
+    { ITEM(ISSUED_0), L1 | L2 | L3 | DRAM, 0, 1, CYCLES },
+    { ITEM(UNDELIVERED_0), L1 | L2 | L3 | DRAM, 0, 1, CYCLES },
+    { ITEM(EXECUTED_0), L1 | L2 | L3 | DRAM, 0, 1, CYCLES },
+    { ITEM(RETIRED_0), L1 | L2 | L3 | DRAM, 0, 1, CYCLES },
     /* Cycles by what is waited for: L1 while it is for nothing else. */
-    { ITEM(WAIT_L1), L2 | L3 | DRAM, -1, 1 },
-    { ITEM(WAIT_L2), L2, 0, 1 },
-    { ITEM(WAIT_L3), L3, 0, 1 },
-    { ITEM(WAIT_DRAM), DRAM, 0, 1 },
-    { ITEM(STALL_L1), L2 | L3 | DRAM, -1, 1 },
-    { ITEM(STALL_L2), L2, 0, 1 },
-    { ITEM(STALL_L3), L3, 0, 1 },
-    { ITEM(STALL_DRAM), DRAM, 0, 1 },
+    { ITEM(WAIT_L1), L2 | L3 | DRAM, -1, 1, UNKNOWN },
+    { ITEM(WAIT_L2), L2, 0, 1, ALL },
+    { ITEM(WAIT_L3), L3, 0, 1, ALL },
+    { ITEM(WAIT_DRAM), DRAM, 0, 1, ALL },
+    { ITEM(STALL_L1), L2 | L3 | DRAM, -1, 1, UNKNOWN },
+    { ITEM(STALL_L2), L2, 0, 1, ALL },
+    { ITEM(STALL_L3), L3, 0, 1, ALL },
+    { ITEM(STALL_DRAM), DRAM, 0, 1, ALL },
     /* Requests. */
-    { ITEM(L1D_PENDING), L2 | L3 | DRAM, 0, 1 },
-    { ITEM(OFFCORE_DATA), L3 | DRAM, 0, 1 },
-    { ITEM(OFFCORE_DRAM), DRAM, 0, 1 },
+    { ITEM(L1D_PENDING), L2 | L3 | DRAM, 0, 1, ALL },
+    { ITEM(OFFCORE_DATA), L3 | DRAM, 0, 1, ALL },
+    { ITEM(OFFCORE_DRAM), DRAM, 0, 1, ALL },
 };
 
 /* The sum of what @dependent[@i] depends on, of @known. */
@@ -306,6 +297,56 @@ static double regressor(const double known[PMU_KNOWN_NR], unsigned i)
         sum += dependent[i].on >> j & 1 ? known[j] : 0;
     }
     return sum;
+}
+
+/* How much of @dependent[@i] of what is typical is due to what is known. */
+static double due(const PmuCosts *costs, unsigned i)
+{
+    const double *item = costs->typical.item;
+    double known = regressor(item + PMU_SAMPLE_KNOWN, i);
+
+    switch ((Due)dependent[i].due) {
+    case ALL:
+        return item[dependent[i].item];
+    case SLOTS:
+        return known * costs->width;
+    case CYCLES:
+        return known;
+    default:
+        return known * costs->fit[i].slope;
+    }
+}
+
+/*
+ * What is unknown is supposed to be typical, but for what depends on what will
+ * be known of it: that is made up for.
+ */
+static void settle_unknown(const PmuCosts *costs, PmuTally *tally)
+{
+    const PmuTypical *typical = &costs->typical;
+    double item[PMU_SAMPLE_ROOM], insns = tally->unknown_insns;
+
+    tally->unknown_insns = 0;
+    if (!insns) {
+        return;
+    }
+    if (!typical->insns) {
+        /* Most instructions take one slot. */
+        tally->sum[PMU_SLOT_LIGHT_OPS] += insns;
+        return;
+    }
+    memcpy(item, typical->item, sizeof(item));
+    for (unsigned i = 0; i < PMU_COSTS_DEPENDENT; i++) {
+        double *of = &item[dependent[i].item];
+
+        *of = MAX(*of - due(costs, i), 0);
+    }
+    for (unsigned i = 0; i < PMU_SAMPLE_NR; i++) {
+        bool foretells = i >= PMU_SAMPLE_KNOWN && i < PMU_SAMPLE_ITEMS;
+
+        tally->sum[i] += wanted(costs, i) && !foretells
+                         ? grain(item[i] / typical->insns) * insns : 0;
+    }
 }
 
 /*
@@ -428,14 +469,29 @@ static void move_means(float *restrict mean, const uint32_t *restrict value,
     }
 }
 
-static void adjust_fit(PmuCostFit *fit, double little, double least,
-                       double most)
+/* What to expect of the slope of @dependent[@i] before there is a fit. */
+static double expected(const PmuCosts *costs, unsigned i)
 {
-    fit->slope = grain(CLAMP(fit->known_took /
-                             (fit->known_known + little * little),
-                             least, most));
+    const double *item = costs->typical.item;
+    double known = regressor(item + PMU_SAMPLE_KNOWN, i);
+
+    return dependent[i].due == ALL && known ? item[dependent[i].item] / known
+                                            : 0;
+}
+
+static void adjust_fit(PmuCosts *costs, unsigned i)
+{
+    PmuCostFit *fit = &costs->fit[i];
+    double little = dependent[i].on == MISSES ? LITTLE_MISSES : LITTLE_WAIT;
+    double ridge = little * little +
+                   fit->foretold_foretold * LITTLE_SHARE * LITTLE_SHARE;
+    double slope = (fit->known_took + ridge * expected(costs, i)) /
+                   (fit->known_known + ridge);
+
+    fit->slope = grain(CLAMP(slope, dependent[i].least, dependent[i].most));
     fit->known_known -= fit->known_known / ADJUST_MEMORY;
     fit->known_took -= fit->known_took / ADJUST_MEMORY;
+    fit->foretold_foretold -= fit->foretold_foretold / ADJUST_MEMORY;
 }
 
 /* Some time has passed: look at what was compared, and forget older ones. */
@@ -444,9 +500,7 @@ static void adjust(PmuCosts *costs)
     PmuTypical *typical = &costs->typical;
 
     for (unsigned i = 0; i < PMU_COSTS_DEPENDENT; i++) {
-        adjust_fit(&costs->fit[i],
-                   dependent[i].on == MISSES ? LITTLE_MISSES : LITTLE_WAIT,
-                   dependent[i].least, dependent[i].most);
+        adjust_fit(costs, i);
     }
     typical->insns -= typical->insns / ADJUST_MEMORY;
     for (unsigned i = 0; i < PMU_SAMPLE_NR; i++) {
@@ -490,7 +544,9 @@ static void end_batch(PmuCosts *costs)
 
     for (unsigned i = 0; i < PMU_COSTS_DEPENDENT; i++) {
         double known = regressor(batch->known, i);
+        double foretold = regressor(batch->foretold, i);
 
+        costs->fit[i].foretold_foretold += foretold * foretold;
         costs->fit[i].known_known += known * known;
         costs->fit[i].known_took += known * batch->took[i];
     }
@@ -505,6 +561,7 @@ static void compare(PmuCosts *costs, const PmuCostMeans *means,
 
     for (unsigned i = 0; i < PMU_KNOWN_NR; i++) {
         batch->known[i] += beyond(means, sample, PMU_SAMPLE_KNOWN + i);
+        batch->foretold[i] += means->mean[PMU_SAMPLE_KNOWN + i];
     }
     for (unsigned i = 0; i < PMU_COSTS_DEPENDENT; i++) {
         batch->took[i] += beyond(means, sample, dependent[i].item);
@@ -566,27 +623,6 @@ double pmu_costs_error(const PmuCosts *costs)
         most = MAX(most, MAX(off, -off));
     }
     return slots ? most / slots : 1;
-}
-
-/*
- * What to expect from then on of a stretch that took @sample when it was seen
- * first.  Code that came from DRAM will be nearer.
- */
-static PmuSample without_cold_code(const PmuSample *sample)
-{
-    static const PmuLedgerItem code[] = {
-        PMU_ITEM_L1I_MISSES, PMU_ITEM_CODE_L2, PMU_ITEM_CODE_L3,
-        PMU_ITEM_CODE_DRAM,
-    };
-    PmuSample warm = *sample;
-
-    if (warm.item[pmu_sample_item(PMU_ITEM_CODE_DRAM)]) {
-        warm.item[PMU_SLOT_FETCH_LATENCY] = 0;
-        for (unsigned i = 0; i < G_N_ELEMENTS(code); i++) {
-            warm.item[pmu_sample_item(code[i])] = 0;
-        }
-    }
-    return warm;
 }
 
 /*
@@ -658,12 +694,8 @@ void pmu_costs_learn(PmuCosts *costs, uint64_t key, uint32_t insns,
     }
     if (means->samples) {
         compare(costs, means, sample);
-        learn(cost, means, sample, groups);
-    } else {
-        PmuSample warm = without_cold_code(sample);
-
-        learn(cost, means, &warm, groups);
     }
+    learn(cost, means, sample, groups);
     if (means->samples >= ENOUGH) {
         cost->key = key;
     }

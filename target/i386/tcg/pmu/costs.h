@@ -123,6 +123,7 @@ typedef struct PmuTally {
 /* What some samples were beyond their means, together. */
 typedef struct PmuCostBatch {
     double known[PMU_KNOWN_NR];
+    double foretold[PMU_KNOWN_NR];      /* their means */
     double took[PMU_COSTS_DEPENDENT];
     uint32_t samples;
 } PmuCostBatch;
@@ -133,6 +134,7 @@ typedef struct PmuCostBatch {
  */
 typedef struct PmuCostFit {
     double known_known, known_took;
+    double foretold_foretold;   /* likewise, for the means themselves */
     double slope;
 } PmuCostFit;
 
@@ -171,14 +173,18 @@ typedef struct PmuCosts {
     double waited, foretold;    /* in this epoch, in cycles */
     uint32_t weight;            /* of what is beyond what was foretold */
     uint32_t wanted;            /* groups that are tallied, a bit each */
+    uint32_t width;             /* slots of a cycle */
     PmuTally tally[PMU_LEVEL_NR];
     PmuTypical typical;         /* stands for what is unknown */
     PmuCostBatch batch;
     PmuCostFit fit[PMU_COSTS_DEPENDENT];
 } PmuCosts;
 
-/* No costs are known.  False if memory runs out. */
-bool pmu_costs_init(PmuCosts *costs);
+/*
+ * No costs are known of a core of @width slots a cycle.  False if memory runs
+ * out.
+ */
+bool pmu_costs_init(PmuCosts *costs, uint32_t width);
 void pmu_costs_destroy(PmuCosts *costs);
 
 /* Forget them, and what was counted. */

@@ -70,7 +70,7 @@ PmuTiming *pmu_timing_new(const PmuUarch *uarch, PmuLedger *ledger, PmuL3 *l3,
     t->credit = pmu_timing_credit_most(t);
     t->phase = PMU_PHASE_WATCH;
     pmu_pipeline_init(&t->pipeline, uarch);
-    if (!pmu_costs_init(&t->costs) || !pmu_runs_init(&t->runs) ||
+    if (!pmu_costs_init(&t->costs, uarch->width) || !pmu_runs_init(&t->runs) ||
         !pmu_observer_init(&t->observer, uarch, &t->seen, l3, translate,
                            opaque)) {
         pmu_timing_free(t);
@@ -165,6 +165,37 @@ static inline uint64_t stretch_key(const PmuTiming *t)
     return pmu_costs_key(t->hash, t->ledger->level);
 }
 
+/*
+ * Code that came from DRAM will be nearer from then on, as there is no more of
+ * it than fits in the L3: what to expect of a stretch is what it had taken with
+ * that code in L2.
+ */
+static void forget_cold_code(const PmuTiming *t, PmuSample *sample)
+{
+    static const PmuLedgerItem waits[] = {
+        PMU_ITEM_ISSUED_0, PMU_ITEM_UNDELIVERED_0, PMU_ITEM_EXECUTED_0,
+        PMU_ITEM_RETIRED_0, PMU_ITEM_FETCH_DATA_CYCLES,
+        PMU_ITEM_OFFCORE_CODE, PMU_ITEM_OFFCORE_CODE_CYCLES,
+    };
+    uint32_t *item = sample->item;
+    uint32_t lines = item[pmu_sample_item(PMU_ITEM_CODE_DRAM)];
+    uint32_t cycles = lines * (t->observer.mem.dram_latency -
+                               t->uarch->l2.latency);
+    uint32_t *slots = &item[PMU_SLOT_FETCH_LATENCY];
+
+    if (!lines) {
+        return;
+    }
+    *slots -= MIN(*slots, cycles * t->uarch->width);
+    for (unsigned i = 0; i < G_N_ELEMENTS(waits); i++) {
+        uint32_t *wait = &item[pmu_sample_item(waits[i])];
+
+        *wait -= MIN(*wait, cycles);
+    }
+    item[pmu_sample_item(PMU_ITEM_CODE_DRAM)] = 0;
+    item[pmu_sample_item(PMU_ITEM_CODE_L2)] += lines;
+}
+
 /* The stretch at hand took @t->sample. */
 static void learn(PmuTiming *t)
 {
@@ -175,6 +206,7 @@ static void learn(PmuTiming *t)
     t->known = t->observer.known;
     if (pmu_timing_is_typical(t, stretch_key(t))) {
         t->learnt += t->insns;
+        forget_cold_code(t, &t->sample);
         pmu_costs_learn(&t->costs, stretch_key(t), t->insns, t->code,
                         &t->sample);
     }
