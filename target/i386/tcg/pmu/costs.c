@@ -52,22 +52,20 @@
 
 /*
  * A fit to batches that differ by less than that, in cycles of waiting or in
- * mispredictions, says nothing about what makes a difference, nor if they
- * differ by a small share of what there is: its slope is pulled to what is
- * expected as if one more had been so much different, and as expected (ridge
- * regression: Hoerl and Kennard, 1970).
+ * mispredictions, says nothing about what makes a difference: its slope is
+ * pulled to what is expected as if one more had been so much different, and as
+ * expected (ridge regression: Hoerl and Kennard, 1970).
  */
 #define LITTLE_WAIT     100.0
 #define LITTLE_MISSES   1.0
-#define LITTLE_SHARE    0.02
 
-bool pmu_costs_init(PmuCosts *costs, uint32_t width)
+bool pmu_costs_init(PmuCosts *costs, const PmuUarch *uarch)
 {
     *costs = (PmuCosts) {
         .entries = g_try_new0(PmuCost, PMU_COST_ENTRIES),
         .uses = g_try_new0(PmuCostUse, PMU_COST_ENTRIES),
         .means = g_try_new0(PmuCostMeans, PMU_COST_ENTRIES),
-        .weight = 1, .wanted = UINT32_MAX, .width = width,
+        .weight = 1, .wanted = UINT32_MAX, .uarch = uarch,
     };
     if (!costs->entries || !costs->uses || !costs->means) {
         pmu_costs_destroy(costs);
@@ -94,7 +92,7 @@ void pmu_costs_clear(PmuCosts *costs)
     memset(means, 0, PMU_COST_ENTRIES * sizeof(*means));
     *costs = (PmuCosts) {
         .entries = entries, .uses = uses, .means = means, .weight = 1,
-        .wanted = costs->wanted, .width = costs->width,
+        .wanted = costs->wanted, .uarch = costs->uarch,
     };
 }
 
@@ -309,7 +307,7 @@ static double due(const PmuCosts *costs, unsigned i)
     case ALL:
         return item[dependent[i].item];
     case SLOTS:
-        return known * costs->width;
+        return known * costs->uarch->width;
     case CYCLES:
         return known;
     default:
@@ -317,36 +315,107 @@ static double due(const PmuCosts *costs, unsigned i)
     }
 }
 
-/*
- * What is unknown is supposed to be typical, but for what depends on what will
- * be known of it: that is made up for.
- */
-static void settle_unknown(const PmuCosts *costs, PmuTally *tally)
+/* Cycles of which fetch waits for code that is not in L1I, in slots or not. */
+static const struct {
+    uint8_t item;
+    bool slots;
+} fetch_bound[] = {
+    { PMU_SLOT_FETCH_LATENCY, true },
+    { ITEM(ISSUED_0), false },
+    { ITEM(UNDELIVERED_0), false },
+    { ITEM(EXECUTED_0), false },
+    { ITEM(RETIRED_0), false },
+    { ITEM(FETCH_DATA_CYCLES), false },
+};
+
+/* What a cycle makes of fetch_bound[@i]. */
+static double cycle(const PmuCosts *costs, unsigned i)
+{
+    return fetch_bound[i].slots ? costs->uarch->width : 1;
+}
+
+/* Cycles that fetch waits for a line that comes from there. */
+static uint32_t code_latency(const PmuCosts *costs, PmuCodeFrom from)
+{
+    switch (from) {
+    case PMU_CODE_FROM_L2:
+        return costs->uarch->l2.latency;
+    case PMU_CODE_FROM_L3:
+        return costs->uarch->l3.latency;
+    default:
+        return pmu_uarch_dram_latency(costs->uarch);
+    }
+}
+
+/* An instruction that is typical, but for what is known of unknown ones. */
+static void leave_known(const PmuCosts *costs, double item[PMU_SAMPLE_ROOM])
 {
     const PmuTypical *typical = &costs->typical;
-    double item[PMU_SAMPLE_ROOM], insns = tally->unknown_insns;
+    double wait = 0;
 
-    tally->unknown_insns = 0;
-    if (!insns) {
-        return;
+    for (unsigned i = 0; i < PMU_SAMPLE_ROOM; i++) {
+        item[i] = typical->item[i];
     }
-    if (!typical->insns) {
-        /* Most instructions take one slot. */
-        tally->sum[PMU_SLOT_LIGHT_OPS] += insns;
-        return;
+    for (unsigned i = 0; i < PMU_KNOWN_NR; i++) {
+        item[PMU_SAMPLE_KNOWN + i] = 0;
     }
-    memcpy(item, typical->item, sizeof(item));
     for (unsigned i = 0; i < PMU_COSTS_DEPENDENT; i++) {
         double *of = &item[dependent[i].item];
 
         *of = MAX(*of - due(costs, i), 0);
     }
-    for (unsigned i = 0; i < PMU_SAMPLE_NR; i++) {
-        bool foretells = i >= PMU_SAMPLE_KNOWN && i < PMU_SAMPLE_ITEMS;
-
-        tally->sum[i] += wanted(costs, i) && !foretells
-                         ? grain(item[i] / typical->insns) * insns : 0;
+    item[ITEM(L1I_MISSES)] = 0;
+    for (unsigned i = 0; i < PMU_CODE_FROM_NR; i++) {
+        wait += item[ITEM(CODE_L2) + i] * code_latency(costs, i);
+        item[ITEM(CODE_L2) + i] = 0;
     }
+    for (unsigned i = 0; i < G_N_ELEMENTS(fetch_bound); i++) {
+        double *of = &item[fetch_bound[i].item];
+
+        *of = MAX(*of - wait * cycle(costs, i), 0);
+    }
+    for (unsigned i = 0; i < PMU_SAMPLE_ROOM; i++) {
+        item[i] = grain(item[i] / typical->insns);
+    }
+}
+
+/* Unknown code had @misses. */
+static void add_misses(const PmuCosts *costs, double sum[PMU_SAMPLE_ROOM],
+                       const PmuCodeMisses *misses)
+{
+    double wait = 0;
+
+    for (unsigned i = 0; i < PMU_CODE_FROM_NR; i++) {
+        wait += misses->from[i] * code_latency(costs, i);
+        sum[ITEM(CODE_L2) + i] += misses->from[i];
+        sum[ITEM(L1I_MISSES)] += misses->from[i];
+    }
+    for (unsigned i = 0; i < G_N_ELEMENTS(fetch_bound); i++) {
+        sum[fetch_bound[i].item] += wait * cycle(costs, i);
+    }
+}
+
+/* What is unknown is supposed to be typical. */
+static void settle_unknown(const PmuCosts *costs, PmuTally *tally)
+{
+    double item[PMU_SAMPLE_ROOM], insns = tally->unknown_insns;
+    PmuCodeMisses misses = tally->unknown_code;
+
+    tally->unknown_insns = 0;
+    tally->unknown_code = (PmuCodeMisses) {};
+    if (!insns) {
+        return;
+    }
+    if (!costs->typical.insns) {
+        /* Most instructions take one slot. */
+        tally->sum[PMU_SLOT_LIGHT_OPS] += insns;
+        return;
+    }
+    leave_known(costs, item);
+    for (unsigned i = 0; i < PMU_SAMPLE_NR; i++) {
+        tally->sum[i] += wanted(costs, i) ? item[i] * insns : 0;
+    }
+    add_misses(costs, tally->sum, &misses);
 }
 
 /*
@@ -469,29 +538,59 @@ static void move_means(float *restrict mean, const uint32_t *restrict value,
     }
 }
 
-/* What to expect of the slope of @dependent[@i] before there is a fit. */
-static double expected(const PmuCosts *costs, unsigned i)
+/* What to expect of a slope before there is a fit, and give or take what. */
+typedef struct Expected {
+    double slope, deviation;
+} Expected;
+
+/* ... of @dependent[@i]. */
+static Expected expected(const PmuCosts *costs, unsigned i)
 {
     const double *item = costs->typical.item;
+    double width = costs->uarch->width;
     double known = regressor(item + PMU_SAMPLE_KNOWN, i);
+    double all = known ? item[dependent[i].item] / known : 0;
 
-    return dependent[i].due == ALL && known ? item[dependent[i].item] / known
-                                            : 0;
+    switch ((Due)dependent[i].due) {
+    case ALL:
+        return (Expected) { all, all / 2 };
+    case SLOTS:
+        /* If it were more, some is lost for other reasons: nobody knows. */
+        return (Expected) { all <= width ? all : 0, width / 2 };
+    case CYCLES:
+        return (Expected) {
+            costs->fit[PMU_COSTS_MEMORY_BOUND].slope / width, 0.5,
+        };
+    default:
+        return (Expected) { 0, i == PMU_COSTS_CORE_BOUND ? width / 2 : 0.5 };
+    }
 }
 
+/*
+ * The slope that is the most likely if what is expected of it is normally
+ * distributed, and so is what a batch took besides.
+ */
 static void adjust_fit(PmuCosts *costs, unsigned i)
 {
     PmuCostFit *fit = &costs->fit[i];
+    Expected before = expected(costs, i);
     double little = dependent[i].on == MISSES ? LITTLE_MISSES : LITTLE_WAIT;
-    double ridge = little * little +
-                   fit->foretold_foretold * LITTLE_SHARE * LITTLE_SHARE;
-    double slope = (fit->known_took + ridge * expected(costs, i)) /
-                   (fit->known_known + ridge);
+    double ridge = little * little, slope;
 
+    if (fit->known_known && before.deviation) {
+        double explained = fit->known_took * fit->known_took /
+                           fit->known_known;
+        double variance = (fit->took_took - explained) /
+                          MAX(costs->batches - 1, 1);
+
+        ridge += MAX(variance, 0) / (before.deviation * before.deviation);
+    }
+    slope = (fit->known_took + ridge * before.slope) /
+            (fit->known_known + ridge);
     fit->slope = grain(CLAMP(slope, dependent[i].least, dependent[i].most));
     fit->known_known -= fit->known_known / ADJUST_MEMORY;
     fit->known_took -= fit->known_took / ADJUST_MEMORY;
-    fit->foretold_foretold -= fit->foretold_foretold / ADJUST_MEMORY;
+    fit->took_took -= fit->took_took / ADJUST_MEMORY;
 }
 
 /* Some time has passed: look at what was compared, and forget older ones. */
@@ -502,6 +601,7 @@ static void adjust(PmuCosts *costs)
     for (unsigned i = 0; i < PMU_COSTS_DEPENDENT; i++) {
         adjust_fit(costs, i);
     }
+    costs->batches -= costs->batches / ADJUST_MEMORY;
     typical->insns -= typical->insns / ADJUST_MEMORY;
     for (unsigned i = 0; i < PMU_SAMPLE_NR; i++) {
         typical->item[i] = grain(typical->item[i] -
@@ -544,13 +644,14 @@ static void end_batch(PmuCosts *costs)
 
     for (unsigned i = 0; i < PMU_COSTS_DEPENDENT; i++) {
         double known = regressor(batch->known, i);
-        double foretold = regressor(batch->foretold, i);
+        double took = batch->took[i];
 
-        costs->fit[i].foretold_foretold += foretold * foretold;
         costs->fit[i].known_known += known * known;
-        costs->fit[i].known_took += known * batch->took[i];
+        costs->fit[i].known_took += known * took;
+        costs->fit[i].took_took += took * took;
     }
     costs->batch = (PmuCostBatch) { 0 };
+    costs->batches++;
 }
 
 /* What has what is known to do with how @sample is not as the mean? */
@@ -561,7 +662,6 @@ static void compare(PmuCosts *costs, const PmuCostMeans *means,
 
     for (unsigned i = 0; i < PMU_KNOWN_NR; i++) {
         batch->known[i] += beyond(means, sample, PMU_SAMPLE_KNOWN + i);
-        batch->foretold[i] += means->mean[PMU_SAMPLE_KNOWN + i];
     }
     for (unsigned i = 0; i < PMU_COSTS_DEPENDENT; i++) {
         batch->took[i] += beyond(means, sample, dependent[i].item);

@@ -23,6 +23,7 @@
 
 #include "ledger.h"
 #include "outcome.h"
+#include "uarch.h"
 
 /* What a stretch took is in groups, so that empty ones can be left out. */
 #define PMU_SAMPLE_GROUP    PMU_INTEREST_GROUP
@@ -116,6 +117,7 @@ enum {
 typedef struct PmuTally {
     double sum[PMU_SAMPLE_ROOM];
     uint64_t unknown_insns;     /* of stretches of which nothing is known */
+    PmuCodeMisses unknown_code; /* of these */
     PmuKnown known;
     double correction[PMU_COSTS_DEPENDENT];     /* still to be made */
 } PmuTally;
@@ -123,7 +125,6 @@ typedef struct PmuTally {
 /* What some samples were beyond their means, together. */
 typedef struct PmuCostBatch {
     double known[PMU_KNOWN_NR];
-    double foretold[PMU_KNOWN_NR];      /* their means */
     double took[PMU_COSTS_DEPENDENT];
     uint32_t samples;
 } PmuCostBatch;
@@ -133,8 +134,7 @@ typedef struct PmuCostBatch {
  * batches, and the slope.
  */
 typedef struct PmuCostFit {
-    double known_known, known_took;
-    double foretold_foretold;   /* likewise, for the means themselves */
+    double known_known, known_took, took_took;
     double slope;
 } PmuCostFit;
 
@@ -173,18 +173,16 @@ typedef struct PmuCosts {
     double waited, foretold;    /* in this epoch, in cycles */
     uint32_t weight;            /* of what is beyond what was foretold */
     uint32_t wanted;            /* groups that are tallied, a bit each */
-    uint32_t width;             /* slots of a cycle */
+    const PmuUarch *uarch;
     PmuTally tally[PMU_LEVEL_NR];
     PmuTypical typical;         /* stands for what is unknown */
     PmuCostBatch batch;
+    double batches;             /* in fits, as far as they are remembered */
     PmuCostFit fit[PMU_COSTS_DEPENDENT];
 } PmuCosts;
 
-/*
- * No costs are known of a core of @width slots a cycle.  False if memory runs
- * out.
- */
-bool pmu_costs_init(PmuCosts *costs, uint32_t width);
+/* No costs are known of a core of @uarch.  False if memory runs out. */
+bool pmu_costs_init(PmuCosts *costs, const PmuUarch *uarch);
 void pmu_costs_destroy(PmuCosts *costs);
 
 /* Forget them, and what was counted. */

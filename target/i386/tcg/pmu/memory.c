@@ -56,9 +56,7 @@ bool pmu_memory_init(PmuMemory *mem, const PmuUarch *uarch, PmuLedger *ledger,
     mem->translate = translate;
     mem->opaque = opaque;
     mem->own_l3 = !l3;
-    /* 0.1 ns x MHz is 1/10000 cycle. */
-    mem->dram_latency = (uint64_t)uarch->dram_tenth_ns *
-                        uarch->frequency_mhz / 10000;
+    mem->dram_latency = pmu_uarch_dram_latency(uarch);
     ok &= cache_init(&mem->l1d, &uarch->l1d);
     ok &= cache_init(&mem->l1i, &uarch->l1i);
     ok &= pmu_lines_init(&mem->l2, &uarch->l2, false);

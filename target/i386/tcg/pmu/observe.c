@@ -72,6 +72,29 @@ void pmu_observe_code(PmuObserver *o, uint64_t line, unsigned lines,
     }
 }
 
+void pmu_observe_lines(PmuObserver *o, uint64_t pc, uint64_t phys,
+                       uint64_t length)
+{
+    uint64_t begin = phys - phys % PMU_LINE_SIZE;
+
+    for (uint64_t line = begin; line < phys + length; line += PMU_LINE_SIZE) {
+        PmuAccess access;
+
+        pmu_memory_code(&o->mem, pc + (line - phys), line, &access);
+    }
+}
+
+PmuCodeMisses pmu_observed_code(const PmuObserver *o)
+{
+    const uint64_t *event = o->ledger->event[o->ledger->level];
+    PmuCodeMisses misses;
+
+    for (unsigned i = 0; i < PMU_CODE_FROM_NR; i++) {
+        misses.from[i] = event[PMU_ITEM_CODE_L2 + i];
+    }
+    return misses;
+}
+
 /* Data. */
 
 /* Cycles from a load's start until @access has its data, beyond L1's. */

@@ -82,6 +82,17 @@ bool pmu_observe_branch(PmuObserver *o, const PmuBlock *block,
 uint32_t pmu_observe_data(PmuObserver *o, const PmuBlockAccess *kind,
                           uint64_t addr);
 
+/*
+ * The lines of code of a stretch are fetched that is @length bytes long and
+ * begins at linear address @pc, physical address @phys, all in one page; it is
+ * not observed otherwise.
+ */
+void pmu_observe_lines(PmuObserver *o, uint64_t pc, uint64_t phys,
+                       uint64_t length);
+
+/* What was observed so far of lines of code, since the ledger was cleared. */
+PmuCodeMisses pmu_observed_code(const PmuObserver *o);
+
 /* Some code ran that was not observed at all. */
 void pmu_observer_miss(PmuObserver *o);
 

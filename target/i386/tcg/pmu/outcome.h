@@ -51,6 +51,15 @@ static inline uint64_t pmu_known_wait(const PmuKnown *known)
            known->n[PMU_KNOWN_WAIT_L3] + known->n[PMU_KNOWN_WAIT_DRAM];
 }
 
+/* Lines of code that were not in L1I, by where they came from. */
+typedef enum PmuCodeFrom {
+    PMU_CODE_FROM_L2, PMU_CODE_FROM_L3, PMU_CODE_FROM_DRAM, PMU_CODE_FROM_NR
+} PmuCodeFrom;
+
+typedef struct PmuCodeMisses {
+    uint64_t from[PMU_CODE_FROM_NR];
+} PmuCodeMisses;
+
 /* Outcomes that a PmuAccess cannot say exactly are cut at these. */
 #define PMU_OUTCOME_FILLS       64      /* PmuAccess.fill is below */
 #define PMU_OUTCOME_PREFETCHES  64      /* ... and .prefetch */

@@ -442,9 +442,7 @@ static uint64_t dram(PmuPipeline *p, uint64_t start)
     uint64_t turn = MAX(p->dram_free, p->cycle);
 
     p->dram_free = turn + uarch->dram_line_cycles;
-    /* 0.1 ns x MHz is 1/10000 cycle. */
-    return MAX(start, turn) +
-           (uint64_t)uarch->dram_tenth_ns * uarch->frequency_mhz / 10000;
+    return MAX(start, turn) + pmu_uarch_dram_latency(uarch);
 }
 
 /* When the line of a miss that starts at @start arrives. */

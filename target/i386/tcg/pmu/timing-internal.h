@@ -59,6 +59,8 @@ struct PmuTiming {
     /* The stretch at hand. */
     uint64_t hash;              /* of its instructions so far */
     uint32_t insns;             /* their number */
+    uint64_t pc, phys, end;     /* where it begins; the latter's end so far */
+    PmuCodeMisses misses;       /* of its code, if that is observed */
     PmuCostCode code;           /* where it lies, if that is looked at */
     uint64_t line;              /* of the last instruction there */
     PmuSample sample;           /* what the ledger shows of it already */

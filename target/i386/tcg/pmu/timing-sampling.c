@@ -565,10 +565,26 @@ static uint32_t sight(PmuTiming *t, uint64_t key)
     return sighted->insns;
 }
 
+/* Caches of code see it, if they did not: it may be far away. */
+static void enter_unknown(PmuTiming *t)
+{
+    PmuTally *tally = &t->costs.tally[t->ledger->level];
+
+    tally->unknown_insns += t->insns;
+    if (t->phase < PMU_PHASE_FETCH) {
+        pmu_observe_lines(&t->observer, t->pc, t->phys, t->end - t->phys);
+        t->misses = pmu_observed_code(&t->observer);
+        pmu_timing_forget_seen(t);
+    }
+    for (unsigned i = 0; i < PMU_CODE_FROM_NR; i++) {
+        tally->unknown_code.from[i] += t->misses.from[i];
+    }
+}
+
 /* The stretch at hand, of unknown cost, was not watched. */
 static void count_unknown(PmuTiming *t, uint64_t key)
 {
-    t->costs.tally[t->ledger->level].unknown_insns += t->insns;
+    enter_unknown(t);
     t->progress += (uint64_t)t->insns * UNKNOWN_SLOTS << PMU_COST_SHIFT;
     if (t->phase > PMU_PHASE_FETCH) {
         return;

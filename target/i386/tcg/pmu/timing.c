@@ -70,7 +70,7 @@ PmuTiming *pmu_timing_new(const PmuUarch *uarch, PmuLedger *ledger, PmuL3 *l3,
     t->credit = pmu_timing_credit_most(t);
     t->phase = PMU_PHASE_WATCH;
     pmu_pipeline_init(&t->pipeline, uarch);
-    if (!pmu_costs_init(&t->costs, uarch->width) || !pmu_runs_init(&t->runs) ||
+    if (!pmu_costs_init(&t->costs, uarch) || !pmu_runs_init(&t->runs) ||
         !pmu_observer_init(&t->observer, uarch, &t->seen, l3, translate,
                            opaque)) {
         pmu_timing_free(t);
@@ -276,6 +276,7 @@ static inline void end_stretch(PmuTiming *t)
     t->hash = 0;
     t->left -= t->insns;
     t->insns = 0;
+    t->misses = (PmuCodeMisses) {};
     if (G_UNLIKELY(t->left <= 0)) {
         pmu_timing_end_phase(t);
     }
@@ -545,16 +546,29 @@ static G_GNUC_NO_INLINE void fetch_range(PmuTiming *t, const PmuBlock *block,
     }
 }
 
+/* The stretch at hand misses what was missed since there were @before. */
+static void note_misses(PmuTiming *t, const PmuCodeMisses *before)
+{
+    PmuCodeMisses now = pmu_observed_code(&t->observer);
+
+    for (unsigned i = 0; i < PMU_CODE_FROM_NR; i++) {
+        t->misses.from[i] += now.from[i] - before->from[i];
+    }
+}
+
 /* Instructions [@first, @last) of @block ran, and are more than skimmed. */
 static void look_at_range(PmuTiming *t, const PmuBlock *block,
                           unsigned first, unsigned last,
                           const PmuDynamic *dynamic)
 {
+    PmuCodeMisses before = pmu_observed_code(&t->observer);
+
     if (t->phase == PMU_PHASE_FETCH) {
         fetch_range(t, block, first, last, dynamic);
     } else {
         run_seen(t, block, first, last, dynamic);
     }
+    note_misses(t, &before);
 }
 
 static inline void prepare(PmuTiming *t, const PmuBlock *block)
@@ -567,6 +581,15 @@ static inline void prepare(PmuTiming *t, const PmuBlock *block)
     }
 }
 
+/* The stretch at hand goes on with bytes [@from, @to) of @block, at @pc. */
+static inline void go_on(PmuTiming *t, const PmuBlock *block, unsigned from,
+                         unsigned to, uint64_t pc)
+{
+    t->pc = t->insns ? t->pc : pc + from;
+    t->phys = t->insns ? t->phys : block->phys + from;
+    t->end = block->phys + to;
+}
+
 /* All of @block ran, which is pmu_block_is_whole().  Hot. */
 static inline __attribute__((always_inline))
 void run_block(PmuTiming *t, const PmuBlock *block, const PmuDynamic *dynamic)
@@ -575,6 +598,7 @@ void run_block(PmuTiming *t, const PmuBlock *block, const PmuDynamic *dynamic)
     t->progress += (uint64_t)block->num_insns << PMU_COST_SHIFT;
     t->hash = pmu_block_hash(block, t->hash);
     __builtin_prefetch(pmu_costs_set(&t->costs, stretch_key(t)));
+    go_on(t, block, 0, block->length, dynamic->pc);
     if (t->phase == PMU_PHASE_SKIM) {
         for (unsigned i = 0; i < block->num_accesses; i++) {
             skim_access(t, block, i, dynamic->addr);
@@ -611,6 +635,9 @@ static void run_range(PmuTiming *t, const PmuBlock *block,
         t->hash = pmu_insn_hash(bi->hash, t->hash);
     }
     t->progress += (uint64_t)(last - first) << PMU_COST_SHIFT;
+    go_on(t, block, block->insns[first].offset,
+          last == block->num_insns ? block->length : block->insns[last].offset,
+          dynamic->pc);
     if (t->phase == PMU_PHASE_SKIM) {
         skim_range(t, block, first, last, dynamic->addr);
     } else if (t->phase != PMU_PHASE_FORWARD) {

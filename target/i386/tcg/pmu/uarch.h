@@ -147,4 +147,11 @@ typedef struct PmuUarch {
 /* The parameters of @core. */
 const PmuUarch *pmu_uarch(PmuCore core);
 
+/* Core cycles from a load to its use if DRAM has the data. */
+static inline uint32_t pmu_uarch_dram_latency(const PmuUarch *uarch)
+{
+    /* 0.1 ns x MHz is 1/10000 cycle. */
+    return (uint64_t)uarch->dram_tenth_ns * uarch->frequency_mhz / 10000;
+}
+
 #endif
