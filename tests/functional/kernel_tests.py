@@ -537,9 +537,10 @@ def rdpmc(s):
         f = found[name]
         ledger = recorder.between['rdpmc-' + name]
         slots = ledger.count('slots', levels=('usr',))
+        # The ledger includes the way from the host and back, on cold caches,
+        # and what that takes is an estimate.
         checks.close(name + ': slots by RDPMC', f['slots'], slots,
-                     0.01 * slots)
-        # It includes the way to the host and back, on cold caches.
+                     0.03 * slots)
         checks.between(name + ': slots by the kernel', f['read'],
                        f['slots'], 1.05 * f['slots'])
         for short, full in (('retiring', 'retiring'),
@@ -548,7 +549,7 @@ def rdpmc(s):
                             ('backend', 'backend-bound')):
             checks.close('%s: %s by RDPMC' % (name, short), f[short],
                          ledger.count(full, levels=('usr',)),
-                         0.015 * slots)
+                         0.03 * slots)
         checks.between('%s: %s' % (name, dominant), f[dominant] / f['slots'],
                        0.85, 1.01)
     checks.done()

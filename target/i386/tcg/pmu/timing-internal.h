@@ -129,8 +129,12 @@ void pmu_timing_enter_apart(PmuTiming *t);
 /* Cycles that data took to come, known and not accounted for. */
 uint64_t pmu_timing_unaccounted_wait(const PmuTiming *t);
 
-/* What was seen of stretches whose costs are known is in those. */
+/*
+ * What was seen of stretches whose costs are known is in those; and what was
+ * observed, where the pipeline did not run.
+ */
 void pmu_timing_forget_seen(PmuTiming *t);
+void pmu_timing_forget_observed(PmuTiming *t);
 
 /* What is known so far was at the current level, and nobody watched. */
 void pmu_timing_enter_known(PmuTiming *t);

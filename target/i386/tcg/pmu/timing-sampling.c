@@ -574,7 +574,7 @@ static void enter_unknown(PmuTiming *t)
     if (t->phase < PMU_PHASE_FETCH) {
         pmu_observe_lines(&t->observer, t->pc, t->phys, t->end - t->phys);
         t->misses = pmu_observed_code(&t->observer);
-        pmu_timing_forget_seen(t);
+        pmu_timing_forget_observed(t);
     }
     for (unsigned i = 0; i < PMU_CODE_FROM_NR; i++) {
         tally->unknown_code.from[i] += t->misses.from[i];

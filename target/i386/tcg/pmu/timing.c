@@ -226,12 +226,17 @@ static inline void count_stretch(PmuTiming *t)
     }
 }
 
-void pmu_timing_forget_seen(PmuTiming *t)
+void pmu_timing_forget_observed(PmuTiming *t)
 {
     uint64_t *seen = t->seen.event[PMU_LEVEL_OS];
 
-    memset(seen + PMU_ITEM_SAMPLED, 0,
-           (PMU_ITEM_NR - PMU_ITEM_SAMPLED) * sizeof(*seen));
+    memset(seen + PMU_ITEM_TIMED_END, 0,
+           (PMU_ITEM_NR - PMU_ITEM_TIMED_END) * sizeof(*seen));
+}
+
+void pmu_timing_forget_seen(PmuTiming *t)
+{
+    pmu_timing_forget_observed(t);
     t->pipeline.delta = (PmuDelta) {};
 }
 
