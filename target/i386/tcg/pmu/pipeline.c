@@ -578,15 +578,26 @@ static uint64_t access_line(PmuPipeline *p, const PmuAccess *access,
     start += access->delay;
     ready = start + p->uarch->l1d.latency;
     if (access->source == PMU_FROM_FILL) {
-        uint64_t arrives = pmu_pipeline_fill(p, access);
-
-        *pmu_timed(p, PMU_ITEM_FB_HITS) += load && arrives > ready;
-        ready = MAX(ready, arrives);
+        ready = MAX(ready, pmu_pipeline_fill(p, access));
     } else if (access->source != PMU_FROM_L1) {
         ready = l1d_miss(p, access, start, load);
     }
     start_prefetches(p, access, start);
     return ready;
+}
+
+/* Would L1D have the line of @access, a load from @start on, by itself? */
+static bool waits_for_fill(const PmuPipeline *p, const PmuAccess *access,
+                           uint64_t start)
+{
+    return access->source == PMU_FROM_FILL &&
+           pmu_pipeline_fill(p, access) >
+           start + access->delay + p->uarch->l1d.latency;
+}
+
+static bool misses_l1d(const PmuAccess *access)
+{
+    return access->source > PMU_FROM_FILL;
 }
 
 /* What a load waits for from @start on that gets @access at @ready. */
@@ -653,6 +664,19 @@ static const PmuAccess *special_access(const PmuOutcome *outcome,
     return outcome->special >> index & 1 ? &outcome->access[index] : &plain;
 }
 
+/*
+ * A load of two lines, from @start and @turn on, is found where the further one
+ * is, once.
+ */
+static bool split_waits_for_fill(const PmuPipeline *p,
+                                 const PmuAccess *first, uint64_t start,
+                                 const PmuAccess *second, uint64_t turn)
+{
+    return !misses_l1d(first) && !misses_l1d(second) &&
+           (waits_for_fill(p, first, start) ||
+            waits_for_fill(p, second, turn));
+}
+
 /* The load of access @index of @insn, whose address is known at @address. */
 static uint64_t load(PmuPipeline *p, const PmuInsn *insn, uint8_t index,
                      uint64_t earliest, uint64_t address,
@@ -665,17 +689,22 @@ static uint64_t load(PmuPipeline *p, const PmuInsn *insn, uint8_t index,
     if (index == PMU_NO_ACCESS) {
         ready = start + p->uarch->l1d.latency + insn->load_latency;
     } else {
-        ready = load_line(p, special_access(outcome, index), start,
-                          insn->load_latency, insn->forward_latency);
+        const PmuAccess *access = special_access(outcome, index);
+        bool fill = waits_for_fill(p, access, start);
+
+        ready = load_line(p, access, start, insn->load_latency,
+                          insn->forward_latency);
         if (outcome->split >> index & 1) {
             /* The other line takes a turn of its own. */
-            uint64_t turn = use_ports(p, ports, earliest, start + 1);
-            uint64_t second = load_line(p, &outcome->second[index], turn,
-                                        insn->load_latency,
-                                        insn->forward_latency);
+            const PmuAccess *other = &outcome->second[index];
+            uint64_t turn = use_ports(p, ports, earliest, start + 1), second;
 
+            fill = split_waits_for_fill(p, access, start, other, turn);
+            second = load_line(p, other, turn, insn->load_latency,
+                               insn->forward_latency);
             ready = MAX(ready, second);
         }
+        *pmu_timed(p, PMU_ITEM_FB_HITS) += fill;
     }
     return insn->flags & PMU_INSN_PREFETCH ? start : ready;
 }
@@ -1474,9 +1503,11 @@ void pmu_pipeline_string_uop(PmuPipeline *p, PmuStamp ready)
 
 uint64_t pmu_pipeline_string_load(PmuPipeline *p, const PmuAccess *access)
 {
-    uint64_t start = p->cycle + p->uarch->issue_to_dispatch;
+    uint64_t start = MAX(p->cycle + p->uarch->issue_to_dispatch,
+                         p->loads_from);
 
-    return load_line(p, access, MAX(start, p->loads_from), 0, 0);
+    *pmu_timed(p, PMU_ITEM_FB_HITS) += waits_for_fill(p, access, start);
+    return load_line(p, access, start, 0, 0);
 }
 
 void pmu_pipeline_string_store(PmuPipeline *p, const PmuAccess *access,
