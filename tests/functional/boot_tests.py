@@ -248,8 +248,9 @@ def programs_icount(options):
     exact = measure_programs(options, ',pmu-sampling=off')
     checks = Checks()
     # Who counts misses has caches and predictors see all; without, they see
-    # the last part of each period.
-    for extra, limit in (('mem_load_retired.l2_miss',), 0.06), ((), 0.15):
+    # the last part of each period: of 60 boots the worst were off by 0.25 in
+    # one program, by 0.06 in the mean.
+    for extra, limit in (('mem_load_retired.l2_miss',), 0.06), ((), 0.3):
         sampled = measure_programs(options, '', extra)
         for name in PROGRAMS:
             slots = exact[name]['topdown.slots_p:u']

@@ -338,7 +338,12 @@ static Expected expected(const PmuCosts *costs, unsigned i)
     double width = costs->uarch->width;
     double known = regressor(item + PMU_SAMPLE_KNOWN, i);
     double all = known ? item[dependent[i].item] / known : 0;
+    double refill = costs->uarch->mispredict_penalty * width;
 
+    if (i == PMU_COSTS_BR_MISPREDICT) {
+        /* And what is issued from the wrong path before that. */
+        return (Expected) { CLAMP(all, refill, 4 * refill), refill };
+    }
     switch ((Due)dependent[i].due) {
     case ALL:
         return (Expected) { all, all / 2 };

@@ -167,8 +167,8 @@ static inline uint64_t stretch_key(const PmuTiming *t)
 
 /*
  * Code that came from DRAM will be nearer from then on, as there is no more of
- * it than fits in the L3: what to expect of a stretch is what it had taken with
- * that code in L2.
+ * it than fits in the L3, and most of it is in L1I: what to expect of a stretch
+ * is what it had taken with its code there.
  */
 static void forget_cold_code(const PmuTiming *t, PmuSample *sample)
 {
@@ -179,8 +179,7 @@ static void forget_cold_code(const PmuTiming *t, PmuSample *sample)
     };
     uint32_t *item = sample->item;
     uint32_t lines = item[pmu_sample_item(PMU_ITEM_CODE_DRAM)];
-    uint32_t cycles = lines * (t->observer.mem.dram_latency -
-                               t->uarch->l2.latency);
+    uint32_t cycles = lines * t->observer.mem.dram_latency;
     uint32_t *slots = &item[PMU_SLOT_FETCH_LATENCY];
 
     if (!lines) {
@@ -193,7 +192,8 @@ static void forget_cold_code(const PmuTiming *t, PmuSample *sample)
         *wait -= MIN(*wait, cycles);
     }
     item[pmu_sample_item(PMU_ITEM_CODE_DRAM)] = 0;
-    item[pmu_sample_item(PMU_ITEM_CODE_L2)] += lines;
+    item[pmu_sample_item(PMU_ITEM_L1I_MISSES)] -= lines;
+    item[pmu_sample_item(PMU_ITEM_L1I_HITS)] += lines;
 }
 
 /* The stretch at hand took @t->sample. */
