@@ -269,6 +269,18 @@ static uint64_t address_split(Rig *rig, uint64_t n)
     return 0x1000003c;
 }
 
+/* The same further and further: of the two lines the first was the second. */
+static uint64_t address_split_stream(Rig *rig, uint64_t n)
+{
+    return 0x10000000 + n * 64 + 60;
+}
+
+/* A line, the next one, and eight bytes that are in both; then two others. */
+static uint64_t address_split_again(Rig *rig, uint64_t n)
+{
+    return 0x10000000 + n / 3 * 128 + (const uint64_t[]) { 0, 64, 60 }[n % 3];
+}
+
 /* Line by line at random, in 512 MiB. */
 static uint64_t address_random(Rig *rig, uint64_t n)
 {
@@ -532,6 +544,24 @@ static void check_chase(uint64_t (*address)(Rig *rig, uint64_t n), unsigned n,
     assert_within(count(rig, wait), 0.97 * cycles, cycles);
     assert_within(count(rig, stall), 0.93 * cycles * (latency - 1) / latency,
                   1.0 * cycles * (latency - 1) / latency);
+    rig_free(rig);
+}
+
+/*
+ * A load that needs lines that are on their way hits fill buffers, once; if it
+ * needs one that is not, too, it is a miss.
+ */
+static void test_split_fills(void)
+{
+    static const Behaviour one = { address_split_stream, taken_always };
+    static const Behaviour both = { address_split_again, taken_always };
+    Rig *rig = rig_loop(PMU_CORE_ICELAKE, (Code)LOAD_RAX_RBX, 9);
+
+    rig_measure(rig, &one, 1000);
+    g_assert_cmpuint(count(rig, PMU_ITEM_FB_HITS), ==, 0);
+    rig_measure(rig, &both, 1000);
+    assert_within(count(rig, PMU_ITEM_FB_HITS), 2900, 3000);
+    assert_within(count(rig, PMU_ITEM_LOADS_L1), 2990, 3000);
     rig_free(rig);
 }
 
@@ -952,6 +982,7 @@ int main(int argc, char **argv)
     g_test_add_func("/items/full-log", test_full_log);
     g_test_add_func("/items/accesses", test_accesses);
     g_test_add_func("/items/splits", test_splits);
+    g_test_add_func("/items/split-fills", test_split_fills);
     g_test_add_func("/items/chases", test_chases);
     g_test_add_func("/items/chase-l3", test_chase_l3);
     g_test_add_func("/items/fill-buffers", test_fill_buffers);

@@ -192,6 +192,7 @@ static void leave_known(const PmuCosts *costs, double item[PMU_SAMPLE_ROOM])
     }
 }
 
+/* Tally @n of @item. */
 static void add_wanted(const PmuCosts *costs, double sum[PMU_SAMPLE_ROOM],
                        unsigned item, double n)
 {
@@ -341,7 +342,7 @@ static Expected expected(const PmuCosts *costs, unsigned i)
     double refill = costs->uarch->mispredict_penalty * width;
 
     if (i == PMU_COSTS_BR_MISPREDICT) {
-        /* And what is issued from the wrong path before that. */
+        /* More is issued from the wrong path before that, within reason. */
         return (Expected) { CLAMP(all, refill, 4 * refill), refill };
     }
     switch ((Due)dependent[i].due) {

@@ -381,6 +381,7 @@ void pmu_timing_reset(PmuTiming *t)
     memset(t->seen.event, 0, sizeof(t->seen.event));
     t->hash = 0;
     t->insns = 0;
+    t->misses = (PmuCodeMisses) {};
     t->line = 0;
     t->sample = (PmuSample) {};
     t->credit = pmu_timing_credit_most(t);
