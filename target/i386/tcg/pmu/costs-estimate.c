@@ -147,13 +147,13 @@ static double cycle(const PmuCosts *costs, unsigned i)
     return fetch_bound[i].slots ? costs->uarch->width : 1;
 }
 
-/* Cycles that fetch waits for a line that comes from there. */
-static uint32_t code_latency(const PmuCosts *costs, PmuCodeFrom from)
+/* Cycles that fetch waits for a line that is in @place. */
+static uint32_t code_latency(const PmuCosts *costs, PmuPlace place)
 {
-    switch (from) {
-    case PMU_CODE_FROM_L2:
+    switch (place) {
+    case PMU_IN_L2:
         return costs->uarch->l2.latency;
-    case PMU_CODE_FROM_L3:
+    case PMU_IN_L3:
         return costs->uarch->l3.latency;
     default:
         return pmu_uarch_dram_latency(costs->uarch);
@@ -178,7 +178,7 @@ static void leave_known(const PmuCosts *costs, double item[PMU_SAMPLE_ROOM])
         *of = MAX(*of - due(costs, i), 0);
     }
     item[ITEM(L1I_MISSES)] = 0;
-    for (unsigned i = 0; i < PMU_CODE_FROM_NR; i++) {
+    for (unsigned i = 0; i < PMU_PLACE_NR; i++) {
         wait += item[ITEM(CODE_L2) + i] * code_latency(costs, i);
         item[ITEM(CODE_L2) + i] = 0;
     }
@@ -196,7 +196,7 @@ static void leave_known(const PmuCosts *costs, double item[PMU_SAMPLE_ROOM])
 static void add_wanted(const PmuCosts *costs, double sum[PMU_SAMPLE_ROOM],
                        unsigned item, double n)
 {
-    sum[item] += pmu_costs_wants(costs, item) ? n : 0;
+    sum[item] += pmu_costs_is_tallied(costs, item) ? n : 0;
 }
 
 /* Unknown code had @misses. */
@@ -205,7 +205,7 @@ static void add_misses(const PmuCosts *costs, double sum[PMU_SAMPLE_ROOM],
 {
     double wait = 0;
 
-    for (unsigned i = 0; i < PMU_CODE_FROM_NR; i++) {
+    for (unsigned i = 0; i < PMU_PLACE_NR; i++) {
         wait += misses->from[i] * code_latency(costs, i);
         add_wanted(costs, sum, ITEM(CODE_L2) + i, misses->from[i]);
         add_wanted(costs, sum, ITEM(L1I_MISSES), misses->from[i]);
@@ -272,7 +272,7 @@ static void correct(PmuCosts *costs, PmuTally *tally)
                             regressor(beyond, i) * fit[i].slope;
         double now;
 
-        if (!pmu_costs_wants(costs, dependent[i].item)) {
+        if (!pmu_costs_is_tallied(costs, dependent[i].item)) {
             continue;
         }
         correction = MAX(correction, -DEBT_MOST);

@@ -27,7 +27,7 @@ static inline double pmu_grain(double value)
 }
 
 /* Is @item of a sample tallied? */
-static inline bool pmu_costs_wants(const PmuCosts *costs, unsigned item)
+static inline bool pmu_costs_is_tallied(const PmuCosts *costs, unsigned item)
 {
     return costs->wanted >> item / PMU_SAMPLE_GROUP & 1;
 }

@@ -56,7 +56,6 @@ bool pmu_memory_init(PmuMemory *mem, const PmuUarch *uarch, PmuLedger *ledger,
     mem->translate = translate;
     mem->opaque = opaque;
     mem->own_l3 = !l3;
-    mem->dram_latency = pmu_uarch_dram_latency(uarch);
     ok &= cache_init(&mem->l1d, &uarch->l1d);
     ok &= cache_init(&mem->l1i, &uarch->l1i);
     ok &= pmu_lines_init(&mem->l2, &uarch->l2, false);
@@ -254,18 +253,13 @@ static void note_prefetch(PmuMemory *mem, uint64_t line)
     };
 }
 
-/*
- * The ledger items of one kind of request, by where the line is: in L2, L3 and
- * DRAM, in this order.
- */
+/* The ledger items of one kind of request, by PmuPlace. */
 typedef struct Requests {
     PmuLedgerItem demanded, prefetched;
     /* By PmuFound, those in L3; PMU_ITEM_NR: nobody counts that. */
     PmuLedgerItem snooped[PMU_FOUND_MODIFIED + 1];
     bool writes;
 } Requests;
-
-enum { FROM_L2, FROM_L3, FROM_DRAM };
 
 #define NOT_SNOOPED { PMU_ITEM_NR, PMU_ITEM_NR, PMU_ITEM_NR, PMU_ITEM_NR }
 
@@ -299,15 +293,15 @@ static void stream_prefetch(PmuMemory *mem, uint64_t line,
     unsigned n = pmu_streamer_miss(&mem->streamer, line, lines);
 
     for (unsigned i = 0; i < n; i++) {
-        unsigned from = FROM_L2;
+        unsigned from = PMU_IN_L2;
 
         if (!pmu_lines_prefetch(&mem->l2, lines[i])) {
             if (pmu_lines_access(mem->l3, lines[i])) {
-                from = FROM_L3;
+                from = PMU_IN_L3;
                 access->prefetch_l3++;
                 note_prefetch(mem, lines[i]);
             } else {
-                from = FROM_DRAM;
+                from = PMU_IN_DRAM;
                 dram[access->prefetch_dram++] = lines[i];
             }
         }
@@ -343,20 +337,20 @@ static unsigned l3_access(PmuMemory *mem, uint64_t line,
 
     if (found == PMU_FOUND_NOT) {
         access->source = PMU_FROM_DRAM;
-        return FROM_DRAM;
+        return PMU_IN_DRAM;
     }
     access->source = PMU_FROM_L3;
     if (requests->snooped[found] != PMU_ITEM_NR) {
         pmu_ledger_event(mem->ledger, requests->snooped[found], 1);
     }
-    return FROM_L3;
+    return PMU_IN_L3;
 }
 
 /* Physical line @line, demanded, missed the first level. */
 static void first_level_miss(PmuMemory *mem, uint64_t line,
                              const Requests *requests, PmuAccess *access)
 {
-    unsigned from = FROM_L2;
+    unsigned from = PMU_IN_L2;
 
     mem->misses++;
     if (pmu_lines_access(&mem->l2, line)) {
@@ -385,7 +379,7 @@ static uint32_t page_table_load(PmuMemory *mem, uint64_t page)
         return mem->uarch->l2.latency;
     }
     return pmu_lines_access(mem->l3, line) ? mem->uarch->l3.latency
-                                           : mem->dram_latency;
+                                           : pmu_uarch_dram_latency(mem->uarch);
 }
 
 /* A delay as PmuAccess has it. */

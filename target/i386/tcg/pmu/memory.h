@@ -67,7 +67,6 @@ typedef struct PmuMemory {
     uint64_t misses;            /* of L1D and L1I: the number of the newest */
     uint64_t settled;           /* ... of the newest whose line is there */
     uint64_t prefetches;        /* ... likewise */
-    uint32_t dram_latency;      /* cycles */
     PmuCache dtlb, itlb, stlb;  /* linear to physical page */
     PmuCache l1d, l1i;          /* by physical line */
     PmuLine *line;              /* beside each entry of l1d */

@@ -89,7 +89,7 @@ PmuCodeMisses pmu_observed_code(const PmuObserver *o)
     const uint64_t *event = o->ledger->event[o->ledger->level];
     PmuCodeMisses misses;
 
-    for (unsigned i = 0; i < PMU_CODE_FROM_NR; i++) {
+    for (unsigned i = 0; i < PMU_PLACE_NR; i++) {
         misses.from[i] = event[PMU_ITEM_CODE_L2 + i];
     }
     return misses;
@@ -108,9 +108,10 @@ static void wait_for(PmuObserver *o, const PmuAccess *access)
         [PMU_FROM_L3] = PMU_KNOWN_WAIT_L3,
         [PMU_FROM_DRAM] = PMU_KNOWN_WAIT_DRAM,
     };
-    const PmuMemory *mem = &o->mem;
+    const PmuUarch *uarch = o->mem.uarch;
     const uint32_t latency[] = {
-        0, mem->uarch->l2.latency, mem->uarch->l3.latency, mem->dram_latency,
+        0, uarch->l2.latency, uarch->l3.latency,
+        pmu_uarch_dram_latency(uarch),
     };
     PmuKnownItem source = source_of[access->source];
 

@@ -51,13 +51,14 @@ static inline uint64_t pmu_known_wait(const PmuKnown *known)
            known->n[PMU_KNOWN_WAIT_L3] + known->n[PMU_KNOWN_WAIT_DRAM];
 }
 
-/* Lines of code that were not in L1I, by where they came from. */
-typedef enum PmuCodeFrom {
-    PMU_CODE_FROM_L2, PMU_CODE_FROM_L3, PMU_CODE_FROM_DRAM, PMU_CODE_FROM_NR
-} PmuCodeFrom;
+/* Where a line is that is not in L1; ledger items of a kind have this order. */
+typedef enum PmuPlace {
+    PMU_IN_L2, PMU_IN_L3, PMU_IN_DRAM, PMU_PLACE_NR
+} PmuPlace;
 
+/* Lines of code that were not in L1I, by where they were. */
 typedef struct PmuCodeMisses {
-    uint64_t from[PMU_CODE_FROM_NR];
+    uint64_t from[PMU_PLACE_NR];
 } PmuCodeMisses;
 
 /* Outcomes that a PmuAccess cannot say exactly are cut at these. */

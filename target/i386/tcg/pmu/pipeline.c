@@ -586,7 +586,7 @@ static uint64_t access_line(PmuPipeline *p, const PmuAccess *access,
     return ready;
 }
 
-/* Would L1D have the line of @access, a load from @start on, by itself? */
+/* Does @access, a load from @start on, wait for a line that is on its way? */
 static bool waits_for_fill(const PmuPipeline *p, const PmuAccess *access,
                            uint64_t start)
 {

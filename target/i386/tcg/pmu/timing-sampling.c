@@ -576,7 +576,7 @@ static void enter_unknown(PmuTiming *t)
         t->misses = pmu_observed_code(&t->observer);
         pmu_timing_forget_observed(t);
     }
-    for (unsigned i = 0; i < PMU_CODE_FROM_NR; i++) {
+    for (unsigned i = 0; i < PMU_PLACE_NR; i++) {
         tally->unknown_code.from[i] += t->misses.from[i];
     }
 }

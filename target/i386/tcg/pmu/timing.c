@@ -179,7 +179,7 @@ static void forget_cold_code(const PmuTiming *t, PmuSample *sample)
     };
     uint32_t *item = sample->item;
     uint32_t lines = item[pmu_sample_item(PMU_ITEM_CODE_DRAM)];
-    uint32_t cycles = lines * t->observer.mem.dram_latency;
+    uint32_t cycles = lines * pmu_uarch_dram_latency(t->uarch);
     uint32_t *slots = &item[PMU_SLOT_FETCH_LATENCY];
 
     if (!lines) {
@@ -415,13 +415,11 @@ static bool is_direct(PmuBranch branch)
            branch == PMU_BRANCH_CALL;
 }
 
-/* Instructions from @first on of @block are the first ones of a stretch. */
-static void begin_code(PmuTiming *t, const PmuBlock *block, unsigned first,
-                       uint64_t pc)
+/* The stretch at hand begins, where go_on() says. */
+static void begin_code(PmuTiming *t)
 {
     t->code = (PmuCostCode) {
-        .first = (block->phys + block->insns[first].offset) >> PMU_LINE_SHIFT,
-        .branch = pc + block->insns[first].offset,
+        .first = t->phys >> PMU_LINE_SHIFT, .branch = t->pc,
     };
 }
 
@@ -459,7 +457,7 @@ static void run_seen(PmuTiming *t, const PmuBlock *block,
                      unsigned first, unsigned last, const PmuDynamic *dynamic)
 {
     if (!t->insns) {
-        begin_code(t, block, first, dynamic->pc);
+        begin_code(t);
     }
     extend_code(t, block, first, last);
     if (last == block->num_insns && block->branch != PMU_BRANCH_NONE) {
@@ -557,7 +555,7 @@ static void note_misses(PmuTiming *t, const PmuCodeMisses *before)
 {
     PmuCodeMisses now = pmu_observed_code(&t->observer);
 
-    for (unsigned i = 0; i < PMU_CODE_FROM_NR; i++) {
+    for (unsigned i = 0; i < PMU_PLACE_NR; i++) {
         t->misses.from[i] += now.from[i] - before->from[i];
     }
 }
