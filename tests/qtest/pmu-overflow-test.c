@@ -307,10 +307,15 @@ static void expect_loop(const Counter *counter, bool timing, uint64_t n,
         }
         /*
          * A timer interrupt of the same instant may be taken first: then this
-         * one finds the other's handler, and none of it executed.
+         * one finds the other's handler, none of it executed, and is logged
+         * before it.
          */
-        if (i > 0 && event->rip == pmu_value(s, entry)) {
-            event--;
+        if (event->rip == pmu_value(s, entry)) {
+            g_assert_cmpuint(i + 1, <, s->progress[0].events);
+            event++;
+            pmu_expect(event->vector, VECTOR_TIMER, "vector of the interrupt "
+                       "that overflow %" PRIu64 " came with, %s", overflows,
+                       what);
         }
         pmu_expect(event->rip, base + offset, "RIP of overflow %" PRIu64
                    ", %s", overflows, what);
