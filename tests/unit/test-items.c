@@ -84,9 +84,24 @@ typedef struct Behaviour {
     bool (*taken)(Rig *rig, uint64_t n);
 } Behaviour;
 
-static uint64_t page_of(void *opaque, uint64_t linear)
+/* Pages are of 4 KiB, from here on of 2 MiB, and from there of 1 GiB. */
+#define LARGE_BASE  (1ull << 40)
+#define HUGE_BASE   (1ull << 44)
+
+static PmuMapping page_of(void *opaque, uint64_t page)
 {
-    return linear ^ 0x5555000;
+    if (page < LARGE_BASE >> PMU_PAGE_SHIFT) {
+        return (PmuMapping) { page ^ 0x5555 };
+    }
+    return (PmuMapping) {
+        page, page < HUGE_BASE >> PMU_PAGE_SHIFT ? PMU_PAGE_2M : PMU_PAGE_1G,
+    };
+}
+
+static uint64_t phys_of(uint64_t linear)
+{
+    return page_of(NULL, linear >> PMU_PAGE_SHIFT).page << PMU_PAGE_SHIFT |
+           (linear & 0xfff);
 }
 
 static Rig *rig_new(PmuCore core)
@@ -120,8 +135,8 @@ static PmuBlockBuilder *rig_block(Rig *rig, uint64_t pc)
 {
     PmuBlockBuilder *block = g_new0(PmuBlockBuilder, 1);
 
-    pmu_block_begin(block, PMU_LEVEL_USR, page_of(NULL, pc));
-    block->block.phys_next = page_of(NULL, (pc | 0xfff) + 1);
+    pmu_block_begin(block, PMU_LEVEL_USR, phys_of(pc));
+    block->block.phys_next = phys_of((pc | 0xfff) + 1);
     rig->pcs[rig->num_blocks] = pc;
     rig->blocks[rig->num_blocks++] = block;
     return block;
@@ -315,6 +330,30 @@ static uint64_t address_pages(Rig *rig, uint64_t n)
 static uint64_t address_many_pages(Rig *rig, uint64_t n)
 {
     return 0x100000000ull + n % 16384 * (4096 + 64);
+}
+
+/* A line in each of 16,384 pages of 4 KiB, 32 of 2 MiB. */
+static uint64_t address_large(Rig *rig, uint64_t n)
+{
+    return LARGE_BASE + n % 16384 * (4096 + 64) % (64 << 20);
+}
+
+/* A line in each of 512 pages of 2 MiB, in each set of caches as many. */
+static uint64_t address_many_large(Rig *rig, uint64_t n)
+{
+    return LARGE_BASE + n % 512 * ((2 << 20) + 64);
+}
+
+/* ... of 4,096. */
+static uint64_t address_too_many_large(Rig *rig, uint64_t n)
+{
+    return LARGE_BASE + n % 4096 * ((2 << 20) + 64);
+}
+
+/* ... of eight pages of 1 GiB. */
+static uint64_t address_huge(Rig *rig, uint64_t n)
+{
+    return HUGE_BASE + n % 8 * ((1 << 30) + 64);
 }
 
 static const Behaviour plain = { address_fixed, taken_always };
@@ -643,20 +682,48 @@ static void test_data_tlb(void)
     rig_run(rig, &pages, 32);
     rig_measure(rig, &pages, 16);
     g_assert_cmpuint(count(rig, PMU_ITEM_DTLB_LOAD_STLB), ==, 1024);
-    g_assert_cmpuint(count(rig, PMU_ITEM_DTLB_LOAD_WALKS), ==, 0);
+    g_assert_cmpuint(count(rig, PMU_ITEM_DTLB_LOAD_WALKS_4K), ==, 0);
     rig_measure(rig, &many, 256);
-    assert_within(count(rig, PMU_ITEM_DTLB_LOAD_WALKS), 15000, 16384);
+    assert_within(count(rig, PMU_ITEM_DTLB_LOAD_WALKS_4K), 15000, 16384);
     g_assert_cmpuint(count(rig, PMU_ITEM_DTLB_LOAD_CYCLES), >=,
-                     count(rig, PMU_ITEM_DTLB_LOAD_WALKS) *
+                     count(rig, PMU_ITEM_DTLB_LOAD_WALKS_4K) *
                      rig->uarch->page_walk);
     g_assert_cmpuint(sum(rig, PMU_ITEM_DTLB_STORE_STLB,
-                         PMU_ITEM_DTLB_STORE_CYCLES), ==, 0);
+                         PMU_ITEM_DTLB_STORE_WALKS_1G), ==, 0);
     rig_measure(rig, &plain, 0);
     pmu_timing_flush_mappings(rig->timing, UINT64_MAX);
     pmu_timing_flush_mappings(rig->timing, 0x1000);
     pmu_timing_flush(rig->timing);
     pmu_ledger_snapshot(&rig->ledger, &rig->end);
     g_assert_cmpuint(count(rig, PMU_ITEM_TLB_FLUSHES), ==, 2);
+    rig_free(rig);
+}
+
+/* Large pages have entries of their own in the DTLB, and reach as far. */
+static void test_large_pages(void)
+{
+    static const Behaviour few = { address_large, taken_always };
+    static const Behaviour many = { address_many_large, taken_always };
+    static const Behaviour more = { address_too_many_large, taken_always };
+    static const Behaviour huge = { address_huge, taken_always };
+    Rig *rig = rig_loop(PMU_CORE_ICELAKE, LOAD_RAX_RBX, 64);
+
+    rig_measure(rig, &few, 512);
+    g_assert_cmpuint(count(rig, PMU_ITEM_DTLB_LOAD_WALKS_2M), ==, 32);
+    g_assert_cmpuint(sum(rig, PMU_ITEM_DTLB_LOAD_WALKS_4K,
+                         PMU_ITEM_DTLB_LOAD_WALKS_1G), ==, 32);
+    g_assert_cmpuint(count(rig, PMU_ITEM_DTLB_LOAD_STLB), ==, 0);
+    rig_run(rig, &many, 16);
+    rig_measure(rig, &many, 16);
+    g_assert_cmpuint(count(rig, PMU_ITEM_DTLB_LOAD_STLB), ==, 1024);
+    g_assert_cmpuint(count(rig, PMU_ITEM_DTLB_LOAD_WALKS_2M), ==, 0);
+    rig_run(rig, &more, 64);
+    rig_measure(rig, &more, 64);
+    assert_within(count(rig, PMU_ITEM_DTLB_LOAD_WALKS_2M), 3800, 4096);
+    g_assert_cmpuint(count(rig, PMU_ITEM_DTLB_LOAD_WALKS_4K), ==, 0);
+    rig_measure(rig, &huge, 10);
+    g_assert_cmpuint(count(rig, PMU_ITEM_DTLB_LOAD_WALKS_1G), ==, 8);
+    g_assert_cmpuint(count(rig, PMU_ITEM_DTLB_LOAD_STLB), ==, 0);
     rig_free(rig);
 }
 
@@ -938,7 +1005,7 @@ static void test_fetch(void)
     rig_run(rig, &plain, 3);
     rig_measure(rig, &plain, 2);
     g_assert_cmpuint(count(rig, PMU_ITEM_ITLB_STLB), ==, 2 * pages);
-    g_assert_cmpuint(count(rig, PMU_ITEM_ITLB_WALKS), ==, 0);
+    g_assert_cmpuint(count(rig, PMU_ITEM_ITLB_WALKS_4K), ==, 0);
     g_assert_cmpuint(count(rig, PMU_ITEM_FETCH_TAG_CYCLES), ==,
                      2 * pages * rig->uarch->stlb.latency);
     g_assert_cmpuint(count(rig, PMU_ITEM_L1I_MISSES) +
@@ -951,6 +1018,38 @@ static void test_fetch(void)
     assert_within(sum(rig, PMU_ITEM_BUBBLE_1, PMU_ITEM_BUBBLE_512),
                   0.9 * 2 * pages, 2 * pages);
     rig_free(rig);
+}
+
+/*
+ * 1,000 jumps, more than the DSB has, @stride bytes apart: fetch walks for
+ * @walks pages at first, and asks the STLB for @found of them each time around.
+ */
+static void check_large_code(uint64_t base, uint64_t stride, uint64_t walks,
+                             uint64_t found)
+{
+    Rig *rig = rig_new(PMU_CORE_ICELAKE);
+
+    for (unsigned i = 0; i < 1000; i++) {
+        rig_block(rig, base + i * stride);
+        rig_append(rig, JMP, base + i * stride);
+    }
+    rig_measure(rig, &plain, 1);
+    g_assert_cmpuint(count(rig, PMU_ITEM_ITLB_WALKS_2M), ==, walks);
+    rig_run(rig, &plain, 3);
+    rig_measure(rig, &plain, 2);
+    g_assert_cmpuint(count(rig, PMU_ITEM_ITLB_STLB), ==, 2 * found);
+    g_assert_cmpuint(sum(rig, PMU_ITEM_ITLB_WALKS_4K,
+                         PMU_ITEM_ITLB_WALKS_2M), ==, 0);
+    rig_free(rig);
+}
+
+static void test_large_code(void)
+{
+    check_large_code(LARGE_BASE, 4096 + 64, 2, 0);
+    check_large_code(LARGE_BASE, (2 << 20) + 64, 1000, 1000);
+    /* Pages of 1 GiB by parts of 2 MiB, which the ITLB has 16 of. */
+    check_large_code(HUGE_BASE, 4096 + 64, 1, 0);
+    check_large_code(HUGE_BASE, (2 << 20) + 64, 2, 1000);
 }
 
 /* Taken branches, each of them for the first time. */
@@ -988,6 +1087,7 @@ int main(int argc, char **argv)
     g_test_add_func("/items/fill-buffers", test_fill_buffers);
     g_test_add_func("/items/stores", test_stores);
     g_test_add_func("/items/data-tlb", test_data_tlb);
+    g_test_add_func("/items/large-pages", test_large_pages);
     g_test_add_func("/items/forward-blocked", test_forward_blocked);
     g_test_add_func("/items/sums", test_sums);
     g_test_add_func("/items/ports", test_ports);
@@ -1001,6 +1101,7 @@ int main(int argc, char **argv)
     g_test_add_func("/items/lcp", test_lcp);
     g_test_add_func("/items/microcode", test_microcode);
     g_test_add_func("/items/fetch", test_fetch);
+    g_test_add_func("/items/large-code", test_large_code);
     g_test_add_func("/items/resteers", test_resteers);
     return g_test_run();
 }

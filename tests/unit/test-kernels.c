@@ -42,12 +42,20 @@ typedef struct Code {
 #define SPREAD_PAGES    4096
 #define SPREAD          (64 * 1024)
 
-static uint64_t page_of(void *opaque, uint64_t linear)
+static PmuMapping page_of(void *opaque, uint64_t page)
 {
-    uint64_t page = (linear - SPREAD_BASE) >> PMU_PAGE_SHIFT;
+    uint64_t first = SPREAD_BASE >> PMU_PAGE_SHIFT, phys = page;
 
-    return linear >= SPREAD_BASE && page < SPREAD_PAGES
-           ? (1ull << 40) + page * SPREAD + (linear & 0xfff) : linear;
+    if (page >= first && page - first < SPREAD_PAGES) {
+        phys = ((1ull << 40) + (page - first) * SPREAD) >> PMU_PAGE_SHIFT;
+    }
+    return (PmuMapping) { phys };
+}
+
+static uint64_t phys_of(uint64_t linear)
+{
+    return page_of(NULL, linear >> PMU_PAGE_SHIFT).page << PMU_PAGE_SHIFT |
+           (linear & 0xfff);
 }
 
 /* One block of a kernel, which begins at @pc. */
@@ -109,8 +117,8 @@ static const Part *rig_new_part(Rig *rig)
     Part part = { .builder = builder, .block = &builder->block,
                   .pc = rig->pc };
 
-    pmu_block_begin(builder, PMU_LEVEL_USR, page_of(NULL, rig->pc));
-    builder->block.phys_next = page_of(NULL, (rig->pc | 0xfff) + 1);
+    pmu_block_begin(builder, PMU_LEVEL_USR, phys_of(rig->pc));
+    builder->block.phys_next = phys_of((rig->pc | 0xfff) + 1);
     g_array_append_val(rig->parts, part);
     return &g_array_index(rig->parts, Part, rig->parts->len - 1);
 }

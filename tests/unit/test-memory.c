@@ -17,23 +17,45 @@
 /* Pages at the top of a 47-bit space have no mapping. */
 #define UNMAPPED        0x7f0000000000ull
 
+/* Where large pages begin, of 2 MiB and of 1 GiB. */
+#define LARGE           (1ull << 34)
+#define HUGE            (1ull << 40)
+
+static uint64_t page_bytes(PmuPageSize size)
+{
+    return size == PMU_PAGE_4K ? PAGE : size == PMU_PAGE_2M ? 2 << 20 : 1 << 30;
+}
+
+static PmuPageSize size_of(uint64_t linear)
+{
+    return linear < LARGE || linear >= UNMAPPED ? PMU_PAGE_4K
+           : linear < HUGE ? PMU_PAGE_2M : PMU_PAGE_1G;
+}
+
 /*
  * Pages in pairs, one physical page for both, so that lines have two names;
  * and what is neighbouring is not always so in physical memory.
  */
-static uint64_t translate_pairs(void *opaque, uint64_t linear)
+static uint64_t phys_of(uint64_t linear)
 {
-    uint64_t page = linear / PAGE / 2;
+    uint64_t bytes = page_bytes(size_of(linear)), page = linear / bytes / 2;
 
-    if (linear >= UNMAPPED) {
-        return UINT64_MAX;
-    }
-    return ((page ^ (page & 3) << 7) * PAGE) | linear % PAGE;
+    return (page ^ (page & 3) << 7) * bytes | linear % bytes;
 }
 
-static uint64_t translate_identity(void *opaque, uint64_t linear)
+static PmuMapping translate_pairs(void *opaque, uint64_t page)
 {
-    return linear;
+    uint64_t linear = page * PAGE;
+
+    if (linear >= UNMAPPED) {
+        return (PmuMapping) { PMU_NO_PAGE };
+    }
+    return (PmuMapping) { phys_of(linear) / PAGE, size_of(linear) };
+}
+
+static PmuMapping translate_identity(void *opaque, uint64_t page)
+{
+    return (PmuMapping) { page };
 }
 
 /* A core so small that everything overflows soon. */
@@ -46,8 +68,11 @@ static PmuUarch small_uarch(void)
     uarch.l2 = (PmuCacheGeometry) { 16 * 5 * LINE, 5, 14 };
     /* One set: it need not be known how sets are chosen. */
     uarch.l3 = (PmuCacheGeometry) { 24 * LINE, 24, 64 };
-    uarch.dtlb = (PmuTlbGeometry) { 4, 2, 0 };
-    uarch.itlb = (PmuTlbGeometry) { 4, 2, 0 };
+    uarch.dtlb[PMU_PAGE_4K] = (PmuTlbGeometry) { 4, 2, 0 };
+    uarch.dtlb[PMU_PAGE_2M] = (PmuTlbGeometry) { 4, 4, 0 };
+    uarch.dtlb[PMU_PAGE_1G] = (PmuTlbGeometry) { 2, 1, 0 };
+    uarch.itlb[PMU_PAGE_4K] = (PmuTlbGeometry) { 4, 2, 0 };
+    uarch.itlb[PMU_PAGE_2M] = (PmuTlbGeometry) { 2, 2, 0 };
     uarch.stlb = (PmuTlbGeometry) { 16, 4, 7 };
     uarch.store_buffer = 20;
     uarch.load_buffer = 30;
@@ -76,6 +101,13 @@ static void free_machine(Machine *machine)
 {
     pmu_memory_destroy(&machine->mem);
     g_free(machine);
+}
+
+/* The same place in some page of @size. */
+static uint64_t somewhere_large(Random *random, uint64_t addr, PmuPageSize size)
+{
+    return (size == PMU_PAGE_2M ? LARGE : HUGE) + addr +
+           random_below(random, 8) * page_bytes(size);
 }
 
 /* One step of a stream of accesses. */
@@ -115,6 +147,11 @@ static Step next_step(Stream *stream)
         step.addr = stream->last + random_below(random, 16);
     }
     if (!random_below(random, 40)) {
+        step.addr = somewhere_large(random, step.addr % LARGE,
+                                    random_below(random, 3) ? PMU_PAGE_2M
+                                                            : PMU_PAGE_1G);
+    }
+    if (!random_below(random, 40)) {
         step.addr = UNMAPPED + random_below(random, LINE);
     }
     stream->last = step.addr < UNMAPPED ? step.addr : 0;
@@ -123,7 +160,7 @@ static Step next_step(Stream *stream)
                 kind < 450 ? UPDATE : LOAD;
     if (step.kind == CODE) {
         step.addr %= UNMAPPED;
-        step.phys = translate_pairs(NULL, step.addr);
+        step.phys = phys_of(step.addr);
     }
     return step;
 }
@@ -222,7 +259,7 @@ static void check_skipping(const PmuUarch *uarch, uint64_t pages)
     assert_events_equal(&always->ledger, &never->ledger);
     assert_events_equal(&always->ledger, &perhaps->ledger);
     /* The test is of something, though much of the memory is code. */
-    g_assert_cmpuint(skipped, >, n / 200);
+    g_assert_cmpuint(skipped, >, n / 300);
     free_machine(always);
     free_machine(never);
     free_machine(perhaps);
@@ -242,7 +279,8 @@ static void test_skipping(void)
 /* The memory side without prefetches, as one would write it down. */
 typedef struct Naive {
     const PmuUarch *uarch;
-    NaiveCache dtlb, itlb, stlb, l1d, l1i, l2, l3;
+    NaiveCache dtlb[PMU_PAGE_SIZES], itlb[PMU_PAGE_SIZES], stlb;
+    NaiveCache l1d, l1i, l2, l3;
     struct {
         bool in_order;          /* it was a miss that has a number */
         uint64_t miss;
@@ -268,8 +306,12 @@ static void naive_init(Naive *naive, const PmuUarch *uarch)
 {
     memset(naive, 0, sizeof(*naive));
     naive->uarch = uarch;
-    naive_tlb_init(&naive->dtlb, &uarch->dtlb);
-    naive_tlb_init(&naive->itlb, &uarch->itlb);
+    for (PmuPageSize size = 0; size < PMU_PAGE_SIZES; size++) {
+        naive_tlb_init(&naive->dtlb[size], &uarch->dtlb[size]);
+        /* The ITLB has pages of 1 GiB by parts of 2 MiB. */
+        naive_tlb_init(&naive->itlb[size],
+                       &uarch->itlb[MIN(size, PMU_PAGE_2M)]);
+    }
     naive_tlb_init(&naive->stlb, &uarch->stlb);
     naive_lines_init(&naive->l1d, &uarch->l1d);
     naive_lines_init(&naive->l1i, &uarch->l1i);
@@ -280,8 +322,10 @@ static void naive_init(Naive *naive, const PmuUarch *uarch)
 
 static void naive_destroy(Naive *naive)
 {
-    naive_cache_destroy(&naive->dtlb);
-    naive_cache_destroy(&naive->itlb);
+    for (PmuPageSize size = 0; size < PMU_PAGE_SIZES; size++) {
+        naive_cache_destroy(&naive->dtlb[size]);
+        naive_cache_destroy(&naive->itlb[size]);
+    }
     naive_cache_destroy(&naive->stlb);
     naive_cache_destroy(&naive->l1d);
     naive_cache_destroy(&naive->l1i);
@@ -334,16 +378,34 @@ static PmuSource naive_demand(Naive *naive, uint64_t line, Asker asker)
     return source;
 }
 
-static unsigned naive_walk(Naive *naive, uint64_t page, Asker asker)
+static unsigned naive_walk(Naive *naive, uint64_t addr, Asker asker)
 {
-    static const PmuLedgerItem items[][2] = {
-        [LOADS] = { PMU_ITEM_DTLB_LOAD_WALKS, PMU_ITEM_DTLB_LOAD_CYCLES },
-        [STORES] = { PMU_ITEM_DTLB_STORE_WALKS, PMU_ITEM_DTLB_STORE_CYCLES },
-        [FETCH] = { PMU_ITEM_ITLB_WALKS, PMU_ITEM_ITLB_CYCLES },
+    static const PmuLedgerItem cycles[] = {
+        PMU_ITEM_DTLB_LOAD_CYCLES, PMU_ITEM_DTLB_STORE_CYCLES,
+        PMU_ITEM_ITLB_CYCLES,
+    };
+    static const PmuLedgerItem walks[][PMU_PAGE_SIZES] = {
+        [LOADS] = {
+            PMU_ITEM_DTLB_LOAD_WALKS_4K, PMU_ITEM_DTLB_LOAD_WALKS_2M,
+            PMU_ITEM_DTLB_LOAD_WALKS_1G,
+        },
+        [STORES] = {
+            PMU_ITEM_DTLB_STORE_WALKS_4K, PMU_ITEM_DTLB_STORE_WALKS_2M,
+            PMU_ITEM_DTLB_STORE_WALKS_1G,
+        },
+        [FETCH] = {
+            PMU_ITEM_ITLB_WALKS_4K, PMU_ITEM_ITLB_WALKS_2M,
+            PMU_ITEM_ITLB_WALKS_2M,
+        },
     };
     const PmuUarch *uarch = naive->uarch;
-    /* Beyond the 52 bits of physical memory, eight pages to a line. */
-    uint64_t line = (1ull << 46) + page / 8;
+    PmuPageSize size = size_of(addr);
+    /*
+     * Beyond the 52 bits of physical memory, eight pages to a line, far apart
+     * for pages of different sizes.
+     */
+    uint64_t line = (1ull << 46) + ((uint64_t)size << 52) +
+                    addr / page_bytes(size) / 8;
     unsigned delay = uarch->stlb.latency + uarch->page_walk;
 
     if (!naive_cache_use(&naive->l1d, line)) {
@@ -361,48 +423,55 @@ static unsigned naive_walk(Naive *naive, uint64_t page, Asker asker)
             delay += uarch->dram_tenth_ns * uarch->frequency_mhz / 10000;
         }
     }
-    naive->event[items[asker][0]]++;
-    naive->event[items[asker][1]] += delay - uarch->stlb.latency;
+    naive->event[walks[asker][size]]++;
+    naive->event[cycles[asker]] += delay - uarch->stlb.latency;
     return MIN(delay, 255);
 }
 
-/* The delay of a translation; *@phys is the physical page. */
-static unsigned naive_translate(Naive *naive, NaiveCache *tlb, uint64_t page,
-                                Asker asker, uint64_t *phys)
+/* What the second-level TLB knows the page of @addr by. */
+static uint64_t stlb_key(uint64_t addr, PmuPageSize size)
+{
+    return addr / page_bytes(size) | (uint64_t)size << 60;
+}
+
+/* The delay of a translation. */
+static unsigned naive_translate(Naive *naive, uint64_t addr, Asker asker)
 {
     static const PmuLedgerItem items[] = {
         PMU_ITEM_DTLB_LOAD_STLB, PMU_ITEM_DTLB_STORE_STLB, PMU_ITEM_ITLB_STLB,
     };
     unsigned delay = naive->uarch->stlb.latency;
-    uint64_t there = translate_pairs(NULL, page * PAGE);
+    PmuPageSize size = size_of(addr);
+    uint64_t key = stlb_key(addr, size);
+    NaiveCache *tlb = asker == FETCH ? &naive->itlb[MIN(size, PMU_PAGE_2M)]
+                                     : &naive->dtlb[size];
+    uint64_t number = addr / (asker == FETCH && size == PMU_PAGE_1G
+                              ? page_bytes(PMU_PAGE_2M) : page_bytes(size));
 
-    *phys = there == UINT64_MAX ? page : there / PAGE;
-    if (naive_cache_use(tlb, page)) {
+    if (naive_cache_use(tlb, number)) {
         return 0;
     }
-    if (!naive_cache_use(&naive->stlb, page)) {
-        delay = naive_walk(naive, page, asker);
-        if (there == UINT64_MAX) {
+    if (!naive_cache_use(&naive->stlb, key)) {
+        delay = naive_walk(naive, addr, asker);
+        if (addr >= UNMAPPED) {
             return delay;
         }
-        naive_cache_insert(&naive->stlb, page, true);
+        naive_cache_insert(&naive->stlb, key, true);
     } else {
         naive->event[items[asker]]++;
     }
-    naive_cache_insert(tlb, page, true);
+    naive_cache_insert(tlb, number, true);
     return delay;
 }
 
 static PmuAccess naive_line(Naive *naive, uint64_t addr, bool load, bool store)
 {
     PmuAccess access = { 0 };
-    uint64_t phys, line;
+    uint64_t line = (addr < UNMAPPED ? phys_of(addr) : addr) / LINE;
     NaiveWay *way;
 
-    access.delay = naive_translate(naive, &naive->dtlb, addr / PAGE,
-                                   load ? LOADS : STORES, &phys);
-    line = phys * (PAGE / LINE) + addr % PAGE / LINE;
-    access.smc = store && translate_pairs(NULL, addr) != UINT64_MAX &&
+    access.delay = naive_translate(naive, addr, load ? LOADS : STORES);
+    access.smc = store && addr < UNMAPPED &&
                  naive_cache_find(&naive->l1i, line);
     if (access.smc) {
         naive_cache_remove(&naive->l1i, line);
@@ -430,11 +499,8 @@ static PmuAccess naive_line(Naive *naive, uint64_t addr, bool load, bool store)
 
 static PmuAccess naive_code(Naive *naive, uint64_t pc, uint64_t phys)
 {
-    uint64_t ignored, line = phys / LINE;
-    PmuAccess access = {
-        .delay = naive_translate(naive, &naive->itlb, pc / PAGE, FETCH,
-                                 &ignored),
-    };
+    uint64_t line = phys / LINE;
+    PmuAccess access = { .delay = naive_translate(naive, pc, FETCH) };
 
     if (!naive_access(&naive->l1i, line)) {
         naive->event[PMU_ITEM_L1I_MISSES]++;
@@ -445,14 +511,18 @@ static PmuAccess naive_code(Naive *naive, uint64_t pc, uint64_t phys)
 
 static void naive_flush(Naive *naive, uint64_t addr, bool all)
 {
-    NaiveCache *tlb[] = { &naive->dtlb, &naive->itlb, &naive->stlb };
-
-    for (unsigned i = 0; i < G_N_ELEMENTS(tlb); i++) {
+    for (PmuPageSize size = 0; size < PMU_PAGE_SIZES; size++) {
         if (all) {
-            naive_cache_clear(tlb[i]);
+            naive_cache_clear(&naive->dtlb[size]);
+            naive_cache_clear(&naive->itlb[size]);
         } else {
-            naive_cache_remove(tlb[i], addr / PAGE);
+            naive_cache_remove(&naive->dtlb[size], addr / page_bytes(size));
+            naive_cache_remove(&naive->itlb[size], addr / page_bytes(size));
+            naive_cache_remove(&naive->stlb, stlb_key(addr, size));
         }
+    }
+    if (all) {
+        naive_cache_clear(&naive->stlb);
     }
 }
 
@@ -526,6 +596,9 @@ static void check_against_naive(uint64_t pages)
         clears += told.access[0].smc;
     }
     g_assert_cmpuint(clears, >, 0);
+    for (unsigned i = 0; i < PMU_PAGE_SIZES; i++) {
+        g_assert_cmpuint(naive.event[PMU_ITEM_DTLB_LOAD_WALKS_4K + i], >, 100);
+    }
     for (unsigned i = 0; i < PMU_ITEM_NR; i++) {
         g_assert_cmpuint(machine->ledger.event[machine->ledger.level][i], ==,
                          naive.event[i]);
@@ -575,7 +648,7 @@ static void test_smc(void)
     PmuUarch uarch = small_uarch();
     Machine *machine = new_machine(&uarch, NULL, translate_pairs);
     PmuMemory *mem = &machine->mem;
-    uint64_t pc = 0x2000, phys = translate_pairs(NULL, pc);
+    uint64_t pc = 0x2000, phys = phys_of(pc);
     Gone gone = {};
     PmuAccess access[2];
 

@@ -64,9 +64,9 @@ typedef struct Program {
     Block block[BLOCKS];
 } Program;
 
-static uint64_t page_of(void *opaque, uint64_t linear)
+static PmuMapping page_of(void *opaque, uint64_t page)
 {
-    return linear;
+    return (PmuMapping) { page };
 }
 
 static void add(Program *program, Block *block, const Code *code)

@@ -58,9 +58,15 @@ typedef struct Rig {
 } Rig;
 
 /* Physical memory is a permutation of pages, so linear is not physical. */
-static uint64_t page_of(void *opaque, uint64_t linear)
+static PmuMapping page_of(void *opaque, uint64_t page)
 {
-    return linear ^ 0x5555000;
+    return (PmuMapping) { page ^ 0x5555 };
+}
+
+static uint64_t phys_of(uint64_t linear)
+{
+    return page_of(NULL, linear >> PMU_PAGE_SHIFT).page << PMU_PAGE_SHIFT |
+           (linear & 0xfff);
 }
 
 static Rig *rig_new(PmuCore core)
@@ -96,8 +102,8 @@ static PmuBlockBuilder *block_new(uint64_t pc, PmuLevel level)
 {
     PmuBlockBuilder *builder = g_new0(PmuBlockBuilder, 1);
 
-    pmu_block_begin(builder, level, page_of(NULL, pc));
-    builder->block.phys_next = page_of(NULL, (pc | 0xfff) + 1);
+    pmu_block_begin(builder, level, phys_of(pc));
+    builder->block.phys_next = phys_of((pc | 0xfff) + 1);
     return builder;
 }
 

@@ -66,8 +66,10 @@ static const struct {
     MEMBER(eliminates_gpr_moves), MEMBER(eliminates_constants),
     MEMBER(dsb_one_line), MEMBER(stream_half_cycles),
     MEMBER(store_pair_bytes), MEMBER(tsc_den), MEMBER(xclk_den),
-    MEMBER(l1i.latency), MEMBER(itlb.latency), MEMBER(dtlb.latency),
-    MEMBER(dsb_window),
+    MEMBER(l1i.latency), MEMBER(itlb[PMU_PAGE_4K].latency),
+    MEMBER(itlb[PMU_PAGE_2M].latency), MEMBER(itlb[PMU_PAGE_1G]),
+    MEMBER(dtlb[PMU_PAGE_4K].latency), MEMBER(dtlb[PMU_PAGE_2M].latency),
+    MEMBER(dtlb[PMU_PAGE_1G].latency), MEMBER(dsb_window),
     { "padding", offsetof(PmuUarch, page_walk) - 2, 2 },
 };
 
@@ -326,9 +328,9 @@ typedef struct Rig {
     uint64_t span;              /* of data addresses */
 } Rig;
 
-static uint64_t identity(void *opaque, uint64_t linear)
+static PmuMapping identity(void *opaque, uint64_t page)
 {
-    return linear;
+    return (PmuMapping) { page };
 }
 
 static Rig *rig_new(const PmuUarch *uarch)
@@ -495,7 +497,10 @@ static const Array arrays[] = {
     { "l2-size", "l2-ways", 64, false, true },
     { "l3-size", "l3-ways", 64, false, true },
     { "itlb-entries", "itlb-ways", 1, true, false },
+    { "itlb-2m-entries", "itlb-2m-ways", 1, true, false },
     { "dtlb-entries", "dtlb-ways", 1, true, false },
+    { "dtlb-2m-entries", "dtlb-2m-ways", 1, true, false },
+    { "dtlb-1g-entries", "dtlb-1g-ways", 1, true, false },
     { "stlb-entries", "stlb-ways", 1, true, false },
     { "btb-entries", "btb-ways", 1, true, false },
     { "dsb-uops", "dsb-ways", 0, true, false },

@@ -54,9 +54,9 @@ typedef struct Mark {
 } Mark;
 
 /* Linear is physical: one page as good as another. */
-static uint64_t translate(void *opaque, uint64_t linear)
+static PmuMapping translate(void *opaque, uint64_t page)
 {
-    return linear;
+    return (PmuMapping) { page };
 }
 
 static const CodeInsn *insn_on_path(const Code *code, unsigned i)

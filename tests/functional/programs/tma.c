@@ -117,15 +117,15 @@ static void *make_lines(size_t bytes)
     return p;
 }
 
-/* A pointer in each small page, in another set of the caches each. */
+/* A pointer in every 4 KiB, in another set of the caches each. */
 static char *place_in_page(char *p, uint64_t page)
 {
     return p + page * PAGE + page * LINE % PAGE;
 }
 
-static void *make_pages(size_t bytes)
+static void *make_places(size_t bytes, int advice)
 {
-    char *p = map(bytes, MADV_NOHUGEPAGE);
+    char *p = map(bytes, advice);
     uint64_t pages = bytes / PAGE;
 
     for (uint64_t i = 0; i < pages; i++) {
@@ -133,6 +133,16 @@ static void *make_pages(size_t bytes)
             place_in_page(p, successor(i, pages));
     }
     return p;
+}
+
+static void *make_pages(size_t bytes)
+{
+    return make_places(bytes, MADV_NOHUGEPAGE);
+}
+
+static void *make_large_pages(size_t bytes)
+{
+    return make_places(bytes, MADV_HUGEPAGE);
 }
 
 Run chase, stream_loads, stores, blocked_forwards, locks,
@@ -190,6 +200,7 @@ static const Loop loops[] = {
     { "dram", chase, make_lines, 128 * MIB, 300 },
     { "stlb", chase, make_pages, 2 * MIB, 300 },
     { "walks", chase, make_pages, 64 * MIB, 300 },
+    { "large_pages", chase, make_large_pages, 64 * MIB, 300 },
     { "stream_loads", stream_loads, make_memory, 64 * MIB, 400 },
     { "stores", stores, make_memory, 8 * MIB, 400 },
     { "blocked_forwards", blocked_forwards, make_memory, PAGE, 120 },

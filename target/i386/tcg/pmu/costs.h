@@ -78,6 +78,7 @@ typedef struct PmuCostCode {
     uint32_t lines;
     uint32_t dsb_uops;          /* room that it takes in the DSB */
     bool taken;                 /* ... which was, and was a direct one */
+    bool large;                 /* in a page larger than 4 KiB */
 } PmuCostCode;
 
 /* What is looked at most of what is not needed for each stretch. */

@@ -86,7 +86,6 @@ extern const PmuEventRows pmu_event_sapphirerapids_rows;
 #define OFFCORE(n)          .extra = PMU_EXTRA_OFFCORE_##n
 
 /* Reasons that several rows share. */
-#define WHY_4K_PAGES    "the model's TLBs know pages of 4 KiB only"
 #define WHY_ACCESSES    "accesses: an instruction that makes two counts " \
                         "twice, REP ones once for each line"
 #define WHY_LINES       "lines: a load that needs two from there counts both"

@@ -75,11 +75,15 @@ static const char *const item_names[PMU_ITEM_NR] = {
     [PMU_ITEM_PREFETCH_L3] = "prefetch-l3",
     [PMU_ITEM_PREFETCH_DRAM] = "prefetch-dram",
     [PMU_ITEM_DTLB_LOAD_STLB] = "dtlb-load-stlb",
-    [PMU_ITEM_DTLB_LOAD_WALKS] = "dtlb-load-walks",
     [PMU_ITEM_DTLB_LOAD_CYCLES] = "dtlb-load-cycles",
+    [PMU_ITEM_DTLB_LOAD_WALKS_4K] = "dtlb-load-walks-4k",
+    [PMU_ITEM_DTLB_LOAD_WALKS_2M] = "dtlb-load-walks-2m",
+    [PMU_ITEM_DTLB_LOAD_WALKS_1G] = "dtlb-load-walks-1g",
     [PMU_ITEM_DTLB_STORE_STLB] = "dtlb-store-stlb",
-    [PMU_ITEM_DTLB_STORE_WALKS] = "dtlb-store-walks",
     [PMU_ITEM_DTLB_STORE_CYCLES] = "dtlb-store-cycles",
+    [PMU_ITEM_DTLB_STORE_WALKS_4K] = "dtlb-store-walks-4k",
+    [PMU_ITEM_DTLB_STORE_WALKS_2M] = "dtlb-store-walks-2m",
+    [PMU_ITEM_DTLB_STORE_WALKS_1G] = "dtlb-store-walks-1g",
     [PMU_ITEM_TLB_FLUSHES] = "tlb-flushes",
     [PMU_ITEM_UOPS_ISSUED] = "uops-issued",
     [PMU_ITEM_ISSUED_0] = "issued-0",
@@ -218,8 +222,9 @@ static const char *const item_names[PMU_ITEM_NR] = {
     [PMU_ITEM_CODE_PREFETCH_L3] = "code-prefetch-l3",
     [PMU_ITEM_CODE_PREFETCH_DRAM] = "code-prefetch-dram",
     [PMU_ITEM_ITLB_STLB] = "itlb-stlb",
-    [PMU_ITEM_ITLB_WALKS] = "itlb-walks",
     [PMU_ITEM_ITLB_CYCLES] = "itlb-cycles",
+    [PMU_ITEM_ITLB_WALKS_4K] = "itlb-walks-4k",
+    [PMU_ITEM_ITLB_WALKS_2M] = "itlb-walks-2m",
 };
 
 const char *pmu_ledger_item_name(PmuLedgerItem item)

@@ -132,11 +132,15 @@ typedef enum PmuLedgerItem {
 
     /* Translations of data addresses. */
     PMU_ITEM_DTLB_LOAD_STLB,        /* not in the DTLB, but in the STLB */
-    PMU_ITEM_DTLB_LOAD_WALKS,       /* nor there */
-    PMU_ITEM_DTLB_LOAD_CYCLES,      /* that these walks take, together */
+    PMU_ITEM_DTLB_LOAD_CYCLES,      /* that walks take, together */
+    PMU_ITEM_DTLB_LOAD_WALKS_4K,    /* not there either, by the page's size */
+    PMU_ITEM_DTLB_LOAD_WALKS_2M,
+    PMU_ITEM_DTLB_LOAD_WALKS_1G,
     PMU_ITEM_DTLB_STORE_STLB,
-    PMU_ITEM_DTLB_STORE_WALKS,
     PMU_ITEM_DTLB_STORE_CYCLES,
+    PMU_ITEM_DTLB_STORE_WALKS_4K,
+    PMU_ITEM_DTLB_STORE_WALKS_2M,
+    PMU_ITEM_DTLB_STORE_WALKS_1G,
     PMU_ITEM_TLB_FLUSHES,           /* of one page or all */
 
     /* What only the pipeline can tell, in the order of PmuTimed. */
@@ -258,8 +262,9 @@ typedef enum PmuLedgerItem {
     PMU_ITEM_CODE_PREFETCH_L3,
     PMU_ITEM_CODE_PREFETCH_DRAM,
     PMU_ITEM_ITLB_STLB,             /* as for data */
-    PMU_ITEM_ITLB_WALKS,
     PMU_ITEM_ITLB_CYCLES,
+    PMU_ITEM_ITLB_WALKS_4K,
+    PMU_ITEM_ITLB_WALKS_2M,         /* or larger */
     PMU_ITEM_NR
 } PmuLedgerItem;
 

@@ -16,28 +16,20 @@
 /* No line begins here. */
 #define NO_LINE         1
 
-/* No page has this number. */
-#define NO_PAGE         UINT64_MAX
-
 /*
- * A page's entry in the page table has eight bytes, eight entries a line.
- * Where the tables are is not asked of the guest: they get lines of their own,
- * beyond all memory, in the order of linear pages.
+ * A page's entry in its table has eight bytes, eight entries a line.  Where the
+ * tables are is not asked of the guest: they get lines of their own, beyond all
+ * memory, in the order of linear pages, for each size of pages.
  */
 #define PAGES_PER_LINE  8
-#define PAGE_TABLES     (1ull << (52 - PMU_LINE_SHIFT))
+#define PAGE_TABLES(size)   (((uint64_t)(size) << 52) + \
+                             (1ull << (52 - PMU_LINE_SHIFT)))
 
 static bool cache_init(PmuCache *cache, const PmuCacheGeometry *geometry)
 {
     return pmu_cache_init(cache,
                           geometry->size / geometry->ways / PMU_LINE_SIZE,
                           geometry->ways, false);
-}
-
-static bool tlb_init(PmuCache *cache, const PmuTlbGeometry *geometry)
-{
-    return pmu_cache_init(cache, geometry->entries / geometry->ways,
-                          geometry->ways, true);
 }
 
 static size_t lines_of(const PmuCacheGeometry *geometry)
@@ -59,9 +51,9 @@ bool pmu_memory_init(PmuMemory *mem, const PmuUarch *uarch, PmuLedger *ledger,
     ok &= cache_init(&mem->l1d, &uarch->l1d);
     ok &= cache_init(&mem->l1i, &uarch->l1i);
     ok &= pmu_lines_init(&mem->l2, &uarch->l2, false);
-    ok &= tlb_init(&mem->dtlb, &uarch->dtlb);
-    ok &= tlb_init(&mem->itlb, &uarch->itlb);
-    ok &= tlb_init(&mem->stlb, &uarch->stlb);
+    ok &= pmu_tlb_init(&mem->dtlb, uarch->dtlb);
+    ok &= pmu_tlb_init(&mem->itlb, uarch->itlb);
+    ok &= pmu_stlb_init(&mem->stlb, &uarch->stlb);
     mem->line = g_try_new(PmuLine, lines_of(&uarch->l1d));
     mem->shared_l3 = l3 ? pmu_l3_ref(l3) : pmu_l3_new(uarch);
     if (!ok || !mem->line || !mem->shared_l3) {
@@ -82,9 +74,9 @@ void pmu_memory_destroy(PmuMemory *mem)
     pmu_cache_destroy(&mem->l1d);
     pmu_cache_destroy(&mem->l1i);
     pmu_lines_destroy(&mem->l2);
-    pmu_cache_destroy(&mem->dtlb);
-    pmu_cache_destroy(&mem->itlb);
-    pmu_cache_destroy(&mem->stlb);
+    pmu_tlb_destroy(&mem->dtlb);
+    pmu_tlb_destroy(&mem->itlb);
+    pmu_stlb_destroy(&mem->stlb);
     g_clear_pointer(&mem->line, g_free);
     g_clear_pointer(&mem->shared_l3, pmu_l3_unref);
 }
@@ -108,6 +100,20 @@ static inline void drop_page(PmuMemory *mem, uint64_t page)
     }
 }
 
+/* ... of page @number of @size. */
+static void drop_pages(PmuMemory *mem, uint64_t number, PmuPageSize size)
+{
+    if (size == PMU_PAGE_4K) {
+        drop_page(mem, number);
+        return;
+    }
+    for (unsigned i = 0; i < PMU_FILTER_PAGES; i++) {
+        if (pmu_page_of(mem->filter[i].page, size) == number) {
+            mem->filter[i].lines = 0;
+        }
+    }
+}
+
 static inline void drop_line(PmuMemory *mem, uint64_t linear)
 {
     uint64_t page = linear >> PMU_PAGE_SHIFT;
@@ -124,15 +130,18 @@ static void forget_mappings(PmuMemory *mem, uint64_t linear)
 
     if (linear == UINT64_MAX) {
         memset(mem->filter, 0, sizeof(mem->filter));
-        pmu_cache_clear(&mem->dtlb);
-        pmu_cache_clear(&mem->itlb);
-        pmu_cache_clear(&mem->stlb);
-    } else {
-        drop_page(mem, page);
-        pmu_cache_remove(&mem->dtlb, page);
-        pmu_cache_remove(&mem->itlb, page);
-        pmu_cache_remove(&mem->stlb, page);
+        pmu_tlb_clear(&mem->dtlb);
+        pmu_tlb_clear(&mem->itlb);
+        pmu_stlb_clear(&mem->stlb);
+        return;
     }
+    for (PmuPageSize size = 0;
+         size < (mem->dtlb.large ? PMU_PAGE_SIZES : PMU_PAGE_2M); size++) {
+        drop_pages(mem, pmu_page_of(page, size), size);
+    }
+    pmu_tlb_remove(&mem->dtlb, page);
+    pmu_tlb_remove(&mem->itlb, page);
+    pmu_stlb_remove(&mem->stlb, page);
 }
 
 void pmu_memory_reset(PmuMemory *mem)
@@ -160,20 +169,10 @@ void pmu_memory_flush_mappings(PmuMemory *mem, uint64_t linear)
     forget_mappings(mem, linear);
 }
 
-/* An entry of the DTLB for @page; what is no longer used leaves the filter. */
-static void dtlb_insert(PmuMemory *mem, uint64_t page, uint64_t phys)
+/* What the DTLB uses no longer leaves the filter. */
+static void dtlb_dropped(void *opaque, uint64_t number, PmuPageSize size)
 {
-    PmuCache *tlb = &mem->dtlb;
-    size_t first = pmu_cache_first(tlb, page);
-    uint64_t dropped;
-    size_t entry = pmu_cache_choose(tlb, page, &dropped);
-
-    for (; dropped; dropped &= dropped - 1) {
-        /* Of an empty entry this drops page -1, which does no harm. */
-        drop_page(mem, tlb->tags[first + __builtin_ctzll(dropped)] - 1);
-    }
-    pmu_cache_fill(tlb, entry, page);
-    tlb->data[entry] = phys;
+    drop_pages(opaque, number, size);
 }
 
 /* An entry of L1D for physical line @line, not in the filter. */
@@ -363,13 +362,15 @@ static void first_level_miss(PmuMemory *mem, uint64_t line,
 }
 
 /*
- * Cycles that the page walker waits for its last load, @page's entry in the
- * page table, beyond one from L1D.  Upper levels are in its own caches.  The
- * load fills caches as others do, but is not counted nor numbered.
+ * Cycles that the page walker waits for its last load, the entry of @page's
+ * page of @size in its table, beyond one from L1D.  Upper levels are in its own
+ * caches.  The load fills caches as others do, but is not counted nor numbered.
  */
-static uint32_t page_table_load(PmuMemory *mem, uint64_t page)
+static uint32_t page_table_load(PmuMemory *mem, uint64_t page,
+                                PmuPageSize size)
 {
-    uint64_t line = PAGE_TABLES + page / PAGES_PER_LINE;
+    uint64_t line = PAGE_TABLES(size) +
+                    pmu_page_of(page, size) / PAGES_PER_LINE;
 
     if (pmu_cache_use(&mem->l1d, line) != PMU_CACHE_NONE) {
         return 0;
@@ -389,8 +390,8 @@ static inline uint8_t cut(uint32_t cycles)
 }
 
 /*
- * The ledger items of translations: found in the STLB, page walks, and the
- * cycles of these, in this order.
+ * The ledger items of translations: found in the STLB, cycles of page walks,
+ * and the walks by PmuPageSize, in this order.
  */
 typedef enum Translations {
     TRANSLATIONS_LOAD = PMU_ITEM_DTLB_LOAD_STLB,
@@ -398,7 +399,7 @@ typedef enum Translations {
     TRANSLATIONS_CODE = PMU_ITEM_ITLB_STLB,
 } Translations;
 
-enum { IN_STLB, WALKS, WALK_CYCLES };
+enum { IN_STLB, WALK_CYCLES, WALKS };
 
 /*
  * Cycles to find the translation of linear page @page, which the first-level
@@ -410,18 +411,17 @@ static uint8_t count_stlb_hit(PmuMemory *mem, Translations items)
     return cut(mem->uarch->stlb.latency);
 }
 
-static uint8_t page_walk(PmuMemory *mem, uint64_t page, Translations items)
+static uint8_t page_walk(PmuMemory *mem, uint64_t page, PmuPageSize size,
+                         Translations items)
 {
-    uint32_t cycles = mem->uarch->page_walk + page_table_load(mem, page);
+    uint32_t cycles = mem->uarch->page_walk +
+                      page_table_load(mem, page, size);
 
-    pmu_ledger_event(mem->ledger, (PmuLedgerItem)items + WALKS, 1);
+    /* Code has no items for the largest. */
+    size = MIN(size, items == TRANSLATIONS_CODE ? PMU_PAGE_2M : PMU_PAGE_1G);
+    pmu_ledger_event(mem->ledger, (PmuLedgerItem)items + WALKS + size, 1);
     pmu_ledger_event(mem->ledger, (PmuLedgerItem)items + WALK_CYCLES, cycles);
     return cut(mem->uarch->stlb.latency + cycles);
-}
-
-static void stlb_insert(PmuMemory *mem, uint64_t page, uint64_t phys)
-{
-    mem->stlb.data[pmu_cache_insert(&mem->stlb, page)] = phys;
 }
 
 /* What an access does.  One that does both asks for its line as a load. */
@@ -432,32 +432,39 @@ typedef enum Use {
 } Use;
 
 /*
- * The physical page of linear page @page, which is not in the DTLB.  NO_PAGE
- * without a mapping: the access faulted elsewhere, or is the emulator's own.
- * Then nothing is learnt.
+ * The mapping of linear page @page, which the first-level TLB lacks, and in
+ * *@delay the cycles until it is there.  PMU_NO_PAGE: the access faulted
+ * elsewhere, or is the emulator's own.  Then nothing is learnt.
  */
+static PmuMapping find_mapping(PmuMemory *mem, uint64_t page,
+                               Translations items, uint8_t *delay)
+{
+    PmuMapping mapping = pmu_stlb_use(&mem->stlb, page);
+
+    if (mapping.page != PMU_NO_PAGE) {
+        *delay = count_stlb_hit(mem, items);
+        return mapping;
+    }
+    mapping = mem->translate(mem->opaque, page);
+    *delay = page_walk(mem, page, mapping.size, items);
+    if (mapping.page != PMU_NO_PAGE) {
+        pmu_stlb_insert(&mem->stlb, page, mapping);
+    }
+    return mapping;
+}
+
+/* The physical page of linear page @page, which is not in the DTLB. */
 static G_GNUC_NO_INLINE uint64_t data_page_slow(PmuMemory *mem, uint64_t page,
                                                 Use use, PmuAccess *access)
 {
     Translations items = use == USE_STORE ? TRANSLATIONS_STORE
                                           : TRANSLATIONS_LOAD;
-    size_t entry = pmu_cache_use(&mem->stlb, page);
-    uint64_t phys;
+    PmuMapping mapping = find_mapping(mem, page, items, &access->delay);
 
-    if (entry != PMU_CACHE_NONE) {
-        access->delay = count_stlb_hit(mem, items);
-        phys = mem->stlb.data[entry];
-    } else {
-        access->delay = page_walk(mem, page, items);
-        phys = mem->translate(mem->opaque, page << PMU_PAGE_SHIFT);
-        if (phys == UINT64_MAX) {
-            return NO_PAGE;
-        }
-        phys >>= PMU_PAGE_SHIFT;
-        stlb_insert(mem, page, phys);
+    if (mapping.page != PMU_NO_PAGE) {
+        pmu_tlb_insert(&mem->dtlb, page, mapping, dtlb_dropped, mem);
     }
-    dtlb_insert(mem, page, phys);
-    return phys;
+    return mapping.page;
 }
 
 /* A line of L1D whose fill is over: see pmu_memory_settle(). */
@@ -508,15 +515,17 @@ static G_GNUC_NO_INLINE void l1d_miss(PmuMemory *mem, uint64_t phys, Use use,
 static inline void line_access(PmuMemory *mem, uint64_t addr, Use use,
                                PmuAccess *access)
 {
-    uint64_t page = addr >> PMU_PAGE_SHIFT, phys;
-    size_t entry = pmu_cache_use(&mem->dtlb, page);
-    bool in_dtlb = entry != PMU_CACHE_NONE, mapped;
+    uint64_t page = addr >> PMU_PAGE_SHIFT;
+    uint64_t phys = pmu_tlb_use(&mem->dtlb, page);
+    bool in_dtlb = phys != PMU_NO_PAGE, mapped;
     PmuLine *line;
+    size_t entry;
 
     *access = (PmuAccess) { 0 };
-    phys = in_dtlb ? mem->dtlb.data[entry]
-                   : data_page_slow(mem, page, use, access);
-    mapped = phys != NO_PAGE;
+    if (!in_dtlb) {
+        phys = data_page_slow(mem, page, use, access);
+    }
+    mapped = phys != PMU_NO_PAGE;
     phys = (mapped ? phys : page) * PMU_PAGE_LINES +
            (addr >> PMU_LINE_SHIFT) % PMU_PAGE_LINES;
     if (use != USE_LOAD && mapped) {
@@ -622,18 +631,18 @@ static uint8_t code_page(PmuMemory *mem, uint64_t pc, uint64_t phys)
 {
     uint64_t page = pc >> PMU_PAGE_SHIFT;
     uint8_t delay;
+    PmuMapping mapping;
 
-    if (pmu_cache_use(&mem->itlb, page) != PMU_CACHE_NONE) {
+    if (pmu_tlb_use(&mem->itlb, page) != PMU_NO_PAGE) {
         return 0;
     }
-    if (pmu_cache_use(&mem->stlb, page) != PMU_CACHE_NONE) {
-        delay = count_stlb_hit(mem, TRANSLATIONS_CODE);
-    } else {
-        delay = page_walk(mem, page, TRANSLATIONS_CODE);
-        stlb_insert(mem, page, phys >> PMU_PAGE_SHIFT);
+    mapping = find_mapping(mem, page, TRANSLATIONS_CODE, &delay);
+    if (mapping.page == PMU_NO_PAGE) {
+        /* It has just run, whatever the context is now. */
+        mapping.page = phys >> PMU_PAGE_SHIFT;
+        pmu_stlb_insert(&mem->stlb, page, mapping);
     }
-    mem->itlb.data[pmu_cache_insert(&mem->itlb, page)] =
-        phys >> PMU_PAGE_SHIFT;
+    pmu_tlb_insert(&mem->itlb, page, mapping, NULL, NULL);
     return delay;
 }
 
@@ -660,9 +669,12 @@ void pmu_memory_touch_line(PmuMemory *mem, uint64_t line)
     }
 }
 
-void pmu_memory_touch_page(PmuMemory *mem, uint64_t page)
+void pmu_memory_touch_page(PmuMemory *mem, uint64_t page, bool large)
 {
-    if (pmu_cache_use(&mem->itlb, page) == PMU_CACHE_NONE) {
-        pmu_cache_insert(&mem->itlb, page);
+    if (pmu_tlb_use(&mem->itlb, page) == PMU_NO_PAGE) {
+        /* Fetch knows where it is mapped. */
+        PmuMapping mapping = { 0, large ? PMU_PAGE_2M : PMU_PAGE_4K };
+
+        pmu_tlb_insert(&mem->itlb, page, mapping, NULL, NULL);
     }
 }

@@ -14,12 +14,12 @@
 
 #include <glib.h>
 
-#include "cache.h"
 #include "forward.h"
 #include "ledger.h"
 #include "lines.h"
 #include "outcome.h"
 #include "prefetch.h"
+#include "tlb.h"
 
 /* Pages that the filter finds, by their low bits; a power of 2. */
 #define PMU_FILTER_PAGES        256
@@ -27,11 +27,8 @@
 /* The newest prefetches are found by a hash in so many entries. */
 #define PMU_PREFETCH_SLOTS      128
 
-/*
- * The physical address behind linear address @linear for a data access made
- * by the vCPU's current context, or UINT64_MAX if there is none.
- */
-typedef uint64_t (*PmuTranslate)(void *opaque, uint64_t linear);
+/* Where linear page @page is mapped in the vCPU's current context. */
+typedef PmuMapping (*PmuTranslate)(void *opaque, uint64_t page);
 
 /* Lines of linear page @page, a bit each, that an access leaves as they are. */
 typedef struct PmuFilterPage {
@@ -67,7 +64,8 @@ typedef struct PmuMemory {
     uint64_t misses;            /* of L1D and L1I: the number of the newest */
     uint64_t settled;           /* ... of the newest whose line is there */
     uint64_t prefetches;        /* ... likewise */
-    PmuCache dtlb, itlb, stlb;  /* linear to physical page */
+    PmuTlb dtlb, itlb;
+    PmuStlb stlb;
     PmuCache l1d, l1i;          /* by physical line */
     PmuLine *line;              /* beside each entry of l1d */
     PmuLines l2;
@@ -171,12 +169,12 @@ void pmu_memory_code(PmuMemory *mem, uint64_t pc, uint64_t phys,
                      PmuAccess *access);
 
 /*
- * Code in physical line @line, physical address / 64, or in linear page @page
- * ran, and nobody looked: it is in the caches of code, or in the ITLB, and
- * nothing is counted.
+ * Code in physical line @line, physical address / 64, or in linear page @page,
+ * which may be part of a @large one, ran, and nobody looked: it is in the
+ * caches of code, or in the ITLB, and nothing is counted.
  */
 void pmu_memory_touch_line(PmuMemory *mem, uint64_t line);
-void pmu_memory_touch_page(PmuMemory *mem, uint64_t page);
+void pmu_memory_touch_page(PmuMemory *mem, uint64_t page, bool large);
 
 /* A store of @size bytes, 1 to 64, at linear address @addr; every one. */
 static inline void pmu_memory_note_store(PmuMemory *mem, uint64_t addr,

@@ -60,16 +60,26 @@ void pmu_observer_miss(PmuObserver *o)
     pmu_bpred_forget_calls(o->bpred);
 }
 
-void pmu_observe_code(PmuObserver *o, uint64_t line, unsigned lines,
-                      uint64_t branch, bool taken)
+void pmu_observe_code(PmuObserver *o, uint64_t line, unsigned lines)
 {
     for (unsigned i = 0; i < lines; i++) {
         pmu_memory_touch_line(&o->mem, line + i);
     }
-    pmu_memory_touch_page(&o->mem, branch >> PMU_PAGE_SHIFT);
-    if (taken) {
-        pmu_bpred_btb(o->bpred, branch);
-    }
+}
+
+void pmu_observe_page(PmuObserver *o, uint64_t pc, bool large)
+{
+    pmu_memory_touch_page(&o->mem, pc >> PMU_PAGE_SHIFT, large);
+}
+
+void pmu_observe_taken(PmuObserver *o, uint64_t pc)
+{
+    pmu_bpred_btb(o->bpred, pc);
+}
+
+bool pmu_observed_large(const PmuObserver *o, uint64_t pc)
+{
+    return pmu_tlb_has_large(&o->mem.itlb, pc >> PMU_PAGE_SHIFT);
 }
 
 void pmu_observe_lines(PmuObserver *o, uint64_t pc, uint64_t phys,

@@ -98,10 +98,14 @@ void pmu_observer_miss(PmuObserver *o);
 
 /*
  * What ran meanwhile, in any order: @lines lines of code from physical address
- * / 64 @line on, with a branch at linear address @branch that was @taken and
- * that fetch could have known.
+ * / 64 @line on; code at linear address @pc, in a @large page or not; a taken
+ * branch there that fetch could have known.
  */
-void pmu_observe_code(PmuObserver *o, uint64_t line, unsigned lines,
-                      uint64_t branch, bool taken);
+void pmu_observe_code(PmuObserver *o, uint64_t line, unsigned lines);
+void pmu_observe_page(PmuObserver *o, uint64_t pc, bool large);
+void pmu_observe_taken(PmuObserver *o, uint64_t pc);
+
+/* Is code at linear address @pc, which was just fetched, in a large page? */
+bool pmu_observed_large(const PmuObserver *o, uint64_t pc);
 
 #endif

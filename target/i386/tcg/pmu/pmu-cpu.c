@@ -217,20 +217,29 @@ bool x86_pmu_expand_features(X86CPU *cpu, Error **errp)
     return x86_pmu_check_unchanged(cpu, "accel=tcg", errp);
 }
 
-static uint64_t x86_pmu_translate(void *opaque, uint64_t linear)
+/* What QEMU knows about linear page @page, as PmuTranslate says. */
+static PmuMapping x86_pmu_translate(void *opaque, uint64_t page)
 {
     CPUX86State *env = opaque;
     CPUTLBEntryFull *full;
     void *host;
     int mmu_idx = env->hflags & HF_LMA_MASK ? MMU_KNOSMAP64_IDX
                                             : MMU_KNOSMAP32_IDX;
-    int flags = probe_access_full(env, linear, 0, MMU_DATA_LOAD, mmu_idx,
-                                  true, &host, &full, 0);
+    int flags = probe_access_full(env, page << TARGET_PAGE_BITS, 0,
+                                  MMU_DATA_LOAD, mmu_idx, true, &host, &full,
+                                  0);
+    PmuMapping mapping = { PMU_NO_PAGE, PMU_PAGE_4K };
 
     if (flags & TLB_INVALID_MASK) {
-        return UINT64_MAX;
+        return mapping;
     }
-    return full->phys_addr | (linear & ~TARGET_PAGE_MASK);
+    mapping.page = full->phys_addr >> TARGET_PAGE_BITS;
+    while (mapping.size < PMU_PAGE_1G &&
+           full->lg_page_size >= TARGET_PAGE_BITS +
+                                 PMU_PAGE_SIZE_BITS * (mapping.size + 1)) {
+        mapping.size++;
+    }
+    return mapping;
 }
 
 /* The core behind @unit, of model @model. */

@@ -354,8 +354,11 @@ static void touch_one(const PmuCostCode *code, void *opaque)
 {
     Touched *touched = opaque;
 
-    pmu_observe_code(touched->observer, code->first, code->lines, code->branch,
-                     code->taken);
+    pmu_observe_code(touched->observer, code->first, code->lines);
+    pmu_observe_page(touched->observer, code->branch, code->large);
+    if (code->taken) {
+        pmu_observe_taken(touched->observer, code->branch);
+    }
     touched->dsb_uops += code->dsb_uops;
 }
 

@@ -206,6 +206,7 @@ static void learn(PmuTiming *t)
     t->known = t->observer.known;
     if (pmu_timing_is_typical(t, stretch_key(t))) {
         t->learnt += t->insns;
+        t->code.large = pmu_observed_large(&t->observer, t->code.branch);
         forget_cold_code(t, &t->sample);
         pmu_costs_learn(&t->costs, stretch_key(t), t->insns, t->code,
                         &t->sample);

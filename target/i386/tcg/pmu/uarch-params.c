@@ -17,8 +17,9 @@
  *   tsc_den          the core's frequency
  *   xclk_den         likewise
  *   l1i.latency      fetch is pipelined: it is part of the branch penalties
- *   itlb.latency     0: a hit is part of an L1I hit
- *   dtlb.latency     0: a hit is part of an L1D hit
+ *   itlb[].latency   0: a hit is part of an L1I hit
+ *   dtlb[].latency   0: a hit is part of an L1D hit
+ *   itlb[PMU_PAGE_1G]    it has none
  *   dsb_window       blocks are described in lines of 64 bytes (block.h)
  */
 
@@ -88,13 +89,25 @@ const PmuUarchParam pmu_uarch_params[PMU_UARCH_PARAMS] = {
       1, 1000, FIGURE(l3.latency) },
 
     { "itlb-entries", "pages", "ITLB, for code",
-      1, 1 << 12, FIGURE(itlb.entries) },
+      1, 1 << 12, FIGURE(itlb[PMU_PAGE_4K].entries) },
     { "itlb-ways", "ways", "ITLB associativity",
-      1, PMU_CACHE_MAX_WAYS, FIGURE(itlb.ways) },
+      1, PMU_CACHE_MAX_WAYS, FIGURE(itlb[PMU_PAGE_4K].ways) },
+    { "itlb-2m-entries", "pages", "ITLB, pages of 2 MiB",
+      1, 1 << 12, FIGURE(itlb[PMU_PAGE_2M].entries) },
+    { "itlb-2m-ways", "ways", "ITLB associativity",
+      1, PMU_CACHE_MAX_WAYS, FIGURE(itlb[PMU_PAGE_2M].ways) },
     { "dtlb-entries", "pages", "DTLB, for data",
-      1, 1 << 12, FIGURE(dtlb.entries) },
+      1, 1 << 12, FIGURE(dtlb[PMU_PAGE_4K].entries) },
     { "dtlb-ways", "ways", "DTLB associativity",
-      1, PMU_CACHE_MAX_WAYS, FIGURE(dtlb.ways) },
+      1, PMU_CACHE_MAX_WAYS, FIGURE(dtlb[PMU_PAGE_4K].ways) },
+    { "dtlb-2m-entries", "pages", "DTLB, pages of 2 MiB",
+      1, 1 << 12, FIGURE(dtlb[PMU_PAGE_2M].entries) },
+    { "dtlb-2m-ways", "ways", "DTLB associativity",
+      1, PMU_CACHE_MAX_WAYS, FIGURE(dtlb[PMU_PAGE_2M].ways) },
+    { "dtlb-1g-entries", "pages", "DTLB, pages of 1 GiB",
+      1, 1 << 12, FIGURE(dtlb[PMU_PAGE_1G].entries) },
+    { "dtlb-1g-ways", "ways", "DTLB associativity",
+      1, PMU_CACHE_MAX_WAYS, FIGURE(dtlb[PMU_PAGE_1G].ways) },
     { "stlb-entries", "pages", "STLB, second level",
       1, 1 << 15, FIGURE(stlb.entries) },
     { "stlb-ways", "ways", "STLB associativity",
@@ -272,8 +285,11 @@ static char *check_geometry(const PmuUarch *u, const char *prefix)
     why = why ?: check_cache(prefix, "l1d", &u->l1d, true);
     why = why ?: check_cache(prefix, "l2", &u->l2, false);
     why = why ?: check_cache(prefix, "l3", &u->l3, false);
-    why = why ?: check_tlb(prefix, "itlb", &u->itlb);
-    why = why ?: check_tlb(prefix, "dtlb", &u->dtlb);
+    why = why ?: check_tlb(prefix, "itlb", &u->itlb[PMU_PAGE_4K]);
+    why = why ?: check_tlb(prefix, "itlb-2m", &u->itlb[PMU_PAGE_2M]);
+    why = why ?: check_tlb(prefix, "dtlb", &u->dtlb[PMU_PAGE_4K]);
+    why = why ?: check_tlb(prefix, "dtlb-2m", &u->dtlb[PMU_PAGE_2M]);
+    why = why ?: check_tlb(prefix, "dtlb-1g", &u->dtlb[PMU_PAGE_1G]);
     why = why ?: check_tlb(prefix, "stlb", &u->stlb);
     why = why ?: check_sets(prefix, "btb", "entries", u->btb_entries,
                             u->btb_ways, 1, true);

@@ -17,6 +17,17 @@ typedef struct PmuCacheGeometry {
     uint16_t latency;           /* cycles, load to use */
 } PmuCacheGeometry;
 
+/* Pages of 4 MiB are two of 2 MiB. */
+typedef enum PmuPageSize {
+    PMU_PAGE_4K,
+    PMU_PAGE_2M,
+    PMU_PAGE_1G,
+    PMU_PAGE_SIZES
+} PmuPageSize;
+
+/* A page of one size has 2^9 of the size before. */
+#define PMU_PAGE_SIZE_BITS  9
+
 typedef struct PmuTlbGeometry {
     uint16_t entries;           /* entries / ways is a power of 2 */
     uint16_t ways;
@@ -110,7 +121,7 @@ typedef struct PmuUarch {
     uint32_t xclk_num, xclk_den;        /* crystal rate / core rate, in MHz */
 
     PmuCacheGeometry l1i, l1d, l2, l3;
-    PmuTlbGeometry itlb, dtlb, stlb;
+    PmuTlbGeometry itlb[PMU_PAGE_SIZES], dtlb[PMU_PAGE_SIZES], stlb;
     uint32_t page_walk;         /* cycles, paging structures in the caches */
     uint32_t dram_tenth_ns;     /* load to use, in 0.1 ns */
     uint32_t dram_line_cycles;  /* between two lines from DRAM, one core */
