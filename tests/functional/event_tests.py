@@ -201,6 +201,22 @@ def large_pages(s):
     checks.done()
 
 
+@test('perf stat -e: global pages stay in the TLBs when the context changes')
+def global_pages(s):
+    # Two processes in turns.  The kernel's code is global and in pages of
+    # 2 MiB; if it were lost with each MOV to CR3, some would be walked for in
+    # each turn.  What is left are other processes, and timer ticks.
+    counts = s.stat('-e itlb_misses.walk_completed:k,context-switches',
+                    'perf bench sched pipe -l 1000')
+    checks = Checks()
+    switches = counts['context-switches']
+    checks.between('context switches', switches, 1000, None)
+    checks.between('itlb_misses.walk_completed:k in %d context switches'
+                   % switches, counts['itlb_misses.walk_completed:k'], 0,
+                   0.2 * switches)
+    checks.done()
+
+
 @test('perf stat: more events than counters are scaled to what all of it is')
 def multiplexed(s):
     checks = Checks()

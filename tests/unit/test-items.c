@@ -691,8 +691,8 @@ static void test_data_tlb(void)
     g_assert_cmpuint(sum(rig, PMU_ITEM_DTLB_STORE_STLB,
                          PMU_ITEM_DTLB_STORE_WALKS_1G), ==, 0);
     rig_measure(rig, &plain, 0);
-    pmu_timing_flush_mappings(rig->timing, UINT64_MAX);
-    pmu_timing_flush_mappings(rig->timing, 0x1000);
+    pmu_timing_flush_mappings(rig->timing, PMU_FLUSH_ALL, 0);
+    pmu_timing_flush_mappings(rig->timing, PMU_FLUSH_PAGE, 0x1000);
     pmu_timing_flush(rig->timing);
     pmu_ledger_snapshot(&rig->ledger, &rig->end);
     g_assert_cmpuint(count(rig, PMU_ITEM_TLB_FLUSHES), ==, 2);

@@ -43,6 +43,12 @@ static uint64_t phys_of(uint64_t linear)
     return (page ^ (page & 3) << 7) * bytes | linear % bytes;
 }
 
+/* Each second pair is the same in all contexts. */
+static bool is_global(uint64_t linear)
+{
+    return linear / page_bytes(size_of(linear)) / 2 % 2;
+}
+
 static PmuMapping translate_pairs(void *opaque, uint64_t page)
 {
     uint64_t linear = page * PAGE;
@@ -50,7 +56,9 @@ static PmuMapping translate_pairs(void *opaque, uint64_t page)
     if (linear >= UNMAPPED) {
         return (PmuMapping) { PMU_NO_PAGE };
     }
-    return (PmuMapping) { phys_of(linear) / PAGE, size_of(linear) };
+    return (PmuMapping) {
+        phys_of(linear) / PAGE, size_of(linear), is_global(linear),
+    };
 }
 
 static PmuMapping translate_identity(void *opaque, uint64_t page)
@@ -112,7 +120,7 @@ static uint64_t somewhere_large(Random *random, uint64_t addr, PmuPageSize size)
 
 /* One step of a stream of accesses. */
 typedef struct Step {
-    enum { LOAD, STORE, UPDATE, CODE, FLUSH, FLUSH_PAGE } kind;
+    enum { LOAD, STORE, UPDATE, CODE, FLUSH, FLUSH_LOCAL, FLUSH_PAGE } kind;
     uint64_t addr, phys;
     unsigned size;
 } Step;
@@ -155,8 +163,8 @@ static Step next_step(Stream *stream)
         step.addr = UNMAPPED + random_below(random, LINE);
     }
     stream->last = step.addr < UNMAPPED ? step.addr : 0;
-    step.kind = kind == 0 ? FLUSH : kind < 5 ? FLUSH_PAGE :
-                kind < 200 ? CODE : kind < 370 ? STORE :
+    step.kind = kind == 0 ? FLUSH : kind == 1 ? FLUSH_LOCAL :
+                kind < 5 ? FLUSH_PAGE : kind < 200 ? CODE : kind < 370 ? STORE :
                 kind < 450 ? UPDATE : LOAD;
     if (step.kind == CODE) {
         step.addr %= UNMAPPED;
@@ -179,10 +187,13 @@ static Told do_step(PmuMemory *mem, const Step *step, bool skip)
 
     switch (step->kind) {
     case FLUSH:
-        pmu_memory_flush_mappings(mem, UINT64_MAX);
+        pmu_memory_flush_mappings(mem, PMU_FLUSH_ALL, 0);
         break;
     case FLUSH_PAGE:
-        pmu_memory_flush_mappings(mem, step->addr);
+        pmu_memory_flush_mappings(mem, PMU_FLUSH_PAGE, step->addr);
+        break;
+    case FLUSH_LOCAL:
+        pmu_memory_flush_mappings(mem, PMU_FLUSH_LOCAL, 0);
         break;
     case CODE:
         pmu_memory_code(mem, step->addr, step->phys, told.access);
@@ -509,6 +520,30 @@ static PmuAccess naive_code(Naive *naive, uint64_t pc, uint64_t phys)
     return access;
 }
 
+/* Keys of @tlb are of pages of @size, and of the second level say which. */
+static void naive_keep_global(NaiveCache *tlb, PmuPageSize size, bool stlb)
+{
+    for (unsigned i = 0; i < tlb->sets * tlb->ways; i++) {
+        NaiveWay *way = &tlb->way[i];
+        uint64_t number = way->key & ((1ull << 60) - 1);
+
+        if (stlb) {
+            size = way->key >> 60;
+        }
+        way->present &= is_global(number * page_bytes(size));
+    }
+}
+
+static void naive_flush_local(Naive *naive)
+{
+    for (PmuPageSize size = 0; size < PMU_PAGE_SIZES; size++) {
+        naive_keep_global(&naive->dtlb[size], size, false);
+        /* Parts of 2 MiB of a page of 1 GiB are as that is. */
+        naive_keep_global(&naive->itlb[size], MIN(size, PMU_PAGE_2M), false);
+    }
+    naive_keep_global(&naive->stlb, PMU_PAGE_4K, true);
+}
+
 static void naive_flush(Naive *naive, uint64_t addr, bool all)
 {
     for (PmuPageSize size = 0; size < PMU_PAGE_SIZES; size++) {
@@ -549,6 +584,10 @@ static Told naive_step(Naive *naive, const Step *step)
     bool load = step->kind != STORE, store = step->kind != LOAD;
 
     switch (step->kind) {
+    case FLUSH_LOCAL:
+        naive->event[PMU_ITEM_TLB_FLUSHES]++;
+        naive_flush_local(naive);
+        break;
     case FLUSH:
     case FLUSH_PAGE:
         naive->event[PMU_ITEM_TLB_FLUSHES]++;
@@ -1032,7 +1071,8 @@ static void test_flush(void)
         pmu_memory_settle(mem);
         pmu_memory_data(mem, 0x5000, 8, access);
         g_assert_true(pmu_memory_hit(mem, 0x5000, 8));
-        pmu_memory_flush_mappings(mem, flush ? UINT64_MAX : 0x5010);
+        pmu_memory_flush_mappings(mem, flush ? PMU_FLUSH_ALL : PMU_FLUSH_PAGE,
+                                  0x5010);
         g_assert_false(pmu_memory_hit(mem, 0x5000, 8));
         pmu_memory_data(mem, 0x5000, 8, access);
         /* The walker's load hits L1D. */

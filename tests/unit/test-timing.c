@@ -984,7 +984,7 @@ static uint64_t replay(const Walk *walk, PmuCore core, Cutter cutter,
             pmu_timing_interrupt(timing);
         }
         if (step->flush) {
-            pmu_timing_flush_mappings(timing, UINT64_MAX);
+            pmu_timing_flush_mappings(timing, PMU_FLUSH_ALL, 0);
         }
         replay_block(walk, timing, decoder, i, n, &cutter);
         if (cutter.ranges && !random_below(&cutter.random, 8)) {

@@ -49,6 +49,39 @@ void pmu_cache_clear(PmuCache *cache)
     memset(cache->set, 0, sets * sizeof(*cache->set));
 }
 
+/* The ways of a set with @tags that stay, by their @values.  Hot. */
+static inline uint64_t keep_ways(uint64_t *restrict tags,
+                                 const uint64_t *restrict values,
+                                 unsigned ways, uint64_t mask)
+{
+    uint64_t kept = 0;
+
+    for (unsigned way = 0; way < ways; way++) {
+        uint64_t keep = (values[way] & mask) != 0;
+
+        tags[way] &= -keep;
+        kept |= keep << way;
+    }
+    return kept;
+}
+
+void pmu_cache_keep(PmuCache *cache, uint64_t mask)
+{
+    for (uint64_t i = 0; i <= cache->set_mask; i++) {
+        size_t first = pmu_cache_first(cache, i);
+
+        cache->set[i].used &= keep_ways(cache->tags + first,
+                                        cache->data + first, cache->ways,
+                                        mask);
+    }
+}
+
+void pmu_cache_forget(PmuCache *cache, size_t entry)
+{
+    cache->tags[entry] = 0;
+    cache->set[entry / cache->ways].used &= ~(1ull << entry % cache->ways);
+}
+
 size_t pmu_cache_find(const PmuCache *cache, uint64_t key)
 {
     size_t entry = pmu_cache_first(cache, key);
@@ -132,8 +165,6 @@ void pmu_cache_remove(PmuCache *cache, uint64_t key)
     size_t entry = pmu_cache_find(cache, key);
 
     if (entry != PMU_CACHE_NONE) {
-        cache->tags[entry] = 0;
-        cache->set[key & cache->set_mask].used &=
-            ~(1ull << (entry - pmu_cache_first(cache, key)));
+        pmu_cache_forget(cache, entry);
     }
 }

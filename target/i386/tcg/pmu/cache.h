@@ -52,8 +52,13 @@ bool pmu_cache_init(PmuCache *cache, uint32_t sets, uint32_t ways,
                     bool with_data);
 void pmu_cache_destroy(PmuCache *cache);
 
-/* Forget every key. */
+/*
+ * Forget every key, those whose values have no bit of @mask, or that in @entry,
+ * if there is one.
+ */
 void pmu_cache_clear(PmuCache *cache);
+void pmu_cache_keep(PmuCache *cache, uint64_t mask);
+void pmu_cache_forget(PmuCache *cache, size_t entry);
 
 /* The first entry of @key's set: entries are numbered by set, then by way. */
 static inline size_t pmu_cache_first(const PmuCache *cache, uint64_t key)

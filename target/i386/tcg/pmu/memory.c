@@ -124,24 +124,12 @@ static inline void drop_line(PmuMemory *mem, uint64_t linear)
     }
 }
 
-static void forget_mappings(PmuMemory *mem, uint64_t linear)
+static void forget_mappings(PmuMemory *mem)
 {
-    uint64_t page = linear >> PMU_PAGE_SHIFT;
-
-    if (linear == UINT64_MAX) {
-        memset(mem->filter, 0, sizeof(mem->filter));
-        pmu_tlb_clear(&mem->dtlb);
-        pmu_tlb_clear(&mem->itlb);
-        pmu_stlb_clear(&mem->stlb);
-        return;
-    }
-    for (PmuPageSize size = 0;
-         size < (mem->dtlb.large ? PMU_PAGE_SIZES : PMU_PAGE_2M); size++) {
-        drop_pages(mem, pmu_page_of(page, size), size);
-    }
-    pmu_tlb_remove(&mem->dtlb, page);
-    pmu_tlb_remove(&mem->itlb, page);
-    pmu_stlb_remove(&mem->stlb, page);
+    memset(mem->filter, 0, sizeof(mem->filter));
+    pmu_tlb_clear(&mem->dtlb);
+    pmu_tlb_clear(&mem->itlb);
+    pmu_stlb_clear(&mem->stlb);
 }
 
 void pmu_memory_reset(PmuMemory *mem)
@@ -160,13 +148,44 @@ void pmu_memory_reset(PmuMemory *mem)
     memset(mem->prefetch, 0, sizeof(mem->prefetch));
     pmu_forward_reset(&mem->forward);
     pmu_streamer_init(&mem->streamer, mem->uarch->prefetch_distance);
-    forget_mappings(mem, UINT64_MAX);
+    forget_mappings(mem);
 }
 
-void pmu_memory_flush_mappings(PmuMemory *mem, uint64_t linear)
+static void forget_local(PmuMemory *mem)
+{
+    memset(mem->filter, 0, sizeof(mem->filter));
+    pmu_tlb_keep_global(&mem->dtlb);
+    pmu_tlb_keep_global(&mem->itlb);
+    pmu_stlb_keep_global(&mem->stlb);
+}
+
+static void forget_page(PmuMemory *mem, uint64_t linear)
+{
+    uint64_t page = linear >> PMU_PAGE_SHIFT;
+    PmuPageSize sizes = mem->dtlb.large ? PMU_PAGE_SIZES : PMU_PAGE_2M;
+
+    for (PmuPageSize size = 0; size < sizes; size++) {
+        drop_pages(mem, pmu_page_of(page, size), size);
+    }
+    pmu_tlb_remove(&mem->dtlb, page);
+    pmu_tlb_remove(&mem->itlb, page);
+    pmu_stlb_remove(&mem->stlb, page);
+}
+
+void pmu_memory_flush_mappings(PmuMemory *mem, PmuFlush flush, uint64_t linear)
 {
     pmu_ledger_event(mem->ledger, PMU_ITEM_TLB_FLUSHES, 1);
-    forget_mappings(mem, linear);
+    switch (flush) {
+    case PMU_FLUSH_ALL:
+        forget_mappings(mem);
+        break;
+    case PMU_FLUSH_LOCAL:
+        forget_local(mem);
+        break;
+    case PMU_FLUSH_PAGE:
+        forget_page(mem, linear);
+        break;
+    }
 }
 
 /* What the DTLB uses no longer leaves the filter. */

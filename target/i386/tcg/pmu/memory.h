@@ -95,10 +95,11 @@ void pmu_memory_on_code_gone(PmuMemory *mem, PmuCodeGone code_gone,
 void pmu_memory_reset(PmuMemory *mem);
 
 /*
- * The context changed: linear to physical mappings learnt are void.  For one
- * page only if @linear is not UINT64_MAX.
+ * Linear to physical mappings learnt are void, as @flush says; @linear is the
+ * address for PMU_FLUSH_PAGE.
  */
-void pmu_memory_flush_mappings(PmuMemory *mem, uint64_t linear);
+void pmu_memory_flush_mappings(PmuMemory *mem, PmuFlush flush,
+                               uint64_t linear);
 
 /* Where the lines of linear page @page are, if they are. */
 static inline unsigned pmu_filter_index(uint64_t page)

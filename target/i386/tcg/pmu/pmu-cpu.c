@@ -217,6 +217,36 @@ bool x86_pmu_expand_features(X86CPU *cpu, Error **errp)
     return x86_pmu_check_unchanged(cpu, "accel=tcg", errp);
 }
 
+/*
+ * Is the page of @size that @linear is in global?  QEMU's TLB does not know, so
+ * the guest's tables are looked at (SDM vol. 3A, "4-Level Paging and 5-Level
+ * Paging", "Global Pages").  Without long mode nothing is.
+ */
+static bool x86_pmu_is_global(CPUX86State *env, uint64_t linear,
+                              PmuPageSize size)
+{
+    const uint64_t address = MAKE_64BIT_MASK(TARGET_PAGE_BITS,
+                                             52 - TARGET_PAGE_BITS);
+    int level = env->cr[4] & CR4_LA57_MASK ? 4 : 3;
+    uint64_t entry = env->cr[3];
+
+    if (!(env->cr[4] & CR4_PGE_MASK) || !(env->hflags & HF_LMA_MASK)) {
+        return false;
+    }
+    for (; level >= (int)size; level--) {
+        unsigned index = extract64(linear, TARGET_PAGE_BITS +
+                                           PMU_PAGE_SIZE_BITS * level,
+                                   PMU_PAGE_SIZE_BITS);
+
+        entry = x86_ldq_phys(env_cpu(env),
+                             (entry & address) + index * sizeof(entry));
+        if (!(entry & PG_PRESENT_MASK)) {
+            return false;
+        }
+    }
+    return entry & PG_GLOBAL_MASK;
+}
+
 /* What QEMU knows about linear page @page, as PmuTranslate says. */
 static PmuMapping x86_pmu_translate(void *opaque, uint64_t page)
 {
@@ -239,6 +269,8 @@ static PmuMapping x86_pmu_translate(void *opaque, uint64_t page)
                                  PMU_PAGE_SIZE_BITS * (mapping.size + 1)) {
         mapping.size++;
     }
+    mapping.global = x86_pmu_is_global(env, page << TARGET_PAGE_BITS,
+                                       mapping.size);
     return mapping;
 }
 

@@ -59,8 +59,12 @@ static void x86_pmu_dynamic(CPUX86State *env, PmuDynamic *dynamic)
 
 static void x86_pmu_forget_mappings(X86PMU *unit)
 {
+    for (unsigned i = 0; i < unit->num_flushes; i++) {
+        pmu_timing_flush_mappings(unit->timing, unit->flush[i].kind,
+                                  unit->flush[i].linear);
+    }
+    unit->num_flushes = 0;
     unit->mappings = PMU_MAPPINGS_FRESH;
-    pmu_timing_flush_mappings(unit->timing, UINT64_MAX);
 }
 
 /* The log is empty, and the next block to be entered says so. */
@@ -587,19 +591,42 @@ void x86_pmu_exec_exit(CPUX86State *env)
     }
 }
 
-void x86_pmu_flush_mappings(CPUX86State *env)
+static void x86_pmu_flush(CPUX86State *env, PmuFlush kind, uint64_t linear)
 {
     X86PMUState *pmu = &env->pmu;
+    X86PMU *unit = pmu->unit;
 
-    if (!pmu->unit) {
+    if (!unit) {
         return;
     }
-    pmu->unit->mappings = PMU_MAPPINGS_STALE;
+    if (unit->num_flushes == X86_PMU_FLUSHES) {
+        /* Nothing is logged, so that nobody counts them either. */
+        unit->num_flushes = 0;
+        kind = PMU_FLUSH_ALL;
+    }
+    unit->flush[unit->num_flushes++] = (X86PMUFlush) { kind, linear };
+    unit->mappings = PMU_MAPPINGS_STALE;
     if (pmu->record) {
         x86_pmu_run_older(pmu);
-        pmu->unit->mappings = PMU_MAPPINGS_STALE_AFTER_BLOCK;
+        unit->mappings = PMU_MAPPINGS_STALE_AFTER_BLOCK;
         pmu->room = -1;
     }
+}
+
+void x86_pmu_flush_all(CPUX86State *env)
+{
+    x86_pmu_flush(env, PMU_FLUSH_ALL, 0);
+}
+
+void x86_pmu_flush_context(CPUX86State *env)
+{
+    x86_pmu_flush(env, env->cr[4] & CR4_PGE_MASK ? PMU_FLUSH_LOCAL
+                                                 : PMU_FLUSH_ALL, 0);
+}
+
+void x86_pmu_flush_page(CPUX86State *env, uint64_t linear)
+{
+    x86_pmu_flush(env, PMU_FLUSH_PAGE, linear);
 }
 
 void x86_pmu_log_init(CPUX86State *env)

@@ -36,6 +36,14 @@ typedef enum PmuMappings {
 #define HF_PMU_MASK (HF_PMU_OS_MASK | HF_PMU_USR_MASK | HF_PMU_TIMING_MASK)
 #define HF_PMU_FORWARD HF_PMU_TIMING_MASK
 
+/* Mappings that are stale; more at once are all. */
+#define X86_PMU_FLUSHES 8
+
+typedef struct X86PMUFlush {
+    PmuFlush kind;
+    uint64_t linear;
+} X86PMUFlush;
+
 struct X86PMU {
     X86CPU *cpu;
     Perfmon perfmon;
@@ -60,6 +68,8 @@ struct X86PMU {
     uint64_t *oldest;
     /* Whether the model's linear to physical mappings hold. */
     PmuMappings mappings;
+    unsigned num_flushes;
+    X86PMUFlush flush[X86_PMU_FLUSHES];
     /* At which level the INT n runs that is being delivered. */
     PmuLevel int_level;
     /* What has been said of events with LOG_UNIMP. */

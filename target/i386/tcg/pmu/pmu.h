@@ -105,8 +105,14 @@ void x86_pmu_halt(CPUX86State *env);
  */
 void x86_pmu_exec_exit(CPUX86State *env);
 
-/* Linear to physical mappings have changed. */
-void x86_pmu_flush_mappings(CPUX86State *env);
+/*
+ * Linear to physical mappings are about to change: all of them, those of a
+ * context (MOV to CR3), or that of one page (SDM vol. 3A, "Operations that
+ * Invalidate TLBs and Paging-Structure Caches").
+ */
+void x86_pmu_flush_all(CPUX86State *env);
+void x86_pmu_flush_context(CPUX86State *env);
+void x86_pmu_flush_page(CPUX86State *env, uint64_t linear);
 
 #else
 
@@ -148,7 +154,11 @@ static inline void x86_pmu_unretire(CPUX86State *env) { }
 static inline void x86_pmu_interrupt(CPUX86State *env, bool is_int) { }
 static inline void x86_pmu_exec_exit(CPUX86State *env) { }
 static inline void x86_pmu_interrupt_done(CPUX86State *env, bool is_int) { }
-static inline void x86_pmu_flush_mappings(CPUX86State *env) { }
+static inline void x86_pmu_flush_all(CPUX86State *env) { }
+
+static inline void x86_pmu_flush_context(CPUX86State *env) { }
+
+static inline void x86_pmu_flush_page(CPUX86State *env, uint64_t linear) { }
 
 #endif
 

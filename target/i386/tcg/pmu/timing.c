@@ -368,9 +368,9 @@ void pmu_timing_interrupt(PmuTiming *t)
     pmu_pipeline_interrupt(&t->pipeline);
 }
 
-void pmu_timing_flush_mappings(PmuTiming *t, uint64_t linear)
+void pmu_timing_flush_mappings(PmuTiming *t, PmuFlush flush, uint64_t linear)
 {
-    pmu_memory_flush_mappings(&t->observer.mem, linear);
+    pmu_memory_flush_mappings(&t->observer.mem, flush, linear);
 }
 
 void pmu_timing_reset(PmuTiming *t)

@@ -136,11 +136,9 @@ void pmu_timing_run(PmuTiming *timing, const PmuBlock *block,
 void pmu_timing_string(PmuTiming *timing, const PmuBlock *block,
                        unsigned index, const PmuDynamic *dynamic);
 
-/*
- * The context changed: linear to physical mappings learnt are void.  For one
- * page only if @linear is not UINT64_MAX.
- */
-void pmu_timing_flush_mappings(PmuTiming *timing, uint64_t linear);
+/* As pmu_memory_flush_mappings(). */
+void pmu_timing_flush_mappings(PmuTiming *timing, PmuFlush flush,
+                               uint64_t linear);
 
 /* An interrupt or exception was taken: the pipeline refills. */
 void pmu_timing_interrupt(PmuTiming *timing);

@@ -25,10 +25,21 @@ static uint64_t base_of(uint64_t page, PmuPageSize size)
     return pmu_page_of(page, size) << (PMU_PAGE_SIZE_BITS * size);
 }
 
-/* @page lies in its page of @size as far as the result in the one at @base. */
-static uint64_t same_part(uint64_t base, uint64_t page, PmuPageSize size)
+/* The value for @mapping, in an entry for pages of @size. */
+static uint64_t value_of(PmuMapping mapping, PmuPageSize size)
 {
-    return base + (page - base_of(page, size));
+    return base_of(mapping.page, size) |
+           (mapping.global ? PMU_TLB_GLOBAL : 0);
+}
+
+/* The mapping of @page by an entry for pages of @size with @value. */
+static PmuMapping mapping_of(uint64_t value, uint64_t page, PmuPageSize size)
+{
+    return (PmuMapping) {
+        .page = (value & ~PMU_TLB_GLOBAL) + (page - base_of(page, size)),
+        .size = size,
+        .global = value & PMU_TLB_GLOBAL,
+    };
 }
 
 static bool has_entries(const PmuTlb *tlb, PmuPageSize size)
@@ -70,6 +81,17 @@ void pmu_tlb_clear(PmuTlb *tlb)
     tlb->large = false;
 }
 
+void pmu_tlb_keep_global(PmuTlb *tlb)
+{
+    pmu_cache_keep(&tlb->of[PMU_PAGE_4K], PMU_TLB_GLOBAL);
+    for (PmuPageSize size = PMU_PAGE_2M;
+         tlb->large && size < PMU_PAGE_SIZES; size++) {
+        if (has_entries(tlb, size)) {
+            pmu_cache_keep(&tlb->of[size], PMU_TLB_GLOBAL);
+        }
+    }
+}
+
 uint64_t pmu_tlb_use_large(PmuTlb *tlb, uint64_t page)
 {
     for (PmuPageSize size = PMU_PAGE_2M; size < PMU_PAGE_SIZES; size++) {
@@ -79,7 +101,7 @@ uint64_t pmu_tlb_use_large(PmuTlb *tlb, uint64_t page)
                        : PMU_CACHE_NONE;
 
         if (entry != PMU_CACHE_NONE) {
-            return same_part(cache->data[entry], page, size);
+            return mapping_of(cache->data[entry], page, size).page;
         }
     }
     return PMU_NO_PAGE;
@@ -118,7 +140,7 @@ void pmu_tlb_insert(PmuTlb *tlb, uint64_t page, PmuMapping mapping,
         drop(opaque, cache->tags[first + __builtin_ctzll(dropped)] - 1, size);
     }
     pmu_cache_fill(cache, entry, number);
-    cache->data[entry] = base_of(mapping.page, size);
+    cache->data[entry] = value_of(mapping, size);
     tlb->large |= size != PMU_PAGE_4K;
 }
 
@@ -156,6 +178,33 @@ void pmu_stlb_clear(PmuStlb *stlb)
 {
     pmu_cache_clear(&stlb->cache);
     stlb->large = false;
+    stlb->num_local = 0;
+}
+
+void pmu_stlb_keep_global(PmuStlb *stlb)
+{
+    PmuCache *cache = &stlb->cache;
+
+    if (stlb->num_local > PMU_STLB_LOCAL) {
+        pmu_cache_keep(cache, PMU_TLB_GLOBAL);
+        stlb->num_local = 0;
+    }
+    while (stlb->num_local) {
+        uint32_t entry = stlb->local[--stlb->num_local];
+
+        if (!(cache->data[entry] & PMU_TLB_GLOBAL)) {
+            pmu_cache_forget(cache, entry);
+        }
+    }
+}
+
+static void note_local(PmuStlb *stlb, size_t entry)
+{
+    if (stlb->num_local < PMU_STLB_LOCAL) {
+        stlb->local[stlb->num_local++] = entry;
+    } else {
+        stlb->num_local = PMU_STLB_LOCAL + 1;
+    }
 }
 
 PmuMapping pmu_stlb_use(PmuStlb *stlb, uint64_t page)
@@ -164,9 +213,7 @@ PmuMapping pmu_stlb_use(PmuStlb *stlb, uint64_t page)
         size_t entry = pmu_cache_use(&stlb->cache, stlb_key(page, size));
 
         if (entry != PMU_CACHE_NONE) {
-            return (PmuMapping) {
-                same_part(stlb->cache.data[entry], page, size), size,
-            };
+            return mapping_of(stlb->cache.data[entry], page, size);
         }
     }
     return (PmuMapping) { PMU_NO_PAGE };
@@ -177,8 +224,11 @@ void pmu_stlb_insert(PmuStlb *stlb, uint64_t page, PmuMapping mapping)
     size_t entry = pmu_cache_insert(&stlb->cache,
                                     stlb_key(page, mapping.size));
 
-    stlb->cache.data[entry] = base_of(mapping.page, mapping.size);
+    stlb->cache.data[entry] = value_of(mapping, mapping.size);
     stlb->large |= mapping.size != PMU_PAGE_4K;
+    if (!mapping.global) {
+        note_local(stlb, entry);
+    }
 }
 
 void pmu_stlb_remove(PmuStlb *stlb, uint64_t page)

@@ -18,11 +18,22 @@
 /* No page has this number. */
 #define PMU_NO_PAGE     UINT64_MAX
 
+/* Which translations are void. */
+typedef enum PmuFlush {
+    PMU_FLUSH_ALL,
+    PMU_FLUSH_LOCAL,            /* all but global ones: another context */
+    PMU_FLUSH_PAGE,             /* of one page, global or not */
+} PmuFlush;
+
 /* What a linear page is mapped to. */
 typedef struct PmuMapping {
     uint64_t page;              /* physical, or PMU_NO_PAGE: to nothing */
     PmuPageSize size;           /* of the page that it is a part of */
+    bool global;                /* it is the same in all contexts */
 } PmuMapping;
+
+/* In the values of TLBs, beside the physical page: the mapping is global. */
+#define PMU_TLB_GLOBAL  (1ull << 63)
 
 /* The number of the page of @size that @page is a part of. */
 static inline uint64_t pmu_page_of(uint64_t page, PmuPageSize size)
@@ -35,7 +46,7 @@ static inline uint64_t pmu_page_of(uint64_t page, PmuPageSize size)
  * page take those of the next smaller one, as of 1 GiB in the ITLB.
  */
 typedef struct PmuTlb {
-    PmuCache of[PMU_PAGE_SIZES];
+    PmuCache of[PMU_PAGE_SIZES];        /* values: PMU_TLB_GLOBAL */
     bool large;                 /* it may have others than PMU_PAGE_4K */
 } PmuTlb;
 
@@ -43,6 +54,9 @@ typedef struct PmuTlb {
 bool pmu_tlb_init(PmuTlb *tlb, const PmuTlbGeometry geometry[PMU_PAGE_SIZES]);
 void pmu_tlb_destroy(PmuTlb *tlb);
 void pmu_tlb_clear(PmuTlb *tlb);
+
+/* What is not global is gone. */
+void pmu_tlb_keep_global(PmuTlb *tlb);
 
 /* The rest of pmu_tlb_use(), for large pages. */
 uint64_t pmu_tlb_use_large(PmuTlb *tlb, uint64_t page);
@@ -53,7 +67,7 @@ static inline uint64_t pmu_tlb_use(PmuTlb *tlb, uint64_t page)
     size_t entry = pmu_cache_use(&tlb->of[PMU_PAGE_4K], page);
 
     if (__builtin_expect(entry != PMU_CACHE_NONE, 1)) {
-        return tlb->of[PMU_PAGE_4K].data[entry];
+        return tlb->of[PMU_PAGE_4K].data[entry] & ~PMU_TLB_GLOBAL;
     }
     return tlb->large ? pmu_tlb_use_large(tlb, page) : PMU_NO_PAGE;
 }
@@ -74,15 +88,21 @@ void pmu_tlb_insert(PmuTlb *tlb, uint64_t page, PmuMapping mapping,
 /* The page that @page is a part of is gone, of whatever size. */
 void pmu_tlb_remove(PmuTlb *tlb, uint64_t page);
 
+/* Entries that are remembered as not global; with more, all are looked at. */
+#define PMU_STLB_LOCAL  256
+
 /* That of the second level. */
 typedef struct PmuStlb {
-    PmuCache cache;
+    PmuCache cache;             /* values: PMU_TLB_GLOBAL */
     bool large;
+    uint32_t num_local;         /* entries filled since there was none */
+    uint32_t local[PMU_STLB_LOCAL];
 } PmuStlb;
 
 bool pmu_stlb_init(PmuStlb *stlb, const PmuTlbGeometry *geometry);
 void pmu_stlb_destroy(PmuStlb *stlb);
 void pmu_stlb_clear(PmuStlb *stlb);
+void pmu_stlb_keep_global(PmuStlb *stlb);
 
 /* Where @page is mapped, PMU_NO_PAGE if it is not here. */
 PmuMapping pmu_stlb_use(PmuStlb *stlb, uint64_t page);
