@@ -72,6 +72,7 @@ FACTS = (
          (ICELAKE,)),
     fact('other', 'ocr.demand_data_rd.any_response', 'dram', 16, 18, ROUGH),
     fact('other', 'ocr.demand_rfo.any_response', 'stores', 4, 11, ROUGH),
+    fact('other', 'ocr.streaming_wr.any_response', 'stream_stores', 1, 12),
     fact('pipeline', 'inst_retired.nop', 'nops', 240, 242),
     fact('pipeline', 'br_inst_retired.cond', 'branches', 41, 82),
     fact('pipeline', 'br_inst_retired.near_taken', 'dsb_jumps', 201, 602),
@@ -204,8 +205,8 @@ def large_pages(s):
 @test('perf stat -e: global pages stay in the TLBs when the context changes')
 def global_pages(s):
     # Two processes in turns.  The kernel's code is global and in pages of
-    # 2 MiB; if it were lost with each MOV to CR3, some would be walked for in
-    # each turn.  What is left are other processes, and timer ticks.
+    # 2 MiB; if it were lost with each MOV to CR3, a hundred walks were needed
+    # in each turn.  What is left is how the processes begin and end.
     counts = s.stat('-e itlb_misses.walk_completed:k,context-switches',
                     'perf bench sched pipe -l 1000')
     checks = Checks()
@@ -213,7 +214,7 @@ def global_pages(s):
     checks.between('context switches', switches, 1000, None)
     checks.between('itlb_misses.walk_completed:k in %d context switches'
                    % switches, counts['itlb_misses.walk_completed:k'], 0,
-                   0.2 * switches)
+                   2 * switches)
     checks.done()
 
 

@@ -674,8 +674,13 @@ static void test_offcore(void)
         { 0x730000001, PMU_EVENT_NOT_MODELLED, 0 },
         { 0x3c0001, PMU_EVENT_NOT_MODELLED, 0 },
         { 0x3f80000001, PMU_EVENT_NOT_MODELLED, 0 },
-        /* Types: streaming stores, none */
-        { 0x10800, PMU_EVENT_NOT_MODELLED, 0 },
+        /* STREAMING_WR: ANY_RESPONSE, L3_HIT, L3_MISS_LOCAL */
+        { 0x10800, PMU_EVENT_MODELLED,
+          item[PMU_ITEM_STREAM_L3] + item[PMU_ITEM_STREAM_DRAM] },
+        { 0x80080800, PMU_EVENT_MODELLED, item[PMU_ITEM_STREAM_L3] },
+        { 0x84000800, PMU_EVENT_MODELLED, item[PMU_ITEM_STREAM_DRAM] },
+        /* Types: OTHER, none */
+        { 0x18000, PMU_EVENT_NOT_MODELLED, 0 },
         { 0x10000, PMU_EVENT_NOT_MODELLED, 0 },
         { 0, PMU_EVENT_NOT_MODELLED, 0 },
     };
@@ -797,8 +802,6 @@ static bool may_be_zero(const Metric *metric)
         { 0x02c3 },                     /* MACHINE_CLEARS.MEMORY_ORDERING */
         { 0x07c1 }, { 0x1bc1 },         /* ASSISTS.ANY */
         { 0x0107 },                     /* LD_BLOCKS_PARTIAL.ADDRESS_ALIAS */
-        { 0x01b7, 0x10800 },            /* OCR.STREAMING_WR.ANY_RESPONSE */
-        { 0x012a, 0x10800 },
         { 0x01b7, 0x103b800002 },       /* OCR: other sockets' caches */
         { 0x40ec },                     /* CPU_CLK_UNHALTED.PAUSE */
         { 0x012d | CMASK(1) },          /* XQ.FULL_CYCLES */

@@ -33,6 +33,7 @@ typedef struct Code {
 #define IMUL_RAX        I("\x48\x0f\xaf\xc0")           /* imul rax, rax */
 #define LOAD_RAX_RAX    I("\x48\x8b\x00")               /* mov rax, [rax] */
 #define LOAD_RAX_RBX    I("\x48\x8b\x03")               /* mov rax, [rbx] */
+#define STREAM_RAX_RBX  I("\x48\x0f\xc3\x03")           /* movnti [rbx], rax */
 #define STORE_RAX_RBX   I("\x48\x89\x03")               /* mov [rbx], rax */
 #define STORE_AL_RBX    I("\x88\x03")                   /* mov [rbx], al */
 #define ADD_RBX_RAX     I("\x48\x01\x03")               /* add [rbx], rax */
@@ -300,6 +301,18 @@ static uint64_t address_split_again(Rig *rig, uint64_t n)
 static uint64_t address_random(Rig *rig, uint64_t n)
 {
     return 0x100000000ull + random_below(&rig->random, 512 << 20) / 64 * 64;
+}
+
+/* Eight bytes after eight bytes, of 1 MiB. */
+static uint64_t address_words(Rig *rig, uint64_t n)
+{
+    return 0x100000000ull + n * 8 % (1 << 20);
+}
+
+/* ... and one for each line. */
+static uint64_t address_lines(Rig *rig, uint64_t n)
+{
+    return 0x100000000ull + n * 64 % (1 << 20);
 }
 
 /* Every line of 2^@lines again and again, never one after the one before. */
@@ -671,6 +684,34 @@ static void test_stores(void)
                   1.01 * cycles);
     g_assert_cmpuint(sum(rig, PMU_ITEM_WAIT_L1, PMU_ITEM_WAIT_DRAM), ==, 0);
     rig_free(rig);
+}
+
+/*
+ * Non-temporal stores write lines, each at once if all of it is written, and
+ * ask for none.
+ */
+static void check_streaming(PmuCore core, uint64_t (*address)(Rig *, uint64_t),
+                            uint64_t lines)
+{
+    const Behaviour how = { address, taken_always };
+    Rig *rig = rig_loop(core, STREAM_RAX_RBX, 64);
+
+    rig_run(rig, &how, 10);
+    rig_measure(rig, &how, 100);
+    g_assert_cmpuint(count(rig, PMU_ITEM_STORES), ==, 6400);
+    g_assert_cmpuint(count(rig, PMU_ITEM_STREAM_DRAM), ==, lines);
+    g_assert_cmpuint(count(rig, PMU_ITEM_STREAM_L3), ==, 0);
+    g_assert_cmpuint(count(rig, PMU_ITEM_L1D_MISSES), ==, 0);
+    g_assert_cmpuint(sum(rig, PMU_ITEM_RFO_L2, PMU_ITEM_RFO_DRAM), ==, 0);
+    rig_free(rig);
+}
+
+static void test_streaming(void)
+{
+    for (PmuCore core = 0; core < PMU_CORE_NR; core++) {
+        check_streaming(core, address_words, 6400 / 8);
+        check_streaming(core, address_lines, 6400);
+    }
 }
 
 static void test_data_tlb(void)
@@ -1086,6 +1127,7 @@ int main(int argc, char **argv)
     g_test_add_func("/items/chase-l3", test_chase_l3);
     g_test_add_func("/items/fill-buffers", test_fill_buffers);
     g_test_add_func("/items/stores", test_stores);
+    g_test_add_func("/items/streaming", test_streaming);
     g_test_add_func("/items/data-tlb", test_data_tlb);
     g_test_add_func("/items/large-pages", test_large_pages);
     g_test_add_func("/items/forward-blocked", test_forward_blocked);

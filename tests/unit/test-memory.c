@@ -681,6 +681,42 @@ static bool stores_to_code(PmuMemory *mem, uint64_t addr, unsigned size)
     return access[0].smc || access[1].smc;
 }
 
+/* A line that is written by non-temporal stores is in no cache any more. */
+static void test_streaming(void)
+{
+    Machine *machine = new_machine(pmu_uarch(PMU_CORE_ICELAKE), NULL,
+                                   translate_pairs);
+    PmuMemory *mem = &machine->mem;
+    uint64_t *event = machine->ledger.event[machine->ledger.level];
+    const uint64_t addr = 0x2000;
+    PmuAccess access[2];
+
+    /* Fewer times than there are buffers, one of which stays in use. */
+    for (unsigned i = 0; i < 5; i++) {
+        pmu_memory_data(mem, addr, 8, access);
+        g_assert_cmpuint(access[0].source, ==, PMU_FROM_DRAM);
+        pmu_memory_settle(mem);
+        pmu_memory_data(mem, addr, 8, access);
+        g_assert_cmpuint(access[0].source, ==, PMU_FROM_L1);
+        g_assert_true(pmu_memory_hit(mem, addr, 8));
+        /* The last of them completes the line. */
+        for (unsigned byte = 0; byte < LINE; byte += 16) {
+            g_assert_cmpuint(event[PMU_ITEM_STREAM_L3], ==, i);
+            pmu_memory_stream(mem, addr + byte, 16, access);
+            g_assert_cmpuint(access[0].source, ==, PMU_FROM_L1);
+        }
+        g_assert_false(pmu_memory_hit(mem, addr, 8));
+        g_assert_cmpuint(event[PMU_ITEM_STREAM_L3], ==, i + 1);
+        g_assert_cmpuint(event[PMU_ITEM_STREAM_DRAM], ==, i);
+        /* By its other name, and from two lines at once. */
+        pmu_memory_stream(mem, (addr ^ PAGE) - 8, 16, access);
+        pmu_memory_stream(mem, (addr ^ PAGE) + 8, 56, access);
+        g_assert_cmpuint(event[PMU_ITEM_STREAM_DRAM], ==, i + 1);
+    }
+    g_assert_cmpuint(event[PMU_ITEM_STORES_SPLIT], ==, 5);
+    free_machine(machine);
+}
+
 /* A store finds code in L1I, by its physical address, and once. */
 static void test_smc(void)
 {
@@ -1229,6 +1265,7 @@ int main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/memory/skipping", test_skipping);
     g_test_add_func("/memory/naive", test_naive);
+    g_test_add_func("/memory/streaming", test_streaming);
     g_test_add_func("/memory/smc", test_smc);
     g_test_add_func("/memory/forward", test_forward);
     g_test_add_func("/memory/forward-cases", test_forward_cases);

@@ -53,6 +53,16 @@ FUNCTION stream_loads
     and $(64 << 20) - 1, %eax
 END stream_loads
 
+/* Non-temporal stores to all of a line, one line after the other. */
+FUNCTION stream_stores
+    mov %rdx, %rax
+1:  .irp byte, 0, 8, 16, 24, 32, 40, 48, 56
+    movnti %rcx, \byte(%rsi,%rax)
+    .endr
+    add $64, %rax
+    and $(64 << 20) - 1, %eax
+END stream_stores
+
 /*
  * Stores to lines of 8 MiB, more than L2 holds and less than the STLB knows,
  * in an order that no prefetcher follows (a linear congruential generator, as

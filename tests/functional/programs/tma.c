@@ -145,7 +145,7 @@ static void *make_large_pages(size_t bytes)
     return make_places(bytes, MADV_HUGEPAGE);
 }
 
-Run chase, stream_loads, stores, blocked_forwards, locks,
+Run chase, stream_loads, stream_stores, stores, blocked_forwards, locks,
     split_loads, split_stores, memory_operations, kinds, one_port, two_ports,
     four_ports, no_port, divide, pauses, fences, scalar_fp, vector_fp, x87,
     nops, branches, mispredicts, clears, microcode, icache, decode, lcp,
@@ -202,6 +202,7 @@ static const Loop loops[] = {
     { "walks", chase, make_pages, 64 * MIB, 300 },
     { "large_pages", chase, make_large_pages, 64 * MIB, 300 },
     { "stream_loads", stream_loads, make_memory, 64 * MIB, 400 },
+    { "stream_stores", stream_stores, make_memory, 64 * MIB, 400 },
     { "stores", stores, make_memory, 8 * MIB, 400 },
     { "blocked_forwards", blocked_forwards, make_memory, PAGE, 120 },
     { "locks", locks, make_memory, PAGE, 230 },

@@ -19,15 +19,17 @@
  * are longer than a line (FXSAVE and the like) the first one's worth is seen.
  */
 static void note_access(PmuBlockBuilder *builder, uint8_t index, uint8_t size,
-                        bool load, bool store)
+                        bool load, bool store, bool stream)
 {
     PmuBlock *block = &builder->block;
 
     if (index == PMU_NO_ACCESS) {
         return;
     }
+    size = CLAMP(size, 1, PMU_LINE_SIZE);
     block->accesses[index] = (PmuBlockAccess) {
-        .size = CLAMP(size, 1, PMU_LINE_SIZE), .load = load, .store = store,
+        .size = size, .reach = stream ? PMU_FAR_REACH : size,
+        .load = load, .store = store, .stream = stream,
     };
     block->num_accesses = MAX(block->num_accesses, index + 1);
 }
@@ -273,13 +275,14 @@ void pmu_block_add(PmuBlockBuilder *builder, PmuDecoder *decoder,
     note_line(builder, bi, page_offset);
     if (!(flags & PMU_INSN_REP)) {
         note_access(builder, ea, insn->access_size,
-                    flags & PMU_INSN_LOAD, flags & PMU_INSN_STORE);
+                    flags & PMU_INSN_LOAD, flags & PMU_INSN_STORE,
+                    flags & PMU_INSN_STREAMING);
         note_access(builder, stack, insn->access_size,
                     flags & PMU_INSN_STACK_LOAD,
-                    flags & PMU_INSN_STACK_STORE);
+                    flags & PMU_INSN_STACK_STORE, false);
     } else {
-        note_access(builder, ea, 1, false, false);
-        note_access(builder, stack, 1, false, false);
+        note_access(builder, ea, 1, false, false, false);
+        note_access(builder, stack, 1, false, false, false);
     }
     block->num_insns++;
     block->last_offset = block->length;

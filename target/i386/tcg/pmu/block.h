@@ -73,8 +73,13 @@ static inline unsigned pmu_queue_uops(const PmuInsn *insn)
 /* A data access whose address is recorded. */
 typedef struct PmuBlockAccess {
     uint8_t size;           /* bytes, 1 or more */
-    bool load, store;       /* both: it is read, then written */
+    uint8_t reach;          /* the same, or PMU_FAR_REACH */
+    bool load : 1, store : 1;   /* both: it is read, then written */
+    bool stream : 1;        /* a store that is non-temporal */
 } PmuBlockAccess;
+
+/* So that pmu_memory_hit() is false: the access is never a plain one. */
+#define PMU_FAR_REACH   (PMU_LINE_SIZE + 1)
 
 /* The instructions of a block that begin in the same 64-byte line. */
 typedef struct PmuBlockSegment {

@@ -54,6 +54,8 @@ static const struct {
     /* HWPF_L2_CODE_RD */
     { 1 << 6, PMU_ITEM_CODE_PREFETCH_L3, PMU_ITEM_CODE_PREFETCH_DRAM,
       PMU_ITEM_CODE_PREFETCH_L3 },
+    /* STREAMING_WR */
+    { 1 << 11, PMU_ITEM_STREAM_L3, PMU_ITEM_STREAM_DRAM, PMU_ITEM_STREAM_L3 },
 };
 
 /* Names, and the values that they stand for; 0: not in that core's list. */

@@ -205,6 +205,19 @@ bool pmu_lines_prefetch(PmuLines *lines, uint64_t line)
     return false;
 }
 
+bool pmu_lines_remove(PmuLines *lines, uint64_t line)
+{
+    uint32_t *words = find_set(lines, line);
+    uint32_t way = find_way(lines, words, find_tag(line));
+
+    if (way == lines->ways) {
+        return false;
+    }
+    set(&words[1 + way], 0);
+    set(words, get(words) & ~(1u << way));
+    return true;
+}
+
 PmuL3 *pmu_l3_new(const PmuUarch *uarch)
 {
     PmuL3 *l3 = g_try_new0(PmuL3, 1);

@@ -87,6 +87,9 @@ PmuFound pmu_lines_access_by(PmuLines *lines, uint64_t line, PmuUser user,
  */
 bool pmu_lines_prefetch(PmuLines *lines, uint64_t line);
 
+/* Was @line present?  It is not from now on. */
+bool pmu_lines_remove(PmuLines *lines, uint64_t line);
+
 /* The L3 of a machine. */
 typedef struct PmuL3 PmuL3;
 

@@ -146,6 +146,7 @@ void pmu_memory_reset(PmuMemory *mem)
     mem->misses = 0;
     mem->prefetches = 0;
     memset(mem->prefetch, 0, sizeof(mem->prefetch));
+    pmu_combine_init(&mem->combine, mem->uarch->fill_buffers);
     pmu_forward_reset(&mem->forward);
     pmu_streamer_init(&mem->streamer, mem->uarch->prefetch_distance);
     forget_mappings(mem);
@@ -643,6 +644,60 @@ unsigned pmu_memory_update(PmuMemory *mem, uint64_t addr, unsigned size,
                            PmuAccess access[2])
 {
     return data_access(mem, addr, size, USE_BOTH, access);
+}
+
+/* Line @line, physical, goes from a write-combining buffer to DRAM. */
+static void write_out(PmuMemory *mem, uint64_t line)
+{
+    bool in_l3;
+
+    watch_stores(mem, line);
+    pmu_cache_remove(&mem->l1d, line);
+    pmu_lines_remove(&mem->l2, line);
+    in_l3 = pmu_lines_remove(mem->l3, line);
+    pmu_ledger_event(mem->ledger, in_l3 ? PMU_ITEM_STREAM_L3
+                                        : PMU_ITEM_STREAM_DRAM, 1);
+}
+
+/* A non-temporal store within one line. */
+static void stream_access(PmuMemory *mem, uint64_t addr, unsigned size,
+                          PmuAccess *access)
+{
+    uint64_t bytes = (size < PMU_LINE_SIZE ? (1ull << size) - 1 : UINT64_MAX)
+                     << (addr & LINE_MASK);
+    uint64_t page = addr >> PMU_PAGE_SHIFT;
+    uint64_t phys = pmu_tlb_use(&mem->dtlb, page);
+    uint64_t gone[PMU_COMBINE_LINES];
+    unsigned lines;
+
+    *access = (PmuAccess) { 0 };
+    if (phys == PMU_NO_PAGE) {
+        phys = data_page_slow(mem, page, USE_STORE, access);
+    }
+    if (phys == PMU_NO_PAGE) {
+        return;
+    }
+    phys = phys * PMU_PAGE_LINES + (addr >> PMU_LINE_SHIFT) % PMU_PAGE_LINES;
+    store_line(mem, phys, access);
+    lines = pmu_combine_store(&mem->combine, phys, bytes, gone);
+    for (unsigned i = 0; i < lines; i++) {
+        write_out(mem, gone[i]);
+    }
+}
+
+unsigned pmu_memory_stream(PmuMemory *mem, uint64_t addr, unsigned size,
+                           PmuAccess access[2])
+{
+    unsigned here = MIN(size, PMU_LINE_SIZE - (addr & LINE_MASK));
+
+    stream_access(mem, addr, here, &access[0]);
+    if (here == size) {
+        return 1;
+    }
+    stream_access(mem, addr + here, size - here, &access[1]);
+    pmu_ledger_event(mem->ledger, PMU_ITEM_L1D_ACCESSES, 1);
+    pmu_ledger_event(mem->ledger, PMU_ITEM_STORES_SPLIT, 1);
+    return 2;
 }
 
 /* Cycles that translating @pc for a fetch takes beyond an ITLB hit. */

@@ -14,6 +14,7 @@
 
 #include <glib.h>
 
+#include "combine.h"
 #include "forward.h"
 #include "ledger.h"
 #include "lines.h"
@@ -74,6 +75,7 @@ typedef struct PmuMemory {
     bool own_l3;                /* nobody else has it */
     PmuUser user;               /* this vCPU among those that do */
     PmuStreamer streamer;
+    PmuCombine combine;
     PmuPrefetch prefetch[PMU_PREFETCH_SLOTS];
 } PmuMemory;
 
@@ -116,7 +118,7 @@ static inline uint64_t pmu_filter_bit(uint64_t linear)
 G_STATIC_ASSERT(PMU_PAGE_LINES == 64);
 
 /*
- * A load or store of @size bytes, 1 to 64, at linear address @addr: does it
+ * A load or store of @size bytes, 1 or more, at linear address @addr: does it
  * change nothing here, and is its PmuAccess all zero but for what store
  * forwarding says?  Then pmu_memory_data() or pmu_memory_store() need not be
  * called.  Otherwise, or if in doubt, it must be.
@@ -151,6 +153,14 @@ unsigned pmu_memory_data(PmuMemory *mem, uint64_t addr, unsigned size,
 unsigned pmu_memory_store(PmuMemory *mem, uint64_t addr, unsigned size,
                           PmuAccess access[2]);
 unsigned pmu_memory_update(PmuMemory *mem, uint64_t addr, unsigned size,
+                           PmuAccess access[2]);
+
+/*
+ * The same for a non-temporal store, which pmu_memory_hit() must not be asked
+ * about.  It asks for no line; those that are written leave all caches (SDM
+ * vol. 1, "Caching of Temporal vs. Non-Temporal Data").
+ */
+unsigned pmu_memory_stream(PmuMemory *mem, uint64_t addr, unsigned size,
                            PmuAccess access[2]);
 
 /*

@@ -133,7 +133,8 @@ static unsigned data_access(PmuObserver *o, uint64_t addr,
                             const PmuBlockAccess *kind, PmuAccess access[2])
 {
     unsigned lines =
-        (!kind->store ? pmu_memory_data :
+        (kind->stream ? pmu_memory_stream :
+         !kind->store ? pmu_memory_data :
          !kind->load ? pmu_memory_store :
          pmu_memory_update)(&o->mem, addr, kind->size, access);
 
@@ -169,7 +170,7 @@ static bool fetch_access(PmuObserver *o, const PmuBlockAccess *kind,
     PmuAccess access[2];
 
     pmu_memory_settle(&o->mem);
-    return !pmu_memory_hit(&o->mem, addr, kind->size) &&
+    return !pmu_memory_hit(&o->mem, addr, kind->reach) &&
            (kind->load || kind->store) &&
            is_smc(access, data_access(o, addr, kind, access));
 }
@@ -211,7 +212,7 @@ static bool observe_access(PmuObserver *o, unsigned i,
                      ? pmu_memory_forward(&o->mem, addr, kind->size) : 0;
     bool smc = false;
 
-    if ((store || !pmu_memory_hit(&o->mem, addr, kind->size)) &&
+    if ((store || !pmu_memory_hit(&o->mem, addr, kind->reach)) &&
         (kind->load || kind->store)) {
         smc = special_access(o, i, addr, kind, store);
     }

@@ -504,7 +504,7 @@ static inline void skim_access(PmuTiming *t, const PmuBlock *block,
     const PmuBlockAccess *kind = &block->accesses[index];
 
     if (G_UNLIKELY(!pmu_memory_hit(&t->observer.mem, addr[index],
-                                   kind->size))) {
+                                   kind->reach))) {
         skim_slow_access(t, kind, addr[index]);
     }
 }
