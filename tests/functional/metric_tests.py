@@ -94,7 +94,7 @@ LIMITS = (
     limit('divide', 'core_bound', 0.5),
     limit('divide', 'divider', 0.3, (ICELAKE,)),
     limit('pauses', 'serializing_operation', 0.5),
-    limit('pauses', 'slow_pause', 0.3, (ICELAKE,)),
+    limit('pauses', 'slow_pause', 0.3),
     limit('fences', 'memory_fence', 0.5, (SAPPHIRE,)),
     limit('no_port', 'ports_utilization', 0.25),
     limit('no_port', 'ports_utilized_0', 0.25, (SAPPHIRE,)),

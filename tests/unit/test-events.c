@@ -803,7 +803,6 @@ static bool may_be_zero(const Metric *metric)
         { 0x07c1 }, { 0x1bc1 },         /* ASSISTS.ANY */
         { 0x0107 },                     /* LD_BLOCKS_PARTIAL.ADDRESS_ALIAS */
         { 0x01b7, 0x103b800002 },       /* OCR: other sockets' caches */
-        { 0x40ec },                     /* CPU_CLK_UNHALTED.PAUSE */
         { 0x012d | CMASK(1) },          /* XQ.FULL_CYCLES */
     };
 

@@ -948,7 +948,43 @@ static void test_serialized(void)
     rig_measure(rig, &plain, 100);
     cycles = count(rig, PMU_ITEM_CYCLES);
     assert_within(count(rig, PMU_ITEM_SERIALIZED), 0.9 * cycles, cycles);
+    g_assert_cmpuint(count(rig, PMU_ITEM_PAUSE_CYCLES), ==, 0);
     rig_free(rig);
+}
+
+/* The cycles of PAUSEs, alone and in turns with LFENCEs. */
+static void check_pause(PmuCore core)
+{
+    Rig *rig = rig_loop(core, PAUSE, 50);
+    Rig *both = rig_loop(core, LFENCE, 50);
+    uint64_t cycles, fences;
+
+    rig_measure(rig, &plain, 100);
+    cycles = count(rig, PMU_ITEM_CYCLES);
+    assert_within(count(rig, PMU_ITEM_PAUSE_CYCLES), 0.9 * cycles, cycles);
+    g_assert_cmpuint(count(rig, PMU_ITEM_PAUSE_CYCLES), ==,
+                     count(rig, PMU_ITEM_SERIALIZED));
+    rig_measure(both, &plain, 100);
+    fences = count(both, PMU_ITEM_CYCLES);
+    rig_free(both);
+    both = rig_new(core);
+    rig_program(both, (Code[]) { PAUSE, LFENCE, JMP }, 3);
+    rig_run(both, &plain, 10);
+    rig_measure(both, &plain, 5000);
+    assert_within(count(both, PMU_ITEM_PAUSE_CYCLES), 0.9 * cycles,
+                  1.05 * cycles);
+    assert_within(count(both, PMU_ITEM_SERIALIZED),
+                  count(both, PMU_ITEM_PAUSE_CYCLES),
+                  count(both, PMU_ITEM_PAUSE_CYCLES) + 1.1 * fences);
+    rig_free(both);
+    rig_free(rig);
+}
+
+static void test_pause(void)
+{
+    for (PmuCore core = 0; core < PMU_CORE_NR; core++) {
+        check_pause(core);
+    }
 }
 
 /* The frontend. */
@@ -1138,6 +1174,7 @@ int main(int argc, char **argv)
     g_test_add_func("/items/divider", test_divider);
     g_test_add_func("/items/x87", test_x87);
     g_test_add_func("/items/serialized", test_serialized);
+    g_test_add_func("/items/pause", test_pause);
     g_test_add_func("/items/sources", test_sources);
     g_test_add_func("/items/dsb-cycles", test_dsb_cycles);
     g_test_add_func("/items/lcp", test_lcp);

@@ -37,11 +37,12 @@ static const PmuEvent rows[] = {
     { "CPU_CLK_UNHALTED.C02", SPR(0xec, 0x20, 0, ALL),
       NEVER("TCG has no UMWAIT and no TPAUSE") },
     { "CPU_CLK_UNHALTED.PAUSE", SPR(0xec, 0x40, 0, ALL),
-      NOT_MODELLED("cycles of PAUSE are not told apart") },
+      CYCLES(PMU_ITEM_PAUSE_CYCLES) },
     { "CPU_CLK_UNHALTED.PAUSE_INST", SPR(0xec, 0x40, EDGES, ALL),
       EXACT(PMU_ITEM_PAUSES) },
+    /* TCG has no UMWAIT and no TPAUSE. */
     { "CPU_CLK_UNHALTED.C0_WAIT", SPR(0xec, 0x70, 0, ALL),
-      NOT_MODELLED("cycles of PAUSE are not told apart") },
+      CYCLES(PMU_ITEM_PAUSE_CYCLES) },
 
     /* Fetch and decode */
     { "FRONTEND_RETIRED.LATENCY_GE_2", SPR(0xc6, 0x01, 0, ALL),

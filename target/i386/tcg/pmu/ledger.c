@@ -140,6 +140,7 @@ static const char *const item_names[PMU_ITEM_NR] = {
     [PMU_ITEM_STALL_STORES] = "stall-stores",
     [PMU_ITEM_NO_STORE_BUFFER] = "no-store-buffer",
     [PMU_ITEM_SERIALIZED] = "serialized",
+    [PMU_ITEM_PAUSE_CYCLES] = "pause-cycles",
     [PMU_ITEM_SCHEDULER_EMPTY] = "scheduler-empty",
     [PMU_ITEM_SCHEDULER_REFILLS] = "scheduler-refills",
     [PMU_ITEM_INT_DIVIDER] = "int-divider",

@@ -190,6 +190,7 @@ typedef enum PmuLedgerItem {
     /* Cycles in which nothing issues for want of it. */
     PMU_ITEM_NO_STORE_BUFFER,
     PMU_ITEM_SERIALIZED,            /* serialising instructions, PAUSE */
+    PMU_ITEM_PAUSE_CYCLES,          /* ... of them those of PAUSE */
     PMU_ITEM_SCHEDULER_EMPTY,       /* nothing waits to be dispatched */
     PMU_ITEM_SCHEDULER_REFILLS,     /* times that ended */
 

@@ -172,6 +172,13 @@ static void lose_core(PmuPipeline *p, uint64_t cycle)
     item[PMU_SLOT_MEMORY_BOUND] += memory;
 }
 
+/* Nothing issued in cycles [@from, @to), for a serialising instruction. */
+static void count_serialized(PmuPipeline *p, uint64_t from, uint64_t to)
+{
+    *pmu_timed(p, PMU_ITEM_SERIALIZED) += to - from;
+    *pmu_timed(p, PMU_ITEM_PAUSE_CYCLES) += MAX(MIN(to, p->pause), from) - from;
+}
+
 static void lose_backend(PmuPipeline *p, PmuStamp until)
 {
     uint64_t cycle = PMU_STAMP_CYCLE(until);
@@ -183,7 +190,7 @@ static void lose_backend(PmuPipeline *p, PmuStamp until)
     if (cause == PMU_CAUSE_STORES) {
         *pmu_timed(p, PMU_ITEM_NO_STORE_BUFFER) += cycle - p->cycle;
     } else if (cause == PMU_CAUSE_SERIAL) {
-        *pmu_timed(p, PMU_ITEM_SERIALIZED) += cycle - p->cycle;
+        count_serialized(p, p->cycle, cycle);
     }
     if (cause < PMU_CAUSE_MEMORY) {
         lose_core(p, cycle);
@@ -1150,7 +1157,7 @@ static void special_before(PmuPipeline *p, const PmuInsn *insn)
         lose_backend(p, all_retired(p));
         lose(p, p->cycle + p->uarch->serialize_penalty, PMU_SLOT_CORE_BOUND,
              PMU_BLAME_ANYBODY);
-        *pmu_timed(p, PMU_ITEM_SERIALIZED) += p->cycle - before;
+        count_serialized(p, before, p->cycle);
     }
 }
 
@@ -1159,6 +1166,8 @@ static void special_after(PmuPipeline *p, const PmuInsn *insn, PmuStamp done)
     if (insn->flags & PMU_INSN_BLOCKS_ISSUE) {
         p->barrier = MAX(p->barrier, PMU_STAMP_MEMORY(done)
                                      ? done : done | PMU_CAUSE_SERIAL);
+        p->pause = insn->tally == PMU_TALLY_PAUSE ? PMU_STAMP_CYCLE(done)
+                                                  : p->pause;
     }
     if (insn->flags & PMU_INSN_FENCES_LOADS) {
         p->loads_from = MAX(p->loads_from, PMU_STAMP_CYCLE(done));

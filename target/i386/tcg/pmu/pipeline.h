@@ -158,6 +158,7 @@ typedef struct PmuPipeline {
     uint64_t history;           /* PmuSlotClass of the open cycle's slots */
     PmuStamp retired;           /* of the newest micro-op */
     PmuStamp barrier;           /* no issue before */
+    uint64_t pause;             /* cycle: the newest PAUSE ends */
     uint64_t loads_from;        /* no load starts before */
     uint64_t ready[PMU_REG_NR + 1];     /* the last is written for "none" */
     uint8_t maker[PMU_REG_NR + 1];      /* PmuBypass of what made it */
