@@ -126,9 +126,9 @@ static const VMStateDescription vmstate_unit = {
 
 const VMStateDescription vmstate_x86_pmu = {
     .name = "cpu/pmu",
-    /* 3: the ledger's items of TMA, and an open cycle at each level */
-    .version_id = 3,
-    .minimum_version_id = 3,
+    /* 4: the ledger's items of large pages, streaming stores and PAUSE */
+    .version_id = 4,
+    .minimum_version_id = 4,
     .needed = x86_pmu_needed,
     .pre_save = x86_pmu_pre_save,
     .pre_load = x86_pmu_pre_load,
