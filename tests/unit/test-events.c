@@ -801,7 +801,6 @@ static bool may_be_zero(const Metric *metric)
     } zero[] = {
         { 0x02c3 },                     /* MACHINE_CLEARS.MEMORY_ORDERING */
         { 0x07c1 }, { 0x1bc1 },         /* ASSISTS.ANY */
-        { 0x0107 },                     /* LD_BLOCKS_PARTIAL.ADDRESS_ALIAS */
         { 0x01b7, 0x103b800002 },       /* OCR: other sockets' caches */
         { 0x012d | CMASK(1) },          /* XQ.FULL_CYCLES */
     };

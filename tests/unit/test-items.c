@@ -780,6 +780,47 @@ static void test_forward_blocked(void)
     rig_free(rig);
 }
 
+/* A place, and 4 KiB further; or eight bytes less. */
+static uint64_t address_4k(Rig *rig, uint64_t n)
+{
+    return 0x100000 + n % 2 * 4096;
+}
+
+static uint64_t address_4k_less(Rig *rig, uint64_t n)
+{
+    return 0x100000 + n % 2 * (4096 - 8);
+}
+
+/*
+ * A load 4 KiB behind a store is issued again; eight bytes less make it any
+ * other.  The next load needs its data.
+ */
+static void test_alias(void)
+{
+    static const Behaviour alias = { address_4k, taken_always };
+    static const Behaviour other = { address_4k_less, taken_always };
+
+    for (PmuCore core = 0; core < PMU_CORE_NR; core++) {
+        Rig *rig = rig_new(core);
+        uint32_t latency = rig->uarch->l1d.latency;
+
+        rig_program(rig, (Code[]) { STORE_RAX_RBX, LOAD_RAX_RAX, JMP }, 3);
+        rig_run(rig, &other, 10);
+        rig_measure(rig, &other, 10000);
+        assert_within(count(rig, PMU_ITEM_CYCLES), 9900 * latency,
+                      10100 * latency);
+        g_assert_cmpuint(count(rig, PMU_ITEM_ADDRESS_ALIAS), ==, 0);
+        rig_run(rig, &alias, 10);
+        rig_measure(rig, &alias, 10000);
+        g_assert_cmpuint(count(rig, PMU_ITEM_ADDRESS_ALIAS), ==, 10000);
+        g_assert_cmpuint(count(rig, PMU_ITEM_FORWARD_BLOCKED), ==, 0);
+        latency += rig->uarch->address_alias;
+        assert_within(count(rig, PMU_ITEM_CYCLES), 9900 * latency,
+                      10100 * latency);
+        rig_free(rig);
+    }
+}
+
 /* The core. */
 
 /* What is the same for any code. */
@@ -1167,6 +1208,7 @@ int main(int argc, char **argv)
     g_test_add_func("/items/data-tlb", test_data_tlb);
     g_test_add_func("/items/large-pages", test_large_pages);
     g_test_add_func("/items/forward-blocked", test_forward_blocked);
+    g_test_add_func("/items/alias", test_alias);
     g_test_add_func("/items/sums", test_sums);
     g_test_add_func("/items/ports", test_ports);
     g_test_add_func("/items/port-choice", test_port_choice);

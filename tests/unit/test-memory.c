@@ -764,13 +764,17 @@ static void test_smc(void)
     free_machine(machine);
 }
 
-/* Stores and loads of all sizes; every byte knows who wrote it last. */
+/*
+ * Stores and loads of all sizes; every byte knows who wrote it last, and so do
+ * all bytes together that are a multiple of 4 KiB apart.
+ */
 static void check_forward(uint32_t window, uint64_t range, uint64_t stride)
 {
     PmuForward *forward = g_new0(PmuForward, 1);
     Random random = random_from_seed();
     uint64_t *writer = g_new0(uint64_t, range + 64);
-    uint64_t stores = 1000000, forwarded = 0, blocked = 0;
+    uint64_t *alike = g_new0(uint64_t, PAGE);
+    uint64_t stores = 1000000, forwarded = 0, blocked = 0, aliases = 0;
 
     pmu_forward_init(forward, window);
     for (unsigned i = 0; i < 300000; i++) {
@@ -779,7 +783,7 @@ static void check_forward(uint32_t window, uint64_t range, uint64_t stride)
                         : random_below(&random, 64) + 1;
         uint64_t at = random_below(&random, range);
         uint64_t addr = at / 256 * stride + at % 256 - 128;
-        uint64_t newest = 0;
+        uint64_t newest = 0, newest_alike = 0;
         uint32_t expected = 0;
         bool all = true;
 
@@ -791,12 +795,14 @@ static void check_forward(uint32_t window, uint64_t range, uint64_t stride)
             stores++;
             for (unsigned j = 0; j < size; j++) {
                 writer[at + j] = stores;
+                alike[(addr + j) % PAGE] = stores;
             }
             pmu_forward_store(forward, addr, size);
             continue;
         }
         for (unsigned j = 0; j < size; j++) {
             newest = MAX(newest, writer[at + j]);
+            newest_alike = MAX(newest_alike, alike[(addr + j) % PAGE]);
         }
         for (unsigned j = 0; j < size; j++) {
             all &= writer[at + j] == newest;
@@ -807,10 +813,18 @@ static void check_forward(uint32_t window, uint64_t range, uint64_t stride)
             forwarded += all;
             blocked += !all;
         }
+        if (newest_alike > newest && stores - newest_alike < window) {
+            expected |= (stores - newest_alike + 1) << PMU_FORWARD_ALIAS_SHIFT;
+            aliases++;
+        }
         g_assert_cmphex(pmu_forward_load(forward, addr, size), ==, expected);
     }
     g_assert_cmpuint(forwarded, >, 100);
     g_assert_cmpuint(blocked, >, 100);
+    /* Unless all that there is lies within 4 KiB. */
+    g_assert_cmpuint(aliases > 100, ==, range / 256 * stride > PAGE &&
+                                        window > 1);
+    g_free(alike);
     g_free(writer);
     g_free(forward);
 }
@@ -839,9 +853,18 @@ static void test_forward_cases(void)
                     1 | PMU_FORWARD_BLOCKED);
     g_assert_cmphex(pmu_forward_load(forward, 0x2000, 8), ==, 2);
     g_assert_cmphex(pmu_forward_load(forward, 0x1018, 8), ==, 3);
+    /* A newer one, or one elsewhere, is asked first if it looks the same. */
+    pmu_forward_store(forward, 0x5018, 8);
+    g_assert_cmphex(pmu_forward_load(forward, 0x1018, 8), ==,
+                    4 | 1 << PMU_FORWARD_ALIAS_SHIFT);
+    g_assert_cmphex(pmu_forward_load(forward, 0x3014, 8), ==,
+                    1 << PMU_FORWARD_ALIAS_SHIFT);
+    g_assert_cmphex(pmu_forward_load(forward, 0x3010, 8), ==,
+                    4 << PMU_FORWARD_ALIAS_SHIFT);
+    g_assert_cmphex(pmu_forward_load(forward, 0x3040, 8), ==, 0);
     /* What is left of an older one after a newer one is still its own. */
     pmu_forward_store(forward, 0x2002, 1);
-    g_assert_cmphex(pmu_forward_load(forward, 0x2004, 4), ==, 3);
+    g_assert_cmphex(pmu_forward_load(forward, 0x2004, 4), ==, 4);
     g_assert_cmphex(pmu_forward_load(forward, 0x2000, 4), ==,
                     1 | PMU_FORWARD_BLOCKED);
     pmu_forward_reset(forward);

@@ -89,6 +89,15 @@ FUNCTION blocked_forwards
     .endr
 END blocked_forwards
 
+/* Loads that need the one before, each 4 KiB behind a store. */
+FUNCTION aliases
+    mov %rsi, %rax
+1:  .rept 20
+    mov %rdi, (%rax)
+    mov 4096(%rax), %rax
+    .endr
+END aliases
+
 /* Locked instructions on a line that is ours. */
 FUNCTION locks
 1:  .rept 20

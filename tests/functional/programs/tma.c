@@ -135,6 +135,15 @@ static void *make_places(size_t bytes, int advice)
     return p;
 }
 
+/* Two pages, the second of which points to the first. */
+static void *make_alias(size_t bytes)
+{
+    char *p = map(bytes, MADV_NOHUGEPAGE);
+
+    *(char **)(p + PAGE) = p;
+    return p;
+}
+
 static void *make_pages(size_t bytes)
 {
     return make_places(bytes, MADV_NOHUGEPAGE);
@@ -145,7 +154,8 @@ static void *make_large_pages(size_t bytes)
     return make_places(bytes, MADV_HUGEPAGE);
 }
 
-Run chase, stream_loads, stream_stores, stores, blocked_forwards, locks,
+Run chase, stream_loads, stream_stores, stores, blocked_forwards, aliases,
+    locks,
     split_loads, split_stores, memory_operations, kinds, one_port, two_ports,
     four_ports, no_port, divide, pauses, fences, scalar_fp, vector_fp, x87,
     nops, branches, mispredicts, clears, microcode, icache, decode, lcp,
@@ -205,6 +215,7 @@ static const Loop loops[] = {
     { "stream_stores", stream_stores, make_memory, 64 * MIB, 400 },
     { "stores", stores, make_memory, 8 * MIB, 400 },
     { "blocked_forwards", blocked_forwards, make_memory, PAGE, 120 },
+    { "aliases", aliases, make_alias, 2 * PAGE, 170 },
     { "locks", locks, make_memory, PAGE, 230 },
     { "split_loads", split_loads, make_memory, PAGE, 230 },
     { "split_stores", split_stores, make_memory, PAGE, 230 },

@@ -89,7 +89,7 @@ static const PmuEvent rows[] = {
 
     /* Issue, execution, retirement */
     { "LD_BLOCKS_PARTIAL.ADDRESS_ALIAS", ICX(0x07, 0x01, 0, PMC0_TO_3),
-      NOT_MODELLED(WHY_NO_ALIASES) },
+      MODELLED(PMU_ITEM_ADDRESS_ALIAS) },
     { "INT_MISC.ALL_RECOVERY_CYCLES", ICX(0x0d, 0x03, CMASK(1), ALL),
       ABOUT_CYCLES("without stalls that drain store and load buffers",
                    PMU_ITEM_RECOVERY_CYCLES) },

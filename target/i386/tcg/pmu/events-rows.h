@@ -89,8 +89,6 @@ extern const PmuEventRows pmu_event_sapphirerapids_rows;
 #define WHY_ACCESSES    "accesses: an instruction that makes two counts " \
                         "twice, REP ones once for each line"
 #define WHY_LINES       "lines: a load that needs two from there counts both"
-#define WHY_NO_ALIASES  "addresses that are alike in their low bits do not " \
-                        "block loads"
 #define WHY_NO_ASSISTS  "the model takes no assists"
 #define WHY_NO_AVX512   "TCG has no AVX-512"
 #define WHY_NO_DIRTY    "which lines are modified is not known"

@@ -52,12 +52,21 @@ static inline bool overlaps(uint64_t addr, unsigned size, uint64_t other,
     return addr - other < bytes || (other - addr < size && bytes);
 }
 
+/* The same for the bits of addresses that are compared first. */
+static inline bool is_alike(uint64_t addr, unsigned size, uint64_t other,
+                            unsigned bytes)
+{
+    return (addr - other) % PMU_FORWARD_ALIKE < bytes ||
+           ((other - addr) % PMU_FORWARD_ALIKE < size && bytes);
+}
+
 /*
  * How many stores ago, from store @number on, which a slot or a link named,
  * something was written that the load reads; the window if that is longer.
+ * *@alias is no more than how many ago one is alike that comes first.
  */
 static uint32_t walk(const PmuForward *forward, uint32_t number,
-                     uint64_t addr, unsigned size)
+                     uint64_t addr, unsigned size, uint32_t *alias)
 {
     bool linked = true;
     uint32_t since;
@@ -65,10 +74,13 @@ static uint32_t walk(const PmuForward *forward, uint32_t number,
     while ((since = forward->stores - number) < forward->window) {
         uint32_t i = number % PMU_OUTCOME_STORES;
         uint8_t bytes = forward->size[i];
+        unsigned width = bytes & ~PMU_FORWARD_WIDE;
 
-        if (overlaps(addr, size, forward->addr[i],
-                     bytes & ~PMU_FORWARD_WIDE)) {
+        if (overlaps(addr, size, forward->addr[i], width)) {
             return since;
+        }
+        if (is_alike(addr, size, forward->addr[i], width)) {
+            *alias = MIN(*alias, since);
         }
         linked &= !(bytes & PMU_FORWARD_WIDE);
         number = linked ? forward->older[i] : number - 1;
@@ -89,7 +101,8 @@ static inline bool has_all(const PmuForward *forward, uint32_t i,
 uint32_t pmu_forward_find(PmuForward *forward, uint64_t addr, unsigned size)
 {
     uint32_t newest = *pmu_forward_slot(forward, addr);
-    uint32_t since = forward->stores - newest;
+    uint32_t since = forward->stores - newest, alias = forward->window;
+    uint32_t result = 0;
     uint64_t at = addr;
 
     /* In most cases the newest one of the slot has it. */
@@ -100,15 +113,19 @@ uint32_t pmu_forward_find(PmuForward *forward, uint64_t addr, unsigned size)
     since = forward->window;
     for (unsigned n = granules(addr, size); n > 0; n--) {
         uint32_t other = walk(forward, *pmu_forward_slot(forward, at), addr,
-                              size);
+                              size, &alias);
 
         since = MIN(since, other);
         at += 1u << PMU_FORWARD_GRANULE;
     }
-    if (since == forward->window) {
-        return 0;
+    if (since < forward->window) {
+        result = since + 1;
+        result |= has_all(forward,
+                          (forward->stores - since) % PMU_OUTCOME_STORES, addr,
+                          size) ? 0 : PMU_FORWARD_BLOCKED;
     }
-    return has_all(forward, (forward->stores - since) % PMU_OUTCOME_STORES,
-                   addr, size)
-           ? since + 1 : (since + 1) | PMU_FORWARD_BLOCKED;
+    if (alias < since) {
+        result |= (alias + 1) << PMU_FORWARD_ALIAS_SHIFT;
+    }
+    return result;
 }

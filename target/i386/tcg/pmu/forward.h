@@ -7,6 +7,10 @@
  * load takes its data from the newest store that wrote any of its bytes, if
  * that wrote all of them; if not it is blocked until that store has reached
  * the cache (Intel SOM, "Store Forwarding").  Addresses are linear.
+ *
+ * Hardware looks for the store by the low 12 bits first: if the newest one that
+ * is alike there is another, the load is issued again (Intel SOM, "4-KByte
+ * Aliasing").
  */
 
 #ifndef TARGET_I386_PMU_FORWARD_H
@@ -18,11 +22,15 @@
 
 #include "outcome.h"
 
-#define PMU_FORWARD_SLOTS       1024
 #define PMU_FORWARD_GRANULE     3       /* log2 of bytes */
+#define PMU_FORWARD_ALIKE       4096    /* bytes: compared first */
+#define PMU_FORWARD_SLOTS       (PMU_FORWARD_ALIKE >> PMU_FORWARD_GRANULE)
 
 /* The load needs bytes that the store it says does not have. */
 #define PMU_FORWARD_BLOCKED     (1u << 8)
+
+/* From this bit on: 1 + the number of stores since one that is only alike. */
+#define PMU_FORWARD_ALIAS_SHIFT 16
 
 /*
  * The newest PMU_OUTCOME_STORES stores, each linked to an older one of the
@@ -93,7 +101,8 @@ uint32_t pmu_forward_find(PmuForward *forward, uint64_t addr, unsigned size);
 /*
  * Where a load of @size bytes, 1 to 64, at @addr takes its data from: 0 if
  * from the cache, else 1 + the number of stores since that one, with
- * PMU_FORWARD_BLOCKED if it cannot.
+ * PMU_FORWARD_BLOCKED if it cannot; and whether a newer store is alike, see
+ * PMU_FORWARD_ALIAS_SHIFT.
  */
 static inline uint32_t pmu_forward_load(PmuForward *forward, uint64_t addr,
                                         unsigned size)

@@ -150,6 +150,7 @@ static const char *const item_names[PMU_ITEM_NR] = {
     [PMU_ITEM_MACRO_FUSED] = "macro-fused",
     [PMU_ITEM_FB_HITS] = "fb-hits",
     [PMU_ITEM_FORWARD_BLOCKED] = "forward-blocked",
+    [PMU_ITEM_ADDRESS_ALIAS] = "address-alias",
     [PMU_ITEM_L1D_PENDING] = "l1d-pending",
     [PMU_ITEM_FB_FULL] = "fb-full",
     [PMU_ITEM_FB_FULL_PERIODS] = "fb-full-periods",

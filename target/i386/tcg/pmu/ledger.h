@@ -204,6 +204,7 @@ typedef enum PmuLedgerItem {
     /* Requests under way. */
     PMU_ITEM_FB_HITS,               /* loads whose line is on its way to L1D */
     PMU_ITEM_FORWARD_BLOCKED,       /* loads a store cannot forward all to */
+    PMU_ITEM_ADDRESS_ALIAS,         /* ... that look as if it could */
     PMU_ITEM_L1D_PENDING,           /* loads that miss L1D, each cycle */
     PMU_ITEM_FB_FULL,               /* cycles that one waits for a buffer */
     PMU_ITEM_FB_FULL_PERIODS,       /* times that begins */

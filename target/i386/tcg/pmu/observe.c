@@ -192,6 +192,7 @@ static bool special_access(PmuObserver *o, unsigned i, uint64_t addr,
 
     access[0].store = store & (PMU_FORWARD_BLOCKED - 1);
     access[0].blocked = !!(store & PMU_FORWARD_BLOCKED);
+    access[0].alias = store >> PMU_FORWARD_ALIAS_SHIFT;
     if (lines == 1 && is_plain(&access[0])) {
         return false;
     }

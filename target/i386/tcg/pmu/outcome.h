@@ -79,6 +79,8 @@ typedef struct PmuAccess {
     uint8_t prefetch;           /* _FROM_PREFETCH: prefetches since that one */
     uint8_t delay;              /* cycles that translation takes on top */
     uint8_t blocked;            /* the store cannot forward all it needs */
+    uint8_t alias;              /* a load: 1 + number of stores since one that
+                                   is alike in the low 12 bits; 0: none */
     uint8_t prefetch_l3;        /* prefetches into L2 set off, found in L3 */
     uint8_t prefetch_dram;      /* ... and in DRAM; they go after the others */
     uint8_t smc;                /* a store to code that fetch had; no more */

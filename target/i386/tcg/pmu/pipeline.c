@@ -658,6 +658,12 @@ static uint64_t load_line(PmuPipeline *p, const PmuAccess *access,
             ++*pmu_timed(p, PMU_ITEM_FORWARD_BLOCKED);
         }
     }
+    if (access->alias &&
+        p->store[(p->stores - access->alias) % PMU_STORE_RING].drained >
+        start) {
+        ready += p->uarch->address_alias;
+        ++*pmu_timed(p, PMU_ITEM_ADDRESS_ALIAS);
+    }
     pmu_cycles_wait(p, start, ready, waits);
     return ready;
 }

@@ -127,6 +127,8 @@ const PmuUarchParam pmu_uarch_params[PMU_UARCH_PARAMS] = {
       0, 1000, FIGURE(store_forward) },
     { "store-forward-blocked", "cycles", "load that a store blocks",
       0, 1000, FIGURE(store_forward_blocked) },
+    { "address-alias", "cycles", "load 4 KiB off a store",
+      0, 1000, FIGURE(address_alias) },
 
     { "dsb-uops", "micro-ops", "DSB (decoded code)",
       1, 1 << 16, FIGURE(dsb_uops) },

@@ -98,6 +98,7 @@ static const PmuUarch uarch_table[PMU_CORE_NR] = {
         .store_forward = 5,             /* usual figure: 4 to 5 */
         /* TMA: weight of LD_BLOCKS.STORE_FORWARD. */
         .store_forward_blocked = 13,
+        .address_alias = 7,             /* TMA: Mem_4K_Alias_Cost */
         .load_buffer = 128,             /* Downs */
 
         .dsb_uops = 2304,               /* uiCA */
@@ -196,6 +197,7 @@ static const PmuUarch uarch_table[PMU_CORE_NR] = {
         .store_forward = 5,             /* usual figure */
         /* TMA: weight of LD_BLOCKS.STORE_FORWARD. */
         .store_forward_blocked = 13,
+        .address_alias = 7,             /* TMA: Mem_4K_Alias_Cost */
         .load_buffer = 192,             /* IAD */
 
         .dsb_uops = 4096,               /* IAD */

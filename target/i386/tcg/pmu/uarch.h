@@ -129,6 +129,8 @@ typedef struct PmuUarch {
     uint32_t store_forward;     /* cycles, store data ready to load result */
     uint32_t store_forward_blocked;     /* cycles, load that needs more than
                                    the newest store gives */
+    uint32_t address_alias;     /* cycles, load with the low 12 bits of the
+                                   address of a store before */
 
     uint32_t dsb_uops;          /* capacity of the decoded instruction cache */
     uint32_t dsb_window;        /* bytes: a power of 2 */
