@@ -84,12 +84,12 @@ static const PmuUarch uarch_table[PMU_CORE_NR] = {
         /* CPUID: 12 ways a slice, here of 32 slices; TMA: 23 ns. */
         .l3 = { 48 * 1024 * 1024, 12, 64 },
         /* CPUID; of 1 GiB: parts of 2 MiB. */
-        .itlb = { [PMU_PAGE_4K] = { 128, 8, 0 }, [PMU_PAGE_2M] = { 16, 16, 0 } },
+        .itlb[PMU_PAGE_4K] = { 128, 8, 0 },
+        .itlb[PMU_PAGE_2M] = { 16, 16, 0 },
         /* CPUID: those of loads; stores have 16 for all sizes. */
-        .dtlb = {
-            [PMU_PAGE_4K] = { 64, 4, 0 }, [PMU_PAGE_2M] = { 32, 4, 0 },
-            [PMU_PAGE_1G] = { 8, 8, 0 },
-        },
+        .dtlb[PMU_PAGE_4K] = { 64, 4, 0 },
+        .dtlb[PMU_PAGE_2M] = { 32, 4, 0 },
+        .dtlb[PMU_PAGE_1G] = { 8, 8, 0 },
         .stlb = { 2048, 8, 7 },         /* CPUID; TMA */
         .page_walk = 20,                /* chosen: 4 levels, most cached */
         .dram_tenth_ns = 665,           /* TMA: local memory */
@@ -184,11 +184,11 @@ static const PmuUarch uarch_table[PMU_CORE_NR] = {
         .l2 = { 2048 * 1024, 16, 15 },  /* CPUID, IL64 */
         /* 15 ways a slice, 32 slices; latency chosen: slower than ADL's 63. */
         .l3 = { 60 * 1024 * 1024, 15, 75 },
-        .itlb = { [PMU_PAGE_4K] = { 256, 8, 0 }, [PMU_PAGE_2M] = { 32, 4, 0 } },
-        .dtlb = {
-            [PMU_PAGE_4K] = { 96, 6, 0 }, [PMU_PAGE_2M] = { 32, 4, 0 },
-            [PMU_PAGE_1G] = { 8, 8, 0 },
-        },
+        .itlb[PMU_PAGE_4K] = { 256, 8, 0 },
+        .itlb[PMU_PAGE_2M] = { 32, 4, 0 },
+        .dtlb[PMU_PAGE_4K] = { 96, 6, 0 },
+        .dtlb[PMU_PAGE_2M] = { 32, 4, 0 },
+        .dtlb[PMU_PAGE_1G] = { 8, 8, 0 },
         .stlb = { 2048, 16, 7 },        /* CPUID; cost as on Sunny Cove */
         .page_walk = 20,                /* chosen */
         .dram_tenth_ns = 800,           /* chosen: no published constant */
