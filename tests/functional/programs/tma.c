@@ -155,8 +155,8 @@ static void *make_large_pages(size_t bytes)
 }
 
 Run chase, stream_loads, stream_stores, stores, blocked_forwards, aliases,
-    locks, split_loads, split_stores, memory_operations, kinds, one_port, two_ports,
-    four_ports, no_port, divide, pauses, fences, scalar_fp, vector_fp, x87,
+    locks, split_loads, split_stores, memory_operations, kinds, one_port,
+    two_ports, four_ports, no_port, divide, pauses, fences, scalar_fp, vector_fp, x87,
     nops, branches, mispredicts, clears, microcode, icache, decode, lcp,
     dsb_switches, dsb_jumps, unknown_branches, itlb;
 

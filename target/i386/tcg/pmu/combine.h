@@ -19,7 +19,7 @@
 
 typedef struct PmuCombineBuffer {
     uint64_t line;              /* physical address / 64 */
-    uint64_t bytes;             /* that were written, a bit each; 0: it is free */
+    uint64_t bytes;             /* that were written, a bit each; 0: free */
 } PmuCombineBuffer;
 
 typedef struct PmuCombine {

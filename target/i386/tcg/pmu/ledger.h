@@ -129,8 +129,8 @@ typedef enum PmuLedgerItem {
     PMU_ITEM_PREFETCH_L2,           /* by the streamer for data: is there */
     PMU_ITEM_PREFETCH_L3,
     PMU_ITEM_PREFETCH_DRAM,
-    PMU_ITEM_STREAM_L3,             /* written by non-temporal stores, and */
-    PMU_ITEM_STREAM_DRAM,           /* found in L3, from where they go, or not */
+    PMU_ITEM_STREAM_L3,             /* by non-temporal stores: L3 loses it */
+    PMU_ITEM_STREAM_DRAM,           /* ... or did not have it */
 
     /* Translations of data addresses. */
     PMU_ITEM_DTLB_LOAD_STLB,        /* not in the DTLB, but in the STLB */
