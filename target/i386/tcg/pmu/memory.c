@@ -90,6 +90,28 @@ void pmu_memory_on_code_gone(PmuMemory *mem, PmuCodeGone code_gone,
 
 /* The filter. */
 
+/* The pages of 2 MiB that @page is counted with. */
+static inline uint16_t *in_filter(PmuMemory *mem, uint64_t page)
+{
+    return &mem->in_filter[pmu_page_of(page, PMU_PAGE_2M) % PMU_FILTER_LARGE];
+}
+
+/* No line is in the filter; entries without any are of page 0. */
+static void clear_filter(PmuMemory *mem)
+{
+    memset(mem->filter, 0, sizeof(mem->filter));
+    memset(mem->in_filter, 0, sizeof(mem->in_filter));
+    *in_filter(mem, 0) = PMU_FILTER_PAGES;
+}
+
+/* @filter is of page @page from now on, none of whose lines it has. */
+static void take_filter(PmuMemory *mem, PmuFilterPage *filter, uint64_t page)
+{
+    --*in_filter(mem, filter->page);
+    ++*in_filter(mem, page);
+    *filter = (PmuFilterPage) { .page = page };
+}
+
 /* The lines of linear page @page. */
 static inline void drop_page(PmuMemory *mem, uint64_t page)
 {
@@ -107,9 +129,12 @@ static void drop_pages(PmuMemory *mem, uint64_t number, PmuPageSize size)
         drop_page(mem, number);
         return;
     }
+    if (size == PMU_PAGE_2M && !mem->in_filter[number % PMU_FILTER_LARGE]) {
+        return;
+    }
     for (unsigned i = 0; i < PMU_FILTER_PAGES; i++) {
         if (pmu_page_of(mem->filter[i].page, size) == number) {
-            mem->filter[i].lines = 0;
+            take_filter(mem, &mem->filter[i], 0);
         }
     }
 }
@@ -126,7 +151,7 @@ static inline void drop_line(PmuMemory *mem, uint64_t linear)
 
 static void forget_mappings(PmuMemory *mem)
 {
-    memset(mem->filter, 0, sizeof(mem->filter));
+    clear_filter(mem);
     pmu_tlb_clear(&mem->dtlb);
     pmu_tlb_clear(&mem->itlb);
     pmu_stlb_clear(&mem->stlb);
@@ -154,7 +179,7 @@ void pmu_memory_reset(PmuMemory *mem)
 
 static void forget_local(PmuMemory *mem)
 {
-    memset(mem->filter, 0, sizeof(mem->filter));
+    clear_filter(mem);
     pmu_tlb_keep_global(&mem->dtlb);
     pmu_tlb_keep_global(&mem->itlb);
     pmu_stlb_keep_global(&mem->stlb);
@@ -506,7 +531,7 @@ static inline void filter_insert(PmuMemory *mem, uint64_t linear,
         line->linear = linear;
     }
     if (filter->page != page) {
-        *filter = (PmuFilterPage) { .page = page };
+        take_filter(mem, filter, page);
     }
     filter->lines |= pmu_filter_bit(linear);
 }

@@ -25,6 +25,9 @@
 /* Pages that the filter finds, by their low bits; a power of 2. */
 #define PMU_FILTER_PAGES        256
 
+/* Large pages by their low bits: is a part of one of them in the filter? */
+#define PMU_FILTER_LARGE        64
+
 /* The newest prefetches are found by a hash in so many entries. */
 #define PMU_PREFETCH_SLOTS      128
 
@@ -55,6 +58,7 @@ typedef struct PmuMemory {
     PmuForward forward;
     /* Lines of L1I are not here: stores to them do not leave them there. */
     PmuFilterPage filter[PMU_FILTER_PAGES];
+    uint16_t in_filter[PMU_FILTER_LARGE];       /* entries with such a page */
 
     const PmuUarch *uarch;
     PmuLedger *ledger;
