@@ -250,8 +250,8 @@ static void code_gone(PmuMemory *mem, uint64_t line)
     }
 }
 
-/* Stores to physical line @line have something to tell from now on. */
-static void watch_stores(PmuMemory *mem, uint64_t line)
+/* Accesses to physical line @line have something to tell from now on. */
+static void unfilter_line(PmuMemory *mem, uint64_t line)
 {
     size_t entry = pmu_cache_find(&mem->l1d, line);
 
@@ -270,7 +270,7 @@ static void l1i_insert(PmuMemory *mem, uint64_t line)
         code_gone(mem, mem->l1i.tags[entry] - 1);
     }
     pmu_cache_fill(&mem->l1i, entry, line);
-    watch_stores(mem, line);
+    unfilter_line(mem, line);
 }
 
 /* A store to physical line @line. */
@@ -512,6 +512,12 @@ static G_GNUC_NO_INLINE uint64_t data_page_slow(PmuMemory *mem, uint64_t page,
     return mapping.page;
 }
 
+/* The physical line at @addr, of which @page is the physical page. */
+static inline uint64_t line_in_page(uint64_t page, uint64_t addr)
+{
+    return page * PMU_PAGE_LINES + (addr >> PMU_LINE_SHIFT) % PMU_PAGE_LINES;
+}
+
 /* A line of L1D whose fill is over: see pmu_memory_settle(). */
 static inline bool settled(const PmuMemory *mem, const PmuLine *line)
 {
@@ -571,8 +577,7 @@ static inline void line_access(PmuMemory *mem, uint64_t addr, Use use,
         phys = data_page_slow(mem, page, use, access);
     }
     mapped = phys != PMU_NO_PAGE;
-    phys = (mapped ? phys : page) * PMU_PAGE_LINES +
-           (addr >> PMU_LINE_SHIFT) % PMU_PAGE_LINES;
+    phys = line_in_page(mapped ? phys : page, addr);
     if (use != USE_LOAD && mapped) {
         store_line(mem, phys, access);
     }
@@ -676,7 +681,7 @@ static void write_out(PmuMemory *mem, uint64_t line)
 {
     bool in_l3;
 
-    watch_stores(mem, line);
+    unfilter_line(mem, line);
     pmu_cache_remove(&mem->l1d, line);
     pmu_lines_remove(&mem->l2, line);
     in_l3 = pmu_lines_remove(mem->l3, line);
@@ -691,7 +696,7 @@ static void stream_access(PmuMemory *mem, uint64_t addr, unsigned size,
     uint64_t bytes = (size < PMU_LINE_SIZE ? (1ull << size) - 1 : UINT64_MAX)
                      << (addr & LINE_MASK);
     uint64_t page = addr >> PMU_PAGE_SHIFT;
-    uint64_t phys = pmu_tlb_use(&mem->dtlb, page);
+    uint64_t phys = pmu_tlb_use(&mem->dtlb, page), line;
     uint64_t gone[PMU_COMBINE_LINES];
     unsigned lines;
 
@@ -702,9 +707,9 @@ static void stream_access(PmuMemory *mem, uint64_t addr, unsigned size,
     if (phys == PMU_NO_PAGE) {
         return;
     }
-    phys = phys * PMU_PAGE_LINES + (addr >> PMU_LINE_SHIFT) % PMU_PAGE_LINES;
-    store_line(mem, phys, access);
-    lines = pmu_combine_store(&mem->combine, phys, bytes, gone);
+    line = line_in_page(phys, addr);
+    store_line(mem, line, access);
+    lines = pmu_combine_store(&mem->combine, line, bytes, gone);
     for (unsigned i = 0; i < lines; i++) {
         write_out(mem, gone[i]);
     }

@@ -85,7 +85,11 @@ typedef void (*PmuTlbDrop)(void *opaque, uint64_t number, PmuPageSize size);
 void pmu_tlb_insert(PmuTlb *tlb, uint64_t page, PmuMapping mapping,
                     PmuTlbDrop drop, void *opaque);
 
-/* The page that @page is a part of is gone, of whatever size. */
+/*
+ * What has @page is gone, of whatever size.  Of a page that is here by parts,
+ * other parts stay; hardware drops those as well (SDM vol. 3A, "Operations that
+ * Invalidate TLBs").
+ */
 void pmu_tlb_remove(PmuTlb *tlb, uint64_t page);
 
 /* Entries that are remembered as not global; with more, all are looked at. */
