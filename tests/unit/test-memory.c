@@ -296,6 +296,7 @@ typedef struct Naive {
         bool in_order;          /* it was a miss that has a number */
         uint64_t miss;
     } *fill;                    /* by entry of l1d */
+    bool timed;                 /* a fill takes a while */
     uint64_t misses, stores;
     uint64_t event[PMU_ITEM_NR];
 } Naive;
@@ -492,7 +493,8 @@ static PmuAccess naive_line(Naive *naive, uint64_t addr, bool load, bool store)
         unsigned i = way - naive->l1d.way;
         uint64_t since = naive->misses - naive->fill[i].miss;
 
-        if (naive->fill[i].in_order && since < PMU_OUTCOME_FILLS) {
+        if (naive->timed && naive->fill[i].in_order &&
+            since < PMU_OUTCOME_FILLS) {
             access.source = PMU_FROM_FILL;
             access.fill = since;
         }
@@ -613,7 +615,7 @@ static Told naive_step(Naive *naive, const Step *step)
     return told;
 }
 
-static void check_against_naive(uint64_t pages)
+static void check_against_naive(uint64_t pages, bool timed)
 {
     PmuUarch uarch = small_uarch();
     Stream stream = { .random = random_from_seed(), .pages = pages };
@@ -624,6 +626,10 @@ static void check_against_naive(uint64_t pages)
     uarch.prefetch_distance = 0;
     machine = new_machine(&uarch, NULL, translate_pairs);
     naive_init(&naive, &uarch);
+    naive.timed = timed;
+    if (!timed) {
+        pmu_memory_untime(&machine->mem);
+    }
     for (unsigned i = 0; i < 500000; i++) {
         Step step = next_step(&stream);
         Told told = do_step(&machine->mem, &step, true);
@@ -643,7 +649,7 @@ static void check_against_naive(uint64_t pages)
                          naive.event[i]);
     }
     for (unsigned i = 0; i < SOURCES; i++) {
-        if (i != PMU_FROM_PREFETCH) {
+        if (i != PMU_FROM_PREFETCH && (timed || i != PMU_FROM_FILL)) {
             g_assert_cmpuint(seen[i], >, 0);
         }
     }
@@ -653,8 +659,15 @@ static void check_against_naive(uint64_t pages)
 
 static void test_naive(void)
 {
-    check_against_naive(40);
-    check_against_naive(12);
+    check_against_naive(40, true);
+    check_against_naive(12, true);
+}
+
+/* Lines come at once: what the filter knows of them changes nothing else. */
+static void test_naive_untimed(void)
+{
+    check_against_naive(40, false);
+    check_against_naive(12, false);
 }
 
 /* The lines that were said to leave L1I. */
@@ -1009,7 +1022,7 @@ static void test_streamer_bounds(void)
 {
     Random random = random_from_seed();
     PmuStreamer streamer;
-    uint64_t lines[PMU_STREAM_DEGREE], asked = 0;
+    uint64_t lines[PMU_STREAM_DEGREE], asked = 0, next;
 
     pmu_streamer_init(&streamer, 20);
     for (unsigned i = 0; i < 200000; i++) {
@@ -1018,7 +1031,7 @@ static void test_streamer_bounds(void)
 
         line = random_below(&random, 20) ? line + random_below(&random, 5) - 1
                                          : random_below(&random, 1 << 20);
-        n = pmu_streamer_miss(&streamer, line, lines);
+        n = pmu_streamer_miss(&streamer, line, lines, &next);
         g_assert_cmpuint(n, <=, PMU_STREAM_DEGREE);
         for (unsigned j = 0; j < n; j++) {
             int64_t ahead = lines[j] - line;
@@ -1030,6 +1043,33 @@ static void test_streamer_bounds(void)
         asked += n;
     }
     g_assert_cmpuint(asked, >, 0);
+}
+
+/* A stream asks next for what it has said. */
+static void test_streamer_next(void)
+{
+    static const struct {
+        uint64_t first;
+        int step;
+    } rows[] = { { 640, 1 }, { 703, -1 }, { 640, 3 }, { 703, -2 } };
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++) {
+        PmuStreamer streamer;
+        uint64_t lines[PMU_STREAM_DEGREE], next, expected = 0;
+        unsigned asked = 0;
+
+        pmu_streamer_init(&streamer, 20);
+        for (int j = 0; j < 10; j++) {
+            if (pmu_streamer_miss(&streamer, rows[i].first + j * rows[i].step,
+                                  lines, &next)) {
+                if (asked++) {
+                    g_assert_cmpuint(lines[0], ==, expected);
+                }
+                expected = next;
+            }
+        }
+        g_assert_cmpuint(asked, >, 4);
+    }
 }
 
 /* Misses and prefetches are numbered as outcome.h says. */
@@ -1288,6 +1328,7 @@ int main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/memory/skipping", test_skipping);
     g_test_add_func("/memory/naive", test_naive);
+    g_test_add_func("/memory/naive-untimed", test_naive_untimed);
     g_test_add_func("/memory/streaming", test_streaming);
     g_test_add_func("/memory/smc", test_smc);
     g_test_add_func("/memory/forward", test_forward);
@@ -1296,6 +1337,7 @@ int main(int argc, char **argv)
     g_test_add_func("/memory/tlb-reach", test_tlb_reach);
     g_test_add_func("/memory/streams", test_streams);
     g_test_add_func("/memory/streamer-bounds", test_streamer_bounds);
+    g_test_add_func("/memory/streamer-next", test_streamer_next);
     g_test_add_func("/memory/numbers", test_numbers);
     g_test_add_func("/memory/settling", test_settling);
     g_test_add_func("/memory/flush", test_flush);

@@ -169,6 +169,7 @@ void pmu_memory_reset(PmuMemory *mem)
         mem->line[i].linear = NO_LINE;
     }
     mem->misses = 0;
+    mem->settled = 0;
     mem->prefetches = 0;
     memset(mem->prefetch, 0, sizeof(mem->prefetch));
     pmu_combine_init(&mem->combine, mem->uarch->fill_buffers);
@@ -333,8 +334,8 @@ static const Requests code_requests = {
 static void stream_prefetch(PmuMemory *mem, uint64_t line,
                             const Requests *requests, PmuAccess *access)
 {
-    uint64_t lines[PMU_STREAM_DEGREE], dram[PMU_STREAM_DEGREE];
-    unsigned n = pmu_streamer_miss(&mem->streamer, line, lines);
+    uint64_t lines[PMU_STREAM_DEGREE], dram[PMU_STREAM_DEGREE], next;
+    unsigned n = pmu_streamer_miss(&mem->streamer, line, lines, &next);
 
     for (unsigned i = 0; i < n; i++) {
         unsigned from = PMU_IN_L2;
@@ -353,6 +354,9 @@ static void stream_prefetch(PmuMemory *mem, uint64_t line,
     }
     for (unsigned i = 0; i < access->prefetch_dram; i++) {
         note_prefetch(mem, dram[i]);
+    }
+    if (n) {
+        pmu_lines_expect(mem->l3, next);
     }
 }
 
@@ -518,6 +522,12 @@ static inline uint64_t line_in_page(uint64_t page, uint64_t addr)
     return page * PMU_PAGE_LINES + (addr >> PMU_LINE_SHIFT) % PMU_PAGE_LINES;
 }
 
+/* Is the line of each miss in L1 at once? */
+static inline bool is_untimed(const PmuMemory *mem)
+{
+    return mem->settled == UINT64_MAX;
+}
+
 /* A line of L1D whose fill is over: see pmu_memory_settle(). */
 static inline bool settled(const PmuMemory *mem, const PmuLine *line)
 {
@@ -542,8 +552,8 @@ static inline void filter_insert(PmuMemory *mem, uint64_t linear,
     filter->lines |= pmu_filter_bit(linear);
 }
 
-static G_GNUC_NO_INLINE void l1d_miss(PmuMemory *mem, uint64_t phys, Use use,
-                                      PmuAccess *access)
+static G_GNUC_NO_INLINE PmuLine *l1d_miss(PmuMemory *mem, uint64_t phys,
+                                          Use use, PmuAccess *access)
 {
     static const Requests *const requests[] = {
         [USE_LOAD] = &load_requests,
@@ -560,6 +570,7 @@ static G_GNUC_NO_INLINE void l1d_miss(PmuMemory *mem, uint64_t phys, Use use,
         .linear = NO_LINE,
         .miss = mem->misses,
     };
+    return line;
 }
 
 /* An access within one line.  Without a mapping the linear page serves. */
@@ -568,7 +579,7 @@ static inline void line_access(PmuMemory *mem, uint64_t addr, Use use,
 {
     uint64_t page = addr >> PMU_PAGE_SHIFT;
     uint64_t phys = pmu_tlb_use(&mem->dtlb, page);
-    bool in_dtlb = phys != PMU_NO_PAGE, mapped;
+    bool in_dtlb = phys != PMU_NO_PAGE, mapped, plain;
     PmuLine *line;
     size_t entry;
 
@@ -583,14 +594,17 @@ static inline void line_access(PmuMemory *mem, uint64_t addr, Use use,
     }
     entry = pmu_cache_use(&mem->l1d, phys);
     if (entry == PMU_CACHE_NONE) {
-        l1d_miss(mem, phys, use, access);
-        return;
+        line = l1d_miss(mem, phys, use, access);
+        plain = is_untimed(mem);
+    } else {
+        line = &mem->line[entry];
+        plain = settled(mem, line);
+        if (!plain) {
+            access->source = PMU_FROM_FILL;
+            access->fill = mem->misses - line->miss;
+        }
     }
-    line = &mem->line[entry];
-    if (!settled(mem, line)) {
-        access->source = PMU_FROM_FILL;
-        access->fill = mem->misses - line->miss;
-    } else if (in_dtlb && !is_code(mem, phys)) {
+    if (plain && in_dtlb && !is_code(mem, phys)) {
         filter_insert(mem, addr & ~LINE_MASK, line);
     }
 }

@@ -22,8 +22,8 @@
 #include "prefetch.h"
 #include "tlb.h"
 
-/* Pages that the filter finds, by their low bits; a power of 2. */
-#define PMU_FILTER_PAGES        256
+/* Pages that the filter finds, by a hash; a power of 2. */
+#define PMU_FILTER_PAGES        512
 
 /* Large pages by their low bits: is a part of one of them in the filter? */
 #define PMU_FILTER_LARGE        64
@@ -67,7 +67,8 @@ typedef struct PmuMemory {
     PmuCodeGone code_gone;      /* NULL: nobody wants to know */
     void *code_opaque;
     uint64_t misses;            /* of L1D and L1I: the number of the newest */
-    uint64_t settled;           /* ... of the newest whose line is there */
+    /* ... of the newest whose line is there; UINT64_MAX: always the newest. */
+    uint64_t settled;
     uint64_t prefetches;        /* ... likewise */
     PmuTlb dtlb, itlb;
     PmuStlb stlb;
@@ -110,7 +111,7 @@ void pmu_memory_flush_mappings(PmuMemory *mem, PmuFlush flush,
 /* Where the lines of linear page @page are, if they are. */
 static inline unsigned pmu_filter_index(uint64_t page)
 {
-    return page % PMU_FILTER_PAGES;
+    return (page ^ page / PMU_FILTER_PAGES) % PMU_FILTER_PAGES;
 }
 
 /* The bit of the line at linear address @linear. */
@@ -169,11 +170,21 @@ unsigned pmu_memory_stream(PmuMemory *mem, uint64_t addr, unsigned size,
 
 /*
  * The lines of all misses so far are in L1, as time has passed: accesses to
- * them need not be told from plain hits.
+ * them need not be told from plain hits.  Those of misses from now on are on
+ * their way for a while.
  */
 static inline void pmu_memory_settle(PmuMemory *mem)
 {
     mem->settled = mem->misses;
+}
+
+/*
+ * Nobody asks for time from now on, until pmu_memory_settle(): the line of a
+ * miss is in L1 at once.
+ */
+static inline void pmu_memory_untime(PmuMemory *mem)
+{
+    mem->settled = UINT64_MAX;
 }
 
 /*

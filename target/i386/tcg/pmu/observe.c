@@ -157,7 +157,7 @@ uint32_t pmu_observe_data(PmuObserver *o, const PmuBlockAccess *kind,
     uint64_t before = pmu_known_wait(&o->known);
 
     if (kind->load || kind->store) {
-        pmu_memory_settle(&o->mem);
+        pmu_memory_untime(&o->mem);
         data_access(o, addr, kind, access);
     }
     return pmu_known_wait(&o->known) - before;
@@ -169,7 +169,7 @@ static bool fetch_access(PmuObserver *o, const PmuBlockAccess *kind,
 {
     PmuAccess access[2];
 
-    pmu_memory_settle(&o->mem);
+    pmu_memory_untime(&o->mem);
     return !pmu_memory_hit(&o->mem, addr, kind->reach) &&
            (kind->load || kind->store) &&
            is_smc(access, data_access(o, addr, kind, access));

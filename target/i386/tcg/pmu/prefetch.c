@@ -59,10 +59,11 @@ static unsigned run_ahead(const PmuStreamer *streamer, PmuStream *stream,
 }
 
 unsigned pmu_streamer_miss(PmuStreamer *streamer, uint64_t line,
-                           uint64_t lines[PMU_STREAM_DEGREE])
+                           uint64_t lines[PMU_STREAM_DEGREE], uint64_t *next)
 {
     uint64_t page = line / PAGE_LINES;
     int miss = line % PAGE_LINES, step, stride;
+    unsigned n;
     PmuStream *stream = &streamer->stream[(page ^ page / PMU_STREAMS) %
                                           PMU_STREAMS];
 
@@ -81,5 +82,10 @@ unsigned pmu_streamer_miss(PmuStreamer *streamer, uint64_t line,
         stream->stride = stride;
         stream->next = miss + stride;
     }
-    return stride ? run_ahead(streamer, stream, miss, line - miss, lines) : 0;
+    if (!stride) {
+        return 0;
+    }
+    n = run_ahead(streamer, stream, miss, line - miss, lines);
+    *next = line - miss + stream->next;
+    return n;
 }

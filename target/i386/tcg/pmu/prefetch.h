@@ -36,9 +36,10 @@ void pmu_streamer_init(PmuStreamer *streamer, uint32_t distance);
 
 /*
  * Physical line @line missed.  The lines to ask for go to @lines; returns how
- * many there are.
+ * many there are.  If there are any, *@next is what the stream will ask for
+ * next, if it stays in its page.
  */
 unsigned pmu_streamer_miss(PmuStreamer *streamer, uint64_t line,
-                           uint64_t lines[PMU_STREAM_DEGREE]);
+                           uint64_t lines[PMU_STREAM_DEGREE], uint64_t *next);
 
 #endif

@@ -76,7 +76,7 @@ static void string_access(PmuTiming *t, uint64_t line, bool store,
                      1);
     *access = (PmuAccess) {};
     if (t->string.untimed) {
-        pmu_memory_settle(mem);
+        pmu_memory_untime(mem);
     }
     if (!pmu_memory_hit(mem, addr, 1)) {
         PmuAccess both[2] = {};

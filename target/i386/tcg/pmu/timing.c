@@ -306,6 +306,7 @@ void pmu_timing_set_sampling(PmuTiming *t, const PmuSampling *sampling)
         }
         pmu_timing_enter_costs(t);
         pmu_timing_resume_pipeline(t);
+        pmu_memory_settle(&t->observer.mem);
         t->phase = PMU_PHASE_WATCH;
     }
     pmu_costs_weigh(&t->costs, 1);
