@@ -327,6 +327,12 @@ static uint64_t address_l2(Rig *rig, uint64_t n)
     return address_cycle(n, 11);
 }
 
+/* The same, two accesses to each line. */
+static uint64_t address_l2_twice(Rig *rig, uint64_t n)
+{
+    return address_cycle(n / 2, 11);
+}
+
 /* 8 MiB. */
 static uint64_t address_l3(Rig *rig, uint64_t n)
 {
@@ -615,6 +621,24 @@ static void test_split_fills(void)
     assert_within(count(rig, PMU_ITEM_FB_HITS), 2900, 3000);
     assert_within(count(rig, PMU_ITEM_LOADS_L1), 2990, 3000);
     rig_free(rig);
+}
+
+/* A load whose data are in the store buffer does not need the line. */
+static void test_forwarded_fills(void)
+{
+    static const Behaviour twice = { address_l2_twice, taken_always };
+    static const Code first[] = { LOAD_RAX_RBX, STORE_RAX_RBX };
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(first); i++) {
+        Rig *rig = rig_new(PMU_CORE_ICELAKE);
+
+        rig_program(rig, (Code[]) { first[i], LOAD_RAX_RBX, JMP }, 3);
+        rig_run(rig, &twice, 4096);
+        rig_measure(rig, &twice, 2048);
+        g_assert_cmpuint(count(rig, PMU_ITEM_FB_HITS), ==, i ? 0 : 2048);
+        g_assert_cmpuint(count(rig, PMU_ITEM_LOADS_L1), ==, 2048);
+        rig_free(rig);
+    }
 }
 
 static void test_chases(void)
@@ -1208,6 +1232,7 @@ int main(int argc, char **argv)
     g_test_add_func("/items/data-tlb", test_data_tlb);
     g_test_add_func("/items/large-pages", test_large_pages);
     g_test_add_func("/items/forward-blocked", test_forward_blocked);
+    g_test_add_func("/items/forwarded-fills", test_forwarded_fills);
     g_test_add_func("/items/alias", test_alias);
     g_test_add_func("/items/sums", test_sums);
     g_test_add_func("/items/ports", test_ports);

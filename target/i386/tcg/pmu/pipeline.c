@@ -576,6 +576,16 @@ uint64_t pmu_pipeline_code_miss(PmuPipeline *p, const PmuAccess *access,
     return ready;
 }
 
+/*
+ * Must @access wait for the line if a miss is fetching it?  Not if a store in
+ * the buffer has its data (Intel SOM, "Store Forwarding").
+ */
+static bool needs_fill(const PmuAccess *access)
+{
+    return access->source == PMU_FROM_FILL &&
+           (!access->store || access->blocked);
+}
+
 /* When the line of a data access that starts at @start is in L1D. */
 static uint64_t access_line(PmuPipeline *p, const PmuAccess *access,
                             uint64_t start, bool load)
@@ -584,9 +594,9 @@ static uint64_t access_line(PmuPipeline *p, const PmuAccess *access,
 
     start += access->delay;
     ready = start + p->uarch->l1d.latency;
-    if (access->source == PMU_FROM_FILL) {
+    if (needs_fill(access)) {
         ready = MAX(ready, pmu_pipeline_fill(p, access));
-    } else if (access->source != PMU_FROM_L1) {
+    } else if (access->source > PMU_FROM_FILL) {
         ready = l1d_miss(p, access, start, load);
     }
     start_prefetches(p, access, start);
@@ -597,7 +607,7 @@ static uint64_t access_line(PmuPipeline *p, const PmuAccess *access,
 static bool waits_for_fill(const PmuPipeline *p, const PmuAccess *access,
                            uint64_t start)
 {
-    return access->source == PMU_FROM_FILL &&
+    return needs_fill(access) &&
            pmu_pipeline_fill(p, access) >
            start + access->delay + p->uarch->l1d.latency;
 }
