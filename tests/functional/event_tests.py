@@ -222,6 +222,25 @@ def global_pages(s):
     checks.done()
 
 
+@test('perf stat -e: two CPUs that write to a line take it from each other')
+def shared_line(s):
+    # How often they do depends on when the host runs them, but each time that
+    # it runs the other one the line is gone.
+    hitm = 'ocr.demand_data_rd.l3_hit.snoop_hitm'
+    clears = 'machine_clears.memory_ordering'
+    apart, shared = (count(s, (hitm, clears), loop, 1)
+                     for loop in ('apart', 'shared'))
+    checks = Checks()
+    # Clears are estimated: what the same code had before is not quite forgotten.
+    for event, times in (hitm, 10), (clears, 1.5):
+        each, other = (counts[event] / counts['instructions'] * 1e6
+                       for counts in (shared, apart))
+        checks.between(event, shared[event], 10, None)
+        checks.between('%s of a million instructions, if in two lines %.2f'
+                       % (event, other), each, times * other, None)
+    checks.done()
+
+
 @test('perf stat: more events than counters are scaled to what all of it is')
 def multiplexed(s):
     checks = Checks()

@@ -33,11 +33,6 @@ SECONDS_NODE = 3
 MIX = ('l2 blocked_forwards locks memory_operations shared divide scalar_fp '
        'vector_fp x87 nops mispredicts microcode dsb_jumps')
 
-# perf divides by reads that find their line in another core, and prints "nan"
-# when there are none, as in a machine of one core.  The model has no coherence
-# between cores: such reads are not modelled.
-WITHOUT_VALUE = {'tma_contested_accesses', 'tma_data_sharing'}
-
 # What formulas say is the whole of which parts.  Not here are nodes whose
 # children are shares of cycles or instructions while they are one of slots.
 SUMS = (
@@ -218,8 +213,6 @@ def measure(s, groups, loops, seconds):
 
 def check_values(checks, metrics):
     for name, value in metrics.items():
-        if name in WITHOUT_VALUE:
-            continue
         checks.that(math.isfinite(value), '%s: expected a number, observed '
                     '%s' % (name, value))
         # Some are differences of counts from different turns.

@@ -124,8 +124,9 @@ static NaiveEvent plain_event(bool spr, unsigned code, unsigned umask,
                            item[PMU_ITEM_MISSES_CALL_INDIRECT] +
                            item[PMU_ITEM_MISSES_RET]);
     }
-    if (code == 0xc3 && umask == 0x04) {
-        return occurrences(item[PMU_ITEM_CLEARS_SMC]);
+    if (code == 0xc3 && (umask == 0x02 || umask == 0x04)) {
+        return occurrences(item[umask == 0x02 ? PMU_ITEM_CLEARS_ORDERING
+                                              : PMU_ITEM_CLEARS_SMC]);
     }
     if (code == 0xa4 && umask == 0x01) {
         return occurrences(item[PMU_ITEM_SLOTS]);
@@ -223,7 +224,7 @@ static Wide event_value(const NaivePmu *pmu, int index, const uint64_t *item)
         return item[PMU_ITEM_CLEARS];
     }
     if (code == 0xc3 && umask == 0x01 && edge && !inv && cmask == 1) {
-        return item[PMU_ITEM_CLEARS_SMC];
+        return item[PMU_ITEM_CLEARS_SMC] + item[PMU_ITEM_CLEARS_ORDERING];
     }
     if (!spr && code == 0xc2 && umask == 0x02 && inv && cmask == 10 && !edge) {
         return item[PMU_ITEM_CYCLES];

@@ -204,7 +204,8 @@ static Told do_step(PmuMemory *mem, const Step *step, bool skip)
         } else {
             pmu_memory_note_store(mem, step->addr, step->size);
         }
-        told.skipped = skip && pmu_memory_hit(mem, step->addr, step->size);
+        told.skipped = skip && pmu_memory_hit(mem, step->addr, step->size,
+                                           step->kind != LOAD);
         if (!told.skipped) {
             told.lines = (step->kind == LOAD ? pmu_memory_data :
                           step->kind == STORE ? pmu_memory_store :
@@ -226,6 +227,7 @@ static void assert_access_equal(const PmuAccess *a, const PmuAccess *b)
     g_assert_cmpuint(a->prefetch_l3, ==, b->prefetch_l3);
     g_assert_cmpuint(a->prefetch_dram, ==, b->prefetch_dram);
     g_assert_cmpuint(a->smc, ==, b->smc);
+    g_assert_cmpuint(a->again, ==, b->again);
 }
 
 static void assert_told_equal(const Told *a, const Told *b)
@@ -688,7 +690,7 @@ static bool stores_to_code(PmuMemory *mem, uint64_t addr, unsigned size)
 {
     PmuAccess access[2] = {};
 
-    if (!pmu_memory_hit(mem, addr, size)) {
+    if (!pmu_memory_hit(mem, addr, size, true)) {
         pmu_memory_store(mem, addr, size, access);
     }
     return access[0].smc || access[1].smc;
@@ -711,14 +713,14 @@ static void test_streaming(void)
         pmu_memory_settle(mem);
         pmu_memory_data(mem, addr, 8, access);
         g_assert_cmpuint(access[0].source, ==, PMU_FROM_L1);
-        g_assert_true(pmu_memory_hit(mem, addr, 8));
+        g_assert_true(pmu_memory_hit(mem, addr, 8, false));
         /* The last of them completes the line. */
         for (unsigned byte = 0; byte < LINE; byte += 16) {
             g_assert_cmpuint(event[PMU_ITEM_STREAM_L3], ==, i);
             pmu_memory_stream(mem, addr + byte, 16, access);
             g_assert_cmpuint(access[0].source, ==, PMU_FROM_L1);
         }
-        g_assert_false(pmu_memory_hit(mem, addr, 8));
+        g_assert_false(pmu_memory_hit(mem, addr, 8, false));
         g_assert_cmpuint(event[PMU_ITEM_STREAM_L3], ==, i + 1);
         g_assert_cmpuint(event[PMU_ITEM_STREAM_DRAM], ==, i);
         /* By its other name, and from two lines at once. */
@@ -754,7 +756,7 @@ static void test_smc(void)
             g_assert_false(access[0].smc);
             g_assert_false(stores_to_code(mem, pc + LINE, 8));
             g_assert_false(stores_to_code(mem, pc - 8, 8));
-            g_assert_false(pmu_memory_hit(mem, pc, 8));
+            g_assert_false(pmu_memory_hit(mem, pc, 8, false));
         }
         g_assert_cmpuint(gone.times, ==, i);
         g_assert_true(stores_to_code(mem, i % 3 == 0 ? pc :
@@ -1134,17 +1136,17 @@ static void test_settling(void)
     pmu_memory_data(mem, 0x1000, 8, access);
     g_assert_cmpuint(access[0].source, ==, PMU_FROM_FILL);
     g_assert_cmpuint(access[0].fill, ==, 1);
-    g_assert_false(pmu_memory_hit(mem, 0x1000, 8));
+    g_assert_false(pmu_memory_hit(mem, 0x1000, 8, false));
 
     /* Only the newest miss is still on its way. */
     pmu_memory_settle(mem);
     pmu_memory_data(mem, 0x2000, 8, access);
     pmu_memory_data(mem, 0x1000, 8, access);
     g_assert_cmpuint(access[0].source, ==, PMU_FROM_L1);
-    g_assert_true(pmu_memory_hit(mem, 0x1000, 8));
-    g_assert_true(pmu_memory_hit(mem, 0x1038, 8));
-    g_assert_false(pmu_memory_hit(mem, 0x1039, 8));
-    g_assert_true(pmu_memory_hit(mem, 0x1000, 64));
+    g_assert_true(pmu_memory_hit(mem, 0x1000, 8, false));
+    g_assert_true(pmu_memory_hit(mem, 0x1038, 8, false));
+    g_assert_false(pmu_memory_hit(mem, 0x1039, 8, false));
+    g_assert_true(pmu_memory_hit(mem, 0x1000, 64, false));
     pmu_memory_data(mem, 0x2000, 8, access);
     g_assert_cmpuint(access[0].source, ==, PMU_FROM_FILL);
 
@@ -1169,10 +1171,10 @@ static void test_flush(void)
         pmu_memory_code(mem, 0x5040, 0x5040, access);
         pmu_memory_settle(mem);
         pmu_memory_data(mem, 0x5000, 8, access);
-        g_assert_true(pmu_memory_hit(mem, 0x5000, 8));
+        g_assert_true(pmu_memory_hit(mem, 0x5000, 8, false));
         pmu_memory_flush_mappings(mem, flush ? PMU_FLUSH_ALL : PMU_FLUSH_PAGE,
                                   0x5010);
-        g_assert_false(pmu_memory_hit(mem, 0x5000, 8));
+        g_assert_false(pmu_memory_hit(mem, 0x5000, 8, false));
         pmu_memory_data(mem, 0x5000, 8, access);
         /* The walker's load hits L1D. */
         g_assert_cmpuint(access[0].delay, ==, machine->uarch.stlb.latency +
@@ -1247,12 +1249,136 @@ static void test_snoops(void)
     pmu_memory_reset(&two->mem);
     pmu_memory_data(&two->mem, 0x1000, 8, access);
     g_assert_cmpuint(snoops(two), ==, 1211);
-    /* The writer finds that the other one has read. */
+    /* So does the writer what both have: nobody has written to it since. */
     pmu_memory_reset(&one->mem);
     pmu_memory_data(&one->mem, 0x1000, 8, access);
-    g_assert_cmpuint(snoops(one), ==, 10);
+    g_assert_cmpuint(snoops(one), ==, 1);
     free_machine(one);
     free_machine(two);
+}
+
+/*
+ * Lines that several vCPUs read and write, by the book: whoever writes to one
+ * has it alone, and any number may have one that nobody writes to.
+ */
+#define SHARERS 3
+#define SHARED_LINES 40
+
+typedef struct SharedLine {
+    unsigned holders;           /* a bit each */
+    bool modified;              /* by the only one */
+} SharedLine;
+
+/* What vCPU @who finds that does @kind: where, and who else has it. */
+static PmuSource share(SharedLine *line, unsigned who, int kind,
+                       PmuFound *found)
+{
+    bool cold = !line->holders, alone = !(line->holders & (line->holders - 1));
+    bool has = line->holders >> who & 1;
+
+    *found = cold ? PMU_FOUND_NOT : PMU_FOUND_ALONE;
+    if (has && (kind == LOAD || alone)) {
+        line->modified |= kind != LOAD;
+        return PMU_FROM_L1;
+    }
+    if (!cold && (kind != LOAD || alone)) {
+        *found = line->modified ? PMU_FOUND_MODIFIED : PMU_FOUND_SHARED;
+    }
+    line->holders = (kind == LOAD ? line->holders : 0) | 1u << who;
+    line->modified = kind != LOAD;
+    return cold ? PMU_FROM_DRAM : PMU_FROM_L3;
+}
+
+static void test_sharing(void)
+{
+    Random random = random_from_seed();
+    PmuUarch uarch = *pmu_uarch(PMU_CORE_ICELAKE);
+    SharedLine line[SHARED_LINES] = {};
+    Machine *machine[SHARERS];
+    unsigned expected[PMU_FOUND_MODIFIED + 1] = {};
+    unsigned hits = 0, alone = 0, shared = 0, modified = 0;
+    PmuL3 *l3;
+
+    uarch.prefetch_distance = 0;
+    l3 = pmu_l3_new(&uarch);
+    for (unsigned i = 0; i < SHARERS; i++) {
+        PmuAccess access[2];
+
+        machine[i] = new_machine(&uarch, l3, translate_identity);
+        /* The translation is known from then on. */
+        pmu_memory_data(&machine[i]->mem, 63 * LINE, 8, access);
+        pmu_memory_untime(&machine[i]->mem);
+    }
+    pmu_l3_unref(l3);
+    for (unsigned i = 0; i < 200000; i++) {
+        unsigned who = random_below(&random, SHARERS);
+        unsigned n = random_below(&random, SHARED_LINES);
+        Step step = {
+            .kind = random_below(&random, 3) ? LOAD :
+                    random_below(&random, 2) ? STORE : UPDATE,
+            .addr = n * LINE, .size = 8,
+        };
+        Told told = do_step(&machine[who]->mem, &step, true);
+        PmuAccess access = told.access[0];
+        PmuFound found;
+        PmuSource source = share(&line[n], who, step.kind, &found);
+
+        g_assert_cmpuint(access.source, ==, source);
+        g_assert_cmpuint(access.delay, ==, found <= PMU_FOUND_ALONE
+                                           ? 0 : uarch.snoop_latency);
+        hits += source == PMU_FROM_L1;
+        expected[found] += source == PMU_FROM_L3 && step.kind != STORE;
+        for (unsigned j = 0; j < SHARERS; j++) {
+            pmu_memory_snooped(&machine[j]->mem);
+        }
+    }
+    g_assert_cmpuint(hits, >, 10000);
+    for (unsigned i = 0; i < SHARERS; i++) {
+        const uint64_t *event =
+            machine[i]->ledger.event[machine[i]->ledger.level];
+
+        alone += event[PMU_ITEM_DATA_L3_ALONE];
+        shared += event[PMU_ITEM_DATA_L3_SHARED];
+        modified += event[PMU_ITEM_DATA_L3_MODIFIED];
+        free_machine(machine[i]);
+    }
+    /* The first ones to know the translation found their line shared. */
+    g_assert_cmpuint(alone - expected[PMU_FOUND_ALONE], <, SHARERS);
+    g_assert_cmpuint(shared - expected[PMU_FOUND_SHARED], <, SHARERS);
+    g_assert_cmpuint(modified, ==, expected[PMU_FOUND_MODIFIED]);
+    g_assert_cmpuint(MIN(alone, MIN(shared, modified)), >, 10000);
+}
+
+/* Word of a line is lost to others in its place alone, and a write to none. */
+static void test_inbox(void)
+{
+    Random random = random_from_seed();
+    PmuInbox inbox = {};
+    PmuSnoop snoops[PMU_SNOOPS];
+
+    for (unsigned round = 0; round < 1000; round++) {
+        const uint64_t base = random_below(&random, 1 << 30);
+        bool wrote[8] = {};
+        unsigned n;
+
+        for (unsigned i = 0; i < 50; i++) {
+            unsigned which = random_below(&random, 8);
+            bool write = !random_below(&random, 8);
+
+            pmu_inbox_put(&inbox, (PmuSnoop) { base + which, write });
+            wrote[which] |= write;
+        }
+        g_assert_true(pmu_inbox_pending(&inbox));
+        n = pmu_inbox_take(&inbox, snoops);
+        g_assert_false(pmu_inbox_pending(&inbox));
+        /* Neighbours are in places of their own. */
+        g_assert_cmpuint(n, >=, 7);
+        for (unsigned i = 0; i < n; i++) {
+            g_assert_cmpuint(snoops[i].line - base, <, 8);
+            g_assert_true(snoops[i].write == wrote[snoops[i].line - base]);
+        }
+        g_assert_cmpuint(pmu_inbox_take(&inbox, snoops), ==, 0);
+    }
 }
 
 static gpointer hammer(gpointer l3)
@@ -1343,6 +1469,8 @@ int main(int argc, char **argv)
     g_test_add_func("/memory/flush", test_flush);
     g_test_add_func("/memory/shared-l3", test_shared_l3);
     g_test_add_func("/memory/snoops", test_snoops);
+    g_test_add_func("/memory/sharing", test_sharing);
+    g_test_add_func("/memory/inbox", test_inbox);
     g_test_add_func("/memory/threads", test_threads);
     g_test_add_func("/memory/reset", test_reset);
     return g_test_run();

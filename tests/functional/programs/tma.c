@@ -171,7 +171,7 @@ static void *open_code(size_t bytes)
     return page;
 }
 
-/* Two threads on two CPUs that count in the same line. */
+/* Two threads on two CPUs that count, in the same line or not. */
 
 static uint64_t share_line(uint64_t iterations, void *data, uint64_t state)
 {
@@ -186,18 +186,23 @@ static uint64_t share_line(uint64_t iterations, void *data, uint64_t state)
 static void *share_forever(void *data)
 {
     for (;;) {
-        share_line(1000, (uint64_t *)data + 1, 0);
+        share_line(1000, data, 0);
     }
     return NULL;
 }
 
+/* The other thread counts @bytes behind, on CPU 0; this one is on another. */
 static void *make_shared(size_t bytes)
 {
-    void *data = make_memory(bytes);
+    char *data = make_memory(2 * bytes);
+    cpu_set_t cpus;
     pthread_t thread;
 
-    if (pthread_create(&thread, NULL, share_forever, data)) {
-        die("pthread_create");
+    CPU_ZERO(&cpus);
+    CPU_SET(0, &cpus);
+    if (pthread_create(&thread, NULL, share_forever, data + bytes) ||
+        pthread_setaffinity_np(thread, sizeof(cpus), &cpus)) {
+        die("pthread");
     }
     return data;
 }
@@ -220,7 +225,8 @@ static const Loop loops[] = {
     { "split_stores", split_stores, make_memory, PAGE, 230 },
     { "memory_operations", memory_operations, make_memory, PAGE, 80 },
     { "kinds", kinds, make_memory, PAGE, 250 },
-    { "shared", share_line, make_shared, PAGE, 1200 },
+    { "shared", share_line, make_shared, sizeof(uint64_t), 1200 },
+    { "apart", share_line, make_shared, PAGE, 1200 },
     { "one_port", one_port, NULL, 0, 50 },
     { "two_ports", two_ports, NULL, 0, 25 },
     { "four_ports", four_ports, NULL, 0, 12 },

@@ -90,6 +90,8 @@ extern const PmuEventRows pmu_event_sapphirerapids_rows;
                         "twice, REP ones once for each line"
 #define WHY_LINES       "lines: a load that needs two from there counts both"
 #define WHY_NO_ASSISTS  "the model takes no assists"
+#define WHY_ORDERING \
+    "one for each line in use that another vCPU takes"
 #define WHY_NO_AVX512   "TCG has no AVX-512"
 #define WHY_NO_DIRTY    "which lines are modified is not known"
 #define WHY_NO_FP_PORTS "micro-ops are not told apart by kind at the ports"

@@ -217,6 +217,7 @@ static const char *const item_names[PMU_ITEM_NR] = {
     [PMU_ITEM_MISSES_RET] = "misses-ret",
     [PMU_ITEM_CLEARS] = "clears",
     [PMU_ITEM_CLEARS_SMC] = "clears-smc",
+    [PMU_ITEM_CLEARS_ORDERING] = "clears-ordering",
     [PMU_ITEM_L1I_HITS] = "l1i-hits",
     [PMU_ITEM_L1I_MISSES] = "l1i-misses",
     [PMU_ITEM_CODE_L2] = "code-l2",
@@ -327,7 +328,8 @@ static void snapshot_level(const PmuLedger *ledger, PmuLevel level,
         item[PMU_ITEM_BRANCH_MISSES] += item[i];
     }
     item[PMU_ITEM_CLEARS] = item[PMU_ITEM_BRANCH_MISSES] +
-                            item[PMU_ITEM_CLEARS_SMC];
+                            item[PMU_ITEM_CLEARS_SMC] +
+                            item[PMU_ITEM_CLEARS_ORDERING];
 }
 
 static void want_sampled(PmuInterest *interest, PmuLedgerItem item)
@@ -339,8 +341,8 @@ void pmu_interest_add(PmuInterest *interest, PmuLedgerItem item)
 {
     if (item == PMU_ITEM_BRANCH_MISSES || item == PMU_ITEM_CLEARS) {
         /* The others are its parts. */
-        for (unsigned i = PMU_ITEM_BRANCH_MISSES; i <= PMU_ITEM_CLEARS_SMC;
-             i++) {
+        for (unsigned i = PMU_ITEM_BRANCH_MISSES;
+             i <= PMU_ITEM_CLEARS_ORDERING; i++) {
             want_sampled(interest, i);
         }
     } else if (item >= PMU_ITEM_SAMPLED) {

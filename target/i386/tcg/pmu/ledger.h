@@ -255,8 +255,9 @@ typedef enum PmuLedgerItem {
     PMU_ITEM_MISSES_JMP_INDIRECT,
     PMU_ITEM_MISSES_CALL_INDIRECT,
     PMU_ITEM_MISSES_RET,
-    PMU_ITEM_CLEARS,                /* recoveries: misses and the next */
+    PMU_ITEM_CLEARS,                /* recoveries: misses and the next two */
     PMU_ITEM_CLEARS_SMC,            /* machine clears by modified code */
+    PMU_ITEM_CLEARS_ORDERING,       /* ... by loads of what others wrote */
     PMU_ITEM_L1I_HITS,              /* lines the decoders asked for */
     PMU_ITEM_L1I_MISSES,            /* the sum of the next three */
     PMU_ITEM_CODE_L2,               /* found in L2 */

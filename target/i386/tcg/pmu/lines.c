@@ -19,6 +19,7 @@ struct PmuL3 {
     PmuLines lines;
     gint references;
     gint users;                 /* that numbers were given to */
+    PmuInbox inbox[PMU_USER_MAX + 1];   /* by PmuUser */
 };
 
 static size_t array_bytes(const PmuLines *lines)
@@ -158,36 +159,72 @@ bool pmu_lines_access(PmuLines *lines, uint64_t line)
     return false;
 }
 
-static PmuFound found(uint8_t last, PmuUser user)
+/* Has @user, or nobody, a line beside which @last stands, and no other? */
+static bool is_alone(uint8_t last, PmuUser user)
 {
-    if (!last || (last & ~PMU_USER_WRITES) == user) {
+    return !last || (last & ~PMU_USER_WRITES) == user;
+}
+
+/* What stands beside it when @user has asked for it. */
+static uint8_t ask(uint8_t last, PmuUser user, bool write)
+{
+    if (write) {
+        return user | PMU_USER_WRITES;
+    }
+    return is_alone(last, user) ? last | user : user | PMU_USER_SHARED;
+}
+
+/* What @user finds, and whom it has to ask. */
+static PmuFound find(uint8_t last, PmuUser user, bool write, PmuUser *asked)
+{
+    if (is_alone(last, user) || ((last & PMU_USER_SHARED) && !write)) {
+        *asked = 0;
         return PMU_FOUND_ALONE;
     }
+    *asked = last & PMU_USER_SHARED ? PMU_USER_OTHERS : last & PMU_USER_MAX;
     return last & PMU_USER_WRITES ? PMU_FOUND_MODIFIED : PMU_FOUND_SHARED;
 }
 
+bool pmu_lines_claim(PmuLines *lines, uint64_t line, PmuUser user)
+{
+    uint32_t *words = find_set(lines, line);
+    uint32_t way = find_way(lines, words, find_tag(line));
+    uint8_t *users = (uint8_t *)&words[1 + lines->ways];
+    uint8_t last;
+
+    if (way == lines->ways) {
+        return true;
+    }
+    last = __atomic_load_n(&users[way], __ATOMIC_RELAXED);
+    if (!is_alone(last, user)) {
+        return false;
+    }
+    if (!(last & PMU_USER_WRITES)) {
+        __atomic_store_n(&users[way], user | PMU_USER_WRITES,
+                         __ATOMIC_RELAXED);
+    }
+    return true;
+}
+
 PmuFound pmu_lines_access_by(PmuLines *lines, uint64_t line, PmuUser user,
-                             bool write)
+                             bool write, PmuUser *asked)
 {
     uint32_t *words = find_set(lines, line);
     uint32_t tag = find_tag(line), way = find_way(lines, words, tag);
     uint8_t *users = (uint8_t *)&words[1 + lines->ways];
-    uint8_t now = user | (write ? PMU_USER_WRITES : 0), last;
     PmuFound result = PMU_FOUND_NOT;
+    uint8_t last = 0, now;
 
     if (way < lines->ways) {
         mark_used(words, way);
         last = __atomic_load_n(&users[way], __ATOMIC_RELAXED);
-        result = found(last, user);
-        /* One's own writes stay so. */
-        if ((last & ~PMU_USER_WRITES) == user) {
-            now |= last;
-        }
+        result = find(last, user, write, asked);
     } else {
         way = insert(lines, words, tag, 1);
-        last = ~now;
+        *asked = 0;
     }
-    if (now != last) {
+    now = ask(last, user, write);
+    if (now != last || result == PMU_FOUND_NOT) {
         __atomic_store_n(&users[way], now, __ATOMIC_RELAXED);
     }
     return result;
@@ -253,4 +290,29 @@ PmuLines *pmu_l3_lines(PmuL3 *l3)
 PmuUser pmu_l3_user(PmuL3 *l3)
 {
     return (unsigned)g_atomic_int_add(&l3->users, 1) % PMU_USER_MAX + 1;
+}
+
+bool pmu_l3_is_shared(const PmuL3 *l3)
+{
+    return g_atomic_int_get(&l3->users) > 1;
+}
+
+PmuInbox *pmu_l3_inbox(PmuL3 *l3, PmuUser user)
+{
+    return &l3->inbox[user];
+}
+
+void pmu_l3_tell(PmuL3 *l3, PmuUser user, PmuUser asked, PmuSnoop snoop)
+{
+    gint users = MIN(g_atomic_int_get(&l3->users), PMU_USER_MAX);
+
+    if (asked != PMU_USER_OTHERS) {
+        pmu_inbox_put(&l3->inbox[asked], snoop);
+        return;
+    }
+    for (gint other = 1; other <= users; other++) {
+        if (other != user) {
+            pmu_inbox_put(&l3->inbox[other], snoop);
+        }
+    }
 }

@@ -19,6 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "snoop.h"
 #include "uarch.h"
 
 #define PMU_LINES_MAX_WAYS 24
@@ -59,27 +60,39 @@ void pmu_lines_expect(const PmuLines *lines, uint64_t line);
 bool pmu_lines_access(PmuLines *lines, uint64_t line);
 
 /*
- * A vCPU that shares an L3, 1 to PMU_USER_MAX; 0 is none.  Who asked for a line
- * last may have it, and if that was for writing, have written to it: coherence
- * goes no further here.
+ * A vCPU that shares an L3, 1 to PMU_USER_MAX; 0 is none.  Beside each line
+ * stands who asked for it last.  That vCPU is supposed to have it, alone unless
+ * it is shared, and to have written to it if it asked for that (MESI: Sweazey
+ * and Smith, "A class of compatible cache consistency protocols", 1986).
  */
 typedef uint8_t PmuUser;
 
-#define PMU_USER_MAX    127
-#define PMU_USER_WRITES 128     /* ... beside the number */
+#define PMU_USER_MAX    63
+#define PMU_USER_SHARED 64      /* beside the number: others may have it, too */
+#define PMU_USER_WRITES 128     /* ... it has been written to */
+
+/* All but the one who asks. */
+#define PMU_USER_OTHERS PMU_USER_SHARED
 
 typedef enum PmuFound {
     PMU_FOUND_NOT,
-    PMU_FOUND_ALONE,            /* nobody else has it */
-    PMU_FOUND_SHARED,           /* somebody else may have it */
-    PMU_FOUND_MODIFIED,         /* ... and have written to it */
+    PMU_FOUND_ALONE,            /* nobody else has to be asked */
+    PMU_FOUND_SHARED,           /* somebody else has it */
+    PMU_FOUND_MODIFIED,         /* ... and has written to it */
 } PmuFound;
 
 /*
  * As pmu_lines_access(), of an L3, for @user, who will write to @line or not.
+ * *@asked is who has to be told of it, PMU_USER_OTHERS or 0 for nobody.
  */
 PmuFound pmu_lines_access_by(PmuLines *lines, uint64_t line, PmuUser user,
-                             bool write);
+                             bool write, PmuUser *asked);
+
+/*
+ * @user, who has @line, writes to it.  May it do so without asking anybody?
+ * Then it has written to it.
+ */
+bool pmu_lines_claim(PmuLines *lines, uint64_t line, PmuUser user);
 
 /*
  * Is @line present?  If not, it is from now on, but not marked as used; if so,
@@ -104,5 +117,14 @@ PmuLines *pmu_l3_lines(PmuL3 *l3);
 
 /* A number for another vCPU that shares it; they repeat if there are many. */
 PmuUser pmu_l3_user(PmuL3 *l3);
+
+/* Is there more than one? */
+bool pmu_l3_is_shared(const PmuL3 *l3);
+
+/* What others have to tell @user. */
+PmuInbox *pmu_l3_inbox(PmuL3 *l3, PmuUser user);
+
+/* @user asked for the line of @snoop: tell @asked, see pmu_lines_access_by() */
+void pmu_l3_tell(PmuL3 *l3, PmuUser user, PmuUser asked, PmuSnoop snoop);
 
 #endif

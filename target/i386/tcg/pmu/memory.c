@@ -62,6 +62,7 @@ bool pmu_memory_init(PmuMemory *mem, const PmuUarch *uarch, PmuLedger *ledger,
     }
     mem->l3 = pmu_l3_lines(mem->shared_l3);
     mem->user = pmu_l3_user(mem->shared_l3);
+    mem->inbox = pmu_l3_inbox(mem->shared_l3, mem->user);
     /* A store further back than the store buffer reaches is in the cache. */
     pmu_forward_init(&mem->forward,
                      MIN(uarch->store_buffer, PMU_OUTCOME_STORES));
@@ -118,7 +119,7 @@ static inline void drop_page(PmuMemory *mem, uint64_t page)
     PmuFilterPage *filter = &mem->filter[pmu_filter_index(page)];
 
     if (filter->page == page) {
-        filter->lines = 0;
+        filter->lines[0] = filter->lines[1] = 0;
     }
 }
 
@@ -145,7 +146,8 @@ static inline void drop_line(PmuMemory *mem, uint64_t linear)
     PmuFilterPage *filter = &mem->filter[pmu_filter_index(page)];
 
     if (filter->page == page) {
-        filter->lines &= ~pmu_filter_bit(linear);
+        filter->lines[0] &= ~pmu_filter_bit(linear);
+        filter->lines[1] &= ~pmu_filter_bit(linear);
     }
 }
 
@@ -171,6 +173,7 @@ void pmu_memory_reset(PmuMemory *mem)
     mem->misses = 0;
     mem->settled = 0;
     mem->prefetches = 0;
+    mem->num_lost = 0;
     memset(mem->prefetch, 0, sizeof(mem->prefetch));
     pmu_combine_init(&mem->combine, mem->uarch->fill_buffers);
     pmu_forward_reset(&mem->forward);
@@ -330,6 +333,33 @@ static const Requests code_requests = {
     PMU_ITEM_CODE_L2, PMU_ITEM_CODE_PREFETCH_L2, NOT_SNOOPED, false,
 };
 
+/* A delay as PmuAccess has it. */
+static inline uint8_t cut(uint32_t cycles)
+{
+    return MIN(cycles, UINT8_MAX);
+}
+
+/* What this vCPU finds in the L3, where it asks for @line to write or not. */
+static PmuFound l3_access(PmuMemory *mem, uint64_t line, bool write)
+{
+    PmuUser asked;
+    PmuFound found = pmu_lines_access_by(mem->l3, line, mem->user, write,
+                                         &asked);
+
+    if (G_UNLIKELY(asked)) {
+        pmu_l3_tell(mem->shared_l3, mem->user, asked,
+                    (PmuSnoop) { .line = line, .write = write });
+    }
+    return found;
+}
+
+/* May this vCPU write to @line, which it has, without asking anybody? */
+static bool may_write(PmuMemory *mem, uint64_t line)
+{
+    return !pmu_l3_is_shared(mem->shared_l3) ||
+           pmu_lines_claim(mem->l3, line, mem->user);
+}
+
 /* @line missed the first level: ask for those after it. */
 static void stream_prefetch(PmuMemory *mem, uint64_t line,
                             const Requests *requests, PmuAccess *access)
@@ -341,7 +371,7 @@ static void stream_prefetch(PmuMemory *mem, uint64_t line,
         unsigned from = PMU_IN_L2;
 
         if (!pmu_lines_prefetch(&mem->l2, lines[i])) {
-            if (pmu_lines_access(mem->l3, lines[i])) {
+            if (l3_access(mem, lines[i], false) != PMU_FOUND_NOT) {
                 from = PMU_IN_L3;
                 access->prefetch_l3++;
                 note_prefetch(mem, lines[i]);
@@ -377,17 +407,19 @@ static void l2_hit(PmuMemory *mem, uint64_t line, PmuAccess *access)
 }
 
 /* What demanded line @line, in L2 no more, finds in the L3. */
-static unsigned l3_access(PmuMemory *mem, uint64_t line,
-                          const Requests *requests, PmuAccess *access)
+static unsigned l3_request(PmuMemory *mem, uint64_t line,
+                           const Requests *requests, PmuAccess *access)
 {
-    PmuFound found = pmu_lines_access_by(mem->l3, line, mem->user,
-                                         requests->writes);
+    PmuFound found = l3_access(mem, line, requests->writes);
 
     if (found == PMU_FOUND_NOT) {
         access->source = PMU_FROM_DRAM;
         return PMU_IN_DRAM;
     }
     access->source = PMU_FROM_L3;
+    if (found != PMU_FOUND_ALONE) {
+        access->delay = cut(access->delay + mem->uarch->snoop_latency);
+    }
     if (requests->snooped[found] != PMU_ITEM_NR) {
         pmu_ledger_event(mem->ledger, requests->snooped[found], 1);
     }
@@ -401,10 +433,11 @@ static void first_level_miss(PmuMemory *mem, uint64_t line,
     unsigned from = PMU_IN_L2;
 
     mem->misses++;
-    if (pmu_lines_access(&mem->l2, line)) {
+    if (pmu_lines_access(&mem->l2, line) &&
+        (!requests->writes || may_write(mem, line))) {
         l2_hit(mem, line, access);
     } else {
-        from = l3_access(mem, line, requests, access);
+        from = l3_request(mem, line, requests, access);
     }
     pmu_ledger_event(mem->ledger, requests->demanded + from, 1);
     stream_prefetch(mem, line, requests, access);
@@ -428,14 +461,8 @@ static uint32_t page_table_load(PmuMemory *mem, uint64_t page,
     if (pmu_lines_access(&mem->l2, line)) {
         return mem->uarch->l2.latency;
     }
-    return pmu_lines_access(mem->l3, line) ? mem->uarch->l3.latency
-                                           : pmu_uarch_dram_latency(mem->uarch);
-}
-
-/* A delay as PmuAccess has it. */
-static inline uint8_t cut(uint32_t cycles)
-{
-    return MIN(cycles, UINT8_MAX);
+    return l3_access(mem, line, false) != PMU_FOUND_NOT
+           ? mem->uarch->l3.latency : pmu_uarch_dram_latency(mem->uarch);
 }
 
 /*
@@ -549,7 +576,22 @@ static inline void filter_insert(PmuMemory *mem, uint64_t linear,
     if (filter->page != page) {
         take_filter(mem, filter, page);
     }
-    filter->lines |= pmu_filter_bit(linear);
+    filter->lines[0] |= pmu_filter_bit(linear);
+    if (line->owned) {
+        filter->lines[1] |= pmu_filter_bit(linear);
+    }
+}
+
+/* Did another vCPU take @line just now?  Nobody asks again. */
+static bool take_lost(PmuMemory *mem, uint64_t line)
+{
+    for (unsigned i = 0; i < mem->num_lost; i++) {
+        if (mem->lost[i] == line) {
+            mem->lost[i] = mem->lost[--mem->num_lost];
+            return true;
+        }
+    }
+    return false;
 }
 
 static G_GNUC_NO_INLINE PmuLine *l1d_miss(PmuMemory *mem, uint64_t phys,
@@ -566,11 +608,35 @@ static G_GNUC_NO_INLINE PmuLine *l1d_miss(PmuMemory *mem, uint64_t phys,
     line = l1d_insert(mem, phys);
     pmu_ledger_event(mem->ledger, PMU_ITEM_L1D_MISSES, 1);
     first_level_miss(mem, phys, requests[use], access);
+    access->again = use != USE_STORE && take_lost(mem, phys);
     *line = (PmuLine) {
         .linear = NO_LINE,
         .miss = mem->misses,
+        .owned = use != USE_LOAD || !pmu_l3_is_shared(mem->shared_l3),
     };
     return line;
+}
+
+/*
+ * The L1D entry of physical line @phys for an access that does @use, or
+ * PMU_CACHE_NONE.  A line that others may have is not there for a store: asking
+ * for it fetches it anew.
+ */
+static inline size_t l1d_use(PmuMemory *mem, uint64_t phys, Use use)
+{
+    size_t entry = pmu_cache_use(&mem->l1d, phys);
+
+    if (use == USE_LOAD || entry == PMU_CACHE_NONE ||
+        G_LIKELY(mem->line[entry].owned)) {
+        return entry;
+    }
+    if (may_write(mem, phys)) {
+        mem->line[entry].owned = true;
+        return entry;
+    }
+    drop_line(mem, mem->line[entry].linear);
+    pmu_cache_forget(&mem->l1d, entry);
+    return PMU_CACHE_NONE;
 }
 
 /* An access within one line.  Without a mapping the linear page serves. */
@@ -592,7 +658,7 @@ static inline void line_access(PmuMemory *mem, uint64_t addr, Use use,
     if (use != USE_LOAD && mapped) {
         store_line(mem, phys, access);
     }
-    entry = pmu_cache_use(&mem->l1d, phys);
+    entry = l1d_use(mem, phys, use);
     if (entry == PMU_CACHE_NONE) {
         line = l1d_miss(mem, phys, use, access);
         plain = is_untimed(mem);
@@ -690,6 +756,41 @@ unsigned pmu_memory_update(PmuMemory *mem, uint64_t addr, unsigned size,
     return data_access(mem, addr, size, USE_BOTH, access);
 }
 
+/* Another vCPU asked for a line: it has that now, too, or alone. */
+static bool take_snoop(PmuMemory *mem, const PmuSnoop *snoop)
+{
+    size_t entry = pmu_cache_find(&mem->l1d, snoop->line);
+
+    if (entry != PMU_CACHE_NONE) {
+        unfilter_line(mem, snoop->line);
+        mem->line[entry].owned = false;
+    }
+    if (snoop->write) {
+        if (entry != PMU_CACHE_NONE) {
+            mem->lost[mem->num_lost++] = snoop->line;
+        }
+        pmu_cache_remove(&mem->l1d, snoop->line);
+        pmu_lines_remove(&mem->l2, snoop->line);
+        if (is_code(mem, snoop->line)) {
+            pmu_cache_remove(&mem->l1i, snoop->line);
+            code_gone(mem, snoop->line);
+        }
+    }
+    return entry != PMU_CACHE_NONE;
+}
+
+bool pmu_memory_take_snoops(PmuMemory *mem)
+{
+    PmuSnoop snoops[PMU_SNOOPS];
+    unsigned n = pmu_inbox_take(mem->inbox, snoops);
+    bool had = false;
+
+    for (unsigned i = 0; i < n; i++) {
+        had |= take_snoop(mem, &snoops[i]);
+    }
+    return had;
+}
+
 /* Line @line, physical, goes from a write-combining buffer to DRAM. */
 static void write_out(PmuMemory *mem, uint64_t line)
 {
@@ -782,7 +883,7 @@ void pmu_memory_touch_line(PmuMemory *mem, uint64_t line)
     if (pmu_cache_use(&mem->l1i, line) == PMU_CACHE_NONE) {
         l1i_insert(mem, line);
         if (!pmu_lines_access(&mem->l2, line)) {
-            pmu_lines_access(mem->l3, line);
+            l3_access(mem, line, false);
         }
     }
 }

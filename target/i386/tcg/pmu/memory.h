@@ -34,16 +34,21 @@
 /* Where linear page @page is mapped in the vCPU's current context. */
 typedef PmuMapping (*PmuTranslate)(void *opaque, uint64_t page);
 
-/* Lines of linear page @page, a bit each, that an access leaves as they are. */
+/*
+ * Lines of linear page @page, a bit each, that a load [0] leaves as they are,
+ * or one that stores [1].
+ */
 typedef struct PmuFilterPage {
     uint64_t page;
-    uint64_t lines;
+    uint64_t lines[2];
+    uint64_t unused;            /* it takes less time to find one of 32 bytes */
 } PmuFilterPage;
 
 /* What L1D remembers about a line. */
 typedef struct PmuLine {
     uint64_t linear;            /* its address in the filter, if it is there */
     uint64_t miss;              /* number of the miss that fetched it */
+    bool owned;                 /* others know that this vCPU writes to it */
 } PmuLine;
 
 typedef struct PmuPrefetch {
@@ -79,6 +84,9 @@ typedef struct PmuMemory {
     PmuL3 *shared_l3;           /* that l3 is of */
     bool own_l3;                /* nobody else has it */
     PmuUser user;               /* this vCPU among those that do */
+    PmuInbox *inbox;            /* what they tell it */
+    uint64_t lost[PMU_SNOOPS];  /* lines of L1D that they have just taken */
+    unsigned num_lost;
     PmuStreamer streamer;
     PmuCombine combine;
     PmuPrefetch prefetch[PMU_PREFETCH_SLOTS];
@@ -123,17 +131,17 @@ static inline uint64_t pmu_filter_bit(uint64_t linear)
 G_STATIC_ASSERT(PMU_PAGE_LINES == 64);
 
 /*
- * A load or store of @size bytes, 1 or more, at linear address @addr: does it
- * change nothing here, and is its PmuAccess all zero but for what store
- * forwarding says?  Then pmu_memory_data() or pmu_memory_store() need not be
- * called.  Otherwise, or if in doubt, it must be.
+ * An access of @size bytes, 1 or more, at linear address @addr, which stores or
+ * just loads: does it change nothing here, and is its PmuAccess all zero but
+ * for what store forwarding says?  Then pmu_memory_data() or pmu_memory_store()
+ * need not be called.  Otherwise, or if in doubt, it must be.
  */
 static inline bool pmu_memory_hit(const PmuMemory *mem, uint64_t addr,
-                                  unsigned size)
+                                  unsigned size, bool store)
 {
     uint64_t page = addr >> PMU_PAGE_SHIFT;
     const PmuFilterPage *filter = &mem->filter[pmu_filter_index(page)];
-    bool present = filter->lines & pmu_filter_bit(addr);
+    bool present = filter->lines[store] & pmu_filter_bit(addr);
 
     return __builtin_expect(present & (filter->page == page) &
                             (addr % PMU_LINE_SIZE + size <= PMU_LINE_SIZE), 1);
@@ -185,6 +193,22 @@ static inline void pmu_memory_settle(PmuMemory *mem)
 static inline void pmu_memory_untime(PmuMemory *mem)
 {
     mem->settled = UINT64_MAX;
+}
+
+/*
+ * Lines that other vCPUs asked for since the last time are theirs, or theirs as
+ * well.  Returns whether L1D had one of them.  A load that finds such a line
+ * gone had been executed early and is executed again (PmuAccess.again), which
+ * is the worst case: one for each line, and not if there was another call in
+ * between.
+ */
+bool pmu_memory_take_snoops(PmuMemory *mem);
+
+static inline bool pmu_memory_snooped(PmuMemory *mem)
+{
+    mem->num_lost = 0;
+    return G_UNLIKELY(pmu_inbox_pending(mem->inbox)) &&
+           pmu_memory_take_snoops(mem);
 }
 
 /*

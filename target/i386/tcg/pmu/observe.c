@@ -170,7 +170,7 @@ static bool fetch_access(PmuObserver *o, const PmuBlockAccess *kind,
     PmuAccess access[2];
 
     pmu_memory_untime(&o->mem);
-    return !pmu_memory_hit(&o->mem, addr, kind->reach) &&
+    return !pmu_memory_hit(&o->mem, addr, kind->reach, kind->store) &&
            (kind->load || kind->store) &&
            is_smc(access, data_access(o, addr, kind, access));
 }
@@ -202,6 +202,10 @@ static bool special_access(PmuObserver *o, unsigned i, uint64_t addr,
         outcome->second[i] = access[1];
         outcome->split |= 1ull << i;
     }
+    if (access[0].again || access[1].again) {
+        outcome->again |= 1ull << i;
+        pmu_ledger_event(o->ledger, PMU_ITEM_CLEARS_ORDERING, 1);
+    }
     return is_smc(access, lines);
 }
 
@@ -213,7 +217,7 @@ static bool observe_access(PmuObserver *o, unsigned i,
                      ? pmu_memory_forward(&o->mem, addr, kind->size) : 0;
     bool smc = false;
 
-    if ((store || !pmu_memory_hit(&o->mem, addr, kind->reach)) &&
+    if ((store || !pmu_memory_hit(&o->mem, addr, kind->reach, kind->store)) &&
         (kind->load || kind->store)) {
         smc = special_access(o, i, addr, kind, store);
     }
@@ -340,6 +344,7 @@ static void observe_begin(PmuObserver *o)
     outcome->special = 0;
     outcome->split = 0;
     outcome->same_line = 0;
+    outcome->again = 0;
 }
 
 /* What is asked for. */

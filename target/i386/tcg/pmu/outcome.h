@@ -84,6 +84,8 @@ typedef struct PmuAccess {
     uint8_t prefetch_l3;        /* prefetches into L2 set off, found in L3 */
     uint8_t prefetch_dram;      /* ... and in DRAM; they go after the others */
     uint8_t smc;                /* a store to code that fetch had; no more */
+    uint8_t again;              /* a load of a line that another vCPU has just
+                                   taken: what it had loaded before is void */
 } PmuAccess;
 
 /* What the end of a block did, PmuOutcome.branch; 0: nothing that counts. */
@@ -107,6 +109,7 @@ typedef struct PmuOutcome {
     uint64_t split;             /* ... that reach into a second line: @second */
     uint64_t same_line;         /* ... that are stores to the line of the store
                                    before */
+    uint64_t again;             /* ... with PmuAccess.again */
     PmuAccess access[PMU_BLOCK_ACCESSES];
     PmuAccess second[PMU_BLOCK_ACCESSES];
     PmuAccess code[PMU_BLOCK_SEGMENTS];

@@ -1134,6 +1134,21 @@ void pmu_pipeline_clear(PmuPipeline *p)
     flush(p, p->retired, p->uarch->smc_penalty, PMU_SLOT_MACHINE_CLEARS);
 }
 
+/*
+ * @bi loads what another vCPU has written to, and has to begin anew: all before
+ * it has retired, and it is fetched as after a mispredicted branch.
+ */
+static void begin_again(PmuPipeline *p, const PmuBlockInsn *bi,
+                        uint64_t again)
+{
+    if ((bi->ea != PMU_NO_ACCESS && (again >> bi->ea & 1)) ||
+        (bi->stack != PMU_NO_ACCESS && (again >> bi->stack & 1))) {
+        end_fuse(p);
+        flush(p, p->retired, p->uarch->mispredict_penalty,
+              PMU_SLOT_MACHINE_CLEARS);
+    }
+}
+
 /* Branches. */
 
 static void run_branch(PmuPipeline *p, const PmuInsn *insn,
@@ -1475,6 +1490,9 @@ void pmu_pipeline_run(PmuPipeline *p, const PmuBlock *block,
         if (segment + 1 < block->num_segments &&
             block->segments[segment + 1].first == i) {
             run_segment(p, ++segment, outcome);
+        }
+        if (G_UNLIKELY(outcome->again)) {
+            begin_again(p, bi, outcome->again);
         }
         if (G_LIKELY(bi->insn->path != PMU_PATH_FULL && !p->report)) {
             run_short(p, bi, in_page + bi->offset, outcome);

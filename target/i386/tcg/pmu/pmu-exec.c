@@ -441,13 +441,21 @@ void helper_x86_pmu_expired(CPUX86State *env, uint32_t num_insns)
  */
 #define BLOCK_PROGRESS 4096
 
+/*
+ * The same while vCPUs contend for lines, which change hands where the model
+ * runs: some hundred cycles, as long as it takes a line to come.
+ */
+#define CONTESTED_WORDS 64
+
 static int32_t x86_pmu_log_room(const X86PMU *unit)
 {
     uint64_t now = pmu_timing_progress(unit->timing);
     uint64_t blocks = (unit->check_at - MIN(now, unit->check_at)) /
                       BLOCK_PROGRESS;
 
-    return MIN(blocks * PMU_RECORD_WORDS(0), X86_PMU_LOG_WORDS);
+    return MIN(blocks * PMU_RECORD_WORDS(0),
+               pmu_timing_contested(unit->timing) ? CONTESTED_WORDS
+                                                  : X86_PMU_LOG_WORDS);
 }
 
 void x86_pmu_log(CPUX86State *env, const PmuBlock *block, uint64_t pc)

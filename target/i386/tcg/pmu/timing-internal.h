@@ -93,6 +93,7 @@ struct PmuTiming {
     uint64_t unknown_at;        /* @skimmed when it was changed last */
     PmuSighted sighted[PMU_SIGHTED];    /* by a hash of the key */
     PmuKnown known;             /* of observer.known, accounted for already */
+    uint64_t contested_until;   /* in terms of @progress: see CONTESTED */
 
     PmuString string;
     PmuRuns runs;               /* in PMU_PHASE_FORWARD */

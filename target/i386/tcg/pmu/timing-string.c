@@ -78,7 +78,7 @@ static void string_access(PmuTiming *t, uint64_t line, bool store,
     if (t->string.untimed) {
         pmu_memory_untime(mem);
     }
-    if (!pmu_memory_hit(mem, addr, 1)) {
+    if (!pmu_memory_hit(mem, addr, 1, store)) {
         PmuAccess both[2] = {};
 
         if (store) {

@@ -45,6 +45,12 @@
  */
 #define TURNS           (1 << 24)
 
+/*
+ * Lines are contested, in instructions and slots, so long after one that this
+ * vCPU had in L1D was asked for by another.
+ */
+#define CONTESTED       (1 << 13)
+
 /* Any but 0. */
 #define RANDOM_SEED     2463534242u
 
@@ -400,6 +406,7 @@ void pmu_timing_reset(PmuTiming *t)
     t->unknown_twice = 0;
     t->random = RANDOM_SEED;
     t->string = (PmuString) {};
+    t->contested_until = 0;
     pmu_pipeline_reset(&t->pipeline);
     pmu_timing_resume_pipeline(t);
     pmu_observer_reset(&t->observer);
@@ -505,7 +512,7 @@ static inline void skim_access(PmuTiming *t, const PmuBlock *block,
     const PmuBlockAccess *kind = &block->accesses[index];
 
     if (G_UNLIKELY(!pmu_memory_hit(&t->observer.mem, addr[index],
-                                   kind->reach))) {
+                                   kind->reach, kind->store))) {
         skim_slow_access(t, kind, addr[index]);
     }
 }
@@ -575,6 +582,24 @@ static void look_at_range(PmuTiming *t, const PmuBlock *block,
         run_seen(t, block, first, last, dynamic);
     }
     note_misses(t, &before);
+}
+
+/*
+ * What runs next finds lines where other vCPUs left them, and nothing in the
+ * store buffer: before a line was given away, stores to it have left that.
+ */
+static inline void take_snoops(PmuTiming *t)
+{
+    if (pmu_memory_snooped(&t->observer.mem)) {
+        pmu_memory_skip(&t->observer.mem);
+        t->contested_until = t->progress +
+                             ((uint64_t)CONTESTED << PMU_COST_SHIFT);
+    }
+}
+
+bool pmu_timing_contested(const PmuTiming *t)
+{
+    return t->progress < t->contested_until;
 }
 
 static inline void prepare(PmuTiming *t, const PmuBlock *block)
@@ -703,6 +728,7 @@ static void run_part(PmuTiming *t, const PmuBlock *block,
 void pmu_timing_run(PmuTiming *t, const PmuBlock *block,
                     unsigned first, unsigned last, const PmuDynamic *dynamic)
 {
+    take_snoops(t);
     prepare(t, block);
     if (first || last != block->num_insns || !pmu_block_is_whole(block)) {
         run_part(t, block, first, last, dynamic);
@@ -740,6 +766,7 @@ void pmu_timing_run_log(PmuTiming *t, const uint64_t *from,
     const PmuRecord *next = next_record(record, end);
     unsigned blocks = 0;
 
+    take_snoops(t);
     while (record != end) {
         const PmuBlock *block = record->block;
         const PmuRecord *behind = next_record(next, end);
@@ -767,6 +794,7 @@ void pmu_timing_run_log(PmuTiming *t, const uint64_t *from,
 void pmu_timing_string(PmuTiming *t, const PmuBlock *block,
                        unsigned index, const PmuDynamic *dynamic)
 {
+    take_snoops(t);
     prepare(t, block);
     run_string(t, block, index, dynamic, false);
 }

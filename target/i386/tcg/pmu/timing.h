@@ -118,6 +118,12 @@ void pmu_timing_collect(PmuTiming *timing);
 void pmu_timing_stop_counting(PmuTiming *timing);
 
 /*
+ * Do other vCPUs ask for lines that this one uses?  They learn who has a line
+ * when it runs the model: that should be soon then.
+ */
+bool pmu_timing_contested(const PmuTiming *timing);
+
+/*
  * Instructions [@first, @last) of @block were retired.  If @last is the
  * block's end, the last instruction's outcome is in @dynamic.  Also counts
  * INSTRUCTIONS and BRANCHES in the ledger.

@@ -121,6 +121,8 @@ const PmuUarchParam pmu_uarch_params[PMU_UARCH_PARAMS] = {
       10, 20000, FIGURE(dram_tenth_ns) },
     { "dram-line-cycles", "cycles", "between lines from DRAM",
       0, 1000, FIGURE(dram_line_cycles) },
+    { "snoop-latency", "cycles", "line that another vCPU has",
+      0, 200, FIGURE(snoop_latency) },
     { "prefetch-distance", "lines", "L2 streamer, 0: none",
       0, LINE_BYTES - 1, FIGURE(prefetch_distance) },
     { "store-forward", "cycles", "data from store to load",

@@ -125,6 +125,8 @@ typedef struct PmuUarch {
     uint32_t page_walk;         /* cycles, paging structures in the caches */
     uint32_t dram_tenth_ns;     /* load to use, in 0.1 ns */
     uint32_t dram_line_cycles;  /* between two lines from DRAM, one core */
+    uint32_t snoop_latency;     /* cycles, a line in L3 that another core has,
+                                   beyond L3's */
     uint32_t prefetch_distance; /* lines the L2 streamer runs ahead */
     uint32_t store_forward;     /* cycles, store data ready to load result */
     uint32_t store_forward_blocked;     /* cycles, load that needs more than
