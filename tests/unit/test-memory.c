@@ -1289,6 +1289,23 @@ static PmuSource share(SharedLine *line, unsigned who, int kind,
     return cold ? PMU_FROM_DRAM : PMU_FROM_L3;
 }
 
+/* Write all of a line past the caches: nobody has it then. */
+static void stream_line(PmuMemory *mem, uint64_t addr)
+{
+    PmuAccess access[2];
+
+    for (unsigned byte = 0; byte < LINE; byte += 16) {
+        pmu_memory_stream(mem, addr + byte, 16, access);
+    }
+}
+
+static void take_all_snoops(Machine *machine[SHARERS])
+{
+    for (unsigned i = 0; i < SHARERS; i++) {
+        pmu_memory_snooped(&machine[i]->mem);
+    }
+}
+
 static void test_sharing(void)
 {
     Random random = random_from_seed();
@@ -1318,19 +1335,24 @@ static void test_sharing(void)
                     random_below(&random, 2) ? STORE : UPDATE,
             .addr = n * LINE, .size = 8,
         };
-        Told told = do_step(&machine[who]->mem, &step, true);
-        PmuAccess access = told.access[0];
+        PmuAccess access;
+        PmuSource source;
         PmuFound found;
-        PmuSource source = share(&line[n], who, step.kind, &found);
 
+        if (!random_below(&random, 100)) {
+            stream_line(&machine[who]->mem, n * LINE);
+            line[n] = (SharedLine) {};
+            take_all_snoops(machine);
+            continue;
+        }
+        access = do_step(&machine[who]->mem, &step, true).access[0];
+        source = share(&line[n], who, step.kind, &found);
         g_assert_cmpuint(access.source, ==, source);
         g_assert_cmpuint(access.delay, ==, found <= PMU_FOUND_ALONE
                                            ? 0 : uarch.snoop_latency);
         hits += source == PMU_FROM_L1;
         expected[found] += source == PMU_FROM_L3 && step.kind != STORE;
-        for (unsigned j = 0; j < SHARERS; j++) {
-            pmu_memory_snooped(&machine[j]->mem);
-        }
+        take_all_snoops(machine);
     }
     g_assert_cmpuint(hits, >, 10000);
     for (unsigned i = 0; i < SHARERS; i++) {

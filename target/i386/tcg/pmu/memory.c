@@ -796,6 +796,10 @@ static void write_out(PmuMemory *mem, uint64_t line)
 {
     bool in_l3;
 
+    if (!may_write(mem, line)) {
+        pmu_l3_tell(mem->shared_l3, mem->user, PMU_USER_OTHERS,
+                    (PmuSnoop) { .line = line, .write = true });
+    }
     unfilter_line(mem, line);
     pmu_cache_remove(&mem->l1d, line);
     pmu_lines_remove(&mem->l2, line);
