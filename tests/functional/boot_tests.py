@@ -217,9 +217,9 @@ def blocks_icount(options):
 
 # Programs in which nothing lasts: they begin, and end after some ten millions.
 # By how much of the slots each may be off: where somebody counts misses, so
-# that caches and predictors see all (of 16 boots the worst were 0.03, 0.04,
-# 0.03 and 0.07), and where they see the last part of each period only (of 60
-# boots, 0.06, 0.07, 0.25 and 0.2).
+# that caches and predictors see all (of 8 boots the worst were 0.02, 0.02, 0.02
+# and 0.09), and where they see the last part of each period only (of 12 boots,
+# 0.05, 0.04, 0.16 and 0.12).
 Program = collections.namedtuple('Program', 'command observed sampled')
 PROGRAMS = {
     'awk': Program("awk 'BEGIN { for (i = 0; i < 4000; i++) "
