@@ -231,7 +231,8 @@ def shared_line(s):
     apart, shared = (count(s, (hitm, clears), loop, 1)
                      for loop in ('apart', 'shared'))
     checks = Checks()
-    # Clears are estimated: what the same code had before is not quite forgotten.
+    # Clears are estimated: what the same code had before is not quite
+    # forgotten.
     for event, times in (hitm, 10), (clears, 1.5):
         each, other = (counts[event] / counts['instructions'] * 1e6
                        for counts in (shared, apart))

@@ -13,7 +13,7 @@
 
 #define CORES       2
 #define TURNS       60000
-#define PER_TURN    16          /* iterations; each takes five cycles at least */
+#define PER_TURN    16          /* iterations */
 
 typedef struct Core {
     PmuLedger ledger;
