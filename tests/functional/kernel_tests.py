@@ -388,9 +388,10 @@ def pingpong(s):
     check_against(checks, both, ledger, 0.03, cpus=[1], levels=('usr',))
     # Neither process is billed for the other's nature.  Of the slots of the
     # multiplications, one in 15 retires (BOTTLENECKS); of those of the NOPs,
-    # none are backend bound.
+    # none are backend bound, but for those of the switches: of 12 runs 0 to
+    # 0.004, once 0.055.  If it were billed for the other's, half would be.
     for c, most, low, other, high in (
-            (counts[0], 'retiring', 0.85, 'backend-bound', 0.05),
+            (counts[0], 'retiring', 0.85, 'backend-bound', 0.15),
             (counts[1], 'backend-bound', 0.85, 'retiring', 0.1)):
         classes, slots = group_counts(c)
         checks.between('%s of the process that is' % most,
