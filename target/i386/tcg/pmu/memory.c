@@ -89,71 +89,9 @@ void pmu_memory_on_code_gone(PmuMemory *mem, PmuCodeGone code_gone,
     mem->code_opaque = opaque;
 }
 
-/* The filter. */
-
-/* The pages of 2 MiB that @page is counted with. */
-static inline uint16_t *in_filter(PmuMemory *mem, uint64_t page)
-{
-    return &mem->in_filter[pmu_page_of(page, PMU_PAGE_2M) % PMU_FILTER_LARGE];
-}
-
-/* No line is in the filter; entries without any are of page 0. */
-static void clear_filter(PmuMemory *mem)
-{
-    memset(mem->filter, 0, sizeof(mem->filter));
-    memset(mem->in_filter, 0, sizeof(mem->in_filter));
-    *in_filter(mem, 0) = PMU_FILTER_PAGES;
-}
-
-/* @filter is of page @page from now on, none of whose lines it has. */
-static void take_filter(PmuMemory *mem, PmuFilterPage *filter, uint64_t page)
-{
-    --*in_filter(mem, filter->page);
-    ++*in_filter(mem, page);
-    *filter = (PmuFilterPage) { .page = page };
-}
-
-/* The lines of linear page @page. */
-static inline void drop_page(PmuMemory *mem, uint64_t page)
-{
-    PmuFilterPage *filter = &mem->filter[pmu_filter_index(page)];
-
-    if (filter->page == page) {
-        filter->lines[0] = filter->lines[1] = 0;
-    }
-}
-
-/* ... of page @number of @size. */
-static void drop_pages(PmuMemory *mem, uint64_t number, PmuPageSize size)
-{
-    if (size == PMU_PAGE_4K) {
-        drop_page(mem, number);
-        return;
-    }
-    if (size == PMU_PAGE_2M && !mem->in_filter[number % PMU_FILTER_LARGE]) {
-        return;
-    }
-    for (unsigned i = 0; i < PMU_FILTER_PAGES; i++) {
-        if (pmu_page_of(mem->filter[i].page, size) == number) {
-            take_filter(mem, &mem->filter[i], 0);
-        }
-    }
-}
-
-static inline void drop_line(PmuMemory *mem, uint64_t linear)
-{
-    uint64_t page = linear >> PMU_PAGE_SHIFT;
-    PmuFilterPage *filter = &mem->filter[pmu_filter_index(page)];
-
-    if (filter->page == page) {
-        filter->lines[0] &= ~pmu_filter_bit(linear);
-        filter->lines[1] &= ~pmu_filter_bit(linear);
-    }
-}
-
 static void forget_mappings(PmuMemory *mem)
 {
-    clear_filter(mem);
+    pmu_filter_clear(&mem->filter);
     pmu_tlb_clear(&mem->dtlb);
     pmu_tlb_clear(&mem->itlb);
     pmu_stlb_clear(&mem->stlb);
@@ -183,7 +121,7 @@ void pmu_memory_reset(PmuMemory *mem)
 
 static void forget_local(PmuMemory *mem)
 {
-    clear_filter(mem);
+    pmu_filter_clear(&mem->filter);
     pmu_tlb_keep_global(&mem->dtlb);
     pmu_tlb_keep_global(&mem->itlb);
     pmu_stlb_keep_global(&mem->stlb);
@@ -195,7 +133,7 @@ static void forget_page(PmuMemory *mem, uint64_t linear)
     PmuPageSize sizes = mem->dtlb.large ? PMU_PAGE_SIZES : PMU_PAGE_2M;
 
     for (PmuPageSize size = 0; size < sizes; size++) {
-        drop_pages(mem, pmu_page_of(page, size), size);
+        pmu_filter_remove_page(&mem->filter, pmu_page_of(page, size), size);
     }
     pmu_tlb_remove(&mem->dtlb, page);
     pmu_tlb_remove(&mem->itlb, page);
@@ -221,7 +159,9 @@ void pmu_memory_flush_mappings(PmuMemory *mem, PmuFlush flush, uint64_t linear)
 /* What the DTLB uses no longer leaves the filter. */
 static void dtlb_dropped(void *opaque, uint64_t number, PmuPageSize size)
 {
-    drop_pages(opaque, number, size);
+    PmuMemory *mem = opaque;
+
+    pmu_filter_remove_page(&mem->filter, number, size);
 }
 
 /* An entry of L1D for physical line @line, not in the filter. */
@@ -234,7 +174,7 @@ static PmuLine *l1d_insert(PmuMemory *mem, uint64_t line)
     for (; dropped; dropped &= dropped - 1) {
         PmuLine *other = &mem->line[first + __builtin_ctzll(dropped)];
 
-        drop_line(mem, other->linear);
+        pmu_filter_remove(&mem->filter, other->linear);
         other->linear = NO_LINE;
     }
     pmu_cache_fill(&mem->l1d, entry, line);
@@ -260,7 +200,7 @@ static void unfilter_line(PmuMemory *mem, uint64_t line)
     size_t entry = pmu_cache_find(&mem->l1d, line);
 
     if (entry != PMU_CACHE_NONE) {
-        drop_line(mem, mem->line[entry].linear);
+        pmu_filter_remove(&mem->filter, mem->line[entry].linear);
         mem->line[entry].linear = NO_LINE;
     }
 }
@@ -566,20 +506,11 @@ static inline bool settled(const PmuMemory *mem, const PmuLine *line)
 static inline void filter_insert(PmuMemory *mem, uint64_t linear,
                                  PmuLine *line)
 {
-    uint64_t page = linear >> PMU_PAGE_SHIFT;
-    PmuFilterPage *filter = &mem->filter[pmu_filter_index(page)];
-
     if (line->linear != linear) {
-        drop_line(mem, line->linear);
+        pmu_filter_remove(&mem->filter, line->linear);
         line->linear = linear;
     }
-    if (filter->page != page) {
-        take_filter(mem, filter, page);
-    }
-    filter->lines[0] |= pmu_filter_bit(linear);
-    if (line->owned) {
-        filter->lines[1] |= pmu_filter_bit(linear);
-    }
+    pmu_filter_add(&mem->filter, linear, line->owned);
 }
 
 /* Did another vCPU take @line just now?  Nobody asks again. */
@@ -634,7 +565,7 @@ static inline size_t l1d_use(PmuMemory *mem, uint64_t phys, Use use)
         mem->line[entry].owned = true;
         return entry;
     }
-    drop_line(mem, mem->line[entry].linear);
+    pmu_filter_remove(&mem->filter, mem->line[entry].linear);
     pmu_cache_forget(&mem->l1d, entry);
     return PMU_CACHE_NONE;
 }

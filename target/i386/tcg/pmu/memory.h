@@ -15,6 +15,7 @@
 #include <glib.h>
 
 #include "combine.h"
+#include "filter.h"
 #include "forward.h"
 #include "ledger.h"
 #include "lines.h"
@@ -22,27 +23,11 @@
 #include "prefetch.h"
 #include "tlb.h"
 
-/* Pages that the filter finds, by a hash; a power of 2. */
-#define PMU_FILTER_PAGES        512
-
-/* Large pages by their low bits: is a part of one of them in the filter? */
-#define PMU_FILTER_LARGE        64
-
 /* The newest prefetches are found by a hash in so many entries. */
 #define PMU_PREFETCH_SLOTS      128
 
 /* Where linear page @page is mapped in the vCPU's current context. */
 typedef PmuMapping (*PmuTranslate)(void *opaque, uint64_t page);
-
-/*
- * Lines of linear page @page, a bit each, that a load [0] leaves as they are,
- * or one that stores [1].
- */
-typedef struct PmuFilterPage {
-    uint64_t page;
-    uint64_t lines[2];
-    uint64_t unused;            /* it takes less time to find one of 32 bytes */
-} PmuFilterPage;
 
 /* What L1D remembers about a line. */
 typedef struct PmuLine {
@@ -62,8 +47,7 @@ typedef void (*PmuCodeGone)(void *opaque, uint64_t line);
 typedef struct PmuMemory {
     PmuForward forward;
     /* Lines of L1I are not here: stores to them do not leave them there. */
-    PmuFilterPage filter[PMU_FILTER_PAGES];
-    uint16_t in_filter[PMU_FILTER_LARGE];       /* entries with such a page */
+    PmuFilter filter;
 
     const PmuUarch *uarch;
     PmuLedger *ledger;
@@ -116,20 +100,6 @@ void pmu_memory_reset(PmuMemory *mem);
 void pmu_memory_flush_mappings(PmuMemory *mem, PmuFlush flush,
                                uint64_t linear);
 
-/* Where the lines of linear page @page are, if they are. */
-static inline unsigned pmu_filter_index(uint64_t page)
-{
-    return (page ^ page / PMU_FILTER_PAGES) % PMU_FILTER_PAGES;
-}
-
-/* The bit of the line at linear address @linear. */
-static inline uint64_t pmu_filter_bit(uint64_t linear)
-{
-    return 1ull << (linear >> PMU_LINE_SHIFT) % PMU_PAGE_LINES;
-}
-
-G_STATIC_ASSERT(PMU_PAGE_LINES == 64);
-
 /*
  * An access of @size bytes, 1 or more, at linear address @addr, which stores or
  * just loads: does it change nothing here, and is its PmuAccess all zero but
@@ -139,12 +109,8 @@ G_STATIC_ASSERT(PMU_PAGE_LINES == 64);
 static inline bool pmu_memory_hit(const PmuMemory *mem, uint64_t addr,
                                   unsigned size, bool store)
 {
-    uint64_t page = addr >> PMU_PAGE_SHIFT;
-    const PmuFilterPage *filter = &mem->filter[pmu_filter_index(page)];
-    bool present = filter->lines[store] & pmu_filter_bit(addr);
-
-    return __builtin_expect(present & (filter->page == page) &
-                            (addr % PMU_LINE_SIZE + size <= PMU_LINE_SIZE), 1);
+    return __builtin_expect(pmu_filter_has(&mem->filter, addr, size, store),
+                            1);
 }
 
 /*
