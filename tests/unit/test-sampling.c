@@ -174,6 +174,7 @@ typedef struct Mode {
     const PmuSampling *sampling;
     PmuInterest interest;
     bool counting;              /* blocks instead of logging them */
+    bool unnumbered;            /* they are logged, and each is looked at */
 } Mode;
 
 #define ALL { .sampled = UINT32_MAX, .observed = true, .taken = true }
@@ -182,12 +183,14 @@ static const Mode exactly = { NULL, ALL };
 static const Mode by_samples = { &pmu_sampling, ALL };
 static const Mode slots_alone = { &pmu_sampling, {} };
 static const Mode counting = { &pmu_sampling, {}, true };
+static const Mode slots_looked_at = { &pmu_sampling, {}, false, true };
+static const Mode all_looked_at = { &pmu_sampling, ALL, false, true };
 
 /* What translated code does where it may count. */
 typedef struct Counter {
     bool on;
     uint32_t granted, left;
-    uint32_t times[BLOCKS];
+    uint32_t *times;            /* by number */
     uint64_t counted;           /* blocks */
 } Counter;
 
@@ -206,36 +209,36 @@ static void grant(Counter *counter, uint32_t insns)
 }
 
 /* Block @number runs and can be counted. */
-static void count(Counter *counter, const PmuBlock *block, unsigned number)
+static void count(Counter *counter, const PmuBlock *block)
 {
-    counter->times[number]++;
+    counter->times[block->number]++;
     counter->left -= block->num_insns;
     counter->counted++;
 }
 
 /* The slow way: what the model allows may be used up, or the block new. */
 static bool try_to_count(PmuTiming *timing, Counter *counter,
-                         const PmuBlock *block, unsigned number)
+                         const PmuBlock *block)
 {
     pmu_timing_pass(timing, counter->granted - counter->left);
     grant(counter, pmu_timing_forward(timing));
     if (counter->left < block->num_insns ||
-        !pmu_timing_count_on(timing, block, &counter->times[number])) {
+        !pmu_timing_count_on(timing, block)) {
         grant(counter, 0);
         return false;
     }
-    count(counter, block, number);
+    count(counter, block);
     return true;
 }
 
 static void run_block(PmuTiming *timing, Counter *counter,
-                      const PmuBlock *block, unsigned number,
-                      const PmuDynamic *dynamic)
+                      const PmuBlock *block, const PmuDynamic *dynamic)
 {
-    if (counter->left >= block->num_insns && counter->times[number]) {
-        count(counter, block, number);
+    if (counter->on && counter->left >= block->num_insns &&
+        counter->times[block->number]) {
+        count(counter, block);
     } else if (!counter->on ||
-               !try_to_count(timing, counter, block, number)) {
+               !try_to_count(timing, counter, block)) {
         pmu_timing_run(timing, block, 0, block->num_insns, dynamic);
     }
 }
@@ -253,15 +256,15 @@ static void walk_on(Program *program, PmuTiming *timing, Walk *walk,
         for (unsigned j = 0; j < block->builder.block.num_accesses; j++) {
             addr[j] = address(block->pattern, &walk->random, &walk->stream);
         }
-        dynamic.taken = random_below(&walk->random, 100) < block->percent;
-        walk->at = dynamic.taken ? block->target : walk->at + 1;
+        walk->at = random_below(&walk->random, 100) < block->percent
+                   ? block->target : walk->at + 1;
         if (walk->at / PHASE_BLOCKS != phase || walk->at == BLOCKS) {
             walk->at = phase * PHASE_BLOCKS +
                        random_below(&walk->random, PHASE_BLOCKS);
         }
         dynamic.target = program->block[walk->at].pc;
-        run_block(timing, &walk->counter, &block->builder.block,
-                  block - program->block, &dynamic);
+        dynamic.taken = walk->at == block->target;
+        run_block(timing, &walk->counter, &block->builder.block, &dynamic);
     }
 }
 
@@ -277,6 +280,11 @@ static uint64_t run(Program *program, PmuCore core, const Mode *mode,
                                        page_of, NULL);
     Walk walk = { .random = { 1 }, .counter.on = mode->counting };
 
+    for (unsigned i = 0; i < BLOCKS; i++) {
+        pmu_block_set_number(&program->block[i].builder.block,
+                             mode->unnumbered ? PMU_BLOCK_NUMBERS : i);
+    }
+    walk.counter.times = pmu_timing_times(timing);
     pmu_timing_set_sampling(timing, mode->sampling);
     pmu_timing_set_interest(timing, mode->interest);
     walk_on(program, timing, &walk, stretches);
@@ -413,10 +421,24 @@ static void test_sampled(gconstpointer data)
     }
 }
 
+/* Fail unless @counted is as @logged, of which way branches went if @taken. */
+static void assert_same(const PmuLedgerSnapshot *counted,
+                        const PmuLedgerSnapshot *logged, bool taken)
+{
+    const uint64_t *is = counted->item[PMU_LEVEL_USR];
+    const uint64_t *should = logged->item[PMU_LEVEL_USR];
+
+    for (unsigned i = 0; i < PMU_ITEM_NR; i++) {
+        if ((taken || !pmu_ledger_item_taken(i)) && is[i] != should[i]) {
+            g_error("%s: counted %" PRIu64 ", logged %" PRIu64,
+                    pmu_ledger_item_name(i), is[i], should[i]);
+        }
+    }
+}
+
 /*
- * Blocks that are counted make the same ledger as those that are logged, to the
- * slot; only which way branches went is not known.  Where data are far all are
- * logged.
+ * Blocks that translated code counts make the same ledger as those that are
+ * logged, to the slot; only which way branches went is not known.
  */
 static void test_counting(void)
 {
@@ -425,21 +447,31 @@ static void test_counting(void)
     for (unsigned i = 0; i < PROGRAMS; i++) {
         PmuCore core = i % PMU_CORE_NR;
         Program *program = program_new(core, false, &random);
-        PmuLedgerSnapshot logged, counted;
-        uint64_t *item = counted.item[PMU_LEVEL_USR];
+        PmuLedgerSnapshot looked_at, counted;
         uint64_t blocks = run(program, core, &counting, COUNTED, &counted);
 
-        run(program, core, &slots_alone, COUNTED, &logged);
+        run(program, core, &slots_looked_at, COUNTED, &looked_at);
         g_test_message("counted %" PRIu64 " of %u blocks", blocks, COUNTED);
         g_assert_cmpuint(blocks, >, COUNTED / 100);
-        for (unsigned j = 0; j < PMU_ITEM_NR; j++) {
-            if (!pmu_ledger_item_taken(j) && item[j] !=
-                logged.item[PMU_LEVEL_USR][j]) {
-                g_error("%s: counted %" PRIu64 ", logged %" PRIu64,
-                        pmu_ledger_item_name(j), item[j],
-                        logged.item[PMU_LEVEL_USR][j]);
-            }
-        }
+        assert_same(&counted, &looked_at, false);
+        program_free(program);
+    }
+}
+
+/* The same of those that are logged and not looked at each time. */
+static void test_known(gconstpointer data)
+{
+    const Case *test = data;
+    Random random = random_from_seed();
+
+    for (unsigned i = 0; i < PROGRAMS; i++) {
+        PmuCore core = i % PMU_CORE_NR;
+        Program *program = program_new(core, test->far, &random);
+        PmuLedgerSnapshot looked_at, known;
+
+        run(program, core, &by_samples, COUNTED, &known);
+        run(program, core, &all_looked_at, COUNTED, &looked_at);
+        assert_same(&known, &looked_at, true);
         program_free(program);
     }
 }
@@ -1014,6 +1046,8 @@ int main(int argc, char **argv)
     g_test_add_data_func("/sampling/near-data", &near_data, test_sampled);
     g_test_add_data_func("/sampling/far-data", &far_data, test_sampled);
     g_test_add_func("/sampling/counting", test_counting);
+    g_test_add_data_func("/sampling/known/near", &near_data, test_known);
+    g_test_add_data_func("/sampling/known/far", &far_data, test_known);
     g_test_add_data_func("/sampling/strings/movs", &movs, test_strings);
     g_test_add_data_func("/sampling/strings/stos", &stos, test_strings);
     g_test_add_data_func("/sampling/strings/scas", &scas, test_strings);

@@ -32,6 +32,16 @@ static void note_access(PmuBlockBuilder *builder, uint8_t index, uint8_t size,
         .load = load, .store = store, .stream = stream,
     };
     block->num_accesses = MAX(block->num_accesses, index + 1);
+    if (index < PMU_BLOCK_BRIEFS) {
+        block->brief[index] = block->accesses[index].reach |
+                              (store ? PMU_BRIEF_STORE : 0);
+    }
+}
+
+void pmu_block_set_number(PmuBlock *block, uint32_t number)
+{
+    block->number = block->num_accesses <= PMU_BLOCK_BRIEFS
+                    ? MIN(number, PMU_BLOCK_NUMBERS) : PMU_BLOCK_NUMBERS;
 }
 
 /* The newest instruction @bi begins at @page_offset: in which line? */
@@ -66,6 +76,7 @@ void pmu_block_begin(PmuBlockBuilder *builder, PmuLevel level, uint64_t phys)
     builder->block = (PmuBlock) {
         .level = level,
         .phys = phys,
+        .number = PMU_BLOCK_NUMBERS,
         .insns = builder->insns,
         .segments = builder->segments,
     };

@@ -125,14 +125,23 @@ typedef struct PmuCounts {
     uint64_t word[PMU_COUNT_WORDS];
 } PmuCounts;
 
+/* Numbers that blocks can have; one that has none has this. */
+#define PMU_BLOCK_NUMBERS       (1u << 20)
+
+/* A block with more accesses has no number. */
+#define PMU_BLOCK_BRIEFS        24
+
+/* Of an access: PmuBlockAccess.reach, and PMU_BRIEF_STORE if it stores. */
+typedef uint8_t PmuBriefAccess;
+
+#define PMU_BRIEF_STORE         0x80
+#define PMU_BRIEF_REACH         0x7f
+
 /*
  * What the model needs of each block that runs comes first, and fits into a
  * line of the host's cache.
  */
 typedef struct PmuBlock {
-    /* PmuCountField, of all instructions; others if any: @rare. */
-    uint64_t counts[PMU_COUNT_COMMON_WORDS];
-    uint64_t hash;          /* of the instructions: see pmu_block_hash() */
     uint8_t num_insns;
     uint8_t num_accesses;
     uint8_t num_segments;
@@ -154,11 +163,15 @@ typedef struct PmuBlock {
     uint16_t length;        /* bytes */
     uint16_t last_offset;   /* of the last instruction's first byte */
     uint32_t number;        /* that the translator gave it: see runs.h */
-    uint64_t *rare;         /* PMU_COUNT_RARE_WORDS, or NULL */
+    PmuBriefAccess brief[PMU_BLOCK_BRIEFS];     /* the first accesses */
+    uint64_t hash;          /* of the instructions: see pmu_block_hash() */
     uint64_t phys;          /* physical address of the first byte */
     const PmuBlockSegment *segments;
 
     const PmuBlockInsn *insns;
+    /* PmuCountField, of all instructions; others if any: @rare. */
+    uint64_t counts[PMU_COUNT_COMMON_WORDS];
+    uint64_t *rare;         /* PMU_COUNT_RARE_WORDS, or NULL */
     uint64_t phys_next;     /* of the next page, if the block reaches it */
     uint64_t generation;    /* of the code buffer it belongs to */
     PmuBlockAccess accesses[];
@@ -303,7 +316,15 @@ static inline bool pmu_block_is_plain(const PmuBlock *block)
     return block->ends && pmu_block_is_whole(block);
 }
 
-/* Begin an empty block of @level whose first byte is at @phys. */
+static inline bool pmu_block_has_number(const PmuBlock *block)
+{
+    return block->number < PMU_BLOCK_NUMBERS;
+}
+
+/* @block is to have @number from now on, if there are so many. */
+void pmu_block_set_number(PmuBlock *block, uint32_t number);
+
+/* Begin an empty block of @level whose first byte is at @phys; no number. */
 void pmu_block_begin(PmuBlockBuilder *builder, PmuLevel level, uint64_t phys);
 
 /*

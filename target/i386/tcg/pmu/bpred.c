@@ -95,8 +95,17 @@ typedef struct PathTarget {
     uint32_t confidence;        /* 0 to 3 */
 } PathTarget;
 
+/* Blocks whose courses depend on the same base entry, by their numbers. */
+typedef struct Follower {
+    uint32_t next;              /* number, and 1; 0: none */
+    uint32_t entry;             /* which that is, and 1; 0: on none */
+} Follower;
+
 struct PmuBpred {
     uint8_t base[1 << BASE_BITS];       /* states */
+    uint32_t first[1 << BASE_BITS];     /* followers: number, and 1; 0: none */
+    Follower *followers;        /* by number */
+    uint64_t *courses;          /* see pmu_bpred_courses() */
     uint64_t history;           /* two bits a branch, newest lowest */
     uint64_t path;              /* hashes of targets, newest lowest */
     int32_t trust_new;          /* entries without merit: 0 or more: yes */
@@ -162,7 +171,9 @@ PmuBpred *pmu_bpred_new(const PmuUarch *uarch)
     }
     bp->stack_size = uarch->return_stack;
     bp->stack = g_try_new0(uint64_t, bp->stack_size);
-    if (!bp->stack ||
+    bp->followers = g_try_new0(Follower, PMU_BLOCK_NUMBERS);
+    bp->courses = g_try_new0(uint64_t, PMU_BLOCK_NUMBERS);
+    if (!bp->stack || !bp->followers || !bp->courses ||
         !pmu_cache_init(&bp->btb, uarch->btb_entries / uarch->btb_ways,
                         uarch->btb_ways, false)) {
         pmu_bpred_free(bp);
@@ -177,20 +188,57 @@ void pmu_bpred_free(PmuBpred *bp)
     if (bp) {
         pmu_cache_destroy(&bp->btb);
         g_free(bp->stack);
+        g_free(bp->followers);
+        g_free(bp->courses);
         g_free(bp);
     }
 }
 
+uint64_t *pmu_bpred_courses(PmuBpred *bp)
+{
+    return bp->courses;
+}
+
+/* Courses that depend on base entry @i lead nowhere, and do so no more. */
+static void end_courses(PmuBpred *bp, unsigned i)
+{
+    while (bp->first[i]) {
+        uint32_t number = bp->first[i] - 1;
+
+        bp->first[i] = bp->followers[number].next;
+        bp->followers[number] = (Follower) {};
+        bp->courses[number] = PMU_NOWHERE;
+    }
+}
+
+/* The course of @number depends on no entry any more. */
+static void unfollow(PmuBpred *bp, uint32_t number)
+{
+    Follower *follower = &bp->followers[number];
+    uint32_t *link;
+
+    if (!follower->entry) {
+        return;
+    }
+    link = &bp->first[follower->entry - 1];
+    while (*link != number + 1) {
+        link = &bp->followers[*link - 1].next;
+    }
+    *link = follower->next;
+    *follower = (Follower) {};
+}
+
 void pmu_bpred_reset(PmuBpred *bp)
 {
-    uint64_t *stack = bp->stack;
-    uint32_t stack_size = bp->stack_size;
-    PmuCache btb = bp->btb;
+    PmuBpred kept = {
+        .stack = bp->stack, .stack_size = bp->stack_size, .btb = bp->btb,
+        .followers = bp->followers, .courses = bp->courses,
+    };
 
-    memset(bp, 0, sizeof(*bp));
-    bp->stack = stack;
-    bp->stack_size = stack_size;
-    bp->btb = btb;
+    for (unsigned i = 0; i < 1u << BASE_BITS; i++) {
+        end_courses(bp, i);
+    }
+    *bp = kept;
     pmu_cache_clear(&bp->btb);
     for (unsigned state = 0; state < STATES; state++) {
         bp->next[false][state] = next_state(state, false);
@@ -397,7 +445,7 @@ static G_GNUC_NO_INLINE bool predict_by_history(PmuBpred *bp, uint64_t pc,
            : predict_by_loop(bp, pc, taken, state);
 }
 
-/* The base decides alone. */
+/* The base decides alone; @state is its entry. */
 static G_GNUC_NO_INLINE bool predict_by_base(PmuBpred *bp, uint64_t pc,
                                              bool taken, uint8_t *state)
 {
@@ -412,21 +460,59 @@ static G_GNUC_NO_INLINE bool predict_by_base(PmuBpred *bp, uint64_t pc,
         return true;
     }
     *state = bp->next[taken][before];
+    end_courses(bp, state - bp->base);
     return mispredicted(bp, pc, taken, before, -1);
+}
+
+/* The base entry of the branch at @pc. */
+static inline unsigned base_index(uint64_t pc)
+{
+    return (pc ^ (pc >> BASE_BITS)) % (1u << BASE_BITS);
+}
+
+/* The branch at @pc, whose base entry is @state, did not always go there. */
+static inline bool predict_cond(PmuBpred *bp, uint64_t pc, bool taken,
+                                uint8_t *state)
+{
+    return *state > RUN_NOT && *state < RUN_TAKEN
+           ? predict_by_history(bp, pc, taken, state)
+           : predict_by_base(bp, pc, taken, state);
 }
 
 bool pmu_bpred_cond(PmuBpred *bp, uint64_t pc, bool taken)
 {
-    uint8_t *state = &bp->base[(pc ^ (pc >> BASE_BITS)) % (1u << BASE_BITS)];
-    uint8_t now = *state;
+    uint8_t *state = &bp->base[base_index(pc)];
 
-    if (G_LIKELY(now == (taken ? ALWAYS_TAKEN : ALWAYS_NOT))) {
+    return G_LIKELY(*state == (taken ? ALWAYS_TAKEN : ALWAYS_NOT)) ||
+           predict_cond(bp, pc, taken, state);
+}
+
+/* From now on the course of @number, to @target, depends on base entry @i. */
+static G_GNUC_NO_INLINE void follow(PmuBpred *bp, uint32_t number, unsigned i,
+                                    uint64_t target)
+{
+    Follower *follower = &bp->followers[number];
+
+    if (follower->entry != i + 1) {
+        unfollow(bp, number);
+        *follower = (Follower) { .next = bp->first[i], .entry = i + 1 };
+        bp->first[i] = number + 1;
+    }
+    bp->courses[number] = target;
+}
+
+bool pmu_bpred_follow(PmuBpred *bp, uint32_t number, uint64_t pc, bool taken,
+                      uint64_t target)
+{
+    unsigned i = base_index(pc);
+    uint8_t *state = &bp->base[i];
+
+    if (*state == (taken ? ALWAYS_TAKEN : ALWAYS_NOT)) {
+        follow(bp, number, i, target);
         return true;
     }
-    if (now > RUN_NOT && now < RUN_TAKEN) {
-        return predict_by_history(bp, pc, taken, state);
-    }
-    return predict_by_base(bp, pc, taken, state);
+    bp->courses[number] = PMU_NOWHERE;
+    return predict_cond(bp, pc, taken, state);
 }
 
 /* Where an indirect branch falls in path table @table, and with which tag. */

@@ -269,6 +269,31 @@ bool pmu_observe_branch(PmuObserver *o, const PmuBlock *block,
     return !predict(o, block, dynamic->pc + block->last_offset, dynamic);
 }
 
+bool pmu_observe_known_branch(PmuObserver *o, const PmuBlock *block,
+                              const PmuDynamic *dynamic)
+{
+    uint64_t pc = dynamic->pc + block->last_offset;
+    bool hit;
+
+    switch ((PmuBranch)block->branch) {
+    case PMU_BRANCH_COND:
+        hit = pmu_bpred_follow(o->bpred, block->number, pc, dynamic->taken,
+                               dynamic->target);
+        o->known.n[PMU_KNOWN_MISPREDICTS] += !hit;
+        return !hit;
+    case PMU_BRANCH_JMP_INDIRECT:
+    case PMU_BRANCH_CALL_INDIRECT:
+    case PMU_BRANCH_CALL:
+    case PMU_BRANCH_RET:
+        pmu_bpred_courses(o->bpred)[block->number] = PMU_NOWHERE;
+        return !predict(o, block, pc, dynamic);
+    default:
+        /* Nothing is predicted. */
+        pmu_bpred_courses(o->bpred)[block->number] = dynamic->target;
+        return false;
+    }
+}
+
 /* What follows is PMU_OUTCOME_x. */
 
 /* @item: which kind of misprediction. */

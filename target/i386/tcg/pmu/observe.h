@@ -74,11 +74,14 @@ void pmu_observe_string(PmuObserver *o, const PmuBlock *block,
  * data accesses that pmu_memory_hit() does not know.  What was being fetched is
  * not known behind it.  pmu_observe_data() returns the cycles that a load
  * waits, pmu_observe_branch() whether the last instruction of @block, which is
- * a branch and ran, was mispredicted.
+ * a branch and ran, was mispredicted.  pmu_observe_known_branch() is the same
+ * for a block that has a number, and finds its course: pmu_bpred_courses().
  */
 void pmu_observer_skip(PmuObserver *o);
 bool pmu_observe_branch(PmuObserver *o, const PmuBlock *block,
                         const PmuDynamic *dynamic);
+bool pmu_observe_known_branch(PmuObserver *o, const PmuBlock *block,
+                              const PmuDynamic *dynamic);
 uint32_t pmu_observe_data(PmuObserver *o, const PmuBlockAccess *kind,
                           uint64_t addr);
 

@@ -295,6 +295,7 @@ static bool x86_pmu_build_core(X86PMU *unit, const X86PMUModel *model,
         error_setg(errp, "pmu=on: no memory for the modelled core");
         return false;
     }
+    env->pmu.times = pmu_timing_times(unit->timing);
     if (env->pmu.unsampled) {
         pmu_timing_set_sampling(unit->timing, NULL);
     }
@@ -328,7 +329,6 @@ bool x86_pmu_realize(X86CPU *cpu, Error **errp)
     unit->logged = g_hash_table_new_full(g_str_hash, g_str_equal, g_free,
                                          NULL);
     env->pmu.unit = unit;
-    env->pmu.times = g_new0(uint32_t, X86_PMU_TIMES);
     x86_pmu_log_init(env);
     if (!x86_pmu_build_core(unit, model, errp)) {
         x86_pmu_unrealize(cpu);
@@ -373,7 +373,6 @@ void x86_pmu_unrealize(X86CPU *cpu)
     }
     x86_pmu_bequeath(unit);
     cpu->env.pmu.unit = NULL;
-    g_clear_pointer(&cpu->env.pmu.times, g_free);
     pmu_timing_free(unit->timing);
     pmu_l3_unref(unit->l3);
     pmu_decoder_free(unit->decoder);

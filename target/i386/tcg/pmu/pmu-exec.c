@@ -487,6 +487,7 @@ void helper_x86_pmu_enter(CPUX86State *env, const void *opaque)
     if (pmu->record) {
         x86_pmu_run(env);
     }
+    x86_pmu_forward_renumber(pmu->unit, block);
     if (unlikely(pmu_timing_progress(pmu->unit->timing) >=
                  pmu->unit->check_at) &&
         !block->uninterruptible) {
@@ -595,6 +596,7 @@ void x86_pmu_exec_exit(CPUX86State *env)
     if (env->pmu.unit) {
         /* Translated code may go away now: see x86_pmu_forward_renumber(). */
         x86_pmu_forward_stop(env);
+        env->pmu.room = -1;
         pmu_timing_collect(env->pmu.unit->timing);
     }
 }

@@ -43,12 +43,7 @@ uint32_t x86_pmu_forward_number(uint64_t generation)
     }
 }
 
-/*
- * @block is about to run, the first one since x86_pmu_exec_exit() at least: if
- * code was thrown away in between, what its numbers counted has been collected,
- * and others count in them now.
- */
-static void x86_pmu_forward_renumber(X86PMU *unit, const PmuBlock *block)
+void x86_pmu_forward_renumber(X86PMU *unit, const PmuBlock *block)
 {
     if (block->generation != unit->counted_generation) {
         unit->counted_generation = block->generation;
@@ -154,16 +149,11 @@ static void x86_pmu_forward_renew(CPUX86State *env, const PmuBlock *block)
 /* Count this run of @block.  False: it has to be logged. */
 static bool x86_pmu_forward_count(X86PMUState *pmu, const PmuBlock *block)
 {
-    uint32_t *times;
-
-    if (!x86_pmu_is_countable(block) || pmu->forward < block->num_insns) {
+    if (!x86_pmu_is_countable(block) || pmu->forward < block->num_insns ||
+        !pmu_timing_count_on(pmu->unit->timing, block)) {
         return false;
     }
-    times = &pmu->times[block->number];
-    if (!pmu_timing_count_on(pmu->unit->timing, block, times)) {
-        return false;
-    }
-    ++*times;
+    pmu->times[block->number]++;
     pmu->forward -= block->num_insns;
     pmu->counted = block;
     return true;

@@ -58,7 +58,7 @@ struct X86PMU {
     int64_t granted[PMU_LEVEL_NR];
     /* timing: when pmu_timing_progress() is here, look at the counters */
     uint64_t check_at;
-    /* forward: of the code buffer that X86PMUState.times are for */
+    /* timing: of the code buffer that numbers of blocks are of now */
     uint64_t counted_generation;
     /* forward: what X86PMUState.forward was when the model last knew it */
     int32_t granted_forward;
@@ -175,14 +175,18 @@ static inline bool x86_pmu_is_forward(const CPUX86State *env)
 static inline bool x86_pmu_is_countable(const PmuBlock *block)
 {
     return pmu_block_is_plain(block) && !block->uninterruptible &&
-           block->number < X86_PMU_TIMES;
+           pmu_block_has_number(block);
 }
 
-/*
- * A number for a block of @generation, which no other one of it has; blocks
- * have one if it is below X86_PMU_TIMES.
- */
+/* A number for a block of @generation, which no other one of it has. */
 uint32_t x86_pmu_forward_number(uint64_t generation);
+
+/*
+ * @block is about to run, the first one since x86_pmu_exec_exit() at least: if
+ * code was thrown away in between, what its numbers counted has been collected,
+ * and others count in them now.
+ */
+void x86_pmu_forward_renumber(X86PMU *unit, const PmuBlock *block);
 
 /* Let the model know what was counted; @counted is complete. */
 void x86_pmu_forward_pass(CPUX86State *env);

@@ -19,9 +19,6 @@ typedef struct X86PMU X86PMU;
 /* Some hundred blocks: what the model touches for them stays in host's L1D. */
 #define X86_PMU_LOG_WORDS 512
 
-/* Blocks that have a place in X86PMUState.times; others are logged. */
-#define X86_PMU_TIMES (1u << 20)
-
 /* X86PMUState.generation if there is no record. */
 #define X86_PMU_NO_GENERATION UINT64_MAX
 
@@ -71,7 +68,7 @@ typedef struct X86PMUState {
     int32_t forward;
     /* forward: the newest block if it is counted in @times, else NULL */
     const PmuBlock *counted;
-    /* forward: how often blocks ran, by PmuBlock.number, see runs.h */
+    /* forward: how often blocks ran: pmu_timing_times() */
     uint32_t *times;
     uint64_t log[X86_PMU_LOG_WORDS];
 

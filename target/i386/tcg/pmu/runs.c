@@ -1,5 +1,5 @@
 /*
- * How often blocks ran, where translated code counts that itself.
+ * How often blocks ran, where that says all or nearly all.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
@@ -10,18 +10,24 @@
 
 bool pmu_runs_init(PmuRuns *runs)
 {
-    *runs = (PmuRuns) { .run = g_try_new(PmuRun, PMU_RUNS_MOST) };
-    return runs->run;
+    *runs = (PmuRuns) {
+        .times = g_try_new0(uint32_t, PMU_BLOCK_NUMBERS + 1),
+        .run = g_try_new(PmuRun, PMU_RUNS_MOST),
+    };
+    return runs->times && runs->run;
 }
 
 void pmu_runs_destroy(PmuRuns *runs)
 {
+    g_clear_pointer(&runs->times, g_free);
     g_clear_pointer(&runs->run, g_free);
 }
 
 bool pmu_runs_add(PmuRuns *runs, const PmuBlock *block, PmuCost *cost,
-                  uint64_t key, uint32_t *times)
+                  uint64_t key)
 {
+    uint32_t *times = &runs->times[block->number];
+
     if (runs->number == PMU_RUNS_MOST) {
         return false;
     }
@@ -39,8 +45,9 @@ void pmu_runs_clear(PmuRuns *runs)
     }
 }
 
-void pmu_runs_revise(PmuRuns *runs)
+void pmu_runs_revise(PmuRuns *runs, bool weak_too)
 {
+    uint64_t same = weak_too ? ~PMU_COST_WEAK : UINT64_MAX;
     uint32_t kept = 0;
 
     if (runs->number == PMU_RUNS_MOST) {
@@ -49,7 +56,7 @@ void pmu_runs_revise(PmuRuns *runs)
     for (uint32_t i = 0; i < runs->number; i++) {
         const PmuRun *run = &runs->run[i];
 
-        if (((run->cost->key ^ run->key) & ~PMU_COST_WEAK) == 0) {
+        if (((run->cost->key ^ run->key) & same) == 0) {
             runs->run[kept++] = *run;
         } else {
             *run->times = 0;

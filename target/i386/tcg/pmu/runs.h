@@ -1,13 +1,13 @@
 /*
- * How often blocks ran, where translated code counts that itself.
+ * How often blocks ran, where that says all or nearly all.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * Run time, below the line: plain C.  Where all that is to be known of a
  * stretch of code is what it costs, and a block is all of the stretch, the
  * number of its runs says it all, in whatever order they were.  Each vCPU has
- * an array of such numbers, which translated code writes; this is the list of
- * those in use, with what they stand for.
+ * an array of such numbers, which translated code writes, or the model; and a
+ * list of those in use, with what they stand for.
  */
 
 #ifndef TARGET_I386_PMU_RUNS_H
@@ -28,6 +28,8 @@ typedef struct PmuRun {
 } PmuRun;
 
 typedef struct PmuRuns {
+    /* By PmuBlock.number: runs, and 1; 0: not in use, as PMU_BLOCK_NUMBERS */
+    uint32_t *times;
     PmuRun *run;
     uint32_t number;            /* of those in the list */
 } PmuRuns;
@@ -37,21 +39,22 @@ bool pmu_runs_init(PmuRuns *runs);
 void pmu_runs_destroy(PmuRuns *runs);
 
 /*
- * @times is how often @block, a stretch of its own that has @cost under @key,
- * runs from now on, and 1: 0 is a number that is not in use.  False if the list
- * is full.
+ * Runs of @block are counted from now on: it has a number which is not in use,
+ * and is a stretch of its own that has @cost under @key.  False if the list is
+ * full.
  */
 bool pmu_runs_add(PmuRuns *runs, const PmuBlock *block, PmuCost *cost,
-                  uint64_t key, uint32_t *times);
+                  uint64_t key);
 
 /* No number is in use any more.  What was not collected is lost. */
 void pmu_runs_clear(PmuRuns *runs);
 
 /*
- * More has been learnt: let go of blocks whose costs were replaced, and of all
- * if the list is full.  All was collected.
+ * More has been learnt: let go of blocks whose costs were replaced, of those
+ * whose costs are weak unless @weak_too, and of all if the list is full.  All
+ * was collected.
  */
-void pmu_runs_revise(PmuRuns *runs);
+void pmu_runs_revise(PmuRuns *runs, bool weak_too);
 
 /*
  * Enter what was counted so far into @ledger and @costs.  Returns by how much

@@ -161,6 +161,7 @@ static void enter_tally(PmuTiming *t, PmuLevel level)
 /* What was counted of known costs. */
 void pmu_timing_enter_costs(PmuTiming *t)
 {
+    pmu_timing_collect(t);
     pmu_timing_enter_known(t);
     pmu_costs_settle(&t->costs);
     enter_tally(t, PMU_LEVEL_OS);

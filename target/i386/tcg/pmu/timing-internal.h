@@ -96,7 +96,8 @@ struct PmuTiming {
     uint64_t contested_until;   /* in terms of @progress: see CONTESTED */
 
     PmuString string;
-    PmuRuns runs;               /* in PMU_PHASE_FORWARD */
+    PmuRuns runs;               /* in PMU_PHASE_FORWARD and PMU_PHASE_SKIM */
+    uint64_t *courses;          /* see pmu_bpred_courses() */
     uint32_t passed;            /* instructions that are in @runs alone */
     PmuCosts costs;
     PmuObserver observer;

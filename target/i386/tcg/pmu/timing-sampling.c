@@ -236,8 +236,8 @@ static void begin_period(PmuTiming *t)
     memset(t->sighted, 0, sizeof(t->sighted));
     pmu_costs_begin_epoch(&t->costs);
     t->period = period(t);
+    pmu_runs_revise(&t->runs, goes_forward(t));
     if (goes_forward(t)) {
-        pmu_runs_revise(&t->runs);
         t->phase = PMU_PHASE_FORWARD;
         t->left = 0;
         t->behind = t->period;
@@ -408,6 +408,7 @@ void pmu_timing_end_forward(PmuTiming *t)
     int32_t refill = rest / REFILL_SHARE;
 
     pmu_timing_collect(t);
+    pmu_runs_revise(&t->runs, false);
     pmu_observer_miss(&t->observer);
     touch_code(t);
     t->period = length + rest;
@@ -481,7 +482,6 @@ static bool may_be_dominant(PmuTiming *t, uint32_t insns)
 
 static void end_piece(PmuTiming *t)
 {
-    pmu_timing_collect(t);
     if (t->left + t->behind <= (int32_t)t->sampling->skim) {
         pmu_timing_end_forward(t);
     } else if (may_be_dominant(t, pmu_costs_most_weak(&t->costs))) {
@@ -497,6 +497,7 @@ void pmu_timing_end_phase(PmuTiming *t)
         t->left = INT32_MAX;
         return;
     }
+    pmu_timing_collect(t);
     switch (t->phase) {
     case PMU_PHASE_FORWARD:
         end_piece(t);

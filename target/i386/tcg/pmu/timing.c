@@ -82,6 +82,7 @@ PmuTiming *pmu_timing_new(const PmuUarch *uarch, PmuLedger *ledger, PmuL3 *l3,
         pmu_timing_free(t);
         return NULL;
     }
+    t->courses = pmu_bpred_courses(t->observer.bpred);
     return t;
 }
 
@@ -621,10 +622,78 @@ static inline void go_on(PmuTiming *t, const PmuBlock *block, unsigned from,
     t->end = block->phys + to;
 }
 
+/* Are runs of @block, a stretch of its own, counted from now on? */
+static G_GNUC_NO_INLINE bool start_counting(PmuTiming *t,
+                                            const PmuBlock *block)
+{
+    uint64_t key = pmu_costs_key(pmu_block_hash(block, 0), block->level);
+    PmuCost *cost = pmu_costs_find(&t->costs, key);
+
+    if (!cost || !pmu_block_has_number(block) || !pmu_block_is_plain(block) ||
+        !pmu_runs_add(&t->runs, block, cost, key)) {
+        return false;
+    }
+    t->courses[block->number] = PMU_NOWHERE;
+    return true;
+}
+
+/* Does an access of @block, which has a number, need looking at? */
+static inline bool any_slow(const PmuTiming *t, const PmuBlock *block,
+                            const uint64_t *addr)
+{
+    bool fast = true;
+
+    for (unsigned i = 0; i < block->num_accesses; i++) {
+        PmuBriefAccess brief = block->brief[i];
+
+        fast &= pmu_filter_has(&t->observer.mem.filter, addr[i],
+                               brief & PMU_BRIEF_REACH,
+                               brief & PMU_BRIEF_STORE);
+    }
+    return !fast;
+}
+
+/*
+ * All of @block ran.  If nothing but data and branches are looked at, and what
+ * it costs is well known, its runs are counted, and there is more to do about
+ * some of them alone.  False: it is another one.  Hot.
+ */
+static inline __attribute__((always_inline))
+bool skim_known(PmuTiming *t, const PmuBlock *block, const PmuDynamic *dynamic)
+{
+    uint32_t *times = &t->runs.times[block->number];
+
+    if (t->phase != PMU_PHASE_SKIM || t->insns ||
+        (G_UNLIKELY(!*times) && !start_counting(t, block))) {
+        return false;
+    }
+    ++*times;
+    t->passed += block->num_insns;
+    t->taken += block->branch == PMU_BRANCH_COND && dynamic->taken;
+    if (any_slow(t, block, dynamic->addr)) {
+        for (unsigned i = 0; i < block->num_accesses; i++) {
+            skim_access(t, block, i, dynamic->addr);
+        }
+    }
+    if (dynamic->target != t->courses[block->number]) {
+        if (pmu_observe_known_branch(&t->observer, block, dynamic)) {
+            t->progress += pmu_costs_mispredict(&t->costs);
+        }
+    }
+    t->left -= block->num_insns;
+    if (G_UNLIKELY(t->left <= 0)) {
+        pmu_timing_end_phase(t);
+    }
+    return true;
+}
+
 /* All of @block ran, which is pmu_block_is_whole().  Hot. */
 static inline __attribute__((always_inline))
 void run_block(PmuTiming *t, const PmuBlock *block, const PmuDynamic *dynamic)
 {
+    if (skim_known(t, block, dynamic)) {
+        return;
+    }
     pmu_counts_add(&t->counts, block);
     t->progress += (uint64_t)block->num_insns << PMU_COST_SHIFT;
     t->hash = pmu_block_hash(block, t->hash);
@@ -739,10 +808,12 @@ void pmu_timing_run(PmuTiming *t, const PmuBlock *block,
 }
 
 /*
- * The record behind @record, and none behind @end.  Blocks of two records are
- * on their way from the host's memory: there are too many for its caches.
+ * The record behind @record, and none behind @end.  The block of that one and
+ * what is known of that of @record are on their way from the host's memory:
+ * there are too many for its caches.
  */
-static inline const PmuRecord *next_record(const PmuRecord *record,
+static inline const PmuRecord *next_record(const PmuTiming *t,
+                                           const PmuRecord *record,
                                            const PmuRecord *end)
 {
     const PmuRecord *next;
@@ -750,10 +821,11 @@ static inline const PmuRecord *next_record(const PmuRecord *record,
     if (record == end) {
         return end;
     }
+    __builtin_prefetch(&t->runs.times[record->block->number]);
+    __builtin_prefetch(&t->courses[record->block->number]);
     next = (const PmuRecord *)(record->addr + record->block->num_accesses);
     if (next != end) {
         __builtin_prefetch(next->block);
-        __builtin_prefetch(next->block + 1);
     }
     return next;
 }
@@ -763,13 +835,13 @@ void pmu_timing_run_log(PmuTiming *t, const uint64_t *from,
 {
     const PmuRecord *record = (const PmuRecord *)from;
     const PmuRecord *end = (const PmuRecord *)to;
-    const PmuRecord *next = next_record(record, end);
+    const PmuRecord *next = next_record(t, record, end);
     unsigned blocks = 0;
 
     take_snoops(t);
     while (record != end) {
         const PmuBlock *block = record->block;
-        const PmuRecord *behind = next_record(next, end);
+        const PmuRecord *behind = next_record(t, next, end);
         PmuDynamic dynamic = {
             .addr = record->addr, .pc = record->pc,
             .target = next != end ? next->pc : next_pc,
@@ -807,7 +879,12 @@ uint32_t pmu_timing_forward(const PmuTiming *t)
            ? MAX(t->left, 0) : 0;
 }
 
-bool pmu_timing_count_on(PmuTiming *t, const PmuBlock *block, uint32_t *times)
+uint32_t *pmu_timing_times(PmuTiming *t)
+{
+    return t->runs.times;
+}
+
+bool pmu_timing_count_on(PmuTiming *t, const PmuBlock *block)
 {
     uint64_t key = pmu_costs_key(pmu_block_hash(block, 0), block->level);
     PmuCost *cost;
@@ -815,11 +892,15 @@ bool pmu_timing_count_on(PmuTiming *t, const PmuBlock *block, uint32_t *times)
     if (t->insns) {
         return false;
     }
-    if (*times) {
+    if (t->runs.times[block->number]) {
         return true;
     }
     cost = pmu_costs_find_any(&t->costs, key);
-    return cost && pmu_runs_add(&t->runs, block, cost, key, times);
+    if (!cost || !pmu_runs_add(&t->runs, block, cost, key)) {
+        return false;
+    }
+    t->courses[block->number] = PMU_NOWHERE;
+    return true;
 }
 
 void pmu_timing_pass(PmuTiming *t, uint32_t insns)

@@ -97,10 +97,12 @@ void pmu_timing_run_log(PmuTiming *timing, const uint64_t *from,
  * pmu_timing_forward(): so many instructions may run before something is looked
  * at; 0: blocks have to be logged.
  *
- * pmu_timing_count_on(): @times counts the runs of @block, from this one on;
- * its caller adds 1 for it.  It is 0 if they are not counted yet.  The block is
- * to be pmu_block_is_plain().  False if this run is to be logged: it is not a
- * stretch of its own, or nothing is known of it.
+ * pmu_timing_times(): how often blocks ran, by their numbers, see PmuRuns.
+ *
+ * pmu_timing_count_on(): the runs of @block are counted there, from this one
+ * on; its caller adds 1 for it.  It is to be pmu_block_is_plain() and to have a
+ * number.  False if this run is to be logged: it is not a stretch of its own,
+ * or nothing is known of it.
  *
  * pmu_timing_pass(): @insns more instructions were counted there, which has to
  * be known before anybody looks.
@@ -109,10 +111,12 @@ void pmu_timing_run_log(PmuTiming *timing, const uint64_t *from,
  * ledger, or that change what is done, do that themselves.
  *
  * pmu_timing_stop_counting(): the same, and nothing is counted from now on.
+ * What is logged is counted as well: this is to be called before the first
+ * block is logged whose number stood for another one.
  */
 uint32_t pmu_timing_forward(const PmuTiming *timing);
-bool pmu_timing_count_on(PmuTiming *timing, const PmuBlock *block,
-                         uint32_t *times);
+uint32_t *pmu_timing_times(PmuTiming *timing);
+bool pmu_timing_count_on(PmuTiming *timing, const PmuBlock *block);
 void pmu_timing_pass(PmuTiming *timing, uint32_t insns);
 void pmu_timing_collect(PmuTiming *timing);
 void pmu_timing_stop_counting(PmuTiming *timing);
