@@ -436,6 +436,108 @@ static void test_reset(void)
     pmu_bpred_free(used);
 }
 
+/*
+ * Blocks whose branches are told to predictors only if they may make a
+ * difference, as pmu_bpred_courses() says.
+ */
+
+#define COURSE_BRANCHES 200
+#define COURSE_BLOCKS   500     /* some of which end with the same branch */
+
+typedef struct CourseBranch {
+    uint64_t pc;
+    unsigned percent;           /* how often it is taken */
+} CourseBranch;
+
+/* Where branch @pc goes. */
+static uint64_t course_target(uint64_t pc, bool taken)
+{
+    return pc + (taken ? 0x1000 : 2);
+}
+
+/* Branches from all over, so that some share an entry. */
+static void make_branches(CourseBranch *branch, Random *random)
+{
+    static const unsigned percents[] = { 0, 100, 100, 0, 1, 99, 50, 80 };
+
+    for (unsigned i = 0; i < COURSE_BRANCHES; i++) {
+        branch[i] = (CourseBranch) {
+            .pc = 0x400000 + random_below(random, 1024) +
+                  (random_below(random, 4) << 14),
+            .percent = percents[random_below(random,
+                                             G_N_ELEMENTS(percents))],
+        };
+    }
+}
+
+/*
+ * Runs that follow their course need not be told of: another predictor, which
+ * is told of all, foresaw them, and it agrees about those that do not.  A block
+ * stands for another branch now and then, as one that is mapped elsewhere.
+ */
+static void test_courses(void)
+{
+    Random random = random_from_seed();
+    PmuBpred *all = new_bpred(), *some = new_bpred();
+    CourseBranch branch[COURSE_BRANCHES];
+    unsigned branch_of[COURSE_BLOCKS];
+    unsigned told = 0, runs = 500000;
+
+    make_branches(branch, &random);
+    for (unsigned i = 0; i < COURSE_BLOCKS; i++) {
+        branch_of[i] = random_below(&random, COURSE_BRANCHES);
+        pmu_bpred_courses(some)[i] = PMU_NOWHERE;
+    }
+    for (unsigned i = 0; i < runs; i++) {
+        unsigned block = random_below(&random, COURSE_BLOCKS);
+        const CourseBranch *b = &branch[branch_of[block]];
+        bool taken = random_below(&random, 100) < b->percent;
+        uint64_t target = course_target(b->pc, taken);
+        bool hit = pmu_bpred_cond(all, b->pc, taken);
+
+        if (pmu_bpred_courses(some)[block] == target) {
+            g_assert_true(hit);
+        } else {
+            g_assert_cmpint(pmu_bpred_follow(some, block, b->pc, taken,
+                                             target), ==, hit);
+            told++;
+        }
+        if (random_below(&random, 1000) == 0) {
+            branch_of[block] = random_below(&random, COURSE_BRANCHES);
+        }
+    }
+    g_test_message("told of %u runs of %u", told, runs);
+    g_assert_cmpuint(told, <, runs * 3 / 4);
+    pmu_bpred_free(all);
+    pmu_bpred_free(some);
+}
+
+/* A course ends when its branch leaves it, and when predictors are reset. */
+static void test_course_ends(void)
+{
+    PmuBpred *bp = new_bpred();
+    uint64_t *courses = pmu_bpred_courses(bp);
+    uint64_t target = course_target(PC, true);
+
+    for (unsigned i = 0; i < 2; i++) {
+        pmu_bpred_follow(bp, 7, PC, true, target);
+        g_assert_cmphex(courses[7], ==, PMU_NOWHERE);
+        pmu_bpred_follow(bp, 7, PC, true, target);
+        g_assert_cmphex(courses[7], ==, target);
+        pmu_bpred_follow(bp, 8, PC, true, target);
+        g_assert_cmphex(courses[8], ==, target);
+        if (i == 0) {
+            pmu_bpred_reset(bp);
+            g_assert_cmphex(courses[7], ==, PMU_NOWHERE);
+            g_assert_cmphex(courses[8], ==, PMU_NOWHERE);
+        }
+    }
+    g_assert_false(pmu_bpred_cond(bp, PC, false));
+    g_assert_cmphex(courses[7], ==, PMU_NOWHERE);
+    g_assert_cmphex(courses[8], ==, PMU_NOWHERE);
+    pmu_bpred_free(bp);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -455,5 +557,7 @@ int main(int argc, char **argv)
     g_test_add_func("/bpred/forgotten-calls", test_forgotten_calls);
     g_test_add_func("/bpred/btb", test_btb);
     g_test_add_func("/bpred/reset", test_reset);
+    g_test_add_func("/bpred/courses", test_courses);
+    g_test_add_func("/bpred/course-ends", test_course_ends);
     return g_test_run();
 }
