@@ -120,6 +120,7 @@ LIMITS = (
     limit('nops', 'nop_instructions', 0.3),
     limit('memory_operations', 'memory_operations', 0.3),
     limit('branches', 'branch_instructions', 0.1, (ICELAKE,)),
+    limit('assists', 'assists', 0.02),
     limit('scalar_fp', 'fp_arith', 0.4),
     limit('scalar_fp', 'fp_scalar', 0.4),
     limit('vector_fp', 'fp_vector', 0.4),

@@ -182,6 +182,10 @@ static const Case cases[] = {
       .check_result = true, .result = 5050 },
     { "modify-next", BLOCK_MODIFY_NEXT, BOTH, 0, 5, 1,
       .check_result = true, .result = 2 },
+    { "denormals", BLOCK_DENORMALS, BOTH, 1000, 9015, 1001,
+      .check_result = true, .result = 0x1fb0 },
+    { "no-denormals", BLOCK_NO_DENORMALS, BOTH, 1000, 9015, 1001,
+      .check_result = true, .result = 0x9ff0 },
     { "software-interrupt", BLOCK_INT, CPL0, 10, 32, 21, INTERRUPTS(10) },
     { "syscall", BLOCK_SYSCALL, CPL3, 1000, 3002, 2001,
       .os_insns = 1000, .os_branches = 1000, .prepare = enable_syscall },
@@ -702,6 +706,54 @@ static void test_architectural_events(void)
     g_assert_cmpuint(pmu_register(s, gp + 6), <=, pmu_register(s, gp + 5));
 }
 
+/*
+ * @block, in which 2 in 9 instructions may take assists: that they count if
+ * they do, and how long they take.
+ */
+static void check_assists(unsigned block, bool assisted)
+{
+    static const uint64_t events[] = {
+        0x02c1 | EVTSEL_EN | EVTSEL_OS,         /* ASSISTS.FP */
+        0x07c1 | EVTSEL_EN | EVTSEL_OS,         /* ASSISTS.ANY */
+        0x01c3 | EVTSEL_EN | EVTSEL_OS | EVTSEL_EDGE |
+            EVTSEL_CMASK(1),                    /* MACHINE_CLEARS.COUNT */
+    };
+    /* Three times what is watched at first. */
+    const uint64_t n = 180000;
+    const uint64_t assists = assisted ? 2 * n : 0;
+    g_autoptr(PmuScript) s = pmu_script_new();
+    unsigned gp;
+    uint64_t cycles;
+
+    for (int i = 0; i < ARRAY_SIZE(events); i++) {
+        pmu_wrmsr(s, MSR_EVTSEL(i), events[i]);
+    }
+    pmu_wrmsr(s, MSR_FIXED_CTR_CTRL, 0x3333);
+    pmu_op(s, OP_RUN, block, 0xff | ENABLE_TIMING | GLOBAL_FIXED(0), n);
+    gp = s->num_ops[0];
+    for (int i = 0; i < ARRAY_SIZE(events); i++) {
+        pmu_rdpmc(s, i);
+    }
+    pmu_rdpmc(s, 0x40000001);
+    pmu_run(s, PMU_CPU_METRICS);
+
+    for (int i = 0; i < ARRAY_SIZE(events); i++) {
+        pmu_expect(pmu_register(s, gp + i), assists, "event 0x%" PRIx64,
+                   events[i] & 0xffff);
+    }
+    cycles = pmu_register(s, gp + ARRAY_SIZE(events));
+    /* Two assists of about 150 cycles a turn, which has no other bottleneck. */
+    g_assert_cmpuint(cycles, >=, 135 * assists);
+    g_assert_cmpuint(cycles, <=, 170 * assists + 9 * n);
+}
+
+/* Denormal numbers need assists where the guest has not turned them off. */
+static void test_assists(void)
+{
+    check_assists(BLOCK_DENORMALS, true);
+    check_assists(BLOCK_NO_DENORMALS, false);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -731,5 +783,6 @@ int main(int argc, char **argv)
     qtest_add_func("pmu/count/disabled", test_disabled);
     qtest_add_func("pmu/count/architectural-events",
                    test_architectural_events);
+    qtest_add_func("pmu/count/assists", test_assists);
     return g_test_run();
 }

@@ -694,9 +694,9 @@ static void test_log_of_events(void)
 {
     static const uint64_t events[] = {
         0x4300c0,               /* INST_RETIRED.ANY_P */
-        0x0307c1,               /* ASSISTS.ANY, not enabled */
-        0x4302c1,               /* ASSISTS.FP */
-        0x0302c1, 0x4302c1,     /* ... off and on */
+        0x032028,               /* CORE_POWER.LVL2_..., not enabled */
+        0x431828,               /* CORE_POWER.LVL1_TURBO_LICENSE */
+        0x031828, 0x431828,     /* ... off and on */
         0x43fefe,               /* none */
         0x14300c4,              /* BR_INST_RETIRED.ALL_BRANCHES, cmask=1 */
         0x430279,               /* IDQ, umask 2: no such kind */
@@ -718,8 +718,8 @@ static void test_log_of_events(void)
     pmu_remove(&machine);
 
     g_assert_cmpuint(occurrences(log, "x86 PMU: event"), ==, 5);
-    g_assert_cmpuint(occurrences(log, "event 0x2c1 "
-                                 "(ASSISTS.FP): "
+    g_assert_cmpuint(occurrences(log, "event 0x1828 "
+                                 "(CORE_POWER.LVL1_TURBO_LICENSE): "
                                  "not modelled, it counts zero"), ==, 1);
     g_assert_cmpuint(occurrences(log, "event 0xfefe (in no list): unknown"),
                      ==, 1);

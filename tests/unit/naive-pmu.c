@@ -224,7 +224,8 @@ static Wide event_value(const NaivePmu *pmu, int index, const uint64_t *item)
         return item[PMU_ITEM_CLEARS];
     }
     if (code == 0xc3 && umask == 0x01 && edge && !inv && cmask == 1) {
-        return item[PMU_ITEM_CLEARS_SMC] + item[PMU_ITEM_CLEARS_ORDERING];
+        return item[PMU_ITEM_CLEARS_SMC] + item[PMU_ITEM_CLEARS_ORDERING] +
+               item[PMU_ITEM_ASSISTS_FP];
     }
     if (!spr && code == 0xc2 && umask == 0x02 && inv && cmask == 10 && !edge) {
         return item[PMU_ITEM_CYCLES];

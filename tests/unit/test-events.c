@@ -355,7 +355,9 @@ static const Meaning meanings[] = {
     { 0x04c3, 0x04c3, 1, { PMU_ITEM_CLEARS_SMC } },
     { 0x02c3, 0x02c3, 1, { PMU_ITEM_CLEARS_ORDERING } },
     { 0x01c3 | EDGE | CMASK(1), 0x01c3 | EDGE | CMASK(1), 1,
-      { PMU_ITEM_CLEARS_SMC, PMU_ITEM_CLEARS_ORDERING } },
+      { PMU_ITEM_CLEARS_SMC, PMU_ITEM_CLEARS_ORDERING,
+        PMU_ITEM_ASSISTS_FP } },
+    { 0x02c1, 0x02c1, 1, { PMU_ITEM_ASSISTS_FP } },
     { 0, 0x10a4, 1, { PMU_SLOT_MEMORY_BOUND } },
     { 0, 0x08a4, 1, { PMU_SLOT_BR_MISPREDICT } },
     { 0x04a3 | CMASK(4), 0x04a3 | CMASK(4), 1, { PMU_ITEM_EXECUTED_0 } },
@@ -800,7 +802,6 @@ static bool may_be_zero(const Metric *metric)
         uint32_t select;
         uint64_t offcore;
     } zero[] = {
-        { 0x07c1 }, { 0x1bc1 },         /* ASSISTS.ANY */
         { 0x01b7, 0x103b800002 },       /* OCR: other sockets' caches */
         { 0x012d | CMASK(1) },          /* XQ.FULL_CYCLES */
     };

@@ -1212,6 +1212,62 @@ static void test_resteers(void)
     rig_free(rig);
 }
 
+/* A loop of products, of which one takes an assist, or none. */
+static void assists(Rig *rig, bool assisted, unsigned times)
+{
+    const Code multiply = I("\xf2\x0f\x59\xc1");        /* mulsd xmm0, xmm1 */
+    const PmuBlock *block = &rig->blocks[0]->block;
+
+    g_assert_true(pmu_decode_kept(rig->decoder,
+                                  (const uint8_t *)multiply.bytes,
+                                  multiply.length)->flags & PMU_INSN_ASSISTED);
+    pmu_timing_flush(rig->timing);
+    pmu_ledger_snapshot(&rig->ledger, &rig->start);
+    for (unsigned i = 0; i < times; i++) {
+        if (assisted) {
+            pmu_timing_assist(rig->timing, block, false);
+        }
+        rig_run(rig, &plain, 1);
+    }
+    pmu_timing_flush(rig->timing);
+    pmu_ledger_snapshot(&rig->ledger, &rig->end);
+}
+
+/*
+ * An assist retires so many micro-ops of microcode, clears the machine, and
+ * takes about 150 cycles; the same if it is not watched.
+ */
+static void check_assists(const PmuSampling *sampling, unsigned times)
+{
+    Rig *rig = rig_loop(PMU_CORE_ICELAKE, (Code)I("\xf2\x0f\x59\xc1"), 20);
+    uint64_t cycles, retired;
+
+    pmu_timing_set_sampling(rig->timing, sampling);
+    assists(rig, false, times);
+    cycles = count(rig, PMU_ITEM_CYCLES);
+    retired = count(rig, PMU_SLOT_LIGHT_OPS) + count(rig, PMU_SLOT_HEAVY_OPS);
+    g_assert_cmpuint(count(rig, PMU_ITEM_ASSISTS_FP), ==, 0);
+    g_assert_cmpuint(count(rig, PMU_ITEM_CLEARS), <, 10);
+
+    assists(rig, true, times);
+    g_assert_cmpuint(count(rig, PMU_ITEM_ASSISTS_FP), ==, times);
+    assert_within(count(rig, PMU_ITEM_CLEARS), times, times + 10);
+    assert_within(count(rig, PMU_ITEM_CYCLES), cycles + 140.0 * times,
+                  cycles + 160.0 * times);
+    assert_within(count(rig, PMU_SLOT_LIGHT_OPS) +
+                  count(rig, PMU_SLOT_HEAVY_OPS), retired + 29.9 * times,
+                  retired + 30.1 * times);
+    assert_within(count(rig, PMU_ITEM_MS_UOPS), 29.9 * times, 30.1 * times);
+    g_assert_cmpuint(count(rig, PMU_SLOT_MACHINE_CLEARS), >, 50 * times);
+    rig_free(rig);
+}
+
+static void test_assists(void)
+{
+    check_assists(NULL, 1000);
+    check_assists(&pmu_sampling, 100000);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -1232,6 +1288,7 @@ int main(int argc, char **argv)
     g_test_add_func("/items/data-tlb", test_data_tlb);
     g_test_add_func("/items/large-pages", test_large_pages);
     g_test_add_func("/items/forward-blocked", test_forward_blocked);
+    g_test_add_func("/items/assists", test_assists);
     g_test_add_func("/items/forwarded-fills", test_forwarded_fills);
     g_test_add_func("/items/alias", test_alias);
     g_test_add_func("/items/sums", test_sums);

@@ -55,6 +55,7 @@ static void add_up_misses(uint64_t *item)
         item[PMU_ITEM_MISSES_JMP_INDIRECT] +
         item[PMU_ITEM_MISSES_CALL_INDIRECT] + item[PMU_ITEM_MISSES_RET];
     item[PMU_ITEM_CLEARS] = item[PMU_ITEM_BRANCH_MISSES] +
+                            item[PMU_ITEM_ASSISTS_FP] +
                             item[PMU_ITEM_CLEARS_SMC] +
                             item[PMU_ITEM_CLEARS_ORDERING];
 }

@@ -190,7 +190,7 @@ static const Mode all_looked_at = { &pmu_sampling, ALL, false, true };
 typedef struct Counter {
     bool on;
     uint32_t granted, left;
-    uint32_t *times;            /* by number */
+    PmuRunCount *runs;          /* by number */
     uint64_t counted;           /* blocks */
 } Counter;
 
@@ -211,7 +211,7 @@ static void grant(Counter *counter, uint32_t insns)
 /* Block @number runs and can be counted. */
 static void count(Counter *counter, const PmuBlock *block)
 {
-    counter->times[block->number]++;
+    counter->runs[block->number].times++;
     counter->left -= block->num_insns;
     counter->counted++;
 }
@@ -235,7 +235,7 @@ static void run_block(PmuTiming *timing, Counter *counter,
                       const PmuBlock *block, const PmuDynamic *dynamic)
 {
     if (counter->on && counter->left >= block->num_insns &&
-        counter->times[block->number]) {
+        counter->runs[block->number].times) {
         count(counter, block);
     } else if (!counter->on ||
                !try_to_count(timing, counter, block)) {
@@ -284,7 +284,7 @@ static uint64_t run(Program *program, PmuCore core, const Mode *mode,
         pmu_block_set_number(&program->block[i].builder.block,
                              mode->unnumbered ? PMU_BLOCK_NUMBERS : i);
     }
-    walk.counter.times = pmu_timing_times(timing);
+    walk.counter.runs = pmu_timing_runs(timing);
     pmu_timing_set_sampling(timing, mode->sampling);
     pmu_timing_set_interest(timing, mode->interest);
     walk_on(program, timing, &walk, stretches);

@@ -209,6 +209,11 @@ END fences
 
 /* What kinds of instructions retire. */
 FUNCTION scalar_fp
+    xorps %xmm0, %xmm0
+    xorps %xmm1, %xmm1
+    xorps %xmm2, %xmm2
+    xorps %xmm3, %xmm3
+    xorps %xmm8, %xmm8
 1:  .rept 20
     mulsd %xmm8, %xmm0
     mulsd %xmm8, %xmm1
@@ -217,7 +222,21 @@ FUNCTION scalar_fp
     .endr
 END scalar_fp
 
+/* Products of denormal numbers. */
+FUNCTION assists
+    mov $0xc000000000001, %rax
+    movq %rax, %xmm8
+    mov $0x3ff8000000000000, %rax       /* 1.5 */
+    movq %rax, %xmm9
+1:  .rept 4
+    movapd %xmm8, %xmm0
+    mulsd %xmm9, %xmm0
+    .endr
+END assists
+
 FUNCTION vector_fp
+    vxorps %ymm8, %ymm8, %ymm8
+    vxorps %ymm9, %ymm9, %ymm9
 1:  .rept 20
     vmulps %ymm8, %ymm9, %ymm0
     vaddpd %ymm8, %ymm9, %ymm1

@@ -156,8 +156,8 @@ static void *make_large_pages(size_t bytes)
 
 Run chase, stream_loads, stream_stores, stores, blocked_forwards, aliases,
     locks, split_loads, split_stores, memory_operations, kinds, one_port,
-    two_ports, four_ports, no_port, divide, pauses, fences, scalar_fp, vector_fp, x87,
-    nops, branches, mispredicts, clears, microcode, icache, decode, lcp,
+    two_ports, four_ports, no_port, divide, pauses, fences, scalar_fp,
+    assists, vector_fp, x87, nops, branches, mispredicts, clears, microcode, icache, decode, lcp,
     dsb_switches, dsb_jumps, unknown_branches, itlb;
 
 /* The page of clears(), writable. */
@@ -235,6 +235,7 @@ static const Loop loops[] = {
     { "pauses", pauses, NULL, 0, 230 },
     { "fences", fences, NULL, 0, 230 },
     { "scalar_fp", scalar_fp, NULL, 0, 60 },
+    { "assists", assists, NULL, 0, 100 },
     { "vector_fp", vector_fp, NULL, 0, 60 },
     { "x87", x87, NULL, 0, 120 },
     { "nops", nops, NULL, 0, 20 },

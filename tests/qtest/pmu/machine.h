@@ -40,8 +40,10 @@
 /* IA32_PERFEVTSELx (SDM vol. 3B, 20.2.1.1) and events (table 20-1). */
 #define EVTSEL_USR          (1ull << 16)
 #define EVTSEL_OS           (1ull << 17)
+#define EVTSEL_EDGE         (1ull << 18)
 #define EVTSEL_INT          (1ull << 20)
 #define EVTSEL_EN           (1ull << 22)
+#define EVTSEL_CMASK(n)     ((uint64_t)(n) << 24)
 #define EVENT_CYCLES        0x003c
 #define EVENT_REF_CYCLES    0x013c
 #define EVENT_INSTRUCTIONS  0x00c0

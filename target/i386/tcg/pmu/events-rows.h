@@ -89,7 +89,9 @@ extern const PmuEventRows pmu_event_sapphirerapids_rows;
 #define WHY_ACCESSES    "accesses: an instruction that makes two counts " \
                         "twice, REP ones once for each line"
 #define WHY_LINES       "lines: a load that needs two from there counts both"
-#define WHY_NO_ASSISTS  "the model takes no assists"
+#define WHY_NO_ASSISTS  "the model takes no assists but for denormal numbers"
+#define WHY_SOME_ASSISTS "products, quotients, roots and FMA of SSE and AVX " \
+                        "with denormal operands or an inexact denormal result"
 #define WHY_ORDERING \
     "one for each line in use that another vCPU takes"
 #define WHY_NO_AVX512   "TCG has no AVX-512"

@@ -5,5 +5,6 @@
  */
 
 DEF_HELPER_FLAGS_2(x86_pmu_enter, TCG_CALL_NO_WG, void, env, cptr)
+DEF_HELPER_FLAGS_2(x86_pmu_assist, TCG_CALL_NO_WG, void, env, i32)
 DEF_HELPER_FLAGS_2(x86_pmu_forward, TCG_CALL_NO_WG, void, env, cptr)
 DEF_HELPER_FLAGS_2(x86_pmu_expired, TCG_CALL_NO_WG, noreturn, env, i32)

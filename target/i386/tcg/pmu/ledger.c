@@ -215,6 +215,7 @@ static const char *const item_names[PMU_ITEM_NR] = {
     [PMU_ITEM_MISSES_JMP_INDIRECT] = "misses-jmp-indirect",
     [PMU_ITEM_MISSES_CALL_INDIRECT] = "misses-call-indirect",
     [PMU_ITEM_MISSES_RET] = "misses-ret",
+    [PMU_ITEM_ASSISTS_FP] = "assists-fp",
     [PMU_ITEM_CLEARS] = "clears",
     [PMU_ITEM_CLEARS_SMC] = "clears-smc",
     [PMU_ITEM_CLEARS_ORDERING] = "clears-ordering",
@@ -328,6 +329,7 @@ static void snapshot_level(const PmuLedger *ledger, PmuLevel level,
         item[PMU_ITEM_BRANCH_MISSES] += item[i];
     }
     item[PMU_ITEM_CLEARS] = item[PMU_ITEM_BRANCH_MISSES] +
+                            item[PMU_ITEM_ASSISTS_FP] +
                             item[PMU_ITEM_CLEARS_SMC] +
                             item[PMU_ITEM_CLEARS_ORDERING];
 }

@@ -93,6 +93,7 @@ typedef enum PmuLedgerItem {
     PMU_ITEM_INT_ADD_256,
     PMU_ITEM_INT_MUL_256,
     PMU_ITEM_INT_SHUFFLES,
+    PMU_ITEM_ASSISTS_FP,            /* they took, for denormal numbers */
 
     /*
      * Loads and stores retired, by where the line is, of two the one that is
@@ -255,7 +256,7 @@ typedef enum PmuLedgerItem {
     PMU_ITEM_MISSES_JMP_INDIRECT,
     PMU_ITEM_MISSES_CALL_INDIRECT,
     PMU_ITEM_MISSES_RET,
-    PMU_ITEM_CLEARS,                /* recoveries: misses and the next two */
+    PMU_ITEM_CLEARS,        /* recoveries: misses, assists, the next two */
     PMU_ITEM_CLEARS_SMC,            /* machine clears by modified code */
     PMU_ITEM_CLEARS_ORDERING,       /* ... by loads of what others wrote */
     PMU_ITEM_L1I_HITS,              /* lines the decoders asked for */

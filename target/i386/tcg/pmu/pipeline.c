@@ -1567,3 +1567,25 @@ void pmu_pipeline_string_end(PmuPipeline *p, const PmuInsn *insn)
 {
     write_back(p, insn, PMU_STAMP_CYCLE(p->retired));
 }
+
+/* Assists. */
+
+void pmu_pipeline_drain(PmuPipeline *p)
+{
+    end_fuse(p);
+    flush(p, p->retired, 0, PMU_SLOT_MACHINE_CLEARS);
+}
+
+void pmu_pipeline_assist(PmuPipeline *p)
+{
+    uint64_t end;
+
+    flush(p, p->retired, p->uarch->mispredict_penalty,
+          PMU_SLOT_MACHINE_CLEARS);
+    pmu_supply_microcode(p, p->uarch->assist_uops);
+    end = p->supply.cycle + p->uarch->assist_latency;
+    for (uint32_t i = 0; i < p->uarch->assist_uops; i++) {
+        pmu_pipeline_string_uop(p, PMU_STAMP(0, 0));
+    }
+    lose_backend(p, PMU_STAMP_BY(end, PMU_CAUSE_SERIAL));
+}

@@ -252,6 +252,14 @@ void pmu_pipeline_close_cycle(PmuPipeline *p);
  */
 void pmu_pipeline_clear(PmuPipeline *p);
 
+/*
+ * The newest instruction takes an assist.  pmu_pipeline_drain(): when it has
+ * retired, all behind it is flushed.  pmu_pipeline_assist(), behind that or
+ * where the pipeline does not run: what the assist takes.
+ */
+void pmu_pipeline_drain(PmuPipeline *p);
+void pmu_pipeline_assist(PmuPipeline *p);
+
 /* An interrupt or exception was taken: the pipeline refills. */
 void pmu_pipeline_interrupt(PmuPipeline *p);
 

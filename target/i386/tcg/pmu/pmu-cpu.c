@@ -295,7 +295,7 @@ static bool x86_pmu_build_core(X86PMU *unit, const X86PMUModel *model,
         error_setg(errp, "pmu=on: no memory for the modelled core");
         return false;
     }
-    env->pmu.times = pmu_timing_times(unit->timing);
+    env->pmu.runs = pmu_timing_runs(unit->timing);
     if (env->pmu.unsampled) {
         pmu_timing_set_sampling(unit->timing, NULL);
     }

@@ -17,6 +17,7 @@
 #include "exec/cpu-common.h"
 #include "exec/exec-all.h"
 #include "exec/helper-proto.h"
+#include "fpu/softfloat-helpers.h"
 #include "hw/i386/apic.h"
 #include "system/cpu-timers.h"
 #include "pmu-internal.h"
@@ -495,6 +496,32 @@ void helper_x86_pmu_enter(CPUX86State *env, const void *opaque)
     }
     x86_pmu_choose(env, block);
     x86_pmu_log(env, block, x86_pmu_pc(env));
+}
+
+/* What the newest block's assist leaves in sse_status. */
+#define DENORMAL_FLAGS (float_flag_input_denormal_used | float_flag_underflow)
+
+/*
+ * timing, forward: an instruction that may take an assist has run, and there
+ * are flags of denormal numbers; those @before are not its own.  What the guest
+ * can see of them is in MXCSR from now on, so that the next one's show.
+ */
+void helper_x86_pmu_assist(CPUX86State *env, uint32_t before)
+{
+    X86PMUState *pmu = &env->pmu;
+    uint32_t flags = get_float_exception_flags(&env->sse_status);
+
+    update_mxcsr_from_sse_status(env);
+    set_float_exception_flags(flags & ~DENORMAL_FLAGS, &env->sse_status);
+    if (!(flags & ~before & DENORMAL_FLAGS)) {
+        return;
+    }
+    if (pmu->counted) {
+        pmu_timing_assist(pmu->unit->timing, pmu->counted, true);
+    } else if (pmu->record) {
+        x86_pmu_run_older(pmu);
+        pmu_timing_assist(pmu->unit->timing, pmu->record->block, false);
+    }
 }
 
 void x86_pmu_unwind(CPUX86State *env, const TranslationBlock *tb,

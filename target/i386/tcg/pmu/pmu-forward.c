@@ -82,7 +82,7 @@ void x86_pmu_forward_open(CPUX86State *env, uint64_t pc)
     X86PMUState *pmu = &env->pmu;
     const PmuBlock *block = pmu->counted;
 
-    pmu->times[block->number]--;
+    pmu->runs[block->number].times--;
     pmu->forward += block->num_insns;
     x86_pmu_forward_stop(env);
     x86_pmu_log(env, block, pc);
@@ -153,7 +153,7 @@ static bool x86_pmu_forward_count(X86PMUState *pmu, const PmuBlock *block)
         !pmu_timing_count_on(pmu->unit->timing, block)) {
         return false;
     }
-    pmu->times[block->number]++;
+    pmu->runs[block->number].times++;
     pmu->forward -= block->num_insns;
     pmu->counted = block;
     return true;

@@ -12,6 +12,7 @@
 #define TARGET_I386_PMU_STATE_H
 
 #include "block.h"
+#include "runs.h"
 #include "uarch-params.h"
 
 typedef struct X86PMU X86PMU;
@@ -36,7 +37,7 @@ typedef struct X86PMU X86PMU;
  *   timing model over what is in it;
  * - forward: the same where the model needs no more than how often each block
  *   runs.  The prologue of a block that ends in a branch adds one to its number
- *   in @times and takes its instructions off @forward.  If that is used up, or
+ *   in @runs and takes its instructions off @forward.  If that is used up, or
  *   the block is not counted yet, it calls x86_pmu_forward(), which lets the
  *   model decide.  Any other block begins a record, without data addresses, and
  *   so does one that turns out to be left in its middle.
@@ -66,10 +67,10 @@ typedef struct X86PMUState {
     uint64_t generation;
     /* forward: instructions that may run before somebody has to look */
     int32_t forward;
-    /* forward: the newest block if it is counted in @times, else NULL */
+    /* forward: the newest block if it is counted in @runs, else NULL */
     const PmuBlock *counted;
-    /* forward: how often blocks ran: pmu_timing_times() */
-    uint32_t *times;
+    /* forward: how often blocks ran: pmu_timing_runs() */
+    PmuRunCount *runs;
     uint64_t log[X86_PMU_LOG_WORDS];
 
     /* NULL: this CPU has no PMU, and no field before is ever used */

@@ -127,8 +127,8 @@ static const VMStateDescription vmstate_unit = {
 const VMStateDescription vmstate_x86_pmu = {
     .name = "cpu/pmu",
     /* 4: the ledger's items of large pages, streaming stores and PAUSE */
-    .version_id = 5,
-    .minimum_version_id = 5,
+    .version_id = 6,
+    .minimum_version_id = 6,
     .needed = x86_pmu_needed,
     .pre_save = x86_pmu_pre_save,
     .pre_load = x86_pmu_pre_load,

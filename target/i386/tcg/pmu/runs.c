@@ -11,29 +11,29 @@
 bool pmu_runs_init(PmuRuns *runs)
 {
     *runs = (PmuRuns) {
-        .times = g_try_new0(uint32_t, PMU_BLOCK_NUMBERS + 1),
+        .count = g_try_new0(PmuRunCount, PMU_BLOCK_NUMBERS + 1),
         .run = g_try_new(PmuRun, PMU_RUNS_MOST),
     };
-    return runs->times && runs->run;
+    return runs->count && runs->run;
 }
 
 void pmu_runs_destroy(PmuRuns *runs)
 {
-    g_clear_pointer(&runs->times, g_free);
+    g_clear_pointer(&runs->count, g_free);
     g_clear_pointer(&runs->run, g_free);
 }
 
 bool pmu_runs_add(PmuRuns *runs, const PmuBlock *block, PmuCost *cost,
                   uint64_t key)
 {
-    uint32_t *times = &runs->times[block->number];
+    PmuRunCount *count = &runs->count[block->number];
 
     if (runs->number == PMU_RUNS_MOST) {
         return false;
     }
-    *times = 1;
+    *count = (PmuRunCount) { .times = 1, .slots = cost->slots };
     runs->run[runs->number++] = (PmuRun) {
-        .block = block, .cost = cost, .key = key, .times = times,
+        .block = block, .cost = cost, .key = key, .count = count,
     };
     return true;
 }
@@ -41,7 +41,7 @@ bool pmu_runs_add(PmuRuns *runs, const PmuBlock *block, PmuCost *cost,
 void pmu_runs_clear(PmuRuns *runs)
 {
     while (runs->number) {
-        *runs->run[--runs->number].times = 0;
+        runs->run[--runs->number].count->times = 0;
     }
 }
 
@@ -57,9 +57,10 @@ void pmu_runs_revise(PmuRuns *runs, bool weak_too)
         const PmuRun *run = &runs->run[i];
 
         if (((run->cost->key ^ run->key) & same) == 0) {
+            run->count->slots = run->cost->slots;
             runs->run[kept++] = *run;
         } else {
-            *run->times = 0;
+            run->count->times = 0;
         }
     }
     runs->number = kept;
@@ -72,16 +73,17 @@ uint64_t pmu_runs_collect(PmuRuns *runs, PmuCosts *costs, PmuLedger *ledger)
     for (uint32_t i = 0; i < runs->number; i++) {
         const PmuBlock *block = runs->run[i].block;
         PmuCost *cost = runs->run[i].cost;
-        uint32_t times = *runs->run[i].times - 1;
+        PmuRunCount *count = runs->run[i].count;
+        uint32_t times = count->times - 1;
 
         if (!times) {
             continue;
         }
-        *runs->run[i].times = 1;
+        count->times = 1;
         pmu_counts_enter_block(block, times, ledger->event[block->level]);
         pmu_costs_count_times(costs, cost, times);
         progress += (((uint64_t)block->num_insns << PMU_COST_SHIFT) +
-                     cost->slots) * times;
+                     count->slots) * times;
     }
     return progress;
 }

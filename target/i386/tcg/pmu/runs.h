@@ -20,16 +20,22 @@
 /* So many blocks can be counted at a time; others are logged. */
 #define PMU_RUNS_MOST   32768
 
+/* Of a block. */
+typedef struct PmuRunCount {
+    uint32_t times;             /* it ran, and 1; 0: not in use */
+    uint32_t slots;             /* PmuCost.slots, when last revised */
+} PmuRunCount;
+
 typedef struct PmuRun {
     const PmuBlock *block;
     PmuCost *cost;              /* of the stretch that it is */
     uint64_t key;               /* of that */
-    uint32_t *times;            /* it ran, and 1 */
+    PmuRunCount *count;
 } PmuRun;
 
 typedef struct PmuRuns {
-    /* By PmuBlock.number: runs, and 1; 0: not in use, as PMU_BLOCK_NUMBERS */
-    uint32_t *times;
+    /* By PmuBlock.number; that of PMU_BLOCK_NUMBERS is never in use. */
+    PmuRunCount *count;
     PmuRun *run;
     uint32_t number;            /* of those in the list */
 } PmuRuns;
@@ -57,8 +63,8 @@ void pmu_runs_clear(PmuRuns *runs);
 void pmu_runs_revise(PmuRuns *runs, bool weak_too);
 
 /*
- * Enter what was counted so far into @ledger and @costs.  Returns by how much
- * that moves pmu_timing_progress(), in units of 1/PMU_COST_ONE.
+ * Enter what was counted so far into @ledger and @costs.  Returns instructions
+ * and slots that it took, in units of 1/PMU_COST_ONE: pmu_timing_progress().
  */
 uint64_t pmu_runs_collect(PmuRuns *runs, PmuCosts *costs, PmuLedger *ledger);
 

@@ -192,14 +192,13 @@ static void decode(PmuPipeline *p, const PmuInsn *insn, unsigned uops)
     s->uops += uops;
 }
 
-/* The microcode sequencer delivers alone. */
-static void sequence(PmuPipeline *p, const PmuInsn *insn)
+void pmu_supply_microcode(PmuPipeline *p, uint32_t uops)
 {
     PmuSupply *s = &p->supply;
     uint32_t width = p->uarch->ms_uops;
-    uint32_t cycles = (insn->slots + width - 1) / width;
+    uint32_t cycles = (uops + width - 1) / width;
 
-    *pmu_timed(p, PMU_ITEM_MS_UOPS) += insn->slots;
+    *pmu_timed(p, PMU_ITEM_MS_UOPS) += uops;
     *pmu_timed(p, PMU_ITEM_MS_CYCLES) += cycles;
     *pmu_timed(p, PMU_ITEM_MS_SWITCHES) += 1;
     wait_for(p, s->cycle + p->uarch->ms_switch + cycles);
@@ -217,7 +216,7 @@ void pmu_supply_deliver(PmuPipeline *p, const PmuInsn *insn, unsigned offset)
         predecode(p, insn, offset);
     }
     if (insn->decode_uops > DECODER_UOPS) {
-        sequence(p, insn);
+        pmu_supply_microcode(p, insn->slots);
     } else if (s->source == PMU_SUPPLY_LEGACY) {
         decode(p, insn, insn->decode_uops);
     } else if (s->source == PMU_SUPPLY_DSB) {

@@ -80,6 +80,9 @@ static inline void pmu_supply_deliver_one(PmuPipeline *p, const PmuInsn *insn,
     }
 }
 
+/* The microcode sequencer delivers @uops micro-ops, alone. */
+void pmu_supply_microcode(PmuPipeline *p, uint32_t uops);
+
 /* The same for the second of a fused pair: decoders see one instruction. */
 void pmu_supply_fused(PmuPipeline *p, const PmuInsn *insn, unsigned offset);
 

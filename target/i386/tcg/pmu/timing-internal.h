@@ -12,7 +12,6 @@
 #include "costs.h"
 #include "observe.h"
 #include "pipeline.h"
-#include "runs.h"
 #include "timing.h"
 
 /* A REP string instruction on its way: see timing-string.c. */
@@ -95,6 +94,7 @@ struct PmuTiming {
     PmuKnown known;             /* of observer.known, accounted for already */
     uint64_t contested_until;   /* in terms of @progress: see CONTESTED */
 
+    uint32_t assists;           /* at the end of the stretch at hand */
     PmuString string;
     PmuRuns runs;               /* in PMU_PHASE_FORWARD and PMU_PHASE_SKIM */
     uint64_t *courses;          /* see pmu_bpred_courses() */

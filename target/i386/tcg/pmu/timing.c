@@ -98,8 +98,12 @@ void pmu_timing_free(PmuTiming *t)
 
 void pmu_timing_collect(PmuTiming *t)
 {
+    uint64_t progress;
+
     if (t->passed) {
-        t->progress += pmu_runs_collect(&t->runs, &t->costs, t->ledger);
+        progress = pmu_runs_collect(&t->runs, &t->costs, t->ledger);
+        /* Elsewhere it is known at once. */
+        t->progress += t->phase == PMU_PHASE_FORWARD ? progress : 0;
         t->passed = 0;
     }
 }
@@ -279,8 +283,28 @@ static G_GNUC_NO_INLINE void end_seen(PmuTiming *t)
     }
 }
 
+/*
+ * Assists at the end of a stretch.  They take as long wherever they are, and
+ * are entered apart from it; that all before has to retire is what it takes.
+ */
+static G_GNUC_NO_INLINE void take_assists(PmuTiming *t)
+{
+    t->ledger->event[t->ledger->level][PMU_ITEM_ASSISTS_FP] += t->assists;
+    if (t->phase == PMU_PHASE_FETCH) {
+        pmu_timing_forget_seen(t);
+    }
+    for (; t->assists; t->assists--) {
+        pmu_fetcher_restart(&t->observer.fetcher);
+        pmu_pipeline_assist(&t->pipeline);
+        pmu_timing_enter_string(t);
+    }
+}
+
 static inline void end_stretch(PmuTiming *t)
 {
+    if (G_UNLIKELY(t->assists) && t->phase >= PMU_PHASE_WARM) {
+        pmu_pipeline_drain(&t->pipeline);
+    }
     if (G_LIKELY(t->phase <= PMU_PHASE_FETCH)) {
         count_stretch(t);
     } else {
@@ -290,6 +314,9 @@ static inline void end_stretch(PmuTiming *t)
     t->left -= t->insns;
     t->insns = 0;
     t->misses = (PmuCodeMisses) {};
+    if (G_UNLIKELY(t->assists)) {
+        take_assists(t);
+    }
     if (G_UNLIKELY(t->left <= 0)) {
         pmu_timing_end_phase(t);
     }
@@ -406,6 +433,7 @@ void pmu_timing_reset(PmuTiming *t)
     t->closer = false;
     t->unknown_twice = 0;
     t->random = RANDOM_SEED;
+    t->assists = 0;
     t->string = (PmuString) {};
     t->contested_until = 0;
     pmu_pipeline_reset(&t->pipeline);
@@ -661,14 +689,16 @@ static inline bool any_slow(const PmuTiming *t, const PmuBlock *block,
 static inline __attribute__((always_inline))
 bool skim_known(PmuTiming *t, const PmuBlock *block, const PmuDynamic *dynamic)
 {
-    uint32_t *times = &t->runs.times[block->number];
+    PmuRunCount *count = &t->runs.count[block->number];
 
     if (t->phase != PMU_PHASE_SKIM || t->insns ||
-        (G_UNLIKELY(!*times) && !start_counting(t, block))) {
+        (G_UNLIKELY(!count->times) && !start_counting(t, block))) {
         return false;
     }
-    ++*times;
+    count->times++;
     t->passed += block->num_insns;
+    t->progress += ((uint64_t)block->num_insns << PMU_COST_SHIFT) +
+                   count->slots;
     t->taken += block->branch == PMU_BRANCH_COND && dynamic->taken;
     if (any_slow(t, block, dynamic->addr)) {
         for (unsigned i = 0; i < block->num_accesses; i++) {
@@ -681,6 +711,9 @@ bool skim_known(PmuTiming *t, const PmuBlock *block, const PmuDynamic *dynamic)
         }
     }
     t->left -= block->num_insns;
+    if (G_UNLIKELY(t->assists)) {
+        take_assists(t);
+    }
     if (G_UNLIKELY(t->left <= 0)) {
         pmu_timing_end_phase(t);
     }
@@ -821,7 +854,7 @@ static inline const PmuRecord *next_record(const PmuTiming *t,
     if (record == end) {
         return end;
     }
-    __builtin_prefetch(&t->runs.times[record->block->number]);
+    __builtin_prefetch(&t->runs.count[record->block->number]);
     __builtin_prefetch(&t->courses[record->block->number]);
     next = (const PmuRecord *)(record->addr + record->block->num_accesses);
     if (next != end) {
@@ -871,6 +904,15 @@ void pmu_timing_string(PmuTiming *t, const PmuBlock *block,
     run_string(t, block, index, dynamic, false);
 }
 
+void pmu_timing_assist(PmuTiming *t, const PmuBlock *block, bool counted)
+{
+    t->assists++;
+    if (counted) {
+        prepare(t, block);
+        take_assists(t);
+    }
+}
+
 /* Going forward. */
 
 uint32_t pmu_timing_forward(const PmuTiming *t)
@@ -879,9 +921,9 @@ uint32_t pmu_timing_forward(const PmuTiming *t)
            ? MAX(t->left, 0) : 0;
 }
 
-uint32_t *pmu_timing_times(PmuTiming *t)
+PmuRunCount *pmu_timing_runs(PmuTiming *t)
 {
-    return t->runs.times;
+    return t->runs.count;
 }
 
 bool pmu_timing_count_on(PmuTiming *t, const PmuBlock *block)
@@ -892,7 +934,7 @@ bool pmu_timing_count_on(PmuTiming *t, const PmuBlock *block)
     if (t->insns) {
         return false;
     }
-    if (t->runs.times[block->number]) {
+    if (t->runs.count[block->number].times) {
         return true;
     }
     cost = pmu_costs_find_any(&t->costs, key);

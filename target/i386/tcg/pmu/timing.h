@@ -14,6 +14,7 @@
 #include "block.h"
 #include "ledger.h"
 #include "memory.h"
+#include "runs.h"
 #include "uarch.h"
 
 typedef struct PmuTiming PmuTiming;
@@ -97,7 +98,7 @@ void pmu_timing_run_log(PmuTiming *timing, const uint64_t *from,
  * pmu_timing_forward(): so many instructions may run before something is looked
  * at; 0: blocks have to be logged.
  *
- * pmu_timing_times(): how often blocks ran, by their numbers, see PmuRuns.
+ * pmu_timing_runs(): how often blocks ran, by their numbers.
  *
  * pmu_timing_count_on(): the runs of @block are counted there, from this one
  * on; its caller adds 1 for it.  It is to be pmu_block_is_plain() and to have a
@@ -115,7 +116,7 @@ void pmu_timing_run_log(PmuTiming *timing, const uint64_t *from,
  * block is logged whose number stood for another one.
  */
 uint32_t pmu_timing_forward(const PmuTiming *timing);
-uint32_t *pmu_timing_times(PmuTiming *timing);
+PmuRunCount *pmu_timing_runs(PmuTiming *timing);
 bool pmu_timing_count_on(PmuTiming *timing, const PmuBlock *block);
 void pmu_timing_pass(PmuTiming *timing, uint32_t insns);
 void pmu_timing_collect(PmuTiming *timing);
@@ -149,6 +150,13 @@ void pmu_timing_string(PmuTiming *timing, const PmuBlock *block,
 /* As pmu_memory_flush_mappings(). */
 void pmu_timing_flush_mappings(PmuTiming *timing, PmuFlush flush,
                                uint64_t linear);
+
+/*
+ * An instruction of @block, which is running and has not been told of, took an
+ * assist.  It is taken to be at the end of that stretch; or it is there now if
+ * @block is @counted: see pmu_timing_count_on().
+ */
+void pmu_timing_assist(PmuTiming *timing, const PmuBlock *block, bool counted);
 
 /* An interrupt or exception was taken: the pipeline refills. */
 void pmu_timing_interrupt(PmuTiming *timing);

@@ -173,6 +173,10 @@ const PmuUarchParam pmu_uarch_params[PMU_UARCH_PARAMS] = {
       0, 1000, FIGURE(far_branch_penalty) },
     { "serialize-penalty", "cycles", "CPUID and the like",
       0, 1000, FIGURE(serialize_penalty) },
+    { "assist-uops", "micro-ops", "assist for denormals",
+      1, 1000, FIGURE(assist_uops) },
+    { "assist-latency", "cycles", "assist for denormals",
+      0, 1000, FIGURE(assist_latency) },
     { "smc-penalty", "cycles", "store to code that fetch has",
       0, 1000, FIGURE(smc_penalty) },
 };

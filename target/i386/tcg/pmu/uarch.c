@@ -135,6 +135,13 @@ static const PmuUarch uarch_table[PMU_CORE_NR] = {
          * usual statements are 100 to 300 cycles.
          */
         .smc_penalty = 100,
+        .assist_uops = 30,              /* TMA's formula for FP_Assists */
+        /*
+         * Chosen: with what comes before, an assist takes about 150 cycles
+         * (Fog, "The microarchitecture of Intel, AMD and VIA CPUs", on
+         * denormals, Skylake).
+         */
+        .assist_latency = 115,
     },
     [PMU_CORE_SAPPHIRERAPIDS] = {
         .name = "Golden Cove",
@@ -226,6 +233,8 @@ static const PmuUarch uarch_table[PMU_CORE_NR] = {
         .far_branch_penalty = 30,       /* chosen */
         .serialize_penalty = 0,         /* as on Sunny Cove */
         .smc_penalty = 100,             /* as on Sunny Cove */
+        .assist_uops = 30,              /* likewise */
+        .assist_latency = 115,          /* likewise */
     },
 };
 

@@ -155,6 +155,8 @@ typedef struct PmuUarch {
     uint32_t mispredict_penalty;        /* cycles, resolution to next issue */
     uint32_t far_branch_penalty;        /* cycles, SYSCALL and the like */
     uint32_t serialize_penalty;         /* cycles */
+    uint32_t assist_uops;       /* of the microcode for denormal numbers */
+    uint32_t assist_latency;    /* cycles from its first one to what follows */
     uint32_t smc_penalty;       /* cycles, a store to code that fetch had has
                                    retired to next issue, without the fetch */
 } PmuUarch;

@@ -50,16 +50,23 @@ static const struct {
     { "permq", { PMU_TALLY_INT_SHUFFLE, PMU_TALLY_INT_SHUFFLE } },
 };
 
-/* Floating-point mnemonics without their suffix, and how often they count. */
+/*
+ * Floating-point mnemonics without their suffix, how often they count, and
+ * whether denormal numbers need an assist: sums and comparisons do without
+ * since Sandy Bridge (Fog, "The microarchitecture of Intel, AMD and VIA CPUs",
+ * on denormals).
+ */
 static const struct {
     const char *stem;
     uint8_t times;
+    bool assisted;
 } floating[] = {
     { "add", 1 }, { "sub", 1 }, { "addsub", 1 }, { "hadd", 1 }, { "hsub", 1 },
-    { "mul", 1 }, { "div", 1 }, { "min", 1 }, { "max", 1 }, { "sqrt", 1 },
-    { "rsqrt", 1 }, { "rcp", 1 }, { "dp", 2 },
-    { "fmadd", 2 }, { "fmsub", 2 }, { "fnmadd", 2 }, { "fnmsub", 2 },
-    { "fmaddsub", 2 }, { "fmsubadd", 2 },
+    { "min", 1 }, { "max", 1 }, { "rsqrt", 1 }, { "rcp", 1 },
+    { "mul", 1, true }, { "div", 1, true }, { "sqrt", 1, true },
+    { "dp", 2, true }, { "fmadd", 2, true }, { "fmsub", 2, true },
+    { "fnmadd", 2, true }, { "fnmsub", 2, true }, { "fmaddsub", 2, true },
+    { "fmsubadd", 2, true },
 };
 
 /* By the suffix, in the order of tally_of below. */
@@ -93,6 +100,7 @@ static void tally_floating(PmuInsn *insn, const char *name, unsigned suffix,
             !memcmp(floating[i].stem, name, length)) {
             insn->tally = tally_of[ymm][suffix];
             insn->tally_times = floating[i].times;
+            insn->flags |= floating[i].assisted ? PMU_INSN_ASSISTED : 0;
         }
     }
 }

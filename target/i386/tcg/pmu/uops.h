@@ -96,6 +96,9 @@ typedef enum PmuInsnTally {
  */
 #define PMU_INSN_ENDS_STRETCH   (1u << 21)
 
+/* Denormal operands or results of it need an assist. */
+#define PMU_INSN_ASSISTED       (1u << 22)
+
 #define PMU_INSN_SRCS 5
 #define PMU_INSN_DSTS 3
 

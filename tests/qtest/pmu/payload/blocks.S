@@ -15,6 +15,9 @@
 #define GLOBAL_CTRL     0x38f
 #define APIC_DM_SMI     0x200
 #define RFLAGS_TF       0x100
+#define MXCSR_DE        0x0002
+#define MXCSR_INITIAL   0x1f80
+#define MXCSR_FLUSH     0x9fc0          /* with FTZ and DAZ */
 #define CS64            0x08            /* gdt in start.S */
 #define CS32            0x28
 
@@ -509,5 +512,36 @@ syscall_entry:
         .code64
 2:      I nop
         END     COMPATIBILITY_INSNS
+
+/* A product of a denormal number, a sum, a product, and a denormal one. */
+.macro  DENORMAL_BLOCK number, mxcsr
+        BLOCK   \number
+        mov     %rdi, %rcx
+        movl    $\mxcsr, PAYLOAD_DATA
+        ldmxcsr PAYLOAD_DATA
+        mov     $0x000c000000000001, %rax       /* about 1.5 * 2^-1023 */
+        movq    %rax, %xmm1
+        mov     $0x3ff4000000000000, %rax       /* 1.25 */
+        movq    %rax, %xmm2
+        mov     $0x1ff0000000000001, %rax       /* about 2^-512 */
+        movq    %rax, %xmm3
+2:      movapd  %xmm1, %xmm0
+        mulsd   %xmm2, %xmm0
+        movapd  %xmm1, %xmm4
+        addsd   %xmm1, %xmm4
+        movapd  %xmm3, %xmm5
+        mulsd   %xmm2, %xmm5
+        mulsd   %xmm3, %xmm5
+        dec     %rcx
+        jnz     2b
+        stmxcsr PAYLOAD_DATA
+        mov     PAYLOAD_DATA, %ebx
+        and     $~MXCSR_DE, %ebx
+        movl    $MXCSR_INITIAL, PAYLOAD_DATA
+        ldmxcsr PAYLOAD_DATA
+        ret
+.endm
+        DENORMAL_BLOCK BLOCK_DENORMALS, MXCSR_INITIAL
+        DENORMAL_BLOCK BLOCK_NO_DENORMALS, MXCSR_FLUSH
 
         .section .note.GNU-stack, "", @progbits

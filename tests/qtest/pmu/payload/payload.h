@@ -189,6 +189,10 @@
                                     /* at CPL 0 n times SYSRET */
 #define BLOCK_JUMP              40  /* 1, 1: jumps to address n */
 #define BLOCK_COMPATIBILITY     41  /* COMPATIBILITY_INSNS, 3: 32-bit code */
+#define BLOCK_DENORMALS         42  /* 9n + 15, n + 1: n products of denormal */
+                                    /* numbers, n that are denormal; result: */
+                                    /* MXCSR but for DE */
+#define BLOCK_NO_DENORMALS      43  /* the same, but they are zero */
 
 #define NOPS                    1000
 #define LONG                    5000
