@@ -650,19 +650,25 @@ static inline void go_on(PmuTiming *t, const PmuBlock *block, unsigned from,
     t->end = block->phys + to;
 }
 
-/* Are runs of @block, a stretch of its own, counted from now on? */
-static G_GNUC_NO_INLINE bool start_counting(PmuTiming *t,
-                                            const PmuBlock *block)
+/*
+ * Runs of @block, a stretch of its own that has @cost under @key, are counted
+ * from now on.  False if there is no room.
+ */
+static bool count_from_now(PmuTiming *t, const PmuBlock *block, PmuCost *cost,
+                           uint64_t key)
+{
+    t->courses[block->number] = PMU_NOWHERE;
+    return pmu_runs_add(&t->runs, block, cost, key);
+}
+
+/* Is that so, and can it be, as what it costs is well known? */
+static G_GNUC_NO_INLINE bool count_known(PmuTiming *t, const PmuBlock *block)
 {
     uint64_t key = pmu_costs_key(pmu_block_hash(block, 0), block->level);
     PmuCost *cost = pmu_costs_find(&t->costs, key);
 
-    if (!cost || !pmu_block_has_number(block) || !pmu_block_is_plain(block) ||
-        !pmu_runs_add(&t->runs, block, cost, key)) {
-        return false;
-    }
-    t->courses[block->number] = PMU_NOWHERE;
-    return true;
+    return cost && pmu_block_has_number(block) && pmu_block_is_plain(block) &&
+           count_from_now(t, block, cost, key);
 }
 
 /* Does an access of @block, which has a number, need looking at? */
@@ -692,7 +698,7 @@ bool skim_known(PmuTiming *t, const PmuBlock *block, const PmuDynamic *dynamic)
     PmuRunCount *count = &t->runs.count[block->number];
 
     if (t->phase != PMU_PHASE_SKIM || t->insns ||
-        (G_UNLIKELY(!count->times) && !start_counting(t, block))) {
+        (G_UNLIKELY(!count->times) && !count_known(t, block))) {
         return false;
     }
     count->times++;
@@ -705,10 +711,9 @@ bool skim_known(PmuTiming *t, const PmuBlock *block, const PmuDynamic *dynamic)
             skim_access(t, block, i, dynamic->addr);
         }
     }
-    if (dynamic->target != t->courses[block->number]) {
-        if (pmu_observe_known_branch(&t->observer, block, dynamic)) {
-            t->progress += pmu_costs_mispredict(&t->costs);
-        }
+    if (dynamic->target != t->courses[block->number] &&
+        pmu_observe_known_branch(&t->observer, block, dynamic)) {
+        t->progress += pmu_costs_mispredict(&t->costs);
     }
     t->left -= block->num_insns;
     if (G_UNLIKELY(t->assists)) {
@@ -938,11 +943,7 @@ bool pmu_timing_count_on(PmuTiming *t, const PmuBlock *block)
         return true;
     }
     cost = pmu_costs_find_any(&t->costs, key);
-    if (!cost || !pmu_runs_add(&t->runs, block, cost, key)) {
-        return false;
-    }
-    t->courses[block->number] = PMU_NOWHERE;
-    return true;
+    return cost && count_from_now(t, block, cost, key);
 }
 
 void pmu_timing_pass(PmuTiming *t, uint32_t insns)
