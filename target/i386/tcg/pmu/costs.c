@@ -244,15 +244,21 @@ static float weight_of(uint32_t samples)
     return samples <= 2 ? 1 : 2.0f / samples;
 }
 
-/* Move those of @group of @mean to @value by @weight.  Hot: vectors will do. */
+/*
+ * Move those of @group of @mean to @value by @weight.  What is near 0, and does
+ * not get there by whole grains, is there if that is what was found.  Hot:
+ * vectors will do.
+ */
 static void move_means(float *restrict mean, const uint32_t *restrict value,
                        unsigned group, float weight)
 {
     mean += group * PMU_SAMPLE_GROUP;
     value += group * PMU_SAMPLE_GROUP;
     for (unsigned i = 0; i < PMU_SAMPLE_GROUP; i++) {
-        mean[i] += ((int32_t)value[i] - mean[i]) * weight;
-        mean[i] = (mean[i] + PMU_GRAIN_FLOAT) - PMU_GRAIN_FLOAT;
+        float step = ((int32_t)value[i] - mean[i]) * weight;
+        float moved = (mean[i] + step + PMU_GRAIN_FLOAT) - PMU_GRAIN_FLOAT;
+
+        mean[i] = moved == mean[i] && !value[i] ? 0 : moved;
     }
 }
 
