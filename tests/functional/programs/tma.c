@@ -156,9 +156,9 @@ static void *make_large_pages(size_t bytes)
 
 Run chase, stream_loads, stream_stores, stores, blocked_forwards, aliases,
     locks, split_loads, split_stores, memory_operations, kinds, one_port,
-    two_ports, four_ports, no_port, divide, pauses, fences, scalar_fp,
-    assists, vector_fp, x87, nops, branches, mispredicts, clears, microcode, icache, decode, lcp,
-    dsb_switches, dsb_jumps, unknown_branches, itlb;
+    two_ports, four_ports, no_port, divide, pauses, fences, scalar_fp, assists,
+    vector_fp, x87, nops, branches, mispredicts, clears, microcode, icache,
+    decode, lcp, dsb_switches, dsb_jumps, unknown_branches, itlb;
 
 /* The page of clears(), writable. */
 static void *open_code(size_t bytes)
