@@ -285,7 +285,7 @@ bool pmu_observe_known_branch(PmuObserver *o, const PmuBlock *block,
     case PMU_BRANCH_CALL_INDIRECT:
     case PMU_BRANCH_CALL:
     case PMU_BRANCH_RET:
-        pmu_bpred_courses(o->bpred)[block->number] = PMU_NOWHERE;
+        /* The course leads nowhere, as at first. */
         return !predict(o, block, pc, dynamic);
     default:
         /* Nothing is predicted. */
