@@ -16,6 +16,7 @@
 #include <glib.h>
 #include <string.h>
 
+#include "block.h"
 #include "bpred.h"
 #include "cache.h"
 

@@ -10,7 +10,6 @@
 #ifndef TARGET_I386_PMU_BPRED_H
 #define TARGET_I386_PMU_BPRED_H
 
-#include "block.h"
 #include "uarch.h"
 
 typedef struct PmuBpred PmuBpred;

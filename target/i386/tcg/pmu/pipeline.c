@@ -1580,6 +1580,7 @@ void pmu_pipeline_assist(PmuPipeline *p)
 {
     uint64_t end;
 
+    end_fuse(p);
     flush(p, p->retired, p->uarch->mispredict_penalty,
           PMU_SLOT_MACHINE_CLEARS);
     pmu_supply_microcode(p, p->uarch->assist_uops);

@@ -498,9 +498,6 @@ void helper_x86_pmu_enter(CPUX86State *env, const void *opaque)
     x86_pmu_log(env, block, x86_pmu_pc(env));
 }
 
-/* What the newest block's assist leaves in sse_status. */
-#define DENORMAL_FLAGS (float_flag_input_denormal_used | float_flag_underflow)
-
 /*
  * timing, forward: an instruction that may take an assist has run, and there
  * are flags of denormal numbers; those @before are not its own.  What the guest
@@ -512,8 +509,8 @@ void helper_x86_pmu_assist(CPUX86State *env, uint32_t before)
     uint32_t flags = get_float_exception_flags(&env->sse_status);
 
     update_mxcsr_from_sse_status(env);
-    set_float_exception_flags(flags & ~DENORMAL_FLAGS, &env->sse_status);
-    if (!(flags & ~before & DENORMAL_FLAGS)) {
+    set_float_exception_flags(flags & ~X86_PMU_DENORMAL_FLAGS, &env->sse_status);
+    if (!(flags & ~before & X86_PMU_DENORMAL_FLAGS)) {
         return;
     }
     if (pmu->counted) {

@@ -36,6 +36,10 @@ typedef enum PmuMappings {
 #define HF_PMU_MASK (HF_PMU_OS_MASK | HF_PMU_USR_MASK | HF_PMU_TIMING_MASK)
 #define HF_PMU_FORWARD HF_PMU_TIMING_MASK
 
+/* What an instruction that took an assist leaves in sse_status. */
+#define X86_PMU_DENORMAL_FLAGS \
+    (float_flag_input_denormal_used | float_flag_underflow)
+
 /* Mappings that are stale; more at once are all. */
 #define X86_PMU_FLUSHES 8
 

@@ -126,7 +126,7 @@ static const VMStateDescription vmstate_unit = {
 
 const VMStateDescription vmstate_x86_pmu = {
     .name = "cpu/pmu",
-    /* 4: the ledger's items of large pages, streaming stores and PAUSE */
+    /* 6: the ledger's item of assists */
     .version_id = 6,
     .minimum_version_id = 6,
     .needed = x86_pmu_needed,

@@ -680,7 +680,7 @@ static inline bool any_slow(const PmuTiming *t, const PmuBlock *block,
     for (unsigned i = 0; i < block->num_accesses; i++) {
         PmuBriefAccess brief = block->brief[i];
 
-        fast &= pmu_filter_has(&t->observer.mem.filter, addr[i],
+        fast &= pmu_memory_hit(&t->observer.mem, addr[i],
                                brief & PMU_BRIEF_REACH,
                                brief & PMU_BRIEF_STORE);
     }

@@ -137,9 +137,10 @@ static const PmuUarch uarch_table[PMU_CORE_NR] = {
         .smc_penalty = 100,
         .assist_uops = 30,              /* TMA's formula for FP_Assists */
         /*
-         * Chosen: with what comes before, an assist takes about 150 cycles
-         * (Fog, "The microarchitecture of Intel, AMD and VIA CPUs", on
-         * denormals, Skylake).
+         * Chosen: with what comes before, an assist takes about 150 cycles.
+         * On cores since Sandy Bridge it flushes the pipeline and takes some
+         * 160 (Cordes, https://stackoverflow.com/a/60970819); nothing was found
+         * about this one.
          */
         .assist_latency = 115,
     },

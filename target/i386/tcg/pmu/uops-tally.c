@@ -52,9 +52,10 @@ static const struct {
 
 /*
  * Floating-point mnemonics without their suffix, how often they count, and
- * whether denormal numbers need an assist: sums and comparisons do without
- * since Sandy Bridge (Fog, "The microarchitecture of Intel, AMD and VIA CPUs",
- * on denormals).
+ * whether denormal numbers need an assist.  Some operations do without since
+ * Sandy Bridge (Cordes, https://stackoverflow.com/a/60970819, which does not
+ * list them): sums and comparisons are supposed to, products and what is made
+ * of them are not.
  */
 static const struct {
     const char *stem;
