@@ -9,7 +9,8 @@
 import collections
 import re
 
-from harness import PINNED, Checks, Failure, in_guest, parse_stat
+from harness import (PINNED, Checks, Failure, estimate, in_guest,
+                     parse_stat)
 from metric_tests import ICELAKE, MODELS, SAPPHIRE, Catalogue, model_of, test
 
 # Topics of perf's lists; all have their own file in pmu-events/arch/x86.
@@ -162,6 +163,7 @@ def every_event(s):
 def register_facts(topic):
     @test('perf stat -e: events of the topic %s count what a loop does'
           % topic)
+    @estimate
     def facts(s):
         rows = [f for f in FACTS
                 if f.topic == topic and model_of(s) in f.models]
@@ -187,6 +189,7 @@ for each in dict.fromkeys(f.topic for f in FACTS):
 
 
 @test('perf stat -e: pages of 2 MiB need few entries of TLBs')
+@estimate
 def large_pages(s):
     # 32 of them, in as many entries of the first level: what is missed is due
     # to timer ticks, after which all entries are gone.  The same places in
@@ -223,6 +226,7 @@ def global_pages(s):
 
 
 @test('perf stat -e: two CPUs that write to a line take it from each other')
+@estimate
 def shared_line(s):
     # How often they do depends on when the host runs them, but each time that
     # it runs the other one the line is gone.
@@ -243,6 +247,7 @@ def shared_line(s):
 
 
 @test('perf stat: more events than counters are scaled to what all of it is')
+@estimate
 def multiplexed(s):
     checks = Checks()
     counts = count(s, KINDS, 'kinds', 3)
@@ -254,6 +259,7 @@ def multiplexed(s):
 
 
 @test('perf stat -d -d -d: caches and TLBs')
+@estimate
 def detailed(s):
     # Linux has no event for these on either core, see hw_cache_event_ids in
     # arch/x86/events/intel/core.c.

@@ -11,7 +11,7 @@
 import re
 import statistics
 
-from harness import Checks, Failure, in_guest, parse_stat
+from harness import Checks, Failure, estimate, in_guest, parse_stat
 import blocks
 from ledger import LEVEL1, Ledger, Recorder
 
@@ -262,6 +262,7 @@ def split(s):
 
 
 @test('perf stat: more events than counters are multiplexed')
+@estimate
 def multiplex(s):
     # Raw events, umask and code, of which none is the fixed counters'.  In
     # user mode: perf's turns are the kernel's work.
@@ -356,6 +357,7 @@ def attach(s):
 
 
 @test('two processes through more than 1000 context switches')
+@estimate
 def pingpong(s):
     s.guest.on_sync = recorder = Recorder(s.guest)
     # The NOPs are many to a turn: what a process loses when it is switched in
@@ -402,6 +404,7 @@ def pingpong(s):
 
 
 @test('a process that moves between the vCPUs')
+@estimate
 def migrate(s):
     s.guest.on_sync = recorder = Recorder(s.guest)
     counts = s.region('-e "%s"' % GROUP_USER,
@@ -557,10 +560,11 @@ def rdpmc(s):
 
 
 @test('RDPMC in user mode: blocks take the cycles that x86-slots says')
+@estimate
 def rdpmc_blocks(s):
-    loops = blocks.make_loops(s.guest.options.cpu, 'short', 25)
     # Sampled: what a loop took when watched, which may not be typical of it:
-    # of the 18 that can be compared none, one, or seldom two.
+    # of the 18 that can be compared none, one, seldom two, and once three.
+    loops = blocks.make_loops(s.guest.options.cpu, 'short', 25)
     return blocks.judge(blocks.measure(s, loops, blocks.LASTING), 0.1, 20,
                         0.85)
 

@@ -6,7 +6,7 @@
 
 import collections
 
-from harness import PINNED, Checks, in_guest
+from harness import PINNED, Checks, estimate, in_guest
 from metric_tests import ICELAKE, test
 
 # Loops in turns; one of so many events is sampled; and of each event, the
@@ -79,6 +79,7 @@ def register(recording):
 
     @test('perf record: %s where they happen' % ', '.join(functions),
           (ICELAKE,))
+    @estimate
     def where(s):
         samples = record(s, recording)
         checks = Checks()
