@@ -62,6 +62,7 @@ static bool parse_hex(const char *line, uint8_t *bytes, unsigned *length)
 int main(int argc, char **argv)
 {
     bool glc = argc == 2 && !strcmp(argv[1], "sapphirerapids");
+    PmuCore core = glc ? PMU_CORE_SAPPHIRERAPIDS : PMU_CORE_ICELAKE;
     PmuDecoder *decoder;
     char line[64];
 
@@ -69,8 +70,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: uops-dump icelake|sapphirerapids\n");
         return 2;
     }
-    decoder = pmu_decoder_new(glc ? PMU_CORE_SAPPHIRERAPIDS
-                                  : PMU_CORE_ICELAKE);
+    decoder = pmu_decoder_new(core, pmu_uarch(core));
     if (!decoder) {
         fprintf(stderr, "uops-dump: cannot start Capstone\n");
         return 1;

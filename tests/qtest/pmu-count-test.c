@@ -754,6 +754,48 @@ static void test_assists(void)
     check_assists(BLOCK_NO_DENORMALS, false);
 }
 
+/* Each line that a turn of the block asks for is in memory alone. */
+static void test_flushes(void)
+{
+    static const struct {
+        uint64_t event;
+        unsigned times;         /* a turn */
+    } events[] = {              /* of counters 0 to 3 alone */
+        { 0x2824, 2 },          /* L2_RQSTS.SWPF_MISS */
+        { 0x2124, 1 },          /* L2_RQSTS.DEMAND_DATA_RD_MISS */
+        { 0x2224, 1 },          /* L2_RQSTS.RFO_MISS */
+        { 0x0f32, 3 },          /* SW_PREFETCH_ACCESS.ANY */
+    };
+    /* Three times what is watched at first. */
+    const uint64_t n = 160000;
+    g_autoptr(PmuScript) s = pmu_script_new();
+    unsigned gp;
+
+    for (int i = 0; i < ARRAY_SIZE(events); i++) {
+        pmu_wrmsr(s, MSR_EVTSEL(i), events[i].event | EVTSEL_EN | EVTSEL_OS);
+    }
+    /* What the script itself does to memory is known by then. */
+    pmu_op(s, OP_RUN, BLOCK_FLUSHES, 0xff, n);
+    gp = s->num_ops[0];
+    for (int i = 0; i < ARRAY_SIZE(events); i++) {
+        pmu_rdpmc(s, i);
+    }
+    pmu_run(s, PMU_CPU_METRICS);
+
+    for (int i = 0; i < ARRAY_SIZE(events); i++) {
+        uint64_t value = pmu_register(s, gp + i);
+        uint64_t least = events[i].times * n;
+
+        /* The rest is what surrounds the block. */
+        if (value < least || value > least + 1000) {
+            g_test_message("event 0x%" PRIx64 ": expected %" PRIu64
+                           " or up to 1000 more, got %" PRIu64,
+                           events[i].event, least, value);
+            g_test_fail();
+        }
+    }
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -784,5 +826,6 @@ int main(int argc, char **argv)
     qtest_add_func("pmu/count/architectural-events",
                    test_architectural_events);
     qtest_add_func("pmu/count/assists", test_assists);
+    qtest_add_func("pmu/count/flushes", test_flushes);
     return g_test_run();
 }

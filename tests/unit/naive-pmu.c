@@ -101,14 +101,18 @@ static NaiveEvent plain_event(bool spr, unsigned code, unsigned umask,
         return occurrences((Wide)item[PMU_ITEM_DATA_DRAM] +
                            item[PMU_ITEM_RFO_DRAM] + item[PMU_ITEM_CODE_DRAM] +
                            item[PMU_ITEM_PREFETCH_DRAM] +
-                           item[PMU_ITEM_CODE_PREFETCH_DRAM]);
+                           item[PMU_ITEM_CODE_PREFETCH_DRAM] +
+                           item[PMU_ITEM_SOFT_PREFETCH_DRAM] +
+                           item[PMU_ITEM_L1D_PREFETCH_DRAM]);
     }
     if (code == 0x2e && umask == 0x4f) {
         return occurrences(plain_event(spr, 0x2e, 0x41, item).value +
                            item[PMU_ITEM_DATA_L3] + item[PMU_ITEM_RFO_L3] +
                            item[PMU_ITEM_CODE_L3] +
                            item[PMU_ITEM_PREFETCH_L3] +
-                           item[PMU_ITEM_CODE_PREFETCH_L3]);
+                           item[PMU_ITEM_CODE_PREFETCH_L3] +
+                           item[PMU_ITEM_SOFT_PREFETCH_L3] +
+                           item[PMU_ITEM_L1D_PREFETCH_L3]);
     }
     if (code == 0xc4 && umask == 0x00) {
         return occurrences(item[PMU_ITEM_BRANCHES]);

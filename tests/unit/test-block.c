@@ -17,7 +17,7 @@ typedef struct Fixture {
 
 static void set_up(Fixture *f, gconstpointer data)
 {
-    f->decoder = pmu_decoder_new(PMU_CORE_ICELAKE);
+    f->decoder = pmu_decoder_new(PMU_CORE_ICELAKE, pmu_uarch(PMU_CORE_ICELAKE));
     f->builder = g_new0(PmuBlockBuilder, 1);
     f->block = &f->builder->block;
     pmu_block_begin(f->builder, PMU_LEVEL_USR, 0x7000);

@@ -193,10 +193,11 @@ static void test_lines(void)
 }
 
 /*
- * Sets chosen by hash: half of the capacity, in consecutive lines or in pages
- * from anywhere, stays, and twice as much does not.
+ * Sets chosen by hash: half of the capacity, in lines @step from each other or
+ * in pages from anywhere, stays, and twice as much does not.
  */
-static void check_hashed(uint32_t size, unsigned ways, bool scattered)
+static void check_hashed(uint32_t size, unsigned ways, unsigned step,
+                         bool scattered)
 {
     PmuCacheGeometry geometry = { .size = size, .ways = ways };
     Random random = random_from_seed();
@@ -213,7 +214,7 @@ static void check_hashed(uint32_t size, unsigned ways, bool scattered)
                 uint64_t page = scattered ? (i / 64 * 0x12345u + salt) % 0x4000
                                           : i / 64;
 
-                hits += pmu_lines_access(&lines, page * 64 + i % 64) &&
+                hits += pmu_lines_access(&lines, (page * 64 + i % 64) * step) &&
                         round == 3;
             }
         }
@@ -228,9 +229,16 @@ static void check_hashed(uint32_t size, unsigned ways, bool scattered)
 
 static void test_hashed_sets(void)
 {
-    check_hashed(1536 * 1024 * 2, 12, false);
-    check_hashed(1536 * 1024 * 2, 12, true);
-    check_hashed(1000 * 15 * 64, 15, false);
+    const uint32_t size = 1536 * 1024 * 2;
+
+    /* At any distance, such as that of pages. */
+    for (unsigned step = 1; step <= 4096; step *= 2) {
+        check_hashed(size, 12, step, false);
+        check_hashed(size, 12, 3 * step, false);
+    }
+    check_hashed(size, 12, 1, true);
+    check_hashed(1000 * 15 * 64, 15, 1, false);
+    check_hashed(1001 * 15 * 64, 15, 1, false);
 }
 
 int main(int argc, char **argv)

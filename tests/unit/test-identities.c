@@ -52,6 +52,10 @@ static const Code body[] = {
     I("\x48\x89\x06"),                  /* mov [rsi], rax */
     I("\x48\x89\x13"),                  /* mov [rbx], rdx */
     I("\xf0\x48\x01\x03"),              /* lock add [rbx], rax */
+    I("\x0f\x18\x0b"),                  /* prefetcht0 [rbx] */
+    I("\x0f\x18\x16"),                  /* prefetcht1 [rsi] */
+    I("\x0f\x0d\x0b"),                  /* prefetchw [rbx] */
+    I("\x0f\xae\x3b"),                  /* clflush [rbx] */
 };
 
 /* How blocks end. */
@@ -76,6 +80,8 @@ typedef struct Block {
     PmuBlockBuilder builder;
     uint64_t pc;
     uint64_t reach;             /* bytes that its accesses are in */
+    uint64_t step;              /* from the last to the next; 0: anywhere */
+    uint64_t place;             /* ... where the last was */
     unsigned percent;           /* that a conditional branch is taken */
 } Block;
 
@@ -97,7 +103,7 @@ static void append(Program *program, Block *block, const Code *code)
     uint8_t next = block->builder.block.num_accesses;
     uint8_t ea = PMU_NO_ACCESS, stack = PMU_NO_ACCESS;
 
-    if (insn->flags & (PMU_INSN_LOAD | PMU_INSN_STORE)) {
+    if (insn->flags & (PMU_INSN_LOAD | PMU_INSN_STORE | PMU_INSN_FLUSH)) {
         ea = next++;
     }
     if (insn->flags & (PMU_INSN_STACK_LOAD | PMU_INSN_STACK_STORE)) {
@@ -127,13 +133,14 @@ static Program *program_new(PmuCore core, Random *random)
     for (unsigned i = 0; i < G_N_ELEMENTS(few); i++) {
         few[i] = *pick(random, body, G_N_ELEMENTS(body));
     }
-    program->decoder = pmu_decoder_new(core);
+    program->decoder = pmu_decoder_new(core, pmu_uarch(core));
     for (unsigned i = 0; i < BLOCKS; i++) {
         Block *block = &program->block[i];
         PmuLevel level = i < BLOCKS / 8 ? PMU_LEVEL_OS : PMU_LEVEL_USR;
 
         block->pc = 0x400000 + i * 256;
         block->reach = 1ull << (random_below(random, 2) ? 12 : reach);
+        block->step = random_below(random, 2) * random_below(random, 256);
         block->percent = percents[random_below(random,
                                                G_N_ELEMENTS(percents))];
         pmu_block_begin(&block->builder, level, block->pc);
@@ -334,8 +341,10 @@ typedef struct Identity {
     { "L2_RQSTS, code", EQUAL, false, { 0xc424, 0x2424 }, { 0xe424 } },     \
     { "L2_RQSTS.ALL_DEMAND_MISS", EQUAL, false,                             \
       { 0x2124, 0x2224, 0x2424 }, { 0x2724 } },                             \
-    { "L1D.REPLACEMENT", EQUAL, false, { 0xe124, 0xe224 }, { 0x0151 } },    \
-    { "OFFCORE_REQUESTS.DEMAND_DATA_RD", EQUAL, false,                      \
+    { "L1D.REPLACEMENT", AT_MOST, false, { 0xe124, 0xe224 }, { 0x0151 } },  \
+    { "... and software prefetches", AT_MOST, false, { 0x0151 },            \
+      { 0xe124, 0xe224, 0x2824, 0xc824 } },                                 \
+    { "OFFCORE_REQUESTS.DEMAND_DATA_RD", AT_MOST, false,                    \
       { SEL(0x01b0, 0x0121) }, { 0x2124 } },                                \
     { "OFFCORE_REQUESTS.DEMAND_RFO", EQUAL, false,                          \
       { SEL(0x04b0, 0x0421) }, { 0x2224 } },                                \
@@ -346,7 +355,7 @@ typedef struct Identity {
     { "OCR.DEMAND_DATA_RD", EQUAL, false,                                   \
       { OCR(0x3f803c0001), OCR(0x3fbfc00001) }, { OCR(0x10001) } },         \
     { "OCR.DEMAND_DATA_RD.ANY_RESPONSE", EQUAL, false, { OCR(0x10001) },    \
-      { 0x2124 } },                                                         \
+      { SEL(0x01b0, 0x0121) } },                                            \
     { "MEM_LOAD_L3_HIT_RETIRED", EQUAL, false, { 0x08d2, 0x04d2 },          \
       { OCR(0x3f803c0001) } },                                              \
     { "OCR.DEMAND_RFO", EQUAL, false,                                       \
@@ -373,6 +382,8 @@ static const Identity icelake[] = {
       { 0x14a3 | C(20) }, { 0x04a3 | C(4) } },
     { "CPU_CLK_UNHALTED.REF_XCLK", EQUAL, false, { 0x013c }, { 0x023c } },
     { "ICACHE_64B.IFTAG_MISS", EQUAL, false, { 0x0283 }, { 0xe424 } },
+    { "OCR.HWPF_L1D_AND_SWPF", EQUAL, false, { OCR(0x10400), 0x01b0 },
+      { 0x2124, 0x2824 } },
     BOTH_CORES(FIRST),
 };
 
@@ -391,9 +402,11 @@ static const Identity sapphirerapids[] = {
     { "MEM_LOAD_COMPLETED.L1_MISS_ANY", EQUAL, false, { 0x40d1, 0x08d1 },
       { 0xfd43 } },
     { "L2_RQSTS", EQUAL, false, { 0xdf24, 0x3f24 }, { 0xff24 } },
-    { "L2_RQSTS, demand and prefetches", EQUAL, false, { 0xe724, 0xf024 },
-      { 0xff24 } },
+    { "L2_RQSTS, demand and prefetches", EQUAL, false,
+      { 0xe724, 0xf024, 0x2824, 0xc824 }, { 0xff24 } },
     { "L2_LINES_IN.ALL", EQUAL, false, { 0x1f25 }, { 0x3f24 } },
+    { "OCR.HWPF_L1D", EQUAL, false, { OCR(0x10400), 0x0121 }, { 0x2124 } },
+    { "L1D.HWPF_MISS", AT_MOST, false, { OCR(0x10400) }, { 0x2051 } },
     BOTH_CORES(SECOND),
 };
 
@@ -483,7 +496,9 @@ static void bench_run(Bench *bench, Program *program)
         };
 
         for (unsigned j = 0; j < block->builder.block.num_accesses; j++) {
-            addr[j] = 0x100000000ull + random_below(random, block->reach);
+            block->place = block->step ? block->place + block->step
+                                       : random_below(random, block->reach);
+            addr[j] = 0x100000000ull + block->place % block->reach;
         }
         dynamic.taken = block->builder.block.branch != PMU_BRANCH_COND ||
                         random_below(random, 100) < block->percent;

@@ -59,6 +59,8 @@ typedef struct Code {
 #define PREFETCHT1      I("\x0f\x18\x13")               /* prefetcht1 [rbx] */
 #define PREFETCHT2      I("\x0f\x18\x1b")               /* prefetcht2 [rbx] */
 #define PREFETCHW       I("\x0f\x0d\x0b")               /* prefetchw [rbx] */
+#define CLFLUSH         I("\x0f\xae\x3b")               /* clflush [rbx] */
+#define CLFLUSHOPT      I("\x66\x0f\xae\x3b")           /* clflushopt [rbx] */
 #define ADD_AX_IMM16    I("\x66\x05\x01\x01")           /* add ax, 0x101 */
 #define CPUID           I("\x0f\xa2")                   /* cpuid */
 
@@ -76,6 +78,7 @@ typedef struct Rig {
     uint64_t *pcs;
     unsigned num_blocks;
     uint64_t accesses, branches;        /* so far */
+    uint64_t place;             /* that the last address was at */
     Random random;
 } Rig;
 
@@ -105,19 +108,25 @@ static uint64_t phys_of(uint64_t linear)
            (linear & 0xfff);
 }
 
-static Rig *rig_new(PmuCore core)
+/* @core with the figures in @uarch, which outlives it. */
+static Rig *rig_new_of(PmuCore core, const PmuUarch *uarch)
 {
     Rig *rig = g_new0(Rig, 1);
 
-    rig->uarch = pmu_uarch(core);
+    rig->uarch = uarch;
     rig->random = random_from_seed();
-    rig->decoder = pmu_decoder_new(core);
+    rig->decoder = pmu_decoder_new(core, pmu_uarch(core));
     rig->timing = pmu_timing_new(rig->uarch, &rig->ledger, NULL, page_of,
                                  NULL);
     pmu_timing_set_sampling(rig->timing, NULL);
     rig->blocks = g_new0(PmuBlockBuilder *, PROGRAM_MAX);
     rig->pcs = g_new0(uint64_t, PROGRAM_MAX);
     return rig;
+}
+
+static Rig *rig_new(PmuCore core)
+{
+    return rig_new_of(core, pmu_uarch(core));
 }
 
 static void rig_free(Rig *rig)
@@ -152,7 +161,7 @@ static void rig_append(Rig *rig, Code code, uint64_t pc)
     uint8_t next = block->block.num_accesses;
     const PmuInsn *insn = pmu_decode_kept(rig->decoder, bytes, code.length);
 
-    if (insn->flags & (PMU_INSN_LOAD | PMU_INSN_STORE)) {
+    if (insn->flags & (PMU_INSN_LOAD | PMU_INSN_STORE | PMU_INSN_FLUSH)) {
         ea = next++;
     }
     if (insn->flags & (PMU_INSN_STACK_LOAD | PMU_INSN_STACK_STORE)) {
@@ -180,9 +189,8 @@ static void rig_program(Rig *rig, const Code *code, unsigned n)
 }
 
 /* @n times @body and dec rcx / jnz. */
-static Rig *rig_loop(PmuCore core, Code body, unsigned n)
+static void rig_add_loop(Rig *rig, Code body, unsigned n)
 {
-    Rig *rig = rig_new(core);
     Code *code = g_new0(Code, n + 2);
 
     for (unsigned i = 0; i < n; i++) {
@@ -192,6 +200,13 @@ static Rig *rig_loop(PmuCore core, Code body, unsigned n)
     code[n + 1] = JNZ;
     rig_program(rig, code, n + 2);
     g_free(code);
+}
+
+static Rig *rig_loop(PmuCore core, Code body, unsigned n)
+{
+    Rig *rig = rig_new(core);
+
+    rig_add_loop(rig, body, n);
     return rig;
 }
 
@@ -613,14 +628,92 @@ static void test_split_fills(void)
 {
     static const Behaviour one = { address_split_stream, taken_always };
     static const Behaviour both = { address_split_again, taken_always };
-    Rig *rig = rig_loop(PMU_CORE_ICELAKE, (Code)LOAD_RAX_RBX, 9);
+    PmuUarch uarch = *pmu_uarch(PMU_CORE_ICELAKE);
+    Rig *rig;
 
+    uarch.l1d_prefetch = 0;
+    rig = rig_new_of(PMU_CORE_ICELAKE, &uarch);
+    rig_add_loop(rig, (Code)LOAD_RAX_RBX, 9);
     rig_measure(rig, &one, 1000);
     g_assert_cmpuint(count(rig, PMU_ITEM_FB_HITS), ==, 0);
     rig_measure(rig, &both, 1000);
     assert_within(count(rig, PMU_ITEM_FB_HITS), 2900, 3000);
     assert_within(count(rig, PMU_ITEM_LOADS_L1), 2990, 3000);
     rig_free(rig);
+}
+
+/* A line at random, and once more. */
+static uint64_t address_random_twice(Rig *rig, uint64_t n)
+{
+    if (n % 2 == 0) {
+        rig->place = address_random(rig, n);
+    }
+    return rig->place;
+}
+
+/*
+ * Lines that software prefetches are asked for by no load: into L1D, or T1 and
+ * T2 into L2 alone; PREFETCHW asks as a store does.  A load just behind one
+ * hits the fill buffer that it has, or L2.
+ */
+static void test_soft_prefetch(void)
+{
+    static const struct {
+        Code code;
+        bool far, write;
+    } kinds[] = {
+        { PREFETCHNTA }, { PREFETCHT0 }, { PREFETCHT1, true },
+        { PREFETCHT2, true }, { PREFETCHW, false, true },
+    };
+    static const Behaviour how = { address_random_twice, taken_always };
+    enum { N = 5000 };
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(kinds); i++) {
+        unsigned far = kinds[i].far ? N : 0, near = N - far;
+        unsigned write = kinds[i].write ? N : 0;
+        PmuUarch uarch = *pmu_uarch(PMU_CORE_ICELAKE);
+        Rig *rig;
+
+        uarch.prefetch_distance = 0;
+        rig = rig_new_of(PMU_CORE_ICELAKE, &uarch);
+        rig_program(rig, (Code[]) { kinds[i].code, LOAD_RAX_RBX, JMP }, 3);
+        rig_measure(rig, &how, N);
+        /* Few come twice. */
+        assert_within(sum(rig, PMU_ITEM_SOFT_PREFETCH_L2,
+                          PMU_ITEM_SOFT_PREFETCH_DRAM),
+                      0.99 * (N - write), N - write);
+        assert_within(sum(rig, PMU_ITEM_RFO_L2, PMU_ITEM_RFO_DRAM),
+                      0.99 * write, write);
+        assert_within(sum(rig, PMU_ITEM_DATA_L2, PMU_ITEM_DATA_DRAM),
+                      0.99 * far, far);
+        assert_within(count(rig, PMU_ITEM_DATA_L2), 0.99 * far, far);
+        assert_within(count(rig, PMU_ITEM_FB_SOFT_HITS), 0.99 * near,
+                      near + 0.01 * N);
+        assert_within(count(rig, PMU_ITEM_FB_HITS), 0.99 * near,
+                      near + 0.01 * N);
+        g_assert_cmpuint(all_loads(rig), ==, 2 * N);
+        rig_free(rig);
+    }
+}
+
+/* It is as if each load were the first. */
+static void test_clflush(void)
+{
+    static const Code codes[] = { CLFLUSH, CLFLUSHOPT };
+    static const Behaviour how = { address_split, taken_always };
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(codes); i++) {
+        Rig *rig = rig_new(PMU_CORE_ICELAKE);
+
+        rig_program(rig, (Code[]) { LOAD_RAX_RBX, codes[i], JMP }, 3);
+        rig_measure(rig, &plain, 1000);
+        g_assert_cmpuint(count(rig, PMU_ITEM_LOADS_DRAM), ==, 1000);
+        g_assert_cmpuint(all_loads(rig), ==, 1000);
+        /* Of two lines the other one stays. */
+        rig_measure(rig, &how, 1000);
+        g_assert_cmpuint(count(rig, PMU_ITEM_DATA_DRAM), ==, 1001);
+        rig_free(rig);
+    }
 }
 
 /* A load whose data are in the store buffer does not need the line. */
@@ -1295,6 +1388,8 @@ int main(int argc, char **argv)
     g_test_add_func("/items/ports", test_ports);
     g_test_add_func("/items/port-choice", test_port_choice);
     g_test_add_func("/items/executed", test_executed);
+    g_test_add_func("/items/soft-prefetch", test_soft_prefetch);
+    g_test_add_func("/items/clflush", test_clflush);
     g_test_add_func("/items/divider", test_divider);
     g_test_add_func("/items/x87", test_x87);
     g_test_add_func("/items/serialized", test_serialized);

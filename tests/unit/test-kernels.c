@@ -82,12 +82,13 @@ typedef struct Rig {
     uint64_t clock;
 } Rig;
 
-static Rig *rig_new(PmuCore core)
+/* A core like @core, but for the figures that @uarch has. */
+static Rig *rig_new_like(PmuCore core, const PmuUarch *uarch)
 {
     Rig *rig = g_new0(Rig, 1);
 
-    rig->uarch = pmu_uarch(core);
-    rig->decoder = pmu_decoder_new(core);
+    rig->uarch = uarch;
+    rig->decoder = pmu_decoder_new(core, uarch);
     g_assert_nonnull(rig->decoder);
     rig->timing = pmu_timing_new(rig->uarch, &rig->ledger, NULL, page_of,
                                  NULL);
@@ -98,6 +99,11 @@ static Rig *rig_new(PmuCore core)
     rig->pc = CODE_BASE;
     rig->random = random_from_seed();
     return rig;
+}
+
+static Rig *rig_new(PmuCore core)
+{
+    return rig_new_like(core, pmu_uarch(core));
 }
 
 static void rig_free(Rig *rig)
@@ -666,9 +672,10 @@ static void shuffle(Random *random, uint64_t *values, unsigned n)
 
 /*
  * Cycles for each of dependent loads through @n places, @step bytes one from
- * the other, in random order, over and over.
+ * the other, over and over.
  */
-static double chase(Rig *rig, uint64_t base, uint64_t step, unsigned n)
+static double chase_in_order(Rig *rig, uint64_t base, uint64_t step,
+                             unsigned n, bool at_random)
 {
     uint64_t *places = g_new(uint64_t, n);
     double cycles;
@@ -676,7 +683,9 @@ static double chase(Rig *rig, uint64_t base, uint64_t step, unsigned n)
     for (unsigned i = 0; i < n; i++) {
         places[i] = base + i * step;
     }
-    shuffle(&rig->random, places, n);
+    if (at_random) {
+        shuffle(&rig->random, places, n);
+    }
     rig->addresses = places;
     rig->num_addresses = n;
     rig_add(rig, (Code)LOAD_RAX_RAX);
@@ -684,6 +693,11 @@ static double chase(Rig *rig, uint64_t base, uint64_t step, unsigned n)
     cycles = rig_measure(rig, MAX(2 * n, 5000));
     g_free(places);
     return cycles;
+}
+
+static double chase(Rig *rig, uint64_t base, uint64_t step, unsigned n)
+{
+    return chase_in_order(rig, base, step, n, true);
 }
 
 /* 5 cycles (IL64), whatever the place; 2 slots a turn. */
@@ -829,6 +843,118 @@ static void test_prefetch(void)
     }
 }
 
+/*
+ * The prefetcher of L1D asks L2 for the next line when a load gets this one:
+ * two of dependent loads take as long as a hit in L2.  The next page is beyond
+ * it (Intel SOM 2.5.5.4).
+ */
+static void test_l1d_prefetch(void)
+{
+    static const struct {
+        int step;
+        unsigned places;
+        double loads;           /* in a hit in L2 */
+    } cases[] = {
+        { 64, 4096, 2 }, { 128, 2048, 2 }, { 192, 2048, 2 },
+        { 512, 1600, 2 * 8 / 9.0 },     /* one of eight leaves its page */
+    };
+
+    for (PmuCore core = 0; core < PMU_CORE_NR; core++) {
+        for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+            Rig *rig = rig_new(core);
+            double expected = rig->uarch->l2.latency / cases[i].loads;
+            g_autofree char *what = g_strdup_printf("steps of %d",
+                                                    cases[i].step);
+
+            assert_near(rig, what,
+                        chase_in_order(rig, DATA_BASE, cases[i].step,
+                                       cases[i].places, false),
+                        0.95 * expected, 1.1 * expected);
+            rig_free(rig);
+        }
+    }
+}
+
+/*
+ * A core of which the model knows nothing but a table: Skylake-SP's figures in
+ * place of Sunny Cove's.  Buffers: Downs, "Performance Speed Limits"; ports:
+ * uops.info; caches and TLBs: CPUID; frontend: uiCA.
+ */
+static PmuUarch skylake(void)
+{
+    PmuUarch uarch = *pmu_uarch(PMU_CORE_ICELAKE);
+
+    uarch.name = "Skylake-SP";
+    uarch.width = 4;
+    uarch.rob = 224;
+    uarch.scheduler = 97;
+    uarch.load_buffer = 72;
+    uarch.store_buffer = 56;
+    uarch.idq = 64;
+    uarch.num_ports = 8;
+    uarch.ports[PMU_UNIT_SHUFFLE2] = 0x020;             /* p5 */
+    uarch.ports[PMU_UNIT_STORE_ADDRESS] = 0x08c;        /* p237 */
+    uarch.ports[PMU_UNIT_STORE_DATA] = 0x010;           /* p4 */
+    uarch.store_pair_bytes = 0;
+    uarch.l1d = (PmuCacheGeometry) { 32 * 1024, 8, 5 };
+    uarch.l2 = (PmuCacheGeometry) { 1024 * 1024, 16, 14 };
+    uarch.stlb = (PmuTlbGeometry) { 1536, 12, 9 };
+    uarch.dsb_uops = 1536;
+    uarch.dsb_window = 32;
+    uarch.dsb_window_lines = 3;
+    uarch.dsb_ways = 8;
+    return uarch;
+}
+
+/* @n times @code in a loop: cycles of each are @sunny_cove and @skylake. */
+typedef struct OtherCore {
+    const char *what;
+    Code code;
+    unsigned n;
+    double sunny_cove, skylake;
+} OtherCore;
+
+/*
+ * Published for both (uops.info): what differs follows from width and ports.
+ * Stores: Sunny Cove has a second port for data.  The last is code that the DSB
+ * of 384 lines holds, two for 64 bytes, and that of 256, one for 32 bytes, does
+ * not: decoding takes 16 bytes a cycle.
+ */
+static const OtherCore other_core[] = {
+    { "5-byte nop", I("\x0f\x1f\x44\x00\x00"), 200, 1.0 / 5, 1.0 / 4 },
+    { "mov [rbx], rax", I("\x48\x89\x03"), 100, 0.5, 1 },
+    { "pshufd xmm1, xmm0, 0", I("\x66\x0f\x70\xc8\x00"), 100, 0.5, 1 },
+    { "vpaddd xmm1, xmm1, xmm0", I("\xc5\xf9\xfe\xc8"), 99,
+      1.0 / 3, 1.0 / 3 },
+    { "imul rax, rax", I("\x48\x0f\xaf\xc0"), 100, 3, 3 },
+    { "8-byte nop", I("\x0f\x1f\x84\x00\x00\x00\x00\x00"), 1500,
+      1.0 / 5, 1.0 / 2 },
+};
+
+static void check_other_core(const OtherCore *row, const PmuUarch *uarch,
+                             double cycles)
+{
+    Rig *rig = rig_new_like(PMU_CORE_ICELAKE, uarch);
+
+    rig_add_times(rig, row->code, row->n);
+    rig_close_loop(rig);
+    assert_near(rig, row->what, rig_measure(rig, 100) / row->n, 0.99 * cycles,
+                1.05 * cycles + 1.0 / row->n);
+    rig_free(rig);
+}
+
+static void test_other_core(void)
+{
+    PmuUarch other = skylake();
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(other_core); i++) {
+        const OtherCore *row = &other_core[i];
+
+        check_other_core(row, pmu_uarch(PMU_CORE_ICELAKE), row->sunny_cove);
+        check_other_core(row, &other, row->skylake);
+    }
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -856,5 +982,7 @@ int main(int argc, char **argv)
     g_test_add_func("/kernels/dram", test_dram);
     g_test_add_func("/kernels/stlb", test_stlb);
     g_test_add_func("/kernels/prefetch", test_prefetch);
+    g_test_add_func("/kernels/l1d-prefetch", test_l1d_prefetch);
+    g_test_add_func("/kernels/other-core", test_other_core);
     return g_test_run();
 }

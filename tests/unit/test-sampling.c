@@ -129,7 +129,7 @@ static Program *program_new(PmuCore core, bool far, Random *random)
     static const unsigned percents[] = { 0, 0, 100, 100, 97, 5, 80, 50 };
     Program *program = g_new0(Program, 1);
 
-    program->decoder = pmu_decoder_new(core);
+    program->decoder = pmu_decoder_new(core, pmu_uarch(core));
     for (unsigned i = 0; i < BLOCKS; i++) {
         Block *block = &program->block[i];
         unsigned first = i / PHASE_BLOCKS * PHASE_BLOCKS;
@@ -489,7 +489,8 @@ static Program *string_program_new(const Code *string)
     Program *program = g_new0(Program, 1);
     Block *rep = &program->block[0], *rest = &program->block[1];
 
-    program->decoder = pmu_decoder_new(PMU_CORE_ICELAKE);
+    program->decoder = pmu_decoder_new(PMU_CORE_ICELAKE,
+                                       pmu_uarch(PMU_CORE_ICELAKE));
     rep->pc = 0x400000;
     pmu_block_begin(&rep->builder, PMU_LEVEL_USR, rep->pc);
     pmu_block_add(&rep->builder, program->decoder,
@@ -758,7 +759,8 @@ static Program *long_program_new(void)
     static const Code nop = I("\x0f\x1f\x40\x00");
     Program *program = g_new0(Program, 1);
 
-    program->decoder = pmu_decoder_new(PMU_CORE_ICELAKE);
+    program->decoder = pmu_decoder_new(PMU_CORE_ICELAKE,
+                                       pmu_uarch(PMU_CORE_ICELAKE));
     for (unsigned i = 0; i < BLOCKS; i++) {
         Block *block = &program->block[i];
 
@@ -865,7 +867,8 @@ static Program *chase_program_new(void)
     Program *program = g_new0(Program, 1);
     Block *block = &program->block[0];
 
-    program->decoder = pmu_decoder_new(PMU_CORE_ICELAKE);
+    program->decoder = pmu_decoder_new(PMU_CORE_ICELAKE,
+                                       pmu_uarch(PMU_CORE_ICELAKE));
     block->pc = 0x300000;
     pmu_block_begin(&block->builder, PMU_LEVEL_USR, block->pc);
     for (unsigned i = 0; i < CHASE_LOADS; i++) {

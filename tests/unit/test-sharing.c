@@ -50,7 +50,8 @@ static void run(const PmuSampling *sampling, uint64_t distance,
 {
     const PmuUarch *uarch = pmu_uarch(PMU_CORE_ICELAKE);
     PmuL3 *l3 = pmu_l3_new(uarch);
-    PmuDecoder *decoder = pmu_decoder_new(PMU_CORE_ICELAKE);
+    PmuDecoder *decoder = pmu_decoder_new(PMU_CORE_ICELAKE,
+                                          pmu_uarch(PMU_CORE_ICELAKE));
     PmuBlockBuilder *builder = g_new(PmuBlockBuilder, 1);
 
     make_loop(builder, decoder);

@@ -62,14 +62,11 @@ static const struct {
     size_t offset, bytes;
 } fixed_members[] = {
     MEMBER(name), MEMBER(num_ports), MEMBER(ports), MEMBER(bypass),
-    MEMBER(forward_vector), MEMBER(forward_rmw), MEMBER(lock_latency),
-    MEMBER(eliminates_gpr_moves), MEMBER(eliminates_constants),
-    MEMBER(dsb_one_line), MEMBER(stream_half_cycles),
-    MEMBER(store_pair_bytes), MEMBER(tsc_den), MEMBER(xclk_den),
+    MEMBER(tsc_den), MEMBER(xclk_den),
     MEMBER(l1i.latency), MEMBER(itlb[PMU_PAGE_4K].latency),
     MEMBER(itlb[PMU_PAGE_2M].latency), MEMBER(itlb[PMU_PAGE_1G]),
     MEMBER(dtlb[PMU_PAGE_4K].latency), MEMBER(dtlb[PMU_PAGE_2M].latency),
-    MEMBER(dtlb[PMU_PAGE_1G].latency), MEMBER(dsb_window),
+    MEMBER(dtlb[PMU_PAGE_1G].latency),
     { "padding", offsetof(PmuUarch, page_walk) - 2, 2 },
 };
 
@@ -215,6 +212,7 @@ static const Together together[] = {
     { "crystal-frequency=10000 frequency=2499",
       "crystal-frequency=10000 is more than 4 times frequency=2499" },
     { "decode-bytes=24", "decode-bytes=24 is no power of 2" },
+    { "dsb-window=48", "dsb-window=48 is no power of 2" },
 };
 
 static void apply(PmuUarch *uarch, const char *set)
@@ -338,7 +336,7 @@ static Rig *rig_new(const PmuUarch *uarch)
     Rig *rig = g_new0(Rig, 1);
 
     rig->uarch = *uarch;
-    rig->decoder = pmu_decoder_new(PMU_CORE_ICELAKE);
+    rig->decoder = pmu_decoder_new(PMU_CORE_ICELAKE, &rig->uarch);
     g_assert_nonnull(rig->decoder);
     rig->timing = pmu_timing_new(&rig->uarch, &rig->ledger, NULL, identity,
                                  NULL);
@@ -657,6 +655,7 @@ static void test_random(void)
         }
         set(&uarch, "l3-size", MIN(uarch.l3.size, 1 << 26));
         set(&uarch, "decode-bytes", 8 << random_below(&random, 4));
+        set(&uarch, "dsb-window", 16 << random_below(&random, 3));
         fit(&uarch, "");
         assert_runs(&uarch, 2);
     }
@@ -688,6 +687,7 @@ typedef struct Effect {
 #define IMUL_CHAIN      I("\x48\x0f\xaf\xc0")   /* imul rax, rax */
 #define LEA_RAX         I("\x48\x8d\x50\x01")   /* lea rdx, [rax + 1] */
 #define NOP4            I("\x0f\x1f\x40\x00")
+#define NOP9            I("\x66\x0f\x1f\x84\x00\x00\x00\x00\x00")
 #define ADD_AX          I("\x66\x05\x01\x01")   /* add ax, 0x101 */
 
 static const Effect effects[] = {
@@ -716,7 +716,22 @@ static const Effect effects[] = {
     { "l3-latency=150", 1, CHASE, 1 << 22, 1, { LOAD_CHAIN } },
     { "l3-size=2097152 l3-ways=16", 1, CHASE, 1 << 22, 1, { LOAD_CHAIN } },
     { "prefetch-distance=0", 1, STREAM, 1 << 28, 1, { LOAD } },
+    { "l1d-prefetch=0", 1, STREAM, 1 << 17, 1, { LOAD_CHAIN } },
     { "store-forward=12", 1, ONE_LINE, 8, 1, { I("\x48\x01\x03") } },
+    { "store-forward-vector=9", 1, ONE_LINE, 8, 1,
+      { I("\x66\x0f\xfe\x03"), I("\x66\x0f\x7f\x03") } },
+    { "store-forward-rmw=9", 1, ONE_LINE, 8, 1, { I("\x48\x01\x03") } },
+    { "lock-latency=40", 1, ONE_LINE, 8, 1, { I("\xf0\x48\x01\x03") } },
+    { "store-pair-bytes=0", 1, ONE_LINE, 8, 10, { STORE } },
+    { "stream-half-cycles=40", 1, ONE_LINE, 8, 10,
+      { I("\x48\x0f\xc3\x03") } },
+    { "eliminate-moves=1", -1, ONE_LINE, 8, 10,
+      { I("\x48\x89\xc3"), I("\x48\x89\xd8") } },
+    { "eliminate-adds=1", -1, ONE_LINE, 8, 10,
+      { I("\x48\x83\xc0\x01") } },
+    { "dsb-one-line=1", 1, ONE_LINE, 64, 100, { NOP9 } },
+    { "dsb-window=32", 1, ONE_LINE, 64, 2100, { NOP4 } },
+    { "dsb-window-lines=2", 1, ONE_LINE, 64, 300, { NOP4 } },
     { "dsb-uops=144", 1, ONE_LINE, 64, 300, { NOP4 } },
     { "dsb-line=2 dsb-uops=768", 1, ONE_LINE, 64, 100, { NOP4 } },
     { "decode-bytes=64", -1, ONE_LINE, 64, 2000, { NOP15 } },

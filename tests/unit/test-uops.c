@@ -362,7 +362,8 @@ static void expect(const char *name, const char *what, uint64_t is,
 
 static void test_table(void)
 {
-    PmuDecoder *decoder = pmu_decoder_new(PMU_CORE_ICELAKE);
+    PmuDecoder *decoder = pmu_decoder_new(PMU_CORE_ICELAKE,
+                                          pmu_uarch(PMU_CORE_ICELAKE));
 
     for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++) {
         const Row *row = &rows[i];
@@ -391,7 +392,7 @@ static void test_table(void)
 static PmuInsn decode(PmuCore core, unsigned mode, const char *bytes,
                       unsigned length, bool known)
 {
-    PmuDecoder *decoder = pmu_decoder_new(core);
+    PmuDecoder *decoder = pmu_decoder_new(core, pmu_uarch(core));
     PmuInsn insn;
 
     pmu_decoder_set_mode(decoder, mode);
@@ -861,7 +862,8 @@ static void test_modes(void)
 /* What Capstone does not know, or finds too short, is counted by class. */
 static void test_unknown(void)
 {
-    PmuDecoder *decoder = pmu_decoder_new(PMU_CORE_ICELAKE);
+    PmuDecoder *decoder = pmu_decoder_new(PMU_CORE_ICELAKE,
+                                          pmu_uarch(PMU_CORE_ICELAKE));
     uint64_t decoded, unknown;
     PmuInsn insn;
 
@@ -884,7 +886,8 @@ static void test_unknown(void)
 /* No bytes, whatever they are, may upset the decoder. */
 static void test_random_bytes(void)
 {
-    PmuDecoder *decoder = pmu_decoder_new(PMU_CORE_ICELAKE);
+    PmuDecoder *decoder = pmu_decoder_new(PMU_CORE_ICELAKE,
+                                          pmu_uarch(PMU_CORE_ICELAKE));
     static const unsigned modes[] = { 16, 32, 64 };
 
     for (unsigned i = 0; i < 300000; i++) {

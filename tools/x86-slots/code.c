@@ -20,7 +20,7 @@ struct CodeReader {
 
 G_DEFINE_QUARK(slots-error-quark, slots_error)
 
-CodeReader *code_reader_new(PmuCore core)
+CodeReader *code_reader_new(PmuCore core, const PmuUarch *uarch)
 {
     CodeReader *reader = g_new0(CodeReader, 1);
 
@@ -28,7 +28,7 @@ CodeReader *code_reader_new(PmuCore core)
         g_free(reader);
         return NULL;
     }
-    reader->decoder = pmu_decoder_new(core);
+    reader->decoder = pmu_decoder_new(core, uarch);
     if (!reader->decoder) {
         code_reader_free(reader);
         return NULL;

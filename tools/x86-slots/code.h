@@ -75,8 +75,11 @@ GQuark slots_error_quark(void);
 
 typedef struct CodeReader CodeReader;
 
-/* Reads 64-bit code for @core.  NULL if Capstone cannot be started. */
-CodeReader *code_reader_new(PmuCore core);
+/*
+ * Reads 64-bit code for @core with the figures of @uarch, which must stay where
+ * it is.  NULL if Capstone cannot be started.
+ */
+CodeReader *code_reader_new(PmuCore core, const PmuUarch *uarch);
 void code_reader_free(CodeReader *reader);
 
 /*

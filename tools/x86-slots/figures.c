@@ -94,10 +94,10 @@ char *figures_list(const PmuUarch *uarch)
         const PmuUarchParam *param = &pmu_uarch_params[i];
         g_autofree char *range = g_strdup_printf("%u..%u", param->min,
                                                  param->max);
+        g_autofree char *what = pmu_uarch_describe(param);
 
-        g_string_append_printf(out, "%-22s %10u %17s  %s, in %s\n",
-                               param->name, pmu_uarch_get(uarch, param),
-                               range, param->what, param->unit);
+        g_string_append_printf(out, "%-22s %10u %17s  %s\n", param->name,
+                               pmu_uarch_get(uarch, param), range, what);
     }
     return g_string_free(out, FALSE);
 }

@@ -329,7 +329,7 @@ static bool run(Tool *tool, GError **error)
         printf("%s", list);
         return true;
     }
-    tool->reader = code_reader_new(tool->core);
+    tool->reader = code_reader_new(tool->core, &tool->uarch);
     if (!tool->reader) {
         g_set_error(error, SLOTS_ERROR, SLOTS_ERROR_DATA,
                     "Capstone cannot be started");

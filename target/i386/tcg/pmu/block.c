@@ -14,27 +14,50 @@
 /* An instruction makes this many recorded accesses at most. */
 #define INSN_ACCESSES 2
 
+/* What @insn says to the caches besides. */
+static PmuHint hint_of(const PmuInsn *insn)
+{
+    if (insn->flags & PMU_INSN_STREAMING) {
+        return PMU_HINT_STREAM;
+    }
+    if (insn->flags & PMU_INSN_FLUSH) {
+        return PMU_HINT_FLUSH;
+    }
+    if (!(insn->flags & PMU_INSN_PREFETCH)) {
+        return PMU_HINT_NONE;
+    }
+    return insn->tally == PMU_TALLY_PREFETCH_T1_T2 ? PMU_HINT_PREFETCH_L2 :
+           insn->tally == PMU_TALLY_PREFETCH_W ? PMU_HINT_PREFETCH_W :
+           PMU_HINT_PREFETCH;
+}
+
+/* A line that is in L1D is all that PMU_HINT_PREFETCH asks for. */
+static bool may_hit(PmuHint hint)
+{
+    return hint == PMU_HINT_NONE || hint == PMU_HINT_PREFETCH;
+}
+
 /*
- * Access @index is one of @size bytes; 0 is not known: a byte.  Of those that
- * are longer than a line (FXSAVE and the like) the first one's worth is seen.
+ * Access @index, of the newest instruction, is @access, in which a size of 0 is
+ * not known: a byte.  Of those that are longer than a line (FXSAVE and the
+ * like) the first one's worth is seen.
  */
-static void note_access(PmuBlockBuilder *builder, uint8_t index, uint8_t size,
-                        bool load, bool store, bool stream)
+static void note_access(PmuBlockBuilder *builder, uint8_t index,
+                        PmuBlockAccess access)
 {
     PmuBlock *block = &builder->block;
 
     if (index == PMU_NO_ACCESS) {
         return;
     }
-    size = CLAMP(size, 1, PMU_LINE_SIZE);
-    block->accesses[index] = (PmuBlockAccess) {
-        .size = size, .reach = stream ? PMU_FAR_REACH : size,
-        .load = load, .store = store, .stream = stream,
-    };
+    access.size = CLAMP(access.size, 1, PMU_LINE_SIZE);
+    access.reach = may_hit(access.hint) ? access.size : PMU_FAR_REACH;
+    access.ip = block->phys + block->length;
+    block->accesses[index] = access;
     block->num_accesses = MAX(block->num_accesses, index + 1);
     if (index < PMU_BLOCK_BRIEFS) {
         block->brief[index] = block->accesses[index].reach |
-                              (store ? PMU_BRIEF_STORE : 0);
+                              (access.store ? PMU_BRIEF_STORE : 0);
     }
 }
 
@@ -44,16 +67,16 @@ void pmu_block_set_number(PmuBlock *block, uint32_t number)
                     ? MIN(number, PMU_BLOCK_NUMBERS) : PMU_BLOCK_NUMBERS;
 }
 
-/* The newest instruction @bi begins at @page_offset: in which line? */
-static void note_line(PmuBlockBuilder *builder, const PmuBlockInsn *bi,
-                      uint16_t page_offset)
+/* The newest instruction @bi begins at @page_offset: in which @window bytes? */
+static void note_window(PmuBlockBuilder *builder, const PmuBlockInsn *bi,
+                        uint16_t page_offset, uint32_t window)
 {
     PmuBlock *block = &builder->block;
     uint16_t first = block->phys & ((1u << PMU_PAGE_SHIFT) - 1);
 
     if (block->num_segments &&
-        builder->segments[block->num_segments - 1].offset >> PMU_LINE_SHIFT ==
-        page_offset >> PMU_LINE_SHIFT) {
+        builder->segments[block->num_segments - 1].offset / window ==
+        page_offset / window) {
         return;
     }
     builder->segments[block->num_segments++] = (PmuBlockSegment) {
@@ -283,17 +306,20 @@ void pmu_block_add(PmuBlockBuilder *builder, PmuDecoder *decoder,
         begin_stretch(builder);
     }
     bi->fused = block->num_insns && (pmu_fuse_next(bi - 1) & pmu_fuse_last(bi));
-    note_line(builder, bi, page_offset);
+    note_window(builder, bi, page_offset,
+                pmu_decoder_uarch(decoder)->dsb_window);
     if (!(flags & PMU_INSN_REP)) {
-        note_access(builder, ea, insn->access_size,
-                    flags & PMU_INSN_LOAD, flags & PMU_INSN_STORE,
-                    flags & PMU_INSN_STREAMING);
-        note_access(builder, stack, insn->access_size,
-                    flags & PMU_INSN_STACK_LOAD,
-                    flags & PMU_INSN_STACK_STORE, false);
+        note_access(builder, ea, (PmuBlockAccess) {
+            .size = insn->access_size, .load = flags & PMU_INSN_LOAD,
+            .store = flags & PMU_INSN_STORE, .hint = hint_of(insn),
+        });
+        note_access(builder, stack, (PmuBlockAccess) {
+            .size = insn->access_size, .load = flags & PMU_INSN_STACK_LOAD,
+            .store = flags & PMU_INSN_STACK_STORE,
+        });
     } else {
-        note_access(builder, ea, 1, false, false, false);
-        note_access(builder, stack, 1, false, false, false);
+        note_access(builder, ea, (PmuBlockAccess) {});
+        note_access(builder, stack, (PmuBlockAccess) {});
     }
     block->num_insns++;
     block->last_offset = block->length;

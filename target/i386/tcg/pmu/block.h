@@ -70,22 +70,39 @@ static inline unsigned pmu_queue_uops(const PmuInsn *insn)
     return insn->decode_uops > 4 ? 1024 : insn->decode_uops;
 }
 
+/* What an access asks of the caches besides data, or in place of them. */
+typedef enum PmuHint {
+    PMU_HINT_NONE,
+    PMU_HINT_STREAM,        /* a store that is non-temporal */
+    PMU_HINT_PREFETCH,      /* a load of nothing: PREFETCHT0, PREFETCHNTA */
+    PMU_HINT_PREFETCH_L2,   /* ... PREFETCHT1, PREFETCHT2 */
+    PMU_HINT_PREFETCH_W,    /* ... PREFETCHW */
+    PMU_HINT_FLUSH,         /* CLFLUSH, CLFLUSHOPT: neither load nor store */
+} PmuHint;
+
 /* A data access whose address is recorded. */
 typedef struct PmuBlockAccess {
     uint8_t size;           /* bytes, 1 or more */
     uint8_t reach;          /* the same, or PMU_FAR_REACH */
+    uint8_t ip;             /* low bits of the instruction's address */
     bool load : 1, store : 1;   /* both: it is read, then written */
-    bool stream : 1;        /* a store that is non-temporal */
+    uint8_t hint : 3;       /* PmuHint */
 } PmuBlockAccess;
+
+/* Do the caches see @access? */
+static inline bool pmu_access_seen(const PmuBlockAccess *access)
+{
+    return access->load || access->store || access->hint != PMU_HINT_NONE;
+}
 
 /* So that pmu_memory_hit() is false: the access is never a plain one. */
 #define PMU_FAR_REACH   (PMU_LINE_SIZE + 1)
 
-/* The instructions of a block that begin in the same 64-byte line. */
+/* The instructions of a block that begin in the same window of the DSB. */
 typedef struct PmuBlockSegment {
     uint8_t first;          /* index of the first of them */
     uint8_t first_access;   /* ... of their first recorded data access */
-    bool second_page;       /* the line is in the block's second page */
+    bool second_page;       /* the window is in the block's second page */
     uint16_t offset;        /* of the first byte in its page */
     uint16_t start;         /* ... from that of the block */
 } PmuBlockSegment;
@@ -230,17 +247,17 @@ G_STATIC_ASSERT(sizeof(PmuRecord) == 2 * sizeof(uint64_t));
 #define PMU_RECORD_WORDS(num_accesses) (2 + (num_accesses))
 
 /*
- * What the DSB knows of a 64-byte window, physical line @window: line @index
- * of those that were built from byte @entry on.  Never 0.
+ * What the DSB knows of a window in physical 64-byte line @line: line @index
+ * of those that were built from byte @entry of that on.  Never 0.
  */
-static inline uint64_t pmu_fetch_key(uint64_t window, unsigned entry,
+static inline uint64_t pmu_fetch_key(uint64_t line, unsigned entry,
                                      uint32_t index)
 {
-    return window | (uint64_t)entry << 52 | (uint64_t)(index + 1) << 58;
+    return line | (uint64_t)entry << 52 | (uint64_t)(index + 1) << 58;
 }
 
-/* The window that @key is of. */
-static inline uint64_t pmu_fetch_window(uint64_t key)
+/* The 64-byte line that @key is of. */
+static inline uint64_t pmu_fetch_line(uint64_t key)
 {
     return key & ((1ull << 52) - 1);
 }

@@ -36,26 +36,34 @@
  * no such item.
  */
 static const struct {
-    uint64_t request;
+    uint64_t request[PMU_CORE_NR];      /* its bit */
     uint8_t from_l3, from_dram;         /* PmuLedgerItem */
     uint8_t alone, shared, modified;    /* parts of @from_l3, or all of it */
 } kinds[] = {
     /* DEMAND_DATA_RD */
-    { 1 << 0, PMU_ITEM_DATA_L3, PMU_ITEM_DATA_DRAM, PMU_ITEM_DATA_L3_ALONE,
-      PMU_ITEM_DATA_L3_SHARED, PMU_ITEM_DATA_L3_MODIFIED },
+    { { 1 << 0, 1 << 0 }, PMU_ITEM_DATA_L3, PMU_ITEM_DATA_DRAM,
+      PMU_ITEM_DATA_L3_ALONE, PMU_ITEM_DATA_L3_SHARED,
+      PMU_ITEM_DATA_L3_MODIFIED },
     /* DEMAND_RFO */
-    { 1 << 1, PMU_ITEM_RFO_L3, PMU_ITEM_RFO_DRAM, PMU_ITEM_RFO_L3, 0,
-      PMU_ITEM_RFO_L3_MODIFIED },
+    { { 1 << 1, 1 << 1 }, PMU_ITEM_RFO_L3, PMU_ITEM_RFO_DRAM,
+      PMU_ITEM_RFO_L3, 0, PMU_ITEM_RFO_L3_MODIFIED },
     /* DEMAND_CODE_RD */
-    { 1 << 2, PMU_ITEM_CODE_L3, PMU_ITEM_CODE_DRAM, PMU_ITEM_CODE_L3 },
+    { { 1 << 2, 1 << 2 }, PMU_ITEM_CODE_L3, PMU_ITEM_CODE_DRAM,
+      PMU_ITEM_CODE_L3 },
     /* HWPF_L2_DATA_RD */
-    { 1 << 4, PMU_ITEM_PREFETCH_L3, PMU_ITEM_PREFETCH_DRAM,
+    { { 1 << 4, 1 << 4 }, PMU_ITEM_PREFETCH_L3, PMU_ITEM_PREFETCH_DRAM,
       PMU_ITEM_PREFETCH_L3 },
     /* HWPF_L2_CODE_RD */
-    { 1 << 6, PMU_ITEM_CODE_PREFETCH_L3, PMU_ITEM_CODE_PREFETCH_DRAM,
-      PMU_ITEM_CODE_PREFETCH_L3 },
+    { { 1 << 6, 1 << 6 }, PMU_ITEM_CODE_PREFETCH_L3,
+      PMU_ITEM_CODE_PREFETCH_DRAM, PMU_ITEM_CODE_PREFETCH_L3 },
+    /* HWPF_L1D_AND_SWPF; on Sapphire Rapids HWPF_L1D and SWPF_RD */
+    { { 1 << 10, 1 << 10 }, PMU_ITEM_L1D_PREFETCH_L3,
+      PMU_ITEM_L1D_PREFETCH_DRAM, PMU_ITEM_L1D_PREFETCH_L3 },
+    { { 1 << 10, 1 << 14 }, PMU_ITEM_SOFT_PREFETCH_L3,
+      PMU_ITEM_SOFT_PREFETCH_DRAM, PMU_ITEM_SOFT_PREFETCH_L3 },
     /* STREAMING_WR */
-    { 1 << 11, PMU_ITEM_STREAM_L3, PMU_ITEM_STREAM_DRAM, PMU_ITEM_STREAM_L3 },
+    { { 1 << 11, 1 << 11 }, PMU_ITEM_STREAM_L3, PMU_ITEM_STREAM_DRAM,
+      PMU_ITEM_STREAM_L3 },
 };
 
 /* Names, and the values that they stand for; 0: not in that core's list. */
@@ -232,9 +240,9 @@ void pmu_event_offcore(PmuSelection *selection, PmuCore core, uint64_t value)
         .name = find_name(core, value), .state = PMU_EVENT_MODELLED,
     };
     for (unsigned i = 0; i < G_N_ELEMENTS(kinds); i++) {
-        if (value & kinds[i].request) {
+        if (value & kinds[i].request[core]) {
             add_kind(selection, i, &answers);
-            requests &= ~kinds[i].request;
+            requests &= ~kinds[i].request[core];
         }
     }
     if (!selection->num_terms) {

@@ -47,6 +47,19 @@ extern const PmuEventRows pmu_event_sapphirerapids_rows;
 #define ON_SAPPHIRERAPIDS   (1u << PMU_CORE_SAPPHIRERAPIDS)
 #define ON_BOTH             (ON_ICELAKE | ON_SAPPHIRERAPIDS)
 
+/*
+ * Requests for lines that are found in @place, L2, L3 or DRAM.  L2 takes those
+ * of the prefetcher of L1D for demand reads.
+ */
+#define DATA_READS(place)                                               \
+    PMU_ITEM_DATA_##place, PMU_ITEM_L1D_PREFETCH_##place
+#define DEMANDS(place)                                                  \
+    DATA_READS(place), PMU_ITEM_RFO_##place, PMU_ITEM_CODE_##place
+#define L2_PREFETCHES(place)                                            \
+    PMU_ITEM_PREFETCH_##place, PMU_ITEM_CODE_PREFETCH_##place
+#define REQUESTS(place)                                                 \
+    DEMANDS(place), PMU_ITEM_SOFT_PREFETCH_##place, L2_PREFETCHES(place)
+
 /* The items of a row and their number. */
 #define TERMS(...)                                                      \
     .term = { __VA_ARGS__ },                                            \
@@ -102,7 +115,6 @@ extern const PmuEventRows pmu_event_sapphirerapids_rows;
 #define WHY_NO_RTM      "TCG has no RTM"
 #define WHY_NO_SNOOPS   "what cores answer to others is not counted"
 #define WHY_NO_SUPERQUEUE "the queue from L2 to L3 is never full"
-#define WHY_NO_SWPF     "software prefetches do not reach the caches"
 #define WHY_ONE_SOCKET  "all memory is the socket's own"
 #define WHY_ONE_THREAD  "each vCPU is a core with one thread"
 

@@ -69,7 +69,7 @@ typedef struct PmuEventPlace {
 } PmuEventPlace;
 
 /* An event counts the sum of some ledger items. */
-#define PMU_EVENT_TERMS 16
+#define PMU_EVENT_TERMS 24
 
 typedef struct PmuEvent {
     const char *name;           /* Intel's, as in perf list */

@@ -5,7 +5,7 @@
  *
  * Run time, below the line.
  *
- * The DSB is a cache of 64-byte windows, by where in them fetch enters.  That
+ * The DSB is a cache of windows of code, by where in them fetch enters.  That
  * takes as many lines as the micro-ops from there on need; it is looked up by
  * the first line, and if that has gone it is decoded again.  One that needs
  * more lines than there are ways for a window never gets in (Intel SOM,
@@ -20,9 +20,6 @@
 #include "fetch.h"
 
 #define NOWHERE UINT64_MAX
-
-/* DSB lines that one window can have (uiCA: 6 for 64 bytes). */
-#define WINDOW_LINES 6
 
 /*
  * Equal iterations before the LSD takes over.  Intel gives no figure; the
@@ -71,7 +68,7 @@ static void leave_loop(PmuFetcher *f)
     f->loop_count = 0;
 }
 
-/* The windows of line @line go, which are all in one set. */
+/* The windows in line @line go, which are all in one set. */
 static void remove_windows(PmuFetcher *f, uint64_t line)
 {
     size_t entry = pmu_cache_first(&f->dsb, line);
@@ -80,7 +77,7 @@ static void remove_windows(PmuFetcher *f, uint64_t line)
     for (; entry < end; entry++) {
         uint64_t tag = f->dsb.tags[entry];
 
-        if (tag && pmu_fetch_window(tag - 1) == line) {
+        if (tag && pmu_fetch_line(tag - 1) == line) {
             pmu_cache_remove(&f->dsb, tag - 1);
         }
     }
@@ -108,7 +105,7 @@ void pmu_fetcher_restart(PmuFetcher *f)
         remove_windows(f, f->gone[--f->num_gone]);
     }
     leave_loop(f);
-    f->line = NOWHERE;
+    f->window = NOWHERE;
     f->building = false;
     f->fuse = 0;
 }
@@ -128,23 +125,23 @@ static void build(PmuFetcher *f, uint32_t uops)
     /* An instruction does not straddle two lines. */
     if (uops > f->build_room && f->building) {
         f->build_room = f->uarch->dsb_line;
-        if (++f->build_line == WINDOW_LINES) {
-            pmu_cache_remove(&f->dsb, pmu_fetch_key(f->build_window,
+        if (++f->build_line == f->uarch->dsb_window_lines) {
+            pmu_cache_remove(&f->dsb, pmu_fetch_key(f->build_code,
                                                     f->build_entry, 0));
             f->building = false;
         } else {
-            dsb_access(f, pmu_fetch_key(f->build_window, f->build_entry,
+            dsb_access(f, pmu_fetch_key(f->build_code, f->build_entry,
                                         f->build_line));
         }
     }
     f->build_room -= MIN(uops, f->build_room);
 }
 
-/* The DSB lacks @window: decode it. */
-static void begin_build(PmuFetcher *f, uint64_t window, unsigned entry)
+/* The DSB lacks what is at byte @entry of @line: decode it. */
+static void begin_build(PmuFetcher *f, uint64_t line, unsigned entry)
 {
-    pmu_cache_insert(&f->dsb, pmu_fetch_key(window, entry, 0));
-    f->build_window = window;
+    pmu_cache_insert(&f->dsb, pmu_fetch_key(line, entry, 0));
+    f->build_code = line;
     f->build_entry = entry;
     f->build_line = 0;
     f->build_room = f->uarch->dsb_line;
@@ -159,26 +156,27 @@ static void fetch_segment(PmuFetcher *f, const PmuBlock *block, unsigned n,
                           uint64_t pc, bool first, PmuOutcome *outcome)
 {
     const PmuBlockSegment *segment = &block->segments[n];
-    uint64_t window = pmu_block_line(block, segment);
+    uint64_t line = pmu_block_line(block, segment);
+    uint64_t window = pc & -(uint64_t)f->uarch->dsb_window;
     unsigned entry = pc & (PMU_LINE_SIZE - 1);
-    uint64_t key = pmu_fetch_key(window, entry, 0);
+    uint64_t key = pmu_fetch_key(line, entry, 0);
     PmuAccess *access = &outcome->code[n];
 
-    if (first && f->line == pc >> PMU_LINE_SHIFT) {
+    if (first && f->window == window) {
         outcome->continues = true;
         return;
     }
-    f->line = pc >> PMU_LINE_SHIFT;
+    f->window = window;
     f->building = false;
     if (pmu_cache_use(&f->dsb, key) != PMU_CACHE_NONE) {
         return;
     }
     outcome->legacy |= 1u << n;
     *access = (PmuAccess) {};
-    pmu_memory_code(f->mem, pc, window << PMU_LINE_SHIFT, access);
+    pmu_memory_code(f->mem, pc, line << PMU_LINE_SHIFT, access);
     pmu_ledger_event(f->mem->ledger, PMU_ITEM_L1I_HITS,
                      access->source == PMU_FROM_L1);
-    begin_build(f, window, entry);
+    begin_build(f, line, entry);
 }
 
 /* Is instruction @i of @block, or the part of it from @first on, fused? */
@@ -284,7 +282,7 @@ static bool loop_branch(PmuFetcher *f, uint64_t pc)
 
 unsigned pmu_fetcher_taken(PmuFetcher *f, uint64_t pc, bool direct)
 {
-    f->line = NOWHERE;
+    f->window = NOWHERE;
     f->building = false;
     if (loop_branch(f, pc)) {
         return loop_again(f);

@@ -20,13 +20,14 @@
 #define PMU_FETCH_GONE          4
 
 typedef struct PmuFetcher {
-    uint64_t line;              /* linear 64-byte line fetched from last */
+    uint64_t window;            /* linear address of the DSB's window fetched
+                                   from last */
     bool looping;               /* the LSD delivers */
     uint8_t fuse;               /* PMU_FUSE_x of the newest instruction */
-    /* The DSB line being built: its window, which line of it, its room. */
+    /* The DSB line being built: where its window is, which line, its room. */
     bool building;
     uint32_t build_line, build_room, build_entry;
-    uint64_t build_window;
+    uint64_t build_code;        /* 64-byte line, physical */
     /* Lines whose windows are to go once what stored to them was built. */
     uint32_t num_gone;
     uint64_t gone[PMU_FETCH_GONE];

@@ -130,6 +130,13 @@ typedef enum PmuLedgerItem {
     PMU_ITEM_PREFETCH_L2,           /* by the streamer for data: is there */
     PMU_ITEM_PREFETCH_L3,
     PMU_ITEM_PREFETCH_DRAM,
+    PMU_ITEM_SOFT_PREFETCH_L2,      /* by PREFETCHT0 and so on: is there */
+    PMU_ITEM_SOFT_PREFETCH_L3,
+    PMU_ITEM_SOFT_PREFETCH_DRAM,
+    PMU_ITEM_SOFT_PREFETCH_L1D,     /* of them those that go to L1D */
+    PMU_ITEM_L1D_PREFETCH_L2,       /* by the prefetcher of L1D: is there */
+    PMU_ITEM_L1D_PREFETCH_L3,
+    PMU_ITEM_L1D_PREFETCH_DRAM,
     PMU_ITEM_STREAM_L3,             /* by non-temporal stores: L3 loses it */
     PMU_ITEM_STREAM_DRAM,           /* ... or did not have it */
 
@@ -204,6 +211,7 @@ typedef enum PmuLedgerItem {
 
     /* Requests under way. */
     PMU_ITEM_FB_HITS,               /* loads whose line is on its way to L1D */
+    PMU_ITEM_FB_SOFT_HITS,          /* ... as software prefetched it */
     PMU_ITEM_FORWARD_BLOCKED,       /* loads a store cannot forward all to */
     PMU_ITEM_ADDRESS_ALIAS,         /* ... that look as if it could */
     PMU_ITEM_L1D_PENDING,           /* loads that miss L1D, each cycle */

@@ -15,6 +15,15 @@
 #define LINE_BYTES      64      /* of the model's lines, and of the host's */
 #define HAND_SHIFT      24
 
+/*
+ * Where sets are chosen by hash, those of 1 << RUN_SHIFT lines in a row are
+ * neighbours, if that divides their number: who goes through data line by line
+ * goes through the host's memory like that.  Which of them is whose depends on
+ * the hash, too, so that lines a power of 2 apart use all sets.
+ */
+#define RUN_SHIFT       3
+#define RUN_HASH_SHIFT  13
+
 struct PmuL3 {
     PmuLines lines;
     gint references;
@@ -38,6 +47,7 @@ bool pmu_lines_init(PmuLines *lines, const PmuCacheGeometry *geometry,
     g_assert(lines->ways && lines->ways <= PMU_LINES_MAX_WAYS && lines->sets);
     lines->set_mask = hashed || (lines->sets & (lines->sets - 1))
                       ? 0 : lines->sets - 1;
+    lines->run_shift = lines->sets % (1u << RUN_SHIFT) ? 0 : RUN_SHIFT;
     /* A set of the host's lines, or of half lines if that is less. */
     lines->set_words = words <= 16 ? 16 : (words + 7) & ~7u;
     lines->memory = g_try_malloc0(array_bytes(lines) + LINE_BYTES);
@@ -66,15 +76,29 @@ static inline void set(uint32_t *word, uint32_t value)
     __atomic_store_n(word, value, __ATOMIC_RELAXED);
 }
 
-/* Multiplicative hashes (Knuth): upper bits of the product are mixed. */
+/*
+ * All bits depend on all of @n: with less, lines at some distances would share
+ * few sets.  The constants are those of SplitMix64 (Steele, Lea and Flood,
+ * "Fast splittable pseudorandom number generators", OOPSLA 2014).
+ */
+static inline uint32_t mix(uint64_t n)
+{
+    n *= 0x9e3779b97f4a7c15ull;
+    n = (n ^ n >> 30) * 0xbf58476d1ce4e5b9ull;
+    return n >> 32;
+}
+
 static inline uint32_t *find_set(const PmuLines *lines, uint64_t line)
 {
     uint32_t number = line & lines->set_mask;
 
     if (!lines->set_mask) {
-        uint32_t hash = (uint32_t)(line ^ line >> 32) * 0x9e3779b9u;
+        uint32_t hash = mix(line >> lines->run_shift);
 
-        number = (uint64_t)hash * lines->sets >> 32;
+        number = (uint64_t)hash * (lines->sets >> lines->run_shift) >> 32;
+        number = number << lines->run_shift |
+                 ((line ^ hash >> RUN_HASH_SHIFT) &
+                  ((1u << lines->run_shift) - 1));
     }
     return lines->words + (size_t)number * lines->set_words;
 }
@@ -89,6 +113,7 @@ void pmu_lines_expect(const PmuLines *lines, uint64_t line)
     }
 }
 
+/* A multiplicative hash (Knuth): the upper bits of the product are mixed. */
 static inline uint32_t find_tag(uint64_t line)
 {
     uint32_t tag = line * 0x9e3779b97f4a7c15ull >> 32;

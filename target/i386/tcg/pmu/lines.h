@@ -35,6 +35,7 @@ typedef struct PmuLines {
     uint32_t sets, ways;
     uint32_t set_words;         /* from set to set */
     uint32_t set_mask;          /* sets - 1, or 0: they are chosen by hash */
+    uint32_t run_shift;         /* ... of so many low bits less: see lines.c */
 } PmuLines;
 
 /*

@@ -1,5 +1,5 @@
 /*
- * The memory side: TLBs, caches, prefetches, store forwarding.
+ * The memory side: caches, prefetches, store forwarding, first-level TLBs.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
@@ -9,21 +9,12 @@
 #include <glib.h>
 #include <string.h>
 
-#include "memory.h"
+#include "memory-internal.h"
 
 #define LINE_MASK       ((uint64_t)PMU_LINE_SIZE - 1)
 
 /* No line begins here. */
 #define NO_LINE         1
-
-/*
- * A page's entry in its table has eight bytes, eight entries a line.  Where the
- * tables are is not asked of the guest: they get lines of their own, beyond all
- * memory, in the order of linear pages, for each size of pages.
- */
-#define PAGES_PER_LINE  8
-#define PAGE_TABLES(size)   (((uint64_t)(size) << 52) + \
-                             (1ull << (52 - PMU_LINE_SHIFT)))
 
 static bool cache_init(PmuCache *cache, const PmuCacheGeometry *geometry)
 {
@@ -116,6 +107,7 @@ void pmu_memory_reset(PmuMemory *mem)
     pmu_combine_init(&mem->combine, mem->uarch->fill_buffers);
     pmu_forward_reset(&mem->forward);
     pmu_streamer_init(&mem->streamer, mem->uarch->prefetch_distance);
+    pmu_strider_init(&mem->strider, mem->uarch->l1d_prefetch);
     forget_mappings(mem);
 }
 
@@ -269,15 +261,15 @@ static const Requests rfo_requests = {
         PMU_ITEM_NR, PMU_ITEM_NR, PMU_ITEM_NR, PMU_ITEM_RFO_L3_MODIFIED,
     }, true,
 };
+static const Requests soft_requests = {
+    PMU_ITEM_SOFT_PREFETCH_L2, PMU_ITEM_PREFETCH_L2, NOT_SNOOPED, false,
+};
+static const Requests l1d_prefetch_requests = {
+    PMU_ITEM_L1D_PREFETCH_L2, PMU_ITEM_PREFETCH_L2, NOT_SNOOPED, false,
+};
 static const Requests code_requests = {
     PMU_ITEM_CODE_L2, PMU_ITEM_CODE_PREFETCH_L2, NOT_SNOOPED, false,
 };
-
-/* A delay as PmuAccess has it. */
-static inline uint8_t cut(uint32_t cycles)
-{
-    return MIN(cycles, UINT8_MAX);
-}
 
 /* What this vCPU finds in the L3, where it asks for @line to write or not. */
 static PmuFound l3_access(PmuMemory *mem, uint64_t line, bool write)
@@ -358,7 +350,8 @@ static unsigned l3_request(PmuMemory *mem, uint64_t line,
     }
     access->source = PMU_FROM_L3;
     if (found != PMU_FOUND_ALONE) {
-        access->delay = cut(access->delay + mem->uarch->snoop_latency);
+        access->delay = pmu_memory_delay(access->delay +
+                                         mem->uarch->snoop_latency);
     }
     if (requests->snooped[found] != PMU_ITEM_NR) {
         pmu_ledger_event(mem->ledger, requests->snooped[found], 1);
@@ -383,17 +376,8 @@ static void first_level_miss(PmuMemory *mem, uint64_t line,
     stream_prefetch(mem, line, requests, access);
 }
 
-/*
- * Cycles that the page walker waits for its last load, the entry of @page's
- * page of @size in its table, beyond one from L1D.  Upper levels are in its own
- * caches.  The load fills caches as others do, but is not counted nor numbered.
- */
-static uint32_t page_table_load(PmuMemory *mem, uint64_t page,
-                                PmuPageSize size)
+uint32_t pmu_memory_walker_load(PmuMemory *mem, uint64_t line)
 {
-    uint64_t line = PAGE_TABLES(size) +
-                    pmu_page_of(page, size) / PAGES_PER_LINE;
-
     if (pmu_cache_use(&mem->l1d, line) != PMU_CACHE_NONE) {
         return 0;
     }
@@ -405,41 +389,6 @@ static uint32_t page_table_load(PmuMemory *mem, uint64_t page,
            ? mem->uarch->l3.latency : pmu_uarch_dram_latency(mem->uarch);
 }
 
-/*
- * The ledger items of translations: found in the STLB, cycles of page walks,
- * and the walks by PmuPageSize, in this order.
- */
-typedef enum Translations {
-    TRANSLATIONS_LOAD = PMU_ITEM_DTLB_LOAD_STLB,
-    TRANSLATIONS_STORE = PMU_ITEM_DTLB_STORE_STLB,
-    TRANSLATIONS_CODE = PMU_ITEM_ITLB_STLB,
-} Translations;
-
-enum { IN_STLB, WALK_CYCLES, WALKS };
-
-/*
- * Cycles to find the translation of linear page @page, which the first-level
- * TLB lacks.  Counters of walks see the walk alone, not the look at the STLB.
- */
-static uint8_t count_stlb_hit(PmuMemory *mem, Translations items)
-{
-    pmu_ledger_event(mem->ledger, (PmuLedgerItem)items + IN_STLB, 1);
-    return cut(mem->uarch->stlb.latency);
-}
-
-static uint8_t page_walk(PmuMemory *mem, uint64_t page, PmuPageSize size,
-                         Translations items)
-{
-    uint32_t cycles = mem->uarch->page_walk +
-                      page_table_load(mem, page, size);
-
-    /* Code has no items for the largest. */
-    size = MIN(size, items == TRANSLATIONS_CODE ? PMU_PAGE_2M : PMU_PAGE_1G);
-    pmu_ledger_event(mem->ledger, (PmuLedgerItem)items + WALKS + size, 1);
-    pmu_ledger_event(mem->ledger, (PmuLedgerItem)items + WALK_CYCLES, cycles);
-    return cut(mem->uarch->stlb.latency + cycles);
-}
-
 /* What an access does.  One that does both asks for its line as a load. */
 typedef enum Use {
     USE_LOAD,
@@ -447,35 +396,13 @@ typedef enum Use {
     USE_BOTH,
 } Use;
 
-/*
- * The mapping of linear page @page, which the first-level TLB lacks, and in
- * *@delay the cycles until it is there.  PMU_NO_PAGE: the access faulted
- * elsewhere, or is the emulator's own.  Then nothing is learnt.
- */
-static PmuMapping find_mapping(PmuMemory *mem, uint64_t page,
-                               Translations items, uint8_t *delay)
-{
-    PmuMapping mapping = pmu_stlb_use(&mem->stlb, page);
-
-    if (mapping.page != PMU_NO_PAGE) {
-        *delay = count_stlb_hit(mem, items);
-        return mapping;
-    }
-    mapping = mem->translate(mem->opaque, page);
-    *delay = page_walk(mem, page, mapping.size, items);
-    if (mapping.page != PMU_NO_PAGE) {
-        pmu_stlb_insert(&mem->stlb, page, mapping);
-    }
-    return mapping;
-}
-
 /* The physical page of linear page @page, which is not in the DTLB. */
 static G_GNUC_NO_INLINE uint64_t data_page_slow(PmuMemory *mem, uint64_t page,
                                                 Use use, PmuAccess *access)
 {
-    Translations items = use == USE_STORE ? TRANSLATIONS_STORE
-                                          : TRANSLATIONS_LOAD;
-    PmuMapping mapping = find_mapping(mem, page, items, &access->delay);
+    PmuTranslations items = use == USE_STORE ? PMU_TRANSLATIONS_STORE
+                                             : PMU_TRANSLATIONS_LOAD;
+    PmuMapping mapping = pmu_walk(mem, page, items, &access->delay);
 
     if (mapping.page != PMU_NO_PAGE) {
         pmu_tlb_insert(&mem->dtlb, page, mapping, dtlb_dropped, mem);
@@ -525,6 +452,69 @@ static bool take_lost(PmuMemory *mem, uint64_t line)
     return false;
 }
 
+/* What L1D remembers of the newest miss, of a line for @requests. */
+static PmuLine new_line(const PmuMemory *mem, const Requests *requests)
+{
+    return (PmuLine) {
+        .linear = NO_LINE, .miss = mem->misses,
+        .owned = requests->writes || !pmu_l3_is_shared(mem->shared_l3),
+    };
+}
+
+/* Make physical line @phys, @entry of L1D, one to write to, or drop it. */
+static inline bool own(PmuMemory *mem, uint64_t phys, size_t entry)
+{
+    if (G_LIKELY(mem->line[entry].owned)) {
+        return true;
+    }
+    if (may_write(mem, phys)) {
+        mem->line[entry].owned = true;
+        return true;
+    }
+    pmu_filter_remove(&mem->filter, mem->line[entry].linear);
+    pmu_cache_forget(&mem->l1d, entry);
+    return false;
+}
+
+/* @requests ask for physical line @line, which L1D may lack, ahead of need. */
+static void l1d_prefetch(PmuMemory *mem, uint64_t line,
+                         const Requests *requests, PmuAccess *access)
+{
+    size_t old = pmu_cache_find(&mem->l1d, line);
+    PmuLine *entry;
+
+    if (old != PMU_CACHE_NONE &&
+        (!requests->writes || own(mem, line, old))) {
+        return;
+    }
+    entry = l1d_insert(mem, line);
+    first_level_miss(mem, line, requests, access);
+    *entry = new_line(mem, requests);
+    entry->ahead = true;
+}
+
+/* A load of @ip at @addr did not find its line in use: what will it need? */
+static G_GNUC_NO_INLINE void look_ahead(PmuMemory *mem, uint8_t ip,
+                                        uint64_t addr, PmuAccess *access)
+{
+    PmuAccess ahead = {};
+    uint64_t next, page;
+
+    if (!pmu_strider_load(&mem->strider, ip, addr, &next)) {
+        return;
+    }
+    page = pmu_tlb_use(&mem->dtlb, addr >> PMU_PAGE_SHIFT);
+    if (page == PMU_NO_PAGE) {
+        return;
+    }
+    l1d_prefetch(mem, line_in_page(page, next), &l1d_prefetch_requests, &ahead);
+    access->ahead = (PmuAhead) {
+        .source = ahead.source, .prefetch = ahead.prefetch,
+        .delay = ahead.delay, .prefetch_l3 = ahead.prefetch_l3,
+        .prefetch_dram = ahead.prefetch_dram,
+    };
+}
+
 static G_GNUC_NO_INLINE PmuLine *l1d_miss(PmuMemory *mem, uint64_t phys,
                                           Use use, PmuAccess *access)
 {
@@ -540,11 +530,9 @@ static G_GNUC_NO_INLINE PmuLine *l1d_miss(PmuMemory *mem, uint64_t phys,
     pmu_ledger_event(mem->ledger, PMU_ITEM_L1D_MISSES, 1);
     first_level_miss(mem, phys, requests[use], access);
     access->again = use != USE_STORE && take_lost(mem, phys);
-    *line = (PmuLine) {
-        .linear = NO_LINE,
-        .miss = mem->misses,
-        .owned = use != USE_LOAD || !pmu_l3_is_shared(mem->shared_l3),
-    };
+    *line = new_line(mem, requests[use]);
+    /* Up to now it is not in use. */
+    line->ahead = true;
     return line;
 }
 
@@ -557,26 +545,20 @@ static inline size_t l1d_use(PmuMemory *mem, uint64_t phys, Use use)
 {
     size_t entry = pmu_cache_use(&mem->l1d, phys);
 
-    if (use == USE_LOAD || entry == PMU_CACHE_NONE ||
-        G_LIKELY(mem->line[entry].owned)) {
-        return entry;
-    }
-    if (may_write(mem, phys)) {
-        mem->line[entry].owned = true;
-        return entry;
-    }
-    pmu_filter_remove(&mem->filter, mem->line[entry].linear);
-    pmu_cache_forget(&mem->l1d, entry);
-    return PMU_CACHE_NONE;
+    return use == USE_LOAD || entry == PMU_CACHE_NONE || own(mem, phys, entry)
+           ? entry : PMU_CACHE_NONE;
 }
 
-/* An access within one line.  Without a mapping the linear page serves. */
-static inline void line_access(PmuMemory *mem, uint64_t addr, Use use,
+/*
+ * An access within one line.  Without a mapping the linear page serves.
+ * Returns whether the line was not in use before.
+ */
+static inline bool line_access(PmuMemory *mem, uint64_t addr, Use use,
                                PmuAccess *access)
 {
     uint64_t page = addr >> PMU_PAGE_SHIFT;
     uint64_t phys = pmu_tlb_use(&mem->dtlb, page);
-    bool in_dtlb = phys != PMU_NO_PAGE, mapped, plain;
+    bool in_dtlb = phys != PMU_NO_PAGE, mapped, plain, fresh;
     PmuLine *line;
     size_t entry;
 
@@ -601,28 +583,32 @@ static inline void line_access(PmuMemory *mem, uint64_t addr, Use use,
             access->fill = mem->misses - line->miss;
         }
     }
+    fresh = line->ahead;
+    line->ahead = false;
     if (plain && in_dtlb && !is_code(mem, phys)) {
         filter_insert(mem, addr & ~LINE_MASK, line);
     }
+    return fresh;
 }
 
-static G_GNUC_NO_INLINE void half_access(PmuMemory *mem, uint64_t addr,
+static G_GNUC_NO_INLINE bool half_access(PmuMemory *mem, uint64_t addr,
                                          Use use, PmuAccess *access)
 {
-    line_access(mem, addr, use, access);
+    return line_access(mem, addr, use, access);
 }
 
-/* One that reaches into the line of @last. */
-static G_GNUC_NO_INLINE unsigned two_lines(PmuMemory *mem, uint64_t first,
-                                           uint64_t last, Use use,
-                                           PmuAccess access[2])
+/* One that reaches into the line of @last; returns whether one was not used. */
+static G_GNUC_NO_INLINE bool two_lines(PmuMemory *mem, uint64_t first,
+                                       uint64_t last, Use use,
+                                       PmuAccess access[2])
 {
-    half_access(mem, first, use, &access[0]);
-    half_access(mem, last, use, &access[1]);
+    bool fresh = half_access(mem, first, use, &access[0]);
+
+    fresh |= half_access(mem, last, use, &access[1]);
     pmu_ledger_event(mem->ledger, PMU_ITEM_L1D_ACCESSES, 1);
     pmu_ledger_event(mem->ledger, PMU_ITEM_LOADS_SPLIT, use != USE_STORE);
     pmu_ledger_event(mem->ledger, PMU_ITEM_STORES_SPLIT, use != USE_LOAD);
-    return 2;
+    return fresh;
 }
 
 /* How far away the line of @access was: as many items from LOADS_L1 on. */
@@ -653,38 +639,99 @@ static void count_load(PmuMemory *mem, unsigned lines,
 }
 
 static inline unsigned data_access(PmuMemory *mem, uint64_t addr,
-                                   unsigned size, Use use,
+                                   unsigned size, Use use, int ip,
                                    PmuAccess access[2])
 {
     unsigned lines = 1;
+    bool fresh;
 
     if (G_UNLIKELY((addr & LINE_MASK) + size > PMU_LINE_SIZE)) {
-        lines = two_lines(mem, addr, addr + size - 1, use, access);
+        fresh = two_lines(mem, addr, addr + size - 1, use, access);
+        lines = 2;
     } else {
-        line_access(mem, addr, use, access);
+        fresh = line_access(mem, addr, use, access);
     }
     if (use != USE_STORE) {
         count_load(mem, lines, access);
+        if (fresh && ip != PMU_NO_IP) {
+            look_ahead(mem, ip, addr, &access[lines - 1]);
+        }
     }
     return lines;
 }
 
-unsigned pmu_memory_data(PmuMemory *mem, uint64_t addr, unsigned size,
+unsigned pmu_memory_data(PmuMemory *mem, uint64_t addr, unsigned size, int ip,
                          PmuAccess access[2])
 {
-    return data_access(mem, addr, size, USE_LOAD, access);
+    return data_access(mem, addr, size, USE_LOAD, ip, access);
 }
 
 unsigned pmu_memory_store(PmuMemory *mem, uint64_t addr, unsigned size,
                           PmuAccess access[2])
 {
-    return data_access(mem, addr, size, USE_STORE, access);
+    return data_access(mem, addr, size, USE_STORE, PMU_NO_IP, access);
 }
 
 unsigned pmu_memory_update(PmuMemory *mem, uint64_t addr, unsigned size,
-                           PmuAccess access[2])
+                           int ip, PmuAccess access[2])
 {
-    return data_access(mem, addr, size, USE_BOTH, access);
+    return data_access(mem, addr, size, USE_BOTH, ip, access);
+}
+
+/* No physical line is this. */
+#define NO_PHYSICAL_LINE    UINT64_MAX
+
+/*
+ * The physical line at @addr of an access that needs no line in L1D; none if
+ * there is no mapping.
+ */
+static uint64_t hinted_line(PmuMemory *mem, uint64_t addr, Use use,
+                            PmuAccess *access)
+{
+    uint64_t page = addr >> PMU_PAGE_SHIFT;
+    uint64_t phys = pmu_tlb_use(&mem->dtlb, page);
+
+    *access = (PmuAccess) { 0 };
+    if (phys == PMU_NO_PAGE) {
+        phys = data_page_slow(mem, page, use, access);
+    }
+    return phys == PMU_NO_PAGE ? NO_PHYSICAL_LINE : line_in_page(phys, addr);
+}
+
+/* Physical line @line is to come to L2 before it is needed. */
+static void l2_prefetch(PmuMemory *mem, uint64_t line, PmuAccess *access)
+{
+    unsigned from = PMU_IN_L2;
+
+    if (!pmu_lines_access(&mem->l2, line)) {
+        from = l3_access(mem, line, false) != PMU_FOUND_NOT ? PMU_IN_L3
+                                                            : PMU_IN_DRAM;
+        access->prefetch_l3 = from == PMU_IN_L3;
+        access->prefetch_dram = from == PMU_IN_DRAM;
+        note_prefetch(mem, line);
+    }
+    pmu_ledger_event(mem->ledger, soft_requests.demanded + from, 1);
+}
+
+void pmu_memory_prefetch(PmuMemory *mem, uint64_t addr, PmuHint hint,
+                         PmuAccess *access)
+{
+    uint64_t line = hinted_line(mem, addr, USE_LOAD, access);
+
+    if (line == NO_PHYSICAL_LINE) {
+        return;
+    }
+    if (hint != PMU_HINT_PREFETCH_L2) {
+        l1d_prefetch(mem, line, hint == PMU_HINT_PREFETCH_W ? &rfo_requests
+                                                            : &soft_requests,
+                     access);
+        pmu_ledger_event(mem->ledger, PMU_ITEM_SOFT_PREFETCH_L1D,
+                         hint == PMU_HINT_PREFETCH &&
+                         access->source != PMU_FROM_L1);
+    } else if (pmu_cache_find(&mem->l1d, line) == PMU_CACHE_NONE) {
+        l2_prefetch(mem, line, access);
+    }
+    count_load(mem, 1, access);
 }
 
 /* Another vCPU asked for a line: it has that now, too, or alone. */
@@ -722,11 +769,9 @@ bool pmu_memory_take_snoops(PmuMemory *mem)
     return had;
 }
 
-/* Line @line, physical, goes from a write-combining buffer to DRAM. */
-static void write_out(PmuMemory *mem, uint64_t line)
+/* Line @line, physical, leaves all caches of data.  Was it in the L3? */
+static bool drop_line(PmuMemory *mem, uint64_t line)
 {
-    bool in_l3;
-
     if (!may_write(mem, line)) {
         pmu_l3_tell(mem->shared_l3, mem->user, PMU_USER_OTHERS,
                     (PmuSnoop) { .line = line, .write = true });
@@ -734,9 +779,30 @@ static void write_out(PmuMemory *mem, uint64_t line)
     unfilter_line(mem, line);
     pmu_cache_remove(&mem->l1d, line);
     pmu_lines_remove(&mem->l2, line);
-    in_l3 = pmu_lines_remove(mem->l3, line);
+    return pmu_lines_remove(mem->l3, line);
+}
+
+/* Line @line, physical, goes from a write-combining buffer to DRAM. */
+static void write_out(PmuMemory *mem, uint64_t line)
+{
+    bool in_l3 = drop_line(mem, line);
+
     pmu_ledger_event(mem->ledger, in_l3 ? PMU_ITEM_STREAM_L3
                                         : PMU_ITEM_STREAM_DRAM, 1);
+}
+
+void pmu_memory_flush_line(PmuMemory *mem, uint64_t addr, PmuAccess *access)
+{
+    uint64_t line = hinted_line(mem, addr, USE_LOAD, access);
+
+    if (line == NO_PHYSICAL_LINE) {
+        return;
+    }
+    drop_line(mem, line);
+    if (is_code(mem, line)) {
+        pmu_cache_remove(&mem->l1i, line);
+        code_gone(mem, line);
+    }
 }
 
 /* A non-temporal store within one line. */
@@ -745,19 +811,13 @@ static void stream_access(PmuMemory *mem, uint64_t addr, unsigned size,
 {
     uint64_t bytes = (size < PMU_LINE_SIZE ? (1ull << size) - 1 : UINT64_MAX)
                      << (addr & LINE_MASK);
-    uint64_t page = addr >> PMU_PAGE_SHIFT;
-    uint64_t phys = pmu_tlb_use(&mem->dtlb, page), line;
+    uint64_t line = hinted_line(mem, addr, USE_STORE, access);
     uint64_t gone[PMU_COMBINE_LINES];
     unsigned lines;
 
-    *access = (PmuAccess) { 0 };
-    if (phys == PMU_NO_PAGE) {
-        phys = data_page_slow(mem, page, USE_STORE, access);
-    }
-    if (phys == PMU_NO_PAGE) {
+    if (line == NO_PHYSICAL_LINE) {
         return;
     }
-    line = line_in_page(phys, addr);
     store_line(mem, line, access);
     lines = pmu_combine_store(&mem->combine, line, bytes, gone);
     for (unsigned i = 0; i < lines; i++) {
@@ -790,7 +850,7 @@ static uint8_t code_page(PmuMemory *mem, uint64_t pc, uint64_t phys)
     if (pmu_tlb_use(&mem->itlb, page) != PMU_NO_PAGE) {
         return 0;
     }
-    mapping = find_mapping(mem, page, TRANSLATIONS_CODE, &delay);
+    mapping = pmu_walk(mem, page, PMU_TRANSLATIONS_CODE, &delay);
     if (mapping.page == PMU_NO_PAGE) {
         /* It has just run, whatever the context is now. */
         mapping.page = phys >> PMU_PAGE_SHIFT;

@@ -21,6 +21,7 @@
 #include "lines.h"
 #include "outcome.h"
 #include "prefetch.h"
+#include "stride.h"
 #include "tlb.h"
 
 /* The newest prefetches are found by a hash in so many entries. */
@@ -34,6 +35,7 @@ typedef struct PmuLine {
     uint64_t linear;            /* its address in the filter, if it is there */
     uint64_t miss;              /* number of the miss that fetched it */
     bool owned;                 /* others know that this vCPU writes to it */
+    bool ahead;                 /* prefetched, and not asked for since */
 } PmuLine;
 
 typedef struct PmuPrefetch {
@@ -72,6 +74,7 @@ typedef struct PmuMemory {
     uint64_t lost[PMU_SNOOPS];  /* lines of L1D that they have just taken */
     unsigned num_lost;
     PmuStreamer streamer;
+    PmuStrider strider;
     PmuCombine combine;
     PmuPrefetch prefetch[PMU_PREFETCH_SLOTS];
 } PmuMemory;
@@ -113,15 +116,19 @@ static inline bool pmu_memory_hit(const PmuMemory *mem, uint64_t addr,
                             1);
 }
 
+/* A load that nothing is learnt from. */
+#define PMU_NO_IP       (-1)
+
 /*
- * A load of @size bytes, 1 to 64, at linear address @addr.  Returns the
+ * A load of @size bytes, 1 to 64, at linear address @addr, by an instruction
+ * whose linear address has @ip as its low 8 bits, or PMU_NO_IP.  Returns the
  * number of lines, 1 or 2, with their outcomes in @access; PmuAccess.store
  * and .blocked are 0.  Misses and prefetches are numbered in the order of
  * calls and, within, of @access.  Counts a second line as another
  * L1D_ACCESSES, leaving the first to the caller, and so with LOADS_L1: a load
  * from elsewhere is taken off it.
  */
-unsigned pmu_memory_data(PmuMemory *mem, uint64_t addr, unsigned size,
+unsigned pmu_memory_data(PmuMemory *mem, uint64_t addr, unsigned size, int ip,
                          PmuAccess access[2]);
 
 /*
@@ -132,7 +139,7 @@ unsigned pmu_memory_data(PmuMemory *mem, uint64_t addr, unsigned size,
 unsigned pmu_memory_store(PmuMemory *mem, uint64_t addr, unsigned size,
                           PmuAccess access[2]);
 unsigned pmu_memory_update(PmuMemory *mem, uint64_t addr, unsigned size,
-                           PmuAccess access[2]);
+                           int ip, PmuAccess access[2]);
 
 /*
  * The same for a non-temporal store, which pmu_memory_hit() must not be asked
@@ -141,6 +148,20 @@ unsigned pmu_memory_update(PmuMemory *mem, uint64_t addr, unsigned size,
  */
 unsigned pmu_memory_stream(PmuMemory *mem, uint64_t addr, unsigned size,
                            PmuAccess access[2]);
+
+/*
+ * A prefetch of the line at linear address @addr by an instruction, as @hint,
+ * PMU_HINT_PREFETCH*, says (SDM vol. 2B, "PREFETCHh").  Like a load as far as
+ * translations and LOADS_* go; without a mapping it is dropped.
+ */
+void pmu_memory_prefetch(PmuMemory *mem, uint64_t addr, PmuHint hint,
+                         PmuAccess *access);
+
+/*
+ * CLFLUSH of the line at linear address @addr: it leaves all caches, those of
+ * other vCPUs as well (SDM vol. 2A).
+ */
+void pmu_memory_flush_line(PmuMemory *mem, uint64_t addr, PmuAccess *access);
 
 /*
  * The lines of all misses so far are in L1, as time has passed: accesses to

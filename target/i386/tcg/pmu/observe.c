@@ -128,16 +128,36 @@ static void wait_for(PmuObserver *o, const PmuAccess *access)
     o->known.n[source] += access->delay + latency[source];
 }
 
+/* The lines of an access at @addr that nothing waits for. */
+static unsigned hint(PmuMemory *mem, uint64_t addr,
+                     const PmuBlockAccess *kind, PmuAccess access[2])
+{
+    switch ((PmuHint)kind->hint) {
+    case PMU_HINT_STREAM:
+        return pmu_memory_stream(mem, addr, kind->size, access);
+    case PMU_HINT_FLUSH:
+        pmu_memory_flush_line(mem, addr, access);
+        break;
+    default:
+        pmu_memory_prefetch(mem, addr, kind->hint, access);
+    }
+    return 1;
+}
+
 /* An access at @addr that may be special: its lines. */
 static unsigned data_access(PmuObserver *o, uint64_t addr,
                             const PmuBlockAccess *kind, PmuAccess access[2])
 {
-    unsigned lines =
-        (kind->stream ? pmu_memory_stream :
-         !kind->store ? pmu_memory_data :
-         !kind->load ? pmu_memory_store :
-         pmu_memory_update)(&o->mem, addr, kind->size, access);
+    PmuMemory *mem = &o->mem;
+    unsigned lines;
 
+    if (kind->hint != PMU_HINT_NONE) {
+        return hint(mem, addr, kind, access);
+    }
+    lines = !kind->store
+            ? pmu_memory_data(mem, addr, kind->size, kind->ip, access) :
+            !kind->load ? pmu_memory_store(mem, addr, kind->size, access) :
+            pmu_memory_update(mem, addr, kind->size, kind->ip, access);
     for (unsigned i = 0; i < lines && kind->load; i++) {
         wait_for(o, &access[i]);
     }
@@ -156,7 +176,7 @@ uint32_t pmu_observe_data(PmuObserver *o, const PmuBlockAccess *kind,
     PmuAccess access[2];
     uint64_t before = pmu_known_wait(&o->known);
 
-    if (kind->load || kind->store) {
+    if (pmu_access_seen(kind)) {
         pmu_memory_untime(&o->mem);
         data_access(o, addr, kind, access);
     }
@@ -171,7 +191,7 @@ static bool fetch_access(PmuObserver *o, const PmuBlockAccess *kind,
 
     pmu_memory_untime(&o->mem);
     return !pmu_memory_hit(&o->mem, addr, kind->reach, kind->store) &&
-           (kind->load || kind->store) &&
+           pmu_access_seen(kind) &&
            is_smc(access, data_access(o, addr, kind, access));
 }
 
@@ -213,12 +233,12 @@ static bool special_access(PmuObserver *o, unsigned i, uint64_t addr,
 static bool observe_access(PmuObserver *o, unsigned i,
                            const PmuBlockAccess *kind, uint64_t addr)
 {
-    uint32_t store = kind->load
+    uint32_t store = kind->load && kind->hint == PMU_HINT_NONE
                      ? pmu_memory_forward(&o->mem, addr, kind->size) : 0;
     bool smc = false;
 
     if ((store || !pmu_memory_hit(&o->mem, addr, kind->reach, kind->store)) &&
-        (kind->load || kind->store)) {
+        pmu_access_seen(kind)) {
         smc = special_access(o, i, addr, kind, store);
     }
     if (kind->store) {

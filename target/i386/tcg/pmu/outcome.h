@@ -67,6 +67,18 @@ typedef struct PmuCodeMisses {
 #define PMU_OUTCOME_STORES      128     /* ... and .store is at most */
 
 /*
+ * A line that a load has the prefetcher of L1D ask for; the members mean what
+ * those of PmuAccess do.
+ */
+typedef struct PmuAhead {
+    uint8_t source;             /* PMU_FROM_L1: none, or it is there */
+    uint8_t prefetch;
+    uint8_t delay;
+    uint8_t prefetch_l3;
+    uint8_t prefetch_dram;
+} PmuAhead;
+
+/*
  * A data access to one line, or a fetch of one.  All zero: a hit in L1 and in
  * the first-level TLB, with no store to forward from.
  */
@@ -86,6 +98,7 @@ typedef struct PmuAccess {
     uint8_t smc;                /* a store to code that fetch had; no more */
     uint8_t again;              /* a load of a line that another vCPU has just
                                    taken: what it had loaded before is void */
+    PmuAhead ahead;             /* numbered after all the others */
 } PmuAccess;
 
 /* What the end of a block did, PmuOutcome.branch; 0: nothing that counts. */

@@ -213,6 +213,7 @@ typedef struct PmuPipeline {
     bool paired;                /* ... together with the one before */
     bool stack_ahead;           /* the stack engine knows RSP better */
     uint64_t fill[PMU_FILL_RING];       /* by miss: when its line is there */
+    bool soft[PMU_FILL_RING];           /* ... was it a PREFETCHh? */
     uint64_t buffer[PMU_MAX_FILL_BUFFERS];      /* free from */
     uint64_t prefetch[PMU_PREFETCH_RING];
     uint64_t dram_free;         /* when the next line can leave DRAM */

@@ -281,10 +281,10 @@ static bool x86_pmu_build_core(X86PMU *unit, const X86PMUModel *model,
     CPUX86State *env = &unit->cpu->env;
 
     if (!x86_pmu_uarch(unit->cpu, model->core, &unit->uarch, errp) ||
-        !x86_pmu_find_l3(unit, errp)) {
+        !x86_pmu_check_code(unit, errp) || !x86_pmu_find_l3(unit, errp)) {
         return false;
     }
-    unit->decoder = pmu_decoder_new(model->core);
+    unit->decoder = pmu_decoder_new(model->core, &unit->uarch);
     if (!unit->decoder) {
         error_setg(errp, "pmu=on: Capstone cannot be started");
         return false;

@@ -509,7 +509,8 @@ void helper_x86_pmu_assist(CPUX86State *env, uint32_t before)
     uint32_t flags = get_float_exception_flags(&env->sse_status);
 
     update_mxcsr_from_sse_status(env);
-    set_float_exception_flags(flags & ~X86_PMU_DENORMAL_FLAGS, &env->sse_status);
+    set_float_exception_flags(flags & ~X86_PMU_DENORMAL_FLAGS,
+                              &env->sse_status);
     if (!(flags & ~before & X86_PMU_DENORMAL_FLAGS)) {
         return;
     }

@@ -102,6 +102,12 @@ static inline PmuLevel x86_pmu_level(const CPUX86State *env)
  */
 bool x86_pmu_uarch(X86CPU *cpu, PmuCore core, PmuUarch *uarch, Error **errp);
 
+/*
+ * Does @unit's core describe instructions as those of other vCPUs with a PMU
+ * do?  Else false, and @errp is set.
+ */
+bool x86_pmu_check_code(X86PMU *unit, Error **errp);
+
 /* No property asks for another core than that of @needs; else false, @errp. */
 bool x86_pmu_check_unchanged(X86CPU *cpu, const char *needs, Error **errp);
 

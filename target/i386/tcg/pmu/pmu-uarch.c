@@ -118,8 +118,8 @@ void x86_pmu_class_init(ObjectClass *oc)
     for (int i = 0; i < PMU_UARCH_PARAMS; i++) {
         const PmuUarchParam *param = &pmu_uarch_params[i];
         g_autofree char *name = g_strdup_printf(PREFIX "%s", param->name);
-        g_autofree char *what = g_strdup_printf("%s, in %s: %u to %u",
-                                                param->what, param->unit,
+        g_autofree char *description = pmu_uarch_describe(param);
+        g_autofree char *what = g_strdup_printf("%s: %u to %u", description,
                                                 param->min, param->max);
 
         object_class_property_add(oc, name, param->is_size ? "size" : "int",
@@ -146,6 +146,47 @@ bool x86_pmu_uarch(X86CPU *cpu, PmuCore core, PmuUarch *uarch, Error **errp)
     if (why) {
         error_setg(errp, "%s", why);
         return false;
+    }
+    return true;
+}
+
+/*
+ * Figures that instructions and blocks are described with (uops.c, block.c).
+ * A description belongs to translated code, which all vCPUs share.
+ */
+static const char *const code_figures[] = {
+    "eliminate-moves", "eliminate-adds", "store-forward-vector",
+    "store-forward-rmw", "lock-latency", "dsb-window",
+};
+
+static bool x86_pmu_same_code(const PmuUarch *own, const PmuUarch *other,
+                              Error **errp)
+{
+    for (int i = 0; i < ARRAY_SIZE(code_figures); i++) {
+        const PmuUarchParam *param = pmu_uarch_param(code_figures[i]);
+        uint32_t value = pmu_uarch_get(own, param);
+        uint32_t wanted = pmu_uarch_get(other, param);
+
+        if (value != wanted) {
+            error_setg(errp, PREFIX "%s=%u: this vCPU shares translated code "
+                       "with others, for which it is %u", param->name, value,
+                       wanted);
+            return false;
+        }
+    }
+    return true;
+}
+
+bool x86_pmu_check_code(X86PMU *unit, Error **errp)
+{
+    CPUState *cs;
+
+    CPU_FOREACH(cs) {
+        X86PMU *other = cpu_env(cs)->pmu.unit;
+
+        if (other && other != unit) {
+            return x86_pmu_same_code(&unit->uarch, &other->uarch, errp);
+        }
     }
     return true;
 }

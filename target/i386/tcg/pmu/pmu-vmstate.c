@@ -126,9 +126,9 @@ static const VMStateDescription vmstate_unit = {
 
 const VMStateDescription vmstate_x86_pmu = {
     .name = "cpu/pmu",
-    /* 6: the ledger's item of assists */
-    .version_id = 6,
-    .minimum_version_id = 6,
+    /* 7: the ledger's items of prefetches */
+    .version_id = 7,
+    .minimum_version_id = 7,
     .needed = x86_pmu_needed,
     .pre_save = x86_pmu_pre_save,
     .pre_load = x86_pmu_pre_load,

@@ -84,7 +84,7 @@ static void string_access(PmuTiming *t, uint64_t line, bool store,
         if (store) {
             pmu_memory_store(mem, addr, 1, both);
         } else {
-            pmu_memory_data(mem, addr, 1, both);
+            pmu_memory_data(mem, addr, 1, PMU_NO_IP, both);
         }
         *access = both[0];
     }
@@ -358,6 +358,20 @@ static void begin_string(PmuTiming *t, const PmuBlock *block, unsigned index,
     }
 }
 
+/* Caches see it, and the pipeline runs it unless its cost is known. */
+static void look_at_string(PmuTiming *t, const PmuBlockInsn *bi,
+                           const PmuDynamic *dynamic, bool last)
+{
+    string_iterate(t, bi, dynamic);
+    if (last && !t->string.untimed) {
+        pmu_pipeline_string_end(&t->pipeline, bi->insn);
+    }
+    if (t->string.watched) {
+        note_watched(t);
+    }
+    pmu_timing_enter_string(t);
+}
+
 void pmu_timing_run_string(PmuTiming *t, const PmuBlock *block,
                            unsigned index, const PmuDynamic *dynamic,
                            bool last)
@@ -371,15 +385,8 @@ void pmu_timing_run_string(PmuTiming *t, const PmuBlock *block,
     if (s->untimed && t->phase == PMU_PHASE_FORWARD) {
         count_lines(t, bi, dynamic);
     } else {
-        string_iterate(t, bi, dynamic);
+        look_at_string(t, bi, dynamic, last);
     }
-    if (last && !s->untimed) {
-        pmu_pipeline_string_end(&t->pipeline, bi->insn);
-    }
-    if (s->watched) {
-        note_watched(t);
-    }
-    pmu_timing_enter_string(t);
     if (last) {
         pmu_timing_end_string(t);
     }

@@ -10,17 +10,12 @@
  *   num_ports, ports which port does what is a map, not a figure; rows of the
  *                    instruction table name ports by it
  *   bypass           belongs to the instruction table
- *   forward_vector, forward_rmw, lock_latency  likewise
- *   eliminates_gpr_moves, eliminates_constants  likewise
- *   dsb_one_line     likewise
- *   stream_half_cycles, store_pair_bytes  likewise
  *   tsc_den          the core's frequency
  *   xclk_den         likewise
  *   l1i.latency      fetch is pipelined: it is part of the branch penalties
  *   itlb[].latency   0: a hit is part of an L1I hit
  *   dtlb[].latency   0: a hit is part of an L1D hit
  *   itlb[PMU_PAGE_1G]    it has none
- *   dsb_window       blocks are described in lines of 64 bytes (block.h)
  */
 
 #include <glib.h>
@@ -30,6 +25,7 @@
 #include "cache.h"
 #include "ledger.h"
 #include "lines.h"
+#include "stride.h"
 #include "uarch-params.h"
 
 #define LINE_BYTES      64u
@@ -50,6 +46,10 @@ const PmuUarchParam pmu_uarch_params[PMU_UARCH_PARAMS] = {
       PMU_MIN_ROB, PMU_MAX_ROB, FIGURE(rob) },
     { "scheduler", "unfused micro-ops", "scheduler",
       1, PMU_MAX_SCHEDULER, FIGURE(scheduler) },
+    { "eliminate-moves", "0 or 1", "eliminated MOVs",
+      0, 1, FIGURE(eliminates_gpr_moves) },
+    { "eliminate-adds", "0 or 1", "eliminated constant ADDs",
+      0, 1, FIGURE(eliminates_constants) },
     { "idq", "micro-ops", "queue before the backend",
       1, PMU_MAX_IDQ, FIGURE(idq) },
     { "fill-buffers", "lines", "L1D misses at a time",
@@ -125,15 +125,33 @@ const PmuUarchParam pmu_uarch_params[PMU_UARCH_PARAMS] = {
       0, 200, FIGURE(snoop_latency) },
     { "prefetch-distance", "lines", "L2 streamer, 0: none",
       0, LINE_BYTES - 1, FIGURE(prefetch_distance) },
+    { "l1d-prefetch", "loads", "L1D prefetcher, 0: none",
+      0, PMU_STRIDER_LOADS, FIGURE(l1d_prefetch) },
     { "store-forward", "cycles", "data from store to load",
       0, 1000, FIGURE(store_forward) },
+    { "store-forward-vector", "cycles", "... more, to a vector register",
+      0, 100, FIGURE(forward_vector) },
+    { "store-forward-rmw", "cycles", "... more, to what is stored again",
+      0, 100, FIGURE(forward_rmw) },
     { "store-forward-blocked", "cycles", "load that a store blocks",
       0, 1000, FIGURE(store_forward_blocked) },
     { "address-alias", "cycles", "load 4 KiB off a store",
       0, 1000, FIGURE(address_alias) },
+    { "lock-latency", "cycles", "LOCK, on top of the rest",
+      0, 100, FIGURE(lock_latency) },
+    { "store-pair-bytes", "bytes", "stores that leave in pairs",
+      0, LINE_BYTES, FIGURE(store_pair_bytes) },
+    { "stream-half-cycles", "half cycles", "non-temporal stores",
+      0, 200, FIGURE(stream_half_cycles) },
 
     { "dsb-uops", "micro-ops", "DSB (decoded code)",
       1, 1 << 16, FIGURE(dsb_uops) },
+    { "dsb-window", "bytes", "of code in a DSB window",
+      16, LINE_BYTES, FIGURE(dsb_window) },
+    { "dsb-window-lines", "lines", "DSB, most for one window",
+      1, 32, FIGURE(dsb_window_lines) },
+    { "dsb-one-line", "0 or 1", "no parts of two in a cycle",
+      0, 1, FIGURE(dsb_one_line) },
     { "dsb-line", "micro-ops", "line of the DSB",
       1, 32, FIGURE(dsb_line) },
     { "dsb-ways", "ways", "DSB associativity",
@@ -225,6 +243,13 @@ char *pmu_uarch_set(PmuUarch *uarch, const PmuUarchParam *param,
     uarch->tsc_den = uarch->frequency_mhz;
     uarch->xclk_den = uarch->frequency_mhz;
     return NULL;
+}
+
+char *pmu_uarch_describe(const PmuUarchParam *param)
+{
+    return param->max == 1
+           ? g_strdup_printf("%s, no or yes", param->what)
+           : g_strdup_printf("%s, in %s", param->what, param->unit);
 }
 
 char *pmu_uarch_expected(const PmuUarchParam *param, const char *prefix)
@@ -340,6 +365,15 @@ static char *check_latencies(const PmuUarch *u, const char *prefix)
     return why;
 }
 
+static char *check_power(const PmuUarch *uarch, const char *prefix,
+                         const char *name)
+{
+    uint32_t value = pmu_uarch_get(uarch, pmu_uarch_param(name));
+
+    return is_power_of_2(value) ? NULL :
+           g_strdup_printf("%s%s=%u is no power of 2", prefix, name, value);
+}
+
 char *pmu_uarch_check(const PmuUarch *uarch, const char *prefix)
 {
     char *why = check_geometry(uarch, prefix);
@@ -349,9 +383,6 @@ char *pmu_uarch_check(const PmuUarch *uarch, const char *prefix)
                              MAX_CLOCK_RATIO);
     why = why ?: check_order(uarch, prefix, "crystal-frequency", "frequency",
                              MAX_CLOCK_RATIO);
-    if (!why && !is_power_of_2(uarch->decode_bytes)) {
-        why = g_strdup_printf("%sdecode-bytes=%u is no power of 2", prefix,
-                              uarch->decode_bytes);
-    }
-    return why;
+    why = why ?: check_power(uarch, prefix, "decode-bytes");
+    return why ?: check_power(uarch, prefix, "dsb-window");
 }

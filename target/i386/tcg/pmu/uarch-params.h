@@ -15,12 +15,12 @@
 #include "uarch.h"
 
 /* Rows of the table. */
-#define PMU_UARCH_PARAMS 65
+#define PMU_UARCH_PARAMS 76
 
 /* A member of PmuUarch, or of a structure in it. */
 typedef struct PmuUarchParam {
     const char *name;           /* lower case, dashes */
-    const char *unit;           /* plural */
+    const char *unit;           /* plural; or "0 or 1" */
     const char *what;           /* a few words */
     uint32_t min, max;          /* values alone; see pmu_uarch_check() */
     uint16_t offset, bytes;     /* of the member: 2 or 4 bytes */
@@ -44,6 +44,9 @@ uint32_t pmu_uarch_get(const PmuUarch *uarch, const PmuUarchParam *param);
  */
 char *pmu_uarch_set(PmuUarch *uarch, const PmuUarchParam *param,
                     int64_t value, const char *prefix);
+
+/* What @param is, in a few words, for the caller to free. */
+char *pmu_uarch_describe(const PmuUarchParam *param);
 
 /*
  * What a value of @param must be, for somebody who gave no number; for the

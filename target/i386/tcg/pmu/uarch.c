@@ -64,8 +64,9 @@ static const PmuUarch uarch_table[PMU_CORE_NR] = {
         /* IL64: ADD [m], r 7.5 cycles, one of them the ADD's. */
         .forward_rmw = 1,
         .lock_latency = 13,             /* IL64: 18 to 20 in all */
-        .eliminates_gpr_moves = false,  /* uiCA: a microcode update's doing */
-        .dsb_one_line = false,          /* uiCA: parts of two */
+        .eliminates_gpr_moves = 0,      /* uiCA: a microcode update's doing */
+        .eliminates_constants = 0,      /* IL64: ADD r, 1 takes a cycle */
+        .dsb_one_line = 0,              /* uiCA: parts of two */
         .stream_half_cycles = 7,        /* IL64: 3 to 3.67 cycles, any size */
         /* IL64: stores of 128 bits two a cycle, of 256 bits one. */
         .store_pair_bytes = 32,
@@ -97,6 +98,7 @@ static const PmuUarch uarch_table[PMU_CORE_NR] = {
         /* TMA: contested accesses 44 ns, hits in L3 19. */
         .snoop_latency = 70,
         .prefetch_distance = 20,        /* SOM 2.5.5.4: runs up to 20 ahead */
+        .l1d_prefetch = 256,            /* not known; enough */
         .store_forward = 5,             /* usual figure: 4 to 5 */
         /* TMA: weight of LD_BLOCKS.STORE_FORWARD. */
         .store_forward_blocked = 13,
@@ -105,6 +107,7 @@ static const PmuUarch uarch_table[PMU_CORE_NR] = {
 
         .dsb_uops = 2304,               /* uiCA */
         .dsb_window = 64,               /* uiCA DSBBlockSize */
+        .dsb_window_lines = 6,          /* uiCA */
         .dsb_line = 6,                  /* uiCA: 6 micro-ops a cycle */
         .dsb_ways = 6,                  /* chosen, so that sets are 2^n */
         .dsb_switch = 2,                /* chosen: uiCA has 2 for DSB to MS */
@@ -173,14 +176,14 @@ static const PmuUarch uarch_table[PMU_CORE_NR] = {
         .forward_vector = 2,            /* IL64: MOVSD and MOVAPS 7.3 */
         .forward_rmw = 1,               /* IL64: ADD [m], r 7.3 cycles */
         .lock_latency = 11,             /* IL64: 16.9 to 18 in all */
-        .eliminates_gpr_moves = true,   /* IL64: MOV 0.17 cycles */
+        .eliminates_gpr_moves = 1,      /* IL64: MOV 0.17 cycles */
         /* IL64: INC r64 and ADD r64, imm 0.17 cycles, but INC r32 0.2. */
-        .eliminates_constants = true,
+        .eliminates_constants = 1,
         /*
          * A loop of 10-byte MOVABS runs at 3.2 a cycle, whether it fits or
          * not (pmu-tools #444): 6.4 of them are two lines.
          */
-        .dsb_one_line = true,
+        .dsb_one_line = 1,
         .stream_half_cycles = 0,        /* IL64: 0.5 cycles */
         .store_pair_bytes = 64,         /* IL64: two of 256 bits */
         .fill_buffers = 16,             /* IAD */
@@ -206,6 +209,7 @@ static const PmuUarch uarch_table[PMU_CORE_NR] = {
         /* TMA: contested accesses 76.6 ns, hits in L3 32.6. */
         .snoop_latency = 123,
         .prefetch_distance = 20,        /* SOM */
+        .l1d_prefetch = 256,
         .store_forward = 5,             /* usual figure */
         /* TMA: weight of LD_BLOCKS.STORE_FORWARD. */
         .store_forward_blocked = 13,
@@ -214,6 +218,7 @@ static const PmuUarch uarch_table[PMU_CORE_NR] = {
 
         .dsb_uops = 4096,               /* IAD */
         .dsb_window = 64,               /* IAD */
+        .dsb_window_lines = 6,          /* chosen: as Sunny Cove */
         .dsb_line = 8,                  /* IAD: 8 micro-ops a cycle */
         .dsb_ways = 8,                  /* chosen: 64 sets */
         .dsb_switch = 2,                /* chosen */

@@ -105,16 +105,17 @@ typedef struct PmuUarch {
     uint16_t ports[PMU_UNIT_NR];        /* bit n: port n */
     /* Cycles from a result to a source, in that order, on top of latency. */
     uint8_t bypass[PMU_BYPASS_NR][PMU_BYPASS_NR];
-    uint8_t forward_vector;     /* cycles store_forward is longer to a vector
+    /* 0 or 1: */
+    uint32_t eliminates_gpr_moves;      /* renaming moves general registers */
+    uint32_t eliminates_constants;      /* renaming adds small constants */
+    uint32_t dsb_one_line;      /* no more than one in a cycle */
+    uint32_t forward_vector;    /* cycles store_forward is longer to a vector
                                    register */
-    uint8_t forward_rmw;        /* ... to what an instruction will store */
-    uint8_t lock_latency;       /* cycles, a locked access on top of others */
-    bool eliminates_gpr_moves;  /* renaming moves general registers */
-    bool eliminates_constants;  /* renaming adds small constants */
-    bool dsb_one_line;          /* no more than one in a cycle */
-    uint8_t stream_half_cycles; /* between two non-temporal stores; 0: as
-                                   other stores */
-    uint8_t store_pair_bytes;   /* most of two stores to one line that leave
+    uint32_t forward_rmw;       /* ... to what an instruction will store */
+    uint32_t lock_latency;      /* cycles, a locked access on top of others */
+    uint32_t stream_half_cycles;        /* between two non-temporal stores; 0:
+                                   as other stores */
+    uint32_t store_pair_bytes;  /* most of two stores to one line that leave
                                    the store buffer in one cycle */
     uint32_t frequency_mhz;     /* of the core, for DRAM latency */
     uint32_t tsc_num, tsc_den;  /* TSC rate / core rate, in MHz */
@@ -128,6 +129,7 @@ typedef struct PmuUarch {
     uint32_t snoop_latency;     /* cycles, a line in L3 that another core has,
                                    beyond L3's */
     uint32_t prefetch_distance; /* lines the L2 streamer runs ahead */
+    uint32_t l1d_prefetch;      /* loads that the prefetcher of L1D follows */
     uint32_t store_forward;     /* cycles, store data ready to load result */
     uint32_t store_forward_blocked;     /* cycles, load that needs more than
                                    the newest store gives */
@@ -135,7 +137,8 @@ typedef struct PmuUarch {
                                    address of a store before */
 
     uint32_t dsb_uops;          /* capacity of the decoded instruction cache */
-    uint32_t dsb_window;        /* bytes: a power of 2 */
+    uint32_t dsb_window;        /* bytes: a power of 2, to 64 */
+    uint32_t dsb_window_lines;  /* most lines of one window */
     uint32_t dsb_line;          /* micro-ops a line, delivered in one cycle */
     uint32_t dsb_ways;
     uint32_t dsb_switch;        /* cycles, from the DSB to legacy decode */

@@ -149,7 +149,7 @@ static void init_rows(PmuDecoder *decoder)
     }
 }
 
-PmuDecoder *pmu_decoder_new(PmuCore core)
+PmuDecoder *pmu_decoder_new(PmuCore core, const PmuUarch *uarch)
 {
     PmuDecoder *decoder = g_new0(PmuDecoder, 1);
 
@@ -159,7 +159,7 @@ PmuDecoder *pmu_decoder_new(PmuCore core)
     }
     decoder->pool = pmu_insn_pool_new();
     decoder->core = core;
-    decoder->uarch = pmu_uarch(core);
+    decoder->uarch = uarch;
     decoder->mode = 64;
     init_regs(decoder);
     init_rows(decoder);
@@ -173,6 +173,11 @@ void pmu_decoder_free(PmuDecoder *decoder)
         pmu_disassembler_close(&decoder->disassembler);
         g_free(decoder);
     }
+}
+
+const PmuUarch *pmu_decoder_uarch(const PmuDecoder *decoder)
+{
+    return decoder->uarch;
 }
 
 void pmu_decoder_set_mode(PmuDecoder *decoder, unsigned mode)

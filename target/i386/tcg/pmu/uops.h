@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "perfmon.h"
+#include "uarch.h"
 
 /*
  * Architectural registers with a ready time: 1-16 GPR, 17 flags, 18-33
@@ -98,6 +99,9 @@ typedef enum PmuInsnTally {
 
 /* Denormal operands or results of it need an assist. */
 #define PMU_INSN_ASSISTED       (1u << 22)
+
+/* The line of its ModRM operand leaves all caches. */
+#define PMU_INSN_FLUSH          (1u << 23)
 
 #define PMU_INSN_SRCS 5
 #define PMU_INSN_DSTS 3
@@ -205,9 +209,16 @@ void pmu_insn_complete(PmuInsn *insn);
  */
 typedef struct PmuDecoder PmuDecoder;
 
-/* For @core, in 64-bit mode.  NULL if Capstone cannot be started. */
-PmuDecoder *pmu_decoder_new(PmuCore core);
+/*
+ * For the instruction table of @core with the ports and figures of @uarch,
+ * which must stay where it is; in 64-bit mode.  NULL if Capstone cannot be
+ * started.
+ */
+PmuDecoder *pmu_decoder_new(PmuCore core, const PmuUarch *uarch);
 void pmu_decoder_free(PmuDecoder *decoder);
+
+/* The core that it decodes for. */
+const PmuUarch *pmu_decoder_uarch(const PmuDecoder *decoder);
 
 /* The operand and address size mode of what follows: 16, 32 or 64 bits. */
 void pmu_decoder_set_mode(PmuDecoder *decoder, unsigned mode);

@@ -544,4 +544,18 @@ syscall_entry:
         DENORMAL_BLOCK BLOCK_DENORMALS, MXCSR_INITIAL
         DENORMAL_BLOCK BLOCK_NO_DENORMALS, MXCSR_FLUSH
 
+        /* Pages of their own: nothing is to be prefetched besides. */
+        BLOCK   BLOCK_FLUSHES
+        mov     %rdi, %rcx
+2:      mov     PAYLOAD_DATA, %eax
+        prefetcht0 PAYLOAD_DATA + 0x1000
+        prefetcht1 PAYLOAD_DATA + 0x2000
+        prefetchw PAYLOAD_DATA + 0x3000
+        .irp    page, 0x0000, 0x1000, 0x2000, 0x3000
+        clflush PAYLOAD_DATA + \page
+        .endr
+        dec     %rcx
+        jnz     2b
+        ret
+
         .section .note.GNU-stack, "", @progbits

@@ -193,6 +193,8 @@
                                     /* numbers, n that are denormal; result: */
                                     /* MXCSR but for DE */
 #define BLOCK_NO_DENORMALS      43  /* the same, but they are zero */
+#define BLOCK_FLUSHES           44  /* 10n + 2, n + 1: n lines each by a load, */
+                                    /* PREFETCHT0, T1 and W, and out again */
 
 #define NOPS                    1000
 #define LONG                    5000

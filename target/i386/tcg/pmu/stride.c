@@ -1,0 +1,56 @@
+/*
+ * The prefetcher of L1D: where a load will go next.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Run time, below the line.  Intel SOM 2.5.5.4: the IP-based stride prefetcher
+ * follows single load instructions, in steps of up to 2 KiB either way, and
+ * stays in the page.  Steps within a line are not seen here, so that what
+ * follows those is the next line, as with the DCU prefetcher, which sees loads
+ * of one line go up.
+ */
+
+#include <glib.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "block.h"
+#include "stride.h"
+
+#define MAX_STEP        2048
+
+void pmu_strider_init(PmuStrider *strider, uint32_t loads)
+{
+    g_assert(loads <= PMU_STRIDER_LOADS);
+    memset(strider->load, 0, sizeof(strider->load));
+    strider->loads = loads;
+}
+
+bool pmu_strider_load(PmuStrider *strider, uint8_t ip, uint64_t addr,
+                      uint64_t *next)
+{
+    PmuStride *load, before;
+    int64_t step, lines;
+
+    if (!strider->loads) {
+        return false;
+    }
+    load = &strider->load[ip % strider->loads];
+    before = *load;
+    step = addr - before.addr;
+    lines = (addr >> PMU_LINE_SHIFT) - (before.addr >> PMU_LINE_SHIFT);
+    *load = (PmuStride) {
+        .addr = addr,
+        .step = llabs(step) <= MAX_STEP ? step : 0,
+        .lines = llabs(lines) <= 1 ? lines : 0,
+    };
+    if (load->step == before.step && llabs(step) >= PMU_LINE_SIZE &&
+        load->step) {
+        *next = addr + step;
+    } else if (load->lines == before.lines && load->lines) {
+        *next = addr + lines * PMU_LINE_SIZE;
+    } else {
+        return false;
+    }
+    return *next >> PMU_PAGE_SHIFT == addr >> PMU_PAGE_SHIFT;
+}
