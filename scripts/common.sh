@@ -10,7 +10,7 @@ top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 # Directories whose files are laid over QEMU's tree at the same path.
 # Used by scripts/lay-tree.
 # shellcheck disable=SC2034
-overlay_dirs=(target hw include qapi docs tests/qtest)
+overlay_dirs=(accel target hw include qapi docs tests/qtest)
 
 program=$(basename "$0")
 

@@ -51,12 +51,18 @@ class Failure(Exception):
     """A test's expectation was not met."""
 
 
+class OffEstimate(Failure):
+    """An estimate is not where it was expected; see estimate()."""
+
+
 class Skip(Exception):
     """A test cannot say anything here; the message names the reason."""
 
 
 class Checks:
     """Collects what a test finds, so that one failure hides no other."""
+
+    failure = Failure
 
     def __init__(self):
         self._failed = []
@@ -85,7 +91,13 @@ class Checks:
 
     def done(self):
         if self._failed:
-            raise Failure('\n'.join(self._failed))
+            raise self.failure('\n'.join(self._failed))
+
+
+class Estimates(Checks):
+    """Checks of what a second measurement may find otherwise."""
+
+    failure = OffEstimate
 
 
 def estimate(function):
@@ -93,14 +105,15 @@ def estimate(function):
     model samples, or that depend on how tasks take turns, with tolerances for
     what an idle host makes of them.  While a host gives its CPUs to others,
     what a guest does is to a large part its timer's and perf's own work, and
-    turns are not alike.  Hence what is off is measured a second time; then the
-    result says so.
+    turns are not alike.  Hence what Estimates find off is measured a second
+    time; then the result says so.  What is exact is none of them: Checks of it
+    fail at once.
     """
     @functools.wraps(function)
     def measured(*arguments):
         try:
             return function(*arguments)
-        except Failure as first:
+        except OffEstimate as first:
             text = function(*arguments)
             return '\n'.join(filter(None, (
                 'measured a second time, as at first:', str(first), text)))

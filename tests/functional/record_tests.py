@@ -6,7 +6,7 @@
 
 import collections
 
-from harness import PINNED, Checks, estimate, in_guest
+from harness import PINNED, Estimates, estimate, in_guest
 from metric_tests import ICELAKE, test
 
 # Loops in turns; one of so many events is sampled; and of each event, the
@@ -82,7 +82,7 @@ def register(recording):
     @estimate
     def where(s):
         samples = record(s, recording)
-        checks = Checks()
+        checks = Estimates()
         for event, function in functions.items():
             total = sum(n for (e, _), n in samples.items() if e == event)
             checks.between('samples of ' + event, total, SAMPLES, None)

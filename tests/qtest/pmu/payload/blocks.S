@@ -558,4 +558,46 @@ syscall_entry:
         jnz     2b
         ret
 
+/*
+ * Cross-modifying code as in SDM vol. 3A, 10.1.3: one CPU stores to code that
+ * another one runs all the time, and says so; that one serializes, and has to
+ * see what was stored.
+ */
+#define PATCH_TOLD      PAYLOAD_DATA
+#define PATCH_SEEN      (PAYLOAD_DATA + 64)
+
+        BLOCK   BLOCK_PATCH
+2:      mov     %dil, patched + 1(%rip)
+        jmp     3f
+3:      mov     %rdi, PATCH_TOLD
+4:      pause
+        cmp     %rdi, PATCH_SEEN
+        jne     4b
+        dec     %rdi
+        jnz     2b
+        ret
+
+        BLOCK   BLOCK_PATCHED
+        xor     %ebp, %ebp
+2:      call    patched
+        cmp     %rdi, PATCH_TOLD
+        jne     2b
+        xor     %eax, %eax
+        cpuid
+        call    patched
+        cmp     %al, %dil
+        setne   %al
+        movzbl  %al, %eax
+        add     %rax, %rbp
+        mov     %rdi, PATCH_SEEN
+        dec     %rdi
+        jnz     2b
+        mov     %rbp, %rbx
+        ret
+        .balign 64
+patched:
+        .byte   0xb8                    /* mov $constant, %eax */
+        .long   0
+        ret
+
         .section .note.GNU-stack, "", @progbits

@@ -195,6 +195,10 @@
 #define BLOCK_NO_DENORMALS      43  /* the same, but they are zero */
 #define BLOCK_FLUSHES           44  /* 10n + 2, n + 1: n lines each by a load, */
                                     /* PREFETCHT0, T1 and W, and out again */
+#define BLOCK_PATCH             45  /* patches code n times, when another CPU */
+                                    /* has run it */
+#define BLOCK_PATCHED           46  /* ... which runs it; result: how often it */
+                                    /* was not the new code */
 
 #define NOPS                    1000
 #define LONG                    5000

@@ -1,0 +1,56 @@
+/*
+ * Test that a CPU runs the code that another one has stored.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Linux switches its static branches and tracepoints that way, and dies of an
+ * INT3 that was there a moment before (accel/tcg/code-store.c).
+ */
+
+#include "qemu/osdep.h"
+
+#include "pmu/machine.h"
+
+/* Without tcg_code_store() 2 to 66 of so many were old in eight runs. */
+#define PATCHES     30000
+
+static void test_patching(const void *cpu)
+{
+    g_autoptr(PmuScript) s = pmu_script_new();
+    uint64_t enable = g_str_equal(cpu, PMU_CPU_NONE) ? 0 : GLOBAL_FIXED(3);
+    g_autofree char *args = g_strconcat(cpu, "-smp 2", NULL);
+    PmuMachine machine;
+    unsigned result;
+
+    if (enable) {
+        pmu_wrmsr(s, MSR_FIXED_CTR_CTRL, FIXED_ALL(3));
+    }
+    pmu_op(s, OP_START_CPU, 0, 1, 0);
+    pmu_op(s, OP_RUN, BLOCK_PATCH, enable, PATCHES);
+    pmu_op(s, OP_WAIT_CPU, 0, 1, 0);
+    s->cpu = 1;
+    if (enable) {
+        pmu_wrmsr(s, MSR_FIXED_CTR_CTRL, FIXED_ALL(3));
+    }
+    result = pmu_op(s, OP_RUN, BLOCK_PATCHED, enable, PATCHES);
+    s->cpu = 0;
+    pmu_start(&machine, s, args);
+    pmu_wait_done(&machine, 2);
+    pmu_read_results(&machine, s, 2);
+    pmu_stop(&machine);
+    s->cpu = 1;
+    pmu_expect(pmu_value(s, result), 0, "times that the code was the old one");
+}
+
+int main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    if (!qtest_has_accel("tcg")) {
+        g_test_skip("No TCG accelerator");
+        return 0;
+    }
+    qtest_add_data_func("pmu/patching/plain", PMU_CPU_NONE, test_patching);
+    qtest_add_data_func("pmu/patching/counted", PMU_CPU_METRICS,
+                        test_patching);
+    return g_test_run();
+}
