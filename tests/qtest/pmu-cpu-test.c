@@ -625,6 +625,9 @@ static void test_unplug(void)
                  "pmu-l2-size=1310720 and pmu-l2-ways=7 do not go together: "
                  "pmu-l2-size must be 64 times pmu-l2-ways times a whole "
                  "number");
+    plug_refused(&machine, ", 'pmu-lock-latency': 20",
+                 "pmu-lock-latency=20: this vCPU shares translated code with "
+                 "others, for which it is 13");
     qobject_unref(plug(&machine, ", 'pmu-rob': 400"));
     pmu_expect(cpu_property(&machine, 0, "pmu-rob"), 352, "first CPU's ROB");
     pmu_expect(cpu_property(&machine, 1, "pmu-rob"), 400, "second CPU's ROB");

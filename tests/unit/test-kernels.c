@@ -878,7 +878,7 @@ static void test_l1d_prefetch(void)
 /*
  * A core of which the model knows nothing but a table: Skylake-SP's figures in
  * place of Sunny Cove's.  Buffers: Downs, "Performance Speed Limits"; ports:
- * uops.info; caches and TLBs: CPUID; frontend: uiCA.
+ * uops.info; caches and TLBs: CPUID, latency of the STLB: TMA; frontend: uiCA.
  */
 static PmuUarch skylake(void)
 {
@@ -938,8 +938,9 @@ static void check_other_core(const OtherCore *row, const PmuUarch *uarch,
 
     rig_add_times(rig, row->code, row->n);
     rig_close_loop(rig);
+    /* The loop's own DEC and JNZ take up to a cycle. */
     assert_near(rig, row->what, rig_measure(rig, 100) / row->n, 0.99 * cycles,
-                1.05 * cycles + 1.0 / row->n);
+                1.01 * cycles + 1.0 / row->n);
     rig_free(rig);
 }
 

@@ -1445,7 +1445,7 @@ static void test_snoops(void)
 
 typedef struct SharedLine {
     unsigned holders;           /* a bit each */
-    bool modified;              /* by the only one */
+    bool modified;              /* by the only one, or about to be */
 } SharedLine;
 
 /* What vCPU @who finds that does @kind: where, and who else has it. */
@@ -1507,13 +1507,14 @@ static void test_sharing(void)
         pmu_memory_untime(&machine[i]->mem);
     }
     pmu_l3_unref(l3);
-    for (unsigned i = 0; i < 200000; i++) {
+    for (unsigned i = 0; i < 300000; i++) {
         unsigned who = random_below(&random, SHARERS);
         unsigned n = random_below(&random, SHARED_LINES);
         Step step = {
             .kind = random_below(&random, 3) ? LOAD :
-                    random_below(&random, 2) ? STORE : UPDATE,
-            .addr = n * LINE, .size = 8,
+                    random_below(&random, 2) ? STORE :
+                    random_below(&random, 2) ? UPDATE : PREFETCH,
+            .hint = PMU_HINT_PREFETCH_W, .addr = n * LINE, .size = 8,
         };
         PmuAccess access;
         PmuSource source;
@@ -1531,7 +1532,8 @@ static void test_sharing(void)
         g_assert_cmpuint(access.delay, ==, found <= PMU_FOUND_ALONE
                                            ? 0 : uarch.snoop_latency);
         hits += source == PMU_FROM_L1;
-        expected[found] += source == PMU_FROM_L3 && step.kind != STORE;
+        expected[found] += source == PMU_FROM_L3 &&
+                           (step.kind == LOAD || step.kind == UPDATE);
         take_all_snoops(machine);
     }
     g_assert_cmpuint(hits, >, 10000);
