@@ -1,5 +1,5 @@
 /*
- * Stores to translated code
+ * Stores to code that is translated at the same time
  *
  * Blocks that a store modifies are thrown away before it: notdirty_write(),
  * cputlb.c.  Until the store is done another vCPU may run the old code, and
@@ -9,39 +9,81 @@
  * step (smp_text_poke_batch_finish(), arch/x86/kernel/alternative.c).  A block
  * left over with the INT3 kills the guest once nobody expects that any more.
  *
- * Intel asks the modified CPU to serialize before it runs the new code (SDM
- * vol. 3A, 10.1.3), and the modifying one has to tell it so after the store,
- * for which it needs another block in practice: that is late enough.
+ * Intel asks the CPU that runs modified code to serialize before it does (SDM
+ * vol. 3A, 10.1.3).  The one that stored has to tell it when, for which it
+ * needs another block in practice: at the beginning of that it looks whether
+ * somebody began to read code since, and if so throws away what was made of
+ * these bytes.
+ *
+ * The other order, a store to a page that has no block yet, while the first one
+ * is made of it: pages are watched for stores before they are read.  What is
+ * left are stores that were found not to be watched, which are done some host
+ * instructions later.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
 #include "qemu/osdep.h"
+#include "qemu/atomic.h"
 #include "hw/core/cpu.h"
+#include "exec/cputlb.h"
 #include "exec/exec-all.h"
-#include "exec/translation-block.h"
+#include "exec/ram_addr.h"
 #include "code-store.h"
 
-typedef struct CodeRange {
+/* How often code was about to be read, by all vCPUs. */
+static unsigned code_reads;
+
+/* The newest store of this thread's vCPU. */
+static __thread struct {
+    bool pending;
     ram_addr_t start, last;
-} CodeRange;
-
-static void code_store_done(CPUState *cpu, run_on_cpu_data data)
-{
-    g_autofree CodeRange *range = data.host_ptr;
-
-    tb_invalidate_phys_range(range->start, range->last);
-}
+    unsigned code_reads;        /* before it */
+} code_store;
 
 void tcg_code_store(CPUState *cpu, ram_addr_t start, unsigned size)
 {
-    CodeRange *range;
-
-    /* Alone, it translates nothing between the two. */
+    /* The one before is done. */
+    tcg_code_store_done();
+    /* A vCPU that is alone translates nothing between the two. */
     if (!tcg_cflags_has(cpu, CF_PARALLEL)) {
         return;
     }
-    range = g_new(CodeRange, 1);
-    *range = (CodeRange) { start, start + size - 1 };
-    async_run_on_cpu(cpu, code_store_done, RUN_ON_CPU_HOST_PTR(range));
+    code_store.pending = true;
+    code_store.start = start;
+    code_store.last = start + size - 1;
+    code_store.code_reads = qatomic_read(&code_reads);
+    /* Who reads code from now on is counted, or holds the page's lock. */
+    smp_mb();
+    /* As cpu_exit(), but the execution loop is not left. */
+    qatomic_set(&cpu->neg.icount_decr.u16.high, -1);
+}
+
+void tcg_code_store_done(void)
+{
+    if (likely(!code_store.pending)) {
+        return;
+    }
+    code_store.pending = false;
+    /* The store comes before what is read here. */
+    smp_mb();
+    if (qatomic_read(&code_reads) != code_store.code_reads) {
+        tb_invalidate_phys_range(code_store.start, code_store.last);
+    }
+}
+
+static void watch_page(tb_page_addr_t addr)
+{
+    if (addr != -1 &&
+        cpu_physical_memory_get_dirty_flag(addr, DIRTY_MEMORY_CODE)) {
+        tlb_protect_code(addr & TARGET_PAGE_MASK);
+    }
+}
+
+void tcg_code_read(const TranslationBlock *tb)
+{
+    watch_page(tb_page_addr0(tb));
+    watch_page(tb_page_addr1(tb));
+    /* A barrier as well: no byte is read before this. */
+    qatomic_inc(&code_reads);
 }

@@ -11,8 +11,8 @@
 
 #include "pmu/machine.h"
 
-/* Without tcg_code_store() 2 to 66 of so many were old in eight runs. */
-#define PATCHES     30000
+/* Without tcg_code_store() 21 to 253 of so many were old in three runs. */
+#define PATCHES     100000
 
 static void test_patching(const void *cpu)
 {
