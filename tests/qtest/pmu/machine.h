@@ -134,6 +134,8 @@ void pmu_wait_for(PmuMachine *machine, uint64_t number);
 void pmu_go(PmuMachine *machine, uint64_t number);
 /* Wait until the scripts of @cpus CPUs have ended. */
 void pmu_wait_done(PmuMachine *machine, unsigned cpus);
+/* Whether the script of @cpu has ended, waiting for @seconds at most. */
+bool pmu_done_within(PmuMachine *machine, unsigned cpu, unsigned seconds);
 /* Read the results of @cpus CPUs. */
 void pmu_read_results(PmuMachine *machine, PmuScript *script, unsigned cpus);
 void pmu_stop(PmuMachine *machine);

@@ -565,23 +565,33 @@ syscall_entry:
  */
 #define PATCH_TOLD      PAYLOAD_DATA
 #define PATCH_SEEN      (PAYLOAD_DATA + 64)
+#define PATCH_END       -1
 
         BLOCK   BLOCK_PATCH
+        xor     %ebx, %ebx
 2:      mov     %dil, patched + 1(%rip)
         jmp     3f
 3:      mov     %rdi, PATCH_TOLD
 4:      pause
         cmp     %rdi, PATCH_SEEN
         jne     4b
+        inc     %rbx
         dec     %rdi
-        jnz     2b
+        jz      5f
+        cmpq    $0, %gs:PROGRESS_GO
+        je      2b
+5:      movq    $PATCH_END, PATCH_TOLD
         ret
 
         BLOCK   BLOCK_PATCHED
         xor     %ebp, %ebp
+        xor     %edi, %edi
 2:      call    patched
         cmp     %rdi, PATCH_TOLD
-        jne     2b
+        je      2b
+        mov     PATCH_TOLD, %rdi
+        cmp     $PATCH_END, %rdi
+        je      3f
         xor     %eax, %eax
         cpuid
         call    patched
@@ -590,9 +600,8 @@ syscall_entry:
         movzbl  %al, %eax
         add     %rax, %rbp
         mov     %rdi, PATCH_SEEN
-        dec     %rdi
-        jnz     2b
-        mov     %rbp, %rbx
+        jmp     2b
+3:      mov     %rbp, %rbx
         ret
         .balign 64
 patched:

@@ -195,8 +195,9 @@
 #define BLOCK_NO_DENORMALS      43  /* the same, but they are zero */
 #define BLOCK_FLUSHES           44  /* 10n + 2, n + 1: n lines each by a load, */
                                     /* PREFETCHT0, T1 and W, and out again */
-#define BLOCK_PATCH             45  /* patches code n times, when another CPU */
-                                    /* has run it */
+#define BLOCK_PATCH             45  /* patches code when another CPU has run */
+                                    /* it, n times or until PROGRESS_GO; */
+                                    /* result: how often */
 #define BLOCK_PATCHED           46  /* ... which runs it; result: how often it */
                                     /* was not the new code */
 
