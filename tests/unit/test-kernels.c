@@ -525,6 +525,132 @@ static void test_dot_product(void)
     rig_free(rig);
 }
 
+/* A few instructions, in a loop: cycles that follow from those of each. */
+typedef struct Loop {
+    const char *what;
+    double snc, glc;
+    Code code[8];
+} Loop;
+
+static void check_loops(const Loop *loops, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++) {
+        for (PmuCore core = 0; core < PMU_CORE_NR; core++) {
+            Rig *rig = rig_new(core);
+            double cycles = core == PMU_CORE_ICELAKE ? loops[i].snc
+                                                     : loops[i].glc;
+
+            for (unsigned j = 0; j < 8 && loops[i].code[j].length; j++) {
+                rig_add(rig, loops[i].code[j]);
+            }
+            rig_close_loop(rig);
+            assert_near(rig, loops[i].what, rig_measure(rig, 2000),
+                        cycles - 0.05, cycles + 0.05);
+            rig_free(rig);
+        }
+    }
+}
+
+/*
+ * Divisions are done as their sources become ready, each as fast as IL64 has
+ * it: SQRTSS and DIVSS 3, VDIVSD 4, IDIV of 64 bits 10 cycles; and if they all
+ * become ready at once they take turns.
+ */
+static void test_dividers(void)
+{
+    static const Loop loops[] = {
+        /* Neither waits for the one of the turn before. */
+        { "the root's reciprocal", 6, 6, {
+            I("\xf3\x0f\x10\x03"),             /* movss xmm0, [rbx] */
+            I("\xf3\x0f\x51\xc0"),             /* sqrtss xmm0, xmm0 */
+            I("\xf3\x0f\x10\x0b"),             /* movss xmm1, [rbx] */
+            I("\xf3\x0f\x5e\xc8"),             /* divss xmm1, xmm0 */
+        } },
+        { "twice a quotient", 8, 8, {
+            I("\xc5\xf3\x5e\xc2"),             /* vdivsd xmm0, xmm1, xmm2 */
+            I("\xc5\xd3\x5e\xe0"),             /* vdivsd xmm4, xmm5, xmm0 */
+        } },
+        { "twice a remainder", 20, 20, {
+            I("\x48\x89\xf8"),                 /* mov rax, rdi */
+            I("\x48\x99"),                     /* cqo */
+            I("\x48\xf7\xfe"),                 /* idiv rsi */
+            I("\x48\x89\xd0"),                 /* mov rax, rdx */
+            I("\x48\x99"),                     /* cqo */
+            I("\x48\xf7\xfe"),                 /* idiv rsi */
+        } },
+        /* 14, three times 4, 14, and 4 or 3 for the sum: no cycle less. */
+        { "four that wait for one", 44, 43, {
+            I("\xc5\xfb\x5e\xc2"),             /* vdivsd xmm0, xmm0, xmm2 */
+            I("\xc5\xf3\x5e\xe0"),             /* vdivsd xmm4, xmm1, xmm0 */
+            I("\xc5\xf3\x5e\xe8"),             /* vdivsd xmm5, xmm1, xmm0 */
+            I("\xc5\xf3\x5e\xf0"),             /* vdivsd xmm6, xmm1, xmm0 */
+            I("\xc5\xf3\x5e\xf8"),             /* vdivsd xmm7, xmm1, xmm0 */
+            I("\xc5\xc3\x58\xc0"),             /* vaddsd xmm0, xmm7, xmm0 */
+        } },
+    };
+
+    check_loops(loops, G_N_ELEMENTS(loops));
+}
+
+/* DPPS takes 4 cycles as well (IL64), but does not divide. */
+static void test_dot_products(void)
+{
+    static const Code dpps = I("\x66\x0f\x3a\x40\xc1\xff");
+
+    for (PmuCore core = 0; core < PMU_CORE_NR; core++) {
+        Rig *rig = rig_new(core);
+
+        rig_add(rig, dpps);
+        rig_close_loop(rig);
+        rig_measure(rig, 500);
+        assert_near(rig, "divider", count(rig, PMU_ITEM_FP_DIVIDER), 0, 0);
+        rig_free(rig);
+    }
+}
+
+/*
+ * CF is not among the flags that INC and DEC write, nor those of ADOX: each
+ * carry is a cycle after the one before (IL64: ADC, ADCX, ADOX 1), whatever
+ * happens to the others.  Conditions that need CF and ZF take two micro-ops,
+ * one behind the other (Agner Fog's tables: SETA 2).
+ */
+static void test_carries(void)
+{
+    static const Loop loops[] = {
+        { "one chain, and the loop's DEC", 8, 8, {
+            I("\x49\x83\xd0\x00"),             /* adc r8, 0 */
+            I("\x49\x83\xd1\x00"),             /* adc r9, 0 */
+            I("\x49\x83\xd2\x00"),             /* adc r10, 0 */
+            I("\x49\x83\xd3\x00"),             /* adc r11, 0 */
+            I("\x49\x83\xd4\x00"),             /* adc r12, 0 */
+            I("\x49\x83\xd5\x00"),             /* adc r13, 0 */
+            I("\x49\x83\xd6\x00"),             /* adc r14, 0 */
+            I("\x49\x83\xd7\x00"),             /* adc r15, 0 */
+        } },
+        /* With the branch nine micro-ops for p0 and p6; one chain takes 8. */
+        { "two chains", 4.5, 4.5, {
+            I("\x66\x4c\x0f\x38\xf6\xc0"),     /* adcx r8, rax */
+            I("\xf3\x4c\x0f\x38\xf6\xc8"),     /* adox r9, rax */
+            I("\x66\x4c\x0f\x38\xf6\xd0"),     /* adcx r10, rax */
+            I("\xf3\x4c\x0f\x38\xf6\xd8"),     /* adox r11, rax */
+            I("\x66\x4c\x0f\x38\xf6\xe0"),     /* adcx r12, rax */
+            I("\xf3\x4c\x0f\x38\xf6\xe8"),     /* adox r13, rax */
+            I("\x66\x4c\x0f\x38\xf6\xf0"),     /* adcx r14, rax */
+            I("\xf3\x4c\x0f\x38\xf6\xf8"),     /* adox r15, rax */
+        } },
+        { "above", 3, 3, {
+            I("\x38\xd8"),                     /* cmp al, bl */
+            I("\x0f\x97\xc0"),                 /* seta al */
+        } },
+        { "below", 2, 2, {
+            I("\x38\xd8"),                     /* cmp al, bl */
+            I("\x0f\x92\xc0"),                 /* setb al */
+        } },
+    };
+
+    check_loops(loops, G_N_ELEMENTS(loops));
+}
+
 /*
  * 30 times { add; jmp } in 8 bytes each, as a loop: 72.2 % frontend on Tiger
  * Lake, which decodes them anew each time (pmu-tools #422).
@@ -971,6 +1097,9 @@ int main(int argc, char **argv)
     g_test_add_func("/kernels/exchanges", test_exchanges);
     g_test_add_func("/kernels/stack-engine", test_stack_engine);
     g_test_add_func("/kernels/dot-product", test_dot_product);
+    g_test_add_func("/kernels/dividers", test_dividers);
+    g_test_add_func("/kernels/dot-products", test_dot_products);
+    g_test_add_func("/kernels/carries", test_carries);
     g_test_add_func("/kernels/jumps", test_jumps);
     g_test_add_func("/kernels/movabs", test_movabs);
     g_test_add_func("/kernels/cold-code", test_cold_code);

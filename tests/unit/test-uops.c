@@ -60,9 +60,21 @@ static const Row rows[] = {
     ROW("mov al, bl", "\x88\xd8", 0, 1, NO_BRANCH, "rax rbx", "rax", ""),
     ROW("movzx eax, byte [rdi]", "\x0f\xb6\x07", LD, 1, NO_BRANCH,
         "", "rax", "rdi"),
-    ROW("inc rcx", "\x48\xff\xc1", 0, 1, NO_BRANCH, "rcx", "rcx flags", ""),
+    ROW("inc rcx", "\x48\xff\xc1", 0, 1, NO_BRANCH, "rcx", "rcx spazo", ""),
     ROW("adc rax, rbx", "\x48\x11\xd8", 0, 1, NO_BRANCH,
-        "rax rbx flags", "rax flags", ""),
+        "rax rbx cf", "rax flags", ""),
+    ROW("adcx rax, rbx", "\x66\x48\x0f\x38\xf6\xc3", 0, 1, NO_BRANCH,
+        "rax rbx cf", "rax cf", ""),
+    ROW("adox rax, rbx", "\xf3\x48\x0f\x38\xf6\xc3", 0, 1, NO_BRANCH,
+        "rax rbx spazo", "rax spazo", ""),
+    ROW("rol rax, 3", "\x48\xc1\xc0\x03", 0, 1, NO_BRANCH,
+        "rax", "rax cf", ""),
+    ROW("rcl rax, 1", "\x48\xd1\xd0", 0, 3, NO_BRANCH,
+        "rax cf", "rax cf", ""),
+    ROW("cmc", "\xf5", 0, 1, NO_BRANCH, "cf", "cf", ""),
+    ROW("setb al", "\x0f\x92\xc0", 0, 1, NO_BRANCH, "cf rax", "rax", ""),
+    ROW("ja rel8", "\x77\x00", 0, 1, PMU_BRANCH_COND, "flags", "", ""),
+    ROW("jae rel8", "\x73\x00", 0, 1, PMU_BRANCH_COND, "cf", "", ""),
     ROW("neg dword [rax]", "\xf7\x18", RMW, 2, NO_BRANCH, "", "flags", "rax"),
     ROW("not rax", "\x48\xf7\xd0", 0, 1, NO_BRANCH, "rax", "rax", ""),
     ROW("bswap eax", "\x0f\xc8", 0, 1, NO_BRANCH, "rax", "rax", ""),
@@ -82,7 +94,7 @@ static const Row rows[] = {
     ROW("cmp [rbx], rax", "\x48\x39\x03", LD, 1, NO_BRANCH,
         "rax", "flags", "rbx"),
     ROW("bt rax, rbx", "\x48\x0f\xa3\xd8", 0, 1, NO_BRANCH,
-        "rax rbx", "flags", ""),
+        "rax rbx", "cf", ""),
 
     /* Store forms reported as loads. */
     ROW("movups [rbx], xmm1", "\x0f\x11\x0b", ST, 1, NO_BRANCH,
@@ -105,8 +117,8 @@ static const Row rows[] = {
         "x1", "", "rbx"),
     ROW("movntdq [rbx], xmm1", "\x66\x0f\xe7\x0b", ST, 1, NO_BRANCH,
         "x1", "", "rbx"),
-    ROW("sete [rbx]", "\x0f\x94\x03", ST, 2, NO_BRANCH, "flags", "", "rbx"),
-    ROW("sete al", "\x0f\x94\xc0", 0, 1, NO_BRANCH, "flags rax", "rax", ""),
+    ROW("sete [rbx]", "\x0f\x94\x03", ST, 2, NO_BRANCH, "spazo", "", "rbx"),
+    ROW("sete al", "\x0f\x94\xc0", 0, 1, NO_BRANCH, "spazo rax", "rax", ""),
     ROW("stmxcsr [rbx]", "\x0f\xae\x1b", ST, 0, NO_BRANCH, "", "", "rbx"),
     ROW("ldmxcsr [rbx]", "\x0f\xae\x13", LD, 0, NO_BRANCH, "", "", "rbx"),
     ROW("pextrb [rbx], xmm1, 1", "\x66\x0f\x3a\x14\x0b\x01", ST, 0, NO_BRANCH,
@@ -160,7 +172,7 @@ static const Row rows[] = {
     ROW("cmpxchg [rbx], rcx", "\x48\x0f\xb1\x0b", RMW, 0, NO_BRANCH,
         "rax rcx", "rax flags", "rbx"),
     ROW("cmpxchg16b [rbx]", "\x48\x0f\xc7\x0b", RMW, 0, NO_BRANCH,
-        "rax rbx rcx rdx", "rax rdx flags", "rbx"),
+        "rax rbx rcx rdx", "rax rdx spazo", "rbx"),
     ROW("xadd [rbx], rax", "\x48\x0f\xc1\x03", RMW, 0, NO_BRANCH,
         "rax", "rax flags", "rbx"),
     ROW("xchg rax, rbx", "\x48\x87\xc3", 0, 3, NO_BRANCH,
@@ -198,7 +210,7 @@ static const Row rows[] = {
     ROW("div rcx", "\x48\xf7\xf1", 0, 4, NO_BRANCH,
         "rax rdx rcx", "rax rdx flags", ""),
     ROW("cmove rax, rbx", "\x48\x0f\x44\xc3", 0, 1, NO_BRANCH,
-        "rax rbx flags", "rax", ""),
+        "rax rbx spazo", "rax", ""),
     ROW("cmova rax, rbx", "\x48\x0f\x47\xc3", 0, 2, NO_BRANCH,
         "rax rbx flags", "rax", ""),
     ROW("shl rax, cl", "\x48\xd3\xe0", 0, 2, NO_BRANCH,
@@ -207,16 +219,15 @@ static const Row rows[] = {
         "rax", "rax flags", ""),
     ROW("mulx rax, rbx, rcx", "\xc4\xe2\xe3\xf6\xc1", 0, 2, NO_BRANCH,
         "rcx rdx", "rax rbx", ""),
-    /* It writes RBX as well: PMU_INSN_DSTS is 3. */
     ROW("cpuid", "\x0f\xa2", 0, 0, NO_BRANCH,
-        "rax rcx", "rax rcx rdx", ""),
+        "rax rcx", "rax rcx rdx rbx", ""),
     ROW("rdtsc", "\x0f\x31", 0, 0, NO_BRANCH, "", "rax rdx", ""),
     ROW("rdpid rax", "\xf3\x48\x0f\xc7\xf8", 0, 4, NO_BRANCH, "", "rax", ""),
 
     /* Branches. */
-    ROW("jne rel8", "\x75\x00", 0, 1, PMU_BRANCH_COND, "flags", "", ""),
+    ROW("jne rel8", "\x75\x00", 0, 1, PMU_BRANCH_COND, "spazo", "", ""),
     ROW("jg rel32", "\x0f\x8f\x00\x00\x00\x00", 0, 1, PMU_BRANCH_COND,
-        "flags", "", ""),
+        "spazo", "", ""),
     ROW("jrcxz", "\xe3\x00", 0, 2, PMU_BRANCH_COND, "rcx", "", ""),
     ROW("loop", "\xe2\x00", 0, 7, PMU_BRANCH_COND, "rcx", "rcx", ""),
     ROW("jmp rel8", "\xeb\x00", 0, 1, PMU_BRANCH_JMP, "", "", ""),
@@ -319,7 +330,11 @@ static uint64_t reg_set(const char *names)
             continue;
         }
         if (!strcmp(name, "flags")) {
-            set |= 1ull << PMU_REG_FLAGS;
+            set |= 1ull << PMU_REG_CF | 1ull << PMU_REG_SPAZO;
+        } else if (!strcmp(name, "cf")) {
+            set |= 1ull << PMU_REG_CF;
+        } else if (!strcmp(name, "spazo")) {
+            set |= 1ull << PMU_REG_SPAZO;
         } else if (g_str_has_prefix(name, "st")) {
             /* MMX registers as well. */
             set |= 1ull << (PMU_REG_X87 + atoi(name + 2));
@@ -720,6 +735,8 @@ static void check_cost(const char *name, const PmuCostRow *cost)
     expect(name, "resource in range", cost->resource < PMU_RESOURCE_NR, true);
     expect(name, "what is held has a name",
            !cost->hold || cost->resource != PMU_RESOURCE_NONE, true);
+    expect(name, "what is held has a micro-op to begin with",
+           !cost->hold || cost->compute[0].count, true);
     expect(name, "late beyond the latency",
            cost->first_late > cost->latency ||
            cost->flags_late > cost->latency, false);
@@ -838,7 +855,7 @@ static void test_modes(void)
     decode(PMU_CORE_ICELAKE, 64, "\x40", 1, false);
     insn = decode(PMU_CORE_ICELAKE, 32, "\x40", 1, true);
     g_assert_cmphex(list_set(insn.dst, PMU_INSN_DSTS), ==,
-                    reg_set("rax flags"));
+                    reg_set("rax spazo"));
     insn = decode(PMU_CORE_ICELAKE, 32, "\x50", 1, true);
     g_assert_cmpuint(insn.access_size, ==, 4);
     insn = decode(PMU_CORE_ICELAKE, 16, "\x50", 1, true);

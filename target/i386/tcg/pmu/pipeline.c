@@ -184,7 +184,7 @@ static void count_resource(PmuPipeline *p, const PmuInsn *insn)
 static inline uint64_t compute(PmuPipeline *p, const PmuInsn *insn,
                                Issue *issue, uint64_t ready)
 {
-    uint64_t *resource = &p->resource[insn->resource];
+    PmuResource resource = insn->resource;
     uint64_t start = 0;
     bool first = true;
 
@@ -192,14 +192,20 @@ static inline uint64_t compute(PmuPipeline *p, const PmuInsn *insn,
         for (uint32_t n = insn->compute[i].count; n; n--) {
             uint64_t earliest = next_uop(p, issue), cycle = ready;
 
-            if (first && insn->resource != PMU_RESOURCE_NONE) {
-                cycle = MAX(cycle, *resource);
+            if (first && resource != PMU_RESOURCE_NONE) {
+                cycle = pmu_resource_free(p, resource, MAX(earliest, ready));
             }
             cycle = pmu_ports_dispatch(p, insn->compute[i].ports, earliest,
                                        cycle);
             if (first) {
                 first = false;
                 start = cycle;
+                if (resource != PMU_RESOURCE_NONE) {
+                    start = pmu_resource_free(p, resource, cycle);
+                    pmu_resource_hold(p, resource, earliest, start,
+                                      insn->hold);
+                    count_resource(p, insn);
+                }
                 p->fuse_ports = insn->compute[i].ports;
                 p->fuse_port = p->port_item;
                 p->fuse_cycle = start;
@@ -207,10 +213,6 @@ static inline uint64_t compute(PmuPipeline *p, const PmuInsn *insn,
                 p->fuse_ready = ready;
             }
         }
-    }
-    if (insn->resource != PMU_RESOURCE_NONE) {
-        *resource = MAX(start, *resource) + insn->hold;
-        count_resource(p, insn);
     }
     return first ? ready : start;
 }
@@ -561,7 +563,7 @@ static void sync_stack(PmuPipeline *p, const PmuBlockInsn *bi,
     static const uint8_t rsp = PMU_REG_GPR0 + 4;
     PmuInsn sync = {
         .slots = 1, .decode_uops = 1, .latency = 1, .src = { rsp },
-        .dst = { rsp, PMU_REG_NR, PMU_REG_NR },
+        .dst = { rsp, PMU_REG_NR, PMU_REG_NR, PMU_REG_NR },
         .compute = { { p->uarch->ports[PMU_UNIT_ALU], 1 } },
     };
     PmuBlockInsn uop = {
@@ -613,10 +615,9 @@ static PmuStamp run_whole(PmuPipeline *p, const PmuBlockInsn *bi,
  * what can be special: see choose_path() in uops-path.c.
  */
 
-/* There are three sources at most. */
 static inline uint64_t short_sources(const PmuPipeline *p, const PmuInsn *insn)
 {
-    return ready_of(p, insn, 3);
+    return ready_of(p, insn, PMU_SHORT_SRCS);
 }
 
 static inline void short_wait(PmuPipeline *p, PmuStamp room, uint32_t uops)
@@ -652,10 +653,10 @@ static inline void short_retire(PmuPipeline *p, uint64_t completed,
 static inline void short_write_back(PmuPipeline *p, const PmuInsn *insn,
                                     uint64_t done)
 {
-    p->ready[insn->dst[0]] = done + insn->dst_late[0];
-    p->ready[insn->dst[1]] = done + insn->dst_late[1];
-    p->maker[insn->dst[0]] = insn->bypass;
-    p->maker[insn->dst[1]] = insn->bypass;
+    for (int i = 0; i < PMU_SHORT_DSTS; i++) {
+        p->ready[insn->dst[i]] = done + insn->dst_late[i];
+        p->maker[insn->dst[i]] = insn->bypass;
+    }
 }
 
 /* The one compute micro-op of @insn, what fuses with it in mind. */

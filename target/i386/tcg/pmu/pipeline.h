@@ -140,6 +140,17 @@ typedef struct PmuSupply {
     bool jumped;                /* the next chunk is another one in any case */
 } PmuSupply;
 
+/* Of one PmuResource at once; what is more is taken together. */
+#define PMU_MAX_HOLDS 16
+
+/* When a PmuResource is held: from @start up to @end, by time. */
+typedef struct PmuHolds {
+    uint32_t num;
+    struct {
+        uint64_t start, end;
+    } at[PMU_MAX_HOLDS + 1];
+} PmuHolds;
+
 /*
  * All times are cycles of the model's clock; a time that is over is as good as
  * any other.
@@ -162,7 +173,7 @@ typedef struct PmuPipeline {
     uint64_t loads_from;        /* no load starts before */
     uint64_t ready[PMU_REG_NR + 1];     /* the last is written for "none" */
     uint8_t maker[PMU_REG_NR + 1];      /* PmuBypass of what made it */
-    uint64_t resource[PMU_RESOURCE_NR]; /* free from */
+    PmuHolds resource[PMU_RESOURCE_NR];
     PmuSupply supply;
 
     /*

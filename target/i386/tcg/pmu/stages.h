@@ -152,6 +152,19 @@ static inline uint64_t pmu_ports_dispatch(PmuPipeline *p, uint16_t ports,
     return cycle;
 }
 
+/*
+ * The first cycle from @from on in which resource @r is free; of those that keep
+ * to the program's order, after all who hold it.
+ */
+uint64_t pmu_resource_free(const PmuPipeline *p, PmuResource r, uint64_t from);
+
+/*
+ * Hold it for @cycles from @start on, which is free; nobody asks for cycles
+ * before @now any more.
+ */
+void pmu_resource_hold(PmuPipeline *p, PmuResource r, uint64_t now,
+                       uint64_t start, uint64_t cycles);
+
 /* The newest micro-op, which used @ports, does not exist. */
 void pmu_ports_give_back(PmuPipeline *p, uint16_t ports);
 

@@ -21,7 +21,7 @@ static const PmuCostRow alu[] = { C(0, 1, U(ALU)) };
 /* Flag users, conditional moves, most shifts: p06. */
 static const PmuCostRow p06[] = { C(0, 1, U(SHIFT)) };
 
-/* The conditions that need CF and ZF take one micro-op for each. */
+/* The conditions that need CF and ZF take one micro-op for each, CF first. */
 static const PmuCostRow two_flags[] = {
     C(0, 2, UN(2, SHIFT), .flags_late = 1),
 };
@@ -90,7 +90,9 @@ static const PmuCostRow xadd[] = {
     C(LOAD, 1, UN(2, ALU), .slots = 4),
     C(0, 2, U2(MUL, 1, ALU, 2)),
 };
+/* uops.info, Alder Lake P: with LOCK it takes as long as LOCK ADD does. */
 static const PmuCostRow cmpxchg[] = {
+    C(LOCK | LOAD, 1, U2(ALU, 3, SHIFT, 1)),
     C(LOAD, 4, U2(ALU, 3, SHIFT, 1)),
     C(0, 5, U2(ALU, 3, SHIFT, 2)),
 };
@@ -199,15 +201,18 @@ static const PmuCostRow sahf[] = {
 #define ALU(n, a, ...)  PLAIN(n, a, alu, .traits = FL_W __VA_ARGS__)
 #define ALU_FUSE(n, a, tr, f)                                           \
     PLAIN(n, a, alu, .traits = FL_W | PMU_TRAIT_FUSES | (tr), .fuse = f)
+#define INC(n)                                                          \
+    PLAIN(n, RW, alu, .fuse = FUSE_INC,                                 \
+          .traits = SPAZO_W | PMU_TRAIT_FUSES | PMU_TRAIT_ELIM_IMM)
 #define FUSE_CMP        (PMU_FUSE_CARRY_ZERO | PMU_FUSE_SIGNED)
 #define FUSE_ALL        (FUSE_CMP | PMU_FUSE_OTHER)
 #define FUSE_INC        (PMU_FUSE_ZERO | PMU_FUSE_SIGNED)
 
-#define CMOV(n)         PLAIN(n, RW, p06, .traits = FL_R)
+#define CMOV(n, t)      PLAIN(n, RW, p06, .traits = t)
 #define CMOV2(n)        PLAIN(n, RW, two_flags, .traits = FL_R)
-#define SETCC(n)        PLAIN(n, W, p06, .traits = FL_R)
+#define SETCC(n, t)     PLAIN(n, W, p06, .traits = t)
 #define SETCC2(n)       PLAIN(n, W, two_flags, .traits = FL_R)
-#define JCC(n)          ROW(n, NONE, JCC, jcc, .traits = FL_R)
+#define JCC(n, t)       ROW(n, NONE, JCC, jcc, .traits = t)
 #define LOOP(n, c, t) \
     ROW(n, NONE, JCC, c, .reads = RCX, .writes = RCX, .traits = t)
 
@@ -218,16 +223,16 @@ static const PmuUopsRow rows[] = {
     ALU_FUSE("and", RW, 0, FUSE_ALL),
     ALU_FUSE("cmp", R, 0, FUSE_CMP),
     ALU_FUSE("test", R, 0, FUSE_ALL),
-    ALU_FUSE("inc", RW, PMU_TRAIT_ELIM_IMM, FUSE_INC),
-    ALU_FUSE("dec", RW, PMU_TRAIT_ELIM_IMM, FUSE_INC),
+    INC("inc"),
+    INC("dec"),
     ALU("or", RW),
     ALU("xor", RW, | PMU_TRAIT_ZERO),
     ALU("neg", RW),
     PLAIN("not", RW, alu),
-    PLAIN("adc", RW, adc, .traits = FL_R | FL_W),
-    PLAIN("sbb", RW, adc, .traits = FL_R | FL_W),
-    PLAIN("adcx", RW, p06, .traits = FL_R | FL_W),
-    PLAIN("adox", RW, p06, .traits = FL_R | FL_W),
+    PLAIN("adc", RW, adc, .traits = CF_R | FL_W),
+    PLAIN("sbb", RW, adc, .traits = CF_R | FL_W),
+    PLAIN("adcx", RW, p06, .traits = CF_R | CF_W),
+    PLAIN("adox", RW, p06, .traits = SPAZO_R | SPAZO_W),
     PLAIN("mov", W, mov, .traits = PMU_TRAIT_ELIM_GPR),
     PLAIN("movabs", W, mov),
     PLAIN("movzx", W, movzx, .traits = PMU_TRAIT_ELIM_GPR),
@@ -254,11 +259,11 @@ static const PmuUopsRow rows[] = {
     /* IL64: 11 and 15 cycles, from store to store. */
     PLAIN("cmpxchg8b", RW,
           PMU_COST(C(0, 6, U2(ALU, 10, SHIFT, 2), .slots = 14)),
-          .traits = FL_W, .reads = RAX | RBX | RCX | RDX,
+          .traits = SPAZO_W, .reads = RAX | RBX | RCX | RDX,
           .writes = RAX | RDX),
     PLAIN("cmpxchg16b", RW,
           PMU_COST(C(0, 10, U2(ALU, 14, SHIFT, 3), .slots = 19)),
-          .traits = FL_W, .reads = RAX | RBX | RCX | RDX,
+          .traits = SPAZO_W, .reads = RAX | RBX | RCX | RDX,
           .writes = RAX | RDX),
     ROW("mul", R, MUL, mul, .traits = FL_W),
     ROW("imul", RW, MUL, mul, .traits = FL_W),
@@ -273,20 +278,21 @@ static const PmuUopsRow rows[] = {
     ROW("sal", RW, SHIFT, shift, .traits = FL_W),
     ROW("shr", RW, SHIFT, shift, .traits = FL_W),
     ROW("sar", RW, SHIFT, shift, .traits = FL_W),
-    ROW("rol", RW, SHIFT, rotate, .traits = FL_W),
-    ROW("ror", RW, SHIFT, rotate, .traits = FL_W),
-    ROW("rcl", RW, SHIFT, rcl, .traits = FL_R | FL_W),
-    ROW("rcr", RW, SHIFT, rcr, .traits = FL_R | FL_W),
+    /* Rotates write OF as well, but leave ZF: nobody waits for that. */
+    ROW("rol", RW, SHIFT, rotate, .traits = CF_W),
+    ROW("ror", RW, SHIFT, rotate, .traits = CF_W),
+    ROW("rcl", RW, SHIFT, rcl, .traits = CF_R | CF_W),
+    ROW("rcr", RW, SHIFT, rcr, .traits = CF_R | CF_W),
     PLAIN("shld", RW, shld, .traits = FL_W),
     PLAIN("shrd", RW, shrd, .traits = FL_W),
     PLAIN("shlx", W, p06),
     PLAIN("shrx", W, p06),
     PLAIN("sarx", W, p06),
     PLAIN("rorx", W, p06),
-    PLAIN("bt", R, bt, .traits = FL_W),
-    PLAIN("btc", RW, bt, .traits = FL_W),
-    PLAIN("btr", RW, bt, .traits = FL_W),
-    PLAIN("bts", RW, bt, .traits = FL_W),
+    PLAIN("bt", R, bt, .traits = CF_W),
+    PLAIN("btc", RW, bt, .traits = CF_W),
+    PLAIN("btr", RW, bt, .traits = CF_W),
+    PLAIN("bts", RW, bt, .traits = CF_W),
     PLAIN("bsf", RW, p1_3, .traits = FL_W),
     PLAIN("bsr", RW, p1_3, .traits = FL_W),
     PLAIN("lzcnt", W, p1_3, .traits = FL_W),
@@ -304,27 +310,29 @@ static const PmuUopsRow rows[] = {
     PLAIN("bzhi", W, bzhi, .traits = FL_W),
 
     /* Conditional moves and sets. */
-    CMOV2("cmova"), CMOV2("cmovbe"),
-    CMOV("cmovae"), CMOV("cmovb"), CMOV("cmove"), CMOV("cmovg"),
-    CMOV("cmovge"), CMOV("cmovl"), CMOV("cmovle"), CMOV("cmovne"),
-    CMOV("cmovno"), CMOV("cmovnp"), CMOV("cmovns"), CMOV("cmovo"),
-    CMOV("cmovp"), CMOV("cmovs"),
-    SETCC2("seta"), SETCC2("setbe"),
-    SETCC("setae"), SETCC("setb"), SETCC("sete"), SETCC("setg"),
-    SETCC("setge"), SETCC("setl"), SETCC("setle"), SETCC("setne"),
-    SETCC("setno"), SETCC("setnp"), SETCC("setns"), SETCC("seto"),
-    SETCC("setp"), SETCC("sets"),
+    CMOV2("cmova"), CMOV2("cmovbe"), CMOV("cmovae", CF_R), CMOV("cmovb", CF_R),
+    CMOV("cmove", SPAZO_R), CMOV("cmovg", SPAZO_R), CMOV("cmovge", SPAZO_R),
+    CMOV("cmovl", SPAZO_R), CMOV("cmovle", SPAZO_R), CMOV("cmovne", SPAZO_R),
+    CMOV("cmovno", SPAZO_R), CMOV("cmovnp", SPAZO_R), CMOV("cmovns", SPAZO_R),
+    CMOV("cmovo", SPAZO_R), CMOV("cmovp", SPAZO_R), CMOV("cmovs", SPAZO_R),
+    SETCC2("seta"), SETCC2("setbe"), SETCC("setae", CF_R), SETCC("setb", CF_R),
+    SETCC("sete", SPAZO_R), SETCC("setg", SPAZO_R), SETCC("setge", SPAZO_R),
+    SETCC("setl", SPAZO_R), SETCC("setle", SPAZO_R), SETCC("setne", SPAZO_R),
+    SETCC("setno", SPAZO_R), SETCC("setnp", SPAZO_R), SETCC("setns", SPAZO_R),
+    SETCC("seto", SPAZO_R), SETCC("setp", SPAZO_R), SETCC("sets", SPAZO_R),
 
     /* Branches. */
-    JCC("ja"), JCC("jae"), JCC("jb"), JCC("jbe"), JCC("je"), JCC("jne"),
-    JCC("jg"), JCC("jge"), JCC("jl"), JCC("jle"), JCC("jo"), JCC("jno"),
-    JCC("jp"), JCC("jnp"), JCC("js"), JCC("jns"),
+    JCC("ja", FL_R), JCC("jae", CF_R), JCC("jb", CF_R), JCC("jbe", FL_R),
+    JCC("je", SPAZO_R), JCC("jne", SPAZO_R), JCC("jg", SPAZO_R),
+    JCC("jge", SPAZO_R), JCC("jl", SPAZO_R), JCC("jle", SPAZO_R),
+    JCC("jo", SPAZO_R), JCC("jno", SPAZO_R), JCC("jp", SPAZO_R),
+    JCC("jnp", SPAZO_R), JCC("js", SPAZO_R), JCC("jns", SPAZO_R),
     ROW("jcxz", NONE, JCC, jrcxz, .reads = RCX),
     ROW("jecxz", NONE, JCC, jrcxz, .reads = RCX),
     ROW("jrcxz", NONE, JCC, jrcxz, .reads = RCX),
     LOOP("loop", loop, 0),
-    LOOP("loope", loope, FL_R),
-    LOOP("loopne", loope, FL_R),
+    LOOP("loope", loope, SPAZO_R),
+    LOOP("loopne", loope, SPAZO_R),
     ROW("jmp", R, JMP, jmp),
     ROW("call", R, CALL, call),
     ROW("ret", NONE, RET, ret),
@@ -349,15 +357,15 @@ static const PmuUopsRow rows[] = {
         .writes = 0xef),
 
     /* Flags, BCD, odd ones. */
-    PLAIN("clc", NONE, nop, .traits = FL_W),
-    PLAIN("stc", NONE, alu, .traits = FL_W),
-    PLAIN("cmc", NONE, alu, .traits = FL_R | FL_W),
+    PLAIN("clc", NONE, nop, .traits = CF_W),
+    PLAIN("stc", NONE, alu, .traits = CF_W),
+    PLAIN("cmc", NONE, alu, .traits = CF_R | CF_W),
     PLAIN("cld", NONE, PMU_COST(MICROCODE(0, 3, 1, 5))),
     PLAIN("std", NONE, PMU_COST(MICROCODE(GLC, 3, 1, 4),
                                 MICROCODE(0, 3, 1, 5))),
     PLAIN("lahf", NONE, p06, .traits = FL_R, .reads = RAX, .writes = RAX),
     PLAIN("sahf", NONE, sahf, .traits = FL_W, .reads = RAX),
-    PLAIN("salc", NONE, PMU_COST(C(0, 2, UN(3, ALU))), .traits = FL_R,
+    PLAIN("salc", NONE, PMU_COST(C(0, 2, UN(3, ALU))), .traits = CF_R,
           .writes = RAX),
     PLAIN("aaa", NONE, PMU_COST(MICROCODE(0, 2, 4, 2)),
           .traits = FL_R | FL_W, .reads = RAX, .writes = RAX),

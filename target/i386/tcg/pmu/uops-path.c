@@ -43,7 +43,8 @@ static PmuPath choose_path(const PmuInsn *insn)
 
     if (insn->slots != 1 || insn->resource != PMU_RESOURCE_NONE ||
         insn->branch != PMU_BRANCH_NONE || (insn->flags & NOT_SHORT) ||
-        insn->src[3] || insn->dst[2] != PMU_REG_NR || computes > 1 ||
+        insn->src[PMU_SHORT_SRCS] ||
+        insn->dst[PMU_SHORT_DSTS] != PMU_REG_NR || computes > 1 ||
         insn->compute[1].count) {
         return PMU_PATH_FULL;
     }

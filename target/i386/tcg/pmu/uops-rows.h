@@ -49,6 +49,8 @@
 #define SCALED  PMU_FORM_SCALED
 #define ABSOLUTE PMU_FORM_ABSOLUTE
 #define HIGH    PMU_FORM_HIGH
+#define F80     PMU_FORM_80
+#define LOCK    PMU_FORM_LOCK
 
 /* The implicit registers of a row. */
 #define REGS(n)         (1u << (n))
@@ -59,8 +61,12 @@
 #define RSP             REGS(4)
 #define RBP             REGS(5)
 
-#define FL_R            PMU_TRAIT_FLAGS_R
-#define FL_W            PMU_TRAIT_FLAGS_W
+#define CF_R            PMU_TRAIT_CF_R
+#define CF_W            PMU_TRAIT_CF_W
+#define SPAZO_R         PMU_TRAIT_SPAZO_R
+#define SPAZO_W         PMU_TRAIT_SPAZO_W
+#define FL_R            (CF_R | SPAZO_R)
+#define FL_W            (CF_W | SPAZO_W)
 #define ENDS            PMU_TRAIT_ENDS
 
 /* A row of the table: mnemonic, access, kind, costs, the rest by name. */

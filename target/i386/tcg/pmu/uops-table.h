@@ -39,6 +39,8 @@
 #define PMU_FORM_SCALED     (1u << 20)  /* an index times 2, 4 or 8 */
 #define PMU_FORM_ABSOLUTE   (1u << 21)  /* an address without registers */
 #define PMU_FORM_HIGH       (1u << 22)  /* AH, BH, CH or DH */
+#define PMU_FORM_80         (1u << 23)  /* ten bytes of memory */
+#define PMU_FORM_LOCK       (1u << 24)
 
 /*
  * What forms cost.  Fused-domain slots are the micro-ops of @compute, one
@@ -52,10 +54,9 @@ typedef struct PmuCostRow {
     uint8_t resource;           /* PmuResource */
     uint16_t hold;              /* cycles */
     uint8_t load_latency;       /* on top of what the register's size costs */
-    uint8_t flags_late;         /* the flags as a source */
+    uint8_t flags_late;         /* the flags but CF as a source */
     uint8_t first_late;         /* the first operand as a source */
     uint8_t second_dst_late;    /* the second destination */
-    uint8_t flags_dst_late;     /* the flags as a destination */
     uint8_t bypass;             /* PmuBypass, of what is no load or store */
     struct {
         uint8_t unit, count;    /* PmuUnit */
@@ -105,11 +106,13 @@ typedef enum PmuKind {
 #define PMU_TRAIT_MERGE         (1u << 5)   /* from a register: keeps part of
                                                the destination */
 #define PMU_TRAIT_KEEPS_HALF    (1u << 6)   /* to memory: only writes */
-#define PMU_TRAIT_FLAGS_R       (1u << 7)
-#define PMU_TRAIT_FLAGS_W       (1u << 8)
-#define PMU_TRAIT_FUSES         (1u << 9)   /* see PmuUopsRow.fuse */
-#define PMU_TRAIT_VEX_RW        (1u << 10)  /* VEX form reads the first, too */
-#define PMU_TRAIT_ENDS          (1u << 11)  /* see PMU_INSN_ENDS_STRETCH */
+#define PMU_TRAIT_CF_R          (1u << 7)
+#define PMU_TRAIT_CF_W          (1u << 8)
+#define PMU_TRAIT_SPAZO_R       (1u << 9)   /* the other flags */
+#define PMU_TRAIT_SPAZO_W       (1u << 10)
+#define PMU_TRAIT_FUSES         (1u << 11)  /* see PmuUopsRow.fuse */
+#define PMU_TRAIT_VEX_RW        (1u << 12)  /* VEX form reads the first, too */
+#define PMU_TRAIT_ENDS          (1u << 13)  /* see PMU_INSN_ENDS_STRETCH */
 
 typedef struct PmuUopsRow {
     const char *name;           /* mnemonic without prefixes */

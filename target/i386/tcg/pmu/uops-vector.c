@@ -174,8 +174,8 @@ static const PmuCostRow hadd[] = {
 };
 /* IL64: 16 and 14 cycles, 4 each. */
 static const PmuCostRow dpps[] = {
-    C(GLC, 14, U3(FMA, 2, FADD, 2, SHUFFLE, 2), HOLDS(FP_DIV, 4)),
-    C(0, 16, U3(FMA, 3, SHUFFLE, 1, VEC, 2), HOLDS(FP_DIV, 4)),
+    C(GLC, 14, U3(FMA, 2, FADD, 2, SHUFFLE, 2), HOLDS(DOT, 4)),
+    C(0, 16, U3(FMA, 3, SHUFFLE, 1, VEC, 2), HOLDS(DOT, 4)),
 };
 static const PmuCostRow dppd[] = {
     C(GLC, 9, U3(FMA, 1, SHUFFLE, 1, FADD, 1)),

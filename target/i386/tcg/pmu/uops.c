@@ -294,7 +294,7 @@ static bool op_is_gpr(const Builder *b, const cs_x86_op *op)
 {
     unsigned reg = op_reg(b, op);
 
-    return reg >= PMU_REG_GPR0 && reg < PMU_REG_FLAGS;
+    return reg >= PMU_REG_GPR0 && reg < PMU_REG_GPR0 + 16;
 }
 
 static bool op_is_vec(const cs_x86_op *op, unsigned first, unsigned count)
@@ -390,11 +390,17 @@ static void add_implicit(Builder *b)
             add_dst(b->insn, &b->dsts, GPR(i));
         }
     }
-    if (b->row->traits & PMU_TRAIT_FLAGS_R) {
-        add_src(b->insn, &b->srcs, PMU_REG_FLAGS);
+    if (b->row->traits & PMU_TRAIT_CF_R) {
+        add_src(b->insn, &b->srcs, PMU_REG_CF);
     }
-    if (b->row->traits & PMU_TRAIT_FLAGS_W) {
-        add_dst(b->insn, &b->dsts, PMU_REG_FLAGS);
+    if (b->row->traits & PMU_TRAIT_SPAZO_R) {
+        add_src(b->insn, &b->srcs, PMU_REG_SPAZO);
+    }
+    if (b->row->traits & PMU_TRAIT_CF_W) {
+        add_dst(b->insn, &b->dsts, PMU_REG_CF);
+    }
+    if (b->row->traits & PMU_TRAIT_SPAZO_W) {
+        add_dst(b->insn, &b->dsts, PMU_REG_SPAZO);
     }
 }
 
@@ -602,6 +608,12 @@ static uint32_t find_form(const Builder *b)
     if (b->insn->flags & PMU_INSN_STORE) {
         form |= PMU_FORM_STORE;
     }
+    if (b->enc.lock) {
+        form |= PMU_FORM_LOCK;
+    }
+    if (b->insn->access_size == 10) {
+        form |= PMU_FORM_80;
+    }
     if (b->vex) {
         form |= PMU_FORM_VEX;
     }
@@ -631,18 +643,15 @@ static void set_lateness(Builder *b, const PmuCostRow *cost)
     for (unsigned i = 0; i < b->srcs; i++) {
         if (insn->src_late[i] == SOONEST) {
             insn->src_late[i] = 0;
-        } else if (insn->src[i] == PMU_REG_FLAGS) {
+        } else if (insn->src[i] == PMU_REG_SPAZO) {
             insn->src_late[i] = cost->flags_late;
         } else if (i == 0) {
             insn->src_late[i] = cost->first_late;
         }
     }
-    for (unsigned i = 0; i < b->dsts; i++) {
-        if (insn->dst[i] == PMU_REG_FLAGS) {
-            insn->dst_late[i] = cost->flags_dst_late;
-        } else if (i == 1) {
-            insn->dst_late[i] = cost->second_dst_late;
-        }
+    if (b->dsts > 1 && insn->dst[1] != PMU_REG_CF &&
+        insn->dst[1] != PMU_REG_SPAZO) {
+        insn->dst_late[1] = cost->second_dst_late;
     }
 }
 
@@ -771,7 +780,8 @@ static void set_branch(Builder *b)
     case PMU_KIND_JCC:
         insn->branch = PMU_BRANCH_COND;
         cc = op[0] == 0x0f ? op[1] & 15 : op[0] & 15;
-        if (b->row->traits == PMU_TRAIT_FLAGS_R && !b->row->reads) {
+        /* JRCXZ and LOOP read RCX, and do not fuse. */
+        if (!b->row->reads) {
             /* By condition code: O NO B AE E NE BE A S NS P NP L GE LE G. */
             static const uint8_t fuse[16] = {
                 PMU_FUSE_OTHER, PMU_FUSE_OTHER,
@@ -941,7 +951,10 @@ static void add_kind_operands(Builder *b)
     case PMU_KIND_SHIFT:
         /* By CL: the flags may stay, so they are merged. */
         if (b->x86->op_count == 2 && is_reg(&b->x86->operands[1])) {
-            add_src(insn, &b->srcs, PMU_REG_FLAGS);
+            add_src(insn, &b->srcs, PMU_REG_CF);
+            if (b->row->traits & PMU_TRAIT_SPAZO_W) {
+                add_src(insn, &b->srcs, PMU_REG_SPAZO);
+            }
         }
         break;
     case PMU_KIND_XCHG:

@@ -18,14 +18,18 @@
 #include "uarch.h"
 
 /*
- * Architectural registers with a ready time: 1-16 GPR, 17 flags, 18-33
- * vector, 34-41 MMX and x87, the latter by their distance from the top of the
- * stack as the instruction sees it; 0 means none.
+ * Registers with a ready time: 1-16 GPR, 17 and 18 flags, 19-34 vector, 35-42
+ * MMX and x87, the latter by their distance from the top of the stack as the
+ * instruction sees it; 0 means none.  CF is renamed apart from the other flags
+ * (SF, PF, AF, ZF, OF) since Sandy Bridge: INC and DEC leave it alone, ADCX and
+ * ADOX are two chains (Agner Fog, "The microarchitecture of Intel, AMD and VIA
+ * CPUs"; Intel, "New Instructions Supporting Large Integer Arithmetic", 2013).
  */
 typedef enum PmuReg {
     PMU_REG_NONE,
     PMU_REG_GPR0,
-    PMU_REG_FLAGS = PMU_REG_GPR0 + 16,
+    PMU_REG_CF = PMU_REG_GPR0 + 16,
+    PMU_REG_SPAZO,
     PMU_REG_VEC0,
     PMU_REG_X87 = PMU_REG_VEC0 + 16,
     PMU_REG_NR = PMU_REG_X87 + 8
@@ -104,16 +108,21 @@ typedef enum PmuInsnTally {
 #define PMU_INSN_FLUSH          (1u << 23)
 
 #define PMU_INSN_SRCS 5
-#define PMU_INSN_DSTS 3
+#define PMU_INSN_DSTS 4
+/* ... of instructions that take a short path. */
+#define PMU_SHORT_SRCS 3
+#define PMU_SHORT_DSTS 3
 
 /*
  * What a core has once and does not pipeline: an instruction that needs it
- * holds it for PmuInsn.hold cycles.
+ * holds it for PmuInsn.hold cycles.  Those up to PMU_RESOURCE_DOT take micro-ops
+ * as their sources become ready; the others keep to the order of the program.
  */
 typedef enum PmuResource {
     PMU_RESOURCE_NONE,
     PMU_RESOURCE_INT_DIV,
     PMU_RESOURCE_FP_DIV,
+    PMU_RESOURCE_DOT,           /* microcode of dot products */
     PMU_RESOURCE_LOCK,          /* one locked access at a time */
     PMU_RESOURCE_SYSTEM,        /* microcode that keeps the core to itself */
     PMU_RESOURCE_NR
@@ -186,8 +195,7 @@ typedef struct PmuInsn {
     uint8_t src[PMU_INSN_SRCS]; /* PmuReg read before execution */
     uint8_t src_late[PMU_INSN_SRCS];    /* cycles it may come after others */
     uint8_t addr_src[2];        /* PmuReg that form the address */
-    uint8_t dst[PMU_INSN_DSTS]; /* PmuReg written, PMU_REG_NR for none;
-                                   CPUID alone has more than fit */
+    uint8_t dst[PMU_INSN_DSTS]; /* PmuReg written, PMU_REG_NR for none */
     uint8_t dst_late[PMU_INSN_DSTS];    /* cycles it comes after others */
     PmuPorts compute[PMU_INSN_COMPUTE];
     uint8_t opcode;             /* offset of the opcode's last byte */
