@@ -264,6 +264,8 @@ static void assert_access_equal(const PmuAccess *a, const PmuAccess *b)
     g_assert_cmpuint(a->fill, ==, b->fill);
     g_assert_cmpuint(a->prefetch, ==, b->prefetch);
     g_assert_cmpuint(a->delay, ==, b->delay);
+    g_assert_cmpuint(a->walk, ==, b->walk);
+    g_assert_cmpuint(a->snoop, ==, b->snoop);
     g_assert_cmpuint(a->blocked, ==, b->blocked);
     g_assert_cmpuint(a->prefetch_l3, ==, b->prefetch_l3);
     g_assert_cmpuint(a->prefetch_dram, ==, b->prefetch_dram);
@@ -271,7 +273,7 @@ static void assert_access_equal(const PmuAccess *a, const PmuAccess *b)
     g_assert_cmpuint(a->again, ==, b->again);
     g_assert_cmpuint(a->ahead.source, ==, b->ahead.source);
     g_assert_cmpuint(a->ahead.prefetch, ==, b->ahead.prefetch);
-    g_assert_cmpuint(a->ahead.delay, ==, b->ahead.delay);
+    g_assert_cmpuint(a->ahead.snoop, ==, b->ahead.snoop);
     g_assert_cmpuint(a->ahead.prefetch_l3, ==, b->ahead.prefetch_l3);
     g_assert_cmpuint(a->ahead.prefetch_dram, ==, b->ahead.prefetch_dram);
 }
@@ -444,6 +446,8 @@ static PmuSource naive_demand(Naive *naive, uint64_t line, Asker asker)
     naive->misses++;
     naive->event[items[asker][source == PMU_FROM_L2 ? 0 :
                               source == PMU_FROM_L3 ? 1 : 2]]++;
+    naive->event[PMU_ITEM_RFO_L3_ALONE] += asker == STORES &&
+                                           source == PMU_FROM_L3;
     naive->event[PMU_ITEM_DATA_L3_ALONE] += asker == LOADS &&
                                             source == PMU_FROM_L3;
     return source;
@@ -477,7 +481,7 @@ static unsigned naive_walk(Naive *naive, uint64_t addr, Asker asker)
      */
     uint64_t line = (1ull << 46) + ((uint64_t)size << 52) +
                     addr / page_bytes(size) / 8;
-    unsigned delay = uarch->stlb.latency + uarch->page_walk;
+    unsigned walk = uarch->page_walk;
 
     if (!naive_cache_use(&naive->l1d, line)) {
         NaiveWay *way = naive_cache_insert(&naive->l1d, line, true);
@@ -486,18 +490,18 @@ static unsigned naive_walk(Naive *naive, uint64_t addr, Asker asker)
         naive->fill[way - naive->l1d.way].ahead = false;
         switch (naive_beyond(naive, line)) {
         case PMU_FROM_L2:
-            delay += uarch->l2.latency;
+            walk += uarch->l2.latency;
             break;
         case PMU_FROM_L3:
-            delay += uarch->l3.latency;
+            walk += uarch->l3.latency;
             break;
         default:
-            delay += uarch->dram_tenth_ns * uarch->frequency_mhz / 10000;
+            walk += uarch->dram_tenth_ns * uarch->frequency_mhz / 10000;
         }
     }
     naive->event[walks[asker][size]]++;
-    naive->event[cycles[asker]] += delay - uarch->stlb.latency;
-    return MIN(delay, 255);
+    naive->event[cycles[asker]] += walk;
+    return walk;
 }
 
 /* What the second-level TLB knows the page of @addr by. */
@@ -506,13 +510,13 @@ static uint64_t stlb_key(uint64_t addr, PmuPageSize size)
     return addr / page_bytes(size) | (uint64_t)size << 60;
 }
 
-/* The delay of a translation. */
-static unsigned naive_translate(Naive *naive, uint64_t addr, Asker asker)
+/* The time that a translation takes, in @access. */
+static void naive_translate(Naive *naive, uint64_t addr, Asker asker,
+                            PmuAccess *access)
 {
     static const PmuLedgerItem items[] = {
         PMU_ITEM_DTLB_LOAD_STLB, PMU_ITEM_DTLB_STORE_STLB, PMU_ITEM_ITLB_STLB,
     };
-    unsigned delay = naive->uarch->stlb.latency;
     PmuPageSize size = size_of(addr);
     uint64_t key = stlb_key(addr, size);
     NaiveCache *tlb = asker == FETCH ? &naive->itlb[MIN(size, PMU_PAGE_2M)]
@@ -521,19 +525,19 @@ static unsigned naive_translate(Naive *naive, uint64_t addr, Asker asker)
                               ? page_bytes(PMU_PAGE_2M) : page_bytes(size));
 
     if (naive_cache_use(tlb, number)) {
-        return 0;
+        return;
     }
+    access->delay = naive->uarch->stlb.latency;
     if (!naive_cache_use(&naive->stlb, key)) {
-        delay = naive_walk(naive, addr, asker);
+        access->walk = naive_walk(naive, addr, asker);
         if (addr >= UNMAPPED) {
-            return delay;
+            return;
         }
         naive_cache_insert(&naive->stlb, key, true);
     } else {
         naive->event[items[asker]]++;
     }
     naive_cache_insert(tlb, number, true);
-    return delay;
 }
 
 /* A new line of L1D, which @asker wanted.  Its entry. */
@@ -593,7 +597,7 @@ static PmuAccess naive_line(Naive *naive, uint64_t addr, bool load, bool store,
     PmuSource source;
     NaiveWay *way;
 
-    access.delay = naive_translate(naive, addr, load ? LOADS : STORES);
+    naive_translate(naive, addr, load ? LOADS : STORES, &access);
     access.smc = store && addr < UNMAPPED &&
                  naive_cache_find(&naive->l1i, line);
     if (access.smc) {
@@ -623,10 +627,11 @@ static PmuAccess naive_line(Naive *naive, uint64_t addr, bool load, bool store,
 /* T1 and T2 leave L1D alone; what they fetch nobody waits for. */
 static PmuAccess naive_prefetch(Naive *naive, uint64_t addr, PmuHint hint)
 {
-    PmuAccess access = { .delay = naive_translate(naive, addr, LOADS) };
+    PmuAccess access = {};
     uint64_t line = phys_of(addr) / LINE;
     PmuSource source;
 
+    naive_translate(naive, addr, LOADS, &access);
     if (addr >= UNMAPPED || naive_cache_find(&naive->l1d, line)) {
         return access;
     }
@@ -645,9 +650,10 @@ static PmuAccess naive_prefetch(Naive *naive, uint64_t addr, PmuHint hint)
 
 static PmuAccess naive_clflush(Naive *naive, uint64_t addr)
 {
-    PmuAccess access = { .delay = naive_translate(naive, addr, LOADS) };
+    PmuAccess access = {};
     NaiveCache *all[] = { &naive->l1d, &naive->l1i, &naive->l2, &naive->l3 };
 
+    naive_translate(naive, addr, LOADS, &access);
     for (unsigned i = 0; addr < UNMAPPED && i < G_N_ELEMENTS(all); i++) {
         naive_cache_remove(all[i], phys_of(addr) / LINE);
     }
@@ -657,8 +663,9 @@ static PmuAccess naive_clflush(Naive *naive, uint64_t addr)
 static PmuAccess naive_code(Naive *naive, uint64_t pc, uint64_t phys)
 {
     uint64_t line = phys / LINE;
-    PmuAccess access = { .delay = naive_translate(naive, pc, FETCH) };
+    PmuAccess access = {};
 
+    naive_translate(naive, pc, FETCH, &access);
     if (!naive_access(&naive->l1i, line)) {
         naive->event[PMU_ITEM_L1I_MISSES]++;
         access.source = naive_demand(naive, line, FETCH);
@@ -1089,7 +1096,7 @@ static void chase(uint64_t size, unsigned seen[SOURCES], unsigned *delay)
         pmu_memory_data(&machine->mem, line * LINE, 8, PMU_NO_IP, access);
         if (i >= n / 2) {
             seen[access[0].source]++;
-            *delay += access[0].delay;
+            *delay += access[0].delay + access[0].walk;
         }
     }
     for (unsigned i = 0; i < SOURCES; i++) {
@@ -1147,8 +1154,10 @@ static void test_tlb_reach(void)
                                 PMU_NO_IP,
                                 access);
                 if (round == 2) {
-                    g_assert_cmpuint(access[0].delay, >=, cases[i].min);
-                    g_assert_cmpuint(access[0].delay, <=, cases[i].max);
+                    unsigned delay = access[0].delay + access[0].walk;
+
+                    g_assert_cmpuint(delay, >=, cases[i].min);
+                    g_assert_cmpuint(delay, <=, cases[i].max);
                 }
             }
         }
@@ -1356,11 +1365,12 @@ static void test_flush(void)
         g_assert_false(pmu_memory_hit(mem, 0x5000, 8, false));
         pmu_memory_data(mem, 0x5000, 8, PMU_NO_IP, access);
         /* The walker's load hits L1D. */
-        g_assert_cmpuint(access[0].delay, ==, machine->uarch.stlb.latency +
-                                              machine->uarch.page_walk);
+        g_assert_cmpuint(access[0].delay, ==, machine->uarch.stlb.latency);
+        g_assert_cmpuint(access[0].walk, ==, machine->uarch.page_walk);
         g_assert_cmpuint(access[0].source, ==, PMU_FROM_L1);
         pmu_memory_code(mem, 0x5040, 0x5040, access);
         g_assert_cmpuint(access[0].delay, ==, machine->uarch.stlb.latency);
+        g_assert_cmpuint(access[0].walk, ==, 0);
     }
     free_machine(machine);
 }
@@ -1529,7 +1539,7 @@ static void test_sharing(void)
         access = do_step(&machine[who]->mem, &step, true).access[0];
         source = share(&line[n], who, step.kind, &found);
         g_assert_cmpuint(access.source, ==, source);
-        g_assert_cmpuint(access.delay, ==, found <= PMU_FOUND_ALONE
+        g_assert_cmpuint(access.snoop, ==, found <= PMU_FOUND_ALONE
                                            ? 0 : uarch.snoop_latency);
         hits += source == PMU_FROM_L1;
         expected[found] += source == PMU_FROM_L3 &&

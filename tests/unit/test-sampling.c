@@ -1041,7 +1041,7 @@ static void test_move(gconstpointer data)
 static const Move further = { { IN_L1, 400000 }, { IN_L2, 400000 }, 0.04 };
 static const Move nearer = { { IN_L2, 400000 }, { IN_L1, 400000 }, 0.04 };
 static const Move far_away = { { IN_L2, 400000 }, { IN_DRAM, 60000 }, 0.02 };
-static const Move back = { { IN_DRAM, 60000 }, { IN_L2, 400000 }, 0.05 };
+static const Move back = { { IN_DRAM, 60000 }, { IN_L2, 400000 }, 0.06 };
 
 int main(int argc, char **argv)
 {

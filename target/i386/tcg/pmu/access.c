@@ -36,7 +36,7 @@ static uint64_t beyond_l1(PmuPipeline *p, const PmuAccess *access,
                               PMU_PREFETCH_RING];
         return arrives > p->cycle ? MAX(ready, arrives) : ready;
     case PMU_FROM_L3:
-        return start + p->uarch->l3.latency;
+        return start + p->uarch->l3.latency + access->snoop;
     case PMU_FROM_DRAM:
         return dram(p, start);
     default:
@@ -69,12 +69,14 @@ static void start_prefetches(PmuPipeline *p, const PmuAccess *access,
     }
 }
 
-/* Who asks for a line. */
+/* Who asks for a line, PmuPipeline.asker. */
 typedef enum Asker {
     ASKED_BY_LOAD,
     ASKED_BY_STORE,
     ASKED_BY_PREFETCH,          /* PREFETCHh */
     ASKED_AHEAD,                /* the prefetcher of L1D */
+    ASKED_BY_FETCH,
+    DEMANDED = 0x80,            /* a load waits for it, too */
 } Asker;
 
 /*
@@ -115,17 +117,20 @@ static void count_full(PmuPipeline *p, uint64_t start, uint64_t free)
 }
 
 /* The next miss by number has its line @ready. */
-static void enter_fill(PmuPipeline *p, uint64_t ready, bool soft)
+static void enter_fill(PmuPipeline *p, uint64_t ready, Asker asker)
 {
     uint32_t i = p->fills++ % PMU_FILL_RING;
 
     p->fill[i] = ready;
-    p->soft[i] = soft;
+    p->asker[i] = asker;
 }
 
-/* A miss waits for a fill buffer and keeps it until its line is there. */
+/*
+ * A miss waits for a fill buffer, which it has from *@begun on, and keeps it
+ * until its line is there.
+ */
 static uint64_t l1d_miss(PmuPipeline *p, const PmuAccess *access,
-                         uint64_t start, Asker asker)
+                         uint64_t start, Asker asker, uint64_t *begun)
 {
     uint64_t *buffer = &p->buffer[0];
     uint64_t ready;
@@ -144,7 +149,8 @@ static uint64_t l1d_miss(PmuPipeline *p, const PmuAccess *access,
     ready = beyond_l1(p, access, start);
     count_miss(p, access, start, ready, asker);
     *buffer = ready;
-    enter_fill(p, ready, asker == ASKED_BY_PREFETCH);
+    *begun = start;
+    enter_fill(p, ready, asker);
     return ready;
 }
 
@@ -172,7 +178,7 @@ uint64_t pmu_pipeline_code_miss(PmuPipeline *p, const PmuAccess *access,
         *pmu_timed(p, PMU_ITEM_OFFCORE_CODE_CYCLES) +=
             pmu_cycles_union(&p->code_until, from, ready);
     }
-    enter_fill(p, ready, false);
+    enter_fill(p, ready, ASKED_BY_FETCH);
     start_prefetches(p, access, start);
     return ready;
 }
@@ -184,13 +190,14 @@ static void start_ahead(PmuPipeline *p, const PmuAccess *access,
     const PmuAhead *ahead = &access->ahead;
 
     if (G_UNLIKELY(ahead->source)) {
+        uint64_t begun;
         const PmuAccess as_access = {
             .source = ahead->source, .prefetch = ahead->prefetch,
-            .prefetch_l3 = ahead->prefetch_l3,
+            .snoop = ahead->snoop, .prefetch_l3 = ahead->prefetch_l3,
             .prefetch_dram = ahead->prefetch_dram,
         };
 
-        l1d_miss(p, &as_access, start + ahead->delay, ASKED_AHEAD);
+        l1d_miss(p, &as_access, start, ASKED_AHEAD, &begun);
         start_prefetches(p, &as_access, start);
     }
 }
@@ -205,31 +212,62 @@ static bool needs_fill(const PmuAccess *access)
            (!access->store || access->blocked);
 }
 
-/* When the line of a data access that starts at @start is in L1D. */
-static uint64_t access_line(PmuPipeline *p, const PmuAccess *access,
-                            uint64_t start, Asker asker)
+/* Wait for a page walker and keep it for @cycles; when that is over. */
+static G_GNUC_NO_INLINE uint64_t walk_page(PmuPipeline *p, uint64_t start,
+                                           uint32_t cycles, uint8_t walk)
 {
-    uint64_t ready;
+    uint64_t from = UINT64_MAX;
+    uint32_t walker = 0;
 
+    for (uint32_t i = 0; i < p->uarch->page_walkers; i++) {
+        uint64_t free = pmu_holds_free(&p->walker[i], start, false);
+
+        if (free < from) {
+            from = free;
+            walker = i;
+        }
+    }
+    pmu_holds_take(&p->walker[walker], p->cycle, from, cycles);
+    pmu_cycles_wait_long(p, from, from + cycles, walk);
+    return from + cycles;
+}
+
+uint64_t pmu_access_translate(PmuPipeline *p, const PmuAccess *access,
+                              uint64_t start, uint8_t walk)
+{
     start += access->delay;
-    ready = start + p->uarch->l1d.latency;
+    return access->walk ? walk_page(p, start, access->walk, walk) : start;
+}
+
+/*
+ * When the line of a data access is in L1D, whose address is translated at
+ * @start; *@begun: if it is not there, when it is asked for.
+ */
+static uint64_t access_line(PmuPipeline *p, const PmuAccess *access,
+                            uint64_t start, Asker asker, uint64_t *begun)
+{
+    uint64_t ready = start + p->uarch->l1d.latency;
+
+    *begun = start;
     if (needs_fill(access)) {
         ready = MAX(ready, pmu_pipeline_fill(p, access));
     } else if (access->source > PMU_FROM_FILL) {
-        ready = l1d_miss(p, access, start, asker);
+        ready = l1d_miss(p, access, start, asker, begun);
     }
     start_prefetches(p, access, start);
     start_ahead(p, access, start);
     return ready;
 }
 
-/* Does @access, a load from @start on, wait for a line that is on its way? */
+/*
+ * Does @access, a load whose address is translated at @start, wait for a line
+ * that is on its way?
+ */
 static bool waits_for_fill(const PmuPipeline *p, const PmuAccess *access,
                            uint64_t start)
 {
     return needs_fill(access) &&
-           pmu_pipeline_fill(p, access) >
-           start + access->delay + p->uarch->l1d.latency;
+           pmu_pipeline_fill(p, access) > start + p->uarch->l1d.latency;
 }
 
 static bool misses_l1d(const PmuAccess *access)
@@ -237,44 +275,87 @@ static bool misses_l1d(const PmuAccess *access)
     return access->source > PMU_FROM_FILL;
 }
 
-/* What a load waits for from @start on that gets @access at @ready. */
-static uint8_t waits_for(const PmuPipeline *p, const PmuAccess *access,
-                         uint64_t start, uint64_t ready)
+/*
+ * The furthest that a load waits for, in a line that is asked for at @begun and
+ * there at @ready: PMU_WAIT_ANY up to _L3, where it was missed last.
+ */
+static uint8_t furthest(const PmuPipeline *p, const PmuAccess *access,
+                        uint64_t begun, uint64_t ready)
 {
-    static const uint8_t waits_of[] = {
+    static const uint8_t wait_of[] = {
         [PMU_FROM_L1] = PMU_WAIT_ANY,
-        [PMU_FROM_FILL] = PMU_WAIT_ANY | PMU_WAIT_L1,
-        [PMU_FROM_L2] = PMU_WAIT_ANY | PMU_WAIT_L1,
-        [PMU_FROM_PREFETCH] = PMU_WAIT_ANY | PMU_WAIT_L1,
-        [PMU_FROM_L3] = PMU_WAIT_ANY | PMU_WAIT_L1 | PMU_WAIT_L2,
-        [PMU_FROM_DRAM] = PMU_WAIT_ANY | PMU_WAIT_L1 | PMU_WAIT_L2 |
-                          PMU_WAIT_L3,
+        [PMU_FROM_FILL] = PMU_WAIT_L1,
+        [PMU_FROM_L2] = PMU_WAIT_L1,
+        [PMU_FROM_PREFETCH] = PMU_WAIT_L1,
+        [PMU_FROM_L3] = PMU_WAIT_L2,
+        [PMU_FROM_DRAM] = PMU_WAIT_L3,
     };
-    uint64_t cycles = ready - start;
+    uint64_t cycles = ready - begun;
 
     if (access->source == PMU_FROM_FILL && cycles <= p->uarch->l1d.latency) {
         return PMU_WAIT_ANY;
     }
     /* One that is still on its way to L2 has missed that, or L3 as well. */
-    if (access->source == PMU_FROM_PREFETCH &&
-        cycles > (uint64_t)p->uarch->l2.latency + access->delay) {
-        return waits_of[cycles > p->uarch->l3.latency ? PMU_FROM_DRAM
-                                                      : PMU_FROM_L3];
+    if (access->source == PMU_FROM_PREFETCH && cycles > p->uarch->l2.latency) {
+        return cycles > p->uarch->l3.latency ? PMU_WAIT_L3 : PMU_WAIT_L2;
     }
-    return waits_of[access->source];
+    return wait_of[access->source];
+}
+
+/* A demand load finds its line in a buffer that another asker has. */
+static void demand_fill(PmuPipeline *p, const PmuAccess *access,
+                        uint64_t start, uint64_t ready)
+{
+    uint8_t *asker = &p->asker[fill_of(p, access)];
+
+    *pmu_timed(p, PMU_ITEM_FB_SOFT_HITS) += (*asker & ~DEMANDED) ==
+                                            ASKED_BY_PREFETCH;
+    if (*asker != ASKED_BY_LOAD && !(*asker & DEMANDED)) {
+        *pmu_timed(p, PMU_ITEM_L1D_PENDING) += ready - start;
+        *asker |= DEMANDED;
+    }
 }
 
 /*
- * When a load that is dispatched at @start has its data; @late and
- * @forward_late are PmuInsn.load_latency and .forward_latency.
+ * A load waits from @start on for its translation and a buffer, from @begun on
+ * for a line that arrives at @arrives, and has its data @ready.  It has missed
+ * L1D from the beginning of that, and L2, and L3 for all that the queue to it
+ * knows, once L2 has been looked at.
+ */
+static inline void count_wait(PmuPipeline *p, const PmuAccess *access,
+                              uint64_t start, uint64_t begun,
+                              uint64_t arrives, uint64_t ready)
+{
+    uint8_t wait = furthest(p, access, begun, arrives);
+    uint64_t known;
+
+    if (G_LIKELY(wait == PMU_WAIT_ANY)) {
+        pmu_cycles_wait(p, start, ready, wait);
+        return;
+    }
+    known = wait == PMU_WAIT_L1 ? arrives
+                                : MIN(begun + p->uarch->l2.latency, arrives);
+    pmu_cycles_wait(p, start, begun, PMU_WAIT_ANY);
+    pmu_cycles_wait(p, begun, known, PMU_WAIT_ANY | PMU_WAIT_L1);
+    pmu_cycles_wait(p, known, arrives,
+                    PMU_WAIT_ANY | PMU_WAIT_L1 | PMU_WAIT_L2 | wait);
+    pmu_cycles_wait(p, arrives, ready, PMU_WAIT_ANY);
+}
+
+/*
+ * When a load that is dispatched at @start and translated at @translated has
+ * its data; @late and @forward_late are PmuInsn.load_latency and
+ * .forward_latency.
  */
 static uint64_t load_line(PmuPipeline *p, const PmuAccess *access,
-                          uint64_t start, uint8_t late, uint8_t forward_late)
+                          uint64_t start, uint64_t translated, uint8_t late,
+                          uint8_t forward_late)
 {
-    uint64_t ready = access_line(p, access, start, ASKED_BY_LOAD);
-    uint8_t waits = waits_for(p, access, start, ready);
+    uint64_t begun;
+    uint64_t arrives = access_line(p, access, translated, ASKED_BY_LOAD,
+                                   &begun);
+    uint64_t ready = arrives + late;
 
-    ready += late;
     if (access->store) {
         const PmuStoreSlot *store =
             &p->store[(p->stores - access->store) % PMU_STORE_RING];
@@ -294,7 +375,7 @@ static uint64_t load_line(PmuPipeline *p, const PmuAccess *access,
         ready += p->uarch->address_alias;
         ++*pmu_timed(p, PMU_ITEM_ADDRESS_ALIAS);
     }
-    pmu_cycles_wait(p, start, ready, waits);
+    count_wait(p, access, start, begun, arrives, ready);
     return ready;
 }
 
@@ -308,8 +389,8 @@ static const PmuAccess *special_access(const PmuOutcome *outcome,
 }
 
 /*
- * A load of two lines, from @start and @turn on, is found where the further one
- * is, once.
+ * A load of two lines, translated at @start and @turn, is found where the
+ * further one is, once.
  */
 static bool split_waits_for_fill(const PmuPipeline *p,
                                  const PmuAccess *first, uint64_t start,
@@ -318,12 +399,6 @@ static bool split_waits_for_fill(const PmuPipeline *p,
     return !misses_l1d(first) && !misses_l1d(second) &&
            (waits_for_fill(p, first, start) ||
             waits_for_fill(p, second, turn));
-}
-
-/* A load finds its line on its way, if @fill: who asked for that? */
-static void count_soft_hit(PmuPipeline *p, const PmuAccess *access, bool fill)
-{
-    *pmu_timed(p, PMU_ITEM_FB_SOFT_HITS) += fill && p->soft[fill_of(p, access)];
 }
 
 uint64_t pmu_access_load(PmuPipeline *p, const PmuInsn *insn, uint8_t index,
@@ -337,16 +412,24 @@ uint64_t pmu_access_load(PmuPipeline *p, const PmuInsn *insn, uint8_t index,
     if (index == PMU_NO_ACCESS) {
         ready = start + p->uarch->l1d.latency + insn->load_latency;
     } else if (insn->flags & PMU_INSN_PREFETCH) {
+        const PmuAccess *access = special_access(outcome, index);
+        uint64_t translated = pmu_access_translate(p, access, start,
+                                                   PMU_WALK_LOAD);
+        uint64_t begun;
+
         /* Nothing waits for it. */
-        access_line(p, special_access(outcome, index), start,
-                    ASKED_BY_PREFETCH);
+        access_line(p, access, translated, ASKED_BY_PREFETCH, &begun);
         ready = start;
     } else {
         const PmuAccess *access = special_access(outcome, index);
-        bool fill = waits_for_fill(p, access, start);
+        uint64_t translated = pmu_access_translate(p, access, start,
+                                                   PMU_WALK_LOAD);
+        bool fill = waits_for_fill(p, access, translated);
 
-        count_soft_hit(p, access, fill);
-        ready = load_line(p, access, start, insn->load_latency,
+        if (fill) {
+            demand_fill(p, access, translated, pmu_pipeline_fill(p, access));
+        }
+        ready = load_line(p, access, start, translated, insn->load_latency,
                           insn->forward_latency);
         if (outcome->split >> index & 1) {
             /* The other line takes a turn of its own. */
@@ -354,8 +437,9 @@ uint64_t pmu_access_load(PmuPipeline *p, const PmuInsn *insn, uint8_t index,
             uint64_t turn = pmu_ports_use(p, ports, earliest, start + 1);
             uint64_t second;
 
-            fill = split_waits_for_fill(p, access, start, other, turn);
-            second = load_line(p, other, turn, insn->load_latency,
+            second = pmu_access_translate(p, other, turn, PMU_WALK_LOAD);
+            fill = split_waits_for_fill(p, access, translated, other, second);
+            second = load_line(p, other, turn, second, insn->load_latency,
                                insn->forward_latency);
             ready = MAX(ready, second);
         }
@@ -398,6 +482,16 @@ static uint32_t drain_turns(const PmuPipeline *p, const PmuInsn *insn,
                                       uarch->store_pair_bytes);
 }
 
+/* When a store, its address known at @address, owns the line of @access. */
+static uint64_t own_line(PmuPipeline *p, const PmuAccess *access,
+                         uint64_t address)
+{
+    uint64_t begun;
+
+    address = pmu_access_translate(p, access, address, PMU_WALK_STORE);
+    return access_line(p, access, address, ASKED_BY_STORE, &begun);
+}
+
 void pmu_access_store(PmuPipeline *p, const PmuInsn *insn, uint8_t index,
                       uint64_t address, uint64_t data, bool loaded,
                       const PmuOutcome *outcome)
@@ -410,11 +504,9 @@ void pmu_access_store(PmuPipeline *p, const PmuInsn *insn, uint8_t index,
     }
     split = outcome->split >> index & 1;
     if (!loaded) {
-        owned = access_line(p, special_access(outcome, index), address,
-                            ASKED_BY_STORE);
+        owned = own_line(p, special_access(outcome, index), address);
         if (split) {
-            uint64_t second = access_line(p, &outcome->second[index],
-                                          address, ASKED_BY_STORE);
+            uint64_t second = own_line(p, &outcome->second[index], address);
 
             owned = MAX(owned, second);
         }
@@ -427,16 +519,18 @@ uint64_t pmu_pipeline_string_load(PmuPipeline *p, const PmuAccess *access)
 {
     uint64_t start = MAX(p->cycle + p->uarch->issue_to_dispatch,
                          p->loads_from);
+    uint64_t translated = pmu_access_translate(p, access, start,
+                                               PMU_WALK_LOAD);
 
-    *pmu_timed(p, PMU_ITEM_FB_HITS) += waits_for_fill(p, access, start);
-    return load_line(p, access, start, 0, 0);
+    *pmu_timed(p, PMU_ITEM_FB_HITS) += waits_for_fill(p, access, translated);
+    return load_line(p, access, start, translated, 0, 0);
 }
 
 void pmu_pipeline_string_store(PmuPipeline *p, const PmuAccess *access,
                                bool same_line)
 {
     uint64_t start = p->cycle + p->uarch->issue_to_dispatch;
-    uint64_t owned = access_line(p, access, start, ASKED_BY_STORE);
+    uint64_t owned = own_line(p, access, start);
 
     pmu_slots_lose_backend(p, PMU_STAMP_BY(pmu_access_store_room(p),
                                            PMU_CAUSE_STORES));

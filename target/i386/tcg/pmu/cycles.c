@@ -201,6 +201,17 @@ static inline void count_busy(PmuPipeline *p, uint32_t n, uint8_t waits,
     }
 }
 
+static inline void count_walks(PmuPipeline *p, uint32_t n, uint8_t waits)
+{
+    if (G_UNLIKELY(waits & ~PMU_WAITS)) {
+        *pmu_timed(p, PMU_ITEM_DTLB_LOAD_ACTIVE) += waits & PMU_WALK_LOAD
+                                                    ? n : 0;
+        *pmu_timed(p, PMU_ITEM_DTLB_STORE_ACTIVE) += waits & PMU_WALK_STORE
+                                                     ? n : 0;
+        *pmu_timed(p, PMU_ITEM_ITLB_ACTIVE) += waits & PMU_WALK_CODE ? n : 0;
+    }
+}
+
 static inline void count_reads(PmuPipeline *p, uint32_t n, uint8_t reads)
 {
     if (G_UNLIKELY(reads)) {
@@ -223,10 +234,11 @@ static inline void leave_cycle(PmuPipeline *p, uint64_t cycle, PmuBlame blame)
 
     p->backlog = ready - n;
     if (n) {
-        count_busy(p, n, p->waits[i], blame);
+        count_busy(p, n, p->waits[i] & PMU_WAITS, blame);
     } else {
-        count_idle(p, 1, p->waits[i], blame);
+        count_idle(p, 1, p->waits[i] & PMU_WAITS, blame);
     }
+    count_walks(p, 1, p->waits[i]);
     count_reads(p, 1, p->reads[i]);
     p->scheduled -= p->dispatches[i];
     p->dispatches[i] = 0;
@@ -256,7 +268,8 @@ static void leave_cycles(PmuPipeline *p, uint64_t end, PmuBlame blame)
         unsigned i = cycle % PMU_WINDOW;
 
         if (i % RUN == 0 && end - cycle >= RUN && all_alike(p, i)) {
-            count_idle(p, RUN, p->waits[i], blame);
+            count_idle(p, RUN, p->waits[i] & PMU_WAITS, blame);
+            count_walks(p, RUN, p->waits[i]);
             count_reads(p, RUN, p->reads[i]);
             memset(&p->waits[i], 0, RUN);
             memset(&p->reads[i], 0, RUN);

@@ -27,6 +27,11 @@
 #define PMU_WAIT_L1     (1u << 1)
 #define PMU_WAIT_L2     (1u << 2)
 #define PMU_WAIT_L3     (1u << 3)
+#define PMU_WAITS       15u
+/* ... and for what a page walk is under way. */
+#define PMU_WALK_LOAD   (1u << 4)
+#define PMU_WALK_STORE  (1u << 5)
+#define PMU_WALK_CODE   (1u << 6)
 
 /* Who is to blame that the rest of a cycle, and those after it, are lost. */
 typedef enum PmuBlame {
@@ -57,7 +62,7 @@ static inline void pmu_count_bin(PmuPipeline *p, PmuLedgerItem first,
  */
 void pmu_cycles_leave(PmuPipeline *p, uint64_t cycle, PmuBlame blame);
 
-/* A load waits from @start up to @end; @waits: PMU_WAIT_x. */
+/* A load waits from @start up to @end; @waits: PMU_WAIT_x or _WALK_x. */
 void pmu_cycles_wait_long(PmuPipeline *p, uint64_t start, uint64_t end,
                           uint8_t waits);
 

@@ -105,7 +105,8 @@ typedef enum PmuLedgerItem {
     PMU_ITEM_LOADS_L2,
     PMU_ITEM_LOADS_L3,
     PMU_ITEM_LOADS_DRAM,
-    PMU_ITEM_LOADS_LOCKED,          /* of them those with a LOCK */
+    PMU_ITEM_LOADS_L3_FORWARDED,    /* of those in L3: another vCPU had it */
+    PMU_ITEM_LOADS_LOCKED,          /* of all those with a LOCK */
     PMU_ITEM_LOADS_SPLIT,           /* ... that reach into a second line */
     PMU_ITEM_STORES,
     PMU_ITEM_STORES_SPLIT,
@@ -123,7 +124,8 @@ typedef enum PmuLedgerItem {
     PMU_ITEM_RFO_L3,
     PMU_ITEM_RFO_DRAM,
     /* Of them those in L3 by who else asked for them last: see lines.h. */
-    PMU_ITEM_DATA_L3_ALONE,         /* nobody */
+    PMU_ITEM_RFO_L3_ALONE,          /* nobody */
+    PMU_ITEM_DATA_L3_ALONE,
     PMU_ITEM_DATA_L3_SHARED,        /* another vCPU, to read */
     PMU_ITEM_DATA_L3_MODIFIED,      /* ... to write */
     PMU_ITEM_RFO_L3_MODIFIED,
@@ -214,6 +216,9 @@ typedef enum PmuLedgerItem {
     PMU_ITEM_FB_SOFT_HITS,          /* ... as software prefetched it */
     PMU_ITEM_FORWARD_BLOCKED,       /* loads a store cannot forward all to */
     PMU_ITEM_ADDRESS_ALIAS,         /* ... that look as if it could */
+    PMU_ITEM_DTLB_LOAD_ACTIVE,      /* cycles with any page walk for a load */
+    PMU_ITEM_DTLB_STORE_ACTIVE,
+    PMU_ITEM_ITLB_ACTIVE,
     PMU_ITEM_L1D_PENDING,           /* loads that miss L1D, each cycle */
     PMU_ITEM_FB_FULL,               /* cycles that one waits for a buffer */
     PMU_ITEM_FB_FULL_PERIODS,       /* times that begins */

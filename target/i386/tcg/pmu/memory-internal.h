@@ -11,12 +11,6 @@
 
 #include "memory.h"
 
-/* A delay as PmuAccess has it. */
-static inline uint8_t pmu_memory_delay(uint32_t cycles)
-{
-    return MIN(cycles, UINT8_MAX);
-}
-
 /*
  * The page walker loads physical line @line: cycles that it waits beyond a hit
  * in L1D.  The load fills caches as others do, but is not counted nor numbered.
@@ -35,10 +29,10 @@ typedef enum PmuTranslations {
 
 /*
  * The mapping of linear page @page, which the first-level TLB lacks, and in
- * *@delay the cycles until it is there.  PMU_NO_PAGE: the access faulted
- * elsewhere, or is the emulator's own.  Then nothing is learnt.
+ * *@access how long that takes.  PMU_NO_PAGE: the access faulted elsewhere, or
+ * is the emulator's own.  Then nothing is learnt.
  */
 PmuMapping pmu_walk(PmuMemory *mem, uint64_t page, PmuTranslations items,
-                    uint8_t *delay);
+                    PmuAccess *access);
 
 #endif

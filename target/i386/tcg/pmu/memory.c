@@ -258,7 +258,8 @@ static const Requests update_requests = {
 };
 static const Requests rfo_requests = {
     PMU_ITEM_RFO_L2, PMU_ITEM_PREFETCH_L2, {
-        PMU_ITEM_NR, PMU_ITEM_NR, PMU_ITEM_NR, PMU_ITEM_RFO_L3_MODIFIED,
+        PMU_ITEM_NR, PMU_ITEM_RFO_L3_ALONE, PMU_ITEM_NR,
+        PMU_ITEM_RFO_L3_MODIFIED,
     }, true,
 };
 static const Requests soft_requests = {
@@ -350,8 +351,7 @@ static unsigned l3_request(PmuMemory *mem, uint64_t line,
     }
     access->source = PMU_FROM_L3;
     if (found != PMU_FOUND_ALONE) {
-        access->delay = pmu_memory_delay(access->delay +
-                                         mem->uarch->snoop_latency);
+        access->snoop = mem->uarch->snoop_latency;
     }
     if (requests->snooped[found] != PMU_ITEM_NR) {
         pmu_ledger_event(mem->ledger, requests->snooped[found], 1);
@@ -402,7 +402,7 @@ static G_GNUC_NO_INLINE uint64_t data_page_slow(PmuMemory *mem, uint64_t page,
 {
     PmuTranslations items = use == USE_STORE ? PMU_TRANSLATIONS_STORE
                                              : PMU_TRANSLATIONS_LOAD;
-    PmuMapping mapping = pmu_walk(mem, page, items, &access->delay);
+    PmuMapping mapping = pmu_walk(mem, page, items, access);
 
     if (mapping.page != PMU_NO_PAGE) {
         pmu_tlb_insert(&mem->dtlb, page, mapping, dtlb_dropped, mem);
@@ -510,7 +510,7 @@ static G_GNUC_NO_INLINE void look_ahead(PmuMemory *mem, uint8_t ip,
     l1d_prefetch(mem, line_in_page(page, next), &l1d_prefetch_requests, &ahead);
     access->ahead = (PmuAhead) {
         .source = ahead.source, .prefetch = ahead.prefetch,
-        .delay = ahead.delay, .prefetch_l3 = ahead.prefetch_l3,
+        .snoop = ahead.snoop, .prefetch_l3 = ahead.prefetch_l3,
         .prefetch_dram = ahead.prefetch_dram,
     };
 }
@@ -627,14 +627,19 @@ static unsigned distance(const PmuAccess *access)
 static void count_load(PmuMemory *mem, unsigned lines,
                        const PmuAccess access[2])
 {
+    static const PmuAccess from_l3 = { .source = PMU_FROM_L3 };
     unsigned furthest = distance(&access[0]);
+    bool forwarded = access[0].snoop;
 
     if (lines == 2) {
         furthest = MAX(furthest, distance(&access[1]));
+        forwarded |= access[1].snoop;
     }
     if (furthest) {
         pmu_ledger_event(mem->ledger, PMU_ITEM_LOADS_L1, -1);
         pmu_ledger_event(mem->ledger, PMU_ITEM_LOADS_L1 + furthest, 1);
+        pmu_ledger_event(mem->ledger, PMU_ITEM_LOADS_L3_FORWARDED,
+                         furthest == distance(&from_l3) && forwarded);
     }
 }
 
@@ -840,24 +845,23 @@ unsigned pmu_memory_stream(PmuMemory *mem, uint64_t addr, unsigned size,
     return 2;
 }
 
-/* Cycles that translating @pc for a fetch takes beyond an ITLB hit. */
-static uint8_t code_page(PmuMemory *mem, uint64_t pc, uint64_t phys)
+/* Translate @pc for a fetch. */
+static void code_page(PmuMemory *mem, uint64_t pc, uint64_t phys,
+                      PmuAccess *access)
 {
     uint64_t page = pc >> PMU_PAGE_SHIFT;
-    uint8_t delay;
     PmuMapping mapping;
 
     if (pmu_tlb_use(&mem->itlb, page) != PMU_NO_PAGE) {
-        return 0;
+        return;
     }
-    mapping = pmu_walk(mem, page, PMU_TRANSLATIONS_CODE, &delay);
+    mapping = pmu_walk(mem, page, PMU_TRANSLATIONS_CODE, access);
     if (mapping.page == PMU_NO_PAGE) {
         /* It has just run, whatever the context is now. */
         mapping.page = phys >> PMU_PAGE_SHIFT;
         pmu_stlb_insert(&mem->stlb, page, mapping);
     }
     pmu_tlb_insert(&mem->itlb, page, mapping, NULL, NULL);
-    return delay;
 }
 
 void pmu_memory_code(PmuMemory *mem, uint64_t pc, uint64_t phys,
@@ -865,7 +869,8 @@ void pmu_memory_code(PmuMemory *mem, uint64_t pc, uint64_t phys,
 {
     uint64_t line = phys >> PMU_LINE_SHIFT;
 
-    *access = (PmuAccess) { .delay = code_page(mem, pc, phys) };
+    *access = (PmuAccess) {};
+    code_page(mem, pc, phys, access);
     if (pmu_cache_use(&mem->l1i, line) == PMU_CACHE_NONE) {
         l1i_insert(mem, line);
         pmu_ledger_event(mem->ledger, PMU_ITEM_L1I_MISSES, 1);

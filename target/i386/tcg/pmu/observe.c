@@ -125,7 +125,8 @@ static void wait_for(PmuObserver *o, const PmuAccess *access)
     };
     PmuKnownItem source = source_of[access->source];
 
-    o->known.n[source] += access->delay + latency[source];
+    o->known.n[PMU_KNOWN_WAIT_L1] += access->delay + access->walk;
+    o->known.n[source] += latency[source] + access->snoop;
 }
 
 /* The lines of an access at @addr that nothing waits for. */

@@ -32,7 +32,7 @@ typedef enum PmuSource {
  * each by itself, by where they got what they waited for, and mispredictions.
  */
 typedef enum PmuKnownItem {
-    PMU_KNOWN_WAIT_L1,          /* the line was there, its translation not */
+    PMU_KNOWN_WAIT_L1,          /* ... translations, whatever comes then */
     PMU_KNOWN_WAIT_L2,
     PMU_KNOWN_WAIT_L3,
     PMU_KNOWN_WAIT_DRAM,
@@ -73,7 +73,7 @@ typedef struct PmuCodeMisses {
 typedef struct PmuAhead {
     uint8_t source;             /* PMU_FROM_L1: none, or it is there */
     uint8_t prefetch;
-    uint8_t delay;
+    uint8_t snoop;
     uint8_t prefetch_l3;
     uint8_t prefetch_dram;
 } PmuAhead;
@@ -89,7 +89,9 @@ typedef struct PmuAccess {
     uint8_t fill;               /* _FROM_FILL: misses since that one; data and
                                    code misses of the L1s count alike */
     uint8_t prefetch;           /* _FROM_PREFETCH: prefetches since that one */
-    uint8_t delay;              /* cycles that translation takes on top */
+    uint8_t delay;              /* cycles that a look at the STLB takes */
+    uint16_t walk;              /* ... a page walk on top; 0: none */
+    uint8_t snoop;              /* ... another vCPU, which has the line */
     uint8_t blocked;            /* the store cannot forward all it needs */
     uint8_t alias;              /* a load: 1 + number of stores since one that
                                    is alike in the low 12 bits; 0: none */

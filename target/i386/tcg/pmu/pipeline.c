@@ -185,6 +185,8 @@ static inline uint64_t compute(PmuPipeline *p, const PmuInsn *insn,
                                Issue *issue, uint64_t ready)
 {
     PmuResource resource = insn->resource;
+    PmuHolds *holds = &p->resource[resource];
+    bool in_order = resource > PMU_RESOURCE_DOT;
     uint64_t start = 0;
     bool first = true;
 
@@ -193,7 +195,7 @@ static inline uint64_t compute(PmuPipeline *p, const PmuInsn *insn,
             uint64_t earliest = next_uop(p, issue), cycle = ready;
 
             if (first && resource != PMU_RESOURCE_NONE) {
-                cycle = pmu_resource_free(p, resource, MAX(earliest, ready));
+                cycle = pmu_holds_free(holds, MAX(earliest, ready), in_order);
             }
             cycle = pmu_ports_dispatch(p, insn->compute[i].ports, earliest,
                                        cycle);
@@ -201,9 +203,8 @@ static inline uint64_t compute(PmuPipeline *p, const PmuInsn *insn,
                 first = false;
                 start = cycle;
                 if (resource != PMU_RESOURCE_NONE) {
-                    start = pmu_resource_free(p, resource, cycle);
-                    pmu_resource_hold(p, resource, earliest, start,
-                                      insn->hold);
+                    start = pmu_holds_free(holds, cycle, in_order);
+                    pmu_holds_take(holds, earliest, start, insn->hold);
                     count_resource(p, insn);
                 }
                 p->fuse_ports = insn->compute[i].ports;

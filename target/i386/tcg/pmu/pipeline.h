@@ -15,6 +15,7 @@
 #define TARGET_I386_PMU_PIPELINE_H
 
 #include "block.h"
+#include "holds.h"
 #include "ledger.h"
 #include "outcome.h"
 #include "uarch.h"
@@ -57,8 +58,8 @@ typedef uint64_t PmuStamp;
  */
 #define PMU_MAX_FAR     (PMU_MAX_SCHEDULER + 1)
 
-/* Intervals that reach beyond it: loads and prefetches under way. */
-#define PMU_MAX_LATE    512
+/* Intervals that reach beyond it: loads, walks and prefetches under way. */
+#define PMU_MAX_LATE    1024
 
 /* The clock begins here, so that what came before has a time as well. */
 #define PMU_FIRST_CYCLE 1024
@@ -140,17 +141,6 @@ typedef struct PmuSupply {
     bool jumped;                /* the next chunk is another one in any case */
 } PmuSupply;
 
-/* Of one PmuResource at once; what is more is taken together. */
-#define PMU_MAX_HOLDS 16
-
-/* When a PmuResource is held: from @start up to @end, by time. */
-typedef struct PmuHolds {
-    uint32_t num;
-    struct {
-        uint64_t start, end;
-    } at[PMU_MAX_HOLDS + 1];
-} PmuHolds;
-
 /*
  * All times are cycles of the model's clock; a time that is over is as good as
  * any other.
@@ -174,6 +164,7 @@ typedef struct PmuPipeline {
     uint64_t ready[PMU_REG_NR + 1];     /* the last is written for "none" */
     uint8_t maker[PMU_REG_NR + 1];      /* PmuBypass of what made it */
     PmuHolds resource[PMU_RESOURCE_NR];
+    PmuHolds walker[PMU_MAX_PAGE_WALKERS];
     PmuSupply supply;
 
     /*
@@ -224,7 +215,7 @@ typedef struct PmuPipeline {
     bool paired;                /* ... together with the one before */
     bool stack_ahead;           /* the stack engine knows RSP better */
     uint64_t fill[PMU_FILL_RING];       /* by miss: when its line is there */
-    bool soft[PMU_FILL_RING];           /* ... was it a PREFETCHh? */
+    uint8_t asker[PMU_FILL_RING];       /* ... who asked: access.c */
     uint64_t buffer[PMU_MAX_FILL_BUFFERS];      /* free from */
     uint64_t prefetch[PMU_PREFETCH_RING];
     uint64_t dram_free;         /* when the next line can leave DRAM */

@@ -7,7 +7,6 @@
  */
 
 #include <glib.h>
-#include <string.h>
 
 #include "stages.h"
 
@@ -81,87 +80,6 @@ unsigned pmu_ports_idle(const PmuPipeline *p, uint16_t ports)
         }
     }
     return best;
-}
-
-/*
- * Resources.  PmuHolds.at is kept short: what is adjacent is one.  Which of two
- * micro-ops that wait comes first is known only later, so cycles are what they
- * take, those in between as well: a resource is idle only if nobody could use
- * it.
- */
-
-uint64_t pmu_resource_free(const PmuPipeline *p, PmuResource r, uint64_t from)
-{
-    const PmuHolds *holds = &p->resource[r];
-
-    for (uint32_t i = 0; i < holds->num; i++) {
-        if (r <= PMU_RESOURCE_DOT && from < holds->at[i].start) {
-            break;
-        }
-        from = MAX(from, holds->at[i].end);
-    }
-    return from;
-}
-
-/* Make @i and the one behind it one. */
-static void join_holds(PmuHolds *holds, uint32_t i)
-{
-    holds->at[i].end = holds->at[i + 1].end;
-    holds->num--;
-    memmove(&holds->at[i + 1], &holds->at[i + 2],
-            (holds->num - i - 1) * sizeof(*holds->at));
-}
-
-static void forget_holds(PmuHolds *holds, uint64_t before)
-{
-    uint32_t over = 0;
-
-    while (over < holds->num && holds->at[over].end <= before) {
-        over++;
-    }
-    holds->num -= over;
-    memmove(holds->at, &holds->at[over], holds->num * sizeof(*holds->at));
-}
-
-/* The hold that @start, which is free, is in or ends: a new one if need be. */
-static uint32_t begin_hold(PmuHolds *holds, uint64_t start)
-{
-    uint32_t i = 0;
-
-    while (i < holds->num && holds->at[i].start < start) {
-        i++;
-    }
-    if (i && holds->at[i - 1].end == start) {
-        return i - 1;
-    }
-    memmove(&holds->at[i + 1], &holds->at[i],
-            (holds->num++ - i) * sizeof(*holds->at));
-    holds->at[i].start = start;
-    holds->at[i].end = start;
-    return i;
-}
-
-void pmu_resource_hold(PmuPipeline *p, PmuResource r, uint64_t now,
-                       uint64_t start, uint64_t cycles)
-{
-    PmuHolds *holds = &p->resource[r];
-    uint32_t i;
-
-    forget_holds(holds, now);
-    i = begin_hold(holds, start);
-    while (i + 1 < holds->num) {
-        uint64_t room = holds->at[i + 1].start - holds->at[i].end;
-
-        if (room > cycles) {
-            break;
-        }
-        cycles -= room;
-        join_holds(holds, i);
-    }
-    holds->at[i].end += cycles;
-    if (holds->num > PMU_MAX_HOLDS) {
-        join_holds(holds, 0);
-    }
 }
 
 void pmu_ports_leave_scheduler(PmuPipeline *p, uint64_t cycle)

@@ -152,19 +152,6 @@ static inline uint64_t pmu_ports_dispatch(PmuPipeline *p, uint16_t ports,
     return cycle;
 }
 
-/*
- * The first cycle from @from on in which resource @r is free; of those that keep
- * to the program's order, after all who hold it.
- */
-uint64_t pmu_resource_free(const PmuPipeline *p, PmuResource r, uint64_t from);
-
-/*
- * Hold it for @cycles from @start on, which is free; nobody asks for cycles
- * before @now any more.
- */
-void pmu_resource_hold(PmuPipeline *p, PmuResource r, uint64_t now,
-                       uint64_t start, uint64_t cycles);
-
 /* The newest micro-op, which used @ports, does not exist. */
 void pmu_ports_give_back(PmuPipeline *p, uint16_t ports);
 
@@ -179,6 +166,13 @@ static inline uint64_t pmu_access_store_room(const PmuPipeline *p)
     return p->store[(p->stores - p->uarch->store_buffer) %
                     PMU_STORE_RING].drained;
 }
+
+/*
+ * When the address of @access, known at @start, is translated; @walk: who asks,
+ * PMU_WALK_x.
+ */
+uint64_t pmu_access_translate(PmuPipeline *p, const PmuAccess *access,
+                              uint64_t start, uint8_t walk);
 
 /* The load of access @index of @insn, whose address is known at @address. */
 uint64_t pmu_access_load(PmuPipeline *p, const PmuInsn *insn, uint8_t index,

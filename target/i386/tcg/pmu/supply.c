@@ -13,6 +13,7 @@
 
 #include <glib.h>
 
+#include "stages.h"
 #include "supply.h"
 
 /* Nothing more fits into this cycle. */
@@ -98,10 +99,10 @@ void pmu_supply_dsb(PmuPipeline *p)
 static uint64_t fetch_line(PmuPipeline *p, const PmuAccess *access,
                            uint64_t start)
 {
-    uint64_t ready;
+    uint64_t asked = start, ready;
 
-    *pmu_timed(p, PMU_ITEM_FETCH_TAG_CYCLES) += access->delay;
-    start += access->delay;
+    start = pmu_access_translate(p, access, start, PMU_WALK_CODE);
+    *pmu_timed(p, PMU_ITEM_FETCH_TAG_CYCLES) += start - asked;
     if (access->source == PMU_FROM_FILL) {
         ready = MAX(start, pmu_pipeline_fill(p, access));
     } else {

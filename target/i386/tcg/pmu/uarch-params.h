@@ -15,7 +15,7 @@
 #include "uarch.h"
 
 /* Rows of the table. */
-#define PMU_UARCH_PARAMS 76
+#define PMU_UARCH_PARAMS 77
 
 /* A member of PmuUarch, or of a structure in it. */
 typedef struct PmuUarchParam {

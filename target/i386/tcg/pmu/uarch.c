@@ -93,6 +93,7 @@ static const PmuUarch uarch_table[PMU_CORE_NR] = {
         .dtlb[PMU_PAGE_1G] = { 8, 8, 0 },
         .stlb = { 2048, 8, 7 },         /* CPUID; TMA */
         .page_walk = 20,                /* chosen: 4 levels, most cached */
+        .page_walkers = 2,              /* since Broadwell; IAD */
         .dram_tenth_ns = 665,           /* TMA: local memory */
         .dram_line_cycles = 13,         /* chosen: 14 GB/s for one core */
         /* TMA: contested accesses 44 ns, hits in L3 19. */
@@ -204,6 +205,7 @@ static const PmuUarch uarch_table[PMU_CORE_NR] = {
         .dtlb[PMU_PAGE_1G] = { 8, 8, 0 },
         .stlb = { 2048, 16, 7 },        /* CPUID; cost as on Sunny Cove */
         .page_walk = 20,                /* chosen */
+        .page_walkers = 4,              /* IAD */
         .dram_tenth_ns = 800,           /* chosen: no published constant */
         .dram_line_cycles = 13,         /* chosen */
         /* TMA: contested accesses 76.6 ns, hits in L3 32.6. */

@@ -45,6 +45,7 @@ typedef struct PmuTlbGeometry {
 #define PMU_MAX_LOAD_BUFFER     256
 #define PMU_MAX_STORE_BUFFER    128
 #define PMU_MAX_FILL_BUFFERS    64
+#define PMU_MAX_PAGE_WALKERS    8
 #define PMU_MAX_PORTS           12
 
 /*
@@ -124,6 +125,7 @@ typedef struct PmuUarch {
     PmuCacheGeometry l1i, l1d, l2, l3;
     PmuTlbGeometry itlb[PMU_PAGE_SIZES], dtlb[PMU_PAGE_SIZES], stlb;
     uint32_t page_walk;         /* cycles, paging structures in the caches */
+    uint32_t page_walkers;      /* walks at a time: to PMU_MAX_PAGE_WALKERS */
     uint32_t dram_tenth_ns;     /* load to use, in 0.1 ns */
     uint32_t dram_line_cycles;  /* between two lines from DRAM, one core */
     uint32_t snoop_latency;     /* cycles, a line in L3 that another core has,

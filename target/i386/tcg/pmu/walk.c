@@ -32,35 +32,35 @@ static void count(PmuMemory *mem, PmuTranslations items, unsigned member,
  * The walker waits for its last load, the entry of @page's page of @size in its
  * table; upper levels are in its own caches.
  */
-static uint32_t walk_cycles(PmuMemory *mem, uint64_t page, PmuPageSize size)
+static uint16_t walk_cycles(PmuMemory *mem, uint64_t page, PmuPageSize size)
 {
     uint64_t entry = pmu_page_of(page, size) / PAGES_PER_LINE;
+    uint32_t cycles = mem->uarch->page_walk +
+                      pmu_memory_walker_load(mem, PAGE_TABLES(size) + entry);
 
-    return mem->uarch->page_walk +
-           pmu_memory_walker_load(mem, PAGE_TABLES(size) + entry);
+    return MIN(cycles, UINT16_MAX);
 }
 
 /* Counters of walks see the walk alone, not the look at the STLB. */
 PmuMapping pmu_walk(PmuMemory *mem, uint64_t page, PmuTranslations items,
-                    uint8_t *delay)
+                    PmuAccess *access)
 {
     PmuMapping mapping = pmu_stlb_use(&mem->stlb, page);
-    uint32_t cycles = 0;
 
+    access->delay = mem->uarch->stlb.latency;
     if (mapping.page != PMU_NO_PAGE) {
         count(mem, items, IN_STLB, 1);
     } else {
         mapping = mem->translate(mem->opaque, page);
-        cycles = walk_cycles(mem, page, mapping.size);
+        access->walk = walk_cycles(mem, page, mapping.size);
         /* Code has no items for the largest. */
         count(mem, items, WALKS + MIN(mapping.size,
                                       items == PMU_TRANSLATIONS_CODE
                                       ? PMU_PAGE_2M : PMU_PAGE_1G), 1);
-        count(mem, items, WALK_CYCLES, cycles);
+        count(mem, items, WALK_CYCLES, access->walk);
         if (mapping.page != PMU_NO_PAGE) {
             pmu_stlb_insert(&mem->stlb, page, mapping);
         }
     }
-    *delay = pmu_memory_delay(mem->uarch->stlb.latency + cycles);
     return mapping;
 }
