@@ -161,8 +161,8 @@ static NaiveEvent plain_event(bool spr, unsigned code, unsigned umask,
     if (code == (spr ? 0xae : 0x0e) && umask == 0x01) {
         return binned(item[PMU_ITEM_UOPS_ISSUED], &item[PMU_ITEM_ISSUED_0], 7);
     }
-    if (code == (spr ? 0xad : 0x0d) && umask == 0x10) {
-        return occurrences(0);  /* the model drops no micro-ops */
+    if (code == 0xcc && umask == 0x20) {
+        return occurrences(0);  /* there are no last-branch records */
     }
     if (code == (spr ? 0xad : 0x0d) && umask == 0x01) {
         return cycles(item[PMU_ITEM_RECOVERY_CYCLES]);
@@ -245,17 +245,16 @@ static Wide event_value(const NaivePmu *pmu, int index, const uint64_t *item)
                  : event.value;
 }
 
-/*
- * What it gains when items of one level go from @before to @after; a
- * difference of items may fall, but no counter does.
- */
+/* What it gains when items of one level go from @before to @after. */
 static Wide event_gain(const NaivePmu *pmu, int index, const uint64_t *before,
                        const uint64_t *after)
 {
-    Wide old = event_value(pmu, index, before);
-    Wide new = event_value(pmu, index, after);
+    uint64_t gained[PMU_ITEM_NR];
 
-    return new > old ? new - old : 0;
+    for (int i = 0; i < PMU_ITEM_NR; i++) {
+        gained[i] = after[i] - before[i];
+    }
+    return event_value(pmu, index, gained);
 }
 
 static Wide fixed_gain(int index, const uint64_t *item)

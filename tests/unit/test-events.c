@@ -50,6 +50,8 @@ static PmuSelection select_event(PmuCore core, uint64_t evtsel)
     return selection;
 }
 
+static const PmuLedgerSnapshot nothing;
+
 static uint64_t count(PmuCore core, uint32_t select,
                       const PmuLedgerSnapshot *snap, PmuLevel level)
 {
@@ -58,7 +60,7 @@ static uint64_t count(PmuCore core, uint32_t select,
     if (selection.state > PMU_EVENT_APPROXIMATE) {
         g_error("%s: 0x%x: expected to be modelled", core_name[core], select);
     }
-    return pmu_selection_count(&selection, snap, level);
+    return pmu_selection_gain(&selection, &nothing, snap, level);
 }
 
 static uint64_t count_fixed(unsigned index, const PmuLedgerSnapshot *snap,
@@ -67,7 +69,7 @@ static uint64_t count_fixed(unsigned index, const PmuLedgerSnapshot *snap,
     PmuSelection selection;
 
     pmu_event_select_fixed(&selection, index);
-    return pmu_selection_count(&selection, snap, level);
+    return pmu_selection_gain(&selection, &nothing, snap, level);
 }
 
 /* Intel's lists */
@@ -230,6 +232,7 @@ static bool is_unlisted(const char *name)
     static const char *const names[] = {
         "OCR", "IDQ.MS_CYCLES_ANY", "EXE_ACTIVITY.EXE_BOUND_0_PORTS",
         "DSB2MITE_SWITCHES.COUNT",
+        "OFFCORE_REQUESTS_OUTSTANDING.CYCLES_WITH_DEMAND_DATA_RD",
     };
 
     for (unsigned i = 0; i < G_N_ELEMENTS(names); i++) {
@@ -383,7 +386,7 @@ static const Meaning meanings[] = {
     { 0x0e85, 0x0e11, 1, { PMU_ITEM_ITLB_WALKS_4K, PMU_ITEM_ITLB_WALKS_2M } },
     { 0x18c7, 0x18c7, 1, { PMU_ITEM_FP_128_SINGLE, PMU_ITEM_FP_256_DOUBLE } },
     { 0x01b1, 0x01b1, 1, { PMU_ITEM_UOPS_EXECUTED } },
-    { 0x100d, 0x10ad, 1, { 0 } },       /* never */
+    { 0x20cc, 0x20cc, 1, { 0 } },       /* never */
 };
 
 static void check_meaning(PmuCore core, uint32_t select, const Meaning *want)
@@ -442,7 +445,7 @@ static void test_other_bits_do_not_select(void)
 /* INV alone inverts nothing. */
 static void test_inv_alone(void)
 {
-    static const uint32_t plain[] = { 0x003c, 0x019c, 0x02c2, 0x00c0, 0x100d };
+    static const uint32_t plain[] = { 0x003c, 0x019c, 0x02c2, 0x00c0, 0x20cc };
 
     for (unsigned i = 0; i < G_N_ELEMENTS(plain); i++) {
         PmuSelection want = select_event(PMU_CORE_ICELAKE, plain[i]);
@@ -617,12 +620,38 @@ static void test_sums_of_umasks(void)
                      item[PMU_ITEM_PORT_1] + item[PMU_ITEM_PORT_6]);
     g_assert_cmpint(select_event(PMU_CORE_ICELAKE, 0x48c4).state, ==,
                     PMU_EVENT_APPROXIMATE);
+    /* An instruction that is of two kinds counts once. */
+    g_assert_cmpuint(count(PMU_CORE_ICELAKE, 0x21c4, &snap, PMU_LEVEL_USR),
+                     ==, count(PMU_CORE_ICELAKE, 0x20c4, &snap,
+                               PMU_LEVEL_USR));
+    g_assert_cmpuint(count(PMU_CORE_ICELAKE, 0x0ad1, &snap, PMU_LEVEL_USR),
+                     ==, count(PMU_CORE_ICELAKE, 0x08d1, &snap,
+                               PMU_LEVEL_USR));
     /* 04 is no kind of branch of this core. */
     g_assert_cmpint(select_event(PMU_CORE_ICELAKE, 0x0cc4).state, ==,
                     PMU_EVENT_UNKNOWN);
     /* Bits of A3 are conditions, not kinds. */
     g_assert_cmpint(select_event(PMU_CORE_ICELAKE, 0x03a2).state, ==,
                     PMU_EVENT_UNKNOWN);
+}
+
+/*
+ * Of what comes more than once a cycle no more cycles are counted than pass
+ * meanwhile, whatever was before.
+ */
+static void test_capped(void)
+{
+    PmuSelection hits = select_event(PMU_CORE_ICELAKE, 0x2008 | CMASK(1));
+    PmuLedgerSnapshot at[3] = {};
+    PmuLevel level = PMU_LEVEL_USR;
+
+    at[1].item[level][PMU_ITEM_CYCLES] = 1000;
+    at[1].item[level][PMU_ITEM_DTLB_LOAD_STLB] = 5000;
+    at[2] = at[1];
+    at[2].item[level][PMU_ITEM_CYCLES] += 1000;
+    g_assert_cmpuint(pmu_selection_gain(&hits, &at[0], &at[1], level), ==,
+                     1000);
+    g_assert_cmpuint(pmu_selection_gain(&hits, &at[1], &at[2], level), ==, 0);
 }
 
 /* Requests to the L3 */
@@ -637,7 +666,7 @@ static uint64_t count_offcore(unsigned n, uint64_t evtsel, uint64_t value,
     extra[n ? PMU_EXTRA_OFFCORE_1 : PMU_EXTRA_OFFCORE_0] = value;
     pmu_event_select(&selection, PMU_CORE_ICELAKE, 0, evtsel, extra);
     g_assert_cmpint(selection.state, ==, want);
-    return pmu_selection_count(&selection, snap, PMU_LEVEL_OS);
+    return pmu_selection_gain(&selection, &nothing, snap, PMU_LEVEL_OS);
 }
 
 static void test_offcore(void)
@@ -658,6 +687,9 @@ static void test_offcore(void)
         { 0x104000001, PMU_EVENT_MODELLED, item[PMU_ITEM_DATA_DRAM] },
         /* DEMAND_RFO: L3_MISS; DEMAND_CODE_RD: ANY_RESPONSE */
         { 0x3f3fc00002, PMU_EVENT_MODELLED, item[PMU_ITEM_RFO_DRAM] },
+        /* ... of lines that nobody has; ITOM, which is something else */
+        { 0x1003c0002, PMU_EVENT_MODELLED, item[PMU_ITEM_RFO_L3_ALONE] },
+        { 0x84000002, PMU_EVENT_NOT_MODELLED, 0 },
         { 0x10004, PMU_EVENT_MODELLED, code },
         /* Two types at a time */
         { 0x10005, PMU_EVENT_MODELLED, data + code },
@@ -708,12 +740,14 @@ static void test_frontend(void)
     PmuSelection got;
 
     pmu_event_select(&got, PMU_CORE_ICELAKE, 0, 0x01c6, extra);
-    g_assert_cmpuint(pmu_selection_count(&got, &snap, PMU_LEVEL_OS), ==,
+    g_assert_cmpuint(pmu_selection_gain(&got, &nothing, &snap, PMU_LEVEL_OS),
+                     ==,
                      item[PMU_ITEM_CODE_L2] + item[PMU_ITEM_CODE_L3] +
                      item[PMU_ITEM_CODE_DRAM]);
     extra[PMU_EXTRA_FRONTEND] = 0x510006;       /* LATENCY_GE_256 */
     pmu_event_select(&got, PMU_CORE_ICELAKE, 0, 0x01c6, extra);
-    g_assert_cmpuint(pmu_selection_count(&got, &snap, PMU_LEVEL_OS), ==,
+    g_assert_cmpuint(pmu_selection_gain(&got, &nothing, &snap, PMU_LEVEL_OS),
+                     ==,
                      item[PMU_ITEM_BUBBLE_512] +
                      item[PMU_ITEM_BUBBLE_512 - 1]);
     extra[PMU_EXTRA_FRONTEND] = 0;
@@ -804,6 +838,13 @@ static bool may_be_zero(const Metric *metric)
     } zero[] = {
         { 0x01b7, 0x103b800002 },       /* OCR: other sockets' caches */
         { 0x012d | CMASK(1) },          /* XQ.FULL_CYCLES */
+        { 0x100d },                     /* INT_MISC.UOP_DROPPING */
+        { 0x10ad },
+        { 0x0803 },                     /* LD_BLOCKS.NO_SR */
+        { 0x8803 },
+        { 0x0448 },                     /* L1D_PEND_MISS.L2_STALL */
+        { 0x01d2 },                     /* XSNP_MISS, XSNP_NO_FWD */
+        { 0x02d2 },
     };
 
     for (unsigned i = 0; i < G_N_ELEMENTS(zero); i++) {
@@ -863,6 +904,7 @@ int main(int argc, char **argv)
     g_test_add_func("/events/thresholds", test_thresholds);
     g_test_add_func("/events/thresholds-of-cycles", test_thresholds_of_cycles);
     g_test_add_func("/events/thresholds-of-others", test_thresholds_of_others);
+    g_test_add_func("/events/capped", test_capped);
     g_test_add_func("/events/edges", test_edges);
     g_test_add_func("/events/sums-of-umasks", test_sums_of_umasks);
     g_test_add_func("/events/offcore", test_offcore);

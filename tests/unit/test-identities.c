@@ -308,6 +308,20 @@ typedef struct Identity {
       { 0x01a3 | C(1) }, { 0x08a3 | C(8) } },                               \
     { "CYCLES_L1D_MISS <= CYCLES_MEM_ANY", AT_MOST, false,                  \
       { 0x08a3 | C(8) }, { 0x10a3 | C(16) } },                              \
+    { "L1D_PEND_MISS.PENDING_CYCLES", AT_MOST, true,                        \
+      { 0x0148 | C(1) }, { 0x0148 } },                                      \
+    { "reads of data by demand loads", AT_MOST, true,                       \
+      { SEL(0x0160, 0x0120) | C(1) }, { SEL(0x0860, 0x0820) | C(1) } },     \
+    { "cycles with reads by demand loads", AT_MOST, true,                   \
+      { SEL(0x0160, 0x0120) | C(1) }, { SEL(0x0160, 0x0120) } },            \
+    { "DTLB_LOAD_MISSES.WALK_ACTIVE", AT_MOST, true,                        \
+      { SEL(0x1008, 0x1012) | C(1) }, { SEL(0x1008, 0x1012) } },            \
+    { "DTLB_STORE_MISSES.WALK_ACTIVE", AT_MOST, true,                       \
+      { SEL(0x1049, 0x1013) | C(1) }, { SEL(0x1049, 0x1013) } },            \
+    { "ITLB_MISSES.WALK_ACTIVE", AT_MOST, true,                             \
+      { SEL(0x1085, 0x1011) | C(1) }, { SEL(0x1085, 0x1011) } },            \
+    { "DTLB_LOAD_MISSES.WALK_ACTIVE <= cycles", AT_MOST, true,              \
+      { SEL(0x1008, 0x1012) | C(1) }, { FIXED(1) } },                       \
     { "UOPS_EXECUTED.THREAD by ports", EQUAL, true,                         \
       { SEL(0x01a1, 0x01b2), SEL(0x02a1, 0x02b2), SEL(0x04a1, 0x04b2),      \
         SEL(0x10a1, 0x10b2), SEL(0x20a1, 0x20b2), SEL(0x40a1, 0x40b2),      \
@@ -329,8 +343,8 @@ typedef struct Identity {
     { "INT_MISC.CLEARS_COUNT", EQUAL, false, { 0x00c5, 0x01c3 | EDGES },    \
       { SEL(0x010d, 0x01ad) | EDGES } },                                    \
     /* Loads, stores and caches */                                          \
-    { "MEM_INST_RETIRED.ANY", EQUAL, false, { 0x81d0, 0x82d0 },             \
-      { 0x83d0 } },                                                         \
+    { "MEM_INST_RETIRED.ANY", AT_MOST, false, { 0x83d0 },                   \
+      { 0x81d0, 0x82d0 } },                                                         \
     { "loads by L1D", EQUAL, true, { 0x01d1, 0x40d1, 0x08d1 },              \
       { 0x81d0 } },                                                         \
     { "loads by L2", EQUAL, false, { 0x02d1, 0x10d1 }, { 0x08d1 } },        \
@@ -357,7 +371,7 @@ typedef struct Identity {
     { "OCR.DEMAND_DATA_RD.ANY_RESPONSE", EQUAL, false, { OCR(0x10001) },    \
       { SEL(0x01b0, 0x0121) } },                                            \
     { "MEM_LOAD_L3_HIT_RETIRED", EQUAL, false, { 0x08d2, 0x04d2 },          \
-      { OCR(0x3f803c0001) } },                                              \
+      { 0x04d1 } },                                              \
     { "OCR.DEMAND_RFO", EQUAL, false,                                       \
       { OCR(0x3f803c0002), OCR(0x3f3fc00002) }, { OCR(0x3f3ffc0002) } },    \
     { "OCR.DEMAND_CODE_RD", EQUAL, false,                                   \

@@ -25,8 +25,13 @@
 #define L3_HIT_E        (1ull << 19)
 #define L3_HIT_S        (1ull << 20)
 #define LOCAL_DRAM      (1ull << 26)
-/* Snoops: no other core was asked; one had the line, clean or modified. */
-#define NO_SNOOP        BITS(31, 32)
+/*
+ * Snoops: no other core was asked, of requests that bring no data (streaming
+ * stores; and what the lists call ITOM, which shares its bit with RFO) and of
+ * those that do; one had the line, clean or modified.
+ */
+#define NO_SNOOP_DATALESS (1ull << 31)
+#define NO_SNOOP        (1ull << 32)
 #define SNOOP_FWD       (1ull << 35)
 #define SNOOP_HITM      (1ull << 36)
 
@@ -37,32 +42,33 @@
  */
 static const struct {
     uint64_t request[PMU_CORE_NR];      /* its bit */
+    bool dataless;
     uint8_t from_l3, from_dram;         /* PmuLedgerItem */
     uint8_t alone, shared, modified;    /* parts of @from_l3, or all of it */
 } kinds[] = {
     /* DEMAND_DATA_RD */
-    { { 1 << 0, 1 << 0 }, PMU_ITEM_DATA_L3, PMU_ITEM_DATA_DRAM,
+    { { 1 << 0, 1 << 0 }, false, PMU_ITEM_DATA_L3, PMU_ITEM_DATA_DRAM,
       PMU_ITEM_DATA_L3_ALONE, PMU_ITEM_DATA_L3_SHARED,
       PMU_ITEM_DATA_L3_MODIFIED },
     /* DEMAND_RFO */
-    { { 1 << 1, 1 << 1 }, PMU_ITEM_RFO_L3, PMU_ITEM_RFO_DRAM,
-      PMU_ITEM_RFO_L3, 0, PMU_ITEM_RFO_L3_MODIFIED },
+    { { 1 << 1, 1 << 1 }, false, PMU_ITEM_RFO_L3, PMU_ITEM_RFO_DRAM,
+      PMU_ITEM_RFO_L3_ALONE, 0, PMU_ITEM_RFO_L3_MODIFIED },
     /* DEMAND_CODE_RD */
-    { { 1 << 2, 1 << 2 }, PMU_ITEM_CODE_L3, PMU_ITEM_CODE_DRAM,
+    { { 1 << 2, 1 << 2 }, false, PMU_ITEM_CODE_L3, PMU_ITEM_CODE_DRAM,
       PMU_ITEM_CODE_L3 },
     /* HWPF_L2_DATA_RD */
-    { { 1 << 4, 1 << 4 }, PMU_ITEM_PREFETCH_L3, PMU_ITEM_PREFETCH_DRAM,
+    { { 1 << 4, 1 << 4 }, false, PMU_ITEM_PREFETCH_L3, PMU_ITEM_PREFETCH_DRAM,
       PMU_ITEM_PREFETCH_L3 },
     /* HWPF_L2_CODE_RD */
-    { { 1 << 6, 1 << 6 }, PMU_ITEM_CODE_PREFETCH_L3,
+    { { 1 << 6, 1 << 6 }, false, PMU_ITEM_CODE_PREFETCH_L3,
       PMU_ITEM_CODE_PREFETCH_DRAM, PMU_ITEM_CODE_PREFETCH_L3 },
     /* HWPF_L1D_AND_SWPF; on Sapphire Rapids HWPF_L1D and SWPF_RD */
-    { { 1 << 10, 1 << 10 }, PMU_ITEM_L1D_PREFETCH_L3,
+    { { 1 << 10, 1 << 10 }, false, PMU_ITEM_L1D_PREFETCH_L3,
       PMU_ITEM_L1D_PREFETCH_DRAM, PMU_ITEM_L1D_PREFETCH_L3 },
-    { { 1 << 10, 1 << 14 }, PMU_ITEM_SOFT_PREFETCH_L3,
+    { { 1 << 10, 1 << 14 }, false, PMU_ITEM_SOFT_PREFETCH_L3,
       PMU_ITEM_SOFT_PREFETCH_DRAM, PMU_ITEM_SOFT_PREFETCH_L3 },
     /* STREAMING_WR */
-    { { 1 << 11, 1 << 11 }, PMU_ITEM_STREAM_L3, PMU_ITEM_STREAM_DRAM,
+    { { 1 << 11, 1 << 11 }, true, PMU_ITEM_STREAM_L3, PMU_ITEM_STREAM_DRAM,
       PMU_ITEM_STREAM_L3 },
 };
 
@@ -197,15 +203,16 @@ typedef struct Answers {
     bool dram;
 } Answers;
 
-static Answers answers_in(uint64_t value)
+static Answers answers_in(uint64_t value, bool dataless)
 {
     bool any = value & ANY_RESPONSE;
+    bool alone = value & (dataless ? NO_SNOOP_DATALESS : NO_SNOOP);
 
     return (Answers) {
-        .alone = any || ((value & L3_HIT_E) && (value & NO_SNOOP)),
+        .alone = any || ((value & L3_HIT_E) && alone),
         .shared = any || ((value & L3_HIT_S) && (value & SNOOP_FWD)),
         .modified = any || ((value & L3_HIT_M) && (value & SNOOP_HITM)),
-        .dram = any || ((value & LOCAL_DRAM) && (value & NO_SNOOP)),
+        .dram = any || ((value & LOCAL_DRAM) && alone),
     };
 }
 
@@ -234,21 +241,24 @@ static void add_kind(PmuSelection *selection, unsigned i,
 void pmu_event_offcore(PmuSelection *selection, PmuCore core, uint64_t value)
 {
     uint64_t requests = value & BITS(0, 15);
-    Answers answers = answers_in(value);
+    bool answered = false;
 
     *selection = (PmuSelection) {
         .name = find_name(core, value), .state = PMU_EVENT_MODELLED,
     };
     for (unsigned i = 0; i < G_N_ELEMENTS(kinds); i++) {
         if (value & kinds[i].request[core]) {
+            Answers answers = answers_in(value, kinds[i].dataless);
+
+            answered |= answers.alone || answers.shared || answers.modified ||
+                        answers.dram;
             add_kind(selection, i, &answers);
             requests &= ~kinds[i].request[core];
         }
     }
     if (!selection->num_terms) {
         selection->state = PMU_EVENT_NOT_MODELLED;
-        selection->note = answers.alone || answers.shared ||
-                          answers.modified || answers.dram
+        selection->note = answered || !(value & ~requests)
             ? "the model has no such requests with such answers"
             : "the model's L3 gives no such answer";
     } else if (requests) {

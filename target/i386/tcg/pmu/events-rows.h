@@ -101,7 +101,9 @@ extern const PmuEventRows pmu_event_sapphirerapids_rows;
 /* Reasons that several rows share. */
 #define WHY_ACCESSES    "accesses: an instruction that makes two counts " \
                         "twice, REP ones once for each line"
-#define WHY_LINES       "lines: a load that needs two from there counts both"
+#define WHY_SPLITS      "but for those of REP strings, gathers and XSAVE"
+#define WHY_RIGHT_PATH  "without what is thrown away"
+#define WHY_INT_VEC     "Intel does not say of which instructions"
 #define WHY_NO_ASSISTS  "the model takes no assists but for denormal numbers"
 #define WHY_SOME_ASSISTS "products, quotients, roots and FMA of SSE and AVX " \
                         "with denormal operands or an inexact denormal result"

@@ -232,8 +232,11 @@ static void add_kind(PmuSelection *selection, const PmuEvent *event)
     if (event->note) {
         selection->note = event->note;
     }
+    /* What two of the kinds have in common counts once. */
     for (unsigned i = 0; i < event->num_terms; i++) {
-        add_term(selection, event->term[i]);
+        if (!memchr(selection->term, event->term[i], selection->num_terms)) {
+            add_term(selection, event->term[i]);
+        }
     }
 }
 
@@ -314,20 +317,21 @@ void pmu_event_select_fixed(PmuSelection *selection, unsigned index)
     take_row(selection, pmu_event_fixed(index));
 }
 
-uint64_t pmu_selection_count(const PmuSelection *selection,
-                             const PmuLedgerSnapshot *snap, PmuLevel level)
+uint64_t pmu_selection_gain(const PmuSelection *selection,
+                            const PmuLedgerSnapshot *from,
+                            const PmuLedgerSnapshot *to, PmuLevel level)
 {
-    const uint64_t *item = snap->item[level];
+    const uint64_t *before = from->item[level], *after = to->item[level];
     uint64_t sum = 0;
 
     for (unsigned i = 0; i < selection->num_terms; i++) {
-        sum += item[selection->term[i]];
+        sum += after[selection->term[i]] - before[selection->term[i]];
     }
     if (selection->capped) {
-        sum = MIN(sum, item[PMU_ITEM_CYCLES]);
+        sum = MIN(sum, after[PMU_ITEM_CYCLES] - before[PMU_ITEM_CYCLES]);
     }
     if (selection->whole) {
-        uint64_t whole = item[selection->whole];
+        uint64_t whole = after[selection->whole] - before[selection->whole];
 
         return whole - MIN(sum, whole);
     }

@@ -147,9 +147,10 @@ void pmu_event_select(PmuSelection *selection, PmuCore core, unsigned counter,
 /* What fixed counter @index (0 to 3) counts, the same on all cores. */
 void pmu_event_select_fixed(PmuSelection *selection, unsigned index);
 
-/* The value of @selection for what is in @snap at @level. */
-uint64_t pmu_selection_count(const PmuSelection *selection,
-                             const PmuLedgerSnapshot *snap, PmuLevel level);
+/* What @selection gained from @from to @to at @level. */
+uint64_t pmu_selection_gain(const PmuSelection *selection,
+                            const PmuLedgerSnapshot *from,
+                            const PmuLedgerSnapshot *to, PmuLevel level);
 
 /* Row @index of the table of all cores, NULL past the end. */
 const PmuEvent *pmu_event_row(unsigned index);

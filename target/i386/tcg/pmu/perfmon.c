@@ -204,21 +204,7 @@ bool perfmon_post_load(Perfmon *pmu, const PmuLedgerSnapshot *now,
     return true;
 }
 
-/*
- * What @event gained from @pmu->last to @now at @level.  Differences between
- * items that are entered at different times can fall for a moment: counters do
- * not.
- */
-static uint64_t gain_at(const Perfmon *pmu, const PmuLedgerSnapshot *now,
-                        const PmuSelection *event, PmuLevel level)
-{
-    uint64_t before = pmu_selection_count(event, &pmu->last, level);
-    uint64_t after = pmu_selection_count(event, now, level);
-
-    return event->whole && after < before ? 0 : after - before;
-}
-
-/* The same at the levels in @counter. */
+/* What @counter gained from @pmu->last to @now, at its levels. */
 static uint64_t gain(const Perfmon *pmu, const PmuLedgerSnapshot *now,
                      const PerfmonCounter *counter)
 {
@@ -226,7 +212,7 @@ static uint64_t gain(const Perfmon *pmu, const PmuLedgerSnapshot *now,
 
     for (int level = 0; level < PMU_LEVEL_NR; level++) {
         if (counter->level[level]) {
-            sum += gain_at(pmu, now, counter->event, level);
+            sum += pmu_selection_gain(counter->event, &pmu->last, now, level);
         }
     }
     return sum;

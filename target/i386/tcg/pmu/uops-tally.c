@@ -38,7 +38,10 @@ static const struct {
 } integer[] = {
     { "padd", { PMU_TALLY_INT_ADD_128, PMU_TALLY_INT_ADD_256 } },
     { "psub", { PMU_TALLY_INT_ADD_128, PMU_TALLY_INT_ADD_256 } },
+    { "phadd", { PMU_TALLY_INT_ADD_128, PMU_TALLY_INT_ADD_256 } },
+    { "phsub", { PMU_TALLY_INT_ADD_128, PMU_TALLY_INT_ADD_256 } },
     { "psadbw", { PMU_TALLY_INT_ADD_128, PMU_TALLY_INT_ADD_256 } },
+    { "mpsadbw", { PMU_TALLY_INT_ADD_128, PMU_TALLY_INT_ADD_256 } },
     { "pmul", { PMU_TALLY_NONE, PMU_TALLY_INT_MUL_256 } },
     { "pmadd", { PMU_TALLY_NONE, PMU_TALLY_INT_MUL_256 } },
     { "pshuf", { PMU_TALLY_INT_SHUFFLE, PMU_TALLY_INT_SHUFFLE } },
