@@ -246,12 +246,16 @@ static void test_loadvm_elsewhere(void)
     }
 }
 
-/* What a PMU cannot hold, or is no PMU, is refused. */
+/*
+ * What a PMU cannot hold, or is no PMU, is refused; and the one that was there
+ * can be looked at, load what it can hold, and be reset.
+ */
 static void test_loadvm_refused(void)
 {
     static const char *const cpu[] = {
         PMU_CPU_NONE,
         "-cpu Icelake-Server,+perf-metrics,perf-metrics-width=8,check=off ",
+        "-cpu Icelake-Server,+perf-metrics,pmu-width=6,check=off ",
     };
     Plan plan;
     PmuMachine machine;
@@ -273,9 +277,14 @@ static void test_loadvm_refused(void)
         g_autofree char *response = NULL;
 
         start_with_disk(&machine, idle, disk, cpu[i]);
+        expect_hmp_ok(&machine, "savevm own");
         response = qtest_hmp(machine.qts, "loadvm middle");
         g_test_message("%s", response);
         g_assert_nonnull(strstr(response, "rror"));
+        g_free(qtest_hmp(machine.qts, "info pmu"));
+        expect_hmp_ok(&machine, "loadvm own");
+        expect_hmp_ok(&machine, "system_reset");
+        g_free(qtest_hmp(machine.qts, "info pmu"));
         pmu_stop(&machine);
     }
     pmu_script_free(plan.script);

@@ -61,11 +61,12 @@ typedef struct X86PMUModel {
     int model;                  /* of family 6; what hardware has */
     int misnamed;               /* what some version of the model says, or 0 */
     unsigned num_metrics;
+    const char *alias;          /* of one of its versions, or NULL */
 } X86PMUModel;
 
 static const X86PMUModel x86_pmu_models[] = {
     /* 06_6AH; versions 1 to 3 say 86H, which is Tremont (SDM vol. 4, 2-1) */
-    { "Icelake-Server", PMU_CORE_ICELAKE, 106, 134, 4 },
+    { "Icelake-Server", PMU_CORE_ICELAKE, 106, 134, 4, "Icelake-Server-noTSX" },
     /* 06_8FH */
     { "SapphireRapids", PMU_CORE_SAPPHIRERAPIDS, 143, 0, 8 },
 };
@@ -92,8 +93,11 @@ static const X86PMUModel *x86_pmu_model(X86CPU *cpu)
     int model = extract32(version, 4, 4) | extract32(version, 16, 4) << 4;
 
     for (int i = 0; i < ARRAY_SIZE(x86_pmu_models); i++) {
-        if (x86_pmu_class_is(cpu, x86_pmu_models[i].name)) {
-            return &x86_pmu_models[i];
+        const X86PMUModel *known = &x86_pmu_models[i];
+
+        if (x86_pmu_class_is(cpu, known->name) ||
+            (known->alias && x86_pmu_class_is(cpu, known->alias))) {
+            return known;
         }
     }
     for (int i = 0; i < ARRAY_SIZE(x86_pmu_models); i++) {
@@ -142,8 +146,6 @@ static void x86_pmu_imply(X86CPU *cpu, const X86PMUModel *model)
     if (!(env->user_features[FEAT_PERF_CAPABILITIES] & PERF_CAP_BIT_FW_WRITE)) {
         env->features[FEAT_PERF_CAPABILITIES] |= PERF_CAP_BIT_FW_WRITE;
     }
-    /* "max" gets the metrics only on request, as every other model does. */
-    env->user_features[FEAT_PERF_CAPABILITIES] |= PERF_CAP_BIT_PERF_METRICS;
     if (number == model->misnamed && !x86_pmu_set_by_user(cpu, "model")) {
         object_property_set_int(OBJECT(cpu), "model", model->model,
                                 &error_abort);
@@ -203,6 +205,12 @@ static bool x86_pmu_expand_tcg(X86CPU *cpu, Error **errp)
 
 bool x86_pmu_expand_features(X86CPU *cpu, Error **errp)
 {
+    if (cpu->pmu_metrics_width != METRICS_WIDTH_MAX &&
+        !x86_pmu_wants_metrics(cpu)) {
+        error_setg(errp, "perf-metrics-width=%u needs perf-metrics=on",
+                   cpu->pmu_metrics_width);
+        return false;
+    }
     if (tcg_enabled()) {
         return x86_pmu_expand_tcg(cpu, errp);
     }
@@ -342,6 +350,17 @@ bool x86_pmu_realize(X86CPU *cpu, Error **errp)
     return true;
 }
 
+/* On the thread of the vCPU that inherits, which may translate otherwise. */
+static void x86_pmu_inherit(CPUState *cs, run_on_cpu_data data)
+{
+    X86PMU *heir = cpu_env(cs)->pmu.unit, *unit = data.host_ptr;
+
+    pmu_block_pool_adopt(&heir->blocks, &unit->blocks);
+    if (unit->decoder) {
+        pmu_decoder_adopt(heir->decoder, unit->decoder);
+    }
+}
+
 /*
  * Other vCPUs can still run what @unit's translated.  If it is the last one,
  * the descriptions stay, as code does.
@@ -354,10 +373,7 @@ static void x86_pmu_bequeath(X86PMU *unit)
         X86PMU *heir = cpu_env(cs)->pmu.unit;
 
         if (heir && heir != unit) {
-            pmu_block_pool_adopt(&heir->blocks, &unit->blocks);
-            if (unit->decoder) {
-                pmu_decoder_adopt(heir->decoder, unit->decoder);
-            }
+            run_on_cpu(cs, x86_pmu_inherit, RUN_ON_CPU_HOST_PTR(unit));
             pmu_block_pool_destroy(&unit->blocks);
             return;
         }

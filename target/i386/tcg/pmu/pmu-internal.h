@@ -52,6 +52,11 @@ struct X86PMU {
     X86CPU *cpu;
     Perfmon perfmon;
     PmuLedger ledger;
+    /* Both as they travel: what arrives is looked at before it is used. */
+    struct {
+        Perfmon perfmon;
+        PmuLedger ledger;
+    } migrated;
     PmuUarch uarch;             /* the core, changed by properties */
     PmuTiming *timing;
     PmuL3 *l3;                  /* that @timing uses, as others may */

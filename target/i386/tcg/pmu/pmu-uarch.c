@@ -203,5 +203,9 @@ bool x86_pmu_check_unchanged(X86CPU *cpu, const char *needs, Error **errp)
             return false;
         }
     }
+    if (cpu->env.pmu.unsampled) {
+        error_setg(errp, PREFIX "sampling=off needs %s", needs);
+        return false;
+    }
     return true;
 }

@@ -19,6 +19,13 @@ static bool x86_pmu_needed(void *opaque)
     return cpu->env.pmu.unit != NULL;
 }
 
+/* What does not travel is the same on both sides. */
+static void x86_pmu_stage(X86PMU *unit)
+{
+    unit->migrated.perfmon = unit->perfmon;
+    unit->migrated.ledger = unit->ledger;
+}
+
 static int x86_pmu_pre_save(void *opaque)
 {
     X86CPU *cpu = opaque;
@@ -26,6 +33,7 @@ static int x86_pmu_pre_save(void *opaque)
     /* Fold everything; a pending interrupt travels with it. */
     x86_pmu_sync(&cpu->env, 0);
     x86_pmu_rearm(&cpu->env);
+    x86_pmu_stage(cpu->env.pmu.unit);
     return 0;
 }
 
@@ -41,9 +49,11 @@ static int x86_pmu_pre_load(void *opaque)
     /* What was running here is gone; rCX is already the new one. */
     env->pmu.string = false;
     x86_pmu_sync(env, 0);
+    x86_pmu_stage(env->pmu.unit);
     return 0;
 }
 
+/* Is what arrived a PMU?  If not, the one that was here goes on as it was. */
 static int x86_pmu_post_load(void *opaque, int version_id)
 {
     X86CPU *cpu = opaque;
@@ -51,18 +61,20 @@ static int x86_pmu_post_load(void *opaque, int version_id)
     PmuLedgerSnapshot now;
     const char *why;
 
-    if (!pmu_ledger_plausible(&unit->ledger)) {
+    if (!pmu_ledger_plausible(&unit->migrated.ledger)) {
         error_report("cpu/pmu: the ledger is not one");
         return -EINVAL;
     }
-    pmu_timing_reset(unit->timing);
-    /* No vCPU runs, those that share it will start cold as well. */
-    pmu_lines_clear(pmu_l3_lines(unit->l3));
-    pmu_ledger_snapshot(&unit->ledger, &now);
-    if (!perfmon_post_load(&unit->perfmon, &now, &why)) {
+    pmu_ledger_snapshot(&unit->migrated.ledger, &now);
+    if (!perfmon_post_load(&unit->migrated.perfmon, &now, &why)) {
         error_report("cpu/pmu: %s", why);
         return -EINVAL;
     }
+    unit->ledger = unit->migrated.ledger;
+    unit->perfmon = unit->migrated.perfmon;
+    pmu_timing_reset(unit->timing);
+    /* No vCPU runs, those that share it will start cold as well. */
+    pmu_lines_clear(pmu_l3_lines(unit->l3));
     x86_pmu_arm(&cpu->env, 0, 0);
     return 0;
 }
@@ -83,6 +95,7 @@ static const VMStateDescription vmstate_ledger = {
     .version_id = 1,
     .minimum_version_id = 1,
     .fields = (const VMStateField[]) {
+        VMSTATE_UINT32_EQUAL(width, PmuLedger, "slots a cycle: pmu-width"),
         VMSTATE_UINT64_2DARRAY(slots, PmuLedger, PMU_LEVEL_NR, PMU_SLOT_NR),
         VMSTATE_UINT64_2DARRAY(event, PmuLedger, PMU_LEVEL_NR, PMU_ITEM_NR),
         VMSTATE_STRUCT_ARRAY(open, PmuLedger, PMU_LEVEL_NR, 1,
@@ -118,17 +131,17 @@ static const VMStateDescription vmstate_unit = {
     .version_id = 1,
     .minimum_version_id = 1,
     .fields = (const VMStateField[]) {
-        VMSTATE_STRUCT(perfmon, X86PMU, 1, vmstate_perfmon, Perfmon),
-        VMSTATE_STRUCT(ledger, X86PMU, 1, vmstate_ledger, PmuLedger),
+        VMSTATE_STRUCT(migrated.perfmon, X86PMU, 1, vmstate_perfmon, Perfmon),
+        VMSTATE_STRUCT(migrated.ledger, X86PMU, 1, vmstate_ledger, PmuLedger),
         VMSTATE_END_OF_LIST()
     }
 };
 
 const VMStateDescription vmstate_x86_pmu = {
     .name = "cpu/pmu",
-    /* 7: the ledger's items of prefetches */
-    .version_id = 7,
-    .minimum_version_id = 7,
+    /* 8: the ledger's items of page walks, and its width */
+    .version_id = 8,
+    .minimum_version_id = 8,
     .needed = x86_pmu_needed,
     .pre_save = x86_pmu_pre_save,
     .pre_load = x86_pmu_pre_load,

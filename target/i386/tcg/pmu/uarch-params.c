@@ -116,7 +116,7 @@ const PmuUarchParam pmu_uarch_params[PMU_UARCH_PARAMS] = {
       0, 100, FIGURE(stlb.latency) },
     { "page-walk", "cycles", "page walk, but its last load",
       0, 200, FIGURE(page_walk) },
-    { "page-walkers", "walks", "page walks at a time",
+    { "page-walkers", "pages", "page walks at a time",
       1, PMU_MAX_PAGE_WALKERS, FIGURE(page_walkers) },
 
     { "dram-tenth-ns", "0.1 ns", "load from DRAM",
