@@ -38,8 +38,10 @@ HOME = '/guest'
 # panic=-1 with QEMU's -no-reboot makes a panic the end of the guest.  The NMI
 # watchdog counts cycles all the time, so that nothing would ever run at full
 # speed; "--append nmi_watchdog=1" and /proc/sys/kernel/nmi_watchdog turn it
-# on.
-BASE_APPEND = 'console=ttyS0 panic=-1 nmi_watchdog=0'
+# on.  A host that is busy elsewhere can take the CPU away for all the time in
+# which the kernel waits for ten timer interrupts; then it panics: "IO-APIC +
+# timer doesn't work!".
+BASE_APPEND = 'console=ttyS0 panic=-1 nmi_watchdog=0 no_timer_check'
 QUIET_APPEND = 'quiet'
 
 
@@ -102,6 +104,10 @@ def find_kernel(kernel):
 def end_on_signals():
     """Have SIGTERM and SIGHUP end the guests with this program."""
     def end(number, _frame):
+        # timeout(1) sends SIGTERM to its child and then to its group; a second
+        # one while the first waits for QEMU would wait for itself.
+        for each in (signal.SIGTERM, signal.SIGHUP):
+            signal.signal(each, signal.SIG_IGN)
         for running in list(Guest.running):
             running.close()
         os._exit(128 + number)
@@ -301,6 +307,13 @@ class Guest:
             ['the guest died (QEMU\'s exit status: %s)' % status] +
             ([said] if said else []) +
             (['from its console:'] + lines if lines else [])))
+
+    def errors(self):
+        """What QEMU has said on stderr so far."""
+        # The file's position is QEMU's as well: leave it where it is.
+        size = os.fstat(self._errors.fileno()).st_size
+        return os.pread(self._errors.fileno(), size, 0).decode(
+            errors='replace')
 
     def _drain_console(self):
         self._con.setblocking(False)
