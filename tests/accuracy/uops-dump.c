@@ -84,7 +84,7 @@ int main(int argc, char **argv)
             fprintf(stderr, "uops-dump: no instruction: %s", line);
             return 1;
         }
-        pmu_decode(decoder, bytes, length, &insn);
+        pmu_decode_bytes(decoder, bytes, length, &insn);
         print_insn(&insn);
     }
     pmu_decoder_free(decoder);

@@ -24,21 +24,27 @@ TOPICS = ('cache', 'floating point', 'frontend', 'memory', 'other',
 #   of            instructions of an iteration
 #   tolerance     relative
 #   models        that have the event
+#   off           models on which it is known to be off: it is measured, and
+#                 printed as known to be off, but fails no test
 Fact = collections.namedtuple('Fact', 'topic event loop each of tolerance '
-                              'models')
+                              'models off')
 # What instructions are is counted for each of them.  Between turns of the
 # loop, of some ten thousand, there are some more.
 EXACT = 0.01
 # What hits, misses or is mispredicted: timer ticks add some.
 CACHED = 0.05
 # What the model does not watch all the time, and extrapolates.
-SAMPLED = 0.2
+SAMPLED = 0.1
 # Caches as large as these also have lines of what ran before.
-ROUGH = 0.3
+ROUGH = 0.2
+# Loads of a chase through 128 MiB that the L3 does not have: all 16 of an
+# iteration of 18 instructions, or fewer at first, as its 48 MiB (Golden Cove:
+# 60) are full of these lines since they were made: 16 * (1 - 48 / 128) = 10.
+FAR = (13, 18, 0.25)
 
 
-def fact(topic, event, loop, each, of, tolerance=EXACT, models=MODELS):
-    return Fact(topic, event, loop, each, of, tolerance, models)
+def fact(topic, event, loop, each, of, tolerance=EXACT, models=MODELS, off=()):
+    return Fact(topic, event, loop, each, of, tolerance, models, off)
 
 
 FACTS = (
@@ -51,7 +57,15 @@ FACTS = (
     fact('cache', 'mem_load_retired.l1_miss', 'l2', 16, 18, CACHED),
     fact('cache', 'mem_load_retired.l2_hit', 'l2', 16, 18, CACHED),
     fact('cache', 'l2_rqsts.demand_data_rd_hit', 'l2', 16, 18, CACHED),
+    # Of 1.83 million loads 0.31 to 0.44 million missed Golden Cove's L2 of
+    # 2 MiB.
+    fact('cache', 'mem_load_retired.l2_miss', 'l3', 16, 18, ROUGH,
+         off=(SAPPHIRE,)),
+    fact('cache', 'mem_load_retired.l3_hit', 'l3', 16, 18, ROUGH,
+         off=(SAPPHIRE,)),
     fact('cache', 'mem_load_retired.l2_miss', 'dram', 16, 18, ROUGH),
+    fact('cache', 'mem_load_retired.l3_miss', 'dram', *FAR),
+    fact('cache', 'mem_load_l3_miss_retired.local_dram', 'dram', *FAR),
     fact('cache', 'offcore_requests.demand_data_rd', 'dram', 16, 18, ROUGH),
     fact('cache', 'offcore_requests.demand_rfo', 'stores', 4, 11, ROUGH),
     fact('floating point', 'fp_arith_inst_retired.scalar_double',
@@ -71,7 +85,15 @@ FACTS = (
     fact('frontend', 'idq.dsb_uops', 'dsb_jumps', 601, 602, SAMPLED),
     fact('frontend', 'icache_64b.iftag_miss', 'icache', 4096, 32770, ROUGH,
          (ICELAKE,)),
+    # Of the jumps 5,120 can be in the BTB: 9,880 to 15,000 are not.  What is
+    # extrapolated was 9,200 and 9,350 of two million instructions, once 4,840.
+    fact('frontend', 'baclears.any', 'unknown_branches', 12440, 15002, 0.3,
+         (ICELAKE,)),
+    fact('memory', 'ocr.demand_data_rd.l3_miss', 'dram', *FAR),
+    fact('memory', 'offcore_requests.l3_miss_demand_data_rd', 'dram', *FAR),
+    fact('memory', 'ocr.reads_to_core.l3_miss', 'dram', *FAR),
     fact('other', 'ocr.demand_data_rd.any_response', 'dram', 16, 18, ROUGH),
+    fact('other', 'ocr.demand_data_rd.dram', 'dram', *FAR),
     fact('other', 'ocr.demand_rfo.any_response', 'stores', 4, 11, ROUGH),
     fact('other', 'ocr.streaming_wr.any_response', 'stream_stores', 1, 12),
     fact('pipeline', 'ld_blocks_partial.address_alias', 'aliases', 20, 42,
@@ -87,6 +109,11 @@ FACTS = (
          models=(SAPPHIRE,)),
     fact('pipeline', 'misc2_retired.lfence', 'fences', 20, 22,
          models=(SAPPHIRE,)),
+    # Each store changes code that runs next.  How many of them the sampled
+    # model sees depends on how busy the host is: of 5,187 it was 1,317 to
+    # 4,711.
+    fact('pipeline', 'machine_clears.smc', 'clears', 1, 5, CACHED,
+         off=MODELS),
     # Half of the random branches.
     fact('pipeline', 'br_misp_retired.cond', 'mispredicts', 0.5, 13.5,
          SAMPLED),
@@ -96,10 +123,19 @@ FACTS = (
     # 2,048 of 16,384.
     fact('virtual memory', 'dtlb_load_misses.walk_completed', 'walks', 14.2,
          18, 0.13),
+    # 448 pages take turns in Golden Cove's ITLB of 256 entries; of two million
+    # jumps 2,000 to 8,000 missed it in the model.
+    fact('virtual memory', 'itlb_misses.stlb_hit', 'itlb', 448, 450, ROUGH,
+         off=(SAPPHIRE,)),
 )
 # The eight counters count so many at once.
 GP_COUNTERS = 8
 SECONDS = 0.3
+# On a busy host these are few instructions, of which most find caches that are
+# cold: a chase through 6 MiB goes through all of it in 110,000.  Stores to
+# code take QEMU long, and need no caches.
+LEAST_INSTRUCTIONS = 2000000
+SLOW = {'clears': 20000}
 
 # The instructions of an iteration of the loop kinds, by what counts them; all
 # for which the model needs no pipeline.
@@ -127,16 +163,17 @@ KINDS = {
 TURNS_TOLERANCE = 0.25
 
 
-def count(s, events, loop, seconds=SECONDS):
+def count(s, events, loop, least=0, seconds=SECONDS):
     """Counts of events in user mode, and instructions, in a loop of
-    programs/tma.c; {event: count}.
+    programs/tma.c, in so many iterations at least; {event: count}.
     """
     s.fifos()
     s.shell("%s perf stat --all-user -x ';' -e instructions,%s -o /tmp/stat "
             "-D -1 --control fifo:/tmp/ctl/ctl,/tmp/ctl/ack -- "
-            "%s --perf /tmp/ctl --rounds 10 %g %s >/tmp/out 2>&1 || "
-            "{ cat /tmp/out /tmp/stat; exit 1; }"
-            % (PINNED, ','.join(events), in_guest('tma'), seconds, loop))
+            "%s --perf /tmp/ctl --rounds 10 --least %d --seed %d %g %s "
+            ">/tmp/out 2>&1 || { cat /tmp/out /tmp/stat; exit 1; }"
+            % (PINNED, ','.join(events), in_guest('tma'),
+               least, s.seed(), seconds, loop))
     counts = {re.sub(r':u$', '', name): value for name, value in
               parse_stat(s.shell('cat /tmp/stat')).items()}
     missing = [e for e in ('instructions', *events) if counts.get(e) is None]
@@ -157,7 +194,7 @@ def every_event(s):
                  [line.split(';')[2] for line in text.splitlines()
                   if line.startswith('<not supported>')], [])
     checks.between('events', len(parse_stat(text)), 300, None)
-    checks.done()
+    return checks.done()
 
 
 def register_facts(topic):
@@ -168,22 +205,32 @@ def register_facts(topic):
         rows = [f for f in FACTS
                 if f.topic == topic and model_of(s) in f.models]
         events = Catalogue.of(s).events[topic]
-        exact, checks = Checks(), Estimates()
+        exact, checks, known = Checks(), Estimates(), []
         exact.between('events', len(rows), 1, None)
         for loop in dict.fromkeys(f.loop for f in rows):
-            here = [f for f in rows if f.loop == loop][:GP_COUNTERS]
-            counts = count(s, [f.event for f in here], loop)
+            here = [f for f in rows if f.loop == loop]
+            exact.between('events of ' + loop, len(here), 1, GP_COUNTERS)
+            # What is exact is so from the first instruction on.
+            least = (0 if all(f.tolerance == EXACT for f in here) else
+                     SLOW.get(loop, LEAST_INSTRUCTIONS) / here[0].of)
+            counts = count(s, [f.event for f in here], loop, least)
             for f in here:
                 exact.that(f.event in events, '%s: not in the topic %s'
                            % (f.event, topic))
                 expected = counts['instructions'] * f.each / f.of
+                if model_of(s) in f.off:
+                    known.append('known to be off: %s of %d instructions of %s'
+                                 ': expected %d, observed %d'
+                                 % (f.event, counts['instructions'], loop,
+                                    expected, counts[f.event]))
+                    continue
                 verdict = exact if f.tolerance == EXACT else checks
                 verdict.close('%s of %d instructions of %s'
                               % (f.event, counts['instructions'], loop),
                               counts[f.event], expected,
                               f.tolerance * expected)
         exact.done()
-        checks.done()
+        return '\n'.join([checks.done() or ''] + known).strip()
 
 
 for each in dict.fromkeys(f.topic for f in FACTS):
@@ -198,7 +245,8 @@ def large_pages(s):
     # pages of 4 KiB take a walk in 7 of 8 loads: the fact above.
     counts = count(s, ['dtlb_load_misses.stlb_hit',
                        'dtlb_load_misses.walk_completed',
-                       'mem_inst_retired.all_loads'], 'large_pages')
+                       'mem_inst_retired.all_loads'], 'large_pages',
+                   LEAST_INSTRUCTIONS / 18)
     exact, checks = Checks(), Estimates()
     exact.between('loads of %d instructions' % counts['instructions'],
                   counts['mem_inst_retired.all_loads'],
@@ -209,7 +257,7 @@ def large_pages(s):
                        % (what, counts['mem_inst_retired.all_loads']),
                        counts['dtlb_load_misses.' + what], 0,
                        0.02 * counts['mem_inst_retired.all_loads'])
-    checks.done()
+    return checks.done()
 
 
 @test('perf stat -e: global pages stay in the TLBs when the context changes')
@@ -225,7 +273,7 @@ def global_pages(s):
     checks.between('itlb_misses.walk_completed:k in %d context switches'
                    % switches, counts['itlb_misses.walk_completed:k'], 0,
                    2 * switches)
-    checks.done()
+    return checks.done()
 
 
 @test('perf stat -e: two CPUs that write to a line take it from each other')
@@ -235,7 +283,7 @@ def shared_line(s):
     # it runs the other one the line is gone.
     hitm = 'ocr.demand_data_rd.l3_hit.snoop_hitm'
     clears = 'machine_clears.memory_ordering'
-    apart, shared = (count(s, (hitm, clears), loop, 1)
+    apart, shared = (count(s, (hitm, clears), loop, seconds=1)
                      for loop in ('apart', 'shared'))
     checks = Estimates()
     # Clears are estimated: what the same code had before is not quite
@@ -246,19 +294,19 @@ def shared_line(s):
         checks.between(event, shared[event], 10, None)
         checks.between('%s of a million instructions, if in two lines %.2f'
                        % (event, other), each, times * other, None)
-    checks.done()
+    return checks.done()
 
 
 @test('perf stat: more events than counters are scaled to what all of it is')
 @estimate
 def multiplexed(s):
     checks = Estimates()
-    counts = count(s, KINDS, 'kinds', 3)
+    counts = count(s, KINDS, 'kinds', seconds=3)
     iterations = counts['instructions'] / KINDS_INSTRUCTIONS
     for event, each in KINDS.items():
         checks.close(event, counts[event] / iterations, each,
                      TURNS_TOLERANCE * each)
-    checks.done()
+    return checks.done()
 
 
 @test('perf stat -d -d -d: caches and TLBs')
@@ -268,7 +316,8 @@ def detailed(s):
     # arch/x86/events/intel/core.c.
     absent = {'L1-icache-loads', 'iTLB-loads', 'L1-dcache-prefetches',
               'L1-dcache-prefetch-misses'}
-    counts = s.stat('-d -d -d', in_guest('tma') + ' 1 l2 stlb itlb icache')
+    counts = s.stat('-d -d -d', '%s --seed %d 1 l2 stlb itlb icache'
+                    % (in_guest('tma'), s.seed()))
     exact, checks = Checks(), Estimates()
     exact.equal('events that are not supported',
                 sorted(e for e, n in counts.items() if n is None),
@@ -286,4 +335,4 @@ def detailed(s):
                        counts[part] / (counts[whole] or 1), least, 1.1)
     for event in 'L1-icache-load-misses', 'iTLB-load-misses':
         checks.between(event, counts[event], 1000, None)
-    checks.done()
+    return checks.done()

@@ -112,7 +112,7 @@ def boot_line(s):
     for part in ('PEBS', 'LBR'):
         checks.that(part not in lines[0], 'expected no %r in: %s'
                     % (part, lines[0]))
-    checks.done()
+    return checks.done()
 
 
 @test("boot: the driver's view of the counters")
@@ -130,7 +130,7 @@ def boot_counters(s):
         checks.that(re.search(r'\.\.\. %s: +%s$' % (name, value), log,
                               re.MULTILINE),
                     'expected "... %s: %s" in the kernel log' % (name, value))
-    checks.done()
+    return checks.done()
 
 
 @test('sysfs: events, formats and capabilities')
@@ -167,7 +167,7 @@ def sysfs(s):
         checks.equal(name, line.split(' ', 1)[1], value)
     checks.equal('files for what the PMU does not have',
                  lines[len(expected):], [])
-    checks.done()
+    return checks.done()
 
 
 # perf stat
@@ -186,7 +186,7 @@ def register_bottleneck(name, iterations, dominant, share):
         for each in LEVEL1:
             checks.close('%s, by perf and by the ledger' % each,
                          classes[each], expected[each], 0.02)
-        checks.done()
+        return checks.done()
 
 
 for row in BOTTLENECKS:
@@ -199,7 +199,7 @@ def conservation(s):
     for name, iterations in (('branches', 300000), ('multiply', 30000)):
         check_conserved(checks, s.stat('-e "%s"' % GROUP,
                                        'workload %s %d' % (name, iterations)))
-    checks.done()
+    return checks.done()
 
 
 @test('perf stat: slots and metrics agree with the ledger')
@@ -210,7 +210,7 @@ def group_ledger(s):
     checks = Checks()
     check_against(checks, counts, recorder.between['code'], 0.01,
                   levels=('usr',))
-    checks.done()
+    return checks.done()
 
 
 def register_exact(name, instructions, branches):
@@ -227,7 +227,7 @@ def register_exact(name, instructions, branches):
                 checks.equal('instructions:u', counts['instructions:u'],
                              instructions)
                 checks.equal('branches:u', counts['branches:u'], branches)
-            checks.done()
+            return checks.done()
 
 
 # tests/functional/programs/exact.S, pages.S
@@ -259,7 +259,7 @@ def split(s):
                    20000 * 242, None)
     checks.between('share of instructions:k while NOPs run',
                    counts['instructions:k'] / counts['instructions'], 0, 0.3)
-    checks.done()
+    return checks.done()
 
 
 @test('perf stat: more events than counters are multiplexed')
@@ -286,7 +286,7 @@ def multiplex(s):
     if ratios:
         checks.between('conditional branches, of all',
                        statistics.median(ratios), 0.7, 1.4)
-    checks.done()
+    return checks.done()
 
 
 @test('perf stat -I 1000: every interval is counted')
@@ -304,7 +304,7 @@ def interval(s):
         checks.between('backend-bound in interval %d' % number,
                        classes['backend-bound'] / slots,
                        0.8 if number else 0.6, 1)
-    checks.done()
+    return checks.done()
 
 
 @test('perf stat -a: both vCPUs, against the ledger')
@@ -329,7 +329,7 @@ def system_wide(s):
         checks.between('slots on vCPU %d' % cpu, counts['slots'],
                        ledger.count('slots', cpus=[cpu], levels=('usr',)),
                        None)
-    checks.done()
+    return checks.done()
 
 
 @test('perf stat: an idle vCPU counts next to nothing')
@@ -340,7 +340,7 @@ def idle(s):
     # Timer ticks and the like; a busy vCPU counts a hundred times as much.
     checks.between('cycles in a second', counts['cycles'], 0, 20e6)
     checks.between('slots in a second', counts['slots'], 0, 100e6)
-    checks.done()
+    return checks.done()
 
 
 @test('perf stat -p: a running process')
@@ -354,16 +354,36 @@ def attach(s):
     check_conserved(checks, counts)
     classes, slots = group_counts(counts)
     checks.between('backend-bound', classes['backend-bound'] / slots, 0.8, 1)
-    checks.done()
+    return checks.done()
+
+
+# What a context switch does to the counts, in Linux and so on silicon as well.
+#
+# Slots and instructions: nothing.  What counts user mode alone stands still in
+# the kernel, where FIXED_CTR3 is read, and later written back, in full.
+#
+# The classes: icl_update_topdown_event() reads PERF_METRICS, and
+# icl_set_topdown_event_period() writes them back, in steps of 1/255 of the
+# slots so far, S.  A turn of s slots moves the share of a class from f towards
+# the turn's own g by (g - f) s / S; what is less than half a step is rounded
+# away each time.  So f stays where it is as long as |g - f| < S / (510 s): at
+# S = 16 s, as many as both count before they begin to take turns, up to 3.1 %.
+# Hence the turns have to be like these first ones, g = f.  They are but for
+# what a switch costs, cold caches and predictors, some thousand slots of each
+# turn: turns of a million slots keep that to some tenths of a per cent.  At
+# the end there is half a step of rounding, 0.2 %.
+SWITCH_ROUNDS = 550
+SWITCH_FIRST = 16               # programs/pingpong.c
+SWITCH_NOPS, SWITCH_MULTIPLIES = 4000, 700
+# Of the loops, scripts/guest/loops.h; and beside the loop in a turn.
+INSTRUCTIONS = {'nops': 242, 'multiply': 102}
+INSTRUCTIONS_OF_SWITCH = 100
 
 
 @test('two processes through more than 1000 context switches')
 @estimate
 def pingpong(s):
     s.guest.on_sync = recorder = Recorder(s.guest)
-    # The NOPs are many to a turn: what a process loses when it is switched in
-    # is little beside them (see below).
-    rounds, nops, multiplies = 550, 1000, 250
     text = s.shell("""
         cd /tmp; rm -rf a b nops multiply; mkdir nops multiply
         mkfifo a b nops/ctl nops/ack multiply/ctl multiply/ack
@@ -373,36 +393,39 @@ def pingpong(s):
         stat nops %d a b first & stat multiply %d b a; wait
         cat nops/out multiply/out; echo nops; cat nops/stat
         echo multiply; cat multiply/stat
-        """ % (GROUP_USER, in_guest('pingpong'), rounds, nops, multiplies))
+        """ % (GROUP_USER + ',instructions:u', in_guest('pingpong'),
+               SWITCH_ROUNDS, SWITCH_NOPS, SWITCH_MULTIPLIES))
     switches = sum(map(int, re.findall(r'^switches (\d+)$', text, re.M)))
     part = re.split(r'^(?:nops|multiply)$', text, flags=re.M)
     counts = [parse_stat(p) for p in part[1:]]
     ledger = recorder.between['pingpong']
     exact, checks = Checks(), Estimates()
     exact.between('context switches', switches, 1000, None)
-    for c in counts:
+    for c, name, iterations in zip(counts, ('nops', 'multiply'),
+                                   (SWITCH_NOPS, SWITCH_MULTIPLIES)):
         check_conserved(exact, c)
+        # No switch loses an instruction, or takes one over.
+        least = (SWITCH_FIRST + SWITCH_ROUNDS) * (
+            iterations * INSTRUCTIONS[name])
+        exact.between('instructions of %s' % name, c['instructions:u'], least,
+                      least + SWITCH_ROUNDS * INSTRUCTIONS_OF_SWITCH)
     exact.done()
     both = {event: counts[0][event] + counts[1][event]
             for event in counts[0]}
-    # Code and data are not in the caches after a switch, which takes some
-    # thousand slots.  Linux rounds them away or up to a whole step
-    # (pingpong.c): what PERF_METRICS show is the mix of the first turns.  And
     # perf itself, which runs on this vCPU at both ends, is in the ledger only.
-    check_against(checks, both, ledger, 0.03, cpus=[1], levels=('usr',))
+    check_against(checks, both, ledger, 0.01, cpus=[1], levels=('usr',))
     # Neither process is billed for the other's nature.  Of the slots of the
-    # multiplications, one in 15 retires (BOTTLENECKS); of those of the NOPs,
-    # none are backend bound, but for those of the switches: of 12 runs 0 to
-    # 0.004, once 0.055.  If it were billed for the other's, half would be.
+    # multiplications, one in 15 retires (BOTTLENECKS); of those of the NOPs
+    # all but a few do.
     for c, most, low, other, high in (
-            (counts[0], 'retiring', 0.85, 'backend-bound', 0.15),
-            (counts[1], 'backend-bound', 0.85, 'retiring', 0.1)):
+            (counts[0], 'retiring', 0.95, 'backend-bound', 0.02),
+            (counts[1], 'backend-bound', 0.9, 'retiring', 0.08)):
         classes, slots = group_counts(c)
         checks.between('%s of the process that is' % most,
                        classes[most] / slots, low, 1)
         checks.between('%s of the process that is not' % other,
                        classes[other] / slots, 0, high)
-    checks.done()
+    return '\n'.join((exact.done(), checks.done()))
 
 
 @test('a process that moves between the vCPUs')
@@ -421,7 +444,7 @@ def migrate(s):
         checks.between('share of the slots on vCPU %d' % cpu,
                        ledger.count('slots', cpus=[cpu], levels=('usr',)) /
                        ledger.count('slots', levels=('usr',)), 0.2, 0.8)
-    checks.done()
+    return checks.done()
 
 
 # perf record
@@ -463,7 +486,7 @@ def register_record(event, period, command, item):
     def record(s):
         checks = Checks()
         check_samples(checks, s, event, period, command, item)
-        checks.done()
+        return checks.done()
 
 
 for row in (('cycles', 20000, 'multiply 60000', 'cycles'),
@@ -481,7 +504,7 @@ def record_two(s):
     checks.between('samples of instructions:u',
                    number.get('instructions', 0), 0.95 * 472, 1.1 * 472)
     checks.between('samples of cycles:u', number.get('cycles', 0), 100, None)
-    checks.done()
+    return checks.done()
 
 
 @test('perf record -F: a frequency instead of a period')
@@ -492,7 +515,7 @@ def record_frequency(s):
     # The kernel steers the period towards it; wide, for a slow host.
     checks.between('samples in 2 s at 500 Hz', number.get('cycles', 0),
                    250, 2000)
-    checks.done()
+    return checks.done()
 
 
 # NMI watchdog
@@ -513,7 +536,7 @@ def watchdog_works(s, on):
     busy = any(c['counting'] for c in fixed1)
     checks.equal('a cycle counter is in use while perf is not', busy,
                  bool(on))
-    checks.done()
+    return checks.done()
 
 
 @test('NMI watchdog on')
@@ -559,7 +582,7 @@ def rdpmc(s):
                          0.03 * slots)
         checks.between('%s: %s' % (name, dominant), f[dominant] / f['slots'],
                        0.85, 1.01)
-    checks.done()
+    return checks.done()
 
 
 @test('RDPMC in user mode: blocks take the cycles that x86-slots says')
@@ -589,6 +612,24 @@ def perf_test(s):
         raise Failure('%s\nperf test printed:\n%s' % (e, text)) from None
 
 
+@test("perf's own tests that sample cycles at a frequency")
+def perf_test_sampling(s):
+    # They fail, or take minutes, where a sample costs milliseconds: Linux finds
+    # the period from how soon the samples come.  The first samples of a guest
+    # are those that have all of that translated.
+    s.shell('perf record -q -o /tmp/perf.data -e cycles:u -c 20000 -- '
+            'head -n 2000 /proc/kallsyms >/dev/null')
+    names = ('Track with sched_switch', 'Object code reading')
+    text = s.shell('perf test %s 2>&1 || true'
+                   % ' '.join('"%s"' % n for n in names), timeout=600)
+    checks = Checks()
+    for name in names:
+        checks.that(re.search(r'%s +: Ok$' % name, text, re.M),
+                    'expected "%s: Ok"; perf test printed:\n%s'
+                    % (name, text))
+    checks.done()
+
+
 # A vCPU that goes and comes: INIT and SIPI
 
 @test('a vCPU taken offline and online again counts')
@@ -602,7 +643,7 @@ def hotplug(s):
     need_counts(counts, 'instructions:u')
     checks.between('instructions:u', counts['instructions:u'], 20000 * 242,
                    1.1 * 20000 * 242)
-    checks.done()
+    return checks.done()
 
 
 # Last: what all of the above left in the kernel's log
@@ -613,4 +654,4 @@ def complaints(s):
              if any(re.search(c, line) for c in COMPLAINTS)]
     checks = Checks()
     checks.equal('lines that should not be there', found, [])
-    checks.done()
+    return checks.done()

@@ -15,7 +15,8 @@ import json
 import math
 import re
 
-from harness import PINNED, Checks, Estimates, Failure, estimate, in_guest
+from harness import (PINNED, Checks, Estimates, Failure, OffEstimate, estimate,
+                     in_guest)
 
 ICELAKE, SAPPHIRE = 'Icelake-Server', 'SapphireRapids'
 MODELS = (ICELAKE, SAPPHIRE)
@@ -170,6 +171,9 @@ class Catalogue:
         """The metrics in a group."""
         return {m for m, groups in self._metrics.items() if name in groups}
 
+    def has(self, metric):
+        return metric in self._metrics
+
     def parent(self, metric):
         """The group of a metric and its siblings."""
         for name in self._metrics[metric]:
@@ -203,9 +207,10 @@ def measure(s, groups, loops, seconds):
     """
     s.fifos()
     s.shell("%s perf stat -j -M %s -o /tmp/stat -D -1 --control "
-            "fifo:/tmp/ctl/ctl,/tmp/ctl/ack -- %s --perf /tmp/ctl %g %s "
-            ">/tmp/out 2>&1 || { cat /tmp/out /tmp/stat; exit 1; }"
-            % (PINNED, ','.join(groups), in_guest('tma'), seconds, loops))
+            "fifo:/tmp/ctl/ctl,/tmp/ctl/ack -- %s --perf /tmp/ctl --seed %d "
+            "%g %s >/tmp/out 2>&1 || { cat /tmp/out /tmp/stat; exit 1; }"
+            % (PINNED, ','.join(groups), in_guest('tma'), s.seed(), seconds,
+               loops))
     metrics, failed = parse_metrics(s.shell('cat /tmp/stat'))
     if failed:
         raise Failure('events that did not count: ' + ', '.join(failed))
@@ -247,7 +252,7 @@ def register_level(level):
                     [])
         exact.done()
         check_values(checks, metrics)
-        checks.done()
+        return checks.done()
 
 
 for each in LEVELS:
@@ -266,6 +271,29 @@ def sums(s):
         checks.close('sum of ' + ', '.join(parts),
                      sum(metrics[m] for m in parts), metrics[whole],
                      SUM_TOLERANCE)
+    return checks.done()
+
+
+# Cycles for each time that they begin, counted by EDGE, and a loop in which
+# they do.  Not all of them are in each perf.
+EDGES = (
+    ('icache', 'tma_info_frontend_icache_miss_latency'),
+    ('dsb_switches', 'tma_info_frontend_dsb_switch_cost'),
+    ('unknown_branches', 'tma_info_frontend_unknown_branch_cost'),
+)
+# At least a cycle, and no more than a load from DRAM takes.
+EDGE_CYCLES = 1, 230
+
+
+@test('perf stat -M: formulas that divide by edges have a value')
+def edges(s):
+    checks = Checks()
+    found = [row for row in EDGES if Catalogue.of(s).has(row[1])]
+    checks.that(found, 'perf has none of these metrics')
+    for loop, metric in found:
+        # perf divides by zero where no edge was counted.
+        value = measure(s, [metric], loop, SECONDS_NODE).get(metric, math.nan)
+        checks.between('%s of %s' % (metric, loop), value, *EDGE_CYCLES)
     checks.done()
 
 
@@ -287,13 +315,20 @@ def check_limits(s, loop, wanted):
             continue
         values = ', '.join('%s %.3f' % row for row in sorted(
             siblings.items(), key=lambda row: -row[1]))
-        checks.that(siblings.get(metric, 0) >= share,
-                    '%s: expected at least %g, observed %s'
-                    % (metric, share, values))
+        checks.figure(siblings.get(metric, 0) >= share,
+                      '%s: expected at least %g, observed %s'
+                      % (metric, share, values))
         checks.that(max(siblings, key=siblings.get) == metric,
                     '%s: expected it to be the largest, observed %s'
                     % (metric, values))
-    checks.done()
+    return checks.done()
+
+
+# Loops whose metrics are measured and printed, but fail no test.  Each store of
+# clears changes the code that runs next, so that no region is known for long:
+# of its slots 0 to 0.2 are lost to clears in the sampled model, the fewer the
+# busier the host is.
+KNOWN_OFF = ('clears',)
 
 
 def register_limits(loop, models):
@@ -304,8 +339,14 @@ def register_limits(loop, models):
     @test('perf stat -M: %s is %s' % (loop, ', '.join(names)), models)
     @estimate
     def limited(s):
-        check_limits(s, loop, {row.metric: row.share for row in rows
-                               if model_of(s) in row.models})
+        wanted = {row.metric: row.share for row in rows
+                  if model_of(s) in row.models}
+        try:
+            return check_limits(s, loop, wanted)
+        except OffEstimate as e:
+            if loop not in KNOWN_OFF:
+                raise
+            return 'known to be off: %s' % e
 
 
 for each in dict.fromkeys(row.loop for row in LIMITS):

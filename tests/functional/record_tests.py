@@ -6,7 +6,7 @@
 
 import collections
 
-from harness import PINNED, Estimates, estimate, in_guest
+from harness import PINNED, Estimates, OffEstimate, estimate, in_guest
 from metric_tests import ICELAKE, test
 
 # Loops in turns; one of so many events is sampled; and of each event, the
@@ -46,12 +46,17 @@ RECORDINGS = (
         'dsb2mite_switches.penalty_cycles': 'dsb_switches'}),
     Recording('decode nops', 50021, {
         'idq.mite_uops': 'decode'}),
+    Recording('clears nops', 53, {
+        'machine_clears.smc': 'clears'}),
     Recording('walks nops', 2003, {
         'dtlb_load_misses.walk_completed': 'chase'}),
 )
 SECONDS = 1
 # Fewer say nothing.
 SAMPLES = 10
+# Measured and printed, but no test fails: see KNOWN_OFF of metric_tests.py.  On
+# a busy host 3 to 7 samples were found.
+KNOWN_OFF = ('clears nops',)
 # The interrupt is late where a block is long, or becomes what it was not.
 SHARE = 0.8
 
@@ -62,10 +67,10 @@ def record(s, recording):
     s.fifos()
     s.shell('%s perf record -q --no-bpf-event -N -B -o /tmp/perf.data -c %d '
             '-e %s -D -1 --control fifo:/tmp/ctl/ctl,/tmp/ctl/ack -- '
-            '%s --perf /tmp/ctl %g %s >/tmp/out 2>&1 || '
+            '%s --perf /tmp/ctl --seed %d %g %s >/tmp/out 2>&1 || '
             '{ cat /tmp/out; exit 1; }'
-            % (PINNED, recording.period, events, in_guest('tma'), SECONDS,
-               recording.loops))
+            % (PINNED, recording.period, events, in_guest('tma'), s.seed(),
+               SECONDS, recording.loops))
     text = s.shell('perf script -i /tmp/perf.data -F event,ip,sym')
     samples = collections.Counter()
     for line in text.splitlines():
@@ -89,7 +94,12 @@ def register(recording):
             checks.between('share of %s in %s' % (event, function),
                            samples[event, function] / (total or 1), SHARE,
                            None)
-        checks.done()
+        try:
+            return checks.done()
+        except OffEstimate as e:
+            if recording.loops not in KNOWN_OFF:
+                raise
+            return 'known to be off: %s' % e
 
 
 for each in RECORDINGS:

@@ -13,6 +13,7 @@
  */
 
 #include "qemu/osdep.h"
+#include "qemu/bswap.h"
 
 #include "pmu/machine.h"
 
@@ -83,6 +84,98 @@ static void plant_code(PmuScript *s)
         pmu_poke32(s, PAGE(1) - 8 + 4 * i, code[i]);
     }
     unmap(s, 1);
+}
+
+static void plant_bytes(PmuScript *s, uint64_t address, const uint8_t *bytes,
+                        unsigned length)
+{
+    for (unsigned i = 0; i < length; i += 4) {
+        uint8_t word[4] = { 0xc3, 0xc3, 0xc3, 0xc3 };
+
+        memcpy(word, bytes + i, MIN(length - i, 4));
+        pmu_poke32(s, address + i, ldl_le_p(word));
+    }
+}
+
+/* MOV of @count to RCX, of 5 bytes from DATA to PAGED: 3 instructions */
+#define STRING_REGISTERS(b0, b1, b2, b3, b4, b5, b6, b7)                \
+    0x48, 0xb9, b0, b1, b2, b3, b4, b5, b6, b7,     /* mov $, %rcx */   \
+    0xbe, 0x00, 0x00, 0x60, 0x00,                   /* mov $, %esi */   \
+    0xbf, 0x00, 0x00, 0x40, 0x00                    /* mov $, %edi */
+
+QEMU_BUILD_BUG_ON(PAYLOAD_DATA != 0x600000 || PAYLOAD_PAGED != 0x400000);
+
+/* REP counts ECX, not RCX, where its addresses have 32 bits. */
+static void plant_rep_address_size(PmuScript *s)
+{
+    static const uint8_t code[] = {
+        STRING_REGISTERS(0x10, 0, 0, 0, 0xff, 0xff, 0xff, 0xff),
+        0x67, 0xf3, 0xa4,                           /* rep movsb */
+        0xc3,
+    };
+
+    plant_bytes(s, PAGE(1), code, sizeof(code));
+}
+
+/*
+ * REX in front of another prefix has no effect: this is REP MOVSB, and ends
+ * with its page.
+ */
+#define REX_REP_TIMES   30000
+#define REX_REP_CODE    28      /* bytes in the first page */
+
+static void plant_rex_rep(PmuScript *s)
+{
+    static const uint8_t code[] = {
+        0xba, 0x30, 0x75, 0x00, 0x00,               /* mov $30000, %edx */
+        STRING_REGISTERS(5, 0, 0, 0, 0, 0, 0, 0),
+        0x48, 0xf3, 0xa4,                           /* rep movsb */
+        0xff, 0xca,                                 /* dec %edx */
+        0x75, 0xe5,                                 /* jne to mov, %rcx */
+        0xc3,
+    };
+
+    plant_bytes(s, PAGE(1) - REX_REP_CODE, code, sizeof(code));
+}
+
+/* Code of eight lines, which each pass flushes when it has run. */
+#define FLUSH_TIMES     1000
+#define FLUSH_LINES     8
+
+static void plant_flushes(PmuScript *s)
+{
+    static const uint8_t jump[] = { 0xeb, 0x3e, 0x90, 0x90 };
+    static const uint8_t start[] = {
+        0xba, 0xe8, 0x03, 0x00, 0x00,               /* mov $1000, %edx */
+        0xeb, 0x39,                                 /* jmp to PAGE(1) */
+    };
+    uint64_t at = PAGE(1) + 64 * FLUSH_LINES;
+
+    plant_bytes(s, PAGE(1) - 64, start, sizeof(start));
+    for (int i = 0; i < FLUSH_LINES; i++) {
+        uint8_t flush[8] = { 0x0f, 0xae, 0x3c, 0x25, }; /* clflush */
+
+        plant_bytes(s, PAGE(1) + 64 * i, jump, sizeof(jump));
+        stl_le_p(flush + 4, PAGE(1) + 64 * i);
+        plant_bytes(s, at + 8 * i, flush, sizeof(flush));
+    }
+    at += 8 * FLUSH_LINES;
+    pmu_poke32(s, at, 0x850fcaff);                  /* dec %edx; jne */
+    pmu_poke32(s, at + 4, PAGE(1) - (at + 8));
+    pmu_poke32(s, at + 8, 0xc3c3c3c3);              /* ret */
+}
+
+/* 66H does not change near branches in 64-bit code (SDM vol. 2A, JMP). */
+static void plant_branch_operand_size(PmuScript *s)
+{
+    static const uint8_t code[] = {
+        0x31, 0xc0,                                 /* xor %eax, %eax */
+        0x66, 0xe9, 0x00, 0x00, 0x00, 0x00,         /* jmp */
+        0x66, 0x0f, 0x84, 0x00, 0x00, 0x00, 0x00,   /* je */
+        0xc3,
+    };
+
+    plant_bytes(s, PAGE(1), code, sizeof(code));
 }
 
 /* The same when QEMU knows the code already. */
@@ -160,6 +253,16 @@ static const Case cases[] = {
       .prepare = unmap_second },
     { "rep-page-fault-first", BLOCK_STOSQ, BOTH, 2, 5, 1, MAPPED,
       .prepare = unmap_first },
+
+    { "rep-address-size", BLOCK_JUMP, BOTH, PAGE(1), 6, 2,
+      .prepare = plant_rep_address_size },
+    { "rep-behind-rex", BLOCK_JUMP, BOTH, PAGE(1) - REX_REP_CODE,
+      6 * REX_REP_TIMES + 3, REX_REP_TIMES + 2, .prepare = plant_rex_rep },
+    { "flush-code", BLOCK_JUMP, BOTH, PAGE(1) - 64,
+      (2 * FLUSH_LINES + 2) * FLUSH_TIMES + 4,
+      (FLUSH_LINES + 1) * FLUSH_TIMES + 3, .prepare = plant_flushes },
+    { "branch-operand-size", BLOCK_JUMP, BOTH, PAGE(1), 5, 4,
+      .prepare = plant_branch_operand_size },
 
     { "page-fault-retry", BLOCK_TOUCH, BOTH, PAGE(0), 4, 1, MAPPED,
       .prepare = unmap_first },
@@ -555,14 +658,15 @@ static void test_timer_interrupts(void)
 {
     for (int timing = 0; timing < 2; timing++) {
         g_autoptr(PmuScript) s = pmu_script_new();
-        const uint64_t n = 5000000;
+        /* A tenth of a second: a busy host is late with timers. */
+        const uint64_t n = 50000000;
         uint64_t events, expected[NUM_COUNTERS];
         unsigned first;
 
         setup(s, timing);
         pmu_poke32(s, APIC_TIMER_DIVIDE, 0xb);
         pmu_poke32(s, APIC_LVT_TIMER, VECTOR_TIMER | 0x20000);
-        pmu_poke32(s, APIC_TIMER_INITIAL, 100000);
+        pmu_poke32(s, APIC_TIMER_INITIAL, 1000000);
         pmu_op(s, OP_RUN, BLOCK_LOOP | RUN_CPL3 | RUN_IF,
                ENABLE_COUNTS | (timing ? ENABLE_TIMING : 0), n);
         pmu_poke32(s, APIC_LVT_TIMER, LVT_MASKED);
@@ -581,6 +685,79 @@ static void test_timer_interrupts(void)
                       timing ? "with cycles" : "without cycles");
         expect_slots(s, first, timing);
     }
+}
+
+/*
+ * Which way a branch went is a matter of the code, though execution goes on
+ * elsewhere behind it: in SMM, which another CPU asks for all the time.
+ */
+static void test_smi_behind_branch(void)
+{
+    static const uint64_t way[] = { 0x01c4, 0x10c4 };   /* taken, not taken */
+    const uint64_t n = 2000000;
+    g_autoptr(PmuScript) s = pmu_script_new();
+    PmuMachine machine;
+    unsigned count, first;
+
+    setup(s, true);
+    for (int i = 0; i < ARRAY_SIZE(way); i++) {
+        pmu_wrmsr(s, MSR_EVTSEL(i), way[i] | EVTSEL_OS | EVTSEL_EN);
+    }
+    pmu_op(s, OP_START_CPU, 0, 1, 0);
+    pmu_op(s, OP_RUN, BLOCK_NOT_TAKEN, ENABLE_COUNTS | ENABLE_TIMING, n);
+    first = pmu_rdpmc(s, 0);
+    pmu_rdpmc(s, 1);
+    count = pmu_op(s, OP_PEEK32, 0, PAYLOAD_SMI_COUNT, 0);
+    s->cpu = 1;
+    for (int i = 0; i < 1000; i++) {
+        pmu_poke32(s, APIC_ICR_HIGH, 0);
+        pmu_poke32(s, APIC_ICR_LOW, LVT_SMI);
+        pmu_op(s, OP_RUN, BLOCK_PAUSE, 0, 1000);
+    }
+    s->cpu = 0;
+    pmu_start(&machine, s, PMU_CPU_METRICS "-smp 2");
+    pmu_wait_done(&machine, 2);
+    pmu_read_results(&machine, s, 1);
+    pmu_stop(&machine);
+    g_test_message("%" PRIu64 " SMIs", pmu_value(s, count));
+    g_assert_cmpuint(pmu_value(s, count), >, 10);
+    pmu_expect(pmu_register(s, first), n - 1, "branches that were taken");
+    pmu_expect(pmu_register(s, first + 1), n + 1,
+               "branches that were not taken");
+}
+
+/* The model asks where a page is when all is over: nobody must see that. */
+static void test_accessed(void)
+{
+    g_autoptr(PmuScript) s = pmu_script_new();
+    unsigned pte;
+
+    setup(s, true);
+    pmu_op(s, OP_RUN, BLOCK_ACCESSED, ENABLE_COUNTS | ENABLE_TIMING, 0);
+    pte = pmu_op(s, OP_PEEK64, 0, PAYLOAD_PAGED_PTE, 0);
+    pmu_run(s, PMU_CPU_METRICS);
+    pmu_expect(pmu_value(s, pte) & 0x20, 0, "the Accessed bit that was cleared");
+}
+
+/* Translations are void when paging goes off (SDM vol. 3A, 4.10.4.1). */
+static void test_paging_off(void)
+{
+    static const unsigned block[] = { BLOCK_EMPTY, BLOCK_PAGING_OFF };
+    uint64_t flushes[ARRAY_SIZE(block)];
+
+    for (int i = 0; i < ARRAY_SIZE(block); i++) {
+        g_autoptr(PmuScript) s = pmu_script_new();
+        unsigned counter;
+
+        setup(s, true);
+        pmu_wrmsr(s, MSR_EVTSEL(0), EVENT_TLB_FLUSHES | EVTSEL_OS | EVTSEL_EN);
+        pmu_op(s, OP_RUN, block[i], ENABLE_COUNTS | ENABLE_TIMING, 0);
+        counter = pmu_rdpmc(s, 0);
+        pmu_run(s, PMU_CPU_METRICS);
+        flushes[i] = pmu_register(s, counter);
+    }
+    /* Those of before, which are counted with the first block. */
+    g_assert_cmpuint(flushes[1], >, flushes[0]);
 }
 
 /* Halted time counts nothing: 100 ms would be 10^8 cycles and more. */
@@ -821,6 +998,9 @@ int main(int argc, char **argv)
     qtest_add_func("pmu/count/evtsel-enable", test_evtsel_enable);
     qtest_add_func("pmu/count/timer-interrupts", test_timer_interrupts);
     qtest_add_func("pmu/count/halted-cycles", test_halted_cycles);
+    qtest_add_func("pmu/count/smi-behind-branch", test_smi_behind_branch);
+    qtest_add_func("pmu/count/accessed", test_accessed);
+    qtest_add_func("pmu/count/paging-off", test_paging_off);
     qtest_add_func("pmu/count/filters", test_filters);
     qtest_add_func("pmu/count/disabled", test_disabled);
     qtest_add_func("pmu/count/architectural-events",

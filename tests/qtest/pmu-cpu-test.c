@@ -12,6 +12,7 @@
 #include "pmu/machine.h"
 #include "qapi/error.h"
 #include "qobject/qjson.h"
+#include "qobject/qlist.h"
 
 /* Run QEMU with @cpu, which must fail; returns what it says. */
 static char *refusal(const char *cpu)
@@ -58,6 +59,8 @@ static const Refusal refusals[] = {
       { "perf-metrics", "max", "Icelake-Server", "SapphireRapids" } },
     { "max-pmu", "max,pmu=on",
       { "pmu=on", "max", "Icelake-Server", "SapphireRapids" } },
+    { "max-plus-pmu", "max,+pmu",
+      { "pmu=on", "max", "Icelake-Server", "SapphireRapids" } },
     { "contradiction", "Icelake-Server,+perf-metrics,pmu=off",
       { "perf-metrics=on", "pmu=off" } },
     { "contradiction-before", "Icelake-Server,pmu=off,perf-metrics=on",
@@ -76,6 +79,8 @@ static const Refusal refusals[] = {
       { "perf-metrics-width=16", "perf-metrics=on" } },
     { "sampling-without", "Icelake-Server,pmu-sampling=off",
       { "pmu-sampling=off", "pmu=on or perf-metrics=on" } },
+    { "enforce", "Icelake-Server,+perf-metrics,enforce=on",
+      { "TCG doesn't support requested features" } },
     { "no-pdcm", "Icelake-Server,+perf-metrics,-pdcm",
       { "perf-metrics", "pdcm" } },
     { "vendor", "Icelake-Server,+perf-metrics,vendor=AuthenticAMD",
@@ -136,6 +141,80 @@ static void test_refusal(const void *data)
     pmu_expect(lines, 1, "lines of error message");
 }
 
+/*
+ * What TCG lacks is warned of if the user asked for it.  That its model implies
+ * it is no reason, if it is the model that has the PMU.
+ */
+typedef struct Warning {
+    const char *name;
+    const char *cpu;
+    unsigned lines;
+    const char *says;           /* all of them, or NULL */
+} Warning;
+
+static const Warning warnings[] = {
+    { "icelake", "Icelake-Server,+perf-metrics" },
+    { "icelake-newest", "Icelake-Server-v7,+perf-metrics" },
+    { "icelake-pmu", "Icelake-Server,pmu=on" },
+    { "sapphire-rapids", "SapphireRapids,+perf-metrics" },
+    { "users", "Icelake-Server,+perf-metrics,+avx512f", 1, "avx512f" },
+    { "users-on", "Icelake-Server,avx512f=on,+perf-metrics", 1, "avx512f" },
+};
+
+static void test_warning(const void *data)
+{
+    const Warning *row = data;
+    g_autofree char *command = g_strdup_printf(
+        "echo quit | exec %s -accel tcg -machine pc -nodefaults -display none "
+        "-S -smp 2 -monitor stdio -cpu %s",
+        getenv("QTEST_QEMU_BINARY"), row->cpu);
+    const char *argv[] = { "/bin/sh", "-c", command, NULL };
+    g_autoptr(GError) err = NULL;
+    g_autofree char *output = NULL;
+    g_auto(GStrv) lines = NULL;
+    unsigned number = 0;
+    int status;
+
+    g_spawn_sync(NULL, (char **)argv, NULL, G_SPAWN_STDOUT_TO_DEV_NULL, NULL,
+                 NULL, NULL, &output, &status, &err);
+    g_assert_no_error(err);
+    pmu_expect(status, 0, "exit status with -cpu %s", row->cpu);
+    lines = g_strsplit(output, "\n", -1);
+    for (int i = 0; lines[i] && *lines[i]; i++, number++) {
+        if (!row->says || !strstr(lines[i], "TCG doesn't support") ||
+            !strstr(lines[i], row->says)) {
+            g_test_message("-cpu %s says: %s", row->cpu, lines[i]);
+            g_test_fail();
+        }
+    }
+    /* Each of the two CPUs says it. */
+    pmu_expect(number, 2 * row->lines, "lines of warnings with -cpu %s",
+               row->cpu);
+}
+
+/* What is not warned of is filtered all the same, and can be asked for. */
+static void test_filtered(void)
+{
+    QTestState *qts = qtest_init(PMU_CPU_METRICS "-accel tcg");
+    QDict *answer = qtest_qmp(qts, "{ 'execute': 'qom-get', 'arguments': {"
+                              "'path': '/machine/unattached/device[0]',"
+                              "'property': 'filtered-features' } }");
+    QListEntry *entry;
+    bool avx512f = false;
+
+    QLIST_FOREACH_ENTRY(qdict_get_qlist(answer, "return"), entry) {
+        QDict *word = qobject_to(QDict, qlist_entry_obj(entry));
+
+        if (g_str_equal(qdict_get_str(word, "cpuid-register"), "EBX") &&
+            qdict_get_int(word, "cpuid-input-eax") == 7) {
+            avx512f = qdict_get_int(word, "features") >> 16 & 1;
+        }
+    }
+    g_assert_true(avx512f);
+    qobject_unref(answer);
+    qtest_quit(qts);
+}
+
 typedef struct Accepted {
     const char *name;
     const char *cpu;
@@ -176,6 +255,8 @@ static const Accepted accepted[] = {
     { "none", "Icelake-Server", 0x80660, 0, false, false },
     { "pmu-off", "Icelake-Server,pmu=off", 0x80660, 0, false, false },
     { "max", "max,model=6,family=6", 0x00660, 0, false, false },
+    { "max-as-icelake-without", "max,vendor=GenuineIntel,family=6,model=106",
+      0x606a0, 0, false, false },
 };
 
 static void test_accepted(const void *data)
@@ -663,6 +744,13 @@ int main(int argc, char **argv)
 
         qtest_add_data_func(path, &refusals[i], test_refusal);
     }
+    for (int i = 0; i < ARRAY_SIZE(warnings); i++) {
+        g_autofree char *path = g_strdup_printf("pmu/cpu/warnings/%s",
+                                                warnings[i].name);
+
+        qtest_add_data_func(path, &warnings[i], test_warning);
+    }
+    qtest_add_func("pmu/cpu/filtered", test_filtered);
     for (int i = 0; i < ARRAY_SIZE(accepted); i++) {
         g_autofree char *path = g_strdup_printf("pmu/cpu/accepted/%s",
                                                 accepted[i].name);

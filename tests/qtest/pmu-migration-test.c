@@ -8,9 +8,16 @@
  */
 
 #include "qemu/osdep.h"
+#include "qemu/bswap.h"
 #include "qobject/qdict.h"
+#include "qobject/qlist.h"
+#include "qobject/qnum.h"
+#include "qobject/qstring.h"
 
 #include "pmu/machine.h"
+
+/* Bytes of an item's name, and of its two counts behind that. */
+#define ITEM_NAME       32
 
 #define ENABLE_COUNTS   (3ull | GLOBAL_FIXED(0))
 #define ENABLE_TIMING   (GLOBAL_FIXED(1) | GLOBAL_FIXED(3) | GLOBAL_METRICS)
@@ -246,6 +253,26 @@ static void test_loadvm_elsewhere(void)
     }
 }
 
+/* How many slots the first CPU has counted in user mode. */
+static uint64_t user_slots(PmuMachine *machine)
+{
+    QDict *response = qtest_qmp(machine->qts, "{'execute': 'x-query-pmu'}");
+    QDict *info =
+        qobject_to(QDict, qlist_peek(qdict_get_qlist(response, "return")));
+    const QListEntry *entry;
+    uint64_t slots = 0;
+
+    QLIST_FOREACH_ENTRY(qdict_get_qlist(info, "ledger"), entry) {
+        QDict *item = qobject_to(QDict, qlist_entry_obj(entry));
+
+        if (g_str_equal(qdict_get_str(item, "name"), "slots")) {
+            slots = qdict_get_int(item, "usr");
+        }
+    }
+    qobject_unref(response);
+    return slots;
+}
+
 /*
  * What a PMU cannot hold, or is no PMU, is refused; and the one that was there
  * can be looked at, load what it can hold, and be reset.
@@ -268,8 +295,10 @@ static void test_loadvm_refused(void)
     disk = make_disk();
     start_with_disk(&machine, plan.script, disk, PMU_CPU_METRICS);
     pmu_wait_for(&machine, 1);
-    /* Thousands of slots, more than 8 bits hold. */
-    g_usleep(20000);
+    /* More than 8 bits hold. */
+    while (user_slots(&machine) < 10000) {
+        g_usleep(1000);
+    }
     expect_hmp_ok(&machine, "savevm middle");
     pmu_stop(&machine);
     for (int i = 0; i < ARRAY_SIZE(cpu); i++) {
@@ -357,25 +386,92 @@ static void test_live(void)
     expect_live(true, "-icount shift=3");
 }
 
-/* The stream of a machine that runs @script, in full. */
-static GBytes *get_stream(const char *args)
+/* What the first CPU's PMU has counted so far, by names. */
+static QDict *get_ledger(PmuMachine *machine)
 {
-    g_autoptr(PmuScript) s = pmu_script_new();
+    QDict *response = qtest_qmp(machine->qts, "{'execute': 'x-query-pmu'}");
+    QDict *cpu = qobject_to(QDict,
+                            qlist_peek(qdict_get_qlist(response, "return")));
+    QDict *ledger = qdict_new();
+    const QListEntry *entry;
+
+    QLIST_FOREACH_ENTRY(qdict_get_qlist(cpu, "ledger"), entry) {
+        QDict *item = qobject_to(QDict, qlist_entry_obj(entry));
+        g_autofree char *counts = g_strdup_printf(
+            "os %" PRIu64 ", usr %" PRIu64,
+            qnum_get_uint(qobject_to(QNum, qdict_get(item, "os"))),
+            qnum_get_uint(qobject_to(QNum, qdict_get(item, "usr"))));
+
+        qdict_put_str(ledger, qdict_get_str(item, "name"), counts);
+    }
+    qobject_unref(response);
+    return ledger;
+}
+
+/*
+ * The stream of a machine that has run @script, in full; and what it had
+ * counted, if @ledger is not NULL.
+ */
+static GByteArray *save_stream(const PmuScript *script, const char *args,
+                               QDict **ledger)
+{
     g_autoptr(GError) err = NULL;
     g_autofree char *uri = NULL, *path = NULL;
     PmuMachine machine;
     char *contents;
     size_t length;
 
-    pmu_start(&machine, s, args);
+    pmu_start(&machine, script, args);
     pmu_wait_done(&machine, 1);
+    if (ledger) {
+        *ledger = get_ledger(&machine);
+    }
     path = g_strdup_printf("%s/stream", machine.dir);
     uri = g_strdup_printf("file:%s", path);
     migrate(&machine, uri);
     g_file_get_contents(path, &contents, &length, &err);
     g_assert_no_error(err);
     pmu_stop(&machine);
-    return g_bytes_new_take(contents, length);
+    return g_byte_array_new_take((guint8 *)contents, length);
+}
+
+static GBytes *get_stream(const char *args)
+{
+    g_autoptr(PmuScript) s = pmu_script_new();
+
+    return g_byte_array_free_to_bytes(save_stream(s, args, NULL));
+}
+
+/*
+ * Start a machine that waits, and have it load @stream; returns whether that
+ * was a machine.  If not, the one that waits is still there.
+ */
+static bool load_stream(PmuMachine *machine, const GByteArray *stream)
+{
+    g_autoptr(PmuScript) idle = pmu_script_new();
+    g_autoptr(GError) err = NULL;
+    g_autofree char *path = NULL, *uri = NULL;
+    bool done = false, failed = false;
+
+    pmu_start(machine, idle, PMU_CPU_METRICS "-incoming defer");
+    path = g_strdup_printf("%s/stream", machine->dir);
+    uri = g_strdup_printf("file:%s", path);
+    g_file_set_contents(path, (const char *)stream->data, stream->len, &err);
+    g_assert_no_error(err);
+    qtest_qmp_assert_success(machine->qts, "{'execute': 'migrate-incoming',"
+                             " 'arguments': {'uri': %s,"
+                             " 'exit-on-error': false}}", uri);
+    while (!done && !failed) {
+        QDict *info = qtest_qmp_assert_success_ref(
+            machine->qts, "{'execute': 'query-migrate'}");
+        const char *status = qdict_get_try_str(info, "status");
+
+        done = g_strcmp0(status, "completed") == 0;
+        failed = g_strcmp0(status, "failed") == 0;
+        qobject_unref(info);
+        g_usleep(1000);
+    }
+    return done;
 }
 
 static bool contains(GBytes *bytes, const char *text)
@@ -410,6 +506,131 @@ static void test_stream(void)
     }
 }
 
+/* Where @stream has the ledger's item @name, as PmuSavedItem is sent. */
+static guint8 *find_item(GByteArray *stream, const char *name)
+{
+    char padded[ITEM_NAME] = "";
+    guint8 *found;
+
+    g_strlcpy(padded, name, sizeof(padded));
+    found = memmem(stream->data, stream->len, padded, sizeof(padded));
+    g_assert_nonnull(found);
+    return found;
+}
+
+/* A machine that has counted something of most items at both levels. */
+static GByteArray *save_counted(QDict **ledger)
+{
+    g_autoptr(PmuScript) s = pmu_script_new();
+
+    pmu_wrmsr(s, MSR_GLOBAL_CTRL, 0);
+    pmu_wrmsr(s, MSR_FIXED_CTR_CTRL, FIXED_ALL(3));
+    pmu_op(s, OP_RUN, BLOCK_CHASE, GLOBAL_FIXED(3), 5000);
+    pmu_op(s, OP_RUN, BLOCK_MEMORY | RUN_CPL3, GLOBAL_FIXED(3), 5000);
+    return save_stream(s, PMU_CPU_METRICS, ledger);
+}
+
+/* Fail unless @machine has counted what @ledger says. */
+static void expect_ledger(PmuMachine *machine, const QDict *ledger)
+{
+    QDict *now = get_ledger(machine);
+
+    g_assert_cmpuint(qdict_size(now), ==, qdict_size(ledger));
+    for (const QDictEntry *entry = qdict_first(ledger); entry;
+         entry = qdict_next(ledger, entry)) {
+        g_assert_cmpstr(qdict_get_str(now, qdict_entry_key(entry)), ==,
+                        qstring_get_str(qobject_to(QString,
+                                                   qdict_entry_value(entry))));
+    }
+    qobject_unref(now);
+}
+
+/* Every item arrives; one that this version does not know is left out. */
+static void test_items(void)
+{
+    g_autoptr(GByteArray) stream = NULL;
+    PmuMachine machine;
+    QDict *ledger;
+
+    stream = save_counted(&ledger);
+    g_assert_cmpstr(qdict_get_str(ledger, "l1d-accesses"), !=,
+                    "os 0, usr 0");
+    g_assert_true(load_stream(&machine, stream));
+    expect_ledger(&machine, ledger);
+    pmu_stop(&machine);
+
+    memcpy(find_item(stream, "l1d-accesses"), "l1d-accesseZ", 12);
+    qdict_put_str(ledger, "l1d-accesses", "os 0, usr 0");
+    g_assert_true(load_stream(&machine, stream));
+    expect_ledger(&machine, ledger);
+    pmu_stop(&machine);
+    qobject_unref(ledger);
+}
+
+static void expect_refused(const GByteArray *stream, const char *what)
+{
+    PmuMachine machine;
+
+    pmu_expect(load_stream(&machine, stream), false,
+               "a stream is loaded with %s", what);
+    /* It is there, and can be looked at. */
+    qobject_unref(get_ledger(&machine));
+    pmu_stop(&machine);
+}
+
+/* A stream that no PMU has written does not load, and does no harm. */
+static void test_hostile(void)
+{
+    g_autoptr(GByteArray) good = save_counted(NULL);
+    const guint8 *first = find_item(good, "light-ops");
+    size_t place = first - good->data;
+    static const struct {
+        const char *what;
+        int offset;             /* from the first item */
+        const char *bytes;
+        size_t length;
+    } row[] = {
+#define BYTES(string) string, sizeof(string) - 1
+        { "4294967295 items", -4, BYTES("\xff\xff\xff\xff") },
+        { "1025 items", -4, BYTES("\x00\x00\x04\x01") },
+        { "an item without a name", 0, BYTES("\0") },
+        { "a name without an end", 0,
+          BYTES("xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx") },
+        { "an item twice", ITEM_NAME + 16, BYTES("light-ops\0") },
+        { "more than a machine counts", ITEM_NAME, BYTES("\xff") },
+    };
+
+    for (int i = 0; i < ARRAY_SIZE(row); i++) {
+        g_autoptr(GByteArray) bad = g_byte_array_new();
+
+        g_byte_array_append(bad, good->data, good->len);
+        memcpy(bad->data + place + row[i].offset, row[i].bytes, row[i].length);
+        expect_refused(bad, row[i].what);
+    }
+    g_byte_array_set_size(good, place + 5);
+    expect_refused(good, "no end");
+}
+
+/* The bits that choose instrumentation are not the guest's: they stay here. */
+static void test_hflags(void)
+{
+    static const char section[] = "\003cpu\0\0\0\0\0\0\0\014";
+    g_autoptr(PmuScript) s = pmu_script_new();
+    g_autoptr(GByteArray) stream = NULL;
+    guint8 *cpu;
+
+    pmu_wrmsr(s, MSR_FIXED_CTR_CTRL, FIXED_ALL(0) | FIXED_ALL(3));
+    pmu_wrmsr(s, MSR_GLOBAL_CTRL, GLOBAL_FIXED(0) | GLOBAL_FIXED(3));
+    stream = save_stream(s, PMU_CPU_METRICS, NULL);
+    cpu = memmem(stream->data, stream->len, section, sizeof(section) - 1);
+    g_assert_nonnull(cpu);
+    /* Registers, RIP and RFLAGS: vmstate_x86_cpu. */
+    cpu += sizeof(section) - 1 + 18 * sizeof(uint64_t);
+    pmu_expect(ldl_be_p(cpu) & 7u << 29, 0, "bits of the PMU in hflags");
+    /* CR0.PE: it is hflags. */
+    pmu_expect(ldl_be_p(cpu) & 1u << 7, 1u << 7, "HF_PE_MASK in hflags");
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -423,5 +644,8 @@ int main(int argc, char **argv)
     qtest_add_func("pmu/migration/loadvm-refused", test_loadvm_refused);
     qtest_add_func("pmu/migration/live", test_live);
     qtest_add_func("pmu/migration/stream", test_stream);
+    qtest_add_func("pmu/migration/items", test_items);
+    qtest_add_func("pmu/migration/hostile", test_hostile);
+    qtest_add_func("pmu/migration/hflags", test_hflags);
     return g_test_run();
 }

@@ -19,13 +19,15 @@ typedef struct Msr {
     unsigned count;
     uint64_t reset;
     uint64_t writable;          /* all other bits raise #GP */
+    uint64_t ignored;           /* ... but for these, which do not stick */
 } Msr;
 
 /* Registers that read back what was written. */
 static const Msr plain_msrs[] = {
-    { "IA32_PERFEVTSEL", 0x186, 8, 0, 0xffdfffff },
+    /* AnyThread is deprecated, CPUID.0AH:EDX[15]. */
+    { "IA32_PERFEVTSEL", 0x186, 8, 0, 0xffdfffff, .ignored = 1 << 21 },
     { "IA32_FIXED_CTR", 0x309, 4, 0, COUNTER_MASK },
-    { "IA32_FIXED_CTR_CTRL", 0x38d, 1, 0, 0xbbbb },
+    { "IA32_FIXED_CTR_CTRL", 0x38d, 1, 0, 0xbbbb, .ignored = 0x4444 },
     { "IA32_PERF_GLOBAL_CTRL", 0x38f, 1, 0xff, 0x0001000f000000ff },
     { "IA32_A_PMC", 0x4c1, 8, 0, COUNTER_MASK },
 };
@@ -80,6 +82,7 @@ static void test_cpuid(void)
         unsigned pmu = pmu_op(s, OP_CPUID, 10, 0, 0);
         unsigned pmu1 = pmu_op(s, OP_CPUID, 10, 1, 0);
         unsigned extended = pmu_op(s, OP_CPUID, 7, 0, 0);
+        unsigned extended1 = pmu_op(s, OP_CPUID, 7, 1, 0);
         uint64_t features;
 
         pmu_run(s, cpu[i].args);
@@ -92,6 +95,16 @@ static void test_cpuid(void)
         pmu_expect(features & (1ull << (32 + 21)), 0, "DS");
         pmu_expect(s->result[0][extended].value[1] & (1ull << (32 + 19)), 0,
                    "ARCH_LBR");
+        /* What events that "never" happen count: RTM, AVX512F, RDT_A, ... */
+        features = s->result[0][extended].value[0] >> 32;
+        pmu_expect(features & (1 << 11 | 1 << 15 | 1 << 16), 0,
+                   "RTM, RDT_A and AVX512F");
+        /* ... WAITPKG, AVX512_FP16, AMX_TILE, AVX_VNNI. */
+        features = s->result[0][extended].value[1];
+        pmu_expect(features & (1ull << 5 | 1ull << (32 + 23) |
+                               1ull << (32 + 24)), 0,
+                   "WAITPKG, AVX512_FP16 and AMX_TILE");
+        pmu_expect(s->result[0][extended1].value[0] & (1 << 4), 0, "AVX_VNNI");
         /*
          * Version 5, 8 counters of 48 bits, all 8 events; 4 fixed counters
          * of 48 bits, AnyThread deprecated.
@@ -172,13 +185,14 @@ static void expect_bits(const char *args, const Msr *msr, unsigned n)
                 pmu_expect(pmu_vector(s, index), VECTOR_NONE,
                            "vector raised when %s%d is filled",
                            msr[i].name, j);
-                if (!(msr[i].writable & value)) {
+                if (!((msr[i].writable | msr[i].ignored) & value)) {
                     expect_gp(s, index + 1, "WRMSR", msr[i].first + j, value);
                     value = msr[i].writable;
                 } else {
                     pmu_expect(pmu_vector(s, index + 1), VECTOR_NONE,
                                "vector raised by bit %d of %s%d", bit,
                                msr[i].name, j);
+                    value &= ~msr[i].ignored;
                 }
                 pmu_expect(pmu_register(s, index + 2), value,
                            "%s%d after bit %d", msr[i].name, j, bit);
@@ -452,6 +466,31 @@ static void test_absent(void)
     }
 }
 
+/* Larger units have more registers: here, their addresses raise #GP. */
+static void test_absent_neighbours(void)
+{
+    static const char *const cpu[] = { PMU_CPU_METRICS, PMU_CPU_SPR };
+    static const uint32_t msrs[] = {
+        MSR_PMC(8), MSR_PMC(9), 0x18e, 0x18f, MSR_FIXED_CTR(4),
+        MSR_FIXED_CTR(5), MSR_FIXED_CTR(6), 0x32a, 0x393, 0x3f2,
+        MSR_A_PMC(8), MSR_A_PMC(9),
+    };
+
+    for (int i = 0; i < ARRAY_SIZE(cpu); i++) {
+        g_autoptr(PmuScript) s = pmu_script_new();
+
+        for (int j = 0; j < ARRAY_SIZE(msrs); j++) {
+            pmu_rdmsr(s, msrs[j]);
+            pmu_wrmsr(s, msrs[j], 0);
+        }
+        pmu_run(s, cpu[i]);
+        for (int j = 0; j < ARRAY_SIZE(msrs); j++) {
+            expect_gp(s, 2 * j, "RDMSR", msrs[j], 0);
+            expect_gp(s, 2 * j + 1, "WRMSR", msrs[j], 0);
+        }
+    }
+}
+
 /* A CPU without PMU is the one that QEMU always had. */
 static void test_none(void)
 {
@@ -700,6 +739,8 @@ static void test_log_of_events(void)
         0x43fefe,               /* none */
         0x14300c4,              /* BR_INST_RETIRED.ALL_BRANCHES, cmask=1 */
         0x430279,               /* IDQ, umask 2: no such kind */
+        0x4301c9,               /* RTM_RETIRED.START: never, which is right */
+        0x4302d3,               /* MEM_LOAD_L3_MISS_RETIRED.REMOTE_DRAM */
     };
     g_autoptr(PmuScript) s = pmu_script_new();
     PmuMachine machine;
@@ -717,7 +758,10 @@ static void test_log_of_events(void)
     g_assert_true(g_file_get_contents(path, &log, NULL, NULL));
     pmu_remove(&machine);
 
-    g_assert_cmpuint(occurrences(log, "x86 PMU: event"), ==, 5);
+    g_assert_cmpuint(occurrences(log, "x86 PMU: event"), ==, 6);
+    g_assert_cmpuint(occurrences(log, "event 0x2d3 "
+                                 "(MEM_LOAD_L3_MISS_RETIRED.REMOTE_DRAM): "
+                                 "not modelled, it counts zero"), ==, 1);
     g_assert_cmpuint(occurrences(log, "event 0x1828 "
                                  "(CORE_POWER.LVL1_TURBO_LICENSE): "
                                  "not modelled, it counts zero"), ==, 1);
@@ -751,6 +795,7 @@ int main(int argc, char **argv)
     qtest_add_func("pmu/msr/debugctl", test_debugctl);
     qtest_add_func("pmu/msr/no-lbr", test_no_lbr);
     qtest_add_func("pmu/msr/absent", test_absent);
+    qtest_add_func("pmu/msr/absent-neighbours", test_absent_neighbours);
     qtest_add_func("pmu/none", test_none);
     qtest_add_func("pmu/rdpmc/matrix", test_rdpmc);
     qtest_add_func("pmu/rdpmc/fault", test_rdpmc_fault_preserves);

@@ -35,6 +35,9 @@ static const Counter branches5 = {
 
 enum { USR = 1, OS = 2, INT = 4 };
 
+/* What a block of some instructions takes that mispredicts its branch. */
+#define LATE_CYCLES 50
+
 /* With @timing, cycles and slots count as well: see pmu-count-test.c. */
 static uint64_t enable_mask(const Counter *counter, bool timing)
 {
@@ -768,6 +771,49 @@ static void test_slots(void)
 }
 
 /*
+ * Many periods of cycles, while the model looks at a part of the code only.
+ * Another counter says how many there were: each interrupt comes behind the
+ * block in which its overflow is, neither before nor much later.
+ */
+static void expect_periods(unsigned code, uint64_t n)
+{
+    static const Counter cycles = {
+        "IA32_FIXED_CTR1", MSR_FIXED_CTR(1), GLOBAL_FIXED(1)
+    };
+    const uint64_t period = 50021, value = OVERFLOW_IN(period);
+    g_autoptr(PmuScript) s = pmu_script_new();
+    unsigned rest, total;
+    uint64_t events;
+    int64_t late;
+
+    set_counter(s, &cycles, USR | INT, false, value);
+    pmu_wrmsr(s, MSR_EVTSEL(0), EVENT_CYCLES | EVTSEL_USR | EVTSEL_EN);
+    pmu_wrmsr(s, MSR_A_PMC(0), 0);
+    set_reload(s, &cycles, false, value, LVT_NMI);
+    pmu_set(s, PROGRESS_ENABLE, cycles.global | GLOBAL_GP(0));
+    pmu_poke32(s, APIC_LVTPC, LVT_NMI);
+    pmu_op(s, OP_RUN, code | RUN_CPL3, cycles.global | GLOBAL_GP(0), n);
+    rest = pmu_rdmsr(s, cycles.msr);
+    total = pmu_rdmsr(s, MSR_A_PMC(0));
+    pmu_run(s, PMU_CPU_METRICS);
+
+    events = s->progress[0].events;
+    g_assert_cmpuint(events, >, 100);
+    late = pmu_register(s, total) - events * period -
+           (pmu_register(s, rest) - value);
+    g_test_message("%" PRIu64 " interrupts, cycles late: %" PRId64 " in all",
+                   events, late);
+    g_assert_cmpint(late, >=, 0);
+    g_assert_cmpint(late, <=, events * LATE_CYCLES);
+}
+
+static void test_periods(void)
+{
+    expect_periods(BLOCK_LOOP, 6000000);
+    expect_periods(BLOCK_MIXED, 300000);
+}
+
+/*
  * A hidden counter of PERF_METRICS overflows: status bit 48, interrupt as
  * IA32_FIXED_CTR3 has it.  Eight bits do it after 256 slots of a class.
  */
@@ -854,6 +900,7 @@ int main(int argc, char **argv)
     qtest_add_func("pmu/overflow/freeze", test_freeze);
     qtest_add_func("pmu/overflow/no-freeze", test_no_freeze);
     qtest_add_func("pmu/overflow/slots", test_slots);
+    qtest_add_func("pmu/overflow/periods", test_periods);
     qtest_add_func("pmu/overflow/metrics", test_metrics_overflow);
     qtest_add_func("pmu/overflow/status-set", test_status_set);
     return g_test_run();

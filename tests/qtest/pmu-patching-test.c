@@ -11,13 +11,18 @@
 
 #include "pmu/machine.h"
 
-/* Without tcg_code_store() 21 to 345 of so many were old in seven runs. */
+/*
+ * Without tcg_code_store() 21 to 345 of so many were old in seven runs: at
+ * least one in 5000.
+ */
 #define PATCHES     100000
 /*
  * The two wait for each other.  Where they run by turns, as on a busy host,
- * each wait takes as long as a turn does, and there are fewer patches.
+ * each wait takes as long as a turn does, and there are fewer patches.  With
+ * fewer than five times 5000 none may be old by chance: e^-5 is 0.7 %.
  */
 #define SECONDS     10
+#define ENOUGH      25000
 
 static void test_patching(const void *cpu)
 {
@@ -26,6 +31,7 @@ static void test_patching(const void *cpu)
     g_autofree char *args = g_strconcat(cpu, "-smp 2", NULL);
     PmuMachine machine;
     unsigned patches, result;
+    uint64_t done;
 
     if (enable) {
         pmu_wrmsr(s, MSR_FIXED_CTR_CTRL, FIXED_ALL(3));
@@ -46,10 +52,16 @@ static void test_patching(const void *cpu)
     pmu_wait_done(&machine, 2);
     pmu_read_results(&machine, s, 2);
     pmu_stop(&machine);
-    g_test_message("%" PRIu64 " patches", pmu_value(s, patches));
-    g_assert_cmpuint(pmu_value(s, patches), >, 0);
+    done = pmu_value(s, patches);
     s->cpu = 1;
     pmu_expect(pmu_value(s, result), 0, "times that the code was the old one");
+    if (done < ENOUGH) {
+        g_autofree char *reason = g_strdup_printf(
+            "the host is too busy: %" PRIu64 " patches in %d s, none of them "
+            "old; %d say something", done, SECONDS, ENOUGH);
+
+        g_test_skip(reason);
+    }
 }
 
 int main(int argc, char **argv)

@@ -26,12 +26,19 @@ void naive_init(NaivePmu *pmu, const PerfmonConfig *config)
     naive_reset(pmu);
 }
 
+static void begin_count(NaivePmu *pmu, int index)
+{
+    memset(pmu->since[index], 0, sizeof(pmu->since[index]));
+    pmu->counted[index] = 0;
+}
+
 void naive_reset(NaivePmu *pmu)
 {
     for (int i = 0; i < 8; i++) {
         pmu->pmc[i] = 0;
         pmu->evtsel[i] = 0;
         pmu->hidden[i] = 0;
+        begin_count(pmu, i);
     }
     for (int i = 0; i < 4; i++) {
         pmu->fixed[i] = 0;
@@ -59,7 +66,7 @@ void naive_reset(NaivePmu *pmu)
 typedef struct NaiveEvent {
     bool known;
     Wide value;
-    bool one_a_cycle;
+    bool one_a_cycle, never;
     const uint64_t *bins;
     unsigned num_bins;
 } NaiveEvent;
@@ -162,7 +169,8 @@ static NaiveEvent plain_event(bool spr, unsigned code, unsigned umask,
         return binned(item[PMU_ITEM_UOPS_ISSUED], &item[PMU_ITEM_ISSUED_0], 7);
     }
     if (code == 0xcc && umask == 0x20) {
-        return occurrences(0);  /* there are no last-branch records */
+        /* there are no last-branch records */
+        return (NaiveEvent) { .known = true, .never = true };
     }
     if (code == (spr ? 0xad : 0x0d) && umask == 0x01) {
         return cycles(item[PMU_ITEM_RECOVERY_CYCLES]);
@@ -191,9 +199,12 @@ static Wide event_cycles(const NaiveEvent *event, unsigned cmask, bool inv,
     }
     if (cmask == 1) {
         with = event->value;
-        if (!event->one_a_cycle && with > all_cycles) {
-            with = all_cycles;
+    }
+    if (!event->one_a_cycle && !event->never) {
+        if (inv) {
+            return cmask > 1 ? all_cycles : 0;
         }
+        return with < all_cycles ? with : all_cycles;
     }
     if (inv) {
         return with > all_cycles ? 0 : all_cycles - with;
@@ -245,16 +256,14 @@ static Wide event_value(const NaivePmu *pmu, int index, const uint64_t *item)
                  : event.value;
 }
 
-/* What it gains when items of one level go from @before to @after. */
-static Wide event_gain(const NaivePmu *pmu, int index, const uint64_t *before,
-                       const uint64_t *after)
+/* What it gains now: all that it should have counted but has not, if any. */
+static Wide event_gain(NaivePmu *pmu, int index)
 {
-    uint64_t gained[PMU_ITEM_NR];
+    Wide value = event_value(pmu, index, pmu->since[index]);
+    Wide gain = value > pmu->counted[index] ? value - pmu->counted[index] : 0;
 
-    for (int i = 0; i < PMU_ITEM_NR; i++) {
-        gained[i] = after[i] - before[i];
-    }
-    return event_value(pmu, index, gained);
+    pmu->counted[index] += gain;
+    return gain;
 }
 
 static Wide fixed_gain(int index, const uint64_t *item)
@@ -337,21 +346,13 @@ void naive_count(NaivePmu *pmu, const NaiveDelta *delta)
     uint64_t overflow = 0;
     bool pmi = false;
 
-    for (int level = 0; level < 2; level++) {
-        for (int i = 0; i < PMU_ITEM_NR; i++) {
-            pmu->total.item[level][i] += delta->item[level][i];
-        }
-    }
     for (int i = 0; i < pmu->num_gp; i++) {
-        Wide gain = 0;
-
         for (int level = 0; level < 2; level++) {
-            if (pmc_on(&before, i, level)) {
-                gain += event_gain(pmu, i, before.total.item[level],
-                                   pmu->total.item[level]);
+            for (int j = 0; j < PMU_ITEM_NR && pmc_on(&before, i, level); j++) {
+                pmu->since[i][j] += delta->item[level][j];
             }
         }
-        if (add(&pmu->pmc[i], gain, 48)) {
+        if (add(&pmu->pmc[i], event_gain(pmu, i), 48)) {
             overflow |= BIT(i);
             pmi = pmi || (pmu->evtsel[i] & BIT(20));
         }
@@ -397,12 +398,12 @@ static bool counts_all_but(const NaivePmu *pmu, int index,
                            const uint64_t *item)
 {
     uint64_t evtsel = pmu->evtsel[index];
+    unsigned code = evtsel & 0xff, umask = evtsel >> 8 & 0xff;
+    NaiveEvent event = plain_event(pmu->sapphire_rapids, code, umask, item);
 
     return (evtsel >> 23 & 1) && evtsel >> 24 && !(evtsel >> 18 & 1) &&
-           !wrong_counter(pmu->sapphire_rapids, evtsel & 0xff,
-                          evtsel >> 8 & 0xff, index) &&
-           plain_event(pmu->sapphire_rapids, evtsel & 0xff,
-                       evtsel >> 8 & 0xff, item).known;
+           !wrong_counter(pmu->sapphire_rapids, code, umask, index) &&
+           (event.bins || event.one_a_cycle);
 }
 
 bool naive_counts_at(const NaivePmu *pmu, int level)
@@ -570,13 +571,13 @@ static bool settable_bit(const NaivePmu *pmu, int bit)
 
 static bool fixed_ctrl_bit(const NaivePmu *pmu, int bit)
 {
-    return bit / 4 < pmu->num_fixed && bit % 4 != 2;
+    return bit / 4 < pmu->num_fixed;
 }
 
 static bool evtsel_bit(const NaivePmu *pmu, int bit)
 {
     (void)pmu;
-    return bit < 32 && bit != 21;
+    return bit < 32;
 }
 
 NaiveAccess naive_rdmsr(const NaivePmu *pmu, uint32_t msr, uint64_t *value)
@@ -649,6 +650,14 @@ NaiveAccess naive_rdmsr(const NaivePmu *pmu, uint32_t msr, uint64_t *value)
     case 0x3f7:
         *value = pmu->frontend;
         return NAIVE_OK;
+    case 0x0c9 ... 0x0ca:
+    case 0x18e ... 0x18f:
+    case 0x30d ... 0x30f:
+    case 0x32a:
+    case 0x393:
+    case 0x3f2:
+    case 0x4c9 ... 0x4ca:
+        return NAIVE_GP;        /* what larger units have */
     default:
         return NAIVE_UNKNOWN;
     }
@@ -670,18 +679,21 @@ NaiveAccess naive_wrmsr(NaivePmu *pmu, uint32_t msr, uint64_t value)
             value |= 0xffff00000000;
         }
         pmu->pmc[msr - 0x0c1] = value;
+        begin_count(pmu, msr - 0x0c1);
         return NAIVE_OK;
     case 0x4c1 ... 0x4c8:
         if (value >= BIT(48)) {
             return NAIVE_GP;
         }
         pmu->pmc[msr - 0x4c1] = value;
+        begin_count(pmu, msr - 0x4c1);
         return NAIVE_OK;
     case 0x186 ... 0x18d:
         if (any_bit(pmu, value, evtsel_bit)) {
             return NAIVE_GP;
         }
-        pmu->evtsel[msr - 0x186] = value;
+        pmu->evtsel[msr - 0x186] = value & ~BIT(21);    /* AnyThread */
+        begin_count(pmu, msr - 0x186);
         return NAIVE_OK;
     case 0x309 ... 0x30c:
         if (value >= BIT(48)) {
@@ -702,7 +714,7 @@ NaiveAccess naive_wrmsr(NaivePmu *pmu, uint32_t msr, uint64_t value)
         if (any_bit(pmu, value, fixed_ctrl_bit)) {
             return NAIVE_GP;
         }
-        pmu->fixed_ctrl = value;
+        pmu->fixed_ctrl = value & ~(BIT(2) | BIT(6) | BIT(10) | BIT(14));
         return NAIVE_OK;
     case 0x38f:
         if (any_bit(pmu, value, counter_bit)) {

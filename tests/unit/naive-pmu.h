@@ -43,7 +43,12 @@ typedef struct NaivePmu {
     uint64_t ld_lat;
     uint64_t frontend;
     bool pmi;
-    NaiveDelta total;           /* all that was counted so far */
+    /*
+     * All that happened while PMCx counted, since software wrote it or its
+     * selector, and what it counted of that.
+     */
+    uint64_t since[8][PMU_ITEM_NR];
+    uint64_t counted[8];
 } NaivePmu;
 
 void naive_init(NaivePmu *pmu, const PerfmonConfig *config);

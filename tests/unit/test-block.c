@@ -33,7 +33,7 @@ static const PmuBlockInsn *add(Fixture *f, const char *bytes, unsigned length,
                                uint16_t page_offset, uint8_t ea,
                                uint8_t stack)
 {
-    pmu_block_add(f->builder, f->decoder, (const uint8_t *)bytes, length,
+    pmu_block_add_bytes(f->builder, f->decoder, (const uint8_t *)bytes, length,
                   page_offset, ea, stack);
     return &f->block->insns[f->block->num_insns - 1];
 }

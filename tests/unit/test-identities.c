@@ -98,7 +98,7 @@ static PmuMapping page_of(void *opaque, uint64_t page)
 static void append(Program *program, Block *block, const Code *code)
 {
     const uint8_t *bytes = (const uint8_t *)code->bytes;
-    const PmuInsn *insn = pmu_decode_kept(program->decoder, bytes,
+    const PmuInsn *insn = pmu_decode_bytes_kept(program->decoder, bytes,
                                           code->length);
     uint8_t next = block->builder.block.num_accesses;
     uint8_t ea = PMU_NO_ACCESS, stack = PMU_NO_ACCESS;
@@ -109,7 +109,7 @@ static void append(Program *program, Block *block, const Code *code)
     if (insn->flags & (PMU_INSN_STACK_LOAD | PMU_INSN_STACK_STORE)) {
         stack = next++;
     }
-    pmu_block_add(&block->builder, program->decoder, bytes, code->length,
+    pmu_block_add_bytes(&block->builder, program->decoder, bytes, code->length,
                   (block->pc + block->builder.block.length) & 0xfff, ea,
                   stack);
 }
@@ -174,6 +174,11 @@ typedef struct Counter {
 #define OCR(value)  ((uint64_t)(value) << 24 | 1ull << 62)
 #define IS_OCR(select) ((select) >> 62 == 1)
 
+/* A selector with a value of MSR_PEBS_FRONTEND. */
+#define FRONTEND(value, select) \
+    ((uint64_t)(value) << 32 | 1ull << 61 | (select))
+#define IS_FRONTEND(select) ((select) >> 61 == 1)
+
 static void write_msr(Perfmon *pmu, uint32_t msr, uint64_t value)
 {
     g_assert_cmpint(perfmon_wrmsr_check(pmu, msr, value), ==, PERFMON_OK);
@@ -203,7 +208,10 @@ static void counter_init(Counter *counter, PmuCore core, uint64_t select,
         write_msr(pmu, 0x1a6, (select & ~(1ull << 62)) >> 24);
         select = core ? 0x012a : 0x01b7;
     }
-    write_msr(pmu, 0x186, 0x430000 | select);
+    if (IS_FRONTEND(select)) {
+        write_msr(pmu, 0x3f7, (select & ~(1ull << 61)) >> 32);
+    }
+    write_msr(pmu, 0x186, 0x430000 | (uint32_t)select);
     write_msr(pmu, 0x38f, 1);
     g_assert_cmpint(pmu->selected[0].state, <, PMU_EVENT_NOT_MODELLED);
 }
@@ -326,6 +334,27 @@ typedef struct Identity {
       { SEL(0x01a1, 0x01b2), SEL(0x02a1, 0x02b2), SEL(0x04a1, 0x04b2),      \
         SEL(0x10a1, 0x10b2), SEL(0x20a1, 0x20b2), SEL(0x40a1, 0x40b2),      \
         SEL(0x80a1, 0x80b2) }, { 0x01b1 }, IN_FLIGHT },                     \
+    /* Thresholds and edges that perf's metrics ask for */                   \
+    { "ICACHE_DATA.STALL_PERIODS <= ICACHE_DATA.STALLS", AT_MOST, false,    \
+      { 0x0480 | EDGES }, { 0x0480 } },                                     \
+    { "DSB2MITE_SWITCHES.COUNT <= PENALTY_CYCLES", AT_MOST, false,          \
+      { SEL(0x02ab, 0x0261) | EDGES }, { SEL(0x02ab, 0x0261) } },           \
+    { "INT_MISC.CLEARS_COUNT <= RECOVERY_CYCLES", AT_MOST, true,            \
+      { SEL(0x010d, 0x01ad) | EDGES }, { SEL(0x010d, 0x01ad) } },           \
+    { "DTLB_LOAD_MISSES.STLB_HIT, cycles", AT_MOST, false,                  \
+      { SEL(0x2008, 0x2012) | C(1) }, { SEL(0x2008, 0x2012) } },            \
+    { "DTLB_STORE_MISSES.STLB_HIT, cycles", AT_MOST, false,                 \
+      { SEL(0x2049, 0x2013) | C(1) }, { SEL(0x2049, 0x2013) } },            \
+    { "INST_DECODED.DECODERS, cycles", AT_MOST, true,                       \
+      { SEL(0x0155, 0x0175) | C(1), SEL(0x0155, 0x0175) | C(2) },           \
+      { SEL(0x0155, 0x0175) } },                                            \
+    { "reads of data, cycles", AT_MOST, true,                               \
+      { SEL(0x0860, 0x0820) | C(1), SEL(0x0860, 0x0820) | C(2),             \
+        SEL(0x0860, 0x0820) | C(3), SEL(0x0860, 0x0820) | C(4),             \
+        SEL(0x0860, 0x0820) | C(5), SEL(0x0860, 0x0820) | C(6) },           \
+      { SEL(0x0860, 0x0820) } },                                            \
+    { "reads of data, four at a time", AT_MOST, true,                       \
+      { SEL(0x0860, 0x0820) | C(4) }, { SEL(0x0860, 0x0820) | C(1) } },     \
     /* Branches */                                                          \
     { "BR_INST_RETIRED by whether they are taken", EQUAL, false,            \
       { 0x20c4, 0x10c4, 0x40c4 }, { 0x00c4 } },                             \
@@ -395,6 +424,8 @@ static const Identity icelake[] = {
     { "STALLS_MEM_ANY <= STALLS_TOTAL", AT_MOST, true,
       { 0x14a3 | C(20) }, { 0x04a3 | C(4) } },
     { "CPU_CLK_UNHALTED.REF_XCLK", EQUAL, false, { 0x013c }, { 0x023c } },
+    { "UOPS_DECODED.DEC0, cycles", AT_MOST, true, { 0x0156 | C(1) },
+      { 0x0156 } },
     { "ICACHE_64B.IFTAG_MISS", EQUAL, false, { 0x0283 }, { 0xe424 } },
     { "OCR.HWPF_L1D_AND_SWPF", EQUAL, false, { OCR(0x10400), 0x01b0 },
       { 0x2124, 0x2824 } },
@@ -409,6 +440,12 @@ static const Identity sapphirerapids[] = {
     { "TOPDOWN.MEMORY_BOUND_SLOTS", AT_MOST, false, { 0x10a4 }, { 0x02a4 } },
     { "CPU_CLK_UNHALTED.REF_TSC_P", EQUAL, false, { 0x013c }, { FIXED(2) } },
     { "UOPS_EXECUTED.CORE", EQUAL, false, { 0x02b1 }, { 0x01b1 } },
+    { "INT_MISC.UNKNOWN_BRANCH_CYCLES, periods", AT_MOST, false,
+      { FRONTEND(0x7, 0x40ad | EDGES) }, { FRONTEND(0x7, 0x40ad) } },
+    { "UOPS_RETIRED.MS, cycles", AT_MOST, false,
+      { FRONTEND(0x8, 0x04c2 | C(1)) }, { FRONTEND(0x8, 0x04c2) } },
+    { "UOPS_RETIRED.MS, periods", AT_MOST, true,
+      { FRONTEND(0x8, 0x04c2 | EDGES) }, { FRONTEND(0x8, 0x04c2) } },
     { "EXE_ACTIVITY.2_3_PORTS_UTIL", EQUAL, false, { 0x04a6, 0x08a6 },
       { 0x0ca6 } },
     { "MEMORY_ACTIVITY.STALLS_L1D_MISS", EQUAL, false, { 0x0347 | C(3) },
@@ -638,7 +675,7 @@ static void check_field(Program *program, PmuCore core, unsigned field)
     PmuLedgerSnapshot now;
     uint64_t metrics, slots, share;
 
-    bench.random = (Random) { .state = 1 };
+    bench.random = random_from_seed();
     bench.timing = pmu_timing_new(pmu_uarch(core), &bench.ledger, NULL,
                                   page_of, NULL);
     bench.counters = counters;

@@ -153,14 +153,14 @@ static void rig_add(Rig *rig, Code code)
     uint8_t ea = PMU_NO_ACCESS, stack = PMU_NO_ACCESS;
     PmuInsn insn;
 
-    pmu_decode(rig->decoder, bytes, code.length, &insn);
+    pmu_decode_bytes(rig->decoder, bytes, code.length, &insn);
     if (insn.flags & (PMU_INSN_LOAD | PMU_INSN_STORE)) {
         ea = next++;
     }
     if (insn.flags & (PMU_INSN_STACK_LOAD | PMU_INSN_STACK_STORE)) {
         stack = next++;
     }
-    pmu_block_add(part->builder, rig->decoder, bytes, code.length,
+    pmu_block_add_bytes(part->builder, rig->decoder, bytes, code.length,
                   rig->pc & 0xfff, ea, stack);
     rig->pc += code.length;
 }

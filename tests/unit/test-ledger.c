@@ -283,6 +283,20 @@ static void test_implausible(void)
     bad = good;
     bad.slots[PMU_LEVEL_USR][PMU_SLOT_LIGHT_OPS]++;
     g_assert_false(pmu_ledger_plausible(&bad));
+    bad = good;
+    /* A multiple of 5: it looks whole until the sum wraps. */
+    bad.slots[PMU_LEVEL_USR][0] = UINT64_MAX;
+    g_assert_false(pmu_ledger_plausible(&bad));
+    /* A slot of the open cycle is not among the totals. */
+    bad = good;
+    memset(bad.slots, 0, sizeof(bad.slots));
+    bad.open[PMU_LEVEL_USR] = (PmuOpenCycle) { .history = 0x76543, .slots = 4 };
+    bad.slots[PMU_LEVEL_USR][0] = 4;
+    g_assert_false(pmu_ledger_plausible(&bad));
+    /* The open cycle has slots of a class that never was. */
+    bad = good;
+    bad.open[PMU_LEVEL_OS].history = PMU_SLOT_HEAVY_OPS;
+    g_assert_false(pmu_ledger_plausible(&bad));
 }
 
 static void test_names(void)

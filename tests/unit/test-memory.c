@@ -1597,15 +1597,21 @@ static void test_inbox(void)
     }
 }
 
-static gpointer hammer(gpointer l3)
+/* What a thread does its accesses with. */
+typedef struct Hammer {
+    PmuL3 *l3;
+    Random random;
+} Hammer;
+
+static gpointer hammer(gpointer opaque)
 {
-    Random random = { .state = (uintptr_t)&random };
-    Machine *machine = new_machine(pmu_uarch(PMU_CORE_ICELAKE), l3,
+    Hammer *own = opaque;
+    Machine *machine = new_machine(pmu_uarch(PMU_CORE_ICELAKE), own->l3,
                                    translate_identity);
     PmuAccess access[2];
 
     for (unsigned i = 0; i < 300000; i++) {
-        pmu_memory_data(&machine->mem, random_below(&random, 1 << 28), 8,
+        pmu_memory_data(&machine->mem, random_below(&own->random, 1 << 28), 8,
                         PMU_NO_IP, access);
     }
     free_machine(machine);
@@ -1617,13 +1623,16 @@ static void test_threads(void)
 {
     const PmuUarch *uarch = pmu_uarch(PMU_CORE_ICELAKE);
     PmuL3 *l3 = pmu_l3_new(uarch);
+    Random random = random_from_seed();
     GThread *thread[3];
+    Hammer own[G_N_ELEMENTS(thread)];
     Machine *machine;
     PmuAccess access[2];
     unsigned hits = 0;
 
     for (unsigned i = 0; i < G_N_ELEMENTS(thread); i++) {
-        thread[i] = g_thread_new("hammer", hammer, l3);
+        own[i] = (Hammer) { l3, { random_next(&random) } };
+        thread[i] = g_thread_new("hammer", hammer, &own[i]);
     }
     for (unsigned i = 0; i < G_N_ELEMENTS(thread); i++) {
         g_thread_join(thread[i]);

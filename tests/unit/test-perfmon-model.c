@@ -361,7 +361,7 @@ static void compare_state(Model *model)
  * or branches a cycle can be counted, too: that depends on others.
  */
 typedef struct Growth {
-    uint64_t instructions, branches, any;
+    uint64_t instructions, branches, cycles, slots, any;
 } Growth;
 
 static Growth growth_of(const NaiveDelta *delta)
@@ -378,6 +378,8 @@ static Growth growth_of(const NaiveDelta *delta)
 
         *kind = MAX(*kind, n);
         growth.any = MAX(growth.any, n);
+        growth.cycles += i == PMU_ITEM_CYCLES ? n : 0;
+        growth.slots += i == PMU_ITEM_SLOTS ? n : 0;
     }
     return growth;
 }
@@ -394,10 +396,12 @@ static void check_slack(Model *model, const PerfmonSlack *slack,
     bool os = delta->item[PMU_LEVEL_OS][PMU_ITEM_INSTRUCTIONS];
 
     if (model->pmu.pmi && growth.instructions < slack->instructions &&
-        growth.branches < slack->branches && growth.any < slack->any) {
+        growth.branches < slack->branches && growth.cycles < slack->cycles &&
+        growth.slots < slack->slots && growth.any < slack->any) {
         fail(model, "interrupt within the slack of %" PRIu64 " instructions, "
-             "%" PRIu64 " branches, %" PRIu64 " others", slack->instructions,
-             slack->branches, slack->any);
+             "%" PRIu64 " branches, %" PRIu64 " cycles, %" PRIu64 " slots, %"
+             PRIu64 " others", slack->instructions, slack->branches,
+             slack->cycles, slack->slots, slack->any);
     }
     if (!model->pmu.pmi && os != usr &&
         growth.instructions >= slack->instructions_level[usr]) {
@@ -419,7 +423,6 @@ static void limit_totals(Model *model)
         for (int i = 0; i < PMU_ITEM_NR; i++) {
             if (model->now.item[level][i] >> 60) {
                 memset(&model->now, 0, sizeof(model->now));
-                memset(&model->naive.total, 0, sizeof(model->naive.total));
                 g_assert_true(perfmon_post_load(&model->pmu, &model->now,
                                                 &why));
                 return;

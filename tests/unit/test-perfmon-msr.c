@@ -122,14 +122,15 @@ static const Expectation icelake_msrs[] = {
     /* IA32_PMCx: EDX does not count; bit 31 is sign-extended. */
     { 0x0c1, 0x0c8, .writable = UINT64_MAX, .sticks = 0x7fffffff,
       .elsewhere = 0x80000000 },
-    { 0x186, 0x18d, .writable = 0xffdfffff, .sticks = 0xffdfffff },
+    /* AnyThread, bit 21, is ignored: CPUID.0AH:EDX[15]. */
+    { 0x186, 0x18d, .writable = 0xffffffff, .sticks = 0xffdfffff },
     { 0x1a6, 0x1a7, .writable = 0x3fffffbfff, .sticks = 0x3fffffbfff },
     { 0x1d9, 0x1d9, .writable = 0x1803, .sticks = 0x1000 },
     { 0x309, 0x30c, .writable = COUNTER, .sticks = COUNTER },
     /* IA32_PERF_METRICS reads zero while IA32_FIXED_CTR3 is. */
     { 0x329, 0x329, .writable = 0xffffffff, .sticks = 0 },
     { 0x345, 0x345, .reset = 0xa000, .read_only = true },
-    { 0x38d, 0x38d, .writable = 0xbbbb, .sticks = 0xbbbb },
+    { 0x38d, 0x38d, .writable = 0xffff, .sticks = 0xbbbb },
     { 0x38e, 0x38e, .read_only = true },
     { 0x38f, 0x38f, .reset = 0xff, .writable = 0x0001000f000000ff,
       .sticks = 0x0001000f000000ff },
@@ -214,14 +215,78 @@ static void test_matrix_sapphirerapids(void)
                G_N_ELEMENTS(sapphirerapids_msrs));
 }
 
-/* Whatever the matrix does not name is somebody else's. */
+/*
+ * What larger units have behind the registers of a kind.  A driver that takes
+ * the CPU for one of these learns that it is not.
+ */
+static const struct {
+    uint32_t first, last;
+} absent_msrs[] = {
+    { 0x0c9, 0x0ca }, { 0x18e, 0x18f }, { 0x30d, 0x30f }, { 0x32a, 0x32a },
+    { 0x393, 0x393 }, { 0x3f2, 0x3f2 }, { 0x4c9, 0x4ca },
+};
+
+static void check_absent(const PerfmonConfig *config)
+{
+    Perfmon pmu;
+
+    start(&pmu, config);
+    for (unsigned i = 0; i < G_N_ELEMENTS(absent_msrs); i++) {
+        for (uint32_t msr = absent_msrs[i].first; msr <= absent_msrs[i].last;
+             msr++) {
+            expect_gp_read(&pmu, msr);
+            expect_gp_write(&pmu, msr, 0);
+            expect_gp_write(&pmu, msr, 1);
+        }
+    }
+}
+
+static void test_absent(void)
+{
+    check_absent(&icelake);
+    check_absent(&sapphirerapids);
+}
+
+/* AnyThread counts for the thread alone, and takes nothing else with it. */
+static void test_any_thread(void)
+{
+    PmuLedgerSnapshot now = { 0 };
+    Perfmon pmu;
+
+    start(&pmu, &icelake);
+    write_ok(&pmu, 0x186, 0x7300c0);
+    write_ok(&pmu, 0x187, 0x4300c0);
+    write_ok(&pmu, 0x38d, 0x737);
+    write_ok(&pmu, 0x38f, 0x7000000ff);
+    expect(&pmu, 0x186, 0x5300c0);
+    expect(&pmu, 0x38d, 0x333);
+    now.item[PMU_LEVEL_USR][PMU_ITEM_INSTRUCTIONS] = 5;
+    now.item[PMU_LEVEL_USR][PMU_ITEM_CYCLES] = 7;
+    perfmon_settle(&pmu, &now);
+    expect(&pmu, 0x0c1, 5);
+    expect(&pmu, 0x0c2, 5);
+    expect(&pmu, 0x309, 5);
+    expect(&pmu, 0x30a, 7);
+}
+
+static bool is_absent(uint32_t msr)
+{
+    for (unsigned i = 0; i < G_N_ELEMENTS(absent_msrs); i++) {
+        if (msr >= absent_msrs[i].first && msr <= absent_msrs[i].last) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whatever these do not name is somebody else's. */
 static void test_not_ours(void)
 {
     Perfmon pmu;
 
     start(&pmu, &icelake);
     for (uint32_t msr = 0; msr < 0x10000; msr++) {
-        bool ours = false;
+        bool ours = is_absent(msr);
 
         for (unsigned i = 0; i < G_N_ELEMENTS(icelake_msrs); i++) {
             ours |= msr >= icelake_msrs[i].first &&
@@ -607,9 +672,12 @@ static void test_rows_are_disjoint(void)
         }
         total += count;
     }
-    /* As many as the matrix has. */
+    /* As many as the matrix has, and what is absent. */
     for (unsigned i = 0; i < G_N_ELEMENTS(icelake_msrs); i++) {
         total -= icelake_msrs[i].last - icelake_msrs[i].first + 1;
+    }
+    for (unsigned i = 0; i < G_N_ELEMENTS(absent_msrs); i++) {
+        total -= absent_msrs[i].last - absent_msrs[i].first + 1;
     }
     g_assert_cmpuint(total, ==, 0);
 }
@@ -804,6 +872,8 @@ int main(int argc, char **argv)
     } tests[] = {
         { "matrix/icelake", test_matrix_icelake },
         { "matrix/sapphirerapids", test_matrix_sapphirerapids },
+        { "absent", test_absent },
+        { "any-thread", test_any_thread },
         { "not-ours", test_not_ours },
         { "legacy-alias-sign-extends", test_legacy_alias_sign_extends },
         { "full-width-alias", test_full_width_alias },

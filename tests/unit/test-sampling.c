@@ -43,7 +43,7 @@ static const Code body[] = {
 #define PHASE_BLOCKS    (BLOCKS / PHASES)
 #define PHASE_LENGTH    30000   /* stretches */
 #define STRETCHES       600000
-#define LONG_STRETCHES  500000
+#define HALF            250000
 #define COUNTED         2400000
 
 /* How the addresses of a block's accesses go. */
@@ -72,12 +72,12 @@ static PmuMapping page_of(void *opaque, uint64_t page)
 static void add(Program *program, Block *block, const Code *code)
 {
     const uint8_t *bytes = (const uint8_t *)code->bytes;
-    const PmuInsn *insn = pmu_decode_kept(program->decoder, bytes,
+    const PmuInsn *insn = pmu_decode_bytes_kept(program->decoder, bytes,
                                           code->length);
     uint8_t ea = insn->flags & (PMU_INSN_LOAD | PMU_INSN_STORE)
                  ? block->builder.block.num_accesses : PMU_NO_ACCESS;
 
-    pmu_block_add(&block->builder, program->decoder, bytes, code->length,
+    pmu_block_add_bytes(&block->builder, program->decoder, bytes, code->length,
                   (block->pc + block->builder.block.length) & 0xfff, ea,
                   PMU_NO_ACCESS);
 }
@@ -273,12 +273,13 @@ static void walk_on(Program *program, PmuTiming *timing, Walk *walk,
  * blocks were counted.
  */
 static uint64_t run(Program *program, PmuCore core, const Mode *mode,
-                    unsigned stretches, PmuLedgerSnapshot *result)
+                    unsigned stretches, Random random,
+                    PmuLedgerSnapshot *result)
 {
     PmuLedger ledger;
     PmuTiming *timing = pmu_timing_new(pmu_uarch(core), &ledger, NULL,
                                        page_of, NULL);
-    Walk walk = { .random = { 1 }, .counter.on = mode->counting };
+    Walk walk = { .random = random, .counter.on = mode->counting };
 
     for (unsigned i = 0; i < BLOCKS; i++) {
         pmu_block_set_number(&program->block[i].builder.block,
@@ -361,65 +362,117 @@ static void assert_mispredicts(const PmuLedgerSnapshot *sampled,
     g_assert_cmpfloat(fabs(is - should), <=, 0.02 * should + 100);
 }
 
-#define PROGRAMS 4
+/*
+ * What is estimated is off by less in most programs than in some.  Hence many
+ * are tried, other ones each time, and quantiles of the errors have limits: of
+ * the programs that limits were taken from (48 to 80), one in ten at most was
+ * off by more than @often, one in fifty by more than @seldom.  If that is still
+ * so, more than half of 16 are beyond @often in 6 of a million runs, and more
+ * than a quarter beyond @seldom in 11 (binomial).
+ */
+#define PROGRAMS 16
+#define FEW_PROGRAMS 2
+
+typedef struct Limits {
+    double often, seldom;
+} Limits;
+
+/* Errors of one kind, of as many programs. */
+typedef struct Errors {
+    double error[PROGRAMS];
+    unsigned num;
+} Errors;
+
+static void add_error(Errors *errors, double error)
+{
+    g_assert_cmpuint(errors->num, <, PROGRAMS);
+    errors->error[errors->num++] = error;
+}
+
+static int compare_errors(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* A few show what is wrong in itself, but say nothing of errors. */
+static unsigned num_programs(void)
+{
+    return g_test_slow() ? PROGRAMS : FEW_PROGRAMS;
+}
+
+static void assert_errors(const char *what, Errors *errors,
+                          const Limits *limits)
+{
+    unsigned often = 0, seldom = 0;
+
+    qsort(errors->error, errors->num, sizeof(*errors->error), compare_errors);
+    for (unsigned i = 0; i < errors->num; i++) {
+        g_test_message("%s: %.4f", what, errors->error[i]);
+        often += errors->error[i] > limits->often;
+        seldom += errors->error[i] > limits->seldom;
+    }
+    g_test_message("%s: of %u, %u are off by more than %g, %u by more than %g",
+                   what, errors->num, often, limits->often, seldom,
+                   limits->seldom);
+    if (errors->num == PROGRAMS) {
+        g_assert_cmpuint(often, <=, PROGRAMS / 2);
+        g_assert_cmpuint(seldom, <=, PROGRAMS / 4);
+    }
+}
 
 /*
- * What may be off: the worst class or all slots, as a share of the slots.
- * Caches that fill up take longer than these programs, whose phases are short
- * besides: where data are far away, fewer samples say less.
+ * The worst class or all slots, as a share of the slots.  Caches that fill up
+ * take longer than these programs, whose phases are short besides: where data
+ * are far away, fewer samples say less.
  */
 typedef struct Case {
     bool far;
-    double one, mean;           /* in one program, and in the mean of all */
+    Limits observed, slots;     /* with misses counted, and without */
 } Case;
 
-static const Case near_data = { false, 0.08, 0.03 };
-static const Case far_data = { true, 0.15, 0.06 };
+static const Case near_data = { false, { 0.025, 0.05 }, { 0.025, 0.05 } };
+static const Case far_data = { true, { 0.045, 0.09 }, { 0.045, 0.09 } };
 
 /* How far off @program is, if it is run as @mode says. */
 static double off_by(Program *program, PmuCore core, const Mode *mode,
-                     const PmuLedgerSnapshot *exact)
+                     Random random, const PmuLedgerSnapshot *exact)
 {
     PmuLedgerSnapshot sampled;
-    double off;
 
-    run(program, core, mode, STRETCHES, &sampled);
+    run(program, core, mode, STRETCHES, random, &sampled);
     if (mode->interest.observed) {
         assert_counted(&sampled, exact, PMU_ITEM_SAMPLED);
         assert_mispredicts(&sampled, exact);
     } else {
         assert_counted(&sampled, exact, PMU_ITEM_LOADS_L1);
     }
-    off = worst(&sampled, exact);
-    g_test_message("off by %.4f", off);
-    return off;
+    return worst(&sampled, exact);
 }
 
 static void test_sampled(gconstpointer data)
 {
-    static const Mode *const modes[] = { &by_samples, &slots_alone };
     const Case *test = data;
     Random random = random_from_seed();
-    double sum[G_N_ELEMENTS(modes)] = {};
+    Errors observed = {}, slots = {};
 
-    for (unsigned i = 0; i < PROGRAMS; i++) {
+    for (unsigned i = 0; i < num_programs(); i++) {
         PmuCore core = i % PMU_CORE_NR;
         Program *program = program_new(core, test->far, &random);
+        Random same = { random_next(&random) };
         PmuLedgerSnapshot exact;
 
-        run(program, core, &exactly, STRETCHES, &exact);
-        for (unsigned j = 0; j < G_N_ELEMENTS(modes); j++) {
-            double off = off_by(program, core, modes[j], &exact);
-
-            g_assert_cmpfloat(off, <=, test->one);
-            sum[j] += off;
-        }
+        run(program, core, &exactly, STRETCHES, same, &exact);
+        add_error(&observed, off_by(program, core, &by_samples, same, &exact));
+        add_error(&slots, off_by(program, core, &slots_alone, same, &exact));
         program_free(program);
     }
-    for (unsigned j = 0; j < G_N_ELEMENTS(modes); j++) {
-        g_assert_cmpfloat(sum[j] / PROGRAMS, <=, test->mean);
-    }
+    assert_errors("misses counted", &observed, &test->observed);
+    assert_errors("slots alone", &slots, &test->slots);
 }
+
+#define SAME_PROGRAMS 4
 
 /* Fail unless @counted is as @logged, of which way branches went if @taken. */
 static void assert_same(const PmuLedgerSnapshot *counted,
@@ -444,13 +497,15 @@ static void test_counting(void)
 {
     Random random = random_from_seed();
 
-    for (unsigned i = 0; i < PROGRAMS; i++) {
+    for (unsigned i = 0; i < SAME_PROGRAMS; i++) {
         PmuCore core = i % PMU_CORE_NR;
         Program *program = program_new(core, false, &random);
+        Random same = { random_next(&random) };
         PmuLedgerSnapshot looked_at, counted;
-        uint64_t blocks = run(program, core, &counting, COUNTED, &counted);
+        uint64_t blocks = run(program, core, &counting, COUNTED, same,
+                              &counted);
 
-        run(program, core, &slots_looked_at, COUNTED, &looked_at);
+        run(program, core, &slots_looked_at, COUNTED, same, &looked_at);
         g_test_message("counted %" PRIu64 " of %u blocks", blocks, COUNTED);
         g_assert_cmpuint(blocks, >, COUNTED / 100);
         assert_same(&counted, &looked_at, false);
@@ -464,13 +519,14 @@ static void test_known(gconstpointer data)
     const Case *test = data;
     Random random = random_from_seed();
 
-    for (unsigned i = 0; i < PROGRAMS; i++) {
+    for (unsigned i = 0; i < SAME_PROGRAMS; i++) {
         PmuCore core = i % PMU_CORE_NR;
         Program *program = program_new(core, test->far, &random);
+        Random same = { random_next(&random) };
         PmuLedgerSnapshot looked_at, known;
 
-        run(program, core, &by_samples, COUNTED, &known);
-        run(program, core, &all_looked_at, COUNTED, &looked_at);
+        run(program, core, &by_samples, COUNTED, same, &known);
+        run(program, core, &all_looked_at, COUNTED, same, &looked_at);
         assert_same(&known, &looked_at, true);
         program_free(program);
     }
@@ -493,7 +549,7 @@ static Program *string_program_new(const Code *string)
                                        pmu_uarch(PMU_CORE_ICELAKE));
     rep->pc = 0x400000;
     pmu_block_begin(&rep->builder, PMU_LEVEL_USR, rep->pc);
-    pmu_block_add(&rep->builder, program->decoder,
+    pmu_block_add_bytes(&rep->builder, program->decoder,
                   (const uint8_t *)string->bytes, string->length, 0, 0, 1);
     rest->pc = rep->pc + rep->builder.block.length;
     pmu_block_begin(&rest->builder, PMU_LEVEL_USR, rest->pc);
@@ -532,7 +588,7 @@ typedef struct Strings {
 
 /* Counts behind the first half, in which all is found out. */
 static void run_strings(Program *program, const Mode *mode, bool parts,
-                        PmuLedgerSnapshot *result)
+                        Random random, PmuLedgerSnapshot *result)
 {
     static const uint64_t counts[] = { 0, 7, 40, 130, 700 };
     PmuBlock *rep = &program->block[0].builder.block;
@@ -540,7 +596,7 @@ static void run_strings(Program *program, const Mode *mode, bool parts,
     PmuLedger ledger;
     PmuTiming *timing = pmu_timing_new(pmu_uarch(PMU_CORE_ICELAKE), &ledger,
                                        NULL, page_of, NULL);
-    Random random = { 1 }, cuts = { 2 };
+    Random cuts = { random_next(&random) };
     PmuLedgerSnapshot begin;
 
     pmu_timing_set_sampling(timing, mode->sampling);
@@ -583,15 +639,19 @@ static void test_strings(gconstpointer data)
     };
     const Strings *strings = data;
     Program *program = string_program_new(&strings->code);
+    Random random = random_from_seed();
     PmuLedgerSnapshot exact, forward;
+    double off;
 
-    run_strings(program, &exactly, strings->parts, &exact);
-    run_strings(program, &slots_alone, strings->parts, &forward);
+    run_strings(program, &exactly, strings->parts, random, &exact);
+    run_strings(program, &slots_alone, strings->parts, random, &forward);
     for (unsigned i = 0; i < G_N_ELEMENTS(counted); i++) {
         g_assert_cmpuint(forward.item[PMU_LEVEL_USR][counted[i]], ==,
                          exact.item[PMU_LEVEL_USR][counted[i]]);
     }
-    g_assert_cmpfloat(worst(&forward, &exact), <=, 0.03);
+    off = worst(&forward, &exact);
+    g_test_message("off by %.4f of the slots", off);
+    g_assert_cmpfloat(off, <=, 0.03);
     program_free(program);
 }
 
@@ -604,27 +664,35 @@ static const Strings movs_parts = { I("\xf3\xa4"), true };
  * Interest in what predictors and caches know comes late: from then on they
  * count what they count exactly, but for what they had to learn first.
  */
-static void run_late(Program *program, const Mode *mode,
+static void run_late(Program *program, const Mode *mode, Random random,
                      PmuLedgerSnapshot *late)
 {
     PmuLedger ledger;
     PmuTiming *timing = pmu_timing_new(pmu_uarch(PMU_CORE_ICELAKE), &ledger,
                                        NULL, page_of, NULL);
-    Walk walk = { .random = { 1 } };
+    Walk walk = { .random = random };
     PmuLedgerSnapshot begin;
 
     pmu_timing_set_sampling(timing, mode->sampling);
     pmu_timing_set_interest(timing, mode->interest);
-    walk_on(program, timing, &walk, LONG_STRETCHES);
+    walk_on(program, timing, &walk, HALF);
     pmu_timing_set_interest(timing, exactly.interest);
     pmu_timing_flush(timing);
     pmu_ledger_snapshot(&ledger, &begin);
-    walk_on(program, timing, &walk, LONG_STRETCHES);
+    walk_on(program, timing, &walk, HALF);
     pmu_timing_flush(timing);
     pmu_ledger_snapshot(&ledger, late);
     subtract(late, &begin);
     pmu_timing_free(timing);
 }
+
+/*
+ * Relative: mispredictions, micro-ops issued, slots.  Where a program has
+ * hardly a misprediction, some are many.
+ */
+static const Limits late_limits[] = {
+    { 0.01, 0.05 }, { 0.035, 0.05 }, { 0.02, 0.035 },
+};
 
 static void test_interest(void)
 {
@@ -632,20 +700,27 @@ static void test_interest(void)
         PMU_ITEM_BRANCH_MISSES, PMU_ITEM_UOPS_ISSUED, PMU_ITEM_SLOTS,
     };
     Random random = random_from_seed();
-    Program *program = program_new(PMU_CORE_ICELAKE, false, &random);
-    PmuLedgerSnapshot exact, late;
+    Errors errors[G_N_ELEMENTS(items)] = {};
 
-    run_late(program, &exactly, &exact);
-    run_late(program, &slots_alone, &late);
-    for (unsigned i = 0; i < G_N_ELEMENTS(items); i++) {
-        double is = late.item[PMU_LEVEL_USR][items[i]];
-        double should = exact.item[PMU_LEVEL_USR][items[i]];
+    for (unsigned n = 0; n < num_programs(); n++) {
+        Program *program = program_new(PMU_CORE_ICELAKE, false, &random);
+        Random same = { random_next(&random) };
+        PmuLedgerSnapshot exact, late;
 
-        g_test_message("%s: %.0f, exactly %.0f",
-                       pmu_ledger_item_name(items[i]), is, should);
-        g_assert_cmpfloat(fabs(is - should), <=, 0.04 * should);
+        run_late(program, &exactly, same, &exact);
+        run_late(program, &slots_alone, same, &late);
+        for (unsigned i = 0; i < G_N_ELEMENTS(items); i++) {
+            double is = late.item[PMU_LEVEL_USR][items[i]];
+            double should = exact.item[PMU_LEVEL_USR][items[i]];
+
+            add_error(&errors[i], fabs(is - should) / should);
+        }
+        program_free(program);
     }
-    program_free(program);
+    for (unsigned i = 0; i < G_N_ELEMENTS(items); i++) {
+        assert_errors(pmu_ledger_item_name(items[i]), &errors[i],
+                      &late_limits[i]);
+    }
 }
 
 /* Does something go forward while @program runs @n instructions? */
@@ -675,7 +750,7 @@ static void test_turns(void)
     PmuLedger ledger;
     PmuTiming *timing = pmu_timing_new(pmu_uarch(PMU_CORE_ICELAKE), &ledger,
                                        NULL, page_of, NULL);
-    Walk walk = { .random = { 1 } };
+    Walk walk = { .random = random };
 
     pmu_timing_set_interest(timing, slots_alone.interest);
     g_assert_true(goes_forward(program, timing, &walk, &ledger, 20000000));
@@ -810,13 +885,12 @@ static void run_new_code(Program *program, PmuTiming *timing, Random *random)
     }
 }
 
-static void run_long(Program *program, const Mode *mode,
+static void run_long(Program *program, const Mode *mode, Random random,
                      PmuLedgerSnapshot *result)
 {
     PmuLedger ledger;
     PmuTiming *timing = pmu_timing_new(pmu_uarch(PMU_CORE_ICELAKE), &ledger,
                                        NULL, page_of, NULL);
-    Random random = { 1 };
 
     pmu_timing_set_sampling(timing, mode->sampling);
     pmu_timing_set_interest(timing, mode->interest);
@@ -837,11 +911,15 @@ static void run_long(Program *program, const Mode *mode,
 static void test_code(gconstpointer data)
 {
     Program *program = long_program_new();
+    Random random = random_from_seed();
     PmuLedgerSnapshot exact, sampled;
+    double off;
 
-    run_long(program, &exactly, &exact);
-    run_long(program, data, &sampled);
-    g_assert_cmpfloat(worst(&sampled, &exact), <=, 0.02);
+    run_long(program, &exactly, random, &exact);
+    run_long(program, data, random, &sampled);
+    off = worst(&sampled, &exact);
+    g_test_message("off by %.4f of the slots", off);
+    g_assert_cmpfloat(off, <=, 0.02);
     program_free(program);
 }
 
@@ -851,14 +929,18 @@ static void test_code(gconstpointer data)
  */
 
 #define CHASE_LOADS     16
+/* What fills the caches; who always looks need not learn anything before. */
+#define FILL_STRETCHES  20000
 
 typedef struct Move {
     struct {
         Pattern pattern;
         unsigned stretches;
     } before, after;
-    double off;                 /* that an item may be, as cycles */
+    double off;         /* that an item may be in the mean, as cycles */
 } Move;
+
+#define MOVES   3
 
 /* A loop of loads, each of which has its address from the one before. */
 static Program *chase_program_new(void)
@@ -905,7 +987,7 @@ static void chase(PmuTiming *timing, const PmuBlock *block, Pattern pattern,
 
 #define NEW_LINES   4096
 #define NEW_PASSES  30
-#define NEW_TRIES   6
+#define NEW_TRIES   6       /* two of each pattern */
 
 /* Lines of code, each of which jumps to the next one. */
 static Block *new_lines(Program *program)
@@ -961,6 +1043,7 @@ static void run_new_lines(const PmuSampling *sampling, Pattern pattern,
 /*
  * Code that comes while loads of the chase are under way waits for them, and
  * if it is watched then that is learnt with it: seldom, once in some hundred.
+ * Three of six by chance: 20 * 0.01^3 is 2 in 100,000.
  */
 static void test_new_lines(void)
 {
@@ -968,26 +1051,30 @@ static void test_new_lines(void)
     Random random = random_from_seed();
     unsigned off = 0;
 
-    for (unsigned i = 0; i < NEW_TRIES; i++) {
+    for (unsigned i = 0; i < (g_test_slow() ? NEW_TRIES : NEW_TRIES / 2);
+         i++) {
         Pattern pattern = patterns[i % G_N_ELEMENTS(patterns)];
         PmuLedgerSnapshot exact, sampled;
         Random same = { random_next(&random) };
+        double any, memory;
 
         run_new_lines(NULL, pattern, same, &exact);
         run_new_lines(&pmu_sampling, pattern, same, &sampled);
         /* A quarter of the time is for code from DRAM, once a line. */
-        off += worst(&sampled, &exact) > 0.05 ||
-               fabs(slots_of(&sampled, &exact, PMU_SLOT_MEMORY_BOUND) -
-                    slots_of(&exact, &exact, PMU_SLOT_MEMORY_BOUND)) > 0.01;
+        any = worst(&sampled, &exact);
+        memory = fabs(slots_of(&sampled, &exact, PMU_SLOT_MEMORY_BOUND) -
+                      slots_of(&exact, &exact, PMU_SLOT_MEMORY_BOUND));
+        g_test_message("pattern %u: off by %.4f of the slots, for memory %.4f",
+                       pattern, any, memory);
+        off += any > 0.05 || memory > 0.01;
     }
-    g_assert_cmpuint(off, <=, 1);
+    g_assert_cmpuint(off, <=, 2);
 }
 
 /* What the core did after the move. */
 static void run_move(const Move *move, const PmuSampling *sampling,
-                     PmuLedgerSnapshot *result)
+                     Random random, PmuLedgerSnapshot *result)
 {
-    static const Random random = { 1 };
     Program *program = chase_program_new();
     const PmuBlock *block = &program->block[0].builder.block;
     PmuLedger ledger;
@@ -996,7 +1083,8 @@ static void run_move(const Move *move, const PmuSampling *sampling,
     PmuLedgerSnapshot begin;
 
     pmu_timing_set_sampling(timing, sampling);
-    chase(timing, block, move->before.pattern, move->before.stretches, random);
+    chase(timing, block, move->before.pattern,
+          sampling ? move->before.stretches : FILL_STRETCHES, random);
     pmu_ledger_snapshot(&ledger, &begin);
     chase(timing, block, move->after.pattern, move->after.stretches, random);
     pmu_ledger_snapshot(&ledger, result);
@@ -1005,9 +1093,9 @@ static void run_move(const Move *move, const PmuSampling *sampling,
     program_free(program);
 }
 
-static void test_move(gconstpointer data)
+/* The most that an item is off by after @move, as cycles. */
+static double move_off_by(const Move *move, Random random)
 {
-    const Move *move = data;
     static const PmuLedgerItem items[] = {
         PMU_ITEM_CYCLES, PMU_ITEM_ISSUED_0, PMU_ITEM_UNDELIVERED_0,
         PMU_ITEM_EXECUTED_0, PMU_ITEM_RETIRED_0,
@@ -1017,11 +1105,10 @@ static void test_move(gconstpointer data)
         PMU_ITEM_OFFCORE_DATA, PMU_ITEM_OFFCORE_DRAM,
     };
     PmuLedgerSnapshot exact, sampled;
-    double cycles;
-    bool off = false;
+    double cycles, most = 0;
 
-    run_move(move, NULL, &exact);
-    run_move(move, &pmu_sampling, &sampled);
+    run_move(move, NULL, random, &exact);
+    run_move(move, &pmu_sampling, random, &sampled);
     cycles = exact.item[PMU_LEVEL_USR][PMU_ITEM_CYCLES];
     for (unsigned i = 0; i < G_N_ELEMENTS(items); i++) {
         double is = sampled.item[PMU_LEVEL_USR][items[i]] / cycles;
@@ -1029,19 +1116,40 @@ static void test_move(gconstpointer data)
 
         g_test_message("%s: %.3f of the cycles, exactly %.3f",
                        pmu_ledger_item_name(items[i]), is, should);
-        off |= fabs(is - should) > move->off;
+        most = MAX(most, fabs(is - should));
     }
-    g_assert_false(off);
+    return most;
+}
+
+static void test_move(gconstpointer data)
+{
+    const Move *move = data;
+    Random random = random_from_seed();
+    unsigned moves = g_test_slow() ? MOVES : 1;
+    double sum = 0;
+
+    for (unsigned i = 0; i < moves; i++) {
+        double off = move_off_by(move, (Random) { random_next(&random) });
+
+        g_test_message("the most: %.4f", off);
+        sum += off;
+    }
+    g_test_message("off by %.4f in the mean of %u", sum / moves, moves);
+    if (moves == MOVES) {
+        g_assert_cmpfloat(sum / MOVES, <=, move->off);
+    }
 }
 
 /*
  * The first of some twenty periods is corrected by a regression alone.  From
- * DRAM to L2 that takes off ten times of what is left.
+ * DRAM to L2 that takes off ten times of what is left.  Limits are what six
+ * random streams have on average (0.006, 0.029, 0.009, 0.041), and five
+ * standard errors of a mean of three of them (0.001, 0.005, 0.004, 0.007).
  */
-static const Move further = { { IN_L1, 400000 }, { IN_L2, 400000 }, 0.04 };
-static const Move nearer = { { IN_L2, 400000 }, { IN_L1, 400000 }, 0.04 };
-static const Move far_away = { { IN_L2, 400000 }, { IN_DRAM, 60000 }, 0.02 };
-static const Move back = { { IN_DRAM, 60000 }, { IN_L2, 400000 }, 0.06 };
+static const Move further = { { IN_L1, 400000 }, { IN_L2, 400000 }, 0.015 };
+static const Move nearer = { { IN_L2, 400000 }, { IN_L1, 400000 }, 0.055 };
+static const Move far_away = { { IN_L2, 400000 }, { IN_DRAM, 60000 }, 0.03 };
+static const Move back = { { IN_DRAM, 60000 }, { IN_L2, 400000 }, 0.08 };
 
 int main(int argc, char **argv)
 {

@@ -29,7 +29,7 @@ static PmuMapping page_of(void *opaque, uint64_t page)
 static void add(PmuBlockBuilder *builder, PmuDecoder *decoder,
                 const char *bytes, unsigned length, uint8_t ea)
 {
-    pmu_block_add(builder, decoder, (const uint8_t *)bytes, length,
+    pmu_block_add_bytes(builder, decoder, (const uint8_t *)bytes, length,
                   builder->block.length, ea, PMU_NO_ACCESS);
 }
 
@@ -76,6 +76,7 @@ static void run(const PmuSampling *sampling, uint64_t distance,
     for (unsigned i = 0; i < CORES; i++) {
         pmu_timing_flush(core[i].timing);
         pmu_ledger_snapshot(&core[i].ledger, &core[i].result);
+        g_assert_cmpuint(pmu_timing_repairs(core[i].timing), ==, 0);
         pmu_timing_free(core[i].timing);
     }
     g_free(builder);
@@ -99,6 +100,8 @@ static void test_found(void)
                                TURNS), <=, 1);
         g_assert_cmpfloat(fabs(count(&core[i], PMU_ITEM_LOADS_L3) - TURNS),
                           <=, 1);
+        g_assert_cmpfloat(fabs(count(&core[i], PMU_ITEM_LOADS_L3_FORWARDED) -
+                               TURNS), <=, 1);
     }
     run(&pmu_sampling, 64, core);
     for (unsigned i = 0; i < CORES; i++) {

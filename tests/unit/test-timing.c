@@ -98,6 +98,7 @@ static void rig_free(Rig *rig)
     }
     g_free(rig->blocks);
     g_free(rig->pcs);
+    g_assert_cmpuint(pmu_timing_repairs(rig->timing), ==, 0);
     pmu_timing_free(rig->timing);
     pmu_decoder_free(rig->decoder);
     g_free(rig);
@@ -119,7 +120,7 @@ static void block_append(PmuBlockBuilder *builder, PmuDecoder *decoder,
     const uint8_t *bytes = (const uint8_t *)code.bytes;
     uint8_t ea = PMU_NO_ACCESS, stack = PMU_NO_ACCESS;
     uint8_t next = builder->block.num_accesses;
-    const PmuInsn *insn = pmu_decode_kept(decoder, bytes, code.length);
+    const PmuInsn *insn = pmu_decode_bytes_kept(decoder, bytes, code.length);
 
     if (insn->flags & (PMU_INSN_LOAD | PMU_INSN_STORE)) {
         ea = next++;
@@ -127,7 +128,7 @@ static void block_append(PmuBlockBuilder *builder, PmuDecoder *decoder,
     if (insn->flags & (PMU_INSN_STACK_LOAD | PMU_INSN_STACK_STORE)) {
         stack = next++;
     }
-    pmu_block_add(builder, decoder, bytes, code.length, pc & 0xfff, ea, stack);
+    pmu_block_add_bytes(builder, decoder, bytes, code.length, pc & 0xfff, ea, stack);
 }
 
 #define CODE_BASE 0x400000ull
@@ -804,7 +805,7 @@ static Walk *walk_new(PmuDecoder *decoder, Random *random)
     for (unsigned i = 0; i < PLACES; i++) {
         walk->code[i] = pool[random_below(random, G_N_ELEMENTS(pool))];
         walk->pc[i] = pc;
-        pmu_decode(decoder, (const uint8_t *)walk->code[i].bytes,
+        pmu_decode_bytes(decoder, (const uint8_t *)walk->code[i].bytes,
                    walk->code[i].length, &walk->insn[i]);
         pc += walk->code[i].length;
     }
@@ -840,6 +841,7 @@ typedef struct Cutter {
     unsigned longest;           /* instructions in a block */
     bool ranges;                /* blocks are run in parts, and read */
     const PmuSampling *sampling;
+    bool peeks;                 /* somebody looks now and then */
     bool ports;                 /* somebody wants to know what they do */
     GHashTable *blocks;         /* those seen so far */
 } Cutter;
@@ -969,6 +971,26 @@ static void replay_block(const Walk *walk, PmuTiming *timing,
     }
 }
 
+static void assert_same(const PmuLedger *a, const PmuLedger *b)
+{
+    PmuLedgerSnapshot first, second;
+
+    pmu_ledger_snapshot(a, &first);
+    pmu_ledger_snapshot(b, &second);
+    for (PmuLevel level = 0; level < PMU_LEVEL_NR; level++) {
+        g_assert_cmpuint(a->open[level].slots, ==, b->open[level].slots);
+        for (unsigned i = 0; i < PMU_ITEM_NR; i++) {
+            if (first.item[level][i] != second.item[level][i]) {
+                g_test_message("%s at level %d: %" G_GUINT64_FORMAT " or %"
+                               G_GUINT64_FORMAT ", where they should be the same",
+                               pmu_ledger_item_name(i), level,
+                               first.item[level][i], second.item[level][i]);
+                g_test_fail();
+            }
+        }
+    }
+}
+
 /* Run @walk on a new core, cut as @cutter says; the ledger is the result. */
 static uint64_t replay(const Walk *walk, PmuCore core, Cutter cutter,
                        PmuLedger *ledger)
@@ -976,6 +998,7 @@ static uint64_t replay(const Walk *walk, PmuCore core, Cutter cutter,
     PmuDecoder *decoder = pmu_decoder_new(core, pmu_uarch(core));
     PmuTiming *timing = pmu_timing_new(pmu_uarch(core), ledger, NULL, page_of,
                                        NULL);
+    PmuLedger peeked;
     uint64_t clock;
 
     cutter.blocks = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free,
@@ -1009,35 +1032,21 @@ static uint64_t replay(const Walk *walk, PmuCore core, Cutter cutter,
             pmu_timing_flush(timing);
             assert_conserved(ledger);
         }
+        if (cutter.peeks && !random_below(&cutter.random, 50)) {
+            pmu_timing_peek(timing, &peeked);
+            assert_conserved(&peeked);
+        }
         i += n;
     }
+    pmu_timing_peek(timing, &peeked);
     pmu_timing_flush(timing);
     assert_conserved(ledger);
+    assert_same(&peeked, ledger);
     clock = pmu_timing_clock(timing);
     pmu_timing_free(timing);
     pmu_decoder_free(decoder);
     g_hash_table_destroy(cutter.blocks);
     return clock;
-}
-
-static void assert_same(const PmuLedger *a, const PmuLedger *b)
-{
-    PmuLedgerSnapshot first, second;
-
-    pmu_ledger_snapshot(a, &first);
-    pmu_ledger_snapshot(b, &second);
-    for (PmuLevel level = 0; level < PMU_LEVEL_NR; level++) {
-        g_assert_cmpuint(a->open[level].slots, ==, b->open[level].slots);
-        for (unsigned i = 0; i < PMU_ITEM_NR; i++) {
-            if (first.item[level][i] != second.item[level][i]) {
-                g_test_message("%s at level %d: %" G_GUINT64_FORMAT " or %"
-                               G_GUINT64_FORMAT ", by the cut",
-                               pmu_ledger_item_name(i), level,
-                               first.item[level][i], second.item[level][i]);
-                g_test_fail();
-            }
-        }
-    }
 }
 
 /* However the stream is cut into blocks, the ledger is the same. */
@@ -1086,6 +1095,42 @@ static void test_cuts_sampled(void)
     };
 
     check_cuts(&sampling);
+}
+
+/* Somebody who peeks changes nothing, and sees what a flush would enter. */
+static void check_peeks(const PmuSampling *sampling)
+{
+    Random random = random_from_seed();
+
+    for (unsigned i = 0; i < 10; i++) {
+        PmuCore core = i % PMU_CORE_NR;
+        PmuDecoder *decoder = pmu_decoder_new(core, pmu_uarch(core));
+        Walk *walk = walk_new(decoder, &random);
+        Cutter cutter = { .longest = 25, .sampling = sampling };
+        PmuLedger unseen, seen;
+        uint64_t clock = replay(walk, core, cutter, &unseen);
+
+        cutter.peeks = true;
+        g_assert_cmpuint(clock, ==, replay(walk, core, cutter, &seen));
+        assert_same(&unseen, &seen);
+        g_free(walk);
+        pmu_decoder_free(decoder);
+    }
+}
+
+static void test_peeks(void)
+{
+    check_peeks(NULL);
+}
+
+static void test_peeks_sampled(void)
+{
+    static const PmuSampling sampling = {
+        .first = 20, .observe = 5, .warm = 3, .watch = 7, .share = 2,
+        .period = 64,
+    };
+
+    check_peeks(&sampling);
 }
 
 /*
@@ -1221,9 +1266,38 @@ static void test_speed(void)
     rig_free(rig);
 }
 
+/*
+ * Execution goes on elsewhere without a branch that the model knows.  What is
+ * skimmed and of unknown cost has its code fetched: no more than there is.
+ */
+static void test_elsewhere(void)
+{
+    static const PmuSampling sampling = {
+        .first = 1, .observe = 1, .warm = 1, .watch = 1, .share = 1000,
+        .period = 1000000, .skim = 1000000,
+    };
+    Rig *rig = rig_new(PMU_CORE_ICELAKE);
+
+    pmu_timing_set_sampling(rig->timing, &sampling);
+    /* Stretches of two blocks that are far from each other. */
+    for (unsigned i = 0; i < 200; i++) {
+        uint64_t pc = CODE_BASE + (i % 2 ? LARGE_BASE : 0) + 4 * i;
+
+        rig->pcs[i] = pc;
+        rig->blocks[i] = block_new(pc, PMU_LEVEL_USR);
+        block_append(rig->blocks[i], rig->decoder, (Code)NOP, pc);
+        rig->blocks[i]->block.ends = i % 2;
+        rig->num_blocks++;
+    }
+    rig_measure(rig, &plain, 10);
+    g_assert_cmpfloat(count(rig, PMU_ITEM_INSTRUCTIONS), ==, 2000);
+    rig_free(rig);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/timing/elsewhere", test_elsewhere);
     g_test_add_func("/timing/nops", test_nops);
     g_test_add_func("/timing/imul-chain", test_imul_chain);
     g_test_add_func("/timing/vmulpd-chain", test_vmulpd_chain);
@@ -1245,6 +1319,8 @@ int main(int argc, char **argv)
     g_test_add_func("/timing/smc-sampled", test_smc_sampled);
     g_test_add_func("/timing/cuts", test_cuts);
     g_test_add_func("/timing/cuts-sampled", test_cuts_sampled);
+    g_test_add_func("/timing/peeks", test_peeks);
+    g_test_add_func("/timing/peeks-sampled", test_peeks_sampled);
     g_test_add_func("/timing/short-paths", test_short_paths);
     g_test_add_func("/timing/item-rate", test_item_rate);
     g_test_add_func("/timing/reset", test_reset);

@@ -195,8 +195,8 @@ static const Together together[] = {
       "btb-entries=4096 and btb-ways=5 do not go together: btb-entries must "
       "be btb-ways times a power of 2" },
     { "dsb-uops=4096",
-      "dsb-uops=4096 and dsb-ways=6 do not go together: dsb-uops must be 6 "
-      "times dsb-ways times a power of 2" },
+      "dsb-uops=4096, dsb-ways=6 and dsb-line=6 do not go together: dsb-uops "
+      "must be dsb-line times dsb-ways times a power of 2" },
     { "dsb-uops=4096 dsb-line=8 dsb-ways=8", NULL },
     { "l2-latency=65", "l2-latency=65 is more than l3-latency=64" },
     { "l2-latency=64", NULL },
@@ -351,6 +351,7 @@ static Rig *rig_new(const PmuUarch *uarch)
 
 static void rig_free(Rig *rig)
 {
+    g_assert_cmpuint(pmu_timing_repairs(rig->timing), ==, 0);
     pmu_timing_free(rig->timing);
     pmu_decoder_free(rig->decoder);
     g_ptr_array_free(rig->blocks, TRUE);
@@ -374,7 +375,7 @@ static bool rig_add(Rig *rig, const Code *code)
     PmuBlockBuilder *builder = g_ptr_array_index(rig->blocks,
                                                  rig->blocks->len - 1);
     const uint8_t *bytes = (const uint8_t *)code->bytes;
-    const PmuInsn *insn = pmu_decode_kept(rig->decoder, bytes, code->length);
+    const PmuInsn *insn = pmu_decode_bytes_kept(rig->decoder, bytes, code->length);
     uint8_t ea = PMU_NO_ACCESS, stack = PMU_NO_ACCESS;
     uint8_t next = builder->block.num_accesses;
 
@@ -387,7 +388,7 @@ static bool rig_add(Rig *rig, const Code *code)
     if (insn->flags & (PMU_INSN_STACK_LOAD | PMU_INSN_STACK_STORE)) {
         stack = next++;
     }
-    pmu_block_add(builder, rig->decoder, bytes, code->length,
+    pmu_block_add_bytes(builder, rig->decoder, bytes, code->length,
                   rig->pc & 0xfff, ea, stack);
     rig->pc += code->length;
     return true;
@@ -479,6 +480,19 @@ static void assert_runs(const PmuUarch *uarch, unsigned rounds)
         }
         rig_assert_conserved(rig);
     }
+    rig_free(rig);
+}
+
+/* The same, of a few blocks alone. */
+static void assert_starts(const PmuUarch *uarch)
+{
+    Rig *rig = rig_new(uarch);
+
+    rig_add_mixture(rig);
+    for (unsigned i = 0; i < rig->blocks->len; i++) {
+        rig_run_block(rig, i);
+    }
+    rig_assert_conserved(rig);
     rig_free(rig);
 }
 
@@ -605,6 +619,46 @@ static void test_limits(void)
             fit(&uarch, param->name);
             g_assert_cmpuint(get(&uarch, param->name), ==, value);
             assert_runs(&uarch, 2);
+        }
+    }
+}
+
+/*
+ * Each figure at and around its limits, with all others as they are: either the
+ * model runs, or somebody is told which option has which value, and of what
+ * else that depends.
+ */
+static void test_boundaries(void)
+{
+    for (unsigned i = 0; i < PMU_UARCH_PARAMS; i++) {
+        const PmuUarchParam *param = &pmu_uarch_params[i];
+        int64_t low = param->min, high = param->max;
+        int64_t values[] = {
+            low - 1, low, low + 1, high - 1, high, high + 1, 0, -1,
+            UINT16_MAX + 1ll, UINT32_MAX, UINT32_MAX + 1ll + low, INT64_MAX,
+            INT64_MIN,
+        };
+
+        for (unsigned n = 0; n < G_N_ELEMENTS(values); n++) {
+            PmuUarch uarch = *pmu_uarch(PMU_CORE_ICELAKE);
+            g_autofree char *given = g_strdup_printf(
+                "pmu-%s=%" G_GINT64_FORMAT, param->name, values[n]);
+            g_autofree char *why = pmu_uarch_set(&uarch, param, values[n],
+                                                 "pmu-");
+
+            why = why ? why : pmu_uarch_check(&uarch, "pmu-");
+            if (why) {
+                g_test_message("%s: %s", given, why);
+                g_assert_nonnull(strstr(why, given));
+                g_assert_true(strstr(why, "must be") ||
+                              strstr(why, "power of 2") ||
+                              strstr(why, "is more than"));
+            } else {
+                g_assert_cmpint(values[n], >=, low);
+                g_assert_cmpint(values[n], <=, high);
+                g_test_message("%s runs", given);
+                assert_starts(&uarch);
+            }
         }
     }
 }
@@ -858,6 +912,7 @@ int main(int argc, char **argv)
     g_test_add_func("/uarch/together", test_together);
     g_test_add_func("/uarch/prefix", test_prefix);
     g_test_add_func("/uarch/limits", test_limits);
+    g_test_add_func("/uarch/boundaries", test_boundaries);
     g_test_add_func("/uarch/extremes", test_extremes);
     g_test_add_func("/uarch/random", test_random);
     g_test_add_func("/uarch/effects", test_effects);

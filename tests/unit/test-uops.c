@@ -385,7 +385,7 @@ static void test_table(void)
         PmuInsn insn;
 
         expect(row->name, "known",
-               pmu_decode(decoder, (const uint8_t *)row->bytes, row->length,
+               pmu_decode_bytes(decoder, (const uint8_t *)row->bytes, row->length,
                           &insn), true);
         expect(row->name, "length", insn.length, row->length);
         expect(row->name, "memory", insn.flags & MEM_MASK, row->memory);
@@ -411,7 +411,7 @@ static PmuInsn decode(PmuCore core, unsigned mode, const char *bytes,
     PmuInsn insn;
 
     pmu_decoder_set_mode(decoder, mode);
-    g_assert_cmpint(pmu_decode(decoder, (const uint8_t *)bytes, length,
+    g_assert_cmpint(pmu_decode_bytes(decoder, (const uint8_t *)bytes, length,
                                &insn), ==, known);
     pmu_decoder_free(decoder);
     return insn;
@@ -881,22 +881,22 @@ static void test_unknown(void)
 {
     PmuDecoder *decoder = pmu_decoder_new(PMU_CORE_ICELAKE,
                                           pmu_uarch(PMU_CORE_ICELAKE));
-    uint64_t decoded, unknown;
+    PmuDecoderStats stats;
     PmuInsn insn;
 
-    g_assert_true(pmu_decode(decoder, (const uint8_t *)"\x90", 1, &insn));
-    g_assert_false(pmu_decode(decoder, (const uint8_t *)"\x90\x90", 2,
-                              &insn));
+    g_assert_true(pmu_decode_bytes(decoder, (const uint8_t *)"\x90", 1, &insn));
+    g_assert_false(pmu_decode_bytes(decoder, (const uint8_t *)"\x90\x90", 2,
+                                    &insn));
     g_assert_true(insn.flags & PMU_INSN_UNKNOWN);
     g_assert_cmpuint(insn.slots, ==, 1);
     g_assert_cmpuint(insn.latency, ==, 1);
     g_assert_cmpuint(insn.length, ==, 2);
     g_assert_cmphex(list_set(insn.dst, PMU_INSN_DSTS), ==, 0);
-    g_assert_false(pmu_decode(decoder, (const uint8_t *)"\x48\x01", 2,
-                              &insn));
-    pmu_decoder_stats(decoder, &decoded, &unknown);
-    g_assert_cmpuint(decoded, ==, 3);
-    g_assert_cmpuint(unknown, ==, 2);
+    g_assert_false(pmu_decode_bytes(decoder, (const uint8_t *)"\x48\x01", 2,
+                                    &insn));
+    stats = pmu_decoder_stats(decoder);
+    g_assert_cmpuint(stats.decoded, ==, 3);
+    g_assert_cmpuint(stats.unknown, ==, 2);
     pmu_decoder_free(decoder);
 }
 
@@ -917,7 +917,7 @@ static void test_random_bytes(void)
             bytes[j] = g_test_rand_int();
         }
         pmu_decoder_set_mode(decoder, modes[i % 3]);
-        pmu_decode(decoder, bytes, length, &insn);
+        pmu_decode_bytes(decoder, bytes, length, &insn);
         g_assert_cmpuint(insn.length, ==, length);
         g_assert_cmpuint(insn.slots, >, 0);
         g_assert_cmpuint(insn.decode_uops, >, 0);

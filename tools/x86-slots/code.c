@@ -270,7 +270,7 @@ static bool read_insn(CodeReader *reader, const Code *code, unsigned offset,
     memset(insn, 0, sizeof(*insn));
     insn->offset = offset;
     insn->mem.base = insn->mem.index = CODE_NO_GPR;
-    pmu_decode(reader->decoder, bytes, cs->size, &insn->info);
+    pmu_decode_bytes(reader->decoder, bytes, cs->size, &insn->info);
     g_snprintf(insn->text, sizeof(insn->text), "%s%s%s", cs->mnemonic,
                *cs->op_str ? " " : "", cs->op_str);
     read_operand(insn, &cs->detail->x86);

@@ -96,7 +96,7 @@ static void add_insn(Rig *rig, const CodeInsn *insn, const uint8_t *bytes,
     if (insn->info.flags & (PMU_INSN_STACK_LOAD | PMU_INSN_STACK_STORE)) {
         stack = next++;
     }
-    pmu_block_add(&rig->builder, code_reader_decoder(rig->reader), bytes,
+    pmu_block_add_bytes(&rig->builder, code_reader_decoder(rig->reader), bytes,
                   insn->info.length, pc & ((1 << PMU_PAGE_SHIFT) - 1), ea,
                   stack);
 }

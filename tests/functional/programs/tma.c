@@ -4,12 +4,14 @@
  * tma: run loops that are each built to move one metric of the top-down
  * tree.  The loops are in tma-loops.S, functions of the same name.
  *
- *   tma [--perf DIR] [--rounds N] SECONDS NAME...
+ *   tma [--perf DIR] [--rounds N] [--least N] [--seed N] SECONDS NAME...
  *   tma --list
  *
  *   --perf DIR   as in workload.c: perf counts the loops, not what prepares
  *                them
  *   --rounds N   for each name N turns of the loop, then the next name
+ *   --least N    so many iterations of each loop, however long that takes
+ *   --seed N     of the order in which pointers lead through memory
  *
  * All of it again until SECONDS have passed; with 0, just once.
  */
@@ -89,19 +91,17 @@ static void *make_memory(size_t bytes)
     return map(bytes, MADV_HUGEPAGE);
 }
 
+/* Of --seed; odd. */
+static uint64_t increment = 1;
+
 /*
  * Pointers through so many places, a power of two, in an order that no
  * prefetcher follows: a linear congruential generator of full period (Knuth,
  * TAOCP vol. 2, 3.2.1.2, theorem A) gives each place's successor.  Another
- * order each time: what an earlier run left in the caches is of no use.
+ * order for each seed: what an earlier run left in the caches is of no use.
  */
 static uint64_t successor(uint64_t place, uint64_t places)
 {
-    static uint64_t increment;
-
-    if (!increment) {
-        increment = (uint64_t)getpid() << 16 | 1;
-    }
     return (place * 1664525 + increment * 40503) % places;
 }
 
@@ -268,6 +268,8 @@ static const Loop *find_loop(const char *name)
 static const struct option long_options[] = {
     { "perf", required_argument, NULL, 'p' },
     { "rounds", required_argument, NULL, 'r' },
+    { "least", required_argument, NULL, 'm' },
+    { "seed", required_argument, NULL, 's' },
     { "list", no_argument, NULL, 'l' },
     { }
 };
@@ -278,6 +280,7 @@ int main(int argc, char **argv)
     const Loop *chosen[LOOPS];
     void *data[LOOPS];
     uint64_t state[LOOPS] = { };
+    uint64_t least = 0, done = 0, passes = 0;
     unsigned rounds = 1, n;
     double end;
     int option;
@@ -292,6 +295,12 @@ int main(int argc, char **argv)
         case 'r':
             rounds = atoi(optarg);
             break;
+        case 'm':
+            least = strtoull(optarg, NULL, 0);
+            break;
+        case 's':
+            increment = strtoull(optarg, NULL, 0) << 1 | 1;
+            break;
         case 'l':
             for (size_t i = 0; i < LOOPS; i++) {
                 puts(loops[i].name);
@@ -303,8 +312,8 @@ int main(int argc, char **argv)
     }
     n = argc - optind - 1;
     if (argc - optind < 2 || n > LOOPS) {
-        fprintf(stderr, "usage: tma [--perf DIR] [--rounds N] SECONDS "
-                "NAME...\n");
+        fprintf(stderr, "usage: tma [--perf DIR] [--rounds N] [--least N] "
+                "[--seed N] SECONDS NAME...\n");
         return EXIT_FAILURE;
     }
     for (unsigned i = 0; i < n; i++) {
@@ -315,13 +324,18 @@ int main(int argc, char **argv)
     perf_control(&perf, "enable\n");
     end = now() + atof(argv[optind]);
     do {
+        done = UINT64_MAX;
+        passes++;
         for (unsigned i = 0; i < n; i++) {
+            uint64_t all = passes * rounds * chosen[i]->iterations;
+
+            done = all < done ? all : done;
             for (unsigned round = 0; round < rounds; round++) {
                 state[i] = chosen[i]->run(chosen[i]->iterations, data[i],
                                           state[i]);
             }
         }
-    } while (now() < end);
+    } while (now() < end || done < least);
     perf_control(&perf, "disable\n");
     return EXIT_SUCCESS;
 }

@@ -53,6 +53,7 @@
 #define EVENT_BACKEND       0x02a4
 #define EVENT_RETIRING      0x02c2
 #define EVENT_FRONTEND      0x019c
+#define EVENT_TLB_FLUSHES   0x01bd
 #define EVENT_LLC_REFERENCES 0x4f2e
 #define EVENT_LLC_MISSES    0x412e
 

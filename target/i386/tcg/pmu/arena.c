@@ -13,9 +13,6 @@
 /* Some thousand blocks of five instructions. */
 #define CHUNK_SIZE (1024 * 1024)
 
-/* The size of a line of most hosts' caches. */
-#define ALIGNMENT 64
-
 struct PmuArenaChunk {
     PmuArenaChunk *next;
     uint64_t generation;
@@ -24,14 +21,19 @@ struct PmuArenaChunk {
     char *data;                 /* behind this, aligned */
 };
 
+/* What a chunk with room for @size bytes takes. */
+static size_t chunk_bytes(size_t size)
+{
+    return sizeof(PmuArenaChunk) + PMU_ARENA_ALIGNMENT + size;
+}
+
 static PmuArenaChunk *chunk_new(uint64_t generation, size_t size)
 {
     PmuArenaChunk *chunk;
 
-    size = MAX(size, CHUNK_SIZE - sizeof(*chunk) - ALIGNMENT);
-    chunk = g_malloc0(sizeof(*chunk) + ALIGNMENT + size);
-    chunk->data = (char *)(((uintptr_t)(chunk + 1) + ALIGNMENT - 1) &
-                           ~(uintptr_t)(ALIGNMENT - 1));
+    size = MAX(size, CHUNK_SIZE - chunk_bytes(0));
+    chunk = g_malloc0(chunk_bytes(size));
+    chunk->data = (char *)pmu_arena_round((uintptr_t)(chunk + 1));
     chunk->generation = generation;
     chunk->size = size;
     return chunk;
@@ -42,12 +44,13 @@ void *pmu_arena_alloc(PmuArena *arena, uint64_t generation, size_t size)
     PmuArenaChunk *chunk = arena->chunks;
     void *result;
 
-    size = (size + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1);
+    size = pmu_arena_round(size);
     if (!chunk || chunk->generation != generation ||
         chunk->size - chunk->used < size) {
         chunk = chunk_new(generation, size);
         chunk->next = arena->chunks;
         arena->chunks = chunk;
+        arena->bytes += chunk_bytes(chunk->size);
     }
     result = chunk->data + chunk->used;
     chunk->used += size;
@@ -65,6 +68,7 @@ void pmu_arena_collect(PmuArena *arena, uint64_t generation)
             link = &chunk->next;
         } else {
             *link = chunk->next;
+            arena->bytes -= chunk_bytes(chunk->size);
             g_free(chunk);
         }
     }
@@ -78,5 +82,6 @@ void pmu_arena_adopt(PmuArena *to, PmuArena *from)
         link = &(*link)->next;
     }
     *link = from->chunks;
-    from->chunks = NULL;
+    to->bytes += from->bytes;
+    *from = (PmuArena) {};
 }

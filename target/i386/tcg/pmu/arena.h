@@ -17,10 +17,21 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* The size of a line of most hosts' caches: a power of 2. */
+#define PMU_ARENA_ALIGNMENT 64
+
+/* What an allocation of @size bytes takes. */
+static inline size_t pmu_arena_round(size_t size)
+{
+    return (size + PMU_ARENA_ALIGNMENT - 1) &
+           ~(size_t)(PMU_ARENA_ALIGNMENT - 1);
+}
+
 typedef struct PmuArenaChunk PmuArenaChunk;
 
 typedef struct PmuArena {
     PmuArenaChunk *chunks;      /* newest first */
+    size_t bytes;               /* that all of them take */
 } PmuArena;
 
 /*

@@ -50,6 +50,7 @@ void pmu_block_pool_begin(PmuBlockPool *pool, uint64_t generation,
                           uint64_t oldest)
 {
     pool->generation = generation;
+    pool->bytes = 0;
     g_hash_table_remove_all(pool->kept);
     pmu_arena_collect(&pool->arena, oldest);
 }
@@ -62,17 +63,23 @@ const PmuBlock *pmu_block_pool_find(const PmuBlockPool *pool,
 
 const PmuBlock *pmu_block_pool_add(PmuBlockPool *pool, const PmuBlock *block)
 {
-    PmuBlock *kept = pmu_block_pack(pmu_arena_alloc(&pool->arena,
-                                                    pool->generation,
-                                                    pmu_block_size(block)),
-                                    block);
+    size_t size = pmu_block_size(block);
+    void *room = pmu_arena_alloc(&pool->arena, pool->generation, size);
+    PmuBlock *kept = pmu_block_pack(room, block);
 
+    pool->bytes += pmu_arena_round(size);
     g_hash_table_add(pool->kept, kept);
     return kept;
 }
 
+bool pmu_block_pool_is_full(const PmuBlockPool *pool)
+{
+    return pool->bytes >= PMU_BLOCK_POOL_MOST;
+}
+
 void pmu_block_pool_adopt(PmuBlockPool *to, PmuBlockPool *from)
 {
+    to->bytes += from->bytes;
     pmu_arena_adopt(&to->arena, &from->arena);
     g_hash_table_remove_all(from->kept);
 }

@@ -17,7 +17,15 @@ typedef struct PmuBlockPool {
     PmuArena arena;
     GHashTable *kept;           /* of the newest generation */
     uint64_t generation;
+    size_t bytes;               /* of that generation */
 } PmuBlockPool;
+
+/*
+ * Bytes of descriptions in one generation behind which another one is to begin.
+ * Translated code is larger in most cases, and its buffer is full before; but a
+ * guest can have code that translates to nearly nothing.
+ */
+#define PMU_BLOCK_POOL_MOST (256u << 20)
 
 /* Nothing is kept. */
 void pmu_block_pool_init(PmuBlockPool *pool);
@@ -36,6 +44,9 @@ const PmuBlock *pmu_block_pool_find(const PmuBlockPool *pool,
 
 /* Keep a copy of @block, which is of the newest generation and returned. */
 const PmuBlock *pmu_block_pool_add(PmuBlockPool *pool, const PmuBlock *block);
+
+/* Is it time for another generation? */
+bool pmu_block_pool_is_full(const PmuBlockPool *pool);
 
 /* What @from keeps belongs to @to from now on. */
 void pmu_block_pool_adopt(PmuBlockPool *to, PmuBlockPool *from);

@@ -286,23 +286,27 @@ static void begin_stretch(PmuBlockBuilder *builder)
 }
 
 void pmu_block_add(PmuBlockBuilder *builder, PmuDecoder *decoder,
-                   const uint8_t *bytes, unsigned length,
-                   uint16_t page_offset, uint8_t ea, uint8_t stack)
+                   const PmuEncoding *enc, uint16_t page_offset,
+                   uint8_t ea, uint8_t stack)
 {
     PmuBlock *block = &builder->block;
     PmuBlockInsn *bi = &builder->insns[block->num_insns];
-    const PmuInsn *insn = pmu_decode_kept(decoder, bytes, length);
+    const PmuInsn *insn = pmu_decode_kept(decoder, enc);
     uint32_t flags = insn->flags;
 
+    if (G_UNLIKELY(pmu_block_full(block))) {
+        /* Whoever translates did not stop: x86_pmu_tr_tb_stop() notices. */
+        return;
+    }
     *bi = (PmuBlockInsn) {
         .insn = insn, .offset = block->length, .ea = ea, .stack = stack,
-        .hash = insn_hash(bytes, length, page_offset),
+        .hash = insn_hash(enc->bytes, enc->length, page_offset),
         .begins_line = page_offset % PMU_LINE_SIZE == 0,
         .ends = insn->branch != PMU_BRANCH_NONE ||
                 (flags & PMU_INSN_ENDS_STRETCH) ||
-                page_offset + length >= 1u << PMU_PAGE_SHIFT,
+                page_offset + enc->length >= 1u << PMU_PAGE_SHIFT,
     };
-    if (page_offset + length > 1u << PMU_PAGE_SHIFT) {
+    if (page_offset + enc->length > 1u << PMU_PAGE_SHIFT) {
         begin_stretch(builder);
     }
     bi->fused = block->num_insns && (pmu_fuse_next(bi - 1) & pmu_fuse_last(bi));
@@ -323,7 +327,7 @@ void pmu_block_add(PmuBlockBuilder *builder, PmuDecoder *decoder,
     }
     block->num_insns++;
     block->last_offset = block->length;
-    block->length += length;
+    block->length += enc->length;
     block->uops = MIN(block->uops + (bi->fused ? 0 : pmu_queue_uops(insn)),
                       UINT16_MAX);
     add_counts(builder, bi);
@@ -333,6 +337,17 @@ void pmu_block_add(PmuBlockBuilder *builder, PmuDecoder *decoder,
     block->ends = bi->ends;
     block->low32 = flags & PMU_INSN_LOW32;
     block->rep = flags & PMU_INSN_REP;
+    block->address_shift = enc->address_shift;
+}
+
+void pmu_block_add_bytes(PmuBlockBuilder *builder, PmuDecoder *decoder,
+                         const uint8_t *bytes, unsigned length,
+                         uint16_t page_offset, uint8_t ea, uint8_t stack)
+{
+    PmuEncoding enc;
+
+    pmu_encoding_parse(&enc, bytes, length, pmu_decoder_mode(decoder));
+    pmu_block_add(builder, decoder, &enc, page_offset, ea, stack);
 }
 
 static size_t rare_words(const PmuBlock *block)

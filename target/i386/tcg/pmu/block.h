@@ -176,6 +176,8 @@ typedef struct PmuBlock {
     bool ends : 1;
     bool ends_before : 1;   /* the same for one before the last */
     bool begins : 1;        /* the first one reaches into the next page */
+    /* Address size of the last instruction: 1 << this bytes. */
+    uint8_t address_shift : 2;
     uint16_t uops;          /* sum of pmu_queue_uops(), or UINT16_MAX */
     uint16_t length;        /* bytes */
     uint16_t last_offset;   /* of the last instruction's first byte */
@@ -217,6 +219,7 @@ typedef struct PmuDynamic {
     uint64_t pc;            /* linear address of the block's first byte */
     uint64_t target;        /* where an indirect branch or return went */
     uint64_t iterations;    /* of the REP string instruction */
+    uint64_t rest;          /* ... that it has to go, if it has not retired */
     bool taken;             /* the conditional branch was taken */
     bool backwards;         /* the direction flag was set */
 } PmuDynamic;
@@ -321,6 +324,23 @@ void pmu_counts_enter(PmuCounts *counts, uint64_t *event);
 void pmu_counts_enter_block(const PmuBlock *block, uint64_t times,
                             uint64_t *event);
 
+/*
+ * How often the REP string instruction that ends @block iterated while rCX went
+ * from @before to @after: it counts rCX, ECX or CX, by the address size.
+ */
+static inline uint64_t pmu_block_iterations(const PmuBlock *block,
+                                            uint64_t before, uint64_t after)
+{
+    return (before - after) & (~0ull >> (64 - (8 << block->address_shift)));
+}
+
+/* How many iterations it has to go where rCX is @rcx. */
+static inline uint64_t pmu_block_iterations_left(const PmuBlock *block,
+                                                 uint64_t rcx)
+{
+    return pmu_block_iterations(block, rcx, 0);
+}
+
 /* Is all of it part of one stretch? */
 static inline bool pmu_block_is_whole(const PmuBlock *block)
 {
@@ -345,14 +365,20 @@ void pmu_block_set_number(PmuBlock *block, uint32_t number);
 void pmu_block_begin(PmuBlockBuilder *builder, PmuLevel level, uint64_t phys);
 
 /*
- * Append the instruction of @length bytes (1 to 15) at @bytes, which lies at
- * @page_offset of its page.  There must be room: see pmu_block_full().  @ea
- * and @stack are indices below PMU_BLOCK_ACCESSES that the block does not use
- * yet, or PMU_NO_ACCESS.  @decoder must outlive the block.
+ * Append the instruction of @enc, which lies at @page_offset of its page.
+ * There must be room: see pmu_block_full().  @ea and @stack are indices below
+ * PMU_BLOCK_ACCESSES that the block does not use yet, at which the emulator
+ * logs the linear addresses of its accesses, or PMU_NO_ACCESS where it logs
+ * none.  @decoder must outlive the block.
  */
 void pmu_block_add(PmuBlockBuilder *builder, PmuDecoder *decoder,
-                   const uint8_t *bytes, unsigned length,
-                   uint16_t page_offset, uint8_t ea, uint8_t stack);
+                   const PmuEncoding *enc, uint16_t page_offset,
+                   uint8_t ea, uint8_t stack);
+
+/* The same without an emulator: see pmu_encoding_parse(). */
+void pmu_block_add_bytes(PmuBlockBuilder *builder, PmuDecoder *decoder,
+                         const uint8_t *bytes, unsigned length,
+                         uint16_t page_offset, uint8_t ea, uint8_t stack);
 
 /* Is there no room for another instruction, whichever it is? */
 bool pmu_block_full(const PmuBlock *block);

@@ -96,6 +96,13 @@ typedef struct PathTarget {
     uint32_t confidence;        /* 0 to 3 */
 } PathTarget;
 
+/*
+ * Courses that can depend on one base entry: a guest chooses which entries its
+ * branches have, and a list is walked to take one out of its middle.  There are
+ * two for each entry if all blocks that can be counted at a time have one.
+ */
+#define FOLLOWERS_MOST  64
+
 /* Blocks whose courses depend on the same base entry, by their numbers. */
 typedef struct Follower {
     uint32_t next;              /* number, and 1; 0: none */
@@ -105,6 +112,7 @@ typedef struct Follower {
 struct PmuBpred {
     uint8_t base[1 << BASE_BITS];       /* states */
     uint32_t first[1 << BASE_BITS];     /* followers: number, and 1; 0: none */
+    uint8_t num_followers[1 << BASE_BITS];
     Follower *followers;        /* by number */
     uint64_t *courses;          /* see pmu_bpred_courses() */
     uint64_t history;           /* two bits a branch, newest lowest */
@@ -210,6 +218,7 @@ static void end_courses(PmuBpred *bp, unsigned i)
         bp->followers[number] = (Follower) {};
         bp->courses[number] = PMU_NOWHERE;
     }
+    bp->num_followers[i] = 0;
 }
 
 /* The course of @number depends on no entry any more. */
@@ -226,6 +235,7 @@ static void unfollow(PmuBpred *bp, uint32_t number)
         link = &bp->followers[*link - 1].next;
     }
     *link = follower->next;
+    bp->num_followers[follower->entry - 1]--;
     *follower = (Follower) {};
 }
 
@@ -488,7 +498,10 @@ bool pmu_bpred_cond(PmuBpred *bp, uint64_t pc, bool taken)
            predict_cond(bp, pc, taken, state);
 }
 
-/* From now on the course of @number, to @target, depends on base entry @i. */
+/*
+ * From now on the course of @number, to @target, depends on base entry @i.  If
+ * too many do, the others' are found again when they run.
+ */
 static G_GNUC_NO_INLINE void follow(PmuBpred *bp, uint32_t number, unsigned i,
                                     uint64_t target)
 {
@@ -496,8 +509,12 @@ static G_GNUC_NO_INLINE void follow(PmuBpred *bp, uint32_t number, unsigned i,
 
     if (follower->entry != i + 1) {
         unfollow(bp, number);
+        if (G_UNLIKELY(bp->num_followers[i] == FOLLOWERS_MOST)) {
+            end_courses(bp, i);
+        }
         *follower = (Follower) { .next = bp->first[i], .entry = i + 1 };
         bp->first[i] = number + 1;
+        bp->num_followers[i]++;
     }
     bp->courses[number] = target;
 }

@@ -54,6 +54,21 @@ void pmu_costs_destroy(PmuCosts *costs)
     g_clear_pointer(&costs->means, g_free);
 }
 
+void pmu_costs_copy(PmuCosts *copy, const PmuCosts *costs)
+{
+    *copy = *costs;
+    copy->entries = g_memdup2(costs->entries,
+                              PMU_COST_ENTRIES * sizeof(*costs->entries));
+    copy->uses = g_memdup2(costs->uses,
+                           PMU_COST_ENTRIES * sizeof(*costs->uses));
+}
+
+void pmu_costs_discard(PmuCosts *copy)
+{
+    g_clear_pointer(&copy->entries, g_free);
+    g_clear_pointer(&copy->uses, g_free);
+}
+
 void pmu_costs_clear(PmuCosts *costs)
 {
     PmuCost *entries = costs->entries;

@@ -186,6 +186,13 @@ typedef struct PmuCosts {
 bool pmu_costs_init(PmuCosts *costs, const PmuUarch *uarch);
 void pmu_costs_destroy(PmuCosts *costs);
 
+/*
+ * @copy is @costs: what is counted or settled there does not show here.  It must
+ * not learn, and is to be discarded before @costs learns.
+ */
+void pmu_costs_copy(PmuCosts *copy, const PmuCosts *costs);
+void pmu_costs_discard(PmuCosts *copy);
+
 /* Forget them, and what was counted. */
 void pmu_costs_clear(PmuCosts *costs);
 

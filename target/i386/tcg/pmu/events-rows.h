@@ -75,8 +75,12 @@ extern const PmuEventRows pmu_event_sapphirerapids_rows;
 /* Cycles of kinds that overlap: their sum, up to all cycles. */
 #define OVERLAPPING_CYCLES(why, ...)                                    \
     ABOUT_CYCLES(why, __VA_ARGS__), .capped = true
-/* It never happens on this machine, for a reason that is a fact of it. */
-#define NEVER(why)          .state = PMU_EVENT_MODELLED, .note = why
+/*
+ * No guest can make it happen, whatever devices and sockets its machine has:
+ * the CPU has not what it counts, and CPUID says so.
+ */
+#define NEVER(why)          .state = PMU_EVENT_NEVER, .note = why
+/* It may happen, and the model does not know. */
 #define NOT_MODELLED(why)   .state = PMU_EVENT_NOT_MODELLED, .note = why
 /* The row without modifiers says what it counts. */
 #define AS_PLAIN            .state = PMU_EVENT_MODELLED,                \
@@ -113,11 +117,12 @@ extern const PmuEventRows pmu_event_sapphirerapids_rows;
 #define WHY_NO_DIRTY    "which lines are modified is not known"
 #define WHY_NO_FP_PORTS "micro-ops are not told apart by kind at the ports"
 #define WHY_NO_PEBS     "needs PEBS, which there is not"
-#define WHY_NO_PMM      "there is no persistent memory"
+#define WHY_NO_PMM      "the model takes persistent memory for DRAM"
 #define WHY_NO_RTM      "TCG has no RTM"
 #define WHY_NO_SNOOPS   "what cores answer to others is not counted"
 #define WHY_NO_SUPERQUEUE "the queue from L2 to L3 is never full"
-#define WHY_ONE_SOCKET  "all memory is the socket's own"
+#define WHY_NO_REMOTE   "the model takes all memory for the socket's own, " \
+                        "and asks no other socket's caches"
 #define WHY_ONE_THREAD  "each vCPU is a core with one thread"
 
 static inline bool pmu_event_is_offcore(const PmuEvent *event)

@@ -31,6 +31,7 @@ const char *pmu_event_state_name(PmuEventState state)
 {
     static const char *const names[] = {
         [PMU_EVENT_EXACT]           = "exact",
+        [PMU_EVENT_NEVER]           = "never",
         [PMU_EVENT_MODELLED]        = "modelled",
         [PMU_EVENT_APPROXIMATE]     = "approximate",
         [PMU_EVENT_NOT_MODELLED]    = "not modelled",
@@ -106,8 +107,10 @@ static void count_nothing(PmuSelection *selection, const char *note)
 
 static void add_term(PmuSelection *selection, unsigned item)
 {
-    g_assert(selection->num_terms < PMU_SELECTION_TERMS);
-    selection->term[selection->num_terms++] = item;
+    /* No selector has more: /limits/selectors tries all of them. */
+    if (selection->num_terms < PMU_SELECTION_TERMS) {
+        selection->term[selection->num_terms++] = item;
+    }
 }
 
 static void take_row(PmuSelection *selection, const PmuEvent *event)
@@ -148,6 +151,20 @@ static void threshold_cycles(PmuSelection *selection, unsigned cmask, bool inv)
         selection->num_terms = 0;
     }
     selection->whole = inv ? PMU_ITEM_CYCLES : 0;
+    if (cmask > 1 && !inv) {
+        selection->state = PMU_EVENT_NEVER;
+        selection->note = "at most one is counted in a cycle";
+    }
+}
+
+/* ... of what never happens: in all cycles there is none. */
+static void threshold_never(PmuSelection *selection, bool inv)
+{
+    if (inv) {
+        selection->state = PMU_EVENT_MODELLED;
+        selection->whole = PMU_ITEM_CYCLES;
+        selection->single = true;
+    }
 }
 
 static void approximate(PmuSelection *selection, const char *note)
@@ -155,6 +172,37 @@ static void approximate(PmuSelection *selection, const char *note)
     if (selection->state < PMU_EVENT_APPROXIMATE) {
         selection->state = PMU_EVENT_APPROXIMATE;
         selection->note = note;
+    }
+}
+
+/* The same of what may come any number of times in a cycle. */
+static void threshold_occurrences(PmuSelection *selection,
+                                  const PmuEvent *event, uint32_t modifiers)
+{
+    unsigned cmask = modifiers >> 24;
+    bool inv = modifiers & PMU_EVENT_INV;
+    bool edge = modifiers & PMU_EVENT_EDGE;
+
+    if ((event && event->whole) || (cmask == 1 && inv)) {
+        count_nothing(selection, "cycles with it are not known");
+    } else if (cmask > 1 && !inv) {
+        count_nothing(selection, "how many come in a cycle is not known");
+    } else {
+        threshold_cycles(selection, cmask, inv);
+        selection->capped = !edge && !inv;
+        approximate(selection, edge ? "takes each for an edge of its own"
+                               : "takes each to be in a cycle of its own");
+    }
+    selection->single = selection->whole;
+}
+
+/* More in a cycle than the bins tell apart. */
+static void many_in_a_cycle(PmuSelection *selection, bool inv)
+{
+    if (inv) {
+        approximate(selection, "takes there to be never so many");
+    } else {
+        count_nothing(selection, "cycles with so many are not known");
     }
 }
 
@@ -170,6 +218,10 @@ static void modify(PmuSelection *selection, const PmuEvent *event,
     if (!modifiers || selection->state >= PMU_EVENT_NOT_MODELLED) {
         return;
     }
+    if (selection->state == PMU_EVENT_NEVER && !(edge && inv)) {
+        threshold_never(selection, inv);
+        return;
+    }
     if (edge && (inv || cmask > 1 || unit != PMU_EVENT_OCCURRENCES)) {
         count_nothing(selection, "how often the condition becomes true is "
                                  "not known");
@@ -180,25 +232,14 @@ static void modify(PmuSelection *selection, const PmuEvent *event,
     case PMU_EVENT_BINS_FROM_1:
         threshold_bins(selection, event, cmask, inv);
         if (cmask + (unit == PMU_EVENT_BINS) > event->num_bins) {
-            approximate(selection, "takes there to be never so many");
+            many_in_a_cycle(selection, inv);
         }
         break;
     case PMU_EVENT_CYCLES:
         threshold_cycles(selection, cmask, inv);
         break;
     default:
-        if (event && event->whole) {
-            count_nothing(selection, "cycles with it are not known");
-            break;
-        }
-        threshold_cycles(selection, cmask, inv);
-        selection->capped = !edge;
-        selection->single = inv;
-        if (event && !event->num_terms) {
-            break;              /* never, whatever the modifiers */
-        }
-        approximate(selection, edge ? "takes each for an edge of its own"
-                               : "takes each to be in a cycle of its own");
+        threshold_occurrences(selection, event, modifiers);
     }
 }
 
@@ -261,7 +302,9 @@ static bool sum_kinds(PmuSelection *selection, const Selector *s)
     if (selection->state == PMU_EVENT_NOT_MODELLED) {
         count_nothing(selection, selection->note);
     }
-    approximate(selection, "the sum of what its umask consists of");
+    if (selection->num_terms) {
+        approximate(selection, "the sum of what its umask consists of");
+    }
     return true;
 }
 
@@ -317,23 +360,46 @@ void pmu_event_select_fixed(PmuSelection *selection, unsigned index)
     take_row(selection, pmu_event_fixed(index));
 }
 
+/* How much @item grew from @from to @to at @levels. */
+static uint64_t growth(const PmuLedgerSnapshot *from,
+                       const PmuLedgerSnapshot *to, unsigned levels,
+                       PmuLedgerItem item)
+{
+    uint64_t sum = 0;
+
+    for (int level = 0; level < PMU_LEVEL_NR; level++) {
+        if (levels >> level & 1) {
+            sum += to->item[level][item] - from->item[level][item];
+        }
+    }
+    return sum;
+}
+
 uint64_t pmu_selection_gain(const PmuSelection *selection,
                             const PmuLedgerSnapshot *from,
-                            const PmuLedgerSnapshot *to, PmuLevel level)
+                            const PmuLedgerSnapshot *to, unsigned levels,
+                            int64_t *remainder)
 {
-    const uint64_t *before = from->item[level], *after = to->item[level];
+    int64_t was = *remainder;
     uint64_t sum = 0;
 
     for (unsigned i = 0; i < selection->num_terms; i++) {
-        sum += after[selection->term[i]] - before[selection->term[i]];
+        sum += growth(from, to, levels, selection->term[i]);
     }
     if (selection->capped) {
-        sum = MIN(sum, after[PMU_ITEM_CYCLES] - before[PMU_ITEM_CYCLES]);
+        uint64_t cycles = growth(from, to, levels, PMU_ITEM_CYCLES);
+
+        /* S - C, and what min(S, C) = C + min(S - C, 0) gained. */
+        *remainder = (uint64_t)was + sum - cycles;
+        return cycles + MIN(*remainder, 0) - MIN(was, 0);
     }
     if (selection->whole) {
-        uint64_t whole = after[selection->whole] - before[selection->whole];
+        uint64_t whole = growth(from, to, levels, selection->whole);
+        int64_t more = (uint64_t)was + whole - sum;
 
-        return whole - MIN(sum, whole);
+        /* W - S less the most that it has been. */
+        *remainder = MIN(more, 0);
+        return MAX(more, 0);
     }
     return sum;
 }

@@ -25,16 +25,21 @@ typedef enum PmuCore {
 #define PMU_EVENT_MODIFIERS \
     (PMU_EVENT_EDGE | PMU_EVENT_INV | PMU_EVENT_CMASK(0xff))
 
-/* How well a count agrees with hardware's definition. */
+/*
+ * How well a count agrees with hardware's definition.  Later is worse, but for
+ * what never happens: there, zero is the right count.
+ */
 typedef enum PmuEventState {
     PMU_EVENT_EXACT,
+    PMU_EVENT_NEVER,            /* no guest can make it happen: the note says
+                                   what the CPU does not have for it */
     PMU_EVENT_MODELLED,         /* exact over the timing model */
     PMU_EVENT_APPROXIMATE,      /* see the note */
     PMU_EVENT_NOT_MODELLED,     /* counts zero: the note says why */
     PMU_EVENT_UNKNOWN,          /* in no list; counts zero */
 } PmuEventState;
 
-/* "exact", "modelled", "approximate", "not modelled", "unknown" */
+/* "exact", "never", "modelled", "approximate", "not modelled", "unknown" */
 const char *pmu_event_state_name(PmuEventState state);
 
 /*
@@ -94,7 +99,7 @@ typedef struct PmuEvent {
 
 /*
  * What one counter counts: the sum of the items, at most CYCLES if @capped;
- * or what there is of item @whole besides, if that is not 0.
+ * or what there is of item @whole besides, if that is not 0.  Never both.
  */
 typedef struct PmuSelection {
     const char *name;           /* of the event; NULL: unknown */
@@ -124,10 +129,11 @@ static inline bool pmu_selection_counts(const PmuSelection *selection)
  *
  * - where cycles are known by how much is counted in them, CMASK and INV are
  *   exact: cycles with n or more, with INV with less;
- * - where at most one is counted a cycle, likewise;
+ * - where at most one is counted a cycle, likewise: two or more, never;
  * - of other events it is assumed that what is counted is counted in different
  *   cycles.  CMASK=1 then changes nothing but that there are no more of them
- *   than cycles, and a larger one counts nothing.  State: approximate;
+ *   than cycles; with INV a larger one counts all cycles.  State: approximate.
+ *   CMASK=1 with INV, and a larger one without, are not modelled;
  * - EDGE counts how often the condition becomes true.  Cycles with it are not
  *   known to be neighbours: not modelled, without a row of its own; except for
  *   the events of the previous rule, of which it counts all.
@@ -147,10 +153,24 @@ void pmu_event_select(PmuSelection *selection, PmuCore core, unsigned counter,
 /* What fixed counter @index (0 to 3) counts, the same on all cores. */
 void pmu_event_select_fixed(PmuSelection *selection, unsigned index);
 
-/* What @selection gained from @from to @to at @level. */
+/*
+ * What @selection gained from @from to @to at @levels, a bit for each PmuLevel.
+ *
+ * *@remainder carries what bounds leave over from one gain to the next; it is 0
+ * where a count begins.  So the count does not depend on where gains are taken.
+ * With S the sum of the items and C the cycles since it began, it is
+ *
+ * - S without bounds;
+ * - min(S, C) if the selection is capped: neither can fall, nor does that;
+ * - W - S if S is taken away from W.  That could only fall while S has more of
+ *   something than W yet.  As a counter must not, the count then stands still
+ *   until it has caught up: it is the most that W - S has been at any gain, so
+ *   exceeds W - S by no more than that has fallen since.
+ */
 uint64_t pmu_selection_gain(const PmuSelection *selection,
                             const PmuLedgerSnapshot *from,
-                            const PmuLedgerSnapshot *to, PmuLevel level);
+                            const PmuLedgerSnapshot *to, unsigned levels,
+                            int64_t *remainder);
 
 /* Row @index of the table of all cores, NULL past the end. */
 const PmuEvent *pmu_event_row(unsigned index);

@@ -84,26 +84,21 @@ static void remove_windows(PmuFetcher *f, uint64_t line)
 }
 
 /*
- * Line @line, physical, has left L1I.  If that was by a store, the fetcher is
- * about to restart, but is to build what comes before that first.
+ * Line @line, physical, has left L1I.  Only the line that is being built can
+ * get new windows without a look at L1I: what is left of it is not built.
  */
 static void line_gone(void *opaque, uint64_t line)
 {
     PmuFetcher *f = opaque;
 
-    if (f->building) {
-        g_assert(f->num_gone < PMU_FETCH_GONE);
-        f->gone[f->num_gone++] = line;
-    } else {
-        remove_windows(f, line);
+    remove_windows(f, line);
+    if (f->build_code == line) {
+        f->building = false;
     }
 }
 
 void pmu_fetcher_restart(PmuFetcher *f)
 {
-    while (f->num_gone) {
-        remove_windows(f, f->gone[--f->num_gone]);
-    }
     leave_loop(f);
     f->window = NOWHERE;
     f->building = false;
@@ -216,15 +211,12 @@ void pmu_fetcher_end(PmuFetcher *f, const PmuBlock *block, unsigned last)
     f->fuse = pmu_fuse_next(&block->insns[last - 1]);
 }
 
-void pmu_fetcher_build(PmuFetcher *f, const PmuBlock *block,
-                       unsigned from, unsigned end)
+void pmu_fetcher_build(PmuFetcher *f, const PmuBlock *block, unsigned i)
 {
-    for (unsigned i = from; i < end && f->building; i++) {
-        if (!is_fused(block, i, f->first, f->first_fused)) {
-            const PmuInsn *insn = block->insns[i].insn;
+    if (!is_fused(block, i, f->first, f->first_fused)) {
+        const PmuInsn *insn = block->insns[i].insn;
 
-            build(f, insn->decode_uops + !!(insn->flags & PMU_INSN_IMM64));
-        }
+        build(f, insn->decode_uops + !!(insn->flags & PMU_INSN_IMM64));
     }
 }
 

@@ -16,9 +16,6 @@
 #include "memory.h"
 #include "outcome.h"
 
-/* Lines that the stores of one instruction can hit: two accesses, split. */
-#define PMU_FETCH_GONE          4
-
 typedef struct PmuFetcher {
     uint64_t window;            /* linear address of the DSB's window fetched
                                    from last */
@@ -28,9 +25,6 @@ typedef struct PmuFetcher {
     bool building;
     uint32_t build_line, build_room, build_entry;
     uint64_t build_code;        /* 64-byte line, physical */
-    /* Lines whose windows are to go once what stored to them was built. */
-    uint32_t num_gone;
-    uint64_t gone[PMU_FETCH_GONE];
     /* The newest taken branch, to see loops. */
     uint64_t uops;              /* micro-ops so far */
     uint64_t loop_branch;
@@ -70,12 +64,12 @@ void pmu_fetcher_segment(PmuFetcher *f, const PmuBlock *block, unsigned n,
                          unsigned from, uint64_t pc, PmuOutcome *outcome);
 
 /*
- * Instructions [@from, @end) of @block, of the segment where fetch is, are
- * decoded for the DSB, if @f->building.  That is after their accesses, and
- * before fetch goes on elsewhere or restarts.
+ * @f->building, and instruction @i of @block, of the segment where fetch is, is
+ * decoded for the DSB.  That is before its accesses, which can take lines of
+ * code out of L1I: so each line leaves the DSB behind the same instruction
+ * however the code is cut into blocks.
  */
-void pmu_fetcher_build(PmuFetcher *f, const PmuBlock *block,
-                       unsigned from, unsigned end);
+void pmu_fetcher_build(PmuFetcher *f, const PmuBlock *block, unsigned i);
 
 /*
  * The branch at @pc was taken, as predicted: PMU_OUTCOME_x that tell what

@@ -301,17 +301,41 @@ static uint64_t whole_slots(const PmuLedger *ledger, PmuLevel level,
 static bool plausible_level(const PmuLedger *ledger, PmuLevel level)
 {
     const PmuOpenCycle *open = &ledger->open[level];
-    uint64_t slots[PMU_SLOT_NR];
+    uint64_t slots[PMU_SLOT_NR], left[PMU_SLOT_NR];
 
+    for (unsigned i = 0; i < PMU_SLOT_NR; i++) {
+        if (ledger->slots[level][i] >= PMU_LEDGER_LIMIT) {
+            return false;
+        }
+    }
     if (open->slots >= ledger->width) {
         return false;
     }
+    /* The open cycle has no more of a class than there is. */
+    memcpy(left, ledger->slots[level], sizeof(left));
     for (uint32_t i = 0; i < open->slots; i++) {
-        if (history_class(open, i) >= PMU_SLOT_NR) {
+        unsigned class = history_class(open, i);
+
+        if (class >= PMU_SLOT_NR || !left[class]--) {
             return false;
         }
     }
     return whole_slots(ledger, level, slots) % ledger->width == 0;
+}
+
+void pmu_ledger_fill_cycle(PmuLedger *ledger, PmuLevel level)
+{
+    uint64_t *slots = ledger->slots[level], sum = 0;
+    unsigned most = 0, rest;
+
+    for (unsigned i = 0; i < PMU_SLOT_NR; i++) {
+        sum += slots[i];
+        most = slots[i] > slots[most] ? i : most;
+    }
+    rest = sum % ledger->width;
+    slots[most] += rest ? ledger->width - rest : 0;
+    ledger->open[level] = (PmuOpenCycle) {};
+    ledger->repairs++;
 }
 
 bool pmu_ledger_plausible(const PmuLedger *ledger)
@@ -328,7 +352,6 @@ static void snapshot_level(const PmuLedger *ledger, PmuLevel level,
 
     memcpy(item, ledger->event[level], sizeof(ledger->event[level]));
     sum = whole_slots(ledger, level, item);
-    g_assert(sum % ledger->width == 0);
 
     item[PMU_ITEM_SLOTS] = sum;
     item[PMU_ITEM_CYCLES] = sum / ledger->width;

@@ -350,7 +350,12 @@ typedef struct PmuLedger {
     /* Reference clocks as fractions of the core clock (uarch table). */
     uint32_t tsc_num, tsc_den;
     uint32_t xclk_num, xclk_den;
+    /* States that cannot be, found and repaired: pmu_timing_repairs(). */
+    uint64_t repairs;
 } PmuLedger;
+
+/* A loaded total is below this, so that none ever wraps. */
+#define PMU_LEDGER_LIMIT (1ull << 60)
 
 /* Numerators below this are divided by multiplication, exactly. */
 #define PMU_LEDGER_FAST (1ull << 28)
@@ -399,6 +404,12 @@ static inline void pmu_ledger_event(PmuLedger *ledger, PmuLedgerItem item,
 {
     ledger->event[ledger->level][item] += n;
 }
+
+/*
+ * The open cycle of @level is not what was entered of it: a repair.  It is
+ * filled up, as totals must not fall, with the class that there is most of.
+ */
+void pmu_ledger_fill_cycle(PmuLedger *ledger, PmuLevel level);
 
 /*
  * Start an empty ledger of @width slots a cycle (1 to PMU_LEDGER_MAX_WIDTH)

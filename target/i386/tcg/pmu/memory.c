@@ -768,6 +768,7 @@ bool pmu_memory_take_snoops(PmuMemory *mem)
     unsigned n = pmu_inbox_take(mem->inbox, snoops);
     bool had = false;
 
+    mem->num_lost = 0;
     for (unsigned i = 0; i < n; i++) {
         had |= take_snoop(mem, &snoops[i]);
     }

@@ -85,12 +85,15 @@ bool pmu_observed_large(const PmuObserver *o, uint64_t pc)
 void pmu_observe_lines(PmuObserver *o, uint64_t pc, uint64_t phys,
                        uint64_t length)
 {
-    uint64_t begin = phys - phys % PMU_LINE_SIZE;
+    uint64_t in_page = phys % (1u << PMU_PAGE_SHIFT);
+    uint64_t before = phys % PMU_LINE_SIZE;
+    uint64_t end = before + MIN(length, (1u << PMU_PAGE_SHIFT) - in_page);
 
-    for (uint64_t line = begin; line < phys + length; line += PMU_LINE_SIZE) {
+    for (uint64_t at = 0; at < end; at += PMU_LINE_SIZE) {
         PmuAccess access;
 
-        pmu_memory_code(&o->mem, pc + (line - phys), line, &access);
+        pmu_memory_code(&o->mem, pc - before + at, phys - before + at,
+                        &access);
     }
 }
 
@@ -437,10 +440,12 @@ static inline unsigned observe_insns(PmuObserver *o, const PmuBlock *block,
 
     pmu_fetcher_segment(&o->fetcher, block, n, first, dynamic->pc,
                         &o->outcome);
-    while (i < last && !o->outcome.smc) {
-        o->outcome.smc = observe_insn(o, block, i++, dynamic->addr, detail);
+    for (; i < last && !o->outcome.smc; i++) {
+        if (G_UNLIKELY(o->fetcher.building)) {
+            pmu_fetcher_build(&o->fetcher, block, i);
+        }
+        o->outcome.smc = observe_insn(o, block, i, dynamic->addr, detail);
     }
-    pmu_fetcher_build(&o->fetcher, block, first, i);
     return i;
 }
 
@@ -504,6 +509,8 @@ void pmu_observe_string(PmuObserver *o, const PmuBlock *block,
     pmu_fetcher_begin(&o->fetcher, block, index);
     pmu_fetcher_segment(&o->fetcher, block, block->num_segments - 1, index,
                         pc, &o->outcome);
-    pmu_fetcher_build(&o->fetcher, block, index, index + 1);
+    if (o->fetcher.building) {
+        pmu_fetcher_build(&o->fetcher, block, index);
+    }
     pmu_fetcher_end(&o->fetcher, block, index + 1);
 }

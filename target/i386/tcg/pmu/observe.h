@@ -87,8 +87,10 @@ uint32_t pmu_observe_data(PmuObserver *o, const PmuBlockAccess *kind,
 
 /*
  * The lines of code of a stretch are fetched that is @length bytes long and
- * begins at linear address @pc, physical address @phys, all in one page; it is
- * not observed otherwise.
+ * begins at linear address @pc, physical address @phys; it is not observed
+ * otherwise.  It ends where its page does, whatever @length says: an SMI or a
+ * #VMEXIT, of which nobody tells, can have left it in its middle, and gone on
+ * anywhere.
  */
 void pmu_observe_lines(PmuObserver *o, uint64_t pc, uint64_t phys,
                        uint64_t length);

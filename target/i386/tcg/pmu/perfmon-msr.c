@@ -98,11 +98,37 @@ static void metrics_written(Perfmon *pmu, unsigned index G_GNUC_UNUSED,
                       pmu->config.metrics_width, pmu->fixed[3], value);
 }
 
-static void selector_written(Perfmon *pmu, unsigned index G_GNUC_UNUSED,
+/* A write to a counter or its selector begins another count. */
+static void counter_written(Perfmon *pmu, unsigned index,
+                            uint64_t value G_GNUC_UNUSED)
+{
+    pmu->remainder[index] = 0;
+}
+
+static void evtsel_written(Perfmon *pmu, unsigned index, uint64_t value)
+{
+    counter_written(pmu, index, value);
+    perfmon_select(pmu, false);
+}
+
+static void extra_written(Perfmon *pmu, unsigned index G_GNUC_UNUSED,
                              uint64_t value G_GNUC_UNUSED)
 {
     perfmon_select(pmu, false);
 }
+
+/*
+ * Addresses at which larger units have registers of this kind, and this one has
+ * nothing: silicon and KVM raise #GP, where QEMU reads zero of an MSR that it
+ * does not know.  Drivers take the number of counters from CPUID and do not go
+ * there.
+ */
+#define ABSENT(first_, count_)                                          \
+    {                                                                   \
+        .name = "(absent)", .first = (first_), .count = (count_),       \
+        .present = PERFMON_PRESENT_NOWHERE,                             \
+        .write = PERFMON_WRITE_REFUSED, .stored = NOT_STORED,           \
+    }
 
 static const PerfmonMsr msr_table[] = {
     {
@@ -111,19 +137,21 @@ static const PerfmonMsr msr_table[] = {
         .write = PERFMON_WRITE_SIGN_EXTEND, .writable = PERFMON_MASK_ALL,
         .holds = PERFMON_MASK_COUNTER,
         .stored = offsetof(Perfmon, gp),
+        .written = counter_written,
     }, {
         .name = "IA32_A_PMC", .first = MSR_PMU_IA32_A_PMC0, .count = 8,
         .present = PERFMON_PRESENT_FW_WRITE,
         .write = PERFMON_WRITE_STORE, .writable = PERFMON_MASK_COUNTER,
         .holds = PERFMON_MASK_COUNTER,
         .stored = offsetof(Perfmon, gp),
+        .written = counter_written,
     }, {
         .name = "IA32_PERFEVTSEL", .first = MSR_PMU_IA32_PERFEVTSEL0,
         .count = 8, .present = PERFMON_PRESENT_GP,
         .write = PERFMON_WRITE_STORE, .writable = PERFMON_MASK_EVTSEL,
-        .holds = PERFMON_MASK_EVTSEL,
+        .holds = PERFMON_MASK_EVTSEL_HELD,
         .stored = offsetof(Perfmon, evtsel),
-        .written = selector_written,
+        .written = evtsel_written,
     }, {
         .name = "IA32_FIXED_CTR", .first = MSR_PMU_IA32_FIXED_CTR0,
         .count = 4, .present = PERFMON_PRESENT_FIXED,
@@ -148,7 +176,7 @@ static const PerfmonMsr msr_table[] = {
         .name = "IA32_FIXED_CTR_CTRL", .first = MSR_PMU_IA32_FIXED_CTR_CTRL,
         .count = 1, .present = PERFMON_PRESENT,
         .write = PERFMON_WRITE_STORE, .writable = PERFMON_MASK_FIXED_CTR_CTRL,
-        .holds = PERFMON_MASK_FIXED_CTR_CTRL,
+        .holds = PERFMON_MASK_FIXED_CTR_CTRL_HELD,
         .stored = offsetof(Perfmon, fixed_ctr_ctrl),
     }, {
         .name = "IA32_PERF_GLOBAL_STATUS",
@@ -206,7 +234,7 @@ static const PerfmonMsr msr_table[] = {
         .write = PERFMON_WRITE_STORE, .writable = PERFMON_MASK_OFFCORE_RSP,
         .holds = PERFMON_MASK_OFFCORE_RSP,
         .stored = offsetof(Perfmon, offcore_rsp),
-        .written = selector_written,
+        .written = extra_written,
     }, {
         /*
          * Without PEBS there is nothing to enable; Linux reads it all the
@@ -223,15 +251,24 @@ static const PerfmonMsr msr_table[] = {
         .write = PERFMON_WRITE_STORE, .writable = PERFMON_MASK_LD_LAT,
         .holds = PERFMON_MASK_LD_LAT,
         .stored = offsetof(Perfmon, pebs_ld_lat),
-        .written = selector_written,
+        .written = extra_written,
     }, {
         .name = "MSR_PEBS_FRONTEND", .first = MSR_PMU_PEBS_FRONTEND,
         .count = 1, .present = PERFMON_PRESENT,
         .write = PERFMON_WRITE_STORE, .writable = PERFMON_MASK_FRONTEND,
         .holds = PERFMON_MASK_FRONTEND,
         .stored = offsetof(Perfmon, pebs_frontend),
-        .written = selector_written,
+        .written = extra_written,
     },
+    /* SDM vol. 4, table 2-2, and the tables of later cores */
+    ABSENT(0x0c9, 2),           /* IA32_PMC8 and 9 */
+    ABSENT(0x18e, 2),           /* IA32_PERFEVTSEL8 and 9 */
+    ABSENT(0x30d, 3),           /* IA32_FIXED_CTR4 to 6 */
+    ABSENT(0x32a, 1),           /* behind IA32_PERF_METRICS */
+    ABSENT(0x393, 1),           /* ... IA32_PERF_GLOBAL_INUSE */
+    /* MSR_PEBS_DATA_CFG, with PERF_CAPABILITIES.PEBS_BASELINE, bit 14 */
+    ABSENT(0x3f2, 1),
+    ABSENT(0x4c9, 2),           /* IA32_A_PMC8 and 9 */
 };
 
 /*
@@ -253,8 +290,9 @@ void perfmon_msr_prepare(Perfmon *pmu)
     bool fw_write = config->capabilities & PERF_CAP_BIT_FW_WRITE;
     uint64_t *mask = pmu->mask;
     uint64_t counters = metrics ? PERF_GLOBAL_METRICS : 0;
-    uint64_t fixed_ctrl = 0;
+    uint64_t fixed_ctrl = 0, fixed_any = 0;
 
+    pmu->population[PERFMON_PRESENT_NOWHERE] = 0;
     pmu->population[PERFMON_PRESENT] = UINT8_MAX;
     pmu->population[PERFMON_PRESENT_GP] = config->num_gp;
     pmu->population[PERFMON_PRESENT_FW_WRITE] = fw_write ? config->num_gp : 0;
@@ -265,6 +303,7 @@ void perfmon_msr_prepare(Perfmon *pmu)
     for (unsigned i = 0; i < config->num_fixed; i++) {
         counters |= PERF_GLOBAL_FIXED(i);
         fixed_ctrl |= PERF_FIXED_OS(i) | PERF_FIXED_USR(i) | PERF_FIXED_PMI(i);
+        fixed_any |= PERF_FIXED_ANYTHREAD(i);
     }
     counters |= PERF_GLOBAL_GP(config->num_gp) - 1;
 
@@ -272,9 +311,18 @@ void perfmon_msr_prepare(Perfmon *pmu)
     mask[PERFMON_MASK_ALL] = UINT64_MAX;
     mask[PERFMON_MASK_COUNTER] = PERFMON_COUNTER_MASK;
     mask[PERFMON_MASK_GP] = PERF_GLOBAL_GP(config->num_gp) - 1;
-    /* CPUID.0AH:EDX[15] is set: AnyThread is gone. */
-    mask[PERFMON_MASK_EVTSEL] = UINT32_MAX & ~PERF_EVTSEL_ANYTHREAD;
-    mask[PERFMON_MASK_FIXED_CTR_CTRL] = fixed_ctrl;
+    /*
+     * CPUID.0AH:EDX[15] is set: AnyThread is deprecated.  The SDM does not say
+     * what then becomes of its bits.  Linux offered the filter on Ice Lake
+     * before its commit cadbaa039b99, "even though the filter does not exist",
+     * and lets root set the bit in a raw event still.  So writes may have the
+     * bits, as a #GP would take what else is in the write with it; they do
+     * nothing, and whoever reads back does not find them.
+     */
+    mask[PERFMON_MASK_EVTSEL] = UINT32_MAX;
+    mask[PERFMON_MASK_EVTSEL_HELD] = UINT32_MAX & ~PERF_EVTSEL_ANYTHREAD;
+    mask[PERFMON_MASK_FIXED_CTR_CTRL] = fixed_ctrl | fixed_any;
+    mask[PERFMON_MASK_FIXED_CTR_CTRL_HELD] = fixed_ctrl;
     mask[PERFMON_MASK_GLOBAL_CTRL] = counters;
     mask[PERFMON_MASK_STATUS] = counters | PERF_GLOBAL_CTR_FRZ;
     mask[PERFMON_MASK_STATUS_RESET] = counters | PERF_GLOBAL_TOPA_PMI |

@@ -181,6 +181,7 @@ void perfmon_reset(Perfmon *pmu)
 {
     perfmon_msr_reset(pmu);
     perfmon_select(pmu, true);
+    memset(pmu->remainder, 0, sizeof(pmu->remainder));
     pmu->pmi = false;
 }
 
@@ -204,18 +205,20 @@ bool perfmon_post_load(Perfmon *pmu, const PmuLedgerSnapshot *now,
     return true;
 }
 
-/* What @counter gained from @pmu->last to @now, at its levels. */
-static uint64_t gain(const Perfmon *pmu, const PmuLedgerSnapshot *now,
-                     const PerfmonCounter *counter)
+/* What counter @index, which is @counter, gained from @pmu->last to @now. */
+static uint64_t gain(Perfmon *pmu, const PmuLedgerSnapshot *now,
+                     unsigned index, const PerfmonCounter *counter)
 {
-    uint64_t sum = 0;
+    int64_t none = 0;           /* nothing bounds what fixed counters count */
+    int64_t *remainder = index < pmu->config.num_gp ? &pmu->remainder[index]
+                                                    : &none;
+    unsigned levels = 0;
 
     for (int level = 0; level < PMU_LEVEL_NR; level++) {
-        if (counter->level[level]) {
-            sum += pmu_selection_gain(counter->event, &pmu->last, now, level);
-        }
+        levels |= counter->level[level] << level;
     }
-    return sum;
+    return pmu_selection_gain(counter->event, &pmu->last, now, levels,
+                              remainder);
 }
 
 /* An overflow that is to set @status. */
@@ -277,7 +280,7 @@ static void settle_counter(Perfmon *pmu, const PmuLedgerSnapshot *now,
     if (!counting(&counter)) {
         return;
     }
-    n = gain(pmu, now, &counter);
+    n = gain(pmu, now, index, &counter);
     count_pace(pmu, now, index, &counter, n);
     if (n > PERFMON_COUNTER_MASK - counter.value) {
         note_overflow(overflow, counter.status, counter.interrupt);
@@ -360,10 +363,12 @@ PerfmonResult perfmon_rdpmc(const Perfmon *pmu, uint32_t ecx, uint64_t *value)
     return PERFMON_GP;
 }
 
-/* The kinds of items that PerfmonSlack and PerfmonDemand tell apart. */
+/* The kinds of items that PerfmonSlack tells apart. */
 typedef enum ItemKind {
     KIND_INSTRUCTIONS,
     KIND_BRANCHES,
+    KIND_CYCLES,
+    KIND_SLOTS,
     KIND_OTHER,
 } ItemKind;
 
@@ -374,19 +379,28 @@ static ItemKind item_kind(PmuLedgerItem item)
         return KIND_INSTRUCTIONS;
     case PMU_ITEM_BRANCHES ... PMU_ITEM_BRANCHES_FAR:
         return KIND_BRANCHES;
+    case PMU_ITEM_CYCLES:
+        return KIND_CYCLES;
+    case PMU_ITEM_SLOTS:
+        return KIND_SLOTS;
     default:
-        return KIND_OTHER;
+        return (unsigned)item < PMU_SLOT_NR ? KIND_SLOTS : KIND_OTHER;
     }
 }
 
-/* The kind of a sum is the most demanding one of its items. */
+/* The kind of a sum is that of its items, if all are of one kind. */
 static ItemKind event_kind(const PmuSelection *event)
 {
-    ItemKind kind = event->capped || event->whole
-                    ? KIND_OTHER : KIND_INSTRUCTIONS;
+    ItemKind kind;
 
-    for (int i = 0; i < event->num_terms; i++) {
-        kind = MAX(kind, item_kind(event->term[i]));
+    if (event->capped || event->whole) {
+        return KIND_OTHER;
+    }
+    kind = item_kind(event->term[0]);
+    for (int i = 1; i < event->num_terms; i++) {
+        if (item_kind(event->term[i]) != kind) {
+            return KIND_OTHER;
+        }
     }
     return kind;
 }
@@ -497,6 +511,12 @@ static void bound_counter(const Perfmon *pmu, PerfmonSlack *slack,
     case KIND_BRANCHES:
         bound(&slack->branches, distance);
         break;
+    case KIND_CYCLES:
+        bound(&slack->cycles, distance);
+        break;
+    case KIND_SLOTS:
+        bound(&slack->slots, distance);
+        break;
     case KIND_OTHER:
         bound(&slack->any, distance);
         bound(&slack->expected, expected_at(pmu, index, value_distance));
@@ -519,6 +539,8 @@ void perfmon_slack(const Perfmon *pmu, PerfmonSlack *slack)
         .instructions = UINT64_MAX,
         .instructions_level = { UINT64_MAX, UINT64_MAX },
         .branches = UINT64_MAX,
+        .cycles = UINT64_MAX,
+        .slots = UINT64_MAX,
         .any = UINT64_MAX,
         .expected = UINT64_MAX,
     };
@@ -533,11 +555,9 @@ void perfmon_slack(const Perfmon *pmu, PerfmonSlack *slack)
         return;
     }
     for (unsigned i = 0; i < pmu->config.num_metrics; i++) {
-        uint64_t distance = pmu_metrics_distance(pmu->metrics[i],
-                                                 pmu->config.metrics_width);
-
-        bound(&slack->any, distance);
-        bound(&slack->expected, distance);
+        bound(&slack->slots,
+              pmu_metrics_distance(pmu->metrics[i],
+                                   pmu->config.metrics_width));
     }
 }
 

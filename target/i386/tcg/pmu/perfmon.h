@@ -11,6 +11,7 @@
 #define TARGET_I386_PMU_PERFMON_H
 
 #include "events.h"
+#include "perf-capabilities.h"
 
 /* MSR indices, SDM vol. 4, table 2-2 and the Ice Lake tables. */
 #define MSR_PMU_IA32_PMC0                   0x0c1
@@ -36,10 +37,6 @@
 #define PERFMON_MAX_GP      8
 #define PERFMON_MAX_FIXED   4
 #define PERFMON_MAX_METRICS 8
-
-/* Bits of IA32_PERF_CAPABILITIES that the unit knows. */
-#define PERF_CAP_BIT_FW_WRITE       (1ull << 13)
-#define PERF_CAP_BIT_PERF_METRICS   (1ull << 15)
 
 /* Bits of IA32_PERF_GLOBAL_STATUS and its relatives, SDM vol. 3B, 20.2.4. */
 #define PERF_GLOBAL_GP(n)           (1ull << (n))
@@ -68,6 +65,7 @@
 /* Bits of counter @n in IA32_FIXED_CTR_CTRL. */
 #define PERF_FIXED_OS(n)            (1ull << (4 * (n)))
 #define PERF_FIXED_USR(n)           (2ull << (4 * (n)))
+#define PERF_FIXED_ANYTHREAD(n)     (4ull << (4 * (n)))
 #define PERF_FIXED_PMI(n)           (8ull << (4 * (n)))
 
 /* Bits of IA32_DEBUGCTL. */
@@ -82,8 +80,10 @@ typedef enum PerfmonMask {
     PERFMON_MASK_ALL,
     PERFMON_MASK_COUNTER,
     PERFMON_MASK_GP,            /* a bit for each general-purpose counter */
-    PERFMON_MASK_EVTSEL,
+    PERFMON_MASK_EVTSEL,        /* what may be set without #GP */
+    PERFMON_MASK_EVTSEL_HELD,   /* what then reads back */
     PERFMON_MASK_FIXED_CTR_CTRL,
+    PERFMON_MASK_FIXED_CTR_CTRL_HELD,
     PERFMON_MASK_GLOBAL_CTRL,
     PERFMON_MASK_STATUS,        /* what GLOBAL_STATUS can report */
     PERFMON_MASK_STATUS_RESET,  /* what may be cleared, there or not */
@@ -98,6 +98,7 @@ typedef enum PerfmonMask {
 
 /* What decides how many registers of a kind there are. */
 typedef enum PerfmonPresence {
+    PERFMON_PRESENT_NOWHERE,    /* none: each access raises #GP */
     PERFMON_PRESENT,            /* as many as the table says */
     PERFMON_PRESENT_GP,
     PERFMON_PRESENT_FW_WRITE,
@@ -163,6 +164,7 @@ struct Perfmon {
 
     uint64_t gp[PERFMON_MAX_GP];            /* IA32_PMCx, 48 bits */
     uint64_t evtsel[PERFMON_MAX_GP];
+    int64_t remainder[PERFMON_MAX_GP];      /* see pmu_selection_gain() */
     uint64_t fixed[PERFMON_MAX_FIXED];      /* IA32_FIXED_CTRx, 48 bits */
     uint64_t fixed_ctr_ctrl;
     uint64_t global_ctrl;
@@ -240,7 +242,8 @@ PerfmonDemand perfmon_demand(const Perfmon *pmu);
  *
  * Each figure is the largest n such that no counter of its kind can wrap
  * while no item of its kind has grown by n or more, growth being the sum over
- * both levels; at least 1.  UINT64_MAX where there is no such counter.
+ * both levels; at least 1.  UINT64_MAX where there is no such counter.  A
+ * counter with a remainder (pmu_selection_gain()) may wrap later than that.
  */
 typedef struct PerfmonSlack {
     /* Over counters of INSTRUCTIONS, and exact: the n-th one overflows. */
@@ -254,11 +257,18 @@ typedef struct PerfmonSlack {
     uint64_t instructions_level[PMU_LEVEL_NR];
     /* Over counters of branches: an item grows by at most 1 a branch. */
     uint64_t branches;
-    /* Over all other counters and the hidden ones of PERF_METRICS. */
+    /* Over counters of CYCLES. */
+    uint64_t cycles;
+    /*
+     * Over counters of slots and the hidden ones of PERF_METRICS: all classes
+     * of slots grow by that many together.
+     */
+    uint64_t slots;
+    /* Over all other counters. */
     uint64_t any;
     /*
-     * Over the same, in slots, and no bound: the first of them interrupts no
-     * sooner if none counts faster than it did lately.
+     * Over the counters of @any, in slots, and no bound: the first of them
+     * interrupts no sooner if none counts faster than it did lately.
      */
     uint64_t expected;
 } PerfmonSlack;

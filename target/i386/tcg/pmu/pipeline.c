@@ -44,11 +44,12 @@ void pmu_pipeline_init(PmuPipeline *p, const PmuUarch *uarch)
 
 void pmu_pipeline_reset(PmuPipeline *p)
 {
-    uint64_t cycle = p->cycle;
+    uint64_t cycle = p->cycle, repairs = p->repairs;
     bool report = p->report;
 
     pmu_pipeline_init(p, p->uarch);
     p->report = report;
+    p->repairs = repairs;
     p->cycle = cycle;
     p->supply.cycle = cycle;
     p->retire_cycle = cycle;
@@ -73,13 +74,18 @@ static int compare_cycles(const void *a, const void *b)
  * The cycle in which the scheduler has room for @n micro-ops more: the sooner
  * in which enough will have left.
  */
-static uint64_t scheduler_room(const PmuPipeline *p, uint32_t n)
+static uint64_t scheduler_room(PmuPipeline *p, uint32_t n)
 {
     uint32_t size = p->uarch->scheduler, scheduled = p->scheduled;
-    uint64_t cycle = p->cycle;
+    uint64_t cycle = p->cycle, end = cycle + PMU_WINDOW;
 
-    while (scheduled + n > size && scheduled > p->num_far) {
+    while (scheduled + n > size && scheduled > p->num_far && cycle < end) {
         scheduled -= p->dispatches[cycle++ % PMU_WINDOW];
+    }
+    if (G_UNLIKELY(scheduled + n > size && scheduled > p->num_far)) {
+        /* There are more than leave in the window or behind it. */
+        pmu_ports_recount(p);
+        return cycle;
     }
     if (scheduled + n > size && p->num_far) {
         /* All the others are far ahead: wait for as many as it takes. */

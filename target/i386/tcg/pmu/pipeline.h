@@ -219,6 +219,7 @@ typedef struct PmuPipeline {
     uint64_t buffer[PMU_MAX_FILL_BUFFERS];      /* free from */
     uint64_t prefetch[PMU_PREFETCH_RING];
     uint64_t dram_free;         /* when the next line can leave DRAM */
+    uint64_t repairs;           /* states that cannot be, found and repaired */
 } PmuPipeline;
 
 /* An idle pipeline at PMU_FIRST_CYCLE. */

@@ -11,6 +11,7 @@
 #include "qemu/error-report.h"
 #include "hw/qdev-properties.h"
 #include "exec/exec-all.h"
+#include "exec/tb-flush.h"
 #include "system/kvm.h"
 #include "system/tcg.h"
 #include "cpu.h"
@@ -49,6 +50,7 @@ bool x86_pmu_expand_features(X86CPU *cpu, Error **errp)
 #else
 
 #include "pmu-internal.h"
+#include "trace.h"
 
 /*
  * The CPUs whose PMU is modelled.  A named model is known by its class, as
@@ -178,11 +180,6 @@ static bool x86_pmu_expand_tcg(X86CPU *cpu, Error **errp)
         return x86_pmu_go_without(cpu, errp);
     }
     obstacle = x86_pmu_obstacle(cpu);
-    if (obstacle && cpu->max_features && !metrics &&
-        !x86_pmu_set_by_user(cpu, "pmu")) {
-        /* "max" has pmu=on by default, which never had a meaning in TCG. */
-        return x86_pmu_go_without(cpu, errp);
-    }
     if (obstacle) {
         error_setg(errp, "%s: CPU model '%s' cannot have it with TCG, as %s; "
                    "CPU models that can: " X86_PMU_MODEL_NAMES,
@@ -225,61 +222,24 @@ bool x86_pmu_expand_features(X86CPU *cpu, Error **errp)
     return x86_pmu_check_unchanged(cpu, "accel=tcg", errp);
 }
 
-/*
- * Is the page of @size that @linear is in global?  QEMU's TLB does not know, so
- * the guest's tables are looked at (SDM vol. 3A, "4-Level Paging and 5-Level
- * Paging", "Global Pages").  Without long mode nothing is.
- */
-static bool x86_pmu_is_global(CPUX86State *env, uint64_t linear,
-                              PmuPageSize size)
+void x86_pmu_drop_implied(X86CPU *cpu)
 {
-    const uint64_t address = MAKE_64BIT_MASK(TARGET_PAGE_BITS,
-                                             52 - TARGET_PAGE_BITS);
-    int level = env->cr[4] & CR4_LA57_MASK ? 4 : 3;
-    uint64_t entry = env->cr[3];
+    CPUX86State *env = &cpu->env;
 
-    if (!(env->cr[4] & CR4_PGE_MASK) || !(env->hflags & HF_LMA_MASK)) {
-        return false;
+    if (!tcg_enabled() || !cpu->enable_pmu || cpu->enforce_cpuid ||
+        cpu->force_features) {
+        return;
     }
-    for (; level >= (int)size; level--) {
-        unsigned index = extract64(linear, TARGET_PAGE_BITS +
-                                           PMU_PAGE_SIZE_BITS * level,
-                                   PMU_PAGE_SIZE_BITS);
+    for (FeatureWord w = 0; w < FEATURE_WORDS; w++) {
+        uint64_t missing = env->features[w] & ~env->user_features[w] &
+                           ~x86_cpu_get_supported_feature_word(NULL, w);
 
-        entry = x86_ldq_phys(env_cpu(env),
-                             (entry & address) + index * sizeof(entry));
-        if (!(entry & PG_PRESENT_MASK)) {
-            return false;
+        if (missing) {
+            env->features[w] &= ~missing;
+            cpu->filtered_features[w] |= missing;
+            trace_x86_pmu_drop_implied(w, missing);
         }
     }
-    return entry & PG_GLOBAL_MASK;
-}
-
-/* What QEMU knows about linear page @page, as PmuTranslate says. */
-static PmuMapping x86_pmu_translate(void *opaque, uint64_t page)
-{
-    CPUX86State *env = opaque;
-    CPUTLBEntryFull *full;
-    void *host;
-    int mmu_idx = env->hflags & HF_LMA_MASK ? MMU_KNOSMAP64_IDX
-                                            : MMU_KNOSMAP32_IDX;
-    int flags = probe_access_full(env, page << TARGET_PAGE_BITS, 0,
-                                  MMU_DATA_LOAD, mmu_idx, true, &host, &full,
-                                  0);
-    PmuMapping mapping = { PMU_NO_PAGE, PMU_PAGE_4K };
-
-    if (flags & TLB_INVALID_MASK) {
-        return mapping;
-    }
-    mapping.page = full->phys_addr >> TARGET_PAGE_BITS;
-    while (mapping.size < PMU_PAGE_1G &&
-           full->lg_page_size >= TARGET_PAGE_BITS +
-                                 PMU_PAGE_SIZE_BITS * (mapping.size + 1)) {
-        mapping.size++;
-    }
-    mapping.global = x86_pmu_is_global(env, page << TARGET_PAGE_BITS,
-                                       mapping.size);
-    return mapping;
 }
 
 /* The core behind @unit, of model @model. */
@@ -350,33 +310,67 @@ bool x86_pmu_realize(X86CPU *cpu, Error **errp)
     return true;
 }
 
-/* On the thread of the vCPU that inherits, which may translate otherwise. */
+/* What a vCPU leaves behind: descriptions that translated code refers to. */
+typedef struct X86PMUEstate {
+    PmuBlockPool blocks;
+    PmuDecoder *decoder;        /* NULL if realizing failed */
+} X86PMUEstate;
+
+static void x86_pmu_estate_free(X86PMUEstate *estate)
+{
+    pmu_block_pool_destroy(&estate->blocks);
+    pmu_decoder_free(estate->decoder);
+    g_free(estate);
+}
+
+/* On the heir's thread, which may be translating at any other time. */
 static void x86_pmu_inherit(CPUState *cs, run_on_cpu_data data)
 {
-    X86PMU *heir = cpu_env(cs)->pmu.unit, *unit = data.host_ptr;
+    X86PMUEstate *estate = data.host_ptr;
+    X86PMU *heir = cpu_env(cs)->pmu.unit;
 
-    pmu_block_pool_adopt(&heir->blocks, &unit->blocks);
-    if (unit->decoder) {
-        pmu_decoder_adopt(heir->decoder, unit->decoder);
+    if (!heir) {
+        return;                 /* gone as well, and code may still be there */
     }
+    pmu_block_pool_adopt(&heir->blocks, &estate->blocks);
+    if (estate->decoder) {
+        pmu_decoder_adopt(heir->decoder, estate->decoder);
+    }
+    x86_pmu_estate_free(estate);
+}
+
+/* No vCPU executes code: throw it away, and then what it refers to. */
+static void x86_pmu_discard(CPUState *cs, run_on_cpu_data data)
+{
+    tb_flush(cs);
+    x86_pmu_estate_free(data.host_ptr);
 }
 
 /*
- * Other vCPUs can still run what @unit's translated.  If it is the last one,
- * the descriptions stay, as code does.
+ * Other vCPUs can still run what @unit's translated.  A guest that ejects a CPU
+ * is in the middle of an instruction of its own: nobody waits here.
  */
 static void x86_pmu_bequeath(X86PMU *unit)
 {
-    CPUState *cs;
+    X86PMUEstate *estate = g_new(X86PMUEstate, 1);
+    CPUState *self = CPU(unit->cpu), *cs, *other = NULL;
 
+    *estate = (X86PMUEstate) { unit->blocks, unit->decoder };
+    unit->blocks = (PmuBlockPool) {};
+    unit->decoder = NULL;
     CPU_FOREACH(cs) {
         X86PMU *heir = cpu_env(cs)->pmu.unit;
 
         if (heir && heir != unit) {
-            run_on_cpu(cs, x86_pmu_inherit, RUN_ON_CPU_HOST_PTR(unit));
-            pmu_block_pool_destroy(&unit->blocks);
+            async_run_on_cpu(cs, x86_pmu_inherit,
+                             RUN_ON_CPU_HOST_PTR(estate));
             return;
         }
+        other = cs != self ? cs : other;
+    }
+    if (other) {
+        async_safe_run_on_cpu(other, x86_pmu_discard,
+                              RUN_ON_CPU_HOST_PTR(estate));
     }
 }
 
@@ -391,9 +385,9 @@ void x86_pmu_unrealize(X86CPU *cpu)
     cpu->env.pmu.unit = NULL;
     pmu_timing_free(unit->timing);
     pmu_l3_unref(unit->l3);
-    pmu_decoder_free(unit->decoder);
     g_hash_table_unref(unit->logged);
     g_free(unit->scratch);
+    g_free(unit->migrated.ledger);
     g_free(unit);
 }
 
@@ -404,7 +398,6 @@ void x86_pmu_reset(X86CPU *cpu)
     if (!pmu->unit) {
         return;
     }
-    pmu->string = false;        /* rCX is not what it was */
     x86_pmu_sync(&cpu->env, 0);
     perfmon_reset(&pmu->unit->perfmon);
     x86_pmu_arm(&cpu->env, 0, 0);
@@ -413,7 +406,6 @@ void x86_pmu_reset(X86CPU *cpu)
 void x86_pmu_init(X86CPU *cpu)
 {
     if (cpu->env.pmu.unit) {
-        cpu->env.pmu.string = false;    /* rCX is not what it was */
         x86_pmu_sync(&cpu->env, 0);
         x86_pmu_arm(&cpu->env, 0, 0);
     }

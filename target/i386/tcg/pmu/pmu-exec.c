@@ -13,10 +13,12 @@
 
 #include "qemu/osdep.h"
 #include "qemu/main-loop.h"
+#include "accel/tcg/internal-common.h"
 #include "cpu.h"
 #include "exec/cpu-common.h"
 #include "exec/exec-all.h"
 #include "exec/helper-proto.h"
+#include "accel/tcg/tb-context.h"
 #include "fpu/softfloat-helpers.h"
 #include "hw/i386/apic.h"
 #include "system/cpu-timers.h"
@@ -52,9 +54,14 @@ static void x86_pmu_dynamic(CPUX86State *env, PmuDynamic *dynamic)
                                                       record->pc);
     dynamic->backwards = env->df < 0;
     dynamic->iterations = 1;
+    dynamic->rest = 0;
     if (record->block->rep) {
+        dynamic->rest = pmu_block_iterations_left(record->block,
+                                                  env->regs[R_ECX]);
         dynamic->iterations =
-            pmu->string ? pmu->string_count - env->regs[R_ECX] : 0;
+            pmu->string ? pmu_block_iterations(record->block,
+                                               pmu->string_count,
+                                               env->regs[R_ECX]) : 0;
     }
 }
 
@@ -68,7 +75,11 @@ static void x86_pmu_forget_mappings(X86PMU *unit)
     unit->mappings = PMU_MAPPINGS_FRESH;
 }
 
-/* The log is empty, and the next block to be entered says so. */
+/*
+ * The log is empty, and the next block to be entered says so.  The store pairs
+ * with the load in x86_pmu_tr_oldest_generation(): descriptions were read
+ * before it.
+ */
 static void x86_pmu_log_reset(X86PMUState *pmu)
 {
     pmu->record = NULL;
@@ -78,7 +89,7 @@ static void x86_pmu_log_reset(X86PMUState *pmu)
     pmu->cut = 0;
     pmu->string = false;
     pmu->room = -1;
-    qatomic_set(&pmu->generation, X86_PMU_NO_GENERATION);
+    qatomic_store_release(&pmu->generation, X86_PMU_NO_GENERATION);
 }
 
 /* Let the model see all blocks but the newest one. */
@@ -129,6 +140,10 @@ static G_GNUC_NO_INLINE void x86_pmu_run_special(CPUX86State *env)
     X86PMUState *pmu = &env->pmu;
     const PmuBlock *block = pmu->record->block;
 
+    if (pmu->cut > block->num_insns) {
+        pmu->unit->repairs++;
+        pmu->cut = block->num_insns;
+    }
     x86_pmu_run_until(env, block->num_insns - pmu->cut);
     if (block->rep && pmu->string && pmu->cut == 1) {
         x86_pmu_run_string(env);
@@ -151,6 +166,10 @@ void x86_pmu_run(CPUX86State *env)
     }
     if (unlikely(unit->mappings == PMU_MAPPINGS_STALE_AFTER_BLOCK)) {
         x86_pmu_forget_mappings(unit);
+    }
+    if (unlikely(pmu->generation != qatomic_read(&tb_ctx.tb_flush_count))) {
+        /* What was counted of these blocks is taken while they are there. */
+        pmu_timing_collect(unit->timing);
     }
     x86_pmu_log_reset(pmu);
 }
@@ -211,6 +230,11 @@ static void x86_pmu_settle(X86PMU *unit)
 
     pmu_ledger_snapshot(&unit->ledger, &now);
     perfmon_settle(&unit->perfmon, &now);
+    if (unlikely(x86_pmu_repairs(unit) && !unit->repairs_told)) {
+        unit->repairs_told = true;
+        trace_x86_pmu_repairs(CPU(unit->cpu)->cpu_index,
+                              x86_pmu_repairs(unit));
+    }
 }
 
 void x86_pmu_sync(CPUX86State *env, uint64_t insn)
@@ -220,6 +244,18 @@ void x86_pmu_sync(CPUX86State *env, uint64_t insn)
     x86_pmu_run_all(env, insn);
     pmu_timing_flush(unit->timing);
     x86_pmu_settle(unit);
+}
+
+void x86_pmu_peek(CPUX86State *env, PmuLedger *ledger, Perfmon *perfmon)
+{
+    X86PMU *unit = env->pmu.unit;
+    PmuLedgerSnapshot now;
+
+    x86_pmu_run_all(env, 0);
+    pmu_timing_peek(unit->timing, ledger);
+    *perfmon = unit->perfmon;
+    pmu_ledger_snapshot(ledger, &now);
+    perfmon_settle(perfmon, &now);
 }
 
 /*
@@ -233,7 +269,7 @@ static void x86_pmu_look(CPUX86State *env)
 
     x86_pmu_run_all(env, 0);
     perfmon_slack(&unit->perfmon, &slack);
-    if (slack.any != UINT64_MAX) {
+    if (MIN(slack.any, MIN(slack.cycles, slack.slots)) != UINT64_MAX) {
         pmu_timing_flush(unit->timing);
     } else {
         pmu_timing_flush_observed(unit->timing);
@@ -270,23 +306,48 @@ static uint32_t x86_pmu_hflags(const CPUX86State *env,
  */
 #define LOOK_AHEAD (1 << 14)
 
-static uint64_t x86_pmu_distance(const PerfmonSlack *slack)
+/*
+ * The same for slots and cycles.  How far it is to their overflow is known;
+ * that pmu_timing_progress() counts instructions as well leaves room for its
+ * being an estimate.  Each look finds a part of the way left that the one
+ * before it found, and in the last part each block has one.
+ */
+#define LAST_SLOTS 64
+
+static uint64_t x86_pmu_distance_slots(const X86PMU *unit,
+                                       const PerfmonSlack *slack)
+{
+    uint64_t cycles = MIN(slack->cycles, INT64_MAX / PMU_LEDGER_MAX_WIDTH);
+    uint64_t distance = MIN(slack->slots, cycles * unit->uarch.width);
+
+    return distance - MIN(distance, LAST_SLOTS);
+}
+
+static uint64_t x86_pmu_distance_any(const PerfmonSlack *slack)
 {
     return MAX(slack->any / PMU_TIMING_ITEM_RATE,
                MIN(slack->expected / 2, LOOK_AHEAD));
 }
 
+/* The same for what is counted exactly, instruction by instruction. */
+static uint64_t x86_pmu_distance_exact(const PerfmonSlack *slack)
+{
+    uint64_t distance = MIN(slack->branches / PMU_TIMING_ITEM_RATE,
+                            slack->instructions);
+
+    /* A block and the one before it may run between two checks. */
+    return distance - MIN(distance, 2 * PMU_BLOCK_INSNS);
+}
+
 static void x86_pmu_arm_timing(X86PMU *unit, const PerfmonSlack *slack)
 {
-    uint64_t distance = x86_pmu_distance(slack);
+    uint64_t distance = MIN(x86_pmu_distance_slots(unit, slack),
+                            x86_pmu_distance_any(slack));
 
-    distance = MIN(distance, slack->branches / PMU_TIMING_ITEM_RATE);
-    distance = MIN(distance, slack->instructions);
+    distance = MIN(distance, x86_pmu_distance_exact(slack));
     if (unit->idle) {
         distance = MIN(distance, IDLE_INSTRUCTIONS);
     }
-    /* A block and the one before it may run between two checks. */
-    distance -= MIN(distance, 2 * PMU_BLOCK_INSNS);
     distance = MIN(distance, INT64_MAX);
     unit->check_at = pmu_timing_progress(unit->timing) + distance;
     unit->forward_distance = 0;
@@ -327,10 +388,11 @@ static void x86_pmu_arm_all(CPUX86State *env, uint64_t insn, unsigned need,
     uint32_t hflags = x86_pmu_hflags(env, &demand, slack);
     bool timing = FIELD_EX64(insn, X86_PMU_INSN, TIMING);
 
-    pmu_timing_set_interest(unit->timing, demand.interest);
     x86_pmu_forward_stop(env);
     unit->idle = !hflags;
     if (hflags) {
+        /* A driver that stops all counters for a while wants the same then. */
+        pmu_timing_set_interest(unit->timing, demand.interest);
         env->hflags = (env->hflags & ~HF_PMU_MASK) | hflags;
     }
     x86_pmu_arm_counts(env, slack,
@@ -356,14 +418,6 @@ void x86_pmu_arm(CPUX86State *env, uint64_t insn, unsigned need)
     x86_pmu_arm_all(env, insn, need, &slack);
 }
 
-void x86_pmu_rearm(CPUX86State *env)
-{
-    PerfmonSlack slack;
-
-    perfmon_slack(&env->pmu.unit->perfmon, &slack);
-    x86_pmu_arm_all(env, 0, 0, &slack);
-}
-
 bool x86_pmu_deliver(CPUX86State *env)
 {
     X86PMU *unit = env->pmu.unit;
@@ -385,13 +439,14 @@ G_NORETURN void x86_pmu_leave(CPUX86State *env, unsigned num_insns,
                               unsigned run)
 {
     CPUState *cs = env_cpu(env);
+    uint32_t cflags = curr_cflags(cs);
 
     if (icount_enabled()) {
         /* gen_tb_start() has taken them off already. */
         cs->neg.icount_decr.u16.low += num_insns;
     }
-    if (run) {
-        cs->cflags_next_tb = cs->tcg_cflags | run;
+    if (run && !(cflags & CF_COUNT_MASK)) {
+        cs->cflags_next_tb = cflags | run;
     }
     cpu_loop_exit(cs);
 }
@@ -572,6 +627,20 @@ void x86_pmu_unretire(CPUX86State *env)
     }
 }
 
+void x86_pmu_divert(CPUX86State *env)
+{
+    X86PMUState *pmu = &env->pmu;
+
+    if (!pmu->unit || !(env->hflags & HF_PMU_TIMING_MASK)) {
+        return;
+    }
+    x86_pmu_forward_pass(env);
+    if (pmu->record) {
+        x86_pmu_run(env);
+    }
+    pmu_timing_interrupt(pmu->unit->timing);
+}
+
 void x86_pmu_interrupt(CPUX86State *env, bool is_int)
 {
     X86PMUState *pmu = &env->pmu;
@@ -582,12 +651,8 @@ void x86_pmu_interrupt(CPUX86State *env, bool is_int)
     if (is_int) {
         pmu->unit->int_level = x86_pmu_level(env);
         x86_pmu_recount_last(env, pmu->unit->int_level, -1, -1);
-    } else if (env->hflags & HF_PMU_TIMING_MASK) {
-        x86_pmu_forward_pass(env);
-        if (pmu->record) {
-            x86_pmu_run(env);
-        }
-        pmu_timing_interrupt(pmu->unit->timing);
+    } else {
+        x86_pmu_divert(env);
     }
 }
 
@@ -613,14 +678,33 @@ void x86_pmu_halt(CPUX86State *env)
     x86_pmu_poll(env);
 }
 
+/*
+ * A block of exact length that has not run yet: if it is still due when the
+ * execution loop is entered again, x86_pmu_check() will ask for it again; but a
+ * debugger that steps, for one, needs a block of another kind by then.
+ */
+static void x86_pmu_drop_exact_block(CPUState *cs)
+{
+    if (!(cs->cflags_next_tb & CF_NOIRQ)) {
+        cs->cflags_next_tb = -1;
+    }
+}
+
 void x86_pmu_exec_exit(CPUX86State *env)
 {
     if (icount_enabled()) {
         x86_pmu_poll(env);
     }
     if (env->pmu.unit) {
-        /* Translated code may go away now: see x86_pmu_forward_renumber(). */
+        x86_pmu_drop_exact_block(env_cpu(env));
+        /*
+         * Translated code may go away now: see x86_pmu_forward_renumber().  A
+         * vCPU that sleeps keeps no descriptions from being freed.
+         */
         x86_pmu_forward_stop(env);
+        if (env->pmu.record) {
+            x86_pmu_run(env);
+        }
         env->pmu.room = -1;
         pmu_timing_collect(env->pmu.unit->timing);
     }
@@ -657,6 +741,32 @@ void x86_pmu_flush_context(CPUX86State *env)
 {
     x86_pmu_flush(env, env->cr[4] & CR4_PGE_MASK ? PMU_FLUSH_LOCAL
                                                  : PMU_FLUSH_ALL, 0);
+}
+
+void x86_pmu_flush_cr0(CPUX86State *env, uint32_t value)
+{
+    if ((env->cr[0] ^ value) & CR0_PG_MASK) {
+        x86_pmu_flush_all(env);
+    }
+}
+
+void x86_pmu_flush_efer(CPUX86State *env, uint64_t value)
+{
+    if ((env->efer ^ value) & (MSR_EFER_LME | MSR_EFER_LMA | MSR_EFER_NXE)) {
+        x86_pmu_flush_all(env);
+    }
+}
+
+static void x86_pmu_flush_on_cpu(CPUState *cs, run_on_cpu_data data)
+{
+    x86_pmu_flush_all(cpu_env(cs));
+}
+
+void x86_pmu_flush_a20(X86CPU *cpu)
+{
+    if (cpu->env.pmu.unit) {
+        async_run_on_cpu(CPU(cpu), x86_pmu_flush_on_cpu, RUN_ON_CPU_NULL);
+    }
 }
 
 void x86_pmu_flush_page(CPUX86State *env, uint64_t linear)

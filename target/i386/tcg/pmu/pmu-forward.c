@@ -12,10 +12,12 @@
 #include "pmu-internal.h"
 
 /*
- * An instruction is supposed to move pmu_timing_progress() by so much at most,
- * which is two loads from DRAM; more make an interrupt come later.
+ * Slots that an instruction is supposed to take, on average of all that run
+ * before somebody looks; more make an interrupt come later.  Where the model
+ * goes forward instructions hardly wait for L3 or DRAM: that many are lost if
+ * each second one is a branch that is mispredicted.
  */
-#define INSN_PROGRESS 4096
+#define INSN_PROGRESS 64
 
 /* The same where nothing counts, so that it does not matter when. */
 #define IDLE_PROGRESS 8
@@ -108,6 +110,10 @@ static bool x86_pmu_wants_forward(X86PMU *unit, bool is_forward)
     if (is_forward && unit->forward_distance >= PMU_BLOCK_INSNS) {
         return true;
     }
+    if (!is_forward && unit->idle) {
+        /* What a driver does between two periods is not worth the change. */
+        return false;
+    }
     x86_pmu_forward_plan(unit);
     return unit->forward_distance >= FORWARD_LEAST;
 }
@@ -135,7 +141,8 @@ static void x86_pmu_forward_renew(CPUX86State *env, const PmuBlock *block)
     X86PMU *unit = env->pmu.unit;
 
     x86_pmu_forward_stop(env);
-    if (unit->forward_distance < PMU_BLOCK_INSNS) {
+    if (unit->forward_distance < PMU_BLOCK_INSNS ||
+        pmu_timing_progress(unit->timing) >= unit->check_at) {
         pmu_timing_collect(unit->timing);
         if (pmu_timing_progress(unit->timing) >= unit->check_at) {
             x86_pmu_check(env, block->num_insns);

@@ -15,7 +15,13 @@
 #include "events.h"
 #include "perfmon.h"
 #include "pmu.h"
+#include "runs.h"
+#include "saved.h"
 #include "timing.h"
+#include "uarch-params.h"
+
+QEMU_BUILD_BUG_ON(X86_PMU_LEVELS != PMU_LEVEL_NR);
+QEMU_BUILD_BUG_ON(X86_PMU_PARAMS != PMU_UARCH_PARAMS);
 
 /* The third insn_start word of an instrumented instruction. */
 FIELD(X86_PMU_INSN, AHEAD, 0, 10)       /* instructions from it to the end */
@@ -55,7 +61,7 @@ struct X86PMU {
     /* Both as they travel: what arrives is looked at before it is used. */
     struct {
         Perfmon perfmon;
-        PmuLedger ledger;
+        PmuSavedLedger *ledger; /* NULL: nothing did yet */
     } migrated;
     PmuUarch uarch;             /* the core, changed by properties */
     PmuTiming *timing;
@@ -90,7 +96,10 @@ struct X86PMU {
     PmuDecoder *decoder;
     PmuBlockBuilder *scratch;
     bool decoding;              /* an instruction, which is not there yet */
+    bool flush_asked;           /* in this generation of code */
     PmuBlockPool blocks;
+    uint64_t repairs;           /* of translation: see pmu_timing_repairs() */
+    bool repairs_told;          /* somebody knows that there were any */
 };
 
 /* The privilege level that counters see. */
@@ -125,10 +134,24 @@ bool x86_pmu_check_unchanged(X86CPU *cpu, const char *needs, Error **errp);
  */
 bool x86_pmu_find_l3(X86PMU *unit, Error **errp);
 
+/* Address translation: pmu-paging.c */
+
+/*
+ * PmuTranslate of the CPUX86State @opaque: where the guest's tables map linear
+ * page @page now.  Changes nothing, raises nothing, reads no device.
+ */
+PmuMapping x86_pmu_translate(void *opaque, uint64_t page);
+
 /* Execution: pmu-exec.c */
 
 /* An empty log. */
 void x86_pmu_log_init(CPUX86State *env);
+
+/* States of @unit that could not be and were repaired: pmu_timing_repairs(). */
+static inline uint64_t x86_pmu_repairs(const X86PMU *unit)
+{
+    return unit->repairs + pmu_timing_repairs(unit->timing);
+}
 
 /* The linear address where execution goes on, between two blocks. */
 uint64_t x86_pmu_pc(const CPUX86State *env);
@@ -160,17 +183,17 @@ G_NORETURN void x86_pmu_leave(CPUX86State *env, unsigned num_insns,
 void x86_pmu_sync(CPUX86State *env, uint64_t insn);
 
 /*
+ * What x86_pmu_sync() would make of ledger and counters, between two blocks.
+ * What the guest counts from now on does not depend on it.
+ */
+void x86_pmu_peek(CPUX86State *env, PmuLedger *ledger, Perfmon *perfmon);
+
+/*
  * Hand out budgets and choose the instrumentation that the registers ask for.
  * Must follow x86_pmu_sync() and every register write.  @need is the number
  * of instructions of the block that waits to run, 0 if none.
  */
 void x86_pmu_arm(CPUX86State *env, uint64_t insn, unsigned need);
-
-/*
- * The same for somebody outside of the guest, who wrote no register: when the
- * guest is looked at next does not depend on that.
- */
-void x86_pmu_rearm(CPUX86State *env);
 
 /*
  * Interrupt through the local APIC if an overflow asked for it.  Only where

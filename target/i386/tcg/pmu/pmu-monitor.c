@@ -20,7 +20,7 @@ static const char *const metric_name[PERFMON_MAX_METRICS] = {
     "heavy-operations", "branch-mispredicts", "fetch-latency", "memory-bound",
 };
 
-static PmuRegisterList *pmu_registers(X86PMU *unit)
+static PmuRegisterList *pmu_registers(const Perfmon *perfmon)
 {
     PmuRegisterList *list = NULL, **tail = &list;
     const char *name;
@@ -33,8 +33,7 @@ static PmuRegisterList *pmu_registers(X86PMU *unit)
             uint64_t value;
             PmuRegister *reg;
 
-            if (perfmon_rdmsr(&unit->perfmon, first + i,
-                              &value) != PERFMON_OK) {
+            if (perfmon_rdmsr(perfmon, first + i, &value) != PERFMON_OK) {
                 continue;
             }
             reg = g_new0(PmuRegister, 1);
@@ -48,12 +47,12 @@ static PmuRegisterList *pmu_registers(X86PMU *unit)
     return list;
 }
 
-static PmuCounterList *pmu_counters(X86PMU *unit)
+static PmuCounterList *pmu_counters(const Perfmon *perfmon)
 {
     PmuCounterList *list = NULL, **tail = &list;
     PerfmonView view;
 
-    for (unsigned i = 0; perfmon_view(&unit->perfmon, i, &view); i++) {
+    for (unsigned i = 0; perfmon_view(perfmon, i, &view); i++) {
         PmuCounter *counter = g_new0(PmuCounter, 1);
 
         counter->name = g_strdup(view.counter);
@@ -70,12 +69,12 @@ static PmuCounterList *pmu_counters(X86PMU *unit)
     return list;
 }
 
-static PmuCountList *pmu_ledger_list(X86PMU *unit)
+static PmuCountList *pmu_ledger_list(const PmuLedger *ledger)
 {
     PmuCountList *list = NULL, **tail = &list;
     PmuLedgerSnapshot snap;
 
-    pmu_ledger_snapshot(&unit->ledger, &snap);
+    pmu_ledger_snapshot(ledger, &snap);
     for (unsigned item = 0; item < PMU_ITEM_NR; item++) {
         PmuCount *count = g_new0(PmuCount, 1);
 
@@ -87,10 +86,9 @@ static PmuCountList *pmu_ledger_list(X86PMU *unit)
     return list;
 }
 
-static PmuMetricList *pmu_metrics(X86PMU *unit)
+static PmuMetricList *pmu_metrics(const Perfmon *perfmon)
 {
     PmuMetricList *list = NULL, **tail = &list;
-    const Perfmon *perfmon = &unit->perfmon;
     uint64_t fields;
 
     if (perfmon_rdmsr(perfmon, MSR_PMU_IA32_PERF_METRICS,
@@ -109,19 +107,35 @@ static PmuMetricList *pmu_metrics(X86PMU *unit)
     return list;
 }
 
+static PmuDecoderCounts *pmu_decoder_counts(X86PMU *unit)
+{
+    PmuDecoderStats stats = pmu_decoder_stats(unit->decoder);
+    PmuDecoderCounts *counts = g_new0(PmuDecoderCounts, 1);
+
+    counts->decoded = stats.decoded;
+    counts->unknown = stats.unknown;
+    counts->disagreed = stats.disagreed;
+    return counts;
+}
+
 static void pmu_info_on_cpu(CPUState *cs, run_on_cpu_data data)
 {
-    X86PMU *unit = cpu_env(cs)->pmu.unit;
+    g_autofree Perfmon *perfmon = g_new(Perfmon, 1);
     PmuInfo *info = data.host_ptr;
+    PmuLedger ledger;
 
-    x86_pmu_sync(cpu_env(cs), 0);
-    x86_pmu_rearm(cpu_env(cs));
+    if (!cpu_env(cs)->pmu.unit) {
+        return;                 /* unplugged meanwhile */
+    }
+    x86_pmu_peek(cpu_env(cs), &ledger, perfmon);
     info->cpu_index = cs->cpu_index;
-    info->width = unit->ledger.width;
-    info->registers = pmu_registers(unit);
-    info->counters = pmu_counters(unit);
-    info->ledger = pmu_ledger_list(unit);
-    info->metrics = pmu_metrics(unit);
+    info->width = ledger.width;
+    info->registers = pmu_registers(perfmon);
+    info->counters = pmu_counters(perfmon);
+    info->ledger = pmu_ledger_list(&ledger);
+    info->metrics = pmu_metrics(perfmon);
+    info->decoder = pmu_decoder_counts(cpu_env(cs)->pmu.unit);
+    info->repairs = x86_pmu_repairs(cpu_env(cs)->pmu.unit);
 }
 
 PmuInfoList *qmp_x_query_pmu(Error **errp)
@@ -133,7 +147,9 @@ PmuInfoList *qmp_x_query_pmu(Error **errp)
         if (cpu_env(cs)->pmu.unit) {
             PmuInfo *info = g_new0(PmuInfo, 1);
 
+            object_ref(cs);
             run_on_cpu(cs, pmu_info_on_cpu, RUN_ON_CPU_HOST_PTR(info));
+            object_unref(cs);
             QAPI_LIST_APPEND(tail, info);
         }
     }
@@ -166,6 +182,10 @@ void hmp_info_pmu(Monitor *mon, const QDict *qdict)
 
         monitor_printf(mon, "CPU %" PRId64 ": %u slots a cycle\n",
                        info->cpu_index, info->width);
+        if (info->repairs) {
+            monitor_printf(mon, "  %" PRIu64 " repairs of the model: please "
+                           "report a bug\n", info->repairs);
+        }
         for (PmuRegisterList *r = info->registers; r; r = r->next) {
             monitor_printf(mon, "  %03x %-30s %016" PRIx64 "\n",
                            r->value->index, r->value->name, r->value->value);
@@ -181,6 +201,10 @@ void hmp_info_pmu(Monitor *mon, const QDict *qdict)
                            m->value->name, m->value->field,
                            m->value->field / 255.0, m->value->fraction);
         }
+        monitor_printf(mon, "  decoded %" PRIu64 " instructions, %" PRIu64
+                       " unknown, of them %" PRIu64 " taken for others\n",
+                       info->decoder->decoded, info->decoder->unknown,
+                       info->decoder->disagreed);
     }
     qapi_free_PmuInfoList(all);
 }

@@ -83,6 +83,9 @@ static char *x86_pmu_describe(const PerfmonView *view, uint64_t evtsel)
 }
 
 /* Say so once for each event, when a counter is given it. */
+/* A guest can make up millions of selectors. */
+#define X86_PMU_LOGGED_MOST 4096
+
 static void x86_pmu_log_event(X86PMU *unit, uint32_t msr, uint64_t value)
 {
     unsigned index = msr - MSR_PMU_IA32_PERFEVTSEL0;
@@ -95,6 +98,9 @@ static void x86_pmu_log_event(X86PMU *unit, uint32_t msr, uint64_t value)
     }
     perfmon_view(&unit->perfmon, index, &view);
     if (view.state < PMU_EVENT_APPROXIMATE) {
+        return;
+    }
+    if (g_hash_table_size(unit->logged) >= X86_PMU_LOGGED_MOST) {
         return;
     }
     text = x86_pmu_describe(&view, value);

@@ -11,11 +11,20 @@
 #ifndef TARGET_I386_PMU_STATE_H
 #define TARGET_I386_PMU_STATE_H
 
-#include "block.h"
-#include "runs.h"
-#include "uarch-params.h"
+#include "perf-capabilities.h"
 
+/*
+ * Plain data and opaque pointers alone: cpu.h includes this, and no change of
+ * the model is to compile all files again that include cpu.h.
+ */
 typedef struct X86PMU X86PMU;
+typedef struct PmuBlock PmuBlock;
+typedef struct PmuRecord PmuRecord;
+typedef struct PmuRunCount PmuRunCount;
+
+/* PMU_LEVEL_NR and PMU_UARCH_PARAMS: pmu-internal.h checks that. */
+#define X86_PMU_LEVELS 2
+#define X86_PMU_PARAMS 77
 
 /* Some hundred blocks: what the model touches for them stays in host's L1D. */
 #define X86_PMU_LOG_WORDS 512
@@ -44,9 +53,9 @@ typedef struct X86PMU X86PMU;
  */
 typedef struct X86PMUState {
     /* count: instructions that may retire before x86_pmu_expired() */
-    int64_t budget[PMU_LEVEL_NR];
+    int64_t budget[X86_PMU_LEVELS];
     /* count: branches retired since the last fold into the ledger */
-    uint64_t branches[PMU_LEVEL_NR];
+    uint64_t branches[X86_PMU_LEVELS];
 
     /* timing: the newest record; NULL if the model has seen all of it */
     PmuRecord *record;
@@ -77,7 +86,7 @@ typedef struct X86PMUState {
     X86PMU *unit;
 
     /* Properties, in the order of pmu_uarch_params[]: value + 1, 0: not set */
-    uint32_t figure[PMU_UARCH_PARAMS];
+    uint32_t figure[X86_PMU_PARAMS];
     /* pmu-sampling=off: the model's pipeline runs every instruction */
     bool unsampled;
 } X86PMUState;

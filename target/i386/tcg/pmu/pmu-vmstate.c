@@ -10,6 +10,7 @@
 #include "qemu/osdep.h"
 #include "qemu/error-report.h"
 #include "migration/cpu.h"
+#include "migration/qemu-file-types.h"
 #include "pmu-internal.h"
 
 static bool x86_pmu_needed(void *opaque)
@@ -19,21 +20,25 @@ static bool x86_pmu_needed(void *opaque)
     return cpu->env.pmu.unit != NULL;
 }
 
-/* What does not travel is the same on both sides. */
-static void x86_pmu_stage(X86PMU *unit)
+/* Room for the ledger as it travels, of which most is not used. */
+static PmuSavedLedger *x86_pmu_saved(X86PMU *unit)
 {
-    unit->migrated.perfmon = unit->perfmon;
-    unit->migrated.ledger = unit->ledger;
+    if (!unit->migrated.ledger) {
+        unit->migrated.ledger = g_new0(PmuSavedLedger, 1);
+    }
+    return unit->migrated.ledger;
 }
 
+/* What is sent is as of now, and goes on here as if nobody had asked. */
 static int x86_pmu_pre_save(void *opaque)
 {
     X86CPU *cpu = opaque;
+    X86PMU *unit = cpu->env.pmu.unit;
+    PmuLedger ledger;
 
-    /* Fold everything; a pending interrupt travels with it. */
-    x86_pmu_sync(&cpu->env, 0);
-    x86_pmu_rearm(&cpu->env);
-    x86_pmu_stage(cpu->env.pmu.unit);
+    /* A pending interrupt travels with it. */
+    x86_pmu_peek(&cpu->env, &ledger, &unit->migrated.perfmon);
+    pmu_ledger_save(&ledger, x86_pmu_saved(unit));
     return 0;
 }
 
@@ -49,7 +54,9 @@ static int x86_pmu_pre_load(void *opaque)
     /* What was running here is gone; rCX is already the new one. */
     env->pmu.string = false;
     x86_pmu_sync(env, 0);
-    x86_pmu_stage(env->pmu.unit);
+    /* What does not travel is the same on both sides. */
+    env->pmu.unit->migrated.perfmon = env->pmu.unit->perfmon;
+    x86_pmu_saved(env->pmu.unit);
     return 0;
 }
 
@@ -58,19 +65,24 @@ static int x86_pmu_post_load(void *opaque, int version_id)
 {
     X86CPU *cpu = opaque;
     X86PMU *unit = cpu->env.pmu.unit;
+    PmuLedger ledger = unit->ledger;
+    const char *unknown, *why;
     PmuLedgerSnapshot now;
-    const char *why;
 
-    if (!pmu_ledger_plausible(&unit->migrated.ledger)) {
-        error_report("cpu/pmu: the ledger is not one");
+    if (!pmu_ledger_load(&ledger, unit->migrated.ledger, &unknown, &why)) {
+        error_report("cpu/pmu: %s", why);
         return -EINVAL;
     }
-    pmu_ledger_snapshot(&unit->migrated.ledger, &now);
+    pmu_ledger_snapshot(&ledger, &now);
     if (!perfmon_post_load(&unit->migrated.perfmon, &now, &why)) {
         error_report("cpu/pmu: %s", why);
         return -EINVAL;
     }
-    unit->ledger = unit->migrated.ledger;
+    if (unknown) {
+        warn_report_once("cpu/pmu: the ledger has items that this version does "
+                         "not count, %s for one: they are dropped", unknown);
+    }
+    unit->ledger = ledger;
     unit->perfmon = unit->migrated.perfmon;
     pmu_timing_reset(unit->timing);
     /* No vCPU runs, those that share it will start cold as well. */
@@ -78,6 +90,30 @@ static int x86_pmu_post_load(void *opaque, int version_id)
     x86_pmu_arm(&cpu->env, 0, 0);
     return 0;
 }
+
+static int x86_pmu_get_hflags(QEMUFile *f, void *opaque, size_t size,
+                              const VMStateField *field)
+{
+    uint32_t *hflags = opaque;
+
+    *hflags = qemu_get_be32(f) & ~HF_PMU_MASK;
+    return 0;
+}
+
+static int x86_pmu_put_hflags(QEMUFile *f, void *opaque, size_t size,
+                              const VMStateField *field, JSONWriter *vmdesc)
+{
+    const uint32_t *hflags = opaque;
+
+    qemu_put_be32(f, *hflags & ~HF_PMU_MASK);
+    return 0;
+}
+
+const VMStateInfo vmstate_info_x86_hflags = {
+    .name = "uint32",
+    .get = x86_pmu_get_hflags,
+    .put = x86_pmu_put_hflags,
+};
 
 static const VMStateDescription vmstate_open_cycle = {
     .name = "cpu/pmu/ledger/open-cycle",
@@ -90,17 +126,39 @@ static const VMStateDescription vmstate_open_cycle = {
     }
 };
 
-static const VMStateDescription vmstate_ledger = {
-    .name = "cpu/pmu/ledger",
+static const VMStateDescription vmstate_item = {
+    .name = "cpu/pmu/ledger/item",
     .version_id = 1,
     .minimum_version_id = 1,
     .fields = (const VMStateField[]) {
-        VMSTATE_UINT32_EQUAL(width, PmuLedger, "slots a cycle: pmu-width"),
-        VMSTATE_UINT64_2DARRAY(slots, PmuLedger, PMU_LEVEL_NR, PMU_SLOT_NR),
-        VMSTATE_UINT64_2DARRAY(event, PmuLedger, PMU_LEVEL_NR, PMU_ITEM_NR),
-        VMSTATE_STRUCT_ARRAY(open, PmuLedger, PMU_LEVEL_NR, 1,
+        VMSTATE_BUFFER_UNSAFE(name, PmuSavedItem, 1, PMU_SAVED_NAME),
+        VMSTATE_UINT64_ARRAY(count, PmuSavedItem, PMU_LEVEL_NR),
+        VMSTATE_END_OF_LIST()
+    }
+};
+
+/* Before items are read, as there is no room for more. */
+static bool x86_pmu_items_fit(void *opaque, int version_id)
+{
+    const PmuSavedLedger *saved = opaque;
+
+    return saved->num_items <= PMU_SAVED_ITEMS;
+}
+
+static const VMStateDescription vmstate_ledger = {
+    .name = "cpu/pmu/ledger",
+    .version_id = 2,
+    .minimum_version_id = 2,
+    .fields = (const VMStateField[]) {
+        VMSTATE_UINT32(width, PmuSavedLedger),
+        VMSTATE_UINT32(level, PmuSavedLedger),
+        VMSTATE_STRUCT_ARRAY(open, PmuSavedLedger, PMU_LEVEL_NR, 1,
                              vmstate_open_cycle, PmuOpenCycle),
-        VMSTATE_UINT32(level, PmuLedger),
+        VMSTATE_UINT32(num_items, PmuSavedLedger),
+        VMSTATE_VALIDATE("cpu/pmu: items of the ledger fit",
+                         x86_pmu_items_fit),
+        VMSTATE_STRUCT_VARRAY_UINT32(item, PmuSavedLedger, num_items, 1,
+                                     vmstate_item, PmuSavedItem),
         VMSTATE_END_OF_LIST()
     }
 };
@@ -112,6 +170,7 @@ static const VMStateDescription vmstate_perfmon = {
     .fields = (const VMStateField[]) {
         VMSTATE_UINT64_ARRAY(gp, Perfmon, PERFMON_MAX_GP),
         VMSTATE_UINT64_ARRAY(evtsel, Perfmon, PERFMON_MAX_GP),
+        VMSTATE_INT64_ARRAY(remainder, Perfmon, PERFMON_MAX_GP),
         VMSTATE_UINT64_ARRAY(fixed, Perfmon, PERFMON_MAX_FIXED),
         VMSTATE_UINT64(fixed_ctr_ctrl, Perfmon),
         VMSTATE_UINT64(global_ctrl, Perfmon),
@@ -132,16 +191,17 @@ static const VMStateDescription vmstate_unit = {
     .minimum_version_id = 1,
     .fields = (const VMStateField[]) {
         VMSTATE_STRUCT(migrated.perfmon, X86PMU, 1, vmstate_perfmon, Perfmon),
-        VMSTATE_STRUCT(migrated.ledger, X86PMU, 1, vmstate_ledger, PmuLedger),
+        VMSTATE_STRUCT_POINTER(migrated.ledger, X86PMU, vmstate_ledger,
+                               PmuSavedLedger),
         VMSTATE_END_OF_LIST()
     }
 };
 
 const VMStateDescription vmstate_x86_pmu = {
     .name = "cpu/pmu",
-    /* 8: the ledger's items of page walks, and its width */
-    .version_id = 8,
-    .minimum_version_id = 8,
+    /* 9: items of the ledger by their names: new ones need no other version */
+    .version_id = 9,
+    .minimum_version_id = 9,
     .needed = x86_pmu_needed,
     .pre_save = x86_pmu_pre_save,
     .pre_load = x86_pmu_pre_load,

@@ -36,6 +36,12 @@ void x86_pmu_class_init(ObjectClass *oc);
 
 /* Life cycle: pmu-cpu.c */
 
+/*
+ * At realize, before features are filtered with a warning for each that TCG
+ * lacks: if @cpu has a unit, drop those that only its model implies.
+ */
+void x86_pmu_drop_implied(X86CPU *cpu);
+
 /* At realize, after features are final: give @cpu its unit, if it has one. */
 bool x86_pmu_realize(X86CPU *cpu, Error **errp);
 void x86_pmu_unrealize(X86CPU *cpu);
@@ -60,6 +66,11 @@ void x86_pmu_cpuid_caches(X86CPU *cpu, uint32_t index, uint32_t *eax,
 
 /* Migration: pmu-vmstate.c */
 extern const VMStateDescription vmstate_x86_pmu;
+
+/* hflags without the bits that choose instrumentation, which stay here. */
+extern const struct VMStateInfo vmstate_info_x86_hflags;
+#define VMSTATE_X86_HFLAGS(field, state) \
+    VMSTATE_SINGLE(field, state, 0, vmstate_info_x86_hflags, uint32_t)
 
 /* Registers: pmu-msr.c */
 
@@ -95,6 +106,12 @@ void x86_pmu_unretire(CPUX86State *env);
 void x86_pmu_interrupt(CPUX86State *env, bool is_int);
 void x86_pmu_interrupt_done(CPUX86State *env, bool is_int);
 
+/*
+ * Execution is about to go on elsewhere, or with other registers, and no
+ * instruction did that: SMI, #VMEXIT, INIT, RESET.
+ */
+void x86_pmu_divert(CPUX86State *env);
+
 /* The vCPU is about to halt: an overflow so far must still wake it. */
 void x86_pmu_halt(CPUX86State *env);
 
@@ -113,10 +130,19 @@ void x86_pmu_exec_exit(CPUX86State *env);
 void x86_pmu_flush_all(CPUX86State *env);
 void x86_pmu_flush_context(CPUX86State *env);
 void x86_pmu_flush_page(CPUX86State *env, uint64_t linear);
+/* The same if CR0, or EFER, is about to be @value. */
+void x86_pmu_flush_cr0(CPUX86State *env, uint32_t value);
+void x86_pmu_flush_efer(CPUX86State *env, uint64_t value);
+/* The same if the A20 gate of @cpu changes, on any thread. */
+void x86_pmu_flush_a20(X86CPU *cpu);
 
 #else
 
+#define VMSTATE_X86_HFLAGS(field, state) VMSTATE_UINT32(field, state)
+
 static inline void x86_pmu_class_init(ObjectClass *oc) { }
+
+static inline void x86_pmu_drop_implied(X86CPU *cpu) { }
 
 static inline bool x86_pmu_realize(X86CPU *cpu, Error **errp)
 {
@@ -152,6 +178,7 @@ static inline void x86_pmu_unwind(CPUX86State *env, const TranslationBlock *tb,
 
 static inline void x86_pmu_unretire(CPUX86State *env) { }
 static inline void x86_pmu_interrupt(CPUX86State *env, bool is_int) { }
+static inline void x86_pmu_divert(CPUX86State *env) { }
 static inline void x86_pmu_exec_exit(CPUX86State *env) { }
 static inline void x86_pmu_interrupt_done(CPUX86State *env, bool is_int) { }
 static inline void x86_pmu_flush_all(CPUX86State *env) { }
@@ -159,6 +186,9 @@ static inline void x86_pmu_flush_all(CPUX86State *env) { }
 static inline void x86_pmu_flush_context(CPUX86State *env) { }
 
 static inline void x86_pmu_flush_page(CPUX86State *env, uint64_t linear) { }
+static inline void x86_pmu_flush_cr0(CPUX86State *env, uint32_t value) { }
+static inline void x86_pmu_flush_efer(CPUX86State *env, uint64_t value) { }
+static inline void x86_pmu_flush_a20(X86CPU *cpu) { }
 
 #endif
 

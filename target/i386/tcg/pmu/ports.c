@@ -84,10 +84,25 @@ unsigned pmu_ports_idle(const PmuPipeline *p, uint16_t ports)
 
 void pmu_ports_leave_scheduler(PmuPipeline *p, uint64_t cycle)
 {
-    p->scheduled--;
+    uint16_t *near = &p->dispatches[cycle % PMU_WINDOW];
+
     if (p->num_far && p->far[p->num_far - 1] == cycle) {
         p->num_far--;
+        p->scheduled--;
+    } else if (G_LIKELY(cycle >= p->cycle && *near)) {
+        --*near;
+        p->scheduled--;
     } else {
-        p->dispatches[cycle % PMU_WINDOW]--;
+        /* It is not there any more. */
+        p->repairs++;
+    }
+}
+
+void pmu_ports_recount(PmuPipeline *p)
+{
+    p->repairs++;
+    p->scheduled = p->num_far;
+    for (unsigned i = 0; i < PMU_WINDOW; i++) {
+        p->scheduled += p->dispatches[i];
     }
 }

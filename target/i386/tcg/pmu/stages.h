@@ -102,14 +102,17 @@ static inline uint64_t pmu_ports_use(PmuPipeline *p, uint16_t ports,
 /* A micro-op is in the scheduler until @cycle. */
 static inline void pmu_ports_enter_scheduler(PmuPipeline *p, uint64_t cycle)
 {
-    p->scheduled++;
     if (cycle < p->cycle + PMU_WINDOW) {
         p->dispatches[cycle % PMU_WINDOW]++;
-    } else {
-        g_assert(p->num_far < PMU_MAX_FAR);
+    } else if (G_LIKELY(p->num_far < PMU_MAX_FAR)) {
         p->far[p->num_far++] = cycle;
         p->near_until = MIN(p->near_until, p->cycle + PMU_CYCLES_LOOK);
+    } else {
+        /* More than a scheduler has room for: it takes none. */
+        p->repairs++;
+        return;
     }
+    p->scheduled++;
 }
 
 /*
@@ -157,6 +160,9 @@ void pmu_ports_give_back(PmuPipeline *p, uint16_t ports);
 
 /* ... nor was it in the scheduler, which it was to leave in @cycle. */
 void pmu_ports_leave_scheduler(PmuPipeline *p, uint64_t cycle);
+
+/* Count anew how many micro-ops are in the scheduler: a repair. */
+void pmu_ports_recount(PmuPipeline *p);
 
 /* Loads and stores: access.c. */
 

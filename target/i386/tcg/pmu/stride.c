@@ -11,7 +11,6 @@
  */
 
 #include <glib.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "block.h"
@@ -24,6 +23,12 @@ void pmu_strider_init(PmuStrider *strider, uint32_t loads)
     g_assert(loads <= PMU_STRIDER_LOADS);
     memset(strider->load, 0, sizeof(strider->load));
     strider->loads = loads;
+}
+
+/* Is @n from -@most to @most?  It may be INT64_MIN, which has no llabs(). */
+static bool is_within(int64_t n, int64_t most)
+{
+    return n >= -most && n <= most;
 }
 
 bool pmu_strider_load(PmuStrider *strider, uint8_t ip, uint64_t addr,
@@ -41,11 +46,11 @@ bool pmu_strider_load(PmuStrider *strider, uint8_t ip, uint64_t addr,
     lines = (addr >> PMU_LINE_SHIFT) - (before.addr >> PMU_LINE_SHIFT);
     *load = (PmuStride) {
         .addr = addr,
-        .step = llabs(step) <= MAX_STEP ? step : 0,
-        .lines = llabs(lines) <= 1 ? lines : 0,
+        .step = is_within(step, MAX_STEP) ? step : 0,
+        .lines = is_within(lines, 1) ? lines : 0,
     };
-    if (load->step == before.step && llabs(step) >= PMU_LINE_SIZE &&
-        load->step) {
+    if (load->step == before.step && load->step &&
+        !is_within(step, PMU_LINE_SIZE - 1)) {
         *next = addr + step;
     } else if (load->lines == before.lines && load->lines) {
         *next = addr + lines * PMU_LINE_SIZE;

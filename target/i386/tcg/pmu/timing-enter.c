@@ -93,21 +93,39 @@ static void enter_timed(PmuTiming *t, bool sampled)
     }
 }
 
+/*
+ * The pipeline's open cycle becomes the ledger's, in which @slots were entered
+ * since its last one began.  If the two do not agree, slots were lost or counted
+ * twice: what was entered stays, and the pipeline goes on from there.
+ */
+static inline void enter_open_cycle(PmuTiming *t, PmuLevel level,
+                                    uint64_t slots)
+{
+    if (G_LIKELY(pmu_ledger_modulo(t->ledger, slots) == t->pipeline.slot)) {
+        t->ledger->open[level] = (PmuOpenCycle) {
+            .slots = t->pipeline.slot, .history = t->pipeline.history,
+        };
+    } else {
+        pmu_ledger_fill_cycle(t->ledger, level);
+        pmu_timing_resume_pipeline(t);
+    }
+}
+
 /* What it did, and what was seen besides. */
 void pmu_timing_enter_delta(PmuTiming *t, bool sampled)
 {
     PmuLevel level = t->ledger->level;
     uint32_t *item = t->pipeline.delta.item;
+    uint64_t slots = t->ledger->open[level].slots;
 
     for (unsigned i = 0; i < PMU_SLOT_NR; i++) {
         t->ledger->slots[level][i] += item[i];
         t->progress += (uint64_t)item[i] << PMU_COST_SHIFT;
         t->sample.item[i] += sampled ? item[i] : 0;
+        slots += item[i];
         item[i] = 0;
     }
-    t->ledger->open[level] = (PmuOpenCycle) {
-        .slots = t->pipeline.slot, .history = t->pipeline.history,
-    };
+    enter_open_cycle(t, level, slots);
     enter_timed(t, sampled);
     enter_seen(t, sampled);
 }

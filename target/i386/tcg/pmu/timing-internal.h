@@ -174,7 +174,7 @@ bool pmu_timing_is_typical(const PmuTiming *t, uint64_t key);
 
 /*
  * Iterations of the REP string instruction @index of @block; @last: it has
- * retired.  See pmu_timing_string().
+ * retired.  See pmu_timing_string(), also for how many.
  */
 void pmu_timing_run_string(PmuTiming *t, const PmuBlock *block,
                            unsigned index, const PmuDynamic *dynamic,

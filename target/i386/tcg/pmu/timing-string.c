@@ -51,7 +51,7 @@ static uint64_t element_size(const PmuInsn *insn)
 static uint64_t string_slots(const StringCost *cost, const PmuInsn *insn,
                              uint64_t bytes)
 {
-    uint64_t units = cost->per_element ? bytes / insn->access_size : bytes;
+    uint64_t units = cost->per_element ? bytes / element_size(insn) : bytes;
 
     return units * cost->slots_64 / 64;
 }
@@ -372,22 +372,38 @@ static void look_at_string(PmuTiming *t, const PmuBlockInsn *bi,
     pmu_timing_enter_string(t);
 }
 
+/*
+ * A string whose cost is known is counted where it ends, and a guest can make
+ * one last for minutes.  So it ends in pieces too, that counters and interrupts
+ * may follow: where translated code looks for interrupts (PMU_STRING_MOST), which
+ * depends on rCX alone and not on how often the string was left in between.
+ */
+static bool ends_piece(const PmuDynamic *dynamic)
+{
+    return dynamic->rest % (PMU_STRING_MOST - 1) == 1;
+}
+
 void pmu_timing_run_string(PmuTiming *t, const PmuBlock *block,
                            unsigned index, const PmuDynamic *dynamic,
                            bool last)
 {
     const PmuBlockInsn *bi = &block->insns[index];
     PmuString *s = &t->string;
+    PmuDynamic part = *dynamic;
 
+    if (G_UNLIKELY(part.iterations > PMU_STRING_MOST)) {
+        part.iterations = PMU_STRING_MOST;
+        t->ledger->repairs++;
+    }
     if (!s->active || s->pc != dynamic->pc + bi->offset) {
         begin_string(t, block, index, dynamic->pc);
     }
     if (s->untimed && t->phase == PMU_PHASE_FORWARD) {
-        count_lines(t, bi, dynamic);
+        count_lines(t, bi, &part);
     } else {
-        look_at_string(t, bi, dynamic, last);
+        look_at_string(t, bi, &part, last);
     }
-    if (last) {
+    if (last || (s->untimed && ends_piece(dynamic))) {
         pmu_timing_end_string(t);
     }
 }

@@ -135,6 +135,28 @@ void pmu_timing_flush(PmuTiming *t)
     }
 }
 
+/*
+ * A copy is flushed.  What of it lies elsewhere is not written to by that, but
+ * for costs, and for runs that are not collected yet.
+ */
+void pmu_timing_peek(PmuTiming *t, PmuLedger *ledger)
+{
+    g_autofree PmuTiming *copy = NULL;
+
+    pmu_timing_collect(t);
+    copy = g_memdup2(t, sizeof(*t));
+    *ledger = *t->ledger;
+    copy->ledger = ledger;
+    pmu_costs_copy(&copy->costs, &t->costs);
+    pmu_timing_flush(copy);
+    pmu_costs_discard(&copy->costs);
+}
+
+uint64_t pmu_timing_repairs(const PmuTiming *t)
+{
+    return t->ledger->repairs + t->pipeline.repairs;
+}
+
 uint64_t pmu_timing_clock(const PmuTiming *t)
 {
     uint64_t slots = 0;
@@ -631,13 +653,21 @@ bool pmu_timing_contested(const PmuTiming *t)
     return t->progress < t->contested_until;
 }
 
-static inline void prepare(PmuTiming *t, const PmuBlock *block)
+/*
+ * Instructions of @block from @first on are next.  A stretch is contiguous: if
+ * execution goes on elsewhere without a branch that the model knows (which is
+ * unknown to it, or a page that was mapped to another place meanwhile), that
+ * ends it.
+ */
+static inline void prepare(PmuTiming *t, const PmuBlock *block, unsigned first)
 {
     if (G_UNLIKELY(block->level != t->ledger->level)) {
         change_level(t, block->level);
     }
-    if (G_UNLIKELY(block->begins)) {
-        end_open_stretch(t);
+    if (G_UNLIKELY(t->insns) &&
+        ((block->begins && !first) ||
+         t->end != block->phys + block->insns[first].offset)) {
+        end_stretch(t);
     }
 }
 
@@ -835,8 +865,16 @@ static void run_part(PmuTiming *t, const PmuBlock *block,
 void pmu_timing_run(PmuTiming *t, const PmuBlock *block,
                     unsigned first, unsigned last, const PmuDynamic *dynamic)
 {
+    if (G_UNLIKELY(first >= last || last > block->num_insns)) {
+        /* There are no such instructions. */
+        t->ledger->repairs++;
+        last = MIN(last, block->num_insns);
+        if (first >= last) {
+            return;
+        }
+    }
     take_snoops(t);
-    prepare(t, block);
+    prepare(t, block, first);
     if (first || last != block->num_insns || !pmu_block_is_whole(block)) {
         run_part(t, block, first, last, dynamic);
     } else {
@@ -886,7 +924,7 @@ void pmu_timing_run_log(PmuTiming *t, const uint64_t *from,
         };
 
         dynamic.taken = dynamic.target != pmu_block_end(block, record->pc);
-        prepare(t, block);
+        prepare(t, block, 0);
         if (G_UNLIKELY(!pmu_block_is_whole(block))) {
             run_part(t, block, 0, block->num_insns, &dynamic);
         } else {
@@ -904,8 +942,13 @@ void pmu_timing_run_log(PmuTiming *t, const uint64_t *from,
 void pmu_timing_string(PmuTiming *t, const PmuBlock *block,
                        unsigned index, const PmuDynamic *dynamic)
 {
+    if (G_UNLIKELY(index >= block->num_insns ||
+                   !(block->insns[index].insn->flags & PMU_INSN_REP))) {
+        t->ledger->repairs++;
+        return;
+    }
     take_snoops(t);
-    prepare(t, block);
+    prepare(t, block, index);
     run_string(t, block, index, dynamic, false);
 }
 
@@ -913,7 +956,7 @@ void pmu_timing_assist(PmuTiming *t, const PmuBlock *block, bool counted)
 {
     t->assists++;
     if (counted) {
-        prepare(t, block);
+        prepare(t, block, 0);
         take_assists(t);
     }
 }

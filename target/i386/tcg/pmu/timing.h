@@ -49,6 +49,12 @@ void pmu_timing_flush(PmuTiming *timing);
 void pmu_timing_flush_observed(PmuTiming *timing);
 
 /*
+ * What pmu_timing_flush() would make of the ledger, in @ledger.  Nothing that is
+ * counted from now on depends on it.
+ */
+void pmu_timing_peek(PmuTiming *timing, PmuLedger *ledger);
+
+/*
  * When code is looked at; in between, known costs stand for it.  All figures
  * are numbers of instructions, rounded up to whole stretches (from one branch
  * to the next), and not 0; waits for data make @period shorter.  There are
@@ -141,6 +147,14 @@ void pmu_timing_run(PmuTiming *timing, const PmuBlock *block,
                     unsigned first, unsigned last, const PmuDynamic *dynamic);
 
 /*
+ * Iterations of a REP string instruction in one go: translated code stops for
+ * interrupts where rCX is a multiple of 65536 and 1 (do_gen_rep(), REP_MAX),
+ * except in front of the last iteration.  The model looks at each of them; more
+ * are an error, counted in pmu_timing_repairs() and left out.
+ */
+#define PMU_STRING_MOST ((1u << 16) + 1)
+
+/*
  * The REP string instruction @index of @block did @dynamic->iterations
  * iterations and will go on.  It is not retired yet.
  */
@@ -160,6 +174,12 @@ void pmu_timing_assist(PmuTiming *timing, const PmuBlock *block, bool counted);
 
 /* An interrupt or exception was taken: the pipeline refills. */
 void pmu_timing_interrupt(PmuTiming *timing);
+
+/*
+ * How often a state was found that cannot be, and repaired: an error in the
+ * model, or in how it is called.  Tests hold that it is never.
+ */
+uint64_t pmu_timing_repairs(const PmuTiming *timing);
 
 /*
  * The clock of the model in slots since pmu_timing_new(), the open cycle

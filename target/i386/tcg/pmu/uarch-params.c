@@ -313,6 +313,22 @@ static char *check_tlb(const char *prefix, const char *name,
                       true);
 }
 
+/* Its lines' size is one of the figures. */
+static char *check_dsb(const PmuUarch *u, const char *prefix)
+{
+    uint32_t sets = u->dsb_uops / (u->dsb_ways * u->dsb_line);
+
+    if (is_power_of_2(sets) &&
+        sets * u->dsb_ways * u->dsb_line == u->dsb_uops) {
+        return NULL;
+    }
+    return g_strdup_printf("%sdsb-uops=%u, %sdsb-ways=%u and %sdsb-line=%u do "
+                           "not go together: %sdsb-uops must be %sdsb-line "
+                           "times %sdsb-ways times a power of 2", prefix,
+                           u->dsb_uops, prefix, u->dsb_ways, prefix,
+                           u->dsb_line, prefix, prefix, prefix);
+}
+
 static char *check_geometry(const PmuUarch *u, const char *prefix)
 {
     char *why = check_cache(prefix, "l1i", &u->l1i, true);
@@ -328,8 +344,7 @@ static char *check_geometry(const PmuUarch *u, const char *prefix)
     why = why ?: check_tlb(prefix, "stlb", &u->stlb);
     why = why ?: check_sets(prefix, "btb", "entries", u->btb_entries,
                             u->btb_ways, 1, true);
-    return why ?: check_sets(prefix, "dsb", "uops", u->dsb_uops, u->dsb_ways,
-                             u->dsb_line, true);
+    return why ?: check_dsb(u, prefix);
 }
 
 /* Figure @low must not be more than figure @high times @factor. */

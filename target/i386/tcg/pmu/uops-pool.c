@@ -9,20 +9,27 @@
 #include <glib.h>
 #include <string.h>
 
+#include "arena.h"
 #include "uops-pool.h"
 
 #define ENCODINGS (1u << 12)
 
-/* An encoding: length and mode stand beside the bytes. */
+/* All that a description follows from. */
+typedef struct EncodingKey {
+    uint64_t word[3];
+} EncodingKey;
+
 typedef struct Encoded {
-    uint64_t key[2];
+    EncodingKey key;
     const PmuInsn *insn;
 } Encoded;
 
 struct PmuInsnPool {
-    GHashTable *insns;          /* PmuInsn, by value */
+    PmuArena arena;
+    GHashTable *insns;          /* PmuInsn of the newest generation, by value */
+    uint64_t generation;
+    size_t bytes;               /* of that generation */
     Encoded encoded[ENCODINGS];
-    PmuInsnPool *adopted;       /* list */
 };
 
 static guint insn_hash(gconstpointer key)
@@ -45,27 +52,47 @@ PmuInsnPool *pmu_insn_pool_new(void)
 {
     PmuInsnPool *pool = g_new0(PmuInsnPool, 1);
 
-    pool->insns = g_hash_table_new_full(insn_hash, insn_equal, g_free, NULL);
+    pool->insns = g_hash_table_new(insn_hash, insn_equal);
     return pool;
 }
 
 void pmu_insn_pool_free(PmuInsnPool *pool)
 {
-    while (pool) {
-        PmuInsnPool *next = pool->adopted;
+    g_hash_table_destroy(pool->insns);
+    pmu_arena_collect(&pool->arena, UINT64_MAX);
+    g_free(pool);
+}
 
-        g_hash_table_destroy(pool->insns);
-        g_free(pool);
-        pool = next;
-    }
+static void forget_all(PmuInsnPool *pool)
+{
+    g_hash_table_remove_all(pool->insns);
+    memset(pool->encoded, 0, sizeof(pool->encoded));
+    pool->bytes = 0;
+}
+
+void pmu_insn_pool_begin(PmuInsnPool *pool, uint64_t generation,
+                         uint64_t oldest)
+{
+    forget_all(pool);
+    pool->generation = generation;
+    pmu_arena_collect(&pool->arena, oldest);
+}
+
+bool pmu_insn_pool_is_full(const PmuInsnPool *pool)
+{
+    return pool->bytes >= PMU_INSN_POOL_MOST;
+}
+
+size_t pmu_insn_pool_bytes(const PmuInsnPool *pool)
+{
+    return pool->arena.bytes;
 }
 
 void pmu_insn_pool_adopt(PmuInsnPool *to, PmuInsnPool *from)
 {
-    while (to->adopted) {
-        to = to->adopted;
-    }
-    to->adopted = from;
+    to->bytes += from->bytes;
+    pmu_arena_adopt(&to->arena, &from->arena);
+    forget_all(from);
 }
 
 const PmuInsn *pmu_insn_pool_keep(PmuInsnPool *pool, const PmuInsn *insn)
@@ -73,50 +100,53 @@ const PmuInsn *pmu_insn_pool_keep(PmuInsnPool *pool, const PmuInsn *insn)
     PmuInsn *kept = g_hash_table_lookup(pool->insns, insn);
 
     if (!kept) {
-        kept = g_memdup2(insn, sizeof(*insn));
+        kept = pmu_arena_alloc(&pool->arena, pool->generation, sizeof(*insn));
+        memcpy(kept, insn, sizeof(*insn));
+        pool->bytes += pmu_arena_round(sizeof(*insn));
         g_hash_table_add(pool->insns, kept);
     }
     return kept;
 }
 
-static void encode(uint64_t key[2], const uint8_t *bytes, unsigned length,
-                   unsigned mode)
+static EncodingKey key_of(const PmuEncoding *enc, unsigned mode)
 {
-    uint8_t all[16] = {};
+    uint8_t all[sizeof(EncodingKey)] = {};
+    EncodingKey key;
 
-    memcpy(all, bytes, length);
-    all[15] = length | (mode & 0x70);
-    memcpy(key, all, sizeof(all));
+    memcpy(all, enc->bytes, PMU_ENCODING_BYTES);
+    all[PMU_ENCODING_BYTES] = enc->length;
+    all[PMU_ENCODING_BYTES + 1] = enc->opcode;
+    all[PMU_ENCODING_BYTES + 2] = enc->prefixes;
+    all[PMU_ENCODING_BYTES + 3] = enc->address_shift;
+    all[PMU_ENCODING_BYTES + 4] = enc->string | enc->goes_on << 1;
+    all[PMU_ENCODING_BYTES + 5] = mode;
+    memcpy(&key, all, sizeof(key));
+    return key;
 }
 
-static size_t encoding_slot(const uint64_t key[2])
+static size_t slot_of(const EncodingKey *key)
 {
-    uint64_t hash = (key[0] ^ key[1] * 0xff51afd7ed558ccdull) *
-                    0x9e3779b97f4a7c15ull;
+    const uint64_t mix = 0xff51afd7ed558ccdull;
+    uint64_t hash = ((key->word[0] * mix ^ key->word[1]) * mix ^
+                     key->word[2]) * mix;
 
     return hash >> 32 & (ENCODINGS - 1);
 }
 
 const PmuInsn *pmu_insn_pool_find(const PmuInsnPool *pool,
-                                  const uint8_t *bytes, unsigned length,
-                                  unsigned mode)
+                                  const PmuEncoding *enc, unsigned mode)
 {
-    const Encoded *encoded;
-    uint64_t key[2];
+    EncodingKey key = key_of(enc, mode);
+    const Encoded *encoded = &pool->encoded[slot_of(&key)];
 
-    encode(key, bytes, length, mode);
-    encoded = &pool->encoded[encoding_slot(key)];
-    return encoded->key[0] == key[0] && encoded->key[1] == key[1]
+    return encoded->insn && !memcmp(&encoded->key, &key, sizeof(key))
            ? encoded->insn : NULL;
 }
 
-void pmu_insn_pool_learn(PmuInsnPool *pool, const uint8_t *bytes,
-                         unsigned length, unsigned mode, const PmuInsn *insn)
+void pmu_insn_pool_learn(PmuInsnPool *pool, const PmuEncoding *enc,
+                         unsigned mode, const PmuInsn *insn)
 {
-    uint64_t key[2];
+    EncodingKey key = key_of(enc, mode);
 
-    encode(key, bytes, length, mode);
-    pool->encoded[encoding_slot(key)] = (Encoded) {
-        .key = { key[0], key[1] }, .insn = insn,
-    };
+    pool->encoded[slot_of(&key)] = (Encoded) { .key = key, .insn = insn };
 }

@@ -4,7 +4,8 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * Translation time, below the line.  Code consists of the same instructions
- * again and again: blocks refer to descriptions rather than hold them.
+ * again and again: blocks refer to descriptions rather than hold them.  These
+ * live as long as the blocks, by generations of code: see arena.h.
  */
 
 #ifndef TARGET_I386_PMU_UOPS_POOL_H
@@ -17,20 +18,37 @@ typedef struct PmuInsnPool PmuInsnPool;
 PmuInsnPool *pmu_insn_pool_new(void);
 void pmu_insn_pool_free(PmuInsnPool *pool);
 
-/* What @from keeps belongs to @to from now on, and so does @from. */
+/*
+ * Blocks of @generation are to refer to what is kept from now on, and none of
+ * generations before @oldest are used any more.  At first @generation is 0.
+ */
+void pmu_insn_pool_begin(PmuInsnPool *pool, uint64_t generation,
+                         uint64_t oldest);
+
+/*
+ * Bytes of descriptions in one generation behind which another one is to begin:
+ * a guest can have as many different ones as it likes.
+ */
+#define PMU_INSN_POOL_MOST (16u << 20)
+
+bool pmu_insn_pool_is_full(const PmuInsnPool *pool);
+
+/* What all generations together take. */
+size_t pmu_insn_pool_bytes(const PmuInsnPool *pool);
+
+/* What @from keeps belongs to @to from now on. */
 void pmu_insn_pool_adopt(PmuInsnPool *to, PmuInsnPool *from);
 
-/* The kept description that equals @insn, valid as long as @pool. */
+/* The kept description that equals @insn, valid as long as its generation. */
 const PmuInsn *pmu_insn_pool_keep(PmuInsnPool *pool, const PmuInsn *insn);
 
 /*
- * The description that pmu_insn_pool_learn() was last told of for the @length
- * bytes (1 to 15) at @bytes in @mode, if it is still known; else NULL.
+ * The description that pmu_insn_pool_learn() was last told of for @enc in
+ * @mode, if it is still known; else NULL.
  */
 const PmuInsn *pmu_insn_pool_find(const PmuInsnPool *pool,
-                                  const uint8_t *bytes, unsigned length,
-                                  unsigned mode);
-void pmu_insn_pool_learn(PmuInsnPool *pool, const uint8_t *bytes,
-                         unsigned length, unsigned mode, const PmuInsn *insn);
+                                  const PmuEncoding *enc, unsigned mode);
+void pmu_insn_pool_learn(PmuInsnPool *pool, const PmuEncoding *enc,
+                         unsigned mode, const PmuInsn *insn);
 
 #endif

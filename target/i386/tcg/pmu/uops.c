@@ -10,9 +10,11 @@
  * 5.0 and are wrong for common instructions in both (TEST m reported as a
  * write, SETcc m and vector stores as reads, CMOVcc without its destination,
  * LEA and NOP as memory reads, no stack accesses at all).  Prefixes and the
- * first opcode byte are read from the bytes, which settles what Capstone
- * confuses: MOVSD and CMPSD the string instructions with their SSE namesakes,
- * RDPID with RDSEED, the shadow stack's hints with nothing.
+ * place of the opcode come from the emulator (PmuEncoding), which settles what
+ * Capstone confuses: MOVSD and CMPSD the string instructions with their SSE
+ * namesakes, RDPID with RDSEED, the shadow stack's hints with nothing.  Where
+ * the row that Capstone names is of something that the emulator does not
+ * execute, the instruction is unknown.
  */
 
 #include <glib.h>
@@ -60,12 +62,35 @@ static const char *const string_names[] = {
                             "scasq",
 };
 
+/* Near branches by their opcodes, for where Capstone finds another length. */
+typedef struct NearBranch {
+    uint8_t first, last;        /* of one byte, or the second one after 0FH */
+    bool escaped;               /* after 0FH */
+    const char *name;
+} NearBranch;
+
+static const NearBranch near_branches[] = {
+    { 0x70, 0x7f, false, "je" },
+    { 0x80, 0x8f, true, "je" },
+    { 0xc2, 0xc3, false, "ret" },
+    { 0xe0, 0xe1, false, "loope" },
+    { 0xe2, 0xe2, false, "loop" },
+    { 0xe3, 0xe3, false, "jrcxz" },
+    { 0xe8, 0xe8, false, "call" },
+    { 0xe9, 0xe9, false, "jmp" },
+    { 0xeb, 0xeb, false, "jmp" },
+};
+
+/* The same for opcode FFH, by bits 5:3 of its ModRM byte. */
+#define INDIRECT_CALL   2
+#define INDIRECT_JMP    4
+
 struct PmuDecoder {
     PmuDisassembler disassembler;
     PmuCore core;
     const PmuUarch *uarch;
     unsigned mode;              /* 16, 32 or 64 */
-    uint64_t decoded, unknown;
+    uint64_t decoded, unknown, disagreed;
     /* By Capstone's number; filled in as instructions turn up. */
     const PmuUopsRow *row[X86_INS_ENDING];
     bool row_known[X86_INS_ENDING];
@@ -74,12 +99,6 @@ struct PmuDecoder {
     uint8_t reg[X86_REG_ENDING];        /* PmuReg */
     PmuInsnPool *pool;
 };
-
-/* Legacy and REX prefixes and what they lead to. */
-typedef struct Encoding {
-    unsigned opcode;            /* index of the first opcode byte */
-    bool operand_size, lock, rep, repne, rex_w;
-} Encoding;
 
 /* Constants small enough for renaming to add (IL64). */
 #define ELIMINATED_MIN  (-1024)
@@ -190,46 +209,17 @@ void pmu_decoder_set_mode(PmuDecoder *decoder, unsigned mode)
     }
 }
 
-void pmu_decoder_stats(const PmuDecoder *decoder, uint64_t *decoded,
-                       uint64_t *unknown)
+unsigned pmu_decoder_mode(const PmuDecoder *decoder)
 {
-    *decoded = decoder->decoded;
-    *unknown = decoder->unknown;
+    return decoder->mode;
 }
 
-static Encoding parse_prefixes(const PmuDecoder *decoder,
-                               const uint8_t *bytes, unsigned length)
+PmuDecoderStats pmu_decoder_stats(const PmuDecoder *decoder)
 {
-    Encoding enc = {};
-
-    for (; enc.opcode < length - 1; enc.opcode++) {
-        uint8_t byte = bytes[enc.opcode];
-
-        switch (byte) {
-        case 0x66:
-            enc.operand_size = true;
-            break;
-        case 0xf0:
-            enc.lock = true;
-            break;
-        case 0xf2:
-            enc.repne = true;
-            break;
-        case 0xf3:
-            enc.rep = true;
-            break;
-        case 0x67: case 0x26: case 0x2e: case 0x36: case 0x3e:
-        case 0x64: case 0x65:
-            break;
-        default:
-            if (decoder->mode == 64 && (byte & 0xf0) == 0x40) {
-                enc.rex_w = byte & 8;
-                enc.opcode++;
-            }
-            return enc;
-        }
-    }
-    return enc;
+    return (PmuDecoderStats) {
+        .decoded = decoder->decoded, .unknown = decoder->unknown,
+        .disagreed = decoder->disagreed,
+    };
 }
 
 /* PmuInsn.src_late while building: not late, whatever the costs say. */
@@ -266,19 +256,28 @@ static void add_dst(PmuInsn *insn, unsigned *count, unsigned reg)
 /* What the description is built from. */
 typedef struct Builder {
     const PmuDecoder *decoder;
-    const uint8_t *bytes;
-    Encoding enc;
+    const PmuEncoding *enc;
+    const uint8_t *op;          /* the encoding from its opcode on */
     const cs_x86 *x86;
     const PmuUopsRow *row;
     PmuInsn *insn;
     unsigned srcs, dsts;
     unsigned access;            /* PmuAccess that holds for this form */
     uint32_t form;              /* PMU_FORM_x */
-    bool vex;
     const cs_x86_op *mem;       /* the memory operand, if there is one */
     bool indexed;
     bool widened;               /* 256 bits, but Capstone was shown 128 */
 } Builder;
+
+static bool has_prefix(const Builder *b, unsigned prefix)
+{
+    return b->enc->prefixes & prefix;
+}
+
+static bool is_vex(const Builder *b)
+{
+    return has_prefix(b, PMU_PREFIX_VEX);
+}
 
 static bool is_reg(const cs_x86_op *op)
 {
@@ -422,7 +421,7 @@ static unsigned form_access(const Builder *b)
     const cs_x86_op *op = b->x86->operands;
 
     /* A VEX form with its own destination does not read it. */
-    if (b->vex && row->access == PMU_ACCESS_RW &&
+    if (is_vex(b) && row->access == PMU_ACCESS_RW &&
         !(row->traits & PMU_TRAIT_VEX_RW)) {
         return PMU_ACCESS_W;
     }
@@ -597,7 +596,7 @@ static uint32_t operand_form(const Builder *b)
 
 static uint32_t find_form(const Builder *b)
 {
-    uint8_t opcode = b->bytes[b->enc.opcode];
+    uint8_t opcode = b->op[0];
     uint32_t form = operand_form(b);
 
     form |= b->decoder->core == PMU_CORE_ICELAKE ? PMU_FORM_SNC
@@ -608,21 +607,21 @@ static uint32_t find_form(const Builder *b)
     if (b->insn->flags & PMU_INSN_STORE) {
         form |= PMU_FORM_STORE;
     }
-    if (b->enc.lock) {
+    if (has_prefix(b, PMU_PREFIX_LOCK)) {
         form |= PMU_FORM_LOCK;
     }
     if (b->insn->access_size == 10) {
         form |= PMU_FORM_80;
     }
-    if (b->vex) {
+    if (is_vex(b)) {
         form |= PMU_FORM_VEX;
     }
     if (b->widened) {
         form = (form & ~PMU_FORM_XMM) | PMU_FORM_YMM;
     }
     if (opcode == 0xd2 || opcode == 0xd3 ||
-        (opcode == 0x0f && b->insn->length > b->enc.opcode + 1 &&
-         (b->bytes[b->enc.opcode + 1] & 0xf7) == 0xa5)) {
+        (opcode == 0x0f && b->insn->length > b->enc->opcode + 1 &&
+         (b->op[1] & 0xf7) == 0xa5)) {
         form |= PMU_FORM_CL;
     }
     if (opcode == 0xd0 || opcode == 0xd1) {
@@ -720,7 +719,7 @@ static bool is_unlaminated(const Builder *b)
 {
     return b->indexed && (b->insn->flags & PMU_INSN_LOAD) &&
            ((b->insn->flags & PMU_INSN_STORE) ||
-            (b->vex && b->access == PMU_ACCESS_W && has_operands(b, 3)));
+            (is_vex(b) && b->access == PMU_ACCESS_W && has_operands(b, 3)));
 }
 
 static void apply_lock(const Builder *b)
@@ -757,9 +756,8 @@ static void set_stack(Builder *b, uint32_t flag, unsigned slots)
 static void set_branch(Builder *b)
 {
     PmuInsn *insn = b->insn;
-    const uint8_t *op = b->bytes + b->enc.opcode;
-    bool direct = b->x86->op_count == 1 &&
-                  b->x86->operands[0].type == X86_OP_IMM;
+    const uint8_t *op = b->op;
+    bool direct = op[0] != 0xff;
     unsigned cc;
 
     switch (b->row->kind) {
@@ -847,8 +845,8 @@ static void kind_mul(Builder *b)
 static void use_stack(Builder *b)
 {
     PmuInsn *insn = b->insn;
-    uint8_t opcode = b->bytes[b->enc.opcode];
-    uint8_t modrm = b->bytes[b->enc.opcode + 1];
+    uint8_t opcode = b->op[0];
+    uint8_t modrm = b->op[1];
     unsigned top = PMU_REG_X87, other = top, result = top;
 
     if (modrm >= 0xc0 && !(opcode == 0xd9 && modrm >= 0xd0)) {
@@ -893,19 +891,20 @@ static void kind_gather(Builder *b)
 static void set_string(Builder *b)
 {
     PmuInsn *insn = b->insn;
-    uint8_t opcode = b->bytes[b->enc.opcode];
+    uint8_t opcode = b->op[0];
     unsigned full = b->decoder->mode == 16 ? 2 : 4;
 
     insn->flags |= PMU_INSN_STRING;
-    if (b->enc.rep || b->enc.repne) {
+    if (pmu_encoding_repeats(b->enc)) {
         insn->flags |= PMU_INSN_REP;
         add_src(insn, &b->srcs, GPR(1));
         add_dst(insn, &b->dsts, GPR(1));
     }
-    if (b->enc.operand_size) {
+    if (has_prefix(b, PMU_PREFIX_OPERAND_SIZE)) {
         full = 6 - full;
     }
-    insn->access_size = !(opcode & 1) ? 1 : b->enc.rex_w ? 8 : full;
+    insn->access_size = !(opcode & 1) ? 1 :
+                        has_prefix(b, PMU_PREFIX_REX_W) ? 8 : full;
     switch (opcode & 0xfe) {
     case 0xa4:                          /* MOVS */
         insn->flags |= PMU_INSN_LOAD | PMU_INSN_STACK_STORE;
@@ -970,12 +969,13 @@ static void add_kind_operands(Builder *b)
     case PMU_KIND_MASKMOV:
         insn->flags |= PMU_INSN_STORE;
         insn->addr_src[0] = GPR(7);
-        insn->access_size = b->enc.operand_size || b->vex ? 16 : 8;
+        insn->access_size = has_prefix(b, PMU_PREFIX_OPERAND_SIZE) ||
+                            is_vex(b) ? 16 : 8;
         break;
     case PMU_KIND_X87:
     case PMU_KIND_X87_LOAD:
     case PMU_KIND_X87_USE:
-        if (insn->length > b->enc.opcode + 1) {
+        if (insn->length > b->enc->opcode + 1) {
             use_stack(b);
         }
         break;
@@ -1015,10 +1015,11 @@ static void apply_stack(Builder *b)
 /* Length-changing prefix: 66H with a word immediate (Intel SOM 3.4.2.3). */
 static bool has_lcp(const Builder *b)
 {
-    uint8_t op = b->bytes[b->enc.opcode];
-    uint8_t reg = (b->bytes[b->enc.opcode + 1] >> 3) & 7;
+    uint8_t op = b->op[0];
+    uint8_t reg = (b->op[1] >> 3) & 7;
 
-    if (!b->enc.operand_size || b->enc.rex_w) {
+    if (!has_prefix(b, PMU_PREFIX_OPERAND_SIZE) ||
+        has_prefix(b, PMU_PREFIX_REX_W)) {
         return false;
     }
     if (op < 0x40) {
@@ -1032,15 +1033,15 @@ static bool has_lcp(const Builder *b)
 /* MOV to a control or debug register? */
 static bool is_mov_to_control(const Builder *b)
 {
-    const uint8_t *op = b->bytes + b->enc.opcode;
+    const uint8_t *op = b->op;
 
-    return !b->vex && op[0] == 0x0f && (op[1] == 0x22 || op[1] == 0x23);
+    return !is_vex(b) && op[0] == 0x0f && (op[1] == 0x22 || op[1] == 0x23);
 }
 
 static void set_flags(Builder *b)
 {
     PmuInsn *insn = b->insn;
-    uint8_t op = b->bytes[b->enc.opcode];
+    uint8_t op = b->op[0];
 
     if (insn->decode_uops > 4) {
         insn->flags |= PMU_INSN_MICROCODED;
@@ -1048,10 +1049,10 @@ static void set_flags(Builder *b)
     if (b->decoder->mode != 64) {
         insn->flags |= PMU_INSN_LOW32;
     }
-    if (b->enc.rex_w && op >= 0xb8 && op <= 0xbf) {
+    if (has_prefix(b, PMU_PREFIX_REX_W) && op >= 0xb8 && op <= 0xbf) {
         insn->flags |= PMU_INSN_IMM64;
     }
-    if (insn->length > b->enc.opcode + 1 && has_lcp(b)) {
+    if (insn->length > b->enc->opcode + 1 && has_lcp(b)) {
         insn->flags |= PMU_INSN_LCP;
     }
     if ((b->row->traits & PMU_TRAIT_ENDS) || is_mov_to_control(b)) {
@@ -1086,7 +1087,7 @@ static void build(Builder *b, unsigned id)
     }
     add_kind_operands(b);
     add_implicit(b);
-    if (b->enc.lock) {
+    if (has_prefix(b, PMU_PREFIX_LOCK)) {
         insn->flags |= PMU_INSN_LOCKED;
     }
     if (b->widened) {
@@ -1109,13 +1110,20 @@ static void build(Builder *b, unsigned id)
     set_tally(b, id);
 }
 
-/* One slot, one cycle: what an instruction nobody knows counts as. */
+/*
+ * One slot, one cycle: what an instruction nobody knows counts as.  If it
+ * iterates, its elements are taken for bytes that it does not access.
+ */
 static void describe_unknown(const PmuDecoder *decoder, PmuInsn *insn,
-                             unsigned length)
+                             const PmuEncoding *enc)
 {
     memset(insn, 0, sizeof(*insn));
     insn->flags = PMU_INSN_UNKNOWN;
-    insn->length = length;
+    if (pmu_encoding_repeats(enc)) {
+        insn->flags |= PMU_INSN_STRING | PMU_INSN_REP;
+        insn->access_size = 1;
+    }
+    insn->length = enc->length;
     insn->slots = 1;
     insn->decode_uops = 1;
     insn->latency = 1;
@@ -1124,44 +1132,34 @@ static void describe_unknown(const PmuDecoder *decoder, PmuInsn *insn,
     memset(insn->dst, PMU_REG_NR, sizeof(insn->dst));
 }
 
-/* Outside 64-bit code C4 and C5 are VEX only with a register operand. */
-static bool is_vex(const Builder *b, unsigned length)
-{
-    const uint8_t *op = b->bytes + b->enc.opcode;
-
-    return (op[0] == 0xc4 || op[0] == 0xc5) &&
-           length > b->enc.opcode + (op[0] == 0xc4 ? 4 : 3) &&
-           (b->decoder->mode == 64 || (op[1] & 0xc0) == 0xc0);
-}
-
 /* The first VEX map has the opcodes that 0F begins elsewhere. */
 static bool is_vex_0f(const Builder *b, uint8_t opcode)
 {
-    const uint8_t *vex = b->bytes + b->enc.opcode;
+    const uint8_t *vex = b->op;
 
-    return b->vex && (vex[0] == 0xc5 ? vex[2] == opcode :
+    return is_vex(b) && (vex[0] == 0xc5 ? vex[2] == opcode :
                       (vex[1] & 0x1f) == 1 && vex[3] == opcode);
 }
 
 /* The row of what the opcode alone tells, or NULL. */
-static const PmuUopsRow *corrected_row(const Builder *b, unsigned length)
+static const PmuUopsRow *corrected_row(const Builder *b)
 {
     const PmuDecoder *decoder = b->decoder;
-    const uint8_t *op = b->bytes + b->enc.opcode;
+    unsigned left = b->enc->length - b->enc->opcode;
 
     for (size_t i = 0; i < G_N_ELEMENTS(misnamed); i++) {
         const Misnamed *m = &misnamed[i];
 
-        if ((!m->rep || b->enc.rep) &&
-            length > b->enc.opcode + m->opcode_length &&
-            !memcmp(op, m->opcode, m->opcode_length) &&
-            (op[m->opcode_length] & m->modrm_mask) == m->modrm) {
+        if ((!m->rep || has_prefix(b, PMU_PREFIX_REP)) &&
+            left > m->opcode_length &&
+            !memcmp(b->op, m->opcode, m->opcode_length) &&
+            (b->op[m->opcode_length] & m->modrm_mask) == m->modrm) {
             return decoder->misnamed_row[i];
         }
     }
-    if (op[0] >= STRING_FIRST &&
-        op[0] - STRING_FIRST < (int)G_N_ELEMENTS(string_names)) {
-        return decoder->string_row[op[0] - STRING_FIRST];
+    if (b->op[0] >= STRING_FIRST &&
+        b->op[0] - STRING_FIRST < (int)G_N_ELEMENTS(string_names)) {
+        return decoder->string_row[b->op[0] - STRING_FIRST];
     }
     return is_vex_0f(b, 0xc2) ? decoder->misnamed_row[MISNAMED_CMPPS] : NULL;
 }
@@ -1181,15 +1179,15 @@ static const PmuUopsRow *row_of(PmuDecoder *decoder, unsigned id)
     return decoder->row[id];
 }
 
-/* The row of the instruction at b->bytes; its operands go to b->x86. */
-static const PmuUopsRow *find_row(PmuDecoder *decoder, Builder *b,
-                                  unsigned length)
+/* The row that Capstone and the opcode name; operands go to b->x86. */
+static const PmuUopsRow *named_row(PmuDecoder *decoder, Builder *b)
 {
-    const PmuUopsRow *corrected = corrected_row(b, length);
-    const cs_insn *insn = pmu_disassemble(&decoder->disassembler, b->bytes,
-                                          length, 0, &b->widened);
+    const PmuUopsRow *corrected = corrected_row(b);
+    const cs_insn *insn = pmu_disassemble(&decoder->disassembler,
+                                          b->enc->bytes, b->enc->length, 0,
+                                          &b->widened);
 
-    if (!insn || insn->size != length) {
+    if (!insn || insn->size != b->enc->length) {
         b->widened = false;
         return corrected;
     }
@@ -1197,33 +1195,85 @@ static const PmuUopsRow *find_row(PmuDecoder *decoder, Builder *b,
     return corrected ? corrected : row_of(decoder, insn->id);
 }
 
-/* The offset of the opcode's last byte: prefixes and escapes come before. */
-static unsigned opcode_end(const Builder *b, unsigned length)
+static bool is_branch(const PmuUopsRow *row)
 {
-    unsigned at = b->enc.opcode;
-
-    if (b->vex) {
-        at += b->bytes[at] == 0xc5 ? 2 : 3;
-    } else if (b->bytes[at] == 0x0f && at + 1 < length) {
-        at += b->bytes[at + 1] == 0x38 || b->bytes[at + 1] == 0x3a ? 2 : 1;
-    }
-    return MIN(at, length - 1);
+    return row->kind == PMU_KIND_JMP || row->kind == PMU_KIND_JCC ||
+           row->kind == PMU_KIND_CALL || row->kind == PMU_KIND_RET;
 }
 
-bool pmu_decode(PmuDecoder *decoder, const uint8_t *bytes, unsigned length,
-                PmuInsn *insn)
+/* The row of the near branch that the opcode is, or NULL if it is none. */
+static const PmuUopsRow *branch_row(const Builder *b)
+{
+    bool escaped = b->op[0] == 0x0f;
+    uint8_t opcode = b->op[escaped];
+    unsigned reg = b->op[1] >> 3 & 7;
+
+    if (is_vex(b)) {
+        return NULL;
+    }
+    for (size_t i = 0; i < G_N_ELEMENTS(near_branches); i++) {
+        const NearBranch *branch = &near_branches[i];
+
+        if (escaped == branch->escaped && opcode >= branch->first &&
+            opcode <= branch->last) {
+            return pmu_uops_row(branch->name);
+        }
+    }
+    if (escaped || opcode != 0xff) {
+        return NULL;
+    }
+    return reg == INDIRECT_CALL ? pmu_uops_row("call") :
+           reg == INDIRECT_JMP ? pmu_uops_row("jmp") : NULL;
+}
+
+/*
+ * The row of the instruction, or NULL if it is not known.  Nor is it if the
+ * row is of an instruction that the emulator executes as something else.  What
+ * is a near branch follows from the opcode alone, since retired branches are
+ * counted exactly: 66 E9 is one to the emulator, of which Capstone finds
+ * another length.
+ */
+static const PmuUopsRow *find_row(PmuDecoder *decoder, Builder *b)
+{
+    const PmuUopsRow *row, *branch;
+
+    if (b->enc->opcode >= b->enc->length) {
+        return NULL;
+    }
+    row = named_row(decoder, b);
+    branch = b->enc->goes_on || b->enc->string ? NULL : branch_row(b);
+    if (row && ((row->kind == PMU_KIND_STRING) != b->enc->string ||
+                is_branch(row) != !!branch)) {
+        decoder->disagreed += !branch;
+        row = NULL;
+    }
+    return row ? row : branch;
+}
+
+/* The offset of the opcode's last byte: prefixes and escapes come before. */
+static unsigned opcode_end(const Builder *b)
+{
+    unsigned at = b->enc->opcode;
+
+    if (is_vex(b)) {
+        at += b->op[0] == 0xc5 ? 2 : 3;
+    } else if (b->op[0] == 0x0f) {
+        at += b->op[1] == 0x38 || b->op[1] == 0x3a ? 2 : 1;
+    }
+    return MIN(at, b->enc->length - 1u);
+}
+
+bool pmu_decode(PmuDecoder *decoder, const PmuEncoding *enc, PmuInsn *insn)
 {
     static const cs_x86 no_operands;
     Builder b = {
-        .decoder = decoder, .bytes = bytes, .insn = insn,
-        .x86 = &no_operands,
-        .enc = parse_prefixes(decoder, bytes, length),
+        .decoder = decoder, .enc = enc, .insn = insn, .x86 = &no_operands,
+        .op = enc->bytes + MIN(enc->opcode, PMU_ENCODING_BYTES),
     };
 
     decoder->decoded++;
-    describe_unknown(decoder, insn, length);
-    b.vex = is_vex(&b, length);
-    b.row = find_row(decoder, &b, length);
+    describe_unknown(decoder, insn, enc);
+    b.row = find_row(decoder, &b);
     if (!b.row) {
         decoder->unknown++;
         pmu_insn_complete(insn);
@@ -1231,32 +1281,58 @@ bool pmu_decode(PmuDecoder *decoder, const uint8_t *bytes, unsigned length,
     }
     memset(insn, 0, sizeof(*insn));
     memset(insn->dst, PMU_REG_NR, sizeof(insn->dst));
-    insn->length = length;
-    insn->opcode = opcode_end(&b, length);
+    insn->length = enc->length;
+    insn->opcode = opcode_end(&b);
     build(&b, b.x86 == &no_operands ? X86_INS_INVALID
-                                 : decoder->disassembler.insn->id);
+                                    : decoder->disassembler.insn->id);
     pmu_insn_complete(insn);
     return true;
 }
 
-const PmuInsn *pmu_decode_kept(PmuDecoder *decoder, const uint8_t *bytes,
-                               unsigned length)
+const PmuInsn *pmu_decode_kept(PmuDecoder *decoder, const PmuEncoding *enc)
 {
-    const PmuInsn *kept = pmu_insn_pool_find(decoder->pool, bytes, length,
+    const PmuInsn *kept = pmu_insn_pool_find(decoder->pool, enc,
                                              decoder->mode);
     PmuInsn insn;
 
     if (!kept) {
-        pmu_decode(decoder, bytes, length, &insn);
+        pmu_decode(decoder, enc, &insn);
         kept = pmu_insn_pool_keep(decoder->pool, &insn);
-        pmu_insn_pool_learn(decoder->pool, bytes, length, decoder->mode,
-                            kept);
+        pmu_insn_pool_learn(decoder->pool, enc, decoder->mode, kept);
     }
     return kept;
+}
+
+bool pmu_decode_bytes(PmuDecoder *decoder, const uint8_t *bytes,
+                      unsigned length, PmuInsn *insn)
+{
+    PmuEncoding enc;
+
+    pmu_encoding_parse(&enc, bytes, length, decoder->mode);
+    return pmu_decode(decoder, &enc, insn);
+}
+
+const PmuInsn *pmu_decode_bytes_kept(PmuDecoder *decoder,
+                                     const uint8_t *bytes, unsigned length)
+{
+    PmuEncoding enc;
+
+    pmu_encoding_parse(&enc, bytes, length, decoder->mode);
+    return pmu_decode_kept(decoder, &enc);
+}
+
+void pmu_decoder_begin(PmuDecoder *decoder, uint64_t generation,
+                       uint64_t oldest)
+{
+    pmu_insn_pool_begin(decoder->pool, generation, oldest);
+}
+
+bool pmu_decoder_is_full(const PmuDecoder *decoder)
+{
+    return pmu_insn_pool_is_full(decoder->pool);
 }
 
 void pmu_decoder_adopt(PmuDecoder *to, PmuDecoder *from)
 {
     pmu_insn_pool_adopt(to->pool, from->pool);
-    from->pool = NULL;
 }

@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "encoding.h"
 #include "perfmon.h"
 #include "uarch.h"
 
@@ -230,27 +231,43 @@ const PmuUarch *pmu_decoder_uarch(const PmuDecoder *decoder);
 
 /* The operand and address size mode of what follows: 16, 32 or 64 bits. */
 void pmu_decoder_set_mode(PmuDecoder *decoder, unsigned mode);
+unsigned pmu_decoder_mode(const PmuDecoder *decoder);
 
 /*
- * Describe the instruction of @length bytes (1 to 15) at @bytes.  Returns
- * false, with a one-slot, one-cycle description in *@insn (PMU_INSN_UNKNOWN),
- * if Capstone does not know it or finds another length.
+ * Describe the instruction of @enc.  Returns false, with a one-slot, one-cycle
+ * description in *@insn (PMU_INSN_UNKNOWN), if Capstone does not know it, finds
+ * another length, or takes it for something that @enc says it is not.  Whatever
+ * @enc says, PMU_INSN_REP is set if and only if pmu_encoding_repeats().
  */
-bool pmu_decode(PmuDecoder *decoder, const uint8_t *bytes, unsigned length,
-                PmuInsn *insn);
+bool pmu_decode(PmuDecoder *decoder, const PmuEncoding *enc, PmuInsn *insn);
 
-/* The same, kept as long as @decoder. */
-const PmuInsn *pmu_decode_kept(PmuDecoder *decoder, const uint8_t *bytes,
-                               unsigned length);
+/* The same, kept as long as its generation: see pmu_decoder_begin(). */
+const PmuInsn *pmu_decode_kept(PmuDecoder *decoder, const PmuEncoding *enc);
 
 /*
- * @to keeps what @from has kept from now on; after that @from can only be
- * freed.
+ * What is kept from now on is for code of @generation, and what is older than
+ * @oldest goes: see pmu_insn_pool_begin(), also for when it is full.
  */
+void pmu_decoder_begin(PmuDecoder *decoder, uint64_t generation,
+                       uint64_t oldest);
+bool pmu_decoder_is_full(const PmuDecoder *decoder);
+
+/* @to keeps what @from has kept from now on. */
 void pmu_decoder_adopt(PmuDecoder *to, PmuDecoder *from);
 
-/* How many instructions pmu_decode() has described, and how many it knew. */
-void pmu_decoder_stats(const PmuDecoder *decoder, uint64_t *decoded,
-                       uint64_t *unknown);
+/* The same without an emulator: see pmu_encoding_parse(). */
+bool pmu_decode_bytes(PmuDecoder *decoder, const uint8_t *bytes,
+                      unsigned length, PmuInsn *insn);
+const PmuInsn *pmu_decode_bytes_kept(PmuDecoder *decoder,
+                                     const uint8_t *bytes, unsigned length);
+
+/* What pmu_decode() has done so far, in instructions. */
+typedef struct PmuDecoderStats {
+    uint64_t decoded;           /* all */
+    uint64_t unknown;           /* those for which it returned false */
+    uint64_t disagreed;         /* ... as the emulator executes another one */
+} PmuDecoderStats;
+
+PmuDecoderStats pmu_decoder_stats(const PmuDecoder *decoder);
 
 #endif

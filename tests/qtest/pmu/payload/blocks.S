@@ -15,6 +15,8 @@
 #define GLOBAL_CTRL     0x38f
 #define APIC_DM_SMI     0x200
 #define RFLAGS_TF       0x100
+#define CR0_PG          0x80000000
+#define PTE_ACCESSED    0x20
 #define MXCSR_DE        0x0002
 #define MXCSR_INITIAL   0x1f80
 #define MXCSR_FLUSH     0x9fc0          /* with FTZ and DAZ */
@@ -608,5 +610,34 @@ patched:
         .byte   0xb8                    /* mov $constant, %eax */
         .long   0
         ret
+
+        BLOCK   BLOCK_NOT_TAKEN
+2:      xor     %eax, %eax
+        jnz     3f
+3:      dec     %rdi
+        jnz     2b
+        ret
+
+        BLOCK   BLOCK_ACCESSED
+        I mov   $PAYLOAD_PAGED, %esi
+        I mov   $PAYLOAD_PAGED_PTE, %edi
+        I mov   (%rsi), %rax
+        I andl  $~PTE_ACCESSED, (%rdi)
+        I invlpg (%rsi)
+        END     6
+
+        BLOCK   BLOCK_PAGING_OFF
+        I push  $CS32
+        I push  $2f
+        I lretq
+        .code32
+2:      I mov   %cr0, %eax
+        I and   $~CR0_PG, %eax
+        I mov   %eax, %cr0
+        I or    $CR0_PG, %eax
+        I mov   %eax, %cr0
+        I ljmp  $CS64, $2f
+        .code64
+2:      END     10
 
         .section .note.GNU-stack, "", @progbits

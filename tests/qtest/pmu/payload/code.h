@@ -32,6 +32,14 @@ void run_cpl3(uint64_t block, uint64_t argument, uint64_t global_ctrl,
 void enter_cpl3(uint64_t block, uint64_t argument, uint64_t global_ctrl,
                 uint64_t rflags, uint64_t *value);
 
+/*
+ * Enter the code at @rip, of segment @cs with the stack segment @ss.  It must
+ * begin with an instruction that raises #DE, which leads to translate_fault if
+ * that is its handler, and so back.
+ */
+void translate(uint64_t rip, uint64_t cs, uint64_t ss);
+extern char translate_fault[];
+
 /* RDPMC in real mode: vector and value in @result. */
 void rdpmc_real_mode(uint32_t ecx, PayloadResult *result);
 

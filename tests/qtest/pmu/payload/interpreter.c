@@ -14,6 +14,10 @@
 #define TSS_AVAILABLE   0x89
 #define CS64            0x08
 #define DS              0x10
+#define DS_USER         0x1b
+#define CS64_USER       0x23
+#define CS32            0x28
+#define CS16            0x30
 #define TSS_SELECTOR    0x40
 
 #define MSR_FIXED_CTR3      0x30c
@@ -74,9 +78,9 @@ static void copy(uintptr_t to, const char *from, const char *end)
     }
 }
 
-static void set_gate(unsigned vector)
+static void set_gate(unsigned vector, const char *handler)
 {
-    uint64_t entry = (uintptr_t)vector_entries + 16 * vector;
+    uint64_t entry = (uintptr_t)handler;
     uint8_t dpl = vector == VECTOR_RETURN || vector == VECTOR_RETURN + 1 ?
                   GATE_DPL3 : 0;
 
@@ -380,6 +384,122 @@ static void op_enable_syscall(const PayloadOp *op, PayloadResult *result,
     wrmsr(MSR_FMASK, 0);
 }
 
+/* Code that OP_TRANSLATE writes: slots, or one that ends in the second page. */
+#define PAGE            0x1000
+#define SLOT            32
+#define SLOTS           (PAGE / SLOT)
+#define VECTOR_DE       0
+#define INT3            0xcc    /* ends a translation block in each mode */
+#define DIV_CL          0xf1f6  /* does not, but CL = 0 raises #DE */
+
+#define MOD_MEMORY      0x01    /* [RCX], [ECX] or [BX + DI] */
+#define MOD_REGISTER    0xc2
+
+typedef struct Translator {
+    PayloadResult *result;
+    uint64_t cs, ss;
+    unsigned split;             /* TRANSLATE_SPLIT, or 0 */
+    unsigned slots;             /* written, but not translated */
+} Translator;
+
+static uint8_t *slot_address(const Translator *t, unsigned slot)
+{
+    return (uint8_t *)(uintptr_t)(t->split
+                                  ? PAYLOAD_CODE + PAGE - 2 - t->split
+                                  : PAYLOAD_CODE + slot * SLOT);
+}
+
+/* One after the other, as a page of code that is written to is forgotten. */
+static void translate_slots(Translator *t)
+{
+    for (unsigned slot = 0; slot < t->slots; slot++) {
+        uintptr_t rip = (uintptr_t)slot_address(t, slot);
+
+        *(volatile uint64_t *)&t->result->value[1] = rip;
+        translate(rip, t->cs, t->ss);
+        t->result->value[0]++;
+    }
+    t->slots = 0;
+}
+
+/* The code is DIV CL, which raises #DE, @code, and INT3 all over. */
+static void write_slot(Translator *t, const uint8_t *code, unsigned length)
+{
+    uint8_t *byte = slot_address(t, t->slots++);
+
+    *(uint16_t *)byte = DIV_CL;
+    for (unsigned i = 2; i < SLOT; i++) {
+        byte[i] = i < length + 2 ? code[i - 2] : INT3;
+    }
+    if (t->split || t->slots == SLOTS) {
+        translate_slots(t);
+    }
+}
+
+static void translate_opcode(Translator *t, const PayloadOp *op,
+                             uint8_t opcode, uint8_t modrm)
+{
+    unsigned map = (op->arg0 & TRANSLATE_MAP_MASK) >> TRANSLATE_MAP_SHIFT;
+    uint8_t code[TRANSLATE_MAX_PREFIXES + 5];
+    unsigned length = 0;
+
+    if (op->arg0 & TRANSLATE_VEX) {
+        code[length++] = 0xc4;
+        code[length++] = (op->b & 0xe0) | map;
+        code[length++] = op->b >> 8;
+    } else {
+        for (uint64_t prefixes = op->b; prefixes; prefixes >>= 8) {
+            code[length++] = prefixes;
+        }
+        if (map > 0) {
+            code[length++] = 0x0f;
+        }
+        if (map > 1) {
+            code[length++] = map == 2 ? 0x38 : 0x3a;
+        }
+    }
+    code[length++] = opcode;
+    code[length++] = modrm;
+    code[length++] = op->a;
+    write_slot(t, code, length);
+}
+
+static void op_translate(const PayloadOp *op, PayloadResult *result,
+                         unsigned cpu)
+{
+    static const uint64_t segments[] = {
+        [TRANSLATE_64] = CS64, [TRANSLATE_32] = CS32, [TRANSLATE_16] = CS16,
+        [TRANSLATE_64_CPL3] = CS64_USER,
+    };
+    unsigned mode = op->arg0 & TRANSLATE_MODE_MASK;
+    Translator t = {
+        .result = result, .cs = segments[mode],
+        .ss = mode == TRANSLATE_64_CPL3 ? DS_USER : DS,
+        .split = (op->arg0 & TRANSLATE_SPLIT_MASK) >> TRANSLATE_SPLIT_SHIFT,
+    };
+
+    result->value[0] = 0;
+    set_gate(VECTOR_DE, translate_fault);
+    for (unsigned opcode = 0; opcode < 256; opcode++) {
+        for (unsigned modrm = 0; modrm < 256; modrm++) {
+            if (op->arg0 & TRANSLATE_ALL_MODRM ||
+                (modrm & 0xc7) == MOD_MEMORY ||
+                (modrm & 0xc7) == MOD_REGISTER) {
+                translate_opcode(&t, op, opcode, modrm);
+            }
+        }
+    }
+    translate_slots(&t);
+    set_gate(VECTOR_DE, vector_entries + 16 * VECTOR_DE);
+}
+
+/* XMM and YMM registers; OP_CR4 has set OSXSAVE. */
+static void op_enable_avx(const PayloadOp *op, PayloadResult *result,
+                          unsigned cpu)
+{
+    asm volatile("xsetbv" : : "c" (0), "a" (7), "d" (0));
+}
+
 static void op_breakpoint(const PayloadOp *op, PayloadResult *result,
                           unsigned cpu)
 {
@@ -413,6 +533,8 @@ static Operation *const operations[] = {
     [OP_BREAKPOINT] = op_breakpoint,
     [OP_VECTOR] = op_vector,
     [OP_ENABLE_SYSCALL] = op_enable_syscall,
+    [OP_TRANSLATE] = op_translate,
+    [OP_ENABLE_AVX] = op_enable_avx,
     [OP_SAVE_METRICS] = op_save_metrics,
     [OP_RESTORE_METRICS] = op_restore_metrics,
 };
@@ -449,7 +571,7 @@ void payload_main(unsigned cpu)
 
     if (cpu == 0) {
         for (unsigned vector = 0; vector < 256; vector++) {
-            set_gate(vector);
+            set_gate(vector, vector_entries + 16 * vector);
         }
         copy(PAYLOAD_REAL_MODE, low_code, low_code_end);
         copy(PAYLOAD_SMI_ENTRY, smi_code, smi_code_end);

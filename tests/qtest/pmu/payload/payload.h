@@ -16,6 +16,7 @@
 
 /* Memory. */
 #define PAYLOAD_REAL_MODE       0x8000      /* 16-bit code and its stack */
+#define PAYLOAD_CODE            0xa000      /* OP_TRANSLATE: two pages */
 #define PAYLOAD_SMI_COUNT       0x30000     /* uint32_t: SMIs taken */
 #define PAYLOAD_SMI_ENTRY       0x38000
 #define PAYLOAD_SMI_STATE_RIP   0x3ff78     /* in the state saved by an SMI */
@@ -77,11 +78,41 @@
 #define OP_SAVE_METRICS         22  /* a: where to, RDPMC of slots, metrics */
 #define OP_RESTORE_METRICS      23  /* a: where from, WRMSR of the same */
 #define OP_ENABLE_SYSCALL       24  /* SYSCALL leads to SYSRET */
+#define OP_TRANSLATE            25  /* have encodings translated, execute none */
+                                    /* arg0: TRANSLATE_x, a: the first byte */
+                                    /* after ModRM, b: prefixes, see there */
+#define OP_ENABLE_AVX           26  /* set XCR0; CR4.OSXSAVE must be set */
 
 /* Where OP_RDPMC executes. */
 #define RDPMC_CPL0              0
 #define RDPMC_CPL3              1
 #define RDPMC_REAL_MODE         2
+
+/*
+ * Of what mode OP_TRANSLATE's code is, and which encodings: those of one
+ * opcode map, without or with a VEX prefix, with each opcode and ModRM byte.
+ * value[] has their number and, should QEMU die, the address of the last one.
+ */
+#define TRANSLATE_64            0
+#define TRANSLATE_32            1
+#define TRANSLATE_16            2
+#define TRANSLATE_64_CPL3       3
+#define TRANSLATE_MODE_MASK     0x3
+#define TRANSLATE_MAP(n)        ((n) << 4)  /* one byte, 0F, 0F 38, 0F 3A */
+#define TRANSLATE_MAP_SHIFT     4
+#define TRANSLATE_MAP_MASK      0x30
+#define TRANSLATE_VEX           0x40
+#define TRANSLATE_ALL_MODRM     0x80        /* else eight, with a register */
+                                            /* and with memory */
+#define TRANSLATE_SPLIT(n)      ((n) << 8)  /* n bytes lie before a page end */
+#define TRANSLATE_SPLIT_SHIFT   8
+#define TRANSLATE_SPLIT_MASK    0xf00
+/*
+ * OP_TRANSLATE's b: up to eight prefixes, the first one lowest, 0: no more.
+ * With TRANSLATE_VEX: what the last two bytes of a three-byte VEX prefix are,
+ * but for its map.
+ */
+#define TRANSLATE_MAX_PREFIXES  8
 
 /* How OP_RUN runs a block. */
 #define RUN_CPL3                0x100   /* at CPL 3 */
@@ -200,6 +231,12 @@
                                     /* result: how often */
 #define BLOCK_PATCHED           46  /* ... which runs it; result: how often it */
                                     /* was not the new code */
+#define BLOCK_NOT_TAKEN         47  /* 4n + 1, 2n + 1: n Jcc that are not */
+                                    /* taken, n that are, but for the last */
+#define BLOCK_ACCESSED          48  /* 6, 1: loads from PAGED, and clears the */
+                                    /* Accessed bit of its page */
+#define BLOCK_PAGING_OFF        49  /* 10, 3: paging off and on again, CR3 */
+                                    /* stays */
 
 #define NOPS                    1000
 #define LONG                    5000

@@ -395,6 +395,29 @@ rdpmc_resume:
         mov     %rdx, %rbp
         ret
 
+/* The code must see CL = 0 as its divisor. */
+        .global translate, translate_fault
+translate:
+        SAVE
+        mov     %rsp, %gs:PROGRESS_STACK
+        mov     %rsp, %rax
+        push    %rdx
+        push    %rax
+        push    $2
+        push    %rsi
+        push    %rdi
+        xor     %ecx, %ecx
+        iretq
+translate_fault:
+        mov     %gs:PROGRESS_STACK, %rsp
+        pop     %r15
+        pop     %r14
+        pop     %r13
+        pop     %r12
+        pop     %rbp
+        pop     %rbx
+        ret
+
 /* Real mode --------------------------------------------------------------- */
 
 /*

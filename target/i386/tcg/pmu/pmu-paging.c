@@ -1,0 +1,189 @@
+/*
+ * Where the guest's linear pages are mapped, found without a trace.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Above the line.  The timing model asks for a translation after the access
+ * was made, so an ordinary page walk comes too late: it would set Accessed
+ * bits that the guest has cleared since, or set them when RAM has been sent
+ * already (migration), or fault.  This one reads the guest's tables and does
+ * nothing else (SDM vol. 3A, "4-Level Paging and 5-Level Paging"; nested
+ * paging: AMD64 manual vol. 2, "Nested Paging").  Permissions and reserved bits
+ * were checked when the access was made.
+ */
+
+#include "qemu/osdep.h"
+#include "cpu.h"
+#include "exec/memory.h"
+#include "pmu-internal.h"
+
+/* A page: where it is, and its size as a power of 2. */
+typedef struct X86PMUPage {
+    uint64_t phys;
+    unsigned bits;
+    bool global;
+} X86PMUPage;
+
+/* A set of tables; @nested: their addresses are translated once more. */
+typedef struct X86PMUTables {
+    uint64_t root;              /* CR3 */
+    int mode;                   /* PG_MODE_x */
+    bool nested;
+} X86PMUTables;
+
+static bool x86_pmu_walk(CPUX86State *env, const X86PMUTables *tables,
+                         uint64_t addr, X86PMUPage *page);
+
+/* The tables that translate physical addresses of an SVM guest. */
+static X86PMUTables x86_pmu_nested_tables(const CPUX86State *env)
+{
+    return (X86PMUTables) {
+        .root = env->nested_cr3, .mode = env->nested_pg_mode,
+    };
+}
+
+/* Translate @page's physical address, and that it is in, once more. */
+static bool x86_pmu_walk_nested(CPUX86State *env, X86PMUPage *page)
+{
+    X86PMUTables tables = x86_pmu_nested_tables(env);
+    X86PMUPage nested;
+
+    if (!x86_pmu_walk(env, &tables, page->phys, &nested)) {
+        return false;
+    }
+    page->phys = nested.phys;
+    page->bits = MIN(page->bits, nested.bits);
+    return true;
+}
+
+/*
+ * Read the @size bytes of a table's entry at @addr.  False if they are not in
+ * memory: reading a device's registers can have effects.
+ */
+static bool x86_pmu_read_entry(CPUX86State *env, const X86PMUTables *tables,
+                               uint64_t addr, unsigned size, uint64_t *entry)
+{
+    CPUState *cs = env_cpu(env);
+    MemTxAttrs attrs = cpu_get_mem_attrs(env);
+    X86PMUPage page = { .phys = addr, .bits = TARGET_PAGE_BITS };
+    hwaddr offset, length = size;
+    MemoryRegion *mr;
+    const void *host;
+
+    if (tables->nested && !x86_pmu_walk_nested(env, &page)) {
+        return false;
+    }
+    RCU_READ_LOCK_GUARD();
+    mr = address_space_translate(cpu_addressspace(cs, attrs),
+                                 page.phys & x86_get_a20_mask(env), &offset,
+                                 &length, false, attrs);
+    if (length < size || !memory_access_is_direct(mr, false, attrs)) {
+        return false;
+    }
+    host = qemu_map_ram_ptr(mr->ram_block, offset);
+    *entry = size == 8 ? ldq_le_p(host) : (uint32_t)ldl_le_p(host);
+    return true;
+}
+
+static bool x86_pmu_is_paging(const X86PMUTables *tables)
+{
+    return tables->mode & (PG_MODE_PAE | PG_MODE_PG);
+}
+
+static unsigned x86_pmu_num_levels(int mode)
+{
+    if (!(mode & PG_MODE_PAE)) {
+        return 2;
+    }
+    return !(mode & PG_MODE_LMA) ? 3 : mode & PG_MODE_LA57 ? 5 : 4;
+}
+
+/* Can an entry of @level, 0 for the last, map a page? */
+static bool x86_pmu_may_map(int mode, unsigned level, uint64_t entry)
+{
+    if (level == 0) {
+        return true;
+    }
+    if (!(entry & PG_PSE_MASK)) {
+        return false;
+    }
+    return level == 1 ? mode & (PG_MODE_PAE | PG_MODE_PSE)
+                      : level == 2 && (mode & PG_MODE_LMA);
+}
+
+/* The address in @entry, which maps a page if @large. */
+static uint64_t x86_pmu_address(int mode, uint64_t entry, bool large)
+{
+    uint64_t address = entry & PG_ADDRESS_MASK;
+
+    if (!(mode & PG_MODE_PAE) && large) {
+        /* Bits 20 to 13 are bits 39 to 32 of the address. */
+        address |= (entry & 0x1fe000) << (32 - 13);
+    }
+    return address;
+}
+
+static bool x86_pmu_walk(CPUX86State *env, const X86PMUTables *tables,
+                         uint64_t addr, X86PMUPage *page)
+{
+    bool pae = tables->mode & PG_MODE_PAE;
+    unsigned index_bits = pae ? 9 : 10, size = pae ? 8 : 4;
+    unsigned level = x86_pmu_num_levels(tables->mode);
+    uint64_t table = tables->root & (level == 2 ? 0xfffff000 :
+                                     level == 3 ? 0xffffffe0
+                                                : PG_ADDRESS_MASK);
+
+    if (!x86_pmu_is_paging(tables)) {
+        *page = (X86PMUPage) { .phys = addr, .bits = TARGET_PAGE_BITS };
+        return !tables->nested || x86_pmu_walk_nested(env, page);
+    }
+    while (level-- > 0) {
+        unsigned bits = TARGET_PAGE_BITS + level * index_bits;
+        uint64_t entry, offset_mask = MAKE_64BIT_MASK(0, bits);
+
+        if (!x86_pmu_read_entry(env, tables, table +
+                                extract64(addr, bits, index_bits) * size,
+                                size, &entry) ||
+            !(entry & PG_PRESENT_MASK)) {
+            return false;
+        }
+        if (x86_pmu_may_map(tables->mode, level, entry)) {
+            *page = (X86PMUPage) {
+                .phys = (x86_pmu_address(tables->mode, entry, level) &
+                         ~offset_mask) | (addr & offset_mask),
+                .bits = bits, .global = entry & PG_GLOBAL_MASK,
+            };
+            return !tables->nested || x86_pmu_walk_nested(env, page);
+        }
+        table = x86_pmu_address(tables->mode, entry, false);
+    }
+    return false;
+}
+
+PmuMapping x86_pmu_translate(void *opaque, uint64_t page)
+{
+    CPUX86State *env = opaque;
+    X86PMUTables tables = {
+        .root = env->cr[3], .mode = get_pg_mode(env),
+        .nested = env->hflags2 & HF2_NPT_MASK,
+    };
+    uint64_t addr = page << TARGET_PAGE_BITS;
+    PmuMapping mapping = { PMU_NO_PAGE, PMU_PAGE_4K };
+    X86PMUPage found;
+
+    if (!(env->hflags & HF_LMA_MASK)) {
+        addr = (uint32_t)addr;
+    }
+    if (!x86_pmu_walk(env, &tables, addr, &found)) {
+        return mapping;
+    }
+    mapping.page = (found.phys & x86_get_a20_mask(env)) >> TARGET_PAGE_BITS;
+    while (mapping.size < PMU_PAGE_1G &&
+           found.bits >= TARGET_PAGE_BITS +
+                         PMU_PAGE_SIZE_BITS * (mapping.size + 1)) {
+        mapping.size++;
+    }
+    mapping.global = found.global && (env->cr[4] & CR4_PGE_MASK) &&
+                     (env->hflags & HF_LMA_MASK);
+    return mapping;
+}

@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# Instructions at random (programs/fuzz.c), while all kinds of events count:
+# no unprivileged process may end or hang QEMU.  Used by run, for some seconds,
+# and by fuzz, for as long as somebody wants.
+
+import collections
+import random
+import re
+import time
+
+from boot_tests import booted, test
+from harness import Checks, Failure, in_guest
+from kernel_tests import GROUP
+from ledger import LEVEL1, LEVELS, Ledger
+import guest
+
+# In the whole system, as the NMI watchdog counts, so that kernels count, too;
+# or in the process; with interrupts, often or seldom.
+COUNTED = (
+    'perf stat -a -e slots -o /dev/null',
+    'perf stat -a -e "%s" -o /dev/null' % GROUP,
+    'perf stat -a -e cycles -o /dev/null',
+    'perf stat -a -e instructions,branches -o /dev/null',
+    'perf stat -e instructions:u,branches:u -o /dev/null',
+    'perf stat -a -I 10 -o /dev/null -e cycles,branch-misses,cache-misses,'
+    'L1-dcache-load-misses,dTLB-load-misses,L1-icache-load-misses',
+    'perf record -q -a -e cycles -c 100003 -o /dev/null',
+    'perf record -q -a -e slots -c 1000003 -o /dev/null',
+    'perf record -q -a -e instructions:u -c 10007 -o /dev/null',
+    'perf record -q -a -e branches:u -c 10007 -o /dev/null',
+)
+
+# A way to boot: what it is called, vCPUs, more of -cpu, more of QEMU's
+# options.
+Machine = collections.namedtuple('Machine', 'name smp cpu options')
+
+MACHINES = (
+    Machine('two vCPUs', 2, '', []),
+    Machine('two vCPUs, pmu-sampling=off', 2, ',pmu-sampling=off', []),
+    Machine('one vCPU, -icount', 1, '', ['-icount', 'shift=auto,sleep=off']),
+)
+
+# Of each machine in "make check": all of it takes a minute.
+SECONDS = 12
+# What counts changes so often.
+PHASE_SECONDS = 3
+# A round takes seconds at most; a host may be slow, or QEMU have sanitizers.
+SILENT_SECONDS = 240
+# Fewer sequences would say nothing.
+SEQUENCES = 100
+
+# What sanitizers say.
+COMPLAINT = re.compile(r'runtime error:|ERROR: AddressSanitizer')
+
+
+class Progress:
+    """What the program prints; which rounds ran last, when QEMU ends."""
+
+    def __init__(self):
+        self._text = bytearray()
+
+    def __call__(self, data):
+        self._text += data
+
+    def rounds(self):
+        return re.findall(r'^round (\d+)$', self._text.decode(),
+                          re.MULTILINE)[-4:]
+
+    def results(self):
+        """{what was counted: how often}, of the summary line."""
+        found = re.search(r'^(sequences .*)$', self._text.decode(),
+                          re.MULTILINE)
+        words = found.group(1).split() if found else []
+        return dict(zip(words[::2], map(int, words[1::2])))
+
+
+def run_phase(session, seed, first, seconds, counted):
+    """Fuzz for so long while this counts; the program's results."""
+    command = '%s -- %s --seed %d --from %d --seconds %d' % (
+        counted, in_guest('fuzz'), seed, first, seconds)
+    progress, errors = Progress(), bytearray()
+    try:
+        session.guest.start_command(['sh', '-c', command], progress,
+                                    errors.extend)
+        status = session.guest.wait_command(seconds + SILENT_SECONDS)
+    except (guest.GuestDied, guest.GuestTimeout) as e:
+        raise type(e)('%s\nseed %d, while it ran: %s\nthe rounds that began '
+                      'last: %s' % (e, seed, command,
+                                    ' '.join(progress.rounds()))) from None
+    if status:
+        raise Failure('%s\nseed %d: expected exit status 0, observed %d\n%s'
+                      % (command, seed, status, errors.decode()))
+    return progress.results()
+
+
+def check_conserved(checks, ledger, cpus, width):
+    """At each level: slots are the classes' sum, and width times cycles."""
+    for cpu in range(cpus):
+        for level in LEVELS:
+            where = {'cpus': [cpu], 'levels': [level]}
+            slots = ledger.count('slots', **where)
+            checks.equal('CPU %d, %s: sum of the classes' % (cpu, level),
+                         sum(ledger.count(c, **where) for c in LEVEL1), slots)
+            checks.equal('CPU %d, %s: cycles times width' % (cpu, level),
+                         width * ledger.count('cycles', **where), slots)
+
+
+def fuzz(session, machine, seed, seconds, phase_seconds=PHASE_SECONDS):
+    """Fuzz in a guest; what ran, as text."""
+    source = random.Random(seed)
+    totals = collections.Counter()
+    end = time.monotonic() + seconds
+    checks = Checks()
+    first = 0
+    counted = source.sample(COUNTED, len(COUNTED))
+    while time.monotonic() < end:
+        totals += collections.Counter(run_phase(
+            session, seed, first, phase_seconds, counted[0]))
+        counted.append(counted.pop(0))
+        first += 100000
+    checks.between('sequences', totals['sequences'], SEQUENCES, None)
+    pmus = session.guest.qmp('x-query-pmu')
+    checks.equal('vCPUs', len(pmus), machine.smp)
+    check_conserved(checks, Ledger.read(session.guest), machine.smp,
+                    pmus[0]['width'])
+    complaints = [line for line in session.guest.errors().splitlines()
+                  if COMPLAINT.search(line)]
+    checks.equal("sanitizers' complaints", complaints, [])
+    checks.done()
+    for pmu in pmus:
+        totals += collections.Counter(pmu.get('decoder', {}))
+    return 'seed %d\n%s' % (seed, ' '.join(
+        '%s %d' % item for item in totals.items()))
+
+
+def fuzz_machine(options, machine, seed=None, seconds=SECONDS, **kwargs):
+    """Boot a machine and fuzz in it."""
+    seed = random.SystemRandom().getrandbits(31) if seed is None else seed
+    with booted(options, ['fuzz'], smp=machine.smp,
+                cpu=options.cpu + machine.cpu,
+                qemu_opts=machine.options, boot_timeout=600) as session:
+        return fuzz(session, machine, seed, seconds, **kwargs)
+
+
+def add_test(machine):
+    @test('random instructions, %s' % machine.name)
+    def run(options):
+        return fuzz_machine(options, machine)
+
+
+for each in MACHINES:
+    add_test(each)

@@ -1,0 +1,15 @@
+/*
+ * A target as libFuzzer wants it; FUZZ_TARGET is its function.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "targets.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    FUZZ_TARGET(data, size);
+    return 0;
+}

@@ -1,0 +1,26 @@
+/*
+ * What can be fuzzed.  Each target takes any bytes and aborts if the code under
+ * test breaks a promise of its header.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#ifndef TESTS_FUZZ_TARGETS_H
+#define TESTS_FUZZ_TARGETS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Sequences of encodings: pmu_decode(), pmu_block_add(), the pools. */
+void fuzz_block(const uint8_t *data, size_t size);
+
+/* Logs of blocks that ran, and all else that QEMU tells the timing model. */
+void fuzz_log(const uint8_t *data, size_t size);
+
+/* Accesses to the registers while time passes. */
+void fuzz_registers(const uint8_t *data, size_t size);
+
+/* Migration streams, and what follows when they are taken for good. */
+void fuzz_load(const uint8_t *data, size_t size);
+
+#endif

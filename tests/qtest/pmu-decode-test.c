@@ -1,0 +1,253 @@
+/*
+ * Test that no encoding ends QEMU.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * A guest's process chooses the bytes that QEMU's decoder reads, and an
+ * assertion in there is the end of the machine.  The payload has QEMU
+ * translate each opcode of each map with each combination of prefixes, in
+ * front of a fault, so that none of it is executed.  What the instructions do
+ * is not tested, but for encodings that were taken for others.
+ *
+ * "-m slow" adds further prefixes, all ModRM bytes and several immediates.
+ */
+
+#include "qemu/osdep.h"
+
+#include "pmu/machine.h"
+
+/* All that TCG has, and what the model of the pipeline makes of it. */
+#define CPU_ALL     "-cpu max,check=off "
+
+#define CR4_OSXSAVE 0x40000
+
+/* VEX: the last two bytes of three; all but L, W and pp is inverted. */
+#define VEX(vvvv, l, w, pp) \
+    (0xe0 | ((w) << 7 | (~(vvvv) & 15) << 3 | (l) << 2 | (pp)) << 8)
+
+typedef struct Enumeration {
+    const char *name;
+    const char *cpu;
+    unsigned mode;
+    bool vex, counted;
+    unsigned split;
+} Enumeration;
+
+static const Enumeration enumerations[] = {
+    { "64-bit", CPU_ALL, TRANSLATE_64 },
+    { "64-bit-vex", CPU_ALL, TRANSLATE_64, .vex = true },
+    { "64-bit-cpl3", CPU_ALL, TRANSLATE_64_CPL3 },
+    { "32-bit", CPU_ALL, TRANSLATE_32 },
+    { "32-bit-vex", CPU_ALL, TRANSLATE_32, .vex = true },
+    { "16-bit", CPU_ALL, TRANSLATE_16 },
+    { "16-bit-vex", CPU_ALL, TRANSLATE_16, .vex = true },
+    { "counted-64-bit", PMU_CPU_METRICS, TRANSLATE_64, .counted = true },
+    { "counted-64-bit-vex", PMU_CPU_METRICS, TRANSLATE_64, .vex = true,
+      .counted = true },
+    { "counted-16-bit", PMU_CPU_METRICS, TRANSLATE_16, .counted = true },
+    { "split-1", CPU_ALL, TRANSLATE_64, .split = 1 },
+    { "split-2", CPU_ALL, TRANSLATE_64, .split = 2 },
+    { "split-3", CPU_ALL, TRANSLATE_64, .split = 3 },
+};
+
+/* The first one lowest. */
+static const uint64_t prefixes[] = { 0, 0x66, 0xf3, 0xf0 };
+static const uint64_t more_prefixes[] = {
+    0xf2, 0x48, 0x67, 0x45, 0x4d, 0x4866, 0x48f2, 0x48f3, 0x48f0, 0x66f2, 0x66f3, 0x66f0,
+    0x67f3, 0x67f0, 0xf0f2, 0xf0f3, 0x26, 0x64, 0x4867, 0x6667,
+    0x6666666666666666,
+};
+static const unsigned immediates[] = { 0xcc, 0x00, 0x3f };
+
+static void translate(PmuScript *s, const Enumeration *row, unsigned arg0,
+                      uint64_t b)
+{
+    unsigned number = g_test_slow() ? ARRAY_SIZE(immediates) : 1;
+
+    arg0 |= row->mode | TRANSLATE_SPLIT(row->split) |
+            (g_test_slow() ? TRANSLATE_ALL_MODRM : 0);
+    for (int i = 0; i < number; i++) {
+        pmu_op(s, OP_TRANSLATE, arg0, immediates[i], b);
+    }
+}
+
+static void translate_vex(PmuScript *s, const Enumeration *row)
+{
+    for (unsigned map = 1; map <= 3; map++) {
+        /* Without "-m slow" neither VEX.W nor VEX.vvvv is set. */
+        for (unsigned i = 0; i < (g_test_slow() ? 32 : 8); i++) {
+            translate(s, row, TRANSLATE_VEX | TRANSLATE_MAP(map),
+                      VEX(i >> 4, i >> 2 & 1, i >> 3 & 1, i & 3));
+        }
+    }
+}
+
+static void translate_legacy(PmuScript *s, const Enumeration *row)
+{
+    for (unsigned map = 0; map <= 3; map++) {
+        for (int i = 0; i < (row->split ? 1 : ARRAY_SIZE(prefixes)); i++) {
+            translate(s, row, TRANSLATE_MAP(map), prefixes[i]);
+        }
+        for (int i = 0; g_test_slow() && i < ARRAY_SIZE(more_prefixes); i++) {
+            translate(s, row, TRANSLATE_MAP(map), more_prefixes[i]);
+        }
+    }
+}
+
+/* In the guest's memory at @address, a file. */
+static void *memory_at(GMappedFile *memory, uint64_t address)
+{
+    return g_mapped_file_get_contents(memory) + address;
+}
+
+/* Say at which bytes QEMU died, or that all have been translated. */
+static void look_at_results(const PmuScript *s, GMappedFile *memory)
+{
+    PayloadResult *results = memory_at(memory, PAYLOAD_RESULTS);
+    uint64_t number = 0;
+
+    for (unsigned i = 0; i < s->num_ops[0]; i++) {
+        const PayloadOp *op = &s->op[0][i];
+        bool all = op->arg0 & TRANSLATE_ALL_MODRM;
+        uint64_t last = results[i].value[1];
+
+        if (op->code != OP_TRANSLATE) {
+            continue;
+        }
+        number += results[i].value[0];
+        if (results[i].value[0] != 256 * (all ? 256 : 16)) {
+            GString *text = g_string_new(NULL);
+            const uint8_t *code = last ? memory_at(memory, last) : NULL;
+
+            for (int k = 2; code && k < 18; k++) {
+                g_string_append_printf(text, " %02x", code[k]);
+            }
+            g_test_message("in mode %u of OP_TRANSLATE, QEMU ended at%s",
+                           op->arg0 & TRANSLATE_MODE_MASK, text->str);
+            g_test_fail();
+            g_string_free(text, true);
+            return;
+        }
+    }
+    g_test_message("%" PRIu64 " encodings", number);
+}
+
+static void test_enumeration(const void *data)
+{
+    const Enumeration *row = data;
+    g_autoptr(PmuScript) s = pmu_script_new();
+    g_autoptr(GMappedFile) memory = NULL;
+    g_autoptr(GBytes) dump = NULL;
+    g_autoptr(GError) err = NULL;
+    g_autofree char *args = NULL, *path = NULL;
+    PmuMachine machine;
+
+    pmu_op(s, OP_CR4, 0, CR4_OSXSAVE, 0);
+    pmu_op(s, OP_ENABLE_AVX, 0, 0, 0);
+    if (row->counted) {
+        pmu_wrmsr(s, MSR_FIXED_CTR_CTRL, FIXED_ALL(3));
+        pmu_wrmsr(s, MSR_GLOBAL_CTRL, GLOBAL_FIXED(3));
+    }
+    if (row->vex) {
+        translate_vex(s, row);
+    } else {
+        translate_legacy(s, row);
+    }
+    pmu_op(s, OP_EXIT, 0, 0, 0);
+
+    pmu_prepare(&machine, s);
+    path = g_build_filename(machine.dir, "memory", NULL);
+    args = g_strdup_printf("%s -machine memory-backend=memory -object "
+                           "memory-backend-file,id=memory,share=on,size=%dM,"
+                           "mem-path=%s", row->cpu, PAYLOAD_MEMORY_MB, path);
+    dump = pmu_run_prepared(&machine, args);
+    memory = g_mapped_file_new(path, false, &err);
+    g_assert_no_error(err);
+    look_at_results(s, memory);
+    pmu_remove(&machine);
+}
+
+typedef struct Fault {
+    const char *name;
+    uint8_t code[8];
+    unsigned length;
+    unsigned vector;
+} Fault;
+
+/* Intel SDM vol. 2; what has no row there raises #UD. */
+static const Fault faults[] = {
+    /* VPINSRW xmm0, xmm1, eax, 0 */
+    { "vpinsrw", { 0xc5, 0xf1, 0xc4, 0xc0, 0x00 }, 5, VECTOR_NONE },
+    /* The same without 66: PINSRW of an MMX register has no VEX form. */
+    { "vpinsrw-np", { 0xc5, 0xf0, 0xc4, 0xc0, 0x00 }, 5, VECTOR_UD },
+    { "vpinsrw-256", { 0xc5, 0xf5, 0xc4, 0xc0, 0x00 }, 5, VECTOR_UD },
+    { "vpinsrw-np-256", { 0xc5, 0xf4, 0xc4, 0xc0, 0x00 }, 5, VECTOR_UD },
+    /* VPADDB xmm0, xmm1, xmm2 and without 66 */
+    { "vpaddb", { 0xc5, 0xf1, 0xfc, 0xc2 }, 4, VECTOR_NONE },
+    { "vpaddb-np", { 0xc5, 0xf0, 0xfc, 0xc2 }, 4, VECTOR_UD },
+    /* MOVD mm0, eax */
+    { "movd", { 0x0f, 0x6e, 0xc0 }, 3, VECTOR_NONE },
+    { "vmovd-np", { 0xc5, 0xf8, 0x6e, 0xc0 }, 4, VECTOR_UD },
+    /* VROUNDSS and VROUNDSD ignore VEX.L. */
+    { "vroundss", { 0xc4, 0xe3, 0x71, 0x0a, 0xc2, 0x00 }, 6, VECTOR_NONE },
+    { "vroundss-256", { 0xc4, 0xe3, 0x75, 0x0a, 0xc2, 0x00 }, 6,
+      VECTOR_NONE },
+    { "vroundsd-256", { 0xc4, 0xe3, 0x75, 0x0b, 0xc2, 0x00 }, 6,
+      VECTOR_NONE },
+};
+
+/* MOV QWORD PTR GS:[PROGRESS_RESUME], address */
+static const uint8_t set_resume[] = {
+    0x65, 0x48, 0xc7, 0x04, 0x25, PROGRESS_RESUME, 0, 0, 0
+};
+#define RET 0xc3
+
+static void test_fault(const void *data)
+{
+    const Fault *row = data;
+    g_autoptr(PmuScript) s = pmu_script_new();
+    g_autoptr(GByteArray) code = g_byte_array_new();
+    uint32_t resume = PAYLOAD_DATA + sizeof(set_resume) + sizeof(resume) +
+                      row->length;
+    const uint8_t end[4] = { RET };
+    unsigned run;
+
+    g_byte_array_append(code, set_resume, sizeof(set_resume));
+    g_byte_array_append(code, (uint8_t *)&resume, sizeof(resume));
+    g_byte_array_append(code, row->code, row->length);
+    g_byte_array_append(code, end, sizeof(end));
+    for (unsigned i = 0; i + 4 <= code->len; i += 4) {
+        uint32_t word;
+
+        memcpy(&word, code->data + i, sizeof(word));
+        pmu_poke32(s, PAYLOAD_DATA + i, GUINT32_FROM_LE(word));
+    }
+    pmu_op(s, OP_CR4, 0, CR4_OSXSAVE, 0);
+    pmu_op(s, OP_ENABLE_AVX, 0, 0, 0);
+    run = pmu_op(s, OP_RUN, BLOCK_JUMP, 0, PAYLOAD_DATA);
+    pmu_run(s, CPU_ALL);
+    pmu_expect(pmu_vector(s, run), row->vector, "vector raised by %s",
+               row->name);
+}
+
+int main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    if (!qtest_has_accel("tcg")) {
+        g_test_skip("No TCG accelerator");
+        return 0;
+    }
+    for (int i = 0; i < ARRAY_SIZE(enumerations); i++) {
+        g_autofree char *path = g_strdup_printf("pmu/decode/survives/%s",
+                                                enumerations[i].name);
+
+        qtest_add_data_func(path, &enumerations[i], test_enumeration);
+    }
+    for (int i = 0; i < ARRAY_SIZE(faults); i++) {
+        g_autofree char *path = g_strdup_printf("pmu/decode/faults/%s",
+                                                faults[i].name);
+
+        qtest_add_data_func(path, &faults[i], test_fault);
+    }
+    return g_test_run();
+}

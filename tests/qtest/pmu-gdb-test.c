@@ -1,0 +1,205 @@
+/*
+ * Test that a debugger steps one instruction at a time while the PMU counts.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Before an overflow the PMU runs a block of just the length that is left.  A
+ * debugger that stops the machine right before that asks for one instruction.
+ */
+
+#include "qemu/osdep.h"
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include "pmu/machine.h"
+
+#define PERIOD          50
+#define STOPS           400
+
+/* IMUL %rax, %rax in BLOCK_MULTIPLY. */
+#define IMULS           16
+#define IMUL_BYTES      4
+/* Behind the MOV that it begins with. */
+#define IMUL_FIRST      3
+
+/* A connection to QEMU's gdbstub: "Remote Protocol" in GDB's manual. */
+typedef struct Gdb {
+    FILE *in;
+    int fd;
+} Gdb;
+
+static Gdb gdb_connect(const char *path)
+{
+    struct sockaddr_un address = { .sun_family = AF_UNIX };
+    int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+
+    g_strlcpy(address.sun_path, path, sizeof(address.sun_path));
+    g_assert_cmpint(connect(fd, (struct sockaddr *)&address,
+                            sizeof(address)), ==, 0);
+    return (Gdb) { .fd = fd, .in = fdopen(dup(fd), "r") };
+}
+
+static void gdb_close(Gdb *gdb)
+{
+    fclose(gdb->in);
+    close(gdb->fd);
+}
+
+static void gdb_write(Gdb *gdb, const char *bytes, size_t length)
+{
+    g_assert_cmpint(send(gdb->fd, bytes, length, 0), ==, length);
+}
+
+static void gdb_send(Gdb *gdb, const char *packet)
+{
+    g_autofree char *framed = NULL;
+    uint8_t sum = 0;
+
+    for (const char *c = packet; *c; c++) {
+        sum += *c;
+    }
+    framed = g_strdup_printf("$%s#%02x", packet, sum);
+    gdb_write(gdb, framed, strlen(framed));
+}
+
+/* The next packet from QEMU, acknowledged. */
+static char *gdb_receive(Gdb *gdb)
+{
+    GString *packet = g_string_new(NULL);
+    int c;
+
+    while ((c = getc(gdb->in)) != '$') {
+        g_assert_cmpint(c, !=, EOF);
+    }
+    while ((c = getc(gdb->in)) != '#') {
+        g_assert_cmpint(c, !=, EOF);
+        g_string_append_c(packet, c);
+    }
+    getc(gdb->in);
+    getc(gdb->in);
+    gdb_write(gdb, "+", 1);
+    return g_string_free(packet, false);
+}
+
+/* The machine stops, or has stopped. */
+static void gdb_wait_stop(Gdb *gdb)
+{
+    g_autofree char *reply = gdb_receive(gdb);
+
+    g_assert_true(reply[0] == 'T' || reply[0] == 'S');
+}
+
+static uint64_t gdb_rip(Gdb *gdb)
+{
+    g_autofree char *reply = NULL;
+    uint64_t rip;
+
+    gdb_send(gdb, "g");
+    reply = gdb_receive(gdb);
+    /* Behind 16 registers of 16 digits, bytes in memory's order. */
+    g_assert_cmpuint(strlen(reply), >, 17 * 16);
+    reply[17 * 16] = 0;
+    rip = g_ascii_strtoull(reply + 16 * 16, NULL, 16);
+    return GUINT64_SWAP_LE_BE(rip);
+}
+
+static PmuScript *make_script(unsigned *block)
+{
+    const uint64_t value = (0 - (uint64_t)PERIOD) & COUNTER_MASK;
+    PmuScript *s = pmu_script_new();
+
+    pmu_wrmsr(s, MSR_GLOBAL_CTRL, 0);
+    pmu_wrmsr(s, MSR_FIXED_CTR_CTRL, FIXED_USR(0) | FIXED_PMI(0));
+    pmu_wrmsr(s, MSR_FIXED_CTR(0), value);
+    pmu_set(s, PROGRESS_ACTION, PMI_RELOAD);
+    pmu_set(s, PROGRESS_MSR, MSR_FIXED_CTR(0));
+    pmu_set(s, PROGRESS_RELOAD, value);
+    pmu_set(s, PROGRESS_ENABLE, GLOBAL_FIXED(0));
+    pmu_set(s, PROGRESS_LVTPC, LVT_NMI);
+    pmu_poke32(s, APIC_LVTPC, LVT_NMI);
+    *block = pmu_op(s, OP_BLOCK, BLOCK_MULTIPLY, 0, 0);
+    /* Longer than the test. */
+    pmu_op(s, OP_RUN, BLOCK_MULTIPLY | RUN_CPL3, GLOBAL_FIXED(0), 1ull << 40);
+    return s;
+}
+
+/* Where the block is, as OP_BLOCK says, when that has run. */
+static uint64_t wait_block(PmuMachine *machine, unsigned block)
+{
+    uint64_t address;
+
+    do {
+        g_usleep(1000);
+        address = qtest_readq(machine->qts, PAYLOAD_RESULTS +
+                              block * sizeof(PayloadResult) +
+                              offsetof(PayloadResult, value));
+    } while (!address);
+    return address;
+}
+
+/* Stop anywhere, step, and see how far that went.  Did it stop in the block? */
+static bool step(Gdb *gdb, uint64_t block)
+{
+    uint64_t before, after;
+
+    gdb_send(gdb, "c");
+    g_usleep(200 + g_test_rand_int_range(0, 300));
+    gdb_write(gdb, "\3", 1);
+    gdb_wait_stop(gdb);
+    before = gdb_rip(gdb);
+    if (before < block + IMUL_FIRST ||
+        before >= block + IMUL_FIRST + IMULS * IMUL_BYTES) {
+        return false;
+    }
+    gdb_send(gdb, "s");
+    gdb_wait_stop(gdb);
+    after = gdb_rip(gdb);
+    if (after < block || after >= block + 0x100) {
+        return false;           /* an interrupt, that of the PMU */
+    }
+    pmu_expect(after - before, IMUL_BYTES, "bytes that a step went");
+    return true;
+}
+
+static void test_step(void)
+{
+    PmuMachine machine;
+    g_autoptr(PmuScript) s = NULL;
+    g_autofree char *path = NULL, *args = NULL, *dir = NULL;
+    g_autoptr(GError) err = NULL;
+    unsigned block, stepped = 0;
+    uint64_t address;
+    Gdb gdb;
+
+    dir = g_dir_make_tmp("qtest-pmu-XXXXXX", &err);
+    g_assert_no_error(err);
+    path = g_strdup_printf("%s/gdb", dir);
+    args = g_strdup_printf(PMU_CPU_METRICS
+                           "-gdb unix:%s,server=on,wait=off", path);
+    s = make_script(&block);
+    pmu_start(&machine, s, args);
+    address = wait_block(&machine, block);
+    gdb = gdb_connect(path);
+    gdb_send(&gdb, "?");
+    gdb_wait_stop(&gdb);
+    for (int i = 0; i < STOPS && !g_test_failed(); i++) {
+        stepped += step(&gdb, address);
+    }
+    g_test_message("%u of %d stops were in the block", stepped, STOPS);
+    g_assert_cmpuint(stepped, >, STOPS / 50);
+    gdb_close(&gdb);
+    pmu_stop(&machine);
+    unlink(path);
+    rmdir(dir);
+}
+
+int main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    if (!qtest_has_accel("tcg")) {
+        g_test_skip("No TCG accelerator");
+        return 0;
+    }
+    qtest_add_func("pmu/gdb/step", test_step);
+    return g_test_run();
+}
