@@ -17,6 +17,7 @@
  */
 
 #define _GNU_SOURCE
+#include <errno.h>
 #include <getopt.h>
 #include <pthread.h>
 #include <sched.h>
@@ -102,6 +103,10 @@ static uint64_t increment = 1;
  */
 static uint64_t successor(uint64_t place, uint64_t places)
 {
+    if (places & (places - 1)) {
+        errno = EINVAL;
+        die("places");
+    }
     return (place * 1664525 + increment * 40503) % places;
 }
 
@@ -210,7 +215,7 @@ static void *make_shared(size_t bytes)
 static const Loop loops[] = {
     { "l1", chase, make_lines, 16 * KIB, 300 },
     { "l2", chase, make_lines, 256 * KIB, 300 },
-    { "l3", chase, make_lines, 6 * MIB, 300 },
+    { "l3", chase, make_lines, 8 * MIB, 300 },
     { "dram", chase, make_lines, 128 * MIB, 300 },
     { "stlb", chase, make_pages, 2 * MIB, 300 },
     { "walks", chase, make_pages, 64 * MIB, 300 },
