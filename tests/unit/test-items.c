@@ -1349,6 +1349,34 @@ static void test_fetch(void)
 }
 
 /*
+ * Jumps from page to page, in more pages than Golden Cove's ITLB has and fewer
+ * lines than its DSB: what leaves the ITLB leaves the DSB, so each page is
+ * looked up.  If they fit into the ITLB, none is.
+ */
+static void check_dsb_pages(unsigned pages, uint64_t lookups)
+{
+    Rig *rig = rig_new(PMU_CORE_SAPPHIRERAPIDS);
+
+    for (unsigned i = 0; i < pages; i++) {
+        uint64_t pc = CODE_BASE + i * (4096 + 64);
+
+        rig_block(rig, pc);
+        rig_append(rig, JMP, pc);
+    }
+    rig_run(rig, &plain, 3);
+    rig_measure(rig, &plain, 2);
+    g_assert_cmpuint(count(rig, PMU_ITEM_ITLB_STLB), ==, 2 * lookups);
+    g_assert_cmpuint(count(rig, PMU_ITEM_MITE_UOPS), ==, 2 * lookups);
+    rig_free(rig);
+}
+
+static void test_dsb_pages(void)
+{
+    check_dsb_pages(256, 0);
+    check_dsb_pages(448, 448);
+}
+
+/*
  * 1,000 jumps, more than the DSB has, @stride bytes apart: fetch walks for
  * @walks pages at first, and asks the STLB for @found of them each time around.
  */
@@ -1494,6 +1522,7 @@ static const struct {
     { "/items/lcp", test_lcp },
     { "/items/microcode", test_microcode },
     { "/items/fetch", test_fetch },
+    { "/items/dsb-pages", test_dsb_pages },
     { "/items/large-code", test_large_code },
     { "/items/resteers", test_resteers },
 };

@@ -862,10 +862,11 @@ typedef struct Gone {
     uint64_t line;
 } Gone;
 
-static void note_gone(void *opaque, uint64_t line)
+static void note_gone(void *opaque, uint64_t line, uint64_t lines)
 {
     Gone *gone = opaque;
 
+    g_assert_cmpuint(lines, ==, 1);
     gone->times++;
     gone->line = line;
 }

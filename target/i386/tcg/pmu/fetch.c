@@ -9,9 +9,10 @@
  * takes as many lines as the micro-ops from there on need; it is looked up by
  * the first line, and if that has gone it is decoded again.  One that needs
  * more lines than there are ways for a window never gets in (Intel SOM,
- * 2.5.5.2; uiCA).  It has nothing that L1I has not: when a line leaves that,
- * its windows go (Intel SOM, "Decoded ICache": included in the L1I), so that a
- * store to code is found there.
+ * 2.5.5.2; uiCA).  It has nothing that L1I or the ITLB has not: when a line
+ * leaves L1I, or a page the ITLB, its windows go (Intel SOM, "Decoded ICache":
+ * included in both), so that a store to code is found there.  All of it is to
+ * go with each MOV to CR3 as well, by the same page; that is not modelled.
  */
 
 #include <glib.h>
@@ -27,7 +28,7 @@
  */
 #define LOOP_ITERATIONS 8
 
-static void line_gone(void *opaque, uint64_t line);
+static void lines_gone(void *opaque, uint64_t line, uint64_t lines);
 
 bool pmu_fetcher_init(PmuFetcher *f, const PmuUarch *uarch, PmuMemory *mem,
                       PmuBpred *bpred)
@@ -38,7 +39,7 @@ bool pmu_fetcher_init(PmuFetcher *f, const PmuUarch *uarch, PmuMemory *mem,
         .uarch = uarch, .mem = mem, .bpred = bpred,
     };
     pmu_fetcher_restart(f);
-    pmu_memory_on_code_gone(mem, line_gone, f);
+    pmu_memory_on_code_gone(mem, lines_gone, f);
     return pmu_cache_init(&f->dsb, lines / uarch->dsb_ways, uarch->dsb_ways,
                           false);
 }
@@ -83,16 +84,35 @@ static void remove_windows(PmuFetcher *f, uint64_t line)
     }
 }
 
+/* The windows in the @lines from @line on go: more than there are sets. */
+static void remove_many_windows(PmuFetcher *f, uint64_t line, uint64_t lines)
+{
+    size_t entries = (f->dsb.set_mask + 1) * f->dsb.ways;
+
+    for (size_t entry = 0; entry < entries; entry++) {
+        uint64_t tag = f->dsb.tags[entry];
+
+        if (tag && pmu_fetch_line(tag - 1) - line < lines) {
+            pmu_cache_remove(&f->dsb, tag - 1);
+        }
+    }
+}
+
 /*
- * Line @line, physical, has left L1I.  Only the line that is being built can
- * get new windows without a look at L1I: what is left of it is not built.
+ * @lines from physical line @line on have left L1I or the ITLB.  Only the line
+ * that is being built can get new windows without a look at these: what is left
+ * of it is not built.
  */
-static void line_gone(void *opaque, uint64_t line)
+static void lines_gone(void *opaque, uint64_t line, uint64_t lines)
 {
     PmuFetcher *f = opaque;
 
-    remove_windows(f, line);
-    if (f->build_code == line) {
+    if (lines == 1) {
+        remove_windows(f, line);
+    } else {
+        remove_many_windows(f, line, lines);
+    }
+    if (f->build_code - line < lines) {
         f->building = false;
     }
 }

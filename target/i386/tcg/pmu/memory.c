@@ -80,6 +80,29 @@ void pmu_memory_on_code_gone(PmuMemory *mem, PmuCodeGone code_gone,
     mem->code_opaque = opaque;
 }
 
+/* Line @line, physical, leaves L1I, or has just left it. */
+static void code_gone(PmuMemory *mem, uint64_t line)
+{
+    if (mem->code_gone) {
+        mem->code_gone(mem->code_opaque, line, 1);
+    }
+}
+
+/* @mapping leaves the ITLB, or has just left it; there may be none. */
+static void code_page_gone(PmuMemory *mem, PmuMapping mapping)
+{
+    if (mem->code_gone && mapping.page != PMU_NO_PAGE) {
+        mem->code_gone(mem->code_opaque, mapping.page * PMU_PAGE_LINES,
+                       (uint64_t)PMU_PAGE_LINES <<
+                       (PMU_PAGE_SIZE_BITS * mapping.size));
+    }
+}
+
+static void itlb_insert(PmuMemory *mem, uint64_t page, PmuMapping mapping)
+{
+    code_page_gone(mem, pmu_tlb_insert(&mem->itlb, page, mapping, NULL, NULL));
+}
+
 static void forget_mappings(PmuMemory *mem)
 {
     pmu_filter_clear(&mem->filter);
@@ -119,6 +142,15 @@ static void forget_local(PmuMemory *mem)
     pmu_stlb_keep_global(&mem->stlb);
 }
 
+/* What the DSB has of the 4 KiB at linear page @page goes with its mapping. */
+static void forget_code_page(PmuMemory *mem, uint64_t page)
+{
+    PmuMapping mapping = { pmu_tlb_use(&mem->itlb, page) };
+
+    code_page_gone(mem, mapping);
+    pmu_tlb_remove(&mem->itlb, page);
+}
+
 static void forget_page(PmuMemory *mem, uint64_t linear)
 {
     uint64_t page = linear >> PMU_PAGE_SHIFT;
@@ -128,7 +160,7 @@ static void forget_page(PmuMemory *mem, uint64_t linear)
         pmu_filter_remove_page(&mem->filter, pmu_page_of(page, size), size);
     }
     pmu_tlb_remove(&mem->dtlb, page);
-    pmu_tlb_remove(&mem->itlb, page);
+    forget_code_page(mem, page);
     pmu_stlb_remove(&mem->stlb, page);
 }
 
@@ -176,14 +208,6 @@ static PmuLine *l1d_insert(PmuMemory *mem, uint64_t line)
 static bool is_code(const PmuMemory *mem, uint64_t line)
 {
     return pmu_cache_find(&mem->l1i, line) != PMU_CACHE_NONE;
-}
-
-/* Line @line, physical, leaves L1I, or has just left it. */
-static void code_gone(PmuMemory *mem, uint64_t line)
-{
-    if (mem->code_gone) {
-        mem->code_gone(mem->code_opaque, line);
-    }
 }
 
 /* Accesses to physical line @line have something to tell from now on. */
@@ -862,7 +886,7 @@ static void code_page(PmuMemory *mem, uint64_t pc, uint64_t phys,
         mapping.page = phys >> PMU_PAGE_SHIFT;
         pmu_stlb_insert(&mem->stlb, page, mapping);
     }
-    pmu_tlb_insert(&mem->itlb, page, mapping, NULL, NULL);
+    itlb_insert(mem, page, mapping);
 }
 
 void pmu_memory_code(PmuMemory *mem, uint64_t pc, uint64_t phys,
@@ -889,12 +913,12 @@ void pmu_memory_touch_line(PmuMemory *mem, uint64_t line)
     }
 }
 
-void pmu_memory_touch_page(PmuMemory *mem, uint64_t page, bool large)
+void pmu_memory_touch_page(PmuMemory *mem, uint64_t page, uint64_t phys,
+                           bool large)
 {
     if (pmu_tlb_use(&mem->itlb, page) == PMU_NO_PAGE) {
-        /* Fetch knows where it is mapped. */
-        PmuMapping mapping = { 0, large ? PMU_PAGE_2M : PMU_PAGE_4K };
-
-        pmu_tlb_insert(&mem->itlb, page, mapping, NULL, NULL);
+        itlb_insert(mem, page, (PmuMapping) {
+            phys, large ? PMU_PAGE_2M : PMU_PAGE_4K
+        });
     }
 }

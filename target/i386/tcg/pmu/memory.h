@@ -43,8 +43,11 @@ typedef struct PmuPrefetch {
     uint64_t number;            /* 0: none */
 } PmuPrefetch;
 
-/* Physical line @line, physical address / 64, has left L1I. */
-typedef void (*PmuCodeGone)(void *opaque, uint64_t line);
+/*
+ * @lines (1, or those of a page) from physical line @line on, physical address
+ * / 64, have left L1I, or their page the ITLB.
+ */
+typedef void (*PmuCodeGone)(void *opaque, uint64_t line, uint64_t lines);
 
 typedef struct PmuMemory {
     PmuForward forward;
@@ -89,7 +92,10 @@ bool pmu_memory_init(PmuMemory *mem, const PmuUarch *uarch, PmuLedger *ledger,
                      PmuL3 *l3, PmuTranslate translate, void *opaque);
 void pmu_memory_destroy(PmuMemory *mem);
 
-/* Whoever has what was made of lines of L1I is told when one leaves it. */
+/*
+ * Whoever has what was made of lines of L1I is told when one leaves it, or when
+ * its page leaves the ITLB.
+ */
 void pmu_memory_on_code_gone(PmuMemory *mem, PmuCodeGone code_gone,
                              void *opaque);
 
@@ -207,11 +213,12 @@ void pmu_memory_code(PmuMemory *mem, uint64_t pc, uint64_t phys,
 
 /*
  * Code in physical line @line, physical address / 64, or in linear page @page,
- * which may be part of a @large one, ran, and nobody looked: it is in the
- * caches of code, or in the ITLB, and nothing is counted.
+ * which is physical page @phys and may be part of a @large one, ran, and nobody
+ * looked: it is in the caches of code, or in the ITLB, and nothing is counted.
  */
 void pmu_memory_touch_line(PmuMemory *mem, uint64_t line);
-void pmu_memory_touch_page(PmuMemory *mem, uint64_t page, bool large);
+void pmu_memory_touch_page(PmuMemory *mem, uint64_t page, uint64_t phys,
+                           bool large);
 
 /* A store of @size bytes, 1 to 64, at linear address @addr; every one. */
 static inline void pmu_memory_note_store(PmuMemory *mem, uint64_t addr,

@@ -67,9 +67,10 @@ void pmu_observe_code(PmuObserver *o, uint64_t line, unsigned lines)
     }
 }
 
-void pmu_observe_page(PmuObserver *o, uint64_t pc, bool large)
+void pmu_observe_page(PmuObserver *o, uint64_t pc, uint64_t line, bool large)
 {
-    pmu_memory_touch_page(&o->mem, pc >> PMU_PAGE_SHIFT, large);
+    pmu_memory_touch_page(&o->mem, pc >> PMU_PAGE_SHIFT,
+                          line / PMU_PAGE_LINES, large);
 }
 
 void pmu_observe_taken(PmuObserver *o, uint64_t pc)

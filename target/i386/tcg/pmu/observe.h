@@ -107,7 +107,7 @@ void pmu_observer_miss(PmuObserver *o);
  * branch there that fetch could have known.
  */
 void pmu_observe_code(PmuObserver *o, uint64_t line, unsigned lines);
-void pmu_observe_page(PmuObserver *o, uint64_t pc, bool large);
+void pmu_observe_page(PmuObserver *o, uint64_t pc, uint64_t line, bool large);
 void pmu_observe_taken(PmuObserver *o, uint64_t pc);
 
 /* Is code at linear address @pc, which was just fetched, in a large page? */

@@ -355,7 +355,8 @@ static void touch_one(const PmuCostCode *code, void *opaque)
     Touched *touched = opaque;
 
     pmu_observe_code(touched->observer, code->first, code->lines);
-    pmu_observe_page(touched->observer, code->branch, code->large);
+    pmu_observe_page(touched->observer, code->branch, code->first,
+                     code->large);
     if (code->taken) {
         pmu_observe_taken(touched->observer, code->branch);
     }

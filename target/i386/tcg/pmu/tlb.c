@@ -120,10 +120,11 @@ bool pmu_tlb_has_large(const PmuTlb *tlb, uint64_t page)
     return false;
 }
 
-void pmu_tlb_insert(PmuTlb *tlb, uint64_t page, PmuMapping mapping,
-                    PmuTlbDrop drop, void *opaque)
+PmuMapping pmu_tlb_insert(PmuTlb *tlb, uint64_t page, PmuMapping mapping,
+                          PmuTlbDrop drop, void *opaque)
 {
     PmuPageSize size = mapping.size;
+    PmuMapping evicted = { PMU_NO_PAGE };
     PmuCache *cache;
     uint64_t dropped, number;
     size_t first, entry;
@@ -139,9 +140,13 @@ void pmu_tlb_insert(PmuTlb *tlb, uint64_t page, PmuMapping mapping,
         /* Of an empty entry this drops page -1, which does no harm. */
         drop(opaque, cache->tags[first + __builtin_ctzll(dropped)] - 1, size);
     }
+    if (cache->tags[entry]) {
+        evicted = mapping_of(cache->data[entry], 0, size);
+    }
     pmu_cache_fill(cache, entry, number);
     cache->data[entry] = value_of(mapping, size);
     tlb->large |= size != PMU_PAGE_4K;
+    return evicted;
 }
 
 void pmu_tlb_remove(PmuTlb *tlb, uint64_t page)

@@ -80,10 +80,12 @@ typedef void (*PmuTlbDrop)(void *opaque, uint64_t number, PmuPageSize size);
 
 /*
  * @page, which is not here, is from now on.  @drop (NULL: nobody wants to know)
- * is told of pages whose use would change something from now on.
+ * is told of pages whose use would change something from now on.  Returns the
+ * mapping that it evicts: .page is that of its first 4 KiB, or PMU_NO_PAGE if
+ * the entry was empty.
  */
-void pmu_tlb_insert(PmuTlb *tlb, uint64_t page, PmuMapping mapping,
-                    PmuTlbDrop drop, void *opaque);
+PmuMapping pmu_tlb_insert(PmuTlb *tlb, uint64_t page, PmuMapping mapping,
+                          PmuTlbDrop drop, void *opaque);
 
 /*
  * What has @page is gone, of whatever size.  Of a page that is here by parts,
