@@ -237,6 +237,38 @@ static void test_looks(void)
     }
 }
 
+/*
+ * With -icount, who looks makes QEMU leave its execution loop, where overflows
+ * interrupt: no sooner than they do when nobody looks.
+ */
+static void test_looks_overflow(void)
+{
+    for (int i = 0; i < 5; i++) {
+        g_autofree char *first = NULL, *second = NULL;
+
+        for (int j = 0; j < 2; j++) {
+            g_autoptr(PmuScript) s = pmu_script_new();
+
+            setup(s, 100003);
+            /* What interrupts is estimated. */
+            pmu_wrmsr(s, MSR_EVTSEL(0), EVENT_CYCLES | EVTSEL_EN |
+                      EVTSEL_USR | EVTSEL_INT);
+            pmu_op(s, OP_RUN, BLOCK_MIXED | RUN_CPL3, ENABLE, 1000000);
+            pmu_op(s, OP_RUN, BLOCK_CHASE | RUN_CPL3, ENABLE, 2000000);
+            pmu_op(s, OP_RUN, BLOCK_GUESS | RUN_CPL3, ENABLE, 4000000);
+            *(j ? &second : &first) =
+                run_ledger(s, PMU_CPU_METRICS "-icount shift=3", j == 1);
+            g_assert_cmpuint(s->progress[0].events, >, 50);
+        }
+        if (!g_str_equal(first, second)) {
+            g_test_message("unseen: %s", first);
+            g_test_message("looked at: %s", second);
+            g_test_message("the ledger is another one");
+            g_test_fail();
+        }
+    }
+}
+
 /* Neither icount nor another CPU nor the board makes a difference. */
 static void test_machines(void)
 {
@@ -500,6 +532,7 @@ int main(int argc, char **argv)
     qtest_add_func("pmu/determinism/cuts", test_cuts);
     qtest_add_func("pmu/determinism/cuts-overflow", test_cuts_overflow);
     qtest_add_func("pmu/determinism/looks", test_looks);
+    qtest_add_func("pmu/determinism/looks-overflow", test_looks_overflow);
     qtest_add_func("pmu/determinism/machines", test_machines);
     qtest_add_func("pmu/determinism/icount", test_icount);
     qtest_add_func("pmu/determinism/replay", test_replay);

@@ -690,23 +690,37 @@ static void x86_pmu_drop_exact_block(CPUState *cs)
     }
 }
 
+/*
+ * Would the next block's prologue look whether a counter overflows?  The counts
+ * of translated code are the same whenever somebody looks; the model's
+ * estimates are settled by a look, so that one more changes them.
+ */
+static bool x86_pmu_look_is_due(const CPUX86State *env)
+{
+    const X86PMU *unit = env->pmu.unit;
+
+    return !(env->hflags & HF_PMU_TIMING_MASK) ||
+           pmu_timing_progress(unit->timing) >= unit->check_at;
+}
+
 void x86_pmu_exec_exit(CPUX86State *env)
 {
-    if (icount_enabled()) {
-        x86_pmu_poll(env);
+    if (!env->pmu.unit) {
+        return;
     }
-    if (env->pmu.unit) {
-        x86_pmu_drop_exact_block(env_cpu(env));
-        /*
-         * Translated code may go away now: see x86_pmu_forward_renumber().  A
-         * vCPU that sleeps keeps no descriptions from being freed.
-         */
-        x86_pmu_forward_stop(env);
-        if (env->pmu.record) {
-            x86_pmu_run(env);
-        }
-        env->pmu.room = -1;
-        pmu_timing_collect(env->pmu.unit->timing);
+    x86_pmu_drop_exact_block(env_cpu(env));
+    /*
+     * Translated code may go away now: see x86_pmu_forward_renumber().  A vCPU
+     * that sleeps keeps no descriptions from being freed.
+     */
+    x86_pmu_forward_stop(env);
+    if (env->pmu.record) {
+        x86_pmu_run(env);
+    }
+    env->pmu.room = -1;
+    pmu_timing_collect(env->pmu.unit->timing);
+    if (icount_enabled() && x86_pmu_look_is_due(env)) {
+        x86_pmu_poll(env);
     }
 }
 
