@@ -119,8 +119,12 @@ FACTS = (
     # 2,048 of 16,384.
     fact('virtual memory', 'dtlb_load_misses.walk_completed', 'walks', 14.2,
          18, 0.13),
-    # 448 pages take turns in an ITLB of 128 or 256 entries.
-    fact('virtual memory', 'itlb_misses.stlb_hit', 'itlb', 448, 450, ROUGH),
+    # 448 pages take turns in an ITLB of 128 or 256 entries.  What functional
+    # warming puts into that is in no order, so that how many of them the
+    # sampled model misses depends on how busy the host is: of 2,026,000 it was
+    # 735,000 to 1,850,000.
+    fact('virtual memory', 'itlb_misses.stlb_hit', 'itlb', 448, 450, ROUGH,
+         off=MODELS),
 )
 # The eight counters count so many at once.
 GP_COUNTERS = 8
