@@ -36,6 +36,7 @@ run: all ## boot a Debian kernel and show perf stat --topdown in it
 check: all core tools stock fuzz ## run all tests
 	scripts/run-tests --program "scripts=tests/scripts/run" \
 	    --program "patches=scripts/check-patches" \
+	    --program "layers=tests/scripts/check-layers" \
 	    --program "core-flags=tests/scripts/check-core-flags $(core) $(sanitized) $(qemu)" \
 	    --program "docs=tests/docs/run" \
 	    --meson $(core) --meson $(sanitized) \

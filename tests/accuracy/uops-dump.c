@@ -12,8 +12,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "uarch.h"
-#include "uops.h"
+#include "tcg/pmu/uarch/uarch.h"
+#include "tcg/pmu/decode/decoder.h"
 
 static void print_list(const char *name, const uint8_t *list, unsigned count)
 {

@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "code.h"
+#include "tcg/pmu/decode/block-builder.h"
+#include "tcg/pmu/decode/decoder.h"
 
 /* Code is in RAM of so many bits, and where QEMU has none, at -1. */
 #define PHYS_BITS   40
@@ -118,7 +120,7 @@ void fuzz_encoding(FuzzInput *in, unsigned mode, PmuEncoding *enc)
     if (kind == 4 || kind == 7) {
         any_members(in, enc);
     }
-    enc->goes_on = !fuzz_one_in(in, 4);
+    enc->falls_through = !fuzz_one_in(in, 4);
 }
 
 /* What uops.h says of pmu_decode(), whatever the encoding is. */
@@ -130,11 +132,11 @@ static void check_insn(const PmuInsn *insn, const PmuEncoding *enc)
     g_assert_cmpint(repeats, ==, pmu_encoding_repeats(enc));
     g_assert_true(!repeats || (insn->flags & PMU_INSN_STRING));
     /* QEMU goes on behind INTO, which is a far branch. */
-    g_assert_true(!enc->goes_on || insn->branch == PMU_BRANCH_NONE ||
+    g_assert_true(!enc->falls_through || insn->branch == PMU_BRANCH_NONE ||
                   insn->branch == PMU_BRANCH_FAR);
     g_assert_cmpuint(insn->opcode, <, PMU_ENCODING_BYTES);
     g_assert_cmpuint(insn->branch, <=, PMU_BRANCH_FAR);
-    g_assert_cmpuint(insn->tally, <, PMU_TALLY_NR);
+    g_assert_cmpuint(insn->insn_class, <, PMU_CLASS_NR);
     g_assert_cmpuint(insn->resource, <, PMU_RESOURCE_NR);
     for (unsigned i = 0; i < PMU_INSN_SRCS; i++) {
         g_assert_cmpuint(insn->src[i], <, PMU_REG_NR);
@@ -210,14 +212,14 @@ void fuzz_make_block(FuzzInput *in, PmuDecoder *decoder,
             break;
         }
         /* ... and ends one behind REP string instructions. */
-        enc.goes_on &= !pmu_encoding_repeats(&enc);
+        enc.falls_through &= !pmu_encoding_repeats(&enc);
         choose_accesses(in, block, &enc, &ea, &stack);
         pmu_block_add(builder, decoder, &enc, at % PAGE_SIZE, ea, stack);
         check_insn(block->insns[block->num_insns - 1].insn, &enc);
         length += enc.length;
-    } while (enc.goes_on && !pmu_block_full(block) && fuzz_more(in));
+    } while (enc.falls_through && !pmu_block_full(block) && fuzz_more(in));
     if (fuzz_one_in(in, 4)) {
-        block->ends = true;
+        block->ends_region = true;
     }
     check_block(block, length);
 }

@@ -7,7 +7,9 @@
 #ifndef TESTS_FUZZ_CODE_H
 #define TESTS_FUZZ_CODE_H
 
-#include "block.h"
+#include "tcg/pmu/decode/block-builder.h"
+#include "tcg/pmu/decode/block.h"
+#include "tcg/pmu/decode/decoder.h"
 #include "input.h"
 
 /*
@@ -19,8 +21,8 @@ void fuzz_encoding(FuzzInput *in, unsigned mode, PmuEncoding *enc);
 
 /*
  * A block in @builder as the translator makes them: it ends where
- * pmu_block_full() says so and behind what PmuEncoding.goes_on denies.  Checks
- * what block.h and uops.h promise.
+ * pmu_block_full() says so and behind what PmuEncoding.falls_through denies.
+ * Checks what block.h and uops.h promise.
  */
 void fuzz_make_block(FuzzInput *in, PmuDecoder *decoder,
                      PmuBlockBuilder *builder);

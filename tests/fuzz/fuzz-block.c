@@ -7,7 +7,9 @@
 
 #include <string.h>
 
-#include "block-pool.h"
+#include "tcg/pmu/decode/block-builder.h"
+#include "tcg/pmu/decode/block-pool.h"
+#include "tcg/pmu/decode/decoder.h"
 #include "code.h"
 #include "targets.h"
 
@@ -71,7 +73,8 @@ void fuzz_block(const uint8_t *data, size_t size)
     pmu_block_pool_init(&pool);
     for (unsigned i = 0; i < BLOCKS_MOST && fuzz_more(&in); i++) {
         if (fuzz_one_in(&in, 8)) {
-            pmu_block_pool_begin(&pool, pool.generation + 1, pool.generation);
+            pmu_block_pool_begin_generation(&pool, pool.generation + 1,
+                                            pool.generation);
         }
         fuzz_make_block(&in, decoders[core], &builder);
         builder.block.generation = pool.generation;

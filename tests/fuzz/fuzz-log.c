@@ -12,7 +12,9 @@
 
 #include "code.h"
 #include "targets.h"
-#include "timing.h"
+#include "tcg/pmu/decode/block-builder.h"
+#include "tcg/pmu/decode/decoder.h"
+#include "tcg/pmu/sampling/timing.h"
 
 #define CORES       2
 #define BLOCKS      8
@@ -96,7 +98,7 @@ static void rig_prepare(Rig *rig)
         rig->decoder = pmu_decoder_new(PMU_CORE_ICELAKE, uarch);
         g_assert_nonnull(rig->decoder);
     }
-    pmu_lines_clear(pmu_l3_lines(rig->l3));
+    pmu_tag_array_clear(pmu_l3_tag_array(rig->l3));
     for (unsigned i = 0; i < CORES; i++) {
         pmu_timing_set_sampling(rig->core[i].timing, &pmu_sampling);
         pmu_timing_set_interest(rig->core[i].timing, (PmuInterest) {
@@ -140,14 +142,14 @@ static uint64_t any_pc(Rig *rig, const PmuBlock *block)
     return block->low32 ? (uint32_t)pc : pc;
 }
 
-static void any_dynamic(Rig *rig, const PmuBlock *block, PmuDynamic *dynamic)
+static void any_dynamic(Rig *rig, const PmuBlock *block, PmuExecution *dynamic)
 {
     uint64_t *addr = rig->log;
 
     for (unsigned i = 0; i < block->num_accesses; i++) {
         addr[i] = any_address(rig);
     }
-    *dynamic = (PmuDynamic) {
+    *dynamic = (PmuExecution) {
         .addr = addr, .pc = any_pc(rig, block), .target = any_address(rig),
         .taken = fuzz_one_in(&rig->in, 2),
         .backwards = fuzz_one_in(&rig->in, 2),
@@ -186,7 +188,7 @@ static void run_part(Rig *rig, Core *core)
     const PmuBlock *block = any_block(rig);
     unsigned first = fuzz_below(&rig->in, block->num_insns);
     unsigned last = first + 1 + fuzz_below(&rig->in, block->num_insns - first);
-    PmuDynamic dynamic;
+    PmuExecution dynamic;
 
     any_dynamic(rig, block, &dynamic);
     pmu_timing_run(core->timing, block, first, last, &dynamic);
@@ -197,7 +199,7 @@ static void run_part(Rig *rig, Core *core)
 static void run_string(Rig *rig, Core *core)
 {
     const PmuBlock *block = any_block(rig);
-    PmuDynamic dynamic;
+    PmuExecution dynamic;
 
     if (block->rep) {
         any_dynamic(rig, block, &dynamic);
@@ -211,16 +213,16 @@ static void run_string(Rig *rig, Core *core)
 static void run_forward(Rig *rig, Core *core)
 {
     const PmuBlock *block = any_block(rig);
-    uint32_t may = pmu_timing_forward(core->timing);
+    uint32_t may = pmu_timing_fast_forward_insns(core->timing);
 
     if (may < block->num_insns || !pmu_block_is_plain(block) ||
         !pmu_block_has_number(block) ||
-        !pmu_timing_count_on(core->timing, block)) {
+        !pmu_timing_start_counting(core->timing, block)) {
         return;
     }
-    pmu_timing_runs(core->timing)[block->number].times++;
+    pmu_timing_block_runs(core->timing)[block->number].times++;
     core->retired[block->level] += block->num_insns;
-    pmu_timing_pass(core->timing, block->num_insns);
+    pmu_timing_add_passed(core->timing, block->num_insns);
     if (fuzz_one_in(&rig->in, 4)) {
         pmu_timing_assist(core->timing, block, true);
     }
@@ -239,11 +241,14 @@ static void set_sampling(Rig *rig, Core *core)
     }
     pmu_timing_set_sampling(core->timing, NULL);
     *s = (PmuSampling) {
-        .first = 1 + fuzz_byte(&rig->in), .fetch = fuzz_byte(&rig->in),
-        .observe = 1 + fuzz_byte(&rig->in), .warm = 1 + fuzz_byte(&rig->in),
-        .watch = 1 + fuzz_byte(&rig->in), .share = 1 + fuzz_byte(&rig->in),
+        .initial_detailed = 1 + fuzz_byte(&rig->in),
+                            .fetch_warming = fuzz_byte(&rig->in),
+        .full_warming = 1 + fuzz_byte(&rig->in),
+                        .detailed_warming = 1 + fuzz_byte(&rig->in),
+        .detailed = 1 + fuzz_byte(&rig->in),
+                    .unknown_share = 1 + fuzz_byte(&rig->in),
         .period = 1024 + fuzz_byte(&rig->in),
-        .skim = 1 + fuzz_byte(&rig->in),
+        .functional_warming = 1 + fuzz_byte(&rig->in),
     };
     pmu_timing_set_sampling(core->timing, s);
 }
@@ -265,7 +270,7 @@ static void any_event(Rig *rig, Core *core)
         pmu_timing_flush(core->timing);
         break;
     case 1:
-        pmu_timing_flush_observed(core->timing);
+        pmu_timing_flush_exact(core->timing);
         break;
     case 2:
         pmu_timing_flush_mappings(core->timing, fuzz_below(&rig->in, 3),

@@ -151,17 +151,17 @@ static void grow(FuzzInput *in, PmuLedger *ledger)
 static void pass_time(FuzzInput *in, Perfmon *pmu, PmuLedger *ledger)
 {
     PmuLedgerSnapshot before, now;
-    PerfmonSlack slack;
+    PerfmonDistance slack;
     Growth growth;
 
     pmu_ledger_snapshot(ledger, &before);
-    perfmon_settle(pmu, &before);
+    perfmon_update(pmu, &before);
     pmu->pmi = false;
-    perfmon_slack(pmu, &slack);
+    perfmon_distance_to_overflow(pmu, &slack);
     grow(in, ledger);
     pmu_ledger_snapshot(ledger, &now);
     growth = growth_between(&before, &now);
-    perfmon_settle(pmu, &now);
+    perfmon_update(pmu, &now);
     g_assert_true(!pmu->pmi || growth.any >= slack.any ||
                   growth.cycles >= slack.cycles ||
                   growth.slots >= slack.slots ||
@@ -172,11 +172,11 @@ static void pass_time(FuzzInput *in, Perfmon *pmu, PmuLedger *ledger)
 static void look(Perfmon *pmu)
 {
     PerfmonDemand demand = perfmon_demand(pmu);
-    PerfmonSlack slack;
+    PerfmonDistance slack;
     PerfmonView view;
 
-    perfmon_note_pace(pmu);
-    perfmon_slack(pmu, &slack);
+    perfmon_event_rates_update(pmu->rates);
+    perfmon_distance_to_overflow(pmu, &slack);
     g_assert_cmpuint(slack.any, >=, 1);
     g_assert_cmpuint(slack.cycles, >=, 1);
     g_assert_cmpuint(slack.slots, >=, 1);
@@ -192,8 +192,10 @@ static void look(Perfmon *pmu)
 
 void fuzz_use_unit(FuzzInput *in, Perfmon *pmu, PmuLedger *ledger)
 {
+    PerfmonEventRates rates = {};
     PmuLedgerSnapshot now;
 
+    pmu->rates = &rates;
     while (fuzz_more(in)) {
         switch (fuzz_below(in, 8)) {
         case 0:
@@ -213,8 +215,9 @@ void fuzz_use_unit(FuzzInput *in, Perfmon *pmu, PmuLedger *ledger)
             break;
         default:
             pmu_ledger_snapshot(ledger, &now);
-            perfmon_settle(pmu, &now);
+            perfmon_update(pmu, &now);
             write_register(in, pmu);
         }
     }
+    pmu->rates = NULL;
 }

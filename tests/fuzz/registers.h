@@ -9,8 +9,8 @@
 #define TESTS_FUZZ_REGISTERS_H
 
 #include "input.h"
-#include "perfmon.h"
-#include "uarch.h"
+#include "tcg/pmu/perfmon/perfmon.h"
+#include "tcg/pmu/uarch/uarch.h"
 
 /* A unit with all that the CPU models have, or less. */
 void fuzz_make_unit(FuzzInput *in, Perfmon *pmu);

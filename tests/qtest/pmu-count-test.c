@@ -736,7 +736,8 @@ static void test_accessed(void)
     pmu_op(s, OP_RUN, BLOCK_ACCESSED, ENABLE_COUNTS | ENABLE_TIMING, 0);
     pte = pmu_op(s, OP_PEEK64, 0, PAYLOAD_PAGED_PTE, 0);
     pmu_run(s, PMU_CPU_METRICS);
-    pmu_expect(pmu_value(s, pte) & 0x20, 0, "the Accessed bit that was cleared");
+    pmu_expect(pmu_value(s, pte) & 0x20, 0,
+               "the Accessed bit that was cleared");
 }
 
 /* Translations are void when paging goes off (SDM vol. 3A, 4.10.4.1). */

@@ -458,7 +458,7 @@ static void test_bottlenecks(void)
         unsigned index;
 
         clear_metrics(s);
-        /* Caches and predictors learn what there is to learn. */
+        /* Caches and predictors add_sample what there is to add_sample. */
         pmu_op(s, OP_RUN, row[i].block, ENABLE, row[i].arg);
         pmu_op(s, OP_RUN, row[i].block, ENABLE, row[i].arg);
         clear_metrics(s);

@@ -11,9 +11,11 @@
 
 #include <string.h>
 
-#include "perfmon.h"
+#include "tcg/pmu/decode/block-builder.h"
+#include "tcg/pmu/decode/decoder.h"
+#include "tcg/pmu/perfmon/perfmon.h"
 #include "random.h"
-#include "timing.h"
+#include "tcg/pmu/sampling/timing.h"
 
 #define INV         PMU_EVENT_INV
 #define EDGES       (PMU_EVENT_EDGE | PMU_EVENT_CMASK(1))
@@ -98,7 +100,7 @@ static PmuMapping page_of(void *opaque, uint64_t page)
 static void append(Program *program, Block *block, const Code *code)
 {
     const uint8_t *bytes = (const uint8_t *)code->bytes;
-    const PmuInsn *insn = pmu_decode_bytes_kept(program->decoder, bytes,
+    const PmuInsn *insn = pmu_decode_bytes_interned(program->decoder, bytes,
                                           code->length);
     uint8_t next = block->builder.block.num_accesses;
     uint8_t ea = PMU_NO_ACCESS, stack = PMU_NO_ACCESS;
@@ -197,7 +199,7 @@ static void counter_init(Counter *counter, PmuCore core, uint64_t select,
     const char *why;
 
     g_assert_true(perfmon_init(pmu, &config, &why));
-    perfmon_settle(pmu, now);
+    perfmon_update(pmu, now);
     if (IS_FIXED(select)) {
         write_msr(pmu, 0x38d, 3ull << 4 * (select & 3));
         write_msr(pmu, 0x38f, 1ull << (32 + (select & 3)));
@@ -498,7 +500,7 @@ static void bench_settle(Bench *bench)
     pmu_ledger_snapshot(&bench->ledger, &now);
     for (unsigned i = 0; i < bench->num; i++) {
         if (bench->counters[i]) {
-            perfmon_settle(&bench->counters[i]->pmu, &now);
+            perfmon_update(&bench->counters[i]->pmu, &now);
         }
     }
 }
@@ -542,7 +544,7 @@ static void bench_run(Bench *bench, Program *program)
     for (unsigned i = 0; i < STEPS; i++) {
         Block *block = &program->block[at];
         uint64_t addr[PMU_BLOCK_ACCESSES];
-        PmuDynamic dynamic = {
+        PmuExecution dynamic = {
             .addr = addr, .pc = block->pc, .iterations = 1,
         };
 

@@ -11,9 +11,11 @@
 #include <glib.h>
 #include <string.h>
 
-#include "events.h"
+#include "tcg/pmu/decode/block-builder.h"
+#include "tcg/pmu/decode/decoder.h"
+#include "tcg/pmu/events/events.h"
 #include "random.h"
-#include "timing.h"
+#include "tcg/pmu/sampling/timing.h"
 
 typedef struct Code {
     const char *bytes;
@@ -171,7 +173,8 @@ static void rig_append(Rig *rig, Code code, uint64_t pc)
     const uint8_t *bytes = (const uint8_t *)code.bytes;
     uint8_t ea = PMU_NO_ACCESS, stack = PMU_NO_ACCESS;
     uint8_t next = block->block.num_accesses;
-    const PmuInsn *insn = pmu_decode_bytes_kept(rig->decoder, bytes, code.length);
+    const PmuInsn *insn = pmu_decode_bytes_interned(rig->decoder, bytes,
+                                                    code.length);
 
     if (insn->flags & (PMU_INSN_LOAD | PMU_INSN_STORE | PMU_INSN_FLUSH)) {
         ea = next++;
@@ -225,7 +228,7 @@ static Rig *rig_loop(PmuCore core, Code body, unsigned n)
 static void rig_run(Rig *rig, const Behaviour *how, unsigned times)
 {
     uint64_t addr[PMU_BLOCK_ACCESSES];
-    PmuDynamic dynamic = { .addr = addr, .iterations = 1 };
+    PmuExecution dynamic = { .addr = addr, .iterations = 1 };
 
     for (unsigned i = 0; i < times * rig->num_blocks; i++) {
         unsigned j = i % rig->num_blocks;
@@ -470,7 +473,7 @@ static void test_mispredictions(void)
 static void test_indirect_mispredictions(void)
 {
     Rig *rig = rig_new(PMU_CORE_ICELAKE);
-    PmuDynamic dynamic = { .pc = CODE_BASE };
+    PmuExecution dynamic = { .pc = CODE_BASE };
     const PmuBlock *block;
 
     rig_program(rig, (Code[]) { JMP_RAX }, 1);
@@ -874,8 +877,8 @@ static void test_data_tlb(void)
     g_assert_cmpuint(sum(rig, PMU_ITEM_DTLB_STORE_STLB,
                          PMU_ITEM_DTLB_STORE_WALKS_1G), ==, 0);
     rig_measure(rig, &plain, 0);
-    pmu_timing_flush_mappings(rig->timing, PMU_FLUSH_ALL, 0);
-    pmu_timing_flush_mappings(rig->timing, PMU_FLUSH_PAGE, 0x1000);
+    pmu_timing_flush_mappings(rig->timing, PMU_TLB_FLUSH_ALL, 0);
+    pmu_timing_flush_mappings(rig->timing, PMU_TLB_FLUSH_PAGE, 0x1000);
     pmu_timing_flush(rig->timing);
     pmu_ledger_snapshot(&rig->ledger, &rig->end);
     g_assert_cmpuint(count(rig, PMU_ITEM_TLB_FLUSHES), ==, 2);
@@ -1432,7 +1435,7 @@ static void assists(Rig *rig, bool assisted, unsigned times)
     const Code multiply = I("\xf2\x0f\x59\xc1");        /* mulsd xmm0, xmm1 */
     const PmuBlock *block = &rig->blocks[0]->block;
 
-    g_assert_true(pmu_decode_bytes_kept(rig->decoder,
+    g_assert_true(pmu_decode_bytes_interned(rig->decoder,
                                   (const uint8_t *)multiply.bytes,
                                   multiply.length)->flags & PMU_INSN_ASSISTED);
     pmu_timing_flush(rig->timing);

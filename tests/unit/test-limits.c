@@ -9,12 +9,14 @@
 #include <string.h>
 #include <time.h>
 
-#include "block-pool.h"
-#include "events.h"
-#include "observe.h"
+#include "tcg/pmu/decode/block-builder.h"
+#include "tcg/pmu/decode/block-pool.h"
+#include "tcg/pmu/decode/decoder.h"
+#include "tcg/pmu/events/events.h"
+#include "tcg/pmu/sampling/functional-model.h"
 #include "random.h"
-#include "timing.h"
-#include "uops-pool.h"
+#include "tcg/pmu/sampling/timing.h"
+#include "tcg/pmu/decode/insn-pool.h"
 
 #define CODE    0x400000ull
 #define OTHER   0x800000ull
@@ -37,7 +39,7 @@ static const Code jmp = I("\xeb\x00");
 static const PmuInsn *describe(PmuDecoder *decoder, const uint8_t *bytes,
                                unsigned length)
 {
-    return pmu_decode_bytes_kept(decoder, bytes, length);
+    return pmu_decode_bytes_interned(decoder, bytes, length);
 }
 
 /* Linear is physical. */
@@ -59,14 +61,14 @@ static double seconds(void)
 typedef struct Run {
     PmuBlockBuilder builder;
     uint64_t addr[PMU_BLOCK_ACCESSES];
-    PmuDynamic dynamic;
+    PmuExecution dynamic;
 } Run;
 
 static void run_begin(Run *run, uint64_t pc, PmuLevel level)
 {
     memset(run, 0, sizeof(*run));
     pmu_block_begin(&run->builder, level, pc);
-    run->dynamic = (PmuDynamic) {
+    run->dynamic = (PmuExecution) {
         .addr = run->addr, .pc = pc, .target = pc, .taken = true,
     };
 }
@@ -193,7 +195,8 @@ static void test_flushed_code(void)
 
 /*
  * Another vCPU writes to the lines, and tells of it while this one decodes.
- * Word of some may be lost, where two share a place in its inbox: snoop.h.
+ * Word of some may be lost, where two share a place in its inbox:
+ * invalidation-queue.h.
  */
 static void test_written_code(void)
 {
@@ -243,14 +246,14 @@ static void test_written_code(void)
 }
 
 /* Nothing is in the DSB that L1I has not: a store would not find it. */
-static void assert_dsb_within_l1i(const PmuObserver *o)
+static void assert_dsb_within_l1i(const PmuFunctionalModel *o)
 {
     const PmuCache *dsb = &o->fetcher.dsb;
 
     for (size_t i = 0; i < (dsb->set_mask + 1) * dsb->ways; i++) {
         g_assert_true(!dsb->tags[i] ||
                       pmu_cache_find(&o->mem.l1i,
-                                     pmu_fetch_line(dsb->tags[i] - 1)) !=
+                                     pmu_dsb_key_line(dsb->tags[i] - 1)) !=
                       PMU_CACHE_NONE);
     }
 }
@@ -265,7 +268,7 @@ static void test_dsb_within_l1i(void)
     };
     enum { LINES = 96 };
     g_autofree Run *run = g_new(Run, 1);
-    g_autofree PmuObserver *o = g_new0(PmuObserver, 1);
+    g_autofree PmuFunctionalModel *o = g_new0(PmuFunctionalModel, 1);
     PmuUarch uarch = *pmu_uarch(PMU_CORE_ICELAKE);
     PmuDecoder *decoder = pmu_decoder_new(PMU_CORE_ICELAKE, &uarch);
     Random random = random_from_seed();
@@ -275,7 +278,8 @@ static void test_dsb_within_l1i(void)
     uarch.l1i.size = 64 * LINE;
     uarch.l1i.ways = 2;
     pmu_ledger_init(&ledger, uarch.width, 1, 1, 1, 1);
-    g_assert_true(pmu_observer_init(o, &uarch, &ledger, NULL, identity, NULL));
+    g_assert_true(pmu_functional_init(o, &uarch, &ledger, NULL, identity,
+                                      NULL));
     for (unsigned i = 0; i < 20000; i++) {
         unsigned n = 1 + random_below(&random, 12), first = 0;
 
@@ -287,18 +291,21 @@ static void test_dsb_within_l1i(void)
                     CODE + random_below(&random, LINES * LINE - 8));
         }
         while (first < run->builder.block.num_insns) {
-            first = pmu_observe(o, &run->builder.block, first,
-                                run->builder.block.num_insns, &run->dynamic);
+            first = pmu_functional_run(o, &run->builder.block, first,
+                                       run->builder.block.num_insns,
+                                           &run->dynamic);
             assert_dsb_within_l1i(o);
         }
         /* What ran elsewhere, or what others say, comes at any time. */
         if (random_below(&random, 8) == 0) {
-            pmu_observe_code(o, CODE / LINE + random_below(&random, LINES), 4);
+            pmu_functional_warm_code(o, CODE / LINE +
+                                     random_below(&random, LINES), 4);
         }
         if (random_below(&random, 8) == 0) {
             uint64_t line = CODE / LINE + random_below(&random, LINES);
 
-            pmu_inbox_put(o->mem.inbox, (PmuSnoop) { line, true });
+            pmu_invalidation_queue_put(o->mem.snoops,
+                                       (PmuSnoop) { line, true });
             pmu_memory_take_snoops(&o->mem);
         }
         assert_dsb_within_l1i(o);
@@ -308,7 +315,7 @@ static void test_dsb_within_l1i(void)
              : CODE + random_below(&random, LINES * LINE);
         pc = pc < CODE + LINES * LINE ? pc : CODE;
     }
-    pmu_observer_destroy(o);
+    pmu_functional_destroy(o);
     pmu_decoder_free(decoder);
 }
 
@@ -333,7 +340,7 @@ static void test_strings(void)
 {
     static const uint64_t counts[] = {
         UINT64_MAX, 1ull << 63, (1ull << 63) - 1, 1ull << 32,
-        PMU_STRING_MOST + 1ull, PMU_STRING_MOST, 1, 0,
+        PMU_STRING_MAX_ITERATIONS + 1ull, PMU_STRING_MAX_ITERATIONS, 1, 0,
     };
     static const uint64_t addresses[] = { OTHER, 0, UINT64_MAX, 63, 0xfff };
     g_autofree Run *run = g_new(Run, 1);
@@ -353,7 +360,7 @@ static void test_strings(void)
             g_assert_true(run->builder.block.rep);
             run->dynamic.iterations = counts[n / 2];
             run->dynamic.backwards = n & 1;
-            repairs += 2 * (counts[n / 2] > PMU_STRING_MOST);
+            repairs += 2 * (counts[n / 2] > PMU_STRING_MAX_ITERATIONS);
             pmu_timing_string(core.timing, &run->builder.block, 0,
                               &run->dynamic);
             core_run(&core, run);
@@ -370,8 +377,9 @@ static void test_strings(void)
 static void test_strings_estimated(void)
 {
     static const PmuSampling sampling = {
-        .first = 16, .observe = 16, .warm = 16, .watch = 16, .share = 8,
-        .period = 4096, .skim = 64,
+        .initial_detailed = 16, .full_warming = 16, .detailed_warming = 16,
+                            .detailed = 16, .unknown_share = 8,
+        .period = 4096, .functional_warming = 64,
     };
     g_autofree Run *run = g_new(Run, 1);
 
@@ -390,7 +398,7 @@ static void test_strings_estimated(void)
         }
         assert_sound(&core, 48);
         g_assert_cmpuint(count(&core, PMU_ITEM_L1D_ACCESSES), <,
-                         64 * 2 * (PMU_STRING_MOST + 2));
+                         64 * 2 * (PMU_STRING_MAX_ITERATIONS + 2));
         core_destroy(&core);
         g_assert_cmpfloat(seconds() - before, <, 20);
     }
@@ -421,8 +429,9 @@ static void test_ranges(void)
 static void test_elsewhere(void)
 {
     static const PmuSampling sampling = {
-        .first = 16, .observe = 16, .warm = 16, .watch = 16, .share = 64,
-        .period = 1 << 20, .skim = 64,
+        .initial_detailed = 16, .full_warming = 16, .detailed_warming = 16,
+                            .detailed = 16, .unknown_share = 64,
+        .period = 1 << 20, .functional_warming = 64,
     };
     g_autofree Run *here = g_new(Run, 1), *there = g_new(Run, 1);
     double before = seconds();
@@ -491,13 +500,15 @@ static void assert_description(const PmuUarch *uarch, const PmuInsn *insn)
                      insn->compute[0].ports &
                      uarch->ports[PMU_UNIT_BRANCH_TAKEN]);
     }
-    /* As many as PMU_MAX_FAR has room for beside a full scheduler. */
+    /*
+     * As many as PMU_MAX_LATE_DISPATCHES has room for beside a full scheduler.
+     */
     g_assert_cmpuint(uops, <=, UINT8_MAX);
     g_assert_cmpuint(insn->slots, >, 0);
     g_assert_cmpuint(insn->resource, <, PMU_RESOURCE_NR);
     g_assert_cmpuint(insn->bypass, <, PMU_BYPASS_NR);
-    g_assert_cmpuint(insn->tally, <, PMU_TALLY_NR);
-    g_assert_cmpuint(insn->tally_times, <=, 2);
+    g_assert_cmpuint(insn->insn_class, <, PMU_CLASS_NR);
+    g_assert_cmpuint(insn->class_count, <=, 2);
     g_assert_cmpuint(insn->branch, <=, PMU_BRANCH_FAR);
     g_assert_cmpuint(insn->path, <=, PMU_PATH_STORE);
     g_assert_cmpuint(insn->addr_src[0], <, PMU_REG_NR);
@@ -593,25 +604,25 @@ static void test_memory(void)
         insn.flags = random_next(&random);
         insn.hold = random_next(&random);
         was[i] = insn;
-        kept[i] = pmu_insn_pool_keep(pool, &insn);
-        g_assert_true(pmu_insn_pool_keep(pool, &insn) == kept[i]);
+        kept[i] = pmu_insn_pool_intern(pool, &insn);
+        g_assert_true(pmu_insn_pool_intern(pool, &insn) == kept[i]);
         if (pmu_insn_pool_is_full(pool)) {
             for (i = 0; i < CHECKED; i++) {
                 g_assert_cmpmem(kept[i], sizeof(insn), &was[i], sizeof(insn));
             }
             /* A vCPU has records of this one, but not of the one before. */
-            pmu_insn_pool_begin(pool, generation + 1, generation);
+            pmu_insn_pool_begin_generation(pool, generation + 1, generation);
             generation++;
             for (i = 0; i < CHECKED; i++) {
                 g_assert_cmpmem(kept[i], sizeof(insn), &was[i], sizeof(insn));
-                g_assert_true(pmu_insn_pool_keep(pool, &was[i]) != kept[i]);
+                g_assert_true(pmu_insn_pool_intern(pool, &was[i]) != kept[i]);
             }
         }
         g_assert_cmpuint(pmu_insn_pool_bytes(pool), <=,
-                         2 * (size_t)PMU_INSN_POOL_MOST + slack);
+                         2 * (size_t)PMU_INSN_POOL_MAX_BYTES + slack);
     }
-    g_assert_cmpuint(n, >, 5ull * PMU_INSN_POOL_MOST / 64 / 2);
-    pmu_insn_pool_begin(pool, generation + 1, generation + 1);
+    g_assert_cmpuint(n, >, 5ull * PMU_INSN_POOL_MAX_BYTES / 64 / 2);
+    pmu_insn_pool_begin_generation(pool, generation + 1, generation + 1);
     g_assert_cmpuint(pmu_insn_pool_bytes(pool), ==, 0);
     pmu_insn_pool_free(pool);
 }
@@ -646,17 +657,17 @@ static void test_block_memory(void)
             hash = block->hash;
         }
         if (pmu_block_pool_is_full(&pool) || pmu_decoder_is_full(decoder)) {
-            pmu_block_pool_begin(&pool, generation + 1, generation);
-            pmu_decoder_begin(decoder, generation + 1, generation);
+            pmu_block_pool_begin_generation(&pool, generation + 1, generation);
+            pmu_decoder_begin_generation(decoder, generation + 1, generation);
             generation++;
             /* Records of these are still to be looked at. */
             g_assert_cmphex(before->hash, ==, hash);
             g_assert_cmpuint(before->insns[3].insn->length, ==, 1);
         }
         g_assert_cmpuint(pool.arena.bytes, <=,
-                         2 * (size_t)PMU_BLOCK_POOL_MOST + slack);
+                         2 * (size_t)PMU_BLOCK_POOL_MAX_BYTES + slack);
     }
-    pmu_block_pool_begin(&pool, generation + 1, generation + 1);
+    pmu_block_pool_begin_generation(&pool, generation + 1, generation + 1);
     g_assert_cmpuint(pool.arena.bytes, ==, 0);
     pmu_block_pool_destroy(&pool);
     pmu_decoder_free(decoder);
@@ -706,34 +717,40 @@ static void test_full_block(void)
 static void test_courses(void)
 {
     enum { BLOCKS = 200000 };
-    PmuBpred *bp = pmu_bpred_new(pmu_uarch(PMU_CORE_ICELAKE));
+    PmuBranchPredictor *bp =
+        pmu_branch_predictor_new(pmu_uarch(PMU_CORE_ICELAKE));
     double before = seconds();
 
     for (unsigned place = 0; place < 4; place++) {
-        pmu_bpred_cond(bp, BRANCH(place & 1), true);
+        pmu_branch_predictor_conditional(bp, BRANCH(place & 1), true);
         for (uint32_t number = 0; number < BLOCKS; number++) {
-            g_assert_true(pmu_bpred_follow(bp, number, BRANCH(place & 1), true,
-                                           OTHER));
-            g_assert_cmphex(pmu_bpred_courses(bp)[number], ==, OTHER);
+            g_assert_true(pmu_branch_predictor_predict_block(
+                bp, number, BRANCH(place & 1), true,
+                                                                OTHER));
+            g_assert_cmphex(pmu_branch_predictor_successors(bp)[number], ==,
+                            OTHER);
         }
     }
     g_test_message("%.3f s", seconds() - before);
     g_assert_cmpfloat(seconds() - before, <, 3);
     /* None goes on once the branch goes another way. */
-    pmu_bpred_cond(bp, BRANCH(1), false);
-    pmu_bpred_cond(bp, BRANCH(0), false);
+    pmu_branch_predictor_conditional(bp, BRANCH(1), false);
+    pmu_branch_predictor_conditional(bp, BRANCH(0), false);
     for (uint32_t number = 0; number < BLOCKS; number++) {
-        g_assert_cmphex(pmu_bpred_courses(bp)[number], ==, PMU_NOWHERE);
+        g_assert_cmphex(pmu_branch_predictor_successors(bp)[number], ==,
+                        PMU_NO_SUCCESSOR);
     }
-    pmu_bpred_free(bp);
+    pmu_branch_predictor_free(bp);
 }
 
 /* With as many to a place as a guest likes, predictions are what they were. */
 static void test_many_courses(void)
 {
     enum { BLOCKS = 1000, PLACES = 3 };
-    PmuBpred *plain = pmu_bpred_new(pmu_uarch(PMU_CORE_ICELAKE));
-    PmuBpred *bp = pmu_bpred_new(pmu_uarch(PMU_CORE_ICELAKE));
+    PmuBranchPredictor *plain =
+        pmu_branch_predictor_new(pmu_uarch(PMU_CORE_ICELAKE));
+    PmuBranchPredictor *bp =
+        pmu_branch_predictor_new(pmu_uarch(PMU_CORE_ICELAKE));
     Random random = random_from_seed();
     unsigned skipped = 0;
 
@@ -742,19 +759,20 @@ static void test_many_courses(void)
         uint64_t pc = BRANCH(number % PLACES);
         bool taken = random_below(&random, 5000) != 0;
         uint64_t target = taken ? OTHER : CODE;
-        bool right = pmu_bpred_cond(plain, pc, taken);
+        bool right = pmu_branch_predictor_conditional(plain, pc, taken);
 
-        if (pmu_bpred_courses(bp)[number] == target) {
+        if (pmu_branch_predictor_successors(bp)[number] == target) {
             g_assert_true(right);
             skipped++;
         } else {
-            g_assert_cmpint(pmu_bpred_follow(bp, number, pc, taken, target),
+            g_assert_cmpint(pmu_branch_predictor_predict_block(
+                bp, number, pc, taken, target),
                             ==, right);
         }
     }
     g_assert_cmpuint(skipped, >, 0);
-    pmu_bpred_free(plain);
-    pmu_bpred_free(bp);
+    pmu_branch_predictor_free(plain);
+    pmu_branch_predictor_free(bp);
 }
 
 /* What comes in a migration stream. */

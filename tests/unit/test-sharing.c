@@ -9,7 +9,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "timing.h"
+#include "tcg/pmu/decode/block-builder.h"
+#include "tcg/pmu/decode/decoder.h"
+#include "tcg/pmu/sampling/timing.h"
 
 #define CORES       2
 #define TURNS       60000
@@ -64,7 +66,7 @@ static void run(const PmuSampling *sampling, uint64_t distance,
         unsigned i = turn % CORES;
         uint64_t counter = 0x10000 + i * distance;
         uint64_t addr[] = { counter, counter };
-        PmuDynamic dynamic = {
+        PmuExecution dynamic = {
             .addr = addr, .pc = 0x400000, .target = 0x400000, .taken = true,
         };
 

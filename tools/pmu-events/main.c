@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "perfmon.h"
+#include "tcg/pmu/perfmon/perfmon.h"
 
 /* Cells of a table are CSV: reStructuredText in quotes. */
 static void cell(GString *out, const char *text)

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "addresses.h"
-#include "block.h"
+#include "tcg/pmu/decode/block.h"
 
 /* Something unknown, and a constant on top. */
 typedef struct Value {

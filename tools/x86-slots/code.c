@@ -11,7 +11,8 @@
 #include <string.h>
 
 #include "code.h"
-#include "disassembler.h"
+#include "tcg/pmu/decode/decoder.h"
+#include "tcg/pmu/decode/disassembler.h"
 
 struct CodeReader {
     PmuDisassembler disassembler;

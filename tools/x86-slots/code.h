@@ -11,7 +11,7 @@
 
 #include <glib.h>
 
-#include "uops.h"
+#include "tcg/pmu/decode/decoder.h"
 
 /* General-purpose registers by their number in the encoding. */
 #define CODE_GPRS       16

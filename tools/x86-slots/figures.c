@@ -9,7 +9,7 @@
 
 #include "figures.h"
 #include "code.h"
-#include "uarch-params.h"
+#include "tcg/pmu/uarch/uarch-params.h"
 
 /* Take over @why, if there is something wrong. */
 static bool check(char *why, GError **error)

@@ -12,7 +12,7 @@
 #include <glib.h>
 #include <stdbool.h>
 
-#include "uarch.h"
+#include "tcg/pmu/uarch/uarch.h"
 
 /*
  * Change @uarch as @settings, NAME=VALUE each, NULL-terminated or NULL, say.

@@ -11,7 +11,8 @@
 #include <string.h>
 
 #include "measure.h"
-#include "timing.h"
+#include "tcg/pmu/decode/block-builder.h"
+#include "tcg/pmu/sampling/timing.h"
 
 /* Linear addresses of code. */
 #define CODE_BASE       0x400000ull
@@ -218,7 +219,7 @@ static void fill_addresses(Rig *rig, const Piece *piece, uint64_t *addr)
 static void run_piece(Rig *rig, const Piece *piece)
 {
     uint64_t addr[PMU_BLOCK_ACCESSES];
-    PmuDynamic dynamic = {
+    PmuExecution dynamic = {
         .addr = addr, .pc = piece->pc,
         /* Only the branch that closes a loop is taken. */
         .taken = rig->options->loop && piece->last == rig->code->path_length,
@@ -248,7 +249,7 @@ static void warm_data(Rig *rig)
         .info = { .length = sizeof(load), .flags = PMU_INSN_LOAD },
     };
     uint64_t addr;
-    PmuDynamic dynamic = { .addr = &addr, .pc = WARM_BASE };
+    PmuExecution dynamic = { .addr = &addr, .pc = WARM_BASE };
 
     begin_block(rig, WARM_BASE);
     add_insn(rig, &insn, load, WARM_BASE);
@@ -395,7 +396,7 @@ void measure(CodeReader *reader, const Code *code, const PmuUarch *uarch,
     }
     /* One block is not sampled, and its ports are reported. */
     pmu_timing_set_sampling(rig.timing, NULL);
-    pmu_timing_watch_ports(rig.timing);
+    pmu_timing_report_ports(rig.timing);
     lay_out(&rig, &core);
     warm_data(&rig);
     converge(&rig, result);

@@ -11,8 +11,8 @@
 
 #include "addresses.h"
 #include "code.h"
-#include "ledger.h"
-#include "uarch.h"
+#include "tcg/pmu/ledger/ledger.h"
+#include "tcg/pmu/uarch/uarch.h"
 
 typedef struct MeasureOptions {
     bool loop;                  /* else copies one after the other */

@@ -2,8 +2,6 @@
  * The caches behind a PMU: what CPUID says of them, and who shares the L3.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
- *
- * Above the line.
  */
 
 #include "qemu/osdep.h"

@@ -2,8 +2,6 @@
  * The PMU as a property of a CPU: which CPUs have one, CPUID, life cycle.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
- *
- * Above the line.
  */
 
 #include "qemu/osdep.h"
@@ -51,6 +49,8 @@ bool x86_pmu_expand_features(X86CPU *cpu, Error **errp)
 
 #include "pmu-internal.h"
 #include "trace.h"
+#include "tcg/pmu/decode/block-builder.h"
+#include "tcg/pmu/decode/decoder.h"
 
 /*
  * The CPUs whose PMU is modelled.  A named model is known by its class, as
@@ -263,7 +263,7 @@ static bool x86_pmu_build_core(X86PMU *unit, const X86PMUModel *model,
         error_setg(errp, "pmu=on: no memory for the modelled core");
         return false;
     }
-    env->pmu.runs = pmu_timing_runs(unit->timing);
+    env->pmu.runs = pmu_timing_block_runs(unit->timing);
     if (env->pmu.unsampled) {
         pmu_timing_set_sampling(unit->timing, NULL);
     }
@@ -307,6 +307,7 @@ bool x86_pmu_realize(X86CPU *cpu, Error **errp)
         x86_pmu_unrealize(cpu);
         return false;
     }
+    unit->perfmon.rates = &unit->rates;
     return true;
 }
 
@@ -348,7 +349,7 @@ static void x86_pmu_discard(CPUState *cs, run_on_cpu_data data)
 
 /*
  * Other vCPUs can still run what @unit's translated.  A guest that ejects a CPU
- * is in the middle of an instruction of its own: nobody waits here.
+ * is in the middle of an instruction of its own: no thread waits here.
  */
 static void x86_pmu_bequeath(X86PMU *unit)
 {

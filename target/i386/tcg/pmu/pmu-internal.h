@@ -3,22 +3,23 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Run time, above the line: joins the register file, the ledger and the
- * timing model with the vCPU.
+ * Joins the register file, the ledger and the timing model with the vCPU.
  */
 
 #ifndef TARGET_I386_PMU_INTERNAL_H
 #define TARGET_I386_PMU_INTERNAL_H
 
 #include "cpu.h"
-#include "block-pool.h"
-#include "events.h"
-#include "perfmon.h"
+#include "tcg/pmu/decode/block-builder.h"
+#include "tcg/pmu/decode/block-pool.h"
+#include "tcg/pmu/decode/decoder.h"
+#include "tcg/pmu/events/events.h"
+#include "tcg/pmu/perfmon/perfmon.h"
 #include "pmu.h"
-#include "runs.h"
-#include "saved.h"
-#include "timing.h"
-#include "uarch-params.h"
+#include "tcg/pmu/sampling/block-runs.h"
+#include "tcg/pmu/ledger/saved-ledger.h"
+#include "tcg/pmu/sampling/timing.h"
+#include "tcg/pmu/uarch/uarch-params.h"
 
 QEMU_BUILD_BUG_ON(X86_PMU_LEVELS != PMU_LEVEL_NR);
 QEMU_BUILD_BUG_ON(X86_PMU_PARAMS != PMU_UARCH_PARAMS);
@@ -40,7 +41,7 @@ typedef enum PmuMappings {
  * is timing, the last one alone forward.
  */
 #define HF_PMU_MASK (HF_PMU_OS_MASK | HF_PMU_USR_MASK | HF_PMU_TIMING_MASK)
-#define HF_PMU_FORWARD HF_PMU_TIMING_MASK
+#define HF_PMU_FAST_FORWARD HF_PMU_TIMING_MASK
 
 /* What an instruction that took an assist leaves in sse_status. */
 #define X86_PMU_DENORMAL_FLAGS \
@@ -50,13 +51,14 @@ typedef enum PmuMappings {
 #define X86_PMU_FLUSHES 8
 
 typedef struct X86PMUFlush {
-    PmuFlush kind;
+    PmuTlbFlush kind;
     uint64_t linear;
 } X86PMUFlush;
 
 struct X86PMU {
     X86CPU *cpu;
     Perfmon perfmon;
+    PerfmonEventRates rates;    /* that @perfmon notes */
     PmuLedger ledger;
     /* Both as they travel: what arrives is looked at before it is used. */
     struct {
@@ -76,9 +78,9 @@ struct X86PMU {
     /* timing: of the code buffer that numbers of blocks are of now */
     uint64_t counted_generation;
     /* forward: what X86PMUState.forward was when the model last knew it */
-    int32_t granted_forward;
+    int32_t granted_fast_forward;
     /* ... and instructions that do not reach @check_at */
-    int64_t forward_distance;
+    int64_t fast_forward_distance;
     /* timing: the oldest record in the log that the model has not seen */
     uint64_t *oldest;
     /* Whether the model's linear to physical mappings hold. */
@@ -99,7 +101,8 @@ struct X86PMU {
     bool flush_asked;           /* in this generation of code */
     PmuBlockPool blocks;
     uint64_t repairs;           /* of translation: see pmu_timing_repairs() */
-    bool repairs_told;          /* somebody knows that there were any */
+    bool repairs_traced;        /* ... that there were any */
+    uint32_t units_traced;      /* of pmu_timing_sampling_units() */
 };
 
 /* The privilege level that counters see. */
@@ -142,10 +145,35 @@ bool x86_pmu_find_l3(X86PMU *unit, Error **errp);
  */
 PmuMapping x86_pmu_translate(void *opaque, uint64_t page);
 
-/* Execution: pmu-exec.c */
+/* The log of executed blocks: pmu-log.c */
 
 /* An empty log. */
 void x86_pmu_log_init(CPUX86State *env);
+
+/* The linear address where execution goes on, between two blocks. */
+uint64_t x86_pmu_pc(const CPUX86State *env);
+
+/* Begin a record of @block at @pc, which is about to run, in the empty log. */
+void x86_pmu_log(CPUX86State *env, const PmuBlock *block, uint64_t pc);
+
+/* Run the model over all that is in the log, which has a record. */
+void x86_pmu_run(CPUX86State *env);
+
+/* ... over all blocks but the newest one. */
+void x86_pmu_run_older(X86PMUState *pmu);
+
+/*
+ * ... over all that ran before the instruction of insn_start word @insn, and
+ * move to the ledger what translated code counted.
+ */
+void x86_pmu_run_all(CPUX86State *env, uint64_t insn);
+
+/* Mappings: pmu-flush.c */
+
+/* The model's TLBs are flushed as the guest's were since the last time. */
+void x86_pmu_forget_mappings(X86PMU *unit);
+
+/* Overflow and interrupts: pmu-overflow.c */
 
 /* States of @unit that could not be and were repaired: pmu_timing_repairs(). */
 static inline uint64_t x86_pmu_repairs(const X86PMU *unit)
@@ -153,20 +181,17 @@ static inline uint64_t x86_pmu_repairs(const X86PMU *unit)
     return unit->repairs + pmu_timing_repairs(unit->timing);
 }
 
-/* The linear address where execution goes on, between two blocks. */
-uint64_t x86_pmu_pc(const CPUX86State *env);
-
-/* Let the model see all that is in the log, which has a record. */
-void x86_pmu_run(CPUX86State *env);
-
-/* Begin a record of @block at @pc, which is about to run, in the empty log. */
-void x86_pmu_log(CPUX86State *env, const PmuBlock *block, uint64_t pc);
-
 /*
  * A counter may be about to overflow, or has just done so, and a block of
  * @num_insns instructions waits to run.  Returns if it may.
  */
 void x86_pmu_check(CPUX86State *env, unsigned num_insns);
+
+/* The next block is instrumented as @hflags, some of HF_PMU_MASK, says. */
+void x86_pmu_set_mode(CPUX86State *env, uint32_t hflags);
+
+/* Between two blocks: interrupt at once if an overflow asks for it. */
+void x86_pmu_poll(CPUX86State *env);
 
 /*
  * Leave the block of @num_insns instructions at its entry, before any of its
@@ -201,12 +226,12 @@ void x86_pmu_arm(CPUX86State *env, uint64_t insn, unsigned need);
  */
 bool x86_pmu_deliver(CPUX86State *env);
 
-/* Going forward: pmu-forward.c */
+/* Fast-forward: pmu-fast-forward.c */
 
 /* Is the running code, if it is instrumented for timing, that for forward? */
-static inline bool x86_pmu_is_forward(const CPUX86State *env)
+static inline bool x86_pmu_is_fast_forward(const CPUX86State *env)
 {
-    return (env->hflags & HF_PMU_MASK) == HF_PMU_FORWARD;
+    return (env->hflags & HF_PMU_MASK) == HF_PMU_FAST_FORWARD;
 }
 
 /* Can translated code count the runs of @block? */
@@ -217,26 +242,26 @@ static inline bool x86_pmu_is_countable(const PmuBlock *block)
 }
 
 /* A number for a block of @generation, which no other one of it has. */
-uint32_t x86_pmu_forward_number(uint64_t generation);
+uint32_t x86_pmu_fast_forward_number(uint64_t generation);
 
 /*
  * @block is about to run, the first one since x86_pmu_exec_exit() at least: if
  * code was thrown away in between, what its numbers counted has been collected,
  * and others count in them now.
  */
-void x86_pmu_forward_renumber(X86PMU *unit, const PmuBlock *block);
+void x86_pmu_fast_forward_renumber(X86PMU *unit, const PmuBlock *block);
 
 /* Let the model know what was counted; @counted is complete. */
-void x86_pmu_forward_pass(CPUX86State *env);
+void x86_pmu_fast_forward_pass(CPUX86State *env);
 
-/* The same, and nothing is counted any more before somebody looks. */
-void x86_pmu_forward_stop(CPUX86State *env);
+/* The same, and nothing is counted any more before counters are looked at. */
+void x86_pmu_fast_forward_stop(CPUX86State *env);
 
 /*
  * The newest block is counted and will not run to its end: begin a record of it
  * instead.  It is at @pc, if that is still needed.
  */
-void x86_pmu_forward_open(CPUX86State *env, uint64_t pc);
+void x86_pmu_fast_forward_open(CPUX86State *env, uint64_t pc);
 
 /*
  * Go on in the code that the model needs now, if @block, which is about to run,

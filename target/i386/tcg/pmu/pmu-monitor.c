@@ -3,8 +3,8 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Above the line.  The ledger shown here is the ground truth against which a
- * driver under test is judged; looking at it changes nothing.
+ * The ledger shown here is the ground truth against which a driver under test
+ * is judged; looking at it changes nothing.
  */
 
 #include "qemu/osdep.h"
@@ -12,7 +12,8 @@
 #include "monitor/monitor.h"
 #include "qapi/error.h"
 #include "qapi/qapi-commands-pmu-target.h"
-#include "metrics.h"
+#include "tcg/pmu/decode/decoder.h"
+#include "tcg/pmu/perfmon/perf-metrics.h"
 #include "pmu-internal.h"
 
 static const char *const metric_name[PERFMON_MAX_METRICS] = {

@@ -3,8 +3,8 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Run time, above the line.  The registers themselves are perfmon's; here is
- * only what surrounds an access: #GP, and which instructions count.
+ * The registers themselves are perfmon's; here is only what surrounds an
+ * access: #GP, and which instructions count.
  */
 
 #include "qemu/osdep.h"
@@ -84,7 +84,7 @@ static char *x86_pmu_describe(const PerfmonView *view, uint64_t evtsel)
 
 /* Say so once for each event, when a counter is given it. */
 /* A guest can make up millions of selectors. */
-#define X86_PMU_LOGGED_MOST 4096
+#define X86_PMU_MAX_LOGGED_EVENTS 4096
 
 static void x86_pmu_log_event(X86PMU *unit, uint32_t msr, uint64_t value)
 {
@@ -100,7 +100,7 @@ static void x86_pmu_log_event(X86PMU *unit, uint32_t msr, uint64_t value)
     if (view.state < PMU_EVENT_APPROXIMATE) {
         return;
     }
-    if (g_hash_table_size(unit->logged) >= X86_PMU_LOGGED_MOST) {
+    if (g_hash_table_size(unit->logged) >= X86_PMU_MAX_LOGGED_EVENTS) {
         return;
     }
     text = x86_pmu_describe(&view, value);

@@ -3,13 +3,13 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Above the line.  The timing model asks for a translation after the access
- * was made, so an ordinary page walk comes too late: it would set Accessed
- * bits that the guest has cleared since, or set them when RAM has been sent
- * already (migration), or fault.  This one reads the guest's tables and does
- * nothing else (SDM vol. 3A, "4-Level Paging and 5-Level Paging"; nested
- * paging: AMD64 manual vol. 2, "Nested Paging").  Permissions and reserved bits
- * were checked when the access was made.
+ * The timing model asks for a translation after the access was made, so an
+ * ordinary page walk comes too late: it would set Accessed bits that the guest
+ * has cleared since, or set them when RAM has been sent already (migration), or
+ * fault.  This one reads the guest's tables and does nothing else (SDM vol. 3A,
+ * "4-Level Paging and 5-Level Paging"; nested paging: AMD64 manual vol. 2,
+ * "Nested Paging").  Permissions and reserved bits were checked when the access
+ * was made.
  */
 
 #include "qemu/osdep.h"

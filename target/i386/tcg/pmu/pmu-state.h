@@ -3,15 +3,15 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Run time, above the line.  Generated code writes these fields at constant
- * offsets from env; everything else is behind @unit.  The structure stands at
- * the end of CPUX86State so that no offset of a stock field moves.
+ * Generated code writes these fields at constant offsets from env; everything
+ * else is behind @unit.  The structure stands at the end of CPUX86State so that
+ * no offset of a stock field moves.
  */
 
 #ifndef TARGET_I386_PMU_STATE_H
 #define TARGET_I386_PMU_STATE_H
 
-#include "perf-capabilities.h"
+#include "tcg/pmu/uarch/perf-capabilities.h"
 
 /*
  * Plain data and opaque pointers alone: cpu.h includes this, and no change of
@@ -20,7 +20,7 @@
 typedef struct X86PMU X86PMU;
 typedef struct PmuBlock PmuBlock;
 typedef struct PmuRecord PmuRecord;
-typedef struct PmuRunCount PmuRunCount;
+typedef struct PmuBlockRunCount PmuBlockRunCount;
 
 /* PMU_LEVEL_NR and PMU_UARCH_PARAMS: pmu-internal.h checks that. */
 #define X86_PMU_LEVELS 2
@@ -47,9 +47,9 @@ typedef struct PmuRunCount PmuRunCount;
  * - forward: the same where the model needs no more than how often each block
  *   runs.  The prologue of a block that ends in a branch adds one to its number
  *   in @runs and takes its instructions off @forward.  If that is used up, or
- *   the block is not counted yet, it calls x86_pmu_forward(), which lets the
- *   model decide.  Any other block begins a record, without data addresses, and
- *   so does one that turns out to be left in its middle.
+ *   the block is not counted yet, it calls x86_pmu_fast_forward(), which lets
+ *   the model decide.  Any other block begins a record, without data addresses,
+ *   and so does one that turns out to be left in its middle.
  */
 typedef struct X86PMUState {
     /* count: instructions that may retire before x86_pmu_expired() */
@@ -74,12 +74,12 @@ typedef struct X86PMUState {
     uint64_t string_count;
     /* timing: of the code buffer that the oldest record may belong to */
     uint64_t generation;
-    /* forward: instructions that may run before somebody has to look */
+    /* forward: instructions that may run before counters must be looked at */
     int32_t forward;
     /* forward: the newest block if it is counted in @runs, else NULL */
     const PmuBlock *counted;
-    /* forward: how often blocks ran: pmu_timing_runs() */
-    PmuRunCount *runs;
+    /* forward: how often blocks ran: pmu_timing_block_runs() */
+    PmuBlockRunCount *runs;
     uint64_t log[X86_PMU_LOG_WORDS];
 
     /* NULL: this CPU has no PMU, and no field before is ever used */

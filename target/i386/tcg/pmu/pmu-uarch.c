@@ -3,8 +3,8 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Above the line.  There is a property for each figure of the core that can
- * be changed (uarch-params.c); one that is not set leaves the core's own.
+ * There is a property for each figure of the core that can be changed
+ * (uarch-params.c); one that is not set leaves the core's own.
  */
 
 #include "qemu/osdep.h"
@@ -113,7 +113,7 @@ void x86_pmu_class_init(ObjectClass *oc)
     object_class_property_add_bool(oc, "pmu-sampling", x86_pmu_get_sampling,
                                    x86_pmu_set_sampling);
     object_class_property_set_description(oc, "pmu-sampling",
-        "Estimate what stretches of code cost from samples; off: run the "
+        "Estimate what regions of code cost from samples; off: run the "
         "modelled pipeline all the time");
     for (int i = 0; i < PMU_UARCH_PARAMS; i++) {
         const PmuUarchParam *param = &pmu_uarch_params[i];

@@ -3,8 +3,8 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Above the line.  Counters, hidden ones included, and the ledger travel;
- * caches, predictors and the pipeline start cold on the other side.
+ * Counters, hidden ones included, and the ledger travel; caches, predictors and
+ * the pipeline start cold on the other side.
  */
 
 #include "qemu/osdep.h"
@@ -29,7 +29,7 @@ static PmuSavedLedger *x86_pmu_saved(X86PMU *unit)
     return unit->migrated.ledger;
 }
 
-/* What is sent is as of now, and goes on here as if nobody had asked. */
+/* What is sent is as of now, and goes on here as if nothing had been sent. */
 static int x86_pmu_pre_save(void *opaque)
 {
     X86CPU *cpu = opaque;
@@ -84,9 +84,10 @@ static int x86_pmu_post_load(void *opaque, int version_id)
     }
     unit->ledger = ledger;
     unit->perfmon = unit->migrated.perfmon;
+    unit->perfmon.rates = &unit->rates;
     pmu_timing_reset(unit->timing);
     /* No vCPU runs, those that share it will start cold as well. */
-    pmu_lines_clear(pmu_l3_lines(unit->l3));
+    pmu_tag_array_clear(pmu_l3_tag_array(unit->l3));
     x86_pmu_arm(&cpu->env, 0, 0);
     return 0;
 }

@@ -3,8 +3,8 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Above the line.  Every function does nothing, or answers as stock QEMU
- * would, for a CPU without a PMU.  docs/devel/pmu.rst lists the call sites.
+ * Every function does nothing, or answers as stock QEMU would, for a CPU
+ * without a PMU.  docs/devel/pmu.rst lists the call sites.
  */
 
 #ifndef TARGET_I386_PMU_H
@@ -84,7 +84,7 @@ bool x86_pmu_wrmsr(CPUX86State *env, uint64_t value, uintptr_t retaddr);
 /* RDPMC, privilege checked.  False if this CPU has no PMU. */
 bool x86_pmu_rdpmc(CPUX86State *env, uintptr_t retaddr);
 
-/* Execution: pmu-exec.c */
+/* Execution: pmu-exec.c, pmu-overflow.c, pmu-flush.c */
 
 /*
  * The instruction at which @tb was left did not complete.  @data is the third

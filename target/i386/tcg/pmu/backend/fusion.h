@@ -1,0 +1,34 @@
+/*
+ * Macro-fusion: which port the first of a pair counts as.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#ifndef TARGET_I386_PMU_BACKEND_FUSION_H
+#define TARGET_I386_PMU_BACKEND_FUSION_H
+
+#include "tcg/pmu/backend/pipeline-state.h"
+#include "tcg/pmu/decode/block.h"
+
+/*
+ * The newest instruction is @bi: where its micro-op goes is counted when it is
+ * known that it does not fuse with the next.
+ */
+static inline void pmu_fusion_begin(PmuPipeline *p, const PmuBlockInsn *bi)
+{
+    p->fusion.kinds = pmu_fuse_next(bi);
+    if (p->fusion.kinds && p->fusion.ports) {
+        --*pmu_count(&p->clock, PMU_ITEM_PORT_0 + p->fusion.item);
+    }
+}
+
+/* It did not. */
+static inline void pmu_fusion_end(PmuPipeline *p)
+{
+    if (p->fusion.kinds && p->fusion.ports) {
+        ++*pmu_count(&p->clock, PMU_ITEM_PORT_0 + p->fusion.item);
+    }
+    p->fusion.kinds = 0;
+}
+
+#endif

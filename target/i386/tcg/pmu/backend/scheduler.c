@@ -1,0 +1,87 @@
+/*
+ * The scheduler: micro-ops that wait to be dispatched.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include <glib.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tcg/pmu/backend/scheduler.h"
+
+static int compare_cycles(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+uint64_t pmu_scheduler_free_at(PmuPipeline *p, uint32_t n)
+{
+    uint32_t size = p->uarch->scheduler, scheduled = p->scheduler.occupied;
+    uint64_t cycle = p->clock.cycle, end = cycle + PMU_CYCLE_WINDOW;
+
+    while (scheduled + n > size && scheduled > p->scheduler.num_late &&
+           cycle < end) {
+        scheduled -= p->scheduler.dispatches[cycle++ % PMU_CYCLE_WINDOW];
+    }
+    if (G_UNLIKELY(scheduled + n > size &&
+                   scheduled > p->scheduler.num_late)) {
+        /* There are more than leave in the window or behind it. */
+        pmu_scheduler_recount(p);
+        return cycle;
+    }
+    if (scheduled + n > size && p->scheduler.num_late) {
+        /* All the others are far next: wait for as many as it takes. */
+        uint64_t late[PMU_MAX_LATE_DISPATCHES];
+
+        memcpy(late, p->scheduler.late, p->scheduler.num_late * sizeof(*late));
+        qsort(late, p->scheduler.num_late, sizeof(*late), compare_cycles);
+        cycle = late[MIN(scheduled + n - size, p->scheduler.num_late) - 1] + 1;
+    }
+    return cycle;
+}
+
+void pmu_scheduler_remove(PmuPipeline *p, uint64_t cycle)
+{
+    uint16_t *near = &p->scheduler.dispatches[cycle % PMU_CYCLE_WINDOW];
+
+    if (p->scheduler.num_late &&
+        p->scheduler.late[p->scheduler.num_late - 1] == cycle) {
+        p->scheduler.num_late--;
+        p->scheduler.occupied--;
+    } else if (G_LIKELY(cycle >= p->clock.cycle && *near)) {
+        --*near;
+        p->scheduler.occupied--;
+    } else {
+        /* It is not there any more. */
+        p->repairs++;
+    }
+}
+
+void pmu_scheduler_recount(PmuPipeline *p)
+{
+    p->repairs++;
+    p->scheduler.occupied = p->scheduler.num_late;
+    for (unsigned i = 0; i < PMU_CYCLE_WINDOW; i++) {
+        p->scheduler.occupied += p->scheduler.dispatches[i];
+    }
+}
+
+bool pmu_scheduler_bring_near(PmuPipeline *p)
+{
+    PmuScheduler *s = &p->scheduler;
+    uint64_t end = p->clock.cycle + PMU_CYCLE_WINDOW;
+    uint32_t late = 0;
+
+    for (uint32_t i = 0; i < s->num_late; i++) {
+        if (s->late[i] < end) {
+            s->dispatches[s->late[i] % PMU_CYCLE_WINDOW]++;
+        } else {
+            s->late[late++] = s->late[i];
+        }
+    }
+    s->num_late = late;
+    return late;
+}

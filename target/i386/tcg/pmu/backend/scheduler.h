@@ -1,0 +1,49 @@
+/*
+ * The scheduler: micro-ops that wait to be dispatched.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#ifndef TARGET_I386_PMU_BACKEND_SCHEDULER_H
+#define TARGET_I386_PMU_BACKEND_SCHEDULER_H
+
+#include <glib.h>
+
+#include "tcg/pmu/backend/pipeline-state.h"
+
+/* A micro-op is in the scheduler until @cycle. */
+static inline void pmu_scheduler_enter(PmuPipeline *p, uint64_t cycle)
+{
+    if (cycle < p->clock.cycle + PMU_CYCLE_WINDOW) {
+        p->scheduler.dispatches[cycle % PMU_CYCLE_WINDOW]++;
+    } else if (G_LIKELY(p->scheduler.num_late < PMU_MAX_LATE_DISPATCHES)) {
+        p->scheduler.late[p->scheduler.num_late++] = cycle;
+        p->clock.window_due = MIN(p->clock.window_due,
+                                  p->clock.cycle + PMU_CYCLE_WINDOW_STEP);
+    } else {
+        /* More than a scheduler has room for: it takes none. */
+        p->repairs++;
+        return;
+    }
+    p->scheduler.occupied++;
+}
+
+/* The newest micro-op, which was to leave in @cycle, does not exist. */
+void pmu_scheduler_remove(PmuPipeline *p, uint64_t cycle);
+
+/* Count anew how many micro-ops are in the scheduler: a repair. */
+void pmu_scheduler_recount(PmuPipeline *p);
+
+/*
+ * The cycle in which the scheduler has room for @n micro-ops more: the sooner
+ * in which enough will have left.
+ */
+uint64_t pmu_scheduler_free_at(PmuPipeline *p, uint32_t n);
+
+/*
+ * The clock has moved on: dispatches beyond the window that are in it now are
+ * noted there.  Returns whether there are any others.
+ */
+bool pmu_scheduler_bring_near(PmuPipeline *p);
+
+#endif

@@ -1,0 +1,34 @@
+/*
+ * Capstone, set up as the model needs it.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#ifndef TARGET_I386_PMU_DECODE_DISASSEMBLER_H
+#define TARGET_I386_PMU_DECODE_DISASSEMBLER_H
+
+#include <capstone/capstone.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* For one thread. */
+typedef struct PmuDisassembler {
+    csh handle;
+    cs_insn *insn;
+} PmuDisassembler;
+
+/* In 64-bit mode.  False if Capstone cannot be started. */
+bool pmu_disassembler_open(PmuDisassembler *d);
+void pmu_disassembler_close(PmuDisassembler *d);
+
+/*
+ * The first instruction of the @length bytes (1 or more) at @bytes, which lie
+ * at @address, until the next call; NULL if it is not known.  Where Capstone
+ * 4.0 does not know one it is shown as a sibling with the same operands;
+ * @widened: but of 128 bits for 256.
+ */
+const cs_insn *pmu_disassemble(PmuDisassembler *d, const uint8_t *bytes,
+                               unsigned length, uint64_t address,
+                               bool *widened);
+
+#endif

@@ -1,0 +1,107 @@
+/*
+ * What register renaming does, so that nothing executes: idioms that zero a
+ * register, moves, small constants added.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include <string.h>
+
+#include "tcg/pmu/decode/renaming.h"
+
+/* Constants small enough for renaming to add (IL64). */
+#define ELIMINATED_MIN  (-1024)
+#define ELIMINATED_MAX  1023
+
+/* Do the two sources of a dependency-breaking idiom agree? */
+static bool same_sources(const PmuInsnBuilder *b)
+{
+    const cs_x86_op *op = b->x86->operands;
+    unsigned first = b->x86->op_count == 3 ? 1 : 0;
+
+    if (b->x86->op_count < 2 || !pmu_operand_is_reg(&op[first]) ||
+        !pmu_operand_is_reg(&op[first + 1]) ||
+            op[first].reg != op[first + 1].reg) {
+        return false;
+    }
+    /* Byte and word forms are no idioms (uops.info). */
+    return !pmu_builder_is_gpr(b, &op[first]) || op[first].size >= 4;
+}
+
+static void eliminate(PmuInsn *insn)
+{
+    memset(insn->compute, 0, sizeof(insn->compute));
+    memset(insn->src_late, 0, sizeof(insn->src_late));
+    memset(insn->dst_late, 0, sizeof(insn->dst_late));
+    insn->latency = 0;
+    insn->bypass = PMU_BYPASS_NONE;
+}
+
+/* Is it a register plus a constant small enough for renaming to add? */
+static bool adds_constant(const PmuInsnBuilder *b)
+{
+    const cs_x86_op *op = b->x86->operands;
+    int64_t constant = 0;
+
+    if (b->mem || !pmu_builder_is_gpr(b, &op[0]) || op[0].size != 8) {
+        return false;
+    }
+    if (b->row->kind == PMU_KIND_LEA) {
+        /* IL64: not of 32-bit addresses. */
+        if (op[1].mem.index != X86_REG_INVALID || b->x86->addr_size != 8 ||
+            !b->context->reg[op[1].mem.base]) {
+            return false;
+        }
+        constant = op[1].mem.disp;
+    } else if (b->x86->op_count == 2) {
+        if (op[1].type != X86_OP_IMM) {
+            return false;
+        }
+        constant = op[1].imm;
+    }
+    return constant >= ELIMINATED_MIN && constant <= ELIMINATED_MAX;
+}
+
+/* Is it a move between registers that renaming does? */
+static bool is_eliminated_move(const PmuInsnBuilder *b)
+{
+    const cs_x86_op *op = b->x86->operands;
+    uint16_t traits = b->row->traits;
+    bool zero_extension = b->x86->op_count == 2 && op[1].size == 1;
+
+    if (b->mem || b->x86->op_count != 2 || !pmu_operand_is_reg(&op[0]) ||
+        !pmu_operand_is_reg(&op[1]) ||
+            pmu_builder_reg(b, &op[0]) == pmu_builder_reg(b, &op[1])) {
+        return false;
+    }
+    if (traits & PMU_TRAIT_ELIM_SIMD) {
+        return true;
+    }
+    return (traits & PMU_TRAIT_ELIM_GPR) && pmu_builder_is_gpr(b, &op[0]) &&
+           pmu_builder_is_gpr(b, &op[1]) && op[0].size >= 4 &&
+           (op[1].size >= 4 || (zero_extension &&
+                                !(b->form & PMU_FORM_HIGH))) &&
+           b->context->uarch->eliminates_gpr_moves;
+}
+
+void pmu_build_renaming(PmuInsnBuilder *b)
+{
+    PmuInsn *insn = b->insn;
+    uint16_t traits = b->row->traits;
+
+    if ((traits & (PMU_TRAIT_ZERO | PMU_TRAIT_ONES)) && same_sources(b)) {
+        bool mmx = b->form & PMU_FORM_MMX;
+
+        memset(insn->src, PMU_REG_NONE, sizeof(insn->src));
+        b->srcs = 0;
+        /* Ones, and MMX (IL64), still take an execution unit. */
+        if ((traits & PMU_TRAIT_ZERO) && !mmx) {
+            eliminate(insn);
+        }
+    } else if (is_eliminated_move(b) ||
+               ((traits & PMU_TRAIT_ELIM_IMM) &&
+                b->context->uarch->eliminates_constants &&
+                adds_constant(b))) {
+        eliminate(insn);
+    }
+}

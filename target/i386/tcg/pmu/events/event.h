@@ -1,0 +1,114 @@
+/*
+ * An event: where each core has it, and which ledger items it counts.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#ifndef TARGET_I386_PMU_EVENTS_EVENT_H
+#define TARGET_I386_PMU_EVENTS_EVENT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "tcg/pmu/ledger/ledger.h"
+#include "tcg/pmu/uarch/uarch.h"
+
+/* Modifier bits of IA32_PERFEVTSELx, SDM vol. 3B, figure 20-1. */
+#define PMU_EVENT_EDGE      (1u << 18)
+#define PMU_EVENT_INV       (1u << 23)
+#define PMU_EVENT_CMASK(n)  ((uint32_t)(n) << 24)
+#define PMU_EVENT_MODIFIERS \
+    (PMU_EVENT_EDGE | PMU_EVENT_INV | PMU_EVENT_CMASK(0xff))
+
+/*
+ * How well a count agrees with hardware's definition.  Later is worse, but for
+ * what never happens: there, zero is the right count.
+ */
+typedef enum PmuEventState {
+    PMU_EVENT_EXACT,
+    PMU_EVENT_NEVER,            /* no guest can make it happen: the note says
+                                   what the CPU does not have for it */
+    PMU_EVENT_MODELLED,         /* exact over the timing model */
+    PMU_EVENT_APPROXIMATE,      /* see the note */
+    PMU_EVENT_NOT_MODELLED,     /* counts zero: the note says why */
+    PMU_EVENT_UNKNOWN,          /* in no list; counts zero */
+} PmuEventState;
+
+/*
+ * What a row's items are, so that CMASK, INV and EDGE have a meaning: they
+ * look at how much an event counts in one cycle.
+ */
+typedef enum PmuEventUnit {
+    PMU_EVENT_OCCURRENCES,      /* how many in a cycle is not known */
+    PMU_EVENT_CYCLES,           /* at most one a cycle */
+    PMU_EVENT_BINS,             /* known: cycles with 0, 1, 2 and so on */
+    PMU_EVENT_BINS_FROM_1,      /* ... 1, 2, 3 and so on; others have none */
+    PMU_EVENT_AS_PLAIN,         /* as the row without modifiers says */
+} PmuEventUnit;
+
+/* The register that some events take a part of their selector from. */
+typedef enum PmuEventExtra {
+    PMU_EXTRA_NONE,
+    PMU_EXTRA_OFFCORE_0,        /* MSR_OFFCORE_RSP_0 */
+    PMU_EXTRA_OFFCORE_1,
+    PMU_EXTRA_LD_LAT,           /* MSR_PEBS_LD_LAT_THRESHOLD */
+    PMU_EXTRA_FRONTEND,         /* MSR_PEBS_FRONTEND */
+    PMU_EXTRA_NR
+} PmuEventExtra;
+
+/* Where one core has an event. */
+typedef struct PmuEventPlace {
+    uint8_t code;               /* IA32_PERFEVTSELx[7:0] */
+    uint8_t umask;              /* [15:8] */
+    /* The counters that count it, a bit each; 0: the core has no such event. */
+    uint8_t counters;
+    uint32_t modifiers;         /* EDGE, INV and CMASK of the row */
+} PmuEventPlace;
+
+/* An event counts the sum of some ledger items. */
+#define PMU_EVENT_TERMS 24
+
+typedef struct PmuEvent {
+    const char *name;           /* Intel's, as in perf list */
+    PmuEventPlace on[PMU_CORE_NR];
+    uint8_t state;              /* PmuEventState */
+    uint8_t unit;               /* PmuEventUnit */
+    /* The item that the others are taken away from; 0: they are the count. */
+    uint8_t whole;
+    bool capped;                /* counts no more than CYCLES */
+    uint8_t num_terms;
+    uint8_t term[PMU_EVENT_TERMS];      /* PmuLedgerItem */
+    /* Cycles by how many; the last bin is "or more". */
+    uint8_t first_bin, num_bins;
+    uint8_t extra;              /* PmuEventExtra */
+    uint32_t extra_value;       /* that the register must have, in extra_mask */
+    uint32_t extra_mask;
+    const char *note;           /* how, or why not; else NULL */
+} PmuEvent;
+
+/* Bins of a histogram, or items of all kinds of requests to the L3. */
+#define PMU_SELECTION_TERMS 32
+
+/*
+ * What one counter counts: the sum of the items, at most CYCLES if @capped;
+ * or what there is of item @whole besides, if that is not 0.  Never both.
+ */
+typedef struct PmuSelection {
+    const char *name;           /* of the event; NULL: unknown */
+    const char *note;           /* how, or why not; else NULL */
+    uint8_t state;              /* PmuEventState */
+    bool capped;
+    uint8_t whole;              /* PmuLedgerItem */
+    /* It never grows by more than some single item does. */
+    bool single;
+    uint8_t num_terms;
+    uint8_t term[PMU_SELECTION_TERMS];  /* PmuLedgerItem */
+} PmuSelection;
+
+/* There is something to count. */
+static inline bool pmu_selection_counts(const PmuSelection *selection)
+{
+    return selection->num_terms || selection->whole;
+}
+
+#endif

@@ -1,0 +1,133 @@
+/*
+ * The rows of the event table, and how they are written.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ *
+ * Names, codes, umasks, counters and definitions: Intel's event lists for Ice
+ * Lake-SP v1.30 and Sapphire Rapids v1.39 (https://github.com/intel/perfmon).
+ */
+
+#ifndef TARGET_I386_PMU_EVENTS_EVENTS_ROWS_H
+#define TARGET_I386_PMU_EVENTS_EVENTS_ROWS_H
+
+#include "tcg/pmu/events/event.h"
+
+typedef struct PmuEventRows {
+    const PmuEvent *rows;
+    unsigned num_rows;
+} PmuEventRows;
+
+extern const PmuEventRows pmu_event_common_rows;        /* on both cores */
+extern const PmuEventRows pmu_event_icelake_rows;       /* on this one alone */
+extern const PmuEventRows pmu_event_sapphirerapids_rows;
+
+/* Counters that count an event. */
+#define PMC0_TO_7   0xff
+#define PMC0_TO_3   0x0f
+
+/* Modifiers. */
+#define CMASK(n)    PMU_EVENT_CMASK(n)
+#define INV         PMU_EVENT_INV
+#define EDGE        PMU_EVENT_EDGE
+#define EDGES       (EDGE | CMASK(1))
+
+/* Where an event is: code, umask, modifiers, counters. */
+#define ICX(code, umask, modifiers, counters)                           \
+    .on[PMU_CORE_ICELAKE] = { code, umask, counters, modifiers }
+#define SPR(code, umask, modifiers, counters)                           \
+    .on[PMU_CORE_SAPPHIRERAPIDS] = { code, umask, counters, modifiers }
+#define BOTH(code, umask, modifiers, counters)                          \
+    ICX(code, umask, modifiers, counters),                              \
+    SPR(code, umask, modifiers, counters)
+
+/* Bits of PmuEventAlias.cores and the like. */
+#define ON_ICELAKE          (1u << PMU_CORE_ICELAKE)
+#define ON_SAPPHIRERAPIDS   (1u << PMU_CORE_SAPPHIRERAPIDS)
+#define ON_BOTH             (ON_ICELAKE | ON_SAPPHIRERAPIDS)
+
+/*
+ * Requests for lines that are found in @place, L2, L3 or DRAM.  L2 takes those
+ * of the prefetcher of L1D for demand reads.
+ */
+#define DATA_READS(place)                                               \
+    PMU_ITEM_DATA_##place, PMU_ITEM_L1D_PREFETCH_##place
+#define DEMANDS(place)                                                  \
+    DATA_READS(place), PMU_ITEM_RFO_##place, PMU_ITEM_CODE_##place
+#define L2_PREFETCHES(place)                                            \
+    PMU_ITEM_PREFETCH_##place, PMU_ITEM_CODE_PREFETCH_##place
+#define REQUESTS(place)                                                 \
+    DEMANDS(place), PMU_ITEM_SOFT_PREFETCH_##place, L2_PREFETCHES(place)
+
+/* The items of a row and their number. */
+#define TERMS(...)                                                      \
+    .term = { __VA_ARGS__ },                                            \
+    .num_terms = sizeof((uint8_t[]) { __VA_ARGS__ })
+
+#define EXACT(...)          .state = PMU_EVENT_EXACT, TERMS(__VA_ARGS__)
+#define MODELLED(...)       .state = PMU_EVENT_MODELLED, TERMS(__VA_ARGS__)
+#define APPROXIMATE(why, ...)                                           \
+    .state = PMU_EVENT_APPROXIMATE, .note = why, TERMS(__VA_ARGS__)
+#define CYCLES(...)         MODELLED(__VA_ARGS__), .unit = PMU_EVENT_CYCLES
+#define ABOUT_CYCLES(why, ...)                                          \
+    APPROXIMATE(why, __VA_ARGS__), .unit = PMU_EVENT_CYCLES
+/* Cycles of kinds that overlap: their sum, up to all cycles. */
+#define OVERLAPPING_CYCLES(why, ...)                                    \
+    ABOUT_CYCLES(why, __VA_ARGS__), .capped = true
+/*
+ * No guest can make it happen, whatever devices and sockets its machine has:
+ * the CPU has not what it counts, and CPUID says so.
+ */
+#define NEVER(why)          .state = PMU_EVENT_NEVER, .note = why
+/* It may happen, and the model does not know. */
+#define NOT_MODELLED(why)   .state = PMU_EVENT_NOT_MODELLED, .note = why
+/* The row without modifiers says what it counts. */
+#define AS_PLAIN            .state = PMU_EVENT_MODELLED,                \
+                            .unit = PMU_EVENT_AS_PLAIN
+/* What there is of @all but for the other items. */
+#define LESS(all, ...)      MODELLED(__VA_ARGS__), .whole = (all)
+/* Cycles in which 0, 1, 2... are counted: @num items from @first on. */
+#define BINS(first, num)                                                \
+    .unit = PMU_EVENT_BINS, .first_bin = (first), .num_bins = (num)
+#define BINS_FROM_1(first, num)                                         \
+    .unit = PMU_EVENT_BINS_FROM_1, .first_bin = (first), .num_bins = (num)
+
+/* MSR_PEBS_FRONTEND must be this, in the bits of the mask. */
+#define FRONTEND(value)                                                 \
+    .extra = PMU_EXTRA_FRONTEND, .extra_value = (value),                \
+    .extra_mask = UINT32_MAX
+#define LD_LAT(value)                                                   \
+    .extra = PMU_EXTRA_LD_LAT, .extra_value = (value),                  \
+    .extra_mask = UINT32_MAX
+#define OFFCORE(n)          .extra = PMU_EXTRA_OFFCORE_##n
+
+/* Reasons that several rows share. */
+#define WHY_ACCESSES    "accesses: an instruction that makes two counts " \
+                        "twice, REP ones once for each line"
+#define WHY_SPLITS      "but for those of REP strings, gathers and XSAVE"
+#define WHY_RIGHT_PATH  "without what is thrown away"
+#define WHY_INT_VEC     "Intel does not say of which instructions"
+#define WHY_NO_ASSISTS  "the model takes no assists but for denormal numbers"
+#define WHY_SOME_ASSISTS "products, quotients, roots and FMA of SSE and AVX " \
+                        "with denormal operands or an inexact denormal result"
+#define WHY_ORDERING \
+    "one for each line in use that another vCPU takes"
+#define WHY_NO_AVX512   "TCG has no AVX-512"
+#define WHY_NO_DIRTY    "which lines are modified is not known"
+#define WHY_NO_FP_PORTS "micro-ops are not told apart by kind at the ports"
+#define WHY_NO_PEBS     "needs PEBS, which there is not"
+#define WHY_NO_PMM      "the model takes persistent memory for DRAM"
+#define WHY_NO_RTM      "TCG has no RTM"
+#define WHY_NO_SNOOPS   "what cores answer to others is not counted"
+#define WHY_NO_SUPERQUEUE "the queue from L2 to L3 is never full"
+#define WHY_NO_REMOTE   "the model takes all memory for the socket's own, " \
+                        "and asks no other socket's caches"
+#define WHY_ONE_THREAD  "each vCPU is a core with one thread"
+
+static inline bool pmu_event_is_offcore(const PmuEvent *event)
+{
+    return event->extra == PMU_EXTRA_OFFCORE_0 ||
+           event->extra == PMU_EXTRA_OFFCORE_1;
+}
+
+#endif

@@ -1,0 +1,406 @@
+/*
+ * Events: lookup of selectors, and what CMASK, INV and EDGE make of them.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The rows are in events-*.c.
+ */
+
+#include <glib.h>
+#include <string.h>
+
+#include "tcg/pmu/events/events.h"
+#include "tcg/pmu/events/events-rows.h"
+
+static const PmuEventRows *const tables[] = {
+    &pmu_event_common_rows, &pmu_event_icelake_rows,
+    &pmu_event_sapphirerapids_rows,
+};
+
+const PmuEvent *pmu_event_row(unsigned index)
+{
+    for (unsigned i = 0; i < G_N_ELEMENTS(tables); i++) {
+        if (index < tables[i]->num_rows) {
+            return &tables[i]->rows[index];
+        }
+        index -= tables[i]->num_rows;
+    }
+    return NULL;
+}
+
+const char *pmu_event_state_name(PmuEventState state)
+{
+    static const char *const names[] = {
+        [PMU_EVENT_EXACT]           = "exact",
+        [PMU_EVENT_NEVER]           = "never",
+        [PMU_EVENT_MODELLED]        = "modelled",
+        [PMU_EVENT_APPROXIMATE]     = "approximate",
+        [PMU_EVENT_NOT_MODELLED]    = "not modelled",
+        [PMU_EVENT_UNKNOWN]         = "unknown",
+    };
+
+    return names[state];
+}
+
+G_STATIC_ASSERT(PMU_ITEM_NR <= UINT8_MAX + 1);
+
+/* A selector, taken apart. */
+typedef struct Selector {
+    PmuCore core;
+    unsigned counter;
+    uint8_t code, umask;
+    uint32_t modifiers;
+    const uint64_t *extra;
+} Selector;
+
+static Selector take_apart(PmuCore core, unsigned counter, uint64_t evtsel,
+                           const uint64_t *extra)
+{
+    Selector s = {
+        .core = core, .counter = counter, .extra = extra,
+        .code = evtsel, .umask = evtsel >> 8,
+        .modifiers = evtsel & PMU_EVENT_MODIFIERS,
+    };
+
+    if (!(s.modifiers & PMU_EVENT_CMASK(0xff))) {
+        /* There is no condition to invert, or it is "any". */
+        s.modifiers = s.modifiers & PMU_EVENT_EDGE
+                      ? PMU_EVENT_EDGE | PMU_EVENT_CMASK(1) : 0;
+    }
+    return s;
+}
+
+static bool matches(const PmuEvent *event, const Selector *s, uint8_t umask,
+                    uint32_t modifiers)
+{
+    const PmuEventPlace *place = &event->on[s->core];
+
+    return place->code == s->code && place->umask == umask &&
+           place->modifiers == modifiers && place->counters &&
+           (s->extra[event->extra] & event->extra_mask) == event->extra_value;
+}
+
+/* The row of @s with these bits in place of its own, NULL if there is none. */
+static const PmuEvent *find_row(const Selector *s, uint8_t umask,
+                                uint32_t modifiers)
+{
+    for (unsigned i = 0; i < G_N_ELEMENTS(tables); i++) {
+        const PmuEvent *end = tables[i]->rows + tables[i]->num_rows;
+
+        for (const PmuEvent *row = tables[i]->rows; row < end; row++) {
+            if (matches(row, s, umask, modifiers)) {
+                return row;
+            }
+        }
+    }
+    return NULL;
+}
+
+/* It counts zero, because of @note. */
+static void count_nothing(PmuSelection *selection, const char *note)
+{
+    selection->state = PMU_EVENT_NOT_MODELLED;
+    selection->note = note;
+    selection->num_terms = 0;
+    selection->capped = false;
+    selection->whole = 0;
+}
+
+static void add_term(PmuSelection *selection, unsigned item)
+{
+    /* No selector has more: /limits/selectors tries all of them. */
+    if (selection->num_terms < PMU_SELECTION_TERMS) {
+        selection->term[selection->num_terms++] = item;
+    }
+}
+
+static void take_row(PmuSelection *selection, const PmuEvent *event)
+{
+    *selection = (PmuSelection) {
+        .name = event->name, .note = event->note, .state = event->state,
+        .whole = event->whole, .capped = event->capped,
+        .single = event->whole ||
+                  (event->unit == PMU_EVENT_CYCLES && !event->capped),
+    };
+    for (unsigned i = 0; i < event->num_terms; i++) {
+        add_term(selection, event->term[i]);
+    }
+}
+
+/* Cycles in which at least @cmask are counted, or with @inv less. */
+static void threshold_bins(PmuSelection *selection, const PmuEvent *event,
+                           unsigned cmask, bool inv)
+{
+    bool from_1 = event->unit == PMU_EVENT_BINS_FROM_1;
+    unsigned num_bins = event->num_bins;
+    unsigned bin = MIN(cmask - from_1, num_bins);
+    unsigned from = inv && !from_1 ? 0 : bin;
+    unsigned to = inv && !from_1 ? bin : num_bins;
+
+    selection->num_terms = 0;
+    selection->single = true;
+    selection->whole = inv && from_1 ? PMU_ITEM_CYCLES : 0;
+    for (unsigned i = from; i < to; i++) {
+        add_term(selection, event->first_bin + i);
+    }
+}
+
+/* The same where at most one is counted in each cycle. */
+static void threshold_cycles(PmuSelection *selection, unsigned cmask, bool inv)
+{
+    if (cmask > 1) {
+        selection->num_terms = 0;
+    }
+    selection->whole = inv ? PMU_ITEM_CYCLES : 0;
+    if (cmask > 1 && !inv) {
+        selection->state = PMU_EVENT_NEVER;
+        selection->note = "at most one is counted in a cycle";
+    }
+}
+
+/* ... of what never happens: in all cycles there is none. */
+static void threshold_never(PmuSelection *selection, bool inv)
+{
+    if (inv) {
+        selection->state = PMU_EVENT_MODELLED;
+        selection->whole = PMU_ITEM_CYCLES;
+        selection->single = true;
+    }
+}
+
+static void approximate(PmuSelection *selection, const char *note)
+{
+    if (selection->state < PMU_EVENT_APPROXIMATE) {
+        selection->state = PMU_EVENT_APPROXIMATE;
+        selection->note = note;
+    }
+}
+
+/* The same of what may come any number of times in a cycle. */
+static void threshold_occurrences(PmuSelection *selection,
+                                  const PmuEvent *event, uint32_t modifiers)
+{
+    unsigned cmask = modifiers >> 24;
+    bool inv = modifiers & PMU_EVENT_INV;
+    bool edge = modifiers & PMU_EVENT_EDGE;
+
+    if ((event && event->whole) || (cmask == 1 && inv)) {
+        count_nothing(selection, "cycles with it are not known");
+    } else if (cmask > 1 && !inv) {
+        count_nothing(selection, "how many come in a cycle is not known");
+    } else {
+        threshold_cycles(selection, cmask, inv);
+        selection->capped = !edge && !inv;
+        approximate(selection, edge ? "takes each for an edge of its own"
+                               : "takes each to be in a cycle of its own");
+    }
+    selection->single = selection->whole;
+}
+
+/* More in a cycle than the bins tell apart. */
+static void many_in_a_cycle(PmuSelection *selection, bool inv)
+{
+    if (inv) {
+        approximate(selection, "takes there to be never so many");
+    } else {
+        count_nothing(selection, "cycles with so many are not known");
+    }
+}
+
+/* Apply @modifiers to @selection, which is what @event counts. */
+static void modify(PmuSelection *selection, const PmuEvent *event,
+                   uint32_t modifiers)
+{
+    unsigned cmask = modifiers >> 24;
+    bool inv = modifiers & PMU_EVENT_INV;
+    bool edge = modifiers & PMU_EVENT_EDGE;
+    PmuEventUnit unit = event ? event->unit : PMU_EVENT_OCCURRENCES;
+
+    if (!modifiers || selection->state >= PMU_EVENT_NOT_MODELLED) {
+        return;
+    }
+    if (selection->state == PMU_EVENT_NEVER && !(edge && inv)) {
+        threshold_never(selection, inv);
+        return;
+    }
+    if (edge && (inv || cmask > 1 || unit != PMU_EVENT_OCCURRENCES)) {
+        count_nothing(selection, "how often the condition becomes true is "
+                                 "not known");
+        return;
+    }
+    switch (unit) {
+    case PMU_EVENT_BINS:
+    case PMU_EVENT_BINS_FROM_1:
+        threshold_bins(selection, event, cmask, inv);
+        if (cmask + (unit == PMU_EVENT_BINS) > event->num_bins) {
+            many_in_a_cycle(selection, inv);
+        }
+        break;
+    case PMU_EVENT_CYCLES:
+        threshold_cycles(selection, cmask, inv);
+        break;
+    default:
+        threshold_occurrences(selection, event, modifiers);
+    }
+}
+
+/* Codes whose umask bits each stand for a kind of the same thing. */
+static bool is_sum_of_kinds(PmuCore core, uint8_t code)
+{
+    static const struct {
+        uint8_t code;
+        uint8_t cores;
+    } sums[] = {
+        { 0xc4, ON_BOTH },      /* BR_INST_RETIRED */
+        { 0xc5, ON_BOTH },      /* BR_MISP_RETIRED */
+        { 0xc7, ON_BOTH },      /* FP_ARITH_INST_RETIRED */
+        { 0xd1, ON_BOTH },      /* MEM_LOAD_RETIRED */
+        { 0xa1, ON_ICELAKE },   /* UOPS_DISPATCHED */
+        { 0xb2, ON_SAPPHIRERAPIDS },
+        { 0x79, ON_BOTH },      /* IDQ */
+    };
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(sums); i++) {
+        if (sums[i].code == code && sums[i].cores >> core & 1) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void add_kind(PmuSelection *selection, const PmuEvent *event)
+{
+    selection->state = MAX(selection->state, event->state);
+    if (event->note) {
+        selection->note = event->note;
+    }
+    /* What two of the kinds have in common counts once. */
+    for (unsigned i = 0; i < event->num_terms; i++) {
+        if (!memchr(selection->term, event->term[i], selection->num_terms)) {
+            add_term(selection, event->term[i]);
+        }
+    }
+}
+
+/* The sum of rows, one for each bit of the umask.  False if one lacks. */
+static bool sum_kinds(PmuSelection *selection, const Selector *s)
+{
+    if (!s->umask || !is_sum_of_kinds(s->core, s->code)) {
+        return false;
+    }
+    *selection = (PmuSelection) {
+        .name = "(sum of events)", .state = PMU_EVENT_EXACT,
+    };
+    for (unsigned bits = s->umask; bits; bits &= bits - 1) {
+        const PmuEvent *event = find_row(s, bits & -bits, 0);
+
+        if (!event || event->unit == PMU_EVENT_CYCLES || event->whole ||
+            !(event->on[s->core].counters >> s->counter & 1)) {
+            return false;
+        }
+        add_kind(selection, event);
+    }
+    if (selection->state == PMU_EVENT_NOT_MODELLED) {
+        count_nothing(selection, selection->note);
+    }
+    if (selection->num_terms) {
+        approximate(selection, "the sum of what its umask consists of");
+    }
+    return true;
+}
+
+/* What @s counts without its modifiers; the row that says so, if one does. */
+static const PmuEvent *select_plain(PmuSelection *selection, const Selector *s)
+{
+    const PmuEvent *event = find_row(s, s->umask, 0);
+
+    if (event) {
+        take_row(selection, event);
+    } else if (!sum_kinds(selection, s)) {
+        *selection = (PmuSelection) { .state = PMU_EVENT_UNKNOWN };
+    }
+    return event;
+}
+
+/* A row of the table stands for @event with all its modifiers. */
+static bool stands_alone(const PmuEvent *event)
+{
+    return event && event->unit != PMU_EVENT_AS_PLAIN;
+}
+
+void pmu_event_select(PmuSelection *selection, PmuCore core, unsigned counter,
+                      uint64_t evtsel, const uint64_t extra[PMU_EXTRA_NR])
+{
+    Selector s = take_apart(core, counter, evtsel, extra);
+    const PmuEvent *event = find_row(&s, s.umask, s.modifiers);
+    const PmuEvent *named = event;
+
+    if (stands_alone(event)) {
+        take_row(selection, event);
+    } else {
+        event = select_plain(selection, &s);
+        modify(selection, event, s.modifiers);
+        if (named) {
+            selection->name = named->name;
+        }
+    }
+    if (!named) {
+        named = event;
+    }
+    if (named && pmu_event_is_offcore(named)) {
+        pmu_event_offcore(selection, core, extra[named->extra]);
+        modify(selection, NULL, s.modifiers);
+    }
+    if (named && !(named->on[core].counters >> counter & 1)) {
+        count_nothing(selection, "this counter cannot count it");
+    }
+}
+
+void pmu_event_select_fixed(PmuSelection *selection, unsigned index)
+{
+    take_row(selection, pmu_event_fixed(index));
+}
+
+/* How much @item grew from @from to @to at @levels. */
+static uint64_t growth(const PmuLedgerSnapshot *from,
+                       const PmuLedgerSnapshot *to, unsigned levels,
+                       PmuLedgerItem item)
+{
+    uint64_t sum = 0;
+
+    for (int level = 0; level < PMU_LEVEL_NR; level++) {
+        if (levels >> level & 1) {
+            sum += to->item[level][item] - from->item[level][item];
+        }
+    }
+    return sum;
+}
+
+uint64_t pmu_selection_gain(const PmuSelection *selection,
+                            const PmuLedgerSnapshot *from,
+                            const PmuLedgerSnapshot *to, unsigned levels,
+                            int64_t *remainder)
+{
+    int64_t was = *remainder;
+    uint64_t sum = 0;
+
+    for (unsigned i = 0; i < selection->num_terms; i++) {
+        sum += growth(from, to, levels, selection->term[i]);
+    }
+    if (selection->capped) {
+        uint64_t cycles = growth(from, to, levels, PMU_ITEM_CYCLES);
+
+        /* S - C, and what min(S, C) = C + min(S - C, 0) gained. */
+        *remainder = (uint64_t)was + sum - cycles;
+        return cycles + MIN(*remainder, 0) - MIN(was, 0);
+    }
+    if (selection->whole) {
+        uint64_t whole = growth(from, to, levels, selection->whole);
+        int64_t more = (uint64_t)was + whole - sum;
+
+        /* W - S less the most that it has been. */
+        *remainder = MIN(more, 0);
+        return MAX(more, 0);
+    }
+    return sum;
+}

@@ -1,0 +1,70 @@
+/*
+ * Branch predictors: direction, indirect target, return stack, BTB.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Each call predicts, compares with the outcome and trains; all are functions
+ * of the branches seen so far alone.
+ */
+
+#ifndef TARGET_I386_PMU_FRONTEND_BRANCH_PREDICTOR_H
+#define TARGET_I386_PMU_FRONTEND_BRANCH_PREDICTOR_H
+
+#include <stdbool.h>
+
+#include "tcg/pmu/frontend/successor-cache.h"
+#include "tcg/pmu/uarch/uarch.h"
+
+typedef struct PmuBranchPredictor PmuBranchPredictor;
+
+/* Untrained predictors; NULL if memory runs out. */
+PmuBranchPredictor *pmu_branch_predictor_new(const PmuUarch *uarch);
+
+void pmu_branch_predictor_free(PmuBranchPredictor *bp);
+
+/* Back to the state of pmu_branch_predictor_new(). */
+void pmu_branch_predictor_reset(PmuBranchPredictor *bp);
+
+/* The conditional branch at @pc went @taken: was that predicted? */
+bool pmu_branch_predictor_conditional(PmuBranchPredictor *bp, uint64_t pc,
+                                      bool taken);
+
+/*
+ * By PmuBlock.number: as long as a run of the block goes on at this linear
+ * address, the predictors need not be told of its branch; PMU_NO_SUCCESSOR:
+ * they always have to be.  The caller sets that when it gives a number to
+ * another block.
+ */
+uint64_t *pmu_branch_predictor_successors(PmuBranchPredictor *bp);
+
+/*
+ * The same as pmu_branch_predictor_conditional() for the branch of block
+ * @number: see pmu_direction_predictor_predict_block().
+ */
+bool pmu_branch_predictor_predict_block(PmuBranchPredictor *bp,
+                                        uint32_t number, uint64_t pc,
+                                        bool taken, uint64_t target);
+
+/* The indirect jump or call at @pc went to @target: was that predicted? */
+bool pmu_branch_predictor_indirect(PmuBranchPredictor *bp, uint64_t pc,
+                                   uint64_t target);
+
+/* A call will return to @next. */
+void pmu_branch_predictor_call(PmuBranchPredictor *bp, uint64_t next);
+
+/* A near return went to @target: was that predicted? */
+bool pmu_branch_predictor_return(PmuBranchPredictor *bp, uint64_t target);
+
+/*
+ * Calls and returns were not seen for a while: what the return stack holds is
+ * right, whatever it is.
+ */
+void pmu_branch_predictor_forget_calls(PmuBranchPredictor *bp);
+
+/*
+ * The branch at @pc is taken: did fetch know of it?  It does from now on,
+ * until others push it out.
+ */
+bool pmu_branch_predictor_btb(PmuBranchPredictor *bp, uint64_t pc);
+
+#endif

@@ -1,0 +1,305 @@
+/*
+ * Which part of the frontend delivers: caches of code, and loops.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The DSB is a cache of windows of code, by where in them fetch enters.  That
+ * takes as many lines as the micro-ops from there on need; it is looked up by
+ * the first line, and if that has gone it is decoded again.  One that needs
+ * more lines than there are ways for a window never gets in (Intel SOM,
+ * 2.5.5.2; uiCA).  It has nothing that L1I or the ITLB has not: when a line
+ * leaves L1I, or a page the ITLB, its windows go (Intel SOM, "Decoded ICache":
+ * included in both), so that a store to code is found there.  All of it is to
+ * go with each MOV to CR3 as well, by the same page; that is not modelled.
+ */
+
+#include <glib.h>
+#include <string.h>
+
+#include "tcg/pmu/frontend/fetch.h"
+
+#define NOWHERE UINT64_MAX
+
+/*
+ * Equal iterations before the LSD takes over.  Intel gives no figure; the
+ * effect of a wrong one is a few slots at the start of a loop.
+ */
+#define LOOP_ITERATIONS 8
+
+static void lines_gone(void *opaque, uint64_t line, uint64_t lines);
+
+bool pmu_fetch_unit_init(PmuFetchUnit *f, const PmuUarch *uarch, PmuMemory *mem,
+                         PmuBranchPredictor *bpred)
+{
+    uint32_t lines = uarch->dsb_uops / uarch->dsb_line;
+
+    *f = (PmuFetchUnit) {
+        .uarch = uarch, .mem = mem, .bpred = bpred,
+    };
+    pmu_fetch_unit_restart(f);
+    pmu_memory_on_code_evicted(mem, lines_gone, f);
+    return pmu_cache_init(&f->dsb, lines / uarch->dsb_ways, uarch->dsb_ways,
+                          false);
+}
+
+void pmu_fetch_unit_destroy(PmuFetchUnit *f)
+{
+    pmu_cache_destroy(&f->dsb);
+}
+
+void pmu_fetch_unit_reset(PmuFetchUnit *f)
+{
+    pmu_cache_clear(&f->dsb);
+    f->uops = 0;
+    pmu_fetch_unit_restart(f);
+}
+
+void pmu_fetch_unit_forget(PmuFetchUnit *f)
+{
+    pmu_cache_clear(&f->dsb);
+    pmu_fetch_unit_restart(f);
+}
+
+static void leave_loop(PmuFetchUnit *f)
+{
+    f->looping = false;
+    f->loop_branch = NOWHERE;
+    f->loop_count = 0;
+}
+
+/* The windows in line @line go, which are all in one set. */
+static void remove_windows(PmuFetchUnit *f, uint64_t line)
+{
+    size_t entry = pmu_cache_first(&f->dsb, line);
+    size_t end = entry + f->dsb.ways;
+
+    for (; entry < end; entry++) {
+        uint64_t tag = f->dsb.tags[entry];
+
+        if (tag && pmu_dsb_key_line(tag - 1) == line) {
+            pmu_cache_remove(&f->dsb, tag - 1);
+        }
+    }
+}
+
+/* The windows in the @lines from @line on go: more than there are sets. */
+static void remove_many_windows(PmuFetchUnit *f, uint64_t line, uint64_t lines)
+{
+    size_t entries = (f->dsb.set_mask + 1) * f->dsb.ways;
+
+    for (size_t entry = 0; entry < entries; entry++) {
+        uint64_t tag = f->dsb.tags[entry];
+
+        if (tag && pmu_dsb_key_line(tag - 1) - line < lines) {
+            pmu_cache_remove(&f->dsb, tag - 1);
+        }
+    }
+}
+
+/*
+ * @lines from physical line @line on have left L1I or the ITLB.  Only the line
+ * that is being built can get new windows without a look at these: what is left
+ * of it is not built.
+ */
+static void lines_gone(void *opaque, uint64_t line, uint64_t lines)
+{
+    PmuFetchUnit *f = opaque;
+
+    if (lines == 1) {
+        remove_windows(f, line);
+    } else {
+        remove_many_windows(f, line, lines);
+    }
+    if (f->build_code - line < lines) {
+        f->building = false;
+    }
+}
+
+void pmu_fetch_unit_restart(PmuFetchUnit *f)
+{
+    leave_loop(f);
+    f->window = NOWHERE;
+    f->building = false;
+    f->fuse = 0;
+}
+
+/* The DSB: all lines of one window are in the same set. */
+
+static void dsb_access(PmuFetchUnit *f, uint64_t key)
+{
+    if (pmu_cache_use(&f->dsb, key) == PMU_CACHE_NONE) {
+        pmu_cache_insert(&f->dsb, key);
+    }
+}
+
+/* @uops more micro-ops are decoded in the window that is being built. */
+static void build(PmuFetchUnit *f, uint32_t uops)
+{
+    /* An instruction does not straddle two lines. */
+    if (uops > f->build_room && f->building) {
+        f->build_room = f->uarch->dsb_line;
+        if (++f->build_line == f->uarch->dsb_window_lines) {
+            pmu_cache_remove(&f->dsb, pmu_dsb_key(f->build_code,
+                                                  f->build_entry, 0));
+            f->building = false;
+        } else {
+            dsb_access(f, pmu_dsb_key(f->build_code, f->build_entry,
+                                      f->build_line));
+        }
+    }
+    f->build_room -= MIN(uops, f->build_room);
+}
+
+/* The DSB lacks what is at byte @entry of @line: decode it. */
+static void begin_build(PmuFetchUnit *f, uint64_t line, unsigned entry)
+{
+    pmu_cache_insert(&f->dsb, pmu_dsb_key(line, entry, 0));
+    f->build_code = line;
+    f->build_entry = entry;
+    f->build_line = 0;
+    f->build_room = f->uarch->dsb_line;
+    f->building = true;
+}
+
+/*
+ * Fetch segment @n of @block, from linear address @pc on.  The @first one can
+ * be where fetch was.
+ */
+static void fetch_segment(PmuFetchUnit *f, const PmuBlock *block, unsigned n,
+                          uint64_t pc, bool first, PmuOutcome *outcome)
+{
+    const PmuBlockSegment *segment = &block->segments[n];
+    uint64_t line = pmu_block_line(block, segment);
+    uint64_t window = pc & -(uint64_t)f->uarch->dsb_window;
+    unsigned entry = pc & (PMU_LINE_SIZE - 1);
+    uint64_t key = pmu_dsb_key(line, entry, 0);
+    PmuAccessOutcome *access = &outcome->code[n];
+
+    if (first && f->window == window) {
+        outcome->continues = true;
+        return;
+    }
+    f->window = window;
+    f->building = false;
+    if (pmu_cache_use(&f->dsb, key) != PMU_CACHE_NONE) {
+        return;
+    }
+    outcome->legacy |= 1u << n;
+    *access = (PmuAccessOutcome) {};
+    pmu_memory_fetch(f->mem, pc, line << PMU_LINE_SHIFT, access);
+    pmu_ledger_event(f->mem->ledger, PMU_ITEM_L1I_HITS,
+                     access->source == PMU_SOURCE_L1);
+    begin_build(f, line, entry);
+}
+
+/* Is instruction @i of @block, or the part of it from @first on, fused? */
+static bool is_fused(const PmuBlock *block, unsigned i, unsigned first,
+                     bool first_fused)
+{
+    return i > first ? block->insns[i].fused : first_fused;
+}
+
+/* Micro-ops of [@first, @last) of @block, as the queue holds them. */
+static uint32_t queue_uops(const PmuBlock *block, unsigned first,
+                           unsigned last, bool first_fused)
+{
+    uint32_t uops = 0;
+
+    for (unsigned i = first; i < last; i++) {
+        if (!is_fused(block, i, first, first_fused)) {
+            uops += pmu_queue_uops(block->insns[i].insn);
+        }
+    }
+    return uops;
+}
+
+void pmu_fetch_unit_begin(PmuFetchUnit *f, const PmuBlock *block,
+                          unsigned first)
+{
+    f->first = first;
+    f->first_fused = f->fuse & pmu_fuse_last(&block->insns[first]);
+}
+
+void pmu_fetch_unit_end(PmuFetchUnit *f, const PmuBlock *block, unsigned last)
+{
+    if (f->first == 0 && last == block->num_insns && !f->first_fused) {
+        f->uops += block->uops;
+    } else {
+        f->uops += queue_uops(block, f->first, last, f->first_fused);
+    }
+    f->fuse = pmu_fuse_next(&block->insns[last - 1]);
+}
+
+void pmu_fetch_unit_build(PmuFetchUnit *f, const PmuBlock *block, unsigned i)
+{
+    if (!is_fused(block, i, f->first, f->first_fused)) {
+        const PmuInsn *insn = block->insns[i].insn;
+
+        build(f, insn->decode_uops + !!(insn->flags & PMU_INSN_IMM64));
+    }
+}
+
+void pmu_fetch_unit_segment(PmuFetchUnit *f, const PmuBlock *block, unsigned n,
+                            unsigned from, uint64_t pc, PmuOutcome *outcome)
+{
+    fetch_segment(f, block, n, pc + block->insns[from].offset,
+                  from == f->first, outcome);
+}
+
+/*
+ * Iterations of a loop of @uops micro-ops that the queue holds at a time: it
+ * unrolls short ones, as issue does not go from the last to the first in one
+ * cycle (uiCA, table of Ice Lake).
+ */
+static uint32_t unrolled(uint64_t uops)
+{
+    return uops <= 6 ? 6 : uops <= 8 ? 4 : uops <= 12 ? 3 : uops <= 30 ? 2 : 1;
+}
+
+/* Another iteration of the loop in the queue. */
+static unsigned loop_again(PmuFetchUnit *f)
+{
+    if (--f->loop_turn) {
+        return PMU_OUTCOME_TAKEN;
+    }
+    f->loop_turn = unrolled(f->loop_uops);
+    return PMU_OUTCOME_TAKEN | PMU_OUTCOME_LOOP_END;
+}
+
+/*
+ * The branch at @pc was taken, to where it was predicted to go.  Does the loop
+ * in the queue begin again, or could one?
+ */
+static bool loop_branch(PmuFetchUnit *f, uint64_t pc)
+{
+    uint64_t iteration = f->uops - f->loop_start;
+    bool alike = pc == f->loop_branch && iteration == f->loop_uops &&
+                 iteration <= f->uarch->idq;
+
+    f->loop_start = f->uops;
+    if (alike && f->looping) {
+        return true;
+    }
+    f->looping = false;
+    f->loop_branch = pc;
+    f->loop_uops = iteration;
+    f->loop_count = alike ? f->loop_count + 1 : 0;
+    if (f->loop_count >= LOOP_ITERATIONS) {
+        f->looping = true;
+        f->loop_turn = unrolled(iteration);
+    }
+    return false;
+}
+
+unsigned pmu_fetch_unit_taken(PmuFetchUnit *f, uint64_t pc, bool direct)
+{
+    f->window = NOWHERE;
+    f->building = false;
+    if (loop_branch(f, pc)) {
+        return loop_again(f);
+    }
+    if (direct && !pmu_branch_predictor_btb(f->bpred, pc)) {
+        return PMU_OUTCOME_TAKEN | PMU_OUTCOME_UNKNOWN;
+    }
+    return PMU_OUTCOME_TAKEN;
+}

@@ -1,0 +1,23 @@
+/*
+ * The frontend: branch prediction, code caches, delivery of micro-ops.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Two halves, as of the model itself: branch-predictor (direction, indirect
+ * targets, return stack, BTB) and fetch (DSB, LSD, legacy decode: which of them
+ * has the code) are functions of the branches and addresses in program order;
+ * delivery says when micro-ops are there.
+ *
+ * This folder includes memory/ for fetches, decode/ for instructions, ledger/
+ * and uarch/.  It must not know the backend: delivery is told how far that is by
+ * the clock they share.
+ */
+
+#ifndef TARGET_I386_PMU_FRONTEND_FRONTEND_H
+#define TARGET_I386_PMU_FRONTEND_FRONTEND_H
+
+#include "tcg/pmu/frontend/branch-predictor.h"
+#include "tcg/pmu/frontend/delivery.h"
+#include "tcg/pmu/frontend/fetch.h"
+
+#endif

@@ -1,0 +1,60 @@
+/*
+ * The prefetcher of L1D: where a load will go next.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Intel SOM 2.5.5.4: the IP-based stride prefetcher follows single load
+ * instructions, in steps of up to 2 KiB either way, and stays in the page. 
+ * Steps within a line are not seen here, so that what follows those is the next
+ * line, as with the DCU prefetcher, which sees loads of one line go up.
+ */
+
+#include <glib.h>
+#include <string.h>
+
+#include "tcg/pmu/decode/block.h"
+#include "tcg/pmu/memory/l1d-prefetcher.h"
+
+#define MAX_STEP        2048
+
+void pmu_l1d_prefetcher_init(PmuL1dPrefetcher *strider, uint32_t loads)
+{
+    g_assert(loads <= PMU_MAX_L1D_PREFETCH_LOADS);
+    memset(strider->load, 0, sizeof(strider->load));
+    strider->loads = loads;
+}
+
+/* Is @n from -@most to @most?  It may be INT64_MIN, which has no llabs(). */
+static bool is_within(int64_t n, int64_t most)
+{
+    return n >= -most && n <= most;
+}
+
+bool pmu_l1d_prefetcher_load(PmuL1dPrefetcher *strider, uint8_t ip,
+                             uint64_t addr, uint64_t *next)
+{
+    PmuL1dPrefetcherEntry *load, before;
+    int64_t step, lines;
+
+    if (!strider->loads) {
+        return false;
+    }
+    load = &strider->load[ip % strider->loads];
+    before = *load;
+    step = addr - before.addr;
+    lines = (addr >> PMU_LINE_SHIFT) - (before.addr >> PMU_LINE_SHIFT);
+    *load = (PmuL1dPrefetcherEntry) {
+        .addr = addr,
+        .step = is_within(step, MAX_STEP) ? step : 0,
+        .lines = is_within(lines, 1) ? lines : 0,
+    };
+    if (load->step == before.step && load->step &&
+        !is_within(step, PMU_LINE_SIZE - 1)) {
+        *next = addr + step;
+    } else if (load->lines == before.lines && load->lines) {
+        *next = addr + lines * PMU_LINE_SIZE;
+    } else {
+        return false;
+    }
+    return *next >> PMU_PAGE_SHIFT == addr >> PMU_PAGE_SHIFT;
+}

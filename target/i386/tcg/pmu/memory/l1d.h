@@ -1,0 +1,34 @@
+/*
+ * L1D: its lines, and which of them the L1-hit filter has.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#ifndef TARGET_I386_PMU_MEMORY_L1D_H
+#define TARGET_I386_PMU_MEMORY_L1D_H
+
+#include "tcg/pmu/memory/beyond-l1.h"
+#include "tcg/pmu/memory/memory-state.h"
+
+/* An entry of L1D for physical line @line, not in the filter. */
+PmuL1dLine *pmu_l1d_insert(PmuMemory *mem, uint64_t line);
+
+/* Accesses to physical line @line have something to tell from now on. */
+void pmu_l1d_unfilter(PmuMemory *mem, uint64_t line);
+
+/* Make physical line @phys, @entry of L1D, one to write to, or drop it. */
+static inline bool pmu_l1d_own(PmuMemory *mem, uint64_t phys, size_t entry)
+{
+    if (G_LIKELY(mem->line[entry].owned)) {
+        return true;
+    }
+    if (pmu_beyond_l1_may_write(mem, phys)) {
+        mem->line[entry].owned = true;
+        return true;
+    }
+    pmu_l1_hit_filter_remove(&mem->filter, mem->line[entry].linear);
+    pmu_cache_forget(&mem->l1d, entry);
+    return false;
+}
+
+#endif

@@ -1,0 +1,290 @@
+/*
+ * When lines that missed L1 arrive.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include <glib.h>
+#include <string.h>
+
+#include "tcg/pmu/memory/miss-timing.h"
+
+void pmu_miss_timing_init(PmuMissTiming *m, const PmuUarch *uarch,
+                          PmuClock *clock, PmuOutstanding *outstanding)
+{
+    memset(m, 0, sizeof(*m));
+    m->uarch = uarch;
+    m->clock = clock;
+    m->outstanding = outstanding;
+}
+
+/* When DRAM delivers a line asked for at @start. */
+static uint64_t dram(PmuMissTiming *m, uint64_t start)
+{
+    const PmuUarch *uarch = m->uarch;
+    /*
+     * Bandwidth is spent on the clock, which only moves forward: a request
+     * that starts late must not hold up those that do not.
+     */
+    uint64_t turn = MAX(m->dram_free, m->clock->cycle);
+
+    m->dram_free = turn + uarch->dram_line_cycles;
+    return MAX(start, turn) + pmu_uarch_dram_latency(uarch);
+}
+
+/* When the line of a miss that starts at @start arrives. */
+static uint64_t beyond_l1(PmuMissTiming *m, const PmuAccessOutcome *access,
+                          uint64_t start)
+{
+    uint64_t ready = start + m->uarch->l2.latency, arrives;
+
+    switch (access->source) {
+    case PMU_SOURCE_PREFETCH:
+        arrives = m->prefetch[(m->prefetches - 1 - access->prefetch) %
+                              PMU_PREFETCH_RING];
+        return arrives > m->clock->cycle ? MAX(ready, arrives) : ready;
+    case PMU_SOURCE_L3:
+        return start + m->uarch->l3.latency + access->snoop;
+    case PMU_SOURCE_DRAM:
+        return dram(m, start);
+    default:
+        return ready;
+    }
+}
+
+/* Cycles that a prefetch takes beyond L2. */
+static void count_prefetch(PmuMissTiming *m, uint64_t start, uint64_t arrives)
+{
+    *pmu_count(m->clock, PMU_ITEM_OFFCORE_PREFETCH) += arrives - start;
+    pmu_outstanding_read(m->outstanding, start, arrives);
+}
+
+/* The prefetches into L2 that @access, which starts at @start, sets off. */
+static void start_prefetches(PmuMissTiming *m, const PmuAccessOutcome *access,
+                             uint64_t start)
+{
+    for (uint32_t i = 0; i < access->prefetch_l3; i++) {
+        uint64_t arrives = start + m->uarch->l3.latency;
+
+        m->prefetch[m->prefetches++ % PMU_PREFETCH_RING] = arrives;
+        count_prefetch(m, start, arrives);
+    }
+    for (uint32_t i = 0; i < access->prefetch_dram; i++) {
+        uint64_t arrives = dram(m, start);
+
+        m->prefetch[m->prefetches++ % PMU_PREFETCH_RING] = arrives;
+        count_prefetch(m, start, arrives);
+    }
+}
+
+/*
+ * A request by @requester for a line that is not in L1D goes from @start to
+ * @ready. It is under way beyond L2 once it has missed that.
+ */
+static void count_miss(PmuMissTiming *m, const PmuAccessOutcome *access,
+                       uint64_t start, uint64_t ready, PmuRequester requester)
+{
+    uint64_t from = start + m->uarch->l2.latency;
+
+    if (requester == PMU_REQUEST_LOAD) {
+        *pmu_count(m->clock, PMU_ITEM_L1D_PENDING) += ready - start;
+    }
+    if (access->source < PMU_SOURCE_L3 || ready <= from) {
+        return;
+    }
+    if (requester == PMU_REQUEST_STORE) {
+        *pmu_count(m->clock, PMU_ITEM_OFFCORE_RFO_CYCLES) +=
+            pmu_outstanding_union(&m->rfo_until, from, ready);
+        return;
+    }
+    *pmu_count(m->clock, requester == PMU_REQUEST_LOAD
+                           ? PMU_ITEM_OFFCORE_DATA
+                           : PMU_ITEM_OFFCORE_PREFETCH) += ready - from;
+    if (requester == PMU_REQUEST_LOAD && access->source == PMU_SOURCE_DRAM) {
+        *pmu_count(m->clock, PMU_ITEM_OFFCORE_DRAM) += ready - from;
+    }
+    pmu_outstanding_read(m->outstanding, from, ready);
+}
+
+/* One that starts at @start waits for a fill buffer until @free. */
+static void count_full(PmuMissTiming *m, uint64_t start, uint64_t free)
+{
+    *pmu_count(m->clock, PMU_ITEM_FB_FULL_PERIODS) += start > m->buffers_full;
+    *pmu_count(m->clock, PMU_ITEM_FB_FULL) +=
+        pmu_outstanding_union(&m->buffers_full, start, free);
+}
+
+/* The next miss by number has its line @ready. */
+static void enter_fill(PmuMissTiming *m, uint64_t ready, PmuRequester requester)
+{
+    uint32_t i = m->fills++ % PMU_FILL_RING;
+
+    m->fill[i] = ready;
+    m->requester[i] = requester;
+}
+
+/*
+ * A miss waits for a fill buffer, which it has from *@begun on, and keeps it
+ * until its line is there.
+ */
+static uint64_t l1d_miss(PmuMissTiming *m, const PmuAccessOutcome *access,
+                         uint64_t start, PmuRequester requester,
+                             uint64_t *begun)
+{
+    uint64_t *buffer = &m->buffer[0];
+    uint64_t ready;
+
+    for (uint32_t i = 1; i < m->uarch->fill_buffers; i++) {
+        if (m->buffer[i] < *buffer) {
+            buffer = &m->buffer[i];
+        }
+    }
+    if (*buffer > start) {
+        if (requester != PMU_REQUEST_L1D_PREFETCH) {
+            count_full(m, start, *buffer);
+        }
+        start = *buffer;
+    }
+    ready = beyond_l1(m, access, start);
+    count_miss(m, access, start, ready, requester);
+    *buffer = ready;
+    *begun = start;
+    enter_fill(m, ready, requester);
+    return ready;
+}
+
+/* Where the line of @access is on its way. */
+static uint32_t fill_of(const PmuMissTiming *m, const PmuAccessOutcome *access)
+{
+    return (m->fills - 1 - access->fill) % PMU_FILL_RING;
+}
+
+uint64_t pmu_miss_timing_fill(const PmuMissTiming *m,
+                              const PmuAccessOutcome *access)
+{
+    uint64_t arrives = m->fill[fill_of(m, access)];
+
+    return arrives > m->clock->cycle ? arrives : 0;
+}
+
+uint64_t pmu_miss_timing_code_miss(PmuMissTiming *m,
+                                   const PmuAccessOutcome *access,
+                                uint64_t start)
+{
+    uint64_t ready = beyond_l1(m, access, start);
+    uint64_t from = start + m->uarch->l2.latency;
+
+    if (access->source >= PMU_SOURCE_L3 && ready > from) {
+        *pmu_count(m->clock, PMU_ITEM_OFFCORE_CODE) += ready - from;
+        *pmu_count(m->clock, PMU_ITEM_OFFCORE_CODE_CYCLES) +=
+            pmu_outstanding_union(&m->code_until, from, ready);
+    }
+    enter_fill(m, ready, PMU_REQUEST_FETCH);
+    start_prefetches(m, access, start);
+    return ready;
+}
+
+/* What the prefetcher of L1D asks for, following @access from @start on. */
+static void start_l1d_prefetch(PmuMissTiming *m, const PmuAccessOutcome *access,
+                        uint64_t start)
+{
+    const PmuL1dPrefetchOutcome *next = &access->l1d_prefetch;
+
+    if (G_UNLIKELY(next->source)) {
+        uint64_t begun;
+        const PmuAccessOutcome as_access = {
+            .source = next->source, .prefetch = next->prefetch,
+            .snoop = next->snoop, .prefetch_l3 = next->prefetch_l3,
+            .prefetch_dram = next->prefetch_dram,
+        };
+
+        l1d_miss(m, &as_access, start, PMU_REQUEST_L1D_PREFETCH, &begun);
+        start_prefetches(m, &as_access, start);
+    }
+}
+
+/*
+ * Must @access wait for the line if a miss is fetching it?  Not if a store in
+ * the buffer has its data (Intel SOM, "Store Forwarding").
+ */
+static bool needs_fill(const PmuAccessOutcome *access)
+{
+    return access->source == PMU_SOURCE_FILL &&
+           (!access->store || access->blocked);
+}
+
+/* Wait for a page walker and keep it for @cycles; when that is over. */
+static G_GNUC_NO_INLINE uint64_t walk_page(PmuMissTiming *m, uint64_t start,
+                                           uint32_t cycles, uint8_t walk)
+{
+    uint64_t from = UINT64_MAX;
+    uint32_t walker = 0;
+
+    for (uint32_t i = 0; i < m->uarch->page_walkers; i++) {
+        uint64_t free = pmu_reservation_table_first_free(&m->walker[i], start,
+                                                         false);
+
+        if (free < from) {
+            from = free;
+            walker = i;
+        }
+    }
+    pmu_reservation_table_reserve(&m->walker[walker], m->clock->cycle, from,
+                                  cycles);
+    pmu_outstanding_wait_long(m->outstanding, from, from + cycles, walk);
+    return from + cycles;
+}
+
+uint64_t pmu_miss_timing_translate(PmuMissTiming *m,
+                                   const PmuAccessOutcome *access,
+                           uint64_t start, uint8_t walk)
+{
+    start += access->delay;
+    return access->walk ? walk_page(m, start, access->walk, walk) : start;
+}
+
+uint64_t pmu_miss_timing_line(PmuMissTiming *m, const PmuAccessOutcome *access,
+                            uint64_t start, PmuRequester requester,
+                                uint64_t *begun)
+{
+    uint64_t ready = start + m->uarch->l1d.latency;
+
+    *begun = start;
+    if (needs_fill(access)) {
+        ready = MAX(ready, pmu_miss_timing_fill(m, access));
+    } else if (access->source > PMU_SOURCE_FILL) {
+        ready = l1d_miss(m, access, start, requester, begun);
+    }
+    start_prefetches(m, access, start);
+    start_l1d_prefetch(m, access, start);
+    return ready;
+}
+
+bool pmu_miss_timing_waits_for_fill(const PmuMissTiming *m,
+                                    const PmuAccessOutcome *access,
+                           uint64_t start)
+{
+    return needs_fill(access) &&
+           pmu_miss_timing_fill(m, access) > start + m->uarch->l1d.latency;
+}
+
+bool pmu_access_misses_l1d(const PmuAccessOutcome *access)
+{
+    return access->source > PMU_SOURCE_FILL;
+}
+
+void pmu_miss_timing_demand_fill(PmuMissTiming *m,
+                                 const PmuAccessOutcome *access,
+                        uint64_t start, uint64_t ready)
+{
+    uint8_t *requester = &m->requester[fill_of(m, access)];
+
+    *pmu_count(m->clock,
+               PMU_ITEM_FB_SOFT_HITS) += (*requester & ~PMU_REQUEST_DEMANDED) ==
+                                                     PMU_REQUEST_PREFETCH;
+    if (*requester != PMU_REQUEST_LOAD &&
+        !(*requester & PMU_REQUEST_DEMANDED)) {
+        *pmu_count(m->clock, PMU_ITEM_L1D_PENDING) += ready - start;
+        *requester |= PMU_REQUEST_DEMANDED;
+    }
+}

@@ -1,0 +1,111 @@
+/*
+ * Requests outstanding in each cycle.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include <glib.h>
+#include <string.h>
+
+#include "tcg/pmu/memory/outstanding.h"
+
+/* Cycles marked at a time. */
+#define RUN 8
+#define ONES 0x0101010101010101ull
+
+void pmu_outstanding_init(PmuOutstanding *o, PmuClock *clock)
+{
+    memset(o, 0, sizeof(*o));
+    o->clock = clock;
+}
+
+/* One more read in each of eight cycles, but no more than 128. */
+static inline uint64_t one_more(uint64_t reads)
+{
+    return reads + (~(reads >> 7) & ONES);
+}
+
+/* In all of @n ring entries from @i on. */
+static void mark_entries(PmuOutstanding *o, unsigned i, unsigned n,
+                         const PmuInterval *interval)
+{
+    uint64_t waits = ONES * interval->waits, word;
+
+    for (; n >= RUN; n -= RUN, i += RUN) {
+        if (interval->reads) {
+            memcpy(&word, &o->reads[i], RUN);
+            word = one_more(word);
+            memcpy(&o->reads[i], &word, RUN);
+        } else {
+            memcpy(&word, &o->waits[i], RUN);
+            word |= waits;
+            memcpy(&o->waits[i], &word, RUN);
+        }
+    }
+    for (; n; n--, i++) {
+        o->reads[i] += interval->reads && o->reads[i] < 128;
+        o->waits[i] |= interval->waits;
+    }
+}
+
+/* The part of [@start, @end) that is in the window, cycle by cycle. */
+static void mark_near(PmuOutstanding *o, const PmuInterval *interval)
+{
+    uint64_t from = MAX(interval->start, o->clock->cycle);
+    uint64_t end = MIN(interval->end, o->clock->cycle + PMU_CYCLE_WINDOW);
+
+    while (from < end) {
+        unsigned i = from % PMU_CYCLE_WINDOW;
+        unsigned n = MIN(end - from, PMU_CYCLE_WINDOW - i);
+
+        mark_entries(o, i, n, interval);
+        from += n;
+    }
+}
+
+static void mark(PmuOutstanding *o, PmuInterval interval)
+{
+    mark_near(o, &interval);
+    if (interval.end > o->clock->cycle + PMU_CYCLE_WINDOW) {
+        interval.start = MAX(interval.start,
+                             o->clock->cycle + PMU_CYCLE_WINDOW);
+        /* More at a time than there are buffers for are not counted. */
+        if (o->num_late < PMU_MAX_LATE_INTERVALS) {
+            o->late[o->num_late++] = interval;
+        }
+        o->clock->window_due = MIN(o->clock->window_due,
+                                   o->clock->cycle + PMU_CYCLE_WINDOW_STEP);
+    }
+}
+
+void pmu_outstanding_wait_long(PmuOutstanding *o, uint64_t start, uint64_t end,
+                               uint8_t waits)
+{
+    mark(o, (PmuInterval) { .start = start, .end = end, .waits = waits });
+}
+
+void pmu_outstanding_read(PmuOutstanding *o, uint64_t start, uint64_t end)
+{
+    mark(o, (PmuInterval) { .start = start, .end = end, .reads = true });
+}
+
+uint64_t pmu_outstanding_union(uint64_t *until, uint64_t start, uint64_t end)
+{
+    uint64_t from = MAX(start, *until);
+
+    if (end <= from) {
+        return 0;
+    }
+    *until = end;
+    return end - from;
+}
+
+void pmu_outstanding_bring_near(PmuOutstanding *o)
+{
+    uint32_t late = o->num_late;
+
+    o->num_late = 0;
+    for (uint32_t i = 0; i < late; i++) {
+        mark(o, o->late[i]);
+    }
+}

@@ -1,0 +1,52 @@
+/*
+ * Write-combining buffers: what non-temporal stores gather.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include <glib.h>
+
+#include "tcg/pmu/memory/write-combining.h"
+
+void pmu_write_combining_init(PmuWriteCombining *combine, uint32_t buffers)
+{
+    g_assert(buffers && buffers <= PMU_MAX_FILL_BUFFERS);
+    *combine = (PmuWriteCombining) { .buffers = buffers };
+}
+
+/* The buffer of @line; if there is none, the next one. */
+static PmuWriteCombiningBuffer *find_buffer(PmuWriteCombining *combine,
+                                            uint64_t line)
+{
+    PmuWriteCombiningBuffer *next = &combine->buffer[combine->hand];
+
+    for (uint32_t i = 0; i < combine->buffers; i++) {
+        PmuWriteCombiningBuffer *buffer = &combine->buffer[i];
+
+        if (buffer->bytes && buffer->line == line) {
+            return buffer;
+        }
+    }
+    combine->hand = (combine->hand + 1) % combine->buffers;
+    return next;
+}
+
+unsigned pmu_write_combining_store(PmuWriteCombining *combine, uint64_t line,
+                                   uint64_t bytes,
+                                   uint64_t gone[PMU_WRITE_COMBINING_LINES])
+{
+    PmuWriteCombiningBuffer *buffer = find_buffer(combine, line);
+    unsigned lines = 0;
+
+    if (buffer->line != line && buffer->bytes) {
+        gone[lines++] = buffer->line;
+        buffer->bytes = 0;
+    }
+    buffer->line = line;
+    buffer->bytes |= bytes;
+    if (buffer->bytes == UINT64_MAX) {
+        gone[lines++] = line;
+        buffer->bytes = 0;
+    }
+    return lines;
+}

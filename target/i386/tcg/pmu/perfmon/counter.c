@@ -1,0 +1,134 @@
+/*
+ * Counters: which are on, at which levels, and what they count.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include <string.h>
+
+#include "tcg/pmu/perfmon/counter.h"
+#include "tcg/pmu/perfmon/perf-metrics.h"
+
+unsigned perfmon_num_counters(const Perfmon *pmu)
+{
+    return pmu->config.num_gp + pmu->config.num_fixed;
+}
+
+/* The counter with bit @status is on, if its own control has it @enabled. */
+static bool is_running(const Perfmon *pmu, uint64_t status, bool enabled)
+{
+    return enabled && (pmu->global_ctrl & status) &&
+           !(pmu->global_status & PERF_GLOBAL_CTR_FRZ);
+}
+
+static PerfmonCounter gp_counter(const Perfmon *pmu, unsigned index)
+{
+    uint64_t evtsel = pmu->evtsel[index];
+    bool running = is_running(pmu, PERF_GLOBAL_GP(index),
+                              evtsel & PERF_EVTSEL_EN);
+
+    return (PerfmonCounter) {
+        .event = &pmu->selected[index],
+        .value = pmu->gp[index],
+        .status = PERF_GLOBAL_GP(index),
+        .running = running,
+        .level[PMU_LEVEL_OS] = evtsel & PERF_EVTSEL_OS,
+        .level[PMU_LEVEL_USR] = evtsel & PERF_EVTSEL_USR,
+        .interrupt = evtsel & PERF_EVTSEL_INT,
+    };
+}
+
+static PerfmonCounter fixed_counter(const Perfmon *pmu, unsigned index)
+{
+    uint64_t ctrl = pmu->fixed_ctr_ctrl;
+
+    return (PerfmonCounter) {
+        .event = &pmu->selected[pmu->config.num_gp + index],
+        .value = pmu->fixed[index],
+        .status = PERF_GLOBAL_FIXED(index),
+        .running = is_running(pmu, PERF_GLOBAL_FIXED(index), true),
+        .level[PMU_LEVEL_OS] = ctrl & PERF_FIXED_OS(index),
+        .level[PMU_LEVEL_USR] = ctrl & PERF_FIXED_USR(index),
+        .interrupt = ctrl & PERF_FIXED_PMI(index),
+    };
+}
+
+PerfmonCounter perfmon_get_counter(const Perfmon *pmu, unsigned index)
+{
+    return index < pmu->config.num_gp ?
+           gp_counter(pmu, index) :
+           fixed_counter(pmu, index - pmu->config.num_gp);
+}
+
+uint64_t *perfmon_counter_value(Perfmon *pmu, unsigned index)
+{
+    return index < pmu->config.num_gp ?
+           &pmu->gp[index] : &pmu->fixed[index - pmu->config.num_gp];
+}
+
+bool perfmon_is_counting(const PerfmonCounter *counter)
+{
+    return counter->running && pmu_selection_counts(counter->event);
+}
+
+bool perfmon_may_interrupt(const PerfmonCounter *counter)
+{
+    return counter->interrupt && perfmon_is_counting(counter) &&
+           (counter->level[PMU_LEVEL_OS] || counter->level[PMU_LEVEL_USR]);
+}
+
+static void select_gp(Perfmon *pmu, unsigned index, uint64_t evtsel)
+{
+    pmu->selected_evtsel[index] = evtsel;
+    pmu_event_select(&pmu->selected[index], pmu->config.core, index, evtsel,
+                     pmu->selected_extra);
+}
+
+/*
+ * A driver stops and starts counters far more often than it gives them another
+ * event, and a lookup takes about as long as all the rest of a WRMSR.
+ */
+void perfmon_select(Perfmon *pmu, bool all)
+{
+    const uint64_t mask = PERF_EVTSEL_EVENT | PERF_EVTSEL_UMASK |
+                          PMU_EVENT_MODIFIERS;
+    const uint64_t extra[PMU_EXTRA_NR] = {
+        [PMU_EXTRA_OFFCORE_0] = pmu->offcore_rsp[0],
+        [PMU_EXTRA_OFFCORE_1] = pmu->offcore_rsp[1],
+        [PMU_EXTRA_LD_LAT] = pmu->pebs_ld_lat,
+        [PMU_EXTRA_FRONTEND] = pmu->pebs_frontend,
+    };
+
+    all |= memcmp(pmu->selected_extra, extra, sizeof(extra)) != 0;
+    memcpy(pmu->selected_extra, extra, sizeof(extra));
+    for (unsigned i = 0; i < pmu->config.num_gp; i++) {
+        if (all || pmu->selected_evtsel[i] != (pmu->evtsel[i] & mask)) {
+            select_gp(pmu, i, pmu->evtsel[i] & mask);
+        }
+    }
+    for (unsigned i = 0; all && i < pmu->config.num_fixed; i++) {
+        pmu_event_select_fixed(&pmu->selected[pmu->config.num_gp + i], i);
+    }
+}
+
+bool perfmon_metrics_counting(const Perfmon *pmu, PerfmonCounter *slots)
+{
+    if (!(pmu->global_ctrl & PERF_GLOBAL_METRICS)) {
+        return false;
+    }
+    *slots = fixed_counter(pmu, 3);
+    return perfmon_is_counting(slots);
+}
+
+uint64_t perfmon_metrics(const Perfmon *pmu)
+{
+    return pmu_metrics_read(pmu->metrics, pmu->config.num_metrics,
+                            pmu->fixed[3]);
+}
+
+uint64_t perfmon_event_of(const Perfmon *pmu, unsigned index)
+{
+    return index < pmu->config.num_gp
+           ? pmu->selected_evtsel[index]
+           : 1ull << (63 - (index - pmu->config.num_gp));
+}

@@ -1,0 +1,164 @@
+/*
+ * PERF_METRICS: the arithmetic of its hidden counters.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include <glib.h>
+
+#include "tcg/pmu/perfmon/perf-metrics.h"
+
+/* Field by field, the leaf classes [first, last] that it counts. */
+static const struct {
+    uint8_t first, last;
+} field_classes[] = {
+    { PMU_SLOT_LIGHT_OPS, PMU_SLOT_HEAVY_OPS },             /* retiring */
+    { PMU_SLOT_BR_MISPREDICT, PMU_SLOT_MACHINE_CLEARS },    /* bad spec. */
+    { PMU_SLOT_FETCH_LATENCY, PMU_SLOT_FETCH_BANDWIDTH },   /* frontend */
+    { PMU_SLOT_MEMORY_BOUND, PMU_SLOT_CORE_BOUND },         /* backend */
+    { PMU_SLOT_HEAVY_OPS, PMU_SLOT_HEAVY_OPS },
+    { PMU_SLOT_BR_MISPREDICT, PMU_SLOT_BR_MISPREDICT },
+    { PMU_SLOT_FETCH_LATENCY, PMU_SLOT_FETCH_LATENCY },
+    { PMU_SLOT_MEMORY_BOUND, PMU_SLOT_MEMORY_BOUND },
+};
+
+static uint64_t largest(unsigned width)
+{
+    return (1ull << pmu_metrics_bits(width)) - 1;
+}
+
+uint64_t pmu_metrics_slots(const PmuLedgerSnapshot *snap, PmuLevel level,
+                           unsigned field)
+{
+    uint64_t sum = 0;
+
+    for (int i = field_classes[field].first;
+         i <= field_classes[field].last; i++) {
+        sum += snap->item[level][i];
+    }
+    return sum;
+}
+
+bool pmu_metrics_add(uint64_t *hidden, unsigned width, uint64_t slots)
+{
+    bool wraps = slots >= pmu_metrics_distance(*hidden, width);
+
+    /* Modulo 2^64 first, then modulo a smaller power of two: the same. */
+    *hidden = (*hidden + PMU_METRICS_UNIT * slots) & largest(width);
+    return wraps;
+}
+
+uint64_t pmu_metrics_distance(uint64_t hidden, unsigned width)
+{
+    return (largest(width) - hidden) / PMU_METRICS_UNIT + 1;
+}
+
+/* Field by field, round down; returns the sum. */
+static unsigned round_down(const uint64_t *hidden, uint64_t slots,
+                           unsigned *field)
+{
+    unsigned sum = 0;
+
+    for (int i = 0; i < PMU_METRICS_LEVEL1; i++) {
+        field[i] = MIN(hidden[i] / slots, 0xff);
+        sum += field[i];
+    }
+    return sum;
+}
+
+/* Round up the @count (0 to 4) fields with the largest remainders. */
+static void round_up(const uint64_t *hidden, uint64_t slots,
+                     unsigned *field, unsigned count)
+{
+    uint64_t remainder[PMU_METRICS_LEVEL1];
+    bool done[PMU_METRICS_LEVEL1] = { false };
+
+    for (int i = 0; i < PMU_METRICS_LEVEL1; i++) {
+        remainder[i] = hidden[i] % slots;
+    }
+    while (count--) {
+        int best = -1;
+
+        for (int i = 0; i < PMU_METRICS_LEVEL1; i++) {
+            if (!done[i] && (best < 0 || remainder[i] > remainder[best])) {
+                best = i;
+            }
+        }
+        done[best] = true;
+        field[best]++;
+    }
+}
+
+/*
+ * Only when software made IA32_FIXED_CTR3 smaller than what was counted can
+ * the fields exceed 0xff together: take @excess off the largest, one by one.
+ */
+static void level_down(unsigned *field, unsigned excess)
+{
+    while (excess--) {
+        int best = 0;
+
+        for (int i = 1; i < PMU_METRICS_LEVEL1; i++) {
+            if (field[i] > field[best]) {
+                best = i;
+            }
+        }
+        field[best]--;
+    }
+}
+
+static void read_level1(const uint64_t *hidden, uint64_t slots,
+                        unsigned *field)
+{
+    unsigned sum = round_down(hidden, slots, field);
+    uint64_t total = 0;
+
+    for (int i = 0; i < PMU_METRICS_LEVEL1; i++) {
+        total += hidden[i];
+    }
+    total = MIN((total + slots / 2) / slots, 0xff);
+
+    if (sum <= total) {
+        round_up(hidden, slots, field, total - sum);
+    } else {
+        level_down(field, sum - total);
+    }
+}
+
+static unsigned read_level2(uint64_t child, uint64_t parent,
+                            uint64_t slots, unsigned parent_field)
+{
+    unsigned field = MIN((child + slots / 2) / slots, 0xff);
+
+    return child <= parent ? MIN(field, parent_field) : field;
+}
+
+uint64_t pmu_metrics_read(const uint64_t *hidden, unsigned fields,
+                          uint64_t slots)
+{
+    unsigned level1[PMU_METRICS_LEVEL1];
+    uint64_t value = 0;
+
+    if (!slots) {
+        return 0;
+    }
+    read_level1(hidden, slots, level1);
+    for (int i = 0; i < PMU_METRICS_LEVEL1; i++) {
+        value |= (uint64_t)level1[i] << (8 * i);
+    }
+    for (unsigned i = PMU_METRICS_LEVEL1; i < fields; i++) {
+        unsigned parent = i - PMU_METRICS_LEVEL1;
+
+        value |= (uint64_t)read_level2(hidden[i], hidden[parent], slots,
+                                       level1[parent]) << (8 * i);
+    }
+    return value;
+}
+
+void pmu_metrics_write(uint64_t *hidden, unsigned fields, unsigned width,
+                       uint64_t slots, uint64_t value)
+{
+    for (unsigned i = 0; i < fields; i++) {
+        hidden[i] = MIN(slots * (value >> (8 * i) & 0xff), largest(width));
+    }
+}

@@ -1,0 +1,172 @@
+/*
+ * The registers of one unit, and the constants that describe them.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Private to this folder and the migration description; others go through
+ * perfmon.h.
+ */
+
+#ifndef TARGET_I386_PMU_PERFMON_PERFMON_STATE_H
+#define TARGET_I386_PMU_PERFMON_PERFMON_STATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "tcg/pmu/events/events.h"
+#include "tcg/pmu/perfmon/event-rates.h"
+#include "tcg/pmu/uarch/perf-capabilities.h"
+
+/* MSR indices, SDM vol. 4, table 2-2 and the Ice Lake tables. */
+#define MSR_PMU_IA32_PMC0                   0x0c1
+#define MSR_PMU_IA32_PERFEVTSEL0            0x186
+#define MSR_PMU_MISC_ENABLE                 0x1a0   /* not this unit's */
+#define MSR_PMU_OFFCORE_RSP_0               0x1a6
+#define MSR_PMU_OFFCORE_RSP_1               0x1a7
+#define MSR_PMU_IA32_DEBUGCTL               0x1d9
+#define MSR_PMU_IA32_FIXED_CTR0             0x309
+#define MSR_PMU_IA32_PERF_METRICS           0x329
+#define MSR_PMU_IA32_PERF_CAPABILITIES      0x345
+#define MSR_PMU_IA32_FIXED_CTR_CTRL         0x38d
+#define MSR_PMU_IA32_PERF_GLOBAL_STATUS     0x38e
+#define MSR_PMU_IA32_PERF_GLOBAL_CTRL       0x38f
+#define MSR_PMU_IA32_PERF_GLOBAL_OVF_CTRL   0x390
+#define MSR_PMU_IA32_PERF_GLOBAL_STATUS_SET 0x391
+#define MSR_PMU_IA32_PERF_GLOBAL_INUSE      0x392
+#define MSR_PMU_PEBS_ENABLE                 0x3f1
+#define MSR_PMU_PEBS_LD_LAT                 0x3f6
+#define MSR_PMU_PEBS_FRONTEND               0x3f7
+#define MSR_PMU_IA32_A_PMC0                 0x4c1
+#define PERFMON_MAX_GP      8
+#define PERFMON_MAX_FIXED   4
+#define PERFMON_MAX_METRICS 8
+
+/* Bits of IA32_PERF_GLOBAL_STATUS and its relatives, SDM vol. 3B, 20.2.4. */
+#define PERF_GLOBAL_GP(n)           (1ull << (n))
+#define PERF_GLOBAL_FIXED(n)        (1ull << (32 + (n)))
+#define PERF_GLOBAL_METRICS         (1ull << 48)
+#define PERF_GLOBAL_TOPA_PMI        (1ull << 55)
+#define PERF_GLOBAL_LBR_FRZ         (1ull << 58)
+#define PERF_GLOBAL_CTR_FRZ         (1ull << 59)
+#define PERF_GLOBAL_ASCI            (1ull << 60)
+#define PERF_GLOBAL_OVF_UNCORE      (1ull << 61)
+#define PERF_GLOBAL_OVF_BUF         (1ull << 62)
+#define PERF_GLOBAL_COND_CHGD       (1ull << 63)
+#define PERF_GLOBAL_PMI_INUSE       (1ull << 63)    /* of _INUSE */
+
+/* Bits of IA32_PERFEVTSELx. */
+#define PERF_EVTSEL_EVENT           0xffull
+#define PERF_EVTSEL_UMASK           0xff00ull
+#define PERF_EVTSEL_USR             (1ull << 16)
+#define PERF_EVTSEL_OS              (1ull << 17)
+#define PERF_EVTSEL_INT             (1ull << 20)
+#define PERF_EVTSEL_ANYTHREAD       (1ull << 21)
+#define PERF_EVTSEL_EN              (1ull << 22)
+
+/* Those that do not say what is counted. */
+#define PERF_EVTSEL_CONTROL         0x7b0000ull
+
+/* Bits of counter @n in IA32_FIXED_CTR_CTRL. */
+#define PERF_FIXED_OS(n)            (1ull << (4 * (n)))
+#define PERF_FIXED_USR(n)           (2ull << (4 * (n)))
+#define PERF_FIXED_ANYTHREAD(n)     (4ull << (4 * (n)))
+#define PERF_FIXED_PMI(n)           (8ull << (4 * (n)))
+
+/* Bits of IA32_DEBUGCTL. */
+#define PERF_DEBUGCTL_LBR                   (1ull << 0)
+#define PERF_DEBUGCTL_BTF                   (1ull << 1)
+#define PERF_DEBUGCTL_FREEZE_LBRS_ON_PMI    (1ull << 11)
+#define PERF_DEBUGCTL_FREEZE_PERFMON_ON_PMI (1ull << 12)
+#define PERFMON_COUNTER_MASK ((1ull << 48) - 1)
+
+/* The bits that writes may set, one mask a kind of register. */
+typedef enum PerfmonMask {
+    PERFMON_MASK_NONE,          /* only zero may be written */
+    PERFMON_MASK_ALL,
+    PERFMON_MASK_COUNTER,
+    PERFMON_MASK_GP,            /* a bit for each general-purpose counter */
+    PERFMON_MASK_EVTSEL,        /* what may be set without #GP */
+    PERFMON_MASK_EVTSEL_HELD,   /* what then reads back */
+    PERFMON_MASK_FIXED_CTR_CTRL,
+    PERFMON_MASK_FIXED_CTR_CTRL_HELD,
+    PERFMON_MASK_GLOBAL_CTRL,
+    PERFMON_MASK_STATUS,        /* what GLOBAL_STATUS can report */
+    PERFMON_MASK_STATUS_RESET,  /* what may be cleared, there or not */
+    PERFMON_MASK_METRICS,
+    PERFMON_MASK_DEBUGCTL,      /* what may be set without #GP */
+    PERFMON_MASK_DEBUGCTL_HELD, /* what then reads back */
+    PERFMON_MASK_OFFCORE_RSP,
+    PERFMON_MASK_LD_LAT,
+    PERFMON_MASK_FRONTEND,
+    PERFMON_MASK_NR
+} PerfmonMask;
+
+/* What decides how many registers of a kind there are. */
+typedef enum PerfmonPresence {
+    PERFMON_PRESENT_NOWHERE,    /* none: each access raises #GP */
+    PERFMON_PRESENT,            /* as many as the table says */
+    PERFMON_PRESENT_GP,
+    PERFMON_PRESENT_FW_WRITE,
+    PERFMON_PRESENT_FIXED,
+    PERFMON_PRESENT_PDCM,
+    PERFMON_PRESENT_METRICS,
+    PERFMON_PRESENT_NR
+} PerfmonPresence;
+
+/* What the unit of one vCPU consists of; constant after perfmon_init(). */
+typedef struct PerfmonConfig {
+    PmuCore core;
+    unsigned num_gp;            /* 1 to PERFMON_MAX_GP */
+    unsigned num_fixed;         /* 3 to PERFMON_MAX_FIXED */
+    uint64_t capabilities;      /* IA32_PERF_CAPABILITIES as read */
+    bool pdcm;                  /* CPUID.1:ECX.PDCM: 0x345 exists */
+    unsigned num_metrics;       /* fields of PERF_METRICS: 4, from SPR on 8 */
+    unsigned metrics_width;     /* bits of its counters, in slots: 8 to 48 */
+} PerfmonConfig;
+
+/* The outcome of a guest's register access. */
+typedef enum PerfmonResult {
+    PERFMON_OK,
+    PERFMON_GP,                 /* the access raises #GP(0) */
+    PERFMON_NOT_OURS,           /* no such register in this unit */
+} PerfmonResult;
+
+/*
+ * State of one unit.  All values are folded: they are current as of the last
+ * perfmon_update().  Only this folder and the migration description look in.
+ */
+typedef struct Perfmon {
+    PerfmonConfig config;
+
+    /* Derived from @config once, by perfmon_init(). */
+    uint64_t mask[PERFMON_MASK_NR];
+    unsigned population[PERFMON_PRESENT_NR];
+
+    uint64_t gp[PERFMON_MAX_GP];            /* IA32_PMCx, 48 bits */
+    uint64_t evtsel[PERFMON_MAX_GP];
+    int64_t remainder[PERFMON_MAX_GP];      /* see pmu_selection_gain() */
+    uint64_t fixed[PERFMON_MAX_FIXED];      /* IA32_FIXED_CTRx, 48 bits */
+    uint64_t fixed_ctr_ctrl;
+    uint64_t global_ctrl;
+    uint64_t global_status;
+    uint64_t metrics[PERFMON_MAX_METRICS];  /* hidden, in 1/255 slot */
+    uint64_t debugctl;
+    uint64_t offcore_rsp[2];
+    uint64_t pebs_ld_lat;
+    uint64_t pebs_frontend;
+
+    /* What the registers above make each counter count: GP, then fixed. */
+    PmuSelection selected[PERFMON_MAX_GP + PERFMON_MAX_FIXED];
+    /* ... and what they were when that was looked up. */
+    uint64_t selected_evtsel[PERFMON_MAX_GP];
+    uint64_t selected_extra[PMU_EXTRA_NR];
+
+    /* Where rates of events are noted, or NULL: see event-rates.h. */
+    PerfmonEventRates *rates;
+
+    PmuLedgerSnapshot last;     /* the ledger when counts were last folded in */
+    /* An overflow asked for an interrupt: the caller takes it and clears it. */
+    bool pmi;
+} Perfmon;
+
+#endif

@@ -1,0 +1,294 @@
+/*
+ * The architectural register file: counting, overflow, RDPMC.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include <glib.h>
+#include <string.h>
+
+#include "tcg/pmu/perfmon/counter.h"
+#include "tcg/pmu/perfmon/perf-metrics.h"
+#include "tcg/pmu/perfmon/perfmon.h"
+
+bool perfmon_init(Perfmon *pmu, const PerfmonConfig *config, const char **why)
+{
+    bool metrics = config->capabilities & PERF_CAP_BIT_PERF_METRICS;
+    const struct {
+        bool ok;
+        const char *why;
+    } rule[] = {
+        { config->core < PMU_CORE_NR, "unknown core" },
+        { config->num_gp >= 1 && config->num_gp <= PERFMON_MAX_GP,
+          "number of general-purpose counters out of range" },
+        { config->num_fixed >= 3 && config->num_fixed <= PERFMON_MAX_FIXED,
+          "number of fixed counters out of range" },
+        { !(config->capabilities & ~(PERF_CAP_BIT_FW_WRITE |
+                                     PERF_CAP_BIT_PERF_METRICS)),
+          "capability without a model" },
+        { config->pdcm || !config->capabilities,
+          "capabilities without a register to report them" },
+        { !metrics || config->num_fixed == PERFMON_MAX_FIXED,
+          "PERF_METRICS needs fixed counter 3" },
+        { !metrics || config->num_metrics == PMU_METRICS_LEVEL1 ||
+          config->num_metrics == PERFMON_MAX_METRICS,
+          "PERF_METRICS has 4 or 8 fields" },
+        { !metrics || (config->metrics_width >= 8 &&
+                       config->metrics_width <= 48),
+          "width of the PERF_METRICS counters out of range" },
+    };
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(rule); i++) {
+        if (!rule[i].ok) {
+            *why = rule[i].why;
+            return false;
+        }
+    }
+    *pmu = (Perfmon) { .config = *config };
+    if (!metrics) {
+        pmu->config.num_metrics = 0;
+        pmu->config.metrics_width = 48;
+    }
+    perfmon_msr_prepare(pmu);
+    perfmon_reset(pmu);
+    return true;
+}
+
+void perfmon_reset(Perfmon *pmu)
+{
+    perfmon_msr_reset(pmu);
+    perfmon_select(pmu, true);
+    memset(pmu->remainder, 0, sizeof(pmu->remainder));
+    pmu->pmi = false;
+}
+
+bool perfmon_post_load(Perfmon *pmu, const PmuLedgerSnapshot *now,
+                       const char **why)
+{
+    unsigned bits = pmu_metrics_bits(pmu->config.metrics_width);
+
+    if (!perfmon_msr_plausible(pmu)) {
+        *why = "reserved bits are set in a register";
+        return false;
+    }
+    for (unsigned i = 0; i < PERFMON_MAX_METRICS; i++) {
+        if (pmu->metrics[i] >> bits) {
+            *why = "a PERF_METRICS counter is too large";
+            return false;
+        }
+    }
+    perfmon_select(pmu, true);
+    pmu->last = *now;
+    return true;
+}
+
+/* What counter @index, which is @counter, gained from @pmu->last to @now. */
+static uint64_t gain(Perfmon *pmu, const PmuLedgerSnapshot *now,
+                     unsigned index, const PerfmonCounter *counter)
+{
+    int64_t none = 0;           /* nothing bounds what fixed counters count */
+    int64_t *remainder = index < pmu->config.num_gp ? &pmu->remainder[index]
+                                                    : &none;
+    unsigned levels = 0;
+
+    for (int level = 0; level < PMU_LEVEL_NR; level++) {
+        levels |= counter->level[level] << level;
+    }
+    return pmu_selection_gain(counter->event, &pmu->last, now, levels,
+                              remainder);
+}
+
+/* An overflow that is to set @status. */
+typedef struct PerfmonOverflow {
+    uint64_t status;
+    bool interrupt;
+} PerfmonOverflow;
+
+static void note_overflow(PerfmonOverflow *overflow, uint64_t status,
+                          bool interrupt)
+{
+    overflow->status |= status;
+    overflow->interrupt |= interrupt;
+}
+
+/* Counter @index, which is @counter, gained @n: note how fast that was. */
+static void add_rate(Perfmon *pmu, const PmuLedgerSnapshot *now,
+                     unsigned index, const PerfmonCounter *counter, uint64_t n)
+{
+    uint64_t slots = 0;
+
+    if (!pmu->rates) {
+        return;
+    }
+    for (int level = 0; level < PMU_LEVEL_NR; level++) {
+        if (counter->level[level]) {
+            slots += now->item[level][PMU_ITEM_SLOTS] -
+                     pmu->last.item[level][PMU_ITEM_SLOTS];
+        }
+    }
+    perfmon_event_rates_add(pmu->rates, perfmon_event_of(pmu, index), n,
+                            slots);
+}
+
+static void update_counter(Perfmon *pmu, const PmuLedgerSnapshot *now,
+                           unsigned index, PerfmonOverflow *overflow)
+{
+    PerfmonCounter counter = perfmon_get_counter(pmu, index);
+    uint64_t n;
+
+    if (!perfmon_is_counting(&counter)) {
+        return;
+    }
+    n = gain(pmu, now, index, &counter);
+    add_rate(pmu, now, index, &counter, n);
+    if (n > PERFMON_COUNTER_MASK - counter.value) {
+        note_overflow(overflow, counter.status, counter.interrupt);
+    }
+    *perfmon_counter_value(pmu, index) = (counter.value + n) &
+        PERFMON_COUNTER_MASK;
+}
+
+static void update_metrics(Perfmon *pmu, const PmuLedgerSnapshot *now,
+                           PerfmonOverflow *overflow)
+{
+    PerfmonCounter slots;
+
+    if (!perfmon_metrics_counting(pmu, &slots)) {
+        return;
+    }
+    for (unsigned i = 0; i < pmu->config.num_metrics; i++) {
+        uint64_t n = 0;
+
+        for (int level = 0; level < PMU_LEVEL_NR; level++) {
+            if (slots.level[level]) {
+                n += pmu_metrics_slots(now, level, i) -
+                     pmu_metrics_slots(&pmu->last, level, i);
+            }
+        }
+        if (pmu_metrics_add(&pmu->metrics[i], pmu->config.metrics_width, n)) {
+            note_overflow(overflow, PERF_GLOBAL_METRICS, slots.interrupt);
+        }
+    }
+}
+
+void perfmon_update(Perfmon *pmu, const PmuLedgerSnapshot *now)
+{
+    PerfmonOverflow overflow = { 0 };
+
+    for (unsigned i = 0; i < perfmon_num_counters(pmu); i++) {
+        update_counter(pmu, now, i, &overflow);
+    }
+    update_metrics(pmu, now, &overflow);
+
+    pmu->global_status |= overflow.status;
+    if (overflow.interrupt) {
+        pmu->pmi = true;
+        if (pmu->debugctl & PERF_DEBUGCTL_FREEZE_PERFMON_ON_PMI) {
+            pmu->global_status |= PERF_GLOBAL_CTR_FRZ;
+        }
+    }
+    pmu->last = *now;
+}
+
+/* ECX[31:16] of RDPMC, SDM vol. 2B. */
+enum {
+    RDPMC_GP        = 0x0000,
+    RDPMC_METRICS   = 0x2000,
+    RDPMC_FIXED     = 0x4000,
+};
+
+PerfmonResult perfmon_rdpmc(const Perfmon *pmu, uint32_t ecx, uint64_t *value)
+{
+    unsigned type = ecx >> 16;
+    unsigned index = ecx & 0xffff;
+
+    if (type == RDPMC_GP && index < pmu->config.num_gp) {
+        *value = pmu->gp[index];
+        return PERFMON_OK;
+    }
+    if (type == RDPMC_FIXED && index < pmu->config.num_fixed) {
+        *value = pmu->fixed[index];
+        return PERFMON_OK;
+    }
+    if (type == RDPMC_METRICS && pmu->population[PERFMON_PRESENT_METRICS]) {
+        *value = perfmon_metrics(pmu);
+        return PERFMON_OK;
+    }
+    return PERFMON_GP;
+}
+
+static void demand_item(PerfmonDemand *demand, PmuLedgerItem item)
+{
+    demand->timing |= item != PMU_ITEM_INSTRUCTIONS &&
+                      item != PMU_ITEM_BRANCHES;
+    pmu_interest_add(&demand->interest, item);
+}
+
+static void demand_event(PerfmonDemand *demand, const PmuSelection *event)
+{
+    if (event->capped) {
+        demand_item(demand, PMU_ITEM_CYCLES);
+    }
+    if (event->whole) {
+        demand_item(demand, event->whole);
+    }
+    for (int i = 0; i < event->num_terms; i++) {
+        demand_item(demand, event->term[i]);
+    }
+}
+
+PerfmonDemand perfmon_demand(const Perfmon *pmu)
+{
+    PerfmonDemand demand = { 0 };
+
+    for (unsigned i = 0; i < perfmon_num_counters(pmu); i++) {
+        PerfmonCounter counter = perfmon_get_counter(pmu, i);
+
+        if (!perfmon_is_counting(&counter)) {
+            continue;
+        }
+        for (int level = 0; level < PMU_LEVEL_NR; level++) {
+            if (counter.level[level]) {
+                demand.level[level] = true;
+                demand_event(&demand, counter.event);
+            }
+        }
+    }
+    return demand;
+}
+
+/* Names as the SDM spells them. */
+static const char *const gp_names[PERFMON_MAX_GP] = {
+    "IA32_PMC0", "IA32_PMC1", "IA32_PMC2", "IA32_PMC3",
+    "IA32_PMC4", "IA32_PMC5", "IA32_PMC6", "IA32_PMC7",
+};
+
+static const char *const fixed_names[PERFMON_MAX_FIXED] = {
+    "IA32_FIXED_CTR0", "IA32_FIXED_CTR1", "IA32_FIXED_CTR2", "IA32_FIXED_CTR3",
+};
+
+bool perfmon_view(const Perfmon *pmu, unsigned index, PerfmonView *view)
+{
+    PerfmonCounter counter;
+    unsigned num_gp = pmu->config.num_gp;
+
+    if (index >= perfmon_num_counters(pmu)) {
+        return false;
+    }
+    counter = perfmon_get_counter(pmu, index);
+    *view = (PerfmonView) {
+        .counter = index < num_gp ? gp_names[index] :
+                   fixed_names[index - num_gp],
+        .event = counter.event->name,
+        .state = counter.event->state,
+        .note = counter.event->note,
+        .value = counter.value,
+        .enabled = counter.running &&
+                   (counter.level[PMU_LEVEL_OS] ||
+                    counter.level[PMU_LEVEL_USR]),
+        .os = counter.level[PMU_LEVEL_OS],
+        .usr = counter.level[PMU_LEVEL_USR],
+        .interrupt = counter.interrupt,
+    };
+    return true;
+}

@@ -1,0 +1,82 @@
+/*
+ * The architectural register file of the performance-monitoring unit.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * It sees counts as snapshots of the ledger, which it turns into values of
+ * counters, overflows and interrupts.
+ *
+ * This folder has the MSR table (perfmon-msr), counters in one form (counter),
+ * the arithmetic of PERF_METRICS (perf-metrics), and the distance to the next
+ * overflow (overflow-distance, event-rates).  It includes events/, ledger/ and
+ * uarch/.  It must know neither QEMU nor the timing model: a caller brings
+ * snapshots, raises #GP and delivers interrupts.
+ */
+
+#ifndef TARGET_I386_PMU_PERFMON_PERFMON_H
+#define TARGET_I386_PMU_PERFMON_PERFMON_H
+
+#include "tcg/pmu/perfmon/overflow-distance.h"
+#include "tcg/pmu/perfmon/perfmon-msr.h"
+#include "tcg/pmu/perfmon/perfmon-state.h"
+
+/* What must run for the counters that now count. */
+typedef struct PerfmonDemand {
+    /* Some counter counts at this level. */
+    bool level[PMU_LEVEL_NR];
+    /* Some counter needs more than retired instructions and branches. */
+    bool timing;
+    /* What it needs besides slots, cycles and kinds of instructions. */
+    PmuInterest interest;
+} PerfmonDemand;
+
+/*
+ * Start a unit in RESET state.  Returns false, with a reason in *@why (static
+ * text), if @config is out of range.
+ */
+bool perfmon_init(Perfmon *pmu, const PerfmonConfig *config, const char **why);
+
+/* RESET (SDM vol. 3A, table 10-1): INIT leaves every register alone. */
+void perfmon_reset(Perfmon *pmu);
+
+/*
+ * The registers in @pmu were loaded from elsewhere, which may be hostile;
+ * they are as of @now.  Returns false, with a reason in *@why (static text),
+ * if one of them holds what no guest could have made it hold.
+ */
+bool perfmon_post_load(Perfmon *pmu, const PmuLedgerSnapshot *now,
+                       const char **why);
+
+/*
+ * Fold what the ledger gained since the last call into all counters that
+ * count, note overflows in GLOBAL_STATUS, freeze if DEBUGCTL says so, and set
+ * @pmu->pmi if one of them is to interrupt.  Must come before any access.
+ */
+void perfmon_update(Perfmon *pmu, const PmuLedgerSnapshot *now);
+
+/*
+ * RDPMC with ECX = @ecx (SDM vol. 2B): PERFMON_OK or PERFMON_GP.  Privilege
+ * is the caller's business.
+ */
+PerfmonResult perfmon_rdpmc(const Perfmon *pmu, uint32_t ecx, uint64_t *value);
+
+/* What the registers ask for now. */
+PerfmonDemand perfmon_demand(const Perfmon *pmu);
+
+/*
+ * One counter as a person reads it, for the monitor.  @index counts the GP
+ * counters first, then the fixed ones.  Returns false past the last.
+ */
+typedef struct PerfmonView {
+    const char *counter;        /* "IA32_PMC0", "IA32_FIXED_CTR3" */
+    const char *event;          /* "CPU_CLK_UNHALTED.THREAD", NULL unknown */
+    PmuEventState state;        /* how well it is counted */
+    const char *note;           /* how, or why not; else NULL */
+    uint64_t value;
+    bool enabled;               /* it counts at some level */
+    bool os, usr, interrupt;
+} PerfmonView;
+
+bool perfmon_view(const Perfmon *pmu, unsigned index, PerfmonView *view);
+
+#endif

@@ -1,0 +1,302 @@
+/*
+ * The PMU while the guest runs: the log of executed blocks, and the model that
+ * reads it.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Blocks are accounted after they ran, when the log of them is full or when
+ * counters are looked at: only then their data addresses and branches are
+ * known, and how far the newest one got.
+ */
+
+#include "qemu/osdep.h"
+#include "cpu.h"
+#include "exec/exec-all.h"
+#include "exec/helper-proto.h"
+#include "accel/tcg/tb-context.h"
+#include "fpu/softfloat-helpers.h"
+#include "pmu-internal.h"
+#include "trace.h"
+
+uint64_t x86_pmu_pc(const CPUX86State *env)
+{
+    return env->hflags & HF_CS64_MASK
+           ? env->eip : (uint32_t)(env->eip + env->segs[R_CS].base);
+}
+
+/* What the newest block did. */
+static void x86_pmu_dynamic(CPUX86State *env, PmuExecution *dynamic)
+{
+    const X86PMUState *pmu = &env->pmu;
+    const PmuRecord *record = pmu->record;
+
+    dynamic->addr = record->addr;
+    dynamic->pc = record->pc;
+    dynamic->target = x86_pmu_pc(env);
+    dynamic->taken = dynamic->target != pmu_block_end(record->block,
+                                                      record->pc);
+    dynamic->backwards = env->df < 0;
+    dynamic->iterations = 1;
+    dynamic->rest = 0;
+    if (record->block->rep) {
+        dynamic->rest = pmu_block_iterations_left(record->block,
+                                                  env->regs[R_ECX]);
+        dynamic->iterations =
+            pmu->string ? pmu_block_iterations(record->block,
+                                               pmu->string_count,
+                                               env->regs[R_ECX]) : 0;
+    }
+}
+
+/*
+ * The log is empty, and the next block to be entered says so.  The store pairs
+ * with the load in x86_pmu_tr_oldest_generation(): descriptions were read
+ * before it.
+ */
+static void x86_pmu_log_reset(X86PMUState *pmu)
+{
+    pmu->record = NULL;
+    pmu->next = pmu->log;
+    pmu->unit->oldest = pmu->log;
+    pmu->first = 0;
+    pmu->cut = 0;
+    pmu->string = false;
+    pmu->room = -1;
+    qatomic_store_release(&pmu->generation, X86_PMU_NO_GENERATION);
+}
+
+void x86_pmu_run_older(X86PMUState *pmu)
+{
+    uint64_t *newest = (uint64_t *)pmu->record;
+
+    if (pmu->unit->oldest != newest) {
+        pmu_timing_run_log(pmu->unit->timing, pmu->unit->oldest, newest,
+                           pmu->record->pc);
+        pmu->unit->oldest = newest;
+    }
+}
+
+/* ... and of that the instructions before @end. */
+static void x86_pmu_run_until(CPUX86State *env, unsigned end)
+{
+    X86PMUState *pmu = &env->pmu;
+    PmuExecution dynamic;
+
+    x86_pmu_run_older(pmu);
+    x86_pmu_dynamic(env, &dynamic);
+    if (end > pmu->first) {
+        pmu_timing_run(pmu->unit->timing, pmu->record->block, pmu->first, end,
+                       &dynamic);
+        pmu->first = end;
+    }
+    pmu->room = -1;
+}
+
+/* A REP string instruction that has iterations to go has not retired. */
+static void x86_pmu_run_string(CPUX86State *env)
+{
+    X86PMUState *pmu = &env->pmu;
+    const PmuBlock *block = pmu->record->block;
+    PmuExecution dynamic;
+
+    x86_pmu_dynamic(env, &dynamic);
+    if (dynamic.iterations) {
+        pmu_timing_string(pmu->unit->timing, block, block->num_insns - 1,
+                          &dynamic);
+    }
+}
+
+/* Let the model see the newest block, which was left in its middle. */
+static G_GNUC_NO_INLINE void x86_pmu_run_special(CPUX86State *env)
+{
+    X86PMUState *pmu = &env->pmu;
+    const PmuBlock *block = pmu->record->block;
+
+    if (pmu->cut > block->num_insns) {
+        pmu->unit->repairs++;
+        pmu->cut = block->num_insns;
+    }
+    x86_pmu_run_until(env, block->num_insns - pmu->cut);
+    if (block->rep && pmu->string && pmu->cut == 1) {
+        x86_pmu_run_string(env);
+    }
+}
+
+/* Has the model begun another sampling unit? */
+static void x86_pmu_trace_sampling(X86PMU *unit)
+{
+    uint32_t units = pmu_timing_sampling_units(unit->timing);
+
+    if (unlikely(units != unit->units_traced)) {
+        unit->units_traced = units;
+        trace_x86_pmu_sampling_unit(CPU(unit->cpu)->cpu_index, units,
+                                    pmu_timing_progress(unit->timing));
+    }
+}
+
+void x86_pmu_run(CPUX86State *env)
+{
+    X86PMUState *pmu = &env->pmu;
+    X86PMU *unit = pmu->unit;
+
+    if (unlikely(unit->mappings == PMU_MAPPINGS_STALE)) {
+        x86_pmu_forget_mappings(unit);
+    }
+    if (unlikely(pmu->first || pmu->cut || pmu->record->block->rep)) {
+        x86_pmu_run_special(env);
+    } else {
+        pmu_timing_run_log(unit->timing, unit->oldest, pmu->next,
+                           x86_pmu_pc(env));
+    }
+    if (unlikely(unit->mappings == PMU_MAPPINGS_STALE_AFTER_BLOCK)) {
+        x86_pmu_forget_mappings(unit);
+    }
+    if (unlikely(pmu->generation != qatomic_read(&tb_ctx.tb_flush_count))) {
+        /* What was counted of these blocks is taken while they are there. */
+        pmu_timing_collect(unit->timing);
+    }
+    x86_pmu_trace_sampling(unit);
+    x86_pmu_log_reset(pmu);
+}
+
+/* Move what translated code counted, but for the block's rest, to the ledger */
+static void x86_pmu_fold_counts(CPUX86State *env, uint64_t insn)
+{
+    X86PMUState *pmu = &env->pmu;
+    X86PMU *unit = pmu->unit;
+    PmuLevel current = x86_pmu_level(env);
+
+    for (PmuLevel level = 0; level < PMU_LEVEL_NR; level++) {
+        uint64_t *event = unit->ledger.event[level];
+        bool partly = level == current &&
+                      !FIELD_EX64(insn, X86_PMU_INSN, TIMING);
+        unsigned ahead = partly ? FIELD_EX64(insn, X86_PMU_INSN, AHEAD) : 0;
+        bool branch = partly && FIELD_EX64(insn, X86_PMU_INSN, BRANCH);
+
+        event[PMU_ITEM_INSTRUCTIONS] +=
+            unit->granted[level] - pmu->budget[level] - ahead;
+        event[PMU_ITEM_BRANCHES] += pmu->branches[level] - branch;
+        unit->granted[level] = pmu->budget[level] + ahead;
+        pmu->branches[level] = branch;
+    }
+}
+
+/* The linear address of @block's first byte, now that its last @ahead run. */
+static uint64_t x86_pmu_block_start(const CPUX86State *env,
+                                    const PmuBlock *block, unsigned ahead)
+{
+    return x86_pmu_pc(env) - block->insns[block->num_insns - ahead].offset;
+}
+
+void x86_pmu_run_all(CPUX86State *env, uint64_t insn)
+{
+    X86PMUState *pmu = &env->pmu;
+    unsigned ahead = FIELD_EX64(insn, X86_PMU_INSN, AHEAD);
+
+    if (pmu->counted && ahead) {
+        x86_pmu_fast_forward_open(env,
+                                  x86_pmu_block_start(env, pmu->counted,
+                                                      ahead));
+    }
+    x86_pmu_fast_forward_pass(env);
+    if (pmu->record) {
+        if (ahead) {
+            x86_pmu_run_until(env, pmu->record->block->num_insns - ahead);
+        } else {
+            x86_pmu_run(env);
+        }
+    }
+    x86_pmu_fold_counts(env, insn);
+}
+
+/*
+ * Words that can be logged before the model has to look whether an overflow is
+ * near.  A block is supposed to take that many slots at most, which is two
+ * loads from DRAM one after the other; more make an interrupt come later.
+ */
+#define BLOCK_PROGRESS 4096
+
+/*
+ * The same while vCPUs contend for lines, which change hands where the model
+ * runs: some hundred cycles, as long as it takes a line to come.
+ */
+#define CONTESTED_WORDS 64
+
+static int32_t x86_pmu_log_room(const X86PMU *unit)
+{
+    uint64_t now = pmu_timing_progress(unit->timing);
+    uint64_t blocks = (unit->check_at - MIN(now, unit->check_at)) /
+                      BLOCK_PROGRESS;
+
+    return MIN(blocks * PMU_RECORD_WORDS(0),
+               pmu_timing_contested(unit->timing) ? CONTESTED_WORDS
+                                                  : X86_PMU_LOG_WORDS);
+}
+
+void x86_pmu_log(CPUX86State *env, const PmuBlock *block, uint64_t pc)
+{
+    X86PMUState *pmu = &env->pmu;
+    unsigned words = PMU_RECORD_WORDS(block->num_accesses);
+
+    pmu->record = (PmuRecord *)pmu->log;
+    pmu->record->block = block;
+    pmu->record->pc = pc;
+    pmu->next = pmu->log + words;
+    qatomic_set(&pmu->generation, block->generation);
+    if (x86_pmu_is_fast_forward(env)) {
+        /* One at a time; addresses are not stored, nor looked at. */
+        memset(pmu->record->addr, 0, block->num_accesses * sizeof(uint64_t));
+        pmu->unit->fast_forward_distance -= block->num_insns;
+        pmu->room = -1;
+    } else {
+        pmu->room = x86_pmu_log_room(pmu->unit) - words;
+    }
+}
+
+/* timing: @opaque, a PmuBlock, is about to run, and the log has no room. */
+void helper_x86_pmu_enter(CPUX86State *env, const void *opaque)
+{
+    X86PMUState *pmu = &env->pmu;
+    const PmuBlock *block = opaque;
+
+    if (pmu->record) {
+        x86_pmu_run(env);
+    }
+    x86_pmu_fast_forward_renumber(pmu->unit, block);
+    if (unlikely(pmu_timing_progress(pmu->unit->timing) >=
+                 pmu->unit->check_at) &&
+        !block->uninterruptible) {
+        x86_pmu_check(env, block->num_insns);
+    }
+    x86_pmu_choose(env, block);
+    x86_pmu_log(env, block, x86_pmu_pc(env));
+}
+
+/*
+ * timing, forward: an instruction that may take an assist has run, and there
+ * are flags of denormal numbers; those @before are not its own.  What the guest
+ * can see of them is in MXCSR from now on, so that the next one's show.
+ */
+void helper_x86_pmu_assist(CPUX86State *env, uint32_t before)
+{
+    X86PMUState *pmu = &env->pmu;
+    uint32_t flags = get_float_exception_flags(&env->sse_status);
+
+    update_mxcsr_from_sse_status(env);
+    set_float_exception_flags(flags & ~X86_PMU_DENORMAL_FLAGS,
+                              &env->sse_status);
+    if (!(flags & ~before & X86_PMU_DENORMAL_FLAGS)) {
+        return;
+    }
+    if (pmu->counted) {
+        pmu_timing_assist(pmu->unit->timing, pmu->counted, true);
+    } else if (pmu->record) {
+        x86_pmu_run_older(pmu);
+        pmu_timing_assist(pmu->unit->timing, pmu->record->block, false);
+    }
+}
+
+void x86_pmu_log_init(CPUX86State *env)
+{
+    x86_pmu_log_reset(&env->pmu);
+}

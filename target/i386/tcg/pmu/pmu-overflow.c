@@ -1,0 +1,330 @@
+/*
+ * The PMU while the guest runs: from counts to overflows and interrupts.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * An overflow is found by a budget that is checked at block entry, never by
+ * polling: x86_pmu_arm() says how far it is, x86_pmu_check() looks.
+ */
+
+#include "qemu/osdep.h"
+#include "qemu/main-loop.h"
+#include "accel/tcg/internal-common.h"
+#include "cpu.h"
+#include "exec/cpu-common.h"
+#include "exec/exec-all.h"
+#include "exec/helper-proto.h"
+#include "hw/i386/apic.h"
+#include "system/cpu-timers.h"
+#include "pmu-internal.h"
+#include "trace.h"
+
+/* How long instrumented code runs on after the last counter stopped. */
+#define IDLE_INSTRUCTIONS (1 << 20)
+
+/*
+ * From this distance to an overflow on, the current level gets all of the
+ * budget, and the first block at the other one looks again: until then each
+ * gets half, so that a change of level costs nothing.
+ */
+#define SPLIT_BUDGET (1 << 16)
+
+/* Let the counters see the ledger. */
+static void x86_pmu_update(X86PMU *unit)
+{
+    uint64_t before = unit->perfmon.global_status;
+    PmuLedgerSnapshot now;
+
+    pmu_ledger_snapshot(&unit->ledger, &now);
+    perfmon_update(&unit->perfmon, &now);
+    if (unlikely(unit->perfmon.global_status & ~before)) {
+        trace_x86_pmu_overflow(CPU(unit->cpu)->cpu_index,
+                               unit->perfmon.global_status);
+    }
+    if (unlikely(x86_pmu_repairs(unit) && !unit->repairs_traced)) {
+        unit->repairs_traced = true;
+        trace_x86_pmu_repairs(CPU(unit->cpu)->cpu_index,
+                              x86_pmu_repairs(unit));
+    }
+}
+
+void x86_pmu_sync(CPUX86State *env, uint64_t insn)
+{
+    X86PMU *unit = env->pmu.unit;
+
+    x86_pmu_run_all(env, insn);
+    pmu_timing_flush(unit->timing);
+    x86_pmu_update(unit);
+}
+
+void x86_pmu_peek(CPUX86State *env, PmuLedger *ledger, Perfmon *perfmon)
+{
+    X86PMU *unit = env->pmu.unit;
+    PmuLedgerSnapshot now;
+
+    x86_pmu_run_all(env, 0);
+    pmu_timing_peek(unit->timing, ledger);
+    *perfmon = unit->perfmon;
+    perfmon->rates = NULL;
+    pmu_ledger_snapshot(ledger, &now);
+    perfmon_update(perfmon, &now);
+}
+
+/*
+ * The same for a look at whether a counter overflows, which is taken when a
+ * budget is used up: that depends on how code is cut into blocks.
+ */
+static void x86_pmu_look(CPUX86State *env)
+{
+    X86PMU *unit = env->pmu.unit;
+    PerfmonDistance slack;
+
+    x86_pmu_run_all(env, 0);
+    perfmon_distance_to_overflow(&unit->perfmon, &slack);
+    if (MIN(slack.any, MIN(slack.cycles, slack.slots)) != UINT64_MAX) {
+        pmu_timing_flush(unit->timing);
+    } else {
+        pmu_timing_flush_exact(unit->timing);
+    }
+    x86_pmu_update(unit);
+}
+
+void x86_pmu_set_mode(CPUX86State *env, uint32_t hflags)
+{
+    static const char *const names[] = {
+        [0] = "off",
+        [HF_PMU_OS_MASK >> HF_PMU_OS_SHIFT] = "count OS",
+        [HF_PMU_USR_MASK >> HF_PMU_OS_SHIFT] = "count user",
+        [(HF_PMU_OS_MASK | HF_PMU_USR_MASK) >> HF_PMU_OS_SHIFT] = "count",
+        [HF_PMU_FAST_FORWARD >> HF_PMU_OS_SHIFT] = "fast-forward",
+        [HF_PMU_MASK >> HF_PMU_OS_SHIFT] = "timing",
+    };
+
+    if ((env->hflags & HF_PMU_MASK) != hflags) {
+        env->hflags = (env->hflags & ~HF_PMU_MASK) | hflags;
+        trace_x86_pmu_mode(env_cpu(env)->cpu_index,
+                           names[hflags >> HF_PMU_OS_SHIFT]);
+    }
+}
+
+/*
+ * The hflags bits for @demand.  When nothing counts any more the bits stay
+ * for a while: a driver stops and starts all counters around each interrupt
+ * and each context switch, and a change of bits means other translated code.
+ */
+static uint32_t x86_pmu_hflags(const CPUX86State *env,
+                               const PerfmonDemand *demand,
+                               const PerfmonDistance *slack)
+{
+    if (demand->timing) {
+        return x86_pmu_is_fast_forward(env) ? HF_PMU_FAST_FORWARD : HF_PMU_MASK;
+    }
+    if (MIN(slack->instructions, slack->branches) != UINT64_MAX) {
+        /* The instruction that overflows can be the one that leaves CPL. */
+        return HF_PMU_OS_MASK | HF_PMU_USR_MASK;
+    }
+    return (demand->level[PMU_LEVEL_OS] ? HF_PMU_OS_MASK : 0) |
+           (demand->level[PMU_LEVEL_USR] ? HF_PMU_USR_MASK : 0);
+}
+
+/*
+ * Slots until it must be looked whether a counter of what the model estimates
+ * overflows.  Nothing grows faster than PMU_TIMING_ITEM_RATE, but most that is
+ * worth an interrupt is a hundred times as rare: half of the way that it takes
+ * for these then.  Should they become more frequent just there, the interrupt
+ * is late by so many slots at most.
+ */
+#define LOOK_AHEAD (1 << 14)
+
+/*
+ * The same for slots and cycles.  How far it is to their overflow is known;
+ * that pmu_timing_progress() counts instructions as well leaves room for its
+ * being an estimate.  Each look finds a part of the way left that the one
+ * before it found, and in the last part each block has one.
+ */
+#define LAST_SLOTS 64
+
+static uint64_t x86_pmu_distance_slots(const X86PMU *unit,
+                                       const PerfmonDistance *slack)
+{
+    uint64_t cycles = MIN(slack->cycles, INT64_MAX / PMU_MAX_WIDTH);
+    uint64_t distance = MIN(slack->slots, cycles * unit->uarch.width);
+
+    return distance - MIN(distance, LAST_SLOTS);
+}
+
+static uint64_t x86_pmu_distance_any(const PerfmonDistance *slack)
+{
+    return MAX(slack->any / PMU_TIMING_ITEM_RATE,
+               MIN(slack->expected / 2, LOOK_AHEAD));
+}
+
+/* The same for what is counted exactly, instruction by instruction. */
+static uint64_t x86_pmu_distance_exact(const PerfmonDistance *slack)
+{
+    uint64_t distance = MIN(slack->branches / PMU_TIMING_ITEM_RATE,
+                            slack->instructions);
+
+    /* A block and the one before it may run between two checks. */
+    return distance - MIN(distance, 2 * PMU_BLOCK_INSNS);
+}
+
+static void x86_pmu_arm_timing(X86PMU *unit, const PerfmonDistance *slack)
+{
+    uint64_t distance = MIN(x86_pmu_distance_slots(unit, slack),
+                            x86_pmu_distance_any(slack));
+
+    distance = MIN(distance, x86_pmu_distance_exact(slack));
+    if (unit->idle) {
+        distance = MIN(distance, IDLE_INSTRUCTIONS);
+    }
+    distance = MIN(distance, INT64_MAX);
+    unit->check_at = pmu_timing_progress(unit->timing) + distance;
+    unit->fast_forward_distance = 0;
+    unit->cpu->env.pmu.room = -1;
+}
+
+static void x86_pmu_arm_counts(CPUX86State *env, const PerfmonDistance *slack,
+                               unsigned ahead, unsigned need)
+{
+    X86PMU *unit = env->pmu.unit;
+    PmuLevel current = x86_pmu_level(env);
+    bool near = MIN(slack->instructions, slack->branches) <= SPLIT_BUDGET;
+
+    for (PmuLevel level = 0; level < PMU_LEVEL_NR; level++) {
+        uint64_t exact = MIN(slack->instructions_level[level], INT64_MAX / 4);
+        uint64_t budget = MIN(exact, slack->branches);
+
+        if (unit->idle) {
+            budget = MIN(budget, IDLE_INSTRUCTIONS);
+        } else if (near && level != current) {
+            budget = 0;
+        } else if (budget > SPLIT_BUDGET) {
+            budget /= 2;
+        } else {
+            /* A block has one branch at most, its last instruction. */
+            budget = MIN(exact, MAX(budget, need));
+        }
+        unit->granted[level] = budget;
+        env->pmu.budget[level] = budget - (level == current ? ahead : 0);
+    }
+}
+
+static void x86_pmu_arm_all(CPUX86State *env, uint64_t insn, unsigned need,
+                            const PerfmonDistance *slack)
+{
+    X86PMU *unit = env->pmu.unit;
+    PerfmonDemand demand = perfmon_demand(&unit->perfmon);
+    uint32_t hflags = x86_pmu_hflags(env, &demand, slack);
+    bool timing = FIELD_EX64(insn, X86_PMU_INSN, TIMING);
+
+    x86_pmu_fast_forward_stop(env);
+    unit->idle = !hflags;
+    if (hflags) {
+        /* A driver that stops all counters for a while wants the same then. */
+        pmu_timing_set_interest(unit->timing, demand.interest);
+        x86_pmu_set_mode(env, hflags);
+    }
+    x86_pmu_arm_counts(env, slack,
+                       timing ? 0 : FIELD_EX64(insn, X86_PMU_INSN, AHEAD),
+                       need);
+    if (unit->perfmon.pmi) {
+        /* Come back at the next block's entry. */
+        unit->check_at = 0;
+        env->pmu.budget[x86_pmu_level(env)] -=
+            unit->granted[x86_pmu_level(env)];
+        unit->granted[x86_pmu_level(env)] = 0;
+    }
+}
+
+void x86_pmu_arm(CPUX86State *env, uint64_t insn, unsigned need)
+{
+    X86PMU *unit = env->pmu.unit;
+    PerfmonDistance slack;
+
+    perfmon_event_rates_update(&unit->rates);
+    perfmon_distance_to_overflow(&unit->perfmon, &slack);
+    x86_pmu_arm_timing(unit, &slack);
+    x86_pmu_arm_all(env, insn, need, &slack);
+}
+
+bool x86_pmu_deliver(CPUX86State *env)
+{
+    X86PMU *unit = env->pmu.unit;
+
+    if (!unit->perfmon.pmi) {
+        return false;
+    }
+    unit->perfmon.pmi = false;
+    trace_x86_pmu_pmi(env_cpu(env)->cpu_index, unit->perfmon.global_status);
+    if (unit->cpu->apic_state) {
+        bql_lock();
+        apic_deliver_pmi(unit->cpu->apic_state);
+        bql_unlock();
+    }
+    return true;
+}
+
+G_NORETURN void x86_pmu_leave(CPUX86State *env, unsigned num_insns,
+                              unsigned run)
+{
+    CPUState *cs = env_cpu(env);
+    uint32_t cflags = curr_cflags(cs);
+
+    if (icount_enabled()) {
+        /* gen_tb_start() has taken them off already. */
+        cs->neg.icount_decr.u16.low += num_insns;
+    }
+    if (run && !(cflags & CF_COUNT_MASK)) {
+        cs->cflags_next_tb = cflags | run;
+    }
+    cpu_loop_exit(cs);
+}
+
+/* Stop running instrumented code if nothing has counted for long. */
+static bool x86_pmu_retire_idle(CPUX86State *env)
+{
+    if (!env->pmu.unit->idle) {
+        return false;
+    }
+    x86_pmu_set_mode(env, 0);
+    return true;
+}
+
+void x86_pmu_check(CPUX86State *env, unsigned num_insns)
+{
+    X86PMU *unit = env->pmu.unit;
+    bool interrupt;
+    PerfmonDistance slack;
+
+    x86_pmu_look(env);
+    interrupt = x86_pmu_deliver(env);
+    if (x86_pmu_retire_idle(env)) {
+        x86_pmu_leave(env, num_insns, 0);
+    }
+    x86_pmu_arm(env, 0, num_insns);
+    if (interrupt) {
+        x86_pmu_leave(env, num_insns, 0);
+    }
+    perfmon_distance_to_overflow(&unit->perfmon, &slack);
+    if (slack.instructions_level[x86_pmu_level(env)] < num_insns) {
+        x86_pmu_leave(env, num_insns,
+                      slack.instructions_level[x86_pmu_level(env)]);
+    }
+}
+
+/* count: the next block does not fit into the budget. */
+void helper_x86_pmu_expired(CPUX86State *env, uint32_t num_insns)
+{
+    x86_pmu_check(env, num_insns);
+    x86_pmu_leave(env, num_insns, 0);
+}
+
+void x86_pmu_poll(CPUX86State *env)
+{
+    if (env->pmu.unit && (env->hflags & HF_PMU_MASK)) {
+        x86_pmu_look(env);
+        x86_pmu_deliver(env);
+        x86_pmu_arm(env, 0, 0);
+    }
+}

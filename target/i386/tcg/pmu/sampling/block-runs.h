@@ -1,0 +1,72 @@
+/*
+ * How often blocks ran, where that says all or nearly all.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Where all that is to be known of a region of code is what it costs, and a
+ * block is all of the region, the number of its runs says it all, in whatever
+ * order they were.  Each vCPU has an array of such numbers, which translated
+ * code writes, or the model; and a list of those in use, with what they stand
+ * for.
+ */
+
+#ifndef TARGET_I386_PMU_SAMPLING_BLOCK_RUNS_H
+#define TARGET_I386_PMU_SAMPLING_BLOCK_RUNS_H
+
+#include "tcg/pmu/decode/block.h"
+#include "tcg/pmu/sampling/cpi-table.h"
+#include "tcg/pmu/ledger/ledger.h"
+
+/* So many blocks can be counted at a time; others are logged. */
+#define PMU_BLOCK_RUNS_MAX 32768
+
+/* Of a block. */
+typedef struct PmuBlockRunCount {
+    uint32_t times;             /* it ran, and 1; 0: not in use */
+    uint32_t slots;             /* PmuCpiEntry.slots, when last revised */
+} PmuBlockRunCount;
+
+typedef struct PmuBlockRun {
+    const PmuBlock *block;
+    PmuCpiEntry *cost;          /* of the region that it is */
+    uint64_t key;               /* of that */
+    PmuBlockRunCount *count;
+} PmuBlockRun;
+
+typedef struct PmuBlockRuns {
+    /* By PmuBlock.number; that of PMU_BLOCK_NUMBERS is never in use. */
+    PmuBlockRunCount *count;
+    PmuBlockRun *run;
+    uint32_t number;            /* of those in the list */
+} PmuBlockRuns;
+
+/* An empty list.  False if memory runs out. */
+bool pmu_block_runs_init(PmuBlockRuns *runs);
+void pmu_block_runs_destroy(PmuBlockRuns *runs);
+
+/*
+ * Runs of @block are counted from now on: it has a number which is not in use,
+ * and is a region of its own that has @cost under @key.  False if the list is
+ * full.
+ */
+bool pmu_block_runs_add(PmuBlockRuns *runs, const PmuBlock *block,
+                        PmuCpiEntry *cost, uint64_t key);
+
+/* No number is in use any more.  What was not collected is lost. */
+void pmu_block_runs_clear(PmuBlockRuns *runs);
+
+/*
+ * More has been learnt: let go of blocks whose costs were replaced, of those
+ * whose costs are weak unless @weak_too, and of all if the list is full.  All
+ * was collected.
+ */
+void pmu_block_runs_revise(PmuBlockRuns *runs, bool weak_too);
+
+/*
+ * Enter what was counted so far into @ledger and @costs.  Returns instructions
+ * and slots that it took, in units of 1/PMU_CPI_ONE: pmu_timing_progress().
+ */
+uint64_t pmu_block_runs_collect(PmuBlockRuns *runs, PmuCpiTable *costs,
+                                PmuLedger *ledger);
+
+#endif

@@ -1,0 +1,437 @@
+/*
+ * What regions of code took beyond what was predicted, as far as more is
+ * known of them.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * How long data took to come, and what was mispredicted, is known of what was
+ * not simulated in detail, too, and of unknown code where it came from.  What
+ * that makes of slots and cycles is learnt from what was.
+ */
+
+#include <glib.h>
+
+#include "tcg/pmu/sampling/cpi-estimate.h"
+
+/*
+ * So many samples, half a window of short regions, are compared with their
+ * means together, as slots are lost some regions behind the load that is
+ * waited for.
+ */
+#define BATCH       224
+
+/*
+ * A fit to batches that differ by less than that, in cycles of waiting or in
+ * mispredictions, says nothing about what makes a difference: its slope is
+ * pulled to what is expected as if one more had been so much different, and as
+ * expected (ridge regression: Hoerl and Kennard, 1970).
+ */
+#define LITTLE_WAIT     100.0
+#define LITTLE_MISSES   1.0
+
+/* Adjustments of which what was before weighs 1/e. */
+#define ADJUST_MEMORY   8
+
+/* What one time may leave to be taken off by later ones. */
+#define DEBT_MOST   (1 << 28)
+
+/* Where ledger item PMU_ITEM_@item is in a sample. */
+#define ITEM(item)  (PMU_SAMPLE_ITEMS + PMU_ITEM_##item - PMU_ITEM_SAMPLED)
+#define MISSES  (1u << PMU_COVARIATE_MISPREDICTS)
+#define L1      (1u << PMU_COVARIATE_WAIT_L1)
+#define L2      (1u << PMU_COVARIATE_WAIT_L2)
+#define L3      (1u << PMU_COVARIATE_WAIT_L3)
+#define DRAM    (1u << PMU_COVARIATE_WAIT_DRAM)
+
+/*
+ * How much of an item is due to what it depends on: not known before there
+ * is a fit; all of it; or at most that nothing is done in all of these cycles,
+ * in slots or in cycles.
+ */
+typedef enum Due {
+    UNKNOWN, ALL, SLOTS, CYCLES,
+} Due;
+
+/*
+ * What depends on what is known, and how much of it a cycle of waiting or a
+ * misprediction can make: slots, cycles, or requests under way.  One regressor
+ * each: where data come from L3 more often and from DRAM less, two would
+ * explain each other.
+ */
+static const struct {
+    uint8_t item, on;
+    int16_t least, most;
+    uint8_t due;
+} dependent[PMU_RESPONSE_DEPENDENT] = {
+    [PMU_RESPONSE_MEMORY_BOUND] =
+        { PMU_SLOT_MEMORY_BOUND, L1 | L2 | L3 | DRAM, 0, 15, SLOTS },
+    [PMU_RESPONSE_CORE_BOUND] =
+        { PMU_SLOT_CORE_BOUND, L1 | L2 | L3 | DRAM, -15, 15, UNKNOWN },
+    [PMU_RESPONSE_BR_MISPREDICT] =
+        { PMU_SLOT_BR_MISPREDICT, MISSES, 0, 4096, ALL },
+    { ITEM(MISSES_COND_NTAKEN), MISSES, 0, 1, ALL },
+    { ITEM(MISSES_COND_TAKEN), MISSES, 0, 1, ALL },
+    { ITEM(MISSES_JMP_INDIRECT), MISSES, 0, 1, ALL },
+    { ITEM(MISSES_CALL_INDIRECT), MISSES, 0, 1, ALL },
+    { ITEM(MISSES_RET), MISSES, 0, 1, ALL },
+    { ITEM(RECOVERY_CYCLES), MISSES, 0, 512, ALL },
+    { ITEM(CLEAR_CYCLES), MISSES, 0, 512, UNKNOWN },
+    /* Cycles in which nothing is done. */
+    { ITEM(ISSUED_0), L1 | L2 | L3 | DRAM, 0, 1, CYCLES },
+    { ITEM(UNDELIVERED_0), L1 | L2 | L3 | DRAM, 0, 1, CYCLES },
+    { ITEM(EXECUTED_0), L1 | L2 | L3 | DRAM, 0, 1, CYCLES },
+    { ITEM(RETIRED_0), L1 | L2 | L3 | DRAM, 0, 1, CYCLES },
+    /* Cycles by what is waited for: L1 while it is for nothing else. */
+    { ITEM(WAIT_L1), L2 | L3 | DRAM, -1, 1, UNKNOWN },
+    { ITEM(WAIT_L2), L2, 0, 1, ALL },
+    { ITEM(WAIT_L3), L3, 0, 1, ALL },
+    { ITEM(WAIT_DRAM), DRAM, 0, 1, ALL },
+    { ITEM(STALL_L1), L2 | L3 | DRAM, -1, 1, UNKNOWN },
+    { ITEM(STALL_L2), L2, 0, 1, ALL },
+    { ITEM(STALL_L3), L3, 0, 1, ALL },
+    { ITEM(STALL_DRAM), DRAM, 0, 1, ALL },
+    /* Requests. */
+    { ITEM(L1D_PENDING), L2 | L3 | DRAM, 0, 1, ALL },
+    { ITEM(OFFCORE_DATA), L3 | DRAM, 0, 1, ALL },
+    { ITEM(OFFCORE_DRAM), DRAM, 0, 1, ALL },
+};
+
+/* The sum of what @dependent[@i] depends on, of @covariates. */
+static double regressor(const double covariates[PMU_COVARIATE_NR], unsigned i)
+{
+    double sum = 0;
+
+    for (unsigned j = 0; j < PMU_COVARIATE_NR; j++) {
+        sum += dependent[i].on >> j & 1 ? covariates[j] : 0;
+    }
+    return sum;
+}
+
+/* How much of @dependent[@i] of what is typical is due to what is known. */
+static double due(const PmuCpiTable *costs, unsigned i)
+{
+    const double *item = costs->typical.item;
+    double known = regressor(item + PMU_SAMPLE_COVARIATES, i);
+
+    switch ((Due)dependent[i].due) {
+    case ALL:
+        return item[dependent[i].item];
+    case SLOTS:
+        return known * costs->uarch->width;
+    case CYCLES:
+        return known;
+    default:
+        return known * costs->fit[i].slope;
+    }
+}
+
+/* Cycles of which fetch waits for code that is not in L1I, in slots or not. */
+static const struct {
+    uint8_t item;
+    bool slots;
+} fetch_bound[] = {
+    { PMU_SLOT_FETCH_LATENCY, true },
+    { ITEM(ISSUED_0), false },
+    { ITEM(UNDELIVERED_0), false },
+    { ITEM(EXECUTED_0), false },
+    { ITEM(RETIRED_0), false },
+    { ITEM(FETCH_DATA_CYCLES), false },
+};
+
+/* What a cycle makes of fetch_bound[@i]. */
+static double cycle(const PmuCpiTable *costs, unsigned i)
+{
+    return fetch_bound[i].slots ? costs->uarch->width : 1;
+}
+
+/* Cycles that fetch waits for a line that is in @place. */
+static uint32_t code_latency(const PmuCpiTable *costs, PmuFoundIn place)
+{
+    switch (place) {
+    case PMU_FOUND_IN_L2:
+        return costs->uarch->l2.latency;
+    case PMU_FOUND_IN_L3:
+        return costs->uarch->l3.latency;
+    default:
+        return pmu_uarch_dram_latency(costs->uarch);
+    }
+}
+
+/* An instruction that is typical, but for what is known of unknown ones. */
+static void leave_known(const PmuCpiTable *costs, double item[PMU_SAMPLE_SPACE])
+{
+    const PmuCpiAverage *typical = &costs->typical;
+    double wait = 0;
+
+    for (unsigned i = 0; i < PMU_SAMPLE_SPACE; i++) {
+        item[i] = typical->item[i];
+    }
+    for (unsigned i = 0; i < PMU_COVARIATE_NR; i++) {
+        item[PMU_SAMPLE_COVARIATES + i] = 0;
+    }
+    for (unsigned i = 0; i < PMU_RESPONSE_DEPENDENT; i++) {
+        double *of = &item[dependent[i].item];
+
+        *of = MAX(*of - due(costs, i), 0);
+    }
+    item[ITEM(L1I_MISSES)] = 0;
+    for (unsigned i = 0; i < PMU_FOUND_IN_NR; i++) {
+        wait += item[ITEM(CODE_L2) + i] * code_latency(costs, i);
+        item[ITEM(CODE_L2) + i] = 0;
+    }
+    for (unsigned i = 0; i < G_N_ELEMENTS(fetch_bound); i++) {
+        double *of = &item[fetch_bound[i].item];
+
+        *of = MAX(*of - wait * cycle(costs, i), 0);
+    }
+    for (unsigned i = 0; i < PMU_SAMPLE_SPACE; i++) {
+        item[i] = pmu_round_to_quantum(item[i] / typical->insns);
+    }
+}
+
+/* Tally @n of @item. */
+static void add_wanted(const PmuCpiTable *costs, double sum[PMU_SAMPLE_SPACE],
+                       unsigned item, double n)
+{
+    sum[item] += pmu_cpi_table_is_wanted(costs, item) ? n : 0;
+}
+
+/* Unknown code had @misses. */
+static void add_misses(const PmuCpiTable *costs, double sum[PMU_SAMPLE_SPACE],
+                       const PmuCodeMisses *misses)
+{
+    double wait = 0;
+
+    for (unsigned i = 0; i < PMU_FOUND_IN_NR; i++) {
+        wait += misses->from[i] * code_latency(costs, i);
+        add_wanted(costs, sum, ITEM(CODE_L2) + i, misses->from[i]);
+        add_wanted(costs, sum, ITEM(L1I_MISSES), misses->from[i]);
+    }
+    for (unsigned i = 0; i < G_N_ELEMENTS(fetch_bound); i++) {
+        add_wanted(costs, sum, fetch_bound[i].item, wait * cycle(costs, i));
+    }
+}
+
+/* What is unknown is supposed to be typical. */
+static void settle_unknown(const PmuCpiTable *costs, PmuEstimate *tally)
+{
+    double item[PMU_SAMPLE_SPACE], insns = tally->unknown_insns;
+    PmuCodeMisses misses = tally->unknown_code;
+
+    tally->unknown_insns = 0;
+    tally->unknown_code = (PmuCodeMisses) {};
+    if (!insns) {
+        return;
+    }
+    if (!costs->typical.insns) {
+        /* Most instructions take one slot. */
+        tally->sum[PMU_SLOT_LIGHT_OPS] += insns;
+        return;
+    }
+    leave_known(costs, item);
+    for (unsigned i = 0; i < PMU_SAMPLE_NR; i++) {
+        add_wanted(costs, tally->sum, i, item[i] * insns);
+    }
+    add_misses(costs, tally->sum, &misses);
+}
+
+/*
+ * What is known of @tally beyond what was predicted, which is over; and of what
+ * it stands for: double sampling (Cochran, ch. 12).
+ */
+static void take_known(PmuCpiTable *costs, PmuEstimate *tally,
+                       double beyond[PMU_COVARIATE_NR])
+{
+    for (unsigned i = 0; i < PMU_COVARIATE_NR; i++) {
+        double known = tally->covariates.n[i];
+        double *predicted = &tally->sum[PMU_SAMPLE_COVARIATES + i];
+
+        beyond[i] = (known - *predicted) * costs->weight;
+        if (i <= PMU_COVARIATE_WAIT_DRAM && costs->weight) {
+            costs->waited += known;
+            costs->predicted += *predicted;
+        }
+        *predicted = 0;
+        tally->covariates.n[i] = 0;
+    }
+}
+
+/* Make up for what was not as predicted. */
+static void correct(PmuCpiTable *costs, PmuEstimate *tally)
+{
+    const PmuRegression *fit = costs->fit;
+    double beyond[PMU_COVARIATE_NR];
+
+    take_known(costs, tally, beyond);
+    for (unsigned i = 0; i < PMU_RESPONSE_DEPENDENT; i++) {
+        double *sum = &tally->sum[dependent[i].item];
+        double correction = tally->correction[i] +
+                            regressor(beyond, i) * fit[i].slope;
+        double now;
+
+        if (!pmu_cpi_table_is_wanted(costs, dependent[i].item)) {
+            continue;
+        }
+        correction = MAX(correction, -DEBT_MOST);
+        now = MAX(correction, -*sum);
+        tally->correction[i] = correction - now;
+        *sum += now;
+    }
+}
+
+void pmu_cpi_table_correct_estimates(PmuCpiTable *costs)
+{
+    for (PmuLevel level = 0; level < PMU_LEVEL_NR; level++) {
+        settle_unknown(costs, &costs->estimate[level]);
+        correct(costs, &costs->estimate[level]);
+    }
+}
+
+/* Learning. */
+
+/* A batch is full: into the sums, and begin the next. */
+static void end_batch(PmuCpiTable *costs)
+{
+    const PmuResidualBatch *batch = &costs->batch;
+
+    for (unsigned i = 0; i < PMU_RESPONSE_DEPENDENT; i++) {
+        double known = regressor(batch->covariates, i);
+        double took = batch->took[i];
+
+        costs->fit[i].xx += known * known;
+        costs->fit[i].xy += known * took;
+        costs->fit[i].yy += took * took;
+    }
+    costs->batch = (PmuResidualBatch) { 0 };
+    costs->batches++;
+}
+
+/* What has what is known to do with how @sample is not as the mean? */
+void pmu_cpi_table_add_residual(PmuCpiTable *costs, const PmuCpiMeans *means,
+                                const PmuSample *sample)
+{
+    PmuResidualBatch *batch = &costs->batch;
+
+    for (unsigned i = 0; i < PMU_COVARIATE_NR; i++) {
+        batch->covariates[i] += pmu_sample_residual(means, sample,
+                                               PMU_SAMPLE_COVARIATES + i);
+    }
+    for (unsigned i = 0; i < PMU_RESPONSE_DEPENDENT; i++) {
+        batch->took[i] += pmu_sample_residual(means, sample, dependent[i].item);
+    }
+    if (++batch->samples == BATCH) {
+        end_batch(costs);
+    }
+}
+
+/* What to expect of a slope before there is a fit, and give or take what. */
+typedef struct Expected {
+    double slope, deviation;
+} Expected;
+
+/* ... of @dependent[@i]. */
+static Expected expected(const PmuCpiTable *costs, unsigned i)
+{
+    const double *item = costs->typical.item;
+    double width = costs->uarch->width;
+    double known = regressor(item + PMU_SAMPLE_COVARIATES, i);
+    double all = known ? item[dependent[i].item] / known : 0;
+    double refill = costs->uarch->mispredict_penalty * width;
+
+    if (i == PMU_RESPONSE_BR_MISPREDICT) {
+        /* More is issued from the wrong path before that, within reason. */
+        return (Expected) { CLAMP(all, refill, 4 * refill), refill };
+    }
+    switch ((Due)dependent[i].due) {
+    case ALL:
+        return (Expected) { all, all / 2 };
+    case SLOTS:
+        /* If it were more, some is lost for other, unknown reasons. */
+        return (Expected) { all <= width ? all : 0, width / 2 };
+    case CYCLES:
+        return (Expected) {
+            costs->fit[PMU_RESPONSE_MEMORY_BOUND].slope / width, 0.5,
+        };
+    default:
+        return (Expected) { 0, i == PMU_RESPONSE_CORE_BOUND ? width / 2 : 0.5 };
+    }
+}
+
+/* The variance of what batches took besides what @fit explains. */
+static double unexplained(const PmuCpiTable *costs, const PmuRegression *fit)
+{
+    double explained = fit->xx
+                       ? fit->xy * fit->xy / fit->xx
+                       : 0;
+
+    return MAX(fit->yy - explained, 0) / MAX(costs->batches - 1, 1);
+}
+
+/*
+ * The slope that is the most likely if what is expected of it is normally
+ * distributed, and so is what a batch took besides.
+ */
+static void adjust_fit(PmuCpiTable *costs, unsigned i)
+{
+    PmuRegression *fit = &costs->fit[i];
+    Expected before = expected(costs, i);
+    double little = dependent[i].on == MISSES ? LITTLE_MISSES : LITTLE_WAIT;
+    double ridge = little * little, slope;
+
+    if (before.deviation) {
+        ridge += unexplained(costs, fit) /
+                 (before.deviation * before.deviation);
+    }
+    slope = (fit->xy + ridge * before.slope) /
+            (fit->xx + ridge);
+    fit->slope = pmu_round_to_quantum(CLAMP(slope, dependent[i].least,
+                                            dependent[i].most));
+    fit->xx -= fit->xx / ADJUST_MEMORY;
+    fit->xy -= fit->xy / ADJUST_MEMORY;
+    fit->yy -= fit->yy / ADJUST_MEMORY;
+}
+
+/* Some time has passed: look at what was compared, and forget older ones. */
+void pmu_cpi_table_update_regression(PmuCpiTable *costs)
+{
+    PmuCpiAverage *typical = &costs->typical;
+
+    for (unsigned i = 0; i < PMU_RESPONSE_DEPENDENT; i++) {
+        adjust_fit(costs, i);
+    }
+    costs->batches -= costs->batches / ADJUST_MEMORY;
+    typical->insns -= typical->insns / ADJUST_MEMORY;
+    for (unsigned i = 0; i < PMU_SAMPLE_NR; i++) {
+        typical->item[i] = pmu_round_to_quantum(typical->item[i] -
+                                                typical->item[i] /
+                                                    ADJUST_MEMORY);
+    }
+}
+
+/* What of class @item was predicted, had that been known which was. */
+static double corrected(const PmuCpiTable *costs, unsigned item)
+{
+    double predicted = costs->trial.predicted[item];
+
+    for (unsigned i = 0; i < PMU_RESPONSE_DEPENDENT; i++) {
+        predicted += dependent[i].item == item
+                    ? regressor(costs->trial.covariates, i) *
+                        costs->fit[i].slope
+                    : 0;
+    }
+    return predicted;
+}
+
+double pmu_cpi_table_error(const PmuCpiTable *costs)
+{
+    const PmuPredictionError *trial = &costs->trial;
+    double most = 0, slots = 0;
+
+    for (unsigned i = 0; i < PMU_SLOT_NR; i++) {
+        double off = trial->took[i] - corrected(costs, i);
+
+        slots += trial->took[i];
+        most = MAX(most, MAX(off, -off));
+    }
+    return slots ? most / slots : 1;
+}

@@ -1,0 +1,412 @@
+/*
+ * What regions of code cost, as far as they were simulated in detail.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include <glib.h>
+#include <string.h>
+
+#include "tcg/pmu/sampling/cpi-table.h"
+
+/*
+ * A sample weighs as much as its number says, counted from 0, of so many at
+ * most: what was found first, with cold caches and untrained predictors, is
+ * soon forgotten, and later what was found long ago, as what is around a
+ * region changes with the phases of a program.
+ */
+#define HORIZON     256
+
+/*
+ * Those of the first window in which a region was simulated in detail are no
+ * more than so many when it is simulated in detail again: that one may have had
+ * its data come from far away, or its code, and where all goes forward nothing
+ * makes up for that.
+ */
+#define FIRST       4
+
+/* As many samples are enough for not asking for more. */
+#define ENOUGH      32
+
+/* Samples between two adjustments of what they have in common. */
+#define ADJUST_SAMPLES      512
+
+bool pmu_cpi_table_init(PmuCpiTable *costs, const PmuUarch *uarch)
+{
+    *costs = (PmuCpiTable) {
+        .entries = g_try_new0(PmuCpiEntry, PMU_CPI_ENTRIES),
+        .uses = g_try_new0(PmuCpiUse, PMU_CPI_ENTRIES),
+        .means = g_try_new0(PmuCpiMeans, PMU_CPI_ENTRIES),
+        .weight = 1, .wanted = UINT32_MAX, .uarch = uarch,
+    };
+    if (!costs->entries || !costs->uses || !costs->means) {
+        pmu_cpi_table_destroy(costs);
+        return false;
+    }
+    return true;
+}
+
+void pmu_cpi_table_destroy(PmuCpiTable *costs)
+{
+    g_clear_pointer(&costs->entries, g_free);
+    g_clear_pointer(&costs->uses, g_free);
+    g_clear_pointer(&costs->means, g_free);
+}
+
+void pmu_cpi_table_copy(PmuCpiTable *copy, const PmuCpiTable *costs)
+{
+    *copy = *costs;
+    copy->entries = g_memdup2(costs->entries,
+                              PMU_CPI_ENTRIES * sizeof(*costs->entries));
+    copy->uses = g_memdup2(costs->uses,
+                           PMU_CPI_ENTRIES * sizeof(*costs->uses));
+}
+
+void pmu_cpi_table_discard(PmuCpiTable *copy)
+{
+    g_clear_pointer(&copy->entries, g_free);
+    g_clear_pointer(&copy->uses, g_free);
+}
+
+void pmu_cpi_table_clear(PmuCpiTable *costs)
+{
+    PmuCpiEntry *entries = costs->entries;
+    PmuCpiUse *uses = costs->uses;
+    PmuCpiMeans *means = costs->means;
+
+    memset(entries, 0, PMU_CPI_ENTRIES * sizeof(*entries));
+    memset(uses, 0, PMU_CPI_ENTRIES * sizeof(*uses));
+    memset(means, 0, PMU_CPI_ENTRIES * sizeof(*means));
+    *costs = (PmuCpiTable) {
+        .entries = entries, .uses = uses, .means = means, .weight = 1,
+        .wanted = costs->wanted, .uarch = costs->uarch,
+    };
+}
+
+/* Counting. */
+
+/* What @use is beside was counted @times times, and is needed. */
+static void note_use(const PmuCpiTable *costs, PmuCpiUse *use, uint32_t times)
+{
+    if (use->epoch != costs->epoch) {
+        use->epoch = costs->epoch;
+        use->times = 0;
+    }
+    use->times += times;
+}
+
+/*
+ * The first entry from number @n on that is in @set, or PMU_CPI_ENTRIES.
+ */
+static uint32_t next_of(const PmuCpiEntrySet *set, uint32_t n)
+{
+    while (n < PMU_CPI_ENTRIES) {
+        uint64_t left = set->word[n / 64] >> n % 64;
+
+        if (left) {
+            return n + __builtin_ctzll(left);
+        }
+        n = (n / 64 + 1) * 64;
+    }
+    return n;
+}
+
+/* Entry @n is next: there are too many for the host's caches. */
+static inline void expect(const PmuCpiTable *costs, uint32_t n)
+{
+    const PmuCpiMeans *means = &costs->means[n % PMU_CPI_ENTRIES];
+
+    __builtin_prefetch(means);
+    __builtin_prefetch(means->mean);
+    __builtin_prefetch(&means->mean[PMU_SAMPLE_ITEMS]);
+}
+
+static void set_weak(PmuCpiTable *costs, uint32_t n, bool weak)
+{
+    uint64_t bit = 1ull << n % 64, *word = &costs->weak.word[n / 64];
+
+    *word = weak ? *word | bit : *word & ~bit;
+}
+
+uint64_t pmu_cpi_table_most_low_confidence(const PmuCpiTable *costs)
+{
+    uint64_t most = 0;
+
+    for (uint32_t n = 0;
+         (n = next_of(&costs->weak, n)) < PMU_CPI_ENTRIES; n++) {
+        most = MAX(most, (uint64_t)costs->uses[n].insns *
+                         pmu_cpi_table_times(costs, &costs->entries[n]));
+    }
+    return most;
+}
+
+/* Add those of @group of @mean to @sum, @times.  Hot: vectors will do. */
+static void add_means(double *restrict sum, const float *restrict mean,
+                      unsigned group, double times)
+{
+    sum += group * PMU_SAMPLE_GROUP;
+    mean += group * PMU_SAMPLE_GROUP;
+    for (unsigned i = 0; i < PMU_SAMPLE_GROUP; i++) {
+        sum[i] += times * mean[i];
+    }
+}
+
+static void settle(PmuCpiTable *costs, PmuCpiEntry *cost)
+{
+    uint32_t n = cost - costs->entries;
+    const PmuCpiMeans *means = &costs->means[n];
+    double *sum = costs->estimate[pmu_cpi_table_level(cost->key)].sum;
+    uint32_t times = cost->pending;
+
+    for (uint32_t left = means->groups & costs->wanted; left;
+         left &= left - 1) {
+        add_means(sum, means->mean, __builtin_ctz(left), times);
+    }
+    note_use(costs, &costs->uses[n], times);
+    cost->pending = 0;
+}
+
+/*
+ * In the order of the entries, whatever ran first: that may have been counted
+ * elsewhere up to when counters were looked at.
+ */
+static void settle_known(PmuCpiTable *costs)
+{
+    for (uint32_t n = next_of(&costs->dirty, 0), next; n < PMU_CPI_ENTRIES;
+         n = next) {
+        next = next_of(&costs->dirty, n + 1);
+        expect(costs, next);
+        settle(costs, &costs->entries[n]);
+    }
+    for (unsigned i = 0; i < G_N_ELEMENTS(costs->ran.word); i++) {
+        costs->ran.word[i] |= costs->dirty.word[i];
+    }
+    costs->dirty = (PmuCpiEntrySet) {};
+}
+
+void pmu_cpi_table_for_each_code(PmuCpiTable *costs,
+                                 void (*see)(const PmuRegionCode *code,
+                                             void *opaque),
+                                 void *opaque)
+{
+    for (uint32_t n = next_of(&costs->ran, 0), next; n < PMU_CPI_ENTRIES;
+         n = next) {
+        next = next_of(&costs->ran, n + 1);
+        expect(costs, next);
+        see(&costs->means[n].code, opaque);
+    }
+    costs->ran = (PmuCpiEntrySet) {};
+}
+
+void pmu_cpi_table_add_estimates(PmuCpiTable *costs)
+{
+    settle_known(costs);
+    pmu_cpi_table_correct_estimates(costs);
+}
+
+void pmu_cpi_table_take_estimates(PmuCpiTable *costs, PmuLevel level,
+                                  uint64_t whole[PMU_SAMPLE_NR])
+{
+    double *sum = costs->estimate[level].sum;
+
+    for (unsigned i = 0; i < PMU_SAMPLE_NR; i++) {
+        whole[i] = i / PMU_SAMPLE_GROUP * PMU_SAMPLE_GROUP !=
+                   PMU_SAMPLE_COVARIATES
+                   ? sum[i] : 0;
+        sum[i] -= whole[i];
+    }
+}
+
+/* Learning. */
+
+/*
+ * Which of the set that begins with entry @set was needed last the longest ago;
+ * of several, the weakest.
+ */
+static uint32_t oldest(const PmuCpiTable *costs, uint32_t set)
+{
+    uint32_t result = set;
+
+    for (uint32_t i = set + 1; i < set + PMU_CPI_WAYS; i++) {
+        uint32_t age = costs->epoch - costs->uses[i].epoch;
+        uint32_t most = costs->epoch - costs->uses[result].epoch;
+
+        if (age > most || (age == most && costs->means[i].samples <
+                                          costs->means[result].samples)) {
+            result = i;
+        }
+    }
+    return result;
+}
+
+/* An entry for @key, which has none. */
+static PmuCpiEntry *replace(PmuCpiTable *costs, uint64_t key)
+{
+    uint32_t n = oldest(costs, pmu_cpi_table_set(costs, key) - costs->entries);
+    PmuCpiEntry *victim = &costs->entries[n];
+
+    if (victim->pending) {
+        settle_known(costs);
+    }
+    *victim = (PmuCpiEntry) { .key = key ^ PMU_CPI_LOW_CONFIDENCE };
+    costs->means[n] = (PmuCpiMeans) { 0 };
+    costs->uses[n] = (PmuCpiUse) { 0 };
+    return victim;
+}
+
+/* What sample number @samples, from 1 on, weighs in a mean. */
+static float weight_of(uint32_t samples)
+{
+    return samples <= 2 ? 1 : 2.0f / samples;
+}
+
+/*
+ * Move those of @group of @mean to @value by @weight.  What is near 0, and does
+ * not get there by whole grains, is there if that is what was found.  Hot:
+ * vectors will do.
+ */
+static void move_means(float *restrict mean, const uint32_t *restrict value,
+                       unsigned group, float weight)
+{
+    mean += group * PMU_SAMPLE_GROUP;
+    value += group * PMU_SAMPLE_GROUP;
+    for (unsigned i = 0; i < PMU_SAMPLE_GROUP; i++) {
+        float step = ((int32_t)value[i] - mean[i]) * weight;
+        float moved = (mean[i] + step + PMU_QUANTUM_FLOAT) - PMU_QUANTUM_FLOAT;
+
+        mean[i] = moved == mean[i] && !value[i] ? 0 : moved;
+    }
+}
+
+/* Add those of @group of @item to @sum.  Hot: vectors will do. */
+static void add_items(double *restrict sum, const uint32_t *restrict item,
+                      unsigned group)
+{
+    sum += group * PMU_SAMPLE_GROUP;
+    item += group * PMU_SAMPLE_GROUP;
+    for (unsigned i = 0; i < PMU_SAMPLE_GROUP; i++) {
+        sum[i] += (int32_t)item[i];
+    }
+}
+
+/* A region of @insns instructions, any, took @sample, which has @groups. */
+static void note_typical(PmuCpiAverage *typical, uint32_t insns,
+                         const PmuSample *sample, uint32_t groups)
+{
+    typical->insns += insns;
+    for (uint32_t left = groups; left; left &= left - 1) {
+        add_items(typical->item, sample->item, __builtin_ctz(left));
+    }
+}
+
+/* Would @means have predicted @sample?  If there are none: nothing was. */
+static void try_means(PmuPredictionError *trial, const PmuCpiMeans *means,
+                      const PmuSample *sample)
+{
+    for (unsigned i = 0; i < PMU_SLOT_NR; i++) {
+        trial->took[i] += (int32_t)sample->item[i];
+        trial->predicted[i] += means->mean[i];
+    }
+    for (unsigned i = 0; i < PMU_COVARIATE_NR; i++) {
+        trial->covariates[i] += pmu_sample_residual(means, sample,
+                                               PMU_SAMPLE_COVARIATES + i);
+    }
+}
+
+void pmu_cpi_table_begin_unit(PmuCpiTable *costs)
+{
+    PmuPredictionError *trial = &costs->trial;
+
+    costs->window++;
+    for (unsigned i = 0; i < PMU_SLOT_NR; i++) {
+        trial->took[i] /= 2;
+        trial->predicted[i] /= 2;
+    }
+    for (unsigned i = 0; i < PMU_COVARIATE_NR; i++) {
+        trial->covariates[i] /= 2;
+    }
+}
+
+/*
+ * Groups of items, a bit each, of which one is not zero: most never are, and
+ * there are many.
+ */
+static uint32_t groups_of(const uint32_t *item)
+{
+    uint32_t groups = 0;
+
+    for (unsigned i = 0; i < PMU_SAMPLE_SPACE; i += PMU_SAMPLE_GROUP) {
+        uint32_t any = 0;
+
+        for (unsigned j = 0; j < PMU_SAMPLE_GROUP; j++) {
+            any |= item[i + j];
+        }
+        groups |= (uint32_t)!!any << (i / PMU_SAMPLE_GROUP);
+    }
+    return groups;
+}
+
+static void add_sample(PmuCpiEntry *cost, PmuCpiMeans *means,
+                       const PmuSample *sample, uint32_t groups)
+{
+    float weight, slots = 0;
+
+    means->samples += means->samples < HORIZON;
+    means->groups |= groups;
+    weight = weight_of(means->samples);
+    for (uint32_t left = means->groups; left; left &= left - 1) {
+        move_means(means->mean, sample->item, __builtin_ctz(left), weight);
+    }
+    for (unsigned i = 0; i < PMU_SLOT_NR; i++) {
+        slots += means->mean[i];
+    }
+    cost->slots = slots * PMU_CPI_ONE;
+}
+
+void pmu_cpi_table_add_sample(PmuCpiTable *costs, uint64_t key, uint32_t insns,
+                              PmuRegionCode code, const PmuSample *sample)
+{
+    PmuCpiEntry *cost = pmu_cpi_table_find_any(costs, key);
+    uint32_t groups = groups_of(sample->item);
+    PmuCpiMeans *means;
+    PmuCpiUse *use;
+
+    if (!cost) {
+        cost = replace(costs, key);
+    } else if (cost->pending) {
+        settle_known(costs);
+    }
+    means = &costs->means[cost - costs->entries];
+    means->code = code;
+    use = &costs->uses[cost - costs->entries];
+    note_use(costs, use, 0);
+    if (means->changes != costs->changes) {
+        means->changes = costs->changes;
+        means->samples = MIN(means->samples, ENOUGH);
+    }
+    if (means->window != costs->window) {
+        if (means->samples && !means->again) {
+            means->samples = MIN(means->samples, FIRST);
+            means->again = true;
+        }
+        means->window = costs->window;
+    }
+    if (insns) {
+        try_means(&costs->trial, means, sample);
+    }
+    if (means->samples) {
+        pmu_cpi_table_add_residual(costs, means, sample);
+    }
+    add_sample(cost, means, sample, groups);
+    if (means->samples >= ENOUGH) {
+        cost->key = key;
+    }
+    use->insns = insns;
+    set_weak(costs, cost - costs->entries, cost->key != key);
+    if (insns) {
+        note_typical(&costs->typical, insns, sample, groups);
+    }
+    if (++costs->samples % ADJUST_SAMPLES == 0) {
+        pmu_cpi_table_update_regression(costs);
+    }
+}

@@ -1,0 +1,227 @@
+/*
+ * What regions of code cost, as far as they were simulated in detail.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * A region is what runs from behind a branch to the next one, and may end
+ * before that (PmuBlock.ends); its key says which instructions these are.  Its
+ * cost is the mean of what it took in detailed simulation: stratified sampling,
+ * the strata being the keys (Wunderlich et al., "SMARTS: Accelerating
+ * microarchitecture simulation via rigorous statistical sampling", ISCA 2003;
+ * Cochran, "Sampling Techniques", ch. 5).  What is known about each region that
+ * was not simulated in detail, how long its data took to come and from where,
+ * and what was mispredicted, corrects that: a regression estimator (Cochran,
+ * ch. 7).
+ */
+
+#ifndef TARGET_I386_PMU_SAMPLING_CPI_TABLE_H
+#define TARGET_I386_PMU_SAMPLING_CPI_TABLE_H
+
+#include "tcg/pmu/sampling/cpi-estimate.h"
+#include "tcg/pmu/sampling/cpi-types.h"
+#include "tcg/pmu/uarch/hash.h"
+
+/* No costs are known of a core of @uarch.  False if memory runs out. */
+bool pmu_cpi_table_init(PmuCpiTable *costs, const PmuUarch *uarch);
+
+void pmu_cpi_table_destroy(PmuCpiTable *costs);
+
+/*
+ * @copy is @costs: what is counted or settled there does not show here.  It
+ * must not learn, and is to be discarded before @costs learns.
+ */
+void pmu_cpi_table_copy(PmuCpiTable *copy, const PmuCpiTable *costs);
+
+void pmu_cpi_table_discard(PmuCpiTable *copy);
+
+/* Forget them, and what was counted. */
+void pmu_cpi_table_clear(PmuCpiTable *costs);
+
+/* The set of @key; multiplicative hashing (Knuth). */
+static inline PmuCpiEntry *pmu_cpi_table_set(const PmuCpiTable *costs,
+                                             uint64_t key)
+{
+    return &costs->entries[(key * PMU_HASH_MULTIPLIER >>
+                            (64 - PMU_CPI_SET_BITS)) * PMU_CPI_WAYS];
+}
+
+/*
+ * A region's key is made of a hash of its instructions and of the level they
+ * run at; it is not 0.
+ */
+static inline uint64_t pmu_cpi_table_key(uint64_t hash, PmuLevel level)
+{
+    return (hash + 1) << 1 | level;
+}
+
+static inline PmuLevel pmu_cpi_table_level(uint64_t key)
+{
+    return key & 1;
+}
+
+static inline PmuCpiEntry *pmu_cpi_table_in_set(PmuCpiEntry *set, uint64_t key)
+{
+    unsigned way = 0;
+
+    /* Which one it is cannot be predicted: no branches. */
+    for (unsigned i = 1; i < PMU_CPI_WAYS; i++) {
+        way |= set[i].key == key ? i : 0;
+    }
+    return set[way].key == key ? &set[way] : NULL;
+}
+
+/* The cost of @key; NULL: it is not well known.  Hot. */
+static inline PmuCpiEntry *pmu_cpi_table_find(const PmuCpiTable *costs,
+                                              uint64_t key)
+{
+    return pmu_cpi_table_in_set(pmu_cpi_table_set(costs, key), key);
+}
+
+/* The cost of @key if there are some samples of it, but not many. */
+static inline PmuCpiEntry *pmu_cpi_table_find_low_confidence(
+    const PmuCpiTable *costs,
+                                                             uint64_t key)
+{
+    return pmu_cpi_table_in_set(pmu_cpi_table_set(costs, key),
+                                key ^ PMU_CPI_LOW_CONFIDENCE);
+}
+
+/* Either. */
+static inline PmuCpiEntry *pmu_cpi_table_find_any(const PmuCpiTable *costs,
+                                                  uint64_t key)
+{
+    PmuCpiEntry *cost = pmu_cpi_table_find(costs, key);
+
+    return cost ? cost : pmu_cpi_table_find_low_confidence(costs, key);
+}
+
+/* Count @cost another @times times, more than 0.  Hot. */
+static inline void pmu_cpi_table_count_times(PmuCpiTable *costs,
+                                             PmuCpiEntry *cost, uint32_t times)
+{
+    if (!cost->pending) {
+        uint32_t n = cost - costs->entries;
+
+        costs->dirty.word[n / 64] |= 1ull << n % 64;
+    }
+    cost->pending += times;
+}
+
+/* The same, once. */
+static inline void pmu_cpi_table_count(PmuCpiTable *costs, PmuCpiEntry *cost)
+{
+    pmu_cpi_table_count_times(costs, cost, 1);
+}
+
+/* From now on tally slots and those items of PmuInterest.sampled @items. */
+static inline void pmu_cpi_table_want(PmuCpiTable *costs, uint32_t items)
+{
+    unsigned first = PMU_SAMPLE_ITEMS / PMU_SAMPLE_GROUP;
+
+    costs->wanted = items << first | ((1u << first) - 1);
+}
+
+/*
+ * What is known from now on, beyond what was predicted, stands for @weight
+ * times as much.  0: nothing is known, and all is as predicted.  1 to begin
+ * with. What was counted before is to be settled.
+ */
+static inline void pmu_cpi_table_set_weight(PmuCpiTable *costs, uint32_t weight)
+{
+    costs->weight = weight;
+}
+
+/* What was predicted so far says nothing about what is now. */
+static inline void pmu_cpi_table_forget_error(PmuCpiTable *costs)
+{
+    costs->trial = (PmuPredictionError) {};
+}
+
+/*
+ * From now on pmu_cpi_table_times() and pmu_cpi_table_wait_error() begin at 0.
+ */
+static inline void pmu_cpi_table_begin_epoch(PmuCpiTable *costs)
+{
+    costs->epoch++;
+    costs->waited = 0;
+    costs->predicted = 0;
+}
+
+/*
+ * By how many cycles waits of this epoch differ from what the costs predicted,
+ * as far as that is settled, if they differ by half of it or more; else 0.
+ */
+static inline double pmu_cpi_table_wait_error(const PmuCpiTable *costs)
+{
+    double difference = costs->waited > costs->predicted
+                        ? costs->waited - costs->predicted
+                        : costs->predicted - costs->waited;
+
+    return difference >= costs->predicted / 2 ? difference : 0;
+}
+
+/* Data are elsewhere now: what is found next weighs more than what was. */
+static inline void pmu_cpi_table_note_change(PmuCpiTable *costs)
+{
+    costs->changes++;
+}
+
+/*
+ * How often @cost was counted in this epoch, whenever it was settled: that may
+ * be for a look at counters.
+ */
+static inline uint32_t pmu_cpi_table_times(const PmuCpiTable *costs,
+                                           const PmuCpiEntry *cost)
+{
+    const PmuCpiUse *use = &costs->uses[cost - costs->entries];
+
+    return cost->pending + (use->epoch == costs->epoch ? use->times : 0);
+}
+
+/* 1/PMU_CPI_ONE slots that another @wait cycles may make, about. */
+static inline uint64_t pmu_cpi_table_wait_slots(const PmuCpiTable *costs,
+                                                uint64_t wait)
+{
+    double slope = costs->fit[PMU_RESPONSE_MEMORY_BOUND].slope +
+                   costs->fit[PMU_RESPONSE_CORE_BOUND].slope;
+
+    return slope > 0 ? wait * slope * costs->weight * PMU_CPI_ONE : 0;
+}
+
+/* The same for a misprediction. */
+static inline uint64_t pmu_cpi_table_mispredict_slots(const PmuCpiTable *costs)
+{
+    return costs->fit[PMU_RESPONSE_BR_MISPREDICT].slope * costs->weight *
+           PMU_CPI_ONE;
+}
+
+/*
+ * @key, a region of @insns instructions at @code, took @sample.  0: what it
+ * took is not typical of anything else.
+ */
+void pmu_cpi_table_add_sample(PmuCpiTable *costs, uint64_t key, uint32_t insns,
+                              PmuRegionCode code, const PmuSample *sample);
+
+/* What is learnt from now on was simulated in detail together. */
+void pmu_cpi_table_begin_unit(PmuCpiTable *costs);
+
+/* The most instructions of this epoch that one of weak cost makes up. */
+uint64_t pmu_cpi_table_most_low_confidence(const PmuCpiTable *costs);
+
+/*
+ * Call @see for the code of each that was counted since the last time, as far
+ * as that is settled.
+ */
+void pmu_cpi_table_for_each_code(PmuCpiTable *costs,
+                                 void (*see)(const PmuRegionCode *code,
+                                             void *opaque),
+                                 void *opaque);
+
+/* Enter what was counted into the tallies. */
+void pmu_cpi_table_add_estimates(PmuCpiTable *costs);
+
+/* Take whole numbers from @level's tally; fractions and PmuCovariates stay. */
+void pmu_cpi_table_take_estimates(PmuCpiTable *costs, PmuLevel level,
+                                  uint64_t whole[PMU_SAMPLE_NR]);
+
+#endif

@@ -1,0 +1,185 @@
+/*
+ * Regions of code: the unit that costs are kept for.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include <glib.h>
+
+#include "tcg/pmu/sampling/region.h"
+#include "tcg/pmu/sampling/sampling-units.h"
+#include "tcg/pmu/sampling/timing-ledger.h"
+
+/*
+ * Code that came from DRAM will be nearer from then on, as there is no more of
+ * it than fits in the L3, and most of it is in L1I: what to expect of a region
+ * is what it had taken with its code there.
+ */
+static void discount_cold_code(const PmuTiming *t, PmuSample *sample)
+{
+    static const PmuLedgerItem waits[] = {
+        PMU_ITEM_ISSUED_0, PMU_ITEM_UNDELIVERED_0, PMU_ITEM_EXECUTED_0,
+        PMU_ITEM_RETIRED_0, PMU_ITEM_FETCH_DATA_CYCLES,
+        PMU_ITEM_OFFCORE_CODE, PMU_ITEM_OFFCORE_CODE_CYCLES,
+    };
+    uint32_t *item = sample->item;
+    uint32_t lines = item[pmu_sample_item(PMU_ITEM_CODE_DRAM)];
+    uint32_t cycles = lines * pmu_uarch_dram_latency(t->uarch);
+    uint32_t *slots = &item[PMU_SLOT_FETCH_LATENCY];
+
+    if (!lines) {
+        return;
+    }
+    *slots -= MIN(*slots, cycles * t->uarch->width);
+    for (unsigned i = 0; i < G_N_ELEMENTS(waits); i++) {
+        uint32_t *wait = &item[pmu_sample_item(waits[i])];
+
+        *wait -= MIN(*wait, cycles);
+    }
+    item[pmu_sample_item(PMU_ITEM_CODE_DRAM)] = 0;
+    item[pmu_sample_item(PMU_ITEM_L1I_MISSES)] -= lines;
+    item[pmu_sample_item(PMU_ITEM_L1I_HITS)] += lines;
+}
+
+/* The current region took @t->sample. */
+static void add_sample(PmuTiming *t)
+{
+    for (unsigned i = 0; i < PMU_COVARIATE_NR; i++) {
+        t->sample.item[PMU_SAMPLE_COVARIATES + i] =
+            t->functional.covariates.n[i] - t->accounted.n[i];
+    }
+    t->accounted = t->functional.covariates;
+    if (pmu_timing_is_typical(t, pmu_region_key(t))) {
+        t->sampled_insns += t->insns;
+        t->code.large = pmu_functional_is_large_page(&t->functional,
+                                                     t->code.branch);
+        discount_cold_code(t, &t->sample);
+        pmu_cpi_table_add_sample(&t->cpi_table, pmu_region_key(t), t->insns,
+                                 t->code, &t->sample);
+    }
+    t->sample = (PmuSample) {};
+}
+
+/* What was seen counts if nothing else is known. */
+static void end_detailed_warming(PmuTiming *t)
+{
+    PmuCpiEntry *cost = pmu_cpi_table_find_any(&t->cpi_table,
+                                               pmu_region_key(t));
+
+    if (cost) {
+        pmu_timing_discard_seen(t);
+        pmu_timing_enter_covariates(t);
+        pmu_timing_count_known_region(t, cost);
+    } else {
+        pmu_timing_enter_separate_counts(t);
+        t->accounted = t->functional.covariates;
+    }
+}
+
+static G_GNUC_NO_INLINE void end_simulated(PmuTiming *t)
+{
+    switch (t->phase) {
+    case PMU_PHASE_DETAILED:
+        pmu_timing_enter_pipeline_counts(t, true);
+        add_sample(t);
+        break;
+    case PMU_PHASE_DETAILED_WARMING:
+        end_detailed_warming(t);
+        break;
+    default:
+        pmu_timing_discard_seen(t);
+        pmu_region_count(t);
+    }
+}
+
+void pmu_region_take_assists(PmuTiming *t)
+{
+    t->ledger->event[t->ledger->level][PMU_ITEM_ASSISTS_FP] += t->assists;
+    if (t->phase == PMU_PHASE_FETCH_WARMING) {
+        pmu_timing_discard_seen(t);
+    }
+    for (; t->assists; t->assists--) {
+        pmu_fetch_unit_restart(&t->functional.fetcher);
+        pmu_pipeline_assist(&t->pipeline);
+        pmu_timing_enter_string(t);
+    }
+}
+
+void pmu_region_end(PmuTiming *t)
+{
+    if (G_UNLIKELY(t->assists) && t->phase >= PMU_PHASE_DETAILED_WARMING) {
+        pmu_pipeline_drain(&t->pipeline);
+    }
+    if (G_LIKELY(t->phase <= PMU_PHASE_FETCH_WARMING)) {
+        pmu_region_count(t);
+    } else {
+        end_simulated(t);
+    }
+    t->hash = 0;
+    t->left -= t->insns;
+    t->insns = 0;
+    t->misses = (PmuCodeMisses) {};
+    if (G_UNLIKELY(t->assists)) {
+        pmu_region_take_assists(t);
+    }
+    if (G_UNLIKELY(t->left <= 0)) {
+        pmu_timing_end_phase(t);
+    }
+}
+
+void pmu_region_end_open(PmuTiming *t)
+{
+    if (t->insns) {
+        pmu_region_end(t);
+    }
+}
+
+void pmu_region_change_level(PmuTiming *t, PmuLevel level)
+{
+    pmu_region_end_open(t);
+    pmu_timing_enter_data(t);
+    if (t->phase == PMU_PHASE_DETAILED) {
+        pmu_slots_close_cycle(&t->pipeline);
+        pmu_timing_enter_pipeline_counts(t, false);
+        t->ledger->level = level;
+        pmu_timing_resume_pipeline(t);
+    } else {
+        pmu_timing_enter_covariates(t);
+        t->ledger->level = level;
+    }
+}
+
+void pmu_region_begin_code(PmuTiming *t)
+{
+    t->code = (PmuRegionCode) {
+        .first = t->phys >> PMU_LINE_SHIFT, .branch = t->pc,
+    };
+}
+
+/* What the DSB has of each line of code fills whole lines of its own. */
+static void add_dsb_uops(PmuTiming *t, const PmuBlockInsn *bi, uint64_t line)
+{
+    PmuRegionCode *code = &t->code;
+
+    if (line != t->line) {
+        t->line = line;
+        code->dsb_uops += t->uarch->dsb_line - 1;
+        code->dsb_uops -= code->dsb_uops % t->uarch->dsb_line;
+    }
+    code->dsb_uops += bi->fused ? 0 : MIN(bi->insn->decode_uops, 4);
+    code->dsb_uops += bi->insn->flags & PMU_INSN_IMM64 ? 1 : 0;
+}
+
+void pmu_region_extend_code(PmuTiming *t, const PmuBlock *block, unsigned first,
+                        unsigned last)
+{
+    for (unsigned i = first; i < last; i++) {
+        uint64_t line = (block->phys + block->insns[i].offset) >>
+                        PMU_LINE_SHIFT;
+
+        if (line - t->code.first < PMU_REGION_LINES) {
+            t->code.lines = MAX(t->code.lines, line - t->code.first + 1);
+        }
+        add_dsb_uops(t, &block->insns[i], line);
+    }
+}

@@ -1,0 +1,412 @@
+/*
+ * REP string instructions.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Cycles and slots are a function of the bytes done so far, so that it does
+ * not matter in how many parts they are reported.  Where the pipeline does not
+ * run they cost what those did that lay at the same place and did about as many
+ * bytes, or any number; if there were none the pipeline says what they take by
+ * themselves.
+ */
+
+#include <glib.h>
+
+#include "tcg/pmu/sampling/rep-strings.h"
+#include "tcg/pmu/sampling/timing-ledger.h"
+
+/* No string instruction is longer to periods, nor are all of a window. */
+#define LINES_MOST  (1 << 20)
+
+/* Slots that a string instruction issues at its start and per 64 bytes. */
+typedef struct StringCost {
+    uint8_t startup;
+    uint16_t slots_64;          /* each 64 bytes, if the element is a byte */
+    bool per_element;           /* slots_64 is for 64 elements instead */
+} StringCost;
+
+/*
+ * InstLatx64, in L1: MOVSB 118 bytes a cycle, STOSB 62; 5 slots a cycle.
+ * Compare and scan go element by element, about 2 cycles each (uops.info);
+ * so does LODS.  Startup: chosen, 20 to 35 cycles are usually measured.
+ */
+static const StringCost cost_movs = { 60, 3, false };
+static const StringCost cost_stos = { 60, 5, false };
+static const StringCost cost_element = { 30, 64 * 8, true };
+
+static const StringCost *string_cost(const PmuInsn *insn)
+{
+    if (!(insn->flags & PMU_INSN_STACK_STORE)) {
+        return &cost_element;
+    }
+    return insn->flags & PMU_INSN_LOAD ? &cost_movs : &cost_stos;
+}
+
+static uint64_t element_size(const PmuInsn *insn)
+{
+    return MAX(insn->access_size, 1);
+}
+
+static uint64_t string_slots(const StringCost *cost, const PmuInsn *insn,
+                             uint64_t bytes)
+{
+    uint64_t units = cost->per_element ? bytes / element_size(insn) : bytes;
+
+    return units * cost->slots_64 / 64;
+}
+
+static void string_uop(PmuTiming *t)
+{
+    if (t->string.untimed) {
+        return;
+    }
+    pmu_pipeline_string_uop(&t->pipeline, t->string.ready);
+}
+
+/* What a line of one of the operands costs to get. */
+static void string_access(PmuTiming *t, uint64_t line, bool store,
+                          PmuAccessOutcome *access)
+{
+    uint64_t addr = line << PMU_LINE_SHIFT;
+    PmuMemory *mem = &t->functional.mem;
+
+    pmu_ledger_event(t->ledger, PMU_ITEM_L1D_ACCESSES, 1);
+    pmu_ledger_event(t->ledger, store ? PMU_ITEM_STORES : PMU_ITEM_LOADS_L1,
+                     1);
+    *access = (PmuAccessOutcome) {};
+    if (t->string.untimed) {
+        pmu_memory_set_untimed(mem);
+    }
+    if (!pmu_memory_hit(mem, addr, 1, store)) {
+        PmuAccessOutcome both[2] = {};
+
+        if (store) {
+            pmu_memory_store(mem, addr, 1, both);
+        } else {
+            pmu_memory_load(mem, addr, 1, PMU_NO_IP, both);
+        }
+        *access = both[0];
+    }
+}
+
+static void string_load(PmuTiming *t, uint64_t line)
+{
+    PmuString *s = &t->string;
+    uint64_t ready;
+    PmuAccessOutcome access;
+
+    string_access(t, line, false, &access);
+    if (s->untimed) {
+        return;
+    }
+    ready = pmu_lsu_string_load(&t->pipeline, &access);
+    s->ready = MAX(s->ready, PMU_COMPLETION(ready, 1));
+}
+
+static void string_store(PmuTiming *t, uint64_t line)
+{
+    PmuAccessOutcome access;
+
+    string_access(t, line, true, &access);
+    pmu_memory_record_store(&t->functional.mem, line << PMU_LINE_SHIFT,
+                            PMU_LINE_SIZE);
+    if (!t->string.untimed) {
+        pmu_lsu_string_store(&t->pipeline, &access,
+                                  line == t->functional.store_line);
+    }
+    t->functional.store_line = line;
+    if (access.smc) {
+        pmu_functional_machine_clear(&t->functional);
+        pmu_recovery_smc_clear(&t->pipeline);
+    }
+}
+
+/* Touch the lines of the elements at @src and @dst, if they are others. */
+static void string_lines(PmuTiming *t, const PmuInsn *insn, uint64_t src,
+                         uint64_t dst)
+{
+    PmuString *s = &t->string;
+
+    src >>= PMU_LINE_SHIFT;
+    dst >>= PMU_LINE_SHIFT;
+    if ((insn->flags & PMU_INSN_LOAD) && src != s->src_line) {
+        s->src_line = src;
+        string_load(t, src);
+    }
+    if ((insn->flags & (PMU_INSN_STACK_LOAD | PMU_INSN_STACK_STORE)) &&
+        dst != s->dst_line) {
+        s->dst_line = dst;
+        if (insn->flags & PMU_INSN_STACK_STORE) {
+            string_store(t, dst);
+        } else {
+            string_load(t, dst);
+        }
+    }
+}
+
+/* The pipeline begins with it. */
+static void begin_pipeline(PmuTiming *t, const PmuBlock *block,
+                           unsigned index, uint64_t block_pc)
+{
+    uint64_t from;
+
+    if (t->phase < PMU_PHASE_DETAILED_WARMING) {
+        pmu_memory_misses_arrive(&t->functional.mem);
+    }
+    pmu_functional_fetch_string(&t->functional, block, index, block_pc);
+    from = pmu_pipeline_string_begin(&t->pipeline, block, index,
+                                     &t->functional.outcome);
+    t->string.ready = PMU_COMPLETION(from, 0);
+    for (uint32_t i = 0;
+         i < string_cost(block->insns[index].insn)->startup; i++) {
+        string_uop(t);
+    }
+}
+
+/* How many elements at @addr on lie in its line: 1 or more. */
+static uint64_t elements_in_line(uint64_t addr, uint64_t size, bool backwards)
+{
+    uint64_t offset = addr & (PMU_LINE_SIZE - 1);
+
+    return backwards ? offset / size + 1
+                     : (PMU_LINE_SIZE - offset + size - 1) / size;
+}
+
+/*
+ * @dynamic->iterations of the string instruction.  Going to another line comes
+ * before the elements in it, a micro-op once the bytes that it is for are
+ * done: so parts add up to the whole.
+ */
+static void string_iterate(PmuTiming *t, const PmuBlockInsn *bi,
+                           const PmuExecution *dynamic)
+{
+    PmuString *s = &t->string;
+    const PmuInsn *insn = bi->insn;
+    const StringCost *cost = string_cost(insn);
+    uint64_t src = bi->ea != PMU_NO_ACCESS ? dynamic->addr[bi->ea] : 0;
+    uint64_t dst = bi->stack != PMU_NO_ACCESS ? dynamic->addr[bi->stack] : 0;
+    uint64_t size = element_size(insn), left = dynamic->iterations;
+
+    while (left) {
+        uint64_t in_src = elements_in_line(src, size, dynamic->backwards);
+        uint64_t in_dst = elements_in_line(dst, size, dynamic->backwards);
+        uint64_t n = MIN(left, MIN(in_src, in_dst));
+        uint64_t step = dynamic->backwards ? -n * size : n * size;
+        uint64_t due = string_slots(cost, insn, s->bytes + n * size) -
+                       string_slots(cost, insn, s->bytes);
+
+        string_lines(t, insn, src, dst);
+        src += step;
+        dst += step;
+        left -= n;
+        s->bytes += n * size;
+        for (; due; due--) {
+            string_uop(t);
+        }
+    }
+}
+
+/* Costs of whole string instructions. */
+
+/*
+ * What is known of string instruction @hash (PmuBlockInsn) with up to twice as
+ * many bytes is under this key ...
+ */
+static uint64_t length_key(const PmuTiming *t, uint32_t hash, uint64_t bytes)
+{
+    unsigned magnitude = bytes ? 64 - __builtin_clzll(bytes) : 0;
+
+    return pmu_cpi_table_key(pmu_insn_hash(hash, magnitude + 2),
+                             t->ledger->level);
+}
+
+/* ... and with any number under that one. */
+static uint64_t place_key(const PmuTiming *t, uint32_t hash)
+{
+    return pmu_cpi_table_key(pmu_insn_hash(hash, 1), t->ledger->level);
+}
+
+/* Another part was simulated in detail. */
+static void note_detailed(PmuTiming *t)
+{
+    const uint32_t *item = t->pipeline.clock.counts.item;
+    uint32_t *sample = t->string.sample.item;
+
+    for (unsigned i = 0; i < PMU_SLOT_NR; i++) {
+        sample[i] += item[i];
+    }
+    for (unsigned i = PMU_SLOT_NR; i < PMU_PIPELINE_COUNT_NR; i++) {
+        sample[PMU_SAMPLE_ITEMS + i - PMU_SLOT_NR] += item[i];
+    }
+}
+
+/* All of it was. */
+static void learn_string(PmuTiming *t)
+{
+    PmuString *s = &t->string;
+
+    pmu_cpi_table_add_sample(&t->cpi_table, length_key(t, s->hash, s->bytes), 0,
+                             s->code, &s->sample);
+    pmu_cpi_table_add_sample(&t->cpi_table, place_key(t, s->hash), 0, s->code,
+                             &s->sample);
+}
+
+/* It was left to its costs, all or the mean of any length if it is new. */
+static void count_string(PmuTiming *t)
+{
+    PmuString *s = &t->string;
+    PmuCpiEntry *place = pmu_cpi_table_find_any(&t->cpi_table,
+                                                place_key(t, s->hash));
+    PmuCpiEntry *cost = pmu_cpi_table_find_any(&t->cpi_table,
+                                               length_key(t, s->hash,
+                                                          s->bytes));
+
+    cost = cost ? cost : place;
+    if (cost) {
+        pmu_timing_count_known_region(t, cost);
+    }
+}
+
+/*
+ * Lines of the operand at index @access that are touched, if it is one, beyond
+ * *@line, which was touched last.
+ */
+static uint64_t lines_of(const PmuBlockInsn *bi, uint8_t access,
+                         const PmuExecution *dynamic, uint64_t *line)
+{
+    uint64_t span = (dynamic->iterations - 1) * element_size(bi->insn);
+    uint64_t first, last, lines;
+
+    if (access == PMU_NO_ACCESS || !dynamic->iterations) {
+        return 0;
+    }
+    first = dynamic->addr[access];
+    last = dynamic->backwards ? first - span : first + span;
+    first /= PMU_LINE_SIZE;
+    last /= PMU_LINE_SIZE;
+    lines = MAX(first, last) - MIN(first, last) + (first != *line);
+    *line = last;
+    return lines;
+}
+
+/* Accesses that are counted whether counters are looked at at them or not. */
+static void count_lines(PmuTiming *t, const PmuBlockInsn *bi,
+                        const PmuExecution *dynamic)
+{
+    PmuString *s = &t->string;
+    unsigned flags = bi->insn->flags;
+    uint64_t src = flags & PMU_INSN_LOAD
+                   ? lines_of(bi, bi->ea, dynamic, &s->src_line) : 0;
+    uint64_t dst = flags & (PMU_INSN_STACK_LOAD | PMU_INSN_STACK_STORE)
+                   ? lines_of(bi, bi->stack, dynamic, &s->dst_line) : 0;
+    bool stores = flags & PMU_INSN_STACK_STORE;
+
+    pmu_ledger_event(t->ledger, PMU_ITEM_L1D_ACCESSES, src + dst);
+    pmu_ledger_event(t->ledger, PMU_ITEM_LOADS_L1, src + (stores ? 0 : dst));
+    pmu_ledger_event(t->ledger, PMU_ITEM_STORES, stores ? dst : 0);
+    s->bytes += dynamic->iterations * element_size(bi->insn);
+}
+
+/*
+ * To periods each line's worth of bytes is an instruction: it takes as long,
+ * here as there.
+ */
+static void pass_string(PmuTiming *t)
+{
+    if (t->phase <= PMU_PHASE_FETCH_WARMING) {
+        t->left -= MIN(t->string.bytes / PMU_LINE_SIZE, LINES_MOST);
+    }
+}
+
+void pmu_timing_end_string(PmuTiming *t)
+{
+    PmuString *s = &t->string;
+
+    if (!s->active) {
+        return;
+    }
+    if (s->untimed) {
+        count_string(t);
+    } else if (s->detailed) {
+        learn_string(t);
+    }
+    pass_string(t);
+    s->active = false;
+}
+
+/* The pipeline begins with it, if nothing is known of any in its place. */
+static void begin_string(PmuTiming *t, const PmuBlock *block, unsigned index,
+                         uint64_t block_pc)
+{
+    const PmuBlockInsn *bi = &block->insns[index];
+    PmuString *s = &t->string;
+
+    pmu_timing_end_string(t);
+    *s = (PmuString) {
+        .active = true, .pc = block_pc + bi->offset, .hash = bi->hash,
+        .src_line = UINT64_MAX, .dst_line = UINT64_MAX,
+        .detailed = t->phase == PMU_PHASE_DETAILED,
+        .code = {
+            .first = (block->phys + bi->offset) >> PMU_LINE_SHIFT,
+            .branch = block_pc + bi->offset, .lines = 1,
+        },
+    };
+    s->untimed = t->phase <= PMU_PHASE_FULL_WARMING &&
+                 pmu_cpi_table_find_any(&t->cpi_table, place_key(t, bi->hash));
+    if (!s->untimed) {
+        begin_pipeline(t, block, index, block_pc);
+    } else if (t->phase == PMU_PHASE_FULL_WARMING) {
+        pmu_functional_fetch_string(&t->functional, block, index, block_pc);
+    }
+}
+
+/* Caches see it, and the pipeline runs it unless its cost is known. */
+static void look_at_string(PmuTiming *t, const PmuBlockInsn *bi,
+                           const PmuExecution *dynamic, bool last)
+{
+    string_iterate(t, bi, dynamic);
+    if (last && !t->string.untimed) {
+        pmu_pipeline_string_end(&t->pipeline, bi->insn);
+    }
+    if (t->string.detailed) {
+        note_detailed(t);
+    }
+    pmu_timing_enter_string(t);
+}
+
+/*
+ * A string whose cost is known is counted where it ends, and a guest can make
+ * one last for minutes.  So it ends in pieces too, that counters and interrupts
+ * may follow: where translated code looks for interrupts
+ * (PMU_STRING_MAX_ITERATIONS), which depends on rCX alone and not on how often
+ * the string was left in between.
+ */
+static bool ends_piece(const PmuExecution *dynamic)
+{
+    return dynamic->rest % (PMU_STRING_MAX_ITERATIONS - 1) == 1;
+}
+
+void pmu_timing_run_string(PmuTiming *t, const PmuBlock *block,
+                           unsigned index, const PmuExecution *dynamic,
+                           bool last)
+{
+    const PmuBlockInsn *bi = &block->insns[index];
+    PmuString *s = &t->string;
+    PmuExecution part = *dynamic;
+
+    if (G_UNLIKELY(part.iterations > PMU_STRING_MAX_ITERATIONS)) {
+        part.iterations = PMU_STRING_MAX_ITERATIONS;
+        t->ledger->repairs++;
+    }
+    if (!s->active || s->pc != dynamic->pc + bi->offset) {
+        begin_string(t, block, index, dynamic->pc);
+    }
+    if (s->untimed && t->phase == PMU_PHASE_FAST_FORWARD) {
+        count_lines(t, bi, &part);
+    } else {
+        look_at_string(t, bi, &part, last);
+    }
+    if (last || (s->untimed && ends_piece(dynamic))) {
+        pmu_timing_end_string(t);
+    }
+}

@@ -1,0 +1,23 @@
+/*
+ * REP string instructions.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#ifndef TARGET_I386_PMU_SAMPLING_REP_STRINGS_H
+#define TARGET_I386_PMU_SAMPLING_REP_STRINGS_H
+
+#include "tcg/pmu/sampling/timing-state.h"
+
+/*
+ * Iterations of the REP string instruction @index of @block; @last: it has
+ * retired.  See pmu_timing_string(), also for how many.
+ */
+void pmu_timing_run_string(PmuTiming *t, const PmuBlock *block,
+                           unsigned index, const PmuExecution *dynamic,
+                           bool last);
+
+/* It will not go on. */
+void pmu_timing_end_string(PmuTiming *t);
+
+#endif

@@ -1,0 +1,244 @@
+/*
+ * Into the ledger: what was counted, simulated and estimated.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include <glib.h>
+#include <string.h>
+
+#include "tcg/pmu/decode/block-counts.h"
+#include "tcg/pmu/sampling/timing-ledger.h"
+
+void pmu_timing_enter_block_runs(PmuTiming *t)
+{
+    uint64_t progress;
+
+    if (t->passed) {
+        progress = pmu_block_runs_collect(&t->runs, &t->cpi_table, t->ledger);
+        /* Elsewhere it is known at once. */
+        t->progress += t->phase == PMU_PHASE_FAST_FORWARD ? progress : 0;
+        t->passed = 0;
+    }
+}
+
+void pmu_timing_clear_block_runs(PmuTiming *t)
+{
+    pmu_timing_enter_block_runs(t);
+    pmu_block_runs_clear(&t->runs);
+}
+
+void pmu_timing_discard_functional(PmuTiming *t)
+{
+    uint64_t *seen = t->seen.event[PMU_LEVEL_OS];
+
+    memset(seen + PMU_ITEM_TIMED_END, 0,
+           (PMU_ITEM_NR - PMU_ITEM_TIMED_END) * sizeof(*seen));
+}
+
+void pmu_timing_discard_seen(PmuTiming *t)
+{
+    pmu_timing_discard_functional(t);
+    t->pipeline.clock.counts = (PmuPipelineCounts) {};
+}
+
+/* What needs no looking closer. */
+void pmu_timing_enter_counts(PmuTiming *t)
+{
+    uint64_t *event = t->ledger->event[t->ledger->level];
+
+    pmu_counts_add_to_ledger(&t->counts, event);
+    event[PMU_ITEM_BRANCHES_COND_NTAKEN] -= t->taken;
+    event[PMU_ITEM_BRANCHES_COND_TAKEN] += t->taken;
+    t->taken = 0;
+}
+
+/* What was observed of data, which is seen in every phase. */
+void pmu_timing_enter_data(PmuTiming *t)
+{
+    uint64_t *event = t->ledger->event[t->ledger->level];
+    uint64_t *seen = t->seen.event[PMU_LEVEL_OS];
+
+    pmu_timing_enter_counts(t);
+    for (unsigned i = PMU_ITEM_INSTRUCTIONS; i < PMU_ITEM_SAMPLED; i++) {
+        event[i] += seen[i];
+        seen[i] = 0;
+    }
+}
+
+/* What else was observed, of the current region or (not @sampled) of none. */
+static void enter_functional(PmuTiming *t, bool sampled)
+{
+    uint64_t *event = t->ledger->event[t->ledger->level];
+    uint64_t *seen = t->seen.event[PMU_LEVEL_OS];
+    uint32_t *sample = t->sample.item + PMU_SAMPLE_ITEMS - PMU_ITEM_SAMPLED;
+
+    for (unsigned i = PMU_ITEM_TIMED_END; i < PMU_ITEM_NR; i++) {
+        event[i] += seen[i];
+        sample[i] += sampled ? seen[i] : 0;
+        seen[i] = 0;
+    }
+}
+
+/* Is one of the group of items at @item not zero? */
+static inline bool any_of(const uint32_t *item)
+{
+    uint32_t any = 0;
+
+    for (unsigned i = 0; i < PMU_PIPELINE_COUNT_GROUP; i++) {
+        any |= item[i];
+    }
+    return any;
+}
+
+G_STATIC_ASSERT(PMU_SLOT_NR % PMU_PIPELINE_COUNT_GROUP == 0);
+
+/* Those behind the last one, which are zero, are added to others. */
+G_STATIC_ASSERT(PMU_PIPELINE_COUNT_SPACE - PMU_PIPELINE_COUNT_NR <=
+                PMU_ITEM_NR - PMU_ITEM_TIMED_END);
+
+/* Move a group of items at @item to @event, and those in @mask to @sample. */
+static inline void enter_group(uint64_t *restrict event,
+                               uint32_t *restrict sample,
+                               uint32_t *restrict item, uint32_t mask)
+{
+    for (unsigned i = 0; i < PMU_PIPELINE_COUNT_GROUP; i++) {
+        event[i] += item[i];
+        sample[i] += item[i] & mask;
+        item[i] = 0;
+    }
+}
+
+/* What the pipeline did since the last time, but for slots. */
+static void enter_pipeline_items(PmuTiming *t, bool sampled)
+{
+    uint64_t *event = t->ledger->event[t->ledger->level] + PMU_ITEM_SAMPLED;
+    uint32_t *sample = t->sample.item + PMU_SAMPLE_ITEMS;
+    uint32_t *item = t->pipeline.clock.counts.item + PMU_SLOT_NR;
+    uint32_t mask = sampled ? UINT32_MAX : 0;
+
+    /* Of a region most are zero. */
+    for (unsigned first = 0; first < PMU_PIPELINE_COUNT_SPACE - PMU_SLOT_NR;
+         first += PMU_PIPELINE_COUNT_GROUP) {
+        if (any_of(item + first)) {
+            enter_group(event + first, sample + first, item + first, mask);
+        }
+    }
+}
+
+/*
+ * The pipeline's open cycle becomes the ledger's, in which @slots were entered
+ * since its last one began.  If the two do not agree, slots were lost or
+ * counted twice: what was entered stays, and the pipeline goes on from there.
+ */
+static inline void enter_open_cycle(PmuTiming *t, PmuLevel level,
+                                    uint64_t slots)
+{
+    if (G_LIKELY(pmu_ledger_modulo(t->ledger, slots) ==
+                 t->pipeline.clock.slot)) {
+        t->ledger->open[level] = (PmuOpenCycle) {
+            .slots = t->pipeline.clock.slot,
+                     .history = t->pipeline.clock.history,
+        };
+    } else {
+        pmu_ledger_fill_cycle(t->ledger, level);
+        pmu_timing_resume_pipeline(t);
+    }
+}
+
+/* What it did, and what was seen besides. */
+void pmu_timing_enter_pipeline_counts(PmuTiming *t, bool sampled)
+{
+    PmuLevel level = t->ledger->level;
+    uint32_t *item = t->pipeline.clock.counts.item;
+    uint64_t slots = t->ledger->open[level].slots;
+
+    for (unsigned i = 0; i < PMU_SLOT_NR; i++) {
+        t->ledger->slots[level][i] += item[i];
+        t->progress += (uint64_t)item[i] << PMU_CPI_SHIFT;
+        t->sample.item[i] += sampled ? item[i] : 0;
+        slots += item[i];
+        item[i] = 0;
+    }
+    enter_open_cycle(t, level, slots);
+    enter_pipeline_items(t, sampled);
+    enter_functional(t, sampled);
+}
+
+/* The same while the pipeline is not where the ledger is. */
+void pmu_timing_enter_separate_counts(PmuTiming *t)
+{
+    double *sum = t->cpi_table.estimate[t->ledger->level].sum;
+    uint32_t *item = t->pipeline.clock.counts.item;
+
+    for (unsigned i = 0; i < PMU_SLOT_NR; i++) {
+        sum[i] += item[i];
+        t->progress += (uint64_t)item[i] << PMU_CPI_SHIFT;
+        item[i] = 0;
+    }
+    enter_pipeline_items(t, false);
+    enter_functional(t, false);
+}
+
+uint64_t pmu_timing_unaccounted_wait(const PmuTiming *t)
+{
+    return pmu_covariates_wait(&t->functional.covariates) -
+           pmu_covariates_wait(&t->accounted);
+}
+
+/*
+ * What is known so far was at the current level, and nothing was simulated in
+ * detail.
+ */
+void pmu_timing_enter_covariates(PmuTiming *t)
+{
+    PmuCovariates *known = &t->cpi_table.estimate[t->ledger->level].covariates;
+
+    t->progress += pmu_cpi_table_wait_slots(&t->cpi_table,
+                                            pmu_timing_unaccounted_wait(t));
+    for (unsigned i = 0; i < PMU_COVARIATE_NR; i++) {
+        known->n[i] += t->functional.covariates.n[i] - t->accounted.n[i];
+    }
+    t->accounted = t->functional.covariates;
+}
+
+static void enter_level(PmuTiming *t, PmuLevel level)
+{
+    uint64_t whole[PMU_SAMPLE_NR];
+    uint64_t *event = t->ledger->event[level];
+
+    pmu_cpi_table_take_estimates(&t->cpi_table, level, whole);
+    for (unsigned i = 0; i < PMU_SLOT_NR; i++) {
+        pmu_ledger_slots(t->ledger, level, i, whole[i]);
+    }
+    for (unsigned i = PMU_SAMPLE_ITEMS; i < PMU_SAMPLE_NR; i++) {
+        event[PMU_ITEM_SAMPLED + i - PMU_SAMPLE_ITEMS] += whole[i];
+    }
+}
+
+/* What was counted of known costs. */
+void pmu_timing_enter_estimates(PmuTiming *t)
+{
+    pmu_timing_enter_block_runs(t);
+    pmu_timing_enter_covariates(t);
+    pmu_cpi_table_add_estimates(&t->cpi_table);
+    enter_level(t, PMU_LEVEL_OS);
+    enter_level(t, PMU_LEVEL_USR);
+}
+
+/* The pipeline goes on where the ledger is. */
+void pmu_timing_resume_pipeline(PmuTiming *t)
+{
+    const PmuOpenCycle *open = &t->ledger->open[t->ledger->level];
+
+    pmu_pipeline_resume(&t->pipeline, open->slots, open->history);
+}
+
+void pmu_timing_enter_string(PmuTiming *t)
+{
+    if (t->phase == PMU_PHASE_DETAILED) {
+        pmu_timing_enter_pipeline_counts(t, false);
+    } else {
+        pmu_timing_enter_separate_counts(t);
+    }
+}

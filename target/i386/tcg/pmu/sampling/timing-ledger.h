@@ -1,0 +1,63 @@
+/*
+ * Into the ledger: what was counted, simulated and estimated.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#ifndef TARGET_I386_PMU_SAMPLING_TIMING_LEDGER_H
+#define TARGET_I386_PMU_SAMPLING_TIMING_LEDGER_H
+
+#include "tcg/pmu/sampling/timing-state.h"
+
+/* Take what was counted of block runs: see timing-run.h. */
+void pmu_timing_enter_block_runs(PmuTiming *t);
+
+/* The same, and nothing is counted from now on. */
+void pmu_timing_clear_block_runs(PmuTiming *t);
+
+/* What needs no looking closer. */
+void pmu_timing_enter_counts(PmuTiming *t);
+
+/* ... and what was observed of data, which is seen in every phase. */
+void pmu_timing_enter_data(PmuTiming *t);
+
+/*
+ * What the pipeline did since the last time, and what was seen besides: of the
+ * region at hand or (not @sampled) of none.
+ */
+void pmu_timing_enter_pipeline_counts(PmuTiming *t, bool sampled);
+
+/* The same while the pipeline is not where the ledger is. */
+void pmu_timing_enter_separate_counts(PmuTiming *t);
+
+/* Cycles that data took to come, known and not accounted for. */
+uint64_t pmu_timing_unaccounted_wait(const PmuTiming *t);
+
+/*
+ * What was seen of regions whose costs are known is in those; and what was
+ * observed, where the pipeline did not run.
+ */
+void pmu_timing_discard_seen(PmuTiming *t);
+
+void pmu_timing_discard_functional(PmuTiming *t);
+
+/*
+ * What is known so far was at the current level, and nothing was simulated in
+ * detail.
+ */
+void pmu_timing_enter_covariates(PmuTiming *t);
+
+/* What was counted of known costs. */
+void pmu_timing_enter_estimates(PmuTiming *t);
+
+/* The pipeline goes on where the ledger is. */
+void pmu_timing_resume_pipeline(PmuTiming *t);
+
+/*
+ * Enter what the pipeline and the functional model did for a string
+ * instruction, which they run in any phase: before, there was nothing that is
+ * not entered.
+ */
+void pmu_timing_enter_string(PmuTiming *t);
+
+#endif

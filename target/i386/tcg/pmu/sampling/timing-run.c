@@ -1,0 +1,535 @@
+/*
+ * What ran: each block in the phase at hand.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include <glib.h>
+
+#include "tcg/pmu/sampling/region.h"
+#include "tcg/pmu/sampling/rep-strings.h"
+#include "tcg/pmu/sampling/sampling-units.h"
+#include "tcg/pmu/sampling/timing-ledger.h"
+#include "tcg/pmu/sampling/timing-run.h"
+
+/* So many cycles that data took to come are an instruction to periods. */
+#define PERIOD_WAIT     16
+
+/*
+ * Lines are contested, in instructions and slots, so long after one that this
+ * vCPU had in L1D was asked for by another.
+ */
+#define CONTESTED       (1 << 13)
+
+/* Branches that fetch finds in the BTB, or not. */
+static bool is_direct(PmuBranch branch)
+{
+    return branch == PMU_BRANCH_COND || branch == PMU_BRANCH_JMP ||
+           branch == PMU_BRANCH_CALL;
+}
+
+/* Instructions [@first, @last) of @block ran, and are looked at. */
+static void run_simulated(PmuTiming *t, const PmuBlock *block,
+                          unsigned first, unsigned last,
+                              const PmuExecution *dynamic)
+{
+    if (!t->insns) {
+        pmu_region_begin_code(t);
+    }
+    pmu_region_extend_code(t, block, first, last);
+    if (last == block->num_insns && block->branch != PMU_BRANCH_NONE) {
+        t->code.branch = dynamic->pc + block->last_offset;
+        t->code.taken = dynamic->taken && is_direct(block->branch);
+    }
+    while (first < last) {
+        unsigned end = pmu_functional_run(&t->functional, block, first, last,
+                                          dynamic);
+
+        if (t->phase >= PMU_PHASE_DETAILED_WARMING) {
+            pmu_pipeline_run(&t->pipeline, block, first, end,
+                             &t->functional.outcome);
+        }
+        first = end;
+    }
+}
+
+/*
+ * Waits count in the period: a loop that waits for DRAM does little else,
+ * whether or not it is simulated in detail.
+ */
+static void count_wait_in_period(PmuTiming *t, uint64_t wait)
+{
+    if (t->cpi_table.weight == 1) {
+        t->wait += wait;
+        t->left -= t->wait / PERIOD_WAIT;
+        t->wait %= PERIOD_WAIT;
+    }
+}
+
+/* The same as warm_access(), that is more than a plain hit. */
+static G_GNUC_NO_INLINE void warm_slow_access(PmuTiming *t,
+                                              const PmuBlockAccess *kind,
+                                              uint64_t addr)
+{
+    count_wait_in_period(t,
+                         pmu_functional_warm_data(&t->functional, kind, addr));
+}
+
+/* Data access @index of @block, if it is one, and nothing else is looked at. */
+static inline void warm_access(PmuTiming *t, const PmuBlock *block,
+                               unsigned index, const uint64_t *addr)
+{
+    const PmuBlockAccess *kind = &block->accesses[index];
+
+    if (G_UNLIKELY(!pmu_memory_hit(&t->functional.mem, addr[index],
+                                   kind->extent, kind->store))) {
+        warm_slow_access(t, kind, addr[index]);
+    }
+}
+
+/* The accesses of instructions [@first, @last) of @block, in their order. */
+static void warm_range(PmuTiming *t, const PmuBlock *block,
+                       unsigned first, unsigned last, const uint64_t *addr)
+{
+    for (unsigned i = first; i < last; i++) {
+        const PmuBlockInsn *bi = &block->insns[i];
+
+        if (bi->ea != PMU_NO_ACCESS) {
+            warm_access(t, block, bi->ea, addr);
+        }
+        if (bi->stack != PMU_NO_ACCESS) {
+            warm_access(t, block, bi->stack, addr);
+        }
+    }
+}
+
+/* The branch at the end of @block, if nothing else is looked at. */
+static inline void warm_branch(PmuTiming *t, const PmuBlock *block,
+                               const PmuExecution *dynamic)
+{
+    if (t->phase == PMU_PHASE_FUNCTIONAL_WARMING &&
+        pmu_functional_warm_branch(&t->functional, block, dynamic)) {
+        t->progress += pmu_cpi_table_mispredict_slots(&t->cpi_table);
+    }
+}
+
+/* Instructions [@first, @last) of @block, in PMU_PHASE_FETCH_WARMING. */
+static G_GNUC_NO_INLINE void warm_fetch(PmuTiming *t, const PmuBlock *block,
+                                        unsigned first, unsigned last,
+                                        const PmuExecution *dynamic)
+{
+    uint64_t before = pmu_covariates_wait(&t->functional.covariates);
+
+    while (first < last) {
+        first = pmu_functional_run_fetch(&t->functional, block, first, last,
+                                         dynamic);
+    }
+    count_wait_in_period(t, pmu_covariates_wait(&t->functional.covariates) -
+                         before);
+    if (t->functional.outcome.branch & PMU_OUTCOME_MISPREDICT) {
+        t->progress += pmu_cpi_table_mispredict_slots(&t->cpi_table);
+    }
+}
+
+/* The current region misses what was missed since there were @before. */
+static void note_misses(PmuTiming *t, const PmuCodeMisses *before)
+{
+    PmuCodeMisses now = pmu_functional_code_misses(&t->functional);
+
+    for (unsigned i = 0; i < PMU_FOUND_IN_NR; i++) {
+        t->misses.from[i] += now.from[i] - before->from[i];
+    }
+}
+
+/*
+ * Instructions [@first, @last) of @block ran, and are more than functionally
+ * warmed.
+ */
+static void run_in_phase(PmuTiming *t, const PmuBlock *block,
+                         unsigned first, unsigned last,
+                         const PmuExecution *dynamic)
+{
+    PmuCodeMisses before = pmu_functional_code_misses(&t->functional);
+
+    if (t->phase == PMU_PHASE_FETCH_WARMING) {
+        warm_fetch(t, block, first, last, dynamic);
+    } else {
+        run_simulated(t, block, first, last, dynamic);
+    }
+    note_misses(t, &before);
+}
+
+/*
+ * What runs next finds lines where other vCPUs left them, and nothing in the
+ * store buffer: before a line was given away, stores to it have left that.
+ */
+static inline void take_snoops(PmuTiming *t)
+{
+    if (pmu_memory_snooped(&t->functional.mem)) {
+        pmu_memory_skip_stores(&t->functional.mem);
+        t->contested_until = t->progress +
+                             ((uint64_t)CONTESTED << PMU_CPI_SHIFT);
+    }
+}
+
+bool pmu_timing_contested(const PmuTiming *t)
+{
+    return t->progress < t->contested_until;
+}
+
+/*
+ * Instructions of @block from @first on are next.  A region is contiguous: if
+ * execution goes on elsewhere without a branch that the model knows (which is
+ * unknown to it, or a page that was mapped to another place meanwhile), that
+ * ends it.
+ */
+static inline void prepare(PmuTiming *t, const PmuBlock *block, unsigned first)
+{
+    if (G_UNLIKELY(block->level != t->ledger->level)) {
+        pmu_region_change_level(t, block->level);
+    }
+    if (G_UNLIKELY(t->insns) &&
+        ((block->begins_region && !first) ||
+         t->end != block->phys + block->insns[first].offset)) {
+        pmu_region_end(t);
+    }
+}
+
+/* The current region goes on with bytes [@from, @to) of @block, at @pc. */
+static inline void extend_region(PmuTiming *t, const PmuBlock *block,
+                                 unsigned from, unsigned to, uint64_t pc)
+{
+    t->pc = t->insns ? t->pc : pc + from;
+    t->phys = t->insns ? t->phys : block->phys + from;
+    t->end = block->phys + to;
+}
+
+/*
+ * Runs of @block, a region of its own that has @cost under @key, are counted
+ * from now on.  False if there is no room.
+ */
+static bool count_from_now(PmuTiming *t, const PmuBlock *block,
+                           PmuCpiEntry *cost, uint64_t key)
+{
+    t->successors[block->number] = PMU_NO_SUCCESSOR;
+    return pmu_block_runs_add(&t->runs, block, cost, key);
+}
+
+/* Is that so, and can it be, as what it costs is well known? */
+static G_GNUC_NO_INLINE bool count_known(PmuTiming *t, const PmuBlock *block)
+{
+    uint64_t key = pmu_cpi_table_key(pmu_block_hash(block, 0), block->level);
+    PmuCpiEntry *cost = pmu_cpi_table_find(&t->cpi_table, key);
+
+    return cost && pmu_block_has_number(block) && pmu_block_is_plain(block) &&
+           count_from_now(t, block, cost, key);
+}
+
+/* Does an access of @block, which has a number, need looking at? */
+static inline bool any_misses_filter(const PmuTiming *t, const PmuBlock *block,
+                                     const uint64_t *addr)
+{
+    bool fast = true;
+
+    for (unsigned i = 0; i < block->num_accesses; i++) {
+        PmuAccessSummary brief = block->summary[i];
+
+        fast &= pmu_memory_hit(&t->functional.mem, addr[i],
+                               brief & PMU_ACCESS_SUMMARY_EXTENT,
+                               brief & PMU_ACCESS_SUMMARY_STORE);
+    }
+    return !fast;
+}
+
+/*
+ * All of @block ran.  If nothing but data and branches are looked at, and what
+ * it costs is well known, its runs are counted, and there is more to do about
+ * some of them alone.  False: it is another one.  Hot.
+ */
+static inline __attribute__((always_inline))
+bool run_counted_block(PmuTiming *t, const PmuBlock *block,
+                       const PmuExecution *dynamic)
+{
+    PmuBlockRunCount *count = &t->runs.count[block->number];
+
+    if (t->phase != PMU_PHASE_FUNCTIONAL_WARMING || t->insns ||
+        (G_UNLIKELY(!count->times) && !count_known(t, block))) {
+        return false;
+    }
+    count->times++;
+    t->passed += block->num_insns;
+    t->progress += ((uint64_t)block->num_insns << PMU_CPI_SHIFT) +
+                   count->slots;
+    t->taken += block->branch == PMU_BRANCH_COND && dynamic->taken;
+    if (any_misses_filter(t, block, dynamic->addr)) {
+        for (unsigned i = 0; i < block->num_accesses; i++) {
+            warm_access(t, block, i, dynamic->addr);
+        }
+    }
+    if (dynamic->target != t->successors[block->number] &&
+        pmu_functional_warm_numbered_branch(&t->functional, block, dynamic)) {
+        t->progress += pmu_cpi_table_mispredict_slots(&t->cpi_table);
+    }
+    t->left -= block->num_insns;
+    if (G_UNLIKELY(t->assists)) {
+        pmu_region_take_assists(t);
+    }
+    if (G_UNLIKELY(t->left <= 0)) {
+        pmu_timing_end_phase(t);
+    }
+    return true;
+}
+
+/* All of @block ran, which is pmu_block_is_whole().  Hot. */
+static inline __attribute__((always_inline))
+void run_block(PmuTiming *t, const PmuBlock *block, const PmuExecution *dynamic)
+{
+    if (run_counted_block(t, block, dynamic)) {
+        return;
+    }
+    pmu_counts_add(&t->counts, block);
+    t->progress += (uint64_t)block->num_insns << PMU_CPI_SHIFT;
+    t->hash = pmu_block_hash(block, t->hash);
+    __builtin_prefetch(pmu_cpi_table_set(&t->cpi_table, pmu_region_key(t)));
+    extend_region(t, block, 0, block->length, dynamic->pc);
+    if (t->phase == PMU_PHASE_FUNCTIONAL_WARMING) {
+        for (unsigned i = 0; i < block->num_accesses; i++) {
+            warm_access(t, block, i, dynamic->addr);
+        }
+    } else if (t->phase != PMU_PHASE_FAST_FORWARD) {
+        run_in_phase(t, block, 0, block->num_insns, dynamic);
+    }
+    t->insns += block->num_insns;
+    if (G_LIKELY(block->ends_region)) {
+        if (G_LIKELY(block->branch != PMU_BRANCH_NONE)) {
+            t->taken += block->branch == PMU_BRANCH_COND && dynamic->taken;
+            warm_branch(t, block, dynamic);
+        }
+        pmu_region_end(t);
+    }
+}
+
+/* Does a region end with the instruction before @last of @block? */
+static bool ends_with(const PmuBlock *block, unsigned last)
+{
+    return last == block->num_insns
+           ? block->ends_region : block->insns[last - 1].ends_region;
+}
+
+/* Some of its instructions did, none but the last of which ends a region. */
+static void run_range(PmuTiming *t, const PmuBlock *block,
+                      unsigned first, unsigned last,
+                          const PmuExecution *dynamic)
+{
+    PmuBranch branch = block->insns[last - 1].insn->branch;
+
+    for (unsigned i = first; i < last; i++) {
+        const PmuBlockInsn *bi = &block->insns[i];
+
+        pmu_counts_add_insn(&t->counts, bi);
+        t->hash = pmu_insn_hash(bi->hash, t->hash);
+    }
+    t->progress += (uint64_t)(last - first) << PMU_CPI_SHIFT;
+    extend_region(t, block, block->insns[first].offset,
+                  last == block->num_insns
+                      ? block->length : block->insns[last].offset,
+                  dynamic->pc);
+    if (t->phase == PMU_PHASE_FUNCTIONAL_WARMING) {
+        warm_range(t, block, first, last, dynamic->addr);
+    } else if (t->phase != PMU_PHASE_FAST_FORWARD) {
+        run_in_phase(t, block, first, last, dynamic);
+    }
+    t->insns += last - first;
+    if (branch != PMU_BRANCH_NONE) {
+        t->taken += branch == PMU_BRANCH_COND && dynamic->taken;
+        warm_branch(t, block, dynamic);
+    }
+    if (ends_with(block, last)) {
+        pmu_region_end(t);
+    }
+}
+
+/* The same for any. */
+static void run_ranges(PmuTiming *t, const PmuBlock *block,
+                       unsigned first, unsigned last,
+                       const PmuExecution *dynamic)
+{
+    for (unsigned end = first + 1; end <= last; end++) {
+        if (end == last || ends_with(block, end)) {
+            run_range(t, block, first, end, dynamic);
+            first = end;
+        }
+    }
+}
+
+static void run_string(PmuTiming *t, const PmuBlock *block, unsigned index,
+                       const PmuExecution *dynamic, bool last)
+{
+    pmu_region_end_open(t);
+    if (t->phase == PMU_PHASE_FETCH_WARMING) {
+        pmu_timing_discard_seen(t);
+    }
+    pmu_timing_run_string(t, block, index, dynamic, last);
+    if (t->phase <= PMU_PHASE_FETCH_WARMING) {
+        pmu_fetch_unit_restart(&t->functional.fetcher);
+    }
+    if (last) {
+        pmu_counts_add_insn(&t->counts, &block->insns[index]);
+        t->progress += PMU_CPI_ONE;
+    }
+}
+
+static void run_part(PmuTiming *t, const PmuBlock *block,
+                     unsigned first, unsigned last, const PmuExecution *dynamic)
+{
+    bool rep = block->rep && last == block->num_insns;
+
+    run_ranges(t, block, first, last - rep, dynamic);
+    if (rep) {
+        run_string(t, block, last - 1, dynamic, true);
+    }
+}
+
+void pmu_timing_run(PmuTiming *t, const PmuBlock *block,
+                    unsigned first, unsigned last, const PmuExecution *dynamic)
+{
+    if (G_UNLIKELY(first >= last || last > block->num_insns)) {
+        /* There are no such instructions. */
+        t->ledger->repairs++;
+        last = MIN(last, block->num_insns);
+        if (first >= last) {
+            return;
+        }
+    }
+    take_snoops(t);
+    prepare(t, block, first);
+    if (first || last != block->num_insns || !pmu_block_is_whole(block)) {
+        run_part(t, block, first, last, dynamic);
+    } else {
+        run_block(t, block, dynamic);
+    }
+    pmu_timing_enter_counts(t);
+}
+
+/*
+ * The record behind @record, and none behind @end.  The block of that one and
+ * what is known of that of @record are on their way from the host's memory:
+ * there are too many for its caches.
+ */
+static inline const PmuRecord *next_record(const PmuTiming *t,
+                                           const PmuRecord *record,
+                                           const PmuRecord *end)
+{
+    const PmuRecord *next;
+
+    if (record == end) {
+        return end;
+    }
+    __builtin_prefetch(&t->runs.count[record->block->number]);
+    __builtin_prefetch(&t->successors[record->block->number]);
+    next = (const PmuRecord *)(record->addr + record->block->num_accesses);
+    if (next != end) {
+        __builtin_prefetch(next->block);
+    }
+    return next;
+}
+
+void pmu_timing_run_log(PmuTiming *t, const uint64_t *from,
+                        const uint64_t *to, uint64_t next_pc)
+{
+    const PmuRecord *record = (const PmuRecord *)from;
+    const PmuRecord *end = (const PmuRecord *)to;
+    const PmuRecord *next = next_record(t, record, end);
+    unsigned blocks = 0;
+
+    take_snoops(t);
+    while (record != end) {
+        const PmuBlock *block = record->block;
+        const PmuRecord *behind = next_record(t, next, end);
+        PmuExecution dynamic = {
+            .addr = record->addr, .pc = record->pc,
+            .target = next != end ? next->pc : next_pc,
+        };
+
+        dynamic.taken = dynamic.target != pmu_block_end(block, record->pc);
+        prepare(t, block, 0);
+        if (G_UNLIKELY(!pmu_block_is_whole(block))) {
+            run_part(t, block, 0, block->num_insns, &dynamic);
+        } else {
+            run_block(t, block, &dynamic);
+        }
+        if (G_UNLIKELY(++blocks % PMU_COUNTS_BLOCKS == 0)) {
+            pmu_timing_enter_counts(t);
+        }
+        record = next;
+        next = behind;
+    }
+    pmu_timing_enter_counts(t);
+}
+
+void pmu_timing_string(PmuTiming *t, const PmuBlock *block,
+                       unsigned index, const PmuExecution *dynamic)
+{
+    if (G_UNLIKELY(index >= block->num_insns ||
+                   !(block->insns[index].insn->flags & PMU_INSN_REP))) {
+        t->ledger->repairs++;
+        return;
+    }
+    take_snoops(t);
+    prepare(t, block, index);
+    run_string(t, block, index, dynamic, false);
+}
+
+void pmu_timing_assist(PmuTiming *t, const PmuBlock *block, bool counted)
+{
+    t->assists++;
+    if (counted) {
+        prepare(t, block, 0);
+        pmu_region_take_assists(t);
+    }
+}
+
+uint32_t pmu_timing_fast_forward_insns(const PmuTiming *t)
+{
+    return t->phase == PMU_PHASE_FAST_FORWARD && !t->interest.taken
+           ? MAX(t->left, 0) : 0;
+}
+
+PmuBlockRunCount *pmu_timing_block_runs(PmuTiming *t)
+{
+    return t->runs.count;
+}
+
+bool pmu_timing_start_counting(PmuTiming *t, const PmuBlock *block)
+{
+    uint64_t key = pmu_cpi_table_key(pmu_block_hash(block, 0), block->level);
+    PmuCpiEntry *cost;
+
+    if (t->insns) {
+        return false;
+    }
+    if (t->runs.count[block->number].times) {
+        return true;
+    }
+    cost = pmu_cpi_table_find_any(&t->cpi_table, key);
+    return cost && count_from_now(t, block, cost, key);
+}
+
+void pmu_timing_add_passed(PmuTiming *t, uint32_t insns)
+{
+    t->left -= insns;
+    t->passed += insns;
+    if (t->phase == PMU_PHASE_FAST_FORWARD && t->left <= 0) {
+        pmu_timing_end_phase(t);
+    }
+}
+
+void pmu_timing_collect(PmuTiming *t)
+{
+    pmu_timing_enter_block_runs(t);
+}
+
+void pmu_timing_stop_counting(PmuTiming *t)
+{
+    pmu_timing_clear_block_runs(t);
+}

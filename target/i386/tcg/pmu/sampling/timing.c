@@ -1,0 +1,269 @@
+/*
+ * The timing model: executed instructions in, slots and events out.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Two halves meet here.  The functional model (caches, TLBs, predictors, fetch)
+ * says what happened to instructions, the pipeline how long that took.  Both are
+ * many times as slow as translated code, so they run in sampling units only.  In
+ * between, a region of code is taken to cost what it cost in detailed
+ * simulation, on average.  Data caches, TLBs and predictors see more of what
+ * runs, as what they know would take longer to learn again: all of it if a
+ * counter needs what they count, else the last part of each period.  What they
+ * say corrects the estimates, and in that case those of the rest of the period.
+ *
+ * All of it is a function of the instruction stream: a region ends with a
+ * branch or an interrupt, or where PmuBlock.ends_region says so, not where a
+ * block happens to end.
+ */
+
+#include <glib.h>
+#include <string.h>
+
+#include "tcg/pmu/sampling/region.h"
+#include "tcg/pmu/sampling/rep-strings.h"
+#include "tcg/pmu/sampling/sampling-credit.h"
+#include "tcg/pmu/sampling/sampling-units.h"
+#include "tcg/pmu/sampling/timing-ledger.h"
+#include "tcg/pmu/sampling/timing.h"
+
+/*
+ * When counters are looked at after fewer instructions than half of the blocks
+ * that are counted, it costs less to find out again what runs than to ask for
+ * each.
+ */
+#define LOOK_SHARE  2
+
+/*
+ * A driver that has more events than counters makes them take turns of some
+ * milliseconds, and takes for granted that time goes equally fast in all of
+ * them.  So many instructions after the last change of interest they may still
+ * do so: then all is observed if some of it was of interest, as what goes
+ * forward is several times as fast, and periods do not become long.
+ */
+#define TURNS           (1 << 24)
+
+/* Any but 0. */
+#define RANDOM_SEED     2463534242u
+
+PmuTiming *pmu_timing_new(const PmuUarch *uarch, PmuLedger *ledger, PmuL3 *l3,
+                          PmuTranslate translate, void *opaque)
+{
+    PmuTiming *t = g_try_new0(PmuTiming, 1);
+
+    if (!t) {
+        return NULL;
+    }
+    pmu_ledger_init(ledger, uarch->width, uarch->tsc_num, uarch->tsc_den,
+                    uarch->xclk_num, uarch->xclk_den);
+    t->uarch = uarch;
+    t->ledger = ledger;
+    t->sampling = &pmu_sampling;
+    t->interest = (PmuInterest) {
+        .sampled = UINT32_MAX, .observed = true, .taken = true,
+    };
+    t->memory_bound = true;
+    t->random = RANDOM_SEED;
+    t->left = pmu_sampling.initial_detailed;
+    t->credit = pmu_timing_max_credit(t);
+    t->phase = PMU_PHASE_DETAILED;
+    pmu_pipeline_init(&t->pipeline, uarch);
+    if (!pmu_cpi_table_init(&t->cpi_table, uarch) ||
+        !pmu_block_runs_init(&t->runs) ||
+        !pmu_functional_init(&t->functional, uarch, &t->seen, l3, translate,
+                             opaque)) {
+        pmu_timing_free(t);
+        return NULL;
+    }
+    t->successors = pmu_branch_predictor_successors(t->functional.bpred);
+    return t;
+}
+
+void pmu_timing_free(PmuTiming *t)
+{
+    if (t) {
+        pmu_cpi_table_destroy(&t->cpi_table);
+        pmu_block_runs_destroy(&t->runs);
+        pmu_functional_destroy(&t->functional);
+        g_free(t);
+    }
+}
+
+void pmu_timing_flush_exact(PmuTiming *t)
+{
+    if (t->passed && t->passed < t->runs.number / LOOK_SHARE) {
+        pmu_timing_clear_block_runs(t);
+    } else {
+        pmu_timing_enter_block_runs(t);
+    }
+    pmu_timing_enter_data(t);
+    if (t->phase == PMU_PHASE_DETAILED) {
+        pmu_timing_enter_pipeline_counts(t, true);
+    }
+}
+
+void pmu_timing_flush(PmuTiming *t)
+{
+    pmu_timing_flush_exact(t);
+    if (t->phase != PMU_PHASE_DETAILED) {
+        pmu_timing_enter_estimates(t);
+    }
+}
+
+/*
+ * A copy is flushed.  What of it lies elsewhere is not written to by that, but
+ * for costs, and for runs that are not collected yet.
+ */
+void pmu_timing_peek(PmuTiming *t, PmuLedger *ledger)
+{
+    g_autofree PmuTiming *copy = NULL;
+
+    pmu_timing_enter_block_runs(t);
+    copy = g_memdup2(t, sizeof(*t));
+    *ledger = *t->ledger;
+    copy->ledger = ledger;
+    pmu_cpi_table_copy(&copy->cpi_table, &t->cpi_table);
+    pmu_timing_flush(copy);
+    pmu_cpi_table_discard(&copy->cpi_table);
+}
+
+uint64_t pmu_timing_repairs(const PmuTiming *t)
+{
+    return t->ledger->repairs + t->pipeline.repairs;
+}
+
+uint64_t pmu_timing_clock(const PmuTiming *t)
+{
+    uint64_t slots = 0;
+
+    for (PmuLevel level = 0; level < PMU_LEVEL_NR; level++) {
+        for (unsigned i = 0; i < PMU_SLOT_NR; i++) {
+            slots += t->ledger->slots[level][i];
+        }
+    }
+    return slots;
+}
+
+uint64_t pmu_timing_progress(const PmuTiming *t)
+{
+    uint64_t progress = t->progress;
+
+    if (t->phase != PMU_PHASE_DETAILED) {
+        progress += pmu_cpi_table_wait_slots(&t->cpi_table,
+                                             pmu_timing_unaccounted_wait(t));
+    }
+    return progress >> PMU_CPI_SHIFT;
+}
+
+uint32_t pmu_timing_sampling_units(const PmuTiming *t)
+{
+    return t->cpi_table.window;
+}
+
+void pmu_timing_report_ports(PmuTiming *t)
+{
+    t->pipeline.ports.report = true;
+}
+
+void pmu_timing_ports(const PmuTiming *t, uint64_t dispatched[PMU_MAX_PORTS])
+{
+    memcpy(dispatched, t->pipeline.ports.dispatched,
+           sizeof(t->pipeline.ports.dispatched));
+}
+
+void pmu_timing_set_sampling(PmuTiming *t, const PmuSampling *sampling)
+{
+    pmu_timing_flush(t);
+    if (t->phase != PMU_PHASE_DETAILED) {
+        pmu_region_end_open(t);
+        pmu_timing_discard_seen(t);
+        if (t->phase == PMU_PHASE_FAST_FORWARD) {
+            pmu_functional_skip_all(&t->functional);
+        }
+        pmu_timing_enter_estimates(t);
+        pmu_timing_resume_pipeline(t);
+        pmu_memory_misses_arrive(&t->functional.mem);
+        t->phase = PMU_PHASE_DETAILED;
+    }
+    pmu_cpi_table_set_weight(&t->cpi_table, 1);
+    t->sampling = sampling;
+    t->credit = pmu_timing_max_credit(t);
+    t->left = sampling ? sampling->initial_detailed : INT32_MAX;
+}
+
+static bool is_other(const PmuInterest *one, const PmuInterest *other)
+{
+    return one->sampled != other->sampled ||
+           one->observed != other->observed || one->taken != other->taken;
+}
+
+void pmu_timing_set_interest(PmuTiming *t, PmuInterest interest)
+{
+    if (interest.sampled != t->interest.sampled) {
+        pmu_timing_flush(t);
+        pmu_cpi_table_want(&t->cpi_table, interest.sampled);
+    }
+    if (is_other(&interest, &t->interest)) {
+        t->turns_until = t->warmed_insns + TURNS;
+    }
+    if (interest.observed || t->functional_until == UINT64_MAX) {
+        t->functional_until = interest.observed ? UINT64_MAX
+                                                : t->warmed_insns + TURNS;
+    }
+    t->interest = interest;
+    if (interest.observed) {
+        if (t->phase == PMU_PHASE_FAST_FORWARD) {
+            pmu_timing_end_fast_forward(t);
+        }
+        pmu_timing_end_extrapolation(t);
+    }
+}
+
+void pmu_timing_interrupt(PmuTiming *t)
+{
+    pmu_region_end_open(t);
+    pmu_timing_end_string(t);
+    pmu_functional_interrupt(&t->functional);
+    pmu_pipeline_interrupt(&t->pipeline);
+}
+
+void pmu_timing_flush_mappings(PmuTiming *t, PmuTlbFlush flush, uint64_t linear)
+{
+    pmu_memory_flush_mappings(&t->functional.mem, flush, linear);
+}
+
+void pmu_timing_reset(PmuTiming *t)
+{
+    pmu_block_runs_clear(&t->runs);
+    pmu_cpi_table_clear(&t->cpi_table);
+    t->counts = (PmuCounts) {};
+    t->taken = 0;
+    memset(t->seen.event, 0, sizeof(t->seen.event));
+    t->hash = 0;
+    t->insns = 0;
+    t->misses = (PmuCodeMisses) {};
+    t->line = 0;
+    t->sample = (PmuSample) {};
+    t->credit = pmu_timing_max_credit(t);
+    t->warmed_insns = 0;
+    t->functional_until = 0;
+    t->turns_until = 0;
+    t->settled = 0;
+    t->waits_changed = false;
+    t->steady = 0;
+    t->memory_bound = true;
+    t->refills = false;
+    t->wait = 0;
+    t->for_unknown = false;
+    t->unknown_twice = 0;
+    t->random = RANDOM_SEED;
+    t->assists = 0;
+    t->string = (PmuString) {};
+    t->contested_until = 0;
+    pmu_pipeline_reset(&t->pipeline);
+    pmu_timing_resume_pipeline(t);
+    pmu_functional_reset(&t->functional);
+    t->accounted = t->functional.covariates;
+    t->phase = PMU_PHASE_DETAILED;
+    t->left = t->sampling ? t->sampling->initial_detailed : INT32_MAX;
+}

@@ -1,0 +1,118 @@
+/*
+ * Code of which little or nothing is known.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include <glib.h>
+
+#include "tcg/pmu/sampling/sampling-credit.h"
+#include "tcg/pmu/sampling/sampling-units.h"
+#include "tcg/pmu/sampling/timing-ledger.h"
+#include "tcg/pmu/sampling/unknown-code.h"
+
+/* Slots that an unknown instruction is supposed to take, for the progress. */
+#define UNKNOWN_SLOTS   4
+
+/* The current region is unknown: see PMU_UNKNOWN_SHARE. */
+static void note_unknown(PmuTiming *t)
+{
+    uint64_t now = t->warmed_insns + pmu_sampling_in_period(t);
+
+    t->unknown -= MIN(t->unknown, now - t->unknown_at);
+    t->unknown += PMU_UNKNOWN_SHARE * t->insns;
+    t->unknown_at = now;
+}
+
+/*
+ * How many instructions of this period the current region, which is unknown,
+ * @key, made up, at least.  Others in its place take theirs off: what is left
+ * in a place is what ran the most (Misra and Gries, "Finding repeated
+ * elements", 1982).
+ */
+static uint32_t count_in_period(PmuTiming *t, uint64_t key)
+{
+    PmuUnknownRegion *sighted = &t->unknown_regions[key / PMU_LEVEL_NR %
+                                            PMU_UNKNOWN_REGIONS];
+    uint32_t tag = key >> 32;
+
+    if (sighted->tag == tag) {
+        sighted->insns += t->insns;
+    } else if (sighted->insns > t->insns) {
+        sighted->insns -= t->insns;
+        return 0;
+    } else {
+        *sighted = (PmuUnknownRegion) { .tag = tag, .insns = t->insns };
+    }
+    return sighted->insns;
+}
+
+/* Caches of code see it, if they did not: it may be far away. */
+static void enter_unknown(PmuTiming *t)
+{
+    PmuEstimate *tally = &t->cpi_table.estimate[t->ledger->level];
+
+    tally->unknown_insns += t->insns;
+    if (t->phase < PMU_PHASE_FETCH_WARMING) {
+        pmu_functional_fetch_lines(&t->functional, t->pc, t->phys,
+                                   t->end - t->phys);
+        t->misses = pmu_functional_code_misses(&t->functional);
+        pmu_timing_discard_functional(t);
+    }
+    for (unsigned i = 0; i < PMU_FOUND_IN_NR; i++) {
+        tally->unknown_code.from[i] += t->misses.from[i];
+    }
+}
+
+/* The current region, of unknown cost, was not simulated in detail. */
+static void count_unknown(PmuTiming *t, uint64_t key)
+{
+    enter_unknown(t);
+    t->progress += (uint64_t)t->insns * UNKNOWN_SLOTS << PMU_CPI_SHIFT;
+    if (t->phase > PMU_PHASE_FETCH_WARMING) {
+        return;
+    }
+    note_unknown(t);
+    if (t->phase == PMU_PHASE_FAST_FORWARD) {
+        if (pmu_sampling_may_be_unknown(t) ||
+            pmu_sampling_may_be_dominant(t, count_in_period(t, key))) {
+            pmu_sampling_end_fast_forward_early(t);
+        }
+    } else if (pmu_sampling_is_unknown(t)) {
+        pmu_sampling_simulate_unknown(t);
+    } else if (pmu_sampling_is_dominant(t, count_in_period(t, key))) {
+        pmu_sampling_simulate_dominant(t);
+    }
+}
+
+/* ... nor one of @cost, of which little is known. */
+static void count_low_confidence(PmuTiming *t, PmuCpiEntry *cost)
+{
+    pmu_timing_count_known_region(t, cost);
+    if ((t->phase == PMU_PHASE_FUNCTIONAL_WARMING ||
+         t->phase == PMU_PHASE_FETCH_WARMING) &&
+        pmu_sampling_is_dominant(t, pmu_cpi_table_times(&t->cpi_table, cost) *
+                                 t->insns)) {
+        pmu_sampling_simulate_dominant(t);
+    }
+}
+
+void pmu_timing_count_unknown_region(PmuTiming *t, uint64_t key)
+{
+    PmuCpiEntry *cost = pmu_cpi_table_find_low_confidence(&t->cpi_table, key);
+
+    if (cost) {
+        count_low_confidence(t, cost);
+    } else {
+        count_unknown(t, key);
+    }
+}
+
+/*
+ * What is well known is not typical where one looks closer: caches of code were
+ * not prepared for it.
+ */
+bool pmu_timing_is_typical(const PmuTiming *t, uint64_t key)
+{
+    return !t->for_unknown || !pmu_cpi_table_find(&t->cpi_table, key);
+}

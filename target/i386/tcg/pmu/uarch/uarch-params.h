@@ -1,0 +1,64 @@
+/*
+ * The figures of a core that can be changed: "what if".
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * CPU properties and options of tools are made from this table, so that they
+ * have the same names, limits and errors.
+ */
+
+#ifndef TARGET_I386_PMU_UARCH_UARCH_PARAMS_H
+#define TARGET_I386_PMU_UARCH_UARCH_PARAMS_H
+
+#include <stdbool.h>
+
+#include "tcg/pmu/uarch/uarch.h"
+
+/* Rows of the table. */
+#define PMU_UARCH_PARAMS 77
+
+/* A member of PmuUarch, or of a structure in it. */
+typedef struct PmuUarchParam {
+    const char *name;           /* lower case, dashes */
+    const char *unit;           /* plural; or "0 or 1" */
+    const char *what;           /* a few words */
+    uint32_t min, max;          /* values alone; see pmu_uarch_check() */
+    uint16_t offset, bytes;     /* of the member: 2 or 4 bytes */
+    bool is_size;               /* in bytes; people write it with a K or M */
+} PmuUarchParam;
+
+extern const PmuUarchParam pmu_uarch_params[PMU_UARCH_PARAMS];
+
+/* The row called @name, or NULL. */
+const PmuUarchParam *pmu_uarch_param(const char *name);
+
+uint32_t pmu_uarch_get(const PmuUarch *uarch, const PmuUarchParam *param);
+
+/*
+ * Change @param of @uarch to @value.  Returns NULL, or why that is out of
+ * range, for the caller to free; then nothing has changed.  @prefix: what
+ * comes before the names of figures where they are typed.
+ *
+ * With the core's frequency the rates of TSC and crystal in relation to it
+ * change: these clocks stay as fast as they are.
+ */
+char *pmu_uarch_set(PmuUarch *uarch, const PmuUarchParam *param,
+                    int64_t value, const char *prefix);
+
+/* What @param is, in a few words, for the caller to free. */
+char *pmu_uarch_describe(const PmuUarchParam *param);
+
+/*
+ * What a value of @param must be, for an error message if no number was given;
+ * for the caller to free.
+ */
+char *pmu_uarch_expected(const PmuUarchParam *param, const char *prefix);
+
+/*
+ * Whether the figures of @uarch, each of them in its range, go together.
+ * Returns NULL, or which do not and why, for the caller to free; the model
+ * must not be given such a core.  @prefix: as above.
+ */
+char *pmu_uarch_check(const PmuUarch *uarch, const char *prefix);
+
+#endif

@@ -1,0 +1,577 @@
+/*
+ * Branch predictors: what any good one learns, and what none can.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include <stdlib.h>
+
+#include "tcg/pmu/frontend/branch-predictor.h"
+#include "random.h"
+
+#define PC 0x401000
+
+static PmuBranchPredictor *new_bpred(void)
+{
+    PmuBranchPredictor *bp =
+        pmu_branch_predictor_new(pmu_uarch(PMU_CORE_ICELAKE));
+
+    g_assert_nonnull(bp);
+    return bp;
+}
+
+/* The share of wrong predictions of the last half of @n outcomes. */
+static double miss_rate(bool (*outcome)(Random *random, unsigned i),
+                        unsigned n)
+{
+    PmuBranchPredictor *bp = new_bpred();
+    Random random = random_from_seed();
+    unsigned misses = 0;
+
+    for (unsigned i = 0; i < n; i++) {
+        bool hit = pmu_branch_predictor_conditional(bp, PC,
+                                                    outcome(&random, i));
+
+        misses += i >= n / 2 && !hit;
+    }
+    pmu_branch_predictor_free(bp);
+    return misses / (n / 2.0);
+}
+
+static bool always(Random *random, unsigned i)
+{
+    return true;
+}
+
+static bool never(Random *random, unsigned i)
+{
+    return false;
+}
+
+static bool alternating(Random *random, unsigned i)
+{
+    return i & 1;
+}
+
+static bool loop_of_20(Random *random, unsigned i)
+{
+    return i % 20 != 19;
+}
+
+/* A period of 37 outcomes without structure. */
+static bool pattern(Random *random, unsigned i)
+{
+    return 0x14d2f6a9b3ull >> i % 37 & 1;
+}
+
+static bool coin(Random *random, unsigned i)
+{
+    return random_next(random) & 1;
+}
+
+static bool biased_coin(Random *random, unsigned i)
+{
+    return random_below(random, 10) != 0;
+}
+
+static void test_constant(void)
+{
+    g_assert_cmpfloat(miss_rate(always, 1000), ==, 0);
+    g_assert_cmpfloat(miss_rate(never, 1000), ==, 0);
+}
+
+static void test_patterns(void)
+{
+    g_assert_cmpfloat(miss_rate(alternating, 10000), ==, 0);
+    g_assert_cmpfloat(miss_rate(loop_of_20, 20000), <, 0.005);
+    g_assert_cmpfloat(miss_rate(pattern, 20000), <, 0.01);
+}
+
+/* Nothing predicts a coin, and 10 % is the floor of a biased one. */
+static void test_coins(void)
+{
+    double fair = miss_rate(coin, 200000);
+    double biased = miss_rate(biased_coin, 200000);
+
+    g_assert_cmpfloat(fair, >, 0.48);
+    g_assert_cmpfloat(fair, <, 0.52);
+    g_assert_cmpfloat(biased, >, 0.095);
+    g_assert_cmpfloat(biased, <, 0.16);
+}
+
+/* The second of two branches repeats the outcome of the random first. */
+static void test_correlation(void)
+{
+    PmuBranchPredictor *bp = new_bpred();
+    Random random = random_from_seed();
+    unsigned misses = 0;
+
+    for (unsigned i = 0; i < 20000; i++) {
+        bool outcome = random_next(&random) & 1;
+
+        pmu_branch_predictor_conditional(bp, PC, outcome);
+        if (!pmu_branch_predictor_conditional(bp, PC + 64, outcome)) {
+            misses += i >= 10000;
+        }
+    }
+    g_assert_cmpuint(misses, <, 300);
+    pmu_branch_predictor_free(bp);
+}
+
+/* Many branches at once, each with its own constant direction. */
+static void test_many_branches(void)
+{
+    PmuBranchPredictor *bp = new_bpred();
+    unsigned misses = 0;
+
+    for (unsigned round = 0; round < 10; round++) {
+        for (unsigned i = 0; i < 2000; i++) {
+            bool hit = pmu_branch_predictor_conditional(bp, PC + i * 7,
+                                                        i % 3 == 0);
+
+            misses += round >= 5 && !hit;
+        }
+    }
+    g_assert_cmpuint(misses, <, 100);
+    pmu_branch_predictor_free(bp);
+}
+
+/*
+ * A gshare (McFarling, "Combining branch predictors", 1993) of at least the
+ * storage: 2^18 counters of two bits, 64 KiB.
+ */
+#define GSHARE_BITS     18
+#define GSHARE_HISTORY  14
+
+typedef struct Gshare {
+    uint8_t counter[1 << GSHARE_BITS];
+    uint32_t history;
+} Gshare;
+
+static bool gshare_cond(Gshare *gshare, uint64_t pc, bool taken)
+{
+    uint32_t i = (pc ^ (uint64_t)gshare->history
+                       << (GSHARE_BITS - GSHARE_HISTORY)) %
+                 (1 << GSHARE_BITS);
+    uint8_t *counter = &gshare->counter[i];
+    bool prediction = *counter >= 2;
+
+    if (taken) {
+        *counter += *counter < 3;
+    } else {
+        *counter -= *counter > 0;
+    }
+    gshare->history = (gshare->history << 1 | taken) %
+                      (1 << GSHARE_HISTORY);
+    return prediction == taken;
+}
+
+/* Both predictors see the same branches. */
+typedef struct Race {
+    PmuBranchPredictor *bp;
+    Gshare *gshare;
+    Random random;
+    unsigned branches, misses, gshare_misses;
+} Race;
+
+static void race_start(Race *race)
+{
+    *race = (Race) { .bp = new_bpred(), .gshare = g_new0(Gshare, 1),
+                     .random = random_from_seed() };
+}
+
+static void race_cond(Race *race, unsigned branch, bool taken)
+{
+    uint64_t pc = PC + branch * 23;
+
+    race->branches++;
+    race->misses += !pmu_branch_predictor_conditional(race->bp, pc, taken);
+    race->gshare_misses += !gshare_cond(race->gshare, pc, taken);
+}
+
+/* Of 10000 branches we miss at most @most, and @less fewer than gshare. */
+static void race_end(Race *race, const char *name, double most, double less)
+{
+    double ours = race->misses * 1e4 / race->branches;
+    double theirs = race->gshare_misses * 1e4 / race->branches;
+
+    g_test_message("%s: %.0f of 10000 missed, gshare %.0f", name, ours,
+                   theirs);
+    g_assert_cmpfloat(ours, <=, most);
+    g_assert_cmpfloat(ours, <=, theirs - less);
+    pmu_branch_predictor_free(race->bp);
+    g_free(race->gshare);
+}
+
+/* Loops of 100 in loops of 7, with a branch of no pattern beside them. */
+static void test_nested_loops(void)
+{
+    Race race;
+
+    race_start(&race);
+    for (unsigned i = 0; i < 500; i++) {
+        for (unsigned j = 0; j < 7; j++) {
+            for (unsigned k = 0; k < 100; k++) {
+                race_cond(&race, 0, k < 99);
+            }
+            race_cond(&race, 1, j < 6);
+        }
+        race_cond(&race, 2, random_next(&race.random) & 1);
+    }
+    race_end(&race, "nested loops", 15, 80);
+}
+
+/*
+ * An interpreter: a program of 40 operations over and over, each with tests
+ * that only its operation decides, among others that none does.
+ */
+static void test_interpreter(void)
+{
+    uint8_t program[40];
+    Race race;
+
+    race_start(&race);
+    for (unsigned i = 0; i < sizeof(program); i++) {
+        program[i] = random_below(&race.random, 16);
+    }
+    for (unsigned i = 0; i < 60000; i++) {
+        unsigned op = program[i % sizeof(program)];
+
+        for (unsigned bit = 0; bit < 4; bit++) {
+            race_cond(&race, bit, op >> bit & 1);
+        }
+        race_cond(&race, 10 + op, op * 5 % 7 < 3);
+    }
+    race_end(&race, "interpreter", 60, -20);
+}
+
+/*
+ * A hundred branches, each 95 % one way: what is there to add_sample is soon.
+ */
+static void test_noise(void)
+{
+    bool way[100];
+    Race race;
+
+    race_start(&race);
+    for (unsigned i = 0; i < G_N_ELEMENTS(way); i++) {
+        way[i] = random_next(&race.random) & 1;
+    }
+    for (unsigned i = 0; i < 500000; i++) {
+        unsigned branch = i % G_N_ELEMENTS(way);
+        bool other = !random_below(&race.random, 20);
+
+        race_cond(&race, branch, way[branch] != other);
+    }
+    race_end(&race, "noise", 800, 50);
+}
+
+/* Searches in a sorted table, a few keys much more often than others. */
+static void test_search(void)
+{
+    Race race;
+
+    race_start(&race);
+    for (unsigned i = 0; i < 60000; i++) {
+        unsigned key = random_below(&race.random, 4)
+                       ? random_below(&race.random, 3) * 311 + 5
+                       : random_below(&race.random, 1024);
+        unsigned low = 0, high = 1024;
+
+        while (high - low > 1) {
+            unsigned middle = (low + high) / 2;
+
+            race_cond(&race, 0, key >= middle);
+            if (key >= middle) {
+                low = middle;
+            } else {
+                high = middle;
+            }
+            race_cond(&race, 1, high - low > 1);
+        }
+    }
+    race_end(&race, "search", 2500, 50);
+}
+
+/* Nobody knows the outcome before: a coin's misses are its rarer side. */
+static void test_no_foresight(void)
+{
+    static const unsigned odds[] = { 2, 3, 5, 10, 20, 40, 100, 300 };
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(odds); i++) {
+        unsigned n = 400000, rare = 0, misses = 0;
+        PmuBranchPredictor *bp = new_bpred();
+        Random random = random_from_seed();
+
+        for (unsigned j = 0; j < n; j++) {
+            bool taken = !random_below(&random, odds[i]);
+
+            rare += taken;
+            misses += !pmu_branch_predictor_conditional(bp, PC, taken);
+        }
+        g_assert_cmpuint(misses, >, rare * 0.96);
+        g_assert_cmpuint(misses, <, rare * 1.7);
+        pmu_branch_predictor_free(bp);
+    }
+}
+
+static void test_indirect_fixed(void)
+{
+    PmuBranchPredictor *bp = new_bpred();
+
+    g_assert_false(pmu_branch_predictor_indirect(bp, PC, 0x5000));
+    for (unsigned i = 0; i < 100; i++) {
+        g_assert_true(pmu_branch_predictor_indirect(bp, PC, 0x5000));
+    }
+    pmu_branch_predictor_free(bp);
+}
+
+/* Targets that come in turn are learnt from the path, random ones are not. */
+static void test_indirect_targets(void)
+{
+    PmuBranchPredictor *bp = new_bpred();
+    Random random = random_from_seed();
+    unsigned in_turn = 0, at_random = 0;
+
+    for (unsigned i = 0; i < 10000; i++) {
+        bool hit = pmu_branch_predictor_indirect(bp, PC,
+                                                 0x5000 + i % 5 * 0x140);
+
+        in_turn += i >= 5000 && !hit;
+    }
+    for (unsigned i = 0; i < 10000; i++) {
+        uint64_t target = 0x5000 + random_below(&random, 8) * 0x140;
+
+        at_random += !pmu_branch_predictor_indirect(bp, PC, target);
+    }
+    g_assert_cmpuint(in_turn, <, 50);
+    /* Seven of eight, if there is nothing to add_sample. */
+    g_assert_cmpuint(at_random, >, 8000);
+    pmu_branch_predictor_free(bp);
+}
+
+/* Calls and returns that nest no deeper than the stack are all predicted. */
+static void test_return_stack(void)
+{
+    const PmuUarch *uarch = pmu_uarch(PMU_CORE_ICELAKE);
+    PmuBranchPredictor *bp = new_bpred();
+
+    for (unsigned depth = 1; depth <= uarch->return_stack; depth++) {
+        for (unsigned i = 0; i < depth; i++) {
+            pmu_branch_predictor_call(bp, 0x1000 + i * 5);
+        }
+        for (unsigned i = depth; i-- > 0;) {
+            g_assert_true(pmu_branch_predictor_return(bp, 0x1000 + i * 5));
+        }
+    }
+    /* One deeper: the oldest is lost. */
+    for (unsigned i = 0; i <= uarch->return_stack; i++) {
+        pmu_branch_predictor_call(bp, 0x1000 + i * 5);
+    }
+    for (unsigned i = uarch->return_stack; i > 0; i--) {
+        g_assert_true(pmu_branch_predictor_return(bp, 0x1000 + i * 5));
+    }
+    g_assert_false(pmu_branch_predictor_return(bp, 0x1000));
+    pmu_branch_predictor_free(bp);
+}
+
+/* Returns are right after calls were not seen, until one is that was. */
+static void test_forgotten_calls(void)
+{
+    const PmuUarch *uarch = pmu_uarch(PMU_CORE_ICELAKE);
+    PmuBranchPredictor *bp = new_bpred();
+
+    pmu_branch_predictor_call(bp, 0x1000);
+    pmu_branch_predictor_forget_calls(bp);
+    for (unsigned i = 0; i < uarch->return_stack; i++) {
+        g_assert_true(pmu_branch_predictor_return(bp, 0x2000 + i));
+    }
+    g_assert_false(pmu_branch_predictor_return(bp, 0x2000));
+    pmu_branch_predictor_forget_calls(bp);
+    pmu_branch_predictor_call(bp, 0x1000);
+    g_assert_false(pmu_branch_predictor_return(bp, 0x2000));
+    g_assert_true(pmu_branch_predictor_return(bp, 0x2000));
+    pmu_branch_predictor_free(bp);
+}
+
+static void test_btb(void)
+{
+    const PmuUarch *uarch = pmu_uarch(PMU_CORE_ICELAKE);
+    PmuBranchPredictor *bp = new_bpred();
+    unsigned misses = 0;
+
+    g_assert_false(pmu_branch_predictor_btb(bp, PC));
+    g_assert_true(pmu_branch_predictor_btb(bp, PC));
+    /* Twice the branches it has room for, in turn: LRU keeps none. */
+    for (unsigned round = 0; round < 3; round++) {
+        for (unsigned i = 0; i < 2 * uarch->btb_entries; i++) {
+            misses += !pmu_branch_predictor_btb(bp, i);
+        }
+    }
+    g_assert_cmpuint(misses, >, 5 * uarch->btb_entries);
+    pmu_branch_predictor_free(bp);
+}
+
+/* After a reset everything is as new. */
+static void test_reset(void)
+{
+    PmuBranchPredictor *fresh = new_bpred(), *used = new_bpred();
+    Random random = random_from_seed();
+
+    for (unsigned i = 0; i < 10000; i++) {
+        pmu_branch_predictor_conditional(used, random_below(&random, 4096),
+                                         i & 1);
+        pmu_branch_predictor_indirect(used, random_below(&random, 64), i);
+        pmu_branch_predictor_call(used, i);
+        pmu_branch_predictor_btb(used, i);
+    }
+    pmu_branch_predictor_reset(used);
+    for (unsigned i = 0; i < 10000; i++) {
+        uint64_t pc = random_below(&random, 4096);
+        bool taken = random_next(&random) & 1;
+
+        g_assert_cmpint(pmu_branch_predictor_conditional(used, pc, taken), ==,
+                        pmu_branch_predictor_conditional(fresh, pc, taken));
+        g_assert_cmpint(pmu_branch_predictor_indirect(used, pc, pc * 3), ==,
+                        pmu_branch_predictor_indirect(fresh, pc, pc * 3));
+        g_assert_cmpint(pmu_branch_predictor_return(used, pc), ==,
+                        pmu_branch_predictor_return(fresh, pc));
+        g_assert_cmpint(pmu_branch_predictor_btb(used, pc), ==,
+                        pmu_branch_predictor_btb(fresh, pc));
+    }
+    pmu_branch_predictor_free(fresh);
+    pmu_branch_predictor_free(used);
+}
+
+/*
+ * Blocks whose branches are told to predictors only if they may make a
+ * difference, as pmu_branch_predictor_successors() says.
+ */
+
+#define COURSE_BRANCHES 200
+#define COURSE_BLOCKS   500     /* some of which end with the same branch */
+
+typedef struct CourseBranch {
+    uint64_t pc;
+    unsigned percent;           /* how often it is taken */
+} CourseBranch;
+
+/* Where branch @pc goes. */
+static uint64_t successor_of(uint64_t pc, bool taken)
+{
+    return pc + (taken ? 0x1000 : 2);
+}
+
+/* Branches from all over, so that some share an entry. */
+static void make_branches(CourseBranch *branch, Random *random)
+{
+    static const unsigned percents[] = { 0, 100, 100, 0, 1, 99, 50, 80 };
+
+    for (unsigned i = 0; i < COURSE_BRANCHES; i++) {
+        branch[i] = (CourseBranch) {
+            .pc = 0x400000 + random_below(random, 1024) +
+                  (random_below(random, 4) << 14),
+            .percent = percents[random_below(random,
+                                             G_N_ELEMENTS(percents))],
+        };
+    }
+}
+
+/*
+ * Runs that go to their cached successor need not be told of: another
+ * predictor, which is told of all, foresaw them, and it agrees about those that
+ * do not.  A block stands for another branch now and then, as one that is
+ * mapped elsewhere.
+ */
+static void test_successors(void)
+{
+    Random random = random_from_seed();
+    PmuBranchPredictor *all = new_bpred(), *some = new_bpred();
+    CourseBranch branch[COURSE_BRANCHES];
+    unsigned branch_of[COURSE_BLOCKS];
+    unsigned told = 0, runs = 500000;
+
+    make_branches(branch, &random);
+    for (unsigned i = 0; i < COURSE_BLOCKS; i++) {
+        branch_of[i] = random_below(&random, COURSE_BRANCHES);
+        pmu_branch_predictor_successors(some)[i] = PMU_NO_SUCCESSOR;
+    }
+    for (unsigned i = 0; i < runs; i++) {
+        unsigned block = random_below(&random, COURSE_BLOCKS);
+        const CourseBranch *b = &branch[branch_of[block]];
+        bool taken = random_below(&random, 100) < b->percent;
+        uint64_t target = successor_of(b->pc, taken);
+        bool hit = pmu_branch_predictor_conditional(all, b->pc, taken);
+
+        if (pmu_branch_predictor_successors(some)[block] == target) {
+            g_assert_true(hit);
+        } else {
+            g_assert_cmpint(pmu_branch_predictor_predict_block(some, block,
+                                                                  b->pc, taken,
+                                                                  target), ==,
+                                                                      hit);
+            told++;
+        }
+        if (random_below(&random, 1000) == 0) {
+            branch_of[block] = random_below(&random, COURSE_BRANCHES);
+        }
+    }
+    g_test_message("told of %u runs of %u", told, runs);
+    g_assert_cmpuint(told, <, runs * 3 / 4);
+    pmu_branch_predictor_free(all);
+    pmu_branch_predictor_free(some);
+}
+
+/*
+ * A successor is dropped when its branch leaves it, and when predictors are
+ * reset.
+ */
+static void test_successor_ends(void)
+{
+    PmuBranchPredictor *bp = new_bpred();
+    uint64_t *successors = pmu_branch_predictor_successors(bp);
+    uint64_t target = successor_of(PC, true);
+
+    for (unsigned i = 0; i < 2; i++) {
+        pmu_branch_predictor_predict_block(bp, 7, PC, true, target);
+        g_assert_cmphex(successors[7], ==, PMU_NO_SUCCESSOR);
+        pmu_branch_predictor_predict_block(bp, 7, PC, true, target);
+        g_assert_cmphex(successors[7], ==, target);
+        pmu_branch_predictor_predict_block(bp, 8, PC, true, target);
+        g_assert_cmphex(successors[8], ==, target);
+        if (i == 0) {
+            pmu_branch_predictor_reset(bp);
+            g_assert_cmphex(successors[7], ==, PMU_NO_SUCCESSOR);
+            g_assert_cmphex(successors[8], ==, PMU_NO_SUCCESSOR);
+        }
+    }
+    g_assert_false(pmu_branch_predictor_conditional(bp, PC, false));
+    g_assert_cmphex(successors[7], ==, PMU_NO_SUCCESSOR);
+    g_assert_cmphex(successors[8], ==, PMU_NO_SUCCESSOR);
+    pmu_branch_predictor_free(bp);
+}
+
+int main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/branch-predictor/constant", test_constant);
+    g_test_add_func("/branch-predictor/patterns", test_patterns);
+    g_test_add_func("/branch-predictor/coins", test_coins);
+    g_test_add_func("/branch-predictor/correlation", test_correlation);
+    g_test_add_func("/branch-predictor/many-branches", test_many_branches);
+    g_test_add_func("/branch-predictor/nested-loops", test_nested_loops);
+    g_test_add_func("/branch-predictor/interpreter", test_interpreter);
+    g_test_add_func("/branch-predictor/noise", test_noise);
+    g_test_add_func("/branch-predictor/search", test_search);
+    g_test_add_func("/branch-predictor/no-foresight", test_no_foresight);
+    g_test_add_func("/branch-predictor/indirect-fixed", test_indirect_fixed);
+    g_test_add_func("/branch-predictor/indirect-targets",
+                    test_indirect_targets);
+    g_test_add_func("/branch-predictor/return-stack", test_return_stack);
+    g_test_add_func("/branch-predictor/forgotten-calls", test_forgotten_calls);
+    g_test_add_func("/branch-predictor/btb", test_btb);
+    g_test_add_func("/branch-predictor/reset", test_reset);
+    g_test_add_func("/branch-predictor/successors", test_successors);
+    g_test_add_func("/branch-predictor/successor-ends", test_successor_ends);
+    return g_test_run();
+}
