@@ -16,12 +16,13 @@
 #include "figures.h"
 #include "input.h"
 #include "report.h"
+#include "timeline.h"
 
 /* The command line as it was typed. */
 typedef struct Options {
     char *hex, *core, *from, *to;
     gboolean batch, loop, unroll, add_loop, json, figures, splits;
-    gint64 rep, stride, span;
+    gint64 rep, stride, span, timeline;
     char **set, **files;
 } Options;
 
@@ -107,7 +108,11 @@ static bool check_options(const Options *o, GError **error)
         return usage(error, "%s: only a file has symbols",
                      o->from ? "--from" : "--to");
     }
-    return check_range("--rep", o->rep, 1, MAX_REP, error) &&
+    if (o->timeline && o->batch && !o->json) {
+        return usage(error, "--timeline: with --batch it needs --json");
+    }
+    return check_range("--timeline", o->timeline, 0, TIMELINE_MAX, error) &&
+           check_range("--rep", o->rep, 1, MAX_REP, error) &&
            check_range("--stride", o->stride, -MAX_SPAN, MAX_SPAN, error) &&
            check_range("--span", o->span, 1, MAX_SPAN, error);
 }
@@ -147,6 +152,8 @@ static bool parse(int *argc, char ***argv, Options *o, GError **error)
         { "splits", 0, 0, G_OPTION_ARG_NONE, &o->splits,
           "accesses may cross lines: registers hold multiples of 64 at first",
           NULL },
+        { "timeline", 't', 0, G_OPTION_ARG_INT64, &o->timeline,
+          "show when the instructions of N iterations pass which stage", "N" },
         { "json", 'j', 0, G_OPTION_ARG_NONE, &o->json,
           "print JSON, one line for a block", NULL },
         { G_OPTION_REMAINING, 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &o->files,
@@ -230,7 +237,7 @@ static char *examine(Tool *tool, GByteArray *bytes, GError **error)
 {
     const Options *o = tool->options;
     MeasureOptions how = {
-        .rep = o->rep,
+        .rep = o->rep, .timeline = o->timeline,
         .addresses = {
             .stride = o->stride, .span = o->span, .splits = o->splits,
         },

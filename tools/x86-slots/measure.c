@@ -376,6 +376,42 @@ static void note_fusion(const Rig *rig, Measurement *result)
     }
 }
 
+/* The piece behind the first @copies copies of the code. */
+static unsigned end_of_copies(const Rig *rig, unsigned copies)
+{
+    const Piece *piece = (Piece *)rig->pieces->data;
+    unsigned i = 0;
+
+    for (unsigned seen = 0; piece[i].first < rig->code->path_length; i++) {
+        if (!piece[i].first && seen++ == copies) {
+            break;
+        }
+    }
+    return i;
+}
+
+/* Some more iterations, behind an interrupt: the pipeline is empty. */
+static void run_timeline(Rig *rig, Measurement *result)
+{
+    unsigned n = rig->options->timeline;
+    PmuTimeline *timeline = &result->timeline;
+
+    n = rig->options->loop ? n : MIN(n, rig->copies);
+    timeline->size = n * rig->code->path_length;
+    timeline->entry = g_new0(PmuTimelineEntry, timeline->size);
+    pmu_timing_interrupt(rig->timing);
+    pmu_timing_set_timeline(rig->timing, timeline);
+    if (rig->options->loop) {
+        for (unsigned i = 0; i < n; i++) {
+            run_pieces(rig, 0, rig->pieces->len);
+        }
+    } else {
+        /* Behind the last copy is the jump back. */
+        run_pieces(rig, 0, end_of_copies(rig, n));
+    }
+    pmu_timing_set_timeline(rig->timing, NULL);
+}
+
 void measure(CodeReader *reader, const Code *code, const PmuUarch *uarch,
              const MeasureOptions *options, Measurement *result)
 {
@@ -401,6 +437,9 @@ void measure(CodeReader *reader, const Code *code, const PmuUarch *uarch,
     warm_data(&rig);
     converge(&rig, result);
     note_fusion(&rig, result);
+    if (options->timeline) {
+        run_timeline(&rig, result);
+    }
     for (unsigned i = 0; i < rig.pieces->len; i++) {
         g_free(g_array_index(rig.pieces, Piece, i).block);
     }
@@ -411,6 +450,6 @@ void measure(CodeReader *reader, const Code *code, const PmuUarch *uarch,
 
 void measurement_clear(Measurement *result)
 {
-    g_free(result->fused);
-    result->fused = NULL;
+    g_clear_pointer(&result->fused, g_free);
+    g_clear_pointer(&result->timeline.entry, g_free);
 }

@@ -11,12 +11,14 @@
 
 #include "addresses.h"
 #include "code.h"
+#include "tcg/pmu/backend/timeline.h"
 #include "tcg/pmu/ledger/ledger.h"
 #include "tcg/pmu/uarch/uarch.h"
 
 typedef struct MeasureOptions {
     bool loop;                  /* else copies one after the other */
     uint64_t rep;               /* iterations of each REP instruction */
+    unsigned timeline;          /* iterations of the block in it; 0: none */
     AddressOptions addresses;
 } MeasureOptions;
 
@@ -32,6 +34,7 @@ typedef struct Measurement {
     double slots[PMU_SLOT_NR];  /* shares of all, 0 to 1 */
     bool *fused;                /* with the instruction before, in some copy;
                                    by index in Code.path */
+    PmuTimeline timeline;       /* from an empty pipeline on */
 } Measurement;
 
 /*

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "report.h"
+#include "timeline.h"
 
 /* Level 1, and its two parts in the order of PmuSlotClass. */
 static const char *const level_1[] = {
@@ -134,6 +135,9 @@ char *report_text(const Report *report)
     text_slots(out, m);
     text_ports(out, report);
     text_listing(out, report);
+    if (report->options->timeline) {
+        timeline_text(out, code, m);
+    }
     return g_string_free(out, FALSE);
 }
 
@@ -233,6 +237,9 @@ char *report_json(const Report *report)
     json_slots(out, m);
     json_ports(out, report);
     json_listing(out, report);
+    if (report->options->timeline) {
+        timeline_json(out, report->code, m);
+    }
     g_string_append_c(out, '}');
     return g_string_free(out, FALSE);
 }

@@ -211,6 +211,8 @@ PmuCompletion pmu_execute(PmuPipeline *p, const PmuBlockInsn *bi,
     uint64_t stored[2] = {}, stored_address[2] = {};
     bool memory = false;
 
+    p->stages.issued = p->clock.cycle;
+    p->stages.dispatched = UINT64_MAX;
     if (insn->flags & (PMU_INSN_LOADS | PMU_INSN_STORES)) {
         address = MAX(pmu_address_ready(p, insn),
                       p->clock.cycle + p->uarch->issue_to_dispatch);
@@ -251,6 +253,7 @@ PmuCompletion pmu_execute(PmuPipeline *p, const PmuBlockInsn *bi,
     while (issue.issued < insn->slots) {
         issue_slot(p, &issue);
     }
+    p->stages.executed = completed;
     /* It cannot retire in the cycle it executes in. */
     pmu_retire(p, insn->slots, PMU_COMPLETION(completed + 1, memory));
     if (insn->flags & PMU_INSN_LOADS) {
@@ -287,11 +290,14 @@ PmuCompletion pmu_execute_fused(PmuPipeline *p, const PmuInsn *insn,
     if (taken) {
         ports &= p->uarch->ports[PMU_UNIT_BRANCH_TAKEN];
     }
+    p->stages.issued = p->fusion.issue - p->uarch->issue_to_dispatch;
+    p->stages.dispatched = UINT64_MAX;
     if (p->fusion.ports) {
         pmu_ports_release(p, p->fusion.ports);
         pmu_scheduler_remove(p, p->fusion.cycle);
     }
     start = pmu_ports_dispatch(p, ports, p->fusion.issue, p->fusion.ready);
+    p->stages.executed = start + 1;
     *pmu_count(&p->clock, PMU_ITEM_MACRO_FUSED) += 1;
     pmu_retire(p, 1, PMU_COMPLETION(start + 2, 0));
     return PMU_COMPLETION(start + 1, 0);

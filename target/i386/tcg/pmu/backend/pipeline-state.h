@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "tcg/pmu/backend/timeline.h"
 #include "tcg/pmu/decode/insn.h"
 #include "tcg/pmu/frontend/delivery.h"
 #include "tcg/pmu/ledger/slot-clock.h"
@@ -149,6 +150,8 @@ typedef struct PmuCycleStats {
 
 typedef struct PmuPipeline {
     const PmuUarch *uarch;
+    PmuTimeline *timeline;      /* of what retires; may be NULL */
+    PmuTimelineEntry stages;    /* of the newest instruction, with @timeline */
     PmuClock clock;
     PmuCompletion barrier;      /* no issue before */
     uint64_t pause;             /* cycle: the newest PAUSE ends */

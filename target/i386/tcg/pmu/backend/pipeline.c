@@ -42,9 +42,11 @@ void pmu_pipeline_init(PmuPipeline *p, const PmuUarch *uarch)
 void pmu_pipeline_reset(PmuPipeline *p)
 {
     uint64_t cycle = p->clock.cycle, repairs = p->repairs;
+    PmuTimeline *timeline = p->timeline;
     bool report = p->ports.report;
 
     pmu_pipeline_init(p, p->uarch);
+    p->timeline = timeline;
     p->ports.report = report;
     p->repairs = repairs;
     p->clock.cycle = cycle;
@@ -140,6 +142,19 @@ static PmuCompletion run_whole(PmuPipeline *p, const PmuBlockInsn *bi,
     return done;
 }
 
+/* The newest instruction has retired: note when it passed which stage. */
+static void note_stages(PmuPipeline *p)
+{
+    PmuTimeline *timeline = p->timeline;
+    PmuTimelineEntry entry = p->stages;
+
+    if (timeline->num < timeline->size) {
+        entry.dispatched = MIN(entry.dispatched, entry.executed);
+        entry.retired = PMU_COMPLETION_CYCLE(p->rob.retired);
+        timeline->entry[timeline->num++] = entry;
+    }
+}
+
 /* @bi was retired, whose first byte is @offset bytes into a 4 KiB page. */
 static void run_insn(PmuPipeline *p, const PmuBlockInsn *bi, unsigned offset,
                      const PmuOutcome *outcome)
@@ -155,6 +170,9 @@ static void run_insn(PmuPipeline *p, const PmuBlockInsn *bi, unsigned offset,
         done = run_whole(p, bi, offset, outcome);
     }
     pmu_fusion_begin(p, bi);
+    if (G_UNLIKELY(p->timeline)) {
+        note_stages(p);
+    }
     if (insn->branch != PMU_BRANCH_NONE) {
         run_branch(p, insn, outcome, done);
     }
@@ -242,6 +260,8 @@ uint64_t pmu_pipeline_string_begin(PmuPipeline *p, const PmuBlock *block,
         run_segment(p, segment_of(block, index), outcome);
     }
     pmu_delivery_deliver(&p->delivery, bi->insn, block->phys + bi->offset);
+    p->stages.issued = p->clock.cycle;
+    p->stages.dispatched = p->clock.cycle;
     return MAX(pmu_sources_ready(p, bi->insn), pmu_address_ready(p, bi->insn));
 }
 
@@ -261,6 +281,10 @@ void pmu_pipeline_string_uop(PmuPipeline *p, PmuCompletion ready)
 
 void pmu_pipeline_string_end(PmuPipeline *p, const PmuInsn *insn)
 {
+    if (G_UNLIKELY(p->timeline)) {
+        p->stages.executed = PMU_COMPLETION_CYCLE(p->rob.retired) - 1;
+        note_stages(p);
+    }
     pmu_write_back(p, insn, PMU_COMPLETION_CYCLE(p->rob.retired));
 }
 

@@ -74,6 +74,7 @@ static inline uint64_t pmu_ports_dispatch(PmuPipeline *p, uint16_t ports,
     pmu_scheduler_enter(p, cycle);
     p->ports.item = pmu_ports_count(p, ports, earliest);
     if (G_UNLIKELY(p->ports.report)) {
+        p->stages.dispatched = MIN(p->stages.dispatched, cycle);
         p->ports.dispatched[pmu_ports_idle(p, ports)]++;
     }
     return cycle;

@@ -165,6 +165,12 @@ void pmu_timing_report_ports(PmuTiming *t)
     t->pipeline.ports.report = true;
 }
 
+void pmu_timing_set_timeline(PmuTiming *t, PmuTimeline *timeline)
+{
+    pmu_timing_report_ports(t);
+    t->pipeline.timeline = timeline;
+}
+
 void pmu_timing_ports(const PmuTiming *t, uint64_t dispatched[PMU_MAX_PORTS])
 {
     memcpy(dispatched, t->pipeline.ports.dispatched,

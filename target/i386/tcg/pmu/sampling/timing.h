@@ -19,6 +19,7 @@
 #ifndef TARGET_I386_PMU_SAMPLING_TIMING_H
 #define TARGET_I386_PMU_SAMPLING_TIMING_H
 
+#include "tcg/pmu/backend/timeline.h"
 #include "tcg/pmu/decode/block.h"
 #include "tcg/pmu/ledger/ledger.h"
 #include "tcg/pmu/memory/memory.h"
@@ -115,9 +116,12 @@ uint32_t pmu_timing_sampling_units(const PmuTiming *timing);
 void pmu_timing_report_ports(PmuTiming *timing);
 
 /*
- * Micro-ops dispatched to each port since, while the pipeline was simulated in
- * detail.
+ * From now on note in @timeline, if not NULL, when instructions that retire in
+ * detailed simulation pass the stages of the pipeline.  Reports ports as well.
  */
+void pmu_timing_set_timeline(PmuTiming *timing, PmuTimeline *timeline);
+
+/* Micro-ops dispatched to each port since, in detailed simulation. */
 void pmu_timing_ports(const PmuTiming *timing,
                       uint64_t dispatched[PMU_MAX_PORTS]);
 
