@@ -40,6 +40,7 @@ PROGRAM_SOURCES = {
     'fuzz': (('fuzz.c',), ('-pthread', '-no-pie', '-fno-stack-protector',
                            '-fcf-protection=none')),
     'tma': (('tma.c', 'tma-loops.S'), ('-pthread',)),
+    'patch-code': (('patch-code.c',), ('-pthread',)),
 }
 
 
