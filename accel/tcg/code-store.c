@@ -5,9 +5,9 @@
  * cputlb.c.  Until the store is done another vCPU may run the old code, and
  * translate it anew; no later store finds that block, which stays.  Linux
  * patches its code while it runs: an INT3, the rest of the instruction, its
- * first byte in place of the INT3, and an interrupt on all CPUs after each
- * step (smp_text_poke_batch_finish(), arch/x86/kernel/alternative.c).  A block
- * left over with the INT3 kills the guest once it does not expect that any more.
+ * first byte in place of the INT3, and an interrupt on all CPUs after each step
+ * (smp_text_poke_batch_finish(), arch/x86/kernel/alternative.c).  A block left
+ * over with the INT3 kills the guest once it does not expect that any more.
  *
  * Intel asks the CPU that runs modified code to serialize before it does (SDM
  * vol. 3A, 10.1.3).  The one that stored has to tell it when, for which it
@@ -53,7 +53,9 @@ void tcg_code_store(CPUState *cpu, ram_addr_t start, unsigned size)
     code_store.start = start;
     code_store.last = start + size - 1;
     code_store.code_reads = qatomic_read(&code_reads);
-    /* A vCPU that reads code from now on is counted, or holds the page's lock. */
+    /*
+     * A vCPU that reads code from now on is counted, or holds the page's lock.
+     */
     smp_mb();
     /* As cpu_exit(), but the execution loop is not left. */
     qatomic_set(&cpu->neg.icount_decr.u16.high, -1);

@@ -9,8 +9,8 @@
  * This folder goes from the encoding of an instruction, as the emulator read it
  * (encoding), to its description (insn, decoder and its parts), and from there
  * to the description of a translated block (block-builder, block-counts), each
- * kept once (insn-pool, block-pool, arena).  It includes ledger/ and uarch/.  It
- * must not read guest memory, nor know what becomes of a block at run time.
+ * kept once (insn-pool, block-pool, arena).  It includes ledger/ and uarch/.
+ * It must not read guest memory, nor know what becomes of a block at run time.
  */
 
 #ifndef TARGET_I386_PMU_DECODE_BLOCK_H

@@ -9,8 +9,8 @@
  * delivery says when micro-ops are there.
  *
  * This folder includes memory/ for fetches, decode/ for instructions, ledger/
- * and uarch/.  It must not know the backend: delivery is told how far that is by
- * the clock they share.
+ * and uarch/.  It must not know the backend: delivery is told how far that is
+ * by the clock they share.
  */
 
 #ifndef TARGET_I386_PMU_FRONTEND_FRONTEND_H

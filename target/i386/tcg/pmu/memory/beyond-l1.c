@@ -170,9 +170,10 @@ void pmu_beyond_l1_prefetch(PmuMemory *mem, uint64_t line,
     unsigned from = PMU_FOUND_IN_L2;
 
     if (!pmu_tag_array_access(&mem->l2, line)) {
-        from = pmu_beyond_l1_access_l3(mem, line, false) != PMU_DIRECTORY_MISS
-               ? PMU_FOUND_IN_L3
-                                                                 : PMU_FOUND_IN_DRAM;
+        bool in_l3 = pmu_beyond_l1_access_l3(mem, line, false) !=
+                     PMU_DIRECTORY_MISS;
+
+        from = in_l3 ? PMU_FOUND_IN_L3 : PMU_FOUND_IN_DRAM;
         access->prefetch_l3 = from == PMU_FOUND_IN_L3;
         access->prefetch_dram = from == PMU_FOUND_IN_DRAM;
         record_prefetch(mem, line);

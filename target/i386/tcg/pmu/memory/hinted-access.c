@@ -42,10 +42,10 @@ void pmu_memory_prefetch(PmuMemory *mem, uint64_t addr, PmuHint hint,
         return;
     }
     if (hint != PMU_HINT_PREFETCH_L2) {
-        pmu_data_prefetch(mem, line, hint == PMU_HINT_PREFETCH_W
-                          ? &pmu_request_rfo
-                                                            : &pmu_request_software_prefetch,
-                     access);
+        pmu_data_prefetch(mem, line,
+                          hint == PMU_HINT_PREFETCH_W
+                          ? &pmu_request_rfo : &pmu_request_software_prefetch,
+                          access);
         pmu_ledger_event(mem->ledger, PMU_ITEM_SOFT_PREFETCH_L1D,
                          hint == PMU_HINT_PREFETCH &&
                          access->source != PMU_SOURCE_L1);

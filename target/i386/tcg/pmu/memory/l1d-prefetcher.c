@@ -17,11 +17,11 @@
 
 #define MAX_STEP        2048
 
-void pmu_l1d_prefetcher_init(PmuL1dPrefetcher *strider, uint32_t loads)
+void pmu_l1d_prefetcher_init(PmuL1dPrefetcher *prefetcher, uint32_t loads)
 {
     g_assert(loads <= PMU_MAX_L1D_PREFETCH_LOADS);
-    memset(strider->load, 0, sizeof(strider->load));
-    strider->loads = loads;
+    memset(prefetcher->load, 0, sizeof(prefetcher->load));
+    prefetcher->loads = loads;
 }
 
 /* Is @n from -@most to @most?  It may be INT64_MIN, which has no llabs(). */
@@ -30,16 +30,16 @@ static bool is_within(int64_t n, int64_t most)
     return n >= -most && n <= most;
 }
 
-bool pmu_l1d_prefetcher_load(PmuL1dPrefetcher *strider, uint8_t ip,
+bool pmu_l1d_prefetcher_load(PmuL1dPrefetcher *prefetcher, uint8_t ip,
                              uint64_t addr, uint64_t *next)
 {
     PmuL1dPrefetcherEntry *load, before;
     int64_t step, lines;
 
-    if (!strider->loads) {
+    if (!prefetcher->loads) {
         return false;
     }
-    load = &strider->load[ip % strider->loads];
+    load = &prefetcher->load[ip % prefetcher->loads];
     before = *load;
     step = addr - before.addr;
     lines = (addr >> PMU_LINE_SHIFT) - (before.addr >> PMU_LINE_SHIFT);

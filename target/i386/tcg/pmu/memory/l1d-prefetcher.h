@@ -31,14 +31,14 @@ typedef struct PmuL1dPrefetcher {
 } PmuL1dPrefetcher;
 
 /* None was seen; @loads is 0 (never prefetch) to PMU_MAX_L1D_PREFETCH_LOADS. */
-void pmu_l1d_prefetcher_init(PmuL1dPrefetcher *strider, uint32_t loads);
+void pmu_l1d_prefetcher_init(PmuL1dPrefetcher *prefetcher, uint32_t loads);
 
 /*
  * A load by an instruction whose linear address has @ip as its low bits, at
  * linear address @addr.  True if the line of *@next, which is in its page, is
  * to be asked for.
  */
-bool pmu_l1d_prefetcher_load(PmuL1dPrefetcher *strider, uint8_t ip,
+bool pmu_l1d_prefetcher_load(PmuL1dPrefetcher *prefetcher, uint8_t ip,
                              uint64_t addr, uint64_t *next);
 
 #endif

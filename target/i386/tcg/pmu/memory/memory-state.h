@@ -75,7 +75,8 @@ typedef struct PmuMemory {
     bool own_l3;                /* no other vCPU has it */
     PmuSharer sharer;             /* this vCPU among those that do */
     PmuInvalidationQueue *snoops;       /* that they send it */
-    uint64_t snooped[PMU_SNOOP_SLOTS]; /* lines of L1D that they have just taken */
+    /* Lines of L1D that they have just taken. */
+    uint64_t snooped[PMU_SNOOP_SLOTS];
     unsigned num_snooped;
     PmuStreamer streamer;
     PmuL1dPrefetcher l1d_prefetcher;

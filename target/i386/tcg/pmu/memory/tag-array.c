@@ -22,40 +22,40 @@
 #define RUN_SHIFT       3
 #define RUN_HASH_SHIFT  13
 
-static size_t array_bytes(const PmuTagArray *lines)
+static size_t array_bytes(const PmuTagArray *array)
 {
-    return (size_t)lines->sets * lines->set_words * sizeof(*lines->words);
+    return (size_t)array->sets * array->set_words * sizeof(*array->words);
 }
 
-bool pmu_tag_array_init(PmuTagArray *lines, const PmuCacheGeometry *geometry,
+bool pmu_tag_array_init(PmuTagArray *array, const PmuCacheGeometry *geometry,
                         bool hashed)
 {
-    uint32_t users = hashed ? (geometry->ways + 3) / 4 : 0;
-    uint32_t words = geometry->ways + 1 + users;
+    uint32_t sharers = hashed ? (geometry->ways + 3) / 4 : 0;
+    uint32_t words = geometry->ways + 1 + sharers;
 
-    lines->ways = geometry->ways;
-    lines->sets = geometry->size / geometry->ways / LINE_BYTES;
-    g_assert(lines->ways && lines->ways <= PMU_MAX_TAG_ARRAY_WAYS &&
-             lines->sets);
-    lines->set_mask = hashed || (lines->sets & (lines->sets - 1))
-                      ? 0 : lines->sets - 1;
-    lines->run_shift = lines->sets % (1u << RUN_SHIFT) ? 0 : RUN_SHIFT;
+    array->ways = geometry->ways;
+    array->sets = geometry->size / geometry->ways / LINE_BYTES;
+    g_assert(array->ways && array->ways <= PMU_MAX_TAG_ARRAY_WAYS &&
+             array->sets);
+    array->set_mask = hashed || (array->sets & (array->sets - 1))
+                      ? 0 : array->sets - 1;
+    array->run_shift = array->sets % (1u << RUN_SHIFT) ? 0 : RUN_SHIFT;
     /* A set of the host's lines, or of half lines if that is less. */
-    lines->set_words = words <= 16 ? 16 : (words + 7) & ~7u;
-    lines->memory = g_try_malloc0(array_bytes(lines) + LINE_BYTES);
-    lines->words = (uint32_t *)(((uintptr_t)lines->memory + LINE_BYTES - 1) &
+    array->set_words = words <= 16 ? 16 : (words + 7) & ~7u;
+    array->memory = g_try_malloc0(array_bytes(array) + LINE_BYTES);
+    array->words = (uint32_t *)(((uintptr_t)array->memory + LINE_BYTES - 1) &
                                 ~(uintptr_t)(LINE_BYTES - 1));
-    return lines->memory;
+    return array->memory;
 }
 
-void pmu_tag_array_destroy(PmuTagArray *lines)
+void pmu_tag_array_destroy(PmuTagArray *array)
 {
-    g_clear_pointer(&lines->memory, g_free);
+    g_clear_pointer(&array->memory, g_free);
 }
 
-void pmu_tag_array_clear(PmuTagArray *lines)
+void pmu_tag_array_clear(PmuTagArray *array)
 {
-    memset(lines->words, 0, array_bytes(lines));
+    memset(array->words, 0, array_bytes(array));
 }
 
 static inline uint32_t get(const uint32_t *word)
@@ -80,26 +80,26 @@ static inline uint32_t mix(uint64_t n)
     return n >> 32;
 }
 
-static inline uint32_t *find_set(const PmuTagArray *lines, uint64_t line)
+static inline uint32_t *find_set(const PmuTagArray *array, uint64_t line)
 {
-    uint32_t number = line & lines->set_mask;
+    uint32_t number = line & array->set_mask;
 
-    if (!lines->set_mask) {
-        uint32_t hash = mix(line >> lines->run_shift);
+    if (!array->set_mask) {
+        uint32_t hash = mix(line >> array->run_shift);
 
-        number = (uint64_t)hash * (lines->sets >> lines->run_shift) >> 32;
-        number = number << lines->run_shift |
+        number = (uint64_t)hash * (array->sets >> array->run_shift) >> 32;
+        number = number << array->run_shift |
                  ((line ^ hash >> RUN_HASH_SHIFT) &
-                  ((1u << lines->run_shift) - 1));
+                  ((1u << array->run_shift) - 1));
     }
-    return lines->words + (size_t)number * lines->set_words;
+    return array->words + (size_t)number * array->set_words;
 }
 
-void pmu_tag_array_touch_set(const PmuTagArray *lines, uint64_t line)
+void pmu_tag_array_touch_set(const PmuTagArray *array, uint64_t line)
 {
-    const uint32_t *words = find_set(lines, line);
+    const uint32_t *words = find_set(array, line);
 
-    for (uint32_t i = 0; i < lines->set_words;
+    for (uint32_t i = 0; i < array->set_words;
          i += LINE_BYTES / sizeof(*words)) {
         __builtin_prefetch(words + i);
     }
@@ -113,13 +113,13 @@ static inline uint32_t find_tag(uint64_t line)
     return tag ? tag : 1;
 }
 
-/* The way that has @tag in the set at @words, or lines->ways. */
-static inline uint32_t find_way(const PmuTagArray *lines, const uint32_t *words,
+/* The way that has @tag in the set at @words, or array->ways. */
+static inline uint32_t find_way(const PmuTagArray *array, const uint32_t *words,
                                 uint32_t tag)
 {
     uint32_t way = 0;
 
-    while (way < lines->ways && get(&words[1 + way]) != tag) {
+    while (way < array->ways && get(&words[1 + way]) != tag) {
         way++;
     }
     return way;
@@ -132,22 +132,22 @@ static inline uint32_t bits(uint32_t from, uint32_t to)
 }
 
 /* Put @tag in, and where; it is marked as used if @used is 1, not if 0. */
-static uint32_t insert(const PmuTagArray *lines, uint32_t *words, uint32_t tag,
+static uint32_t insert(const PmuTagArray *array, uint32_t *words, uint32_t tag,
                        uint32_t used)
 {
     uint32_t state = get(words), hand = state >> HAND_SHIFT, way;
-    uint32_t unused = bits(0, lines->ways) & ~state;
-    uint32_t ahead = unused & bits(hand, lines->ways);
+    uint32_t unused = bits(0, array->ways) & ~state;
+    uint32_t ahead = unused & bits(hand, array->ways);
 
     if (ahead) {
         way = __builtin_ctz(ahead);
         state &= ~bits(hand, way);
     } else {
         way = unused ? (uint32_t)__builtin_ctz(unused) : hand;
-        state &= ~(bits(hand, lines->ways) | bits(0, way));
+        state &= ~(bits(hand, array->ways) | bits(0, way));
     }
-    state = (state & bits(0, lines->ways) & ~(1u << way)) | used << way;
-    hand = way + 1 == lines->ways ? 0 : way + 1;
+    state = (state & bits(0, array->ways) & ~(1u << way)) | used << way;
+    hand = way + 1 == array->ways ? 0 : way + 1;
     set(&words[1 + way], tag);
     set(words, state | hand << HAND_SHIFT);
     return way;
@@ -163,39 +163,39 @@ static inline void mark_used(uint32_t *words, uint32_t way)
     }
 }
 
-bool pmu_tag_array_access(PmuTagArray *lines, uint64_t line)
+bool pmu_tag_array_access(PmuTagArray *array, uint64_t line)
 {
-    uint32_t *words = find_set(lines, line);
-    uint32_t tag = find_tag(line), way = find_way(lines, words, tag);
+    uint32_t *words = find_set(array, line);
+    uint32_t tag = find_tag(line), way = find_way(array, words, tag);
 
-    if (way < lines->ways) {
+    if (way < array->ways) {
         mark_used(words, way);
         return true;
     }
-    insert(lines, words, tag, 1);
+    insert(array, words, tag, 1);
     return false;
 }
 
-/* Has @user, or no vCPU, a line beside which @last stands, and no other? */
-static bool is_alone(uint8_t last, PmuSharer user)
+/* Has @sharer, or no vCPU, a line beside which @last stands, and no other? */
+static bool is_alone(uint8_t last, PmuSharer sharer)
 {
-    return !last || (last & ~PMU_SHARER_WRITES) == user;
+    return !last || (last & ~PMU_SHARER_WRITES) == sharer;
 }
 
-/* What stands beside it when @user has asked for it. */
-static uint8_t ask(uint8_t last, PmuSharer user, bool write)
+/* What stands beside it when @sharer has asked for it. */
+static uint8_t ask(uint8_t last, PmuSharer sharer, bool write)
 {
     if (write) {
-        return user | PMU_SHARER_WRITES;
+        return sharer | PMU_SHARER_WRITES;
     }
-    return is_alone(last, user) ? last | user : user | PMU_SHARER_SHARED;
+    return is_alone(last, sharer) ? last | sharer : sharer | PMU_SHARER_SHARED;
 }
 
-/* What @user finds, and whom it has to ask. */
-static PmuDirectoryState find(uint8_t last, PmuSharer user, bool write,
+/* What @sharer finds, and whom it has to ask. */
+static PmuDirectoryState find(uint8_t last, PmuSharer sharer, bool write,
                               PmuSharer *asked)
 {
-    if (is_alone(last, user) || ((last & PMU_SHARER_SHARED) && !write)) {
+    if (is_alone(last, sharer) || ((last & PMU_SHARER_SHARED) && !write)) {
         *asked = 0;
         return PMU_DIRECTORY_EXCLUSIVE;
     }
@@ -205,70 +205,70 @@ static PmuDirectoryState find(uint8_t last, PmuSharer user, bool write,
            ? PMU_DIRECTORY_MODIFIED : PMU_DIRECTORY_SHARED;
 }
 
-bool pmu_tag_array_upgrade(PmuTagArray *lines, uint64_t line, PmuSharer user)
+bool pmu_tag_array_upgrade(PmuTagArray *array, uint64_t line, PmuSharer sharer)
 {
-    uint32_t *words = find_set(lines, line);
-    uint32_t way = find_way(lines, words, find_tag(line));
-    uint8_t *users = (uint8_t *)&words[1 + lines->ways];
+    uint32_t *words = find_set(array, line);
+    uint32_t way = find_way(array, words, find_tag(line));
+    uint8_t *sharers = (uint8_t *)&words[1 + array->ways];
     uint8_t last;
 
-    if (way == lines->ways) {
+    if (way == array->ways) {
         return true;
     }
-    last = __atomic_load_n(&users[way], __ATOMIC_RELAXED);
-    if (!is_alone(last, user)) {
+    last = __atomic_load_n(&sharers[way], __ATOMIC_RELAXED);
+    if (!is_alone(last, sharer)) {
         return false;
     }
     if (!(last & PMU_SHARER_WRITES)) {
-        __atomic_store_n(&users[way], user | PMU_SHARER_WRITES,
+        __atomic_store_n(&sharers[way], sharer | PMU_SHARER_WRITES,
                          __ATOMIC_RELAXED);
     }
     return true;
 }
 
-PmuDirectoryState pmu_tag_array_access_by(PmuTagArray *lines, uint64_t line,
-                                          PmuSharer user,
+PmuDirectoryState pmu_tag_array_access_by(PmuTagArray *array, uint64_t line,
+                                          PmuSharer sharer,
                                           bool write, PmuSharer *asked)
 {
-    uint32_t *words = find_set(lines, line);
-    uint32_t tag = find_tag(line), way = find_way(lines, words, tag);
-    uint8_t *users = (uint8_t *)&words[1 + lines->ways];
+    uint32_t *words = find_set(array, line);
+    uint32_t tag = find_tag(line), way = find_way(array, words, tag);
+    uint8_t *sharers = (uint8_t *)&words[1 + array->ways];
     PmuDirectoryState result = PMU_DIRECTORY_MISS;
     uint8_t last = 0, now;
 
-    if (way < lines->ways) {
+    if (way < array->ways) {
         mark_used(words, way);
-        last = __atomic_load_n(&users[way], __ATOMIC_RELAXED);
-        result = find(last, user, write, asked);
+        last = __atomic_load_n(&sharers[way], __ATOMIC_RELAXED);
+        result = find(last, sharer, write, asked);
     } else {
-        way = insert(lines, words, tag, 1);
+        way = insert(array, words, tag, 1);
         *asked = 0;
     }
-    now = ask(last, user, write);
+    now = ask(last, sharer, write);
     if (now != last || result == PMU_DIRECTORY_MISS) {
-        __atomic_store_n(&users[way], now, __ATOMIC_RELAXED);
+        __atomic_store_n(&sharers[way], now, __ATOMIC_RELAXED);
     }
     return result;
 }
 
-bool pmu_tag_array_prefetch(PmuTagArray *lines, uint64_t line)
+bool pmu_tag_array_prefetch(PmuTagArray *array, uint64_t line)
 {
-    uint32_t *words = find_set(lines, line);
+    uint32_t *words = find_set(array, line);
     uint32_t tag = find_tag(line);
 
-    if (find_way(lines, words, tag) < lines->ways) {
+    if (find_way(array, words, tag) < array->ways) {
         return true;
     }
-    insert(lines, words, tag, 0);
+    insert(array, words, tag, 0);
     return false;
 }
 
-bool pmu_tag_array_remove(PmuTagArray *lines, uint64_t line)
+bool pmu_tag_array_remove(PmuTagArray *array, uint64_t line)
 {
-    uint32_t *words = find_set(lines, line);
-    uint32_t way = find_way(lines, words, find_tag(line));
+    uint32_t *words = find_set(array, line);
+    uint32_t way = find_way(array, words, find_tag(line));
 
-    if (way == lines->ways) {
+    if (way == array->ways) {
         return false;
     }
     set(&words[1 + way], 0);

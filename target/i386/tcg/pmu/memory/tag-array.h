@@ -31,7 +31,7 @@ typedef struct PmuTagArray {
     uint32_t sets, ways;
     uint32_t set_words;         /* from set to set */
     uint32_t set_mask;          /* sets - 1, or 0: they are chosen by hash */
-    uint32_t run_shift;         /* ... of so many low bits less: see tag-array.c */
+    uint32_t run_shift;         /* ... of so many low bits less */
 } PmuTagArray;
 
 /*
@@ -40,22 +40,22 @@ typedef struct PmuTagArray {
  * power of 2 and not @hashed, the low bits of a line choose its set.  False if
  * memory runs out.
  */
-bool pmu_tag_array_init(PmuTagArray *lines, const PmuCacheGeometry *geometry,
+bool pmu_tag_array_init(PmuTagArray *array, const PmuCacheGeometry *geometry,
                         bool hashed);
 
-void pmu_tag_array_destroy(PmuTagArray *lines);
+void pmu_tag_array_destroy(PmuTagArray *array);
 
 /* Forget every line. */
-void pmu_tag_array_clear(PmuTagArray *lines);
+void pmu_tag_array_clear(PmuTagArray *array);
 
 /* @line will be looked for soon: the host may fetch its set meanwhile. */
-void pmu_tag_array_touch_set(const PmuTagArray *lines, uint64_t line);
+void pmu_tag_array_touch_set(const PmuTagArray *array, uint64_t line);
 
 /*
  * Is @line, any number, present?  In either case it is from now on, marked as
  * used.
  */
-bool pmu_tag_array_access(PmuTagArray *lines, uint64_t line);
+bool pmu_tag_array_access(PmuTagArray *array, uint64_t line);
 
 /*
  * A vCPU that shares an L3, 1 to PMU_SHARER_MAX; 0 is none.  Beside each line
@@ -80,26 +80,26 @@ typedef enum PmuDirectoryState {
 } PmuDirectoryState;
 
 /*
- * As pmu_tag_array_access(), of an L3, for @user, who will write to @line or
+ * As pmu_tag_array_access(), of an L3, for @sharer, who will write to @line or
  * not. *@asked is who has to be told of it, PMU_SHARER_OTHERS or 0 for none.
  */
-PmuDirectoryState pmu_tag_array_access_by(PmuTagArray *lines, uint64_t line,
-                                          PmuSharer user,
+PmuDirectoryState pmu_tag_array_access_by(PmuTagArray *array, uint64_t line,
+                                          PmuSharer sharer,
                                           bool write, PmuSharer *asked);
 
 /*
- * @user, who has @line, writes to it.  May it do so without an upgrade?
+ * @sharer, who has @line, writes to it.  May it do so without an upgrade?
  * Then it has written to it.
  */
-bool pmu_tag_array_upgrade(PmuTagArray *lines, uint64_t line, PmuSharer user);
+bool pmu_tag_array_upgrade(PmuTagArray *array, uint64_t line, PmuSharer sharer);
 
 /*
  * Is @line present?  If not, it is from now on, but not marked as used; if so,
  * nothing changes.
  */
-bool pmu_tag_array_prefetch(PmuTagArray *lines, uint64_t line);
+bool pmu_tag_array_prefetch(PmuTagArray *array, uint64_t line);
 
 /* Was @line present?  It is not from now on. */
-bool pmu_tag_array_remove(PmuTagArray *lines, uint64_t line);
+bool pmu_tag_array_remove(PmuTagArray *array, uint64_t line);
 
 #endif

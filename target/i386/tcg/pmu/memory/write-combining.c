@@ -8,34 +8,34 @@
 
 #include "tcg/pmu/memory/write-combining.h"
 
-void pmu_write_combining_init(PmuWriteCombining *combine, uint32_t buffers)
+void pmu_write_combining_init(PmuWriteCombining *combining, uint32_t buffers)
 {
     g_assert(buffers && buffers <= PMU_MAX_FILL_BUFFERS);
-    *combine = (PmuWriteCombining) { .buffers = buffers };
+    *combining = (PmuWriteCombining) { .buffers = buffers };
 }
 
 /* The buffer of @line; if there is none, the next one. */
-static PmuWriteCombiningBuffer *find_buffer(PmuWriteCombining *combine,
+static PmuWriteCombiningBuffer *find_buffer(PmuWriteCombining *combining,
                                             uint64_t line)
 {
-    PmuWriteCombiningBuffer *next = &combine->buffer[combine->hand];
+    PmuWriteCombiningBuffer *next = &combining->buffer[combining->hand];
 
-    for (uint32_t i = 0; i < combine->buffers; i++) {
-        PmuWriteCombiningBuffer *buffer = &combine->buffer[i];
+    for (uint32_t i = 0; i < combining->buffers; i++) {
+        PmuWriteCombiningBuffer *buffer = &combining->buffer[i];
 
         if (buffer->bytes && buffer->line == line) {
             return buffer;
         }
     }
-    combine->hand = (combine->hand + 1) % combine->buffers;
+    combining->hand = (combining->hand + 1) % combining->buffers;
     return next;
 }
 
-unsigned pmu_write_combining_store(PmuWriteCombining *combine, uint64_t line,
+unsigned pmu_write_combining_store(PmuWriteCombining *combining, uint64_t line,
                                    uint64_t bytes,
                                    uint64_t gone[PMU_WRITE_COMBINING_LINES])
 {
-    PmuWriteCombiningBuffer *buffer = find_buffer(combine, line);
+    PmuWriteCombiningBuffer *buffer = find_buffer(combining, line);
     unsigned lines = 0;
 
     if (buffer->line != line && buffer->bytes) {

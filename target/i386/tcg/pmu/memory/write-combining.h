@@ -32,13 +32,13 @@ typedef struct PmuWriteCombining {
 #define PMU_WRITE_COMBINING_LINES 2
 
 /* @buffers empty ones. */
-void pmu_write_combining_init(PmuWriteCombining *combine, uint32_t buffers);
+void pmu_write_combining_init(PmuWriteCombining *combining, uint32_t buffers);
 
 /*
  * A store of those @bytes, at least one, to physical line @line.  Returns how
  * many lines, which @gone gets, leave their buffers.
  */
-unsigned pmu_write_combining_store(PmuWriteCombining *combine, uint64_t line,
+unsigned pmu_write_combining_store(PmuWriteCombining *combining, uint64_t line,
                                    uint64_t bytes,
                                    uint64_t gone[PMU_WRITE_COMBINING_LINES]);
 

@@ -44,9 +44,9 @@ void pmu_block_runs_clear(PmuBlockRuns *runs)
     }
 }
 
-void pmu_block_runs_revise(PmuBlockRuns *runs, bool weak_too)
+void pmu_block_runs_revise(PmuBlockRuns *runs, bool low_confidence_too)
 {
-    uint64_t same = weak_too ? ~PMU_CPI_LOW_CONFIDENCE : UINT64_MAX;
+    uint64_t same = low_confidence_too ? ~PMU_CPI_LOW_CONFIDENCE : UINT64_MAX;
     uint32_t kept = 0;
 
     if (runs->number == PMU_BLOCK_RUNS_MAX) {
@@ -65,7 +65,7 @@ void pmu_block_runs_revise(PmuBlockRuns *runs, bool weak_too)
     runs->number = kept;
 }
 
-uint64_t pmu_block_runs_collect(PmuBlockRuns *runs, PmuCpiTable *costs,
+uint64_t pmu_block_runs_collect(PmuBlockRuns *runs, PmuCpiTable *table,
                                 PmuLedger *ledger)
 {
     uint64_t progress = 0;
@@ -81,7 +81,7 @@ uint64_t pmu_block_runs_collect(PmuBlockRuns *runs, PmuCpiTable *costs,
         }
         count->times = 1;
         pmu_block_add_to_ledger(block, times, ledger->event[block->level]);
-        pmu_cpi_table_count_times(costs, cost, times);
+        pmu_cpi_table_count_times(table, cost, times);
         progress += (((uint64_t)block->num_insns << PMU_CPI_SHIFT) +
                      count->slots) * times;
     }

@@ -57,16 +57,16 @@ void pmu_block_runs_clear(PmuBlockRuns *runs);
 
 /*
  * More has been learnt: let go of blocks whose costs were replaced, of those
- * whose costs are weak unless @weak_too, and of all if the list is full.  All
- * was collected.
+ * whose costs are of low confidence unless @low_confidence_too, and of all if
+ * the list is full.  All was collected.
  */
-void pmu_block_runs_revise(PmuBlockRuns *runs, bool weak_too);
+void pmu_block_runs_revise(PmuBlockRuns *runs, bool low_confidence_too);
 
 /*
- * Enter what was counted so far into @ledger and @costs.  Returns instructions
+ * Enter what was counted so far into @ledger and @table.  Returns instructions
  * and slots that it took, in units of 1/PMU_CPI_ONE: pmu_timing_progress().
  */
-uint64_t pmu_block_runs_collect(PmuBlockRuns *runs, PmuCpiTable *costs,
+uint64_t pmu_block_runs_collect(PmuBlockRuns *runs, PmuCpiTable *table,
                                 PmuLedger *ledger);
 
 #endif

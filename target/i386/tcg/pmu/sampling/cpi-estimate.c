@@ -14,8 +14,8 @@
 #include "tcg/pmu/sampling/cpi-estimate.h"
 
 /*
- * So many samples, half a window of short regions, are compared with their
- * means together, as slots are lost some regions behind the load that is
+ * So many samples, half a sampling unit of short regions, are compared with
+ * their means together, as slots are lost some regions behind the load that is
  * waited for.
  */
 #define BATCH       224
@@ -108,20 +108,20 @@ static double regressor(const double covariates[PMU_COVARIATE_NR], unsigned i)
 }
 
 /* How much of @dependent[@i] of what is typical is due to what is known. */
-static double due(const PmuCpiTable *costs, unsigned i)
+static double due(const PmuCpiTable *table, unsigned i)
 {
-    const double *item = costs->typical.item;
+    const double *item = table->typical.item;
     double known = regressor(item + PMU_SAMPLE_COVARIATES, i);
 
     switch ((Due)dependent[i].due) {
     case ALL:
         return item[dependent[i].item];
     case SLOTS:
-        return known * costs->uarch->width;
+        return known * table->uarch->width;
     case CYCLES:
         return known;
     default:
-        return known * costs->fit[i].slope;
+        return known * table->fit[i].slope;
     }
 }
 
@@ -139,28 +139,28 @@ static const struct {
 };
 
 /* What a cycle makes of fetch_bound[@i]. */
-static double cycle(const PmuCpiTable *costs, unsigned i)
+static double cycle(const PmuCpiTable *table, unsigned i)
 {
-    return fetch_bound[i].slots ? costs->uarch->width : 1;
+    return fetch_bound[i].slots ? table->uarch->width : 1;
 }
 
 /* Cycles that fetch waits for a line that is in @place. */
-static uint32_t code_latency(const PmuCpiTable *costs, PmuFoundIn place)
+static uint32_t code_latency(const PmuCpiTable *table, PmuFoundIn place)
 {
     switch (place) {
     case PMU_FOUND_IN_L2:
-        return costs->uarch->l2.latency;
+        return table->uarch->l2.latency;
     case PMU_FOUND_IN_L3:
-        return costs->uarch->l3.latency;
+        return table->uarch->l3.latency;
     default:
-        return pmu_uarch_dram_latency(costs->uarch);
+        return pmu_uarch_dram_latency(table->uarch);
     }
 }
 
 /* An instruction that is typical, but for what is known of unknown ones. */
-static void leave_known(const PmuCpiTable *costs, double item[PMU_SAMPLE_SPACE])
+static void leave_known(const PmuCpiTable *table, double item[PMU_SAMPLE_SPACE])
 {
-    const PmuCpiAverage *typical = &costs->typical;
+    const PmuCpiAverage *typical = &table->typical;
     double wait = 0;
 
     for (unsigned i = 0; i < PMU_SAMPLE_SPACE; i++) {
@@ -172,17 +172,17 @@ static void leave_known(const PmuCpiTable *costs, double item[PMU_SAMPLE_SPACE])
     for (unsigned i = 0; i < PMU_RESPONSE_DEPENDENT; i++) {
         double *of = &item[dependent[i].item];
 
-        *of = MAX(*of - due(costs, i), 0);
+        *of = MAX(*of - due(table, i), 0);
     }
     item[ITEM(L1I_MISSES)] = 0;
     for (unsigned i = 0; i < PMU_FOUND_IN_NR; i++) {
-        wait += item[ITEM(CODE_L2) + i] * code_latency(costs, i);
+        wait += item[ITEM(CODE_L2) + i] * code_latency(table, i);
         item[ITEM(CODE_L2) + i] = 0;
     }
     for (unsigned i = 0; i < G_N_ELEMENTS(fetch_bound); i++) {
         double *of = &item[fetch_bound[i].item];
 
-        *of = MAX(*of - wait * cycle(costs, i), 0);
+        *of = MAX(*of - wait * cycle(table, i), 0);
     }
     for (unsigned i = 0; i < PMU_SAMPLE_SPACE; i++) {
         item[i] = pmu_round_to_quantum(item[i] / typical->insns);
@@ -190,30 +190,30 @@ static void leave_known(const PmuCpiTable *costs, double item[PMU_SAMPLE_SPACE])
 }
 
 /* Tally @n of @item. */
-static void add_wanted(const PmuCpiTable *costs, double sum[PMU_SAMPLE_SPACE],
+static void add_wanted(const PmuCpiTable *table, double sum[PMU_SAMPLE_SPACE],
                        unsigned item, double n)
 {
-    sum[item] += pmu_cpi_table_is_wanted(costs, item) ? n : 0;
+    sum[item] += pmu_cpi_table_is_wanted(table, item) ? n : 0;
 }
 
 /* Unknown code had @misses. */
-static void add_misses(const PmuCpiTable *costs, double sum[PMU_SAMPLE_SPACE],
+static void add_misses(const PmuCpiTable *table, double sum[PMU_SAMPLE_SPACE],
                        const PmuCodeMisses *misses)
 {
     double wait = 0;
 
     for (unsigned i = 0; i < PMU_FOUND_IN_NR; i++) {
-        wait += misses->from[i] * code_latency(costs, i);
-        add_wanted(costs, sum, ITEM(CODE_L2) + i, misses->from[i]);
-        add_wanted(costs, sum, ITEM(L1I_MISSES), misses->from[i]);
+        wait += misses->from[i] * code_latency(table, i);
+        add_wanted(table, sum, ITEM(CODE_L2) + i, misses->from[i]);
+        add_wanted(table, sum, ITEM(L1I_MISSES), misses->from[i]);
     }
     for (unsigned i = 0; i < G_N_ELEMENTS(fetch_bound); i++) {
-        add_wanted(costs, sum, fetch_bound[i].item, wait * cycle(costs, i));
+        add_wanted(table, sum, fetch_bound[i].item, wait * cycle(table, i));
     }
 }
 
 /* What is unknown is supposed to be typical. */
-static void settle_unknown(const PmuCpiTable *costs, PmuEstimate *tally)
+static void settle_unknown(const PmuCpiTable *table, PmuEstimate *tally)
 {
     double item[PMU_SAMPLE_SPACE], insns = tally->unknown_insns;
     PmuCodeMisses misses = tally->unknown_code;
@@ -223,33 +223,33 @@ static void settle_unknown(const PmuCpiTable *costs, PmuEstimate *tally)
     if (!insns) {
         return;
     }
-    if (!costs->typical.insns) {
+    if (!table->typical.insns) {
         /* Most instructions take one slot. */
         tally->sum[PMU_SLOT_LIGHT_OPS] += insns;
         return;
     }
-    leave_known(costs, item);
+    leave_known(table, item);
     for (unsigned i = 0; i < PMU_SAMPLE_NR; i++) {
-        add_wanted(costs, tally->sum, i, item[i] * insns);
+        add_wanted(table, tally->sum, i, item[i] * insns);
     }
-    add_misses(costs, tally->sum, &misses);
+    add_misses(table, tally->sum, &misses);
 }
 
 /*
  * What is known of @tally beyond what was predicted, which is over; and of what
  * it stands for: double sampling (Cochran, ch. 12).
  */
-static void take_known(PmuCpiTable *costs, PmuEstimate *tally,
+static void take_known(PmuCpiTable *table, PmuEstimate *tally,
                        double beyond[PMU_COVARIATE_NR])
 {
     for (unsigned i = 0; i < PMU_COVARIATE_NR; i++) {
         double known = tally->covariates.n[i];
         double *predicted = &tally->sum[PMU_SAMPLE_COVARIATES + i];
 
-        beyond[i] = (known - *predicted) * costs->weight;
-        if (i <= PMU_COVARIATE_WAIT_DRAM && costs->weight) {
-            costs->waited += known;
-            costs->predicted += *predicted;
+        beyond[i] = (known - *predicted) * table->weight;
+        if (i <= PMU_COVARIATE_WAIT_DRAM && table->weight) {
+            table->waited += known;
+            table->predicted += *predicted;
         }
         *predicted = 0;
         tally->covariates.n[i] = 0;
@@ -257,19 +257,19 @@ static void take_known(PmuCpiTable *costs, PmuEstimate *tally,
 }
 
 /* Make up for what was not as predicted. */
-static void correct(PmuCpiTable *costs, PmuEstimate *tally)
+static void correct(PmuCpiTable *table, PmuEstimate *tally)
 {
-    const PmuRegression *fit = costs->fit;
+    const PmuRegression *fit = table->fit;
     double beyond[PMU_COVARIATE_NR];
 
-    take_known(costs, tally, beyond);
+    take_known(table, tally, beyond);
     for (unsigned i = 0; i < PMU_RESPONSE_DEPENDENT; i++) {
         double *sum = &tally->sum[dependent[i].item];
         double correction = tally->correction[i] +
                             regressor(beyond, i) * fit[i].slope;
         double now;
 
-        if (!pmu_cpi_table_is_wanted(costs, dependent[i].item)) {
+        if (!pmu_cpi_table_is_wanted(table, dependent[i].item)) {
             continue;
         }
         correction = MAX(correction, -DEBT_MOST);
@@ -279,38 +279,38 @@ static void correct(PmuCpiTable *costs, PmuEstimate *tally)
     }
 }
 
-void pmu_cpi_table_correct_estimates(PmuCpiTable *costs)
+void pmu_cpi_table_correct_estimates(PmuCpiTable *table)
 {
     for (PmuLevel level = 0; level < PMU_LEVEL_NR; level++) {
-        settle_unknown(costs, &costs->estimate[level]);
-        correct(costs, &costs->estimate[level]);
+        settle_unknown(table, &table->estimate[level]);
+        correct(table, &table->estimate[level]);
     }
 }
 
 /* Learning. */
 
 /* A batch is full: into the sums, and begin the next. */
-static void end_batch(PmuCpiTable *costs)
+static void end_batch(PmuCpiTable *table)
 {
-    const PmuResidualBatch *batch = &costs->batch;
+    const PmuResidualBatch *batch = &table->batch;
 
     for (unsigned i = 0; i < PMU_RESPONSE_DEPENDENT; i++) {
         double known = regressor(batch->covariates, i);
         double took = batch->took[i];
 
-        costs->fit[i].xx += known * known;
-        costs->fit[i].xy += known * took;
-        costs->fit[i].yy += took * took;
+        table->fit[i].xx += known * known;
+        table->fit[i].xy += known * took;
+        table->fit[i].yy += took * took;
     }
-    costs->batch = (PmuResidualBatch) { 0 };
-    costs->batches++;
+    table->batch = (PmuResidualBatch) { 0 };
+    table->batches++;
 }
 
 /* What has what is known to do with how @sample is not as the mean? */
-void pmu_cpi_table_add_residual(PmuCpiTable *costs, const PmuCpiMeans *means,
+void pmu_cpi_table_add_residual(PmuCpiTable *table, const PmuCpiMeans *means,
                                 const PmuSample *sample)
 {
-    PmuResidualBatch *batch = &costs->batch;
+    PmuResidualBatch *batch = &table->batch;
 
     for (unsigned i = 0; i < PMU_COVARIATE_NR; i++) {
         batch->covariates[i] += pmu_sample_residual(means, sample,
@@ -320,7 +320,7 @@ void pmu_cpi_table_add_residual(PmuCpiTable *costs, const PmuCpiMeans *means,
         batch->took[i] += pmu_sample_residual(means, sample, dependent[i].item);
     }
     if (++batch->samples == BATCH) {
-        end_batch(costs);
+        end_batch(table);
     }
 }
 
@@ -330,13 +330,13 @@ typedef struct Expected {
 } Expected;
 
 /* ... of @dependent[@i]. */
-static Expected expected(const PmuCpiTable *costs, unsigned i)
+static Expected expected(const PmuCpiTable *table, unsigned i)
 {
-    const double *item = costs->typical.item;
-    double width = costs->uarch->width;
+    const double *item = table->typical.item;
+    double width = table->uarch->width;
     double known = regressor(item + PMU_SAMPLE_COVARIATES, i);
     double all = known ? item[dependent[i].item] / known : 0;
-    double refill = costs->uarch->mispredict_penalty * width;
+    double refill = table->uarch->mispredict_penalty * width;
 
     if (i == PMU_RESPONSE_BR_MISPREDICT) {
         /* More is issued from the wrong path before that, within reason. */
@@ -350,7 +350,7 @@ static Expected expected(const PmuCpiTable *costs, unsigned i)
         return (Expected) { all <= width ? all : 0, width / 2 };
     case CYCLES:
         return (Expected) {
-            costs->fit[PMU_RESPONSE_MEMORY_BOUND].slope / width, 0.5,
+            table->fit[PMU_RESPONSE_MEMORY_BOUND].slope / width, 0.5,
         };
     default:
         return (Expected) { 0, i == PMU_RESPONSE_CORE_BOUND ? width / 2 : 0.5 };
@@ -358,28 +358,28 @@ static Expected expected(const PmuCpiTable *costs, unsigned i)
 }
 
 /* The variance of what batches took besides what @fit explains. */
-static double unexplained(const PmuCpiTable *costs, const PmuRegression *fit)
+static double unexplained(const PmuCpiTable *table, const PmuRegression *fit)
 {
     double explained = fit->xx
                        ? fit->xy * fit->xy / fit->xx
                        : 0;
 
-    return MAX(fit->yy - explained, 0) / MAX(costs->batches - 1, 1);
+    return MAX(fit->yy - explained, 0) / MAX(table->batches - 1, 1);
 }
 
 /*
  * The slope that is the most likely if what is expected of it is normally
  * distributed, and so is what a batch took besides.
  */
-static void adjust_fit(PmuCpiTable *costs, unsigned i)
+static void adjust_fit(PmuCpiTable *table, unsigned i)
 {
-    PmuRegression *fit = &costs->fit[i];
-    Expected before = expected(costs, i);
+    PmuRegression *fit = &table->fit[i];
+    Expected before = expected(table, i);
     double little = dependent[i].on == MISSES ? LITTLE_MISSES : LITTLE_WAIT;
     double ridge = little * little, slope;
 
     if (before.deviation) {
-        ridge += unexplained(costs, fit) /
+        ridge += unexplained(table, fit) /
                  (before.deviation * before.deviation);
     }
     slope = (fit->xy + ridge * before.slope) /
@@ -392,14 +392,14 @@ static void adjust_fit(PmuCpiTable *costs, unsigned i)
 }
 
 /* Some time has passed: look at what was compared, and forget older ones. */
-void pmu_cpi_table_update_regression(PmuCpiTable *costs)
+void pmu_cpi_table_update_regression(PmuCpiTable *table)
 {
-    PmuCpiAverage *typical = &costs->typical;
+    PmuCpiAverage *typical = &table->typical;
 
     for (unsigned i = 0; i < PMU_RESPONSE_DEPENDENT; i++) {
-        adjust_fit(costs, i);
+        adjust_fit(table, i);
     }
-    costs->batches -= costs->batches / ADJUST_MEMORY;
+    table->batches -= table->batches / ADJUST_MEMORY;
     typical->insns -= typical->insns / ADJUST_MEMORY;
     for (unsigned i = 0; i < PMU_SAMPLE_NR; i++) {
         typical->item[i] = pmu_round_to_quantum(typical->item[i] -
@@ -409,26 +409,26 @@ void pmu_cpi_table_update_regression(PmuCpiTable *costs)
 }
 
 /* What of class @item was predicted, had that been known which was. */
-static double corrected(const PmuCpiTable *costs, unsigned item)
+static double corrected(const PmuCpiTable *table, unsigned item)
 {
-    double predicted = costs->trial.predicted[item];
+    double predicted = table->trial.predicted[item];
 
     for (unsigned i = 0; i < PMU_RESPONSE_DEPENDENT; i++) {
         predicted += dependent[i].item == item
-                    ? regressor(costs->trial.covariates, i) *
-                        costs->fit[i].slope
+                    ? regressor(table->trial.covariates, i) *
+                        table->fit[i].slope
                     : 0;
     }
     return predicted;
 }
 
-double pmu_cpi_table_error(const PmuCpiTable *costs)
+double pmu_cpi_table_error(const PmuCpiTable *table)
 {
-    const PmuPredictionError *trial = &costs->trial;
+    const PmuPredictionError *trial = &table->trial;
     double most = 0, slots = 0;
 
     for (unsigned i = 0; i < PMU_SLOT_NR; i++) {
-        double off = trial->took[i] - corrected(costs, i);
+        double off = trial->took[i] - corrected(table, i);
 
         slots += trial->took[i];
         most = MAX(most, MAX(off, -off));

@@ -26,10 +26,10 @@ static inline double pmu_round_to_quantum(double value)
 }
 
 /* Is @item of a sample tallied? */
-static inline bool pmu_cpi_table_is_wanted(const PmuCpiTable *costs,
+static inline bool pmu_cpi_table_is_wanted(const PmuCpiTable *table,
                                            unsigned item)
 {
-    return costs->wanted >> item / PMU_SAMPLE_GROUP & 1;
+    return table->wanted >> item / PMU_SAMPLE_GROUP & 1;
 }
 
 /* How far @item of @sample is from its mean. */
@@ -43,19 +43,19 @@ static inline float pmu_sample_residual(const PmuCpiMeans *means,
  * Make up for what is known of what was counted and was not as predicted, of
  * regions of unknown cost and of others.
  */
-void pmu_cpi_table_correct_estimates(PmuCpiTable *costs);
+void pmu_cpi_table_correct_estimates(PmuCpiTable *table);
 
 /* What has what is known to do with how @sample is not as @means? */
-void pmu_cpi_table_add_residual(PmuCpiTable *costs, const PmuCpiMeans *means,
+void pmu_cpi_table_add_residual(PmuCpiTable *table, const PmuCpiMeans *means,
                                 const PmuSample *sample);
 
 /* Some time has passed: look at what was compared, and forget older ones. */
-void pmu_cpi_table_update_regression(PmuCpiTable *costs);
+void pmu_cpi_table_update_regression(PmuCpiTable *table);
 
 /*
- * By how much of their slots, from 0 on, the newest windows were not as the
- * costs predicted: in the class that differs most.
+ * By how much of their slots, from 0 on, the newest sampling units were not as
+ * the costs predicted: in the class that differs most.
  */
-double pmu_cpi_table_error(const PmuCpiTable *costs);
+double pmu_cpi_table_error(const PmuCpiTable *table);
 
 #endif

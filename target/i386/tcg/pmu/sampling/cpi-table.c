@@ -18,10 +18,10 @@
 #define HORIZON     256
 
 /*
- * Those of the first window in which a region was simulated in detail are no
- * more than so many when it is simulated in detail again: that one may have had
- * its data come from far away, or its code, and where all goes forward nothing
- * makes up for that.
+ * Those of the first sampling unit in which a region was simulated in detail
+ * are no more than so many when it is simulated in detail again: that one may
+ * have had its data come from far away, or its code, and where all goes forward
+ * nothing makes up for that.
  */
 #define FIRST       4
 
@@ -31,35 +31,35 @@
 /* Samples between two adjustments of what they have in common. */
 #define ADJUST_SAMPLES      512
 
-bool pmu_cpi_table_init(PmuCpiTable *costs, const PmuUarch *uarch)
+bool pmu_cpi_table_init(PmuCpiTable *table, const PmuUarch *uarch)
 {
-    *costs = (PmuCpiTable) {
+    *table = (PmuCpiTable) {
         .entries = g_try_new0(PmuCpiEntry, PMU_CPI_ENTRIES),
         .uses = g_try_new0(PmuCpiUse, PMU_CPI_ENTRIES),
         .means = g_try_new0(PmuCpiMeans, PMU_CPI_ENTRIES),
         .weight = 1, .wanted = UINT32_MAX, .uarch = uarch,
     };
-    if (!costs->entries || !costs->uses || !costs->means) {
-        pmu_cpi_table_destroy(costs);
+    if (!table->entries || !table->uses || !table->means) {
+        pmu_cpi_table_destroy(table);
         return false;
     }
     return true;
 }
 
-void pmu_cpi_table_destroy(PmuCpiTable *costs)
+void pmu_cpi_table_destroy(PmuCpiTable *table)
 {
-    g_clear_pointer(&costs->entries, g_free);
-    g_clear_pointer(&costs->uses, g_free);
-    g_clear_pointer(&costs->means, g_free);
+    g_clear_pointer(&table->entries, g_free);
+    g_clear_pointer(&table->uses, g_free);
+    g_clear_pointer(&table->means, g_free);
 }
 
-void pmu_cpi_table_copy(PmuCpiTable *copy, const PmuCpiTable *costs)
+void pmu_cpi_table_copy(PmuCpiTable *copy, const PmuCpiTable *table)
 {
-    *copy = *costs;
-    copy->entries = g_memdup2(costs->entries,
-                              PMU_CPI_ENTRIES * sizeof(*costs->entries));
-    copy->uses = g_memdup2(costs->uses,
-                           PMU_CPI_ENTRIES * sizeof(*costs->uses));
+    *copy = *table;
+    copy->entries = g_memdup2(table->entries,
+                              PMU_CPI_ENTRIES * sizeof(*table->entries));
+    copy->uses = g_memdup2(table->uses,
+                           PMU_CPI_ENTRIES * sizeof(*table->uses));
 }
 
 void pmu_cpi_table_discard(PmuCpiTable *copy)
@@ -68,28 +68,28 @@ void pmu_cpi_table_discard(PmuCpiTable *copy)
     g_clear_pointer(&copy->uses, g_free);
 }
 
-void pmu_cpi_table_clear(PmuCpiTable *costs)
+void pmu_cpi_table_clear(PmuCpiTable *table)
 {
-    PmuCpiEntry *entries = costs->entries;
-    PmuCpiUse *uses = costs->uses;
-    PmuCpiMeans *means = costs->means;
+    PmuCpiEntry *entries = table->entries;
+    PmuCpiUse *uses = table->uses;
+    PmuCpiMeans *means = table->means;
 
     memset(entries, 0, PMU_CPI_ENTRIES * sizeof(*entries));
     memset(uses, 0, PMU_CPI_ENTRIES * sizeof(*uses));
     memset(means, 0, PMU_CPI_ENTRIES * sizeof(*means));
-    *costs = (PmuCpiTable) {
+    *table = (PmuCpiTable) {
         .entries = entries, .uses = uses, .means = means, .weight = 1,
-        .wanted = costs->wanted, .uarch = costs->uarch,
+        .wanted = table->wanted, .uarch = table->uarch,
     };
 }
 
 /* Counting. */
 
 /* What @use is beside was counted @times times, and is needed. */
-static void note_use(const PmuCpiTable *costs, PmuCpiUse *use, uint32_t times)
+static void note_use(const PmuCpiTable *table, PmuCpiUse *use, uint32_t times)
 {
-    if (use->epoch != costs->epoch) {
-        use->epoch = costs->epoch;
+    if (use->epoch != table->epoch) {
+        use->epoch = table->epoch;
         use->times = 0;
     }
     use->times += times;
@@ -112,30 +112,30 @@ static uint32_t next_of(const PmuCpiEntrySet *set, uint32_t n)
 }
 
 /* Entry @n is next: there are too many for the host's caches. */
-static inline void expect(const PmuCpiTable *costs, uint32_t n)
+static inline void expect(const PmuCpiTable *table, uint32_t n)
 {
-    const PmuCpiMeans *means = &costs->means[n % PMU_CPI_ENTRIES];
+    const PmuCpiMeans *means = &table->means[n % PMU_CPI_ENTRIES];
 
     __builtin_prefetch(means);
     __builtin_prefetch(means->mean);
     __builtin_prefetch(&means->mean[PMU_SAMPLE_ITEMS]);
 }
 
-static void set_weak(PmuCpiTable *costs, uint32_t n, bool weak)
+static void set_low_confidence(PmuCpiTable *table, uint32_t n, bool low)
 {
-    uint64_t bit = 1ull << n % 64, *word = &costs->weak.word[n / 64];
+    uint64_t bit = 1ull << n % 64, *word = &table->low_confidence.word[n / 64];
 
-    *word = weak ? *word | bit : *word & ~bit;
+    *word = low ? *word | bit : *word & ~bit;
 }
 
-uint64_t pmu_cpi_table_most_low_confidence(const PmuCpiTable *costs)
+uint64_t pmu_cpi_table_most_low_confidence(const PmuCpiTable *table)
 {
     uint64_t most = 0;
 
     for (uint32_t n = 0;
-         (n = next_of(&costs->weak, n)) < PMU_CPI_ENTRIES; n++) {
-        most = MAX(most, (uint64_t)costs->uses[n].insns *
-                         pmu_cpi_table_times(costs, &costs->entries[n]));
+         (n = next_of(&table->low_confidence, n)) < PMU_CPI_ENTRIES; n++) {
+        most = MAX(most, (uint64_t)table->uses[n].insns *
+                         pmu_cpi_table_times(table, &table->entries[n]));
     }
     return most;
 }
@@ -151,18 +151,18 @@ static void add_means(double *restrict sum, const float *restrict mean,
     }
 }
 
-static void settle(PmuCpiTable *costs, PmuCpiEntry *cost)
+static void settle(PmuCpiTable *table, PmuCpiEntry *cost)
 {
-    uint32_t n = cost - costs->entries;
-    const PmuCpiMeans *means = &costs->means[n];
-    double *sum = costs->estimate[pmu_cpi_table_level(cost->key)].sum;
+    uint32_t n = cost - table->entries;
+    const PmuCpiMeans *means = &table->means[n];
+    double *sum = table->estimate[pmu_cpi_table_level(cost->key)].sum;
     uint32_t times = cost->pending;
 
-    for (uint32_t left = means->groups & costs->wanted; left;
+    for (uint32_t left = means->groups & table->wanted; left;
          left &= left - 1) {
         add_means(sum, means->mean, __builtin_ctz(left), times);
     }
-    note_use(costs, &costs->uses[n], times);
+    note_use(table, &table->uses[n], times);
     cost->pending = 0;
 }
 
@@ -170,44 +170,44 @@ static void settle(PmuCpiTable *costs, PmuCpiEntry *cost)
  * In the order of the entries, whatever ran first: that may have been counted
  * elsewhere up to when counters were looked at.
  */
-static void settle_known(PmuCpiTable *costs)
+static void settle_known(PmuCpiTable *table)
 {
-    for (uint32_t n = next_of(&costs->dirty, 0), next; n < PMU_CPI_ENTRIES;
+    for (uint32_t n = next_of(&table->dirty, 0), next; n < PMU_CPI_ENTRIES;
          n = next) {
-        next = next_of(&costs->dirty, n + 1);
-        expect(costs, next);
-        settle(costs, &costs->entries[n]);
+        next = next_of(&table->dirty, n + 1);
+        expect(table, next);
+        settle(table, &table->entries[n]);
     }
-    for (unsigned i = 0; i < G_N_ELEMENTS(costs->ran.word); i++) {
-        costs->ran.word[i] |= costs->dirty.word[i];
+    for (unsigned i = 0; i < G_N_ELEMENTS(table->ran.word); i++) {
+        table->ran.word[i] |= table->dirty.word[i];
     }
-    costs->dirty = (PmuCpiEntrySet) {};
+    table->dirty = (PmuCpiEntrySet) {};
 }
 
-void pmu_cpi_table_for_each_code(PmuCpiTable *costs,
+void pmu_cpi_table_for_each_code(PmuCpiTable *table,
                                  void (*see)(const PmuRegionCode *code,
                                              void *opaque),
                                  void *opaque)
 {
-    for (uint32_t n = next_of(&costs->ran, 0), next; n < PMU_CPI_ENTRIES;
+    for (uint32_t n = next_of(&table->ran, 0), next; n < PMU_CPI_ENTRIES;
          n = next) {
-        next = next_of(&costs->ran, n + 1);
-        expect(costs, next);
-        see(&costs->means[n].code, opaque);
+        next = next_of(&table->ran, n + 1);
+        expect(table, next);
+        see(&table->means[n].code, opaque);
     }
-    costs->ran = (PmuCpiEntrySet) {};
+    table->ran = (PmuCpiEntrySet) {};
 }
 
-void pmu_cpi_table_add_estimates(PmuCpiTable *costs)
+void pmu_cpi_table_add_estimates(PmuCpiTable *table)
 {
-    settle_known(costs);
-    pmu_cpi_table_correct_estimates(costs);
+    settle_known(table);
+    pmu_cpi_table_correct_estimates(table);
 }
 
-void pmu_cpi_table_take_estimates(PmuCpiTable *costs, PmuLevel level,
+void pmu_cpi_table_take_estimates(PmuCpiTable *table, PmuLevel level,
                                   uint64_t whole[PMU_SAMPLE_NR])
 {
-    double *sum = costs->estimate[level].sum;
+    double *sum = table->estimate[level].sum;
 
     for (unsigned i = 0; i < PMU_SAMPLE_NR; i++) {
         whole[i] = i / PMU_SAMPLE_GROUP * PMU_SAMPLE_GROUP !=
@@ -223,16 +223,16 @@ void pmu_cpi_table_take_estimates(PmuCpiTable *costs, PmuLevel level,
  * Which of the set that begins with entry @set was needed last the longest ago;
  * of several, the weakest.
  */
-static uint32_t oldest(const PmuCpiTable *costs, uint32_t set)
+static uint32_t oldest(const PmuCpiTable *table, uint32_t set)
 {
     uint32_t result = set;
 
     for (uint32_t i = set + 1; i < set + PMU_CPI_WAYS; i++) {
-        uint32_t age = costs->epoch - costs->uses[i].epoch;
-        uint32_t most = costs->epoch - costs->uses[result].epoch;
+        uint32_t age = table->epoch - table->uses[i].epoch;
+        uint32_t most = table->epoch - table->uses[result].epoch;
 
-        if (age > most || (age == most && costs->means[i].samples <
-                                          costs->means[result].samples)) {
+        if (age > most || (age == most && table->means[i].samples <
+                                          table->means[result].samples)) {
             result = i;
         }
     }
@@ -240,17 +240,17 @@ static uint32_t oldest(const PmuCpiTable *costs, uint32_t set)
 }
 
 /* An entry for @key, which has none. */
-static PmuCpiEntry *replace(PmuCpiTable *costs, uint64_t key)
+static PmuCpiEntry *replace(PmuCpiTable *table, uint64_t key)
 {
-    uint32_t n = oldest(costs, pmu_cpi_table_set(costs, key) - costs->entries);
-    PmuCpiEntry *victim = &costs->entries[n];
+    uint32_t n = oldest(table, pmu_cpi_table_set(table, key) - table->entries);
+    PmuCpiEntry *victim = &table->entries[n];
 
     if (victim->pending) {
-        settle_known(costs);
+        settle_known(table);
     }
     *victim = (PmuCpiEntry) { .key = key ^ PMU_CPI_LOW_CONFIDENCE };
-    costs->means[n] = (PmuCpiMeans) { 0 };
-    costs->uses[n] = (PmuCpiUse) { 0 };
+    table->means[n] = (PmuCpiMeans) { 0 };
+    table->uses[n] = (PmuCpiUse) { 0 };
     return victim;
 }
 
@@ -313,11 +313,11 @@ static void try_means(PmuPredictionError *trial, const PmuCpiMeans *means,
     }
 }
 
-void pmu_cpi_table_begin_unit(PmuCpiTable *costs)
+void pmu_cpi_table_begin_unit(PmuCpiTable *table)
 {
-    PmuPredictionError *trial = &costs->trial;
+    PmuPredictionError *trial = &table->trial;
 
-    costs->window++;
+    table->units++;
     for (unsigned i = 0; i < PMU_SLOT_NR; i++) {
         trial->took[i] /= 2;
         trial->predicted[i] /= 2;
@@ -363,50 +363,50 @@ static void add_sample(PmuCpiEntry *cost, PmuCpiMeans *means,
     cost->slots = slots * PMU_CPI_ONE;
 }
 
-void pmu_cpi_table_add_sample(PmuCpiTable *costs, uint64_t key, uint32_t insns,
+void pmu_cpi_table_add_sample(PmuCpiTable *table, uint64_t key, uint32_t insns,
                               PmuRegionCode code, const PmuSample *sample)
 {
-    PmuCpiEntry *cost = pmu_cpi_table_find_any(costs, key);
+    PmuCpiEntry *cost = pmu_cpi_table_find_any(table, key);
     uint32_t groups = groups_of(sample->item);
     PmuCpiMeans *means;
     PmuCpiUse *use;
 
     if (!cost) {
-        cost = replace(costs, key);
+        cost = replace(table, key);
     } else if (cost->pending) {
-        settle_known(costs);
+        settle_known(table);
     }
-    means = &costs->means[cost - costs->entries];
+    means = &table->means[cost - table->entries];
     means->code = code;
-    use = &costs->uses[cost - costs->entries];
-    note_use(costs, use, 0);
-    if (means->changes != costs->changes) {
-        means->changes = costs->changes;
+    use = &table->uses[cost - table->entries];
+    note_use(table, use, 0);
+    if (means->changes != table->changes) {
+        means->changes = table->changes;
         means->samples = MIN(means->samples, ENOUGH);
     }
-    if (means->window != costs->window) {
+    if (means->unit != table->units) {
         if (means->samples && !means->again) {
             means->samples = MIN(means->samples, FIRST);
             means->again = true;
         }
-        means->window = costs->window;
+        means->unit = table->units;
     }
     if (insns) {
-        try_means(&costs->trial, means, sample);
+        try_means(&table->trial, means, sample);
     }
     if (means->samples) {
-        pmu_cpi_table_add_residual(costs, means, sample);
+        pmu_cpi_table_add_residual(table, means, sample);
     }
     add_sample(cost, means, sample, groups);
     if (means->samples >= ENOUGH) {
         cost->key = key;
     }
     use->insns = insns;
-    set_weak(costs, cost - costs->entries, cost->key != key);
+    set_low_confidence(table, cost - table->entries, cost->key != key);
     if (insns) {
-        note_typical(&costs->typical, insns, sample, groups);
+        note_typical(&table->typical, insns, sample, groups);
     }
-    if (++costs->samples % ADJUST_SAMPLES == 0) {
-        pmu_cpi_table_update_regression(costs);
+    if (++table->samples % ADJUST_SAMPLES == 0) {
+        pmu_cpi_table_update_regression(table);
     }
 }

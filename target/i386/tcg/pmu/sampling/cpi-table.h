@@ -22,26 +22,26 @@
 #include "tcg/pmu/uarch/hash.h"
 
 /* No costs are known of a core of @uarch.  False if memory runs out. */
-bool pmu_cpi_table_init(PmuCpiTable *costs, const PmuUarch *uarch);
+bool pmu_cpi_table_init(PmuCpiTable *table, const PmuUarch *uarch);
 
-void pmu_cpi_table_destroy(PmuCpiTable *costs);
+void pmu_cpi_table_destroy(PmuCpiTable *table);
 
 /*
- * @copy is @costs: what is counted or settled there does not show here.  It
- * must not learn, and is to be discarded before @costs learns.
+ * @copy is @table: what is counted or settled there does not show here.  It
+ * must not learn, and is to be discarded before @table learns.
  */
-void pmu_cpi_table_copy(PmuCpiTable *copy, const PmuCpiTable *costs);
+void pmu_cpi_table_copy(PmuCpiTable *copy, const PmuCpiTable *table);
 
 void pmu_cpi_table_discard(PmuCpiTable *copy);
 
 /* Forget them, and what was counted. */
-void pmu_cpi_table_clear(PmuCpiTable *costs);
+void pmu_cpi_table_clear(PmuCpiTable *table);
 
 /* The set of @key; multiplicative hashing (Knuth). */
-static inline PmuCpiEntry *pmu_cpi_table_set(const PmuCpiTable *costs,
+static inline PmuCpiEntry *pmu_cpi_table_set(const PmuCpiTable *table,
                                              uint64_t key)
 {
-    return &costs->entries[(key * PMU_HASH_MULTIPLIER >>
+    return &table->entries[(key * PMU_HASH_MULTIPLIER >>
                             (64 - PMU_CPI_SET_BITS)) * PMU_CPI_WAYS];
 }
 
@@ -71,54 +71,54 @@ static inline PmuCpiEntry *pmu_cpi_table_in_set(PmuCpiEntry *set, uint64_t key)
 }
 
 /* The cost of @key; NULL: it is not well known.  Hot. */
-static inline PmuCpiEntry *pmu_cpi_table_find(const PmuCpiTable *costs,
+static inline PmuCpiEntry *pmu_cpi_table_find(const PmuCpiTable *table,
                                               uint64_t key)
 {
-    return pmu_cpi_table_in_set(pmu_cpi_table_set(costs, key), key);
+    return pmu_cpi_table_in_set(pmu_cpi_table_set(table, key), key);
 }
 
 /* The cost of @key if there are some samples of it, but not many. */
 static inline PmuCpiEntry *pmu_cpi_table_find_low_confidence(
-    const PmuCpiTable *costs,
+    const PmuCpiTable *table,
                                                              uint64_t key)
 {
-    return pmu_cpi_table_in_set(pmu_cpi_table_set(costs, key),
+    return pmu_cpi_table_in_set(pmu_cpi_table_set(table, key),
                                 key ^ PMU_CPI_LOW_CONFIDENCE);
 }
 
 /* Either. */
-static inline PmuCpiEntry *pmu_cpi_table_find_any(const PmuCpiTable *costs,
+static inline PmuCpiEntry *pmu_cpi_table_find_any(const PmuCpiTable *table,
                                                   uint64_t key)
 {
-    PmuCpiEntry *cost = pmu_cpi_table_find(costs, key);
+    PmuCpiEntry *cost = pmu_cpi_table_find(table, key);
 
-    return cost ? cost : pmu_cpi_table_find_low_confidence(costs, key);
+    return cost ? cost : pmu_cpi_table_find_low_confidence(table, key);
 }
 
 /* Count @cost another @times times, more than 0.  Hot. */
-static inline void pmu_cpi_table_count_times(PmuCpiTable *costs,
+static inline void pmu_cpi_table_count_times(PmuCpiTable *table,
                                              PmuCpiEntry *cost, uint32_t times)
 {
     if (!cost->pending) {
-        uint32_t n = cost - costs->entries;
+        uint32_t n = cost - table->entries;
 
-        costs->dirty.word[n / 64] |= 1ull << n % 64;
+        table->dirty.word[n / 64] |= 1ull << n % 64;
     }
     cost->pending += times;
 }
 
 /* The same, once. */
-static inline void pmu_cpi_table_count(PmuCpiTable *costs, PmuCpiEntry *cost)
+static inline void pmu_cpi_table_count(PmuCpiTable *table, PmuCpiEntry *cost)
 {
-    pmu_cpi_table_count_times(costs, cost, 1);
+    pmu_cpi_table_count_times(table, cost, 1);
 }
 
 /* From now on tally slots and those items of PmuInterest.sampled @items. */
-static inline void pmu_cpi_table_want(PmuCpiTable *costs, uint32_t items)
+static inline void pmu_cpi_table_want(PmuCpiTable *table, uint32_t items)
 {
     unsigned first = PMU_SAMPLE_ITEMS / PMU_SAMPLE_GROUP;
 
-    costs->wanted = items << first | ((1u << first) - 1);
+    table->wanted = items << first | ((1u << first) - 1);
 }
 
 /*
@@ -126,72 +126,72 @@ static inline void pmu_cpi_table_want(PmuCpiTable *costs, uint32_t items)
  * times as much.  0: nothing is known, and all is as predicted.  1 to begin
  * with. What was counted before is to be settled.
  */
-static inline void pmu_cpi_table_set_weight(PmuCpiTable *costs, uint32_t weight)
+static inline void pmu_cpi_table_set_weight(PmuCpiTable *table, uint32_t weight)
 {
-    costs->weight = weight;
+    table->weight = weight;
 }
 
 /* What was predicted so far says nothing about what is now. */
-static inline void pmu_cpi_table_forget_error(PmuCpiTable *costs)
+static inline void pmu_cpi_table_forget_error(PmuCpiTable *table)
 {
-    costs->trial = (PmuPredictionError) {};
+    table->trial = (PmuPredictionError) {};
 }
 
 /*
  * From now on pmu_cpi_table_times() and pmu_cpi_table_wait_error() begin at 0.
  */
-static inline void pmu_cpi_table_begin_epoch(PmuCpiTable *costs)
+static inline void pmu_cpi_table_begin_epoch(PmuCpiTable *table)
 {
-    costs->epoch++;
-    costs->waited = 0;
-    costs->predicted = 0;
+    table->epoch++;
+    table->waited = 0;
+    table->predicted = 0;
 }
 
 /*
  * By how many cycles waits of this epoch differ from what the costs predicted,
  * as far as that is settled, if they differ by half of it or more; else 0.
  */
-static inline double pmu_cpi_table_wait_error(const PmuCpiTable *costs)
+static inline double pmu_cpi_table_wait_error(const PmuCpiTable *table)
 {
-    double difference = costs->waited > costs->predicted
-                        ? costs->waited - costs->predicted
-                        : costs->predicted - costs->waited;
+    double difference = table->waited > table->predicted
+                        ? table->waited - table->predicted
+                        : table->predicted - table->waited;
 
-    return difference >= costs->predicted / 2 ? difference : 0;
+    return difference >= table->predicted / 2 ? difference : 0;
 }
 
 /* Data are elsewhere now: what is found next weighs more than what was. */
-static inline void pmu_cpi_table_note_change(PmuCpiTable *costs)
+static inline void pmu_cpi_table_note_change(PmuCpiTable *table)
 {
-    costs->changes++;
+    table->changes++;
 }
 
 /*
  * How often @cost was counted in this epoch, whenever it was settled: that may
  * be for a look at counters.
  */
-static inline uint32_t pmu_cpi_table_times(const PmuCpiTable *costs,
+static inline uint32_t pmu_cpi_table_times(const PmuCpiTable *table,
                                            const PmuCpiEntry *cost)
 {
-    const PmuCpiUse *use = &costs->uses[cost - costs->entries];
+    const PmuCpiUse *use = &table->uses[cost - table->entries];
 
-    return cost->pending + (use->epoch == costs->epoch ? use->times : 0);
+    return cost->pending + (use->epoch == table->epoch ? use->times : 0);
 }
 
 /* 1/PMU_CPI_ONE slots that another @wait cycles may make, about. */
-static inline uint64_t pmu_cpi_table_wait_slots(const PmuCpiTable *costs,
+static inline uint64_t pmu_cpi_table_wait_slots(const PmuCpiTable *table,
                                                 uint64_t wait)
 {
-    double slope = costs->fit[PMU_RESPONSE_MEMORY_BOUND].slope +
-                   costs->fit[PMU_RESPONSE_CORE_BOUND].slope;
+    double slope = table->fit[PMU_RESPONSE_MEMORY_BOUND].slope +
+                   table->fit[PMU_RESPONSE_CORE_BOUND].slope;
 
-    return slope > 0 ? wait * slope * costs->weight * PMU_CPI_ONE : 0;
+    return slope > 0 ? wait * slope * table->weight * PMU_CPI_ONE : 0;
 }
 
 /* The same for a misprediction. */
-static inline uint64_t pmu_cpi_table_mispredict_slots(const PmuCpiTable *costs)
+static inline uint64_t pmu_cpi_table_mispredict_slots(const PmuCpiTable *table)
 {
-    return costs->fit[PMU_RESPONSE_BR_MISPREDICT].slope * costs->weight *
+    return table->fit[PMU_RESPONSE_BR_MISPREDICT].slope * table->weight *
            PMU_CPI_ONE;
 }
 
@@ -199,29 +199,29 @@ static inline uint64_t pmu_cpi_table_mispredict_slots(const PmuCpiTable *costs)
  * @key, a region of @insns instructions at @code, took @sample.  0: what it
  * took is not typical of anything else.
  */
-void pmu_cpi_table_add_sample(PmuCpiTable *costs, uint64_t key, uint32_t insns,
+void pmu_cpi_table_add_sample(PmuCpiTable *table, uint64_t key, uint32_t insns,
                               PmuRegionCode code, const PmuSample *sample);
 
 /* What is learnt from now on was simulated in detail together. */
-void pmu_cpi_table_begin_unit(PmuCpiTable *costs);
+void pmu_cpi_table_begin_unit(PmuCpiTable *table);
 
-/* The most instructions of this epoch that one of weak cost makes up. */
-uint64_t pmu_cpi_table_most_low_confidence(const PmuCpiTable *costs);
+/* The most instructions of this epoch that one of low confidence makes up. */
+uint64_t pmu_cpi_table_most_low_confidence(const PmuCpiTable *table);
 
 /*
  * Call @see for the code of each that was counted since the last time, as far
  * as that is settled.
  */
-void pmu_cpi_table_for_each_code(PmuCpiTable *costs,
+void pmu_cpi_table_for_each_code(PmuCpiTable *table,
                                  void (*see)(const PmuRegionCode *code,
                                              void *opaque),
                                  void *opaque);
 
 /* Enter what was counted into the tallies. */
-void pmu_cpi_table_add_estimates(PmuCpiTable *costs);
+void pmu_cpi_table_add_estimates(PmuCpiTable *table);
 
 /* Take whole numbers from @level's tally; fractions and PmuCovariates stay. */
-void pmu_cpi_table_take_estimates(PmuCpiTable *costs, PmuLevel level,
+void pmu_cpi_table_take_estimates(PmuCpiTable *table, PmuLevel level,
                                   uint64_t whole[PMU_SAMPLE_NR]);
 
 #endif

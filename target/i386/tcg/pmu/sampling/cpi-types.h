@@ -84,7 +84,7 @@ typedef struct PmuCpiMeans {
     PmuRegionCode code;         /* when last simulated */
     uint32_t samples;           /* up to a limit */
     uint32_t changes;           /* PmuCpiTable.changes when last simulated */
-    uint32_t window;            /* PmuCpiTable.window when last simulated */
+    uint32_t unit;              /* PmuCpiTable.units when last simulated */
     bool again;                 /* ... which was not the first time */
     uint32_t groups;            /* with a mean that is not 0: a bit each */
     float mean[PMU_SAMPLE_SPACE];
@@ -136,7 +136,7 @@ typedef struct PmuRegression {
 /*
  * Slots by PmuSlotClass: what they were, and what was predicted of them before;
  * and what was known beyond that.  Old ones are forgotten by half with each
- * window.
+ * sampling unit.
  */
 typedef struct PmuPredictionError {
     double took[PMU_SLOT_NR], predicted[PMU_SLOT_NR];
@@ -158,13 +158,13 @@ typedef struct PmuCpiTable {
     PmuCpiUse *uses;            /* beside each entry */
     PmuCpiMeans *means;         /* likewise */
     PmuCpiEntrySet dirty;       /* those with pending */
-    PmuCpiEntrySet ran;         /* settled, and not seen: see_code() */
-    PmuCpiEntrySet weak;        /* those of PMU_CPI_LOW_CONFIDENCE */
+    PmuCpiEntrySet ran;         /* settled, and not seen: for_each_code() */
+    PmuCpiEntrySet low_confidence;      /* those of PMU_CPI_LOW_CONFIDENCE */
     uint32_t samples;           /* so far */
-    uint32_t epoch;             /* calls of pmu_cpi_table_begin_epoch() so far */
+    uint32_t epoch;             /* calls of pmu_cpi_table_begin_epoch() */
     uint32_t changes;           /* calls of pmu_cpi_table_note_change() */
-    uint32_t window;            /* calls of pmu_cpi_table_begin_unit() */
-    PmuPredictionError trial;   /* of what is learnt in windows */
+    uint32_t units;             /* calls of pmu_cpi_table_begin_unit() */
+    PmuPredictionError trial;   /* of what is learnt in sampling units */
     double waited, predicted;    /* in this epoch, in cycles */
     uint32_t weight;            /* of what is beyond what was predicted */
     uint32_t wanted;            /* groups that are tallied, a bit each */

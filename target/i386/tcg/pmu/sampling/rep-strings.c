@@ -15,7 +15,9 @@
 #include "tcg/pmu/sampling/rep-strings.h"
 #include "tcg/pmu/sampling/timing-ledger.h"
 
-/* No string instruction is longer to periods, nor are all of a window. */
+/*
+ * No string instruction is longer to periods, nor are all of a sampling unit.
+ */
 #define LINES_MOST  (1 << 20)
 
 /* Slots that a string instruction issues at its start and per 64 bytes. */

@@ -10,7 +10,7 @@
 #include "tcg/pmu/sampling/timing-ledger.h"
 
 /* Windows besides those of periods that can be saved up, or overdrawn. */
-#define CREDIT_WINDOWS  64
+#define CREDIT_UNITS  64
 #define UNKNOWN_SOME    (160 * PMU_UNKNOWN_SHARE)
 
 /*
@@ -19,7 +19,7 @@
  */
 #define DOMINANT_SHARE  64
 
-uint32_t pmu_sampling_window(const PmuTiming *t)
+uint32_t pmu_sampling_unit_insns(const PmuTiming *t)
 {
     return t->sampling->full_warming + t->sampling->detailed_warming +
            t->sampling->detailed;
@@ -27,7 +27,7 @@ uint32_t pmu_sampling_window(const PmuTiming *t)
 
 int32_t pmu_timing_max_credit(const PmuTiming *t)
 {
-    return t->sampling ? pmu_sampling_window(t) * CREDIT_WINDOWS : 0;
+    return t->sampling ? pmu_sampling_unit_insns(t) * CREDIT_UNITS : 0;
 }
 
 uint32_t pmu_sampling_in_period(const PmuTiming *t)
@@ -37,7 +37,7 @@ uint32_t pmu_sampling_in_period(const PmuTiming *t)
 
 bool pmu_sampling_take_credit(PmuTiming *t, int32_t least)
 {
-    int32_t price = pmu_sampling_window(t);
+    int32_t price = pmu_sampling_unit_insns(t);
 
     if (!t->paid && t->credit - price < least) {
         return false;
@@ -60,7 +60,7 @@ bool pmu_sampling_may_be_unknown(PmuTiming *t)
 
 bool pmu_sampling_may_be_dominant(PmuTiming *t, uint32_t insns)
 {
-    return insns >= pmu_sampling_window(t) / 4 &&
+    return insns >= pmu_sampling_unit_insns(t) / 4 &&
            insns >= pmu_sampling_in_period(t) / (2 * DOMINANT_SHARE) &&
            pmu_sampling_take_credit(t, -pmu_timing_max_credit(t));
 }
@@ -72,7 +72,7 @@ bool pmu_sampling_is_unknown(PmuTiming *t)
 
 bool pmu_sampling_is_dominant(PmuTiming *t, uint32_t insns)
 {
-    return insns >= pmu_sampling_window(t) / 2 &&
+    return insns >= pmu_sampling_unit_insns(t) / 2 &&
            insns >= pmu_sampling_in_period(t) / DOMINANT_SHARE &&
            pmu_sampling_take_credit(t, -pmu_timing_max_credit(t));
 }

@@ -11,18 +11,18 @@
 #include "tcg/pmu/sampling/timing-state.h"
 
 /*
- * A window is worth while where at least one in PMU_UNKNOWN_SHARE instructions
- * is of unknown cost: each such one adds PMU_UNKNOWN_SHARE to a sum, and any
- * one takes one off.  When so much has come together a window opens if there is
- * credit.
+ * A sampling unit is worth while where at least one in PMU_UNKNOWN_SHARE
+ * instructions is of unknown cost: each such one adds PMU_UNKNOWN_SHARE to a
+ * sum, and any one takes one off.  When so much has come together a sampling
+ * unit opens if there is credit.
  */
 #define PMU_UNKNOWN_SHARE   16
 
 /*
- * If there was little of it in the window any more, as of code that comes and
- * goes with a timer's interrupt, the next one takes twice as much, so many
- * times.  Little is less than one in PMU_UNKNOWN_LITTLE of what was simulated
- * in detail.
+ * If there was little of it in the sampling unit any more, as of code that
+ * comes and goes with a timer's interrupt, the next one takes twice as much, so
+ * many times.  Little is less than one in PMU_UNKNOWN_LITTLE of what was
+ * simulated in detail.
  */
 #define PMU_UNKNOWN_MAX_DOUBLINGS    6
 #define PMU_UNKNOWN_LITTLE  8
@@ -30,12 +30,12 @@
 /* Credit, in instructions, that can be saved up. */
 int32_t pmu_timing_max_credit(const PmuTiming *t);
 
-/* Instructions in a window. */
-uint32_t pmu_sampling_window(const PmuTiming *t);
+/* Instructions in a sampling unit. */
+uint32_t pmu_sampling_unit_insns(const PmuTiming *t);
 
 /*
- * Is there credit for a window, leaving at least @least, or has it been taken
- * in this period already?  Take it.
+ * Is there credit for a sampling unit, leaving at least @least, or has it been
+ * taken in this period already?  Take it.
  */
 bool pmu_sampling_take_credit(PmuTiming *t, int32_t least);
 
@@ -43,9 +43,10 @@ bool pmu_sampling_take_credit(PmuTiming *t, int32_t least);
 uint32_t pmu_sampling_in_period(const PmuTiming *t);
 
 /*
- * Is it time to prepare for a window, as there is too much of which nothing is
- * known?  Caches and predictors should have seen something of it before.  It is
- * paid for now: that they see what runs is as dear as the window.
+ * Is it time to prepare for a sampling unit, as there is too much of which
+ * nothing is known?  Caches and predictors should have seen something of it
+ * before.  It is paid for now: that they see what runs is as dear as the
+ * sampling unit.
  */
 bool pmu_sampling_may_be_unknown(PmuTiming *t);
 

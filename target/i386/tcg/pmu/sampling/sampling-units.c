@@ -16,8 +16,8 @@
 /*
  * The DSB has some thousand micro-ops to find again, and where it is too small
  * those of the last turns of a long loop; warm is a pipeline whose reorder
- * buffer has been filled. An instruction in a window takes as much time as some
- * ten that are functionally warmed, or some tens that go forward.
+ * buffer has been filled. An instruction in a sampling unit takes as much time
+ * as some ten that are functionally warmed, or some tens that go forward.
  */
 const PmuSampling pmu_sampling = {
     .initial_detailed = 1u << 19, .fetch_warming = 1u << 15,
@@ -29,9 +29,9 @@ const PmuSampling pmu_sampling = {
 #define LONGEST_SHORTEST    16
 
 /*
- * While windows are as the costs predicted, but for such a share of the slots,
- * periods become twice as long with each, so many times.  When one is not, but
- * for a larger share, they are as long as at first.
+ * While sampling units are as the costs predicted, but for such a share of the
+ * slots, periods become twice as long with each, so many times.  When one is
+ * not, but for a larger share, they are as long as at first.
  */
 #define STEADY_ERROR    (1.0 / 12)
 #define UNSTEADY_ERROR  (1.0 / 6)
@@ -53,8 +53,8 @@ const PmuSampling pmu_sampling = {
 
 /*
  * After the first look at something dominant nothing goes forward, and periods
- * are short, until so many windows one after the other were as predicted; or
- * after so many instructions.
+ * are short, until so many sampling units one after the other were as
+ * predicted; or after so many instructions.
  */
 #define SETTLED_STEADY  3
 #define SETTLE          (1 << 21)
@@ -80,9 +80,9 @@ static bool is_settled(const PmuTiming *t)
 }
 
 /*
- * When a window is due, on average: sooner in short programs, which have few of
- * them, and after a sixteenth of all that ran; or soon after waits changed, or
- * when the last one was the first of something dominant.
+ * When a sampling unit is due, on average: sooner in short programs, which have
+ * few of them, and after a sixteenth of all that ran; or soon after waits
+ * changed, or when the last one was the first of something dominant.
  */
 static uint32_t mean_period(const PmuTiming *t)
 {
@@ -138,7 +138,7 @@ static void begin_warming(PmuTiming *t, int32_t length, uint32_t weight)
     pmu_cpi_table_set_weight(&t->cpi_table, weight);
 }
 
-/* The same up to the window, whose code is to be fetched before. */
+/* The same up to the sampling unit, whose code is to be fetched before. */
 static void begin_final_warming(PmuTiming *t, int32_t length, uint32_t weight)
 {
     t->refills = false;
@@ -381,7 +381,7 @@ static void begin_fetch_warming(PmuTiming *t)
     t->behind = 0;
 }
 
-/* A window is due. */
+/* A sampling unit is due. */
 static void end_period(PmuTiming *t)
 {
     uint32_t length = pmu_sampling_in_period(t);

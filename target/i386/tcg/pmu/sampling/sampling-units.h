@@ -34,7 +34,7 @@ void pmu_sampling_simulate_unknown(PmuTiming *t);
  */
 void pmu_sampling_simulate_dominant(PmuTiming *t);
 
-/* The same sooner than planned, for a window that is paid for. */
+/* The same sooner than planned, for a sampling unit that is paid for. */
 void pmu_sampling_end_fast_forward_early(PmuTiming *t);
 
 #endif

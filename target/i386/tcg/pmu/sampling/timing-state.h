@@ -84,7 +84,7 @@ struct PmuTiming {
     int32_t period;             /* instructions of the period at hand */
     int32_t credit;             /* instructions that may be simulated in detail
                                    yet */
-    bool paid;                  /* a window of this period is paid for */
+    bool paid;                  /* a sampling unit of this period is paid for */
     uint64_t warmed_insns;      /* instructions that were not, so far */
     uint64_t settled;           /* in terms of @warmed_insns, see SETTLE */
     uint32_t steady;            /* see STEADY_MOST */

@@ -16,13 +16,13 @@ typedef struct PmuTiming PmuTiming;
  * numbers of instructions, rounded up to whole regions, and not 0.
  *
  * The first @initial_detailed of all are simulated in detail, so that short
- * tests are exact.  Then a sampling unit is due each @period, or sooner, early on
- * and where instructions wait for data: @full_warming of the whole functional
- * model, @detailed_warming in which the pipeline fills, and @detailed, which
- * count.  In between, known CPI stands for what runs, and there is functional
- * warming, or in the last @functional_warming of a period alone: see
- * pmu_timing_set_interest().  In the last @fetch_warming, which may be 0, caches
- * of code see what is fetched as well.
+ * tests are exact.  Then a sampling unit is due each @period, or sooner, early
+ * on and where instructions wait for data: @full_warming of the whole
+ * functional model, @detailed_warming in which the pipeline fills, and
+ * @detailed, which count.  In between, known CPI stands for what runs, and
+ * there is functional warming, or in the last @functional_warming of a period
+ * alone: see pmu_timing_set_interest().  In the last @fetch_warming, which may
+ * be 0, caches of code see what is fetched as well.
  *
  * For one in @unknown_share instructions altogether, there are sampling units
  * besides when much runs of which nothing is known.

@@ -4,9 +4,9 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * Two halves meet here.  The functional model (caches, TLBs, predictors, fetch)
- * says what happened to instructions, the pipeline how long that took.  Both are
- * many times as slow as translated code, so they run in sampling units only.  In
- * between, a region of code is taken to cost what it cost in detailed
+ * says what happened to instructions, the pipeline how long that took.  Both
+ * are many times as slow as translated code, so they run in sampling units
+ * only.  In between, a region of code is taken to cost what it cost in detailed
  * simulation, on average.  Data caches, TLBs and predictors see more of what
  * runs, as what they know would take longer to learn again: all of it if a
  * counter needs what they count, else the last part of each period.  What they
@@ -157,7 +157,7 @@ uint64_t pmu_timing_progress(const PmuTiming *t)
 
 uint32_t pmu_timing_sampling_units(const PmuTiming *t)
 {
-    return t->cpi_table.window;
+    return t->cpi_table.units;
 }
 
 void pmu_timing_report_ports(PmuTiming *t)
