@@ -123,7 +123,7 @@ void fuzz_encoding(FuzzInput *in, unsigned mode, PmuEncoding *enc)
     enc->falls_through = !fuzz_one_in(in, 4);
 }
 
-/* What uops.h says of pmu_decode(), whatever the encoding is. */
+/* What decoder.h says of pmu_decode(), whatever the encoding is. */
 static void check_insn(const PmuInsn *insn, const PmuEncoding *enc)
 {
     bool repeats = insn->flags & PMU_INSN_REP;

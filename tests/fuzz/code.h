@@ -22,7 +22,7 @@ void fuzz_encoding(FuzzInput *in, unsigned mode, PmuEncoding *enc);
 /*
  * A block in @builder as the translator makes them: it ends where
  * pmu_block_full() says so and behind what PmuEncoding.falls_through denies.
- * Checks what block.h and uops.h promise.
+ * Checks what block.h and decoder.h promise.
  */
 void fuzz_make_block(FuzzInput *in, PmuDecoder *decoder,
                      PmuBlockBuilder *builder);

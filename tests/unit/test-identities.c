@@ -14,6 +14,7 @@
 #include "tcg/pmu/decode/block-builder.h"
 #include "tcg/pmu/decode/decoder.h"
 #include "tcg/pmu/perfmon/perfmon.h"
+#include "decode-bytes.h"
 #include "random.h"
 #include "tcg/pmu/sampling/timing.h"
 
@@ -100,7 +101,7 @@ static PmuMapping page_of(void *opaque, uint64_t page)
 static void append(Program *program, Block *block, const Code *code)
 {
     const uint8_t *bytes = (const uint8_t *)code->bytes;
-    const PmuInsn *insn = pmu_decode_bytes_interned(program->decoder, bytes,
+    const PmuInsn *insn = decode_bytes(program->decoder, bytes,
                                           code->length);
     uint8_t next = block->builder.block.num_accesses;
     uint8_t ea = PMU_NO_ACCESS, stack = PMU_NO_ACCESS;

@@ -14,6 +14,7 @@
 #include "tcg/pmu/decode/block-builder.h"
 #include "tcg/pmu/decode/decoder.h"
 #include "tcg/pmu/events/events.h"
+#include "decode-bytes.h"
 #include "random.h"
 #include "tcg/pmu/sampling/timing.h"
 
@@ -173,8 +174,8 @@ static void rig_append(Rig *rig, Code code, uint64_t pc)
     const uint8_t *bytes = (const uint8_t *)code.bytes;
     uint8_t ea = PMU_NO_ACCESS, stack = PMU_NO_ACCESS;
     uint8_t next = block->block.num_accesses;
-    const PmuInsn *insn = pmu_decode_bytes_interned(rig->decoder, bytes,
-                                                    code.length);
+    const PmuInsn *insn = decode_bytes(rig->decoder, bytes,
+                                       code.length);
 
     if (insn->flags & (PMU_INSN_LOAD | PMU_INSN_STORE | PMU_INSN_FLUSH)) {
         ea = next++;
@@ -1435,7 +1436,7 @@ static void assists(Rig *rig, bool assisted, unsigned times)
     const Code multiply = I("\xf2\x0f\x59\xc1");        /* mulsd xmm0, xmm1 */
     const PmuBlock *block = &rig->blocks[0]->block;
 
-    g_assert_true(pmu_decode_bytes_interned(rig->decoder,
+    g_assert_true(decode_bytes(rig->decoder,
                                   (const uint8_t *)multiply.bytes,
                                   multiply.length)->flags & PMU_INSN_ASSISTED);
     pmu_timing_flush(rig->timing);

@@ -14,6 +14,7 @@
 #include "tcg/pmu/decode/decoder.h"
 #include "tcg/pmu/events/events.h"
 #include "tcg/pmu/sampling/functional-model.h"
+#include "decode-bytes.h"
 #include "random.h"
 #include "tcg/pmu/sampling/timing.h"
 #include "tcg/pmu/decode/insn-pool.h"
@@ -39,7 +40,7 @@ static const Code jmp = I("\xeb\x00");
 static const PmuInsn *describe(PmuDecoder *decoder, const uint8_t *bytes,
                                unsigned length)
 {
-    return pmu_decode_bytes_interned(decoder, bytes, length);
+    return decode_bytes(decoder, bytes, length);
 }
 
 /* Linear is physical. */
@@ -293,7 +294,7 @@ static void test_dsb_within_l1i(void)
         while (first < run->builder.block.num_insns) {
             first = pmu_functional_run(o, &run->builder.block, first,
                                        run->builder.block.num_insns,
-                                           &run->dynamic);
+                                       &run->dynamic);
             assert_dsb_within_l1i(o);
         }
         /* What ran elsewhere, or what others say, comes at any time. */

@@ -507,9 +507,9 @@ static void test_successors(void)
             g_assert_true(hit);
         } else {
             g_assert_cmpint(pmu_branch_predictor_predict_block(some, block,
-                                                                  b->pc, taken,
-                                                                  target), ==,
-                                                                      hit);
+                                                               b->pc, taken,
+                                                               target), ==,
+                            hit);
             told++;
         }
         if (random_below(&random, 1000) == 0) {

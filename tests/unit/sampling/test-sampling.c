@@ -13,6 +13,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "decode-bytes.h"
 #include "random.h"
 #include "tcg/pmu/decode/block-builder.h"
 #include "tcg/pmu/decode/decoder.h"
@@ -74,7 +75,7 @@ static PmuMapping page_of(void *opaque, uint64_t page)
 static void add(Program *program, Block *block, const Code *code)
 {
     const uint8_t *bytes = (const uint8_t *)code->bytes;
-    const PmuInsn *insn = pmu_decode_bytes_interned(program->decoder, bytes,
+    const PmuInsn *insn = decode_bytes(program->decoder, bytes,
                                           code->length);
     uint8_t ea = insn->flags & (PMU_INSN_LOAD | PMU_INSN_STORE)
                  ? block->builder.block.num_accesses : PMU_NO_ACCESS;

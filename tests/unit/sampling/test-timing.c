@@ -13,6 +13,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "decode-bytes.h"
 #include "random.h"
 #include "tcg/pmu/decode/block-builder.h"
 #include "tcg/pmu/decode/decoder.h"
@@ -122,8 +123,8 @@ static void block_append(PmuBlockBuilder *builder, PmuDecoder *decoder,
     const uint8_t *bytes = (const uint8_t *)code.bytes;
     uint8_t ea = PMU_NO_ACCESS, stack = PMU_NO_ACCESS;
     uint8_t next = builder->block.num_accesses;
-    const PmuInsn *insn = pmu_decode_bytes_interned(decoder, bytes,
-                                                    code.length);
+    const PmuInsn *insn = decode_bytes(decoder, bytes,
+                                       code.length);
 
     if (insn->flags & (PMU_INSN_LOAD | PMU_INSN_STORE)) {
         ea = next++;

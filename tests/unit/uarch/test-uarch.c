@@ -8,6 +8,7 @@
 #include <glib.h>
 #include <string.h>
 
+#include "decode-bytes.h"
 #include "random.h"
 #include "tcg/pmu/decode/block-builder.h"
 #include "tcg/pmu/decode/decoder.h"
@@ -377,8 +378,8 @@ static bool rig_add(Rig *rig, const Code *code)
     PmuBlockBuilder *builder = g_ptr_array_index(rig->blocks,
                                                  rig->blocks->len - 1);
     const uint8_t *bytes = (const uint8_t *)code->bytes;
-    const PmuInsn *insn = pmu_decode_bytes_interned(rig->decoder, bytes,
-                                                    code->length);
+    const PmuInsn *insn = decode_bytes(rig->decoder, bytes,
+                                       code->length);
     uint8_t ea = PMU_NO_ACCESS, stack = PMU_NO_ACCESS;
     uint8_t next = builder->block.num_accesses;
 

@@ -153,7 +153,7 @@ static void x86_pmu_fast_forward_renew(CPUX86State *env, const PmuBlock *block)
     x86_pmu_choose(env, block);
     x86_pmu_fast_forward_grant(env,
                                MIN(pmu_timing_fast_forward_insns(unit->timing),
-                                        unit->fast_forward_distance));
+                                   unit->fast_forward_distance));
 }
 
 /* Count this run of @block.  False: it has to be logged. */

@@ -151,8 +151,9 @@ bool x86_pmu_uarch(X86CPU *cpu, PmuCore core, PmuUarch *uarch, Error **errp)
 }
 
 /*
- * Figures that instructions and blocks are described with (uops.c, block.c).
- * A description belongs to translated code, which all vCPUs share.
+ * Figures that instructions and blocks are described with (timing-rows.c,
+ * block-builder.c).  A description belongs to translated code, which all vCPUs
+ * share.
  */
 static const char *const code_figures[] = {
     "eliminate-moves", "eliminate-adds", "store-forward-vector",

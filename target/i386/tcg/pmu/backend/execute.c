@@ -31,7 +31,7 @@ void pmu_wait_to_issue(PmuPipeline *p, const PmuInsn *insn,
         p->scheduler.occupied) {
         pmu_slots_wait_for_backend(
             p, PMU_COMPLETION(pmu_scheduler_free_at(p, uops),
-                                                     PMU_COMPLETION_MEMORY(
+                              PMU_COMPLETION_MEMORY(
                                                          p->rob.retired)));
     }
     pmu_slots_wait_for_frontend(p, p->delivery.cycle);
@@ -199,7 +199,7 @@ static uint64_t store_uops(PmuPipeline *p, Issue *issue, uint64_t address,
 }
 
 PmuCompletion pmu_execute(PmuPipeline *p, const PmuBlockInsn *bi,
-                             uint32_t uops, const PmuOutcome *outcome)
+                          uint32_t uops, const PmuOutcome *outcome)
 {
     const PmuInsn *insn = bi->insn;
     Issue issue = {
@@ -271,7 +271,7 @@ PmuCompletion pmu_execute(PmuPipeline *p, const PmuBlockInsn *bi,
 }
 
 PmuCompletion pmu_execute_branch(PmuPipeline *p, const PmuBlockInsn *bi,
-                                    uint32_t uops, const PmuOutcome *outcome)
+                                 uint32_t uops, const PmuOutcome *outcome)
 {
     PmuBlockInsn taken = *bi;
     PmuInsn insn = *bi->insn;
@@ -282,7 +282,7 @@ PmuCompletion pmu_execute_branch(PmuPipeline *p, const PmuBlockInsn *bi,
 }
 
 PmuCompletion pmu_execute_fused(PmuPipeline *p, const PmuInsn *insn,
-                                   bool taken)
+                                bool taken)
 {
     uint16_t ports = insn->compute[0].ports;
     uint64_t start;

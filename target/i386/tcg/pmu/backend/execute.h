@@ -79,29 +79,29 @@ static inline void pmu_retire(PmuPipeline *p, uint32_t n, PmuCompletion done)
 
 /* The destinations of @insn have their values at @done. */
 void pmu_write_back(PmuPipeline *p, const PmuInsn *insn,
-                              uint64_t done);
+                    uint64_t done);
 
 /* Wait until @insn, of @uops unfused micro-ops, can issue. */
 void pmu_wait_to_issue(PmuPipeline *p, const PmuInsn *insn,
-                                 uint32_t uops);
+                       uint32_t uops);
 
 /*
  * Issue, execute and retire @bi, which has @uops unfused micro-ops: when its
  * result is there, and what it waited for.
  */
 PmuCompletion pmu_execute(PmuPipeline *p, const PmuBlockInsn *bi,
-                             uint32_t uops, const PmuOutcome *outcome);
+                          uint32_t uops, const PmuOutcome *outcome);
 
 /* The same for a branch that is taken, which executes on fewer ports. */
 PmuCompletion pmu_execute_branch(PmuPipeline *p, const PmuBlockInsn *bi,
-                                    uint32_t uops, const PmuOutcome *outcome);
+                                 uint32_t uops, const PmuOutcome *outcome);
 
 /*
  * @insn, a branch, fuses with the instruction before it: their one micro-op
  * goes where branches go.
  */
 PmuCompletion pmu_execute_fused(PmuPipeline *p, const PmuInsn *insn,
-                                   bool taken);
+                                bool taken);
 
 /*
  * PUSH, POP and the like change RSP in the stack engine, next of the others.
@@ -109,6 +109,6 @@ PmuCompletion pmu_execute_fused(PmuPipeline *p, const PmuInsn *insn,
  * its own (Intel SOM, "Stack pointer tracker").
  */
 void pmu_sync_stack(PmuPipeline *p, const PmuBlockInsn *bi,
-                       const PmuOutcome *outcome);
+                    const PmuOutcome *outcome);
 
 #endif

@@ -140,7 +140,7 @@ uint64_t pmu_lsu_load(PmuPipeline *p, const PmuInsn *insn, uint8_t index,
         const PmuAccessOutcome *access = special_access(outcome, index);
         uint64_t translated = pmu_miss_timing_translate(&p->misses, access,
                                                         start,
-                                                PMU_WALK_LOAD);
+                                                        PMU_WALK_LOAD);
         uint64_t begun;
 
         /* Nothing waits for it. */
@@ -151,7 +151,7 @@ uint64_t pmu_lsu_load(PmuPipeline *p, const PmuInsn *insn, uint8_t index,
         const PmuAccessOutcome *access = special_access(outcome, index);
         uint64_t translated = pmu_miss_timing_translate(&p->misses, access,
                                                         start,
-                                                PMU_WALK_LOAD);
+                                                        PMU_WALK_LOAD);
         bool fill = pmu_miss_timing_waits_for_fill(&p->misses, access,
                                                    translated);
 
@@ -250,12 +250,12 @@ void pmu_lsu_store(PmuPipeline *p, const PmuInsn *insn, uint8_t index,
 }
 
 uint64_t pmu_lsu_string_load(PmuPipeline *p,
-                                  const PmuAccessOutcome *access)
+                             const PmuAccessOutcome *access)
 {
     uint64_t start = MAX(p->clock.cycle + p->uarch->issue_to_dispatch,
                          p->lsu.loads_from);
     uint64_t translated = pmu_miss_timing_translate(&p->misses, access, start,
-                                            PMU_WALK_LOAD);
+                                                    PMU_WALK_LOAD);
 
     *pmu_count(&p->clock, PMU_ITEM_FB_HITS) += pmu_miss_timing_waits_for_fill(
         &p->misses, access,
@@ -271,6 +271,6 @@ void pmu_lsu_string_store(PmuPipeline *p, const PmuAccessOutcome *access,
 
     pmu_slots_wait_for_backend(p,
                                PMU_COMPLETION_BY(pmu_lsu_store_buffer_free(p),
-                                                    PMU_CAUSE_STORES));
+                                                 PMU_CAUSE_STORES));
     drain(p, owned, p->rob.retired, start, !same_line);
 }

@@ -62,9 +62,9 @@ void pmu_pipeline_assist(PmuPipeline *p);
 void pmu_pipeline_interrupt(PmuPipeline *p);
 
 /*
- * Parts of string instructions.  Fetch one, its slots are issued later; issue
- * a micro-op of it that waits for @ready; access a line for it, as @access
- * tells.  pmu_pipeline_string_store() is for an access that is a store.
+ * Parts of string instructions.  Fetch one, its slots are issued later: when
+ * its sources are ready.  Issue a micro-op of it that waits for @ready.  Write
+ * its results.  For its accesses see pmu_lsu_string_load() and _store().
  */
 uint64_t pmu_pipeline_string_begin(PmuPipeline *p, const PmuBlock *block,
                                    unsigned index, const PmuOutcome *outcome);

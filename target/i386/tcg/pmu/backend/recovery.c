@@ -38,7 +38,7 @@ void pmu_recovery_smc_clear(PmuPipeline *p)
 }
 
 void pmu_recovery_ordering_clear(PmuPipeline *p, const PmuBlockInsn *bi,
-                        uint64_t clears)
+                                 uint64_t clears)
 {
     if ((bi->ea != PMU_NO_ACCESS && (clears >> bi->ea & 1)) ||
         (bi->stack != PMU_NO_ACCESS && (clears >> bi->stack & 1))) {

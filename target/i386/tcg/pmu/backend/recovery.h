@@ -18,7 +18,7 @@
  */
 void pmu_recovery_flush(PmuPipeline *p, PmuCompletion resolved,
                         uint32_t penalty,
-                  PmuSlotClass class);
+                        PmuSlotClass class);
 
 /*
  * The newest instruction stored to code that fetch had: when it has retired,
@@ -31,6 +31,6 @@ void pmu_recovery_smc_clear(PmuPipeline *p);
  * it has retired, and it is fetched as after a mispredicted branch.
  */
 void pmu_recovery_ordering_clear(PmuPipeline *p, const PmuBlockInsn *bi,
-                        uint64_t clears);
+                                 uint64_t clears);
 
 #endif

@@ -30,7 +30,7 @@ static inline void short_wait(PmuPipeline *p, PmuCompletion room, uint32_t uops)
         p->scheduler.occupied) {
         pmu_slots_wait_for_backend(
             p, PMU_COMPLETION(pmu_scheduler_free_at(p, uops),
-                                                     PMU_COMPLETION_MEMORY(
+                              PMU_COMPLETION_MEMORY(
                                                          p->rob.retired)));
     }
     if (G_UNLIKELY(p->delivery.cycle > p->clock.cycle)) {

@@ -17,6 +17,6 @@
  * in insn.c).
  */
 void pmu_run_short(PmuPipeline *p, const PmuBlockInsn *bi,
-                             unsigned offset, const PmuOutcome *outcome);
+                   unsigned offset, const PmuOutcome *outcome);
 
 #endif

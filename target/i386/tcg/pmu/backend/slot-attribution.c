@@ -41,7 +41,7 @@ void pmu_slots_serialized(PmuPipeline *p, uint64_t from, uint64_t to)
 {
     *pmu_count(&p->clock, PMU_ITEM_SERIALIZED) += to - from;
     *pmu_count(&p->clock, PMU_ITEM_PAUSE_CYCLES) += MAX(MIN(to, p->pause),
-                                                         from) - from;
+                                                        from) - from;
 }
 
 void pmu_slots_backend_bound(PmuPipeline *p, PmuCompletion until)
@@ -88,7 +88,7 @@ static void count_bubble(PmuPipeline *p, uint64_t cycles)
     unsigned most = PMU_ITEM_BUBBLE_512 - PMU_ITEM_BUBBLE_1;
 
     pmu_count(&p->clock, PMU_ITEM_BUBBLE_1)[MIN(63u - __builtin_clzll(cycles),
-                                                 most)]++;
+                                                most)]++;
 }
 
 /*

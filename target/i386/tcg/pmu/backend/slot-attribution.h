@@ -34,7 +34,7 @@ static inline void pmu_slots_fill(PmuPipeline *p, PmuSlotClass class)
 /* Slots up to the start of @cycle, if that is to come, pass as @class. */
 static inline void pmu_slots_attribute(PmuPipeline *p, uint64_t cycle,
                                        PmuSlotClass class,
-                                           PmuStallReason reason)
+                                       PmuStallReason reason)
 {
     if (cycle > p->clock.cycle) {
         p->clock.counts.item[class] += (cycle - p->clock.cycle) *

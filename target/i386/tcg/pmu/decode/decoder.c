@@ -174,7 +174,7 @@ static void set_flags(PmuInsnBuilder *b)
 
 /* A row can be of several mnemonics; the decoder knows which one it is. */
 static void classify(PmuInsnBuilder *b, const PmuDisassembler *disassembler,
-                      unsigned id)
+                     unsigned id)
 {
     const char *name = b->row->name;
 
@@ -303,15 +303,6 @@ bool pmu_decode_bytes(PmuDecoder *decoder, const uint8_t *bytes,
 
     pmu_encoding_parse(&enc, bytes, length, decoder->context.mode);
     return pmu_decode(decoder, &enc, insn);
-}
-
-const PmuInsn *pmu_decode_bytes_interned(PmuDecoder *decoder,
-                                         const uint8_t *bytes, unsigned length)
-{
-    PmuEncoding enc;
-
-    pmu_encoding_parse(&enc, bytes, length, decoder->context.mode);
-    return pmu_decode_interned(decoder, &enc);
 }
 
 void pmu_decoder_begin_generation(PmuDecoder *decoder, uint64_t generation,

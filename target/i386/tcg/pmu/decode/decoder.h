@@ -69,9 +69,6 @@ void pmu_decoder_adopt(PmuDecoder *to, PmuDecoder *from);
 bool pmu_decode_bytes(PmuDecoder *decoder, const uint8_t *bytes,
                       unsigned length, PmuInsn *insn);
 
-const PmuInsn *pmu_decode_bytes_interned(PmuDecoder *decoder,
-                                         const uint8_t *bytes, unsigned length);
-
 /* What pmu_decode() has done so far, in instructions. */
 typedef struct PmuDecoderStats {
     uint64_t decoded;           /* all */

@@ -6,7 +6,7 @@
  * The emulator decides what a guest executes, so its decoder is the authority
  * for everything that execution depends on: length, prefixes, address size, and
  * whether the instruction is a string instruction that repeats.  The model's
- * decoder (uops.h) takes these facts from here and adds only what the
+ * decoder (decoder.h) takes these facts from here and adds only what the
  * instruction costs.  It never reads guest memory itself: another vCPU may have
  * changed the bytes since the emulator fetched them.
  */

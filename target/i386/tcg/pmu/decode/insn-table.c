@@ -3,8 +3,8 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The rows stand in uops-integer.c, uops-system.c, uops-vector.c and
- * uops-x87.c.
+ * The rows stand in insn-table-integer.c, insn-table-system.c,
+ * insn-table-vector.c and insn-table-x87.c.
  */
 
 #include <glib.h>

@@ -39,12 +39,12 @@ void pmu_delivery_count(PmuDelivery *d)
     if (d->uops) {
         *pmu_count(d->clock, PMU_ITEM_MITE_UOPS) += d->uops;
         pmu_count_bin(d->clock, PMU_ITEM_MITE_1, PMU_ITEM_MITE_6,
-                               d->uops - 1);
+                      d->uops - 1);
     }
     if (d->insns) {
         *pmu_count(d->clock, PMU_ITEM_DECODED) += d->insns;
         pmu_count_bin(d->clock, PMU_ITEM_DECODED_1, PMU_ITEM_DECODED_2,
-                               d->insns - 1);
+                      d->insns - 1);
     }
     d->uops = 0;
     d->insns = 0;

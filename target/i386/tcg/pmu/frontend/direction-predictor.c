@@ -106,7 +106,7 @@ static inline uint64_t tage_hash(uint64_t history, int table, uint64_t by_pc)
 }
 
 static inline PmuTageEntry *tage_entry(PmuDirectionPredictor *p, int table,
-                                    uint64_t hash)
+                                       uint64_t hash)
 {
     return &p->tage[table][hash >> (64 - PMU_TAGE_BITS)];
 }
@@ -325,7 +325,7 @@ static inline bool predict_cond(PmuDirectionPredictor *p, uint64_t pc,
 }
 
 bool pmu_direction_predictor_predict(PmuDirectionPredictor *p, uint64_t pc,
-                                      bool taken)
+                                     bool taken)
 {
     uint8_t *state = &p->base[base_index(pc)];
 

@@ -28,7 +28,7 @@ static inline uint64_t path_hash(const PmuBranchHistory *history, int table,
 }
 
 static inline PmuPathTarget *path_entry(PmuIndirectPredictor *p, int table,
-                                     uint64_t hash)
+                                        uint64_t hash)
 {
     return &p->by_path[table][hash >> (64 - PMU_INDIRECT_BITS)];
 }
@@ -62,7 +62,7 @@ static void path_allocate(PmuPathTarget *entry, uint32_t tag, uint64_t target)
 static G_GNUC_NO_INLINE bool predict_by_path(PmuIndirectPredictor *p,
                                              uint64_t by_pc,
                                              uint64_t predicted,
-                                                 uint64_t target)
+                                             uint64_t target)
 {
     int provider = PMU_PATH_TABLES - 1;
 
@@ -87,7 +87,7 @@ static G_GNUC_NO_INLINE bool predict_by_path(PmuIndirectPredictor *p,
 }
 
 bool pmu_indirect_predictor_predict(PmuIndirectPredictor *p, uint64_t pc,
-                                   uint64_t target)
+                                    uint64_t target)
 {
     uint64_t by_pc = pmu_branch_mix(pc + 1), predicted;
     PmuLastTarget *last = &p->last[by_pc >> (64 - PMU_INDIRECT_BITS)];

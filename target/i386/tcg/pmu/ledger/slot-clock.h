@@ -66,7 +66,7 @@ static inline uint32_t *pmu_count(PmuClock *clock, PmuLedgerItem item)
 
 /* One more cycle with @n of what histogram @first, up to @last, is of. */
 static inline void pmu_count_bin(PmuClock *clock, PmuLedgerItem first,
-                                          PmuLedgerItem last, uint32_t n)
+                                 PmuLedgerItem last, uint32_t n)
 {
     uint32_t most = last - first;
 

@@ -80,7 +80,7 @@ bool pmu_beyond_l1_may_write(PmuMemory *mem, uint64_t line)
 /* @line missed the first level: ask for those after it. */
 static void stream_prefetch(PmuMemory *mem, uint64_t line,
                             const PmuRequestKind *requests,
-                                PmuAccessOutcome *access)
+                            PmuAccessOutcome *access)
 {
     uint64_t lines[PMU_STREAM_DEGREE], dram[PMU_STREAM_DEGREE] = {}, next;
     unsigned n = pmu_streamer_miss(&mem->streamer, line, lines, &next);
@@ -128,7 +128,7 @@ static void l2_hit(PmuMemory *mem, uint64_t line, PmuAccessOutcome *access)
 /* What demanded line @line, in L2 no more, finds in the L3. */
 static unsigned l3_request(PmuMemory *mem, uint64_t line,
                            const PmuRequestKind *requests,
-                               PmuAccessOutcome *access)
+                           PmuAccessOutcome *access)
 {
     PmuDirectoryState found = pmu_beyond_l1_access_l3(mem, line,
                                                       requests->writes);
@@ -148,8 +148,8 @@ static unsigned l3_request(PmuMemory *mem, uint64_t line,
 }
 
 void pmu_beyond_l1_request(PmuMemory *mem, uint64_t line,
-                             const PmuRequestKind *requests,
-                                 PmuAccessOutcome *access)
+                           const PmuRequestKind *requests,
+                           PmuAccessOutcome *access)
 {
     unsigned from = PMU_FOUND_IN_L2;
 

@@ -38,8 +38,8 @@ bool pmu_beyond_l1_may_write(PmuMemory *mem, uint64_t line);
  * to @access and the ledger.  The streamer sees it.
  */
 void pmu_beyond_l1_request(PmuMemory *mem, uint64_t line,
-                             const PmuRequestKind *requests,
-                                 PmuAccessOutcome *access);
+                           const PmuRequestKind *requests,
+                           PmuAccessOutcome *access);
 
 /* Physical line @line is to come to L2 before it is needed. */
 void pmu_beyond_l1_prefetch(PmuMemory *mem, uint64_t line,

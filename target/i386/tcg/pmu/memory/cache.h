@@ -65,15 +65,6 @@ static inline size_t pmu_cache_first(const PmuCache *cache, uint64_t key)
     return (size_t)(key & cache->set_mask) * cache->ways;
 }
 
-/*
- * Is @key present, and would using it change nothing?  True only for the key
- * of its set that was used last.
- */
-static inline bool pmu_cache_hit(const PmuCache *cache, uint64_t key)
-{
-    return cache->tags[cache->recent[key & cache->set_mask]] == key + 1;
-}
-
 /* The rest of pmu_cache_use(), when another key of the set was used last. */
 size_t pmu_cache_use_slow(PmuCache *cache, uint64_t key);
 

@@ -23,7 +23,7 @@ void pmu_l1i_notify_page_evicted(PmuMemory *mem, PmuMapping mapping);
 
 /* A store to physical line @line, which leaves L1I. */
 static inline void pmu_l1i_store(PmuMemory *mem, uint64_t line,
-                              PmuAccessOutcome *access)
+                                 PmuAccessOutcome *access)
 {
     if (G_UNLIKELY(pmu_l1i_has(mem, line))) {
         pmu_cache_remove(&mem->l1i, line);

@@ -20,8 +20,7 @@ static void dtlb_dropped(void *opaque, uint64_t number, PmuPageSize size)
 }
 
 uint64_t pmu_data_page_walk(PmuMemory *mem, uint64_t page,
-                                                PmuUse use,
-                                                    PmuAccessOutcome *access)
+                            PmuUse use, PmuAccessOutcome *access)
 {
     PmuTranslationItems items = use == PMU_USE_STORE ? PMU_TRANSLATIONS_STORE
                                                  : PMU_TRANSLATIONS_LOAD;
@@ -79,8 +78,7 @@ static PmuL1dLine new_line(const PmuMemory *mem, const PmuRequestKind *requests)
 }
 
 void pmu_data_prefetch(PmuMemory *mem, uint64_t line,
-                         const PmuRequestKind *requests,
-                             PmuAccessOutcome *access)
+                       const PmuRequestKind *requests, PmuAccessOutcome *access)
 {
     size_t old = pmu_cache_find(&mem->l1d, line);
     PmuL1dLine *entry;
@@ -120,7 +118,7 @@ static G_GNUC_NO_INLINE void look_ahead(PmuMemory *mem, uint8_t ip,
 
 static G_GNUC_NO_INLINE PmuL1dLine *l1d_miss(PmuMemory *mem, uint64_t phys,
                                              PmuUse use,
-                                                 PmuAccessOutcome *access)
+                                             PmuAccessOutcome *access)
 {
     static const PmuRequestKind *const requests[] = {
         [PMU_USE_LOAD] = &pmu_request_load,
@@ -229,7 +227,7 @@ static unsigned distance(const PmuAccessOutcome *access)
 }
 
 void pmu_data_count_load(PmuMemory *mem, unsigned lines,
-                       const PmuAccessOutcome access[2])
+                         const PmuAccessOutcome access[2])
 {
     static const PmuAccessOutcome from_l3 = { .source = PMU_SOURCE_L3 };
     unsigned furthest = distance(&access[0]);

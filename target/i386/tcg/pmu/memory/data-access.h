@@ -45,19 +45,18 @@ unsigned pmu_memory_update(PmuMemory *mem, uint64_t addr, unsigned size,
 
 /* The physical page of linear page @page, which is not in the DTLB. */
 uint64_t pmu_data_page_walk(PmuMemory *mem, uint64_t page,
-                                                PmuUse use,
-                                                    PmuAccessOutcome *access);
+                            PmuUse use, PmuAccessOutcome *access);
 
 /* @requests ask for physical line @line, which L1D may lack, ahead of need. */
 void pmu_data_prefetch(PmuMemory *mem, uint64_t line,
-                         const PmuRequestKind *requests,
-                             PmuAccessOutcome *access);
+                       const PmuRequestKind *requests,
+                       PmuAccessOutcome *access);
 
 /*
  * A load of @lines, 1 or 2, found them as @access says.  The caller has counted
  * it as a hit in L1D, as it does all loads.
  */
 void pmu_data_count_load(PmuMemory *mem, unsigned lines,
-                       const PmuAccessOutcome access[2]);
+                         const PmuAccessOutcome access[2]);
 
 #endif

@@ -129,7 +129,7 @@ static void enter_fill(PmuMissTiming *m, uint64_t ready, PmuRequester requester)
  */
 static uint64_t l1d_miss(PmuMissTiming *m, const PmuAccessOutcome *access,
                          uint64_t start, PmuRequester requester,
-                             uint64_t *begun)
+                         uint64_t *begun)
 {
     uint64_t *buffer = &m->buffer[0];
     uint64_t ready;
@@ -237,15 +237,15 @@ static G_GNUC_NO_INLINE uint64_t walk_page(PmuMissTiming *m, uint64_t start,
 
 uint64_t pmu_miss_timing_translate(PmuMissTiming *m,
                                    const PmuAccessOutcome *access,
-                           uint64_t start, uint8_t walk)
+                                   uint64_t start, uint8_t walk)
 {
     start += access->delay;
     return access->walk ? walk_page(m, start, access->walk, walk) : start;
 }
 
 uint64_t pmu_miss_timing_line(PmuMissTiming *m, const PmuAccessOutcome *access,
-                            uint64_t start, PmuRequester requester,
-                                uint64_t *begun)
+                              uint64_t start, PmuRequester requester,
+                              uint64_t *begun)
 {
     uint64_t ready = start + m->uarch->l1d.latency;
 

@@ -68,15 +68,15 @@ uint64_t pmu_miss_timing_code_miss(PmuMissTiming *m,
  */
 uint64_t pmu_miss_timing_translate(PmuMissTiming *m,
                                    const PmuAccessOutcome *access,
-                           uint64_t start, uint8_t walk);
+                                   uint64_t start, uint8_t walk);
 
 /*
  * When the line of a data access is in L1D, whose address is translated at
  * @start; *@begun: if it is not there, when it is asked for.
  */
 uint64_t pmu_miss_timing_line(PmuMissTiming *m, const PmuAccessOutcome *access,
-                            uint64_t start, PmuRequester requester,
-                                uint64_t *begun);
+                              uint64_t start, PmuRequester requester,
+                              uint64_t *begun);
 
 /*
  * Does @access, a load whose address is translated at @start, wait for a line
@@ -84,7 +84,7 @@ uint64_t pmu_miss_timing_line(PmuMissTiming *m, const PmuAccessOutcome *access,
  */
 bool pmu_miss_timing_waits_for_fill(const PmuMissTiming *m,
                                     const PmuAccessOutcome *access,
-                           uint64_t start);
+                                    uint64_t start);
 
 /* Does @access, of data, need a line that L1D has not asked for yet? */
 bool pmu_access_misses_l1d(const PmuAccessOutcome *access);
@@ -95,6 +95,6 @@ bool pmu_access_misses_l1d(const PmuAccessOutcome *access);
  */
 void pmu_miss_timing_demand_fill(PmuMissTiming *m,
                                  const PmuAccessOutcome *access,
-                        uint64_t start, uint64_t ready);
+                                 uint64_t start, uint64_t ready);
 
 #endif

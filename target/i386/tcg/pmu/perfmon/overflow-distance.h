@@ -12,7 +12,7 @@
 /*
  * How far the ledger may move before a counter can interrupt.  Counters whose
  * overflow does not interrupt are left out: no software sees it before the next
- * perfmon_settle(), and that finds it.
+ * perfmon_update(), and that finds it.
  *
  * Each figure is the largest n such that no counter of its kind can wrap
  * while no item of its kind has grown by n or more, growth being the sum over

@@ -314,7 +314,7 @@ void pmu_cpi_table_add_residual(PmuCpiTable *table, const PmuCpiMeans *means,
 
     for (unsigned i = 0; i < PMU_COVARIATE_NR; i++) {
         batch->covariates[i] += pmu_sample_residual(means, sample,
-                                               PMU_SAMPLE_COVARIATES + i);
+                                                    PMU_SAMPLE_COVARIATES + i);
     }
     for (unsigned i = 0; i < PMU_RESPONSE_DEPENDENT; i++) {
         batch->took[i] += pmu_sample_residual(means, sample, dependent[i].item);

@@ -309,7 +309,7 @@ static void try_means(PmuPredictionError *trial, const PmuCpiMeans *means,
     }
     for (unsigned i = 0; i < PMU_COVARIATE_NR; i++) {
         trial->covariates[i] += pmu_sample_residual(means, sample,
-                                               PMU_SAMPLE_COVARIATES + i);
+                                                    PMU_SAMPLE_COVARIATES + i);
     }
 }
 

@@ -152,7 +152,7 @@ static unsigned hint(PmuMemory *mem, uint64_t addr,
 /* An access at @addr that may be special: its lines. */
 static unsigned data_access(PmuFunctionalModel *o, uint64_t addr,
                             const PmuBlockAccess *kind,
-                                PmuAccessOutcome access[2])
+                            PmuAccessOutcome access[2])
 {
     PmuMemory *mem = &o->mem;
     unsigned lines;
@@ -306,8 +306,8 @@ bool pmu_functional_warm_numbered_branch(PmuFunctionalModel *o,
     switch ((PmuBranch)block->branch) {
     case PMU_BRANCH_COND:
         hit = pmu_branch_predictor_predict_block(o->bpred, block->number, pc,
-                                                    dynamic->taken,
-                                                    dynamic->target);
+                                                 dynamic->taken,
+                                                 dynamic->target);
         o->covariates.n[PMU_COVARIATE_MISPREDICTS] += !hit;
         return !hit;
     case PMU_BRANCH_JMP_INDIRECT:
@@ -500,7 +500,7 @@ unsigned observe(PmuFunctionalModel *o, const PmuBlock *block,
 
 unsigned pmu_functional_run(PmuFunctionalModel *o, const PmuBlock *block,
                             unsigned first, unsigned last,
-                                const PmuExecution *dynamic)
+                            const PmuExecution *dynamic)
 {
     return observe(o, block, first, last, dynamic, ALL);
 }

@@ -55,7 +55,7 @@ void pmu_functional_machine_clear(PmuFunctionalModel *o);
  */
 unsigned pmu_functional_run(PmuFunctionalModel *o, const PmuBlock *block,
                             unsigned first, unsigned last,
-                                const PmuExecution *dynamic);
+                            const PmuExecution *dynamic);
 
 /*
  * The same where the caller does not ask what happened to their data:

@@ -59,6 +59,6 @@ void pmu_region_begin_code(PmuTiming *t);
  * another one.
  */
 void pmu_region_extend_code(PmuTiming *t, const PmuBlock *block, unsigned first,
-                        unsigned last);
+                            unsigned last);
 
 #endif

@@ -114,7 +114,7 @@ static void string_store(PmuTiming *t, uint64_t line)
                             PMU_LINE_SIZE);
     if (!t->string.untimed) {
         pmu_lsu_string_store(&t->pipeline, &access,
-                                  line == t->functional.store_line);
+                             line == t->functional.store_line);
     }
     t->functional.store_line = line;
     if (access.smc) {

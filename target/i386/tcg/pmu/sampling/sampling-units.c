@@ -398,7 +398,7 @@ static void end_fast_forward_piece(PmuTiming *t)
     if (t->left + t->behind <= (int32_t)t->sampling->functional_warming) {
         pmu_timing_end_fast_forward(t);
     } else if (pmu_sampling_may_be_dominant(t,
-                               pmu_cpi_table_most_low_confidence(
+                                            pmu_cpi_table_most_low_confidence(
                                    &t->cpi_table))) {
         pmu_sampling_end_fast_forward_early(t);
     } else {

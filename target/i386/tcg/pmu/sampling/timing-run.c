@@ -31,7 +31,7 @@ static bool is_direct(PmuBranch branch)
 /* Instructions [@first, @last) of @block ran, and are looked at. */
 static void run_simulated(PmuTiming *t, const PmuBlock *block,
                           unsigned first, unsigned last,
-                              const PmuExecution *dynamic)
+                          const PmuExecution *dynamic)
 {
     if (!t->insns) {
         pmu_region_begin_code(t);
@@ -319,7 +319,7 @@ static bool ends_with(const PmuBlock *block, unsigned last)
 /* Some of its instructions did, none but the last of which ends a region. */
 static void run_range(PmuTiming *t, const PmuBlock *block,
                       unsigned first, unsigned last,
-                          const PmuExecution *dynamic)
+                      const PmuExecution *dynamic)
 {
     PmuBranch branch = block->insns[last - 1].insn->branch;
 

@@ -55,14 +55,14 @@ struct PmuTiming {
     PmuLedger *ledger;
     PmuCounts counts;           /* what @seen does not show */
     uint64_t taken;             /* conditional branches, likewise */
-    /* What was observed and is not in the ledger yet, at PMU_LEVEL_OS. */
+    /* What the functional model saw and the ledger lacks, at PMU_LEVEL_OS. */
     PmuLedger seen;
 
     /* The current region. */
     uint64_t hash;              /* of its instructions so far */
     uint32_t insns;             /* their number */
     uint64_t pc, phys, end;     /* where it begins; the latter's end so far */
-    PmuCodeMisses misses;       /* of its code, if that is observed */
+    PmuCodeMisses misses;       /* of its code, if that is fetched */
     PmuRegionCode code;         /* where it lies, if that is looked at */
     uint64_t line;              /* of the last instruction there */
     PmuSample sample;           /* what the ledger shows of it already */
@@ -85,18 +85,18 @@ struct PmuTiming {
     int32_t credit;             /* instructions that may be simulated in detail
                                    yet */
     bool paid;                  /* a sampling unit of this period is paid for */
-    uint64_t warmed_insns;      /* instructions that were not, so far */
+    uint64_t warmed_insns;      /* not simulated in detail, so far */
     uint64_t settled;           /* in terms of @warmed_insns, see SETTLE */
     uint32_t steady;            /* see STEADY_MOST */
     bool waits_changed;         /* see SURPRISE_SHARE */
-    bool first_of_dominant;     /* see look_at_dominant() */
-    bool for_unknown;           /* see look_closer() */
+    bool first_of_dominant;     /* pmu_sampling_simulate_dominant() */
+    bool for_unknown;           /* pmu_sampling_simulate_unknown() */
     uint32_t sampled_insns;     /* instructions since then */
-    uint32_t unknown;           /* see UNKNOWN_SHARE */
-    uint32_t unknown_twice;     /* so many times, see UNKNOWN_MOST */
+    uint32_t unknown;           /* see PMU_UNKNOWN_SHARE */
+    uint32_t unknown_twice;     /* so many times, PMU_UNKNOWN_MAX_DOUBLINGS */
     uint64_t unknown_at;        /* @warmed_insns when it was changed last */
-    PmuUnknownRegion unknown_regions[PMU_UNKNOWN_REGIONS]; /* by a hash of the
-                                                              key */
+    /* By a hash of the key. */
+    PmuUnknownRegion unknown_regions[PMU_UNKNOWN_REGIONS];
     PmuCovariates accounted;    /* of functional.covariates, accounted for */
     uint64_t contested_until;   /* in terms of @progress: see CONTESTED */
 
