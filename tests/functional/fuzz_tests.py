@@ -2,7 +2,7 @@
 #
 # Instructions at random (programs/fuzz.c), while all kinds of events count:
 # no unprivileged process may end or hang QEMU.  Used by run, for some seconds,
-# and by fuzz, for as long as somebody wants.
+# and by fuzz, for as long as its caller asks.
 
 import collections
 import random

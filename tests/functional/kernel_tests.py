@@ -28,7 +28,7 @@ STEP = 1 / 255
 
 # What no healthy kernel prints, and what some of it would mean.
 COMPLAINTS = (
-    r'unknown reason',          # an NMI nobody claims: LVTPC not masked
+    r'unknown reason',          # an unclaimed NMI: LVTPC not masked
     r'irq loop stuck',          # a status bit that does not go away
     r'PMU not available', r'Broken PMU', r'Firmware Bug',
     r'unchecked MSR', r'general protection',

@@ -161,7 +161,7 @@ static void check_block(const PmuBlock *block, unsigned length)
     g_assert_cmpuint(end, ==, length);
 }
 
-/* Bits of a block that whoever translates decides. */
+/* Bits of a block that the translator decides. */
 static void begin_block(FuzzInput *in, PmuDecoder *decoder,
                         PmuBlockBuilder *builder, uint16_t *page_offset)
 {

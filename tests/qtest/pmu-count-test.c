@@ -726,7 +726,7 @@ static void test_smi_behind_branch(void)
                "branches that were not taken");
 }
 
-/* The model asks where a page is when all is over: nobody must see that. */
+/* The model asks where a page is after the run: that must not be visible. */
 static void test_accessed(void)
 {
     g_autoptr(PmuScript) s = pmu_script_new();
@@ -896,7 +896,7 @@ static void check_assists(unsigned block, bool assisted)
         0x01c3 | EVTSEL_EN | EVTSEL_OS | EVTSEL_EDGE |
             EVTSEL_CMASK(1),                    /* MACHINE_CLEARS.COUNT */
     };
-    /* Three times what is watched at first. */
+    /* Three times what is simulated in detail at first. */
     const uint64_t n = 180000;
     const uint64_t assists = assisted ? 2 * n : 0;
     g_autoptr(PmuScript) s = pmu_script_new();
@@ -944,7 +944,7 @@ static void test_flushes(void)
         { 0x2224, 1 },          /* L2_RQSTS.RFO_MISS */
         { 0x0f32, 3 },          /* SW_PREFETCH_ACCESS.ANY */
     };
-    /* Three times what is watched at first. */
+    /* Three times what is simulated in detail at first. */
     const uint64_t n = 160000;
     g_autoptr(PmuScript) s = pmu_script_new();
     unsigned gp;

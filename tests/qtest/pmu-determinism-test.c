@@ -183,7 +183,7 @@ static void test_cuts_overflow(void)
 
 /*
  * @ledger without which way conditional branches went, which is not known if
- * nobody counts that: all lines of it but the two items'.
+ * no test counts that: all lines of it but the two items'.
  */
 static char *without_ways(const char *ledger)
 {
@@ -194,7 +194,7 @@ static char *without_ways(const char *ledger)
 }
 
 /*
- * Somebody who looks all the time changes nothing, whatever it is that counts:
+ * A guest that reads counters all the time changes no count, whatever counts:
  * everything, slots alone, or slots and misses.
  */
 static void test_looks(void)
@@ -239,7 +239,7 @@ static void test_looks(void)
 
 /*
  * With -icount, who looks makes QEMU leave its execution loop, where overflows
- * interrupt: no sooner than they do when nobody looks.
+ * interrupt: no sooner than they do without reads.
  */
 static void test_looks_overflow(void)
 {

@@ -726,8 +726,8 @@ static unsigned occurrences(const char *log, const char *text)
 }
 
 /*
- * Whoever gives a counter an event that is not counted as hardware does is
- * told, once for each event, and of no other.
+ * The log tells of each event that a guest programs and that is not counted
+ * as hardware does, once, and of no other.
  */
 static void test_log_of_events(void)
 {

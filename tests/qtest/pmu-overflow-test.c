@@ -581,7 +581,7 @@ static void test_delivery(void)
     }
 }
 
-/* Without INT the status tells, and nobody is interrupted. */
+/* Without INT the status tells, and no interrupt is raised. */
 static void test_no_interrupt(void)
 {
     for (int timing = 0; timing < 2; timing++) {
@@ -859,7 +859,7 @@ static void test_metrics_overflow(void)
     }
 }
 
-/* Setting status bits by software interrupts nobody. */
+/* Setting status bits by software raises no interrupt. */
 static void test_status_set(void)
 {
     g_autoptr(PmuScript) s = pmu_script_new();

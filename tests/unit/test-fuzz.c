@@ -19,7 +19,7 @@
 
 typedef void Target(const uint8_t *data, size_t size);
 
-/* The input that runs, for whoever looks at a core dump. */
+/* The input that runs, to be found in a core dump. */
 static uint8_t input[INPUT_BYTES];
 
 static void test_target(gconstpointer opaque)

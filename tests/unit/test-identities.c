@@ -244,7 +244,7 @@ typedef struct Identity {
      * Only while the pipeline runs every instruction: in between, one side is
      * estimated without the other.
      */
-    bool watched;
+    bool detailed;
     uint64_t left[TERMS], right[TERMS]; /* sums of selectors; 0 ends */
     unsigned times;             /* the right side counts so often; 0: once */
     /*
@@ -594,12 +594,12 @@ static void check(Bench *bench, const Identity *identity, unsigned first)
     }
 }
 
-static void check_all(Bench *bench, bool watched)
+static void check_all(Bench *bench, bool detailed)
 {
     for (unsigned i = 0; i < all[bench->core].num; i++) {
         const Identity *identity = &all[bench->core].identity[i];
 
-        if (watched || !identity->watched) {
+        if (detailed || !identity->detailed) {
             check(bench, identity, i * 2 * TERMS);
         }
     }
@@ -622,7 +622,7 @@ static void test_core(PmuCore core, const PmuSampling *sampling)
     bench_destroy(&bench);
 }
 
-static void test_watched(gconstpointer core)
+static void test_detailed(gconstpointer core)
 {
     test_core(GPOINTER_TO_INT(core), NULL);
 }
@@ -717,7 +717,7 @@ int main(int argc, char **argv)
 
     g_test_init(&argc, &argv, NULL);
     for (unsigned core = 0; core < G_N_ELEMENTS(name); core++) {
-        g_autofree char *watched = g_strconcat("/identities/watched/",
+        g_autofree char *detailed = g_strconcat("/identities/detailed/",
                                                name[core], NULL);
         g_autofree char *sampled = g_strconcat("/identities/sampled/",
                                                name[core], NULL);
@@ -726,7 +726,7 @@ int main(int argc, char **argv)
         g_autofree char *metrics = g_strconcat("/identities/metrics/",
                                                name[core], NULL);
 
-        g_test_add_data_func(watched, GINT_TO_POINTER(core), test_watched);
+        g_test_add_data_func(detailed, GINT_TO_POINTER(core), test_detailed);
         g_test_add_data_func(sampled, GINT_TO_POINTER(core), test_sampled);
         g_test_add_data_func(idle, GINT_TO_POINTER(core), test_not_idle);
         g_test_add_data_func(metrics, GINT_TO_POINTER(core), test_metrics);

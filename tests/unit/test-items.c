@@ -1150,7 +1150,7 @@ static void test_port_choice(void)
     rig_free(rig);
 }
 
-/* IMULs in a chain: one each third cycle, and nobody but the core to blame. */
+/* IMULs in a chain, one each third cycle: other slots are core bound. */
 static void test_executed(void)
 {
     Rig *rig = rig_loop(PMU_CORE_ICELAKE, IMUL_RAX, 100);
@@ -1453,7 +1453,7 @@ static void assists(Rig *rig, bool assisted, unsigned times)
 
 /*
  * An assist retires so many micro-ops of microcode, clears the machine, and
- * takes about 150 cycles; the same if it is not watched.
+ * takes about 150 cycles; the same without detailed simulation.
  */
 static void check_assists(const PmuSampling *sampling, unsigned times)
 {
@@ -1569,7 +1569,7 @@ static bool can_happen(const PmuEvent *row)
 
 /*
  * The code here makes each event happen that does not say that it counts zero:
- * none is zero because nobody counts what it is a sum of.
+ * none is zero because the ledger lacks what it is a sum of.
  */
 static void test_all_happen(void)
 {

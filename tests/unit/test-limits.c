@@ -94,7 +94,7 @@ static void run_add(Run *run, PmuDecoder *decoder, Code code, uint64_t addr)
                   (run->dynamic.pc + block->length) & 0xfff, ea, stack);
 }
 
-/* A core that watches all that it runs. */
+/* A core that simulates all that it runs in detail. */
 typedef struct Core {
     PmuUarch uarch;
     PmuDecoder *decoder;
@@ -196,7 +196,7 @@ static void test_flushed_code(void)
 
 /*
  * Another vCPU writes to the lines, and tells of it while this one decodes.
- * Word of some may be lost, where two share a place in its inbox:
+ * Some invalidations may be lost, where two share an entry of its queue:
  * invalidation-queue.h.
  */
 static void test_written_code(void)
@@ -374,7 +374,7 @@ static void test_strings(void)
     g_assert_cmpfloat(slowest, <, 2);
 }
 
-/* The same where nobody looks, and what they take is estimated. */
+/* The same without detailed simulation, with estimated costs. */
 static void test_strings_estimated(void)
 {
     static const PmuSampling sampling = {
@@ -424,7 +424,7 @@ static void test_ranges(void)
 }
 
 /*
- * An SMI or #VMEXIT leaves a stretch of code in its middle, and it goes on in
+ * An SMI or #VMEXIT leaves a region in its middle, and it goes on in
  * memory that is far away.  What lies between is not fetched.
  */
 static void test_elsewhere(void)
@@ -674,7 +674,7 @@ static void test_block_memory(void)
     pmu_decoder_free(decoder);
 }
 
-/* A block does not grow beyond its arrays, whoever appends to it. */
+/* A block does not grow beyond its arrays, whatever is appended to it. */
 static void test_full_block(void)
 {
     g_autofree Run *run = g_new(Run, 1);

@@ -113,7 +113,7 @@ static void test_found(void)
 
 /*
  * ... and waits for the line, having been fetched anew, once a turn, whether or
- * not it is watched.
+ * not it is simulated in detail.
  */
 static void test_time(gconstpointer data)
 {
@@ -146,7 +146,7 @@ int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/sharing/found", test_found);
-    g_test_add_data_func("/sharing/time/watched", NULL, test_time);
+    g_test_add_data_func("/sharing/time/detailed", NULL, test_time);
     g_test_add_data_func("/sharing/time/sampled", &pmu_sampling, test_time);
     return g_test_run();
 }

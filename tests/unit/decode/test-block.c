@@ -158,7 +158,7 @@ static void test_rsp(Fixture *f, gconstpointer data)
                     PMU_RSP_NONE);
 }
 
-/* A stretch ends with what QEMU ends a block with, and with a page. */
+/* A block ends where QEMU ends a translation block, and with a page. */
 static void test_ends(Fixture *f, gconstpointer data)
 {
     static const struct {

@@ -685,7 +685,7 @@ static void test_thresholds_of_others(void)
     }
 }
 
-/* Edges that nobody counts are not made up. */
+/* Edges that no counter of the ledger has are not made up. */
 static void test_edges(void)
 {
     static const uint32_t not_known[] = {
@@ -732,7 +732,7 @@ static void test_sums_of_umasks(void)
                     PMU_EVENT_UNKNOWN);
 }
 
-/* What nobody knows is not made up. */
+/* What no counter of the ledger has is not made up. */
 static void test_unknown_thresholds(void)
 {
     static const uint32_t not_known[] = {
@@ -793,7 +793,7 @@ static History *random_history(Random *random, const PmuSelection *selection,
     return history;
 }
 
-/* What somebody counts who looks @looks times, the last time at the end. */
+/* The count after @looks reads, the last of them at the end. */
 static uint64_t look(Random *random, const PmuSelection *selection,
                      const History *history, unsigned looks)
 {
@@ -969,7 +969,7 @@ static void test_offcore(void)
         { 0x104000001, PMU_EVENT_MODELLED, item[PMU_ITEM_DATA_DRAM] },
         /* DEMAND_RFO: L3_MISS; DEMAND_CODE_RD: ANY_RESPONSE */
         { 0x3f3fc00002, PMU_EVENT_MODELLED, item[PMU_ITEM_RFO_DRAM] },
-        /* ... of lines that nobody has; ITOM, which is something else */
+        /* ... of lines that no vCPU has; ITOM, which is something else */
         { 0x1003c0002, PMU_EVENT_MODELLED, item[PMU_ITEM_RFO_L3_ALONE] },
         { 0x84000002, PMU_EVENT_NOT_MODELLED, 0 },
         { 0x10004, PMU_EVENT_MODELLED, code },
@@ -980,11 +980,11 @@ static void test_offcore(void)
           item[PMU_ITEM_PREFETCH_L3] + item[PMU_ITEM_PREFETCH_DRAM] +
           item[PMU_ITEM_CODE_PREFETCH_L3] +
           item[PMU_ITEM_CODE_PREFETCH_DRAM] },
-        /* DEMAND_DATA_RD: SNOOP_HITM, SNOOP_HIT_WITH_FWD; NO_FWD: nobody */
+        /* DEMAND_DATA_RD: SNOOP_HITM, SNOOP_HIT_WITH_FWD; NO_FWD: none */
         { 0x10003c0001, PMU_EVENT_MODELLED, item[PMU_ITEM_DATA_L3_MODIFIED] },
         { 0x8003c0001, PMU_EVENT_MODELLED, item[PMU_ITEM_DATA_L3_SHARED] },
         { 0x4003c0001, PMU_EVENT_NOT_MODELLED, 0 },
-        /* DEMAND_RFO: SNOOP_HITM; DEMAND_CODE_RD: nobody writes code */
+        /* DEMAND_RFO: SNOOP_HITM; DEMAND_CODE_RD: no vCPU writes code */
         { 0x10003c0002, PMU_EVENT_MODELLED, item[PMU_ITEM_RFO_L3_MODIFIED] },
         { 0x10003c0004, PMU_EVENT_NOT_MODELLED, 0 },
         /* Answers: another socket's; supplier or snoop alone */

@@ -293,7 +293,7 @@ static void test_search(void)
     race_end(&race, "search", 2500, 50);
 }
 
-/* Nobody knows the outcome before: a coin's misses are its rarer side. */
+/* Outcomes are random: the misses are as many as the rarer outcome. */
 static void test_no_foresight(void)
 {
     static const unsigned odds[] = { 2, 3, 5, 10, 20, 40, 100, 300 };

@@ -348,7 +348,7 @@ typedef struct Naive {
     NaiveCache l1d, l1i, l2, l3;
     struct {
         bool in_order;          /* it was a miss that has a number */
-        bool ahead;             /* it was prefetched, nobody has used it */
+        bool ahead;             /* it was prefetched and not used yet */
         uint64_t miss;
     } *fill;                    /* by entry of l1d */
     /* By load: where it was before, and before that. */
@@ -558,7 +558,7 @@ static unsigned naive_fill(Naive *naive, uint64_t line, Asker requester,
     return i;
 }
 
-/* Where a load of @ip at @addr goes next; false: nobody knows. */
+/* Where a load of @ip at @addr goes next; false: unknown. */
 static bool naive_stride(Naive *naive, uint8_t ip, uint64_t addr,
                          uint64_t *next)
 {
@@ -628,7 +628,7 @@ static PmuAccessOutcome naive_line(Naive *naive, uint64_t addr, bool load,
     return access;
 }
 
-/* T1 and T2 leave L1D alone; what they fetch nobody waits for. */
+/* T1 and T2 leave L1D alone; no instruction waits for what they fetch. */
 static PmuAccessOutcome naive_prefetch(Naive *naive, uint64_t addr,
                                        PmuHint hint)
 {
@@ -963,7 +963,7 @@ static void test_smc(void)
     g_assert_cmpuint(gone.times, ==, 101);
     g_assert_cmphex(gone.line, ==, phys / LINE);
     g_assert_false(stores_to_code(mem, pc, 8));
-    /* Without a mapping nobody knows which line it is. */
+    /* Without a mapping the line is unknown. */
     phys = UNMAPPED & ((1ull << 52) - 1);
     pmu_memory_fetch(mem, 0x5000, phys, access);
     g_assert_false(stores_to_code(mem, UNMAPPED, 8));
@@ -1429,7 +1429,7 @@ static void test_snoops(void)
     PmuAccessOutcome access[2];
 
     pmu_l3_unref(l3);
-    /* From DRAM: nobody is asked. */
+    /* From DRAM: no other vCPU is snooped. */
     pmu_memory_store(&one->mem, 0x1000, 8, access);
     pmu_memory_load(&one->mem, 0x3000, 8, PMU_NO_IP, access);
     pmu_memory_update(&one->mem, 0x5000, 8, PMU_NO_IP, access);
@@ -1448,7 +1448,7 @@ static void test_snoops(void)
     pmu_memory_reset(&two->mem);
     pmu_memory_load(&two->mem, 0x1000, 8, PMU_NO_IP, access);
     g_assert_cmpuint(snoops(two), ==, 1211);
-    /* So does the writer what both have: nobody has written to it since. */
+    /* So does the writer what both have: it was not written to since. */
     pmu_memory_reset(&one->mem);
     pmu_memory_load(&one->mem, 0x1000, 8, PMU_NO_IP, access);
     g_assert_cmpuint(snoops(one), ==, 1);
@@ -1457,8 +1457,8 @@ static void test_snoops(void)
 }
 
 /*
- * Lines that several vCPUs read and write, by the book: whoever writes to one
- * has it alone, and any number may have one that nobody writes to.
+ * Lines that several vCPUs read and write, by the book: a vCPU that writes
+ * to one has it alone, and any number may have one that is not written to.
  */
 #define SHARERS 3
 #define SHARED_LINES 40
@@ -1488,7 +1488,7 @@ static PmuDataSource share(SharedLine *line, unsigned who, int kind,
     return cold ? PMU_SOURCE_DRAM : PMU_SOURCE_L3;
 }
 
-/* Write all of a line past the caches: nobody has it then. */
+/* Write all of a line past the caches: no vCPU has it then. */
 static void stream_line(PmuMemory *mem, uint64_t addr)
 {
     PmuAccessOutcome access[2];
@@ -1574,10 +1574,10 @@ static void test_sharing(void)
 }
 
 /* Word of a line is lost to others in its place alone, and a write to none. */
-static void test_inbox(void)
+static void test_invalidation_queue(void)
 {
     Random random = random_from_seed();
-    PmuInvalidationQueue inbox = {};
+    PmuInvalidationQueue queue = {};
     PmuSnoop snoops[PMU_SNOOP_SLOTS];
 
     for (unsigned round = 0; round < 1000; round++) {
@@ -1589,22 +1589,22 @@ static void test_inbox(void)
             unsigned which = random_below(&random, 8);
             bool write = !random_below(&random, 8);
 
-            pmu_invalidation_queue_put(&inbox,
+            pmu_invalidation_queue_put(&queue,
                                        (PmuSnoop) { base + which, write });
             lines += !put[which];
             put[which] = true;
             wrote[which] |= write;
         }
-        g_assert_true(pmu_invalidation_queue_pending(&inbox));
-        n = pmu_invalidation_queue_take(&inbox, snoops);
-        g_assert_false(pmu_invalidation_queue_pending(&inbox));
+        g_assert_true(pmu_invalidation_queue_pending(&queue));
+        n = pmu_invalidation_queue_take(&queue, snoops);
+        g_assert_false(pmu_invalidation_queue_pending(&queue));
         /* Neighbours are in places of their own. */
         g_assert_cmpuint(n, ==, lines);
         for (unsigned i = 0; i < n; i++) {
             g_assert_cmpuint(snoops[i].line - base, <, 8);
             g_assert_true(snoops[i].write == wrote[snoops[i].line - base]);
         }
-        g_assert_cmpuint(pmu_invalidation_queue_take(&inbox, snoops), ==, 0);
+        g_assert_cmpuint(pmu_invalidation_queue_take(&queue, snoops), ==, 0);
     }
 }
 
@@ -1707,7 +1707,7 @@ int main(int argc, char **argv)
     g_test_add_func("/memory/shared-l3", test_shared_l3);
     g_test_add_func("/memory/snoops", test_snoops);
     g_test_add_func("/memory/sharing", test_sharing);
-    g_test_add_func("/memory/inbox", test_inbox);
+    g_test_add_func("/memory/invalidation-queue", test_invalidation_queue);
     g_test_add_func("/memory/threads", test_threads);
     g_test_add_func("/memory/reset", test_reset);
     return g_test_run();

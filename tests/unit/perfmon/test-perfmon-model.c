@@ -176,7 +176,7 @@ static uint64_t random_value(Random *random, uint32_t msr)
 
     if (random_below(random, 32) == 0) {
         bits = random_size(random, 64);
-        /* An event that nobody has, as the naive unit knows but a few. */
+        /* An event that no core has, as the naive unit knows but a few. */
         return msr >= 0x186 && msr <= 0x18d ? bits | 0xff : bits;
     }
     switch (msr) {

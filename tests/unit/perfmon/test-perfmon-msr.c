@@ -279,7 +279,7 @@ static bool is_absent(uint32_t msr)
     return false;
 }
 
-/* Whatever these do not name is somebody else's. */
+/* The PMU has no MSR but these. */
 static void test_not_ours(void)
 {
     Perfmon pmu;

@@ -1,5 +1,5 @@
 /*
- * What stretches of code cost, as it is remembered.
+ * The table of CPI estimates by region.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -8,7 +8,7 @@
 
 #define KEY     0x1234
 
-/* Learn @n times that a stretch has @value of an item. */
+/* Learn @n times that a region has @value of an item. */
 static void add_sample(PmuCpiTable *costs, unsigned item, uint32_t value,
                        unsigned n)
 {
@@ -37,7 +37,7 @@ static uint64_t in_runs(PmuCpiTable *costs, unsigned item, uint32_t times)
     return whole[item];
 }
 
-/* What comes never again is forgotten, slots and others. */
+/* Entries that are not used again are evicted, slots and others. */
 static void test_forgetting(void)
 {
     static const unsigned items[] = {

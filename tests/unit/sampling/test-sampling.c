@@ -1,5 +1,5 @@
 /*
- * Sampling: what stretches of code are taken to cost, against what the
+ * Sampling: what regions are estimated to cost, against what the
  * pipeline says they cost.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
@@ -44,8 +44,8 @@ static const Code body[] = {
 #define BLOCKS          400
 #define PHASES          4       /* each has a part of the blocks */
 #define PHASE_BLOCKS    (BLOCKS / PHASES)
-#define PHASE_LENGTH    30000   /* stretches */
-#define STRETCHES       600000
+#define PHASE_LENGTH    30000   /* regions */
+#define REGIONS       600000
 #define HALF            250000
 #define COUNTED         2400000
 
@@ -201,7 +201,7 @@ typedef struct Counter {
 typedef struct Walk {
     Random random;
     uint64_t stream;
-    unsigned at, stretches;
+    unsigned at, regions;
     Counter counter;
 } Walk;
 
@@ -246,7 +246,7 @@ static void run_block(PmuTiming *timing, Counter *counter,
     }
 }
 
-/* The next @n stretches. */
+/* The next @n regions. */
 static void walk_on(Program *program, PmuTiming *timing, Walk *walk,
                     unsigned n)
 {
@@ -254,7 +254,7 @@ static void walk_on(Program *program, PmuTiming *timing, Walk *walk,
         Block *block = &program->block[walk->at];
         uint64_t addr[PMU_BLOCK_ACCESSES];
         PmuExecution dynamic = { .addr = addr, .pc = block->pc };
-        unsigned phase = ++walk->stretches / PHASE_LENGTH % PHASES;
+        unsigned phase = ++walk->regions / PHASE_LENGTH % PHASES;
 
         for (unsigned j = 0; j < block->builder.block.num_accesses; j++) {
             addr[j] = address(block->pattern, &walk->random, &walk->stream);
@@ -276,7 +276,7 @@ static void walk_on(Program *program, PmuTiming *timing, Walk *walk,
  * blocks were counted.
  */
 static uint64_t run(Program *program, PmuCore core, const Mode *mode,
-                    unsigned stretches, Random random,
+                    unsigned regions, Random random,
                     PmuLedgerSnapshot *result)
 {
     PmuLedger ledger;
@@ -291,7 +291,7 @@ static uint64_t run(Program *program, PmuCore core, const Mode *mode,
     walk.counter.runs = pmu_timing_block_runs(timing);
     pmu_timing_set_sampling(timing, mode->sampling);
     pmu_timing_set_interest(timing, mode->interest);
-    walk_on(program, timing, &walk, stretches);
+    walk_on(program, timing, &walk, regions);
     pmu_timing_add_passed(timing, walk.counter.granted - walk.counter.left);
     pmu_timing_flush(timing);
     pmu_ledger_snapshot(&ledger, result);
@@ -444,7 +444,7 @@ static double off_by(Program *program, PmuCore core, const Mode *mode,
 {
     PmuLedgerSnapshot sampled;
 
-    run(program, core, mode, STRETCHES, random, &sampled);
+    run(program, core, mode, REGIONS, random, &sampled);
     if (mode->interest.observed) {
         assert_counted(&sampled, exact, PMU_ITEM_SAMPLED);
         assert_mispredicts(&sampled, exact);
@@ -466,7 +466,7 @@ static void test_sampled(gconstpointer data)
         Random same = { random_next(&random) };
         PmuLedgerSnapshot exact;
 
-        run(program, core, &exactly, STRETCHES, same, &exact);
+        run(program, core, &exactly, REGIONS, same, &exact);
         add_error(&observed, off_by(program, core, &by_samples, same, &exact));
         add_error(&slots, off_by(program, core, &slots_alone, same, &exact));
         program_free(program);
@@ -940,19 +940,19 @@ static void test_code(gconstpointer data)
 
 /*
  * The same code, whose data are further away or nearer from some time on: what
- * the pipeline does in that time is as it would be if it were watched.
+ * the pipeline does in that time is as it would be in detailed simulation.
  */
 
 #define CHASE_LOADS     16
 /*
  * What fills the caches; who always looks need not add_sample anything before.
  */
-#define FILL_STRETCHES  20000
+#define FILL_REGIONS  20000
 
 typedef struct Move {
     struct {
         Pattern pattern;
-        unsigned stretches;
+        unsigned regions;
     } before, after;
     double off;         /* that an item may be in the mean, as cycles */
 } Move;
@@ -978,11 +978,11 @@ static Program *chase_program_new(void)
 }
 
 static void chase(PmuTiming *timing, const PmuBlock *block, Pattern pattern,
-                  unsigned stretches, Random random)
+                  unsigned regions, Random random)
 {
     uint64_t stream = 0;
 
-    for (unsigned i = 0; i < stretches; i++) {
+    for (unsigned i = 0; i < regions; i++) {
         uint64_t addr[CHASE_LOADS];
         PmuExecution dynamic = {
             .addr = addr, .pc = block->phys, .taken = true,
@@ -1101,9 +1101,9 @@ static void run_move(const Move *move, const PmuSampling *sampling,
 
     pmu_timing_set_sampling(timing, sampling);
     chase(timing, block, move->before.pattern,
-          sampling ? move->before.stretches : FILL_STRETCHES, random);
+          sampling ? move->before.regions : FILL_REGIONS, random);
     pmu_ledger_snapshot(&ledger, &begin);
-    chase(timing, block, move->after.pattern, move->after.stretches, random);
+    chase(timing, block, move->after.pattern, move->after.regions, random);
     pmu_ledger_snapshot(&ledger, result);
     subtract(result, &begin);
     pmu_timing_free(timing);

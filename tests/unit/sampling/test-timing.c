@@ -660,7 +660,7 @@ static void test_no_smc(void)
 }
 
 /*
- * What estimates make of a loop that is seldom watched and stores to code: as
+ * What estimates make of a loop that is seldom in a unit and stores to code: as
  * many clears, each as long.
  */
 static void test_smc_sampled(void)
@@ -847,8 +847,8 @@ typedef struct Cutter {
     unsigned longest;           /* instructions in a block */
     bool ranges;                /* blocks are run in parts, and read */
     const PmuSampling *sampling;
-    bool peeks;                 /* somebody looks now and then */
-    bool ports;                 /* somebody wants to know what they do */
+    bool peeks;                 /* counters are read now and then */
+    bool ports;                 /* a counter needs the ports */
     GHashTable *blocks;         /* those seen so far */
 } Cutter;
 
@@ -1078,7 +1078,7 @@ static void check_cuts(const PmuSampling *sampling)
         for (unsigned j = 0; j < 3; j++) {
             cutter.random = (Random) { random_next(&random) };
             cutter.longest = 12;
-            /* When somebody looks moves an estimate's fractions of a slot. */
+            /* The time of a read moves an estimate's fractions of a slot. */
             cutter.ranges = !sampling;
             g_assert_cmpuint(clock, ==, replay(walk, core, cutter, &cut));
             assert_same(&single, &cut);
@@ -1104,7 +1104,7 @@ static void test_cuts_sampled(void)
     check_cuts(&sampling);
 }
 
-/* Somebody who peeks changes nothing, and sees what a flush would enter. */
+/* A peek changes nothing, and returns what a flush would enter. */
 static void check_peeks(const PmuSampling *sampling)
 {
     Random random = random_from_seed();
@@ -1142,7 +1142,7 @@ static void test_peeks_sampled(void)
 }
 
 /*
- * The pipeline's short paths, which are not taken when ports are watched, do
+ * The pipeline's short paths, which are not taken when ports are counted, do
  * what the full one does.
  */
 static void test_short_paths(void)
@@ -1288,7 +1288,7 @@ static void test_elsewhere(void)
     Rig *rig = rig_new(PMU_CORE_ICELAKE);
 
     pmu_timing_set_sampling(rig->timing, &sampling);
-    /* Stretches of two blocks that are far from each other. */
+    /* Regions of two blocks that are far from each other. */
     for (unsigned i = 0; i < 200; i++) {
         uint64_t pc = CODE_BASE + (i % 2 ? LARGE_BASE : 0) + 4 * i;
 

@@ -629,7 +629,7 @@ static void test_limits(void)
 
 /*
  * Each figure at and around its limits, with all others as they are: either the
- * model runs, or somebody is told which option has which value, and of what
+ * model runs, or the user is told which option has which value, and of what
  * else that depends.
  */
 static void test_boundaries(void)

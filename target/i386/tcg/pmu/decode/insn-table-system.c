@@ -5,8 +5,8 @@
  *
  * Sources.  Operands and implicit registers: SDM vol. 2.  What user programs
  * can run: InstLatx64's dumps of a Xeon Gold 6330 (Sunny Cove) and of a 06_97
- * P-core (Golden Cove); micro-ops: uops.info.  System instructions that nobody
- * publishes figures of (WRMSR, port I/O, descriptor loads, far transfers) have
+ * P-core (Golden Cove); micro-ops: uops.info.  System instructions without
+ * published figures (WRMSR, port I/O, descriptor loads, far transfers) have
  * round ones.
  */
 

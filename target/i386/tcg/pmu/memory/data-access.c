@@ -56,7 +56,7 @@ static inline void filter_insert(PmuMemory *mem, uint64_t linear,
     pmu_l1_hit_filter_add(&mem->filter, linear, line->owned);
 }
 
-/* Did another vCPU take @line just now?  Nobody asks again. */
+/* Did another vCPU take @line just now?  It is not asked again. */
 static bool was_snooped(PmuMemory *mem, uint64_t line)
 {
     for (unsigned i = 0; i < mem->num_snooped; i++) {

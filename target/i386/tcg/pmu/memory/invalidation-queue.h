@@ -24,7 +24,7 @@ typedef struct PmuInvalidationQueue {
     uint64_t place[PMU_SNOOP_SLOTS]; /* PmuSnoop.line * 2 + PmuSnoop.write */
 } PmuInvalidationQueue;
 
-/* Somebody else asked for physical line @line, physical address / 64. */
+/* Another vCPU requested physical line @line, physical address / 64. */
 typedef struct PmuSnoop {
     uint64_t line;
     bool write;                 /* to write to it, else to read it */
