@@ -449,13 +449,13 @@ def migrate(s):
 
 @test('two CPUs: one runs what the other has patched')
 def patched_code(s):
-    # QEMU without accel/tcg/code-store.c runs old code in 1 to 60 % of calls.
+    # Stock QEMU 10.0 runs old code in 3 to 77 % of the calls.
     checks = Checks()
     result = s.guest.run([in_guest('patch-code'), '20000'])
     done = re.search(r'(\d+) calls, (\d+) of old code', result.stdout)
     checks.that(done, 'expected counts, observed %r' % result.stdout)
     if done:
-        checks.between('calls', int(done.group(1)), 10, None)
+        checks.between('calls', int(done.group(1)), 20000, None)
         checks.between('calls of old code', int(done.group(2)), 0, 0)
     return checks.done()
 

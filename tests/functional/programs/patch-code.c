@@ -10,8 +10,12 @@
  * rules for cross-modifying code (Intel SDM vol. 3A, "Handling Self- and
  * Cross-Modifying Code"): the number lies within an aligned doubleword, and the
  * caller executes a serializing instruction between reading what the number is
- * and the call.  Prints how many calls ran code that was old, and fails if any
- * did.
+ * and the call.  The patching thread serializes as well before it tells the
+ * number, as Linux does after each step of a patch.
+ *
+ * Each patch waits for a call that returns the one before, so that it modifies
+ * code that runs; MAX_OLD_CALLS that do not are enough to know.  Prints how many
+ * calls ran code that was old, and fails if any did.
  */
 
 #include <inttypes.h>
@@ -24,6 +28,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#define MAX_OLD_CALLS 100
+
 static uint32_t patches = 200000;
 
 /* mov eax, imm32; ret; with the number at an aligned address. */
@@ -31,19 +37,14 @@ static uint8_t *code;
 static _Atomic uint32_t *number;
 /* What the number is at least. */
 static _Atomic uint32_t published;
+/* What the last call returned. */
+static _Atomic uint32_t returned;
+/* Calls that ran old code. */
+static _Atomic uint64_t old;
 static atomic_bool done;
 
-static void *patch(void *unused)
-{
-    for (uint32_t n = 1; n <= patches; n++) {
-        atomic_store(number, n);
-        atomic_store(&published, n);
-    }
-    atomic_store(&done, true);
-    return unused;
-}
-
-static void serialize(void)
+/* A call, as QEMU looks for code that was read before a store once a block. */
+static __attribute__((noinline)) void serialize(void)
 {
     uint32_t a = 0, b, c = 0, d;
 
@@ -51,21 +52,39 @@ static void serialize(void)
                  : : "memory");
 }
 
-static uint64_t run(void)
+static void *patch(void *unused)
+{
+    for (uint32_t n = 1; n <= patches; n++) {
+        uint64_t enough = atomic_load(&old) + MAX_OLD_CALLS;
+
+        atomic_store(number, n);
+        serialize();
+        atomic_store(&published, n);
+        while (atomic_load(&returned) != n && atomic_load(&old) < enough) {
+        }
+    }
+    atomic_store(&done, true);
+    return unused;
+}
+
+static void run(void)
 {
     uint32_t (*function)(void) = (void *)code;
-    uint64_t calls = 0, old = 0;
+    uint64_t calls = 0;
 
     while (!atomic_load(&done)) {
-        uint32_t least = atomic_load(&published);
+        uint32_t least = atomic_load(&published), n;
 
         serialize();
-        old += function() < least;
+        n = function();
+        if (n < least) {
+            atomic_fetch_add(&old, 1);
+        }
+        atomic_store(&returned, n);
         calls++;
     }
     printf("%" PRIu32 " patches, %" PRIu64 " calls, %" PRIu64 " of old code\n",
-           patches, calls, old);
-    return old;
+           patches, calls, atomic_load(&old));
 }
 
 int main(int argc, char **argv)
@@ -89,9 +108,7 @@ int main(int argc, char **argv)
         perror("pthread_create");
         return EXIT_FAILURE;
     }
-    if (run()) {
-        return EXIT_FAILURE;
-    }
+    run();
     pthread_join(patcher, NULL);
-    return EXIT_SUCCESS;
+    return atomic_load(&old) ? EXIT_FAILURE : EXIT_SUCCESS;
 }
