@@ -130,6 +130,7 @@ static void extra_written(Perfmon *pmu, unsigned index G_GNUC_UNUSED,
     }
 
 static const PerfmonMsr msr_table[] = {
+    /* By address.  Absent ones: SDM vol. 4, table 2-2, and later cores'. */
     {
         .name = "IA32_PMC", .first = MSR_PMU_IA32_PMC0, .count = 8,
         .present = PERFMON_PRESENT_GP,
@@ -137,20 +138,36 @@ static const PerfmonMsr msr_table[] = {
         .holds = PERFMON_MASK_COUNTER,
         .stored = offsetof(Perfmon, gp),
         .written = counter_written,
-    }, {
-        .name = "IA32_A_PMC", .first = MSR_PMU_IA32_A_PMC0, .count = 8,
-        .present = PERFMON_PRESENT_FW_WRITE,
-        .write = PERFMON_WRITE_STORE, .writable = PERFMON_MASK_COUNTER,
-        .holds = PERFMON_MASK_COUNTER,
-        .stored = offsetof(Perfmon, gp),
-        .written = counter_written,
-    }, {
+    },
+    ABSENT(0x0c9, 2),           /* IA32_PMC8 and 9 */
+    {
         .name = "IA32_PERFEVTSEL", .first = MSR_PMU_IA32_PERFEVTSEL0,
         .count = 8, .present = PERFMON_PRESENT_GP,
         .write = PERFMON_WRITE_STORE, .writable = PERFMON_MASK_EVTSEL,
         .holds = PERFMON_MASK_EVTSEL_HELD,
         .stored = offsetof(Perfmon, evtsel),
         .written = evtsel_written,
+    },
+    ABSENT(0x18e, 2),           /* IA32_PERFEVTSEL8 and 9 */
+    {
+        .name = "MSR_OFFCORE_RSP_", .first = MSR_PMU_OFFCORE_RSP_0,
+        .count = 2, .present = PERFMON_PRESENT,
+        .write = PERFMON_WRITE_STORE, .writable = PERFMON_MASK_OFFCORE_RSP,
+        .holds = PERFMON_MASK_OFFCORE_RSP,
+        .stored = offsetof(Perfmon, offcore_rsp),
+        .written = extra_written,
+    }, {
+        /*
+         * LBR, BTF and FREEZE_LBRS_ON_PMI do not stick, so that software that
+         * reads back finds no last-branch records; drivers set them without
+         * asking (block stepping in Linux, arch/x86/kernel/step.c), so they
+         * must not raise #GP either.
+         */
+        .name = "IA32_DEBUGCTL", .first = MSR_PMU_IA32_DEBUGCTL,
+        .count = 1, .present = PERFMON_PRESENT,
+        .write = PERFMON_WRITE_STORE, .writable = PERFMON_MASK_DEBUGCTL,
+        .holds = PERFMON_MASK_DEBUGCTL_HELD,
+        .stored = offsetof(Perfmon, debugctl),
     }, {
         .name = "IA32_FIXED_CTR", .first = MSR_PMU_IA32_FIXED_CTR0,
         .count = 4, .present = PERFMON_PRESENT_FIXED,
@@ -158,13 +175,17 @@ static const PerfmonMsr msr_table[] = {
         .holds = PERFMON_MASK_COUNTER,
         .stored = offsetof(Perfmon, fixed),
         .written = fixed_written,
-    }, {
+    },
+    ABSENT(0x30d, 3),           /* IA32_FIXED_CTR4 to 6 */
+    {
         .name = "IA32_PERF_METRICS", .first = MSR_PMU_IA32_PERF_METRICS,
         .count = 1, .present = PERFMON_PRESENT_METRICS,
         .write = PERFMON_WRITE_IGNORED, .writable = PERFMON_MASK_METRICS,
         .stored = NOT_STORED,
         .read = read_metrics, .written = metrics_written,
-    }, {
+    },
+    ABSENT(0x32a, 1),           /* behind IA32_PERF_METRICS */
+    {
         .name = "IA32_PERF_CAPABILITIES",
         .first = MSR_PMU_IA32_PERF_CAPABILITIES,
         .count = 1, .present = PERFMON_PRESENT_PDCM,
@@ -215,26 +236,9 @@ static const PerfmonMsr msr_table[] = {
         .write = PERFMON_WRITE_REFUSED,
         .stored = NOT_STORED,
         .read = read_inuse,
-    }, {
-        /*
-         * LBR, BTF and FREEZE_LBRS_ON_PMI do not stick, so that software that
-         * reads back finds no last-branch records; drivers set them without
-         * asking (block stepping in Linux, arch/x86/kernel/step.c), so they
-         * must not raise #GP either.
-         */
-        .name = "IA32_DEBUGCTL", .first = MSR_PMU_IA32_DEBUGCTL,
-        .count = 1, .present = PERFMON_PRESENT,
-        .write = PERFMON_WRITE_STORE, .writable = PERFMON_MASK_DEBUGCTL,
-        .holds = PERFMON_MASK_DEBUGCTL_HELD,
-        .stored = offsetof(Perfmon, debugctl),
-    }, {
-        .name = "MSR_OFFCORE_RSP_", .first = MSR_PMU_OFFCORE_RSP_0,
-        .count = 2, .present = PERFMON_PRESENT,
-        .write = PERFMON_WRITE_STORE, .writable = PERFMON_MASK_OFFCORE_RSP,
-        .holds = PERFMON_MASK_OFFCORE_RSP,
-        .stored = offsetof(Perfmon, offcore_rsp),
-        .written = extra_written,
-    }, {
+    },
+    ABSENT(0x393, 1),           /* behind IA32_PERF_GLOBAL_INUSE */
+    {
         /*
          * Without PEBS there is nothing to enable; Linux reads it all the
          * same when it prints the unit's state (arch/x86/events/core.c).
@@ -244,7 +248,10 @@ static const PerfmonMsr msr_table[] = {
         .write = PERFMON_WRITE_IGNORED, .writable = PERFMON_MASK_NONE,
         .stored = NOT_STORED,
         .reads_zero = true,
-    }, {
+    },
+    /* MSR_PEBS_DATA_CFG, with PERF_CAPABILITIES.PEBS_BASELINE, bit 14 */
+    ABSENT(0x3f2, 1),
+    {
         .name = "MSR_PEBS_LD_LAT_THRESHOLD", .first = MSR_PMU_PEBS_LD_LAT,
         .count = 1, .present = PERFMON_PRESENT,
         .write = PERFMON_WRITE_STORE, .writable = PERFMON_MASK_LD_LAT,
@@ -258,15 +265,14 @@ static const PerfmonMsr msr_table[] = {
         .holds = PERFMON_MASK_FRONTEND,
         .stored = offsetof(Perfmon, pebs_frontend),
         .written = extra_written,
+    }, {
+        .name = "IA32_A_PMC", .first = MSR_PMU_IA32_A_PMC0, .count = 8,
+        .present = PERFMON_PRESENT_FW_WRITE,
+        .write = PERFMON_WRITE_STORE, .writable = PERFMON_MASK_COUNTER,
+        .holds = PERFMON_MASK_COUNTER,
+        .stored = offsetof(Perfmon, gp),
+        .written = counter_written,
     },
-    /* SDM vol. 4, table 2-2, and the tables of later cores */
-    ABSENT(0x0c9, 2),           /* IA32_PMC8 and 9 */
-    ABSENT(0x18e, 2),           /* IA32_PERFEVTSEL8 and 9 */
-    ABSENT(0x30d, 3),           /* IA32_FIXED_CTR4 to 6 */
-    ABSENT(0x32a, 1),           /* behind IA32_PERF_METRICS */
-    ABSENT(0x393, 1),           /* ... IA32_PERF_GLOBAL_INUSE */
-    /* MSR_PEBS_DATA_CFG, with PERF_CAPABILITIES.PEBS_BASELINE, bit 14 */
-    ABSENT(0x3f2, 1),
     ABSENT(0x4c9, 2),           /* IA32_A_PMC8 and 9 */
 };
 
