@@ -5,8 +5,8 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#ifndef TARGET_I386_PMU_BACKEND_RESERVATION_TABLE_H
-#define TARGET_I386_PMU_BACKEND_RESERVATION_TABLE_H
+#ifndef TARGET_I386_PMU_MEMORY_RESERVATION_TABLE_H
+#define TARGET_I386_PMU_MEMORY_RESERVATION_TABLE_H
 
 #include <stdbool.h>
 #include <stdint.h>
