@@ -17,6 +17,16 @@ static int compare_cycles(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+/* Count anew how many micro-ops are in the scheduler: a repair. */
+static void recount(PmuPipeline *p)
+{
+    p->repairs++;
+    p->scheduler.occupied = p->scheduler.num_late;
+    for (unsigned i = 0; i < PMU_CYCLE_WINDOW; i++) {
+        p->scheduler.occupied += p->scheduler.dispatches[i];
+    }
+}
+
 uint64_t pmu_scheduler_free_at(PmuPipeline *p, uint32_t n)
 {
     uint32_t size = p->uarch->scheduler, scheduled = p->scheduler.occupied;
@@ -29,7 +39,7 @@ uint64_t pmu_scheduler_free_at(PmuPipeline *p, uint32_t n)
     if (G_UNLIKELY(scheduled + n > size &&
                    scheduled > p->scheduler.num_late)) {
         /* There are more than leave in the window or behind it. */
-        pmu_scheduler_recount(p);
+        recount(p);
         return cycle;
     }
     if (scheduled + n > size && p->scheduler.num_late) {
@@ -57,15 +67,6 @@ void pmu_scheduler_remove(PmuPipeline *p, uint64_t cycle)
     } else {
         /* It is not there any more. */
         p->repairs++;
-    }
-}
-
-void pmu_scheduler_recount(PmuPipeline *p)
-{
-    p->repairs++;
-    p->scheduler.occupied = p->scheduler.num_late;
-    for (unsigned i = 0; i < PMU_CYCLE_WINDOW; i++) {
-        p->scheduler.occupied += p->scheduler.dispatches[i];
     }
 }
 

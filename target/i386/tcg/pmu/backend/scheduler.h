@@ -31,9 +31,6 @@ static inline void pmu_scheduler_enter(PmuPipeline *p, uint64_t cycle)
 /* The newest micro-op, which was to leave in @cycle, does not exist. */
 void pmu_scheduler_remove(PmuPipeline *p, uint64_t cycle);
 
-/* Count anew how many micro-ops are in the scheduler: a repair. */
-void pmu_scheduler_recount(PmuPipeline *p);
-
 /*
  * The cycle in which the scheduler has room for @n micro-ops more: the sooner
  * in which enough will have left.

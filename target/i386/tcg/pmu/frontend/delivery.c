@@ -30,9 +30,10 @@ void pmu_delivery_init(PmuDelivery *d, const PmuUarch *uarch, PmuClock *clock,
     };
 }
 
-void pmu_delivery_count(PmuDelivery *d)
+/* What was delivered in @d->cycle is over: count it. */
+static void count_cycle(PmuDelivery *d)
 {
-        if (d->source != PMU_DELIVERY_LEGACY) {
+    if (d->source != PMU_DELIVERY_LEGACY) {
         pmu_delivery_count_dsb(d);
         return;
     }
@@ -53,7 +54,7 @@ void pmu_delivery_count(PmuDelivery *d)
 /* The next micro-ops are delivered in @cycle, with none there yet. */
 static void go_to(PmuDelivery *d, uint64_t cycle)
 {
-    pmu_delivery_count(d);
+    count_cycle(d);
     d->cycle = cycle;
     d->delivered = 0;
     d->decoded = 0;
@@ -72,9 +73,13 @@ static void wait_for(PmuDelivery *d, uint64_t cycle)
     }
 }
 
-void pmu_delivery_normalize(PmuDelivery *d)
+/*
+ * What the frontend could have done before the queue was full is over: bring
+ * the state into the form that it has anyway when the next instruction comes.
+ */
+static void normalize(PmuDelivery *d)
 {
-        wait_for(d, d->clock->cycle - d->ahead);
+    wait_for(d, d->clock->cycle - d->ahead);
     if (d->predecoded + d->predecode_ahead < d->cycle) {
         d->predecoded = d->cycle - d->predecode_ahead;
         d->predecode_count = 0;
@@ -83,11 +88,11 @@ void pmu_delivery_normalize(PmuDelivery *d)
 
 void pmu_delivery_dsb(PmuDelivery *d)
 {
-        pmu_delivery_normalize(d);
+    normalize(d);
     /* A line is of one window: the next window's may have to wait its turn. */
     if (d->source != PMU_DELIVERY_DSB || d->uarch->dsb_one_line) {
         if (d->source != PMU_DELIVERY_DSB) {
-            pmu_delivery_count(d);
+            count_cycle(d);
         }
         d->source = PMU_DELIVERY_DSB;
         d->delivered = FULL;
@@ -120,14 +125,14 @@ void pmu_delivery_legacy(PmuDelivery *d, const PmuAccessOutcome *access)
 {
     uint64_t ready;
 
-    pmu_delivery_normalize(d);
+    normalize(d);
     if (d->source != PMU_DELIVERY_LEGACY) {
         if (d->source == PMU_DELIVERY_DSB) {
             *pmu_count(d->clock, PMU_ITEM_MITE_SWITCHES) += 1;
             *pmu_count(d->clock, PMU_ITEM_MITE_SWITCH_CYCLES) +=
                 d->uarch->dsb_switch;
         }
-        pmu_delivery_count(d);
+        count_cycle(d);
         d->source = PMU_DELIVERY_LEGACY;
         wait_for(d, d->cycle + d->uarch->dsb_switch);
         d->predecoded = d->cycle;
@@ -144,7 +149,7 @@ void pmu_delivery_legacy(PmuDelivery *d, const PmuAccessOutcome *access)
 
 void pmu_delivery_loop(PmuDelivery *d)
 {
-    pmu_delivery_count(d);
+    count_cycle(d);
     d->source = PMU_DELIVERY_LSD;
 }
 
@@ -178,7 +183,7 @@ static void predecode(PmuDelivery *d, const PmuInsn *insn, unsigned offset)
 
 static void decode(PmuDelivery *d, const PmuInsn *insn, unsigned uops)
 {
-        wait_for(d, d->predecoded);
+    wait_for(d, d->predecoded);
     if (d->decoded >= d->uarch->decoders || (uops > 1 && d->decoded) ||
         d->delivered + uops > d->uarch->decode_uops) {
         next_cycle(d);
@@ -209,7 +214,7 @@ void pmu_delivery_deliver(PmuDelivery *d, const PmuInsn *insn, unsigned offset)
 {
     unsigned uops = insn->decode_uops + !!(insn->flags & PMU_INSN_IMM64);
 
-    pmu_delivery_normalize(d);
+    normalize(d);
     if (d->source == PMU_DELIVERY_LEGACY) {
         predecode(d, insn, offset);
     }
@@ -231,14 +236,14 @@ void pmu_delivery_deliver(PmuDelivery *d, const PmuInsn *insn, unsigned offset)
 void pmu_delivery_fused(PmuDelivery *d, const PmuInsn *insn, unsigned offset)
 {
     if (d->source == PMU_DELIVERY_LEGACY) {
-        pmu_delivery_normalize(d);
+        normalize(d);
         predecode(d, insn, offset);
     }
 }
 
 void pmu_delivery_taken(PmuDelivery *d, bool unknown, bool loop_end)
 {
-        pmu_delivery_normalize(d);
+    normalize(d);
     if (unknown) {
         *pmu_count(d->clock, PMU_ITEM_RESTEERS) += 1;
         *pmu_count(d->clock, PMU_ITEM_RESTEER_CYCLES) +=
@@ -260,7 +265,7 @@ void pmu_delivery_taken(PmuDelivery *d, bool unknown, bool loop_end)
 
 void pmu_delivery_restart(PmuDelivery *d, uint64_t cycle)
 {
-        pmu_delivery_count(d);
+    count_cycle(d);
     d->cycle = cycle - 1;
     d->predecoded = d->cycle;
     d->predecode_count = 0;

@@ -64,13 +64,10 @@ void pmu_delivery_loop(PmuDelivery *d);
  */
 void pmu_delivery_deliver(PmuDelivery *d, const PmuInsn *insn, unsigned offset);
 
-/* What was delivered in @d->cycle is over: count it. */
-void pmu_delivery_count(PmuDelivery *d);
-
 /* The same if the DSB delivered it.  Hot. */
 static inline void pmu_delivery_count_dsb(PmuDelivery *d)
 {
-        if (d->uops) {
+    if (d->uops) {
         *pmu_count(d->clock, PMU_ITEM_DSB_UOPS) += d->uops;
         pmu_count_bin(d->clock, PMU_ITEM_DSB_1, PMU_ITEM_DSB_6, d->uops - 1);
         d->uops = 0;
@@ -84,7 +81,7 @@ static inline void pmu_delivery_count_dsb(PmuDelivery *d)
 static inline void pmu_delivery_deliver_one(PmuDelivery *d, const PmuInsn *insn,
                                             unsigned offset)
 {
-        if (__builtin_expect(d->source == PMU_DELIVERY_LEGACY, 0)) {
+    if (__builtin_expect(d->source == PMU_DELIVERY_LEGACY, 0)) {
         pmu_delivery_deliver(d, insn, offset);
         return;
     }
@@ -121,12 +118,6 @@ void pmu_delivery_fused(PmuDelivery *d, const PmuInsn *insn, unsigned offset);
  * time; @loop_end: the loop in the queue begins clears.
  */
 void pmu_delivery_taken(PmuDelivery *d, bool unknown, bool loop_end);
-
-/*
- * What the frontend could have done before the queue was full is over: bring
- * the state into the form that it has anyway when the next instruction comes.
- */
-void pmu_delivery_normalize(PmuDelivery *d);
 
 /* Fetch starts clears, so that the next micro-op issues in @cycle. */
 void pmu_delivery_restart(PmuDelivery *d, uint64_t cycle);

@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * Intel SOM 2.5.5.4: the IP-based stride prefetcher follows single load
- * instructions, in steps of up to 2 KiB either way, and stays in the page. 
+ * instructions, in steps of up to 2 KiB either way, and stays in the page.
  * Steps within a line are not seen here, so that what follows those is the next
  * line, as with the DCU prefetcher, which sees loads of one line go up.
  */

@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Intel SOM 2.5.5.4: it follows ascending and descending misses within a page. 
+ * Intel SOM 2.5.5.4: it follows ascending and descending misses within a page.
  * Neighbours start a stream at the second miss, the same larger step twice at
  * the third.
  */

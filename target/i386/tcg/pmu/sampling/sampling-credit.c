@@ -19,7 +19,8 @@
  */
 #define DOMINANT_SHARE  64
 
-uint32_t pmu_sampling_unit_insns(const PmuTiming *t)
+/* Instructions in a sampling unit. */
+static uint32_t unit_insns(const PmuTiming *t)
 {
     return t->sampling->full_warming + t->sampling->detailed_warming +
            t->sampling->detailed;
@@ -27,7 +28,7 @@ uint32_t pmu_sampling_unit_insns(const PmuTiming *t)
 
 int32_t pmu_timing_max_credit(const PmuTiming *t)
 {
-    return t->sampling ? pmu_sampling_unit_insns(t) * CREDIT_UNITS : 0;
+    return t->sampling ? unit_insns(t) * CREDIT_UNITS : 0;
 }
 
 uint32_t pmu_sampling_in_period(const PmuTiming *t)
@@ -37,7 +38,7 @@ uint32_t pmu_sampling_in_period(const PmuTiming *t)
 
 bool pmu_sampling_take_credit(PmuTiming *t, int32_t least)
 {
-    int32_t price = pmu_sampling_unit_insns(t);
+    int32_t price = unit_insns(t);
 
     if (!t->paid && t->credit - price < least) {
         return false;
@@ -60,7 +61,7 @@ bool pmu_sampling_may_be_unknown(PmuTiming *t)
 
 bool pmu_sampling_may_be_dominant(PmuTiming *t, uint32_t insns)
 {
-    return insns >= pmu_sampling_unit_insns(t) / 4 &&
+    return insns >= unit_insns(t) / 4 &&
            insns >= pmu_sampling_in_period(t) / (2 * DOMINANT_SHARE) &&
            pmu_sampling_take_credit(t, -pmu_timing_max_credit(t));
 }
@@ -72,7 +73,7 @@ bool pmu_sampling_is_unknown(PmuTiming *t)
 
 bool pmu_sampling_is_dominant(PmuTiming *t, uint32_t insns)
 {
-    return insns >= pmu_sampling_unit_insns(t) / 2 &&
+    return insns >= unit_insns(t) / 2 &&
            insns >= pmu_sampling_in_period(t) / DOMINANT_SHARE &&
            pmu_sampling_take_credit(t, -pmu_timing_max_credit(t));
 }

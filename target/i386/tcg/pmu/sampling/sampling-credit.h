@@ -30,9 +30,6 @@
 /* Credit, in instructions, that can be saved up. */
 int32_t pmu_timing_max_credit(const PmuTiming *t);
 
-/* Instructions in a sampling unit. */
-uint32_t pmu_sampling_unit_insns(const PmuTiming *t);
-
 /*
  * Is there credit for a sampling unit, leaving at least @least, or has it been
  * taken in this period already?  Take it.
