@@ -231,6 +231,77 @@ static void test_fault(const void *data)
                row->name);
 }
 
+/* Arithmetic flags (SDM vol. 1, 3.4.3.1). */
+#define FLAGS_ARITHMETIC    0x8d5
+#define FLAG_CF             0x001
+#define FLAG_PF             0x004
+#define FLAG_AF             0x010
+#define FLAG_SF             0x080
+
+static void plant(PmuScript *s, const uint8_t *code, unsigned length)
+{
+    for (unsigned i = 0; i < length; i++) {
+        pmu_poke32(s, PAYLOAD_DATA + i, code[i]);
+    }
+}
+
+/*
+ * REP INSB in user mode raises #GP, as the TSS has no permissions for a port so
+ * high, and leaves the flags as CMP has set them.
+ */
+static void test_flags_of_rep_ins(void)
+{
+    static const uint8_t code[] = {
+        0x65, 0x48, 0xc7, 0x04, 0x25,           /* movq $, %gs: */
+        PROGRESS_RESUME, 0, 0, 0, 25, 0x00, 0x60, 0x00,
+        0xba, 0xff, 0xff, 0x00, 0x00,           /* mov $0xffff, %edx */
+        0x31, 0xc0,                             /* xor %eax, %eax */
+        0x83, 0xf8, 0x01,                       /* cmp $1, %eax */
+        0xf3, 0x6c,                             /* rep insb */
+        0x9c, 0x5b,                             /* pushfq; pop %rbx */
+        0xc3,
+    };
+    g_autoptr(PmuScript) s = pmu_script_new();
+    unsigned run;
+
+    QEMU_BUILD_BUG_ON(PAYLOAD_DATA != 0x600000);
+    plant(s, code, sizeof(code));
+    run = pmu_op(s, OP_RUN, BLOCK_JUMP | RUN_CPL3, 0, PAYLOAD_DATA);
+    pmu_run(s, PMU_CPU_NONE);
+    pmu_expect(pmu_vector(s, run), VECTOR_GP, "vector of REP INSB");
+    pmu_expect(s->result[0][run].value[0] & FLAGS_ARITHMETIC,
+               FLAG_CF | FLAG_PF | FLAG_AF | FLAG_SF, "flags behind it");
+}
+
+/*
+ * SETO to a page that is not there has no effect before the page fault, on the
+ * flags that SUB has set either.
+ */
+static void test_flags_of_setcc(void)
+{
+    static const uint8_t code[] = {
+        0x31, 0xc0,                             /* xor %eax, %eax */
+        0x83, 0xe8, 0xff,                       /* sub $-1, %eax */
+        0x0f, 0x90, 0x04, 0x25, 0, 0, 0x40, 0,  /* seto PAYLOAD_PAGED */
+        0x9c, 0x5b,                             /* pushfq; pop %rbx */
+        0xc3,
+    };
+    g_autoptr(PmuScript) s = pmu_script_new();
+    unsigned run;
+
+    QEMU_BUILD_BUG_ON(PAYLOAD_PAGED != 0x400000);
+    plant(s, code, sizeof(code));
+    /* Not present: the handler of the page fault maps it. */
+    pmu_op(s, OP_POKE64, 0, PAYLOAD_PAGED_PTE, PAYLOAD_PAGED + 6);
+    pmu_op(s, OP_FLUSH_TLB, 0, 0, 0);
+    pmu_set(s, PROGRESS_MAP, PAYLOAD_PAGED_PTE);
+    run = pmu_op(s, OP_RUN, BLOCK_JUMP, 0, PAYLOAD_DATA);
+    pmu_run(s, PMU_CPU_NONE);
+    pmu_expect(s->progress[0].events, 1, "page faults");
+    pmu_expect(s->result[0][run].value[0] & FLAGS_ARITHMETIC,
+               FLAG_CF | FLAG_AF, "flags behind SETO");
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -250,5 +321,7 @@ int main(int argc, char **argv)
 
         qtest_add_data_func(path, &faults[i], test_fault);
     }
+    qtest_add_func("pmu/decode/flags/rep-ins", test_flags_of_rep_ins);
+    qtest_add_func("pmu/decode/flags/setcc", test_flags_of_setcc);
     return g_test_run();
 }
