@@ -81,6 +81,7 @@
 #define VECTOR_NMI          2
 #define VECTOR_UD           6
 #define VECTOR_GP           13
+#define VECTOR_PF           14
 
 #define PMU_MAX_OPS         0x2000
 

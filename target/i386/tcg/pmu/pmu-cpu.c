@@ -401,6 +401,7 @@ void x86_pmu_reset(X86CPU *cpu)
     }
     x86_pmu_sync(&cpu->env, 0);
     perfmon_reset(&pmu->unit->perfmon);
+    x86_pmu_flush_all(&cpu->env);
     x86_pmu_arm(&cpu->env, 0, 0);
 }
 
@@ -408,6 +409,7 @@ void x86_pmu_init(X86CPU *cpu)
 {
     if (cpu->env.pmu.unit) {
         x86_pmu_sync(&cpu->env, 0);
+        x86_pmu_flush_all(&cpu->env);
         x86_pmu_arm(&cpu->env, 0, 0);
     }
 }

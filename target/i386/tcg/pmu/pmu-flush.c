@@ -21,6 +21,24 @@ void x86_pmu_forget_mappings(X86PMU *unit)
     unit->mappings = PMU_MAPPINGS_FRESH;
 }
 
+/*
+ * The newest block changes mappings: all before it has made its accesses by
+ * those of now, which the flushes of before led to.
+ */
+static void x86_pmu_begin_flush(CPUX86State *env)
+{
+    X86PMUState *pmu = &env->pmu;
+    X86PMU *unit = pmu->unit;
+
+    if (unit->mappings == PMU_MAPPINGS_STALE) {
+        x86_pmu_forget_mappings(unit);
+    }
+    x86_pmu_run_older(pmu);
+    unit->paging = x86_pmu_paging(env);
+    unit->mappings = PMU_MAPPINGS_STALE_AFTER_BLOCK;
+    pmu->room = -1;
+}
+
 static void x86_pmu_flush(CPUX86State *env, PmuTlbFlush kind, uint64_t linear)
 {
     X86PMUState *pmu = &env->pmu;
@@ -29,18 +47,17 @@ static void x86_pmu_flush(CPUX86State *env, PmuTlbFlush kind, uint64_t linear)
     if (!unit) {
         return;
     }
+    if (!pmu->record) {
+        unit->mappings = PMU_MAPPINGS_STALE;
+    } else if (unit->mappings != PMU_MAPPINGS_STALE_AFTER_BLOCK) {
+        x86_pmu_begin_flush(env);
+    }
     if (unit->num_flushes == X86_PMU_FLUSHES) {
         /* Nothing is logged, so that flushes are not counted either. */
         unit->num_flushes = 0;
         kind = PMU_TLB_FLUSH_ALL;
     }
     unit->flush[unit->num_flushes++] = (X86PMUFlush) { kind, linear };
-    unit->mappings = PMU_MAPPINGS_STALE;
-    if (pmu->record) {
-        x86_pmu_run_older(pmu);
-        unit->mappings = PMU_MAPPINGS_STALE_AFTER_BLOCK;
-        pmu->room = -1;
-    }
 }
 
 void x86_pmu_flush_all(CPUX86State *env)

@@ -55,6 +55,23 @@ typedef struct X86PMUFlush {
     uint64_t linear;
 } X86PMUFlush;
 
+/* A set of page tables: CR3, and PG_MODE_x. */
+typedef struct X86PMUTables {
+    uint64_t root;
+    int mode;
+} X86PMUTables;
+
+/* How linear addresses are translated. */
+typedef struct X86PMUPaging {
+    X86PMUTables guest;
+    X86PMUTables nested;        /* of SVM guests, if @is_nested */
+    bool is_nested;
+    bool is_long;               /* IA32_EFER.LMA */
+    bool has_global;            /* CR4.PGE */
+    uint64_t a20_mask;
+    MemTxAttrs attrs;
+} X86PMUPaging;
+
 struct X86PMU {
     X86CPU *cpu;
     Perfmon perfmon;
@@ -85,6 +102,7 @@ struct X86PMU {
     uint64_t *oldest;
     /* Whether the model's linear to physical mappings hold. */
     PmuMappings mappings;
+    X86PMUPaging paging;        /* of the block after which they do not */
     unsigned num_flushes;
     X86PMUFlush flush[X86_PMU_FLUSHES];
     /* At which level the INT n runs that is being delivered. */
@@ -139,9 +157,13 @@ bool x86_pmu_find_l3(X86PMU *unit, Error **errp);
 
 /* Address translation: pmu-paging.c */
 
+/* How @env translates linear addresses now. */
+X86PMUPaging x86_pmu_paging(CPUX86State *env);
+
 /*
  * PmuTranslate of the CPUX86State @opaque: where the guest's tables map linear
- * page @page now.  Changes nothing, raises nothing, reads no device.
+ * page @page now, or before the newest block changed that.  Changes nothing,
+ * raises nothing, reads no device.
  */
 PmuMapping x86_pmu_translate(void *opaque, uint64_t page);
 

@@ -24,31 +24,24 @@ typedef struct X86PMUPage {
     bool global;
 } X86PMUPage;
 
-/* A set of tables; @nested: their addresses are translated once more. */
-typedef struct X86PMUTables {
-    uint64_t root;              /* CR3 */
-    int mode;                   /* PG_MODE_x */
-    bool nested;
-} X86PMUTables;
+static bool x86_pmu_walk(CPUX86State *env, const X86PMUPaging *paging,
+                         const X86PMUTables *tables, uint64_t addr,
+                         X86PMUPage *page);
 
-static bool x86_pmu_walk(CPUX86State *env, const X86PMUTables *tables,
-                         uint64_t addr, X86PMUPage *page);
-
-/* The tables that translate physical addresses of an SVM guest. */
-static X86PMUTables x86_pmu_nested_tables(const CPUX86State *env)
+/* Are addresses that @tables lead to those of an SVM guest? */
+static bool x86_pmu_is_nested(const X86PMUPaging *paging,
+                              const X86PMUTables *tables)
 {
-    return (X86PMUTables) {
-        .root = env->nested_cr3, .mode = env->nested_pg_mode,
-    };
+    return paging->is_nested && tables != &paging->nested;
 }
 
 /* Translate @page's physical address, and that it is in, once more. */
-static bool x86_pmu_walk_nested(CPUX86State *env, X86PMUPage *page)
+static bool x86_pmu_walk_nested(CPUX86State *env, const X86PMUPaging *paging,
+                                X86PMUPage *page)
 {
-    X86PMUTables tables = x86_pmu_nested_tables(env);
     X86PMUPage nested;
 
-    if (!x86_pmu_walk(env, &tables, page->phys, &nested)) {
+    if (!x86_pmu_walk(env, paging, &paging->nested, page->phys, &nested)) {
         return false;
     }
     page->phys = nested.phys;
@@ -60,22 +53,24 @@ static bool x86_pmu_walk_nested(CPUX86State *env, X86PMUPage *page)
  * Read the @size bytes of a table's entry at @addr.  False if they are not in
  * memory: reading a device's registers can have effects.
  */
-static bool x86_pmu_read_entry(CPUX86State *env, const X86PMUTables *tables,
-                               uint64_t addr, unsigned size, uint64_t *entry)
+static bool x86_pmu_read_entry(CPUX86State *env, const X86PMUPaging *paging,
+                               const X86PMUTables *tables, uint64_t addr,
+                               unsigned size, uint64_t *entry)
 {
     CPUState *cs = env_cpu(env);
-    MemTxAttrs attrs = cpu_get_mem_attrs(env);
+    MemTxAttrs attrs = paging->attrs;
     X86PMUPage page = { .phys = addr, .bits = TARGET_PAGE_BITS };
     hwaddr offset, length = size;
     MemoryRegion *mr;
     const void *host;
 
-    if (tables->nested && !x86_pmu_walk_nested(env, &page)) {
+    if (x86_pmu_is_nested(paging, tables) &&
+        !x86_pmu_walk_nested(env, paging, &page)) {
         return false;
     }
     RCU_READ_LOCK_GUARD();
     mr = address_space_translate(cpu_addressspace(cs, attrs),
-                                 page.phys & x86_get_a20_mask(env), &offset,
+                                 page.phys & paging->a20_mask, &offset,
                                  &length, false, attrs);
     if (length < size || !memory_access_is_direct(mr, false, attrs)) {
         return false;
@@ -83,11 +78,6 @@ static bool x86_pmu_read_entry(CPUX86State *env, const X86PMUTables *tables,
     host = qemu_map_ram_ptr(mr->ram_block, offset);
     *entry = size == 8 ? ldq_le_p(host) : (uint32_t)ldl_le_p(host);
     return true;
-}
-
-static bool x86_pmu_is_paging(const X86PMUTables *tables)
-{
-    return tables->mode & (PG_MODE_PAE | PG_MODE_PG);
 }
 
 static unsigned x86_pmu_num_levels(int mode)
@@ -123,9 +113,11 @@ static uint64_t x86_pmu_address(int mode, uint64_t entry, bool large)
     return address;
 }
 
-static bool x86_pmu_walk(CPUX86State *env, const X86PMUTables *tables,
-                         uint64_t addr, X86PMUPage *page)
+static bool x86_pmu_walk(CPUX86State *env, const X86PMUPaging *paging,
+                         const X86PMUTables *tables, uint64_t addr,
+                         X86PMUPage *page)
 {
+    bool nested = x86_pmu_is_nested(paging, tables);
     bool pae = tables->mode & PG_MODE_PAE;
     unsigned index_bits = pae ? 9 : 10, size = pae ? 8 : 4;
     unsigned level = x86_pmu_num_levels(tables->mode);
@@ -133,15 +125,15 @@ static bool x86_pmu_walk(CPUX86State *env, const X86PMUTables *tables,
                                      level == 3 ? 0xffffffe0
                                                 : PG_ADDRESS_MASK);
 
-    if (!x86_pmu_is_paging(tables)) {
+    if (!(tables->mode & PG_MODE_PG)) {
         *page = (X86PMUPage) { .phys = addr, .bits = TARGET_PAGE_BITS };
-        return !tables->nested || x86_pmu_walk_nested(env, page);
+        return !nested || x86_pmu_walk_nested(env, paging, page);
     }
     while (level-- > 0) {
         unsigned bits = TARGET_PAGE_BITS + level * index_bits;
         uint64_t entry, offset_mask = MAKE_64BIT_MASK(0, bits);
 
-        if (!x86_pmu_read_entry(env, tables, table +
+        if (!x86_pmu_read_entry(env, paging, tables, table +
                                 extract64(addr, bits, index_bits) * size,
                                 size, &entry) ||
             !(entry & PG_PRESENT_MASK)) {
@@ -153,37 +145,49 @@ static bool x86_pmu_walk(CPUX86State *env, const X86PMUTables *tables,
                          ~offset_mask) | (addr & offset_mask),
                 .bits = bits, .global = entry & PG_GLOBAL_MASK,
             };
-            return !tables->nested || x86_pmu_walk_nested(env, page);
+            return !nested || x86_pmu_walk_nested(env, paging, page);
         }
         table = x86_pmu_address(tables->mode, entry, false);
     }
     return false;
 }
 
+X86PMUPaging x86_pmu_paging(CPUX86State *env)
+{
+    return (X86PMUPaging) {
+        .guest = { env->cr[3], get_pg_mode(env) },
+        /* VMRUN keeps of the mode what nested tables need of it. */
+        .nested = { env->nested_cr3, env->nested_pg_mode | PG_MODE_PG },
+        .is_nested = env->hflags2 & HF2_NPT_MASK,
+        .is_long = env->hflags & HF_LMA_MASK,
+        .has_global = env->cr[4] & CR4_PGE_MASK,
+        .a20_mask = x86_get_a20_mask(env),
+        .attrs = cpu_get_mem_attrs(env),
+    };
+}
+
 PmuMapping x86_pmu_translate(void *opaque, uint64_t page)
 {
     CPUX86State *env = opaque;
-    X86PMUTables tables = {
-        .root = env->cr[3], .mode = get_pg_mode(env),
-        .nested = env->hflags2 & HF2_NPT_MASK,
-    };
+    const X86PMU *unit = env->pmu.unit;
+    X86PMUPaging paging = unit->mappings == PMU_MAPPINGS_STALE_AFTER_BLOCK
+                          ? unit->paging : x86_pmu_paging(env);
     uint64_t addr = page << TARGET_PAGE_BITS;
     PmuMapping mapping = { PMU_NO_PAGE, PMU_PAGE_4K };
     X86PMUPage found;
 
-    if (!(env->hflags & HF_LMA_MASK)) {
+    if (!paging.is_long) {
         addr = (uint32_t)addr;
     }
-    if (!x86_pmu_walk(env, &tables, addr, &found)) {
+    if (!x86_pmu_walk(env, &paging, &paging.guest, addr, &found)) {
         return mapping;
     }
-    mapping.page = (found.phys & x86_get_a20_mask(env)) >> TARGET_PAGE_BITS;
+    mapping.page = (found.phys & paging.a20_mask) >> TARGET_PAGE_BITS;
     while (mapping.size < PMU_PAGE_1G &&
            found.bits >= TARGET_PAGE_BITS +
                          PMU_PAGE_SIZE_BITS * (mapping.size + 1)) {
         mapping.size++;
     }
-    mapping.global = found.global && (env->cr[4] & CR4_PGE_MASK) &&
-                     (env->hflags & HF_LMA_MASK);
+    mapping.global = found.global && paging.has_global && paging.is_long;
     return mapping;
 }

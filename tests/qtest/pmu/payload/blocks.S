@@ -15,6 +15,7 @@
 #define GLOBAL_CTRL     0x38f
 #define APIC_DM_SMI     0x200
 #define RFLAGS_TF       0x100
+#define VMCB_EXIT_CODE  0x70            /* AMD64 manual vol. 2, B.1 */
 #define CR0_PG          0x80000000
 #define PTE_ACCESSED    0x20
 #define MXCSR_DE        0x0002
@@ -611,10 +612,12 @@ patched:
         .long   0
         ret
 
+/* Three branches, so that the log can be full behind each of them. */
         BLOCK   BLOCK_NOT_TAKEN
 2:      xor     %eax, %eax
         jnz     3f
-3:      dec     %rdi
+3:      jmp     4f
+4:      dec     %rdi
         jnz     2b
         ret
 
@@ -639,5 +642,30 @@ patched:
         I ljmp  $CS64, $2f
         .code64
 2:      END     10
+
+/* Of the general-purpose registers VMRUN and #VMEXIT switch RSP and RAX. */
+        BLOCK   BLOCK_VMRUN
+        I mov   $PAYLOAD_VMCB, %eax
+        I vmrun %rax
+        I mov   VMCB_EXIT_CODE(%rax), %rbp
+        I stgi
+        END     5
+
+.macro  TOUCH_PAGES
+        mov     $PAYLOAD_PAGED, %esi
+        mov     $REMAP_PAGES, %ecx
+3:      mov     (%rsi), %rax
+        add     $0x1000, %rsi
+        dec     %ecx
+        jnz     3b
+.endm
+        BLOCK   BLOCK_REMAP
+        TOUCH_PAGES
+        lea     2f(%rip), %rbp
+        jmp     *%rdi
+2:      TOUCH_PAGES
+        mov     %cr3, %rax
+        mov     %rax, %cr3
+        ret
 
         .section .note.GNU-stack, "", @progbits

@@ -20,6 +20,7 @@
 #define PAYLOAD_SMI_COUNT       0x30000     /* uint32_t: SMIs taken */
 #define PAYLOAD_SMI_ENTRY       0x38000
 #define PAYLOAD_SMI_STATE_RIP   0x3ff78     /* in the state saved by an SMI */
+#define PAYLOAD_VMCB            0x40000     /* BLOCK_VMRUN: a page */
 #define PAYLOAD_PAGE_TABLES     0x70000
 #define PAYLOAD_IMAGE           0x100000    /* the ROM, copied */
 #define PAYLOAD_IMAGE_SIZE      0x10000
@@ -231,12 +232,19 @@
                                     /* result: how often */
 #define BLOCK_PATCHED           46  /* ... which runs it; result: how often it */
                                     /* was not the new code */
-#define BLOCK_NOT_TAKEN         47  /* 4n + 1, 2n + 1: n Jcc that are not */
+#define BLOCK_NOT_TAKEN         47  /* 5n + 1, 3n + 1: n Jcc that are not */
                                     /* taken, n that are, but for the last */
 #define BLOCK_ACCESSED          48  /* 6, 1: loads from PAGED, and clears the */
                                     /* Accessed bit of its page */
 #define BLOCK_PAGING_OFF        49  /* 10, 3: paging off and on again, CR3 */
                                     /* stays */
+#define BLOCK_VMRUN             50  /* 5, 1, and the guest at PAYLOAD_VMCB; */
+                                    /* second result: why it exits */
+#define BLOCK_REMAP             51  /* loads from REMAP_PAGES pages, jumps to */
+                                    /* address n, which jumps to RBP, loads */
+                                    /* from them again, and then loads CR3 */
+
+#define REMAP_PAGES             32      /* from PAGED on */
 
 #define NOPS                    1000
 #define LONG                    5000

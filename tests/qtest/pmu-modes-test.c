@@ -1,0 +1,484 @@
+/*
+ * Test of the PMU where the CPU's mode changes: paging, INIT, #VMEXIT.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The model's TLBs must hold no translation longer than the CPU's, nor take one
+ * from other page tables, and a branch must be judged by the code behind it,
+ * wherever execution goes on.
+ */
+
+#include "qemu/osdep.h"
+#include "qemu/bswap.h"
+
+#include "pmu/machine.h"
+
+#define EVENT_COND_TAKEN        0x01c4  /* BR_INST_RETIRED.COND_TAKEN */
+#define EVENT_COND_NTAKEN       0x10c4  /* BR_INST_RETIRED.COND_NTAKEN */
+#define EVENT_WALKS             0x0e08  /* DTLB_LOAD_MISSES.WALK_COMPLETED */
+#define EVENT_L1_MISSES         0x08d1  /* MEM_LOAD_RETIRED.L1_MISS */
+
+/* The local APIC's ICR (SDM vol. 3A, figure 11-12). */
+#define ICR_INIT                0x500
+#define ICR_ASSERT              0x4000
+
+/* Page-table entries. */
+#define PRESENT                 0x1
+#define TABLE                   0x7     /* present, writable, user */
+#define LARGE                   0x87
+#define ACCESSED                0x20
+
+static void count(PmuScript *s, unsigned counter, uint64_t event,
+                  uint64_t levels)
+{
+    pmu_wrmsr(s, MSR_GLOBAL_CTRL, 0);
+    pmu_wrmsr(s, MSR_EVTSEL(counter), event | levels | EVTSEL_EN);
+    pmu_wrmsr(s, MSR_A_PMC(counter), 0);
+}
+
+/* Place @length bytes of code at @address. */
+static void plant(PmuScript *s, uint64_t address, const uint8_t *code,
+                  unsigned length)
+{
+    for (unsigned i = 0; i < length; i += 4) {
+        uint8_t word[4] = { 0xc3, 0xc3, 0xc3, 0xc3 };
+
+        memcpy(word, code + i, MIN(length - i, 4));
+        pmu_poke32(s, address + i, ldl_le_p(word));
+    }
+}
+
+/* What changes between two looks at the same pages, and whether TLBs survive */
+typedef struct Remap {
+    const char *path;
+    bool flushes;
+    unsigned length;
+    uint8_t code[32];
+} Remap;
+
+/* To where BLOCK_REMAP says. */
+#define JUMP_BACK       0xff, 0xe5                      /* jmp *%rbp */
+
+static const Remap remaps[] = {
+    { "pmu/modes/remap/nothing", false, 2, { JUMP_BACK } },
+    { "pmu/modes/remap/a20", true, 10, {
+        0xb0, 0x00, 0xe6, 0x92,         /* mov $0, %al; out %al, $0x92 */
+        0xb0, 0x02, 0xe6, 0x92,         /* mov $2, %al; out %al, $0x92 */
+        JUMP_BACK } },
+    { "pmu/modes/remap/efer", true, 23, {
+        0xb9, 0x80, 0x00, 0x00, 0xc0,   /* mov $0xc0000080, %ecx */
+        0x0f, 0x32,                     /* rdmsr */
+        0x35, 0x00, 0x08, 0x00, 0x00,   /* xor $0x800, %eax: NXE */
+        0x0f, 0x30,                     /* wrmsr */
+        0x35, 0x00, 0x08, 0x00, 0x00,   /* xor $0x800, %eax */
+        0x0f, 0x30,                     /* wrmsr */
+        JUMP_BACK } },
+    { "pmu/modes/remap/cr4", true, 16, {
+        0x0f, 0x20, 0xe0,               /* mov %cr4, %rax */
+        0x34, 0x80,                     /* xor $0x80, %al: PGE */
+        0x0f, 0x22, 0xe0,               /* mov %rax, %cr4 */
+        0x34, 0x80,                     /* xor $0x80, %al */
+        0x0f, 0x22, 0xe0,               /* mov %rax, %cr4 */
+        0x90,                           /* nop */
+        JUMP_BACK } },
+};
+
+/* Of other data of the blocks, and of where they return to. */
+#define OTHER_WALKS 8
+
+static void test_remap(const void *data)
+{
+    const Remap *remap = data;
+    const uint64_t walks = REMAP_PAGES * (remap->flushes ? 2 : 1);
+    g_autoptr(PmuScript) s = pmu_script_new();
+    unsigned counter;
+
+    plant(s, PAYLOAD_CODE, remap->code, remap->length);
+    count(s, 0, EVENT_WALKS, EVTSEL_OS);
+    pmu_op(s, OP_FLUSH_TLB, 0, 0, 0);
+    pmu_op(s, OP_RUN, BLOCK_REMAP, GLOBAL_GP(0), PAYLOAD_CODE);
+    counter = pmu_rdpmc(s, 0);
+    pmu_run(s, PMU_CPU_METRICS);
+    g_test_message("%" PRIu64 " walks", pmu_register(s, counter));
+    g_assert_cmpuint(pmu_register(s, counter), >=, walks);
+    g_assert_cmpuint(pmu_register(s, counter), <, walks + OTHER_WALKS);
+}
+
+/* Counters of what BLOCK_NOT_TAKEN does, at @levels: see Way. */
+enum {
+    TAKEN, NOT_TAKEN, INSTRUCTIONS, BRANCHES, NUM_COUNTERS
+};
+
+#define ENABLE_WAY      ((1ull << NUM_COUNTERS) - 1)
+
+static void count_way(PmuScript *s, uint64_t levels)
+{
+    count(s, TAKEN, EVENT_COND_TAKEN, levels);
+    count(s, NOT_TAKEN, EVENT_COND_NTAKEN, levels);
+    count(s, INSTRUCTIONS, EVENT_INSTRUCTIONS, levels);
+    count(s, BRANCHES, EVENT_BRANCHES, levels);
+}
+
+/* Reads them; the first one's index. */
+static unsigned read_way(PmuScript *s)
+{
+    unsigned first = pmu_rdpmc(s, TAKEN);
+
+    for (int i = TAKEN + 1; i < NUM_COUNTERS; i++) {
+        pmu_rdpmc(s, i);
+    }
+    return first;
+}
+
+/*
+ * From @before to @after the block ran and was left early: of its three
+ * branches, the first of which is never taken and the last one always, each has
+ * run as often as the next one, or once more.  Three more instructions than
+ * branches are two conditional branches more, so both their sum and which of
+ * them ran last is known without what is tested.
+ */
+static void expect_way(const PmuScript *s, unsigned before, unsigned after,
+                       uint64_t *behind_first)
+{
+    uint64_t ran[NUM_COUNTERS], conditional;
+
+    for (int i = 0; i < NUM_COUNTERS; i++) {
+        ran[i] = pmu_register(s, after + i) - pmu_register(s, before + i);
+    }
+    conditional = ran[INSTRUCTIONS] - ran[BRANCHES];
+    *behind_first += conditional % 2;
+    pmu_expect(ran[NOT_TAKEN], (conditional + 1) / 2, "branches not taken");
+    pmu_expect(ran[TAKEN], conditional / 2, "branches taken");
+}
+
+#define INITS           60
+
+/* Another CPU sends INIT while the block runs; only CPL 3 counts. */
+static void test_init_behind_branch(void)
+{
+    const uint64_t other_go = PAYLOAD_PROGRESS + PAYLOAD_PROGRESS_STRIDE +
+                              PROGRESS_GO;
+    g_autoptr(PmuScript) s = pmu_script_new();
+    PmuMachine machine;
+    unsigned way[INITS + 1];
+    uint64_t behind_first = 0;
+
+    count_way(s, EVTSEL_USR);
+    pmu_op(s, OP_START_CPU, 0, 1, 0);
+    way[0] = read_way(s);
+    for (int i = 1; i <= INITS; i++) {
+        pmu_op(s, OP_POKE64, 0, other_go, i);
+        /* For longer than any host waits. */
+        pmu_op(s, OP_RUN, BLOCK_NOT_TAKEN | RUN_CPL3, ENABLE_WAY, 1ull << 40);
+        way[i] = read_way(s);
+    }
+    s->cpu = 1;
+    for (int i = 1; i <= INITS; i++) {
+        pmu_op(s, OP_SYNC, 0, i, 0);
+        pmu_op(s, OP_RUN, BLOCK_PAUSE, 0, 2000);
+        pmu_poke32(s, APIC_ICR_HIGH, 0);
+        pmu_poke32(s, APIC_ICR_LOW, ICR_INIT | ICR_ASSERT);
+    }
+    s->cpu = 0;
+    pmu_start(&machine, s, PMU_CPU_UNSAMPLED "-smp 2");
+    pmu_wait_done(&machine, 2);
+    pmu_read_results(&machine, s, 1);
+    pmu_stop(&machine);
+    for (int i = 0; i < INITS; i++) {
+        expect_way(s, way[i], way[i + 1], &behind_first);
+    }
+    g_test_message("%" PRIu64 " of %d behind the first branch or the second",
+                   behind_first, INITS);
+    g_assert_cmpuint(behind_first, >, 0);
+}
+
+/* SVM: what of the VMCB is used (AMD64 manual vol. 2, B and 15.5). */
+#define MSR_EFER                0xc0000080
+#define EFER_LONG_SVM           0x1500      /* LME, LMA, SVME */
+#define MSR_VM_HSAVE_PA         0xc0010117
+#define VMCB(offset)            (PAYLOAD_VMCB + (offset))
+#define VMCB_INTERCEPT_EXCEPTIONS 0x008
+#define VMCB_INTERCEPT_SVM      0x010
+#define VMCB_ASID               0x058
+#define VMCB_NESTED_CTL         0x090
+#define VMCB_NESTED_CR3         0x0b0
+#define VMCB_SEGMENT(n)         (0x400 + 0x10 * (n))    /* ES, CS, SS, DS */
+#define VMCB_EFER               0x4d0
+#define VMCB_CR4                0x548
+#define VMCB_CR3                0x550
+#define VMCB_CR0                0x558
+#define VMCB_DR7                0x560
+#define VMCB_DR6                0x568
+#define VMCB_RFLAGS             0x570
+#define VMCB_RIP                0x578
+#define VMCB_RSP                0x5d8
+#define INTERCEPT_VMRUN_VMMCALL 3
+#define NESTED_PAGING           1
+#define SVM_EXIT_EXCP(vector)   (0x40 + (vector))
+#define SVM_EXIT_VMMCALL        0x81
+#define SVM_CODE64              0x000000000a9b0008ull   /* CS: 08H */
+#define SVM_DATA                0xffffffff0c930010ull   /* SS, DS, ES: 10H */
+
+/* Memory of its own: the host's state, a stack of the guest, page tables. */
+#define SVM_HSAVE               0x41000
+#define SVM_STACK               0x42ff8
+#define SVM_NESTED_TABLES       0x50000
+
+#define PMU_CPU_SVM \
+    "-cpu Icelake-Server,+perf-metrics,pmu-sampling=off,+svm,+npt,check=off "
+
+/*
+ * A guest that begins at @rip with the host's page tables, in 64-bit mode, and
+ * returns to a VMMCALL.
+ */
+static void prepare_guest(PmuScript *s, uint64_t rip)
+{
+    static const uint8_t vmmcall[] = { 0x0f, 0x01, 0xd9 };
+    const struct {
+        unsigned offset;
+        uint64_t value;
+    } fields[] = {
+        { VMCB_SEGMENT(0), SVM_DATA }, { VMCB_SEGMENT(1), SVM_CODE64 },
+        { VMCB_SEGMENT(2), SVM_DATA }, { VMCB_SEGMENT(3), SVM_DATA },
+        { VMCB_EFER, EFER_LONG_SVM }, { VMCB_CR4, 0x220 },
+        { VMCB_CR3, PAYLOAD_PAGE_TABLES }, { VMCB_CR0, 0x80000011 },
+        { VMCB_DR7, 0x400 }, { VMCB_DR6, 0xffff0ff0 }, { VMCB_RFLAGS, 0x2 },
+        { VMCB_RIP, rip }, { VMCB_RSP, SVM_STACK },
+    };
+
+    pmu_wrmsr(s, MSR_EFER, EFER_LONG_SVM);
+    pmu_wrmsr(s, MSR_VM_HSAVE_PA, SVM_HSAVE);
+    pmu_poke32(s, VMCB(VMCB_INTERCEPT_SVM), INTERCEPT_VMRUN_VMMCALL);
+    pmu_poke32(s, VMCB(VMCB_ASID), 1);
+    for (int i = 0; i < ARRAY_SIZE(fields); i++) {
+        pmu_op(s, OP_POKE64, 0, VMCB(fields[i].offset), fields[i].value);
+    }
+    plant(s, PAYLOAD_CODE, vmmcall, sizeof(vmmcall));
+    pmu_op(s, OP_POKE64, 0, SVM_STACK, PAYLOAD_CODE);
+}
+
+#define HOST_CODE       (PAYLOAD_CODE + 0x100)
+#define GUEST_CODE      (PAYLOAD_CODE + 0x200)
+
+/*
+ * VMRUN and #VMEXIT void all translations, as there is one ASID alone, and in
+ * order: those of #VMEXIT before the host looks at its pages again, though
+ * BLOCK_REMAP loads CR3 soon behind that.
+ */
+static void test_remap_guest(void)
+{
+    static const uint8_t host[] = {
+        0xb8, 0x00, 0x00, 0x04, 0x00,   /* mov $PAYLOAD_VMCB, %eax */
+        0x0f, 0x01, 0xd8,               /* vmrun */
+        0x0f, 0x01, 0xdc,               /* stgi */
+        JUMP_BACK,
+    };
+    static const uint8_t guest[] = {
+        0xbe, 0x00, 0x00, 0x40, 0x00,   /* mov $PAYLOAD_PAGED, %esi */
+        0xb9, REMAP_PAGES, 0, 0, 0,     /* mov $, %ecx */
+        0x8b, 0x06,                     /* mov (%rsi), %eax */
+        0x81, 0xc6, 0x00, 0x10, 0, 0,   /* add $0x1000, %esi */
+        0xff, 0xc9,                     /* dec %ecx */
+        0x75, 0xf4,                     /* jnz to mov (%rsi) */
+        0xc3,
+    };
+    g_autoptr(PmuScript) s = pmu_script_new();
+    unsigned counter;
+    uint64_t walks;
+
+    QEMU_BUILD_BUG_ON(PAYLOAD_VMCB != 0x40000 || PAYLOAD_PAGED != 0x400000);
+    prepare_guest(s, GUEST_CODE);
+    plant(s, HOST_CODE, host, sizeof(host));
+    plant(s, GUEST_CODE, guest, sizeof(guest));
+    count(s, 0, EVENT_WALKS, EVTSEL_OS);
+    pmu_op(s, OP_FLUSH_TLB, 0, 0, 0);
+    pmu_op(s, OP_RUN, BLOCK_REMAP, GLOBAL_GP(0), HOST_CODE);
+    counter = pmu_rdpmc(s, 0);
+    pmu_run(s, PMU_CPU_SVM);
+    walks = pmu_register(s, counter);
+    g_test_message("%" PRIu64 " walks", walks);
+    g_assert_cmpuint(walks, >=, 3 * REMAP_PAGES);
+    g_assert_cmpuint(walks, <, 3 * REMAP_PAGES + OTHER_WALKS);
+}
+
+/*
+ * The page behind a branch is not there, which makes the guest exit when it
+ * fetches from it.
+ */
+static void check_vmexit_behind_branch(bool taken)
+{
+    const uint64_t page = PAYLOAD_PAGED + 0x1000;
+    const uint64_t pte = PAYLOAD_PAGED_PTE + 8;
+    const uint8_t code[] = {
+        0x31, 0xc0,                     /* xor %eax, %eax */
+        taken ? 0x74 : 0x75, 0x10,      /* jz or jnz */
+    };
+    g_autoptr(PmuScript) s = pmu_script_new();
+    unsigned run, first;
+
+    prepare_guest(s, page - sizeof(code));
+    plant(s, page - sizeof(code), code, sizeof(code));
+    pmu_op(s, OP_POKE64, 0, pte, page | (TABLE & ~PRESENT));
+    pmu_op(s, OP_FLUSH_TLB, 0, 0, 0);
+    pmu_poke32(s, VMCB(VMCB_INTERCEPT_EXCEPTIONS), 1 << VECTOR_PF);
+    count_way(s, EVTSEL_OS);
+    run = pmu_op(s, OP_RUN, BLOCK_VMRUN, ENABLE_WAY, 0);
+    first = read_way(s);
+    pmu_run(s, PMU_CPU_SVM);
+
+    pmu_expect(s->result[0][run].value[1], SVM_EXIT_EXCP(VECTOR_PF), "exit");
+    pmu_expect(pmu_register(s, first + TAKEN), taken, "branches taken");
+    pmu_expect(pmu_register(s, first + NOT_TAKEN), !taken,
+               "branches not taken");
+}
+
+static void test_vmexit_behind_branch(void)
+{
+    check_vmexit_behind_branch(false);
+    check_vmexit_behind_branch(true);
+}
+
+#define MiB             0x100000ull
+
+/*
+ * Where NPT puts what: the guest's data and its page tables lie elsewhere, and
+ * where the tables seem to lie are others, which lead astray.
+ */
+#define DATA            (8 * MiB)
+#define DATA_IN_RAM     (10 * MiB)
+#define TABLES          (12 * MiB)
+#define TABLES_IN_RAM   (14 * MiB)
+#define ASTRAY          (6 * MiB)   /* PAYLOAD_DATA */
+
+/* PML4, PDPT and a PD at @at, whose addresses are @base on, of 16 MiB. */
+static void write_tables(PmuScript *s, uint64_t at, uint64_t base)
+{
+    pmu_op(s, OP_POKE64, 0, at, (base + 0x1000) | TABLE);
+    pmu_op(s, OP_POKE64, 0, at + 0x1000, (base + 0x2000) | TABLE);
+    for (uint64_t page = 0; page < 16 * MiB; page += 2 * MiB) {
+        pmu_op(s, OP_POKE64, 0, at + 0x2000 + page / (2 * MiB) * 8,
+               page | LARGE);
+    }
+}
+
+/* The entry for @page in tables at @at. */
+static uint64_t table_entry(uint64_t at, uint64_t page)
+{
+    return at + 0x2000 + page / (2 * MiB) * 8;
+}
+
+static void prepare_nested_paging(PmuScript *s)
+{
+    write_tables(s, SVM_NESTED_TABLES, SVM_NESTED_TABLES);
+    pmu_op(s, OP_POKE64, 0, table_entry(SVM_NESTED_TABLES, DATA),
+           DATA_IN_RAM | LARGE);
+    pmu_op(s, OP_POKE64, 0, table_entry(SVM_NESTED_TABLES, TABLES),
+           TABLES_IN_RAM | LARGE);
+    write_tables(s, TABLES_IN_RAM, TABLES);
+    write_tables(s, TABLES, TABLES);
+    pmu_op(s, OP_POKE64, 0, table_entry(TABLES, DATA), ASTRAY | LARGE);
+    pmu_op(s, OP_POKE64, 0, VMCB(VMCB_CR3), TABLES);
+    pmu_poke32(s, VMCB(VMCB_NESTED_CTL), NESTED_PAGING);
+    pmu_op(s, OP_POKE64, 0, VMCB(VMCB_NESTED_CR3), SVM_NESTED_TABLES);
+}
+
+#define LINES           256     /* a third of L1D */
+
+/* Code that reads LINES lines from @data on, in no order to prefetch by. */
+static void plant_read_lines(PmuScript *s, uint64_t at, uint32_t data)
+{
+    uint8_t code[] = {
+        0xbf, 0, 0, 0, 0,               /* mov $data, %edi */
+        0xb9, 0, 0, 0, 0,               /* mov $LINES, %ecx */
+        0x31, 0xc0,                     /* xor %eax, %eax */
+        0x48, 0x8b, 0x14, 0x07,         /* mov (%rdi, %rax), %rdx */
+        0x05, 0x40, 0x18, 0x00, 0x00,   /* add $97 * 64, %eax */
+        0x25, 0xff, 0x3f, 0x00, 0x00,   /* and $256 * 64 - 1, %eax */
+        0xff, 0xc9,                     /* dec %ecx */
+        0x75, 0xee,                     /* jnz to mov (%rdi, %rax) */
+        0xc3,
+    };
+
+    stl_le_p(code + 1, data);
+    stl_le_p(code + 6, LINES);
+    plant(s, at, code, sizeof(code));
+}
+
+/*
+ * The guest finds in the cache what the host has read there, where NPT has put
+ * its data: its tables' addresses are translated, and what they lead to.
+ */
+static void test_nested_paging(void)
+{
+    g_autoptr(PmuScript) s = pmu_script_new();
+    unsigned run, host, guest;
+
+    prepare_guest(s, GUEST_CODE);
+    prepare_nested_paging(s);
+    plant_read_lines(s, HOST_CODE, DATA_IN_RAM);
+    plant_read_lines(s, GUEST_CODE, DATA);
+    count(s, 0, EVENT_L1_MISSES, EVTSEL_OS);
+    pmu_op(s, OP_RUN, BLOCK_JUMP, GLOBAL_GP(0), HOST_CODE);
+    host = pmu_rdpmc(s, 0);
+    pmu_wrmsr(s, MSR_A_PMC(0), 0);
+    run = pmu_op(s, OP_RUN, BLOCK_VMRUN, GLOBAL_GP(0), 0);
+    guest = pmu_rdpmc(s, 0);
+    pmu_run(s, PMU_CPU_SVM);
+
+    pmu_expect(s->result[0][run].value[1], SVM_EXIT_VMMCALL, "exit");
+    g_test_message("misses: host %" PRIu64 ", guest %" PRIu64,
+                   pmu_register(s, host), pmu_register(s, guest));
+    g_assert_cmpuint(pmu_register(s, host), >, LINES / 4);
+    g_assert_cmpuint(pmu_register(s, guest), <, LINES / 16);
+}
+
+/* The model's walks leave no trace in either set of tables. */
+static void test_nested_accessed(void)
+{
+    uint8_t code[] = {
+        0xbf, 0, 0, 0, 0,               /* mov $DATA, %edi */
+        0x48, 0x8b, 0x07,               /* mov (%rdi), %rax */
+        0x80, 0x24, 0x25, 0, 0, 0, 0, (uint8_t)~ACCESSED,   /* andb $, entry */
+        0x80, 0x24, 0x25, 0, 0, 0, 0, (uint8_t)~ACCESSED,   /* the nested one */
+        0xc3,
+    };
+    const uint64_t nested = table_entry(SVM_NESTED_TABLES, DATA);
+    g_autoptr(PmuScript) s = pmu_script_new();
+    unsigned run, entry[2];
+
+    stl_le_p(code + 1, DATA);
+    stl_le_p(code + 11, table_entry(TABLES, DATA));
+    stl_le_p(code + 19, nested);
+    prepare_guest(s, GUEST_CODE);
+    prepare_nested_paging(s);
+    plant(s, GUEST_CODE, code, sizeof(code));
+    count(s, 0, EVENT_L1_MISSES, EVTSEL_OS);
+    run = pmu_op(s, OP_RUN, BLOCK_VMRUN, GLOBAL_GP(0), 0);
+    pmu_rdpmc(s, 0);
+    entry[0] = pmu_op(s, OP_PEEK64, 0, table_entry(TABLES_IN_RAM, DATA), 0);
+    entry[1] = pmu_op(s, OP_PEEK64, 0, nested, 0);
+    pmu_run(s, PMU_CPU_SVM);
+
+    pmu_expect(s->result[0][run].value[1], SVM_EXIT_VMMCALL, "exit");
+    pmu_expect(pmu_value(s, entry[0]), DATA | LARGE, "the guest's entry");
+    pmu_expect(pmu_value(s, entry[1]), DATA_IN_RAM | LARGE, "the nested one");
+}
+
+int main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    if (!qtest_has_accel("tcg")) {
+        g_test_skip("No TCG accelerator");
+        return 0;
+    }
+    for (int i = 0; i < ARRAY_SIZE(remaps); i++) {
+        qtest_add_data_func(remaps[i].path, &remaps[i], test_remap);
+    }
+    qtest_add_func("pmu/modes/remap/guest", test_remap_guest);
+    qtest_add_func("pmu/modes/init-behind-branch", test_init_behind_branch);
+    qtest_add_func("pmu/modes/vmexit-behind-branch",
+                   test_vmexit_behind_branch);
+    qtest_add_func("pmu/modes/nested-paging", test_nested_paging);
+    qtest_add_func("pmu/modes/nested-accessed", test_nested_accessed);
+    return g_test_run();
+}
