@@ -1381,6 +1381,41 @@ static void test_dsb_pages(void)
 }
 
 /*
+ * A load of CR3 and what changes translation flush the whole DSB, INVLPG what
+ * it has of a page.
+ */
+static void check_dsb_flush(PmuTlbFlush flush, uint64_t linear,
+                            uint64_t decoded)
+{
+    Rig *rig = rig_new(PMU_CORE_ICELAKE);
+
+    for (unsigned i = 0; i < 8; i++) {
+        uint64_t pc = CODE_BASE + i * (4096 + 64);
+
+        rig_block(rig, pc);
+        rig_append(rig, JMP, pc);
+    }
+    rig_run(rig, &plain, 3);
+    rig_measure(rig, &plain, 1);
+    g_assert_cmpuint(count(rig, PMU_ITEM_MITE_UOPS), ==, 0);
+    pmu_timing_flush_mappings(rig->timing, flush, linear);
+    /* The first block may be on its way already when it is flushed. */
+    rig_measure(rig, &plain, 2);
+    g_assert_cmpuint(count(rig, PMU_ITEM_MITE_UOPS), ==, decoded);
+    rig_measure(rig, &plain, 1);
+    g_assert_cmpuint(count(rig, PMU_ITEM_MITE_UOPS), ==, 0);
+    rig_free(rig);
+}
+
+static void test_dsb_flush(void)
+{
+    check_dsb_flush(PMU_TLB_FLUSH_LOCAL, 0, 8);
+    check_dsb_flush(PMU_TLB_FLUSH_ALL, 0, 8);
+    check_dsb_flush(PMU_TLB_FLUSH_PAGE, CODE_BASE, 1);
+    check_dsb_flush(PMU_TLB_FLUSH_PAGE, CODE_BASE - 4096, 0);
+}
+
+/*
  * 1,000 jumps, more than the DSB has, @stride bytes apart: fetch walks for
  * @walks pages at first, and asks the STLB for @found of them each time around.
  */
@@ -1527,6 +1562,7 @@ static const struct {
     { "/items/microcode", test_microcode },
     { "/items/fetch", test_fetch },
     { "/items/dsb-pages", test_dsb_pages },
+    { "/items/dsb-flush", test_dsb_flush },
     { "/items/large-code", test_large_code },
     { "/items/resteers", test_resteers },
 };

@@ -9,8 +9,9 @@
  * more lines than there are ways for a window never gets in (Intel SOM,
  * 2.5.5.2; uiCA).  It has nothing that L1I or the ITLB has not: when a line
  * leaves L1I, or a page the ITLB, its windows go (Intel SOM, "Decoded ICache":
- * included in both), so that a store to code is found there.  All of it is to
- * go with each MOV to CR3 as well, by the same page; that is not modelled.
+ * included in both), so that a store to code is found there.  All of it goes
+ * when CR3 is loaded or CR0 and CR4 enable features (same page): here whenever
+ * all TLBs, or all but global entries, are flushed.
  */
 
 #include <glib.h>
@@ -107,6 +108,8 @@ static void lines_gone(void *opaque, uint64_t line, uint64_t lines)
 
     if (lines == 1) {
         remove_windows(f, line);
+    } else if (lines == PMU_ALL_LINES) {
+        pmu_fetch_unit_forget(f);
     } else {
         remove_many_windows(f, line, lines);
     }

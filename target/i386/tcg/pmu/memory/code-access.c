@@ -32,6 +32,13 @@ void pmu_l1i_notify_page_evicted(PmuMemory *mem, PmuMapping mapping)
     }
 }
 
+void pmu_l1i_notify_all_evicted(PmuMemory *mem)
+{
+    if (mem->code_evicted) {
+        mem->code_evicted(mem->code_opaque, 0, PMU_ALL_LINES);
+    }
+}
+
 static void itlb_insert(PmuMemory *mem, uint64_t page, PmuMapping mapping)
 {
     pmu_l1i_notify_page_evicted(mem, pmu_tlb_insert(&mem->itlb, page, mapping,

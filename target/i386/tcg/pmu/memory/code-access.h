@@ -21,6 +21,9 @@ void pmu_l1i_notify_evicted(PmuMemory *mem, uint64_t line);
 /* @mapping leaves the ITLB, or has just left it; there may be none. */
 void pmu_l1i_notify_page_evicted(PmuMemory *mem, PmuMapping mapping);
 
+/* Nothing of what was made of lines of L1I may stay. */
+void pmu_l1i_notify_all_evicted(PmuMemory *mem);
+
 /* A store to physical line @line, which leaves L1I. */
 static inline void pmu_l1i_store(PmuMemory *mem, uint64_t line,
                                  PmuAccessOutcome *access)

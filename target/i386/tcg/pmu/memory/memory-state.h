@@ -45,9 +45,11 @@ typedef struct PmuPendingPrefetch {
 } PmuPendingPrefetch;
 
 /*
- * @lines (1, or those of a page) from physical line @line on, physical address
- * / 64, have left L1I, or their page the ITLB.
+ * @lines (1, those of a page, or PMU_ALL_LINES) from physical line @line on,
+ * physical address / 64, have left L1I, or their pages the ITLB.
  */
+#define PMU_ALL_LINES UINT64_MAX
+
 typedef void (*PmuCodeEvicted)(void *opaque, uint64_t line, uint64_t lines);
 
 typedef struct PmuMemory {

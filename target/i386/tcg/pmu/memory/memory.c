@@ -136,9 +136,12 @@ void pmu_memory_flush_mappings(PmuMemory *mem, PmuTlbFlush flush,
     switch (flush) {
     case PMU_TLB_FLUSH_ALL:
         flush_all(mem);
+        pmu_l1i_notify_all_evicted(mem);
         break;
     case PMU_TLB_FLUSH_LOCAL:
+        /* What was decoded of global pages goes as well: fetch.c */
         flush_local(mem);
+        pmu_l1i_notify_all_evicted(mem);
         break;
     case PMU_TLB_FLUSH_PAGE:
         flush_page(mem, linear);
