@@ -756,6 +756,46 @@ static void test_refused_state(void)
 #undef REFUSES
 }
 
+/* What bounds left over is no more than there was to count. */
+static void test_refused_remainders(void)
+{
+    static const struct {
+        uint64_t evtsel;
+        int64_t remainder;
+        bool loads;
+    } cases[] = {
+        /* DTLB_LOAD_MISSES.STLB_HIT:cmask=1, 50 in 100 cycles */
+        { 0x01432008, 50, true }, { 0x01432008, 51, false },
+        { 0x01432008, 0, true }, { 0x01432008, -100, true },
+        { 0x01432008, -101, false }, { 0x01432008, INT64_MIN, false },
+        { 0x01432008, INT64_MAX, false },
+        /* MEM_LOAD_RETIRED.L1_HIT, from which 30 are taken away */
+        { 0x004301d1, -30, true }, { 0x004301d1, -31, false },
+        { 0x004301d1, 1, false }, { 0x004301d1, INT64_MIN, false },
+        /* Instructions: it has no bounds, and is of no importance. */
+        { 0x004300c0, 1, true }, { 0x004300c0, INT64_MIN, true },
+    };
+    PmuLedgerSnapshot now = {};
+
+    now.item[PMU_LEVEL_USR][PMU_ITEM_CYCLES] = 60;
+    now.item[PMU_LEVEL_OS][PMU_ITEM_CYCLES] = 40;
+    now.item[PMU_LEVEL_USR][PMU_ITEM_DTLB_LOAD_STLB] = 50;
+    now.item[PMU_LEVEL_USR][PMU_ITEM_FB_HITS] = 30;
+    for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+        const char *why = NULL;
+        Perfmon pmu;
+
+        start(&pmu, &icelake);
+        pmu.evtsel[0] = cases[i].evtsel;
+        pmu.remainder[0] = cases[i].remainder;
+        if (perfmon_post_load(&pmu, &now, &why) != cases[i].loads) {
+            g_error("case %u: expected to be %s", i,
+                    cases[i].loads ? "loaded" : "refused");
+        }
+        g_assert_true(cases[i].loads || why);
+    }
+}
+
 /* What was loaded counts on from the ledger as it is then. */
 static void test_loaded_state_counts_on(void)
 {
@@ -888,6 +928,7 @@ int main(int argc, char **argv)
         { "rows-ascend", test_rows_ascend },
         { "refused-configurations", test_refused_configurations },
         { "refused-state", test_refused_state },
+        { "refused-remainders", test_refused_remainders },
         { "loaded-state-counts-on", test_loaded_state_counts_on },
         { "wrong-counter", test_wrong_counter },
         { "extra-register", test_extra_register },

@@ -376,17 +376,27 @@ static uint64_t growth(const PmuLedgerSnapshot *from,
     return sum;
 }
 
+/* How much all that is summed up grew. */
+static uint64_t growth_of_terms(const PmuSelection *selection,
+                                const PmuLedgerSnapshot *from,
+                                const PmuLedgerSnapshot *to, unsigned levels)
+{
+    uint64_t sum = 0;
+
+    for (unsigned i = 0; i < selection->num_terms; i++) {
+        sum += growth(from, to, levels, selection->term[i]);
+    }
+    return sum;
+}
+
 uint64_t pmu_selection_gain(const PmuSelection *selection,
                             const PmuLedgerSnapshot *from,
                             const PmuLedgerSnapshot *to, unsigned levels,
                             int64_t *remainder)
 {
     int64_t was = *remainder;
-    uint64_t sum = 0;
+    uint64_t sum = growth_of_terms(selection, from, to, levels);
 
-    for (unsigned i = 0; i < selection->num_terms; i++) {
-        sum += growth(from, to, levels, selection->term[i]);
-    }
     if (selection->capped) {
         uint64_t cycles = growth(from, to, levels, PMU_ITEM_CYCLES);
 
@@ -403,4 +413,23 @@ uint64_t pmu_selection_gain(const PmuSelection *selection,
         return MAX(more, 0);
     }
     return sum;
+}
+
+bool pmu_selection_can_leave(const PmuSelection *selection,
+                             const PmuLedgerSnapshot *now, int64_t remainder)
+{
+    static const PmuLedgerSnapshot start;
+    const unsigned levels = (1u << PMU_LEVEL_NR) - 1;
+    uint64_t sum = growth_of_terms(selection, &start, now, levels);
+
+    if (selection->capped) {
+        return remainder >= 0
+               ? remainder <= sum
+               : -(uint64_t)remainder <= growth(&start, now, levels,
+                                                PMU_ITEM_CYCLES);
+    }
+    if (selection->whole) {
+        return remainder <= 0 && -(uint64_t)remainder <= sum;
+    }
+    return remainder == 0;
 }

@@ -76,6 +76,13 @@ uint64_t pmu_selection_gain(const PmuSelection *selection,
                             const PmuLedgerSnapshot *to, unsigned levels,
                             int64_t *remainder);
 
+/*
+ * Can @remainder be what @selection left over, at any levels, if the ledger,
+ * which began with nothing, is at @now?
+ */
+bool pmu_selection_can_leave(const PmuSelection *selection,
+                             const PmuLedgerSnapshot *now, int64_t remainder);
+
 /* Row @index of the table of all cores, NULL past the end. */
 const PmuEvent *pmu_event_row(unsigned index);
 

@@ -62,6 +62,24 @@ void perfmon_reset(Perfmon *pmu)
     pmu->pmi = false;
 }
 
+/*
+ * Are remainders what counters can have left over?  One that nothing bounds
+ * needs none, whatever it counted before.
+ */
+static bool load_remainders(Perfmon *pmu, const PmuLedgerSnapshot *now)
+{
+    for (unsigned i = 0; i < PERFMON_MAX_GP; i++) {
+        const PmuSelection *event = &pmu->selected[i];
+
+        if (i >= pmu->config.num_gp || !(event->capped || event->whole)) {
+            pmu->remainder[i] = 0;
+        } else if (!pmu_selection_can_leave(event, now, pmu->remainder[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
 bool perfmon_post_load(Perfmon *pmu, const PmuLedgerSnapshot *now,
                        const char **why)
 {
@@ -78,6 +96,10 @@ bool perfmon_post_load(Perfmon *pmu, const PmuLedgerSnapshot *now,
         }
     }
     perfmon_select(pmu, true);
+    if (!load_remainders(pmu, now)) {
+        *why = "a counter has more left over than was counted";
+        return false;
+    }
     pmu->last = *now;
     return true;
 }
