@@ -381,11 +381,13 @@ static void look_at_string(PmuTiming *t, const PmuBlockInsn *bi,
  * one last for minutes.  So it ends in pieces too, that counters and interrupts
  * may follow: where translated code looks for interrupts
  * (PMU_STRING_MAX_ITERATIONS), which depends on rCX alone and not on how often
- * the string was left in between.
+ * the string was left in between.  In front of the last iteration it does so
+ * too; that one is part of the piece.
  */
 static bool ends_piece(const PmuExecution *dynamic)
 {
-    return dynamic->rest % (PMU_STRING_MAX_ITERATIONS - 1) == 1;
+    return dynamic->rest > 1 &&
+           dynamic->rest % (PMU_STRING_MAX_ITERATIONS - 1) == 1;
 }
 
 void pmu_timing_run_string(PmuTiming *t, const PmuBlock *block,
