@@ -44,9 +44,8 @@ void pmu_block_runs_clear(PmuBlockRuns *runs)
     }
 }
 
-void pmu_block_runs_revise(PmuBlockRuns *runs, bool low_confidence_too)
+void pmu_block_runs_revise(PmuBlockRuns *runs)
 {
-    uint64_t same = low_confidence_too ? ~PMU_CPI_LOW_CONFIDENCE : UINT64_MAX;
     uint32_t kept = 0;
 
     if (runs->number == PMU_BLOCK_RUNS_MAX) {
@@ -55,7 +54,7 @@ void pmu_block_runs_revise(PmuBlockRuns *runs, bool low_confidence_too)
     for (uint32_t i = 0; i < runs->number; i++) {
         const PmuBlockRun *run = &runs->run[i];
 
-        if (((run->cost->key ^ run->key) & same) == 0) {
+        if (run->cost->key == run->key) {
             run->count->slots = run->cost->slots;
             runs->run[kept++] = *run;
         } else {
