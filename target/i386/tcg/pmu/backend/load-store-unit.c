@@ -156,9 +156,9 @@ uint64_t pmu_lsu_load(PmuPipeline *p, const PmuInsn *insn, uint8_t index,
                                                    translated);
 
         if (fill) {
-            pmu_miss_timing_demand_fill(&p->misses, access, translated,
-                                        pmu_miss_timing_fill(&p->misses,
-                                                             access));
+            *pmu_count(&p->clock, PMU_ITEM_FB_SOFT_HITS) +=
+                pmu_miss_timing_soft_fill(&p->misses, access);
+            pmu_miss_timing_demand_fill(&p->misses, access, translated);
         }
         ready = load_line(p, access, start, translated, insn->load_latency,
                           insn->forward_latency);
@@ -171,6 +171,9 @@ uint64_t pmu_lsu_load(PmuPipeline *p, const PmuInsn *insn, uint8_t index,
             second = pmu_miss_timing_translate(&p->misses, other, turn,
                                                PMU_WALK_LOAD);
             fill = split_waits_for_fill(p, access, translated, other, second);
+            if (pmu_miss_timing_waits_for_fill(&p->misses, other, second)) {
+                pmu_miss_timing_demand_fill(&p->misses, other, second);
+            }
             second = load_line(p, other, turn, second, insn->load_latency,
                                insn->forward_latency);
             ready = MAX(ready, second);

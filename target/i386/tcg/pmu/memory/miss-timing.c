@@ -275,16 +275,21 @@ bool pmu_access_misses_l1d(const PmuAccessOutcome *access)
 
 void pmu_miss_timing_demand_fill(PmuMissTiming *m,
                                  const PmuAccessOutcome *access,
-                        uint64_t start, uint64_t ready)
+                                 uint64_t start)
 {
     uint8_t *requester = &m->requester[fill_of(m, access)];
 
-    *pmu_count(m->clock,
-               PMU_ITEM_FB_SOFT_HITS) += (*requester & ~PMU_REQUEST_DEMANDED) ==
-                                                     PMU_REQUEST_PREFETCH;
     if (*requester != PMU_REQUEST_LOAD &&
         !(*requester & PMU_REQUEST_DEMANDED)) {
-        *pmu_count(m->clock, PMU_ITEM_L1D_PENDING) += ready - start;
+        *pmu_count(m->clock, PMU_ITEM_L1D_PENDING) +=
+            pmu_miss_timing_fill(m, access) - start;
         *requester |= PMU_REQUEST_DEMANDED;
     }
+}
+
+bool pmu_miss_timing_soft_fill(const PmuMissTiming *m,
+                               const PmuAccessOutcome *access)
+{
+    return (m->requester[fill_of(m, access)] & ~PMU_REQUEST_DEMANDED) ==
+           PMU_REQUEST_PREFETCH;
 }

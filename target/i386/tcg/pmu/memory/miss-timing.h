@@ -90,11 +90,15 @@ bool pmu_miss_timing_waits_for_fill(const PmuMissTiming *m,
 bool pmu_access_misses_l1d(const PmuAccessOutcome *access);
 
 /*
- * A demand load, which begins at @start and has its line @ready, finds it in a
- * fill buffer: of another requester, it may be.
+ * A demand load, which begins at @start, waits for the line of @access: see
+ * pmu_miss_timing_waits_for_fill().  Another may have asked for it.
  */
 void pmu_miss_timing_demand_fill(PmuMissTiming *m,
                                  const PmuAccessOutcome *access,
-                                 uint64_t start, uint64_t ready);
+                                 uint64_t start);
+
+/* Did a PREFETCHh ask for that line? */
+bool pmu_miss_timing_soft_fill(const PmuMissTiming *m,
+                               const PmuAccessOutcome *access);
 
 #endif
