@@ -424,7 +424,7 @@ bool pmu_selection_can_leave(const PmuSelection *selection,
 
     if (selection->capped) {
         return remainder >= 0
-               ? remainder <= sum
+               ? (uint64_t)remainder <= sum
                : -(uint64_t)remainder <= growth(&start, now, levels,
                                                 PMU_ITEM_CYCLES);
     }

@@ -21,8 +21,8 @@
 #define LITTLE_WAIT     100.0
 #define LITTLE_MISSES   1.0
 
-/* What one time may leave to be taken off by later ones. */
-#define DEBT_MOST   (1 << 28)
+/* What one time may leave to be taken off by later ones: of some regions. */
+#define DEBT_MOST   (1 << 14)
 
 /* Where ledger item PMU_ITEM_@item is in a sample. */
 #define ITEM(item)  (PMU_SAMPLE_ITEMS + PMU_ITEM_##item - PMU_ITEM_SAMPLED)
@@ -38,8 +38,7 @@ typedef enum Effect {
     KIND_COND, KIND,    /* the same; these add up to 1, and KIND is rare */
     REFILL,             /* the same: slots, a refill of the pipeline or more */
     EACH,               /* the same: any number */
-    FETCH,              /* a cycle: fetch hides nothing ... */
-    FETCH_SLOTS,        /* ... in slots */
+    RATIO_SLOTS,        /* the same, in slots: at most all of a cycle */
 } Effect;
 
 /* What depends on what is known, and how. */
@@ -49,7 +48,7 @@ static const struct {
     [PMU_RESPONSE_BR_MISPREDICT] =
         { PMU_SLOT_BR_MISPREDICT, ON(MISPREDICTS), REFILL },
     { PMU_SLOT_MEMORY_BOUND, DATA | ON(STORES), STALLED_SLOTS },
-    { PMU_SLOT_FETCH_LATENCY, FETCHES, FETCH_SLOTS },
+    { PMU_SLOT_FETCH_LATENCY, FETCHES, RATIO_SLOTS },
     { ITEM(MISSES_COND_NTAKEN), ON(MISPREDICTS), KIND_COND },
     { ITEM(MISSES_COND_TAKEN), ON(MISPREDICTS), KIND_COND },
     { ITEM(MISSES_JMP_INDIRECT), ON(MISPREDICTS), KIND },
@@ -58,13 +57,13 @@ static const struct {
     { ITEM(RECOVERY_CYCLES), ON(MISPREDICTS), EACH },
     { ITEM(CLEAR_CYCLES), ON(MISPREDICTS), EACH },
     { ITEM(ISSUED_0), DATA | ON(STORES), STALLS },
-    { ITEM(ISSUED_0), FETCHES, FETCH },
+    { ITEM(ISSUED_0), FETCHES, RATIO },
     { ITEM(UNDELIVERED_0), DATA | ON(STORES), STALLS },
     { ITEM(EXECUTED_0), DATA | ON(STORES), STALLS },
-    { ITEM(EXECUTED_0), FETCHES, FETCH },
+    { ITEM(EXECUTED_0), FETCHES, RATIO },
     { ITEM(RETIRED_0), DATA | ON(STORES), STALLS },
-    { ITEM(RETIRED_0), FETCHES, FETCH },
-    { ITEM(FETCH_DATA_CYCLES), ON(CODE), FETCH },
+    { ITEM(RETIRED_0), FETCHES, RATIO },
+    { ITEM(FETCH_DATA_CYCLES), ON(CODE), RATIO },
     { ITEM(FETCH_TAG_CYCLES), ON(STEERING), RATIO },
     { ITEM(RESTEER_CYCLES), ON(STEERING), RATIO },
     { ITEM(WAIT_L2), ON(WAIT_L2), RATIO },
@@ -174,10 +173,6 @@ static double effect(const PmuEffects *effects, unsigned i,
                                                 : 0;
         }
         return dependent[i].effect == STALLS ? sum : sum * width;
-    case FETCH:
-        return regressor(beyond, i);
-    case FETCH_SLOTS:
-        return regressor(beyond, i) * width;
     default:
         return regressor(beyond, i) * effects->ratio[i];
     }
@@ -220,7 +215,8 @@ static double ratio(double part, double all, double expected, double little,
 }
 
 /* dependent[@i].ratio: it took @part where @all was known. */
-static double find_ratio(unsigned i, double part, double all, double refill)
+static double find_ratio(unsigned i, double part, double all, double refill,
+                         double width)
 {
     switch ((Effect)dependent[i].effect) {
     case REFILL:
@@ -231,6 +227,8 @@ static double find_ratio(unsigned i, double part, double all, double refill)
         return ratio(part, all, 0, LITTLE_MISSES / 1000, 0, 1);
     case EACH:
         return ratio(part, all, 0, LITTLE_MISSES, 0, 512);
+    case RATIO_SLOTS:
+        return ratio(part, all, width, LITTLE_WAIT, 0, width);
     default:
         return ratio(part, all, 0.5, LITTLE_WAIT, 0, 1);
     }
@@ -250,7 +248,8 @@ static void update_effects(PmuEffects *effects, const PmuCpiAverage *typical,
     }
     for (unsigned i = 0; i < PMU_RESPONSES; i++) {
         effects->ratio[i] = find_ratio(i, item[dependent[i].item],
-                                       regressor(known, i), refill);
+                                       regressor(known, i), refill,
+                                       uarch->width);
     }
 }
 

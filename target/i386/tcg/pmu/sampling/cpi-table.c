@@ -259,10 +259,28 @@ static void add_items(double *restrict sum, const uint32_t *restrict item,
     }
 }
 
-/* A region of @insns instructions, any, took @sample, which has @groups. */
-static void note_typical(PmuCpiAverage *typical, uint32_t insns,
+/* What was added so far weighs less from now on. */
+static void fade(PmuCpiAverage *typical)
+{
+    typical->insns -= typical->insns / MEAN_UNITS;
+    for (unsigned i = 0; i < PMU_SAMPLE_NR; i++) {
+        typical->item[i] = pmu_round_to_quantum(typical->item[i] -
+                                                typical->item[i] /
+                                                    MEAN_UNITS);
+    }
+}
+
+/*
+ * A region of @insns instructions, any, took @sample, which has @groups, in unit
+ * @unit.
+ */
+static void note_typical(PmuCpiAverage *typical, uint32_t unit, uint32_t insns,
                          const PmuSample *sample, uint32_t groups)
 {
+    if (typical->unit != unit) {
+        fade(typical);
+        typical->unit = unit;
+    }
     typical->insns += insns;
     for (uint32_t left = groups; left; left &= left - 1) {
         add_items(typical->item, sample->item, __builtin_ctz(left));
@@ -343,19 +361,8 @@ void pmu_cpi_table_add_sample(PmuCpiTable *table, uint64_t key, uint32_t insns,
         cost->key = key;
     }
     if (insns) {
-        note_typical(&table->typical[pmu_cpi_table_level(key)], insns, sample,
-                     groups);
-    }
-}
-
-/* What was added so far weighs less from now on. */
-static void fade(PmuCpiAverage *typical)
-{
-    typical->insns -= typical->insns / MEAN_UNITS;
-    for (unsigned i = 0; i < PMU_SAMPLE_NR; i++) {
-        typical->item[i] = pmu_round_to_quantum(typical->item[i] -
-                                                typical->item[i] /
-                                                    MEAN_UNITS);
+        note_typical(&table->typical[pmu_cpi_table_level(key)], table->units,
+                     insns, sample, groups);
     }
 }
 
@@ -375,8 +382,6 @@ bool pmu_cpi_table_judge(PmuCpiTable *table, uint32_t insns)
 void pmu_cpi_table_begin_unit(PmuCpiTable *table)
 {
     table->units++;
-    fade(&table->typical[PMU_LEVEL_OS]);
-    fade(&table->typical[PMU_LEVEL_USR]);
 }
 
 void pmu_cpi_table_end_unit(PmuCpiTable *table)

@@ -92,6 +92,7 @@ G_STATIC_ASSERT(PMU_SAMPLE_SPACE / PMU_SAMPLE_GROUP <= 32);
 
 /* Sums over sampled regions of any key, older units' weighing less. */
 typedef struct PmuCpiAverage {
+    uint32_t unit;              /* PmuCpiTable.units of the newest of them */
     double insns;
     double item[PMU_SAMPLE_SPACE];
 } PmuCpiAverage;
