@@ -96,6 +96,48 @@ static const PmuEvent *find_row(const Selector *s, uint8_t umask,
     return NULL;
 }
 
+/*
+ * Row @index of those that select @evtsel on @core, whatever the modifiers and
+ * other registers say; with @all_kinds, whatever its umask says.
+ */
+static const PmuEvent *find_kind(PmuCore core, uint64_t evtsel, bool all_kinds,
+                                 unsigned index)
+{
+    for (unsigned i = 0; i < G_N_ELEMENTS(tables); i++) {
+        const PmuEvent *end = tables[i]->rows + tables[i]->num_rows;
+
+        for (const PmuEvent *row = tables[i]->rows; row < end; row++) {
+            const PmuEventPlace *place = &row->on[core];
+
+            if (place->counters && place->code == (uint8_t)evtsel &&
+                (all_kinds || place->umask == (uint8_t)(evtsel >> 8)) &&
+                !index--) {
+                return row;
+            }
+        }
+    }
+    return NULL;
+}
+
+unsigned pmu_event_counters(PmuCore core, uint64_t evtsel)
+{
+    bool all_kinds = !find_kind(core, evtsel, false, 0);
+    const PmuEvent *row;
+    unsigned counters = 0;
+
+    for (unsigned i = 0; (row = find_kind(core, evtsel, all_kinds, i)); i++) {
+        counters |= row->on[core].counters;
+    }
+    return counters ? counters : UINT8_MAX;
+}
+
+PmuEventExtra pmu_event_extra(PmuCore core, uint64_t evtsel)
+{
+    const PmuEvent *row = find_kind(core, evtsel, false, 0);
+
+    return row ? row->extra : PMU_EXTRA_NONE;
+}
+
 /* It counts zero, because of @note. */
 static void count_nothing(PmuSelection *selection, const char *note)
 {

@@ -54,6 +54,15 @@ const char *pmu_event_state_name(PmuEventState state);
 void pmu_event_select(PmuSelection *selection, PmuCore core, unsigned counter,
                       uint64_t evtsel, const uint64_t extra[PMU_EXTRA_NR]);
 
+/*
+ * The general-purpose counters that can count what @evtsel selects on @core, a
+ * bit each; all if it is in no list.
+ */
+unsigned pmu_event_counters(PmuCore core, uint64_t evtsel);
+
+/* The register that what @evtsel selects takes a part of its selector from. */
+PmuEventExtra pmu_event_extra(PmuCore core, uint64_t evtsel);
+
 /* What fixed counter @index (0 to 3) counts, the same on all cores. */
 void pmu_event_select_fixed(PmuSelection *selection, unsigned index);
 

@@ -122,6 +122,7 @@ typedef struct PerfmonConfig {
     bool pdcm;                  /* CPUID.1:ECX.PDCM: 0x345 exists */
     unsigned num_metrics;       /* fields of PERF_METRICS: 4, from SPR on 8 */
     unsigned metrics_width;     /* bits of its counters, in slots: 8 to 48 */
+    bool anythread;             /* CPUID.0AH:EDX[15] does not deprecate it */
 } PerfmonConfig;
 
 /* The outcome of a guest's register access. */

@@ -1,0 +1,327 @@
+/*
+ * What the checker remembers of an event, after rules have judged it.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "tcg/pmu/check/transitions.h"
+
+/* Deeper nests of interrupts are not told apart. */
+#define MAX_DEPTH 64
+
+/* C8: which counters are locally on without being counted, since when. */
+static void note_idle(PmuCheck *check, const PmuCheckEvent *event)
+{
+    uint64_t idle = pmu_controls_enabled(&event->after) &
+                    ~event->after.global_ctrl;
+
+    for (unsigned i = 0; i < PMU_CHECK_COUNTERS; i++) {
+        PmuCheckCounter *counter = &check->counter[i];
+        bool now = idle & pmu_check_bit(i);
+
+        if (!now) {
+            counter->idle_reported = false;
+        } else if (!counter->idle) {
+            counter->idle_since = event->where.clock;
+        } else if (event->where.clock - counter->idle_since >
+                   PMU_CHECK_LIMIT) {
+            counter->idle_reported = true;
+        }
+        counter->idle = now;
+    }
+}
+
+/* P3: counters would interrupt, but LVTPC masks that, since when. */
+static void note_masked(PmuCheck *check, const PmuCheckEvent *event)
+{
+    PmuCheckPmi *pmi = &check->pmi;
+    bool now = pmi->lvtpc_known && pmi->lvtpc & PMU_LVTPC_MASKED &&
+               !pmi->active && !pmi->latched &&
+               pmu_controls_counting(&event->after) &
+               pmu_controls_interrupting(&event->after);
+
+    if (!now) {
+        pmi->masked_reported = false;
+    } else if (!pmi->masked) {
+        pmi->masked_since = event->where.clock;
+    } else if (event->where.clock - pmi->masked_since > PMU_CHECK_LIMIT) {
+        pmi->masked_reported = true;
+    }
+    pmi->masked = now;
+}
+
+void pmu_check_note_time(PmuCheck *check, const PmuCheckEvent *event)
+{
+    note_idle(check, event);
+    note_masked(check, event);
+}
+
+static void note_status_read(PmuCheck *check, const PmuCheckEvent *event)
+{
+    check->seen |= event->value;
+    check->pending &= ~event->value;
+    if (check->pmi.active) {
+        check->pmi.status_read = true;
+        check->pmi.status_reads++;
+    }
+}
+
+static void note_slots_read(PmuCheck *check, const PmuCheckEvent *event)
+{
+    PmuCheckSlots *slots = &check->slots;
+    bool counting = pmu_controls_counting(&event->before) &
+                    PERF_GLOBAL_FIXED(3);
+
+    if (event->where.cpl == 0) {
+        slots->read = true;
+        slots->read_running = counting;
+        slots->disturbed = false;
+    }
+    if (!counting) {
+        slots->saved = true;
+    }
+}
+
+static void note_metrics_read(PmuCheck *check)
+{
+    PmuCheckSlots *slots = &check->slots;
+
+    slots->read = false;
+    slots->metrics_read = true;
+    slots->metrics_read_at = check->perfmon->fixed[3];
+}
+
+static void note_counter_read(PmuCheck *check, const PmuCheckEvent *event)
+{
+    PmuCheckCounter *counter = &check->counter[event->counter];
+
+    check->last_read = event->counter;
+    if (event->where.cpl == 0 && counter->touched && !counter->counted &&
+        counter->passed_over && counter->dead_reads < UINT8_MAX) {
+        counter->dead_reads++;
+        counter->passed_over = false;
+    }
+    if (event->counter == PMU_CHECK_SLOTS) {
+        note_slots_read(check, event);
+    }
+}
+
+void pmu_check_note_read(PmuCheck *check, const PmuCheckEvent *event)
+{
+    if (event->msr == MSR_PMU_IA32_PERF_GLOBAL_STATUS) {
+        note_status_read(check, event);
+    } else if (event->msr == MSR_PMU_IA32_PERF_METRICS) {
+        note_metrics_read(check);
+    } else if (event->counter < PMU_CHECK_COUNTERS) {
+        note_counter_read(check, event);
+    }
+    pmu_check_note_time(check, event);
+}
+
+static void note_slots_written(PmuCheck *check, const PmuCheckEvent *event)
+{
+    PmuCheckSlots *slots = &check->slots;
+
+    slots->disturbed = slots->read;
+    slots->metrics_read = false;
+    slots->saved = false;
+    slots->slots_written = check->number;
+    slots->state = event->value ? PMU_PAIR_STALE : PMU_PAIR_CLEARED;
+}
+
+static void note_metrics_written(PmuCheck *check)
+{
+    PmuCheckSlots *slots = &check->slots;
+
+    slots->disturbed = slots->read;
+    slots->metrics_written = check->number;
+    slots->ran = false;
+    slots->metrics_read = false;
+    if (slots->state != PMU_PAIR_UNKNOWN) {
+        slots->state = PMU_PAIR_SYNCED;
+    }
+}
+
+/* C12: who uses the counter that @event writes, or whose selector it is. */
+static void note_owner(PmuCheck *check, const PmuCheckEvent *event)
+{
+    unsigned index = event->msr - MSR_PMU_IA32_PERFEVTSEL0 < PERFMON_MAX_GP
+                     ? event->msr - MSR_PMU_IA32_PERFEVTSEL0 : event->counter;
+
+    if (index < PMU_CHECK_COUNTERS) {
+        check->counter[index].owned = true;
+        check->counter[index].inside =
+            event->where.rip >= check->config.text_first &&
+            event->where.rip < check->config.text_end;
+    }
+}
+
+static void note_counter_written(PmuCheck *check, const PmuCheckEvent *event)
+{
+    PmuCheckCounter *counter = &check->counter[event->counter];
+
+    counter->known = true;
+    counter->touched = true;
+    counter->written = event->value;
+    counter->acked = false;
+    counter->counted = pmu_controls_counting(&event->after) &
+                       pmu_check_bit(event->counter);
+    counter->passed_over = false;
+    if (event->counter == PMU_CHECK_SLOTS) {
+        note_slots_written(check, event);
+    }
+}
+
+static void note_ack(PmuCheck *check, const PmuCheckEvent *event)
+{
+    uint64_t bits = event->value & event->before.global_status;
+
+    for (unsigned i = 0; i < PMU_CHECK_COUNTERS; i++) {
+        if (bits & pmu_check_bit(i)) {
+            check->counter[i].acked = true;
+        }
+    }
+    if (bits & (PERF_GLOBAL_FIXED(3) | PERF_GLOBAL_METRICS)) {
+        check->slots.acked = check->number;
+        check->slots.metrics_acked |= bits & PERF_GLOBAL_METRICS;
+    }
+    check->seen &= ~bits;
+    check->pending &= ~bits;
+    check->lost &= ~event->value;
+}
+
+/* Counters start and stop. */
+static void note_start(PmuCheck *check, const PmuCheckEvent *event)
+{
+    uint64_t after = pmu_controls_counting(&event->after);
+
+    for (unsigned i = 0; i < PMU_CHECK_COUNTERS; i++) {
+        PmuCheckCounter *counter = &check->counter[i];
+        uint64_t bit = pmu_check_bit(i);
+
+        if ((event->starting | event->stopping) & bit) {
+            counter->space = pmu_check_space(&event->where);
+        }
+        if (event->starting & bit) {
+            counter->counted = true;
+            counter->dead_reads = 0;
+            counter->event = pmu_check_selector(&event->after, i);
+        } else if (event->starting && !(after & bit)) {
+            counter->passed_over = true;
+        }
+    }
+    if (event->stopping & PERF_GLOBAL_FIXED(3)) {
+        check->slots.stopped = check->number;
+    }
+    if (event->starting & PERF_GLOBAL_FIXED(3)) {
+        check->slots.saved = false;
+        check->slots.acked = 0;
+        check->slots.metrics_acked = false;
+    }
+    check->slots.ran |= event->starting & PERF_GLOBAL_METRICS;
+    check->pmi.started |= event->starting && check->pmi.active;
+}
+
+void pmu_check_note_write(PmuCheck *check, const PmuCheckEvent *event)
+{
+    check->last_read = PMU_CHECK_COUNTERS;
+    note_owner(check, event);
+    if (event->counter < PMU_CHECK_COUNTERS) {
+        note_counter_written(check, event);
+    } else if (event->msr == MSR_PMU_IA32_PERF_METRICS) {
+        note_metrics_written(check);
+    } else if (event->msr == MSR_PMU_IA32_PERF_GLOBAL_OVF_CTRL) {
+        note_ack(check, event);
+    }
+    if (event->starting | event->stopping) {
+        note_start(check, event);
+    }
+    pmu_check_note_time(check, event);
+}
+
+void pmu_check_note_overflow(PmuCheck *check, const PmuCheckEvent *event)
+{
+    check->seen &= ~event->value;
+    check->pending &= ~event->value;
+    check->lost &= ~event->value;
+    if (event->value & (PERF_GLOBAL_FIXED(3) | PERF_GLOBAL_METRICS) &&
+        check->slots.state == PMU_PAIR_SYNCED) {
+        check->slots.state = PMU_PAIR_STALE;
+    }
+    pmu_check_note_time(check, event);
+}
+
+void pmu_check_note_pmi(PmuCheck *check, const PmuCheckEvent *event)
+{
+    PmuCheckPmi *pmi = &check->pmi;
+    uint64_t bits = event->before.global_status & ~check->seen &
+                    ~check->pending & ~check->lost;
+
+    if (event->outcome == PMU_CHECK_MASKED &&
+        (!pmi->active || pmi->started)) {
+        check->lost |= bits;
+    } else {
+        check->pending |= bits;
+    }
+    if (event->outcome != PMU_CHECK_MASKED) {
+        pmi->latched = true;
+        pmi->held = event->outcome == PMU_CHECK_HELD;
+        pmi->lvtpc |= PMU_LVTPC_MASKED;
+        check->slots.disturbed |= check->slots.read;
+    }
+    pmu_check_note_time(check, event);
+}
+
+void pmu_check_note_lvtpc(PmuCheck *check, const PmuCheckEvent *event)
+{
+    PmuCheckPmi *pmi = &check->pmi;
+
+    pmi->lvtpc = event->value;
+    pmi->lvtpc_known = true;
+    if (!(event->value & PMU_LVTPC_MASKED)) {
+        pmi->unmasked = true;
+    }
+    pmu_check_note_time(check, event);
+}
+
+/* The vector that LVTPC asks for; -1: none that the handler is entered by. */
+static int lvtpc_vector(const PmuCheckPmi *pmi)
+{
+    switch (pmi->lvtpc & PMU_LVTPC_MODE) {
+    case PMU_LVTPC_NMI:
+        return 2;
+    case PMU_LVTPC_FIXED:
+        return pmi->lvtpc & PMU_LVTPC_VECTOR;
+    default:
+        return -1;
+    }
+}
+
+void pmu_check_note_interrupt(PmuCheck *check, const PmuCheckEvent *event)
+{
+    PmuCheckPmi *pmi = &check->pmi;
+
+    if (pmi->active) {
+        pmi->depth += pmi->depth < MAX_DEPTH;
+    } else if (pmi->latched && !pmi->held &&
+               event->value == (uint64_t)lvtpc_vector(pmi)) {
+        pmi->active = true;
+        pmi->depth = 1;
+        pmi->latched = pmi->unmasked = pmi->status_read = pmi->started = false;
+        pmi->status_reads = 0;
+    }
+    pmu_check_note_time(check, event);
+}
+
+void pmu_check_note_iret(PmuCheck *check, const PmuCheckEvent *event)
+{
+    PmuCheckPmi *pmi = &check->pmi;
+
+    if (pmi->active) {
+        pmi->active = --pmi->depth > 0;
+    }
+    if (!pmi->active) {
+        pmi->held = false;
+    }
+    pmu_check_note_time(check, event);
+}
