@@ -308,6 +308,10 @@ bool x86_pmu_realize(X86CPU *cpu, Error **errp)
         return false;
     }
     unit->perfmon.rates = &unit->rates;
+    if (!x86_pmu_observer_new(unit, errp)) {
+        x86_pmu_unrealize(cpu);
+        return false;
+    }
     return true;
 }
 
@@ -382,6 +386,8 @@ void x86_pmu_unrealize(X86CPU *cpu)
     if (!unit) {
         return;
     }
+    x86_pmu_observe_halt(&cpu->env, PMU_CHECK_UNPLUG);
+    x86_pmu_observer_free(unit);
     x86_pmu_bequeath(unit);
     cpu->env.pmu.unit = NULL;
     pmu_timing_free(unit->timing);
@@ -402,6 +408,7 @@ void x86_pmu_reset(X86CPU *cpu)
     x86_pmu_sync(&cpu->env, 0);
     perfmon_reset(&pmu->unit->perfmon);
     x86_pmu_flush_all(&cpu->env);
+    x86_pmu_observe_reset(pmu->unit);
     x86_pmu_arm(&cpu->env, 0, 0);
 }
 
@@ -410,6 +417,7 @@ void x86_pmu_init(X86CPU *cpu)
     if (cpu->env.pmu.unit) {
         x86_pmu_sync(&cpu->env, 0);
         x86_pmu_flush_all(&cpu->env);
+        x86_pmu_observe_halt(&cpu->env, PMU_CHECK_INIT);
         x86_pmu_arm(&cpu->env, 0, 0);
     }
 }

@@ -76,13 +76,14 @@ void x86_pmu_divert(CPUX86State *env)
     pmu_timing_interrupt(pmu->unit->timing);
 }
 
-void x86_pmu_interrupt(CPUX86State *env, bool is_int)
+void x86_pmu_interrupt(CPUX86State *env, int vector, bool is_int)
 {
     X86PMUState *pmu = &env->pmu;
 
     if (!pmu->unit) {
         return;
     }
+    x86_pmu_observe_interrupt(env, vector);
     if (is_int) {
         pmu->unit->int_level = x86_pmu_level(env);
         x86_pmu_recount_last(env, pmu->unit->int_level, -1, -1);

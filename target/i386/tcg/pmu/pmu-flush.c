@@ -76,6 +76,9 @@ void x86_pmu_flush_cr0(CPUX86State *env, uint32_t value)
     if ((env->cr[0] ^ value) & CR0_PG_MASK) {
         x86_pmu_flush_all(env);
     }
+    if (env->cr[0] & ~value & CR0_PG_MASK) {
+        x86_pmu_observe_halt(env, PMU_CHECK_PAGING_OFF);
+    }
 }
 
 void x86_pmu_flush_efer(CPUX86State *env, uint64_t value)

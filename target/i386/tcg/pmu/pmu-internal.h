@@ -13,6 +13,7 @@
 #include "tcg/pmu/decode/block-builder.h"
 #include "tcg/pmu/decode/block-pool.h"
 #include "tcg/pmu/decode/decoder.h"
+#include "tcg/pmu/check/check-types.h"
 #include "tcg/pmu/events/events.h"
 #include "tcg/pmu/perfmon/perfmon.h"
 #include "pmu.h"
@@ -72,8 +73,12 @@ typedef struct X86PMUPaging {
     MemTxAttrs attrs;
 } X86PMUPaging;
 
+/* Who looks at what the guest does: pmu-observe.h */
+typedef struct X86PMUObserver X86PMUObserver;
+
 struct X86PMU {
     X86CPU *cpu;
+    X86PMUObserver *observer;   /* NULL: nobody */
     Perfmon perfmon;
     PerfmonEventRates rates;    /* that @perfmon notes */
     PmuLedger ledger;
@@ -247,6 +252,41 @@ void x86_pmu_arm(CPUX86State *env, uint64_t insn, unsigned need);
  * translated code can be left: at a block's entry or in its last instruction.
  */
 bool x86_pmu_deliver(CPUX86State *env);
+
+/* Observers: pmu-observe.c.  All can be called without any. */
+
+/*
+ * A register has been read, is about to be written, cannot be accessed.  RDPMC
+ * is told as a read of the MSR behind ECX.
+ */
+void x86_pmu_observe_read(CPUX86State *env, PmuCheckAccess how, uint32_t msr,
+                          uint64_t value);
+void x86_pmu_observe_write(CPUX86State *env, uint32_t msr, uint64_t value);
+void x86_pmu_observe_gp(CPUX86State *env, PmuCheckAccess how, uint32_t msr,
+                        uint64_t value);
+/* IA32_PERF_GLOBAL_STATUS has got @bits; that is about to interrupt. */
+void x86_pmu_observe_overflow(CPUX86State *env, uint64_t bits);
+void x86_pmu_observe_pmi(CPUX86State *env);
+/* Interrupt or exception @vector is taken. */
+void x86_pmu_observe_interrupt(CPUX86State *env, int vector);
+void x86_pmu_observe_halt(CPUX86State *env, PmuCheckHalt why);
+/* RESET; registers came from elsewhere. */
+void x86_pmu_observe_reset(X86PMU *unit);
+void x86_pmu_observe_load(X86PMU *unit);
+
+/* Their properties and life: pmu-check.c */
+
+void x86_pmu_observer_class_init(ObjectClass *oc);
+
+/*
+ * Give @unit the observers that properties ask for.  False and @errp set if
+ * these cannot be had.
+ */
+bool x86_pmu_observer_new(X86PMU *unit, Error **errp);
+void x86_pmu_observer_free(X86PMU *unit);
+
+/* No property asks for observers; else false and @errp: they need @needs. */
+bool x86_pmu_check_unobserved(X86CPU *cpu, const char *needs, Error **errp);
 
 /* Fast-forward: pmu-fast-forward.c */
 

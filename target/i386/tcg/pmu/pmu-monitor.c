@@ -12,9 +12,10 @@
 #include "monitor/monitor.h"
 #include "qapi/error.h"
 #include "qapi/qapi-commands-pmu-target.h"
+#include "qobject/qdict.h"
 #include "tcg/pmu/decode/decoder.h"
 #include "tcg/pmu/perfmon/perf-metrics.h"
-#include "pmu-internal.h"
+#include "pmu-observe.h"
 
 static const char *const metric_name[PERFMON_MAX_METRICS] = {
     "retiring", "bad-speculation", "frontend-bound", "backend-bound",
@@ -157,6 +158,65 @@ PmuInfoList *qmp_x_query_pmu(Error **errp)
     return list;
 }
 
+static PmuHistoryEntry *pmu_history_entry(const PmuRecorderEntry *step)
+{
+    PmuHistoryEntry *entry = g_new0(PmuHistoryEntry, 1);
+
+    entry->clock = step->clock;
+    entry->rip = step->rip;
+    entry->cpl = step->cpl;
+    entry->cr3 = (uint64_t)step->page << 12;
+    entry->kind = g_strdup(pmu_recorder_kind_name(step->kind));
+    entry->q_register = pmu_recorder_register(step);
+    entry->old = step->old;
+    entry->value = step->value;
+    if (step->kind == PMU_RECORD_PMI) {
+        entry->outcome = g_strdup(pmu_recorder_outcome_name(step->outcome));
+    }
+    return entry;
+}
+
+/* The recorder of @cs, NULL if it has none. */
+static PmuRecorder *pmu_recorder_of(CPUState *cs)
+{
+    X86PMU *unit = cpu_env(cs)->pmu.unit;
+
+    return unit && unit->observer ? unit->observer->recorder : NULL;
+}
+
+static void pmu_history_on_cpu(CPUState *cs, run_on_cpu_data data)
+{
+    PmuRecorder *recorder = pmu_recorder_of(cs);
+    PmuHistory *history = data.host_ptr;
+    PmuHistoryEntryList **tail = &history->entries;
+    const PmuRecorderEntry *step;
+
+    history->cpu_index = cs->cpu_index;
+    history->clock_unit = g_strdup(x86_pmu_clock_unit());
+    for (unsigned i = 0; recorder && (step = pmu_recorder_get(recorder, i));
+         i++) {
+        QAPI_LIST_APPEND(tail, pmu_history_entry(step));
+    }
+}
+
+PmuHistoryList *qmp_x_query_pmu_history(Error **errp)
+{
+    PmuHistoryList *list = NULL, **tail = &list;
+    CPUState *cs;
+
+    CPU_FOREACH(cs) {
+        if (pmu_recorder_of(cs)) {
+            PmuHistory *history = g_new0(PmuHistory, 1);
+
+            object_ref(cs);
+            run_on_cpu(cs, pmu_history_on_cpu, RUN_ON_CPU_HOST_PTR(history));
+            object_unref(cs);
+            QAPI_LIST_APPEND(tail, history);
+        }
+    }
+    return list;
+}
+
 static void hmp_print_counters(Monitor *mon, PmuCounterList *list)
 {
     for (; list; list = list->next) {
@@ -171,7 +231,7 @@ static void hmp_print_counters(Monitor *mon, PmuCounterList *list)
     }
 }
 
-void hmp_info_pmu(Monitor *mon, const QDict *qdict)
+static void hmp_print_units(Monitor *mon)
 {
     PmuInfoList *all = qmp_x_query_pmu(&error_abort);
 
@@ -208,4 +268,48 @@ void hmp_info_pmu(Monitor *mon, const QDict *qdict)
                        info->decoder->disagreed);
     }
     qapi_free_PmuInfoList(all);
+}
+
+static void hmp_print_history_on_cpu(CPUState *cs, run_on_cpu_data data)
+{
+    PmuRecorder *recorder = pmu_recorder_of(cs);
+    Monitor *mon = data.host_ptr;
+    const PmuRecorderEntry *step;
+    uint64_t before = 0;
+
+    monitor_printf(mon, "CPU %d: steps, and %s since the one before\n",
+                   cs->cpu_index, x86_pmu_clock_unit());
+    for (unsigned i = 0; recorder && (step = pmu_recorder_get(recorder, i));
+         i++) {
+        g_autofree char *text = pmu_recorder_text(step);
+
+        monitor_printf(mon, "  +%-10" PRIu64 " %s\n",
+                       i ? step->clock - before : 0, text);
+        before = step->clock;
+    }
+}
+
+static void hmp_print_history(Monitor *mon)
+{
+    CPUState *cs;
+    bool any = false;
+
+    CPU_FOREACH(cs) {
+        if (pmu_recorder_of(cs)) {
+            any = true;
+            run_on_cpu(cs, hmp_print_history_on_cpu, RUN_ON_CPU_HOST_PTR(mon));
+        }
+    }
+    if (!any) {
+        monitor_printf(mon, "No vCPU has a recorder: see pmu-recorder\n");
+    }
+}
+
+void hmp_info_pmu(Monitor *mon, const QDict *qdict)
+{
+    if (qdict_get_try_bool(qdict, "history", false)) {
+        hmp_print_history(mon);
+        return;
+    }
+    hmp_print_units(mon);
 }

@@ -15,6 +15,7 @@
 #include "tcg/insn-start-words.h"
 #include "tcg/helper-tcg.h"
 #include "pmu-internal.h"
+#include "tcg/pmu/check/recorder.h"
 #include "trace.h"
 
 /*
@@ -59,13 +60,14 @@ bool x86_pmu_rdmsr(CPUX86State *env, uint64_t *value, uintptr_t retaddr)
     case PERFMON_NOT_OURS:
         return false;
     case PERFMON_GP:
+        x86_pmu_observe_gp(env, PMU_CHECK_RDMSR, msr, 0);
         raise_exception_err_ra(env, EXCP0D_GPF, 0, retaddr);
     case PERFMON_OK:
         break;
     }
     x86_pmu_sync_before(env, retaddr);
     perfmon_rdmsr(&unit->perfmon, msr, value);
-    trace_x86_pmu_rdmsr(env_cpu(env)->cpu_index, msr, *value);
+    x86_pmu_observe_read(env, PMU_CHECK_RDMSR, msr, *value);
     return true;
 }
 
@@ -124,6 +126,7 @@ bool x86_pmu_wrmsr(CPUX86State *env, uint64_t value, uintptr_t retaddr)
     case PERFMON_NOT_OURS:
         return false;
     case PERFMON_GP:
+        x86_pmu_observe_gp(env, PMU_CHECK_WRMSR, msr, value);
         raise_exception_err_ra(env, EXCP0D_GPF, 0, retaddr);
     case PERFMON_OK:
         break;
@@ -134,9 +137,9 @@ bool x86_pmu_wrmsr(CPUX86State *env, uint64_t value, uintptr_t retaddr)
      * still come right behind.
      */
     x86_pmu_sync(env, 0);
+    x86_pmu_observe_write(env, msr, value);
     perfmon_wrmsr(&unit->perfmon, msr, value);
     x86_pmu_log_event(unit, msr, value);
-    trace_x86_pmu_wrmsr(env_cpu(env)->cpu_index, msr, value);
     x86_pmu_deliver(env);
     x86_pmu_arm(env, 0, 0);
     return true;
@@ -152,12 +155,15 @@ bool x86_pmu_rdpmc(CPUX86State *env, uintptr_t retaddr)
         return false;
     }
     if (perfmon_rdpmc(&unit->perfmon, ecx, &value) != PERFMON_OK) {
+        x86_pmu_observe_gp(env, PMU_CHECK_RDPMC, pmu_rdpmc_msr(ecx) ?: ecx, 0);
         raise_exception_err_ra(env, EXCP0D_GPF, 0, retaddr);
     }
     x86_pmu_sync_before(env, retaddr);
     perfmon_rdpmc(&unit->perfmon, ecx, &value);
     env->regs[R_EAX] = (uint32_t)value;
     env->regs[R_EDX] = value >> 32;
-    trace_x86_pmu_rdpmc(env_cpu(env)->cpu_index, ecx, value);
+    trace_x86_pmu_rdpmc(env_cpu(env)->cpu_index, ecx, value, x86_pmu_pc(env),
+                        env->hflags & HF_CPL_MASK);
+    x86_pmu_observe_read(env, PMU_CHECK_RDPMC, pmu_rdpmc_msr(ecx), value);
     return true;
 }

@@ -38,8 +38,8 @@ static void x86_pmu_update(X86PMU *unit)
     pmu_ledger_snapshot(&unit->ledger, &now);
     perfmon_update(&unit->perfmon, &now);
     if (unlikely(unit->perfmon.global_status & ~before)) {
-        trace_x86_pmu_overflow(CPU(unit->cpu)->cpu_index,
-                               unit->perfmon.global_status);
+        x86_pmu_observe_overflow(&unit->cpu->env,
+                                 unit->perfmon.global_status & ~before);
     }
     if (unlikely(x86_pmu_repairs(unit) && !unit->repairs_traced)) {
         unit->repairs_traced = true;
@@ -256,7 +256,7 @@ bool x86_pmu_deliver(CPUX86State *env)
         return false;
     }
     unit->perfmon.pmi = false;
-    trace_x86_pmu_pmi(env_cpu(env)->cpu_index, unit->perfmon.global_status);
+    x86_pmu_observe_pmi(env);
     if (unit->cpu->apic_state) {
         bql_lock();
         apic_deliver_pmi(unit->cpu->apic_state);

@@ -21,6 +21,7 @@ typedef struct X86PMU X86PMU;
 typedef struct PmuBlock PmuBlock;
 typedef struct PmuRecord PmuRecord;
 typedef struct PmuBlockRunCount PmuBlockRunCount;
+typedef struct X86PMUObserverOptions X86PMUObserverOptions;
 
 /* PMU_LEVEL_NR and PMU_UARCH_PARAMS: pmu-internal.h checks that. */
 #define X86_PMU_LEVELS 2
@@ -89,6 +90,8 @@ typedef struct X86PMUState {
     uint32_t figure[X86_PMU_PARAMS];
     /* pmu-sampling=off: the model's pipeline runs every instruction */
     bool unsampled;
+    /* pmu-check and its relatives; NULL: none was given */
+    X86PMUObserverOptions *observer_options;
 } X86PMUState;
 
 #endif

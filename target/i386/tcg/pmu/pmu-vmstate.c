@@ -75,6 +75,7 @@ static int x86_pmu_post_load(void *opaque, int version_id)
     }
     pmu_ledger_snapshot(&ledger, &now);
     if (!perfmon_post_load(&unit->migrated.perfmon, &now, &why)) {
+        x86_pmu_observe_halt(&cpu->env, PMU_CHECK_FEWER);
         error_report("cpu/pmu: %s", why);
         return -EINVAL;
     }
@@ -85,6 +86,7 @@ static int x86_pmu_post_load(void *opaque, int version_id)
     unit->ledger = ledger;
     unit->perfmon = unit->migrated.perfmon;
     unit->perfmon.rates = &unit->rates;
+    x86_pmu_observe_load(unit);
     pmu_timing_reset(unit->timing);
     /* No vCPU runs, those that share it will start cold as well. */
     pmu_tag_array_clear(pmu_l3_tag_array(unit->l3));

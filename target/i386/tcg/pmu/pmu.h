@@ -100,11 +100,17 @@ void x86_pmu_unwind(CPUX86State *env, const TranslationBlock *tb,
 void x86_pmu_unretire(CPUX86State *env);
 
 /*
- * An interrupt or exception is about to be delivered, and has been.  If it is
- * INT n, INT3 or INTO (@is_int), that retires only if delivery succeeds.
+ * Interrupt or exception @vector is about to be delivered, and has been.  If it
+ * is INT n, INT3 or INTO (@is_int), that retires only if delivery succeeds.
  */
-void x86_pmu_interrupt(CPUX86State *env, bool is_int);
+void x86_pmu_interrupt(CPUX86State *env, int vector, bool is_int);
 void x86_pmu_interrupt_done(CPUX86State *env, bool is_int);
+
+/* IRET has been executed, and NMIs are about to be possible again. */
+void x86_pmu_iret(CPUX86State *env);
+
+/* Entry @entry, APIC_LVT_x, of the local vector table is about to be @value. */
+void x86_pmu_lvt(X86CPU *cpu, int entry, uint32_t value);
 
 /*
  * Execution is about to go on elsewhere, or with other registers, and no
@@ -177,7 +183,13 @@ static inline void x86_pmu_unwind(CPUX86State *env, const TranslationBlock *tb,
 }
 
 static inline void x86_pmu_unretire(CPUX86State *env) { }
-static inline void x86_pmu_interrupt(CPUX86State *env, bool is_int) { }
+
+static inline void x86_pmu_interrupt(CPUX86State *env, int vector, bool is_int)
+{
+}
+
+static inline void x86_pmu_iret(CPUX86State *env) { }
+static inline void x86_pmu_lvt(X86CPU *cpu, int entry, uint32_t value) { }
 static inline void x86_pmu_divert(CPUX86State *env) { }
 static inline void x86_pmu_exec_exit(CPUX86State *env) { }
 static inline void x86_pmu_interrupt_done(CPUX86State *env, bool is_int) { }

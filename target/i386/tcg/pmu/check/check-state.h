@@ -132,6 +132,14 @@ static inline uint64_t pmu_check_space(const PmuCheckWhere *where)
     return where->cr3 & ~0x1fffull;
 }
 
+/* A condition has held since @since, and still does at @event: for too long? */
+static inline bool pmu_check_too_long(const PmuCheckEvent *event,
+                                      uint64_t since)
+{
+    return event->where.clock > since &&
+           event->where.clock - since > PMU_CHECK_LIMIT;
+}
+
 /* The handler runs, and has not let the next interrupt come. */
 static inline bool pmu_check_in_pmi(const PmuCheck *check)
 {

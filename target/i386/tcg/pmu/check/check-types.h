@@ -14,8 +14,8 @@ struct PmuSuppressions;
 /* Where something happens. */
 typedef struct PmuCheckWhere {
     /*
-     * Never falls, and advances by about one for each instruction: what the
-     * limits of C8 and P3 are measured in.
+     * Advances by about one for each instruction: what the limits of C8 and
+     * P3 are measured in.
      */
     uint64_t clock;
     uint64_t rip;

@@ -106,14 +106,22 @@ uint32_t pmu_rdpmc_msr(uint32_t ecx)
     }
 }
 
+char *pmu_recorder_register(const PmuRecorderEntry *entry)
+{
+    switch (entry->kind) {
+    case PMU_RECORD_LVTPC:
+        return g_strdup("LVTPC");
+    case PMU_RECORD_OVERFLOW:
+    case PMU_RECORD_PMI:
+        return pmu_register_name(MSR_PMU_IA32_PERF_GLOBAL_STATUS);
+    default:
+        return pmu_register_name(entry->msr);
+    }
+}
+
 char *pmu_recorder_text(const PmuRecorderEntry *entry)
 {
-    g_autofree char *name = entry->kind == PMU_RECORD_LVTPC
-                            ? g_strdup("LVTPC") :
-                            entry->kind == PMU_RECORD_OVERFLOW ||
-                            entry->kind == PMU_RECORD_PMI
-                            ? g_strdup("IA32_PERF_GLOBAL_STATUS")
-                            : pmu_register_name(entry->msr);
+    g_autofree char *name = pmu_recorder_register(entry);
     g_autofree char *tail = NULL;
 
     switch (entry->kind) {

@@ -60,6 +60,9 @@ char *pmu_register_name(uint32_t msr);
 /* The MSR that RDPMC with @ecx reads; 0 if none. */
 uint32_t pmu_rdpmc_msr(uint32_t ecx);
 
+/* The name of the register that @entry is about, to be freed. */
+char *pmu_recorder_register(const PmuRecorderEntry *entry);
+
 /* @entry as a line of text without a newline, to be freed. */
 char *pmu_recorder_text(const PmuRecorderEntry *entry);
 

@@ -140,7 +140,7 @@ static uint64_t idle_for_long(const PmuCheck *check,
         const PmuCheckCounter *counter = &check->counter[i];
 
         if (counter->idle && !counter->idle_reported &&
-            event->where.clock - counter->idle_since > PMU_CHECK_LIMIT) {
+            pmu_check_too_long(event, counter->idle_since)) {
             broken |= pmu_check_bit(i);
         }
     }

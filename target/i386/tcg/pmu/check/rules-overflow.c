@@ -129,7 +129,7 @@ static uint64_t masked_for_long(const PmuCheck *check,
                                 const PmuCheckEvent *event)
 {
     return check->pmi.masked && !check->pmi.masked_reported &&
-           event->where.clock - check->pmi.masked_since > PMU_CHECK_LIMIT
+           pmu_check_too_long(event, check->pmi.masked_since)
            ? running_to_interrupt(&event->before) : 0;
 }
 

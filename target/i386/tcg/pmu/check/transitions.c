@@ -23,8 +23,7 @@ static void note_idle(PmuCheck *check, const PmuCheckEvent *event)
             counter->idle_reported = false;
         } else if (!counter->idle) {
             counter->idle_since = event->where.clock;
-        } else if (event->where.clock - counter->idle_since >
-                   PMU_CHECK_LIMIT) {
+        } else if (pmu_check_too_long(event, counter->idle_since)) {
             counter->idle_reported = true;
         }
         counter->idle = now;
@@ -44,7 +43,7 @@ static void note_masked(PmuCheck *check, const PmuCheckEvent *event)
         pmi->masked_reported = false;
     } else if (!pmi->masked) {
         pmi->masked_since = event->where.clock;
-    } else if (event->where.clock - pmi->masked_since > PMU_CHECK_LIMIT) {
+    } else if (pmu_check_too_long(event, pmi->masked_since)) {
         pmi->masked_reported = true;
     }
     pmi->masked = now;

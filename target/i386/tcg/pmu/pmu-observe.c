@@ -1,0 +1,357 @@
+/*
+ * What a driver does to the PMU, told to traces, recorder and checker.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Nothing here changes what the guest sees.
+ */
+
+#include "qemu/osdep.h"
+#include "qemu/seqlock.h"
+#include "qemu/timer.h"
+#include "cpu.h"
+#include "accel/tcg/internal-common.h"
+#include "exec/cpu-common.h"
+#include "exec/exec-all.h"
+#include "hw/i386/apic_internal.h"
+#include "system/cpu-timers.h"
+#include "system/cpu-timers-internal.h"
+#include "tcg/insn-start-words.h"
+#include "pmu-observe.h"
+#include "tcg/pmu/check/controls.h"
+#include "trace.h"
+
+/* Without -icount, C8 and P3 speak of seconds: a vCPU's thread can wait. */
+#define NANOSECONDS_PER_UNIT 1000
+
+/*
+ * With -icount, the instructions begun so far, to the end of the current block.
+ * icount_get_raw() cannot be asked in the middle of one, and would account what
+ * x86_pmu_leave() may still take back.
+ */
+uint64_t x86_pmu_clock(CPUState *cs)
+{
+    if (!icount_enabled()) {
+        return qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL);
+    }
+    return qatomic_read_i64(&timers_state.qemu_icount) + cs->icount_budget -
+           cs->neg.icount_decr.u16.low - cs->icount_extra;
+}
+
+const char *x86_pmu_clock_unit(void)
+{
+    return icount_enabled() ? "instructions" : "nanoseconds";
+}
+
+static PmuCheckWhere x86_pmu_where_at(CPUX86State *env, uint64_t rip)
+{
+    uint64_t clock = x86_pmu_clock(env_cpu(env));
+
+    return (PmuCheckWhere) {
+        .clock = icount_enabled() ? clock : clock / NANOSECONDS_PER_UNIT,
+        .rip = rip,
+        .cr3 = env->cr[3],
+        .cpl = env->hflags & HF_CPL_MASK,
+    };
+}
+
+static PmuCheckWhere x86_pmu_where(CPUX86State *env)
+{
+    return x86_pmu_where_at(env, x86_pmu_pc(env));
+}
+
+static void x86_pmu_note(X86PMUObserver *observer, PmuRecordKind kind,
+                         uint64_t rip, uint32_t msr, uint64_t old,
+                         uint64_t value, PmuCheckOutcome outcome)
+{
+    CPUX86State *env = observer->env;
+    PmuRecorderEntry entry = {
+        .clock = x86_pmu_clock(env_cpu(env)), .rip = rip, .old = old,
+        .value = value, .msr = msr, .page = env->cr[3] >> 12, .kind = kind,
+        .cpl = env->hflags & HF_CPL_MASK, .outcome = outcome,
+    };
+
+    if (observer->recorder) {
+        pmu_recorder_add(observer->recorder, &entry);
+    }
+}
+
+static X86PMUAccesses *x86_pmu_accesses(X86PMUObserver *observer, uint32_t msr)
+{
+    X86PMUAccesses *accesses = g_hash_table_lookup(observer->accesses,
+                                                   GUINT_TO_POINTER(msr));
+
+    /* RDPMC can fault with any ECX. */
+    if (!accesses && g_hash_table_size(observer->accesses) > 1000) {
+        msr = 0;
+        accesses = g_hash_table_lookup(observer->accesses, NULL);
+    }
+    if (!accesses) {
+        accesses = g_new0(X86PMUAccesses, 1);
+        g_hash_table_insert(observer->accesses, GUINT_TO_POINTER(msr),
+                            accesses);
+    }
+    return accesses;
+}
+
+void x86_pmu_observe_read(CPUX86State *env, PmuCheckAccess how, uint32_t msr,
+                          uint64_t value)
+{
+    X86PMUObserver *observer = env->pmu.unit->observer;
+    PmuCheckWhere where;
+
+    if (how == PMU_CHECK_RDMSR &&
+        trace_event_get_state_backends(TRACE_X86_PMU_RDMSR)) {
+        g_autofree char *name = pmu_register_name(msr);
+
+        trace_x86_pmu_rdmsr(env_cpu(env)->cpu_index, msr, value,
+                            x86_pmu_pc(env), name);
+    }
+    if (likely(!observer)) {
+        return;
+    }
+    where = x86_pmu_where(env);
+    x86_pmu_accesses(observer, msr)->count[how]++;
+    x86_pmu_note(observer, how == PMU_CHECK_RDPMC ? PMU_RECORD_RDPMC
+                                                  : PMU_RECORD_RDMSR,
+                 where.rip, msr, value, value, 0);
+    if (observer->check) {
+        pmu_check_read(observer->check, &where, how, msr, value);
+    }
+}
+
+/* What @msr reads as, 0 if it does not. */
+static uint64_t x86_pmu_old_value(X86PMU *unit, uint32_t msr)
+{
+    uint64_t value = 0;
+
+    perfmon_rdmsr(&unit->perfmon, msr, &value);
+    return value;
+}
+
+static void x86_pmu_trace_write(CPUX86State *env, uint32_t msr, uint64_t value)
+{
+    g_autofree char *name = pmu_register_name(msr);
+
+    trace_x86_pmu_wrmsr(env_cpu(env)->cpu_index, msr, value,
+                        x86_pmu_old_value(env->pmu.unit, msr),
+                        x86_pmu_pc(env), name);
+}
+
+/* The counters that count change. */
+static void x86_pmu_trace_run(CPUX86State *env, uint32_t msr, uint64_t value)
+{
+    PmuControls controls = pmu_controls(&env->pmu.unit->perfmon);
+    uint64_t before = pmu_controls_counting(&controls), after;
+
+    pmu_controls_write(&controls, msr, value);
+    after = pmu_controls_counting(&controls);
+    if (before != after) {
+        trace_x86_pmu_run(env_cpu(env)->cpu_index, before, after);
+    }
+}
+
+void x86_pmu_observe_write(CPUX86State *env, uint32_t msr, uint64_t value)
+{
+    X86PMUObserver *observer = env->pmu.unit->observer;
+    PmuCheckWhere where;
+
+    if (trace_event_get_state_backends(TRACE_X86_PMU_WRMSR)) {
+        x86_pmu_trace_write(env, msr, value);
+    }
+    if (trace_event_get_state_backends(TRACE_X86_PMU_RUN)) {
+        x86_pmu_trace_run(env, msr, value);
+    }
+    if (likely(!observer)) {
+        return;
+    }
+    where = x86_pmu_where(env);
+    x86_pmu_accesses(observer, msr)->count[PMU_CHECK_WRMSR]++;
+    x86_pmu_note(observer, PMU_RECORD_WRMSR, where.rip, msr,
+                 x86_pmu_old_value(env->pmu.unit, msr), value, 0);
+    if (observer->check) {
+        pmu_check_write(observer->check, &where, msr, value);
+    }
+}
+
+static const char *x86_pmu_access_name(PmuCheckAccess how)
+{
+    static const char *const names[] = { "rdmsr", "wrmsr", "rdpmc" };
+
+    return names[how];
+}
+
+void x86_pmu_observe_gp(CPUX86State *env, PmuCheckAccess how, uint32_t msr,
+                        uint64_t value)
+{
+    X86PMUObserver *observer = env->pmu.unit->observer;
+    PmuCheckWhere where;
+
+    trace_x86_pmu_gp(env_cpu(env)->cpu_index, msr, value,
+                     how == PMU_CHECK_WRMSR, x86_pmu_pc(env),
+                     x86_pmu_access_name(how));
+    if (likely(!observer)) {
+        return;
+    }
+    where = x86_pmu_where(env);
+    x86_pmu_accesses(observer, msr)->faults++;
+    x86_pmu_note(observer, PMU_RECORD_GP, where.rip, msr, 0, value, 0);
+    if (observer->check) {
+        pmu_check_gp(observer->check, &where, how, msr, value);
+    }
+}
+
+void x86_pmu_observe_overflow(CPUX86State *env, uint64_t bits)
+{
+    X86PMUObserver *observer = env->pmu.unit->observer;
+    PmuCheckWhere where;
+
+    trace_x86_pmu_overflow(env_cpu(env)->cpu_index,
+                           env->pmu.unit->perfmon.global_status, bits,
+                           x86_pmu_pc(env));
+    if (likely(!observer)) {
+        return;
+    }
+    where = x86_pmu_where(env);
+    x86_pmu_note(observer, PMU_RECORD_OVERFLOW, where.rip, 0,
+                 env->pmu.unit->perfmon.global_status & ~bits, bits, 0);
+    if (observer->check) {
+        pmu_check_overflow(observer->check, &where, bits);
+    }
+}
+
+/* What LVTPC and the processor make of an interrupt that is asked for now. */
+static PmuCheckOutcome x86_pmu_outcome(CPUX86State *env, uint32_t *lvtpc)
+{
+    DeviceState *apic = env_archcpu(env)->apic_state;
+
+    *lvtpc = apic ? APIC_COMMON(apic)->lvt[APIC_LVT_PERFORM] : APIC_LVT_MASKED;
+    if (*lvtpc & APIC_LVT_MASKED) {
+        return PMU_CHECK_MASKED;
+    }
+    return extract32(*lvtpc, 8, 3) == APIC_DM_NMI &&
+           env->hflags2 & HF2_NMI_MASK ? PMU_CHECK_HELD : PMU_CHECK_DELIVERED;
+}
+
+void x86_pmu_observe_pmi(CPUX86State *env)
+{
+    X86PMUObserver *observer = env->pmu.unit->observer;
+    uint64_t status = env->pmu.unit->perfmon.global_status;
+    uint32_t lvtpc;
+    PmuCheckOutcome outcome = x86_pmu_outcome(env, &lvtpc);
+    PmuCheckWhere where;
+
+    trace_x86_pmu_pmi(env_cpu(env)->cpu_index, status, lvtpc,
+                      pmu_recorder_outcome_name(outcome), x86_pmu_pc(env));
+    if (likely(!observer)) {
+        return;
+    }
+    where = x86_pmu_where(env);
+    observer->interrupts[outcome]++;
+    x86_pmu_note(observer, PMU_RECORD_PMI, where.rip, 0, lvtpc, status,
+                 outcome);
+    if (observer->check) {
+        pmu_check_pmi(observer->check, &where, outcome);
+    }
+}
+
+/* The instruction of @env that is writing to the local APIC. */
+static uint64_t x86_pmu_io_pc(CPUX86State *env, bool by_msr)
+{
+    CPUState *cs = env_cpu(env);
+    uint64_t data[TARGET_INSN_START_WORDS] = { };
+
+    if (by_msr || !cs->running ||
+        !cpu_unwind_state_data(cs, cs->mem_io_pc, data)) {
+        return x86_pmu_pc(env);
+    }
+    if (!(cs->tcg_cflags & CF_PCREL)) {
+        return data[0];
+    }
+    return (x86_pmu_pc(env) & TARGET_PAGE_MASK) | data[0];
+}
+
+void x86_pmu_lvt(X86CPU *cpu, int entry, uint32_t value)
+{
+    CPUX86State *env = &cpu->env;
+    APICCommonState *apic = APIC_COMMON(cpu->apic_state);
+    X86PMUObserver *observer;
+    uint32_t old;
+    uint64_t rip;
+    PmuCheckWhere where;
+
+    if (!env->pmu.unit || entry != APIC_LVT_PERFORM ||
+        !qemu_cpu_is_self(CPU(cpu))) {
+        return;
+    }
+    observer = env->pmu.unit->observer;
+    if (!observer && !trace_event_get_state_backends(TRACE_X86_PMU_LVTPC)) {
+        return;
+    }
+    old = apic->lvt[APIC_LVT_PERFORM];
+    rip = x86_pmu_io_pc(env, apic->apicbase & MSR_IA32_APICBASE_EXTD);
+    trace_x86_pmu_lvtpc(CPU(cpu)->cpu_index, old, value, rip);
+    if (!observer) {
+        return;
+    }
+    where = x86_pmu_where_at(env, rip);
+    x86_pmu_note(observer, PMU_RECORD_LVTPC, rip, 0, old, value, 0);
+    if (observer->check) {
+        pmu_check_lvtpc(observer->check, &where, value);
+    }
+}
+
+/* The checker of @env, NULL if there is none. */
+static PmuCheck *x86_pmu_checker(CPUX86State *env)
+{
+    X86PMU *unit = env->pmu.unit;
+
+    return unlikely(unit && unit->observer) ? unit->observer->check : NULL;
+}
+
+void x86_pmu_observe_interrupt(CPUX86State *env, int vector)
+{
+    PmuCheck *check = x86_pmu_checker(env);
+
+    if (check) {
+        PmuCheckWhere where = x86_pmu_where(env);
+
+        pmu_check_interrupt(check, &where, vector);
+    }
+}
+
+void x86_pmu_iret(CPUX86State *env)
+{
+    PmuCheck *check = x86_pmu_checker(env);
+
+    if (check) {
+        PmuCheckWhere where = x86_pmu_where(env);
+
+        pmu_check_iret(check, &where);
+    }
+}
+
+void x86_pmu_observe_halt(CPUX86State *env, PmuCheckHalt why)
+{
+    PmuCheck *check = x86_pmu_checker(env);
+
+    if (check) {
+        PmuCheckWhere where = x86_pmu_where(env);
+
+        pmu_check_halt(check, &where, why);
+    }
+}
+
+void x86_pmu_observe_reset(X86PMU *unit)
+{
+    if (unit->observer && unit->observer->check) {
+        pmu_check_reset(unit->observer->check);
+    }
+}
+
+void x86_pmu_observe_load(X86PMU *unit)
+{
+    if (unit->observer && unit->observer->check) {
+        pmu_check_forget(unit->observer->check);
+    }
+}

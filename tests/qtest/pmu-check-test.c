@@ -1,0 +1,790 @@
+/*
+ * Test of the checker: rules that a guest breaks, and who is told.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Each rule has a script that breaks it, and one next to it that breaks none.
+ * tests/unit/check has all rules; here they are reached through the registers
+ * of a guest.  Not reached by the payload, which has one address space and one
+ * handler: M10, P2, P7, P9, C12, L1, L3.
+ */
+
+#include "qemu/osdep.h"
+#include <glib/gstdio.h>
+
+#include "pmu/machine.h"
+#include "qapi/error.h"
+#include "qobject/qdict.h"
+#include "qobject/qjson.h"
+#include "qobject/qlist.h"
+#include "qobject/qstring.h"
+
+#define GC          MSR_GLOBAL_CTRL
+#define GC_ALL      0x1000f000000ffull
+#define SEL_ALL     (EVENT_INSTRUCTIONS | EVTSEL_USR | EVTSEL_OS | EVTSEL_EN)
+#define SEL_INT     (SEL_ALL | EVTSEL_INT)
+#define IN(n)       (-(uint64_t)(n) & COUNTER_MASK)
+#define FAR_AWAY    IN(1000000000)
+
+/* Fixed counter 3 and the metrics, from @slots and @metrics, and some code. */
+static void topdown(PmuScript *s, uint64_t slots, uint64_t metrics)
+{
+    pmu_wrmsr(s, GC, 0);
+    pmu_wrmsr(s, MSR_FIXED_CTR(3), slots);
+    pmu_wrmsr(s, MSR_PERF_METRICS, metrics);
+    pmu_wrmsr(s, MSR_FIXED_CTR_CTRL, FIXED_ALL(3));
+    pmu_op(s, OP_RUN, BLOCK_NOPS, GC_ALL, 0);
+}
+
+static void m1(PmuScript *s, bool wrong)
+{
+    topdown(s, 0, 0);
+    pmu_wrmsr(s, wrong ? MSR_PERF_METRICS : MSR_FIXED_CTR(3), 0);
+    pmu_wrmsr(s, wrong ? MSR_FIXED_CTR(3) : MSR_PERF_METRICS, 0);
+    pmu_wrmsr(s, GC, GC_ALL);
+}
+
+static void m2(PmuScript *s, bool wrong)
+{
+    topdown(s, 0, 0);
+    pmu_wrmsr(s, MSR_FIXED_CTR(3), 1000);
+    if (!wrong) {
+        pmu_wrmsr(s, MSR_PERF_METRICS, 0);
+        pmu_op(s, OP_RUN, BLOCK_NOPS, GC_ALL, 0);
+    }
+    pmu_rdpmc(s, 0x20000000);
+}
+
+static void m3(PmuScript *s, bool wrong)
+{
+    topdown(s, 0, 0);
+    if (wrong) {
+        pmu_wrmsr(s, MSR_FIXED_CTR(3), 0);
+        pmu_wrmsr(s, MSR_PERF_METRICS, 0);
+    }
+    pmu_rdmsr(s, MSR_PERF_METRICS);
+}
+
+static void m4(PmuScript *s, bool wrong)
+{
+    pmu_wrmsr(s, GC, 0);
+    pmu_wrmsr(s, MSR_FIXED_CTR(3), 1000);
+    pmu_wrmsr(s, MSR_PERF_METRICS, 0x10101010);
+    pmu_wrmsr(s, MSR_FIXED_CTR_CTRL, wrong ? 0 : FIXED_ALL(3));
+    pmu_op(s, OP_RUN, BLOCK_NOPS, GC_ALL, 0);
+    pmu_rdmsr(s, MSR_PERF_METRICS);
+}
+
+static void m5(PmuScript *s, bool wrong)
+{
+    topdown(s, 0, 0);
+    pmu_wrmsr(s, GC, wrong ? GC_ALL : 0);
+    pmu_rdpmc(s, 0x40000003);
+    pmu_rdpmc(s, 0x20000000);
+}
+
+static void m6(PmuScript *s, bool wrong)
+{
+    topdown(s, 0, 0);
+    pmu_wrmsr(s, GC, wrong ? GC_ALL : 0);
+    pmu_wrmsr(s, MSR_FIXED_CTR(3), 0);
+}
+
+static void m7(PmuScript *s, bool wrong)
+{
+    topdown(s, 1000, wrong ? 0xff010000 : 0xff000000);
+}
+
+static void m8(PmuScript *s, bool wrong)
+{
+    topdown(s, wrong ? 0 : 1000, 0x01010101);
+}
+
+static void m9(PmuScript *s, bool wrong)
+{
+    pmu_wrmsr(s, GC, 0);
+    pmu_wrmsr(s, MSR_FIXED_CTR_CTRL, FIXED_ALL(3));
+    pmu_wrmsr(s, GC, GLOBAL_FIXED(3) | (wrong ? 0 : GLOBAL_METRICS));
+}
+
+static void m11(PmuScript *s, bool wrong)
+{
+    topdown(s, wrong ? 1ull << 40 : 0, 0);
+    pmu_rdmsr(s, MSR_PERF_METRICS);
+    pmu_op(s, OP_RUN, BLOCK_NOPS, GC_ALL, 0);
+    pmu_rdmsr(s, MSR_PERF_METRICS);
+}
+
+/*
+ * Counter 0 overflows once, with an NMI whose handler does nothing but note it,
+ * and is stopped.
+ */
+static void overflow(PmuScript *s)
+{
+    pmu_wrmsr(s, GC, 0);
+    pmu_poke32(s, APIC_LVTPC, LVT_NMI);
+    pmu_wrmsr(s, MSR_A_PMC(0), IN(500));
+    pmu_wrmsr(s, MSR_EVTSEL(0), SEL_INT);
+    pmu_op(s, OP_RUN, BLOCK_NOPS, 1, 0);
+}
+
+/* The same with the handler that does all that is needed. */
+static void handled(PmuScript *s)
+{
+    pmu_set(s, PROGRESS_ACTION, PMI_RELOAD);
+    pmu_set(s, PROGRESS_MSR, MSR_A_PMC(0));
+    pmu_set(s, PROGRESS_RELOAD, FAR_AWAY);
+    pmu_set(s, PROGRESS_ENABLE, 1);
+    pmu_set(s, PROGRESS_LVTPC, LVT_NMI);
+    overflow(s);
+}
+
+static void o1(PmuScript *s, bool wrong)
+{
+    if (!wrong) {
+        handled(s);
+        return;
+    }
+    overflow(s);
+    pmu_rdmsr(s, MSR_GLOBAL_STATUS);
+    pmu_wrmsr(s, MSR_A_PMC(0), FAR_AWAY);
+    pmu_wrmsr(s, GC, 1);
+}
+
+static void o2(PmuScript *s, bool wrong)
+{
+    if (!wrong) {
+        handled(s);
+        return;
+    }
+    overflow(s);
+    pmu_rdmsr(s, MSR_GLOBAL_STATUS);
+    pmu_wrmsr(s, MSR_GLOBAL_RESET, 1);
+    pmu_wrmsr(s, GC, 1);
+}
+
+static void o3(PmuScript *s, bool wrong)
+{
+    pmu_wrmsr(s, GC, 0);
+    pmu_poke32(s, APIC_LVTPC, LVT_NMI);
+    pmu_wrmsr(s, MSR_A_PMC(0), wrong ? 1000 : IN(1000000));
+    pmu_wrmsr(s, MSR_EVTSEL(0), SEL_INT);
+    pmu_wrmsr(s, GC, 1);
+}
+
+static void o4(PmuScript *s, bool wrong)
+{
+    pmu_wrmsr(s, GC, 0);
+    pmu_poke32(s, APIC_LVTPC, LVT_NMI);
+    pmu_wrmsr(s, MSR_A_PMC(0), IN(wrong ? 100000 : 200000));
+    pmu_wrmsr(s, MSR_EVTSEL(0), SEL_INT);
+    pmu_wrmsr(s, GC, 1);
+}
+
+/* Counters that do not interrupt overflow as well. */
+static void o5(PmuScript *s, bool wrong)
+{
+    pmu_wrmsr(s, GC, 0);
+    pmu_wrmsr(s, MSR_A_PMC(0), IN(500));
+    pmu_wrmsr(s, MSR_EVTSEL(0), SEL_ALL);
+    pmu_op(s, OP_RUN, BLOCK_NOPS, 1, 0);
+    if (!wrong) {
+        pmu_rdmsr(s, MSR_GLOBAL_STATUS);
+    }
+    pmu_wrmsr(s, MSR_GLOBAL_RESET, 1);
+}
+
+static void o6(PmuScript *s, bool wrong)
+{
+    pmu_wrmsr(s, GC, 0);
+    pmu_wrmsr(s, MSR_FIXED_CTR(3), IN(100));
+    pmu_wrmsr(s, MSR_PERF_METRICS, 0);
+    pmu_wrmsr(s, MSR_FIXED_CTR_CTRL, FIXED_ALL(3));
+    pmu_op(s, OP_RUN, BLOCK_NOPS, GC_ALL, 0);
+    pmu_rdmsr(s, MSR_GLOBAL_STATUS);
+    pmu_wrmsr(s, MSR_GLOBAL_RESET, GLOBAL_FIXED(3));
+    if (!wrong) {
+        pmu_wrmsr(s, MSR_FIXED_CTR(3), 0);
+        pmu_wrmsr(s, MSR_PERF_METRICS, 0);
+    }
+    pmu_wrmsr(s, GC, GC_ALL);
+}
+
+static void p1(PmuScript *s, bool wrong)
+{
+    if (!wrong) {
+        handled(s);
+        return;
+    }
+    overflow(s);
+    /* The handler has left LVTPC masked. */
+    pmu_wrmsr(s, MSR_A_PMC(0), IN(500));
+    pmu_op(s, OP_RUN, BLOCK_NOPS, 1, 0);
+}
+
+static void p3(PmuScript *s, bool wrong)
+{
+    pmu_wrmsr(s, GC, 0);
+    pmu_poke32(s, APIC_LVTPC, wrong ? LVT_MASKED | LVT_NMI : LVT_NMI);
+    pmu_wrmsr(s, MSR_A_PMC(0), FAR_AWAY);
+    pmu_wrmsr(s, MSR_EVTSEL(0), SEL_INT);
+    pmu_op(s, OP_RUN, BLOCK_LOOP, 1, 1000000);
+}
+
+static void p4(PmuScript *s, bool wrong)
+{
+    overflow(s);
+    if (!wrong) {
+        pmu_rdmsr(s, MSR_GLOBAL_STATUS);
+        pmu_wrmsr(s, MSR_GLOBAL_RESET, 1);
+    }
+    pmu_poke32(s, APIC_LVTPC, LVT_NMI);
+}
+
+static void p5(PmuScript *s, bool wrong)
+{
+    if (wrong) {
+        overflow(s);
+    } else {
+        handled(s);
+    }
+}
+
+static void p6(PmuScript *s, bool wrong)
+{
+    pmu_poke32(s, APIC_LVTPC, wrong ? 15 : 16);
+    pmu_poke32(s, APIC_LVTPC, LVT_MASKED);
+}
+
+static void p8(PmuScript *s, bool wrong)
+{
+    pmu_wrmsr(s, MSR_DEBUGCTL, wrong ? 1 << 12 : 0);
+    overflow(s);
+}
+
+static void c1(PmuScript *s, bool wrong)
+{
+    pmu_wrmsr(s, GC, 0);
+    pmu_wrmsr(s, MSR_EVTSEL(0), SEL_ALL);
+    pmu_wrmsr(s, GC, wrong);
+    pmu_wrmsr(s, MSR_A_PMC(0), 5);
+}
+
+static void c2(PmuScript *s, bool wrong)
+{
+    pmu_wrmsr(s, GC, 0);
+    pmu_wrmsr(s, MSR_EVTSEL(0), SEL_ALL);
+    pmu_wrmsr(s, GC, wrong);
+    pmu_wrmsr(s, MSR_EVTSEL(0), SEL_ALL & ~EVTSEL_OS);
+}
+
+static void c3(PmuScript *s, bool wrong)
+{
+    pmu_wrmsr(s, MSR_EVTSEL(0), SEL_ALL);
+    pmu_op(s, OP_RUN, BLOCK_NOPS, 1, 0);
+    pmu_wrmsr(s, MSR_EVTSEL(0), SEL_ALL ^ EVENT_INSTRUCTIONS ^ EVENT_BRANCHES);
+    if (!wrong) {
+        pmu_wrmsr(s, MSR_A_PMC(0), 0);
+    }
+    pmu_op(s, OP_RUN, BLOCK_NOPS, 1, 0);
+}
+
+static void c4(PmuScript *s, bool wrong)
+{
+    pmu_wrmsr(s, MSR_PMC(2), wrong ? 0x123456789aull : 0x3456789a);
+}
+
+static void c5(PmuScript *s, bool wrong)
+{
+    pmu_wrmsr(s, MSR_EVTSEL(0), SEL_ALL | (wrong ? 1 << 21 : 0));
+}
+
+static void c6(PmuScript *s, bool wrong)
+{
+    pmu_wrmsr(s, MSR_EVTSEL(wrong ? 4 : 3), 0x4301d1);
+}
+
+static void c7(PmuScript *s, bool wrong)
+{
+    pmu_wrmsr(s, MSR_FIXED_CTR_CTRL, wrong ? 1 << 16 : 0);
+    pmu_rdpmc(s, wrong ? 8 : 7);
+}
+
+static void c8(PmuScript *s, bool wrong)
+{
+    pmu_wrmsr(s, MSR_EVTSEL(0), SEL_ALL);
+    pmu_op(s, OP_RUN, BLOCK_LOOP, wrong ? 2 : 1, 1000000);
+    pmu_rdmsr(s, GC);
+}
+
+static void c9(PmuScript *s, bool wrong)
+{
+    pmu_wrmsr(s, MSR_A_PMC(1), 5);
+    pmu_wrmsr(s, MSR_EVTSEL(0), SEL_ALL);
+    for (int i = 0; i < 3; i++) {
+        pmu_op(s, OP_RUN, BLOCK_NOPS, 1, 0);
+        pmu_rdpmc(s, wrong);
+    }
+}
+
+static void c10(PmuScript *s, bool wrong)
+{
+    pmu_wrmsr(s, MSR_EVTSEL(0), wrong ? SEL_ALL & ~(EVTSEL_OS | EVTSEL_USR)
+                                      : SEL_ALL & ~EVTSEL_OS);
+}
+
+static void c11(PmuScript *s, bool wrong)
+{
+    pmu_wrmsr(s, 0x1a6, wrong ? 0 : 0x10001);
+    pmu_wrmsr(s, MSR_EVTSEL(0), 0x4301b7);
+}
+
+static void c13(PmuScript *s, bool wrong)
+{
+    pmu_wrmsr(s, GC, 0);
+    pmu_wrmsr(s, MSR_EVTSEL(0), SEL_ALL);
+    pmu_wrmsr(s, GC, wrong ? 3 : 1);
+}
+
+static void c14(PmuScript *s, bool wrong)
+{
+    pmu_wrmsr(s, GC, 0);
+    pmu_wrmsr(s, MSR_EVTSEL(0), SEL_ALL);
+    pmu_wrmsr(s, MSR_EVTSEL(1), wrong ? SEL_ALL : SEL_ALL & ~EVTSEL_OS);
+    pmu_wrmsr(s, GC, 3);
+}
+
+static void c15(PmuScript *s, bool wrong)
+{
+    pmu_wrmsr(s, GC, wrong ? 3 : 1);
+    pmu_wrmsr(s, MSR_EVTSEL(0), SEL_ALL);
+    pmu_wrmsr(s, MSR_EVTSEL(1), SEL_ALL);
+}
+
+static void c16(PmuScript *s, bool wrong)
+{
+    pmu_wrmsr(s, MSR_EVTSEL(0), SEL_ALL);
+    pmu_wrmsr(s, MSR_EVTSEL(1), SEL_ALL);
+    pmu_wrmsr(s, GC, wrong ? 3 : 1);
+    pmu_rdpmc(s, 0);
+    pmu_rdpmc(s, 1);
+}
+
+static void l2(PmuScript *s, bool wrong)
+{
+    pmu_wrmsr(s, GC, 0);
+    pmu_poke32(s, APIC_LVTPC, LVT_NMI);
+    pmu_wrmsr(s, MSR_A_PMC(0), FAR_AWAY);
+    pmu_wrmsr(s, MSR_EVTSEL(0), wrong ? SEL_INT : SEL_INT & ~EVTSEL_EN);
+    pmu_wrmsr(s, GC, 1);
+    pmu_op(s, OP_INIT, 0, 0, 0);
+}
+
+static void l2_paging(PmuScript *s, bool wrong)
+{
+    pmu_wrmsr(s, GC, 0);
+    pmu_poke32(s, APIC_LVTPC, LVT_NMI);
+    pmu_wrmsr(s, MSR_A_PMC(0), FAR_AWAY);
+    pmu_wrmsr(s, MSR_EVTSEL(0), wrong ? SEL_INT : SEL_INT & ~EVTSEL_EN);
+    pmu_op(s, OP_RUN, BLOCK_PAGING_OFF, 1, 0);
+}
+
+/* Without perf-metrics, and with. */
+static void l4(PmuScript *s, bool wrong)
+{
+    pmu_rdmsr(s, wrong ? MSR_PERF_METRICS : MSR_FIXED_CTR(0));
+}
+
+typedef struct RuleCase {
+    const char *rule, *name;
+    void (*write)(PmuScript *s, bool wrong);
+    const char *cpu;            /* properties; NULL: +perf-metrics */
+    bool noisy;                 /* the one next to it breaks other rules */
+} RuleCase;
+
+static const RuleCase cases[] = {
+    { "M1", "m1", m1 }, { "M2", "m2", m2 }, { "M3", "m3", m3 },
+    { "M4", "m4", m4 }, { "M5", "m5", m5 }, { "M6", "m6", m6 },
+    { "M7", "m7", m7 }, { "M8", "m8", m8 }, { "M9", "m9", m9 },
+    { "M11", "m11", m11 },
+    { "O1", "o1", o1 }, { "O2", "o2", o2 }, { "O3", "o3", o3 },
+    { "O4", "o4", o4, "+perf-metrics,pmu-check-min-period=150000" }, { "O5", "o5", o5 },
+    { "O6", "o6", o6 },
+    { "P1", "p1", p1 }, { "P3", "p3", p3 },
+    { "P4", "p4", p4, NULL, true }, { "P5", "p5", p5 }, { "P6", "p6", p6 },
+    { "P8", "p8", p8, NULL, true },
+    { "C1", "c1", c1 }, { "C2", "c2", c2 }, { "C3", "c3", c3 },
+    { "C4", "c4", c4 }, { "C5", "c5", c5 }, { "C6", "c6", c6 },
+    { "C7", "c7", c7 }, { "C8", "c8", c8 }, { "C9", "c9", c9 },
+    { "C10", "c10", c10 }, { "C11", "c11", c11 },
+    { "C13", "c13", c13 }, { "C14", "c14", c14 }, { "C15", "c15", c15 },
+    { "C16", "c16", c16 },
+    { "L2", "l2", l2 }, { "L2", "l2-paging", l2_paging },
+    { "L4", "l4", l4, "pmu=on" },
+};
+
+/* The JSON in @file. */
+static QDict *read_report(const char *file)
+{
+    g_autoptr(GError) err = NULL;
+    g_autofree char *text = NULL;
+    QObject *report;
+
+    g_file_get_contents(file, &text, NULL, &err);
+    g_assert_no_error(err);
+    report = qobject_from_json(text, &error_abort);
+    g_assert_nonnull(report);
+    return qobject_to(QDict, report);
+}
+
+/* How often @rule of @report was broken, or any if it is NULL. */
+static uint64_t hits(const QDict *report, const char *rule)
+{
+    uint64_t sum = 0;
+    QListEntry *entry;
+
+    QLIST_FOREACH_ENTRY(qdict_get_qlist(report, "rules"), entry) {
+        QDict *dict = qobject_to(QDict, qlist_entry_obj(entry));
+        uint64_t count = qdict_get_int(dict, "hits");
+
+        if (count) {
+            g_test_message("%s: %" PRIu64, qdict_get_str(dict, "rule"), count);
+        }
+        if (!rule || g_str_equal(rule, qdict_get_str(dict, "rule"))) {
+            sum += count;
+        }
+    }
+    return sum;
+}
+
+/* Run @script with -cpu having @check besides; the report. */
+static QDict *run_checked(PmuScript *script, const char *check,
+                          const char *args)
+{
+    g_autofree char *file = NULL, *all = NULL;
+    g_autoptr(GError) err = NULL;
+    QDict *report;
+    int fd = g_file_open_tmp("qtest-pmu-check-XXXXXX", &file, &err);
+
+    g_assert_no_error(err);
+    close(fd);
+    all = g_strdup_printf("-cpu Icelake-Server,check=off,"
+                          "pmu-check-report=%s,%s %s", file, check, args);
+    pmu_run(script, all);
+    report = read_report(file);
+    g_unlink(file);
+    return report;
+}
+
+static QDict *run_case(const RuleCase *c, bool wrong)
+{
+    g_autoptr(PmuScript) s = pmu_script_new();
+    g_autofree char *check = g_strdup_printf(
+        "%s,pmu-check=event,pmu-check-rules=+%s", c->cpu ?: "+perf-metrics",
+        c->rule);
+
+    c->write(s, wrong);
+    return run_checked(s, check, "-icount shift=0");
+}
+
+static void test_broken(const void *data)
+{
+    const RuleCase *c = data;
+    g_autoptr(QDict) report = run_case(c, true);
+
+    pmu_expect(hits(report, c->rule) > 0, true, "is %s broken", c->rule);
+}
+
+static void test_kept(const void *data)
+{
+    const RuleCase *c = data;
+    g_autoptr(QDict) report = run_case(c, false);
+
+    pmu_expect(hits(report, c->noisy ? c->rule : NULL), 0,
+               "broken rules next to %s", c->rule);
+}
+
+/* Counter 0 is written while it counts: once, and 3 times at one address. */
+static unsigned write_counting(PmuScript *s)
+{
+    unsigned last;
+
+    pmu_wrmsr(s, GC, 0);
+    pmu_wrmsr(s, MSR_EVTSEL(0), SEL_ALL);
+    pmu_wrmsr(s, GC, 1);
+    for (int i = 0; i < 3; i++) {
+        last = pmu_wrmsr(s, MSR_A_PMC(0), 5);
+    }
+    return last;
+}
+
+static void start_checked(PmuMachine *machine, PmuScript *s, const char *check)
+{
+    g_autofree char *args = g_strdup_printf(
+        "-cpu Icelake-Server,+perf-metrics,check=off,%s", check);
+
+    pmu_start(machine, s, args);
+}
+
+static const char *list_text(const QListEntry *entry)
+{
+    return qstring_get_str(qobject_to(QString, qlist_entry_obj(entry)));
+}
+
+/* One event for all that happens at one address; the steps that led to it. */
+static void test_event(void)
+{
+    g_autoptr(PmuScript) s = pmu_script_new();
+    PmuMachine machine;
+    QDict *event, *data;
+    QListEntry *entry, *newest = NULL;
+    uint64_t rip;
+
+    write_counting(s);
+    start_checked(&machine, s, "pmu-check=event");
+    event = qtest_qmp_eventwait_ref(machine.qts, "X86_PMU_CHECK");
+    data = qdict_get_qdict(event, "data");
+    g_assert_cmpstr(qdict_get_str(data, "rule"), ==, "C1");
+    g_assert_cmpstr(qdict_get_str(data, "severity"), ==, "loss");
+    g_assert_cmpuint(qdict_get_int(data, "cpl"), ==, 0);
+    g_assert_cmpuint(qdict_get_int(data, "counters"), ==, 1);
+    g_assert_cmpuint(qdict_get_int(data, "cpu-index"), ==, 0);
+    rip = qdict_get_int(data, "rip");
+    g_assert_cmphex(rip, >=, PAYLOAD_IMAGE);
+    g_assert_cmphex(rip, <, PAYLOAD_IMAGE + PAYLOAD_IMAGE_SIZE);
+    QLIST_FOREACH_ENTRY(qdict_get_qlist(data, "history"), entry) {
+        newest = entry;
+    }
+    g_test_message("%s", list_text(newest));
+    g_assert_nonnull(strstr(list_text(newest), "wrmsr IA32_A_PMC0 0x5"));
+    pmu_wait_done(&machine, 1);
+    g_assert_null(qtest_qmp_event_ref(machine.qts, "X86_PMU_CHECK"));
+    qobject_unref(event);
+    pmu_stop(&machine);
+}
+
+static void expect_status(PmuMachine *machine, const char *status)
+{
+    QDict *answer = qtest_qmp(machine->qts, "{ 'execute': 'query-status' }");
+
+    g_assert_cmpstr(qdict_get_str(qdict_get_qdict(answer, "return"), "status"),
+                    ==, status);
+    qobject_unref(answer);
+}
+
+/* The guest stands behind the access, and goes on when it is told to. */
+static void test_stop(void)
+{
+    g_autoptr(PmuScript) s = pmu_script_new();
+    PmuMachine machine;
+
+    write_counting(s);
+    pmu_op(s, OP_SYNC, 0, 1, 0);
+    start_checked(&machine, s, "pmu-check=stop");
+    qtest_qmp_eventwait(machine.qts, "STOP");
+    expect_status(&machine, "debug");
+    g_assert_false(pmu_done_within(&machine, 0, 0));
+    qtest_qmp_assert_success(machine.qts, "{ 'execute': 'cont' }");
+    pmu_wait_for(&machine, 1);
+    pmu_go(&machine, 1);
+    pmu_wait_done(&machine, 1);
+    pmu_stop(&machine);
+}
+
+static void test_exit(void)
+{
+    g_autoptr(PmuScript) s = pmu_script_new();
+    PmuMachine machine;
+
+    write_counting(s);
+    start_checked(&machine, s, "pmu-check=exit");
+    qtest_set_expected_status(machine.qts, 3);
+    qtest_wait_qemu(machine.qts);
+    qtest_quit(machine.qts);
+    pmu_remove(&machine);
+}
+
+/* A file with @text, to be unlinked and freed. */
+static char *write_temporary(const char *text)
+{
+    g_autoptr(GError) err = NULL;
+    char *file;
+    int fd = g_file_open_tmp("qtest-pmu-check-XXXXXX", &file, &err);
+
+    g_assert_no_error(err);
+    close(fd);
+    g_file_set_contents(file, text, -1, &err);
+    g_assert_no_error(err);
+    return file;
+}
+
+/* Hits that are known end nothing, and stand in the report with the reason. */
+static void test_suppress(void)
+{
+    g_autofree char *file = write_temporary("C1 * the test writes it\n");
+    g_autofree char *check = g_strdup_printf(
+        "+perf-metrics,pmu-check=exit,pmu-check-suppress=%s", file);
+    g_autoptr(PmuScript) s = pmu_script_new();
+    g_autoptr(QDict) report = NULL;
+    QListEntry *entry;
+    unsigned known = 0;
+
+    write_counting(s);
+    report = run_checked(s, check, "");
+    g_unlink(file);
+    g_assert_cmpuint(hits(report, NULL), ==, 0);
+    QLIST_FOREACH_ENTRY(qdict_get_qlist(report, "rules"), entry) {
+        QDict *rule = qobject_to(QDict, qlist_entry_obj(entry));
+        QList *sites = qdict_get_qlist(rule, "sites");
+        QDict *site;
+
+        if (!g_str_equal(qdict_get_str(rule, "rule"), "C1")) {
+            continue;
+        }
+        known = qdict_get_int(rule, "suppressed");
+        site = qobject_to(QDict, qlist_entry_obj(qlist_first(sites)));
+        g_assert_cmpstr(qdict_get_str(site, "suppressed"), ==,
+                        "the test writes it");
+        g_assert_cmpuint(qdict_get_int(site, "count"), ==, known);
+        g_assert_cmpstr(qdict_get_str(site, "register"), ==, "IA32_A_PMC0");
+    }
+    g_assert_cmpuint(known, ==, 3);
+}
+
+/* The symbol is that of the payload's only function, by the map given. */
+static void test_symbols(void)
+{
+    g_autofree char *map = write_temporary("0000000000100000 T payload\n");
+    g_autofree char *check = g_strdup_printf("pmu-check=event,pmu-check-map=%s",
+                                             map);
+    g_autoptr(PmuScript) s = pmu_script_new();
+    PmuMachine machine;
+    QDict *event;
+
+    write_counting(s);
+    start_checked(&machine, s, check);
+    event = qtest_qmp_eventwait_ref(machine.qts, "X86_PMU_CHECK");
+    g_assert_true(g_str_has_prefix(
+        qdict_get_str(qdict_get_qdict(event, "data"), "symbol"), "payload+0x"));
+    qobject_unref(event);
+    pmu_wait_done(&machine, 1);
+    pmu_stop(&machine);
+    g_unlink(map);
+}
+
+/* What was accessed, and what became of interrupts, is counted. */
+static void test_report(void)
+{
+    g_autoptr(PmuScript) s = pmu_script_new();
+    g_autoptr(QDict) report = NULL;
+    QDict *accesses, *one;
+
+    handled(s);
+    pmu_rdmsr(s, MSR_EVTSEL(1));
+    pmu_rdmsr(s, MSR_EVTSEL(1));
+    pmu_wrmsr(s, MSR_GLOBAL_STATUS, 0);
+    pmu_rdpmc(s, 0x40000001);
+    report = run_checked(s, "+perf-metrics,pmu-check=event", "");
+    accesses = qdict_get_qdict(report, "accesses");
+    one = qdict_get_qdict(accesses, "IA32_PERFEVTSEL1");
+    g_assert_cmpuint(qdict_get_int(one, "rdmsr"), ==, 2);
+    g_assert_cmpuint(qdict_get_int(one, "wrmsr"), ==, 0);
+    one = qdict_get_qdict(accesses, "IA32_PERF_GLOBAL_STATUS");
+    g_assert_cmpuint(qdict_get_int(one, "gp"), ==, 1);
+    one = qdict_get_qdict(accesses, "IA32_FIXED_CTR1");
+    g_assert_cmpuint(qdict_get_int(one, "rdpmc"), ==, 1);
+    one = qdict_get_qdict(report, "interrupts");
+    g_assert_cmpuint(qdict_get_int(one, "delivered"), ==, 1);
+    g_assert_cmpuint(qdict_get_int(one, "masked"), ==, 0);
+    g_assert_cmpuint(hits(report, "C7"), ==, 1);
+    g_assert_nonnull(strstr(qdict_get_str(report, "version"), "10."));
+    g_assert_false(qlist_empty(qdict_get_qlist(report, "command-line")));
+}
+
+/* The recorder has what the script did, the last steps last. */
+static void test_history(void)
+{
+    g_autoptr(PmuScript) s = pmu_script_new();
+    PmuMachine machine;
+    QDict *answer, *history, *step;
+    QListEntry *entry;
+    unsigned count = 0;
+
+    for (int i = 0; i < 10; i++) {
+        pmu_wrmsr(s, MSR_A_PMC(2), i);
+    }
+    start_checked(&machine, s, "pmu-recorder=3");
+    pmu_wait_done(&machine, 1);
+    answer = qtest_qmp(machine.qts, "{ 'execute': 'x-query-pmu-history' }");
+    history = qobject_to(QDict, qlist_entry_obj(qlist_first(
+        qdict_get_qlist(answer, "return"))));
+    QLIST_FOREACH_ENTRY(qdict_get_qlist(history, "entries"), entry) {
+        step = qobject_to(QDict, qlist_entry_obj(entry));
+        g_assert_cmpstr(qdict_get_str(step, "kind"), ==, "wrmsr");
+        g_assert_cmpstr(qdict_get_str(step, "register"), ==, "IA32_A_PMC2");
+        g_assert_cmpuint(qdict_get_int(step, "value"), ==, 7 + count);
+        g_assert_cmpuint(qdict_get_int(step, "old"), ==, 6 + count);
+        count++;
+    }
+    g_assert_cmpuint(count, ==, 3);
+    qobject_unref(answer);
+    g_autofree char *text = qtest_hmp(machine.qts, "info pmu -h");
+    g_assert_nonnull(strstr(text, "wrmsr IA32_A_PMC2 0x9 was 0x8"));
+    pmu_stop(&machine);
+}
+
+/* Rules are judged by what is known: after a migration, little is. */
+static void test_migration(void)
+{
+    g_autofree char *file = write_temporary("");
+    g_autofree char *uri = g_strdup_printf("exec:cat %s", file);
+    g_autofree char *incoming = g_strdup_printf(
+        "-cpu Icelake-Server,+perf-metrics,check=off,pmu-check=event "
+        "-incoming '%s'", uri);
+    g_autofree char *save = g_strdup_printf("exec:cat > %s", file);
+    g_autoptr(PmuScript) s = pmu_script_new();
+    PmuMachine from, to;
+
+    /* Would break M1 if the checker thought that it had seen all of it. */
+    topdown(s, 0, 0);
+    pmu_wrmsr(s, MSR_FIXED_CTR(3), 1000);
+    pmu_op(s, OP_SYNC, 0, 1, 0);
+    pmu_wrmsr(s, MSR_PERF_METRICS, 0);
+    pmu_wrmsr(s, GC, GC_ALL);
+    start_checked(&from, s, "pmu-check=event");
+    pmu_wait_for(&from, 1);
+    qtest_qmp_assert_success(from.qts, "{ 'execute': 'migrate', 'arguments': "
+                             "{ 'uri': %s } }", save);
+    qtest_qmp_eventwait(from.qts, "STOP");
+    pmu_stop(&from);
+    pmu_start(&to, s, incoming);
+    qtest_qmp_eventwait(to.qts, "RESUME");
+    pmu_go(&to, 1);
+    pmu_wait_done(&to, 1);
+    g_assert_null(qtest_qmp_event_ref(to.qts, "X86_PMU_CHECK"));
+    pmu_stop(&to);
+    g_unlink(file);
+}
+
+int main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    for (int i = 0; i < ARRAY_SIZE(cases); i++) {
+        g_autofree char *broken = g_strdup_printf("pmu/check/%s/broken",
+                                                  cases[i].name);
+        g_autofree char *kept = g_strdup_printf("pmu/check/%s/kept",
+                                                cases[i].name);
+
+        qtest_add_data_func(broken, &cases[i], test_broken);
+        qtest_add_data_func(kept, &cases[i], test_kept);
+    }
+    qtest_add_func("pmu/check/event", test_event);
+    qtest_add_func("pmu/check/stop", test_stop);
+    qtest_add_func("pmu/check/exit", test_exit);
+    qtest_add_func("pmu/check/suppress", test_suppress);
+    qtest_add_func("pmu/check/symbols", test_symbols);
+    qtest_add_func("pmu/check/report", test_report);
+    qtest_add_func("pmu/check/history", test_history);
+    qtest_add_func("pmu/check/migration", test_migration);
+    return g_test_run();
+}
