@@ -504,18 +504,27 @@ static void test_kept(const void *data)
                "broken rules next to %s", c->rule);
 }
 
-/* Counter 0 is written while it counts: once, and 3 times at one address. */
-static unsigned write_counting(PmuScript *s)
+/* Counter 0 is written while it counts, 3 times at one address. */
+static void write_counting(PmuScript *s)
 {
-    unsigned last;
-
     pmu_wrmsr(s, GC, 0);
     pmu_wrmsr(s, MSR_EVTSEL(0), SEL_ALL);
     pmu_wrmsr(s, GC, 1);
     for (int i = 0; i < 3; i++) {
-        last = pmu_wrmsr(s, MSR_A_PMC(0), 5);
+        pmu_wrmsr(s, MSR_A_PMC(0), 5);
     }
-    return last;
+}
+
+/* Events from before there was a listener are lost: begin later. */
+static void wait_for_listener(PmuScript *s)
+{
+    pmu_op(s, OP_SYNC, 0, 1, 0);
+}
+
+static void let_begin(PmuMachine *machine)
+{
+    pmu_wait_for(machine, 1);
+    pmu_go(machine, 1);
 }
 
 static void start_checked(PmuMachine *machine, PmuScript *s, const char *check)
@@ -540,8 +549,10 @@ static void test_event(void)
     QListEntry *entry, *newest = NULL;
     uint64_t rip;
 
+    wait_for_listener(s);
     write_counting(s);
     start_checked(&machine, s, "pmu-check=event");
+    let_begin(&machine);
     event = qtest_qmp_eventwait_ref(machine.qts, "X86_PMU_CHECK");
     data = qdict_get_qdict(event, "data");
     g_assert_cmpstr(qdict_get_str(data, "rule"), ==, "C1");
@@ -578,15 +589,17 @@ static void test_stop(void)
     g_autoptr(PmuScript) s = pmu_script_new();
     PmuMachine machine;
 
+    wait_for_listener(s);
     write_counting(s);
-    pmu_op(s, OP_SYNC, 0, 1, 0);
+    pmu_op(s, OP_SYNC, 0, 2, 0);
     start_checked(&machine, s, "pmu-check=stop");
+    let_begin(&machine);
     qtest_qmp_eventwait(machine.qts, "STOP");
     expect_status(&machine, "debug");
     g_assert_false(pmu_done_within(&machine, 0, 0));
     qtest_qmp_assert_success(machine.qts, "{ 'execute': 'cont' }");
-    pmu_wait_for(&machine, 1);
-    pmu_go(&machine, 1);
+    pmu_wait_for(&machine, 2);
+    pmu_go(&machine, 2);
     pmu_wait_done(&machine, 1);
     pmu_stop(&machine);
 }
@@ -596,8 +609,10 @@ static void test_exit(void)
     g_autoptr(PmuScript) s = pmu_script_new();
     PmuMachine machine;
 
+    wait_for_listener(s);
     write_counting(s);
     start_checked(&machine, s, "pmu-check=exit");
+    let_begin(&machine);
     qtest_set_expected_status(machine.qts, 3);
     qtest_wait_qemu(machine.qts);
     qtest_quit(machine.qts);
@@ -661,8 +676,10 @@ static void test_symbols(void)
     PmuMachine machine;
     QDict *event;
 
+    wait_for_listener(s);
     write_counting(s);
     start_checked(&machine, s, check);
+    let_begin(&machine);
     event = qtest_qmp_eventwait_ref(machine.qts, "X86_PMU_CHECK");
     g_assert_true(g_str_has_prefix(
         qdict_get_str(qdict_get_qdict(event, "data"), "symbol"), "payload+0x"));
@@ -733,32 +750,59 @@ static void test_history(void)
     pmu_stop(&machine);
 }
 
+static void migrate(PmuMachine *machine, const char *uri)
+{
+    bool completed = false;
+
+    qtest_qmp_assert_success(machine->qts, "{'execute': 'migrate',"
+                             " 'arguments': {'uri': %s}}", uri);
+    while (!completed) {
+        QDict *info = qtest_qmp_assert_success_ref(
+            machine->qts, "{'execute': 'query-migrate'}");
+
+        completed = g_str_equal(qdict_get_str(info, "status"), "completed");
+        qobject_unref(info);
+        g_usleep(1000);
+    }
+}
+
+static void wait_running(PmuMachine *machine)
+{
+    bool running = false;
+
+    while (!running) {
+        QDict *info = qtest_qmp_assert_success_ref(
+            machine->qts, "{'execute': 'query-status'}");
+
+        running = qdict_get_bool(info, "running");
+        qobject_unref(info);
+        g_usleep(1000);
+    }
+}
+
 /* Rules are judged by what is known: after a migration, little is. */
 static void test_migration(void)
 {
     g_autofree char *file = write_temporary("");
-    g_autofree char *uri = g_strdup_printf("exec:cat %s", file);
-    g_autofree char *incoming = g_strdup_printf(
-        "-cpu Icelake-Server,+perf-metrics,check=off,pmu-check=event "
-        "-incoming '%s'", uri);
-    g_autofree char *save = g_strdup_printf("exec:cat > %s", file);
+    g_autofree char *uri = g_strdup_printf("file:%s", file);
+    g_autofree char *check = g_strdup_printf("pmu-check=event -incoming %s",
+                                             uri);
     g_autoptr(PmuScript) s = pmu_script_new();
+    g_autoptr(PmuScript) idle = pmu_script_new();
     PmuMachine from, to;
 
-    /* Would break M1 if the checker thought that it had seen all of it. */
+    /* M1, if the checker thought that it had seen all of it. */
     topdown(s, 0, 0);
     pmu_wrmsr(s, MSR_FIXED_CTR(3), 1000);
-    pmu_op(s, OP_SYNC, 0, 1, 0);
+    wait_for_listener(s);
     pmu_wrmsr(s, MSR_PERF_METRICS, 0);
     pmu_wrmsr(s, GC, GC_ALL);
     start_checked(&from, s, "pmu-check=event");
     pmu_wait_for(&from, 1);
-    qtest_qmp_assert_success(from.qts, "{ 'execute': 'migrate', 'arguments': "
-                             "{ 'uri': %s } }", save);
-    qtest_qmp_eventwait(from.qts, "STOP");
+    migrate(&from, uri);
     pmu_stop(&from);
-    pmu_start(&to, s, incoming);
-    qtest_qmp_eventwait(to.qts, "RESUME");
+    start_checked(&to, idle, check);
+    wait_running(&to);
     pmu_go(&to, 1);
     pmu_wait_done(&to, 1);
     g_assert_null(qtest_qmp_event_ref(to.qts, "X86_PMU_CHECK"));

@@ -13,7 +13,6 @@
 #include "qemu-version.h"
 #include "qemu/error-report.h"
 #include "qemu/main-loop.h"
-#include "exec/gdbstub.h"
 #include "qobject/qdict.h"
 #include "qobject/qjson.h"
 #include "qobject/qlist.h"
@@ -191,7 +190,6 @@ static void x86_pmu_act(X86PMUObserver *observer, const PmuCheckHit *hit,
     case X86_PMU_CHECK_STOP:
         x86_pmu_log_hit(observer, hit, dict);
         x86_pmu_send_hit(observer, hit, dict);
-        gdb_set_stop_cpu(env_cpu(observer->env));
         vm_stop(RUN_STATE_DEBUG);
         return;
     case X86_PMU_CHECK_EXIT:
