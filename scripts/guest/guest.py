@@ -276,6 +276,11 @@ class Guest:
             out.write(extra.getvalue())
         return name
 
+    def quit(self):
+        """Have QEMU end as it does by itself, and write what it then writes."""
+        self.qmp('quit')
+        self._process.wait(timeout=60)
+
     def close(self):
         """End QEMU, whatever it does."""
         if self._process and self._process.poll() is None:
