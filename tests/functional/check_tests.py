@@ -36,7 +36,7 @@ WORK = (
 )
 USED = ('IA32_PERF_GLOBAL_CTRL', 'IA32_PERF_GLOBAL_STATUS', 'IA32_A_PMC0',
         'IA32_PERFEVTSEL0', 'IA32_FIXED_CTR_CTRL', 'IA32_FIXED_CTR3',
-        'IA32_PERF_METRICS', 'IA32_PERF_GLOBAL_OVF_CTRL')
+        'IA32_PERF_METRICS', 'IA32_PERF_GLOBAL_STATUS_RESET')
 
 
 def run_checked(options, **kwargs):
@@ -74,9 +74,6 @@ def stock_driver(options):
     for name in USED:
         uses = report['accesses'].get(name, {})
         checks.that(sum(uses.values()) > 0, '%s was not accessed' % name)
-    checks.equal('accesses that raised #GP',
-                 [name for name, uses in report['accesses'].items()
-                  if uses['gp']], [])
     checks.between('interrupts', report['interrupts']['delivered'], 10, None)
     known = {rule['rule']: rule['suppressed'] for rule in report['rules']
              if rule['suppressed']}

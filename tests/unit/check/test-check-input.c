@@ -103,19 +103,23 @@ static void test_suppressions(void)
     g_autofree char *why = NULL;
     PmuSuppressions *list = pmu_suppressions_new("file",
         "# comment\n\nP2 * late unmasking\n"
-        "C1 second known bug\nM10 0x1234  leak\nC2 fourth gone\n",
+        "C1 second known bug\nM10 0x1234  leak\nC2 fourth gone\n"
+        "C7:IA32_DEBUGCTL * not announced\n",
         symbols, &why);
 
     g_assert_nonnull(list);
-    g_assert_cmpstr(pmu_suppressions_find(list, "P2", 1), ==,
+    g_assert_cmpstr(pmu_suppressions_find(list, "P2", 1, 0), ==,
                     "late unmasking");
-    g_assert_cmpstr(pmu_suppressions_find(list, "C1", 0xffffffff810010ff),
+    g_assert_cmpstr(pmu_suppressions_find(list, "C1", 0xffffffff810010ff, 0),
                     ==, "known bug");
-    g_assert_null(pmu_suppressions_find(list, "C1", 0xffffffff81001100));
-    g_assert_cmpstr(pmu_suppressions_find(list, "M10", 0x1234), ==, "leak");
-    g_assert_null(pmu_suppressions_find(list, "M10", 0x1235));
-    g_assert_null(pmu_suppressions_find(list, "P1", 1));
-    g_assert_null(pmu_suppressions_find(list, "C2", 0));
+    g_assert_null(pmu_suppressions_find(list, "C1", 0xffffffff81001100, 0));
+    g_assert_cmpstr(pmu_suppressions_find(list, "M10", 0x1234, 0), ==, "leak");
+    g_assert_null(pmu_suppressions_find(list, "M10", 0x1235, 0));
+    g_assert_null(pmu_suppressions_find(list, "P1", 1, 0));
+    g_assert_null(pmu_suppressions_find(list, "C2", 0, 0));
+    g_assert_cmpstr(pmu_suppressions_find(list, "C7", 1, 0x1d9), ==,
+                    "not announced");
+    g_assert_null(pmu_suppressions_find(list, "C7", 1, 0x38f));
     pmu_suppressions_free(list);
     pmu_symbols_free(symbols);
 }

@@ -101,7 +101,8 @@ static void report(PmuCheck *check, const PmuCheckRule *rule,
     }
     if (check->config.suppressions) {
         hit.suppressed = pmu_suppressions_find(check->config.suppressions,
-                                               rule->id, event->where.rip);
+                                               rule->id, event->where.rip,
+                                               event->msr);
     }
     site = g_memdup2(&hit, sizeof(hit));
     g_ptr_array_add(check->hits, site);

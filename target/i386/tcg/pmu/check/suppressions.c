@@ -7,11 +7,13 @@
 #include <glib.h>
 #include <string.h>
 
+#include "tcg/pmu/check/recorder.h"
 #include "tcg/pmu/check/rule-set.h"
 #include "tcg/pmu/check/suppressions.h"
 
 typedef struct Suppression {
     char *rule;
+    char *name;                 /* of the register; NULL: any */
     uint64_t first, end;        /* addresses; equal: none */
     char *reason;
 } Suppression;
@@ -25,6 +27,7 @@ static void clear_suppression(void *data)
     Suppression *suppression = data;
 
     g_free(suppression->rule);
+    g_free(suppression->name);
     g_free(suppression->reason);
 }
 
@@ -80,13 +83,14 @@ static char *take_word(const char **line)
 static char *add_line(PmuSuppressions *suppressions, const char *line,
                       const PmuSymbols *symbols)
 {
-    g_autofree char *rule = take_word(&line);
+    g_autofree char *what = take_word(&line);
     g_autofree char *place = take_word(&line);
+    g_auto(GStrv) parts = g_strsplit(what, ":", 2);
     Suppression suppression = {};
     const char *wrong;
 
-    if (!rule_exists(rule)) {
-        return g_strdup_printf("there is no rule '%s'", rule);
+    if (!parts[0] || !rule_exists(parts[0])) {
+        return g_strdup_printf("there is no rule '%s'", what);
     }
     if (!*place || !*line) {
         return g_strdup("a line is RULE PLACE REASON");
@@ -95,7 +99,8 @@ static char *add_line(PmuSuppressions *suppressions, const char *line,
     if (wrong) {
         return g_strdup_printf("'%s' %s", place, wrong);
     }
-    suppression.rule = g_steal_pointer(&rule);
+    suppression.rule = g_strdup(parts[0]);
+    suppression.name = g_strdup(parts[1]);
     suppression.reason = g_strdup(line);
     g_array_append_val(suppressions->list, suppression);
     return NULL;
@@ -134,13 +139,17 @@ void pmu_suppressions_free(PmuSuppressions *suppressions)
 }
 
 const char *pmu_suppressions_find(const PmuSuppressions *suppressions,
-                                  const char *rule, uint64_t rip)
+                                  const char *rule, uint64_t rip,
+                                  uint32_t msr)
 {
+    g_autofree char *name = pmu_register_name(msr);
+
     for (unsigned i = 0; i < suppressions->list->len; i++) {
         const Suppression *s = &g_array_index(suppressions->list, Suppression,
                                               i);
 
-        if (g_str_equal(s->rule, rule) && rip >= s->first && rip < s->end) {
+        if (g_str_equal(s->rule, rule) && rip >= s->first && rip < s->end &&
+            (!s->name || g_str_equal(s->name, name))) {
             return s->reason;
         }
     }

@@ -14,9 +14,10 @@
 typedef struct PmuSuppressions PmuSuppressions;
 
 /*
- * The lines of @text, which comes from @file: "RULE PLACE REASON", where PLACE
- * is "*", an address "0x..." or a function of @symbols (or NULL: there are
- * none, and lines with functions are an error).  A function that @symbols does
+ * The lines of @text, which comes from @file: "RULE PLACE REASON", where RULE
+ * can have the name of the register behind it that is accessed, as in
+ * "C7:IA32_DEBUGCTL", and PLACE is "*", an address "0x..." or a function of
+ * @symbols (or NULL: there are none, and lines with functions are an error).  A function that @symbols does
  * not have suppresses nothing.  Empty lines and those that begin with "#" are
  * skipped.  NULL, and *@why to be freed, if a line is wrong.
  */
@@ -24,8 +25,12 @@ PmuSuppressions *pmu_suppressions_new(const char *file, const char *text,
                                       const PmuSymbols *symbols, char **why);
 void pmu_suppressions_free(PmuSuppressions *suppressions);
 
-/* The reason why @rule at @rip is known, NULL if it is not. */
+/*
+ * The reason why it is known that @rule is broken at @rip by an access to @msr
+ * (0: by none); NULL if it is not.
+ */
 const char *pmu_suppressions_find(const PmuSuppressions *suppressions,
-                                  const char *rule, uint64_t rip);
+                                  const char *rule, uint64_t rip,
+                                  uint32_t msr);
 
 #endif
