@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
+# Linux's driver on other PMUs than the core's own, and:
+#
 # The checker of what drivers do (pmu-check), on Linux's driver: it is silent,
 # but for what is known (scripts/pmu-check/linux.supp), while perf counts,
 # samples, and the watchdog runs; and it has looked.  That rules are broken by
@@ -11,7 +13,7 @@ import re
 import tempfile
 
 from harness import PINNED, TOP, Checks
-from boot_tests import booted, test
+from boot_tests import booted, driver_line, test
 
 SUPPRESSIONS = os.path.join(TOP, 'scripts', 'pmu-check', 'linux.supp')
 
@@ -79,3 +81,62 @@ def stock_driver(options):
              if rule['suppressed']}
     checks.done()
     return 'known of Linux: %s' % (known or 'nothing')
+
+
+# What the driver says of a unit (arch/x86/events/core.c, init_hw_perf_events()),
+# and how many counters it then has for events at a time.
+PROFILES = {
+    'skx': ('full-width counters', 4, 4, 48, 3),
+    'kvm-legacy': ('', 2, 4, 48, 3),
+    'icx,pmu-counters=2,pmu-counter-width=40,pmu-events-off=0x40':
+        ('full-width counters', 5, 2, 40, 4),
+}
+
+
+def log_values(session):
+    """What the driver has printed of its unit: {what: value}."""
+    return {name.strip(): value for name, value in
+            re.findall(r'\] \.\.\. ([\w -]+): *(\w+)',
+                       session.kernel_log())}
+
+
+def register_profile(profile):
+    @test('pmu-profile=%s: the driver works' % profile.split(',')[0] +
+          (' with fewer counters' if ',' in profile else ''))
+    def works(options):
+        words, version, counters, width, fixed = PROFILES[profile]
+        checks = Checks()
+        cpu = ('Icelake-Server,pmu=on,pmu-check=log,pmu-check-suppress=%s,'
+               'pmu-profile=%s' % (SUPPRESSIONS, profile))
+        with booted(options, cpu=cpu, append='nokaslr') as s:
+            line = driver_line(s)
+            checks.that(words in line and 'Intel PMU driver' in line, line)
+            checks.equal('full-width in "%s"' % line,
+                         'full-width' in line, bool(words))
+            said = log_values(s)
+            checks.equal('version', said.get('version'), str(version))
+            checks.equal('counters', said.get('generic registers'),
+                         str(counters))
+            checks.equal('width', said.get('bit width'), str(width))
+            checks.equal('fixed', said.get('fixed-purpose events'),
+                         str(fixed))
+            counts = s.stat('-e instructions:u,branches:u', 'perf list sw')
+            checks.between('branches', counts['branches:u'],
+                           counts['instructions:u'] / 20,
+                           counts['instructions:u'] / 2)
+            counts = s.stat('-e ' + ','.join(['r00c0:u'] * (counters + 2)),
+                            'perf list sw')
+            checks.that(counts['r00c0:u'], 'no count: %s' % counts)
+            s.shell('perf record -q -o /tmp/perf.data -e branches -c 20011 '
+                    '-- perf list sw >/tmp/out 2>&1')
+            samples = int(s.shell('perf script -i /tmp/perf.data -F ip | '
+                                  'wc -l'))
+            checks.between('samples', samples, 20, None)
+            checks.equal('messages',
+                         re.findall('^.*x86 PMU: .*$', s.guest.errors(),
+                                    re.M), [])
+        return checks.done()
+
+
+for each in PROFILES:
+    register_profile(each)

@@ -114,6 +114,29 @@ static const Refusal refusals[] = {
     { "figure-other-cpu", "EPYC,pmu-rob=512",
       { "qemu-system-x86_64: pmu-rob=512 needs pmu=on or "
         "perf-metrics=on\n" } },
+    { "what-if-version", "Icelake-Server,pmu=on,pmu-version=1",
+      { "pmu-version=1 is out of range: it must be 2 to 5\n" } },
+    { "what-if-counters", "Icelake-Server,pmu=on,pmu-counters=9",
+      { "pmu-counters=9 is out of range: it must be 1 to 8\n" } },
+    { "what-if-fixed", "Icelake-Server,pmu=on,pmu-fixed=2",
+      { "pmu-fixed=2: it must be 0, 3 or 4\n" } },
+    { "what-if-width", "Icelake-Server,pmu=on,pmu-counter-width=31",
+      { "pmu-counter-width=31 is out of range: it must be 32 to 48\n" } },
+    { "what-if-metrics", "Icelake-Server,+perf-metrics,pmu-fixed=3",
+      { "pmu-fixed=3 contradicts perf-metrics=on, which needs fixed counter 3: "
+        "use pmu=on instead\n" } },
+    { "what-if-profile-metrics",
+      "Icelake-Server,+perf-metrics,pmu-profile=skx",
+      { "pmu-profile=skx contradicts perf-metrics=on" } },
+    { "what-if-clear", "Icelake-Server,pmu=on,pmu-metrics-clear=1",
+      { "pmu-metrics-clear=1 needs perf-metrics=on\n" } },
+    { "what-if-profile", "Icelake-Server,pmu=on,pmu-profile=esxi-like",
+      { "pmu-profile=esxi-like is not known: it must be one of icx, skx, "
+        "kvm-legacy\n" } },
+    { "what-if-without", "Icelake-Server,pmu-version=3",
+      { "pmu-version=3 needs pmu=on or perf-metrics=on\n" } },
+    { "what-if-profile-without", "EPYC,pmu-profile=skx",
+      { "pmu-profile=skx needs pmu=on or perf-metrics=on\n" } },
     { "check-mode", "Icelake-Server,pmu=on,pmu-check=loud",
       { "pmu-check=loud: it must be off, log, event, stop or exit\n" } },
     { "check-without", "Icelake-Server,pmu-check=log",
@@ -321,6 +344,84 @@ static int64_t cpu_property(PmuMachine *machine, unsigned number,
                                     "qom-path"), name);
     g_assert_true(qdict_haskey(value, "return"));
     return qdict_get_int(value, "return");
+}
+
+/* Registers of other PMUs: what CPUID says, and GLOBAL_CTRL after RESET. */
+typedef struct WhatIf {
+    const char *cpu;
+    uint32_t eax, ebx, ecx, edx;
+    uint64_t capabilities, global_ctrl;
+} WhatIf;
+
+#define EAX(version, counters, width) \
+    (0x08000000 | (width) << 16 | (counters) << 8 | (version))
+#define EDX(fixed, width, deprecated) \
+    ((fixed) | (width) << 5 | (deprecated) << 15)
+
+static const WhatIf what_ifs[] = {
+    { "pmu-version=4", EAX(4, 8, 48), 0, 0, EDX(4, 48, 0), 0x2000, 0xff },
+    { "pmu-counters=3", EAX(5, 3, 48), 0, 15, EDX(4, 48, 1), 0x2000, 7 },
+    { "pmu-fixed=3", EAX(5, 8, 48), 0, 7, EDX(3, 48, 1), 0x2000, 0xff },
+    { "pmu-fixed=0", EAX(5, 8, 48), 0, 0, EDX(0, 48, 1), 0x2000, 0xff },
+    { "pmu-counter-width=40", EAX(5, 8, 40), 0, 15, EDX(4, 40, 1), 0x2000,
+      0xff },
+    { "pmu-anythread=1", EAX(5, 8, 48), 0, 15, EDX(4, 48, 0), 0x2000, 0xff },
+    { "pmu-events-off=0x41", EAX(5, 8, 48), 0x41, 15, EDX(4, 48, 1), 0x2000,
+      0xff },
+    { "pmu-reset-gc=0", EAX(5, 8, 48), 0, 15, EDX(4, 48, 1), 0x2000, 0 },
+    { "perf-metrics=on,pmu-metrics-clear=1", EAX(5, 8, 48), 0, 15,
+      EDX(4, 48, 1), 0x8a000, 0xff },
+    { "pmu-profile=icx", EAX(5, 8, 48), 0, 15, EDX(4, 48, 1), 0x2000, 0xff },
+    { "pmu-profile=skx", EAX(4, 4, 48), 0, 0, EDX(3, 48, 0), 0x2000, 15 },
+    { "pmu-profile=skx,pmu-counters=8", EAX(4, 8, 48), 0, 0, EDX(3, 48, 0),
+      0x2000, 0xff },
+    { "pmu-profile=kvm-legacy", EAX(2, 4, 48), 0, 0, EDX(3, 48, 0), 0, 0 },
+    { "pmu-profile=kvm-legacy,full-width-write=on", EAX(2, 4, 48), 0, 0,
+      EDX(3, 48, 0), 0x2000, 0 },
+};
+
+static void test_what_if(const void *data)
+{
+    const WhatIf *row = data;
+    g_autofree char *args = g_strdup_printf(
+        "-cpu Icelake-Server,pmu=on,check=off,%s", row->cpu);
+    g_autoptr(PmuScript) s = pmu_script_new();
+    unsigned leaf = pmu_op(s, OP_CPUID, 10, 0, 0);
+    unsigned capabilities = pmu_rdmsr(s, MSR_CAPABILITIES);
+    unsigned global_ctrl = pmu_rdmsr(s, MSR_GLOBAL_CTRL);
+    uint64_t value[2];
+
+    pmu_run(s, args);
+    memcpy(value, s->result[0][leaf].value, sizeof(value));
+    pmu_expect((uint32_t)value[0], row->eax, "EAX of %s", row->cpu);
+    pmu_expect(value[0] >> 32, row->ebx, "EBX of %s", row->cpu);
+    pmu_expect(value[1] >> 32, row->ecx, "ECX of %s", row->cpu);
+    pmu_expect((uint32_t)value[1], row->edx, "EDX of %s", row->cpu);
+    pmu_expect(pmu_register(s, capabilities), row->capabilities,
+               "IA32_PERF_CAPABILITIES of %s", row->cpu);
+    pmu_expect(pmu_register(s, global_ctrl), row->global_ctrl,
+               "IA32_PERF_GLOBAL_CTRL of %s", row->cpu);
+}
+
+/* RDPMC at CPL 3 clears both registers where they are asked to be cleared. */
+static void test_metrics_clear(void)
+{
+    g_autoptr(PmuScript) s = pmu_script_new();
+    unsigned first, second, slots;
+
+    pmu_op(s, OP_CR4, 0, 1 << 8, 0);
+    pmu_wrmsr(s, MSR_GLOBAL_CTRL, 0);
+    pmu_wrmsr(s, MSR_FIXED_CTR(3), 1000);
+    pmu_wrmsr(s, MSR_PERF_METRICS, 0x40302010);
+    pmu_wrmsr(s, MSR_FIXED_CTR_CTRL, 0x4000);
+    first = pmu_op(s, OP_RDPMC, 0x20000000, RDPMC_CPL3, 0);
+    second = pmu_op(s, OP_RDPMC, 0x20000000, RDPMC_CPL3, 0);
+    slots = pmu_rdmsr(s, MSR_FIXED_CTR(3));
+    pmu_run(s, "-cpu Icelake-Server,+perf-metrics,check=off,"
+            "pmu-metrics-clear=1");
+    pmu_expect(pmu_register(s, first), 0x40302010, "first RDPMC");
+    pmu_expect(pmu_register(s, second), 0, "second RDPMC");
+    pmu_expect(pmu_register(s, slots), 0, "IA32_FIXED_CTR3");
 }
 
 typedef struct Figure {
@@ -780,6 +881,12 @@ int main(int argc, char **argv)
 
         qtest_add_data_func(path, &accepted[i], test_accepted);
     }
+    for (int i = 0; i < ARRAY_SIZE(what_ifs); i++) {
+        g_autofree char *path = g_strdup_printf("pmu/cpu/what-if/%d", i);
+
+        qtest_add_data_func(path, &what_ifs[i], test_what_if);
+    }
+    qtest_add_func("pmu/cpu/metrics-clear", test_metrics_clear);
     qtest_add_func("pmu/cpu/figures", test_figures);
     qtest_add_func("pmu/cpu/figures-matter", test_figures_matter);
     qtest_add_func("pmu/cpu/expansion", test_expansion);

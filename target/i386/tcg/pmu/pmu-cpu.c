@@ -145,7 +145,8 @@ static void x86_pmu_imply(X86CPU *cpu, const X86PMUModel *model)
     if (!(env->user_features[FEAT_1_ECX] & CPUID_EXT_PDCM)) {
         env->features[FEAT_1_ECX] |= CPUID_EXT_PDCM;
     }
-    if (!(env->user_features[FEAT_PERF_CAPABILITIES] & PERF_CAP_BIT_FW_WRITE)) {
+    if (!(env->user_features[FEAT_PERF_CAPABILITIES] & PERF_CAP_BIT_FW_WRITE) &&
+        x86_pmu_profile_has_full_width(cpu)) {
         env->features[FEAT_PERF_CAPABILITIES] |= PERF_CAP_BIT_FW_WRITE;
     }
     if (number == model->misnamed && !x86_pmu_set_by_user(cpu, "model")) {
@@ -283,12 +284,13 @@ bool x86_pmu_realize(X86CPU *cpu, Error **errp)
     }
     model = x86_pmu_model(cpu);
     config.core = model->core;
-    config.num_gp = 8;
-    config.num_fixed = 4;
     config.pdcm = env->features[FEAT_1_ECX] & CPUID_EXT_PDCM;
     config.capabilities = env->features[FEAT_PERF_CAPABILITIES];
     config.num_metrics = model->num_metrics;
     config.metrics_width = cpu->pmu_metrics_width;
+    if (!x86_pmu_what_if(cpu, &config, errp)) {
+        return false;
+    }
 
     unit = g_new0(X86PMU, 1);
     unit->cpu = cpu;
@@ -420,23 +422,6 @@ void x86_pmu_init(X86CPU *cpu)
         x86_pmu_observe_halt(&cpu->env, PMU_CHECK_INIT);
         x86_pmu_arm(&cpu->env, 0, 0);
     }
-}
-
-void x86_pmu_cpuid_0a(X86CPU *cpu, uint32_t *eax, uint32_t *ebx,
-                      uint32_t *ecx, uint32_t *edx)
-{
-    const PerfmonConfig *config;
-
-    if (!cpu->env.pmu.unit) {
-        return;
-    }
-    config = &cpu->env.pmu.unit->perfmon.config;
-    /* Version 5, counters, their width, events that EBX speaks of. */
-    *eax = 5 | config->num_gp << 8 | 48 << 16 | 8 << 24;
-    *ebx = 0;
-    *ecx = (1 << config->num_fixed) - 1;
-    /* Fixed counters, their width, AnyThread deprecated. */
-    *edx = config->num_fixed | 48 << 5 | 1 << 15;
 }
 
 #endif

@@ -151,6 +151,22 @@ bool x86_pmu_check_code(X86PMU *unit, Error **errp);
 /* No property asks for another core than that of @needs; else false, @errp. */
 bool x86_pmu_check_unchanged(X86CPU *cpu, const char *needs, Error **errp);
 
+/* Other registers than the core's own: pmu-what-if.c */
+
+void x86_pmu_what_if_class_init(ObjectClass *oc);
+
+/*
+ * Complete @config, which has the core, its capabilities and what depends on
+ * them, by what properties of @cpu say.  False and @errp if that cannot be.
+ */
+bool x86_pmu_what_if(X86CPU *cpu, PerfmonConfig *config, Error **errp);
+
+/* The profile of @cpu has IA32_A_PMCx. */
+bool x86_pmu_profile_has_full_width(X86CPU *cpu);
+
+/* No property asks for other registers; else false, @errp: they need @needs. */
+bool x86_pmu_check_own(X86CPU *cpu, const char *needs, Error **errp);
+
 /* Caches: pmu-caches.c */
 
 /*

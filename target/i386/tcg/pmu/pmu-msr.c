@@ -162,6 +162,9 @@ bool x86_pmu_rdpmc(CPUX86State *env, uintptr_t retaddr)
     perfmon_rdpmc(&unit->perfmon, ecx, &value);
     env->regs[R_EAX] = (uint32_t)value;
     env->regs[R_EDX] = value >> 32;
+    if (perfmon_rdpmc_done(&unit->perfmon, ecx)) {
+        x86_pmu_arm(env, x86_pmu_current_insn(env, retaddr), 0);
+    }
     trace_x86_pmu_rdpmc(env_cpu(env)->cpu_index, ecx, value, x86_pmu_pc(env),
                         env->hflags & HF_CPL_MASK);
     x86_pmu_observe_read(env, PMU_CHECK_RDPMC, pmu_rdpmc_msr(ecx), value);

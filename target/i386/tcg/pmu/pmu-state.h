@@ -26,6 +26,7 @@ typedef struct X86PMUObserverOptions X86PMUObserverOptions;
 /* PMU_LEVEL_NR and PMU_UARCH_PARAMS: pmu-internal.h checks that. */
 #define X86_PMU_LEVELS 2
 #define X86_PMU_PARAMS 77
+#define X86_PMU_WHAT_IFS 8
 
 /* Some hundred blocks: what the model touches for them stays in host's L1D. */
 #define X86_PMU_LOG_WORDS 512
@@ -90,6 +91,9 @@ typedef struct X86PMUState {
     uint32_t figure[X86_PMU_PARAMS];
     /* pmu-sampling=off: the model's pipeline runs every instruction */
     bool unsampled;
+    /* Properties of pmu-what-if.c: value + 1, 0: not set; and pmu-profile */
+    int what_if[X86_PMU_WHAT_IFS];
+    unsigned profile;
     /* pmu-check and its relatives; NULL: none was given */
     X86PMUObserverOptions *observer_options;
 } X86PMUState;

@@ -111,6 +111,7 @@ static void x86_pmu_set_sampling(Object *obj, bool value, Error **errp)
 void x86_pmu_class_init(ObjectClass *oc)
 {
     x86_pmu_observer_class_init(oc);
+    x86_pmu_what_if_class_init(oc);
     object_class_property_add_bool(oc, "pmu-sampling", x86_pmu_get_sampling,
                                    x86_pmu_set_sampling);
     object_class_property_set_description(oc, "pmu-sampling",
@@ -209,5 +210,6 @@ bool x86_pmu_check_unchanged(X86CPU *cpu, const char *needs, Error **errp)
         error_setg(errp, PREFIX "sampling=off needs %s", needs);
         return false;
     }
-    return x86_pmu_check_unobserved(cpu, needs, errp);
+    return x86_pmu_check_unobserved(cpu, needs, errp) &&
+           x86_pmu_check_own(cpu, needs, errp);
 }

@@ -62,18 +62,19 @@ static uint64_t other_event(const PmuCheck *check, const PmuCheckEvent *event)
     return broken;
 }
 
-static uint64_t upper_half_lost(const PmuCheck *check G_GNUC_UNUSED,
+static uint64_t upper_half_lost(const PmuCheck *check,
                                 const PmuCheckEvent *event)
 {
     uint64_t kept = (int64_t)(int32_t)event->value;
 
     return event->msr - MSR_PMU_IA32_PMC0 < PERFMON_MAX_GP &&
-           (kept ^ event->value) & PERFMON_COUNTER_MASK
+           (kept ^ event->value) & check->perfmon->mask[PERFMON_MASK_COUNTER]
            ? pmu_check_bit(event->counter) : 0;
 }
 
 static uint64_t any_thread(const PmuCheck *check, const PmuCheckEvent *event)
 {
+    uint64_t held = check->perfmon->mask[PERFMON_MASK_FIXED_CTR_CTRL_HELD];
     unsigned index = written_selector(event);
     uint64_t broken = 0;
 
@@ -85,7 +86,7 @@ static uint64_t any_thread(const PmuCheck *check, const PmuCheckEvent *event)
     }
     if (event->msr == MSR_PMU_IA32_FIXED_CTR_CTRL) {
         for (unsigned i = 0; i < PERFMON_MAX_FIXED; i++) {
-            if (event->value & PERF_FIXED_ANYTHREAD(i)) {
+            if (event->value & PERF_FIXED_ANYTHREAD(i) & ~held) {
                 broken |= PERF_GLOBAL_FIXED(i);
             }
         }

@@ -143,7 +143,7 @@ static uint64_t read_too_coarse(const PmuCheck *check,
 {
     uint64_t slots = check->perfmon->fixed[3];
     uint64_t more = (slots - check->slots.metrics_read_at) &
-                    PERFMON_COUNTER_MASK;
+                    check->perfmon->mask[PERFMON_MASK_COUNTER];
 
     return reads_metrics(event) && check->slots.metrics_read && more &&
            more < slots / 255 ? METRICS : 0;
@@ -173,7 +173,6 @@ const PmuCheckRule pmu_check_metrics_rules[] = {
         .text = "PERF_METRICS is read while IA32_FIXED_CTR3 is 0: it reads 0, "
                 "being fractions of that (SDM vol. 3B, 20.3.9.3)",
         .kinds = PMU_CHECK_ON_READ, .broken = read_without_slots,
-        .offline = true,
     }, {
         .id = "M4", .severity = PMU_CHECK_LOSS,
         .text = "PERF_METRICS is read, but has not been on since it was "

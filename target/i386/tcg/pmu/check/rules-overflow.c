@@ -64,7 +64,8 @@ static uint64_t started_far(const PmuCheck *check, const PmuCheckEvent *event)
                       check->slots.state == PMU_PAIR_SYNCED;
 
         if (starts_anew(check, event, i) && !exempt &&
-            !(pmu_check_value(check->perfmon, i) >> 47 & 1)) {
+            pmu_check_value(check->perfmon, i) <=
+            check->perfmon->mask[PERFMON_MASK_COUNTER] / 2) {
             broken |= pmu_check_bit(i);
         }
     }
@@ -76,7 +77,7 @@ static uint64_t started_near(const PmuCheck *check, const PmuCheckEvent *event)
     uint64_t broken = 0;
 
     for (unsigned i = 0; i < PMU_CHECK_COUNTERS; i++) {
-        uint64_t distance = PERFMON_COUNTER_MASK + 1 -
+        uint64_t distance = check->perfmon->mask[PERFMON_MASK_COUNTER] + 1 -
                             pmu_check_value(check->perfmon, i);
 
         if (starts_anew(check, event, i) &&
@@ -213,13 +214,13 @@ const PmuCheckRule pmu_check_overflow_rules[] = {
         .id = "O2", .severity = PMU_CHECK_LOSS,
         .text = "a counter that interrupts starts after its overflow was "
                 "acknowledged, but was not written: the next interrupt is "
-                "2^48 events away (SDM vol. 3B, 20.2.2)",
+                "all of its range away (SDM vol. 3B, 20.2.2)",
         .kinds = PMU_CHECK_ON_START, .broken = started_unwritten,
         .offline = true,
     }, {
         .id = "O3", .severity = PMU_CHECK_LOSS,
-        .text = "a counter that interrupts starts with bit 47 clear: it is "
-                "more than 2^47 events from its overflow, as one is whose "
+        .text = "a counter that interrupts starts with its highest bit clear: "
+                "it is half of its range from its overflow, as one is whose "
                 "value was not negated",
         .kinds = PMU_CHECK_ON_START, .broken = started_far, .offline = true,
     }, {

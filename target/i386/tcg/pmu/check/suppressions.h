@@ -17,9 +17,10 @@ typedef struct PmuSuppressions PmuSuppressions;
  * The lines of @text, which comes from @file: "RULE PLACE REASON", where RULE
  * can have the name of the register behind it that is accessed, as in
  * "C7:IA32_DEBUGCTL", and PLACE is "*", an address "0x..." or a function of
- * @symbols (or NULL: there are none, and lines with functions are an error).  A function that @symbols does
- * not have suppresses nothing.  Empty lines and those that begin with "#" are
- * skipped.  NULL, and *@why to be freed, if a line is wrong.
+ * @symbols (or NULL: there are none, and lines with functions are an error).  A
+ * function that @symbols does not have suppresses nothing.  Empty lines and
+ * those that begin with "#" are skipped.  NULL, and *@why to be freed, if a
+ * line is wrong.
  */
 PmuSuppressions *pmu_suppressions_new(const char *file, const char *text,
                                       const PmuSymbols *symbols, char **why);

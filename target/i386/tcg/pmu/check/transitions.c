@@ -81,13 +81,26 @@ static void note_slots_read(PmuCheck *check, const PmuCheckEvent *event)
     }
 }
 
-static void note_metrics_read(PmuCheck *check)
+/* RDPMC is about to clear both registers. */
+static bool clears(const PmuCheck *check, const PmuCheckEvent *event)
+{
+    return event->how == PMU_CHECK_RDPMC &&
+           event->before.fixed_ctr_ctrl & PERF_FIXED_METRICS_CLEAR &&
+           check->perfmon->config.capabilities & PERF_CAP_BIT_METRICS_CLEAR;
+}
+
+static void note_metrics_read(PmuCheck *check, const PmuCheckEvent *event)
 {
     PmuCheckSlots *slots = &check->slots;
 
     slots->read = false;
-    slots->metrics_read = true;
+    slots->metrics_read = !clears(check, event);
     slots->metrics_read_at = check->perfmon->fixed[3];
+    if (clears(check, event)) {
+        slots->slots_written = check->number - 1;
+        slots->metrics_written = check->number;
+        slots->state = PMU_PAIR_SYNCED;
+    }
 }
 
 static void note_counter_read(PmuCheck *check, const PmuCheckEvent *event)
@@ -110,7 +123,7 @@ void pmu_check_note_read(PmuCheck *check, const PmuCheckEvent *event)
     if (event->msr == MSR_PMU_IA32_PERF_GLOBAL_STATUS) {
         note_status_read(check, event);
     } else if (event->msr == MSR_PMU_IA32_PERF_METRICS) {
-        note_metrics_read(check);
+        note_metrics_read(check, event);
     } else if (event->counter < PMU_CHECK_COUNTERS) {
         note_counter_read(check, event);
     }

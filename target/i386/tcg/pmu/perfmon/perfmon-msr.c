@@ -211,7 +211,8 @@ static const PerfmonMsr msr_table[] = {
         .first = MSR_PMU_IA32_PERF_GLOBAL_CTRL,
         .count = 1, .present = PERFMON_PRESENT,
         .write = PERFMON_WRITE_STORE, .writable = PERFMON_MASK_GLOBAL_CTRL,
-        .holds = PERFMON_MASK_GLOBAL_CTRL, .reset = PERFMON_MASK_GP,
+        .holds = PERFMON_MASK_GLOBAL_CTRL,
+        .reset = PERFMON_MASK_GLOBAL_CTRL_RESET,
         .stored = offsetof(Perfmon, global_ctrl),
     }, {
         .name = "IA32_PERF_GLOBAL_STATUS_RESET",
@@ -224,7 +225,7 @@ static const PerfmonMsr msr_table[] = {
     }, {
         .name = "IA32_PERF_GLOBAL_STATUS_SET",
         .first = MSR_PMU_IA32_PERF_GLOBAL_STATUS_SET,
-        .count = 1, .present = PERFMON_PRESENT,
+        .count = 1, .present = PERFMON_PRESENT_V4,
         .write = PERFMON_WRITE_SET, .writable = PERFMON_MASK_STATUS,
         .holds = PERFMON_MASK_STATUS,
         .stored = offsetof(Perfmon, global_status),
@@ -232,7 +233,7 @@ static const PerfmonMsr msr_table[] = {
     }, {
         .name = "IA32_PERF_GLOBAL_INUSE",
         .first = MSR_PMU_IA32_PERF_GLOBAL_INUSE,
-        .count = 1, .present = PERFMON_PRESENT,
+        .count = 1, .present = PERFMON_PRESENT_V4,
         .write = PERFMON_WRITE_REFUSED,
         .stored = NOT_STORED,
         .read = read_inuse,
@@ -296,6 +297,7 @@ void perfmon_msr_prepare(Perfmon *pmu)
     uint64_t *mask = pmu->mask;
     uint64_t counters = metrics ? PERF_GLOBAL_METRICS : 0;
     uint64_t fixed_ctrl = 0, fixed_any = 0;
+    uint64_t freeze = config->version >= 4 ? PERF_GLOBAL_CTR_FRZ : 0;
 
     pmu->population[PERFMON_PRESENT_NOWHERE] = 0;
     pmu->population[PERFMON_PRESENT] = UINT8_MAX;
@@ -304,6 +306,7 @@ void perfmon_msr_prepare(Perfmon *pmu)
     pmu->population[PERFMON_PRESENT_FIXED] = config->num_fixed;
     pmu->population[PERFMON_PRESENT_PDCM] = config->pdcm;
     pmu->population[PERFMON_PRESENT_METRICS] = metrics;
+    pmu->population[PERFMON_PRESENT_V4] = config->version >= 4 ? UINT8_MAX : 0;
 
     for (unsigned i = 0; i < config->num_fixed; i++) {
         counters |= PERF_GLOBAL_FIXED(i);
@@ -314,7 +317,7 @@ void perfmon_msr_prepare(Perfmon *pmu)
 
     mask[PERFMON_MASK_NONE] = 0;
     mask[PERFMON_MASK_ALL] = UINT64_MAX;
-    mask[PERFMON_MASK_COUNTER] = PERFMON_COUNTER_MASK;
+    mask[PERFMON_MASK_COUNTER] = (1ull << config->counter_width) - 1;
     mask[PERFMON_MASK_GP] = PERF_GLOBAL_GP(config->num_gp) - 1;
     /*
      * CPUID.0AH:EDX[15] is set: AnyThread is deprecated.  The SDM does not say
@@ -325,13 +328,25 @@ void perfmon_msr_prepare(Perfmon *pmu)
      * nothing, and software that reads back does not find them.
      */
     mask[PERFMON_MASK_EVTSEL] = UINT32_MAX;
-    mask[PERFMON_MASK_EVTSEL_HELD] = UINT32_MAX & ~PERF_EVTSEL_ANYTHREAD;
     mask[PERFMON_MASK_FIXED_CTR_CTRL] = fixed_ctrl | fixed_any;
-    mask[PERFMON_MASK_FIXED_CTR_CTRL_HELD] = fixed_ctrl;
+    if (config->anythread) {
+        /* A core has one thread here: the bits change no count. */
+        mask[PERFMON_MASK_EVTSEL_HELD] = UINT32_MAX;
+        mask[PERFMON_MASK_FIXED_CTR_CTRL_HELD] = fixed_ctrl | fixed_any;
+    } else {
+        mask[PERFMON_MASK_EVTSEL_HELD] = UINT32_MAX & ~PERF_EVTSEL_ANYTHREAD;
+        mask[PERFMON_MASK_FIXED_CTR_CTRL_HELD] = fixed_ctrl;
+    }
+    if (config->capabilities & PERF_CAP_BIT_METRICS_CLEAR) {
+        mask[PERFMON_MASK_FIXED_CTR_CTRL_HELD] |= PERF_FIXED_METRICS_CLEAR;
+    }
     mask[PERFMON_MASK_GLOBAL_CTRL] = counters;
-    mask[PERFMON_MASK_STATUS] = counters | PERF_GLOBAL_CTR_FRZ;
+    mask[PERFMON_MASK_GLOBAL_CTRL_RESET] = config->stopped ? 0 :
+                                           mask[PERFMON_MASK_GP];
+    /* Version 4 brought CTR_FRZ, LBR_FRZ and ASCI: SDM vol. 3B, 20.2.4. */
+    mask[PERFMON_MASK_STATUS] = counters | freeze;
     mask[PERFMON_MASK_STATUS_RESET] = counters | PERF_GLOBAL_TOPA_PMI |
-        PERF_GLOBAL_LBR_FRZ | PERF_GLOBAL_CTR_FRZ | PERF_GLOBAL_ASCI |
+        (freeze ? PERF_GLOBAL_LBR_FRZ | PERF_GLOBAL_ASCI : 0) | freeze |
         PERF_GLOBAL_OVF_UNCORE | PERF_GLOBAL_OVF_BUF | PERF_GLOBAL_COND_CHGD;
     mask[PERFMON_MASK_METRICS] = config->num_metrics == PERFMON_MAX_METRICS ?
                                  UINT64_MAX : UINT32_MAX;

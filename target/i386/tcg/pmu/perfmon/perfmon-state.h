@@ -71,12 +71,15 @@
 #define PERF_FIXED_USR(n)           (2ull << (4 * (n)))
 #define PERF_FIXED_ANYTHREAD(n)     (4ull << (4 * (n)))
 #define PERF_FIXED_PMI(n)           (8ull << (4 * (n)))
+/* METRICS_CLEAR_EN, with IA32_PERF_CAPABILITIES[19]: in place of AnyThread. */
+#define PERF_FIXED_METRICS_CLEAR    PERF_FIXED_ANYTHREAD(3)
 
 /* Bits of IA32_DEBUGCTL. */
 #define PERF_DEBUGCTL_LBR                   (1ull << 0)
 #define PERF_DEBUGCTL_BTF                   (1ull << 1)
 #define PERF_DEBUGCTL_FREEZE_LBRS_ON_PMI    (1ull << 11)
 #define PERF_DEBUGCTL_FREEZE_PERFMON_ON_PMI (1ull << 12)
+/* Counters have 48 bits at most: PERFMON_MASK_COUNTER is what a unit has. */
 #define PERFMON_COUNTER_MASK ((1ull << 48) - 1)
 
 /* The bits that writes may set, one mask a kind of register. */
@@ -90,6 +93,7 @@ typedef enum PerfmonMask {
     PERFMON_MASK_FIXED_CTR_CTRL,
     PERFMON_MASK_FIXED_CTR_CTRL_HELD,
     PERFMON_MASK_GLOBAL_CTRL,
+    PERFMON_MASK_GLOBAL_CTRL_RESET,
     PERFMON_MASK_STATUS,        /* what GLOBAL_STATUS can report */
     PERFMON_MASK_STATUS_RESET,  /* what may be cleared, there or not */
     PERFMON_MASK_METRICS,
@@ -110,6 +114,7 @@ typedef enum PerfmonPresence {
     PERFMON_PRESENT_FIXED,
     PERFMON_PRESENT_PDCM,
     PERFMON_PRESENT_METRICS,
+    PERFMON_PRESENT_V4,         /* those of version 4 and later */
     PERFMON_PRESENT_NR
 } PerfmonPresence;
 
@@ -117,12 +122,16 @@ typedef enum PerfmonPresence {
 typedef struct PerfmonConfig {
     PmuCore core;
     unsigned num_gp;            /* 1 to PERFMON_MAX_GP */
-    unsigned num_fixed;         /* 3 to PERFMON_MAX_FIXED */
+    unsigned num_fixed;         /* 0, or 3 to PERFMON_MAX_FIXED */
+    unsigned version;           /* 2 to 5; 0: 5 */
+    unsigned counter_width;     /* bits of a counter: 32 to 48; 0: 48 */
     uint64_t capabilities;      /* IA32_PERF_CAPABILITIES as read */
     bool pdcm;                  /* CPUID.1:ECX.PDCM: 0x345 exists */
     unsigned num_metrics;       /* fields of PERF_METRICS: 4, from SPR on 8 */
     unsigned metrics_width;     /* bits of its counters, in slots: 8 to 48 */
     bool anythread;             /* CPUID.0AH:EDX[15] does not deprecate it */
+    uint8_t events_off;         /* CPUID.0AH:EBX: of no effect here */
+    bool stopped;               /* IA32_PERF_GLOBAL_CTRL is 0 after RESET */
 } PerfmonConfig;
 
 /* The outcome of a guest's register access. */

@@ -21,11 +21,20 @@ bool perfmon_init(Perfmon *pmu, const PerfmonConfig *config, const char **why)
         { config->core < PMU_CORE_NR, "unknown core" },
         { config->num_gp >= 1 && config->num_gp <= PERFMON_MAX_GP,
           "number of general-purpose counters out of range" },
-        { config->num_fixed >= 3 && config->num_fixed <= PERFMON_MAX_FIXED,
+        { !config->num_fixed || (config->num_fixed >= 3 &&
+                                 config->num_fixed <= PERFMON_MAX_FIXED),
           "number of fixed counters out of range" },
+        { !config->version || (config->version >= 2 && config->version <= 5),
+          "version out of range" },
+        { !config->counter_width || (config->counter_width >= 32 &&
+                                     config->counter_width <= 48),
+          "width of counters out of range" },
         { !(config->capabilities & ~(PERF_CAP_BIT_FW_WRITE |
-                                     PERF_CAP_BIT_PERF_METRICS)),
+                                     PERF_CAP_BIT_PERF_METRICS |
+                                     PERF_CAP_BIT_METRICS_CLEAR)),
           "capability without a model" },
+        { metrics || !(config->capabilities & PERF_CAP_BIT_METRICS_CLEAR),
+          "RDPMC clears PERF_METRICS, which there is not" },
         { config->pdcm || !config->capabilities,
           "capabilities without a register to report them" },
         { !metrics || config->num_fixed == PERFMON_MAX_FIXED,
@@ -49,6 +58,8 @@ bool perfmon_init(Perfmon *pmu, const PerfmonConfig *config, const char **why)
         pmu->config.num_metrics = 0;
         pmu->config.metrics_width = 48;
     }
+    pmu->config.version = config->version ?: 5;
+    pmu->config.counter_width = config->counter_width ?: 48;
     perfmon_msr_prepare(pmu);
     perfmon_reset(pmu);
     return true;
@@ -156,18 +167,17 @@ static void update_counter(Perfmon *pmu, const PmuLedgerSnapshot *now,
                            unsigned index, PerfmonOverflow *overflow)
 {
     PerfmonCounter counter = perfmon_get_counter(pmu, index);
-    uint64_t n;
+    uint64_t mask = pmu->mask[PERFMON_MASK_COUNTER], n;
 
     if (!perfmon_is_counting(&counter)) {
         return;
     }
     n = gain(pmu, now, index, &counter);
     add_rate(pmu, now, index, &counter, n);
-    if (n > PERFMON_COUNTER_MASK - counter.value) {
+    if (n > mask - counter.value) {
         note_overflow(overflow, counter.status, counter.interrupt);
     }
-    *perfmon_counter_value(pmu, index) = (counter.value + n) &
-        PERFMON_COUNTER_MASK;
+    *perfmon_counter_value(pmu, index) = (counter.value + n) & mask;
 }
 
 static void update_metrics(Perfmon *pmu, const PmuLedgerSnapshot *now,
@@ -193,6 +203,19 @@ static void update_metrics(Perfmon *pmu, const PmuLedgerSnapshot *now,
     }
 }
 
+/*
+ * Counters stop.  Before version 4, the global enable bits go (SDM vol. 3B,
+ * "Freezing LBR and Performance Counters on PMI").
+ */
+static void freeze(Perfmon *pmu)
+{
+    if (pmu->config.version >= 4) {
+        pmu->global_status |= PERF_GLOBAL_CTR_FRZ;
+    } else {
+        pmu->global_ctrl = 0;
+    }
+}
+
 void perfmon_update(Perfmon *pmu, const PmuLedgerSnapshot *now)
 {
     PerfmonOverflow overflow = { 0 };
@@ -206,7 +229,7 @@ void perfmon_update(Perfmon *pmu, const PmuLedgerSnapshot *now)
     if (overflow.interrupt) {
         pmu->pmi = true;
         if (pmu->debugctl & PERF_DEBUGCTL_FREEZE_PERFMON_ON_PMI) {
-            pmu->global_status |= PERF_GLOBAL_CTR_FRZ;
+            freeze(pmu);
         }
     }
     pmu->last = *now;
@@ -237,6 +260,18 @@ PerfmonResult perfmon_rdpmc(const Perfmon *pmu, uint32_t ecx, uint64_t *value)
         return PERFMON_OK;
     }
     return PERFMON_GP;
+}
+
+bool perfmon_rdpmc_done(Perfmon *pmu, uint32_t ecx)
+{
+    if (ecx >> 16 != RDPMC_METRICS ||
+        !(pmu->fixed_ctr_ctrl & PERF_FIXED_METRICS_CLEAR) ||
+        !(pmu->config.capabilities & PERF_CAP_BIT_METRICS_CLEAR)) {
+        return false;
+    }
+    pmu->fixed[3] = 0;
+    memset(pmu->metrics, 0, sizeof(pmu->metrics));
+    return true;
 }
 
 static void demand_item(PerfmonDemand *demand, PmuLedgerItem item)

@@ -60,6 +60,12 @@ void perfmon_update(Perfmon *pmu, const PmuLedgerSnapshot *now);
  */
 PerfmonResult perfmon_rdpmc(const Perfmon *pmu, uint32_t ecx, uint64_t *value);
 
+/*
+ * RDPMC with ECX = @ecx has returned a value: with METRICS_CLEAR_EN, that of
+ * PERF_METRICS clears it and IA32_FIXED_CTR3.  Returns if it did.
+ */
+bool perfmon_rdpmc_done(Perfmon *pmu, uint32_t ecx);
+
 /* What the registers ask for now. */
 PerfmonDemand perfmon_demand(const Perfmon *pmu);
 

@@ -11,5 +11,6 @@
 
 #define PERF_CAP_BIT_FW_WRITE       (1ull << 13)
 #define PERF_CAP_BIT_PERF_METRICS   (1ull << 15)
+#define PERF_CAP_BIT_METRICS_CLEAR  (1ull << 19)    /* RDPMC_METRICS_CLEAR */
 
 #endif
