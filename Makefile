@@ -140,8 +140,8 @@ configured:
 	@./configure --build-dir=$(BUILD) --reuse $(CONFIGURE)
 
 .PHONY: tools
-tools: core ## build x86-slots, which runs a block without a guest
-	ninja -C $(core) $(slots)
+tools: core ## build x86-slots and pmu-check, which need no guest
+	ninja -C $(core) $(slots) tools/pmu-check/pmu-check
 	ninja -C $(sanitized) $(slots)
 
 .PHONY: docs-events

@@ -10,10 +10,12 @@
 import json
 import os
 import re
+import subprocess
 import tempfile
 
 from harness import PINNED, TOP, Checks
 from boot_tests import booted, driver_line, test
+import guest
 
 SUPPRESSIONS = os.path.join(TOP, 'scripts', 'pmu-check', 'linux.supp')
 
@@ -41,21 +43,37 @@ USED = ('IA32_PERF_GLOBAL_CTRL', 'IA32_PERF_GLOBAL_STATUS', 'IA32_A_PMC0',
         'IA32_PERF_METRICS', 'IA32_PERF_GLOBAL_STATUS_RESET')
 
 
+def check_log(log):
+    """What the tool pmu-check says of QEMU's log, and its exit status."""
+    tool = os.path.join(guest.build_dir(), 'core', 'tools', 'pmu-check',
+                        'pmu-check')
+    done = subprocess.run([tool, '--suppress', SUPPRESSIONS, log],
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          text=True, check=False)
+    return done.returncode, done.stdout
+
+
 def run_checked(options, **kwargs):
-    """The report of a guest that has done WORK."""
+    """The report of a guest that has done WORK, what QEMU said meanwhile, and
+    what pmu-check says of the traced accesses.
+    """
     with tempfile.TemporaryDirectory() as directory:
         report = os.path.join(directory, 'report')
+        log = os.path.join(directory, 'log')
         cpu = ('Icelake-Server,+perf-metrics,pmu-check=log,'
                'pmu-check-suppress=%s,pmu-check-report=%s'
                % (SUPPRESSIONS, report))
-        with booted(options, cpu=cpu, append='nokaslr', **kwargs) as s:
+        traced = [word for event in ('rdmsr', 'wrmsr', 'rdpmc', 'gp')
+                  for word in ('-trace', 'x86_pmu_' + event)]
+        with booted(options, cpu=cpu, append='nokaslr',
+                    qemu_opts=traced + ['-D', log], **kwargs) as s:
             for command in WORK:
                 s.shell('{ %s; } >/tmp/out 2>&1 || '
                         '{ cat /tmp/out; exit 1; }' % command)
             messages = re.findall('^.*x86 PMU: .*$', s.guest.errors(), re.M)
             s.guest.quit()
         with open(report, encoding='utf-8') as file:
-            return json.load(file), messages
+            return json.load(file), messages, check_log(log)
 
 
 def broken(report):
@@ -70,9 +88,13 @@ def broken(report):
 @test("pmu-check: Linux's driver breaks no rule")
 def stock_driver(options):
     checks = Checks()
-    report, messages = run_checked(options, smp=2)
+    report, messages, (status, said) = run_checked(options, smp=2)
     checks.equal('rules broken', broken(report), [])
     checks.equal('messages', messages, [])
+    checks.equal('status of pmu-check, which says\n%s\n' % said, status, 0)
+    accesses = sum(sum(uses.values()) for uses in report['accesses'].values())
+    checks.that('%d accesses, 0 hits' % accesses in said,
+                'expected %d accesses in pmu-check: %s' % (accesses, said))
     for name in USED:
         uses = report['accesses'].get(name, {})
         checks.that(sum(uses.values()) > 0, '%s was not accessed' % name)

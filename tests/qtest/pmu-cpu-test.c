@@ -395,8 +395,8 @@ static void test_what_if(const void *data)
     memcpy(value, s->result[0][leaf].value, sizeof(value));
     pmu_expect((uint32_t)value[0], row->eax, "EAX of %s", row->cpu);
     pmu_expect(value[0] >> 32, row->ebx, "EBX of %s", row->cpu);
-    pmu_expect(value[1] >> 32, row->ecx, "ECX of %s", row->cpu);
-    pmu_expect((uint32_t)value[1], row->edx, "EDX of %s", row->cpu);
+    pmu_expect((uint32_t)value[1], row->ecx, "ECX of %s", row->cpu);
+    pmu_expect(value[1] >> 32, row->edx, "EDX of %s", row->cpu);
     pmu_expect(pmu_register(s, capabilities), row->capabilities,
                "IA32_PERF_CAPABILITIES of %s", row->cpu);
     pmu_expect(pmu_register(s, global_ctrl), row->global_ctrl,
