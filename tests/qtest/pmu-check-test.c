@@ -751,6 +751,50 @@ static void test_history(void)
     pmu_stop(&machine);
 }
 
+/* What the report of a run with @mode has of rules, as text. */
+static char *run_replayable(const PmuMachine *machine, const char *mode)
+{
+    g_autofree char *file = g_strdup_printf("%s/report", machine->dir);
+    g_autofree char *args = g_strdup_printf(
+        "-cpu Icelake-Server,+perf-metrics,check=off,pmu-check=log,"
+        "pmu-check-report=%s -icount shift=auto,rr=%s,rrfile=%s/rr", file,
+        mode, machine->dir);
+    g_autoptr(GBytes) dump = pmu_run_prepared(machine, args);
+    g_autoptr(QDict) report = NULL;
+    GString *text;
+
+    g_assert_nonnull(dump);
+    report = read_report(file);
+    g_assert_cmpuint(hits(report, "C1"), ==, 3);
+    g_assert_cmpuint(hits(report, "P5"), ==, 1);
+    text = qobject_to_json(qdict_get(report, "rules"));
+    return g_string_free(text, false);
+}
+
+/* A replay breaks the same rules at the same instructions. */
+static void test_replay(void)
+{
+    g_autoptr(PmuScript) s = pmu_script_new();
+    g_autofree char *recorded = NULL;
+    PmuMachine machine;
+
+    overflow(s);
+    pmu_wrmsr(s, MSR_EVTSEL(0), 0);
+    pmu_wrmsr(s, MSR_A_PMC(0), 0);
+    pmu_wrmsr(s, MSR_GLOBAL_RESET, 1);
+    write_counting(s);
+    pmu_op(s, OP_DUMP, 0, 0, 0);
+    pmu_op(s, OP_EXIT, 0, 0, 0);
+    pmu_prepare(&machine, s);
+    recorded = run_replayable(&machine, "record");
+    for (int i = 0; i < 2; i++) {
+        g_autofree char *replayed = run_replayable(&machine, "replay");
+
+        g_assert_cmpstr(replayed, ==, recorded);
+    }
+    pmu_remove(&machine);
+}
+
 static void migrate(PmuMachine *machine, const char *uri)
 {
     bool completed = false;
@@ -830,6 +874,7 @@ int main(int argc, char **argv)
     qtest_add_func("pmu/check/symbols", test_symbols);
     qtest_add_func("pmu/check/report", test_report);
     qtest_add_func("pmu/check/history", test_history);
+    qtest_add_func("pmu/check/replay", test_replay);
     qtest_add_func("pmu/check/migration", test_migration);
     return g_test_run();
 }

@@ -269,6 +269,28 @@ static void note_hit(void *opaque, const PmuCheckHit *hit)
                            hit->suppressed ? hit->suppressed : "");
 }
 
+/* INIT masks LVTPC, and ends whatever handler was running. */
+static void test_init(void)
+{
+    Driver d;
+
+    driver_start(&d);
+    driver_sample(&d);
+    driver_nmi(&d, PERF_GLOBAL_GP(0));
+    driver_write(&d, GC, 0);
+    driver_read(&d, STATUS);
+    driver_write(&d, ACK, PERF_GLOBAL_GP(0));
+    driver_write(&d, PMC(0), PERIOD);
+    pmu_check_halt(d.check, &d.where, PMU_CHECK_INIT);
+    driver_write(&d, GC, GC_ALL);
+    driver_read(&d, STATUS);
+    g_assert_cmpuint(driver_all_hits(&d), ==, 0);
+    d.where.clock += 2 * 1000 * 1000;
+    pmu_check_time(d.check, &d.where);
+    g_assert_cmpuint(driver_hits(&d, "P3"), ==, 1);
+    driver_end(&d);
+}
+
 /* One report for each rule and address; repetitions are counted. */
 static void test_report(void)
 {
@@ -423,6 +445,7 @@ int main(int argc, char **argv)
     g_test_add_func("/check/linux", test_linux);
     g_test_add_func("/check/held", test_held);
     g_test_add_func("/check/forget", test_forget);
+    g_test_add_func("/check/init", test_init);
     g_test_add_func("/check/report", test_report);
     g_test_add_func("/check/many-sites", test_many_sites);
     g_test_add_func("/check/passive", test_passive);

@@ -79,6 +79,8 @@ typedef struct X86PMUObserver X86PMUObserver;
 struct X86PMU {
     X86CPU *cpu;
     X86PMUObserver *observer;   /* NULL: nobody */
+    /* Instructions of a block that waits to run: icount has them already. */
+    unsigned waiting;
     Perfmon perfmon;
     PerfmonEventRates rates;    /* that @perfmon notes */
     PmuLedger ledger;

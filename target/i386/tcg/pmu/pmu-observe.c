@@ -25,9 +25,9 @@
 #define NANOSECONDS_PER_UNIT 1000
 
 /*
- * With -icount, the instructions begun so far, to the end of the current block.
- * icount_get_raw() cannot be asked in the middle of one, and would account what
- * x86_pmu_leave() may still take back.
+ * With -icount, the instructions begun so far; for RDMSR in the middle of a
+ * block, to the end of it.  icount_get_raw() cannot be asked there, and would
+ * account what x86_pmu_leave() may still take back.
  */
 uint64_t x86_pmu_clock(CPUState *cs)
 {
@@ -35,7 +35,8 @@ uint64_t x86_pmu_clock(CPUState *cs)
         return qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL);
     }
     return qatomic_read_i64(&timers_state.qemu_icount) + cs->icount_budget -
-           cs->neg.icount_decr.u16.low - cs->icount_extra;
+           cs->neg.icount_decr.u16.low - cs->icount_extra -
+           cpu_env(cs)->pmu.unit->waiting;
 }
 
 const char *x86_pmu_clock_unit(void)

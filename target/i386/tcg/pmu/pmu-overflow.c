@@ -297,8 +297,10 @@ void x86_pmu_check(CPUX86State *env, unsigned num_insns)
     bool interrupt;
     PerfmonDistance slack;
 
+    unit->waiting = num_insns;
     x86_pmu_look(env);
     interrupt = x86_pmu_deliver(env);
+    unit->waiting = 0;
     if (x86_pmu_retire_idle(env)) {
         x86_pmu_leave(env, num_insns, 0);
     }

@@ -27,6 +27,8 @@
 
 /* Steps of the driver that a message shows. */
 #define MESSAGE_STEPS 8
+/* ... and that the report has for each address: there can be thousands. */
+#define REPORT_STEPS 32
 
 /* The first time that a rule was broken at an address, on any vCPU. */
 typedef struct X86PMUSite {
@@ -108,7 +110,7 @@ static QDict *x86_pmu_site_dict(const X86PMUObserver *observer,
     if (hit->suppressed) {
         qdict_put_str(dict, "suppressed", hit->suppressed);
     }
-    qdict_put(dict, "history", x86_pmu_history_list(observer, UINT_MAX));
+    qdict_put(dict, "history", x86_pmu_history_list(observer, REPORT_STEPS));
     return dict;
 }
 
@@ -161,7 +163,7 @@ static void x86_pmu_send_hit(X86PMUObserver *observer, const PmuCheckHit *hit,
                              const QDict *dict)
 {
     const char *symbol = qdict_get_try_str(dict, "symbol");
-    QList *history = qdict_get_qlist(dict, "history");
+    g_autoptr(QList) history = x86_pmu_history_list(observer, UINT_MAX);
     strList *list = NULL, **tail = &list;
     const QListEntry *entry;
 

@@ -18,6 +18,9 @@
 /* C8, P3: units of PmuCheckWhere.clock, about instructions. */
 #define PMU_CHECK_LIMIT 1000000
 
+/* Rules at most: a bit each in PmuRuleSet. */
+#define PMU_CHECK_RULES 64
+
 /* P7: Linux gives up behind so many (intel_pmu_handle_irq()). */
 #define PMU_CHECK_STATUS_READS 100
 
@@ -46,6 +49,13 @@ typedef struct PmuCheckCounter {
     uint64_t event;             /* what it counted, as pmu_check_selector() */
     uint64_t space;             /* address space in which it counted */
 } PmuCheckCounter;
+
+/* What the selector of a general-purpose counter means; counters 0: unknown. */
+typedef struct PmuCheckSelector {
+    uint64_t event;             /* code and umask */
+    uint8_t counters;           /* pmu_event_counters() */
+    uint8_t extra;              /* PmuEventExtra */
+} PmuCheckSelector;
 
 typedef enum PmuCheckPair {
     PMU_PAIR_UNKNOWN,
@@ -90,9 +100,13 @@ typedef struct PmuCheckPmi {
 typedef struct PmuCheck {
     const Perfmon *perfmon;
     PmuCheckConfig config;
+    /* The rules that are on. */
+    const PmuCheckRule *rule[PMU_CHECK_RULES];
+    unsigned num_rules;
     uint64_t number;            /* of events told */
 
     PmuCheckCounter counter[PMU_CHECK_COUNTERS];
+    PmuCheckSelector selector[PERFMON_MAX_GP];
     PmuCheckSlots slots;
     PmuCheckPmi pmi;
     /* Bits of GLOBAL_STATUS that are set, and */
@@ -105,6 +119,11 @@ typedef struct PmuCheck {
     GPtrArray *hits;            /* the same, in their order */
 } PmuCheck;
 
+/* Sets of counters, as pmu_controls_...() give them. */
+typedef struct PmuCheckSets {
+    uint64_t enabled, counting, interrupting;
+} PmuCheckSets;
+
 /* What is told. */
 typedef struct PmuCheckEvent {
     unsigned kind;              /* PmuCheckKind */
@@ -115,6 +134,7 @@ typedef struct PmuCheckEvent {
     unsigned counter;           /* that is @msr, PMU_CHECK_COUNTERS if none */
     /* What the registers say before and after a write. */
     PmuControls before, after;
+    PmuCheckSets old, new;      /* the same as sets */
     uint64_t starting, stopping; /* counters */
     PmuCheckOutcome outcome;
     PmuCheckHalt halt;

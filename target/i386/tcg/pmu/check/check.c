@@ -27,16 +27,27 @@ static gboolean site_equal(const void *a, const void *b)
     return one->rule == other->rule && one->where.rip == other->where.rip;
 }
 
+static void collect_rules(PmuCheck *check)
+{
+    const PmuCheckRule *rule;
+
+    for (unsigned i = 0; i < PMU_CHECK_RULES && (rule = pmu_check_rule(i));
+         i++) {
+        if (pmu_rule_set_has(&check->config.rules, i)) {
+            check->rule[check->num_rules++] = rule;
+        }
+    }
+}
+
 PmuCheck *pmu_check_new(const Perfmon *perfmon, const PmuCheckConfig *config)
 {
     PmuCheck *check = g_new0(PmuCheck, 1);
 
     check->perfmon = perfmon;
     check->config = *config;
+    collect_rules(check);
     check->sites = g_hash_table_new(site_hash, site_equal);
     check->hits = g_ptr_array_new_with_free_func(g_free);
-    check->pmi.lvtpc = PMU_LVTPC_MASKED;
-    check->pmi.lvtpc_known = true;
     pmu_check_reset(check);
     return check;
 }
@@ -60,9 +71,7 @@ void pmu_check_reset(PmuCheck *check)
     check->slots.state = PMU_PAIR_SYNCED;
     check->seen = check->pending = check->lost = 0;
     check->last_read = PMU_CHECK_COUNTERS;
-    check->pmi = (PmuCheckPmi) {
-        .lvtpc = check->pmi.lvtpc, .lvtpc_known = check->pmi.lvtpc_known,
-    };
+    pmu_check_note_init(check);
 }
 
 void pmu_check_forget(PmuCheck *check)
@@ -114,26 +123,33 @@ static void report(PmuCheck *check, const PmuCheckRule *rule,
 
 static void judge(PmuCheck *check, const PmuCheckEvent *event)
 {
-    const PmuCheckRule *rule;
+    for (unsigned i = 0; i < check->num_rules; i++) {
+        const PmuCheckRule *rule = check->rule[i];
+        uint64_t broken = 0;
 
-    for (unsigned i = 0; (rule = pmu_check_rule(i)); i++) {
-        uint64_t broken;
-
-        if (!(rule->kinds & event->kind) ||
-            !pmu_rule_set_has(&check->config.rules, i)) {
-            continue;
+        if (rule->kinds & event->kind) {
+            broken = rule->broken(check, event);
         }
-        broken = rule->broken(check, event);
         if (broken) {
             report(check, rule, event, broken);
         }
     }
 }
 
+static PmuCheckSets sets_of(const PmuControls *controls)
+{
+    return (PmuCheckSets) {
+        .enabled = pmu_controls_enabled(controls),
+        .counting = pmu_controls_counting(controls),
+        .interrupting = pmu_controls_interrupting(controls),
+    };
+}
+
 static PmuCheckEvent begin(PmuCheck *check, const PmuCheckWhere *where,
                            unsigned kind)
 {
     PmuControls controls = pmu_controls(check->perfmon);
+    PmuCheckSets sets = sets_of(&controls);
 
     check->number++;
     return (PmuCheckEvent) {
@@ -142,7 +158,28 @@ static PmuCheckEvent begin(PmuCheck *check, const PmuCheckWhere *where,
         .counter = PMU_CHECK_COUNTERS,
         .before = controls,
         .after = controls,
+        .old = sets,
+        .new = sets,
     };
+}
+
+/* The selector of a counter is @value: look up what that says. */
+static void learn_selector(PmuCheck *check, uint32_t msr, uint64_t value)
+{
+    const uint64_t mask = PERF_EVTSEL_EVENT | PERF_EVTSEL_UMASK;
+    uint32_t index = msr - MSR_PMU_IA32_PERFEVTSEL0;
+    PmuCheckSelector *selector;
+    PmuCore core = check->perfmon->config.core;
+
+    if (index >= PERFMON_MAX_GP) {
+        return;
+    }
+    selector = &check->selector[index];
+    if (!selector->counters || selector->event != (value & mask)) {
+        selector->event = value & mask;
+        selector->counters = pmu_event_counters(core, value);
+        selector->extra = pmu_event_extra(core, value);
+    }
 }
 
 void pmu_check_read(PmuCheck *check, const PmuCheckWhere *where,
@@ -162,17 +199,16 @@ void pmu_check_write(PmuCheck *check, const PmuCheckWhere *where,
                      uint32_t msr, uint64_t value)
 {
     PmuCheckEvent event = begin(check, where, PMU_CHECK_ON_WRITE);
-    uint64_t before, after;
 
     event.how = PMU_CHECK_WRMSR;
     event.msr = msr;
     event.value = value;
     event.counter = pmu_check_counter_of(msr);
     pmu_controls_write(&event.after, msr, value);
-    before = pmu_controls_counting(&event.before);
-    after = pmu_controls_counting(&event.after);
-    event.starting = after & ~before;
-    event.stopping = before & ~after;
+    event.new = sets_of(&event.after);
+    event.starting = event.new.counting & ~event.old.counting;
+    event.stopping = event.old.counting & ~event.new.counting;
+    learn_selector(check, msr, value);
     if (event.starting) {
         event.kind |= PMU_CHECK_ON_START;
     }
@@ -250,6 +286,9 @@ void pmu_check_halt(PmuCheck *check, const PmuCheckWhere *where,
 
     event.halt = why;
     judge(check, &event);
+    if (why == PMU_CHECK_INIT) {
+        pmu_check_note_init(check);
+    }
     pmu_check_note_time(check, &event);
 }
 

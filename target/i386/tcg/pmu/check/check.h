@@ -25,13 +25,12 @@
 typedef struct PmuCheck PmuCheck;
 
 /*
- * Begin to observe @perfmon, which must live on, after RESET.  Nothing is
- * known yet of LVTPC but what RESET leaves.
+ * Begin to observe @perfmon, which must live on, after RESET.
  */
 PmuCheck *pmu_check_new(const Perfmon *perfmon, const PmuCheckConfig *config);
 void pmu_check_free(PmuCheck *check);
 
-/* RESET: registers have their initial values again. */
+/* RESET: registers, LVTPC among them, have their initial values again. */
 void pmu_check_reset(PmuCheck *check);
 
 /* Registers came from elsewhere: nothing is known of how they got there. */

@@ -26,15 +26,15 @@ static uint64_t written_counting(const PmuCheck *check G_GNUC_UNUSED,
         (event->counter == PMU_CHECK_SLOTS && event->before.metrics)) {
         return 0;               /* M6 says that */
     }
-    return pmu_controls_counting(&event->before) &
+    return event->old.counting &
            pmu_check_bit(event->counter);
 }
 
 static uint64_t changed_counting(const PmuCheck *check G_GNUC_UNUSED,
                                  const PmuCheckEvent *event)
 {
-    uint64_t counting = pmu_controls_counting(&event->before) &
-                        pmu_controls_counting(&event->after);
+    uint64_t counting = event->old.counting &
+                        event->new.counting;
     uint64_t broken = 0;
 
     for (unsigned i = 0; i < PMU_CHECK_COUNTERS; i++) {
@@ -100,8 +100,8 @@ static uint64_t wrong_counter(const PmuCheck *check,
     unsigned index = written_selector(event);
 
     return index < PERFMON_MAX_GP && event->value & PERF_EVTSEL_EN &&
-           !(pmu_event_counters(check->perfmon->config.core, event->value) >>
-             index & 1) ? PERF_GLOBAL_GP(index) : 0;
+           !(check->selector[index].counters >> index & 1)
+           ? PERF_GLOBAL_GP(index) : 0;
 }
 
 /* The access is to what a capability bit would have announced. */
@@ -173,11 +173,9 @@ static uint64_t counts_nothing(const PmuCheck *check G_GNUC_UNUSED,
 }
 
 /* Which of MSR_OFFCORE_RSP_x counter @index takes a part of its event from. */
-static int offcore_of(const PmuCheck *check, const PmuControls *controls,
-                      unsigned index)
+static int offcore_of(const PmuCheck *check, unsigned index)
 {
-    switch (pmu_event_extra(check->perfmon->config.core,
-                            controls->evtsel[index])) {
+    switch (check->selector[index].extra) {
     case PMU_EXTRA_OFFCORE_0:
         return 0;
     case PMU_EXTRA_OFFCORE_1:
@@ -187,29 +185,46 @@ static int offcore_of(const PmuCheck *check, const PmuControls *controls,
     }
 }
 
+/* Which of @counters take a part of their event from a register that is 0. */
+static uint64_t offcore_zero(const PmuCheck *check, uint64_t counters)
+{
+    uint64_t broken = 0;
+
+    for (unsigned i = 0; i < PERFMON_MAX_GP; i++) {
+        int rsp = counters & PERF_GLOBAL_GP(i)
+                  ? offcore_of(check, i) : -1;
+
+        if (rsp >= 0 && !check->perfmon->offcore_rsp[rsp]) {
+            broken |= PERF_GLOBAL_GP(i);
+        }
+    }
+    return broken;
+}
+
+/* Which of @counters take a part of their event from MSR_OFFCORE_RSP_@rsp. */
+static uint64_t offcore_users(const PmuCheck *check, uint64_t counters,
+                              int rsp)
+{
+    uint64_t users = 0;
+
+    for (unsigned i = 0; i < PERFMON_MAX_GP; i++) {
+        if (counters & PERF_GLOBAL_GP(i) &&
+            offcore_of(check, i) == rsp) {
+            users |= PERF_GLOBAL_GP(i);
+        }
+    }
+    return users;
+}
+
 static uint64_t offcore_unset(const PmuCheck *check,
                               const PmuCheckEvent *event)
 {
     uint32_t written = event->msr - MSR_PMU_OFFCORE_RSP_0;
-    uint64_t broken = 0;
 
-    for (unsigned i = 0; i < PERFMON_MAX_GP; i++) {
-        int rsp = offcore_of(check, &event->after, i);
-
-        if (rsp < 0) {
-            continue;
-        }
-        if (event->starting & PERF_GLOBAL_GP(i) &&
-            !check->perfmon->offcore_rsp[rsp]) {
-            broken |= PERF_GLOBAL_GP(i);
-        }
-        if (written == (uint32_t)rsp &&
-            event->value != check->perfmon->offcore_rsp[rsp]) {
-            broken |= pmu_controls_counting(&event->before) &
-                      PERF_GLOBAL_GP(i);
-        }
+    if (written < 2 && event->value != check->perfmon->offcore_rsp[written]) {
+        return offcore_users(check, event->old.counting, written);
     }
-    return broken;
+    return offcore_zero(check, event->starting);
 }
 
 static uint64_t two_owners(const PmuCheck *check, const PmuCheckEvent *event)
@@ -227,7 +242,7 @@ static uint64_t two_owners(const PmuCheck *check, const PmuCheckEvent *event)
         check->counter[index].inside == inside) {
         return 0;
     }
-    return pmu_controls_enabled(&event->before) & pmu_check_bit(index);
+    return event->old.enabled & pmu_check_bit(index);
 }
 
 static uint64_t enabled_globally_alone(const PmuCheck *check,
@@ -237,14 +252,14 @@ static uint64_t enabled_globally_alone(const PmuCheck *check,
         check->perfmon->mask[PERFMON_MASK_GLOBAL_CTRL] & ~PERF_GLOBAL_METRICS;
 
     return pmu_check_is_write(event, MSR_PMU_IA32_PERF_GLOBAL_CTRL)
-           ? event->value & counters & ~pmu_controls_enabled(&event->after) &
+           ? event->value & counters & ~event->new.enabled &
              ~event->before.global_ctrl : 0;
 }
 
 static uint64_t counted_twice(const PmuCheck *check G_GNUC_UNUSED,
                               const PmuCheckEvent *event)
 {
-    uint64_t counting = pmu_controls_counting(&event->after), broken = 0;
+    uint64_t counting = event->new.counting, broken = 0;
 
     for (unsigned i = 0; i < PERFMON_MAX_GP; i++) {
         for (unsigned j = 0; j < i; j++) {
@@ -264,13 +279,13 @@ static uint64_t started_apart(const PmuCheck *check G_GNUC_UNUSED,
                               const PmuCheckEvent *event)
 {
     return event->msr != MSR_PMU_IA32_PERF_GLOBAL_CTRL &&
-           pmu_controls_counting(&event->before)
+           event->old.counting
            ? event->starting & ~PERF_GLOBAL_METRICS : 0;
 }
 
 static uint64_t read_apart(const PmuCheck *check, const PmuCheckEvent *event)
 {
-    uint64_t counting = pmu_controls_counting(&event->before), both;
+    uint64_t counting = event->old.counting, both;
 
     if (event->counter == PMU_CHECK_COUNTERS || event->where.cpl ||
         check->last_read == PMU_CHECK_COUNTERS ||
@@ -290,15 +305,15 @@ static uint64_t residue_read(const PmuCheck *check, const PmuCheckEvent *event)
            counter->counted && event->value &&
            counter->space != pmu_check_space(&event->where)
            ? pmu_check_bit(event->counter) &
-             ~pmu_controls_counting(&event->before) : 0;
+             ~event->old.counting : 0;
 }
 
 static uint64_t halted_counting(const PmuCheck *check G_GNUC_UNUSED,
                                 const PmuCheckEvent *event)
 {
     return event->halt == PMU_CHECK_FEWER ? 0 :
-           pmu_controls_counting(&event->before) &
-           pmu_controls_interrupting(&event->before);
+           event->old.counting &
+           event->old.interrupting;
 }
 
 static uint64_t fewer_counters(const PmuCheck *check G_GNUC_UNUSED,

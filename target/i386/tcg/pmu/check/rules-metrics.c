@@ -67,7 +67,7 @@ static uint64_t read_never_on(const PmuCheck *check,
 static uint64_t read_torn(const PmuCheck *check, const PmuCheckEvent *event)
 {
     const PmuCheckSlots *slots = &check->slots;
-    bool counting = pmu_controls_counting(&event->before) & SLOTS;
+    bool counting = event->old.counting & SLOTS;
 
     return kernel_reads_metrics(event) && slots->read &&
            (counting || slots->read_running || slots->disturbed)
@@ -82,7 +82,7 @@ static uint64_t written_running(const PmuCheck *check G_GNUC_UNUSED,
          event->counter != PMU_CHECK_SLOTS)) {
         return 0;
     }
-    return pmu_controls_counting(&event->before) & SLOTS;
+    return event->old.counting & SLOTS;
 }
 
 static unsigned field(uint64_t metrics, unsigned index)
@@ -123,7 +123,7 @@ static uint64_t enabled_apart(const PmuCheck *check G_GNUC_UNUSED,
 
     if (!pmu_check_is_write(event, MSR_PMU_IA32_PERF_GLOBAL_CTRL) ||
         !event->after.metrics || event->value == event->before.global_ctrl ||
-        !(pmu_controls_enabled(&event->after) & SLOTS)) {
+        !(event->new.enabled & SLOTS)) {
         return 0;
     }
     return on == both ? 0 : on;

@@ -16,13 +16,12 @@
 /* Counters that @event starts, and that interrupt. */
 static uint64_t starting_to_interrupt(const PmuCheckEvent *event)
 {
-    return event->starting & pmu_controls_interrupting(&event->after);
+    return event->starting & event->new.interrupting;
 }
 
-static uint64_t running_to_interrupt(const PmuControls *controls)
+static uint64_t running_to_interrupt(const PmuCheckEvent *event)
 {
-    return pmu_controls_counting(controls) &
-           pmu_controls_interrupting(controls);
+    return event->old.counting & event->old.interrupting;
 }
 
 static uint64_t started_unacknowledged(const PmuCheck *check,
@@ -131,7 +130,7 @@ static uint64_t masked_for_long(const PmuCheck *check,
 {
     return check->pmi.masked && !check->pmi.masked_reported &&
            pmu_check_too_long(event, check->pmi.masked_since)
-           ? running_to_interrupt(&event->before) : 0;
+           ? running_to_interrupt(event) : 0;
 }
 
 static bool unmasks(const PmuCheck *check, const PmuCheckEvent *event)
@@ -146,7 +145,7 @@ static uint64_t unmasked_early(const PmuCheck *check,
 {
     return unmasks(check, event)
            ? event->before.global_status & ~check->lost &
-             pmu_controls_interrupting(&event->before) : 0;
+             event->old.interrupting : 0;
 }
 
 static uint64_t status_unread(const PmuCheck *check,
@@ -199,7 +198,7 @@ static uint64_t status_racing(const PmuCheck *check,
                      : event->msr == MSR_PMU_IA32_PERF_GLOBAL_OVF_CTRL;
 
     return is_status && check->pmi.active
-           ? running_to_interrupt(&event->before) : 0;
+           ? running_to_interrupt(event) : 0;
 }
 
 const PmuCheckRule pmu_check_overflow_rules[] = {

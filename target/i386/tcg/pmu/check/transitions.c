@@ -12,7 +12,7 @@
 /* C8: which counters are locally on without being counted, since when. */
 static void note_idle(PmuCheck *check, const PmuCheckEvent *event)
 {
-    uint64_t idle = pmu_controls_enabled(&event->after) &
+    uint64_t idle = event->new.enabled &
                     ~event->after.global_ctrl;
 
     for (unsigned i = 0; i < PMU_CHECK_COUNTERS; i++) {
@@ -36,8 +36,8 @@ static void note_masked(PmuCheck *check, const PmuCheckEvent *event)
     PmuCheckPmi *pmi = &check->pmi;
     bool now = pmi->lvtpc_known && pmi->lvtpc & PMU_LVTPC_MASKED &&
                !pmi->active && !pmi->latched &&
-               pmu_controls_counting(&event->after) &
-               pmu_controls_interrupting(&event->after);
+               event->new.counting &
+               event->new.interrupting;
 
     if (!now) {
         pmi->masked_reported = false;
@@ -55,6 +55,13 @@ void pmu_check_note_time(PmuCheck *check, const PmuCheckEvent *event)
     note_masked(check, event);
 }
 
+void pmu_check_note_init(PmuCheck *check)
+{
+    check->pmi = (PmuCheckPmi) {
+        .lvtpc = PMU_LVTPC_MASKED, .lvtpc_known = true,
+    };
+}
+
 static void note_status_read(PmuCheck *check, const PmuCheckEvent *event)
 {
     check->seen |= event->value;
@@ -68,7 +75,7 @@ static void note_status_read(PmuCheck *check, const PmuCheckEvent *event)
 static void note_slots_read(PmuCheck *check, const PmuCheckEvent *event)
 {
     PmuCheckSlots *slots = &check->slots;
-    bool counting = pmu_controls_counting(&event->before) &
+    bool counting = event->old.counting &
                     PERF_GLOBAL_FIXED(3);
 
     if (event->where.cpl == 0) {
@@ -176,7 +183,7 @@ static void note_counter_written(PmuCheck *check, const PmuCheckEvent *event)
     counter->touched = true;
     counter->written = event->value;
     counter->acked = false;
-    counter->counted = pmu_controls_counting(&event->after) &
+    counter->counted = event->new.counting &
                        pmu_check_bit(event->counter);
     counter->passed_over = false;
     if (event->counter == PMU_CHECK_SLOTS) {
@@ -205,7 +212,7 @@ static void note_ack(PmuCheck *check, const PmuCheckEvent *event)
 /* Counters start and stop. */
 static void note_start(PmuCheck *check, const PmuCheckEvent *event)
 {
-    uint64_t after = pmu_controls_counting(&event->after);
+    uint64_t after = event->new.counting;
 
     for (unsigned i = 0; i < PMU_CHECK_COUNTERS; i++) {
         PmuCheckCounter *counter = &check->counter[i];

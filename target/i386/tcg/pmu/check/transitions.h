@@ -19,6 +19,9 @@ void pmu_check_note_lvtpc(PmuCheck *check, const PmuCheckEvent *event);
 void pmu_check_note_interrupt(PmuCheck *check, const PmuCheckEvent *event);
 void pmu_check_note_iret(PmuCheck *check, const PmuCheckEvent *event);
 
+/* RESET and INIT: LVTPC is masked, and no handler runs. */
+void pmu_check_note_init(PmuCheck *check);
+
 /* What only depends on time; all others do that as well. */
 void pmu_check_note_time(PmuCheck *check, const PmuCheckEvent *event);
 
