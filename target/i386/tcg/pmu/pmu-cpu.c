@@ -47,7 +47,7 @@ bool x86_pmu_expand_features(X86CPU *cpu, Error **errp)
 
 #else
 
-#include "pmu-internal.h"
+#include "pmu-fault.h"
 #include "trace.h"
 #include "tcg/pmu/decode/block-builder.h"
 #include "tcg/pmu/decode/decoder.h"
@@ -314,6 +314,7 @@ bool x86_pmu_realize(X86CPU *cpu, Error **errp)
         x86_pmu_unrealize(cpu);
         return false;
     }
+    x86_pmu_faults_attach(unit);
     return true;
 }
 
@@ -390,6 +391,7 @@ void x86_pmu_unrealize(X86CPU *cpu)
     }
     x86_pmu_observe_halt(&cpu->env, PMU_CHECK_UNPLUG);
     x86_pmu_observer_free(unit);
+    x86_pmu_faults_detach(unit);
     x86_pmu_bequeath(unit);
     cpu->env.pmu.unit = NULL;
     pmu_timing_free(unit->timing);

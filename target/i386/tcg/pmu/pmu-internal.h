@@ -79,6 +79,8 @@ typedef struct X86PMUObserver X86PMUObserver;
 struct X86PMU {
     X86CPU *cpu;
     X86PMUObserver *observer;   /* NULL: nobody */
+    GPtrArray *faults;          /* pmu-fault.h; NULL: none */
+    uint32_t fault_msr, fault_before;   /* accessed now, and before */
     /* Instructions of a block that waits to run: icount has them already. */
     unsigned waiting;
     Perfmon perfmon;
@@ -270,6 +272,9 @@ void x86_pmu_arm(CPUX86State *env, uint64_t insn, unsigned need);
  * translated code can be left: at a block's entry or in its last instruction.
  */
 bool x86_pmu_deliver(CPUX86State *env);
+
+/* Have the local APIC interrupt, which @env has. */
+void x86_pmu_interrupt_apic(CPUX86State *env);
 
 /* Observers: pmu-observe.c.  All can be called without any. */
 

@@ -14,7 +14,7 @@
 #include "exec/helper-proto.h"
 #include "tcg/insn-start-words.h"
 #include "tcg/helper-tcg.h"
-#include "pmu-internal.h"
+#include "pmu-fault.h"
 #include "tcg/pmu/check/recorder.h"
 #include "trace.h"
 
@@ -43,10 +43,19 @@ static void x86_pmu_sync_before(CPUX86State *env, uintptr_t retaddr)
     x86_pmu_arm(env, insn, 0);
 }
 
+/* What a fault makes of an access that is about to begin. */
+static X86PMUFaultAction x86_pmu_fault_of(CPUX86State *env, PmuCheckAccess how,
+                                          uint32_t msr)
+{
+    return unlikely(env->pmu.unit->faults)
+           ? x86_pmu_fault_access(env, how, msr) : X86_PMU_FAULT_NONE;
+}
+
 bool x86_pmu_rdmsr(CPUX86State *env, uint64_t *value, uintptr_t retaddr)
 {
     X86PMU *unit = env->pmu.unit;
     uint32_t msr = env->regs[R_ECX];
+    X86PMUFaultAction fault;
 
     if (!unit) {
         return false;
@@ -65,8 +74,16 @@ bool x86_pmu_rdmsr(CPUX86State *env, uint64_t *value, uintptr_t retaddr)
     case PERFMON_OK:
         break;
     }
+    fault = x86_pmu_fault_of(env, PMU_CHECK_RDMSR, msr);
+    if (fault == X86_PMU_FAULT_GP) {
+        x86_pmu_observe_gp(env, PMU_CHECK_RDMSR, msr, 0);
+        raise_exception_err_ra(env, EXCP0D_GPF, 0, retaddr);
+    }
     x86_pmu_sync_before(env, retaddr);
     perfmon_rdmsr(&unit->perfmon, msr, value);
+    if (fault == X86_PMU_FAULT_ZERO) {
+        *value = 0;
+    }
     x86_pmu_observe_read(env, PMU_CHECK_RDMSR, msr, *value);
     return true;
 }
@@ -118,6 +135,7 @@ bool x86_pmu_wrmsr(CPUX86State *env, uint64_t value, uintptr_t retaddr)
 {
     X86PMU *unit = env->pmu.unit;
     uint32_t msr = env->regs[R_ECX];
+    X86PMUFaultAction fault;
 
     if (!unit) {
         return false;
@@ -131,15 +149,25 @@ bool x86_pmu_wrmsr(CPUX86State *env, uint64_t value, uintptr_t retaddr)
     case PERFMON_OK:
         break;
     }
+    fault = x86_pmu_fault_of(env, PMU_CHECK_WRMSR, msr);
+    if (fault == X86_PMU_FAULT_GP) {
+        x86_pmu_observe_gp(env, PMU_CHECK_WRMSR, msr, value);
+        raise_exception_err_ra(env, EXCP0D_GPF, 0, retaddr);
+    }
     /*
      * The write that stops a counter is counted by it, the one that starts
      * it is not.  WRMSR ends its block, so a stopped counter's interrupt can
      * still come right behind.
      */
     x86_pmu_sync(env, 0);
+    if (unlikely(unit->faults)) {
+        x86_pmu_fault_write(env, msr);
+    }
     x86_pmu_observe_write(env, msr, value);
-    perfmon_wrmsr(&unit->perfmon, msr, value);
-    x86_pmu_log_event(unit, msr, value);
+    if (fault != X86_PMU_FAULT_IGNORE) {
+        perfmon_wrmsr(&unit->perfmon, msr, value);
+        x86_pmu_log_event(unit, msr, value);
+    }
     x86_pmu_deliver(env);
     x86_pmu_arm(env, 0, 0);
     return true;
@@ -148,18 +176,27 @@ bool x86_pmu_wrmsr(CPUX86State *env, uint64_t value, uintptr_t retaddr)
 bool x86_pmu_rdpmc(CPUX86State *env, uintptr_t retaddr)
 {
     X86PMU *unit = env->pmu.unit;
-    uint32_t ecx = env->regs[R_ECX];
+    uint32_t ecx = env->regs[R_ECX], msr = pmu_rdpmc_msr(ecx);
+    X86PMUFaultAction fault;
     uint64_t value;
 
     if (!unit) {
         return false;
     }
     if (perfmon_rdpmc(&unit->perfmon, ecx, &value) != PERFMON_OK) {
-        x86_pmu_observe_gp(env, PMU_CHECK_RDPMC, pmu_rdpmc_msr(ecx) ?: ecx, 0);
+        x86_pmu_observe_gp(env, PMU_CHECK_RDPMC, msr ?: ecx, 0);
+        raise_exception_err_ra(env, EXCP0D_GPF, 0, retaddr);
+    }
+    fault = x86_pmu_fault_of(env, PMU_CHECK_RDPMC, msr);
+    if (fault == X86_PMU_FAULT_GP) {
+        x86_pmu_observe_gp(env, PMU_CHECK_RDPMC, msr, 0);
         raise_exception_err_ra(env, EXCP0D_GPF, 0, retaddr);
     }
     x86_pmu_sync_before(env, retaddr);
     perfmon_rdpmc(&unit->perfmon, ecx, &value);
+    if (fault == X86_PMU_FAULT_ZERO) {
+        value = 0;
+    }
     env->regs[R_EAX] = (uint32_t)value;
     env->regs[R_EDX] = value >> 32;
     if (perfmon_rdpmc_done(&unit->perfmon, ecx)) {
@@ -167,6 +204,6 @@ bool x86_pmu_rdpmc(CPUX86State *env, uintptr_t retaddr)
     }
     trace_x86_pmu_rdpmc(env_cpu(env)->cpu_index, ecx, value, x86_pmu_pc(env),
                         env->hflags & HF_CPL_MASK);
-    x86_pmu_observe_read(env, PMU_CHECK_RDPMC, pmu_rdpmc_msr(ecx), value);
+    x86_pmu_observe_read(env, PMU_CHECK_RDPMC, msr, value);
     return true;
 }

@@ -16,7 +16,7 @@
 #include "exec/helper-proto.h"
 #include "hw/i386/apic.h"
 #include "system/cpu-timers.h"
-#include "pmu-internal.h"
+#include "pmu-fault.h"
 #include "trace.h"
 
 /* How long instrumented code runs on after the last counter stopped. */
@@ -248,6 +248,19 @@ void x86_pmu_arm(CPUX86State *env, uint64_t insn, unsigned need)
     x86_pmu_arm_all(env, insn, need, &slack);
 }
 
+void x86_pmu_interrupt_apic(CPUX86State *env)
+{
+    bool locked = bql_locked();
+
+    if (!locked) {
+        bql_lock();
+    }
+    apic_deliver_pmi(env_archcpu(env)->apic_state);
+    if (!locked) {
+        bql_unlock();
+    }
+}
+
 bool x86_pmu_deliver(CPUX86State *env)
 {
     X86PMU *unit = env->pmu.unit;
@@ -256,11 +269,12 @@ bool x86_pmu_deliver(CPUX86State *env)
         return false;
     }
     unit->perfmon.pmi = false;
+    if (unlikely(unit->faults) && x86_pmu_fault_deliver(env)) {
+        return true;
+    }
     x86_pmu_observe_pmi(env);
     if (unit->cpu->apic_state) {
-        bql_lock();
-        apic_deliver_pmi(unit->cpu->apic_state);
-        bql_unlock();
+        x86_pmu_interrupt_apic(env);
     }
     return true;
 }

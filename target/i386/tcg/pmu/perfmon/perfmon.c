@@ -216,6 +216,18 @@ static void freeze(Perfmon *pmu)
     }
 }
 
+/* Counters have overflowed. */
+static void report_overflow(Perfmon *pmu, const PerfmonOverflow *overflow)
+{
+    pmu->global_status |= overflow->status;
+    if (overflow->interrupt) {
+        pmu->pmi = true;
+        if (pmu->debugctl & PERF_DEBUGCTL_FREEZE_PERFMON_ON_PMI) {
+            freeze(pmu);
+        }
+    }
+}
+
 void perfmon_update(Perfmon *pmu, const PmuLedgerSnapshot *now)
 {
     PerfmonOverflow overflow = { 0 };
@@ -225,14 +237,30 @@ void perfmon_update(Perfmon *pmu, const PmuLedgerSnapshot *now)
     }
     update_metrics(pmu, now, &overflow);
 
-    pmu->global_status |= overflow.status;
-    if (overflow.interrupt) {
-        pmu->pmi = true;
-        if (pmu->debugctl & PERF_DEBUGCTL_FREEZE_PERFMON_ON_PMI) {
-            freeze(pmu);
-        }
-    }
+    report_overflow(pmu, &overflow);
     pmu->last = *now;
+}
+
+uint64_t perfmon_wrap(Perfmon *pmu, unsigned index)
+{
+    PerfmonCounter counter = perfmon_get_counter(pmu, index);
+    PerfmonOverflow overflow = { counter.status, counter.interrupt };
+
+    *perfmon_counter_value(pmu, index) = 0;
+    report_overflow(pmu, &overflow);
+    return pmu->mask[PERFMON_MASK_COUNTER] + 1 - counter.value;
+}
+
+uint64_t perfmon_wrap_metric(Perfmon *pmu, unsigned index)
+{
+    uint64_t hidden = pmu->metrics[index];
+    PerfmonOverflow overflow = {
+        PERF_GLOBAL_METRICS, pmu->fixed_ctr_ctrl & PERF_FIXED_PMI(3),
+    };
+
+    pmu->metrics[index] = 0;
+    report_overflow(pmu, &overflow);
+    return (1ull << pmu_metrics_bits(pmu->config.metrics_width)) - hidden;
 }
 
 /* ECX[31:16] of RDPMC, SDM vol. 2B. */

@@ -66,6 +66,14 @@ PerfmonResult perfmon_rdpmc(const Perfmon *pmu, uint32_t ecx, uint64_t *value);
  */
 bool perfmon_rdpmc_done(Perfmon *pmu, uint32_t ecx);
 
+/*
+ * Let counter @index (general-purpose ones first), or field @index of
+ * PERF_METRICS, count what is missing to its overflow, which has happened then.
+ * Returns how much that was; of metrics, in 1/255 slots.
+ */
+uint64_t perfmon_wrap(Perfmon *pmu, unsigned index);
+uint64_t perfmon_wrap_metric(Perfmon *pmu, unsigned index);
+
 /* What the registers ask for now. */
 PerfmonDemand perfmon_demand(const Perfmon *pmu);
 

@@ -1,0 +1,281 @@
+/*
+ * Faults on demand: when they fire, and what they do.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * A fault belongs to one vCPU, whose thread alone looks at it.  It depends on
+ * what the guest does alone, so a replay has the same faults.
+ */
+
+#include "qemu/osdep.h"
+#include "hw/i386/apic_internal.h"
+#include "qom/object_interfaces.h"
+#include "pmu-fault.h"
+#include "pmu-observe.h"
+#include "trace.h"
+
+/* Triggers ----------------------------------------------------------------- */
+
+/* The conditions hold, but for nth: has it come? */
+static bool x86_pmu_fault_is_due(X86PMUFault *fault)
+{
+    uint64_t nth = fault->number[NUMBER_NTH] == NOT_GIVEN
+                   ? 1 : fault->number[NUMBER_NTH];
+    uint64_t max = fault->number[NUMBER_MAX] == NOT_GIVEN
+                   ? 1 : fault->number[NUMBER_MAX];
+
+    return ++fault->seen >= nth && fault->fired < max;
+}
+
+static bool x86_pmu_fault_is_here(const X86PMUFault *fault, CPUX86State *env)
+{
+    return (fault->number[NUMBER_CPL] == NOT_GIVEN ||
+            fault->number[NUMBER_CPL] == (env->hflags & HF_CPL_MASK)) &&
+           (fault->number[NUMBER_RIP] == NOT_GIVEN ||
+            fault->number[NUMBER_RIP] == x86_pmu_pc(env));
+}
+
+static bool x86_pmu_fault_is_access(const X86PMUFault *fault,
+                                    CPUX86State *env, PmuCheckAccess how,
+                                    uint32_t msr)
+{
+    uint32_t before = env->pmu.unit->fault_before;
+
+    return (how == PMU_CHECK_WRMSR ? fault->write : fault->read) &&
+           fault->msr == msr && (!fault->before || fault->before == before) &&
+           x86_pmu_fault_is_here(fault, env);
+}
+
+static void x86_pmu_fault_note(X86PMUFault *fault, CPUX86State *env)
+{
+    fault->fired++;
+    fault->clock = x86_pmu_clock(env_cpu(env));
+    fault->rip = x86_pmu_pc(env);
+    trace_x86_pmu_fault(env_cpu(env)->cpu_index,
+                        object_get_canonical_path_component(OBJECT(fault)),
+                        x86_pmu_fault_kind_name(fault->kind), fault->rip,
+                        fault->clock);
+}
+
+/* What they do ------------------------------------------------------------- */
+
+static void x86_pmu_fault_overflow(X86PMUFault *fault, CPUX86State *env)
+{
+    Perfmon *perfmon = &env->pmu.unit->perfmon;
+    uint64_t before = perfmon->global_status;
+
+    if (fault->counter >= PMU_CHECK_COUNTERS) {
+        fault->added += perfmon_wrap_metric(perfmon, fault->counter -
+                                            PMU_CHECK_COUNTERS);
+    } else if (fault->counter < PERFMON_MAX_GP) {
+        fault->added += perfmon_wrap(perfmon, fault->counter);
+    } else {
+        fault->added += perfmon_wrap(perfmon, fault->counter - PERFMON_MAX_GP +
+                                     perfmon->config.num_gp);
+    }
+    x86_pmu_observe_overflow(env, perfmon->global_status & ~before);
+}
+
+/* Counters are up to date; an interrupt is delivered by the caller. */
+static void x86_pmu_fault_fire(X86PMUFault *fault, CPUX86State *env)
+{
+    x86_pmu_fault_note(fault, env);
+    if (fault->kind == FAULT_OVERFLOW) {
+        x86_pmu_fault_overflow(fault, env);
+    } else {
+        env->pmu.unit->perfmon.pmi = true;
+    }
+}
+
+X86PMUFaultAction x86_pmu_fault_access(CPUX86State *env, PmuCheckAccess how,
+                                       uint32_t msr)
+{
+    X86PMU *unit = env->pmu.unit;
+    X86PMUFaultAction action = X86_PMU_FAULT_NONE;
+
+    unit->fault_before = unit->fault_msr;
+    unit->fault_msr = msr;
+    for (unsigned i = 0; unit->faults && i < unit->faults->len; i++) {
+        X86PMUFault *fault = g_ptr_array_index(unit->faults, i);
+
+        if (fault->kind == FAULT_GP &&
+            x86_pmu_fault_is_access(fault, env, how, msr) &&
+            x86_pmu_fault_is_due(fault)) {
+            x86_pmu_fault_note(fault, env);
+            action = fault->action;
+        }
+    }
+    return action;
+}
+
+void x86_pmu_fault_write(CPUX86State *env, uint32_t msr)
+{
+    X86PMU *unit = env->pmu.unit;
+
+    for (unsigned i = 0; unit->faults && i < unit->faults->len; i++) {
+        X86PMUFault *fault = g_ptr_array_index(unit->faults, i);
+
+        if (x86_pmu_fault_is_counters(fault) && !fault->at_once &&
+            x86_pmu_fault_is_access(fault, env, PMU_CHECK_WRMSR, msr) &&
+            x86_pmu_fault_is_due(fault)) {
+            x86_pmu_fault_fire(fault, env);
+        }
+    }
+}
+
+static X86PMUFaultAction x86_pmu_fault_interrupt(CPUX86State *env)
+{
+    X86PMU *unit = env->pmu.unit;
+    X86PMUFaultAction action = X86_PMU_FAULT_NONE;
+
+    for (unsigned i = 0; unit->faults && i < unit->faults->len; i++) {
+        X86PMUFault *fault = g_ptr_array_index(unit->faults, i);
+
+        if (!x86_pmu_fault_is_counters(fault) && fault->kind != FAULT_GP &&
+            x86_pmu_fault_is_here(fault, env) && x86_pmu_fault_is_due(fault)) {
+            x86_pmu_fault_note(fault, env);
+            action = fault->action;
+        }
+    }
+    return action;
+}
+
+bool x86_pmu_fault_deliver(CPUX86State *env)
+{
+    X86PMU *unit = env->pmu.unit;
+    DeviceState *apic = unit->cpu->apic_state;
+    uint32_t *lvtpc = apic ? &APIC_COMMON(apic)->lvt[APIC_LVT_PERFORM] : NULL;
+    X86PMUFaultAction action;
+
+    if (!lvtpc || *lvtpc & APIC_LVT_MASKED) {
+        return false;
+    }
+    action = x86_pmu_fault_interrupt(env);
+    if (action == X86_PMU_FAULT_NONE || action == X86_PMU_FAULT_DROP) {
+        return action != X86_PMU_FAULT_NONE;
+    }
+    x86_pmu_observe_pmi(env);
+    x86_pmu_interrupt_apic(env);
+    *lvtpc &= ~APIC_LVT_MASKED;
+    /* The other one comes at the next block's entry. */
+    unit->perfmon.pmi = action == X86_PMU_FAULT_DOUBLE;
+    return true;
+}
+
+/* Where they belong -------------------------------------------------------- */
+
+static void x86_pmu_fault_add(X86PMUFault *fault, X86PMU *unit)
+{
+    if (!unit->faults) {
+        unit->faults = g_ptr_array_new();
+    }
+    g_ptr_array_add(unit->faults, fault);
+    fault->unit = unit;
+}
+
+static void x86_pmu_fault_remove(X86PMUFault *fault)
+{
+    g_ptr_array_remove(fault->unit->faults, fault);
+    fault->unit = NULL;
+}
+
+/* On the vCPU's thread, between two blocks. */
+static void x86_pmu_fault_add_on_cpu(CPUState *cs, run_on_cpu_data data)
+{
+    CPUX86State *env = cpu_env(cs);
+    X86PMUFault *fault = data.host_ptr;
+
+    x86_pmu_fault_add(fault, env->pmu.unit);
+    if (fault->at_once) {
+        x86_pmu_sync(env, 0);
+        x86_pmu_fault_fire(fault, env);
+        x86_pmu_deliver(env);
+        x86_pmu_arm(env, 0, 0);
+    }
+}
+
+static void x86_pmu_fault_remove_on_cpu(CPUState *cs, run_on_cpu_data data)
+{
+    X86PMUFault *fault = data.host_ptr;
+
+    if (fault->unit) {
+        x86_pmu_fault_remove(fault);
+    }
+}
+
+/* @fault is for @cs, which need not be in the list of vCPUs yet. */
+static bool x86_pmu_fault_is_for(const X86PMUFault *fault, const CPUState *cs)
+{
+    return cs->cpu_index == (fault->number[NUMBER_CPU] == NOT_GIVEN
+                             ? 0 : fault->number[NUMBER_CPU]);
+}
+
+CPUState *x86_pmu_fault_cpu(const X86PMUFault *fault)
+{
+    CPUState *cs;
+
+    CPU_FOREACH(cs) {
+        if (x86_pmu_fault_is_for(fault, cs) && cpu_env(cs)->pmu.unit) {
+            return cs;
+        }
+    }
+    return NULL;
+}
+
+const char *x86_pmu_fault_misfit(const X86PMUFault *fault,
+                                 const X86PMU *unit)
+{
+    const PerfmonConfig *config = &unit->perfmon.config;
+    unsigned counter = fault->counter;
+
+    if (fault->kind != FAULT_OVERFLOW ||
+        (counter < config->num_gp) ||
+        (counter >= PERFMON_MAX_GP && counter < PMU_CHECK_COUNTERS &&
+         counter - PERFMON_MAX_GP < config->num_fixed) ||
+        (counter >= PMU_CHECK_COUNTERS &&
+         counter - PMU_CHECK_COUNTERS < config->num_metrics)) {
+        return NULL;
+    }
+    return "its vCPU has no such counter";
+}
+
+static int x86_pmu_fault_attach_child(Object *child, void *opaque)
+{
+    X86PMU *unit = opaque;
+    X86PMUFault *fault = (X86PMUFault *)
+        object_dynamic_cast(child, TYPE_PMU_FAULT);
+
+    if (fault && !fault->unit &&
+        x86_pmu_fault_is_for(fault, CPU(unit->cpu)) &&
+        !x86_pmu_fault_misfit(fault, unit)) {
+        x86_pmu_fault_add(fault, unit);
+    }
+    return 0;
+}
+
+void x86_pmu_faults_attach(X86PMU *unit)
+{
+    object_child_foreach(object_get_objects_root(),
+                         x86_pmu_fault_attach_child, unit);
+}
+
+void x86_pmu_faults_detach(X86PMU *unit)
+{
+    while (unit->faults && unit->faults->len) {
+        x86_pmu_fault_remove(g_ptr_array_index(unit->faults, 0));
+    }
+    g_clear_pointer(&unit->faults, g_ptr_array_unref);
+}
+
+void x86_pmu_fault_start(X86PMUFault *fault, CPUState *cs)
+{
+    run_on_cpu(cs, x86_pmu_fault_add_on_cpu, RUN_ON_CPU_HOST_PTR(fault));
+}
+
+void x86_pmu_fault_stop(X86PMUFault *fault)
+{
+    if (fault->unit) {
+        run_on_cpu(CPU(fault->unit->cpu), x86_pmu_fault_remove_on_cpu,
+                   RUN_ON_CPU_HOST_PTR(fault));
+    }
+}

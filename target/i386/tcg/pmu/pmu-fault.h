@@ -1,0 +1,112 @@
+/*
+ * Faults on demand: what a PMU does once in a while.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#ifndef TARGET_I386_PMU_FAULT_H
+#define TARGET_I386_PMU_FAULT_H
+
+#include "qom/object.h"
+#include "pmu-internal.h"
+#include "tcg/pmu/check/controls.h"
+
+/* What becomes of an access, and of an interrupt. */
+typedef enum X86PMUFaultAction {
+    X86_PMU_FAULT_NONE,
+    X86_PMU_FAULT_GP,           /* the access raises #GP */
+    X86_PMU_FAULT_IGNORE,       /* a write does nothing */
+    X86_PMU_FAULT_ZERO,         /* a read returns 0 */
+    X86_PMU_FAULT_DROP,         /* the interrupt is lost */
+    X86_PMU_FAULT_UNMASKED,     /* LVTPC stays unmasked */
+    X86_PMU_FAULT_DOUBLE,       /* the interrupt comes twice */
+} X86PMUFaultAction;
+
+#define TYPE_PMU_FAULT "pmu-fault"
+OBJECT_DECLARE_SIMPLE_TYPE(X86PMUFault, PMU_FAULT)
+
+typedef enum X86PMUFaultKind {
+    FAULT_OVERFLOW,
+    FAULT_SPURIOUS,
+    FAULT_GP,
+    FAULT_DROP,
+    FAULT_NO_AUTOMASK,
+    FAULT_DOUBLE,
+    FAULT_KINDS
+} X86PMUFaultKind;
+
+/* How properties that are numbers read if they were not given. */
+#define NOT_GIVEN UINT64_MAX
+
+typedef enum X86PMUFaultNumber {
+    NUMBER_CPU, NUMBER_ACCESS, NUMBER_NTH, NUMBER_CPL, NUMBER_RIP, NUMBER_MAX,
+    NUMBERS
+} X86PMUFaultNumber;
+
+typedef enum X86PMUFaultText {
+    TEXT_KIND, TEXT_COUNTER, TEXT_ACTION, TEXT_WINDOW, TEXT_RW, TEXTS
+} X86PMUFaultText;
+
+struct X86PMUFault {
+    Object parent_obj;
+
+    char *text[TEXTS];          /* NULL: not given */
+    uint64_t number[NUMBERS];
+
+    /* From these, by x86_pmu_fault_complete(). */
+    X86PMUFaultKind kind;
+    X86PMUFaultAction action;
+    unsigned counter;           /* as in controls.h, and then metrics */
+    bool read, write;
+    uint32_t before, msr;       /* 0: any */
+    bool at_once;
+
+    X86PMU *unit;               /* NULL: not there yet, or no more */
+    Notifier machine_done;
+    Error *blocker;             /* of migration */
+    uint64_t seen, fired, clock, rip, added;
+};
+
+#define COUNTER_METRICS(n) (PMU_CHECK_COUNTERS + (n))
+
+/* "overflow", "spurious" and so on */
+const char *x86_pmu_fault_kind_name(X86PMUFaultKind kind);
+
+/* @fault is about counters. */
+static inline bool x86_pmu_fault_is_counters(const X86PMUFault *fault)
+{
+    return fault->kind == FAULT_OVERFLOW || fault->kind == FAULT_SPURIOUS;
+}
+
+/* The vCPU that @fault asks for if it has a PMU, else NULL. */
+CPUState *x86_pmu_fault_cpu(const X86PMUFault *fault);
+
+/* NULL if @fault can be on @unit, else why not. */
+const char *x86_pmu_fault_misfit(const X86PMUFault *fault,
+                                 const X86PMU *unit);
+
+/* From now on; and no more.  Needs the BQL. */
+void x86_pmu_fault_start(X86PMUFault *fault, CPUState *cs);
+void x86_pmu_fault_stop(X86PMUFault *fault);
+
+/* @unit is being realized: faults that wait for its vCPU are there from now. */
+void x86_pmu_faults_attach(X86PMU *unit);
+void x86_pmu_faults_detach(X86PMU *unit);
+
+/*
+ * An access is about to begin.  Only of kind gp; nothing else happens.  RDPMC
+ * is told as a read of the MSR behind ECX.
+ */
+X86PMUFaultAction x86_pmu_fault_access(CPUX86State *env, PmuCheckAccess how,
+                                       uint32_t msr);
+
+/* WRMSR goes on: counters are up to date, and nothing is written yet. */
+void x86_pmu_fault_write(CPUX86State *env, uint32_t msr);
+
+/*
+ * An interrupt is about to be delivered.  If a fault changes that, this is done
+ * in place of it, and true is returned.
+ */
+bool x86_pmu_fault_deliver(CPUX86State *env);
+
+#endif

@@ -1,0 +1,347 @@
+/*
+ * Test of faults on demand: -object pmu-fault.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Each kind does what it says when it is due, and nothing before.
+ */
+
+#include "qemu/osdep.h"
+
+#include "pmu/machine.h"
+#include "qobject/qdict.h"
+#include "qobject/qlist.h"
+
+#define SEL_ALL     (EVENT_INSTRUCTIONS | EVTSEL_USR | EVTSEL_OS | EVTSEL_EN)
+#define SEL_INT     (SEL_ALL | EVTSEL_INT)
+#define CPU         PMU_CPU_METRICS
+
+/* Run @s with a fault of these @properties. */
+static void run(PmuScript *s, const char *properties)
+{
+    g_autofree char *args = g_strdup_printf(CPU "-object pmu-fault,id=f,%s",
+                                            properties);
+
+    pmu_run(s, args);
+}
+
+/* Counter 0 at 1000, stopped, is to interrupt. */
+static void stopped_counter(PmuScript *s)
+{
+    pmu_wrmsr(s, MSR_GLOBAL_CTRL, 0);
+    pmu_poke32(s, APIC_LVTPC, LVT_NMI);
+    pmu_wrmsr(s, MSR_A_PMC(0), 1000);
+    pmu_wrmsr(s, MSR_EVTSEL(0), SEL_INT);
+}
+
+/* At the second write of a register that has nothing to do with it. */
+static void test_overflow(void)
+{
+    g_autoptr(PmuScript) s = pmu_script_new();
+    unsigned first, second, value;
+
+    stopped_counter(s);
+    pmu_wrmsr(s, MSR_EVTSEL(5), 0);
+    first = pmu_rdmsr(s, MSR_GLOBAL_STATUS);
+    pmu_wrmsr(s, MSR_EVTSEL(5), 0);
+    second = pmu_rdmsr(s, MSR_GLOBAL_STATUS);
+    value = pmu_rdmsr(s, MSR_A_PMC(0));
+    run(s, "kind=overflow,counter=pmc0,access=0x18b,nth=2");
+    pmu_expect(pmu_register(s, first), 0, "status before");
+    pmu_expect(pmu_register(s, second), 1, "status behind");
+    pmu_expect(pmu_register(s, value), 0, "the counter");
+    pmu_expect(s->progress[0].events, 1, "interrupts");
+    pmu_expect(s->event[0][0].vector, VECTOR_NMI, "vector");
+}
+
+/* Fixed counters, and hidden ones of PERF_METRICS. */
+static void test_overflow_kinds(void)
+{
+    static const struct {
+        const char *counter;
+        uint64_t status;
+    } kinds[] = {
+        { "pmc7", 1 << 7 }, { "fixed0", GLOBAL_FIXED(0) },
+        { "fixed3", GLOBAL_FIXED(3) }, { "metrics.0", GLOBAL_METRICS },
+        { "metrics.3", GLOBAL_METRICS },
+    };
+
+    for (int i = 0; i < ARRAY_SIZE(kinds); i++) {
+        g_autofree char *properties = g_strdup_printf(
+            "kind=overflow,counter=%s,access=0x18b", kinds[i].counter);
+        g_autoptr(PmuScript) s = pmu_script_new();
+        unsigned status;
+
+        pmu_wrmsr(s, MSR_EVTSEL(5), 0);
+        status = pmu_rdmsr(s, MSR_GLOBAL_STATUS);
+        run(s, properties);
+        pmu_expect(pmu_register(s, status), kinds[i].status,
+                   "status by %s", kinds[i].counter);
+        pmu_expect(s->progress[0].events, 0, "interrupts");
+    }
+}
+
+/* Between two accesses: not where others come in between. */
+static void test_window(void)
+{
+    g_autoptr(PmuScript) s = pmu_script_new();
+    unsigned before, behind;
+
+    pmu_wrmsr(s, MSR_FIXED_CTR(3), 0);
+    pmu_rdmsr(s, MSR_EVTSEL(0));
+    pmu_wrmsr(s, MSR_PERF_METRICS, 0);
+    before = pmu_rdmsr(s, MSR_GLOBAL_STATUS);
+    pmu_wrmsr(s, MSR_FIXED_CTR(3), 0);
+    pmu_wrmsr(s, MSR_PERF_METRICS, 0);
+    behind = pmu_rdmsr(s, MSR_GLOBAL_STATUS);
+    run(s, "kind=overflow,counter=fixed3,window=0x30c-0x329");
+    pmu_expect(pmu_register(s, before), 0, "status before");
+    pmu_expect(pmu_register(s, behind), GLOBAL_FIXED(3), "status behind");
+}
+
+/* An interrupt with nothing in GLOBAL_STATUS; twice, with max. */
+static void test_spurious(void)
+{
+    g_autoptr(PmuScript) s = pmu_script_new();
+    unsigned status;
+
+    for (int i = 0; i < 4; i++) {
+        pmu_poke32(s, APIC_LVTPC, LVT_NMI);
+        pmu_wrmsr(s, MSR_EVTSEL(5), 0);
+    }
+    status = pmu_rdmsr(s, MSR_GLOBAL_STATUS);
+    run(s, "kind=spurious,access=0x18b,rw=w,nth=2,max=2");
+    pmu_expect(pmu_register(s, status), 0, "status");
+    pmu_expect(s->progress[0].events, 2, "interrupts");
+}
+
+static void test_gp(void)
+{
+    g_autoptr(PmuScript) s = pmu_script_new();
+    unsigned read, first, second, third, value;
+
+    read = pmu_rdmsr(s, MSR_A_PMC(1));
+    first = pmu_wrmsr(s, MSR_A_PMC(1), 1);
+    second = pmu_wrmsr(s, MSR_A_PMC(1), 2);
+    third = pmu_wrmsr(s, MSR_A_PMC(1), 3);
+    value = pmu_rdmsr(s, MSR_A_PMC(1));
+    run(s, "kind=gp,access=0x4c2,rw=w,nth=3");
+    pmu_expect(pmu_vector(s, read), VECTOR_NONE, "vector of the read");
+    pmu_expect(pmu_vector(s, first), VECTOR_NONE, "vector of the first write");
+    pmu_expect(pmu_vector(s, second), VECTOR_NONE, "... of the second");
+    pmu_expect(pmu_vector(s, third), VECTOR_GP, "... of the third");
+    pmu_expect(pmu_register(s, value), 2, "the value left");
+}
+
+static void test_ignore(void)
+{
+    g_autoptr(PmuScript) s = pmu_script_new();
+    unsigned value;
+
+    pmu_wrmsr(s, MSR_A_PMC(1), 1);
+    pmu_wrmsr(s, MSR_A_PMC(1), 2);
+    value = pmu_rdmsr(s, MSR_A_PMC(1));
+    run(s, "kind=gp,action=ignore,access=0x4c2,nth=2");
+    pmu_expect(pmu_register(s, value), 1, "the value left");
+}
+
+static void test_zero(void)
+{
+    g_autoptr(PmuScript) s = pmu_script_new();
+    unsigned first, second, third;
+
+    pmu_wrmsr(s, MSR_A_PMC(1), 5);
+    first = pmu_rdpmc(s, 1);
+    second = pmu_rdpmc(s, 1);
+    third = pmu_rdpmc(s, 1);
+    /* RDPMC is an access to IA32_PMCx. */
+    run(s, "kind=gp,action=zero,access=0xc2,nth=2");
+    pmu_expect(pmu_register(s, first), 5, "first RDPMC");
+    pmu_expect(pmu_register(s, second), 0, "second RDPMC");
+    pmu_expect(pmu_register(s, third), 5, "third RDPMC");
+}
+
+/* Two overflows, each with LVTPC unmasked before; LVTPC behind the first. */
+static unsigned overflow_twice(PmuScript *s, const char *properties)
+{
+    unsigned lvtpc = 0;
+
+    for (int i = 0; i < 2; i++) {
+        pmu_wrmsr(s, MSR_GLOBAL_CTRL, 0);
+        pmu_poke32(s, APIC_LVTPC, LVT_NMI);
+        pmu_wrmsr(s, MSR_A_PMC(0), -500ull & COUNTER_MASK);
+        pmu_wrmsr(s, MSR_EVTSEL(0), SEL_INT);
+        pmu_op(s, OP_RUN, BLOCK_NOPS, 1, 0);
+        if (i == 0) {
+            lvtpc = pmu_op(s, OP_PEEK32, 0, APIC_LVTPC, 0);
+        }
+    }
+    run(s, properties);
+    return pmu_value(s, lvtpc);
+}
+
+static void test_interrupts(void)
+{
+    static const struct {
+        const char *properties;
+        uint32_t lvtpc;
+        unsigned events;
+    } kinds[] = {
+        { "kind=drop,nth=3", LVT_MASKED | LVT_NMI, 2 },
+        { "kind=drop", LVT_NMI, 1 },
+        { "kind=drop,nth=2", LVT_MASKED | LVT_NMI, 1 },
+        { "kind=no-automask", LVT_NMI, 2 },
+        { "kind=double", LVT_MASKED | LVT_NMI, 3 },
+        { "kind=double,cpl=3", LVT_MASKED | LVT_NMI, 2 },
+    };
+
+    for (int i = 0; i < ARRAY_SIZE(kinds); i++) {
+        g_autoptr(PmuScript) s = pmu_script_new();
+
+        pmu_expect(overflow_twice(s, kinds[i].properties), kinds[i].lvtpc,
+                   "LVTPC with %s", kinds[i].properties);
+        pmu_expect(s->progress[0].events, kinds[i].events,
+                   "interrupts with %s", kinds[i].properties);
+    }
+}
+
+static QDict *query(PmuMachine *machine)
+{
+    QDict *answer = qtest_qmp(machine->qts, "{'execute': "
+                              "'x-query-pmu-faults'}");
+    QDict *fault = qobject_to(QDict, qlist_entry_obj(qlist_first(
+        qdict_get_qlist(answer, "return"))));
+
+    qobject_ref(fault);
+    qobject_unref(answer);
+    return fault;
+}
+
+/* At once, while the guest runs; what the query says; and away again. */
+static void test_object_add(void)
+{
+    g_autoptr(PmuScript) s = pmu_script_new();
+    g_autoptr(QDict) fault = NULL, answer = NULL;
+    PmuMachine machine;
+    unsigned status, value;
+
+    stopped_counter(s);
+    pmu_op(s, OP_SYNC, 0, 1, 0);
+    status = pmu_rdmsr(s, MSR_GLOBAL_STATUS);
+    value = pmu_rdmsr(s, MSR_A_PMC(0));
+    pmu_start(&machine, s, CPU);
+    pmu_wait_for(&machine, 1);
+    qtest_qmp_assert_success(machine.qts, "{'execute': 'object-add', "
+        "'arguments': {'qom-type': 'pmu-fault', 'id': 'f', "
+        "'kind': 'overflow', 'counter': 'pmc0'}}");
+    fault = query(&machine);
+    pmu_expect(qdict_get_int(fault, "fired"), 1, "fired");
+    pmu_expect(qdict_get_int(fault, "added"), (1ull << 48) - 1000, "added");
+    g_assert_cmpstr(qdict_get_str(fault, "kind"), ==, "overflow");
+    answer = qtest_qmp(machine.qts, "{'execute': 'migrate', 'arguments': "
+                       "{'uri': 'exec:true'}}");
+    g_assert_true(qdict_haskey(answer, "error"));
+    qtest_qmp_assert_success(machine.qts, "{'execute': 'object-del', "
+                             "'arguments': {'id': 'f'}}");
+    pmu_go(&machine, 1);
+    pmu_wait_done(&machine, 1);
+    pmu_read_results(&machine, s, 1);
+    pmu_expect(pmu_register(s, status), 1, "status");
+    pmu_expect(pmu_register(s, value), 0, "the counter");
+    pmu_expect(s->progress[0].events, 1, "interrupts");
+    pmu_stop(&machine);
+}
+
+/* One that is away does nothing any more. */
+static void test_object_del(void)
+{
+    g_autoptr(PmuScript) s = pmu_script_new();
+    PmuMachine machine;
+    unsigned write;
+
+    pmu_op(s, OP_SYNC, 0, 1, 0);
+    write = pmu_wrmsr(s, MSR_A_PMC(1), 1);
+    pmu_start(&machine, s, CPU "-object pmu-fault,id=f,kind=gp,access=0x4c2");
+    pmu_wait_for(&machine, 1);
+    qtest_qmp_assert_success(machine.qts, "{'execute': 'object-del', "
+                             "'arguments': {'id': 'f'}}");
+    pmu_go(&machine, 1);
+    pmu_wait_done(&machine, 1);
+    pmu_read_results(&machine, s, 1);
+    pmu_expect(pmu_vector(s, write), VECTOR_NONE, "vector");
+    pmu_stop(&machine);
+}
+
+typedef struct Refusal {
+    const char *properties, *says;
+} Refusal;
+
+static const Refusal refusals[] = {
+    { "kind=odd", "kind=odd: it must be overflow, spurious, gp, drop, "
+      "no-automask or double" },
+    { "kind=late", "kind=late is not modelled; these are: overflow" },
+    { "kind=overflow,access=0x38f", "counter=: it must be pmc0 to pmc7" },
+    { "kind=overflow,counter=pmc8,access=0x38f", "counter=pmc8: it must be" },
+    { "kind=overflow,counter=metrics.4,access=0x38f",
+      "pmu-fault 'f': its vCPU has no such counter" },
+    { "kind=overflow,counter=pmc0", "only object-add can do that" },
+    { "kind=gp,access=0x38f,rw=x", "rw=x: it must be r, w or rw" },
+    { "kind=spurious,access=0x38f,rw=r",
+      "rw=r: kind=spurious is done at writes alone, rw=w" },
+    { "kind=spurious,window=0x30c", "window=0x30c: it must be two MSRs" },
+    { "kind=spurious,window=0x30c-0x329,access=0x38f", "contradict" },
+    { "kind=gp", "kind=gp needs access or window" },
+    { "kind=gp,access=0x38f,action=odd",
+      "action=odd: it must be gp, ignore or zero" },
+    { "kind=drop,access=0x38f", "kind=drop is about interrupts" },
+    { "kind=drop,action=zero", "action=zero needs kind=gp" },
+    { "kind=drop,cpu=7", "pmu-fault 'f': there is no such vCPU with a PMU" },
+};
+
+static void test_refusal(const void *data)
+{
+    const Refusal *row = data;
+    g_autofree char *object = g_strdup_printf("pmu-fault,id=f,%s",
+                                              row->properties);
+    const char *argv[] = {
+        getenv("QTEST_QEMU_BINARY"), "-accel", "tcg", "-machine", "pc",
+        "-nodefaults", "-display", "none", "-S", "-cpu",
+        "Icelake-Server,+perf-metrics,check=off", "-object", object, NULL
+    };
+    g_autoptr(GError) err = NULL;
+    g_autofree char *output = NULL;
+    int status;
+
+    g_spawn_sync(NULL, (char **)argv, NULL, G_SPAWN_SEARCH_PATH, NULL, NULL,
+                 NULL, &output, &status, &err);
+    g_assert_no_error(err);
+    g_test_message("%s: %s", row->properties, output);
+    g_assert_true(WIFEXITED(status));
+    pmu_expect(WEXITSTATUS(status), 1, "exit status");
+    g_assert_nonnull(strstr(output, row->says));
+}
+
+int main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    if (!qtest_has_accel("tcg")) {
+        g_test_skip("No TCG accelerator");
+        return 0;
+    }
+    qtest_add_func("pmu/fault/overflow", test_overflow);
+    qtest_add_func("pmu/fault/overflow-kinds", test_overflow_kinds);
+    qtest_add_func("pmu/fault/window", test_window);
+    qtest_add_func("pmu/fault/spurious", test_spurious);
+    qtest_add_func("pmu/fault/gp", test_gp);
+    qtest_add_func("pmu/fault/ignore", test_ignore);
+    qtest_add_func("pmu/fault/zero", test_zero);
+    qtest_add_func("pmu/fault/interrupts", test_interrupts);
+    qtest_add_func("pmu/fault/object-add", test_object_add);
+    qtest_add_func("pmu/fault/object-del", test_object_del);
+    for (int i = 0; i < ARRAY_SIZE(refusals); i++) {
+        g_autofree char *path = g_strdup_printf("pmu/fault/refused/%d", i);
+
+        qtest_add_data_func(path, &refusals[i], test_refusal);
+    }
+    return g_test_run();
+}
