@@ -23,6 +23,10 @@ void fuzz_make_unit(FuzzInput *in, Perfmon *pmu)
         .pdcm = true,
         .num_metrics = large ? 8 : 4,
         .metrics_width = 8 + fuzz_below(in, 41),
+        .version = 2 + fuzz_below(in, 4),
+        .counter_width = fuzz_one_in(in, 2) ? 48 : 32 + fuzz_below(in, 17),
+        .anythread = fuzz_one_in(in, 4),
+        .stopped = fuzz_one_in(in, 4),
     };
     const char *why = NULL;
 

@@ -272,6 +272,37 @@ static void test_object_del(void)
     pmu_stop(&machine);
 }
 
+/* A replay has the same faults, at the same places. */
+static void test_replay(void)
+{
+    g_autoptr(PmuScript) s = pmu_script_new();
+    g_autoptr(GBytes) recorded = NULL;
+    PmuMachine machine;
+
+    stopped_counter(s);
+    pmu_wrmsr(s, MSR_EVTSEL(5), 0);
+    pmu_rdmsr(s, MSR_GLOBAL_STATUS);
+    pmu_rdmsr(s, MSR_A_PMC(0));
+    pmu_op(s, OP_DUMP, 0, 0, 0);
+    pmu_op(s, OP_EXIT, 0, 0, 0);
+    pmu_prepare(&machine, s);
+    for (int i = 0; i < 3; i++) {
+        g_autofree char *args = g_strdup_printf(
+            CPU "-object pmu-fault,id=f,kind=overflow,counter=pmc0,"
+            "access=0x18b -icount shift=auto,rr=%s,rrfile=%s/rr",
+            i ? "replay" : "record", machine.dir);
+        g_autoptr(GBytes) dump = pmu_run_prepared(&machine, args);
+
+        g_assert_nonnull(dump);
+        if (i) {
+            g_assert_true(g_bytes_equal(dump, recorded));
+        } else {
+            recorded = g_bytes_ref(dump);
+        }
+    }
+    pmu_remove(&machine);
+}
+
 typedef struct Refusal {
     const char *properties, *says;
 } Refusal;
@@ -338,6 +369,7 @@ int main(int argc, char **argv)
     qtest_add_func("pmu/fault/interrupts", test_interrupts);
     qtest_add_func("pmu/fault/object-add", test_object_add);
     qtest_add_func("pmu/fault/object-del", test_object_del);
+    qtest_add_func("pmu/fault/replay", test_replay);
     for (int i = 0; i < ARRAY_SIZE(refusals); i++) {
         g_autofree char *path = g_strdup_printf("pmu/fault/refused/%d", i);
 
