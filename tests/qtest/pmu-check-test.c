@@ -690,6 +690,27 @@ static void test_symbols(void)
     g_unlink(map);
 }
 
+/* What RDPMC clears was there when it was read; faults are not the driver's. */
+static void test_no_rule(void)
+{
+    g_autoptr(PmuScript) s = pmu_script_new();
+    g_autoptr(QDict) report = NULL;
+
+    pmu_wrmsr(s, GC, 0);
+    pmu_wrmsr(s, MSR_FIXED_CTR(3), 0);
+    pmu_wrmsr(s, MSR_PERF_METRICS, 0);
+    pmu_wrmsr(s, MSR_FIXED_CTR_CTRL, FIXED_ALL(3) | 0x4000);
+    for (int i = 0; i < 2; i++) {
+        pmu_op(s, OP_RUN, BLOCK_NOPS, GC_ALL, 0);
+        pmu_rdpmc(s, 0x20000000);
+    }
+    pmu_wrmsr(s, MSR_A_PMC(5), 0);
+    report = run_checked(s, "+perf-metrics,pmu-check=event,"
+                         "pmu-metrics-clear=1",
+                         "-object pmu-fault,id=f,kind=gp,access=0x4c6");
+    pmu_expect(hits(report, NULL), 0, "rules broken");
+}
+
 /* What was accessed, and what became of interrupts, is counted. */
 static void test_report(void)
 {
@@ -872,6 +893,7 @@ int main(int argc, char **argv)
     qtest_add_func("pmu/check/exit", test_exit);
     qtest_add_func("pmu/check/suppress", test_suppress);
     qtest_add_func("pmu/check/symbols", test_symbols);
+    qtest_add_func("pmu/check/no-rule", test_no_rule);
     qtest_add_func("pmu/check/report", test_report);
     qtest_add_func("pmu/check/history", test_history);
     qtest_add_func("pmu/check/replay", test_replay);

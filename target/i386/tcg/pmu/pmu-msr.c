@@ -76,7 +76,6 @@ bool x86_pmu_rdmsr(CPUX86State *env, uint64_t *value, uintptr_t retaddr)
     }
     fault = x86_pmu_fault_of(env, PMU_CHECK_RDMSR, msr);
     if (fault == X86_PMU_FAULT_GP) {
-        x86_pmu_observe_gp(env, PMU_CHECK_RDMSR, msr, 0);
         raise_exception_err_ra(env, EXCP0D_GPF, 0, retaddr);
     }
     x86_pmu_sync_before(env, retaddr);
@@ -151,7 +150,6 @@ bool x86_pmu_wrmsr(CPUX86State *env, uint64_t value, uintptr_t retaddr)
     }
     fault = x86_pmu_fault_of(env, PMU_CHECK_WRMSR, msr);
     if (fault == X86_PMU_FAULT_GP) {
-        x86_pmu_observe_gp(env, PMU_CHECK_WRMSR, msr, value);
         raise_exception_err_ra(env, EXCP0D_GPF, 0, retaddr);
     }
     /*
@@ -189,7 +187,6 @@ bool x86_pmu_rdpmc(CPUX86State *env, uintptr_t retaddr)
     }
     fault = x86_pmu_fault_of(env, PMU_CHECK_RDPMC, msr);
     if (fault == X86_PMU_FAULT_GP) {
-        x86_pmu_observe_gp(env, PMU_CHECK_RDPMC, msr, 0);
         raise_exception_err_ra(env, EXCP0D_GPF, 0, retaddr);
     }
     x86_pmu_sync_before(env, retaddr);
@@ -199,11 +196,11 @@ bool x86_pmu_rdpmc(CPUX86State *env, uintptr_t retaddr)
     }
     env->regs[R_EAX] = (uint32_t)value;
     env->regs[R_EDX] = value >> 32;
-    if (perfmon_rdpmc_done(&unit->perfmon, ecx)) {
-        x86_pmu_arm(env, x86_pmu_current_insn(env, retaddr), 0);
-    }
     trace_x86_pmu_rdpmc(env_cpu(env)->cpu_index, ecx, value, x86_pmu_pc(env),
                         env->hflags & HF_CPL_MASK);
     x86_pmu_observe_read(env, PMU_CHECK_RDPMC, msr, value);
+    if (perfmon_rdpmc_done(&unit->perfmon, ecx)) {
+        x86_pmu_arm(env, x86_pmu_current_insn(env, retaddr), 0);
+    }
     return true;
 }

@@ -34,7 +34,7 @@ static uint64_t written_out_of_order(const PmuCheck *check,
         return 0;
     }
     return slots->slots_written > slots->stopped &&
-           slots->slots_written < slots->metrics_written ? 0 : METRICS;
+           slots->slots_written <= slots->metrics_written ? 0 : METRICS;
 }
 
 static uint64_t read_stale(const PmuCheck *check, const PmuCheckEvent *event)

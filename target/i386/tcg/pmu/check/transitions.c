@@ -104,7 +104,7 @@ static void note_metrics_read(PmuCheck *check, const PmuCheckEvent *event)
     slots->metrics_read = !clears(check, event);
     slots->metrics_read_at = check->perfmon->fixed[3];
     if (clears(check, event)) {
-        slots->slots_written = check->number - 1;
+        slots->slots_written = check->number;
         slots->metrics_written = check->number;
         slots->state = PMU_PAIR_SYNCED;
     }
