@@ -99,41 +99,65 @@ static double regressor(const double covariates[PMU_COVARIATE_NR], unsigned i)
     return sum;
 }
 
-/* Tally @n of @item. */
-static void add_wanted(const PmuCpiTable *table, PmuEstimate *tally,
-                       unsigned item, double n)
+/* How much of dependent[@i] @beyond makes. */
+static double effect(const PmuEffects *effects, unsigned i,
+                     const double beyond[PMU_COVARIATE_NR], double width)
 {
-    tally->sum[item] += pmu_cpi_table_is_wanted(table, item) ? n : 0;
+    double sum = 0;
+
+    switch ((Effect)dependent[i].effect) {
+    case STALLED_SLOTS:
+    case STALLS:
+        for (unsigned j = 0; j < PMU_COVARIATE_NR; j++) {
+            sum += dependent[i].on >> j & 1 ? beyond[j] * effects->stalls[j]
+                                                : 0;
+        }
+        return dependent[i].effect == STALLS ? sum : sum * width;
+    default:
+        return regressor(beyond, i) * effects->ratio[i];
+    }
 }
 
 /*
- * What is unknown is supposed to be typical; what it retires, and where its code
- * was, is known.
+ * What is unknown is supposed to be typical, but for what is known of it: what
+ * it retires, where its code was, and what it waits for.  What ran before may
+ * have done nothing but wait.
  */
 static void settle_unknown(PmuCpiTable *table, PmuLevel level)
 {
     PmuEstimate *tally = &table->estimate[level];
     const PmuCpiAverage *typical = &table->typical[level];
-    const double *item = typical->item;
     double share = typical->insns ? tally->unknown.insns / typical->insns : 0;
-    double slots = item[PMU_SLOT_LIGHT_OPS] + item[PMU_SLOT_HEAVY_OPS];
+    double item[PMU_SAMPLE_NR];
 
     if (!tally->unknown.insns) {
         return;
     }
-    for (unsigned i = PMU_SLOT_HEAVY_OPS + 1; i < PMU_SAMPLE_NR; i++) {
-        bool code = i >= ITEM(L1I_MISSES) && i <= ITEM(CODE_DRAM);
-
-        add_wanted(table, tally, i,
-                   code ? 0 : pmu_round_to_quantum(item[i] * share));
+    for (unsigned i = 0; i < PMU_SAMPLE_NR; i++) {
+        item[i] = pmu_round_to_quantum(typical->item[i] * share);
     }
-    add_wanted(table, tally, ITEM(UOPS_ISSUED), tally->unknown.retiring -
-               pmu_round_to_quantum(slots * share));
-    for (unsigned i = 0; i < PMU_FOUND_IN_NR; i++) {
-        uint64_t lines = tally->unknown.code.from[i];
+    item[ITEM(UOPS_ISSUED)] += tally->unknown.retiring -
+                               item[PMU_SLOT_LIGHT_OPS] -
+                               item[PMU_SLOT_HEAVY_OPS];
+    for (unsigned i = 0; i < PMU_RESPONSES; i++) {
+        double *of = &item[dependent[i].item];
+        double due = effect(&table->effects[level], i,
+                            item + PMU_SAMPLE_COVARIATES, table->uarch->width);
 
-        add_wanted(table, tally, ITEM(CODE_L2) + i, lines);
-        add_wanted(table, tally, ITEM(L1I_MISSES), lines);
+        *of = MAX(*of - due, 0);
+    }
+    item[PMU_SLOT_MEMORY_BOUND] = 0;
+    item[ITEM(L1I_MISSES)] = 0;
+    for (unsigned i = 0; i < PMU_FOUND_IN_NR; i++) {
+        item[ITEM(CODE_L2) + i] = tally->unknown.code.from[i];
+        item[ITEM(L1I_MISSES)] += tally->unknown.code.from[i];
+    }
+    for (unsigned i = PMU_SLOT_HEAVY_OPS + 1; i < PMU_SAMPLE_NR; i++) {
+        bool covariate = i >= PMU_SAMPLE_COVARIATES && i < PMU_SAMPLE_ITEMS;
+
+        if (!covariate && pmu_cpi_table_is_wanted(table, i)) {
+            tally->sum[i] += item[i];
+        }
     }
     tally->unknown = (PmuUnknown) {};
 }
@@ -156,25 +180,6 @@ static void take_known(PmuCpiTable *table, PmuEstimate *tally,
         }
         *predicted = 0;
         tally->covariates.n[i] = 0;
-    }
-}
-
-/* How much of dependent[@i] @beyond makes. */
-static double effect(const PmuEffects *effects, unsigned i,
-                     const double beyond[PMU_COVARIATE_NR], double width)
-{
-    double sum = 0;
-
-    switch ((Effect)dependent[i].effect) {
-    case STALLED_SLOTS:
-    case STALLS:
-        for (unsigned j = 0; j < PMU_COVARIATE_NR; j++) {
-            sum += dependent[i].on >> j & 1 ? beyond[j] * effects->stalls[j]
-                                                : 0;
-        }
-        return dependent[i].effect == STALLS ? sum : sum * width;
-    default:
-        return regressor(beyond, i) * effects->ratio[i];
     }
 }
 
