@@ -44,6 +44,7 @@ check: all core tools stock fuzz ## run all tests
 	    --program "x86-slots=tests/accuracy/tool $(sanitized)/$(slots)" \
 	    --program "accuracy=tests/accuracy/check" \
 	    --meson "$(qemu):qtest-x86_64/pmu-*" \
+	    --meson "$(qemu):qtest-x86_64/intel-dsa-*" \
 	    --program "zero-cost=tests/bench/zero-cost" \
 	    --program "functional=tests/functional/run" \
 	    --program "virtme-ng=tests/scripts/vng"
@@ -52,10 +53,14 @@ check: all core tools stock fuzz ## run all tests
 # for errors that other tests do not show.
 .PHONY: check-long
 check-long: all fuzz sanitize ## fuzz for two hours, with sanitizers
+	ninja -C $(qemu) tests/qtest/intel-dsa-lifecycle-test
 	scripts/run-tests --timeout-scale 3 \
 	    --program "fuzz=tests/fuzz/run --seconds 900" \
 	    --program "fuzz-guest=tests/functional/fuzz --seconds 3600 \
-	        --qemu $(qemu_sanitized)"
+	        --qemu $(qemu_sanitized)" \
+	    --program "fuzz-dsa=env QTEST_QEMU_BINARY=$(qemu_sanitized) \
+	        INTEL_DSA_FUZZ_SECONDS=900 \
+	        $(qemu)/tests/qtest/intel-dsa-lifecycle-test -p /x86_64/intel-dsa/fuzz"
 
 .PHONY: check-unit
 check-unit: core ## test the model core alone, plain and sanitized
@@ -67,8 +72,9 @@ check-tools: tools ## test x86-slots, the model without a guest
 	    --program "x86-slots=tests/accuracy/tool $(sanitized)/$(slots)"
 
 .PHONY: check-qtest
-check-qtest: all ## test the PMU with bare-metal payloads
-	scripts/run-tests --meson "$(qemu):qtest-x86_64/pmu-*"
+check-qtest: all ## test PMU and DSA without an operating system
+	scripts/run-tests --meson "$(qemu):qtest-x86_64/pmu-*" \
+	    --meson "$(qemu):qtest-x86_64/intel-dsa-*"
 
 .PHONY: check-functional
 check-functional: all tools ## test with Debian's kernels

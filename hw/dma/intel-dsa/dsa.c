@@ -1,0 +1,196 @@
+/*
+ * Intel Data Streaming Accelerator: the PCI device.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "qemu/osdep.h"
+#include "hw/pci/msix.h"
+#include "hw/pci/pcie.h"
+#include "hw/qdev-properties.h"
+#include "qapi/error.h"
+#include "qemu/module.h"
+#include "qemu/units.h"
+#include "dsa.h"
+
+#define MMIO_BAR    0
+#define PORTAL_BAR  2
+
+/* A property of a number, and what it may be */
+typedef struct DsaLimit {
+    const char *name;
+    uint32_t value;
+    uint32_t min;
+    uint32_t max;
+} DsaLimit;
+
+static bool check_properties(const IntelDsa *s, Error **errp)
+{
+    const DsaLimit limits[] = {
+        { "wqs", s->num_wqs, 1, DSA_MAX_WQS },
+        { "groups", s->num_groups, 1, DSA_MAX_GROUPS },
+        { "engines", s->num_engines, 1, DSA_MAX_ENGINES },
+        { "wq-size", s->total_wq_size, 1, DSA_MAX_WQ_SIZE },
+        { "perf-counters", s->num_counters, 0, DSA_MAX_COUNTERS },
+        { "perf-width", s->counter_width, 8, 64 },
+        { "bandwidth", s->bandwidth, 1, 1000000 },
+        { "latency", s->latency, 1, 1000000000 },
+    };
+
+    for (unsigned i = 0; i < ARRAY_SIZE(limits); i++) {
+        const DsaLimit *limit = &limits[i];
+
+        if (limit->value < limit->min || limit->value > limit->max) {
+            error_setg(errp, "%s=%u: must be %u to %u", limit->name,
+                       limit->value, limit->min, limit->max);
+            return false;
+        }
+    }
+    return true;
+}
+
+static void make_queues(IntelDsa *s)
+{
+    s->ring_entries = s->num_wqs * s->total_wq_size;
+    s->ring_bytes = s->ring_entries * DSA_DESC_SIZE;
+    s->ring_desc = g_malloc0(s->ring_bytes);
+    s->ring_submitted = g_new0(int64_t, s->ring_entries);
+    for (unsigned wq = 0; wq < s->num_wqs; wq++) {
+        s->queue[wq].desc = s->ring_desc +
+                            wq * s->total_wq_size * DSA_DESC_SIZE;
+        s->queue[wq].submitted = s->ring_submitted + wq * s->total_wq_size;
+    }
+}
+
+static void dsa_realize(PCIDevice *pci, Error **errp)
+{
+    IntelDsa *s = INTEL_DSA(pci);
+    unsigned vectors = s->num_wqs + 1;
+
+    if (!check_properties(s, errp)) {
+        return;
+    }
+    if (pci_bus_is_express(pci_get_bus(pci))) {
+        if (pcie_endpoint_cap_init(pci, 0x80) < 0) {
+            error_setg(errp, "no room for the PCI Express capability");
+            return;
+        }
+        pcie_cap_flr_init(pci);
+    }
+    memory_region_init_io(&s->mmio, OBJECT(s), &dsa_mmio_ops, s,
+                          "intel-dsa-mmio", DSA_MMIO_SIZE);
+    memory_region_init_io(&s->portals, OBJECT(s), &dsa_portal_ops, s,
+                          "intel-dsa-portals",
+                          pow2ceil(s->num_wqs * DSA_PORTALS_SIZE));
+    pci_register_bar(pci, MMIO_BAR, PCI_BASE_ADDRESS_MEM_TYPE_64 |
+                     PCI_BASE_ADDRESS_MEM_PREFETCH, &s->mmio);
+    pci_register_bar(pci, PORTAL_BAR, PCI_BASE_ADDRESS_MEM_TYPE_64 |
+                     PCI_BASE_ADDRESS_MEM_PREFETCH, &s->portals);
+    if (msix_init(pci, vectors, &s->mmio, MMIO_BAR, DSA_MSIX_TABLE, &s->mmio,
+                  MMIO_BAR, DSA_MSIX_PBA, 0, errp) < 0) {
+        return;
+    }
+    for (unsigned i = 0; i < vectors; i++) {
+        msix_vector_use(pci, i);
+    }
+
+    make_queues(s);
+    for (unsigned i = 0; i < ARRAY_SIZE(s->buffer); i++) {
+        /* A pattern may reach over the end. */
+        s->buffer[i] = g_malloc0(DSA_CHUNK + 8);
+    }
+    dsa_dif_init(s);
+    s->timer = timer_new_ns(QEMU_CLOCK_VIRTUAL, dsa_engines_run, s);
+    s->perfmon.timer = timer_new_ns(QEMU_CLOCK_VIRTUAL, dsa_perfmon_timer, s);
+}
+
+static void dsa_exit(PCIDevice *pci)
+{
+    IntelDsa *s = INTEL_DSA(pci);
+
+    timer_free(s->timer);
+    timer_free(s->perfmon.timer);
+    for (unsigned i = 0; i < ARRAY_SIZE(s->buffer); i++) {
+        g_free(s->buffer[i]);
+    }
+    g_free(s->ring_desc);
+    g_free(s->ring_submitted);
+    msix_uninit(pci, &s->mmio, &s->mmio);
+    if (pci->exp.exp_cap) {
+        pcie_cap_exit(pci);
+    }
+}
+
+static void dsa_reset(DeviceState *dev)
+{
+    IntelDsa *s = INTEL_DSA(dev);
+
+    dsa_engines_reset(s);
+    dsa_config_reset(s);
+    dsa_perfmon_reset(s);
+}
+
+static void dsa_config_write(PCIDevice *pci, uint32_t addr, uint32_t value,
+                             int size)
+{
+    pci_default_write_config(pci, addr, value, size);
+    if (pci->exp.exp_cap) {
+        pcie_cap_flr_write_config(pci, addr, value, size);
+    }
+}
+
+/* On a conventional bus it does without the capability. */
+static void dsa_instance_init(Object *obj)
+{
+    PCI_DEVICE(obj)->cap_present |= QEMU_PCI_CAP_EXPRESS;
+}
+
+static const Property dsa_properties[] = {
+    DEFINE_PROP_UINT32("wqs", IntelDsa, num_wqs, 8),
+    DEFINE_PROP_UINT32("groups", IntelDsa, num_groups, 4),
+    DEFINE_PROP_UINT32("engines", IntelDsa, num_engines, 4),
+    DEFINE_PROP_UINT32("wq-size", IntelDsa, total_wq_size, 128),
+    DEFINE_PROP_UINT32("perf-counters", IntelDsa, num_counters, 8),
+    DEFINE_PROP_UINT32("perf-width", IntelDsa, counter_width, 48),
+    DEFINE_PROP_BOOL("event-log", IntelDsa, event_log, true),
+    DEFINE_PROP_UINT32("bandwidth", IntelDsa, bandwidth, 30000),
+    DEFINE_PROP_UINT32("latency", IntelDsa, latency, 1000),
+};
+
+static void dsa_class_init(ObjectClass *class, void *data)
+{
+    DeviceClass *dc = DEVICE_CLASS(class);
+    PCIDeviceClass *pc = PCI_DEVICE_CLASS(class);
+
+    pc->realize = dsa_realize;
+    pc->exit = dsa_exit;
+    pc->config_write = dsa_config_write;
+    pc->vendor_id = PCI_VENDOR_ID_INTEL;
+    pc->device_id = DSA_PCI_DEVICE_ID;
+    pc->class_id = PCI_CLASS_SYSTEM_OTHER;
+    dc->desc = "Intel Data Streaming Accelerator";
+    dc->vmsd = &dsa_vmstate;
+    device_class_set_legacy_reset(dc, dsa_reset);
+    device_class_set_props(dc, dsa_properties);
+    set_bit(DEVICE_CATEGORY_MISC, dc->categories);
+}
+
+static const TypeInfo dsa_type_info = {
+    .name = TYPE_INTEL_DSA,
+    .parent = TYPE_PCI_DEVICE,
+    .instance_size = sizeof(IntelDsa),
+    .instance_init = dsa_instance_init,
+    .class_init = dsa_class_init,
+    .interfaces = (InterfaceInfo[]) {
+        { INTERFACE_PCIE_DEVICE },
+        { INTERFACE_CONVENTIONAL_PCI_DEVICE },
+        { }
+    },
+};
+
+static void dsa_register_types(void)
+{
+    type_register_static(&dsa_type_info);
+}
+
+type_init(dsa_register_types)

@@ -1,0 +1,477 @@
+/*
+ * Intel Data Streaming Accelerator: engines and time.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * A descriptor is dispatched to a slot of an engine, moves its data in chunks
+ * through the link to memory that all engines share, and completes when the
+ * latency has passed; meanwhile others move their data.  s->clock goes from
+ * event to event, in virtual time.  Where the host is slower than the device
+ * it lags behind QEMU_CLOCK_VIRTUAL, and what is counted stays that of the
+ * device.
+ */
+
+#include "qemu/osdep.h"
+#include "qemu/units.h"
+#include "dsa.h"
+#include "trace.h"
+
+/*
+ * What is done at most before other parts of QEMU have their turn: a
+ * fraction of a millisecond.
+ */
+#define RUN_MAX_BYTES   (256 * KiB)
+#define RUN_MAX_EVENTS  64
+
+unsigned dsa_engine_slots_used(const DsaEngine *engine)
+{
+    unsigned used = 0;
+
+    for (unsigned i = 0; i < DSA_ENGINE_SLOTS; i++) {
+        used += engine->slot[i].state != DSA_SLOT_FREE;
+    }
+    return used;
+}
+
+static DsaWork *free_slot(DsaEngine *engine)
+{
+    for (unsigned i = 0; i < DSA_ENGINE_SLOTS; i++) {
+        if (engine->slot[i].state == DSA_SLOT_FREE) {
+            return &engine->slot[i];
+        }
+    }
+    return NULL;
+}
+
+/* The slot whose data move next: that which was dispatched first. */
+static DsaWork *first_with_data(DsaEngine *engine)
+{
+    DsaWork *first = NULL;
+
+    for (unsigned i = 0; i < DSA_ENGINE_SLOTS; i++) {
+        DsaWork *work = &engine->slot[i];
+
+        if (work->state == DSA_SLOT_DATA &&
+            (!first || work->order < first->order)) {
+            first = work;
+        }
+    }
+    return first;
+}
+
+/* Fill a free slot.  @time: from when on it may begin. */
+static void start_work(IntelDsa *s, unsigned e, DsaWork *work,
+                       const uint8_t *desc, unsigned wq, int64_t time)
+{
+    DsaEngine *engine = &s->engine[e];
+    DsaSource source = { .wq = wq, .engine = e,
+                         .xfer_size = dsa_desc_size(desc) };
+    unsigned opcode = dsa_desc_opcode(desc);
+
+    memset(work, 0, sizeof(*work));
+    memcpy(work->desc, desc, DSA_DESC_SIZE);
+    work->wq = wq;
+    work->order = engine->order++;
+    s->queue[wq].outstanding++;
+    trace_dsa_dispatch(e, wq, opcode, time);
+    source.tc = dsa_traffic_class(s, wq, desc, DSA_FLAG_ADDR1_TC_B);
+    if (opcode < 32) {
+        dsa_perfmon_count(s, DSA_CATEGORY_OPERATION, 1u << opcode, &source,
+                          1);
+    }
+    work->status = dsa_descriptor_check(s, work);
+    if (!work->status && dsa_descriptor_has_data(desc)) {
+        work->state = DSA_SLOT_DATA;
+        work->due = time;
+    } else {
+        if (!work->status) {
+            work->status = DSA_STATUS_SUCCESS;
+        }
+        work->state = DSA_SLOT_RETIRE;
+        work->due = time + s->latency;
+    }
+}
+
+static void start_batch(IntelDsa *s, unsigned e, const uint8_t *desc,
+                        unsigned wq, int64_t time)
+{
+    DsaBatch *batch = &s->engine[e].batch;
+
+    memset(batch, 0, sizeof(*batch));
+    start_work(s, e, &batch->work, desc, wq, time);
+    batch->active = true;
+    if (batch->work.status == DSA_STATUS_SUCCESS) {
+        batch->work.state = DSA_SLOT_DATA;
+        batch->work.due = time;
+    }
+}
+
+/* Whether the head of a WQ can go to an engine that has a free slot. */
+static bool can_dispatch(const IntelDsa *s, const DsaEngine *engine,
+                         unsigned wq, int64_t time)
+{
+    const uint8_t *desc;
+    int64_t submitted;
+
+    if (!dsa_queue_peek(s, wq, &desc, &submitted) || submitted > time) {
+        return false;
+    }
+    switch (dsa_desc_opcode(desc)) {
+    case DSA_OP_BATCH:
+        return !engine->batch.active;
+    case DSA_OP_DRAIN:
+        return s->queue[wq].outstanding == 0;
+    default:
+        return true;
+    }
+}
+
+/* Take a descriptor from the WQs of the engine's group. */
+static bool fetch_from_queues(IntelDsa *s, unsigned e, int64_t time)
+{
+    DsaEngine *engine = &s->engine[e];
+    int group = dsa_group_of_engine(s, e);
+    int32_t *credit[DSA_MAX_WQS];
+    uint32_t weight[DSA_MAX_WQS];
+    uint8_t desc[DSA_DESC_SIZE];
+    const uint8_t *head;
+    int64_t submitted;
+    uint64_t wqs;
+    int wq;
+
+    if (group < 0) {
+        return false;
+    }
+    wqs = s->grpcfg[group][DSA_GRPCFG_WQS / 8];
+    for (unsigned i = 0; i < s->num_wqs; i++) {
+        credit[i] = &s->queue[i].credit;
+        weight[i] = wqs & 1ull << i && can_dispatch(s, engine, i, time) ?
+                    FIELD_EX32(s->wqcfg[i][2], WQCFG2, PRIORITY) : 0;
+    }
+    wq = dsa_arbitrate(credit, weight, s->num_wqs);
+    if (wq < 0 || !dsa_queue_peek(s, wq, &head, &submitted)) {
+        return false;
+    }
+    memcpy(desc, head, sizeof(desc));
+    dsa_queue_pop(s, wq);
+    if (dsa_desc_opcode(desc) == DSA_OP_BATCH) {
+        start_batch(s, e, desc, wq, time);
+    } else {
+        start_work(s, e, free_slot(engine), desc, wq, time);
+    }
+    return true;
+}
+
+static void end_batch(IntelDsa *s, DsaBatch *batch, int64_t time)
+{
+    if (batch->outstanding == 0 && batch->work.state == DSA_SLOT_DATA) {
+        batch->work.state = DSA_SLOT_RETIRE;
+        batch->work.due = time + s->latency;
+        if (batch->work.status == DSA_STATUS_SUCCESS && batch->failed) {
+            batch->work.status = DSA_STATUS_BATCH_FAIL;
+        }
+        batch->work.bytes_completed = batch->completed;
+    }
+}
+
+/* Stop a batch; what it has begun is completed. */
+static void cut_batch(DsaBatch *batch)
+{
+    batch->next = dsa_desc_size(batch->work.desc);
+    batch->have_desc = false;
+}
+
+/* Take a batch's next descriptor from memory, and begin it. */
+static bool fetch_from_batch(IntelDsa *s, unsigned e, int64_t time)
+{
+    DsaEngine *engine = &s->engine[e];
+    DsaBatch *batch = &engine->batch;
+    uint64_t addr = dsa_desc_addr1(batch->work.desc) +
+                    (uint64_t)batch->next * DSA_DESC_SIZE;
+    DsaWork *work = free_slot(engine);
+    DsaAccess access;
+
+    if (!batch->active || batch->work.state != DSA_SLOT_DATA ||
+        batch->work.due > time) {
+        return false;
+    }
+    if (batch->next < dsa_desc_size(batch->work.desc) && !batch->have_desc) {
+        access = dsa_read(s, e, &batch->work, DSA_FLAG_ADDR1_TC_B, addr,
+                          batch->desc, DSA_DESC_SIZE);
+        batch->have_desc = !access.failed;
+        if (access.failed) {
+            dsa_set_fault(&batch->work, addr, false);
+            batch->work.status = DSA_STATUS_BATCH_PAGE_FAULT;
+            cut_batch(batch);
+        }
+    }
+    if (!batch->have_desc) {
+        end_batch(s, batch, time);
+        return false;
+    }
+    if (dsa_desc_flags(batch->desc) & DSA_FLAG_FENCE) {
+        if (batch->outstanding) {
+            return false;
+        } else if (batch->failed) {
+            cut_batch(batch);
+            end_batch(s, batch, time);
+            return false;
+        }
+    }
+    start_work(s, e, work, batch->desc, batch->work.wq, time);
+    work->in_batch = true;
+    work->batch_index = batch->next++;
+    /* Not in a batch */
+    if (dsa_desc_opcode(batch->desc) == DSA_OP_BATCH ||
+        dsa_desc_opcode(batch->desc) == DSA_OP_DRAIN) {
+        work->status = DSA_STATUS_BAD_OPCODE;
+    }
+    batch->outstanding++;
+    batch->have_desc = false;
+    return true;
+}
+
+/* Let an engine take what it can, from its batch and its WQs by turns. */
+static void fetch(IntelDsa *s, unsigned e, int64_t time)
+{
+    DsaEngine *engine = &s->engine[e];
+    bool more = true;
+
+    while (more && free_slot(engine)) {
+        if (engine->batch_turn) {
+            more = fetch_from_batch(s, e, time) ||
+                   fetch_from_queues(s, e, time);
+        } else {
+            more = fetch_from_queues(s, e, time) ||
+                   fetch_from_batch(s, e, time);
+        }
+        engine->batch_turn = !engine->batch_turn;
+    }
+}
+
+/* Give the link to an engine, by the traffic class of what it has to move:
+ * class n as often as n + 1 times class 0. */
+static void grant_link(IntelDsa *s)
+{
+    int32_t *credit[DSA_MAX_ENGINES];
+    uint32_t weight[DSA_MAX_ENGINES];
+    DsaWork *work;
+    int next;
+
+    if (s->link.busy) {
+        return;
+    }
+    for (unsigned e = 0; e < s->num_engines; e++) {
+        credit[e] = &s->engine[e].credit;
+        work = first_with_data(&s->engine[e]);
+        weight[e] = work ? 1 + dsa_traffic_class(s, work->wq, work->desc,
+                                                 DSA_FLAG_ADDR1_TC_B) : 0;
+    }
+    next = dsa_arbitrate(credit, weight, s->num_engines);
+    if (next >= 0) {
+        work = first_with_data(&s->engine[next]);
+        s->link.busy = true;
+        s->link.engine = next;
+        s->link.slot = work - s->engine[next].slot;
+        s->link.free_at = MAX(s->link.free_at, work->due) +
+                          dsa_operation_cost(s, work);
+    }
+}
+
+/* The next time at which something happens, INT64_MAX if nothing will. */
+static int64_t next_event(const IntelDsa *s)
+{
+    int64_t next = s->link.busy ? s->link.free_at : INT64_MAX;
+
+    for (unsigned e = 0; e < s->num_engines; e++) {
+        const DsaEngine *engine = &s->engine[e];
+
+        for (unsigned i = 0; i < DSA_ENGINE_SLOTS; i++) {
+            if (engine->slot[i].state == DSA_SLOT_RETIRE) {
+                next = MIN(next, engine->slot[i].due);
+            }
+        }
+        if (engine->batch.active &&
+            engine->batch.work.state == DSA_SLOT_RETIRE) {
+            next = MIN(next, engine->batch.work.due);
+        }
+    }
+    return next;
+}
+
+/* A chunk has arrived: move it.  Returns its bytes. */
+static uint32_t move_chunk(IntelDsa *s)
+{
+    unsigned e = s->link.engine;
+    DsaWork *work = &s->engine[e].slot[s->link.slot];
+    uint32_t bytes = dsa_operation_chunk(work);
+
+    s->link.busy = false;
+    if (dsa_operation_step(s, e, work)) {
+        work->state = DSA_SLOT_RETIRE;
+        work->due = s->link.free_at + s->latency;
+    }
+    trace_dsa_chunk(e, dsa_desc_opcode(work->desc), work->done, s->clock);
+    return bytes;
+}
+
+static void retire(IntelDsa *s, unsigned e, DsaWork *work)
+{
+    DsaBatch *batch = &s->engine[e].batch;
+
+    dsa_complete(s, e, work);
+    s->queue[work->wq].outstanding--;
+    work->state = DSA_SLOT_FREE;
+    if (work == &batch->work) {
+        batch->active = false;
+    } else if (work->in_batch) {
+        batch->outstanding--;
+        batch->completed++;
+        batch->failed |= work->status != DSA_STATUS_SUCCESS;
+    }
+}
+
+/* Complete what is due.  Several in one engine do so in their order. */
+static void retire_due(IntelDsa *s, int64_t time)
+{
+    for (unsigned e = 0; e < s->num_engines; e++) {
+        DsaEngine *engine = &s->engine[e];
+        DsaWork *first;
+
+        do {
+            first = NULL;
+            for (unsigned i = 0; i < DSA_ENGINE_SLOTS; i++) {
+                DsaWork *work = &engine->slot[i];
+
+                if (work->state == DSA_SLOT_RETIRE && work->due <= time &&
+                    (!first || work->order < first->order)) {
+                    first = work;
+                }
+            }
+            if (first) {
+                retire(s, e, first);
+            }
+        } while (first);
+        if (engine->batch.active && engine->batch.work.due <= time &&
+            engine->batch.work.state == DSA_SLOT_RETIRE) {
+            retire(s, e, &engine->batch.work);
+        }
+    }
+    dsa_command_check(s);
+}
+
+static void fetch_all(IntelDsa *s, int64_t time)
+{
+    for (unsigned e = 0; e < s->num_engines; e++) {
+        fetch(s, e, time);
+    }
+    grant_link(s);
+}
+
+/* The earliest submission of what waits at the head of a WQ after @time. */
+static int64_t next_submission(const IntelDsa *s, int64_t time)
+{
+    int64_t next = INT64_MAX, submitted;
+    const uint8_t *desc;
+
+    for (unsigned wq = 0; wq < s->num_wqs; wq++) {
+        if (dsa_queue_peek(s, wq, &desc, &submitted) && submitted > time) {
+            next = MIN(next, submitted);
+        }
+    }
+    return next;
+}
+
+int64_t dsa_engines_next(const IntelDsa *s)
+{
+    return MIN(next_event(s), next_submission(s, s->clock));
+}
+
+static void run_events(IntelDsa *s, int64_t now)
+{
+    uint32_t bytes = 0;
+
+    for (unsigned n = 0; n < RUN_MAX_EVENTS && bytes < RUN_MAX_BYTES; n++) {
+        int64_t next;
+
+        fetch_all(s, s->clock);
+        next = dsa_engines_next(s);
+        if (next > now) {
+            if (next != INT64_MAX) {
+                timer_mod_ns(s->timer, next);
+            }
+            return;
+        }
+        /* An event may be of an earlier time than that of a submission. */
+        s->clock = MAX(s->clock, next);
+        dsa_perfmon_advance(s, s->clock);
+        if (s->link.busy && s->link.free_at <= s->clock) {
+            bytes += move_chunk(s);
+        }
+        retire_due(s, s->clock);
+    }
+    /* Later than now, so that others have their turn before. */
+    timer_mod_ns(s->timer, now + 1);
+}
+
+void dsa_engines_run(void *opaque)
+{
+    IntelDsa *s = opaque;
+    MemReentrancyGuard *guard = &DEVICE(s)->mem_reentrancy_guard;
+
+    /* A descriptor may have the device's own registers as its data. */
+    guard->engaged_in_io = true;
+    run_events(s, qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL));
+    guard->engaged_in_io = false;
+    dsa_perfmon_arm(s);
+}
+
+void dsa_engines_kick(IntelDsa *s)
+{
+    timer_mod_anticipate_ns(s->timer,
+                            qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL));
+    dsa_perfmon_arm(s);
+}
+
+static void drop_work(IntelDsa *s, DsaWork *work)
+{
+    s->queue[work->wq].outstanding--;
+    work->state = DSA_SLOT_FREE;
+}
+
+void dsa_engines_abort(IntelDsa *s, unsigned wq)
+{
+    for (unsigned e = 0; e < s->num_engines; e++) {
+        DsaEngine *engine = &s->engine[e];
+
+        for (unsigned i = 0; i < DSA_ENGINE_SLOTS; i++) {
+            DsaWork *work = &engine->slot[i];
+
+            if (work->state == DSA_SLOT_FREE || work->wq != wq) {
+                continue;
+            }
+            if (s->link.busy && s->link.engine == e && s->link.slot == i) {
+                s->link.busy = false;
+            }
+            drop_work(s, work);
+        }
+        if (engine->batch.active && engine->batch.work.wq == wq) {
+            drop_work(s, &engine->batch.work);
+            engine->batch.active = false;
+        }
+    }
+}
+
+void dsa_engines_reset(IntelDsa *s)
+{
+    for (unsigned wq = 0; wq < s->num_wqs; wq++) {
+        dsa_queue_clear(s, wq);
+        s->queue[wq].outstanding = 0;
+        s->queue[wq].credit = 0;
+        s->queue[wq].disabling = false;
+    }
+    memset(s->engine, 0, sizeof(s->engine));
+    memset(&s->link, 0, sizeof(s->link));
+    s->command = 0;
+    timer_del(s->timer);
+}

@@ -1,0 +1,437 @@
+/*
+ * Intel Data Streaming Accelerator: operations on memory.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * An operation is done in chunks; work->done says how far it is.
+ */
+
+#include "qemu/osdep.h"
+#include "qemu/bitops.h"
+#include "qemu/crc32c.h"
+#include "qemu/units.h"
+#include "dsa.h"
+
+#define PAGE    (4 * KiB)
+
+/* Entries of a delta record are applied one by one; those created share a
+ * buffer with a source. */
+#define APPLY_CHUNK     (512 * DSA_DELTA_ENTRY)
+#define CREATE_CHUNK    (DSA_CHUNK / 4)
+
+uint32_t dsa_operation_chunk(const DsaWork *work)
+{
+    const uint8_t *desc = work->desc;
+    uint32_t left = dsa_desc_size(desc) - work->done;
+
+    switch (dsa_desc_opcode(desc)) {
+    case DSA_OP_APPLY_DELTA:
+        return MIN(ldl_le_p(desc + 40) - work->out, APPLY_CHUNK);
+    case DSA_OP_CREATE_DELTA:
+        return MIN(left, CREATE_CHUNK);
+    case DSA_OP_DIF_CHECK:
+    case DSA_OP_DIF_INSERT:
+    case DSA_OP_DIF_STRIP:
+    case DSA_OP_DIF_UPDATE:
+        return MIN(left, QEMU_ALIGN_DOWN(DSA_CHUNK / 2,
+                                         dsa_dif_source_block(desc)));
+    default:
+        return MIN(left, DSA_CHUNK);
+    }
+}
+
+/* Each way has the bandwidth; what moves twice as much one way takes twice as
+ * long. */
+int64_t dsa_operation_cost(const IntelDsa *s, const DsaWork *work)
+{
+    uint64_t bytes = dsa_operation_chunk(work);
+
+    switch (dsa_desc_opcode(work->desc)) {
+    case DSA_OP_COMPARE:
+    case DSA_OP_CREATE_DELTA:
+    case DSA_OP_DUALCAST:
+        bytes *= 2;
+        break;
+    }
+    return MAX(1, bytes * 1000 / s->bandwidth);
+}
+
+/* How many units of so many bytes a range touches; it does not wrap. */
+static uint64_t touched(uint64_t addr, uint32_t bytes, uint32_t unit)
+{
+    return bytes ? (addr + bytes - 1) / unit - addr / unit + 1 : 0;
+}
+
+static void count_access(IntelDsa *s, unsigned engine, const DsaWork *work,
+                         uint32_t tc_flag, uint64_t addr, DsaAccess access,
+                         bool write)
+{
+    DsaSource source = {
+        .wq = work->wq, .engine = engine,
+        .tc = dsa_traffic_class(s, work->wq, work->desc, tc_flag),
+        .xfer_size = dsa_desc_size(work->desc),
+    };
+
+    dsa_perfmon_count(s, DSA_CATEGORY_ENGINE,
+                      write ? DSA_EV_ENGINE_WRITE_32B : DSA_EV_ENGINE_READ_32B,
+                      &source, touched(addr, access.done, 32));
+    dsa_perfmon_count(s, DSA_CATEGORY_ENGINE,
+                      write ? DSA_EV_ENGINE_WRITES : DSA_EV_ENGINE_READS,
+                      &source, touched(addr, access.done, 64));
+    dsa_perfmon_count(s, DSA_CATEGORY_TRANSLATION, DSA_EV_TRANSLATION_OK,
+                      &source, touched(addr, access.done, PAGE));
+    dsa_perfmon_count(s, DSA_CATEGORY_TRANSLATION, DSA_EV_TRANSLATION_FAULT,
+                      &source, access.failed);
+}
+
+static DsaAccess access_memory(IntelDsa *s, uint64_t addr, void *buffer,
+                               uint32_t bytes, DMADirection direction)
+{
+    PCIDevice *pci = PCI_DEVICE(s);
+    DsaAccess access = { };
+
+    if (bytes && addr + bytes - 1 < addr) {
+        access.failed = true;
+        return access;
+    }
+    if (pci_dma_rw(pci, addr, buffer, bytes, direction,
+                   MEMTXATTRS_UNSPECIFIED) == MEMTX_OK) {
+        access.done = bytes;
+        return access;
+    }
+    /* Page by page, up to the one that it was. */
+    while (access.done < bytes && !access.failed) {
+        uint64_t at = addr + access.done;
+        uint32_t part = MIN(bytes - access.done, PAGE - at % PAGE);
+
+        if (pci_dma_rw(pci, at, buffer + access.done, part, direction,
+                       MEMTXATTRS_UNSPECIFIED) == MEMTX_OK) {
+            access.done += part;
+        } else {
+            access.failed = true;
+        }
+    }
+    return access;
+}
+
+DsaAccess dsa_read(IntelDsa *s, unsigned engine, const DsaWork *work,
+                   uint32_t tc_flag, uint64_t addr, void *buffer,
+                   uint32_t bytes)
+{
+    DsaAccess access = access_memory(s, addr, buffer, bytes,
+                                     DMA_DIRECTION_TO_DEVICE);
+
+    count_access(s, engine, work, tc_flag, addr, access, false);
+    return access;
+}
+
+DsaAccess dsa_write(IntelDsa *s, unsigned engine, const DsaWork *work,
+                    uint32_t tc_flag, uint64_t addr, const void *buffer,
+                    uint32_t bytes)
+{
+    DsaAccess access = access_memory(s, addr, (void *)buffer, bytes,
+                                     DMA_DIRECTION_FROM_DEVICE);
+
+    count_access(s, engine, work, tc_flag, addr, access, true);
+    return access;
+}
+
+void dsa_set_fault(DsaWork *work, uint64_t addr, bool write)
+{
+    work->status = DSA_STATUS_PAGE_FAULT | (write ? DSA_STATUS_WRITE : 0);
+    work->fault_addr = addr;
+}
+
+/* The end of an operation, if it has come: a status, or all is done.  A delta
+ * record is applied as far as it has been read. */
+static bool ended(DsaWork *work)
+{
+    bool apply = dsa_desc_opcode(work->desc) == DSA_OP_APPLY_DELTA;
+    uint32_t done = apply ? work->out : work->done;
+
+    if (!work->status && done == (apply ? ldl_le_p(work->desc + 40) :
+                                          dsa_desc_size(work->desc))) {
+        work->status = DSA_STATUS_SUCCESS;
+    }
+    if (work->status) {
+        work->bytes_completed = done;
+    }
+    return work->status;
+}
+
+/* From buffer 0 to a destination; how much of it. */
+static uint32_t put(IntelDsa *s, unsigned engine, DsaWork *work,
+                    uint32_t tc_flag, uint64_t addr, uint32_t bytes)
+{
+    DsaAccess access = dsa_write(s, engine, work, tc_flag, addr,
+                                 s->buffer[0], bytes);
+
+    if (access.failed) {
+        dsa_set_fault(work, addr + access.done, true);
+    }
+    return access.done;
+}
+
+/* From the first source to buffer 0; how much of it. */
+static uint32_t get(IntelDsa *s, unsigned engine, DsaWork *work,
+                    uint64_t addr, uint32_t bytes)
+{
+    DsaAccess access = dsa_read(s, engine, work, DSA_FLAG_ADDR1_TC_B, addr,
+                                s->buffer[0], bytes);
+
+    if (access.failed) {
+        dsa_set_fault(work, addr + access.done, false);
+    }
+    return access.done;
+}
+
+/* The last part of both ranges that lies in one page of each. */
+static uint32_t last_part(uint64_t end1, uint64_t end2, uint32_t bytes)
+{
+    bytes = MIN(bytes, (end1 - 1) % PAGE + 1);
+    return MIN(bytes, (end2 - 1) % PAGE + 1);
+}
+
+/* The destination overlaps the end of the source: from the end to the
+ * beginning, which the result says. */
+static bool move_backwards(IntelDsa *s, unsigned engine, DsaWork *work)
+{
+    const uint8_t *desc = work->desc;
+    uint32_t left = dsa_operation_chunk(work), part;
+
+    work->result = 1;
+    for (; left && !work->status; left -= part) {
+        uint32_t end = dsa_desc_size(desc) - work->done;
+        uint64_t source = dsa_desc_addr1(desc) + end;
+        uint64_t destination = dsa_desc_addr2(desc) + end;
+
+        part = last_part(source, destination, left);
+        if (get(s, engine, work, source - part, part) == part &&
+            put(s, engine, work, DSA_FLAG_ADDR2_TC_B, destination - part,
+                part) == part) {
+            work->done += part;
+        }
+    }
+    return ended(work);
+}
+
+static bool memmove_step(IntelDsa *s, unsigned engine, DsaWork *work)
+{
+    const uint8_t *desc = work->desc;
+    uint64_t source = dsa_desc_addr1(desc);
+    uint64_t destination = dsa_desc_addr2(desc);
+    uint32_t bytes;
+
+    if (destination > source && destination - source < dsa_desc_size(desc)) {
+        return move_backwards(s, engine, work);
+    }
+    bytes = get(s, engine, work, source + work->done,
+                dsa_operation_chunk(work));
+    work->done += put(s, engine, work, DSA_FLAG_ADDR2_TC_B,
+                      destination + work->done, bytes);
+    return ended(work);
+}
+
+static bool fill_step(IntelDsa *s, unsigned engine, DsaWork *work)
+{
+    uint32_t bytes = dsa_operation_chunk(work);
+
+    for (uint32_t i = 0; i < bytes; i += 8) {
+        memcpy(s->buffer[0] + i, work->desc + 16, 8);
+    }
+    work->done += put(s, engine, work, DSA_FLAG_ADDR2_TC_B,
+                      dsa_desc_addr2(work->desc) + work->done, bytes);
+    return ended(work);
+}
+
+/* A result that is not among those expected is a success of another kind. */
+static void check_result(DsaWork *work, uint8_t expected)
+{
+    if (work->status == DSA_STATUS_SUCCESS &&
+        dsa_desc_flags(work->desc) & DSA_FLAG_CHECK_RESULT &&
+        !(expected & 1u << work->result)) {
+        work->status = DSA_STATUS_FALSE_PREDICATE;
+    }
+}
+
+static bool compare_step(IntelDsa *s, unsigned engine, DsaWork *work)
+{
+    const uint8_t *desc = work->desc;
+    uint64_t addr2 = dsa_desc_addr2(desc) + work->done;
+    uint32_t bytes, same = 0;
+    bool end;
+
+    bytes = get(s, engine, work, dsa_desc_addr1(desc) + work->done,
+                dsa_operation_chunk(work));
+    if (dsa_desc_opcode(desc) == DSA_OP_COMPARE_PATTERN) {
+        for (uint32_t i = 0; i < bytes; i += 8) {
+            memcpy(s->buffer[1] + i, desc + 24, 8);
+        }
+    } else {
+        DsaAccess access = dsa_read(s, engine, work, DSA_FLAG_ADDR2_TC_B,
+                                    addr2, s->buffer[1], bytes);
+
+        if (access.failed) {
+            dsa_set_fault(work, addr2 + access.done, false);
+            bytes = access.done;
+        }
+    }
+    if (memcmp(s->buffer[0], s->buffer[1], bytes)) {
+        while (s->buffer[0][same] == s->buffer[1][same]) {
+            same++;
+        }
+        /* A difference ends it, whatever lies behind. */
+        work->result = 1;
+        work->status = DSA_STATUS_SUCCESS;
+        work->fault_addr = 0;
+        work->done += same;
+    } else {
+        work->done += bytes;
+    }
+    end = ended(work);
+    check_result(work, 1u << (desc[40] & 1));
+    return end;
+}
+
+static bool create_delta_step(IntelDsa *s, unsigned engine, DsaWork *work)
+{
+    bool end;
+
+    dsa_create_delta(s, engine, work);
+    end = ended(work);
+    check_result(work, work->desc[56]);
+    return end;
+}
+
+static bool dualcast_step(IntelDsa *s, unsigned engine, DsaWork *work)
+{
+    const uint8_t *desc = work->desc;
+    uint32_t bytes;
+
+    bytes = get(s, engine, work, dsa_desc_addr1(desc) + work->done,
+                dsa_operation_chunk(work));
+    bytes = put(s, engine, work, DSA_FLAG_ADDR2_TC_B,
+                dsa_desc_addr2(desc) + work->done, bytes);
+    work->done += put(s, engine, work, DSA_FLAG_ADDR3_TC_B,
+                      dsa_desc_addr3(desc) + work->done, bytes);
+    return ended(work);
+}
+
+/*
+ * CRC-32C (RFC 3720, B.4) works on bits in the order of iSCSI, the least
+ * significant first.  Without "reflection" it is the other one: the same on
+ * bytes and values whose bits are reversed.
+ */
+static void crc_update(IntelDsa *s, DsaWork *work, uint32_t bytes)
+{
+    if (dsa_desc_flags(work->desc) & DSA_FLAG_CRC_NO_REFLECT) {
+        for (uint32_t i = 0; i < bytes; i++) {
+            s->buffer[0][i] = revbit8(s->buffer[0][i]);
+        }
+        work->crc = revbit32(work->crc);
+    }
+    /* crc32c() inverts its result. */
+    work->crc = ~crc32c(work->crc, s->buffer[0], bytes);
+    if (dsa_desc_flags(work->desc) & DSA_FLAG_CRC_NO_REFLECT) {
+        work->crc = revbit32(work->crc);
+    }
+}
+
+/* The seed, from the descriptor or from memory */
+static bool crc_begin(IntelDsa *s, unsigned engine, DsaWork *work)
+{
+    const uint8_t *desc = work->desc;
+    uint64_t addr = ldq_le_p(desc + 48);
+    uint8_t seed[4];
+    DsaAccess access;
+
+    work->crc = ldl_le_p(desc + 40);
+    if (dsa_desc_flags(desc) & DSA_FLAG_CRC_READ_SEED) {
+        access = dsa_read(s, engine, work, DSA_FLAG_ADDR3_TC_B, addr, seed,
+                          sizeof(seed));
+        if (access.failed) {
+            dsa_set_fault(work, addr + access.done, false);
+            return false;
+        }
+        work->crc = ldl_le_p(seed);
+    }
+    return true;
+}
+
+static bool crc_step(IntelDsa *s, unsigned engine, DsaWork *work)
+{
+    const uint8_t *desc = work->desc;
+    bool invert = !(dsa_desc_flags(desc) & DSA_FLAG_CRC_NO_INVERT);
+    uint32_t bytes;
+
+    if (work->done == 0 && !crc_begin(s, engine, work)) {
+        return ended(work);
+    }
+    bytes = get(s, engine, work, dsa_desc_addr1(desc) + work->done,
+                dsa_operation_chunk(work));
+    if (dsa_desc_opcode(desc) == DSA_OP_COPY_CRC) {
+        bytes = put(s, engine, work, DSA_FLAG_ADDR2_TC_B,
+                    dsa_desc_addr2(desc) + work->done, bytes);
+    }
+    /* work->crc is what the record has; the register is its inverse. */
+    work->crc ^= invert ? UINT32_MAX : 0;
+    crc_update(s, work, bytes);
+    work->crc ^= invert ? UINT32_MAX : 0;
+    work->done += bytes;
+    return ended(work);
+}
+
+/* There are no caches to be flushed, but addresses that are wrong. */
+static bool flush_step(IntelDsa *s, unsigned engine, DsaWork *work)
+{
+    uint64_t addr = dsa_desc_addr2(work->desc) + work->done;
+    uint32_t bytes = dsa_operation_chunk(work);
+
+    while (bytes && !work->status) {
+        uint32_t part = MIN(bytes, PAGE - addr % PAGE);
+
+        if (dma_memory_valid(pci_get_address_space(PCI_DEVICE(s)), addr, part,
+                             DMA_DIRECTION_FROM_DEVICE,
+                             MEMTXATTRS_UNSPECIFIED)) {
+            work->done += part;
+        } else {
+            dsa_set_fault(work, addr, true);
+        }
+        addr += part;
+        bytes -= part;
+    }
+    return ended(work);
+}
+
+bool dsa_operation_step(IntelDsa *s, unsigned engine, DsaWork *work)
+{
+    switch (dsa_desc_opcode(work->desc)) {
+    case DSA_OP_MEMMOVE:
+        return memmove_step(s, engine, work);
+    case DSA_OP_FILL:
+        return fill_step(s, engine, work);
+    case DSA_OP_COMPARE:
+    case DSA_OP_COMPARE_PATTERN:
+        return compare_step(s, engine, work);
+    case DSA_OP_CREATE_DELTA:
+        return create_delta_step(s, engine, work);
+    case DSA_OP_APPLY_DELTA:
+        dsa_apply_delta(s, engine, work);
+        return ended(work);
+    case DSA_OP_DUALCAST:
+        return dualcast_step(s, engine, work);
+    case DSA_OP_CRC:
+    case DSA_OP_COPY_CRC:
+        return crc_step(s, engine, work);
+    case DSA_OP_DIF_CHECK:
+    case DSA_OP_DIF_INSERT:
+    case DSA_OP_DIF_STRIP:
+    case DSA_OP_DIF_UPDATE:
+        dsa_dif_step(s, engine, work);
+        return ended(work);
+    case DSA_OP_CACHE_FLUSH:
+        return flush_step(s, engine, work);
+    default:
+        return true;
+    }
+}

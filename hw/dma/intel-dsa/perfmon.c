@@ -1,0 +1,461 @@
+/*
+ * Intel Data Streaming Accelerator: the performance monitor.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Counters count events as they happen, dsa_perfmon_count(), and cycles in
+ * which the queues and engines are in some state, dsa_perfmon_advance().  A
+ * cycle is a nanosecond of virtual time.
+ */
+
+#include "qemu/osdep.h"
+#include "qemu/units.h"
+#include "dsa.h"
+#include "trace.h"
+
+/* A counter of few bits can overflow all the time; the guest has to get on. */
+#define MIN_INTERRUPT_NS    100000
+
+#define WQ_CYCLES       (DSA_EV_WQ_READY | DSA_EV_WQ_BLOCKED | DSA_EV_WQ_EMPTY)
+#define ENGINE_CYCLES   (DSA_EV_ENGINE_FULL | DSA_EV_ENGINE_IDLE | \
+                         DSA_EV_ENGINE_BATCH_FULL)
+
+#define FILTER(name)    (1u << DSA_FILTER_ ## name)
+
+/* The events that a category has, and the filters that apply to it. */
+static const struct {
+    uint32_t events;
+    uint32_t filters;
+} categories[DSA_CATEGORIES] = {
+    [DSA_CATEGORY_WQ] = {
+        DSA_EV_WQ_DWQ_OK | DSA_EV_WQ_DWQ_DROPPED | WQ_CYCLES,
+        FILTER(WQ),
+    },
+    [DSA_CATEGORY_ENGINE] = {
+        DSA_EV_ENGINE_READ_32B | DSA_EV_ENGINE_WRITE_32B |
+        DSA_EV_ENGINE_READS | DSA_EV_ENGINE_WRITES | ENGINE_CYCLES,
+        FILTER(TC) | FILTER(XFER_SIZE) | FILTER(ENGINE),
+    },
+    [DSA_CATEGORY_TRANSLATION] = {
+        DSA_EV_TRANSLATION_OK | DSA_EV_TRANSLATION_FAULT,
+        FILTER(PAGE_SIZE) | FILTER(ENGINE),
+    },
+    [DSA_CATEGORY_OPERATION] = {
+        MAKE_64BIT_MASK(DSA_OP_NOOP, DSA_OP_DUALCAST + 1) |
+        MAKE_64BIT_MASK(DSA_OP_CRC, DSA_OP_DIF_UPDATE - DSA_OP_CRC + 1),
+        FILTER(WQ) | FILTER(TC) | FILTER(XFER_SIZE) | FILTER(ENGINE),
+    },
+    [DSA_CATEGORY_COMPLETION] = {
+        DSA_EV_COMPLETION_OK | DSA_EV_COMPLETION_ERROR,
+        FILTER(WQ) | FILTER(TC) | FILTER(XFER_SIZE) | FILTER(ENGINE),
+    },
+};
+
+/* Bits of the filters' registers, all of which are set after a reset. */
+static const uint32_t filter_mask[DSA_FILTERS] = {
+    [DSA_FILTER_WQ] = UINT32_MAX,
+    [DSA_FILTER_TC] = 0xff,
+    [DSA_FILTER_PAGE_SIZE] = 0xf,
+    [DSA_FILTER_XFER_SIZE] = 0xff,
+    [DSA_FILTER_ENGINE] = 0xff,
+};
+
+/* The bit of a transfer's size: up to what each of the first seven goes. */
+static unsigned size_class(uint32_t bytes)
+{
+    static const uint32_t limit[] = {
+        512, 2 * KiB, 4 * KiB, 8 * KiB, 16 * KiB, 32 * KiB, 64 * KiB,
+    };
+    unsigned i = 0;
+
+    while (i < ARRAY_SIZE(limit) && bytes >= limit[i]) {
+        i++;
+    }
+    return i;
+}
+
+/* An address that nothing translates counts as one in a page of 4 KiB. */
+static bool passes(const DsaCounter *counter, unsigned category,
+                   const DsaSource *source)
+{
+    const uint32_t bit[DSA_FILTERS] = {
+        [DSA_FILTER_WQ] = 1u << source->wq,
+        [DSA_FILTER_TC] = 1u << source->tc,
+        [DSA_FILTER_PAGE_SIZE] = 1,
+        [DSA_FILTER_XFER_SIZE] = 1u << size_class(source->xfer_size),
+        [DSA_FILTER_ENGINE] = 1u << source->engine,
+    };
+
+    for (unsigned i = 0; i < DSA_FILTERS; i++) {
+        if (categories[category].filters & 1u << i &&
+            !(counter->filter[i] & bit[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static uint64_t width_mask(const IntelDsa *s)
+{
+    return MAKE_64BIT_MASK(0, s->counter_width);
+}
+
+static bool counts(const IntelDsa *s, unsigned i, unsigned category)
+{
+    const DsaCounter *counter = &s->perfmon.counter[i];
+
+    return FIELD_EX64(counter->config, CNTRCFG, ENABLE) &&
+           FIELD_EX64(counter->config, CNTRCFG, CATEGORY) == category &&
+           !(s->perfmon.frozen & 1u << i);
+}
+
+static void add(IntelDsa *s, unsigned i, uint64_t n)
+{
+    DsaCounter *counter = &s->perfmon.counter[i];
+    bool overflow = n > width_mask(s) - counter->value;
+
+    counter->value = (counter->value + n) & width_mask(s);
+    if (!overflow) {
+        return;
+    }
+    trace_dsa_overflow(i);
+    s->perfmon.overflow |= 1u << i;
+    if (FIELD_EX64(counter->config, CNTRCFG, FREEZE_OVERFLOW)) {
+        s->perfmon.frozen = UINT32_MAX;
+    }
+    if (FIELD_EX64(counter->config, CNTRCFG, INT_OVERFLOW)) {
+        dsa_raise(s, DSA_INTCAUSE_PERFMON, true);
+    }
+}
+
+void dsa_perfmon_count(IntelDsa *s, unsigned category, uint32_t event,
+                       const DsaSource *source, uint64_t n)
+{
+    for (unsigned i = 0; n && i < s->num_counters; i++) {
+        DsaCounter *counter = &s->perfmon.counter[i];
+
+        if (counts(s, i, category) &&
+            FIELD_EX64(counter->config, CNTRCFG, EVENTS) & event &&
+            passes(counter, category, source)) {
+            add(s, i, n);
+        }
+    }
+}
+
+/* The descriptor at the head of a WQ where the monitor's time is, or NULL: what
+ * was submitted later is not there yet. */
+static const uint8_t *waiting(const IntelDsa *s, unsigned wq)
+{
+    const uint8_t *desc;
+    int64_t submitted;
+
+    return dsa_queue_peek(s, wq, &desc, &submitted) &&
+           submitted <= s->perfmon.time ? desc : NULL;
+}
+
+/* The state of a WQ, as the event that its cycles are */
+static uint32_t wq_cycles(const IntelDsa *s, unsigned wq)
+{
+    int group = dsa_group_of_wq(s, wq);
+    uint64_t engines;
+
+    if (!dsa_wq_enabled(s, wq) || group < 0) {
+        return 0;
+    } else if (!waiting(s, wq)) {
+        return DSA_EV_WQ_EMPTY;
+    }
+    engines = s->grpcfg[group][DSA_GRPCFG_ENGINES / 8];
+    for (unsigned e = 0; e < s->num_engines; e++) {
+        if (engines & 1ull << e &&
+            dsa_engine_slots_used(&s->engine[e]) < DSA_ENGINE_SLOTS) {
+            return DSA_EV_WQ_READY;
+        }
+    }
+    return DSA_EV_WQ_BLOCKED;
+}
+
+static bool batch_waits(const IntelDsa *s, unsigned engine, int group)
+{
+    for (unsigned wq = 0; wq < s->num_wqs; wq++) {
+        const uint8_t *desc = waiting(s, wq);
+
+        if (s->engine[engine].batch.active && desc &&
+            s->grpcfg[group][DSA_GRPCFG_WQS / 8] & 1ull << wq &&
+            dsa_desc_opcode(desc) == DSA_OP_BATCH) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The state of an engine, as events */
+static uint32_t engine_cycles(const IntelDsa *s, unsigned e)
+{
+    int group = dsa_group_of_engine(s, e);
+    unsigned used = dsa_engine_slots_used(&s->engine[e]);
+
+    if (!dsa_enabled(s) || group < 0) {
+        return 0;
+    }
+    return (used == DSA_ENGINE_SLOTS ? DSA_EV_ENGINE_FULL : 0) |
+           (used == 0 ? DSA_EV_ENGINE_IDLE : 0) |
+           (batch_waits(s, e, group) ? DSA_EV_ENGINE_BATCH_FULL : 0);
+}
+
+/* How much a counter of cycles goes up in one now. */
+static unsigned cycle_rate(const IntelDsa *s, unsigned i)
+{
+    const DsaCounter *counter = &s->perfmon.counter[i];
+    uint32_t events = FIELD_EX64(counter->config, CNTRCFG, EVENTS);
+    DsaSource source = { };
+    unsigned rate = 0;
+
+    if (counts(s, i, DSA_CATEGORY_WQ) && events & WQ_CYCLES) {
+        for (source.wq = 0; source.wq < s->num_wqs; source.wq++) {
+            if (passes(counter, DSA_CATEGORY_WQ, &source)) {
+                rate += ctpop32(events & wq_cycles(s, source.wq));
+            }
+        }
+    } else if (counts(s, i, DSA_CATEGORY_ENGINE) && events & ENGINE_CYCLES) {
+        for (source.engine = 0; source.engine < s->num_engines;
+             source.engine++) {
+            /* Neither a traffic class nor a size is part of a state. */
+            if (counter->filter[DSA_FILTER_ENGINE] & 1u << source.engine) {
+                rate += ctpop32(events & engine_cycles(s, source.engine));
+            }
+        }
+    }
+    return rate;
+}
+
+void dsa_perfmon_advance(IntelDsa *s, int64_t time)
+{
+    DsaPerfmon *perfmon = &s->perfmon;
+    uint64_t cycles = MAX(0, time - perfmon->time);
+
+    if (!cycles) {
+        return;
+    }
+    for (unsigned i = 0; i < s->num_counters; i++) {
+        unsigned rate = cycle_rate(s, i);
+
+        if (rate) {
+            add(s, i, cycles * rate);
+        }
+    }
+    perfmon->time = time;
+}
+
+void dsa_perfmon_sync(IntelDsa *s)
+{
+    dsa_perfmon_advance(s, MIN(qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL),
+                               dsa_engines_next(s)));
+}
+
+/* Have the timer expire when the next counter of cycles overflows that is to
+ * say so. */
+void dsa_perfmon_arm(IntelDsa *s)
+{
+    int64_t next = INT64_MAX;
+
+    for (unsigned i = 0; i < s->num_counters; i++) {
+        const DsaCounter *counter = &s->perfmon.counter[i];
+        unsigned rate;
+
+        if (!(counter->config & (R_CNTRCFG_INT_OVERFLOW_MASK |
+                                 R_CNTRCFG_FREEZE_OVERFLOW_MASK))) {
+            continue;
+        }
+        rate = cycle_rate(s, i);
+        if (rate) {
+            uint64_t left = (width_mask(s) - counter->value) / rate;
+
+            next = MIN(next, MIN(left, INT64_MAX / 2));
+        }
+    }
+    if (next == INT64_MAX) {
+        timer_del(s->perfmon.timer);
+    } else {
+        timer_mod_ns(s->perfmon.timer, s->perfmon.time +
+                     MAX(next + 1, MIN_INTERRUPT_NS));
+    }
+}
+
+void dsa_perfmon_timer(void *opaque)
+{
+    IntelDsa *s = opaque;
+    MemReentrancyGuard *guard = &DEVICE(s)->mem_reentrancy_guard;
+
+    /* An interrupt's message may go to the device's own registers. */
+    guard->engaged_in_io = true;
+    dsa_perfmon_sync(s);
+    guard->engaged_in_io = false;
+    dsa_perfmon_arm(s);
+}
+
+static void reset_config(IntelDsa *s)
+{
+    for (unsigned i = 0; i < DSA_MAX_COUNTERS; i++) {
+        s->perfmon.counter[i].config = 0;
+        memcpy(s->perfmon.counter[i].filter, filter_mask,
+               sizeof(filter_mask));
+    }
+}
+
+static void reset_counters(IntelDsa *s)
+{
+    for (unsigned i = 0; i < DSA_MAX_COUNTERS; i++) {
+        s->perfmon.counter[i].value = 0;
+    }
+}
+
+void dsa_perfmon_reset(IntelDsa *s)
+{
+    reset_config(s);
+    reset_counters(s);
+    s->perfmon.frozen = 0;
+    s->perfmon.overflow = 0;
+    s->perfmon.time = qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL);
+    timer_del(s->perfmon.timer);
+}
+
+static uint64_t capabilities(const IntelDsa *s)
+{
+    uint64_t cap = 0;
+
+    cap = FIELD_DP64(cap, PERFCAP, COUNTERS, s->num_counters);
+    cap = FIELD_DP64(cap, PERFCAP, WIDTH, s->counter_width);
+    cap = FIELD_DP64(cap, PERFCAP, CATEGORIES, DSA_CATEGORIES);
+    cap = FIELD_DP64(cap, PERFCAP, CATEGORY_MASK,
+                     MAKE_64BIT_MASK(0, DSA_CATEGORIES));
+    cap = FIELD_DP64(cap, PERFCAP, FILTERS, MAKE_64BIT_MASK(0, DSA_FILTERS));
+    cap = FIELD_DP64(cap, PERFCAP, WRITABLE, 1);
+    cap = FIELD_DP64(cap, PERFCAP, FREEZE, 1);
+    return FIELD_DP64(cap, PERFCAP, OVERFLOW_INT, 1);
+}
+
+/* The index of @addr in an array of registers, or -1 */
+static int index_in(hwaddr addr, hwaddr base, unsigned count, unsigned stride)
+{
+    return addr >= base && addr - base < count * stride ?
+           (addr - base) / stride : -1;
+}
+
+/* Two filters, of 32 bits each, or 0 beyond the last one */
+static uint64_t read_filters(const DsaCounter *counter, hwaddr offset)
+{
+    unsigned first = offset / 4;
+    uint64_t value = 0;
+
+    for (unsigned i = first; i < MIN(first + 2, DSA_FILTERS); i++) {
+        value |= (uint64_t)counter->filter[i] << (i - first) * 32;
+    }
+    return value;
+}
+
+static uint64_t read_word(const IntelDsa *s, hwaddr addr)
+{
+    const DsaPerfmon *perfmon = &s->perfmon;
+    int i;
+
+    switch (addr) {
+    case DSA_PERFCAP:
+        return s->num_counters ? capabilities(s) : 0;
+    case DSA_PERFFRZ:
+        return perfmon->frozen & MAKE_64BIT_MASK(0, s->num_counters);
+    case DSA_OVFSTATUS:
+        return perfmon->overflow;
+    }
+    i = index_in(addr, DSA_EVNTCAP, DSA_CATEGORIES, 8);
+    if (i >= 0) {
+        return s->num_counters ? categories[i].events : 0;
+    }
+    i = index_in(addr, DSA_CNTRCFG, s->num_counters, 8);
+    if (i >= 0) {
+        return perfmon->counter[i].config;
+    }
+    i = index_in(addr, DSA_CNTRDATA, s->num_counters, 8);
+    if (i >= 0) {
+        return perfmon->counter[i].value;
+    }
+    i = index_in(addr, DSA_FLTCFG, s->num_counters, DSA_FLTCFG_STRIDE);
+    if (i >= 0) {
+        return read_filters(&perfmon->counter[i],
+                            (addr - DSA_FLTCFG) % DSA_FLTCFG_STRIDE);
+    }
+    return 0;
+}
+
+uint64_t dsa_perfmon_read(IntelDsa *s, hwaddr addr, unsigned size)
+{
+    dsa_perfmon_sync(s);
+    return extract64(read_word(s, addr & ~7ull), addr % 8 * 8, size * 8);
+}
+
+static void write_filters(DsaCounter *counter, hwaddr offset, uint64_t value,
+                          uint64_t mask)
+{
+    unsigned first = offset / 4;
+
+    for (unsigned i = first; i < MIN(first + 2, DSA_FILTERS); i++) {
+        unsigned shift = (i - first) * 32;
+
+        if (mask >> shift & UINT32_MAX) {
+            counter->filter[i] = value >> shift & filter_mask[i];
+        }
+    }
+}
+
+/* Write those bits of a word that are in @mask. */
+static void write_word(IntelDsa *s, hwaddr addr, uint64_t value, uint64_t mask)
+{
+    DsaPerfmon *perfmon = &s->perfmon;
+    uint64_t merged = (read_word(s, addr) & ~mask) | (value & mask);
+    int i;
+
+    switch (addr) {
+    case DSA_PERFRST:
+        if (FIELD_EX64(value & mask, PERFRST, CONFIG)) {
+            reset_config(s);
+        }
+        if (FIELD_EX64(value & mask, PERFRST, COUNTERS)) {
+            reset_counters(s);
+        }
+        return;
+    case DSA_PERFFRZ:
+        perfmon->frozen = merged;
+        return;
+    case DSA_OVFSTATUS:
+        perfmon->overflow &= ~(value & mask);
+        return;
+    }
+    i = index_in(addr, DSA_CNTRCFG, s->num_counters, 8);
+    if (i >= 0) {
+        perfmon->counter[i].config = merged &
+            (R_CNTRCFG_ENABLE_MASK | R_CNTRCFG_INT_OVERFLOW_MASK |
+             R_CNTRCFG_FREEZE_OVERFLOW_MASK | R_CNTRCFG_CATEGORY_MASK |
+             R_CNTRCFG_EVENTS_MASK);
+        return;
+    }
+    i = index_in(addr, DSA_CNTRDATA, s->num_counters, 8);
+    if (i >= 0) {
+        perfmon->counter[i].value = merged & width_mask(s);
+        return;
+    }
+    i = index_in(addr, DSA_FLTCFG, s->num_counters, DSA_FLTCFG_STRIDE);
+    if (i >= 0) {
+        write_filters(&perfmon->counter[i],
+                      (addr - DSA_FLTCFG) % DSA_FLTCFG_STRIDE, value, mask);
+    }
+}
+
+void dsa_perfmon_write(IntelDsa *s, hwaddr addr, uint64_t value,
+                       unsigned size)
+{
+    unsigned shift = addr % 8 * 8;
+
+    dsa_perfmon_sync(s);
+    write_word(s, addr & ~7ull, value << shift,
+               MAKE_64BIT_MASK(shift, size * 8));
+    dsa_perfmon_arm(s);
+}

@@ -1,0 +1,313 @@
+/*
+ * Intel Data Streaming Accelerator: registers, descriptors, records.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * From Intel, "Data Streaming Accelerator Architecture Specification", as far
+ * as it can be read off the programs that drive the silicon: Linux
+ * (drivers/dma/idxd, include/uapi/linux/idxd.h), SPDK (idxd_spec.h), DML and
+ * PCM.  docs/specs/intel-dsa.rst says what has no such source.
+ */
+
+#ifndef HW_DMA_INTEL_DSA_REGS_H
+#define HW_DMA_INTEL_DSA_REGS_H
+
+#include "hw/registerfields.h"
+
+#define DSA_PCI_DEVICE_ID       0x0b25
+
+/* BAR 0: registers */
+#define DSA_MMIO_SIZE           0x10000
+#define DSA_TABLE_UNIT          0x100
+#define DSA_GRPCFG_BASE         0x400
+#define DSA_WQCFG_BASE          0x600
+#define DSA_MSIXPERM_BASE       0x800
+#define DSA_MSIX_TABLE          0x2000
+#define DSA_MSIX_PBA            0x3000
+#define DSA_PERFMON_BASE        0x4000
+#define DSA_PERFMON_SIZE        0x1000
+
+REG64(VERSION, 0x00)
+REG64(GENCAP, 0x10)
+    FIELD(GENCAP, OVERLAP, 1, 1)
+    FIELD(GENCAP, CACHE_MEM, 2, 1)
+    FIELD(GENCAP, CACHE_FLUSH, 3, 1)
+    FIELD(GENCAP, CMD_CAP, 4, 1)
+    FIELD(GENCAP, EVL, 13, 2)
+    FIELD(GENCAP, MAX_XFER_SHIFT, 16, 5)
+    FIELD(GENCAP, MAX_BATCH_SHIFT, 21, 4)
+    FIELD(GENCAP, CONFIG_EN, 31, 1)
+REG64(WQCAP, 0x20)
+    FIELD(WQCAP, TOTAL_SIZE, 0, 16)
+    FIELD(WQCAP, NUM_WQS, 16, 8)
+    FIELD(WQCAP, DEDICATED, 49, 1)
+    FIELD(WQCAP, PRIORITY, 51, 1)
+    FIELD(WQCAP, OCCUPANCY, 52, 1)
+REG64(GRPCAP, 0x30)
+    FIELD(GRPCAP, NUM_GROUPS, 0, 8)
+    FIELD(GRPCAP, TOTAL_RDBUFS, 8, 8)
+REG64(ENGCAP, 0x38)
+REG64(OPCAP, 0x40)
+REG64(OFFSETS0, 0x60)
+REG64(OFFSETS1, 0x68)
+REG64(GENCFG, 0x80)
+    FIELD(GENCFG, EVL_EN, 13, 1)
+REG64(GENCTRL, 0x88)
+    FIELD(GENCTRL, SOFTERR_INT, 0, 1)
+    FIELD(GENCTRL, HALT_INT, 1, 1)
+    FIELD(GENCTRL, EVL_INT, 2, 1)
+REG64(GENSTS, 0x90)
+    FIELD(GENSTS, STATE, 0, 2)
+    FIELD(GENSTS, RESET_TYPE, 2, 2)
+REG64(INTCAUSE, 0x98)
+REG64(CMD, 0xa0)
+    FIELD(CMD, OPERAND, 0, 20)
+    FIELD(CMD, CODE, 20, 5)
+    FIELD(CMD, INT, 31, 1)
+REG64(CMDSTS, 0xa8)
+    FIELD(CMDSTS, ERR, 0, 8)
+    FIELD(CMDSTS, ACTIVE, 31, 1)
+REG64(CMDCAP, 0xb0)
+REG64(SWERR0, 0xc0)
+    FIELD(SWERR0, VALID, 0, 1)
+    FIELD(SWERR0, OVERFLOW, 1, 1)
+    FIELD(SWERR0, DESC_VALID, 2, 1)
+    FIELD(SWERR0, WQ_VALID, 3, 1)
+    FIELD(SWERR0, BATCH, 4, 1)
+    FIELD(SWERR0, WRITE, 5, 1)
+    FIELD(SWERR0, ERROR, 8, 8)
+    FIELD(SWERR0, WQ, 16, 8)
+    FIELD(SWERR0, OPCODE, 32, 8)
+REG64(SWERR1, 0xc8)
+    FIELD(SWERR1, BATCH_INDEX, 0, 16)
+    FIELD(SWERR1, INVALID_FLAGS, 32, 32)
+REG64(SWERR2, 0xd0)
+REG64(SWERR3, 0xd8)
+REG64(EVLCFG0, 0xe0)
+REG64(EVLCFG1, 0xe8)
+    FIELD(EVLCFG1, SIZE, 0, 16)
+REG64(EVLSTATUS, 0xf0)
+    FIELD(EVLSTATUS, HEAD, 0, 16)
+    FIELD(EVLSTATUS, TAIL, 32, 16)
+    FIELD(EVLSTATUS, INT_PENDING, 62, 1)
+
+#define DSA_EVL_BASE_MASK       MAKE_64BIT_MASK(12, 52)
+#define DSA_EVL_ENTRY           64
+#define DSA_EVL_SIZE_MIN        64
+/* Bits of the first word of an event log entry that SWERR0 does not have. */
+#define DSA_EVL_ERR_INFO_VALID  (1u << 7)
+
+#define DSA_INTCAUSE_ERR        0x01
+#define DSA_INTCAUSE_CMD        0x02
+#define DSA_INTCAUSE_PERFMON    0x08
+#define DSA_INTCAUSE_EVL        0x20
+
+enum {
+    DSA_STATE_DISABLED = 0,
+    DSA_STATE_ENABLED = 1,
+};
+
+/* CMD.CODE */
+enum {
+    DSA_CMD_ENABLE_DEVICE = 1,
+    DSA_CMD_DISABLE_DEVICE = 2,
+    DSA_CMD_DRAIN_ALL = 3,
+    DSA_CMD_ABORT_ALL = 4,
+    DSA_CMD_RESET_DEVICE = 5,
+    DSA_CMD_ENABLE_WQ = 6,
+    DSA_CMD_DISABLE_WQ = 7,
+    DSA_CMD_DRAIN_WQ = 8,
+    DSA_CMD_ABORT_WQ = 9,
+    DSA_CMD_RESET_WQ = 10,
+};
+
+/* CMDSTS.ERR */
+enum {
+    DSA_CMD_OK = 0,
+    DSA_CMD_INVALID = 0x01,
+    DSA_CMD_BAD_WQ = 0x02,
+    DSA_CMD_DEV_NOT_DISABLED = 0x10,
+    DSA_CMD_NO_BUS_MASTER = 0x12,
+    DSA_CMD_WQ_SIZE_SUM = 0x14,
+    DSA_CMD_GRP_INCOMPLETE = 0x15,
+    DSA_CMD_GRP_WQ = 0x16,
+    DSA_CMD_GRP_ENGINE = 0x17,
+    DSA_CMD_DEV_NOT_ENABLED = 0x20,
+    DSA_CMD_WQ_NOT_DISABLED = 0x21,
+    DSA_CMD_WQ_SIZE = 0x22,
+    DSA_CMD_WQ_PRIORITY = 0x23,
+    DSA_CMD_WQ_MODE = 0x24,
+    DSA_CMD_WQ_BOF = 0x25,
+    DSA_CMD_WQ_PASID = 0x26,
+    DSA_CMD_WQ_BATCH = 0x27,
+    DSA_CMD_WQ_XFER = 0x28,
+    DSA_CMD_DISABLE_NOT_ENABLED = 0x31,
+    DSA_CMD_WQ_DEV_NOT_ENABLED = 0x32,
+};
+
+/* GRPCFG, an entry of 64 bytes: offsets of its 64-bit registers */
+#define DSA_GRPCFG_SIZE         0x40
+#define DSA_GRPCFG_WQS          0x00
+#define DSA_GRPCFG_ENGINES      0x20
+#define DSA_GRPCFG_FLAGS        0x28
+FIELD(GRPFLAGS, TC_A, 0, 3)
+FIELD(GRPFLAGS, TC_B, 3, 3)
+
+/* WQCFG, an entry of 32 bytes: 32-bit registers */
+#define DSA_WQCFG_SIZE          0x20
+FIELD(WQCFG0, SIZE, 0, 16)
+FIELD(WQCFG1, THRESHOLD, 0, 16)
+FIELD(WQCFG2, DEDICATED, 0, 1)
+FIELD(WQCFG2, BOF, 1, 1)
+FIELD(WQCFG2, PRIORITY, 4, 4)
+FIELD(WQCFG2, PASID, 8, 20)
+FIELD(WQCFG2, PASID_EN, 28, 1)
+FIELD(WQCFG2, PRIV, 29, 1)
+FIELD(WQCFG3, MAX_XFER_SHIFT, 0, 5)
+FIELD(WQCFG3, MAX_BATCH_SHIFT, 5, 4)
+FIELD(WQCFG6, OCCUPANCY, 0, 16)
+FIELD(WQCFG6, STATE, 30, 2)
+
+/* MSIXPERM, an entry of 8 bytes */
+#define DSA_MSIXPERM_SIZE       8
+FIELD(MSIXPERM, IGNORE, 2, 1)
+FIELD(MSIXPERM, PASID_EN, 3, 1)
+FIELD(MSIXPERM, PASID, 12, 20)
+
+/* Performance monitor: offsets from DSA_PERFMON_BASE */
+#define DSA_PERFCAP             0x000
+FIELD(PERFCAP, COUNTERS, 0, 6)
+FIELD(PERFCAP, WIDTH, 8, 8)
+FIELD(PERFCAP, CATEGORIES, 16, 4)
+FIELD(PERFCAP, CATEGORY_MASK, 20, 16)
+FIELD(PERFCAP, FILTERS, 36, 8)
+FIELD(PERFCAP, WRITABLE, 53, 1)
+FIELD(PERFCAP, FREEZE, 54, 1)
+FIELD(PERFCAP, OVERFLOW_INT, 55, 1)
+#define DSA_PERFRST             0x010
+FIELD(PERFRST, CONFIG, 0, 1)
+FIELD(PERFRST, COUNTERS, 1, 1)
+#define DSA_PERFFRZ             0x020
+#define DSA_OVFSTATUS           0x030
+#define DSA_EVNTCAP             0x080
+#define DSA_CNTRCFG             0x100
+FIELD(CNTRCFG, ENABLE, 0, 1)
+FIELD(CNTRCFG, INT_OVERFLOW, 1, 1)
+FIELD(CNTRCFG, FREEZE_OVERFLOW, 2, 1)
+FIELD(CNTRCFG, CATEGORY, 8, 4)
+FIELD(CNTRCFG, EVENTS, 32, 28)
+#define DSA_CNTRDATA            0x200
+#define DSA_FLTCFG              0x300
+#define DSA_FLTCFG_STRIDE       0x20
+/* A 32-bit register each, for one counter. */
+enum {
+    DSA_FILTER_WQ,
+    DSA_FILTER_TC,
+    DSA_FILTER_PAGE_SIZE,
+    DSA_FILTER_XFER_SIZE,
+    DSA_FILTER_ENGINE,
+    DSA_FILTERS
+};
+
+/* BAR 2: portals, a page of each kind for a WQ */
+#define DSA_PORTAL_PAGE         0x1000
+#define DSA_PORTALS_SIZE        0x4000
+#define DSA_DESC_SIZE           64
+
+enum {
+    DSA_OP_NOOP = 0x00,
+    DSA_OP_BATCH = 0x01,
+    DSA_OP_DRAIN = 0x02,
+    DSA_OP_MEMMOVE = 0x03,
+    DSA_OP_FILL = 0x04,
+    DSA_OP_COMPARE = 0x05,
+    DSA_OP_COMPARE_PATTERN = 0x06,
+    DSA_OP_CREATE_DELTA = 0x07,
+    DSA_OP_APPLY_DELTA = 0x08,
+    DSA_OP_DUALCAST = 0x09,
+    DSA_OP_CRC = 0x10,
+    DSA_OP_COPY_CRC = 0x11,
+    DSA_OP_DIF_CHECK = 0x12,
+    DSA_OP_DIF_INSERT = 0x13,
+    DSA_OP_DIF_STRIP = 0x14,
+    DSA_OP_DIF_UPDATE = 0x15,
+    DSA_OP_CACHE_FLUSH = 0x20,
+    DSA_OPS
+};
+
+/* Descriptor flags, bits 0 to 23 of the second dword */
+#define DSA_FLAG_FENCE          0x000001
+#define DSA_FLAG_BOF            0x000002
+#define DSA_FLAG_CRAV           0x000004
+#define DSA_FLAG_RCR            0x000008
+#define DSA_FLAG_RCI            0x000010
+#define DSA_FLAG_CHECK_RESULT   0x000080
+#define DSA_FLAG_CACHE_CONTROL  0x000100
+#define DSA_FLAG_ADDR1_TC_B     0x000200
+#define DSA_FLAG_ADDR2_TC_B     0x000400
+#define DSA_FLAG_ADDR3_TC_B     0x000800
+#define DSA_FLAG_CR_TC_B        0x001000
+#define DSA_FLAG_STRICT_ORDER   0x002000
+#define DSA_FLAG_CRC_READ_SEED  0x010000
+#define DSA_FLAG_CRC_NO_REFLECT 0x020000
+#define DSA_FLAG_CRC_NO_INVERT  0x040000
+
+/* Status in a completion record */
+enum {
+    DSA_STATUS_NONE = 0x00,
+    DSA_STATUS_SUCCESS = 0x01,
+    DSA_STATUS_FALSE_PREDICATE = 0x02,
+    DSA_STATUS_PAGE_FAULT = 0x03,
+    DSA_STATUS_BATCH_FAIL = 0x05,
+    DSA_STATUS_BATCH_PAGE_FAULT = 0x06,
+    DSA_STATUS_DELTA_ORDER = 0x07,
+    DSA_STATUS_DELTA_OFFSET = 0x08,
+    DSA_STATUS_DIF_ERROR = 0x09,
+    DSA_STATUS_BAD_OPCODE = 0x10,
+    DSA_STATUS_INVALID_FLAGS = 0x11,
+    DSA_STATUS_RESERVED_FIELD = 0x12,
+    DSA_STATUS_XFER_SIZE = 0x13,
+    DSA_STATUS_DESC_COUNT = 0x14,
+    DSA_STATUS_DELTA_SIZE = 0x15,
+    DSA_STATUS_OVERLAP = 0x16,
+    DSA_STATUS_DUALCAST_ALIGN = 0x17,
+    DSA_STATUS_DESC_LIST_ALIGN = 0x18,
+    DSA_STATUS_INT_HANDLE = 0x19,
+    DSA_STATUS_CRA_FAULT = 0x1a,
+    DSA_STATUS_CRA_ALIGN = 0x1b,
+    DSA_STATUS_ADDR_ALIGN = 0x1c,
+};
+
+/* Set in the status of a page fault on a write. */
+#define DSA_STATUS_WRITE        0x80
+
+#define DSA_RECORD_SIZE         32
+#define DSA_DELTA_ENTRY         10
+#define DSA_DELTA_MIN_SIZE      80
+#define DSA_DELTA_MAX_XFER      0x80000
+
+/* Flags of the DIF of the source, of that written, and of both */
+#define DSA_DIF_SRC_FIXED_REF       0x80
+#define DSA_DIF_SRC_NO_REF_CHECK    0x40
+#define DSA_DIF_SRC_NO_GUARD_CHECK  0x20
+#define DSA_DIF_SRC_INC_APP         0x10
+#define DSA_DIF_SRC_F_APP_REF       0x08
+#define DSA_DIF_SRC_F_APP           0x04
+#define DSA_DIF_SRC_F_ALL           0x02
+#define DSA_DIF_SRC_F_ALL_ERROR     0x01
+#define DSA_DIF_DST_FIXED_REF       0x80
+#define DSA_DIF_DST_PASS_REF        0x40
+#define DSA_DIF_DST_PASS_GUARD      0x20
+#define DSA_DIF_DST_INC_APP         0x10
+#define DSA_DIF_DST_PASS_APP        0x08
+#define DSA_DIF_BLOCK_MASK          0x03
+#define DSA_DIF_INVERT_SEED         0x04
+#define DSA_DIF_INVERT_RESULT       0x08
+
+/* What of a DIF was wrong, in the result of a completion record */
+#define DSA_DIF_BAD_GUARD       0x01
+#define DSA_DIF_BAD_APP         0x02
+#define DSA_DIF_BAD_REF         0x04
+#define DSA_DIF_ALL_F           0x08
+
+#endif

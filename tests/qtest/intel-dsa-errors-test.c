@@ -1,0 +1,420 @@
+/*
+ * Test what intel-dsa says of descriptors that it cannot do.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "qemu/osdep.h"
+#include "qemu/bswap.h"
+#include "intel-dsa/machine.h"
+
+#define SIZE    4096
+
+static void expect_status(QTestState *qts, const DsaDesc *desc, uint8_t want)
+{
+    g_assert_cmphex(dsa_run(qts, desc).status, ==, want);
+}
+
+/* A descriptor that is fine, of each operation that has data */
+static DsaDesc good(unsigned opcode)
+{
+    bool one_address = opcode == DSA_OP_CRC || opcode == DSA_OP_DIF_CHECK;
+    DsaDesc desc = dsa_desc(opcode, 0, SOURCE, one_address ? 0 : DESTINATION,
+                            SIZE);
+
+    switch (opcode) {
+    case DSA_OP_CREATE_DELTA:
+        stq_le_p(desc.op, DESTINATION2);
+        stl_le_p(desc.op + 8, SIZE / 8 * 10);
+        break;
+    case DSA_OP_APPLY_DELTA:
+        stl_le_p(desc.op, 10);
+        break;
+    case DSA_OP_DUALCAST:
+        stq_le_p(desc.op, DESTINATION2);
+        break;
+    case DSA_OP_DIF_CHECK:
+    case DSA_OP_DIF_STRIP:
+    case DSA_OP_DIF_UPDATE:
+        desc.op[0] = DSA_DIF_SRC_F_ALL;
+        desc.size = cpu_to_le32(8 * 520);
+        break;
+    case DSA_OP_CACHE_FLUSH:
+        desc.addr1 = 0;
+        break;
+    }
+    return desc;
+}
+
+static const uint8_t opcodes[] = {
+    DSA_OP_MEMMOVE, DSA_OP_FILL, DSA_OP_COMPARE, DSA_OP_COMPARE_PATTERN,
+    DSA_OP_CREATE_DELTA, DSA_OP_APPLY_DELTA, DSA_OP_DUALCAST, DSA_OP_CRC,
+    DSA_OP_COPY_CRC, DSA_OP_DIF_CHECK, DSA_OP_DIF_INSERT, DSA_OP_DIF_STRIP,
+    DSA_OP_DIF_UPDATE, DSA_OP_CACHE_FLUSH,
+};
+
+/* Flags, reserved bytes, sizes, alignment of the record, interrupt handle */
+static void test_malformed(void)
+{
+    QTestState *qts = dsa_ready("");
+
+    qtest_memset(qts, SOURCE, 0xff, 2 * SIZE);
+    for (unsigned i = 0; i < ARRAY_SIZE(opcodes); i++) {
+        DsaDesc desc = good(opcodes[i]);
+        DsaRecord record;
+
+        if (opcodes[i] == DSA_OP_APPLY_DELTA) {
+            qtest_memset(qts, SOURCE, 0, 16);
+        }
+        expect_status(qts, &desc, DSA_STATUS_SUCCESS);
+        qtest_memset(qts, SOURCE, 0xff, 16);
+
+        desc.flags_opcode |= cpu_to_le32(DSA_FLAG_BOF);
+        record = dsa_run(qts, &desc);
+        g_assert_cmphex(record.status, ==, DSA_STATUS_INVALID_FLAGS);
+        g_assert_cmphex(ldl_le_p(record.op), ==, DSA_FLAG_BOF);
+
+        desc = good(opcodes[i]);
+        desc.reserved = 1;
+        expect_status(qts, &desc, DSA_STATUS_RESERVED_FIELD);
+        desc = good(opcodes[i]);
+        desc.pasid = cpu_to_le32(1 << 25);
+        expect_status(qts, &desc, DSA_STATUS_RESERVED_FIELD);
+        desc = good(opcodes[i]);
+        desc.size = 0;
+        expect_status(qts, &desc, DSA_STATUS_XFER_SIZE);
+        desc.size = cpu_to_le32(0x80000001);
+        expect_status(qts, &desc, DSA_STATUS_XFER_SIZE);
+        desc = good(opcodes[i]);
+        desc.flags_opcode |= cpu_to_le32(DSA_FLAG_RCI);
+        desc.int_handle = cpu_to_le16(9);
+        expect_status(qts, &desc, DSA_STATUS_INT_HANDLE);
+    }
+    qtest_quit(qts);
+}
+
+static void test_opcodes(void)
+{
+    QTestState *qts = dsa_ready("");
+
+    for (unsigned opcode = 0; opcode < 256; opcode++) {
+        DsaDesc desc = dsa_desc(opcode, 0, 0, 0, 0);
+        bool known = dsa_readq(qts, A_OPCAP + opcode / 64 * 8) >>
+                     opcode % 64 & 1;
+
+        g_assert_cmpint(known, ==, opcode <= 9 || opcode == 0x20 ||
+                        (opcode >= 0x10 && opcode <= 0x15));
+        g_assert_cmpint(dsa_run(qts, &desc).status == DSA_STATUS_BAD_OPCODE,
+                        ==, !known);
+    }
+    qtest_quit(qts);
+}
+
+static void test_delta_limits(void)
+{
+    QTestState *qts = dsa_ready("");
+    DsaDesc desc = good(DSA_OP_CREATE_DELTA);
+
+    desc.addr1 = cpu_to_le64(SOURCE + 4);
+    expect_status(qts, &desc, DSA_STATUS_ADDR_ALIGN);
+    desc = good(DSA_OP_CREATE_DELTA);
+    desc.size = cpu_to_le32(SIZE + 4);
+    expect_status(qts, &desc, DSA_STATUS_XFER_SIZE);
+    desc.size = cpu_to_le32(DSA_DELTA_MAX_XFER + 8);
+    expect_status(qts, &desc, DSA_STATUS_XFER_SIZE);
+    desc = good(DSA_OP_CREATE_DELTA);
+    stl_le_p(desc.op + 8, 70);
+    expect_status(qts, &desc, DSA_STATUS_DELTA_SIZE);
+    stl_le_p(desc.op + 8, 85);
+    expect_status(qts, &desc, DSA_STATUS_DELTA_SIZE);
+    desc = good(DSA_OP_CREATE_DELTA);
+    stq_le_p(desc.op, SOURCE + SIZE - 8);
+    expect_status(qts, &desc, DSA_STATUS_OVERLAP);
+
+    desc = good(DSA_OP_APPLY_DELTA);
+    stl_le_p(desc.op, 11);
+    expect_status(qts, &desc, DSA_STATUS_DELTA_SIZE);
+    desc = good(DSA_OP_APPLY_DELTA);
+    desc.addr1 = cpu_to_le64(DESTINATION + 8);
+    expect_status(qts, &desc, DSA_STATUS_OVERLAP);
+
+    /* Word 5, and then again; a word beyond the end */
+    desc = good(DSA_OP_APPLY_DELTA);
+    stl_le_p(desc.op, 20);
+    qtest_writew(qts, SOURCE, 5);
+    qtest_writew(qts, SOURCE + 10, 5);
+    expect_status(qts, &desc, DSA_STATUS_DELTA_ORDER);
+    g_assert_cmpuint(dsa_record(qts, 0).bytes_completed, ==, 10);
+    qtest_writew(qts, SOURCE + 10, SIZE / 8);
+    expect_status(qts, &desc, DSA_STATUS_DELTA_OFFSET);
+    qtest_writew(qts, SOURCE + 10, SIZE / 8 - 1);
+    expect_status(qts, &desc, DSA_STATUS_SUCCESS);
+    qtest_quit(qts);
+}
+
+static void test_other_limits(void)
+{
+    QTestState *qts = dsa_ready("");
+    DsaDesc desc = good(DSA_OP_DUALCAST);
+
+    stq_le_p(desc.op, DESTINATION2 + 8);
+    expect_status(qts, &desc, DSA_STATUS_DUALCAST_ALIGN);
+    stq_le_p(desc.op, DESTINATION);
+    expect_status(qts, &desc, DSA_STATUS_OVERLAP);
+    desc = good(DSA_OP_COPY_CRC);
+    desc.addr2 = cpu_to_le64(SOURCE + SIZE - 1);
+    expect_status(qts, &desc, DSA_STATUS_OVERLAP);
+    desc.addr2 = cpu_to_le64(SOURCE + SIZE);
+    expect_status(qts, &desc, DSA_STATUS_SUCCESS);
+    desc = good(DSA_OP_DIF_INSERT);
+    desc.size = cpu_to_le32(SIZE + 8);
+    expect_status(qts, &desc, DSA_STATUS_XFER_SIZE);
+    desc = good(DSA_OP_DIF_INSERT);
+    desc.addr2 = cpu_to_le64(SOURCE - SIZE);
+    expect_status(qts, &desc, DSA_STATUS_OVERLAP);
+
+    desc = dsa_desc(DSA_OP_BATCH, 0, DESC_LIST + 32, 0, 2);
+    expect_status(qts, &desc, DSA_STATUS_DESC_LIST_ALIGN);
+    desc = dsa_desc(DSA_OP_BATCH, 0, DESC_LIST, 0, 1);
+    expect_status(qts, &desc, DSA_STATUS_DESC_COUNT);
+    desc.size = cpu_to_le32(1025);
+    expect_status(qts, &desc, DSA_STATUS_DESC_COUNT);
+    qtest_quit(qts);
+}
+
+/* What lies before memory's end is done, and nothing else is touched. */
+static void test_page_faults(void)
+{
+    QTestState *qts = dsa_ready("");
+    const uint32_t before = 100000, size = before + 3 * 4096;
+    g_autofree uint8_t *data = dsa_random(qts, SOURCE, size);
+    const uint64_t edge = RAM_BYTES - before;
+    DsaDesc desc = dsa_desc(DSA_OP_MEMMOVE, 0, SOURCE, edge, size);
+    DsaRecord record = dsa_run(qts, &desc);
+
+    g_assert_cmphex(record.status, ==, DSA_STATUS_PAGE_FAULT |
+                    DSA_STATUS_WRITE);
+    g_assert_cmpuint(record.bytes_completed, ==, before);
+    g_assert_cmphex(record.fault_addr, ==, RAM_BYTES);
+    dsa_expect_memory(qts, edge, data, before);
+
+    desc = dsa_desc(DSA_OP_MEMMOVE, 0, edge, DESTINATION, size);
+    record = dsa_run(qts, &desc);
+    g_assert_cmphex(record.status, ==, DSA_STATUS_PAGE_FAULT);
+    g_assert_cmpuint(record.bytes_completed, ==, before);
+    g_assert_cmphex(record.fault_addr, ==, RAM_BYTES);
+    dsa_expect_memory(qts, DESTINATION, data, before);
+    g_assert_cmpuint(qtest_readq(qts, DESTINATION + before), ==, 0);
+
+    /* The end of the address space */
+    desc = dsa_desc(DSA_OP_FILL, 0, 0, UINT64_MAX - 100, size);
+    record = dsa_run(qts, &desc);
+    g_assert_cmphex(record.status, ==, DSA_STATUS_PAGE_FAULT |
+                    DSA_STATUS_WRITE);
+    g_assert_cmpuint(record.bytes_completed, ==, 0);
+
+    for (unsigned i = 0; i < ARRAY_SIZE(opcodes); i++) {
+        bool read = opcodes[i] != DSA_OP_FILL &&
+                    opcodes[i] != DSA_OP_CACHE_FLUSH;
+
+        desc = good(opcodes[i]);
+        *(read ? &desc.addr1 : &desc.addr2) = cpu_to_le64(OUTSIDE);
+        record = dsa_run(qts, &desc);
+        g_assert_cmphex(record.status, ==, DSA_STATUS_PAGE_FAULT |
+                        (read ? 0 : DSA_STATUS_WRITE));
+        g_assert_cmphex(record.fault_addr, ==, OUTSIDE);
+        g_assert_cmpuint(record.bytes_completed, ==, 0);
+    }
+
+    desc = dsa_desc(DSA_OP_BATCH, 0, RAM_BYTES - 64, 0, 2);
+    qtest_memset(qts, RAM_BYTES - 64, 0, 64);
+    record = dsa_run(qts, &desc);
+    g_assert_cmphex(record.status, ==, DSA_STATUS_BATCH_PAGE_FAULT);
+    g_assert_cmpuint(record.bytes_completed, ==, 1);
+    g_assert_cmphex(record.fault_addr, ==, RAM_BYTES);
+    qtest_quit(qts);
+}
+
+/* The device's own registers are no memory. */
+static void test_own_registers(void)
+{
+    QTestState *qts = dsa_ready("");
+    DsaDesc desc = dsa_desc(DSA_OP_FILL, 0, 0, DSA_MMIO + A_CMD, 4096);
+
+    expect_status(qts, &desc, DSA_STATUS_PAGE_FAULT | DSA_STATUS_WRITE);
+    desc.addr2 = cpu_to_le64(DSA_PORTALS);
+    expect_status(qts, &desc, DSA_STATUS_PAGE_FAULT | DSA_STATUS_WRITE);
+    qtest_quit(qts);
+}
+
+static uint64_t swerror(QTestState *qts)
+{
+    return dsa_readq(qts, A_SWERR0);
+}
+
+static void clear_swerror(QTestState *qts)
+{
+    dsa_writel(qts, A_SWERR0, R_SWERR0_VALID_MASK | R_SWERR0_OVERFLOW_MASK);
+    g_assert_cmphex(swerror(qts) & 3, ==, 0);
+}
+
+/* What cannot be told in a record */
+static void test_swerror(void)
+{
+    QTestState *qts = dsa_ready("");
+    DsaDesc desc = dsa_desc(DSA_OP_MEMMOVE, 0, SOURCE, DESTINATION, 64);
+    uint64_t value;
+
+    dsa_enable_msix(qts, 9);
+    dsa_writel(qts, A_GENCTRL, R_GENCTRL_SOFTERR_INT_MASK);
+    desc.completion = cpu_to_le64(RECORDS + 8);
+    dsa_run(qts, &desc);
+    value = swerror(qts);
+    g_assert_cmphex(FIELD_EX64(value, SWERR0, VALID), ==, 1);
+    g_assert_cmphex(FIELD_EX64(value, SWERR0, DESC_VALID), ==, 1);
+    g_assert_cmphex(FIELD_EX64(value, SWERR0, WQ_VALID), ==, 1);
+    g_assert_cmphex(FIELD_EX64(value, SWERR0, WQ), ==, 0);
+    g_assert_cmphex(FIELD_EX64(value, SWERR0, OPCODE), ==, DSA_OP_MEMMOVE);
+    g_assert_cmphex(FIELD_EX64(value, SWERR0, ERROR), ==,
+                    DSA_STATUS_CRA_ALIGN);
+    g_assert_cmphex(dsa_readq(qts, A_SWERR2), ==, RECORDS + 8);
+    g_assert_cmphex(dsa_readl(qts, A_INTCAUSE), ==, DSA_INTCAUSE_ERR);
+    g_assert_true(dsa_message(qts, 0));
+    dsa_run(qts, &desc);
+    g_assert_cmphex(FIELD_EX64(swerror(qts), SWERR0, OVERFLOW), ==, 1);
+    g_assert_false(dsa_message(qts, 0));
+    clear_swerror(qts);
+
+    desc.completion = cpu_to_le64(OUTSIDE);
+    dsa_submit(qts, 0, &desc);
+    qtest_clock_step(qts, 1000000);
+    value = swerror(qts);
+    g_assert_cmphex(FIELD_EX64(value, SWERR0, ERROR), ==,
+                    DSA_STATUS_CRA_FAULT);
+    g_assert_cmphex(FIELD_EX64(value, SWERR0, WRITE), ==, 1);
+    g_assert_cmphex(dsa_readq(qts, A_SWERR2), ==, OUTSIDE);
+    clear_swerror(qts);
+
+    /* Without a record */
+    desc = dsa_desc(DSA_OP_MEMMOVE, 0, SOURCE, OUTSIDE, 64);
+    desc.flags_opcode = cpu_to_le32(DSA_OP_MEMMOVE << 24);
+    dsa_run(qts, &desc);
+    value = swerror(qts);
+    g_assert_cmphex(FIELD_EX64(value, SWERR0, ERROR), ==,
+                    DSA_STATUS_PAGE_FAULT);
+    g_assert_cmphex(FIELD_EX64(value, SWERR0, WRITE), ==, 1);
+    g_assert_cmphex(dsa_readq(qts, A_SWERR2), ==, OUTSIDE);
+    clear_swerror(qts);
+    desc.flags_opcode |= cpu_to_le32(DSA_FLAG_RCR);
+    dsa_run(qts, &desc);
+    g_assert_cmphex(FIELD_EX64(swerror(qts), SWERR0, ERROR), ==,
+                    DSA_STATUS_INVALID_FLAGS);
+    g_assert_cmphex(dsa_readq(qts, A_SWERR1) >> 32, ==, DSA_FLAG_RCR);
+    qtest_quit(qts);
+}
+
+/* The event log takes them, until it is full. */
+static void test_event_log(void)
+{
+    QTestState *qts = dsa_start("");
+    DsaDesc desc = dsa_desc(DSA_OP_MEMMOVE, 0, SOURCE, DESTINATION, 64);
+    uint64_t entry;
+
+    dsa_configure(qts, 1, 1, 128);
+    dsa_writeq(qts, A_EVLCFG0, EVENT_LOG);
+    dsa_writeq(qts, A_EVLCFG1, 64);
+    dsa_writel(qts, A_GENCFG, R_GENCFG_EVL_EN_MASK);
+    dsa_writel(qts, A_GENCTRL, R_GENCTRL_EVL_INT_MASK);
+    dsa_enable_msix(qts, 9);
+    dsa_enable(qts, 1);
+
+    desc.completion = cpu_to_le64(OUTSIDE);
+    dsa_submit(qts, 0, &desc);
+    qtest_clock_step(qts, 1000000);
+    g_assert_cmphex(swerror(qts), ==, 0);
+    g_assert_cmphex(dsa_readl(qts, A_EVLSTATUS + 4), ==, 1u << 30 | 1);
+    g_assert_cmphex(dsa_readl(qts, A_INTCAUSE), ==, DSA_INTCAUSE_EVL);
+    g_assert_true(dsa_message(qts, 0));
+    entry = qtest_readq(qts, EVENT_LOG);
+    g_assert_cmphex(FIELD_EX64(entry, SWERR0, ERROR), ==,
+                    DSA_STATUS_CRA_FAULT);
+    g_assert_cmphex(FIELD_EX64(entry, SWERR0, OPCODE), ==, DSA_OP_MEMMOVE);
+    g_assert_cmphex(qtest_readq(qts, EVENT_LOG + 16), ==, OUTSIDE);
+    /* The record that could not be written */
+    g_assert_cmphex(qtest_readb(qts, EVENT_LOG + 32), ==, DSA_STATUS_SUCCESS);
+    g_assert_cmpuint(qtest_readl(qts, EVENT_LOG + 36), ==, 64);
+
+    for (int i = 0; i < 62; i++) {
+        dsa_submit(qts, 0, &desc);
+    }
+    qtest_clock_step(qts, 100000000);
+    g_assert_false(dsa_message(qts, 0));
+    g_assert_cmphex(dsa_readl(qts, A_EVLSTATUS + 4), ==, 1u << 30 | 63);
+    g_assert_cmphex(swerror(qts), ==, 0);
+    dsa_submit(qts, 0, &desc);
+    qtest_clock_step(qts, 1000000);
+    g_assert_cmphex(FIELD_EX64(swerror(qts), SWERR0, VALID), ==, 1);
+
+    dsa_writel(qts, A_EVLSTATUS + 4, 1u << 30);
+    dsa_writel(qts, A_EVLSTATUS, 63);
+    dsa_submit(qts, 0, &desc);
+    qtest_clock_step(qts, 1000000);
+    g_assert_cmphex(dsa_readq(qts, A_EVLSTATUS), ==, 1ull << 62 | 63);
+    g_assert_true(dsa_message(qts, 0));
+    qtest_quit(qts);
+}
+
+/* Not what MOVDIR64B does */
+static void test_portals(void)
+{
+    QTestState *qts = dsa_ready("");
+    DsaDesc desc = dsa_desc(DSA_OP_NOOP, 0, 0, 0, 0);
+    uint64_t words[8];
+
+    memcpy(words, &desc, sizeof(words));
+    /* Seven words, one again, the last word alone */
+    for (int i = 0; i < 7; i++) {
+        qtest_writeq(qts, DSA_PORTALS + i * 8, le64_to_cpu(words[i]));
+    }
+    qtest_writeq(qts, DSA_PORTALS + 48, le64_to_cpu(words[6]));
+    qtest_writeq(qts, DSA_PORTALS + 56, le64_to_cpu(words[7]));
+    qtest_clock_step(qts, 1000000);
+    g_assert_cmphex(dsa_record(qts, 0).status, ==, 0);
+    /* In 16 parts */
+    for (int i = 0; i < 16; i++) {
+        qtest_writel(qts, DSA_PORTALS + i * 4, words[i / 2] >> i % 2 * 32);
+    }
+    qtest_clock_step(qts, 1000000);
+    g_assert_cmphex(dsa_record(qts, 0).status, ==, 0);
+    /* All four pages, anywhere in them */
+    for (unsigned page = 0; page < 4; page++) {
+        qtest_memset(qts, RECORDS, 0, DSA_RECORD_SIZE);
+        qtest_memwrite(qts, DSA_PORTALS + page * DSA_PORTAL_PAGE + 0xfc0,
+                       &desc, sizeof(desc));
+        qtest_clock_step(qts, 1000000);
+        g_assert_cmphex(dsa_record(qts, 0).status, ==, DSA_STATUS_SUCCESS);
+    }
+    /* A WQ that is not enabled, and one that there is not */
+    qtest_memset(qts, RECORDS, 0, DSA_RECORD_SIZE);
+    dsa_submit(qts, 1, &desc);
+    qtest_memwrite(qts, DSA_PORTALS + 7 * DSA_PORTALS_SIZE, &desc,
+                   sizeof(desc));
+    qtest_clock_step(qts, 1000000);
+    g_assert_cmphex(dsa_record(qts, 0).status, ==, 0);
+    qtest_quit(qts);
+}
+
+int main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    qtest_add_func("intel-dsa/malformed", test_malformed);
+    qtest_add_func("intel-dsa/opcodes", test_opcodes);
+    qtest_add_func("intel-dsa/delta-limits", test_delta_limits);
+    qtest_add_func("intel-dsa/other-limits", test_other_limits);
+    qtest_add_func("intel-dsa/page-faults", test_page_faults);
+    qtest_add_func("intel-dsa/own-registers", test_own_registers);
+    qtest_add_func("intel-dsa/swerror", test_swerror);
+    qtest_add_func("intel-dsa/event-log", test_event_log);
+    qtest_add_func("intel-dsa/portals", test_portals);
+    return g_test_run();
+}

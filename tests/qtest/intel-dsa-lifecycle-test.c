@@ -1,0 +1,377 @@
+/*
+ * Test how intel-dsa travels and goes away, and what it makes of nonsense.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "qemu/osdep.h"
+#include <glib/gstdio.h>
+#include "qemu/bswap.h"
+#include "qobject/qdict.h"
+#include "intel-dsa/machine.h"
+
+/* What is copied to measure: 1 MiB at a time */
+#define COPIES          32
+#define MIB             (1 << 20)
+#define MEASUREMENTS    9
+
+/* Random accesses in "make check"; $INTEL_DSA_FUZZ_SECONDS has it go on. */
+#define FUZZ_ROUNDS     40000
+
+static void wait_for_migration(QTestState *qts)
+{
+    for (;;) {
+        QDict *reply = qtest_qmp(qts, "{ 'execute': 'query-migrate' }");
+        QDict *result = qdict_get_qdict(reply, "return");
+        g_autofree char *status = g_strdup(
+            qdict_get_try_str(result, "status"));
+
+        qobject_unref(reply);
+        if (!g_strcmp0(status, "completed")) {
+            return;
+        }
+        g_assert_cmpstr(status, !=, "failed");
+        g_usleep(10000);
+    }
+}
+
+/* To another QEMU, through a file */
+static QTestState *migrate(QTestState *from)
+{
+    g_autofree char *path = NULL, *uri = NULL, *args = NULL;
+    g_autoptr(GError) error = NULL;
+    int64_t now = qtest_clock_step(from, 1);
+    QTestState *to;
+    int fd = g_file_open_tmp("intel-dsa-XXXXXX", &path, &error);
+
+    g_assert_no_error(error);
+    close(fd);
+    uri = g_strdup_printf("file:%s", path);
+    qtest_qmp_assert_success(from, "{ 'execute': 'stop' }");
+    qtest_qmp_assert_success(from, "{ 'execute': 'migrate', "
+                             "'arguments': { 'uri': %s } }", uri);
+    wait_for_migration(from);
+    qtest_quit(from);
+    to = qtest_init("-machine pc -m 128M -nodefaults "
+                    "-device intel-dsa,id=dsa,addr=4 -incoming defer");
+    qtest_qmp_assert_success(to, "{ 'execute': 'migrate-incoming', "
+                             "'arguments': { 'uri': %s } }", uri);
+    wait_for_migration(to);
+    /* Virtual time travels, but not that of qtest. */
+    qtest_clock_set(to, now);
+    qtest_qmp_assert_success(to, "{ 'execute': 'cont' }");
+    g_unlink(path);
+    return to;
+}
+
+/* In the middle of copies, a batch, a CRC; with counters that count */
+static void test_migration(void)
+{
+    QTestState *qts = dsa_ready("");
+    const uint32_t size = 1 << 20;
+    g_autofree uint8_t *data = dsa_random(qts, SOURCE, size);
+    DsaDesc crc = dsa_desc(DSA_OP_CRC, 0, SOURCE, 0, size);
+    DsaDesc copy = dsa_desc(DSA_OP_MEMMOVE, 1, SOURCE, DESTINATION, size);
+    DsaDesc batch = dsa_desc(DSA_OP_BATCH, 2, DESC_LIST, 0, 20);
+    DsaDesc list[20];
+    DsaRecord want;
+
+    want = dsa_run(qts, &crc);
+    g_assert_cmphex(want.status, ==, DSA_STATUS_SUCCESS);
+    qtest_memset(qts, RECORDS, 0, 32 * 32);
+    for (unsigned i = 0; i < 20; i++) {
+        list[i] = dsa_desc(DSA_OP_FILL, 3 + i, i, DESTINATION2 + i * 100000,
+                           100000);
+    }
+    qtest_memwrite(qts, DESC_LIST, list, sizeof(list));
+    dsa_writeq(qts, DSA_PERFMON_BASE + DSA_CNTRCFG,
+               0x10ull << 32 | 4 << 8 | 1);
+    dsa_submit(qts, 0, &crc);
+    dsa_submit(qts, 0, &copy);
+    dsa_submit(qts, 0, &batch);
+    for (unsigned i = 0; i < 3; i++) {
+        qtest_clock_step(qts, 30000);
+        qts = migrate(qts);
+    }
+    g_assert_cmphex(dsa_record(qts, 2).status, ==, 0);
+    qtest_clock_step(qts, 100000000);
+    g_assert_cmphex(dsa_record(qts, 0).status, ==, DSA_STATUS_SUCCESS);
+    g_assert_cmphex(ldl_le_p(dsa_record(qts, 0).op), ==, ldl_le_p(want.op));
+    g_assert_cmphex(dsa_record(qts, 1).status, ==, DSA_STATUS_SUCCESS);
+    g_assert_cmphex(dsa_record(qts, 2).status, ==, DSA_STATUS_SUCCESS);
+    g_assert_cmpuint(dsa_record(qts, 2).bytes_completed, ==, 20);
+    dsa_expect_memory(qts, DESTINATION, data, size);
+    for (unsigned i = 0; i < 20; i++) {
+        g_assert_cmpuint(qtest_readq(qts, DESTINATION2 + i * 100000 + 99992),
+                         ==, i);
+    }
+    g_assert_cmpuint(dsa_readq(qts, DSA_PERFMON_BASE + DSA_CNTRDATA), ==, 23);
+    qtest_quit(qts);
+}
+
+/* What a stopped machine's device does: nothing */
+static void test_reset(void)
+{
+    QTestState *qts = dsa_ready("");
+    DsaDesc copy = dsa_desc(DSA_OP_MEMMOVE, 0, SOURCE, DESTINATION, 1 << 24);
+
+    dsa_submit(qts, 0, &copy);
+    dsa_submit(qts, 0, &copy);
+    qtest_clock_step(qts, 10000);
+    qtest_system_reset(qts);
+    qtest_clock_step(qts, 100000000);
+    g_assert_cmphex(dsa_record(qts, 0).status, ==, 0);
+    dsa_map(qts);
+    dsa_configure(qts, 1, 1, 128);
+    dsa_enable(qts, 1);
+    copy.size = cpu_to_le32(4096);
+    g_assert_cmphex(dsa_run(qts, &copy).status, ==, DSA_STATUS_SUCCESS);
+    qtest_quit(qts);
+}
+
+static void test_unplug(void)
+{
+    QTestState *qts = qtest_init("-machine q35 -m 128M -nodefaults "
+                                 "-device pcie-root-port,id=rp,slot=1");
+
+    for (unsigned i = 0; i < 3; i++) {
+        qtest_qmp_device_add(qts, "intel-dsa", "dsa", "{ 'bus': 'rp' }");
+        qtest_qmp_assert_success(qts, "{ 'execute': 'device_del', "
+                                 "'arguments': { 'id': 'dsa' } }");
+        qtest_system_reset(qts);
+        qtest_qmp_eventwait(qts, "DEVICE_DELETED");
+    }
+    qtest_quit(qts);
+}
+
+/* Away in the middle of a copy */
+static void test_unplug_busy(void)
+{
+    QTestState *qts = dsa_ready("");
+    DsaDesc copy = dsa_desc(DSA_OP_MEMMOVE, 0, SOURCE, DESTINATION, 1 << 24);
+
+    dsa_submit(qts, 0, &copy);
+    qtest_clock_step(qts, 10000);
+    qtest_qmp_assert_success(qts, "{ 'execute': 'device_del', "
+                             "'arguments': { 'id': 'dsa' } }");
+    /* The guest lets go of its slot (ACPI PCI hotplug, register EJ). */
+    qtest_outl(qts, 0xae10, 0);
+    qtest_outl(qts, 0xae08, 1 << 4);
+    qtest_qmp_eventwait(qts, "DEVICE_DELETED");
+    qtest_clock_step(qts, 100000000);
+    g_assert_cmphex(dsa_record(qts, 0).status, ==, 0);
+    qtest_quit(qts);
+}
+
+/* Microseconds that COPIES copies take the host, submitted at once */
+static int64_t time_device(QTestState *qts)
+{
+    int64_t begin;
+
+    qtest_memset(qts, RECORDS, 0, COPIES * DSA_RECORD_SIZE);
+    begin = g_get_monotonic_time();
+    for (unsigned i = 0; i < COPIES; i++) {
+        DsaDesc desc = dsa_desc(DSA_OP_MEMMOVE, i, SOURCE + i * MIB,
+                                SOURCE + (COPIES + i) * MIB, MIB);
+
+        dsa_submit(qts, 0, &desc);
+    }
+    while (dsa_record(qts, COPIES - 1).status == 0) {
+        g_assert_cmpint(g_get_monotonic_time() - begin, <, 60000000);
+    }
+    return g_get_monotonic_time() - begin;
+}
+
+static int64_t time_memcpy(uint8_t *memory)
+{
+    int64_t begin = g_get_monotonic_time();
+
+    for (unsigned i = 0; i < COPIES; i++) {
+        memcpy(memory + (COPIES + i) * MIB, memory + i * MIB, MIB);
+    }
+    return g_get_monotonic_time() - begin;
+}
+
+/*
+ * A device that is faster than the host: copies take twice as long as
+ * memcpy() at most.  The host may be busy; each is as fast as in the best of
+ * some measurements, one after the other.
+ */
+static void test_throughput(void)
+{
+    g_autofree uint8_t *memory = g_malloc(2 * COPIES * MIB);
+    g_autofree char *bios = NULL;
+    int64_t device = INT64_MAX, copy = INT64_MAX;
+    int fd = g_file_open_tmp("intel-dsa-XXXXXX", &bios, NULL);
+    QTestState *qts;
+
+    if (!qtest_has_accel("tcg")) {
+        g_test_skip("No TCG accelerator");
+        return;
+    }
+    /* Time is the host's with TCG; the CPU executes HLT. */
+    memset(memory, 0xf4, 64 * 1024);
+    g_assert_cmpint(write(fd, memory, 64 * 1024), ==, 64 * 1024);
+    close(fd);
+    qts = qtest_initf("-accel tcg -machine pc -m 128M -nodefaults -bios %s "
+                      "-device intel-dsa,id=dsa,addr=4,bandwidth=1000000",
+                      bios);
+    g_unlink(bios);
+    dsa_map(qts);
+    dsa_configure(qts, 1, 1, 128);
+    dsa_enable(qts, 1);
+    memset(memory, 1, 2 * COPIES * MIB);
+    for (unsigned i = 0; i < MEASUREMENTS; i++) {
+        device = MIN(device, time_device(qts));
+        copy = MIN(copy, time_memcpy(memory));
+    }
+    g_test_message("%u copies of 1 MiB: %" PRId64 " us, memcpy() %" PRId64
+                   " us", COPIES, device, copy);
+    g_assert_cmpint(device, <=, 2 * copy);
+    qtest_quit(qts);
+}
+
+static uint64_t random_addr(void)
+{
+    static const uint64_t places[] = {
+        SOURCE, DESTINATION, DESTINATION2, OUTSIDE, DSA_MMIO, DSA_PORTALS,
+        RAM_BYTES - 0x10000, UINT64_MAX - 0x8000, 0, DESC_LIST,
+    };
+
+    return places[g_test_rand_int_range(0, ARRAY_SIZE(places))] +
+           g_test_rand_int_range(0, 0x10000) *
+           (g_test_rand_bit() ? 1 : 64);
+}
+
+/* Mostly well-formed, or nothing would get far */
+static DsaDesc random_desc(void)
+{
+    static const uint32_t sizes[] = { 0, 1, 64, 520, 4096, 65536, 1 << 20 };
+    DsaDesc desc = dsa_desc(g_test_rand_int_range(0, 0x22),
+                            g_test_rand_int_range(0, 1000), random_addr(),
+                            random_addr(),
+                            sizes[g_test_rand_int_range(0, 7)] *
+                            g_test_rand_int_range(1, 4));
+
+    if (g_test_rand_int_range(0, 4) == 0) {
+        ((uint8_t *)&desc)[g_test_rand_int_range(0, 64)] = g_test_rand_int();
+    }
+    if (g_test_rand_int_range(0, 4) == 0) {
+        for (unsigned i = 0; i < sizeof(desc.op); i++) {
+            desc.op[i] = g_test_rand_int();
+        }
+    } else if (g_test_rand_bit()) {
+        stq_le_p(desc.op, random_addr());
+        stl_le_p(desc.op + 8, g_test_rand_int_range(0, 1000) * 10);
+    } else if (g_test_rand_bit()) {
+        stl_le_p(desc.op, g_test_rand_int_range(0, 1000) * 10);
+    }
+    return desc;
+}
+
+static void random_register(QTestState *qts)
+{
+    static const struct {
+        uint64_t base;
+        int size;
+    } areas[] = {
+        { 0, 0x100 }, { DSA_GRPCFG_BASE, 0x100 }, { DSA_WQCFG_BASE, 0x100 },
+        { DSA_MSIXPERM_BASE, 0x80 }, { DSA_PERFMON_BASE, 0x500 },
+        { DSA_MSIX_TABLE, 0xc0 }, { 0, DSA_MMIO_SIZE },
+    };
+    unsigned i = g_test_rand_int_range(0, ARRAY_SIZE(areas));
+    uint64_t addr = areas[i].base +
+                    QEMU_ALIGN_DOWN(g_test_rand_int_range(0, areas[i].size),
+                                    4);
+    uint64_t value = (uint64_t)g_test_rand_int() << 32 | g_test_rand_int();
+
+    value = g_test_rand_bit() ? value : 1ull << (value % 64);
+    if (g_test_rand_bit()) {
+        dsa_readl(qts, addr);
+        dsa_readq(qts, QEMU_ALIGN_DOWN(addr, 8));
+    } else if (g_test_rand_bit()) {
+        dsa_writel(qts, addr, value);
+    } else {
+        dsa_writeq(qts, QEMU_ALIGN_DOWN(addr, 8), value);
+    }
+}
+
+static void random_action(QTestState *qts)
+{
+    DsaDesc desc = random_desc();
+
+    switch (g_test_rand_int_range(0, 16)) {
+    case 0:
+        random_register(qts);
+        break;
+    case 1:
+        dsa_writel(qts, A_CMD, g_test_rand_int_range(0, 16) << 20 |
+                   g_test_rand_int_range(0, 64));
+        break;
+    case 2:
+        /* Usable again */
+        dsa_writel(qts, A_CMD, DSA_CMD_RESET_DEVICE << 20);
+        dsa_configure(qts, 0x0f, 0x03, 32);
+        dsa_writeq(qts, A_EVLCFG0, EVENT_LOG);
+        dsa_writeq(qts, A_EVLCFG1, 64);
+        dsa_writel(qts, A_GENCFG, R_GENCFG_EVL_EN_MASK);
+        dsa_writel(qts, A_CMD, DSA_CMD_ENABLE_DEVICE << 20);
+        for (unsigned wq = 0; wq < 4; wq++) {
+            dsa_writel(qts, A_CMD, DSA_CMD_ENABLE_WQ << 20 | wq);
+        }
+        break;
+    case 3:
+    case 4:
+        qtest_clock_step(qts, g_test_rand_int_range(1, 30000));
+        break;
+    case 5:
+        desc = random_desc();
+        qtest_memwrite(qts, DESC_LIST + g_test_rand_int_range(0, 16) * 64,
+                       &desc, sizeof(desc));
+        break;
+    case 6:
+        desc = dsa_desc(DSA_OP_BATCH, 0, DESC_LIST, 0,
+                        g_test_rand_int_range(1, 20));
+        /* fall through */
+    default:
+        dsa_submit(qts, g_test_rand_int_range(0, 5), &desc);
+        break;
+    }
+}
+
+static void test_fuzz(void)
+{
+    const char *seconds = getenv("INTEL_DSA_FUZZ_SECONDS");
+    int64_t end = g_get_monotonic_time() +
+                  (seconds ? atoll(seconds) * 1000000 : 0);
+    QTestState *qts = dsa_start("");
+
+    dsa_enable_msix(qts, 9);
+    for (unsigned i = 0; i < FUZZ_ROUNDS || g_get_monotonic_time() < end;
+         i++) {
+        random_action(qts);
+    }
+    /* It works after all. */
+    dsa_writel(qts, A_CMD, DSA_CMD_ABORT_ALL << 20);
+    qtest_clock_step(qts, 100000000);
+    dsa_writel(qts, A_CMD, DSA_CMD_RESET_DEVICE << 20);
+    dsa_configure(qts, 1, 1, 128);
+    dsa_enable(qts, 1);
+    g_assert_cmphex(dsa_run(qts, &(DsaDesc) {
+        .flags_opcode = cpu_to_le32(DSA_FLAG_CRAV | DSA_FLAG_RCR),
+        .completion = cpu_to_le64(RECORDS),
+    }).status, ==, DSA_STATUS_SUCCESS);
+    qtest_quit(qts);
+}
+
+int main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    qtest_add_func("intel-dsa/migration", test_migration);
+    qtest_add_func("intel-dsa/reset", test_reset);
+    qtest_add_func("intel-dsa/unplug", test_unplug);
+    qtest_add_func("intel-dsa/unplug-busy", test_unplug_busy);
+    qtest_add_func("intel-dsa/throughput", test_throughput);
+    qtest_add_func("intel-dsa/fuzz", test_fuzz);
+    return g_test_run();
+}

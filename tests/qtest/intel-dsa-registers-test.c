@@ -1,0 +1,311 @@
+/*
+ * Test the registers and commands of intel-dsa.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "qemu/osdep.h"
+#include "qemu/bswap.h"
+#include "qobject/qdict.h"
+#include "intel-dsa/machine.h"
+
+static void test_capabilities(void)
+{
+    QTestState *qts = dsa_start(",wqs=5,groups=3,engines=2,wq-size=77");
+
+    g_assert_cmphex(dsa_pci_read(qts, 0), ==, 0x0b258086);
+    g_assert_cmphex(dsa_readl(qts, A_VERSION), ==, 0x100);
+    g_assert_cmphex(dsa_readq(qts, A_GENCAP), ==,
+                    1u << 31 | 10 << 21 | 31 << 16 | 1 << 13 | 0x1e);
+    g_assert_cmphex(dsa_readq(qts, A_WQCAP), ==,
+                    1ull << 52 | 1ull << 51 | 1ull << 49 | 5 << 16 | 77);
+    g_assert_cmphex(dsa_readq(qts, A_GRPCAP), ==, 96 << 8 | 3);
+    g_assert_cmphex(dsa_readq(qts, A_ENGCAP), ==, 2);
+    g_assert_cmphex(dsa_readq(qts, A_OFFSETS0), ==, 0x0000000800060004);
+    g_assert_cmphex(dsa_readq(qts, A_OFFSETS1), ==, 0x40);
+    /* Halves of a register */
+    g_assert_cmphex(dsa_readl(qts, A_WQCAP + 4), ==, 0x001a0000);
+    g_assert_cmphex(dsa_readl(qts, A_OFFSETS0 + 4), ==, 8);
+    qtest_quit(qts);
+
+    qts = dsa_start(",event-log=off,perf-counters=0");
+    g_assert_cmphex(dsa_readq(qts, A_GENCAP) & 3 << 13, ==, 0);
+    g_assert_cmphex(dsa_readq(qts, DSA_PERFMON_BASE), ==, 0);
+    dsa_writeq(qts, A_EVLCFG0, EVENT_LOG);
+    dsa_writel(qts, A_GENCFG, UINT32_MAX);
+    g_assert_cmphex(dsa_readq(qts, A_EVLCFG0), ==, 0);
+    g_assert_cmphex(dsa_readl(qts, A_GENCFG), ==, 0xff);
+    qtest_quit(qts);
+}
+
+/* What of each register can be written, while the device is disabled */
+static void test_writable(void)
+{
+    QTestState *qts = dsa_start("");
+    static const struct {
+        uint64_t addr;
+        uint64_t want;
+    } cases[] = {
+        { A_GENCFG, 0x20ff },
+        { A_GENCTRL, 7 },
+        { A_GENSTS, 0 },
+        { A_INTCAUSE, 0 },
+        { A_CMDCAP, 0x7fe },
+        { A_SWERR1, 0 },
+        { A_EVLCFG0, 0xfffffffffffff000 },
+        { A_EVLCFG1, 0xffff },
+        { A_EVLSTATUS, 0xffff },
+        { DSA_GRPCFG_BASE, 0xff },
+        { DSA_GRPCFG_BASE + 8, 0 },
+        { DSA_GRPCFG_BASE + DSA_GRPCFG_ENGINES, 0xf },
+        { DSA_GRPCFG_BASE + DSA_GRPCFG_FLAGS, 0x0ff0ffbf },
+        { DSA_WQCFG_BASE, 0x0000ffff0000ffff },
+        { DSA_WQCFG_BASE + 8, 0x000001ff3ffffff3 },
+        { DSA_WQCFG_BASE + 16, 0 },
+        { DSA_WQCFG_BASE + 24, 0 },
+        { DSA_MSIXPERM_BASE + 8, 0xfffff00c },
+        { 0x3f8, 0 },
+        { 0x1000, 0 },
+    };
+
+    for (unsigned i = 0; i < ARRAY_SIZE(cases); i++) {
+        dsa_writeq(qts, cases[i].addr, UINT64_MAX);
+        g_assert_cmphex(dsa_readq(qts, cases[i].addr), ==, cases[i].want);
+    }
+    /* A half leaves the other one. */
+    dsa_writel(qts, A_EVLCFG0 + 4, 0x12345678);
+    g_assert_cmphex(dsa_readq(qts, A_EVLCFG0), ==, 0x12345678fffff000);
+    qtest_system_reset(qts);
+    dsa_map(qts);
+    g_assert_cmphex(dsa_readq(qts, A_EVLCFG0), ==, 0);
+    g_assert_cmphex(dsa_readq(qts, DSA_GRPCFG_BASE), ==, 0);
+    qtest_quit(qts);
+}
+
+/* What is locked while device or WQ is enabled */
+static void test_locked(void)
+{
+    QTestState *qts = dsa_ready("");
+
+    dsa_writeq(qts, DSA_GRPCFG_BASE, 0xff);
+    g_assert_cmphex(dsa_readq(qts, DSA_GRPCFG_BASE), ==, 1);
+    dsa_writel(qts, DSA_WQCFG_BASE, 5);
+    g_assert_cmphex(dsa_readl(qts, DSA_WQCFG_BASE), ==, 128);
+    dsa_writel(qts, DSA_WQCFG_BASE + 8, 0);
+    g_assert_cmphex(dsa_readl(qts, DSA_WQCFG_BASE + 8), ==, 0x11);
+    dsa_writel(qts, DSA_WQCFG_BASE + 32 + 8, 0x31);
+    g_assert_cmphex(dsa_readl(qts, DSA_WQCFG_BASE + 32 + 8), ==, 0x31);
+    dsa_writel(qts, A_GENCFG, 0xff);
+    g_assert_cmphex(dsa_readl(qts, A_GENCFG), ==, 0);
+    qtest_quit(qts);
+}
+
+/* Each error that a command can end with */
+static void test_command_errors(void)
+{
+    QTestState *qts = dsa_start("");
+    const uint64_t wq1 = DSA_WQCFG_BASE + DSA_WQCFG_SIZE;
+
+#define EXPECT(want, code, operand) \
+    g_assert_cmphex(dsa_command(qts, code, operand), ==, want)
+
+    EXPECT(DSA_CMD_INVALID, 0, 0);
+    EXPECT(DSA_CMD_INVALID, 11, 0);
+    EXPECT(DSA_CMD_INVALID, 13, 0);
+    EXPECT(DSA_CMD_DISABLE_NOT_ENABLED, DSA_CMD_DISABLE_DEVICE, 0);
+    EXPECT(DSA_CMD_DEV_NOT_ENABLED, DSA_CMD_ENABLE_WQ, 0);
+    EXPECT(DSA_CMD_BAD_WQ, DSA_CMD_ENABLE_WQ, 8);
+    EXPECT(DSA_CMD_WQ_DEV_NOT_ENABLED, DSA_CMD_DRAIN_WQ, 1);
+    EXPECT(DSA_CMD_BAD_WQ, DSA_CMD_DRAIN_WQ, 0);
+    EXPECT(DSA_CMD_BAD_WQ, DSA_CMD_DRAIN_WQ, 0x100);
+    EXPECT(DSA_CMD_BAD_WQ, DSA_CMD_ABORT_WQ, 0x10001);
+
+    dsa_pci_write(qts, 4, 2);
+    EXPECT(DSA_CMD_NO_BUS_MASTER, DSA_CMD_ENABLE_DEVICE, 0);
+    dsa_pci_write(qts, 4, 6);
+    dsa_configure(qts, 3, 1, 65);
+    EXPECT(DSA_CMD_WQ_SIZE_SUM, DSA_CMD_ENABLE_DEVICE, 0);
+    dsa_configure(qts, 3, 0, 64);
+    EXPECT(DSA_CMD_GRP_INCOMPLETE, DSA_CMD_ENABLE_DEVICE, 0);
+    dsa_configure(qts, 3, 1, 64);
+    dsa_writeq(qts, DSA_GRPCFG_BASE + DSA_GRPCFG_SIZE, 2);
+    dsa_writeq(qts, DSA_GRPCFG_BASE + DSA_GRPCFG_SIZE + DSA_GRPCFG_ENGINES,
+               2);
+    EXPECT(DSA_CMD_GRP_WQ, DSA_CMD_ENABLE_DEVICE, 0);
+    dsa_writeq(qts, DSA_GRPCFG_BASE + DSA_GRPCFG_SIZE, 4);
+    dsa_writeq(qts, DSA_GRPCFG_BASE + DSA_GRPCFG_SIZE + DSA_GRPCFG_ENGINES,
+               1);
+    EXPECT(DSA_CMD_GRP_ENGINE, DSA_CMD_ENABLE_DEVICE, 0);
+    dsa_writeq(qts, DSA_GRPCFG_BASE + DSA_GRPCFG_SIZE + DSA_GRPCFG_ENGINES,
+               2);
+    EXPECT(DSA_CMD_OK, DSA_CMD_ENABLE_DEVICE, 0);
+    g_assert_cmphex(dsa_readl(qts, A_GENSTS), ==, DSA_STATE_ENABLED);
+    EXPECT(DSA_CMD_DEV_NOT_DISABLED, DSA_CMD_ENABLE_DEVICE, 0);
+
+    EXPECT(DSA_CMD_OK, DSA_CMD_ENABLE_WQ, 0);
+    EXPECT(DSA_CMD_WQ_NOT_DISABLED, DSA_CMD_ENABLE_WQ, 0);
+    EXPECT(DSA_CMD_WQ_SIZE, DSA_CMD_ENABLE_WQ, 2);
+    dsa_writel(qts, wq1 + 8, 0x01);
+    EXPECT(DSA_CMD_WQ_PRIORITY, DSA_CMD_ENABLE_WQ, 1);
+    dsa_writel(qts, wq1 + 8, 0x10);
+    EXPECT(DSA_CMD_WQ_MODE, DSA_CMD_ENABLE_WQ, 1);
+    dsa_writel(qts, wq1 + 8, 0x13);
+    EXPECT(DSA_CMD_WQ_BOF, DSA_CMD_ENABLE_WQ, 1);
+    dsa_writel(qts, wq1 + 8, 0x10000011);
+    EXPECT(DSA_CMD_WQ_PASID, DSA_CMD_ENABLE_WQ, 1);
+    dsa_writel(qts, wq1 + 8, 0x11);
+    dsa_writel(qts, wq1 + 12, 11 << 5);
+    EXPECT(DSA_CMD_WQ_BATCH, DSA_CMD_ENABLE_WQ, 1);
+    dsa_writel(qts, wq1 + 12, 0);
+    EXPECT(DSA_CMD_OK, DSA_CMD_ENABLE_WQ, 1);
+    g_assert_cmphex(dsa_readl(qts, wq1 + 24) >> 30, ==, 1);
+
+    EXPECT(DSA_CMD_OK, DSA_CMD_DISABLE_WQ, 2);
+    g_assert_cmphex(dsa_readl(qts, wq1 + 24) >> 30, ==, 0);
+    EXPECT(DSA_CMD_OK, DSA_CMD_RESET_WQ, 2);
+    g_assert_cmphex(dsa_readl(qts, wq1 + 8), ==, 0);
+    EXPECT(DSA_CMD_OK, DSA_CMD_DISABLE_DEVICE, 0);
+    g_assert_cmphex(dsa_readl(qts, A_GENSTS), ==, DSA_STATE_DISABLED);
+    EXPECT(DSA_CMD_OK, DSA_CMD_RESET_DEVICE, 0);
+    g_assert_cmphex(dsa_readl(qts, DSA_WQCFG_BASE), ==, 0);
+#undef EXPECT
+    qtest_quit(qts);
+}
+
+static uint32_t status(QTestState *qts)
+{
+    return dsa_readl(qts, A_CMDSTS);
+}
+
+static void start_command(QTestState *qts, unsigned code, uint32_t operand)
+{
+    dsa_writel(qts, A_CMD, R_CMD_INT_MASK | code << R_CMD_CODE_SHIFT |
+               operand);
+}
+
+/* Those that wait, with an interrupt at their end; and those that do not */
+static void test_waiting(void)
+{
+    static const unsigned waiting[] = {
+        DSA_CMD_DRAIN_ALL, DSA_CMD_DRAIN_WQ, DSA_CMD_DISABLE_WQ,
+        DSA_CMD_DISABLE_DEVICE,
+    };
+    static const unsigned aborting[] = {
+        DSA_CMD_ABORT_ALL, DSA_CMD_ABORT_WQ, DSA_CMD_RESET_WQ,
+        DSA_CMD_RESET_DEVICE,
+    };
+    DsaDesc desc = dsa_desc(DSA_OP_MEMMOVE, 0, SOURCE, DESTINATION, 1 << 20);
+
+    for (unsigned i = 0; i < ARRAY_SIZE(waiting); i++) {
+        QTestState *qts = dsa_ready("");
+
+        dsa_enable_msix(qts, 9);
+        for (int n = 0; n < 20; n++) {
+            dsa_submit(qts, 0, &desc);
+        }
+        qtest_clock_step(qts, 10000);
+        start_command(qts, waiting[i], 1);
+        g_assert_cmphex(status(qts), ==, R_CMDSTS_ACTIVE_MASK);
+        g_assert_false(dsa_message(qts, 0));
+        /* Another one is not taken. */
+        dsa_writel(qts, A_CMD, DSA_CMD_RESET_DEVICE << 20);
+        g_assert_cmphex(status(qts), ==, R_CMDSTS_ACTIVE_MASK);
+        qtest_clock_step(qts, 10000000);
+        g_assert_cmphex(status(qts), ==, 0);
+        g_assert_true(dsa_message(qts, 0));
+        g_assert_cmphex(dsa_readl(qts, A_INTCAUSE), ==, DSA_INTCAUSE_CMD);
+        dsa_writel(qts, A_INTCAUSE, DSA_INTCAUSE_CMD);
+        g_assert_cmphex(dsa_readl(qts, A_INTCAUSE), ==, 0);
+        g_assert_cmphex(dsa_record(qts, 0).status, ==, DSA_STATUS_SUCCESS);
+        qtest_quit(qts);
+    }
+    for (unsigned i = 0; i < ARRAY_SIZE(aborting); i++) {
+        QTestState *qts = dsa_ready("");
+
+        dsa_enable_msix(qts, 9);
+        for (int n = 0; n < 20; n++) {
+            dsa_submit(qts, 0, &desc);
+        }
+        qtest_clock_step(qts, 10000);
+        start_command(qts, aborting[i], 1);
+        g_assert_cmphex(status(qts), ==, 0);
+        g_assert_true(dsa_message(qts, 0));
+        qtest_clock_step(qts, 10000000);
+        g_assert_cmphex(dsa_record(qts, 0).status, ==, 0);
+        qtest_quit(qts);
+    }
+}
+
+/* Completion interrupts go to the vector that the descriptor names. */
+static void test_completion_interrupts(void)
+{
+    QTestState *qts = dsa_ready("");
+    DsaDesc desc = dsa_desc(DSA_OP_NOOP, 0, 0, 0, 0);
+
+    dsa_enable_msix(qts, 9);
+    for (unsigned vector = 0; vector <= 8; vector++) {
+        desc.flags_opcode |= cpu_to_le32(DSA_FLAG_RCI);
+        desc.int_handle = cpu_to_le16(vector);
+        dsa_run(qts, &desc);
+        for (unsigned i = 0; i <= 8; i++) {
+            g_assert_cmpint(dsa_message(qts, i), ==, i == vector);
+        }
+    }
+    /* A vector that is for a PASID is not for this WQ. */
+    dsa_writel(qts, DSA_MSIXPERM_BASE + 8 * 3, R_MSIXPERM_PASID_EN_MASK);
+    desc.int_handle = cpu_to_le16(3);
+    g_assert_cmphex(dsa_run(qts, &desc).status, ==, DSA_STATUS_INT_HANDLE);
+    g_assert_false(dsa_message(qts, 3));
+    dsa_writel(qts, DSA_MSIXPERM_BASE + 8 * 3, R_MSIXPERM_PASID_EN_MASK |
+               R_MSIXPERM_IGNORE_MASK);
+    g_assert_cmphex(dsa_run(qts, &desc).status, ==, DSA_STATUS_SUCCESS);
+    g_assert_true(dsa_message(qts, 3));
+    qtest_quit(qts);
+}
+
+static void test_properties(void)
+{
+    static const struct {
+        const char *name;
+        unsigned value;
+        const char *error;
+    } cases[] = {
+        { "wqs", 0, "wqs=0: must be 1 to 16" },
+        { "wqs", 17, "wqs=17: must be 1 to 16" },
+        { "groups", 9, "groups=9: must be 1 to 8" },
+        { "engines", 9, "engines=9: must be 1 to 8" },
+        { "wq-size", 1025, "wq-size=1025: must be 1 to 1024" },
+        { "perf-counters", 33, "perf-counters=33: must be 0 to 32" },
+        { "perf-width", 7, "perf-width=7: must be 8 to 64" },
+        { "bandwidth", 0, "bandwidth=0: must be 1 to 1000000" },
+        { "latency", 0, "latency=0: must be 1 to 1000000000" },
+    };
+    QTestState *qts = qtest_init("-machine pc -nodefaults");
+
+    for (unsigned i = 0; i < ARRAY_SIZE(cases); i++) {
+        QDict *arguments = qdict_new(), *reply;
+
+        qdict_put_str(arguments, "driver", "intel-dsa");
+        qdict_put_int(arguments, cases[i].name, cases[i].value);
+        reply = qtest_qmp(qts, "{ 'execute': 'device_add', "
+                          "'arguments': %p }", arguments);
+        g_assert_cmpstr(qdict_get_str(qdict_get_qdict(reply, "error"),
+                                      "desc"), ==, cases[i].error);
+        qobject_unref(reply);
+    }
+    qtest_quit(qts);
+}
+
+int main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    qtest_add_func("intel-dsa/capabilities", test_capabilities);
+    qtest_add_func("intel-dsa/writable", test_writable);
+    qtest_add_func("intel-dsa/locked", test_locked);
+    qtest_add_func("intel-dsa/command-errors", test_command_errors);
+    qtest_add_func("intel-dsa/waiting", test_waiting);
+    qtest_add_func("intel-dsa/completion-interrupts",
+                   test_completion_interrupts);
+    qtest_add_func("intel-dsa/properties", test_properties);
+    return g_test_run();
+}

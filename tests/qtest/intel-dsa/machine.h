@@ -1,0 +1,95 @@
+/*
+ * A machine with an intel-dsa device, for its tests.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#ifndef QTEST_INTEL_DSA_MACHINE_H
+#define QTEST_INTEL_DSA_MACHINE_H
+
+#include "libqtest.h"
+#include "hw/dma/intel_dsa_regs.h"
+
+#define DSA_MMIO        0xe0000000
+#define DSA_PORTALS     0xe0100000
+
+/* Places in the machine's memory, which ends at RAM_BYTES */
+#define RAM_BYTES       (128 * 1024 * 1024)
+#define RECORDS         0x100000
+#define DESC_LIST       0x180000
+#define EVENT_LOG       0x1c0000
+#define MESSAGES        0x1f0000
+#define SOURCE          0x400000
+#define SOURCE2         0x1400000
+#define DESTINATION     0x2400000
+#define DESTINATION2    0x3400000
+#define OUTSIDE         0xc0000000ull
+
+/* As in include/uapi/linux/idxd.h of Linux */
+typedef struct QEMU_PACKED DsaDesc {
+    uint32_t pasid;
+    uint32_t flags_opcode;
+    uint64_t completion;
+    uint64_t addr1;
+    uint64_t addr2;
+    uint32_t size;
+    uint16_t int_handle;
+    uint16_t reserved;
+    uint8_t op[24];
+} DsaDesc;
+
+typedef struct QEMU_PACKED DsaRecord {
+    uint8_t status;
+    uint8_t result;
+    uint16_t reserved;
+    uint32_t bytes_completed;
+    uint64_t fault_addr;
+    uint8_t op[16];
+} DsaRecord;
+
+QEMU_BUILD_BUG_ON(sizeof(DsaDesc) != 64);
+QEMU_BUILD_BUG_ON(sizeof(DsaRecord) != 32);
+
+/* A machine whose device has these properties (",name=value"...) */
+QTestState *dsa_start(const char *properties);
+/* Let the device's registers be reached, and let it reach memory. */
+void dsa_map(QTestState *qts);
+uint32_t dsa_pci_read(QTestState *qts, unsigned offset);
+void dsa_pci_write(QTestState *qts, unsigned offset, uint32_t value);
+
+uint32_t dsa_readl(QTestState *qts, uint64_t offset);
+uint64_t dsa_readq(QTestState *qts, uint64_t offset);
+void dsa_writel(QTestState *qts, uint64_t offset, uint32_t value);
+void dsa_writeq(QTestState *qts, uint64_t offset, uint64_t value);
+
+/* The error of a command, which must not take time */
+unsigned dsa_command(QTestState *qts, unsigned code, uint32_t operand);
+/* Configure: group 0 has WQ 0 and engine 0. */
+void dsa_configure(QTestState *qts, uint64_t wqs, uint64_t engines,
+                   uint32_t wq_size);
+void dsa_configure_wq(QTestState *qts, unsigned wq, uint32_t size,
+                      unsigned priority);
+void dsa_enable(QTestState *qts, uint64_t wqs);
+/* All of this: a device to which descriptors can be given */
+QTestState *dsa_ready(const char *properties);
+
+/* MSI-X: a message for each vector goes to a word in memory. */
+void dsa_enable_msix(QTestState *qts, unsigned vectors);
+/* Whether it has been sent since this was asked */
+bool dsa_message(QTestState *qts, unsigned vector);
+
+/* A descriptor with a completion record, number @record */
+DsaDesc dsa_desc(unsigned opcode, unsigned record, uint64_t addr1,
+                 uint64_t addr2, uint32_t size);
+void dsa_submit(QTestState *qts, unsigned wq, const DsaDesc *desc);
+DsaRecord dsa_record(QTestState *qts, unsigned record);
+/* Submit to WQ 0, give it @ns, and return the record. */
+DsaRecord dsa_run_for(QTestState *qts, const DsaDesc *desc, int64_t ns);
+DsaRecord dsa_run(QTestState *qts, const DsaDesc *desc);
+
+/* Random bytes to memory, and a copy of them */
+uint8_t *dsa_random(QTestState *qts, uint64_t addr, size_t bytes);
+void dsa_expect_memory(QTestState *qts, uint64_t addr, const uint8_t *want,
+                       size_t bytes);
+
+#endif
