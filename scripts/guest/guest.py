@@ -101,6 +101,32 @@ def find_kernel(kernel):
     return image, os.path.basename(directory)
 
 
+class DsaParts:
+    """What a guest with intel-dsa devices is made of besides."""
+
+    # That of the cloud flavour's kernels has no DMA engines.
+    SUITES = ('trixie', 'trixie-backports')
+
+    def __init__(self, suite):
+        if suite not in self.SUITES:
+            raise GuestError('a guest with DSA devices runs the kernel of a '
+                             'suite, %s, not %s'
+                             % (' or '.join(self.SUITES), suite))
+        directory = script('fetch-dsa', suite)
+        self.kernel = os.path.join(directory, 'vmlinuz')
+        self.kernel_name = os.path.basename(directory)
+        self.copy = [(os.path.join(directory, 'root'), HOME + '/dsa'),
+                     (os.path.join(HERE, 'dsa-setup'), '/usr/bin/dsa-setup')]
+
+    @staticmethod
+    def arguments(devices):
+        """QEMU's, for devices with these properties."""
+        return [part for number, properties in enumerate(devices)
+                for part in ('-device', ','.join(
+                    ['intel-dsa,id=dsa%d' % number] +
+                    ([properties] if properties else [])))]
+
+
 def end_on_signals():
     """Have SIGTERM and SIGHUP end the guests with this program."""
     def end(number, _frame):
@@ -153,6 +179,7 @@ class Options:
         self.cpu = DEFAULT_CPU
         self.machine = 'pc'
         self.append = ''
+        self.dsa = []           # properties of each intel-dsa device
         self.qemu = None
         self.qemu_opts = []     # list of arguments
         self.verbose = False    # the kernel's messages go to stderr
@@ -213,8 +240,14 @@ class Guest:
 
     def _launch(self):
         qemu = self.options.qemu or default_qemu()
-        kernel, self.kernel_name = find_kernel(self.options.kernel)
-        initrd = self._initrd(script('build-image'))
+        copy = self.options.copy
+        if self.options.dsa:
+            parts = DsaParts(self.options.kernel)
+            kernel, self.kernel_name = parts.kernel, parts.kernel_name
+            copy = copy + parts.copy
+        else:
+            kernel, self.kernel_name = find_kernel(self.options.kernel)
+        initrd = self._initrd(script('build-image'), copy)
         ends = []
         for _ in range(3):
             ours, theirs = socket.socketpair()
@@ -240,11 +273,15 @@ class Guest:
         options = self.options
         append = [BASE_APPEND, '' if options.verbose else QUIET_APPEND,
                   options.append]
+        cpu = options.cpu
+        if options.dsa and 'movdir64b' not in cpu:
+            # Linux's driver submits with nothing else.
+            cpu += ',+movdir64b'
         return [
             '-nodefaults', '-no-user-config', '-display', 'none',
             '-no-reboot',
             '-machine', machine_option(options.machine, options.smp),
-            '-accel', 'tcg', '-cpu', options.cpu,
+            '-accel', 'tcg', '-cpu', cpu,
             '-smp', str(options.smp), '-m', options.memory,
             '-chardev', 'socket,id=con,fd=%d' % con,
             '-serial', 'chardev:con',
@@ -254,16 +291,16 @@ class Guest:
             '-mon', 'chardev=qmp,mode=control',
             '-kernel', kernel, '-initrd', initrd,
             '-append', ' '.join(a for a in append if a),
-            *options.qemu_opts]
+            *DsaParts.arguments(options.dsa), *options.qemu_opts]
 
-    def _initrd(self, image):
+    def _initrd(self, image, copy):
         """The image and, behind it, the files to copy."""
-        if not self.options.copy:
+        if not copy:
             return image
         self._tmp = tempfile.TemporaryDirectory(prefix='run-guest-')
         extra = io.BytesIO()
         archive = cpio.Archive(extra)
-        for source, target in self.options.copy:
+        for source, target in copy:
             if not os.path.exists(source):
                 raise GuestError('there is no file %s to copy' % source)
             archive.path(source, target)
