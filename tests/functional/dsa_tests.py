@@ -1,0 +1,270 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# intel-dsa with Debian's kernel: its unmodified idxd driver, accel-config, and
+# dmatest, whose verbose lines say what it had copied.
+
+import contextlib
+import re
+
+from boot_tests import booted, test
+from harness import Checks, Failure, Skip
+import guest
+
+PARAMETERS = '/sys/module/dmatest/parameters'
+DRIVER = '/sys/bus/pci/drivers/idxd'
+# The two command lines that idxd's monitor was introduced with (Linux commit
+# 81dd4d4d6178)
+FILTERED = ('dsa0/filter_wq=0x1,filter_tc=0x1,filter_sz=0x7,filter_eng=0x1,'
+            'event=0x8,event_category=0x3/')
+READ_32B = 'dsa0/event=0x1,event_category=0x1/'
+# Below 4 KiB, so that bits 0 to 2 of the filter for sizes are what passes
+SMALL_BUFFER = 4000
+COPIES = 19
+
+Copy = re.compile(r"'test passed' with src_off=0x(\w+) dst_off=0x(\w+) "
+                  r'len=0x(\w+)')
+
+
+@contextlib.contextmanager
+def dsa(options, devices, parameters='tc_override=1', **kwargs):
+    """A guest with these devices, ready for dmatest."""
+    with booted(options, dsa=devices, machine='q35', smp=2, **kwargs) as s:
+        s.shell('dsa-setup ' + parameters)
+        yield s
+
+
+def run_dmatest(session, events='', device=0, iterations=COPIES,
+                size=SMALL_BUFFER, options='', verbose='Y'):
+    """Have dmatest copy, while perf counts; counts, and what was copied as
+    (source offset, destination offset, length), if it is to say so.
+    """
+    session.shell('rmmod dmatest; insmod /guest/dsa/dmatest.ko; '
+                  'dmesg -c >/dev/null; cd %s && echo 60000 >timeout && '
+                  'echo %d >iterations && echo %s >verbose && '
+                  'echo %d >test_buf_size && echo "dma%dchan0" >channel'
+                  % (PARAMETERS, iterations, verbose, size, device))
+    command = "sh -c 'echo 1 >%s/run; cat %s/wait'" % (PARAMETERS, PARAMETERS)
+    counts = {}
+    if events:
+        counts = session.stat('-a %s %s' % (
+            options, ' '.join('-e ' + e for e in events)), command)
+    else:
+        session.shell(command)
+    log = session.kernel_log()
+    summary = re.search(r'summary (\d+) tests, (\d+) failures', log)
+    if not summary or summary.group(2) != '0':
+        raise Failure('dmatest did not pass:\n' + log)
+    copies = [tuple(int(x, 16) for x in found)
+              for found in Copy.findall(log)]
+    if verbose == 'Y' and len(copies) != int(summary.group(1)):
+        raise Failure('dmatest says it did %s copies, but shows %d:\n%s'
+                      % (summary.group(1), len(copies), log))
+    return counts, copies
+
+
+def touched(offset, length, unit):
+    """How many units of so many bytes a range touches."""
+    return (offset + length - 1) // unit - offset // unit + 1
+
+
+def sum_touched(copies, which, unit):
+    return sum(touched(c[which], c[2], unit) for c in copies)
+
+
+def event(category, bits, device=0, filters=''):
+    return 'dsa%d/%sevent=0x%x,event_category=0x%x/' % (device, filters, bits,
+                                                        category)
+
+
+@test('DSA: idxd, accel-config, dmatest, and perf counts what was copied')
+def dsa_counts(options):
+    with dsa(options, ['', '']) as s:
+        checks = Checks()
+        listed = s.shell('perf list 2>/dev/null | cat')
+        for name in 'dsa0/', 'dsa1/':
+            checks.that(name in listed, 'perf list has no ' + name)
+        check_seed(checks, s)
+        check_categories(checks, s)
+        check_filters(checks, s)
+        check_two(checks, s)
+        check_intervals(checks, s)
+        check_rebinding(checks, s)
+        return checks.done()
+
+
+def check_seed(checks, session):
+    """The command lines as they are known."""
+    counts, copies = run_dmatest(session, [FILTERED, READ_32B])
+    checks.equal('copies', len(copies), COPIES)
+    checks.equal(FILTERED, counts[FILTERED], COPIES)
+    checks.equal(READ_32B, counts[READ_32B], sum_touched(copies, 0, 32))
+
+
+def check_categories(checks, session):
+    """Each category, with copies beyond a page."""
+    events = [event(0, 0x10), event(1, 0x1), event(1, 0x2), event(1, 0x4),
+              event(2, 0x1), event(3, 0x8), event(3, 0x10), event(4, 0x10)]
+    counts, copies = run_dmatest(session, events, iterations=100, size=16384)
+    n = len(copies)
+    want = [n, sum_touched(copies, 0, 32), sum_touched(copies, 1, 32),
+            sum_touched(copies, 0, 64),
+            sum_touched(copies, 0, 4096) + sum_touched(copies, 1, 4096),
+            n, 0, n]
+    for name, expected in zip(events, want):
+        checks.equal(name, counts[name], expected)
+    counts, copies = run_dmatest(session, [event(4, 0x8), event(2, 0x2)])
+    for name, count in counts.items():
+        checks.equal(name, count, 0)
+
+
+def check_filters(checks, session):
+    """Each filter, with a value that passes and one that does not.  A value
+    stays in a counter until the driver writes another one, see below: two
+    events at a time, so that each counter gets its own.
+    """
+    for name, passes, fails in (('wq', 0x1, 0x2), ('tc', 0x1, 0x2),
+                                ('sz', 0x7, 0xf8), ('eng', 0x1, 0xe)):
+        # In the order of counters 0 and 1
+        yes = event(3, 0x8, filters='filter_%s=0x%x,' % (name, passes))
+        no = event(3, 0x8, filters='filter_%s=0x%x,' % (name, fails))
+        counts, _ = run_dmatest(session, [yes, no])
+        checks.equal(yes, counts[yes], COPIES)
+        checks.equal(no, counts[no], 0)
+        # Let what is left of it pass again.
+        run_dmatest(session, [
+            event(3, 0x8, filters='filter_%s=0xff,' % name),
+            event(3, 0x10, filters='filter_%s=0xff,' % name)])
+    # The size of pages is none of operations.
+    name = event(3, 0x8, filters='filter_pgsz=0x8,')
+    counts, _ = run_dmatest(session, [name])
+    checks.equal(name, counts[name], COPIES)
+    run_dmatest(session, [event(3, 0x8, filters='filter_pgsz=0xf,')])
+
+
+def check_two(checks, session):
+    """What one device does the other does not count."""
+    events = [event(3, 0x8, device=0), event(3, 0x8, device=1)]
+    counts, _ = run_dmatest(session, events, device=1)
+    checks.equal(events[0], counts[events[0]], 0)
+    checks.equal(events[1], counts[events[1]], COPIES)
+
+
+def check_intervals(checks, session):
+    """perf stat -I: the intervals add up."""
+    name = event(3, 0x8)
+    # As many lines would not all stay in the kernel's log.
+    run_dmatest(session, [name], iterations=2000, options='-I 10',
+                verbose='N')
+    counts = [float(fields[1]) for fields in
+              (line.split(';') for line in
+               session.shell('cat /tmp/stat').splitlines())
+              if len(fields) > 2 and fields[0].strip()[:1].isdigit()]
+    checks.between('intervals', len(counts), 2, None)
+    checks.equal('sum of %s' % name, sum(counts), 2000)
+
+
+def check_rebinding(checks, session):
+    """Unbind and bind, and all of it again.  dmatest must let go first, and
+    the device be disabled, see below.
+    """
+    address = session.shell('ls %s | grep ^0000 | head -n 1'
+                            % DRIVER).strip()
+    session.shell('rmmod dmatest; cd /guest/dsa; for n in 0 1; do '
+                  './accel-config disable-wq dsa$n/wq$n.0; '
+                  './accel-config disable-device dsa$n; done 2>/dev/null')
+    session.shell('cd %s && echo %s >unbind && echo %s >bind'
+                  % (DRIVER, address, address))
+    session.shell('rmmod idxd; dsa-setup tc_override=1')
+    counts, _ = run_dmatest(session, [FILTERED])
+    checks.equal('after binding again: ' + FILTERED, counts[FILTERED],
+                 COPIES)
+    log = session.kernel_log()
+    checks.that('BUG' not in log and 'WARNING' not in log,
+                'the kernel complains:\n' + log)
+
+
+@test('DSA: traffic class 1 without tc_override')
+def dsa_traffic_class(options):
+    with dsa(options, [''], parameters='') as s:
+        checks = Checks()
+        names = [event(3, 0x8, filters='filter_tc=0x%x,' % bits)
+                 for bits in (0x1, 0x2)]
+        counts, _ = run_dmatest(s, names)
+        checks.equal(names[0], counts[names[0]], 0)
+        checks.equal(names[1], counts[names[1]], COPIES)
+        return checks.done()
+
+
+# Bugs of the driver, as they show (docs/system/devices/intel-dsa.rst): where
+# one no longer does, the kernel is newer than the documentation.
+
+def fixed(what):
+    raise Skip('this kernel has it fixed: ' + what)
+
+
+@test('DSA: a bug of idxd: filters stay in a counter')
+def dsa_stale_filter(options):
+    """Nothing but another filter takes one back."""
+    with dsa(options, ['']) as s:
+        checks = Checks()
+        plain = event(3, 0x8)
+        run_dmatest(s, [event(3, 0x8, filters='filter_wq=0x2,')])
+        counts, _ = run_dmatest(s, [plain])
+        if counts[plain] == COPIES:
+            fixed('no filter stayed')
+        checks.equal('%s after a filter for another WQ' % plain,
+                     counts[plain], 0)
+        run_dmatest(s, [event(3, 0x8, filters='filter_wq=0x1,')])
+        counts, _ = run_dmatest(s, [plain])
+        checks.equal('%s after a filter for this WQ' % plain, counts[plain],
+                     COPIES)
+        return checks.done()
+
+
+@test('DSA: a bug of idxd: wraps of a counter are lost')
+def dsa_lost_wraps(options):
+    """12 bits wrap within a few copies; the driver counts the difference
+    modulo 4096 whenever it looks.
+    """
+    with dsa(options, ['perf-width=12']) as s:
+        checks = Checks()
+        counts, copies = run_dmatest(s, [READ_32B], iterations=100,
+                                     size=16384)
+        real = sum_touched(copies, 0, 32)
+        lost = real - counts[READ_32B]
+        checks.that(lost >= 0 and lost % 4096 == 0,
+                    '%d counted, %d in truth' % (counts[READ_32B], real))
+        checks.done()
+        return 'counted %d of %d' % (counts[READ_32B], real)
+
+
+def unbind_fails(options, device, append, command, sign):
+    """Whether the kernel dies of a command, with this in its last words."""
+    with dsa(options, [device], append=append) as s:
+        s.shell('rmmod dmatest')
+        try:
+            result = s.guest.run(command, 120)
+            log = s.guest.run('dmesg', 120).stdout if result.status else ''
+        except (guest.GuestDied, guest.GuestTimeout) as e:
+            log = str(e)
+    if not log:
+        fixed(command)
+    checks = Checks()
+    checks.that(sign in log, 'expected %s in:\n%s' % (sign, log))
+    checks.done()
+
+
+@test('DSA: a bug of idxd: disabling a device without an event log')
+def dsa_no_event_log(options):
+    unbind_fails(options, 'event-log=off', '',
+                 'cd /guest/dsa && ./accel-config disable-wq dsa0/wq0.0 && '
+                 './accel-config disable-device dsa0',
+                 'idxd_device_evl_free')
+
+
+@test('DSA: a bug of idxd: unbinding an enabled device')
+def dsa_use_after_free(options):
+    """It uses what it has freed, which is filled with 0x6b here."""
+    unbind_fails(options, '', 'slub_debug=FP',
+                 'cd %s && echo $(ls | grep ^0000) >unbind' % DRIVER,
+                 '6b6b6b6b')
