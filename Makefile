@@ -90,13 +90,14 @@ bench: all stock ## print what counting costs, against unpatched QEMU
 
 # All reports are printed; the status is that of the worst.
 .PHONY: accuracy
-accuracy: tools ## print how near the model is to measurements
+accuracy: all tools ## print how near the model is to measurements
 	@status=0; \
 	tests/accuracy/blocks || status=1; \
 	tests/accuracy/instructions --core icelake --require 83.2,95.6 \
 	    --worst 10 || status=1; \
 	tests/accuracy/instructions --core sapphirerapids \
 	    --require 92.9,96.8 --worst 10 || status=1; \
+	tests/accuracy/programs --boot || status=1; \
 	exit $$status
 
 .PHONY: stock
