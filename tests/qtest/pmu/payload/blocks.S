@@ -668,4 +668,14 @@ patched:
         mov     %rax, %cr3
         ret
 
+        BLOCK   BLOCK_LATENCY
+        mov     %rdi, %rcx
+2:      nop
+        nop
+        imul    %rax, %rax
+        nop
+        sub     $1, %rcx
+        jne     2b
+        ret
+
         .section .note.GNU-stack, "", @progbits
