@@ -168,7 +168,9 @@ class LogReader:
         if start:
             if start.group(3):
                 self.third_words.add(int(start.group(3), 16))
-            line = ' ---- %s %s' % start.group(1, 2)
+            # The second word is the CC_OP to restore, which a patch that
+            # mends REP INS knows less of; what is done is in the ops.
+            line = ' ---- %s' % start.group(1)
         elif line.startswith(' exit_tb $0x'):
             # The address of the block in this process; its low bits tell
             # which of its two jumps is taken.

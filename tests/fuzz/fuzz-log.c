@@ -242,13 +242,13 @@ static void set_sampling(Rig *rig, Core *core)
     pmu_timing_set_sampling(core->timing, NULL);
     *s = (PmuSampling) {
         .initial_detailed = 1 + fuzz_byte(&rig->in),
-        .shortest = 1 + fuzz_byte(&rig->in),
-        .longest = 1024 + fuzz_byte(&rig->in),
-        .age_share = 1 + fuzz_byte(&rig->in),
-        .warming = 1 + fuzz_byte(&rig->in),
-        .detailed_warming = 1 + fuzz_byte(&rig->in),
+                            .fetch_warming = fuzz_byte(&rig->in),
+        .full_warming = 1 + fuzz_byte(&rig->in),
+                        .detailed_warming = 1 + fuzz_byte(&rig->in),
         .detailed = 1 + fuzz_byte(&rig->in),
-        .detailed_share = 1 + fuzz_byte(&rig->in),
+                    .unknown_share = 1 + fuzz_byte(&rig->in),
+        .period = 1024 + fuzz_byte(&rig->in),
+        .functional_warming = 1 + fuzz_byte(&rig->in),
     };
     pmu_timing_set_sampling(core->timing, s);
 }

@@ -1505,9 +1505,7 @@ static void check_assists(const PmuSampling *sampling, unsigned times)
     assists(rig, true, times);
     g_assert_cmpuint(count(rig, PMU_ITEM_ASSISTS_FP), ==, times);
     assert_within(count(rig, PMU_ITEM_CLEARS), times, times + 10);
-    /* Where it is estimated, 3 % of the loop's 222 cycles less. */
-    assert_within(count(rig, PMU_ITEM_CYCLES),
-                  cycles + (sampling ? 135.0 : 140.0) * times,
+    assert_within(count(rig, PMU_ITEM_CYCLES), cycles + 140.0 * times,
                   cycles + 160.0 * times);
     assert_within(count(rig, PMU_SLOT_LIGHT_OPS) +
                   count(rig, PMU_SLOT_HEAVY_OPS), retired + 29.9 * times,

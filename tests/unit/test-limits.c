@@ -378,9 +378,9 @@ static void test_strings(void)
 static void test_strings_estimated(void)
 {
     static const PmuSampling sampling = {
-        .initial_detailed = 16, .shortest = 4096, .longest = 4096,
-        .age_share = 1, .warming = 64, .detailed_warming = 16, .detailed = 16,
-        .detailed_share = 8,
+        .initial_detailed = 16, .full_warming = 16, .detailed_warming = 16,
+                            .detailed = 16, .unknown_share = 8,
+        .period = 4096, .functional_warming = 64,
     };
     g_autofree Run *run = g_new(Run, 1);
 
@@ -430,9 +430,9 @@ static void test_ranges(void)
 static void test_elsewhere(void)
 {
     static const PmuSampling sampling = {
-        .initial_detailed = 16, .shortest = 1 << 20, .longest = 1 << 20,
-        .age_share = 1, .warming = 64, .detailed_warming = 16, .detailed = 16,
-        .detailed_share = 64,
+        .initial_detailed = 16, .full_warming = 16, .detailed_warming = 16,
+                            .detailed = 16, .unknown_share = 64,
+        .period = 1 << 20, .functional_warming = 64,
     };
     g_autofree Run *here = g_new(Run, 1), *there = g_new(Run, 1);
     double before = seconds();

@@ -783,6 +783,55 @@ static void test_turns(void)
 }
 
 /*
+ * The share of a loop of @insns instructions, of which each is like the others,
+ * that goes forward; after each million the interest changes, or not.
+ */
+static double share_forward(Program *program, bool changes, uint64_t insns)
+{
+    const PmuBlock *block = &program->block[1].builder.block;
+    PmuExecution dynamic = {
+        .pc = block->phys, .target = block->phys, .taken = true,
+    };
+    PmuLedger ledger;
+    PmuTiming *timing = pmu_timing_new(pmu_uarch(PMU_CORE_ICELAKE), &ledger,
+                                       NULL, page_of, NULL);
+    uint64_t forward = 0;
+
+    for (uint64_t n = 0; n < insns; n += block->num_insns) {
+        PmuInterest interest = { .sampled = changes && n / 1000000 % 2 };
+
+        pmu_timing_set_interest(timing, interest);
+        pmu_timing_run(timing, block, 0, block->num_insns, &dynamic);
+        forward += pmu_timing_fast_forward_insns(timing) ? block->num_insns : 0;
+    }
+    pmu_timing_free(timing);
+    return (double)forward / insns;
+}
+
+/*
+ * What is as foretold is looked at seldom: of the second 40 millions less than
+ * half as much as where events may take turns.
+ */
+static void test_steady(void)
+{
+    const uint64_t half = 40000000;
+    Program *program = string_program_new(&movs.code);
+    double looked[2];
+
+    for (unsigned changes = 0; changes < 2; changes++) {
+        double all = share_forward(program, changes, 2 * half);
+        double first = share_forward(program, changes, half);
+
+        looked[changes] = 1 - (2 * all - first);
+        g_test_message("%s: looked at %.2f %%",
+                       changes ? "turns" : "steady", looked[changes] * 100);
+    }
+    g_assert_cmpfloat(looked[0], >, 0);
+    g_assert_cmpfloat(looked[0], <, looked[1] / 2);
+    program_free(program);
+}
+
+/*
  * Code that is longer than what runs in a window: a loop of inner loops of
  * which the DSB can keep most, but not all, and now and then code that was
  * never seen before, as that of some interrupts.
@@ -1009,9 +1058,9 @@ static void run_new_lines(const PmuSampling *sampling, Pattern pattern,
 }
 
 /*
- * Code that comes while loads of the chase are under way waits for them, and so
- * is supposed to do what is new and was not simulated: 0.037 of the slots for
- * DRAM, 0.032 for the L3.
+ * Code that comes while loads of the chase are under way waits for them, and
+ * if it is watched then that is learnt with it: seldom, once in some hundred.
+ * Three of six by chance: 20 * 0.01^3 is 2 in 100,000.
  */
 static void test_new_lines(void)
 {
@@ -1034,7 +1083,7 @@ static void test_new_lines(void)
                       slots_of(&exact, &exact, PMU_SLOT_MEMORY_BOUND));
         g_test_message("pattern %u: off by %.4f of the slots, for memory %.4f",
                        pattern, any, memory);
-        off += any > 0.05 || memory > 0.04;
+        off += any > 0.05 || memory > 0.01;
     }
     g_assert_cmpuint(off, <=, 2);
 }
@@ -1109,16 +1158,14 @@ static void test_move(gconstpointer data)
 }
 
 /*
- * A move is found out at the end of a period, which is as long as a sixteenth of
- * the time before it; up to then waits count as they did before, though loads
- * that were hidden are not any more.  That is most for DRAM, where all of a
- * period is waiting.  Limits are what nine random streams have on average (0.029,
- * 0.052, 0.142, 0.030), and five standard errors of a mean of three, or what a
- * seed that finds it one unit later makes of it (0.052).
+ * The first of some twenty periods is corrected by a regression alone.  From
+ * DRAM to L2 that takes off ten times of what is left.  Limits are what six
+ * random streams have on average (0.006, 0.029, 0.009, 0.041), and five
+ * standard errors of a mean of three of them (0.001, 0.005, 0.004, 0.007).
  */
-static const Move further = { { IN_L1, 400000 }, { IN_L2, 400000 }, 0.035 };
-static const Move nearer = { { IN_L2, 400000 }, { IN_L1, 400000 }, 0.065 };
-static const Move far_away = { { IN_L2, 400000 }, { IN_DRAM, 60000 }, 0.155 };
+static const Move further = { { IN_L1, 400000 }, { IN_L2, 400000 }, 0.015 };
+static const Move nearer = { { IN_L2, 400000 }, { IN_L1, 400000 }, 0.055 };
+static const Move far_away = { { IN_L2, 400000 }, { IN_DRAM, 60000 }, 0.03 };
 static const Move back = { { IN_DRAM, 60000 }, { IN_L2, 400000 }, 0.08 };
 
 int main(int argc, char **argv)
@@ -1135,6 +1182,7 @@ int main(int argc, char **argv)
     g_test_add_data_func("/sampling/strings/parts", &movs_parts, test_strings);
     g_test_add_func("/sampling/interest", test_interest);
     g_test_add_func("/sampling/turns", test_turns);
+    g_test_add_func("/sampling/steady", test_steady);
     g_test_add_data_func("/sampling/code/observed", &by_samples, test_code);
     g_test_add_data_func("/sampling/code/slots", &slots_alone, test_code);
     g_test_add_func("/sampling/new-code", test_new_lines);

@@ -666,9 +666,9 @@ static void test_no_smc(void)
 static void test_smc_sampled(void)
 {
     static const PmuSampling sampling = {
-        .initial_detailed = 500, .shortest = 1024, .longest = 1024,
-        .age_share = 1, .warming = 20, .detailed_warming = 20, .detailed = 50,
-        .detailed_share = 8,
+        .initial_detailed = 500, .full_warming = 20, .detailed_warming = 20,
+                            .detailed = 50, .unknown_share = 8,
+        .period = 1024,
     };
     static const Behaviour how = { address_code, taken_always };
     enum { TIMES = 200000 };
@@ -1096,8 +1096,9 @@ static void test_cuts(void)
 static void test_cuts_sampled(void)
 {
     static const PmuSampling sampling = {
-        .initial_detailed = 20, .shortest = 64, .longest = 128, .age_share = 4,
-        .warming = 5, .detailed_warming = 3, .detailed = 7, .detailed_share = 2,
+        .initial_detailed = 20, .full_warming = 5, .detailed_warming = 3,
+                            .detailed = 7, .unknown_share = 2,
+        .period = 64,
     };
 
     check_cuts(&sampling);
@@ -1132,8 +1133,9 @@ static void test_peeks(void)
 static void test_peeks_sampled(void)
 {
     static const PmuSampling sampling = {
-        .initial_detailed = 20, .shortest = 64, .longest = 128, .age_share = 4,
-        .warming = 5, .detailed_warming = 3, .detailed = 7, .detailed_share = 2,
+        .initial_detailed = 20, .full_warming = 5, .detailed_warming = 3,
+                            .detailed = 7, .unknown_share = 2,
+        .period = 64,
     };
 
     check_peeks(&sampling);
@@ -1279,9 +1281,9 @@ static void test_speed(void)
 static void test_elsewhere(void)
 {
     static const PmuSampling sampling = {
-        .initial_detailed = 1, .shortest = 1000000, .longest = 1000000,
-        .age_share = 1, .warming = 1, .detailed_warming = 1, .detailed = 1,
-        .detailed_share = 1000,
+        .initial_detailed = 1, .full_warming = 1, .detailed_warming = 1,
+                            .detailed = 1, .unknown_share = 1000,
+        .period = 1000000, .functional_warming = 1000000,
     };
     Rig *rig = rig_new(PMU_CORE_ICELAKE);
 

@@ -191,7 +191,6 @@ void pmu_block_add(PmuBlockBuilder *builder, PmuDecoder *decoder,
     block->length += enc->length;
     block->uops = MIN(block->uops + (bi->fused ? 0 : pmu_queue_uops(insn)),
                       UINT16_MAX);
-    block->retiring += bi->fused ? 0 : pmu_insn_retiring(insn);
     add_counts(builder, bi);
     block->hash = pmu_insn_hash(bi->hash, block->hash);
     block->branch = insn->branch;

@@ -64,20 +64,6 @@ static inline unsigned pmu_fuse_last(const PmuBlockInsn *bi)
            ? bi->insn->fuse : 0;
 }
 
-/* Slots that retire: light operations, and heavy ones << 32. */
-typedef uint64_t PmuRetiring;
-
-/*
- * What @insn retires by itself: as the second of a pair that fuses nothing, and
- * without micro-ops that synchronize the stack pointer.
- */
-static inline PmuRetiring pmu_insn_retiring(const PmuInsn *insn)
-{
-    unsigned light = insn->flags & PMU_INSN_MICROCODED ? 0 : MIN(insn->slots, 1);
-
-    return light | (PmuRetiring)(insn->slots - light) << 32;
-}
-
 /*
  * Micro-ops that @insn takes in the queue before the backend.  A loop with
  * microcode never fits.
@@ -205,7 +191,6 @@ typedef struct PmuBlock {
     const PmuBlockSegment *segments;
 
     const PmuBlockInsn *insns;
-    PmuRetiring retiring;   /* the sum over its instructions */
     /* PmuCountField, of all instructions; others if any: @rare. */
     uint64_t counts[PMU_COUNT_COMMON_WORDS];
     uint64_t *rare;         /* PMU_COUNT_RARE_WORDS, or NULL */

@@ -44,8 +44,9 @@ void pmu_block_runs_clear(PmuBlockRuns *runs)
     }
 }
 
-void pmu_block_runs_revise(PmuBlockRuns *runs)
+void pmu_block_runs_revise(PmuBlockRuns *runs, bool low_confidence_too)
 {
+    uint64_t same = low_confidence_too ? ~PMU_CPI_LOW_CONFIDENCE : UINT64_MAX;
     uint32_t kept = 0;
 
     if (runs->number == PMU_BLOCK_RUNS_MAX) {
@@ -54,7 +55,7 @@ void pmu_block_runs_revise(PmuBlockRuns *runs)
     for (uint32_t i = 0; i < runs->number; i++) {
         const PmuBlockRun *run = &runs->run[i];
 
-        if (run->cost->key == run->key) {
+        if (((run->cost->key ^ run->key) & same) == 0) {
             run->count->slots = run->cost->slots;
             runs->run[kept++] = *run;
         } else {

@@ -56,10 +56,11 @@ bool pmu_block_runs_add(PmuBlockRuns *runs, const PmuBlock *block,
 void pmu_block_runs_clear(PmuBlockRuns *runs);
 
 /*
- * More has been learnt: let go of blocks whose costs were replaced, and of all
- * if the list is full.  All was collected.
+ * More has been learnt: let go of blocks whose costs were replaced, of those
+ * whose costs are of low confidence unless @low_confidence_too, and of all if
+ * the list is full.  All was collected.
  */
-void pmu_block_runs_revise(PmuBlockRuns *runs);
+void pmu_block_runs_revise(PmuBlockRuns *runs, bool low_confidence_too);
 
 /*
  * Enter what was counted so far into @ledger and @table.  Returns instructions

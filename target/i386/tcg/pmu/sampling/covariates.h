@@ -14,21 +14,16 @@
 #include "tcg/pmu/memory/outcome.h"
 
 /*
- * What is known of all that runs where caches and predictors see it: cycles that
- * loads waited, each by itself, by where they got what they waited for; the same
- * for stores, from anywhere; and mispredictions.  And for regions that are not
- * well known, cycles that fetch waited: for lines that were not in L1I; for
- * translations, and to be told of branches that it did not know.
+ * What is known of all that runs, simulated in detail or not: cycles that loads
+ * waited, each by itself, by where they got what they waited for, and
+ * mispredictions.
  */
 typedef enum PmuCovariate {
     PMU_COVARIATE_WAIT_L1,      /* ... translations, whatever comes then */
     PMU_COVARIATE_WAIT_L2,
     PMU_COVARIATE_WAIT_L3,
     PMU_COVARIATE_WAIT_DRAM,
-    PMU_COVARIATE_STORES,
     PMU_COVARIATE_MISPREDICTS,
-    PMU_COVARIATE_CODE,
-    PMU_COVARIATE_STEERING,
     PMU_COVARIATE_NR
 } PmuCovariate;
 
@@ -43,11 +38,9 @@ static inline uint64_t pmu_covariates_wait(const PmuCovariates *known)
            known->n[PMU_COVARIATE_WAIT_L3] + known->n[PMU_COVARIATE_WAIT_DRAM];
 }
 
-/* What fetch missed. */
+/* Lines of code that were not in L1I, by where they were. */
 typedef struct PmuCodeMisses {
-    uint64_t from[PMU_FOUND_IN_NR];     /* lines not in L1I, by where they were */
-    uint64_t translation;       /* cycles that translations took */
-    uint64_t resteers;          /* taken branches that it did not know */
+    uint64_t from[PMU_FOUND_IN_NR];
 } PmuCodeMisses;
 
 #endif

@@ -1,13 +1,12 @@
 /*
- * Estimates: what is known of what was not simulated in detail corrects what
- * was predicted of it.
+ * What regions of code took beyond what was predicted, as far as more is
+ * known of them.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * How long data took to come and what was mispredicted is known where caches
- * and predictors see it.  What that makes of slots and cycles is what it made of
- * them in detailed simulation: ratio estimators (Cochran, "Sampling Techniques",
- * ch. 6).
+ * How long data took to come, and what was mispredicted, is known of what was
+ * not simulated in detail, too, and of unknown code where it came from.  What
+ * that makes of slots and cycles is learnt from what was.
  */
 
 #include <glib.h>
@@ -15,77 +14,86 @@
 #include "tcg/pmu/sampling/cpi-estimate.h"
 
 /*
- * Ratios to little say nothing.  Each is pulled to what is expected as if there
- * had been so many more cycles of waiting, or mispredictions, that took that.
+ * So many samples, half a sampling unit of short regions, are compared with
+ * their means together, as slots are lost some regions behind the load that is
+ * waited for.
+ */
+#define BATCH       224
+
+/*
+ * A fit to batches that differ by less than that, in cycles of waiting or in
+ * mispredictions, says nothing about what makes a difference: its slope is
+ * pulled to what is expected as if one more had been so much different, and as
+ * expected (ridge regression: Hoerl and Kennard, 1970).
  */
 #define LITTLE_WAIT     100.0
 #define LITTLE_MISSES   1.0
 
-/* What one time may leave to be taken off by later ones: of some regions. */
-#define DEBT_MOST   (1 << 14)
+/* Adjustments of which what was before weighs 1/e. */
+#define ADJUST_MEMORY   8
+
+/* What one time may leave to be taken off by later ones. */
+#define DEBT_MOST   (1 << 28)
 
 /* Where ledger item PMU_ITEM_@item is in a sample. */
 #define ITEM(item)  (PMU_SAMPLE_ITEMS + PMU_ITEM_##item - PMU_ITEM_SAMPLED)
-#define ON(name)    (1u << PMU_COVARIATE_##name)
-#define FETCHES     (ON(CODE) | ON(STEERING))
-#define DATA        (ON(WAIT_L1) | ON(WAIT_L2) | ON(WAIT_L3) | ON(WAIT_DRAM))
+#define MISSES  (1u << PMU_COVARIATE_MISPREDICTS)
+#define L1      (1u << PMU_COVARIATE_WAIT_L1)
+#define L2      (1u << PMU_COVARIATE_WAIT_L2)
+#define L3      (1u << PMU_COVARIATE_WAIT_L3)
+#define DRAM    (1u << PMU_COVARIATE_WAIT_DRAM)
 
-/* What a cycle of waiting, or a misprediction, makes of an item. */
-typedef enum Effect {
-    STALLS,             /* cycles, as far as nothing else hides the wait ... */
-    STALLED_SLOTS,      /* ... in slots */
-    RATIO,              /* what it made of it so far: at most 1 */
-    KIND_COND, KIND,    /* the same; these add up to 1, and KIND is rare */
-    REFILL,             /* the same: slots, a refill of the pipeline or more */
-    EACH,               /* the same: any number */
-    RATIO_SLOTS,        /* the same, in slots: at most all of a cycle */
-} Effect;
+/*
+ * How much of an item is due to what it depends on: not known before there
+ * is a fit; all of it; or at most that nothing is done in all of these cycles,
+ * in slots or in cycles.
+ */
+typedef enum Due {
+    UNKNOWN, ALL, SLOTS, CYCLES,
+} Due;
 
-/* What depends on what is known, and how. */
+/*
+ * What depends on what is known, and how much of it a cycle of waiting or a
+ * misprediction can make: slots, cycles, or requests under way.  One regressor
+ * each: where data come from L3 more often and from DRAM less, two would
+ * explain each other.
+ */
 static const struct {
-    uint8_t item, on, effect;
-} dependent[PMU_RESPONSES] = {
+    uint8_t item, on;
+    int16_t least, most;
+    uint8_t due;
+} dependent[PMU_RESPONSE_DEPENDENT] = {
+    [PMU_RESPONSE_MEMORY_BOUND] =
+        { PMU_SLOT_MEMORY_BOUND, L1 | L2 | L3 | DRAM, 0, 15, SLOTS },
+    [PMU_RESPONSE_CORE_BOUND] =
+        { PMU_SLOT_CORE_BOUND, L1 | L2 | L3 | DRAM, -15, 15, UNKNOWN },
     [PMU_RESPONSE_BR_MISPREDICT] =
-        { PMU_SLOT_BR_MISPREDICT, ON(MISPREDICTS), REFILL },
-    { PMU_SLOT_MEMORY_BOUND, DATA | ON(STORES), STALLED_SLOTS },
-    { PMU_SLOT_FETCH_LATENCY, FETCHES, RATIO_SLOTS },
-    { ITEM(MISSES_COND_NTAKEN), ON(MISPREDICTS), KIND_COND },
-    { ITEM(MISSES_COND_TAKEN), ON(MISPREDICTS), KIND_COND },
-    { ITEM(MISSES_JMP_INDIRECT), ON(MISPREDICTS), KIND },
-    { ITEM(MISSES_CALL_INDIRECT), ON(MISPREDICTS), KIND },
-    { ITEM(MISSES_RET), ON(MISPREDICTS), KIND },
-    { ITEM(RECOVERY_CYCLES), ON(MISPREDICTS), EACH },
-    { ITEM(CLEAR_CYCLES), ON(MISPREDICTS), EACH },
-    { ITEM(ISSUED_0), DATA | ON(STORES), STALLS },
-    { ITEM(ISSUED_0), FETCHES, RATIO },
-    { ITEM(UNDELIVERED_0), DATA | ON(STORES), STALLS },
-    { ITEM(EXECUTED_0), DATA | ON(STORES), STALLS },
-    { ITEM(EXECUTED_0), FETCHES, RATIO },
-    { ITEM(RETIRED_0), DATA | ON(STORES), STALLS },
-    { ITEM(RETIRED_0), FETCHES, RATIO },
-    { ITEM(FETCH_DATA_CYCLES), ON(CODE), RATIO },
-    { ITEM(FETCH_TAG_CYCLES), ON(STEERING), RATIO },
-    { ITEM(RESTEER_CYCLES), ON(STEERING), RATIO },
-    { ITEM(WAIT_L2), ON(WAIT_L2), RATIO },
-    { ITEM(WAIT_L3), ON(WAIT_L3), RATIO },
-    { ITEM(WAIT_DRAM), ON(WAIT_DRAM), RATIO },
-    { ITEM(STALL_L1), ON(WAIT_L1), STALLS },
-    { ITEM(STALL_L2), ON(WAIT_L2), STALLS },
-    { ITEM(STALL_L3), ON(WAIT_L3), STALLS },
-    { ITEM(STALL_DRAM), ON(WAIT_DRAM), STALLS },
-    { ITEM(NO_STORE_BUFFER), ON(STORES), STALLS },
-    { ITEM(L1D_PENDING), DATA & ~ON(WAIT_L1), RATIO },
-    { ITEM(OFFCORE_DATA), ON(WAIT_L3) | ON(WAIT_DRAM), RATIO },
-    { ITEM(OFFCORE_DRAM), ON(WAIT_DRAM), RATIO },
-};
-
-/* Cycles in which nothing is done for want of what is waited for. */
-static const uint8_t stalls_for[PMU_COVARIATE_NR] = {
-    [PMU_COVARIATE_WAIT_L1] = ITEM(STALL_L1),
-    [PMU_COVARIATE_WAIT_L2] = ITEM(STALL_L2),
-    [PMU_COVARIATE_WAIT_L3] = ITEM(STALL_L3),
-    [PMU_COVARIATE_WAIT_DRAM] = ITEM(STALL_DRAM),
-    [PMU_COVARIATE_STORES] = ITEM(NO_STORE_BUFFER),
+        { PMU_SLOT_BR_MISPREDICT, MISSES, 0, 4096, ALL },
+    { ITEM(MISSES_COND_NTAKEN), MISSES, 0, 1, ALL },
+    { ITEM(MISSES_COND_TAKEN), MISSES, 0, 1, ALL },
+    { ITEM(MISSES_JMP_INDIRECT), MISSES, 0, 1, ALL },
+    { ITEM(MISSES_CALL_INDIRECT), MISSES, 0, 1, ALL },
+    { ITEM(MISSES_RET), MISSES, 0, 1, ALL },
+    { ITEM(RECOVERY_CYCLES), MISSES, 0, 512, ALL },
+    { ITEM(CLEAR_CYCLES), MISSES, 0, 512, UNKNOWN },
+    /* Cycles in which nothing is done. */
+    { ITEM(ISSUED_0), L1 | L2 | L3 | DRAM, 0, 1, CYCLES },
+    { ITEM(UNDELIVERED_0), L1 | L2 | L3 | DRAM, 0, 1, CYCLES },
+    { ITEM(EXECUTED_0), L1 | L2 | L3 | DRAM, 0, 1, CYCLES },
+    { ITEM(RETIRED_0), L1 | L2 | L3 | DRAM, 0, 1, CYCLES },
+    /* Cycles by what is waited for: L1 while it is for nothing else. */
+    { ITEM(WAIT_L1), L2 | L3 | DRAM, -1, 1, UNKNOWN },
+    { ITEM(WAIT_L2), L2, 0, 1, ALL },
+    { ITEM(WAIT_L3), L3, 0, 1, ALL },
+    { ITEM(WAIT_DRAM), DRAM, 0, 1, ALL },
+    { ITEM(STALL_L1), L2 | L3 | DRAM, -1, 1, UNKNOWN },
+    { ITEM(STALL_L2), L2, 0, 1, ALL },
+    { ITEM(STALL_L3), L3, 0, 1, ALL },
+    { ITEM(STALL_DRAM), DRAM, 0, 1, ALL },
+    /* Requests. */
+    { ITEM(L1D_PENDING), L2 | L3 | DRAM, 0, 1, ALL },
+    { ITEM(OFFCORE_DATA), L3 | DRAM, 0, 1, ALL },
+    { ITEM(OFFCORE_DRAM), DRAM, 0, 1, ALL },
 };
 
 /* The sum of what @dependent[@i] depends on, of @covariates. */
@@ -99,83 +107,148 @@ static double regressor(const double covariates[PMU_COVARIATE_NR], unsigned i)
     return sum;
 }
 
-/* How much of dependent[@i] @beyond makes. */
-static double effect(const PmuEffects *effects, unsigned i,
-                     const double beyond[PMU_COVARIATE_NR], double width)
+/* How much of @dependent[@i] of what is typical is due to what is known. */
+static double due(const PmuCpiTable *table, unsigned i)
 {
-    double sum = 0;
+    const double *item = table->typical.item;
+    double known = regressor(item + PMU_SAMPLE_COVARIATES, i);
 
-    switch ((Effect)dependent[i].effect) {
-    case STALLED_SLOTS:
-    case STALLS:
-        for (unsigned j = 0; j < PMU_COVARIATE_NR; j++) {
-            sum += dependent[i].on >> j & 1 ? beyond[j] * effects->stalls[j]
-                                                : 0;
-        }
-        return dependent[i].effect == STALLS ? sum : sum * width;
+    switch ((Due)dependent[i].due) {
+    case ALL:
+        return item[dependent[i].item];
+    case SLOTS:
+        return known * table->uarch->width;
+    case CYCLES:
+        return known;
     default:
-        return regressor(beyond, i) * effects->ratio[i];
+        return known * table->fit[i].slope;
     }
 }
 
-/*
- * What is unknown is supposed to be typical, but for what is known of it: what
- * it retires, where its code was, and what it waits for.  What ran before may
- * have done nothing but wait.
- */
-static void settle_unknown(PmuCpiTable *table, PmuLevel level)
+/* Cycles of which fetch waits for code that is not in L1I, in slots or not. */
+static const struct {
+    uint8_t item;
+    bool slots;
+} fetch_bound[] = {
+    { PMU_SLOT_FETCH_LATENCY, true },
+    { ITEM(ISSUED_0), false },
+    { ITEM(UNDELIVERED_0), false },
+    { ITEM(EXECUTED_0), false },
+    { ITEM(RETIRED_0), false },
+    { ITEM(FETCH_DATA_CYCLES), false },
+};
+
+/* What a cycle makes of fetch_bound[@i]. */
+static double cycle(const PmuCpiTable *table, unsigned i)
 {
-    PmuEstimate *tally = &table->estimate[level];
-    const PmuCpiAverage *typical = &table->typical[level];
-    double share = typical->insns ? tally->unknown.insns / typical->insns : 0;
-    double item[PMU_SAMPLE_NR];
+    return fetch_bound[i].slots ? table->uarch->width : 1;
+}
 
-    if (!tally->unknown.insns) {
-        return;
+/* Cycles that fetch waits for a line that is in @place. */
+static uint32_t code_latency(const PmuCpiTable *table, PmuFoundIn place)
+{
+    switch (place) {
+    case PMU_FOUND_IN_L2:
+        return table->uarch->l2.latency;
+    case PMU_FOUND_IN_L3:
+        return table->uarch->l3.latency;
+    default:
+        return pmu_uarch_dram_latency(table->uarch);
     }
-    for (unsigned i = 0; i < PMU_SAMPLE_NR; i++) {
-        item[i] = pmu_round_to_quantum(typical->item[i] * share);
+}
+
+/* An instruction that is typical, but for what is known of unknown ones. */
+static void leave_known(const PmuCpiTable *table, double item[PMU_SAMPLE_SPACE])
+{
+    const PmuCpiAverage *typical = &table->typical;
+    double wait = 0;
+
+    for (unsigned i = 0; i < PMU_SAMPLE_SPACE; i++) {
+        item[i] = typical->item[i];
     }
-    item[ITEM(UOPS_ISSUED)] += tally->unknown.retiring -
-                               item[PMU_SLOT_LIGHT_OPS] -
-                               item[PMU_SLOT_HEAVY_OPS];
-    for (unsigned i = 0; i < PMU_RESPONSES; i++) {
+    for (unsigned i = 0; i < PMU_COVARIATE_NR; i++) {
+        item[PMU_SAMPLE_COVARIATES + i] = 0;
+    }
+    for (unsigned i = 0; i < PMU_RESPONSE_DEPENDENT; i++) {
         double *of = &item[dependent[i].item];
-        double due = effect(&table->effects[level], i,
-                            item + PMU_SAMPLE_COVARIATES, table->uarch->width);
 
-        *of = MAX(*of - due, 0);
+        *of = MAX(*of - due(table, i), 0);
     }
-    item[PMU_SLOT_MEMORY_BOUND] = 0;
     item[ITEM(L1I_MISSES)] = 0;
     for (unsigned i = 0; i < PMU_FOUND_IN_NR; i++) {
-        item[ITEM(CODE_L2) + i] = tally->unknown.code.from[i];
-        item[ITEM(L1I_MISSES)] += tally->unknown.code.from[i];
+        wait += item[ITEM(CODE_L2) + i] * code_latency(table, i);
+        item[ITEM(CODE_L2) + i] = 0;
     }
-    for (unsigned i = PMU_SLOT_HEAVY_OPS + 1; i < PMU_SAMPLE_NR; i++) {
-        bool covariate = i >= PMU_SAMPLE_COVARIATES && i < PMU_SAMPLE_ITEMS;
+    for (unsigned i = 0; i < G_N_ELEMENTS(fetch_bound); i++) {
+        double *of = &item[fetch_bound[i].item];
 
-        if (!covariate && pmu_cpi_table_is_wanted(table, i)) {
-            tally->sum[i] += item[i];
-        }
+        *of = MAX(*of - wait * cycle(table, i), 0);
     }
-    tally->unknown = (PmuUnknown) {};
+    for (unsigned i = 0; i < PMU_SAMPLE_SPACE; i++) {
+        item[i] = pmu_round_to_quantum(item[i] / typical->insns);
+    }
+}
+
+/* Tally @n of @item. */
+static void add_wanted(const PmuCpiTable *table, double sum[PMU_SAMPLE_SPACE],
+                       unsigned item, double n)
+{
+    sum[item] += pmu_cpi_table_is_wanted(table, item) ? n : 0;
+}
+
+/* Unknown code had @misses. */
+static void add_misses(const PmuCpiTable *table, double sum[PMU_SAMPLE_SPACE],
+                       const PmuCodeMisses *misses)
+{
+    double wait = 0;
+
+    for (unsigned i = 0; i < PMU_FOUND_IN_NR; i++) {
+        wait += misses->from[i] * code_latency(table, i);
+        add_wanted(table, sum, ITEM(CODE_L2) + i, misses->from[i]);
+        add_wanted(table, sum, ITEM(L1I_MISSES), misses->from[i]);
+    }
+    for (unsigned i = 0; i < G_N_ELEMENTS(fetch_bound); i++) {
+        add_wanted(table, sum, fetch_bound[i].item, wait * cycle(table, i));
+    }
+}
+
+/* What is unknown is supposed to be typical. */
+static void settle_unknown(const PmuCpiTable *table, PmuEstimate *tally)
+{
+    double item[PMU_SAMPLE_SPACE], insns = tally->unknown_insns;
+    PmuCodeMisses misses = tally->unknown_code;
+
+    tally->unknown_insns = 0;
+    tally->unknown_code = (PmuCodeMisses) {};
+    if (!insns) {
+        return;
+    }
+    if (!table->typical.insns) {
+        /* Most instructions take one slot. */
+        tally->sum[PMU_SLOT_LIGHT_OPS] += insns;
+        return;
+    }
+    leave_known(table, item);
+    for (unsigned i = 0; i < PMU_SAMPLE_NR; i++) {
+        add_wanted(table, tally->sum, i, item[i] * insns);
+    }
+    add_misses(table, tally->sum, &misses);
 }
 
 /*
- * What is known of @tally beyond what was predicted, which is over: of code at
- * any time, of all else where it is observed.
+ * What is known of @tally beyond what was predicted, which is over; and of what
+ * it stands for: double sampling (Cochran, ch. 12).
  */
 static void take_known(PmuCpiTable *table, PmuEstimate *tally,
                        double beyond[PMU_COVARIATE_NR])
 {
     for (unsigned i = 0; i < PMU_COVARIATE_NR; i++) {
+        double known = tally->covariates.n[i];
         double *predicted = &tally->sum[PMU_SAMPLE_COVARIATES + i];
 
-        beyond[i] = table->observed || i >= PMU_COVARIATE_CODE
-                    ? tally->covariates.n[i] - *predicted : 0;
-        if (i <= PMU_COVARIATE_WAIT_DRAM && table->observed) {
-            table->waited += tally->covariates.n[i];
+        beyond[i] = (known - *predicted) * table->weight;
+        if (i <= PMU_COVARIATE_WAIT_DRAM && table->weight) {
+            table->waited += known;
             table->predicted += *predicted;
         }
         *predicted = 0;
@@ -183,85 +256,182 @@ static void take_known(PmuCpiTable *table, PmuEstimate *tally,
     }
 }
 
-/* Make up for what was not as predicted; sums do not go below 0. */
-static void correct(PmuCpiTable *table, PmuLevel level)
+/* Make up for what was not as predicted. */
+static void correct(PmuCpiTable *table, PmuEstimate *tally)
 {
-    PmuEstimate *tally = &table->estimate[level];
+    const PmuRegression *fit = table->fit;
     double beyond[PMU_COVARIATE_NR];
 
     take_known(table, tally, beyond);
-    for (unsigned i = 0; i < PMU_RESPONSES; i++) {
+    for (unsigned i = 0; i < PMU_RESPONSE_DEPENDENT; i++) {
         double *sum = &tally->sum[dependent[i].item];
-        double by = effect(&table->effects[level], i, beyond,
-                           table->uarch->width) - tally->debt[i];
+        double correction = tally->correction[i] +
+                            regressor(beyond, i) * fit[i].slope;
+        double now;
 
-        if (pmu_cpi_table_is_wanted(table, dependent[i].item)) {
-            tally->debt[i] = CLAMP(-by - *sum, 0, DEBT_MOST);
-            *sum = MAX(*sum + by, 0);
+        if (!pmu_cpi_table_is_wanted(table, dependent[i].item)) {
+            continue;
         }
+        correction = MAX(correction, -DEBT_MOST);
+        now = MAX(correction, -*sum);
+        tally->correction[i] = correction - now;
+        *sum += now;
     }
 }
 
 void pmu_cpi_table_correct_estimates(PmuCpiTable *table)
 {
     for (PmuLevel level = 0; level < PMU_LEVEL_NR; level++) {
-        settle_unknown(table, level);
-        correct(table, level);
+        settle_unknown(table, &table->estimate[level]);
+        correct(table, &table->estimate[level]);
     }
 }
 
-/* @part of @all, @least to @most; if there is less than @little, @expected. */
-static double ratio(double part, double all, double expected, double little,
-                    double least, double most)
-{
-    double found = (part + expected * little) / (all + little);
+/* Learning. */
 
-    return pmu_round_to_quantum(CLAMP(found, least, most));
+/* A batch is full: into the sums, and begin the next. */
+static void end_batch(PmuCpiTable *table)
+{
+    const PmuResidualBatch *batch = &table->batch;
+
+    for (unsigned i = 0; i < PMU_RESPONSE_DEPENDENT; i++) {
+        double known = regressor(batch->covariates, i);
+        double took = batch->took[i];
+
+        table->fit[i].xx += known * known;
+        table->fit[i].xy += known * took;
+        table->fit[i].yy += took * took;
+    }
+    table->batch = (PmuResidualBatch) { 0 };
+    table->batches++;
 }
 
-/* dependent[@i].ratio: it took @part where @all was known. */
-static double find_ratio(unsigned i, double part, double all, double refill,
-                         double width)
+/* What has what is known to do with how @sample is not as the mean? */
+void pmu_cpi_table_add_residual(PmuCpiTable *table, const PmuCpiMeans *means,
+                                const PmuSample *sample)
 {
-    switch ((Effect)dependent[i].effect) {
-    case REFILL:
-        return ratio(part, all, refill, LITTLE_MISSES, refill, 8 * refill);
-    case KIND_COND:
-        return ratio(part, all, 0.5, LITTLE_MISSES / 1000, 0, 1);
-    case KIND:
-        return ratio(part, all, 0, LITTLE_MISSES / 1000, 0, 1);
-    case EACH:
-        return ratio(part, all, 0, LITTLE_MISSES, 0, 512);
-    case RATIO_SLOTS:
-        return ratio(part, all, width, LITTLE_WAIT, 0, width);
+    PmuResidualBatch *batch = &table->batch;
+
+    for (unsigned i = 0; i < PMU_COVARIATE_NR; i++) {
+        batch->covariates[i] += pmu_sample_residual(means, sample,
+                                                    PMU_SAMPLE_COVARIATES + i);
+    }
+    for (unsigned i = 0; i < PMU_RESPONSE_DEPENDENT; i++) {
+        batch->took[i] += pmu_sample_residual(means, sample, dependent[i].item);
+    }
+    if (++batch->samples == BATCH) {
+        end_batch(table);
+    }
+}
+
+/* What to expect of a slope before there is a fit, and give or take what. */
+typedef struct Expected {
+    double slope, deviation;
+} Expected;
+
+/* ... of @dependent[@i]. */
+static Expected expected(const PmuCpiTable *table, unsigned i)
+{
+    const double *item = table->typical.item;
+    double width = table->uarch->width;
+    double known = regressor(item + PMU_SAMPLE_COVARIATES, i);
+    double all = known ? item[dependent[i].item] / known : 0;
+    double refill = table->uarch->mispredict_penalty * width;
+
+    if (i == PMU_RESPONSE_BR_MISPREDICT) {
+        /* More is issued from the wrong path before that, within reason. */
+        return (Expected) { CLAMP(all, refill, 4 * refill), refill };
+    }
+    switch ((Due)dependent[i].due) {
+    case ALL:
+        return (Expected) { all, all / 2 };
+    case SLOTS:
+        /* If it were more, some is lost for other, unknown reasons. */
+        return (Expected) { all <= width ? all : 0, width / 2 };
+    case CYCLES:
+        return (Expected) {
+            table->fit[PMU_RESPONSE_MEMORY_BOUND].slope / width, 0.5,
+        };
     default:
-        return ratio(part, all, 0.5, LITTLE_WAIT, 0, 1);
+        return (Expected) { 0, i == PMU_RESPONSE_CORE_BOUND ? width / 2 : 0.5 };
     }
 }
 
-static void update_effects(PmuEffects *effects, const PmuCpiAverage *typical,
-                           const PmuUarch *uarch)
+/* The variance of what batches took besides what @fit explains. */
+static double unexplained(const PmuCpiTable *table, const PmuRegression *fit)
 {
-    const double *item = typical->item;
-    const double *known = item + PMU_SAMPLE_COVARIATES;
-    double refill = uarch->mispredict_penalty * uarch->width;
+    double explained = fit->xx
+                       ? fit->xy * fit->xy / fit->xx
+                       : 0;
 
-    for (unsigned j = 0; j < PMU_COVARIATE_NR; j++) {
-        effects->stalls[j] = stalls_for[j]
-                             ? ratio(item[stalls_for[j]], known[j], 0.5,
-                                     LITTLE_WAIT, 0, 1) : 0;
+    return MAX(fit->yy - explained, 0) / MAX(table->batches - 1, 1);
+}
+
+/*
+ * The slope that is the most likely if what is expected of it is normally
+ * distributed, and so is what a batch took besides.
+ */
+static void adjust_fit(PmuCpiTable *table, unsigned i)
+{
+    PmuRegression *fit = &table->fit[i];
+    Expected before = expected(table, i);
+    double little = dependent[i].on == MISSES ? LITTLE_MISSES : LITTLE_WAIT;
+    double ridge = little * little, slope;
+
+    if (before.deviation) {
+        ridge += unexplained(table, fit) /
+                 (before.deviation * before.deviation);
     }
-    for (unsigned i = 0; i < PMU_RESPONSES; i++) {
-        effects->ratio[i] = find_ratio(i, item[dependent[i].item],
-                                       regressor(known, i), refill,
-                                       uarch->width);
+    slope = (fit->xy + ridge * before.slope) /
+            (fit->xx + ridge);
+    fit->slope = pmu_round_to_quantum(CLAMP(slope, dependent[i].least,
+                                            dependent[i].most));
+    fit->xx -= fit->xx / ADJUST_MEMORY;
+    fit->xy -= fit->xy / ADJUST_MEMORY;
+    fit->yy -= fit->yy / ADJUST_MEMORY;
+}
+
+/* Some time has passed: look at what was compared, and forget older ones. */
+void pmu_cpi_table_update_regression(PmuCpiTable *table)
+{
+    PmuCpiAverage *typical = &table->typical;
+
+    for (unsigned i = 0; i < PMU_RESPONSE_DEPENDENT; i++) {
+        adjust_fit(table, i);
+    }
+    table->batches -= table->batches / ADJUST_MEMORY;
+    typical->insns -= typical->insns / ADJUST_MEMORY;
+    for (unsigned i = 0; i < PMU_SAMPLE_NR; i++) {
+        typical->item[i] = pmu_round_to_quantum(typical->item[i] -
+                                                typical->item[i] /
+                                                    ADJUST_MEMORY);
     }
 }
 
-void pmu_cpi_table_update_effects(PmuCpiTable *table)
+/* What of class @item was predicted, had that been known which was. */
+static double corrected(const PmuCpiTable *table, unsigned item)
 {
-    for (PmuLevel level = 0; level < PMU_LEVEL_NR; level++) {
-        update_effects(&table->effects[level], &table->typical[level],
-                       table->uarch);
+    double predicted = table->trial.predicted[item];
+
+    for (unsigned i = 0; i < PMU_RESPONSE_DEPENDENT; i++) {
+        predicted += dependent[i].item == item
+                    ? regressor(table->trial.covariates, i) *
+                        table->fit[i].slope
+                    : 0;
     }
+    return predicted;
+}
+
+double pmu_cpi_table_error(const PmuCpiTable *table)
+{
+    const PmuPredictionError *trial = &table->trial;
+    double most = 0, slots = 0;
+
+    for (unsigned i = 0; i < PMU_SLOT_NR; i++) {
+        double off = trial->took[i] - corrected(table, i);
+
+        slots += trial->took[i];
+        most = MAX(most, MAX(off, -off));
+    }
+    return slots ? most / slots : 1;
 }

@@ -32,13 +32,11 @@ static inline bool pmu_cpi_table_is_wanted(const PmuCpiTable *table,
     return table->wanted >> item / PMU_SAMPLE_GROUP & 1;
 }
 
-/* Cycles that fetch waits for the lines of @misses on a core of @uarch. */
-static inline uint64_t pmu_code_wait(const PmuUarch *uarch,
-                                     const PmuCodeMisses *misses)
+/* How far @item of @sample is from its mean. */
+static inline float pmu_sample_residual(const PmuCpiMeans *means,
+                                        const PmuSample *sample, unsigned item)
 {
-    return misses->from[PMU_FOUND_IN_L2] * uarch->l2.latency +
-           misses->from[PMU_FOUND_IN_L3] * uarch->l3.latency +
-           misses->from[PMU_FOUND_IN_DRAM] * pmu_uarch_dram_latency(uarch);
+    return (int32_t)sample->item[item] - means->mean[item];
 }
 
 /*
@@ -47,7 +45,17 @@ static inline uint64_t pmu_code_wait(const PmuUarch *uarch,
  */
 void pmu_cpi_table_correct_estimates(PmuCpiTable *table);
 
-/* Find out anew what a cycle of waiting, or a misprediction, costs. */
-void pmu_cpi_table_update_effects(PmuCpiTable *table);
+/* What has what is known to do with how @sample is not as @means? */
+void pmu_cpi_table_add_residual(PmuCpiTable *table, const PmuCpiMeans *means,
+                                const PmuSample *sample);
+
+/* Some time has passed: look at what was compared, and forget older ones. */
+void pmu_cpi_table_update_regression(PmuCpiTable *table);
+
+/*
+ * By how much of their slots, from 0 on, the newest sampling units were not as
+ * the costs predicted: in the class that differs most.
+ */
+double pmu_cpi_table_error(const PmuCpiTable *table);
 
 #endif

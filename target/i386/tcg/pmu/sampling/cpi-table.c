@@ -5,48 +5,51 @@
  */
 
 #include <glib.h>
-#include <math.h>
 #include <string.h>
 
 #include "tcg/pmu/sampling/cpi-table.h"
 
 /*
- * A mean over the units that a region was in: it is to be new, as what is around
- * the region changes, and of many, as units differ.  The first one is forgotten
- * when there is a second: that had its data come from far away, or its code, and
- * its branches were new.
+ * A sample weighs as much as its number says, counted from 0, of so many at
+ * most: what was found first, with cold caches and untrained predictors, is
+ * soon forgotten, and later what was found long ago, as what is around a
+ * region changes with the phases of a program.
  */
-#define MEAN_UNITS  4
+#define HORIZON     256
 
 /*
- * Data come from elsewhere if waits differ from what was predicted by half of
- * it, and by one cycle in so many instructions.
+ * Those of the first sampling unit in which a region was simulated in detail
+ * are no more than so many when it is simulated in detail again: that one may
+ * have had its data come from far away, or its code, and where all goes forward
+ * nothing makes up for that.
  */
-#define CHANGE_SHARE    4.0
+#define FIRST       4
 
-/* So many samples make a region well known. */
+/* As many samples are enough for not asking for more. */
 #define ENOUGH      32
+
+/* Samples between two adjustments of what they have in common. */
+#define ADJUST_SAMPLES      512
 
 bool pmu_cpi_table_init(PmuCpiTable *table, const PmuUarch *uarch)
 {
     *table = (PmuCpiTable) {
         .entries = g_try_new0(PmuCpiEntry, PMU_CPI_ENTRIES),
-        .epochs = g_try_new0(uint32_t, PMU_CPI_ENTRIES),
+        .uses = g_try_new0(PmuCpiUse, PMU_CPI_ENTRIES),
         .means = g_try_new0(PmuCpiMeans, PMU_CPI_ENTRIES),
-        .observed = true, .wanted = UINT32_MAX, .uarch = uarch,
+        .weight = 1, .wanted = UINT32_MAX, .uarch = uarch,
     };
-    if (!table->entries || !table->epochs || !table->means) {
+    if (!table->entries || !table->uses || !table->means) {
         pmu_cpi_table_destroy(table);
         return false;
     }
-    pmu_cpi_table_update_effects(table);
     return true;
 }
 
 void pmu_cpi_table_destroy(PmuCpiTable *table)
 {
     g_clear_pointer(&table->entries, g_free);
-    g_clear_pointer(&table->epochs, g_free);
+    g_clear_pointer(&table->uses, g_free);
     g_clear_pointer(&table->means, g_free);
 }
 
@@ -55,33 +58,42 @@ void pmu_cpi_table_copy(PmuCpiTable *copy, const PmuCpiTable *table)
     *copy = *table;
     copy->entries = g_memdup2(table->entries,
                               PMU_CPI_ENTRIES * sizeof(*table->entries));
-    copy->epochs = g_memdup2(table->epochs,
-                             PMU_CPI_ENTRIES * sizeof(*table->epochs));
+    copy->uses = g_memdup2(table->uses,
+                           PMU_CPI_ENTRIES * sizeof(*table->uses));
 }
 
 void pmu_cpi_table_discard(PmuCpiTable *copy)
 {
     g_clear_pointer(&copy->entries, g_free);
-    g_clear_pointer(&copy->epochs, g_free);
+    g_clear_pointer(&copy->uses, g_free);
 }
 
 void pmu_cpi_table_clear(PmuCpiTable *table)
 {
     PmuCpiEntry *entries = table->entries;
-    uint32_t *epochs = table->epochs;
+    PmuCpiUse *uses = table->uses;
     PmuCpiMeans *means = table->means;
 
     memset(entries, 0, PMU_CPI_ENTRIES * sizeof(*entries));
-    memset(epochs, 0, PMU_CPI_ENTRIES * sizeof(*epochs));
+    memset(uses, 0, PMU_CPI_ENTRIES * sizeof(*uses));
     memset(means, 0, PMU_CPI_ENTRIES * sizeof(*means));
     *table = (PmuCpiTable) {
-        .entries = entries, .epochs = epochs, .means = means,
-        .observed = true, .wanted = table->wanted, .uarch = table->uarch,
+        .entries = entries, .uses = uses, .means = means, .weight = 1,
+        .wanted = table->wanted, .uarch = table->uarch,
     };
-    pmu_cpi_table_update_effects(table);
 }
 
 /* Counting. */
+
+/* What @use is beside was counted @times times, and is needed. */
+static void note_use(const PmuCpiTable *table, PmuCpiUse *use, uint32_t times)
+{
+    if (use->epoch != table->epoch) {
+        use->epoch = table->epoch;
+        use->times = 0;
+    }
+    use->times += times;
+}
 
 /*
  * The first entry from number @n on that is in @set, or PMU_CPI_ENTRIES.
@@ -109,6 +121,25 @@ static inline void expect(const PmuCpiTable *table, uint32_t n)
     __builtin_prefetch(&means->mean[PMU_SAMPLE_ITEMS]);
 }
 
+static void set_low_confidence(PmuCpiTable *table, uint32_t n, bool low)
+{
+    uint64_t bit = 1ull << n % 64, *word = &table->low_confidence.word[n / 64];
+
+    *word = low ? *word | bit : *word & ~bit;
+}
+
+uint64_t pmu_cpi_table_most_low_confidence(const PmuCpiTable *table)
+{
+    uint64_t most = 0;
+
+    for (uint32_t n = 0;
+         (n = next_of(&table->low_confidence, n)) < PMU_CPI_ENTRIES; n++) {
+        most = MAX(most, (uint64_t)table->uses[n].insns *
+                         pmu_cpi_table_times(table, &table->entries[n]));
+    }
+    return most;
+}
+
 /* Add those of @group of @mean to @sum, @times.  Hot: vectors will do. */
 static void add_means(double *restrict sum, const float *restrict mean,
                       unsigned group, double times)
@@ -131,14 +162,7 @@ static void settle(PmuCpiTable *table, PmuCpiEntry *cost)
          left &= left - 1) {
         add_means(sum, means->mean, __builtin_ctz(left), times);
     }
-    if (means->samples >= ENOUGH) {
-        /* Its code is not observed. */
-        for (unsigned i = PMU_COVARIATE_CODE; i < PMU_COVARIATE_NR; i++) {
-            sum[PMU_SAMPLE_COVARIATES + i] -=
-                times * (double)means->mean[PMU_SAMPLE_COVARIATES + i];
-        }
-    }
-    table->epochs[n] = table->units;
+    note_use(table, &table->uses[n], times);
     cost->pending = 0;
 }
 
@@ -204,8 +228,8 @@ static uint32_t oldest(const PmuCpiTable *table, uint32_t set)
     uint32_t result = set;
 
     for (uint32_t i = set + 1; i < set + PMU_CPI_WAYS; i++) {
-        uint32_t age = table->units - table->epochs[i];
-        uint32_t most = table->units - table->epochs[result];
+        uint32_t age = table->epoch - table->uses[i].epoch;
+        uint32_t most = table->epoch - table->uses[result].epoch;
 
         if (age > most || (age == most && table->means[i].samples <
                                           table->means[result].samples)) {
@@ -226,8 +250,14 @@ static PmuCpiEntry *replace(PmuCpiTable *table, uint64_t key)
     }
     *victim = (PmuCpiEntry) { .key = key ^ PMU_CPI_LOW_CONFIDENCE };
     table->means[n] = (PmuCpiMeans) { 0 };
-    table->epochs[n] = table->units;
+    table->uses[n] = (PmuCpiUse) { 0 };
     return victim;
+}
+
+/* What sample number @samples, from 1 on, weighs in a mean. */
+static float weight_of(uint32_t samples)
+{
+    return samples <= 2 ? 1 : 2.0f / samples;
 }
 
 /*
@@ -259,31 +289,41 @@ static void add_items(double *restrict sum, const uint32_t *restrict item,
     }
 }
 
-/* What was added so far weighs less from now on. */
-static void fade(PmuCpiAverage *typical)
-{
-    typical->insns -= typical->insns / MEAN_UNITS;
-    for (unsigned i = 0; i < PMU_SAMPLE_NR; i++) {
-        typical->item[i] = pmu_round_to_quantum(typical->item[i] -
-                                                typical->item[i] /
-                                                    MEAN_UNITS);
-    }
-}
-
-/*
- * A region of @insns instructions, any, took @sample, which has @groups, in unit
- * @unit.
- */
-static void note_typical(PmuCpiAverage *typical, uint32_t unit, uint32_t insns,
+/* A region of @insns instructions, any, took @sample, which has @groups. */
+static void note_typical(PmuCpiAverage *typical, uint32_t insns,
                          const PmuSample *sample, uint32_t groups)
 {
-    if (typical->unit != unit) {
-        fade(typical);
-        typical->unit = unit;
-    }
     typical->insns += insns;
     for (uint32_t left = groups; left; left &= left - 1) {
         add_items(typical->item, sample->item, __builtin_ctz(left));
+    }
+}
+
+/* Would @means have predicted @sample?  If there are none: nothing was. */
+static void try_means(PmuPredictionError *trial, const PmuCpiMeans *means,
+                      const PmuSample *sample)
+{
+    for (unsigned i = 0; i < PMU_SLOT_NR; i++) {
+        trial->took[i] += (int32_t)sample->item[i];
+        trial->predicted[i] += means->mean[i];
+    }
+    for (unsigned i = 0; i < PMU_COVARIATE_NR; i++) {
+        trial->covariates[i] += pmu_sample_residual(means, sample,
+                                                    PMU_SAMPLE_COVARIATES + i);
+    }
+}
+
+void pmu_cpi_table_begin_unit(PmuCpiTable *table)
+{
+    PmuPredictionError *trial = &table->trial;
+
+    table->units++;
+    for (unsigned i = 0; i < PMU_SLOT_NR; i++) {
+        trial->took[i] /= 2;
+        trial->predicted[i] /= 2;
+    }
+    for (unsigned i = 0; i < PMU_COVARIATE_NR; i++) {
+        trial->covariates[i] /= 2;
     }
 }
 
@@ -306,32 +346,16 @@ static uint32_t groups_of(const uint32_t *item)
     return groups;
 }
 
-/*
- * The region of @means is in unit @unit, which it was not before: what it was in
- * so far weighs less.
- */
-static void enter_unit(PmuCpiMeans *means, uint32_t unit, uint32_t change)
+static void add_sample(PmuCpiEntry *cost, PmuCpiMeans *means,
+                       const PmuSample *sample, uint32_t groups)
 {
-    if (means->samples && means->unit != unit) {
-        means->units = means->unit <= change ? MIN(means->units, 2)
-                                             : means->units;
-        means->weight -= means->weight / means->units;
-        means->units += means->units < MEAN_UNITS;
-    }
-    means->units = MAX(means->units, 1);
-    means->unit = unit;
-}
+    float weight, slots = 0;
 
-static void add_to_mean(PmuCpiEntry *cost, PmuCpiMeans *means,
-                        const PmuSample *sample, uint32_t groups)
-{
-    float slots = 0;
-
-    means->weight += 1;
+    means->samples += means->samples < HORIZON;
     means->groups |= groups;
+    weight = weight_of(means->samples);
     for (uint32_t left = means->groups; left; left &= left - 1) {
-        move_means(means->mean, sample->item, __builtin_ctz(left),
-                   1 / means->weight);
+        move_means(means->mean, sample->item, __builtin_ctz(left), weight);
     }
     for (unsigned i = 0; i < PMU_SLOT_NR; i++) {
         slots += means->mean[i];
@@ -345,6 +369,7 @@ void pmu_cpi_table_add_sample(PmuCpiTable *table, uint64_t key, uint32_t insns,
     PmuCpiEntry *cost = pmu_cpi_table_find_any(table, key);
     uint32_t groups = groups_of(sample->item);
     PmuCpiMeans *means;
+    PmuCpiUse *use;
 
     if (!cost) {
         cost = replace(table, key);
@@ -353,38 +378,35 @@ void pmu_cpi_table_add_sample(PmuCpiTable *table, uint64_t key, uint32_t insns,
     }
     means = &table->means[cost - table->entries];
     means->code = code;
-    table->epochs[cost - table->entries] = table->units;
-    enter_unit(means, table->units, table->change);
-    add_to_mean(cost, means, sample, groups);
-    means->samples += means->samples < ENOUGH;
-    if (means->samples == ENOUGH) {
-        cost->key = key;
+    use = &table->uses[cost - table->entries];
+    note_use(table, use, 0);
+    if (means->changes != table->changes) {
+        means->changes = table->changes;
+        means->samples = MIN(means->samples, ENOUGH);
+    }
+    if (means->unit != table->units) {
+        if (means->samples && !means->again) {
+            means->samples = MIN(means->samples, FIRST);
+            means->again = true;
+        }
+        means->unit = table->units;
     }
     if (insns) {
-        note_typical(&table->typical[pmu_cpi_table_level(key)], table->units,
-                     insns, sample, groups);
+        try_means(&table->trial, means, sample);
     }
-}
-
-bool pmu_cpi_table_judge(PmuCpiTable *table, uint32_t insns)
-{
-    double off = fabs(table->waited - table->predicted);
-    bool changed = off >= insns / CHANGE_SHARE && off >= table->predicted / 2;
-
-    if (changed) {
-        table->change = table->units;
+    if (means->samples) {
+        pmu_cpi_table_add_residual(table, means, sample);
     }
-    table->waited = 0;
-    table->predicted = 0;
-    return changed;
-}
-
-void pmu_cpi_table_begin_unit(PmuCpiTable *table)
-{
-    table->units++;
-}
-
-void pmu_cpi_table_end_unit(PmuCpiTable *table)
-{
-    pmu_cpi_table_update_effects(table);
+    add_sample(cost, means, sample, groups);
+    if (means->samples >= ENOUGH) {
+        cost->key = key;
+    }
+    use->insns = insns;
+    set_low_confidence(table, cost - table->entries, cost->key != key);
+    if (insns) {
+        note_typical(&table->typical, insns, sample, groups);
+    }
+    if (++table->samples % ADJUST_SAMPLES == 0) {
+        pmu_cpi_table_update_regression(table);
+    }
 }

@@ -8,9 +8,10 @@
  * cost is the mean of what it took in detailed simulation: stratified sampling,
  * the strata being the keys (Wunderlich et al., "SMARTS: Accelerating
  * microarchitecture simulation via rigorous statistical sampling", ISCA 2003;
- * Cochran, "Sampling Techniques", ch. 5).  Where caches and predictors see all
- * that runs, how long data took to come and what was mispredicted corrects that:
- * a ratio estimator (Cochran, ch. 6).
+ * Cochran, "Sampling Techniques", ch. 5).  What is known about each region that
+ * was not simulated in detail, how long its data took to come and from where,
+ * and what was mispredicted, corrects that: a regression estimator (Cochran,
+ * ch. 7).
  */
 
 #ifndef TARGET_I386_PMU_SAMPLING_CPI_TABLE_H
@@ -121,29 +122,77 @@ static inline void pmu_cpi_table_want(PmuCpiTable *table, uint32_t items)
 }
 
 /*
- * Caches and predictors see what is counted from now on, or they do not:
- * PmuCovariates make up for what was not as predicted, or do not.  What was
- * counted before is to be settled.
+ * What is known from now on, beyond what was predicted, stands for @weight
+ * times as much.  0: nothing is known, and all is as predicted.  1 to begin
+ * with. What was counted before is to be settled.
  */
-static inline void pmu_cpi_table_set_observed(PmuCpiTable *table, bool observed)
+static inline void pmu_cpi_table_set_weight(PmuCpiTable *table, uint32_t weight)
 {
-    table->observed = observed;
+    table->weight = weight;
+}
+
+/* What was predicted so far says nothing about what is now. */
+static inline void pmu_cpi_table_forget_error(PmuCpiTable *table)
+{
+    table->trial = (PmuPredictionError) {};
+}
+
+/*
+ * From now on pmu_cpi_table_times() and pmu_cpi_table_wait_error() begin at 0.
+ */
+static inline void pmu_cpi_table_begin_epoch(PmuCpiTable *table)
+{
+    table->epoch++;
+    table->waited = 0;
+    table->predicted = 0;
+}
+
+/*
+ * By how many cycles waits of this epoch differ from what the costs predicted,
+ * as far as that is settled, if they differ by half of it or more; else 0.
+ */
+static inline double pmu_cpi_table_wait_error(const PmuCpiTable *table)
+{
+    double difference = table->waited > table->predicted
+                        ? table->waited - table->predicted
+                        : table->predicted - table->waited;
+
+    return difference >= table->predicted / 2 ? difference : 0;
+}
+
+/* Data are elsewhere now: what is found next weighs more than what was. */
+static inline void pmu_cpi_table_note_change(PmuCpiTable *table)
+{
+    table->changes++;
+}
+
+/*
+ * How often @cost was counted in this epoch, whenever it was settled: that may
+ * be for a look at counters.
+ */
+static inline uint32_t pmu_cpi_table_times(const PmuCpiTable *table,
+                                           const PmuCpiEntry *cost)
+{
+    const PmuCpiUse *use = &table->uses[cost - table->entries];
+
+    return cost->pending + (use->epoch == table->epoch ? use->times : 0);
 }
 
 /* 1/PMU_CPI_ONE slots that another @wait cycles may make, about. */
 static inline uint64_t pmu_cpi_table_wait_slots(const PmuCpiTable *table,
                                                 uint64_t wait)
 {
-    return table->observed ? wait * table->effects[PMU_LEVEL_USR]
-                                 .stalls[PMU_COVARIATE_WAIT_DRAM] *
-                             table->uarch->width * PMU_CPI_ONE : 0;
+    double slope = table->fit[PMU_RESPONSE_MEMORY_BOUND].slope +
+                   table->fit[PMU_RESPONSE_CORE_BOUND].slope;
+
+    return slope > 0 ? wait * slope * table->weight * PMU_CPI_ONE : 0;
 }
 
 /* The same for a misprediction. */
 static inline uint64_t pmu_cpi_table_mispredict_slots(const PmuCpiTable *table)
 {
-    return table->observed ? table->effects[PMU_LEVEL_USR].ratio[PMU_RESPONSE_BR_MISPREDICT] *
-                             PMU_CPI_ONE : 0;
+    return table->fit[PMU_RESPONSE_BR_MISPREDICT].slope * table->weight *
+           PMU_CPI_ONE;
 }
 
 /*
@@ -153,18 +202,11 @@ static inline uint64_t pmu_cpi_table_mispredict_slots(const PmuCpiTable *table)
 void pmu_cpi_table_add_sample(PmuCpiTable *table, uint64_t key, uint32_t insns,
                               PmuRegionCode code, const PmuSample *sample);
 
-/* What is learnt from now on was simulated in detail together ... */
+/* What is learnt from now on was simulated in detail together. */
 void pmu_cpi_table_begin_unit(PmuCpiTable *table);
 
-/* ... up to now. */
-void pmu_cpi_table_end_unit(PmuCpiTable *table);
-
-/*
- * In the last @insns instructions, which are settled, did data come from
- * elsewhere than predicted?  Then what is learnt next weighs more than what was
- * learnt before.
- */
-bool pmu_cpi_table_judge(PmuCpiTable *table, uint32_t insns);
+/* The most instructions of this epoch that one of low confidence makes up. */
+uint64_t pmu_cpi_table_most_low_confidence(const PmuCpiTable *table);
 
 /*
  * Call @see for the code of each that was counted since the last time, as far

@@ -73,26 +73,27 @@ typedef struct PmuRegionCode {
     bool large;                 /* in a page larger than 4 KiB */
 } PmuRegionCode;
 
-/*
- * The mean of what a region took in detailed simulation.  Each sampling unit
- * that it was in weighs by how often it ran there, and older ones weigh less:
- * see pmu_cpi_table_add_sample().
- */
+/* What is looked at most of what is not needed for each region. */
+typedef struct PmuCpiUse {
+    uint32_t epoch;             /* when it was needed last: see PmuCpiTable */
+    uint32_t times;             /* counted in that epoch and settled */
+    uint32_t insns;             /* of the region */
+} PmuCpiUse;
+
 typedef struct PmuCpiMeans {
     PmuRegionCode code;         /* when last simulated */
-    float weight;               /* of @mean, in samples */
     uint32_t samples;           /* up to a limit */
-    uint32_t units;             /* that it was in, up to a limit */
-    uint32_t unit;              /* PmuCpiTable.units of the newest of them */
+    uint32_t changes;           /* PmuCpiTable.changes when last simulated */
+    uint32_t unit;              /* PmuCpiTable.units when last simulated */
+    bool again;                 /* ... which was not the first time */
     uint32_t groups;            /* with a mean that is not 0: a bit each */
     float mean[PMU_SAMPLE_SPACE];
 } PmuCpiMeans;
 
 G_STATIC_ASSERT(PMU_SAMPLE_SPACE / PMU_SAMPLE_GROUP <= 32);
 
-/* Sums over sampled regions of any key, older units' weighing less. */
+/* Sums over sampled regions, old ones forgotten little by little. */
 typedef struct PmuCpiAverage {
-    uint32_t unit;              /* PmuCpiTable.units of the newest of them */
     double insns;
     double item[PMU_SAMPLE_SPACE];
 } PmuCpiAverage;
@@ -101,30 +102,46 @@ typedef struct PmuCpiAverage {
  * What of a sample depends on PmuCovariates: the first rows, and their number.
  */
 enum {
+    PMU_RESPONSE_MEMORY_BOUND,
+    PMU_RESPONSE_CORE_BOUND,
     PMU_RESPONSE_BR_MISPREDICT,
-    PMU_RESPONSES = 31
+    PMU_RESPONSE_DEPENDENT = 25
 };
-
-/* Regions of which nothing is known. */
-typedef struct PmuUnknown {
-    uint64_t insns;
-    uint64_t retiring;          /* slots */
-    PmuCodeMisses code;
-} PmuUnknown;
 
 /* What was counted at a privilege level and not taken yet. */
 typedef struct PmuEstimate {
     double sum[PMU_SAMPLE_SPACE];
-    PmuUnknown unknown;
+    uint64_t unknown_insns;     /* of regions of which nothing is known */
+    PmuCodeMisses unknown_code; /* of these */
     PmuCovariates covariates;
-    double debt[PMU_RESPONSES]; /* to be taken off yet */
+    double correction[PMU_RESPONSE_DEPENDENT];  /* still to be made */
 } PmuEstimate;
 
-/* What comes of PmuCovariates. */
-typedef struct PmuEffects {
-    double stalls[PMU_COVARIATE_NR];    /* cycles, of one that is waited */
-    double ratio[PMU_RESPONSES];        /* of each to what it depends on */
-} PmuEffects;
+/* What some samples were beyond their means, together. */
+typedef struct PmuResidualBatch {
+    double covariates[PMU_COVARIATE_NR];
+    double took[PMU_RESPONSE_DEPENDENT];
+    uint32_t samples;
+} PmuResidualBatch;
+
+/*
+ * The linear regression of something on what is known: sums of products over
+ * batches, and the slope.
+ */
+typedef struct PmuRegression {
+    double xx, xy, yy;
+    double slope;
+} PmuRegression;
+
+/*
+ * Slots by PmuSlotClass: what they were, and what was predicted of them before;
+ * and what was known beyond that.  Old ones are forgotten by half with each
+ * sampling unit.
+ */
+typedef struct PmuPredictionError {
+    double took[PMU_SLOT_NR], predicted[PMU_SLOT_NR];
+    double covariates[PMU_COVARIATE_NR];
+} PmuPredictionError;
 
 /* Sets of a few entries, each set a line of the host's cache. */
 #define PMU_CPI_SET_BITS    12
@@ -138,19 +155,25 @@ typedef struct PmuCpiEntrySet {
 
 typedef struct PmuCpiTable {
     PmuCpiEntry *entries;
-    uint32_t *epochs;           /* beside each entry: when it was needed last */
+    PmuCpiUse *uses;            /* beside each entry */
     PmuCpiMeans *means;         /* likewise */
     PmuCpiEntrySet dirty;       /* those with pending */
     PmuCpiEntrySet ran;         /* settled, and not seen: for_each_code() */
+    PmuCpiEntrySet low_confidence;      /* those of PMU_CPI_LOW_CONFIDENCE */
+    uint32_t samples;           /* so far */
+    uint32_t epoch;             /* calls of pmu_cpi_table_begin_epoch() */
+    uint32_t changes;           /* calls of pmu_cpi_table_note_change() */
     uint32_t units;             /* calls of pmu_cpi_table_begin_unit() */
-    uint32_t change;            /* which was the newest before a change */
-    bool observed;              /* the covariates of what is counted are known */
-    double waited, predicted;   /* cycles, since pmu_cpi_table_judge() */
+    PmuPredictionError trial;   /* of what is learnt in sampling units */
+    double waited, predicted;    /* in this epoch, in cycles */
+    uint32_t weight;            /* of what is beyond what was predicted */
     uint32_t wanted;            /* groups that are tallied, a bit each */
     const PmuUarch *uarch;
     PmuEstimate estimate[PMU_LEVEL_NR];
-    PmuCpiAverage typical[PMU_LEVEL_NR];        /* for what is unknown */
-    PmuEffects effects[PMU_LEVEL_NR];
+    PmuCpiAverage typical;      /* stands for what is unknown */
+    PmuResidualBatch batch;
+    double batches;             /* in fits, as far as they are remembered */
+    PmuRegression fit[PMU_RESPONSE_DEPENDENT];
 } PmuCpiTable;
 
 /* Turned over in the keys of entries that have not enough samples yet. */

@@ -73,9 +73,9 @@ void pmu_functional_warm_page(PmuFunctionalModel *o, uint64_t pc, uint64_t line,
                               line / PMU_PAGE_LINES, large);
 }
 
-bool pmu_functional_warm_taken_branch(PmuFunctionalModel *o, uint64_t pc)
+void pmu_functional_warm_taken_branch(PmuFunctionalModel *o, uint64_t pc)
 {
-    return pmu_branch_predictor_btb(o->bpred, pc);
+    pmu_branch_predictor_btb(o->bpred, pc);
 }
 
 bool pmu_functional_is_large_page(const PmuFunctionalModel *o, uint64_t pc)
@@ -106,23 +106,13 @@ PmuCodeMisses pmu_functional_code_misses(const PmuFunctionalModel *o)
     for (unsigned i = 0; i < PMU_FOUND_IN_NR; i++) {
         misses.from[i] = event[PMU_ITEM_CODE_L2 + i];
     }
-    misses.translation = event[PMU_ITEM_ITLB_CYCLES] +
-                         (event[PMU_ITEM_ITLB_STLB] +
-                          event[PMU_ITEM_ITLB_WALKS_4K] +
-                          event[PMU_ITEM_ITLB_WALKS_2M]) *
-                             o->mem.uarch->stlb.latency;
-    misses.resteers = 0;
     return misses;
 }
 
 /* Data. */
 
-/*
- * Cycles from the start of a @load or store until @access has its line, beyond
- * L1's.
- */
-static void wait_for(PmuFunctionalModel *o, const PmuAccessOutcome *access,
-                     bool load)
+/* Cycles from a load's start until @access has its data, beyond L1's. */
+static void wait_for(PmuFunctionalModel *o, const PmuAccessOutcome *access)
 {
     static const uint8_t source_of[] = {
         [PMU_SOURCE_L1] = PMU_COVARIATE_WAIT_L1,
@@ -138,25 +128,9 @@ static void wait_for(PmuFunctionalModel *o, const PmuAccessOutcome *access,
         pmu_uarch_dram_latency(uarch),
     };
     PmuCovariate source = source_of[access->source];
-    uint32_t translation = access->delay + access->walk;
-    uint32_t stream = access->prefetch_dram * uarch->dram_line_cycles;
 
-    if (!load) {
-        o->covariates.n[PMU_COVARIATE_STORES] += latency[source] +
-                                                 access->snoop + translation +
-                                                 stream;
-        return;
-    }
-    o->covariates.n[PMU_COVARIATE_WAIT_L1] += translation;
+    o->covariates.n[PMU_COVARIATE_WAIT_L1] += access->delay + access->walk;
     o->covariates.n[source] += latency[source] + access->snoop;
-    /* What prefetches bring comes no faster than that. */
-    o->covariates.n[PMU_COVARIATE_WAIT_DRAM] += stream;
-}
-
-void pmu_functional_string_line(PmuFunctionalModel *o,
-                                const PmuAccessOutcome *access, bool load)
-{
-    wait_for(o, access, load);
 }
 
 /* The lines of an access at @addr that nothing waits for. */
@@ -190,8 +164,8 @@ static unsigned data_access(PmuFunctionalModel *o, uint64_t addr,
             ? pmu_memory_load(mem, addr, kind->size, kind->ip, access) :
             !kind->load ? pmu_memory_store(mem, addr, kind->size, access) :
             pmu_memory_update(mem, addr, kind->size, kind->ip, access);
-    for (unsigned i = 0; i < lines; i++) {
-        wait_for(o, &access[i], kind->load);
+    for (unsigned i = 0; i < lines && kind->load; i++) {
+        wait_for(o, &access[i]);
     }
     return lines;
 }

@@ -65,10 +65,6 @@ unsigned pmu_functional_run_fetch(PmuFunctionalModel *o, const PmuBlock *block,
                                   unsigned first, unsigned last,
                                   const PmuExecution *dynamic);
 
-/* A REP string instruction loads from the line of @access, or stores to it. */
-void pmu_functional_string_line(PmuFunctionalModel *o,
-                                const PmuAccessOutcome *access, bool load);
-
 /* The same for a REP string instruction @index: its fetch alone. */
 void pmu_functional_fetch_string(PmuFunctionalModel *o, const PmuBlock *block,
                                  unsigned index, uint64_t pc);
@@ -110,13 +106,13 @@ void pmu_functional_skip_all(PmuFunctionalModel *o);
 /*
  * What ran meanwhile, in any order: @lines lines of code from physical address
  * / 64 @line on; code at linear address @pc, in a @large page or not; a taken
- * branch there that fetch could have known, which returns whether it did.
+ * branch there that fetch could have known.
  */
 void pmu_functional_warm_code(PmuFunctionalModel *o, uint64_t line,
                               unsigned lines);
 void pmu_functional_warm_page(PmuFunctionalModel *o, uint64_t pc, uint64_t line,
                               bool large);
-bool pmu_functional_warm_taken_branch(PmuFunctionalModel *o, uint64_t pc);
+void pmu_functional_warm_taken_branch(PmuFunctionalModel *o, uint64_t pc);
 
 /* Is code at linear address @pc, which was just fetched, in a large page? */
 bool pmu_functional_is_large_page(const PmuFunctionalModel *o, uint64_t pc);

@@ -41,33 +41,19 @@ static void discount_cold_code(const PmuTiming *t, PmuSample *sample)
     item[pmu_sample_item(PMU_ITEM_L1I_HITS)] += lines;
 }
 
-static uint32_t sampled_code_wait(const PmuTiming *t)
-{
-    PmuCodeMisses misses;
-
-    for (unsigned i = 0; i < PMU_FOUND_IN_NR; i++) {
-        misses.from[i] = t->sample.item[pmu_sample_item(PMU_ITEM_CODE_L2 + i)];
-    }
-    return pmu_code_wait(t->uarch, &misses);
-}
-
 /* The current region took @t->sample. */
 static void add_sample(PmuTiming *t)
 {
-    for (unsigned i = 0; i < PMU_COVARIATE_CODE; i++) {
+    for (unsigned i = 0; i < PMU_COVARIATE_NR; i++) {
         t->sample.item[PMU_SAMPLE_COVARIATES + i] =
             t->functional.covariates.n[i] - t->accounted.n[i];
     }
     t->accounted = t->functional.covariates;
     if (pmu_timing_is_typical(t, pmu_region_key(t))) {
+        t->sampled_insns += t->insns;
         t->code.large = pmu_functional_is_large_page(&t->functional,
                                                      t->code.branch);
         discount_cold_code(t, &t->sample);
-        t->sample.item[PMU_SAMPLE_COVARIATES + PMU_COVARIATE_CODE] =
-            sampled_code_wait(t);
-        t->sample.item[PMU_SAMPLE_COVARIATES + PMU_COVARIATE_STEERING] =
-            t->sample.item[pmu_sample_item(PMU_ITEM_FETCH_TAG_CYCLES)] +
-            t->sample.item[pmu_sample_item(PMU_ITEM_RESTEER_CYCLES)];
         pmu_cpi_table_add_sample(&t->cpi_table, pmu_region_key(t), t->insns,
                                  t->code, &t->sample);
     }
@@ -83,7 +69,7 @@ static void end_detailed_warming(PmuTiming *t)
     if (cost) {
         pmu_timing_discard_seen(t);
         pmu_timing_enter_covariates(t);
-        pmu_region_count(t);
+        pmu_timing_count_known_region(t, cost);
     } else {
         pmu_timing_enter_separate_counts(t);
         t->accounted = t->functional.covariates;
@@ -101,7 +87,8 @@ static G_GNUC_NO_INLINE void end_simulated(PmuTiming *t)
         end_detailed_warming(t);
         break;
     default:
-        break;
+        pmu_timing_discard_seen(t);
+        pmu_region_count(t);
     }
 }
 
@@ -131,10 +118,7 @@ void pmu_region_end(PmuTiming *t)
     t->hash = 0;
     t->left -= t->insns;
     t->insns = 0;
-    t->retiring = 0;
-    t->fuse = 0;
     t->misses = (PmuCodeMisses) {};
-    t->code.taken = false;
     if (G_UNLIKELY(t->assists)) {
         pmu_region_take_assists(t);
     }

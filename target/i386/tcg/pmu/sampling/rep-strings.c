@@ -57,13 +57,12 @@ static uint64_t string_slots(const StringCost *cost, const PmuInsn *insn,
     return units * cost->slots_64 / 64;
 }
 
-/* It retires @n more slots. */
-static void string_uops(PmuTiming *t, uint64_t n)
+static void string_uop(PmuTiming *t)
 {
-    t->string.slots += n;
-    for (; n && !t->string.untimed; n--) {
-        pmu_pipeline_string_uop(&t->pipeline, t->string.ready);
+    if (t->string.untimed) {
+        return;
     }
+    pmu_pipeline_string_uop(&t->pipeline, t->string.ready);
 }
 
 /* What a line of one of the operands costs to get. */
@@ -89,12 +88,6 @@ static void string_access(PmuTiming *t, uint64_t line, bool store,
             pmu_memory_load(mem, addr, 1, PMU_NO_IP, both);
         }
         *access = both[0];
-        t->string.from[access->source]++;
-        t->string.from[PMU_SOURCE_L3] += access->prefetch_l3;
-        t->string.from[PMU_SOURCE_DRAM] += access->prefetch_dram;
-        pmu_functional_string_line(&t->functional, access, !store);
-    } else {
-        t->string.from[PMU_SOURCE_L1]++;
     }
 }
 
@@ -166,6 +159,10 @@ static void begin_pipeline(PmuTiming *t, const PmuBlock *block,
     from = pmu_pipeline_string_begin(&t->pipeline, block, index,
                                      &t->functional.outcome);
     t->string.ready = PMU_COMPLETION(from, 0);
+    for (uint32_t i = 0;
+         i < string_cost(block->insns[index].insn)->startup; i++) {
+        string_uop(t);
+    }
 }
 
 /* How many elements at @addr on lie in its line: 1 or more. */
@@ -205,40 +202,30 @@ static void string_iterate(PmuTiming *t, const PmuBlockInsn *bi,
         dst += step;
         left -= n;
         s->bytes += n * size;
-        string_uops(t, due);
+        for (; due; due--) {
+            string_uop(t);
+        }
     }
 }
 
 /* Costs of whole string instructions. */
 
-/* How closely a string instruction is described by what is known of others. */
-typedef enum Likeness {
-    PLACE,                      /* they lay at the same place ... */
-    LENGTH,                     /* ... and had up to twice as many bytes ... */
-    DISTANCE,                   /* ... and most lines from the same cache */
-    LIKENESSES
-} Likeness;
-
-/* Where most lines of the string instruction at hand were. */
-static unsigned distance(const PmuString *s)
+/*
+ * What is known of string instruction @hash (PmuBlockInsn) with up to twice as
+ * many bytes is under this key ...
+ */
+static uint64_t length_key(const PmuTiming *t, uint32_t hash, uint64_t bytes)
 {
-    unsigned most = 0;
+    unsigned magnitude = bytes ? 64 - __builtin_clzll(bytes) : 0;
 
-    for (unsigned i = 1; i < G_N_ELEMENTS(s->from); i++) {
-        most = s->from[i] > s->from[most] ? i : most;
-    }
-    return most;
+    return pmu_cpi_table_key(pmu_insn_hash(hash, magnitude + 2),
+                             t->ledger->level);
 }
 
-/* What is known of string instructions like the one at hand is under this. */
-static uint64_t string_key(const PmuTiming *t, Likeness likeness)
+/* ... and with any number under that one. */
+static uint64_t place_key(const PmuTiming *t, uint32_t hash)
 {
-    const PmuString *s = &t->string;
-    unsigned magnitude = s->bytes ? 64 - __builtin_clzll(s->bytes) : 0;
-    unsigned kind = likeness == PLACE ? 1 : magnitude + 2;
-
-    kind += likeness == DISTANCE ? (distance(s) + 1) * 128 : 0;
-    return pmu_cpi_table_key(pmu_insn_hash(s->hash, kind), t->ledger->level);
+    return pmu_cpi_table_key(pmu_insn_hash(hash, 1), t->ledger->level);
 }
 
 /* Another part was simulated in detail. */
@@ -247,7 +234,7 @@ static void note_detailed(PmuTiming *t)
     const uint32_t *item = t->pipeline.clock.counts.item;
     uint32_t *sample = t->string.sample.item;
 
-    for (unsigned i = PMU_SLOT_HEAVY_OPS + 1; i < PMU_SLOT_NR; i++) {
+    for (unsigned i = 0; i < PMU_SLOT_NR; i++) {
         sample[i] += item[i];
     }
     for (unsigned i = PMU_SLOT_NR; i < PMU_PIPELINE_COUNT_NR; i++) {
@@ -255,48 +242,30 @@ static void note_detailed(PmuTiming *t)
     }
 }
 
-/* All of it was.  What it retires is known anyway. */
+/* All of it was. */
 static void learn_string(PmuTiming *t)
 {
     PmuString *s = &t->string;
 
-    s->sample.item[pmu_sample_item(PMU_ITEM_UOPS_ISSUED)] -= s->slots;
-    for (Likeness like = PLACE; like < LIKENESSES; like++) {
-        pmu_cpi_table_add_sample(&t->cpi_table, string_key(t, like), 0, s->code,
-                                 &s->sample);
-    }
+    pmu_cpi_table_add_sample(&t->cpi_table, length_key(t, s->hash, s->bytes), 0,
+                             s->code, &s->sample);
+    pmu_cpi_table_add_sample(&t->cpi_table, place_key(t, s->hash), 0, s->code,
+                             &s->sample);
 }
 
-/* It was left to its costs: those of the most like it that there are. */
+/* It was left to its costs, all or the mean of any length if it is new. */
 static void count_string(PmuTiming *t)
 {
-    PmuEstimate *tally = &t->cpi_table.estimate[t->ledger->level];
-    PmuCpiEntry *cost = NULL;
+    PmuString *s = &t->string;
+    PmuCpiEntry *place = pmu_cpi_table_find_any(&t->cpi_table,
+                                                place_key(t, s->hash));
+    PmuCpiEntry *cost = pmu_cpi_table_find_any(&t->cpi_table,
+                                               length_key(t, s->hash,
+                                                          s->bytes));
 
-    for (int like = DISTANCE; like >= PLACE && !cost; like--) {
-        cost = pmu_cpi_table_find_any(&t->cpi_table, string_key(t, like));
-    }
+    cost = cost ? cost : place;
     if (cost) {
         pmu_timing_count_known_region(t, cost);
-    }
-    tally->sum[PMU_SLOT_HEAVY_OPS] += t->string.slots;
-    tally->sum[pmu_sample_item(PMU_ITEM_UOPS_ISSUED)] += t->string.slots;
-    t->progress += t->string.slots << PMU_CPI_SHIFT;
-}
-
-/*
- * What is known of its data is part of what it took if the pipeline ran it, and
- * else is beyond what was predicted.
- */
-static void account_string(PmuTiming *t)
-{
-    PmuString *s = &t->string;
-
-    for (unsigned i = 0; i < PMU_COVARIATE_NR; i++) {
-        uint64_t known = t->functional.covariates.n[i] - s->before.n[i];
-
-        t->accounted.n[i] += known;
-        s->sample.item[PMU_SAMPLE_COVARIATES + i] = known;
     }
 }
 
@@ -333,15 +302,11 @@ static void count_lines(PmuTiming *t, const PmuBlockInsn *bi,
     uint64_t dst = flags & (PMU_INSN_STACK_LOAD | PMU_INSN_STACK_STORE)
                    ? lines_of(bi, bi->stack, dynamic, &s->dst_line) : 0;
     bool stores = flags & PMU_INSN_STACK_STORE;
-    const StringCost *cost = string_cost(bi->insn);
-    uint64_t bytes = dynamic->iterations * element_size(bi->insn);
 
     pmu_ledger_event(t->ledger, PMU_ITEM_L1D_ACCESSES, src + dst);
     pmu_ledger_event(t->ledger, PMU_ITEM_LOADS_L1, src + (stores ? 0 : dst));
     pmu_ledger_event(t->ledger, PMU_ITEM_STORES, stores ? dst : 0);
-    string_uops(t, string_slots(cost, bi->insn, s->bytes + bytes) -
-                   string_slots(cost, bi->insn, s->bytes));
-    s->bytes += bytes;
+    s->bytes += dynamic->iterations * element_size(bi->insn);
 }
 
 /*
@@ -364,10 +329,7 @@ void pmu_timing_end_string(PmuTiming *t)
     }
     if (s->untimed) {
         count_string(t);
-    } else {
-        account_string(t);
-    }
-    if (s->detailed) {
+    } else if (s->detailed) {
         learn_string(t);
     }
     pass_string(t);
@@ -385,19 +347,19 @@ static void begin_string(PmuTiming *t, const PmuBlock *block, unsigned index,
     *s = (PmuString) {
         .active = true, .pc = block_pc + bi->offset, .hash = bi->hash,
         .src_line = UINT64_MAX, .dst_line = UINT64_MAX,
-        .before = t->functional.covariates,
         .detailed = t->phase == PMU_PHASE_DETAILED,
         .code = {
             .first = (block->phys + bi->offset) >> PMU_LINE_SHIFT,
             .branch = block_pc + bi->offset, .lines = 1,
         },
     };
-    s->untimed = t->phase <= PMU_PHASE_FETCH_WARMING &&
-                 pmu_cpi_table_find_any(&t->cpi_table, string_key(t, PLACE));
+    s->untimed = t->phase <= PMU_PHASE_FULL_WARMING &&
+                 pmu_cpi_table_find_any(&t->cpi_table, place_key(t, bi->hash));
     if (!s->untimed) {
         begin_pipeline(t, block, index, block_pc);
+    } else if (t->phase == PMU_PHASE_FULL_WARMING) {
+        pmu_functional_fetch_string(&t->functional, block, index, block_pc);
     }
-    string_uops(t, string_cost(bi->insn)->startup);
 }
 
 /* Caches see it, and the pipeline runs it unless its cost is known. */

@@ -7,71 +7,108 @@
  */
 
 #include <glib.h>
+#include <string.h>
 
+#include "tcg/pmu/sampling/sampling-credit.h"
 #include "tcg/pmu/sampling/sampling-units.h"
 #include "tcg/pmu/sampling/timing-ledger.h"
 
+/*
+ * The DSB has some thousand micro-ops to find again, and where it is too small
+ * those of the last turns of a long loop; warm is a pipeline whose reorder
+ * buffer has been filled. An instruction in a sampling unit takes as much time
+ * as some ten that are functionally warmed, or some tens that go forward.
+ */
 const PmuSampling pmu_sampling = {
-    .initial_detailed = 1u << 19,
-    .shortest = 1u << 15, .longest = 1u << 22, .age_share = 16,
-    .warming = 1u << 15, .detailed_warming = 1024, .detailed = 2048,
-    .detailed_share = 64,
+    .initial_detailed = 1u << 19, .fetch_warming = 1u << 15,
+    .full_warming = 2560, .detailed_warming = 320, .detailed = 2240,
+    .unknown_share = 64, .period = 1u << 19, .functional_warming = 1u << 15,
 };
 
-/* Sampling units that can be saved up. */
-#define CREDIT_UNITS    64
+/* So many times as short as the longest are the shortest periods. */
+#define LONGEST_SHORTEST    16
 
 /*
- * A unit is due when so much of what ran in a period is not well known: one in
- * DOUBT_SHARE instructions, and half of a unit.
+ * While sampling units are as the costs predicted, but for such a share of the
+ * slots, periods become twice as long with each, so many times.  When one is
+ * not, but for a larger share, they are as long as at first.
  */
-#define DOUBT_SHARE     16
+#define STEADY_ERROR    (1.0 / 12)
+#define UNSTEADY_ERROR  (1.0 / 6)
+#define STEADY_MOST     3
 
-/* An instruction simulated in detail takes as long as so many warmed ones. */
-#define WARMED_SHARE    8
+/*
+ * The costs are in doubt when waits were so much longer or shorter in a period
+ * than they predicted: a share of the period, in cycles for instructions.
+ */
+#define SURPRISE_SHARE  4
 
-/* Instructions that a sampling unit simulates in detail. */
-static int32_t unit_insns(const PmuTiming *t)
+/*
+ * Where data come from the L3, it has to see all that goes there: lines that it
+ * did not get would come from DRAM later on, which takes three times as long.
+ * Where there is little of it, or it comes from DRAM now but seldom, that does
+ * not matter.  Waits for one instruction, in cycles.
+ */
+#define MEMORY_BOUND_WAIT 0.05
+
+/*
+ * After the first look at something dominant nothing goes forward, and periods
+ * are short, until so many sampling units one after the other were as
+ * predicted; or after so many instructions.
+ */
+#define SETTLED_STEADY  3
+#define SETTLE          (1 << 21)
+#define SETTLE_PERIOD   (1 << 17)
+
+/*
+ * Forward, it is asked whether one of those of which little is known is
+ * dominant so many times in a period, if that has so many instructions.
+ */
+#define FAST_FORWARD_PIECES 8
+#define FAST_FORWARD_PIECE (1 << 16)
+
+/*
+ * What caches and predictors say first, after they missed a part of a period,
+ * is that they did: it stands for nothing, for a share of what they see.
+ */
+#define REFILL_SHARE    4
+
+/* See SETTLE. */
+static bool is_settled(const PmuTiming *t)
 {
-    return t->sampling->detailed_warming + t->sampling->detailed;
-}
-
-/* What it costs of the credit, if caches of code are warmed for it. */
-static int32_t unit_price(const PmuTiming *t)
-{
-    return unit_insns(t) + t->sampling->warming / WARMED_SHARE;
-}
-
-int32_t pmu_sampling_max_credit(const PmuTiming *t)
-{
-    return t->sampling ? unit_price(t) * CREDIT_UNITS : 0;
-}
-
-/* How many instructions of the period at hand ran. */
-static uint32_t in_period(const PmuTiming *t)
-{
-    return t->period - t->behind - t->left;
+    return t->steady >= SETTLED_STEADY || t->warmed_insns >= t->settled;
 }
 
 /*
- * When the next unit is due, on average: the longer code has been known, the
- * later, so that each program has many whether it is short or long; and no
- * sooner than can be afforded.
+ * When a sampling unit is due, on average: sooner in short programs, which have
+ * few of them, and after a sixteenth of all that ran; or soon after waits
+ * changed, or when the last one was the first of something dominant.
  */
 static uint32_t mean_period(const PmuTiming *t)
 {
-    const PmuSampling *s = t->sampling;
-    uint32_t period = CLAMP(t->age / s->age_share, s->shortest, s->longest);
+    uint32_t longest = t->sampling->period;
+    uint32_t shortest = MAX(longest / LONGEST_SHORTEST, 1);
 
-    return t->credit >= unit_price(t)
-           ? period : MAX(period, unit_price(t) * s->detailed_share);
+    if (t->waits_changed) {
+        return shortest;
+    }
+    if (t->first_of_dominant) {
+        return MAX(t->sampling->functional_warming / 2, 1);
+    }
+    if (t->warmed_insns >= t->turns_until) {
+        longest <<= t->steady;
+    }
+    if (!is_settled(t)) {
+        longest = MIN(longest, SETTLE_PERIOD);
+    }
+    return CLAMP(t->warmed_insns / 16, shortest, longest);
 }
 
 /*
  * By up to a quarter more or less: loops of programs must not beat with it.
  * The random numbers are Marsaglia's ("Xorshift RNGs", 2003).
  */
-static uint32_t next_period(PmuTiming *t)
+static uint32_t period(PmuTiming *t)
 {
     uint32_t mean = mean_period(t), quarter = mean / 4;
 
@@ -81,11 +118,162 @@ static uint32_t next_period(PmuTiming *t)
     return mean - quarter + t->random % (2 * quarter + 1);
 }
 
-/* Is nothing to be observed up to the end of the period, and is it worth it? */
+/* Nothing is observed in the first part of a period, if that is worth it. */
 static bool may_fast_forward(const PmuTiming *t)
 {
     return !t->interest.observed && t->warmed_insns >= t->functional_until &&
-           t->left >= (int32_t)t->sampling->warming;
+           is_settled(t) && !t->waits_changed && !t->memory_bound &&
+           mean_period(t) >= 2 * t->sampling->functional_warming;
+}
+
+/*
+ * Caches and predictors see the next @length instructions, and what they say
+ * stands for @weight times as much.
+ */
+static void begin_warming(PmuTiming *t, int32_t length, uint32_t weight)
+{
+    t->phase = PMU_PHASE_FUNCTIONAL_WARMING;
+    t->left = length;
+    t->before = t->functional.covariates;
+    pmu_cpi_table_set_weight(&t->cpi_table, weight);
+}
+
+/* The same up to the sampling unit, whose code is to be fetched before. */
+static void begin_final_warming(PmuTiming *t, int32_t length, uint32_t weight)
+{
+    t->refills = false;
+    t->behind = MIN(length, (int32_t)t->sampling->fetch_warming);
+    begin_warming(t, length - t->behind, weight);
+}
+
+/* Nothing is observed in the next piece of a period. */
+static void begin_fast_forward_piece(PmuTiming *t)
+{
+    int32_t piece = MAX(FAST_FORWARD_PIECE, t->period / FAST_FORWARD_PIECES);
+    int32_t length = MIN(piece,
+                         t->behind - (int32_t)t->sampling->functional_warming);
+
+    t->left += length;
+    t->behind -= length;
+}
+
+/* Was it worth while to look at unknown code? */
+static void judge_unknown_unit(PmuTiming *t)
+{
+    if (t->sampled_insns >= t->sampling->detailed / PMU_UNKNOWN_LITTLE) {
+        t->unknown_twice = 0;
+    } else if (t->unknown_twice < PMU_UNKNOWN_MAX_DOUBLINGS) {
+        t->unknown_twice++;
+    }
+    t->for_unknown = false;
+}
+
+/* Was it, and those before, as the costs predicted? */
+static void judge_unit(PmuTiming *t)
+{
+    double error = pmu_cpi_table_error(&t->cpi_table);
+
+    if (t->first_of_dominant) {
+        /* Nothing was predicted. */
+        pmu_cpi_table_forget_error(&t->cpi_table);
+        t->steady = 0;
+    } else if (error > UNSTEADY_ERROR) {
+        t->steady = 0;
+    } else if (error <= STEADY_ERROR && t->steady < STEADY_MOST) {
+        t->steady++;
+    }
+}
+
+static void begin_period(PmuTiming *t)
+{
+    judge_unit(t);
+    if (t->for_unknown) {
+        judge_unknown_unit(t);
+    }
+    t->accounted = t->functional.covariates;
+    pmu_functional_skip(&t->functional);
+    t->unknown = 0;
+    t->unknown_at = t->warmed_insns;
+    t->paid = false;
+    memset(t->unknown_regions, 0, sizeof(t->unknown_regions));
+    pmu_cpi_table_begin_epoch(&t->cpi_table);
+    t->period = period(t);
+    pmu_block_runs_revise(&t->runs, may_fast_forward(t));
+    if (may_fast_forward(t)) {
+        t->phase = PMU_PHASE_FAST_FORWARD;
+        t->left = 0;
+        t->behind = t->period;
+        begin_fast_forward_piece(t);
+        pmu_cpi_table_set_weight(&t->cpi_table, 0);
+    } else {
+        begin_final_warming(t, t->period, 1);
+    }
+    t->first_of_dominant = false;
+}
+
+static void begin_phase(PmuTiming *t, PmuPhase phase)
+{
+    const uint32_t length[] = {
+        [PMU_PHASE_FULL_WARMING] = t->sampling->full_warming,
+        [PMU_PHASE_DETAILED_WARMING] = t->sampling->detailed_warming,
+        [PMU_PHASE_DETAILED] = t->sampling->detailed,
+    };
+
+    switch (phase) {
+    case PMU_PHASE_DETAILED_WARMING:
+        pmu_timing_enter_covariates(t);
+        /* The pipeline did not run what missed since. */
+        pmu_memory_misses_arrive(&t->functional.mem);
+        break;
+    case PMU_PHASE_DETAILED:
+        pmu_timing_enter_estimates(t);
+        pmu_timing_resume_pipeline(t);
+        pmu_cpi_table_begin_unit(&t->cpi_table);
+        break;
+    default:
+        break;
+    }
+    if (t->phase == PMU_PHASE_FETCH_WARMING) {
+        pmu_timing_discard_seen(t);
+    }
+    t->phase = phase;
+    t->left = length[phase];
+}
+
+/* Another @length instructions were functionally warmed. */
+static void add_warmed(PmuTiming *t, uint32_t length)
+{
+    t->credit = MIN(t->credit + (int32_t)(length / t->sampling->unknown_share),
+                    pmu_timing_max_credit(t));
+    t->warmed_insns += length;
+}
+
+/* What is functionally warmed stands for nothing else from now on. */
+void pmu_timing_end_extrapolation(PmuTiming *t)
+{
+    if (t->cpi_table.weight != 1) {
+        pmu_timing_enter_estimates(t);
+        pmu_cpi_table_set_weight(&t->cpi_table, 1);
+    }
+    t->weight = 1;
+}
+
+void pmu_sampling_simulate_unknown(PmuTiming *t)
+{
+    add_warmed(t, pmu_sampling_in_period(t));
+    pmu_timing_end_extrapolation(t);
+    t->steady = 0;
+    t->for_unknown = true;
+    t->sampled_insns = 0;
+    begin_phase(t, PMU_PHASE_DETAILED_WARMING);
+    t->left += t->sampling->full_warming;
+}
+
+void pmu_sampling_simulate_dominant(PmuTiming *t)
+{
+    pmu_sampling_simulate_unknown(t);
+    t->first_of_dominant = true;
+    t->settled = t->warmed_insns + SETTLE;
 }
 
 /* Code that ran, and what it needs of the DSB. */
@@ -123,12 +311,69 @@ static void warm_code(PmuTiming *t)
     }
 }
 
-/* The last part of a period: all of the functional model sees it. */
-static void begin_warming(PmuTiming *t)
+/* Cycles that were waited for @item in what was functionally warmed. */
+static uint64_t waited(const PmuTiming *t, PmuCovariate item)
 {
-    if (t->phase == PMU_PHASE_FAST_FORWARD) {
-        pmu_functional_skip_all(&t->functional);
+    return t->functional.covariates.n[item] - t->before.n[item];
+}
+
+/*
+ * Was what was functionally warmed, @length instructions, as the costs had it?
+ */
+static void judge_period(PmuTiming *t, uint32_t length)
+{
+    bool changed = pmu_cpi_table_wait_error(&t->cpi_table) >= length /
+                     SURPRISE_SHARE;
+
+    if (changed) {
+        pmu_cpi_table_note_change(&t->cpi_table);
     }
+    t->waits_changed = changed && pmu_sampling_take_credit(t, 0);
+    t->memory_bound = waited(t, PMU_COVARIATE_WAIT_L3) +
+                      waited(t, PMU_COVARIATE_WAIT_DRAM) >= MEMORY_BOUND_WAIT *
+                          length;
+}
+
+/*
+ * Caches and predictors are to see the rest of the period at hand, which is no
+ * longer than that takes.  At first they catch up with what they missed.
+ */
+void pmu_timing_end_fast_forward(PmuTiming *t)
+{
+    int32_t length = pmu_sampling_in_period(t);
+    int32_t rest = CLAMP(t->left + t->behind, 1,
+                         (int32_t)t->sampling->functional_warming);
+    int32_t refill = rest / REFILL_SHARE;
+
+    pmu_timing_enter_block_runs(t);
+    pmu_block_runs_revise(&t->runs, false);
+    pmu_functional_skip_all(&t->functional);
+    warm_code(t);
+    t->period = length + rest;
+    t->behind = rest - refill;
+    t->weight = 1 + (length + refill + t->behind / 2) / t->behind;
+    t->refills = true;
+    begin_warming(t, refill, 0);
+}
+
+void pmu_sampling_end_fast_forward_early(PmuTiming *t)
+{
+    pmu_timing_end_fast_forward(t);
+    t->paid = true;
+}
+
+/* They have caught up. */
+static void end_refill(PmuTiming *t)
+{
+    int32_t length = t->left + t->behind;
+
+    warm_code(t);
+    begin_final_warming(t, length, t->weight);
+}
+
+/* The last part of what is functionally warmed. */
+static void begin_fetch_warming(PmuTiming *t)
+{
     warm_code(t);
     pmu_fetch_unit_restart(&t->functional.fetcher);
     t->phase = PMU_PHASE_FETCH_WARMING;
@@ -136,95 +381,29 @@ static void begin_warming(PmuTiming *t)
     t->behind = 0;
 }
 
-static void begin_period(PmuTiming *t)
-{
-    pmu_cpi_table_end_unit(&t->cpi_table);
-    t->accounted = t->functional.covariates;
-    pmu_functional_skip(&t->functional);
-    pmu_block_runs_revise(&t->runs);
-    t->doubt = 0;
-    t->prepared = true;
-    t->period = next_period(t);
-    t->behind = MIN(t->period, (int32_t)t->sampling->warming);
-    t->left = t->period - t->behind;
-    t->phase = may_fast_forward(t) ? PMU_PHASE_FAST_FORWARD
-                                   : PMU_PHASE_FUNCTIONAL_WARMING;
-    pmu_cpi_table_set_observed(&t->cpi_table,
-                               t->phase != PMU_PHASE_FAST_FORWARD);
-    if (t->left <= 0) {
-        begin_warming(t);
-    }
-}
-
-/* Another period is over: how long has what ran been known? */
+/* A sampling unit is due. */
 static void end_period(PmuTiming *t)
 {
-    uint32_t length = in_period(t), doubt = MIN(t->doubt, length);
+    uint32_t length = pmu_sampling_in_period(t);
 
     pmu_timing_enter_estimates(t);
-    t->warmed_insns += length;
-    t->age += length;
-    t->age -= length ? t->age * doubt / length : 0;
-    if (pmu_cpi_table_judge(&t->cpi_table, length)) {
-        t->age = 0;
-    }
-    t->credit = MIN(t->credit + (int32_t)(length / t->sampling->detailed_share),
-                    pmu_sampling_max_credit(t)) -
-                (t->prepared ? unit_price(t) : unit_insns(t));
+    add_warmed(t, length);
+    judge_period(t, length / t->cpi_table.weight);
+    pmu_cpi_table_set_weight(&t->cpi_table, 1);
+    begin_phase(t, PMU_PHASE_FULL_WARMING);
 }
 
-static void begin_unit(PmuTiming *t)
+static void end_fast_forward_piece(PmuTiming *t)
 {
-    end_period(t);
-    if (t->phase == PMU_PHASE_FETCH_WARMING) {
-        pmu_timing_discard_seen(t);
+    if (t->left + t->behind <= (int32_t)t->sampling->functional_warming) {
+        pmu_timing_end_fast_forward(t);
+    } else if (pmu_sampling_may_be_dominant(t,
+                                            pmu_cpi_table_most_low_confidence(
+                                   &t->cpi_table))) {
+        pmu_sampling_end_fast_forward_early(t);
+    } else {
+        begin_fast_forward_piece(t);
     }
-    /* The pipeline did not run what missed since. */
-    pmu_memory_misses_arrive(&t->functional.mem);
-    t->phase = PMU_PHASE_DETAILED_WARMING;
-    t->left = t->sampling->detailed_warming;
-}
-
-static void begin_detailed(PmuTiming *t)
-{
-    pmu_timing_enter_estimates(t);
-    pmu_cpi_table_set_observed(&t->cpi_table, true);
-    pmu_timing_resume_pipeline(t);
-    pmu_cpi_table_begin_unit(&t->cpi_table);
-    t->phase = PMU_PHASE_DETAILED;
-    t->left = t->sampling->detailed;
-}
-
-void pmu_sampling_end_fast_forward(PmuTiming *t)
-{
-    pmu_timing_enter_block_runs(t);
-    pmu_functional_skip_all(&t->functional);
-    warm_code(t);
-    pmu_cpi_table_set_observed(&t->cpi_table, true);
-    t->phase = PMU_PHASE_FUNCTIONAL_WARMING;
-}
-
-void pmu_sampling_note_doubt(PmuTiming *t)
-{
-    t->doubt += t->insns;
-    if (t->doubt < (uint32_t)unit_insns(t) / 2 ||
-        t->doubt < in_period(t) / DOUBT_SHARE ||
-        t->credit < unit_insns(t)) {
-        return;
-    }
-    if (t->phase == PMU_PHASE_FAST_FORWARD) {
-        t->period -= t->left;
-        t->left = 0;
-        return;
-    }
-    t->prepared = false;
-    if (t->phase == PMU_PHASE_FUNCTIONAL_WARMING) {
-        warm_code(t);
-    }
-    t->period = in_period(t);
-    t->behind = 0;
-    t->left = 0;
-    begin_unit(t);
 }
 
 void pmu_timing_end_phase(PmuTiming *t)
@@ -236,14 +415,23 @@ void pmu_timing_end_phase(PmuTiming *t)
     pmu_timing_enter_block_runs(t);
     switch (t->phase) {
     case PMU_PHASE_FAST_FORWARD:
+        end_fast_forward_piece(t);
+        break;
     case PMU_PHASE_FUNCTIONAL_WARMING:
-        begin_warming(t);
+        if (t->refills) {
+            end_refill(t);
+        } else {
+            begin_fetch_warming(t);
+        }
         break;
     case PMU_PHASE_FETCH_WARMING:
-        begin_unit(t);
+        end_period(t);
+        break;
+    case PMU_PHASE_FULL_WARMING:
+        begin_phase(t, PMU_PHASE_DETAILED_WARMING);
         break;
     case PMU_PHASE_DETAILED_WARMING:
-        begin_detailed(t);
+        begin_phase(t, PMU_PHASE_DETAILED);
         break;
     case PMU_PHASE_DETAILED:
         begin_period(t);

@@ -1,5 +1,6 @@
 /*
- * When code is looked at.
+ * Sampling units and what lies between them: which phase comes next, and how
+ * long it is.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -9,19 +10,31 @@
 
 #include "tcg/pmu/sampling/timing-state.h"
 
-/* Credit, in instructions, that can be saved up. */
-int32_t pmu_sampling_max_credit(const PmuTiming *t);
+/* What is functionally warmed stands for nothing else from now on. */
+void pmu_timing_end_extrapolation(PmuTiming *t);
 
-/* Caches and predictors are to see what is left of a fast-forward. */
-void pmu_sampling_end_fast_forward(PmuTiming *t);
+/*
+ * Caches and predictors are to see the rest of the period at hand, which goes
+ * forward, and which is no longer than that takes.
+ */
+void pmu_timing_end_fast_forward(PmuTiming *t);
 
 /* No instructions are left of the phase at hand. */
 void pmu_timing_end_phase(PmuTiming *t);
 
 /*
- * The current region, which is not well known, was not simulated in detail: if
- * much of what runs is like it, a sampling unit is due.
+ * Look at what nothing is known of: the pipeline runs from the beginning, so
+ * that it can say what that takes until there is a mean.
  */
-void pmu_sampling_note_doubt(PmuTiming *t);
+void pmu_sampling_simulate_unknown(PmuTiming *t);
+
+/*
+ * The same for one region: its data may not be where they will be most of the
+ * time, so that it is looked at again soon, and observed up to then.
+ */
+void pmu_sampling_simulate_dominant(PmuTiming *t);
+
+/* The same sooner than planned, for a sampling unit that is paid for. */
+void pmu_sampling_end_fast_forward_early(PmuTiming *t);
 
 #endif

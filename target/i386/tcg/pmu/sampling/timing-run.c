@@ -12,6 +12,9 @@
 #include "tcg/pmu/sampling/timing-ledger.h"
 #include "tcg/pmu/sampling/timing-run.h"
 
+/* So many cycles that data took to come are an instruction to periods. */
+#define PERIOD_WAIT     16
+
 /*
  * Lines are contested, in instructions and slots, so long after one that this
  * vCPU had in L1D was asked for by another.
@@ -34,6 +37,10 @@ static void run_simulated(PmuTiming *t, const PmuBlock *block,
         pmu_region_begin_code(t);
     }
     pmu_region_extend_code(t, block, first, last);
+    if (last == block->num_insns && block->branch != PMU_BRANCH_NONE) {
+        t->code.branch = dynamic->pc + block->last_offset;
+        t->code.taken = dynamic->taken && is_direct(block->branch);
+    }
     while (first < last) {
         unsigned end = pmu_functional_run(&t->functional, block, first, last,
                                           dynamic);
@@ -46,12 +53,26 @@ static void run_simulated(PmuTiming *t, const PmuBlock *block,
     }
 }
 
+/*
+ * Waits count in the period: a loop that waits for DRAM does little else,
+ * whether or not it is simulated in detail.
+ */
+static void count_wait_in_period(PmuTiming *t, uint64_t wait)
+{
+    if (t->cpi_table.weight == 1) {
+        t->wait += wait;
+        t->left -= t->wait / PERIOD_WAIT;
+        t->wait %= PERIOD_WAIT;
+    }
+}
+
 /* The same as warm_access(), that is more than a plain hit. */
 static G_GNUC_NO_INLINE void warm_slow_access(PmuTiming *t,
                                               const PmuBlockAccess *kind,
                                               uint64_t addr)
 {
-    pmu_functional_warm_data(&t->functional, kind, addr);
+    count_wait_in_period(t,
+                         pmu_functional_warm_data(&t->functional, kind, addr));
 }
 
 /* Data access @index of @block, if it is one, and nothing else is looked at. */
@@ -82,13 +103,10 @@ static void warm_range(PmuTiming *t, const PmuBlock *block,
     }
 }
 
-/* The branch at the end of @block. */
-static inline void end_branch(PmuTiming *t, const PmuBlock *block,
+/* The branch at the end of @block, if nothing else is looked at. */
+static inline void warm_branch(PmuTiming *t, const PmuBlock *block,
                                const PmuExecution *dynamic)
 {
-    t->taken += block->branch == PMU_BRANCH_COND && dynamic->taken;
-    t->code.branch = dynamic->pc + block->last_offset;
-    t->code.taken = dynamic->taken && is_direct(block->branch);
     if (t->phase == PMU_PHASE_FUNCTIONAL_WARMING &&
         pmu_functional_warm_branch(&t->functional, block, dynamic)) {
         t->progress += pmu_cpi_table_mispredict_slots(&t->cpi_table);
@@ -100,10 +118,14 @@ static G_GNUC_NO_INLINE void warm_fetch(PmuTiming *t, const PmuBlock *block,
                                         unsigned first, unsigned last,
                                         const PmuExecution *dynamic)
 {
+    uint64_t before = pmu_covariates_wait(&t->functional.covariates);
+
     while (first < last) {
         first = pmu_functional_run_fetch(&t->functional, block, first, last,
                                          dynamic);
     }
+    count_wait_in_period(t, pmu_covariates_wait(&t->functional.covariates) -
+                         before);
     if (t->functional.outcome.branch & PMU_OUTCOME_MISPREDICT) {
         t->progress += pmu_cpi_table_mispredict_slots(&t->cpi_table);
     }
@@ -117,9 +139,6 @@ static void note_misses(PmuTiming *t, const PmuCodeMisses *before)
     for (unsigned i = 0; i < PMU_FOUND_IN_NR; i++) {
         t->misses.from[i] += now.from[i] - before->from[i];
     }
-    t->misses.translation += now.translation - before->translation;
-    t->misses.resteers += !!(t->functional.outcome.branch &
-                             PMU_OUTCOME_UNKNOWN);
 }
 
 /*
@@ -261,21 +280,6 @@ bool run_counted_block(PmuTiming *t, const PmuBlock *block,
     return true;
 }
 
-/*
- * Instructions of the current region, @first to @last, retire @retiring by
- * themselves.  More of it may follow, if not @whole.
- */
-static inline void add_retiring(PmuTiming *t, const PmuBlockInsn *first,
-                                const PmuBlockInsn *last, PmuRetiring retiring,
-                                bool whole)
-{
-    t->retiring += retiring;
-    if (G_UNLIKELY(t->fuse) && (t->fuse & pmu_fuse_last(first))) {
-        t->retiring -= pmu_insn_retiring(first->insn);
-    }
-    t->fuse = whole ? 0 : pmu_fuse_next(last);
-}
-
 /* All of @block ran, which is pmu_block_is_whole().  Hot. */
 static inline __attribute__((always_inline))
 void run_block(PmuTiming *t, const PmuBlock *block, const PmuExecution *dynamic)
@@ -288,8 +292,6 @@ void run_block(PmuTiming *t, const PmuBlock *block, const PmuExecution *dynamic)
     t->hash = pmu_block_hash(block, t->hash);
     __builtin_prefetch(pmu_cpi_table_set(&t->cpi_table, pmu_region_key(t)));
     extend_region(t, block, 0, block->length, dynamic->pc);
-    add_retiring(t, block->insns, block->insns + block->num_insns - 1,
-                 block->retiring, block->ends_region);
     if (t->phase == PMU_PHASE_FUNCTIONAL_WARMING) {
         for (unsigned i = 0; i < block->num_accesses; i++) {
             warm_access(t, block, i, dynamic->addr);
@@ -300,7 +302,8 @@ void run_block(PmuTiming *t, const PmuBlock *block, const PmuExecution *dynamic)
     t->insns += block->num_insns;
     if (G_LIKELY(block->ends_region)) {
         if (G_LIKELY(block->branch != PMU_BRANCH_NONE)) {
-            end_branch(t, block, dynamic);
+            t->taken += block->branch == PMU_BRANCH_COND && dynamic->taken;
+            warm_branch(t, block, dynamic);
         }
         pmu_region_end(t);
     }
@@ -324,7 +327,6 @@ static void run_range(PmuTiming *t, const PmuBlock *block,
         const PmuBlockInsn *bi = &block->insns[i];
 
         pmu_counts_add_insn(&t->counts, bi);
-        add_retiring(t, bi, bi, pmu_insn_retiring(bi->insn), false);
         t->hash = pmu_insn_hash(bi->hash, t->hash);
     }
     t->progress += (uint64_t)(last - first) << PMU_CPI_SHIFT;
@@ -339,7 +341,8 @@ static void run_range(PmuTiming *t, const PmuBlock *block,
     }
     t->insns += last - first;
     if (branch != PMU_BRANCH_NONE) {
-        end_branch(t, block, dynamic);
+        t->taken += branch == PMU_BRANCH_COND && dynamic->taken;
+        warm_branch(t, block, dynamic);
     }
     if (ends_with(block, last)) {
         pmu_region_end(t);
@@ -508,7 +511,7 @@ bool pmu_timing_start_counting(PmuTiming *t, const PmuBlock *block)
     if (t->runs.count[block->number].times) {
         return true;
     }
-    cost = pmu_cpi_table_find(&t->cpi_table, key);
+    cost = pmu_cpi_table_find_any(&t->cpi_table, key);
     return cost && count_from_now(t, block, cost, key);
 }
 

@@ -26,9 +26,6 @@ typedef struct PmuString {
     uint64_t bytes;             /* done so far */
     uint64_t src_line, dst_line;        /* touched last */
     PmuCompletion ready;        /* when these lines are there */
-    uint64_t slots;             /* that it retires so far */
-    uint32_t from[PMU_SOURCE_DRAM + 1]; /* lines, by PmuDataSource */
-    PmuCovariates before;       /* functional.covariates, before it */
     PmuRegionCode code;
     PmuSample sample;           /* what it took so far, if @detailed */
 } PmuString;
@@ -39,9 +36,18 @@ typedef enum PmuPhase {
                                    simulation */
     PMU_PHASE_FUNCTIONAL_WARMING, /* ... but caches and predictors see them */
     PMU_PHASE_FETCH_WARMING,    /* ... and so do caches of code */
+    PMU_PHASE_FULL_WARMING,     /* ... and all of the functional model does */
     PMU_PHASE_DETAILED_WARMING, /* ... and the pipeline runs them */
     PMU_PHASE_DETAILED,         /* both count */
 } PmuPhase;
+
+/* A region of which nothing is known, that runs often. */
+typedef struct PmuUnknownRegion {
+    uint32_t tag;               /* of its key */
+    uint32_t insns;             /* of it in this period, less those of others */
+} PmuUnknownRegion;
+
+#define PMU_UNKNOWN_REGIONS 1024
 
 struct PmuTiming {
     uint64_t progress;          /* see pmu_timing_progress() */
@@ -56,8 +62,6 @@ struct PmuTiming {
     uint64_t hash;              /* of its instructions so far */
     uint32_t insns;             /* their number */
     uint64_t pc, phys, end;     /* where it begins; the latter's end so far */
-    PmuRetiring retiring;       /* of them */
-    uint8_t fuse;               /* PMU_FUSE_x of the newest of them */
     PmuCodeMisses misses;       /* of its code, if that is fetched */
     PmuRegionCode code;         /* where it lies, if that is looked at */
     uint64_t line;              /* of the last instruction there */
@@ -67,15 +71,32 @@ struct PmuTiming {
     const PmuSampling *sampling;        /* NULL: always detailed simulation */
     PmuInterest interest;
     uint64_t functional_until;  /* in terms of @warmed_insns, see TURNS */
-    int32_t left;               /* instructions until this phase ends */
+    uint64_t turns_until;       /* the same */
+    bool memory_bound;          /* see MEMORY_BOUND_WAIT */
+    bool refills;               /* see REFILL_SHARE */
+    uint32_t weight;            /* of what is functionally warmed behind that */
+    PmuCovariates before;       /* functional.covariates, before what is
+                                   functionally warmed */
+    int32_t left;               /* instructions until this one ends */
     int32_t behind;             /* ... of the period at hand behind it */
-    int32_t period;             /* of the period at hand */
-    uint32_t random;            /* for the next one */
-    uint32_t doubt;             /* of the period: not well known */
-    bool prepared;              /* caches of code were warmed for the unit */
-    int32_t credit;             /* may be simulated in detail yet */
-    uint64_t age;               /* that code has been known for */
+    uint32_t wait;              /* cycles that do not make one of those yet */
+    uint32_t random;            /* for the next period */
+    int32_t period;             /* instructions of the period at hand */
+    int32_t credit;             /* instructions that may be simulated in detail
+                                   yet */
+    bool paid;                  /* a sampling unit of this period is paid for */
     uint64_t warmed_insns;      /* not simulated in detail, so far */
+    uint64_t settled;           /* in terms of @warmed_insns, see SETTLE */
+    uint32_t steady;            /* see STEADY_MOST */
+    bool waits_changed;         /* see SURPRISE_SHARE */
+    bool first_of_dominant;     /* pmu_sampling_simulate_dominant() */
+    bool for_unknown;           /* pmu_sampling_simulate_unknown() */
+    uint32_t sampled_insns;     /* instructions since then */
+    uint32_t unknown;           /* see PMU_UNKNOWN_SHARE */
+    uint32_t unknown_twice;     /* so many times, PMU_UNKNOWN_MAX_DOUBLINGS */
+    uint64_t unknown_at;        /* @warmed_insns when it was changed last */
+    /* By a hash of the key. */
+    PmuUnknownRegion unknown_regions[PMU_UNKNOWN_REGIONS];
     PmuCovariates accounted;    /* of functional.covariates, accounted for */
     uint64_t contested_until;   /* in terms of @progress: see CONTESTED */
 

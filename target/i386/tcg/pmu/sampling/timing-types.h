@@ -12,26 +12,26 @@
 typedef struct PmuTiming PmuTiming;
 
 /*
- * Systematic sampling (SMARTS: Wunderlich et al., ISCA 2003).  Figures are
- * numbers of instructions, rounded up to whole regions, and not 0, but for the
- * shares.
+ * Systematic sampling (SMARTS: Wunderlich et al., ISCA 2003).  All figures are
+ * numbers of instructions, rounded up to whole regions, and not 0.
  *
  * The first @initial_detailed of all are simulated in detail, so that short
- * tests are exact.  Then a sampling unit is due each period: @detailed_warming,
- * in which the pipeline fills, and @detailed, which count.  The period is one
- * in @age_share of what ran since code has been known, between @shortest and
- * @longest; or less where much is not well known.  In between, known CPI stands
- * for what runs, and there is functional warming, or in the last @warming of a
- * period alone: see pmu_timing_set_interest().  In these, caches of code see
- * what is fetched as well.
+ * tests are exact.  Then a sampling unit is due each @period, or sooner, early
+ * on and where instructions wait for data: @full_warming of the whole
+ * functional model, @detailed_warming in which the pipeline fills, and
+ * @detailed, which count.  In between, known CPI stands for what runs, and
+ * there is functional warming, or in the last @functional_warming of a period
+ * alone: see pmu_timing_set_interest().  In the last @fetch_warming, which may
+ * be 0, caches of code see what is fetched as well.
  *
- * One in @detailed_share instructions are simulated in detail at most.
+ * For one in @unknown_share instructions altogether, there are sampling units
+ * besides when much runs of which nothing is known.
  */
 typedef struct PmuSampling {
-    uint32_t initial_detailed;
-    uint32_t shortest, longest, age_share;
-    uint32_t warming, detailed_warming, detailed;
-    uint32_t detailed_share;
+    uint32_t initial_detailed, period;
+    uint32_t functional_warming, fetch_warming, full_warming;
+    uint32_t detailed_warming, detailed;
+    uint32_t unknown_share;
 } PmuSampling;
 
 /* What a new PmuTiming does. */

@@ -22,6 +22,7 @@
 
 #include "tcg/pmu/sampling/region.h"
 #include "tcg/pmu/sampling/rep-strings.h"
+#include "tcg/pmu/sampling/sampling-credit.h"
 #include "tcg/pmu/sampling/sampling-units.h"
 #include "tcg/pmu/sampling/timing-ledger.h"
 #include "tcg/pmu/sampling/timing.h"
@@ -36,9 +37,9 @@
 /*
  * A driver that has more events than counters makes them take turns of some
  * milliseconds, and takes for granted that time goes equally fast in all of
- * them.  So many instructions after the last interest in what caches and
- * predictors count they may still do so: nothing is fast-forwarded, as that is
- * several times as fast.
+ * them.  So many instructions after the last change of interest they may still
+ * do so: then all is observed if some of it was of interest, as what goes
+ * forward is several times as fast, and periods do not become long.
  */
 #define TURNS           (1 << 24)
 
@@ -61,10 +62,10 @@ PmuTiming *pmu_timing_new(const PmuUarch *uarch, PmuLedger *ledger, PmuL3 *l3,
     t->interest = (PmuInterest) {
         .sampled = UINT32_MAX, .observed = true, .taken = true,
     };
+    t->memory_bound = true;
     t->random = RANDOM_SEED;
-    t->prepared = true;
     t->left = pmu_sampling.initial_detailed;
-    t->credit = pmu_sampling_max_credit(t);
+    t->credit = pmu_timing_max_credit(t);
     t->phase = PMU_PHASE_DETAILED;
     pmu_pipeline_init(&t->pipeline, uarch);
     if (!pmu_cpi_table_init(&t->cpi_table, uarch) ||
@@ -190,11 +191,16 @@ void pmu_timing_set_sampling(PmuTiming *t, const PmuSampling *sampling)
         pmu_memory_misses_arrive(&t->functional.mem);
         t->phase = PMU_PHASE_DETAILED;
     }
-    t->prepared = true;
-    pmu_cpi_table_set_observed(&t->cpi_table, true);
+    pmu_cpi_table_set_weight(&t->cpi_table, 1);
     t->sampling = sampling;
-    t->credit = pmu_sampling_max_credit(t);
+    t->credit = pmu_timing_max_credit(t);
     t->left = sampling ? sampling->initial_detailed : INT32_MAX;
+}
+
+static bool is_other(const PmuInterest *one, const PmuInterest *other)
+{
+    return one->sampled != other->sampled ||
+           one->observed != other->observed || one->taken != other->taken;
 }
 
 void pmu_timing_set_interest(PmuTiming *t, PmuInterest interest)
@@ -203,6 +209,9 @@ void pmu_timing_set_interest(PmuTiming *t, PmuInterest interest)
         pmu_timing_flush(t);
         pmu_cpi_table_want(&t->cpi_table, interest.sampled);
     }
+    if (is_other(&interest, &t->interest)) {
+        t->turns_until = t->warmed_insns + TURNS;
+    }
     if (interest.observed || t->functional_until == UINT64_MAX) {
         t->functional_until = interest.observed ? UINT64_MAX
                                                 : t->warmed_insns + TURNS;
@@ -210,8 +219,9 @@ void pmu_timing_set_interest(PmuTiming *t, PmuInterest interest)
     t->interest = interest;
     if (interest.observed) {
         if (t->phase == PMU_PHASE_FAST_FORWARD) {
-            pmu_sampling_end_fast_forward(t);
+            pmu_timing_end_fast_forward(t);
         }
+        pmu_timing_end_extrapolation(t);
     }
 }
 
@@ -237,17 +247,22 @@ void pmu_timing_reset(PmuTiming *t)
     memset(t->seen.event, 0, sizeof(t->seen.event));
     t->hash = 0;
     t->insns = 0;
-    t->retiring = 0;
-    t->fuse = 0;
     t->misses = (PmuCodeMisses) {};
     t->line = 0;
     t->sample = (PmuSample) {};
-    t->credit = pmu_sampling_max_credit(t);
+    t->credit = pmu_timing_max_credit(t);
     t->warmed_insns = 0;
     t->functional_until = 0;
-    t->age = 0;
+    t->turns_until = 0;
+    t->settled = 0;
+    t->waits_changed = false;
+    t->steady = 0;
+    t->memory_bound = true;
+    t->refills = false;
+    t->wait = 0;
+    t->for_unknown = false;
+    t->unknown_twice = 0;
     t->random = RANDOM_SEED;
-    t->prepared = true;
     t->assists = 0;
     t->string = (PmuString) {};
     t->contested_until = 0;

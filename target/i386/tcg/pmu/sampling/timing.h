@@ -7,9 +7,10 @@
  * blocks, and when counters are looked at, does not change a single slot.
  *
  * This folder decides which part of the model runs when (sampling-units,
- * unknown-code), joins the parts (functional-model, timing-run, region), keeps
- * what regions of code cost (cpi-table, cpi-estimate, block-runs, rep-strings)
- * and enters it all into the ledger (timing-ledger).  It includes every folder of the model below it.  It must
+ * sampling-credit, unknown-code), joins the parts (functional-model,
+ * timing-run, region), keeps what regions of code cost (cpi-table,
+ * cpi-estimate, block-runs, rep-strings) and enters it all into the ledger
+ * (timing-ledger).  It includes every folder of the model below it.  It must
  * not know QEMU, registers or events: what counters need comes down as
  * PmuInterest.
  *

@@ -6,6 +6,7 @@
 
 #include <glib.h>
 
+#include "tcg/pmu/sampling/sampling-credit.h"
 #include "tcg/pmu/sampling/sampling-units.h"
 #include "tcg/pmu/sampling/timing-ledger.h"
 #include "tcg/pmu/sampling/unknown-code.h"
@@ -13,56 +14,97 @@
 /* Slots that an unknown instruction is supposed to take, for the progress. */
 #define UNKNOWN_SLOTS   4
 
+/* The current region is unknown: see PMU_UNKNOWN_SHARE. */
+static void note_unknown(PmuTiming *t)
+{
+    uint64_t now = t->warmed_insns + pmu_sampling_in_period(t);
+
+    t->unknown -= MIN(t->unknown, now - t->unknown_at);
+    t->unknown += PMU_UNKNOWN_SHARE * t->insns;
+    t->unknown_at = now;
+}
+
 /*
- * Caches of code see the current region, if they did not: its code may be far
- * away.
+ * How many instructions of this period the current region, which is unknown,
+ * @key, made up, at least.  Others in its place take theirs off: what is left
+ * in a place is what ran the most (Misra and Gries, "Finding repeated
+ * elements", 1982).
  */
-static void fetch_code(PmuTiming *t)
+static uint32_t count_in_period(PmuTiming *t, uint64_t key)
+{
+    PmuUnknownRegion *sighted = &t->unknown_regions[key / PMU_LEVEL_NR %
+                                            PMU_UNKNOWN_REGIONS];
+    uint32_t tag = key >> 32;
+
+    if (sighted->tag == tag) {
+        sighted->insns += t->insns;
+    } else if (sighted->insns > t->insns) {
+        sighted->insns -= t->insns;
+        return 0;
+    } else {
+        *sighted = (PmuUnknownRegion) { .tag = tag, .insns = t->insns };
+    }
+    return sighted->insns;
+}
+
+/* Caches of code see it, if they did not: it may be far away. */
+static void enter_unknown(PmuTiming *t)
 {
     PmuEstimate *tally = &t->cpi_table.estimate[t->ledger->level];
 
+    tally->unknown_insns += t->insns;
     if (t->phase < PMU_PHASE_FETCH_WARMING) {
         pmu_functional_fetch_lines(&t->functional, t->pc, t->phys,
                                    t->end - t->phys);
         t->misses = pmu_functional_code_misses(&t->functional);
-        t->misses.resteers = t->code.taken &&
-            !pmu_functional_warm_taken_branch(&t->functional, t->code.branch);
         pmu_timing_discard_functional(t);
     }
-    tally->covariates.n[PMU_COVARIATE_CODE] += pmu_code_wait(t->uarch,
-                                                             &t->misses);
-    tally->covariates.n[PMU_COVARIATE_STEERING] +=
-        t->misses.translation +
-        t->misses.resteers * t->uarch->resteer_penalty;
+    for (unsigned i = 0; i < PMU_FOUND_IN_NR; i++) {
+        tally->unknown_code.from[i] += t->misses.from[i];
+    }
 }
 
-static void enter_unknown(PmuTiming *t)
+/* The current region, of unknown cost, was not simulated in detail. */
+static void count_unknown(PmuTiming *t, uint64_t key)
 {
-    PmuEstimate *tally = &t->cpi_table.estimate[t->ledger->level];
-    uint64_t light = (uint32_t)t->retiring, heavy = t->retiring >> 32;
-
-    tally->sum[PMU_SLOT_LIGHT_OPS] += light;
-    tally->sum[PMU_SLOT_HEAVY_OPS] += heavy;
-    tally->unknown.retiring += light + heavy;
-    tally->unknown.insns += t->insns;
-    for (unsigned i = 0; i < PMU_FOUND_IN_NR; i++) {
-        tally->unknown.code.from[i] += t->misses.from[i];
-    }
+    enter_unknown(t);
     t->progress += (uint64_t)t->insns * UNKNOWN_SLOTS << PMU_CPI_SHIFT;
+    if (t->phase > PMU_PHASE_FETCH_WARMING) {
+        return;
+    }
+    note_unknown(t);
+    if (t->phase == PMU_PHASE_FAST_FORWARD) {
+        if (pmu_sampling_may_be_unknown(t) ||
+            pmu_sampling_may_be_dominant(t, count_in_period(t, key))) {
+            pmu_sampling_end_fast_forward_early(t);
+        }
+    } else if (pmu_sampling_is_unknown(t)) {
+        pmu_sampling_simulate_unknown(t);
+    } else if (pmu_sampling_is_dominant(t, count_in_period(t, key))) {
+        pmu_sampling_simulate_dominant(t);
+    }
+}
+
+/* ... nor one of @cost, of which little is known. */
+static void count_low_confidence(PmuTiming *t, PmuCpiEntry *cost)
+{
+    pmu_timing_count_known_region(t, cost);
+    if ((t->phase == PMU_PHASE_FUNCTIONAL_WARMING ||
+         t->phase == PMU_PHASE_FETCH_WARMING) &&
+        pmu_sampling_is_dominant(t, pmu_cpi_table_times(&t->cpi_table, cost) *
+                                 t->insns)) {
+        pmu_sampling_simulate_dominant(t);
+    }
 }
 
 void pmu_timing_count_unknown_region(PmuTiming *t, uint64_t key)
 {
     PmuCpiEntry *cost = pmu_cpi_table_find_low_confidence(&t->cpi_table, key);
 
-    fetch_code(t);
     if (cost) {
-        pmu_timing_count_known_region(t, cost);
+        count_low_confidence(t, cost);
     } else {
-        enter_unknown(t);
-    }
-    if (t->phase <= PMU_PHASE_FETCH_WARMING) {
-        pmu_sampling_note_doubt(t);
+        count_unknown(t, key);
     }
 }
 
@@ -72,5 +114,5 @@ void pmu_timing_count_unknown_region(PmuTiming *t, uint64_t key)
  */
 bool pmu_timing_is_typical(const PmuTiming *t, uint64_t key)
 {
-    return t->prepared || !pmu_cpi_table_find(&t->cpi_table, key);
+    return !t->for_unknown || !pmu_cpi_table_find(&t->cpi_table, key);
 }
