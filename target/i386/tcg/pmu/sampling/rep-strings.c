@@ -381,8 +381,9 @@ static void look_at_string(PmuTiming *t, const PmuBlockInsn *bi,
  * one last for minutes.  So it ends in pieces too, that counters and interrupts
  * may follow: where translated code looks for interrupts
  * (PMU_STRING_MAX_ITERATIONS), which depends on rCX alone and not on how often
- * the string was left in between.  In front of the last iteration it does so
- * too; that one is part of the piece.
+ * the string was left in between.  Where it stops behind each iteration
+ * (-icount, single step), it does so in front of the last one too; that one is
+ * part of the piece.
  */
 static bool ends_piece(const PmuExecution *dynamic)
 {
