@@ -213,8 +213,10 @@ static void write_register(IntelDsa *s, const DsaRegister *reg,
                              (value & writable);
 }
 
-/* A WQ's size is part of how the device was enabled; the rest can be set
- * while the WQ is disabled. */
+/*
+ * A WQ's size is part of how the device was enabled; the rest can be set
+ * while the WQ is disabled.
+ */
 static void write_wqcfg(IntelDsa *s, hwaddr offset, uint32_t value)
 {
     unsigned wq = offset / DSA_WQCFG_SIZE;

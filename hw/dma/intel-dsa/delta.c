@@ -27,8 +27,10 @@ static uint32_t get(IntelDsa *s, unsigned engine, DsaWork *work,
     return access.done;
 }
 
-/* Write the entries that were made; the work goes back to the first that
- * could not be. */
+/*
+ * Write the entries that were made; the work goes back to the first that
+ * could not be.
+ */
 static void write_entries(IntelDsa *s, unsigned engine, DsaWork *work,
                           const uint8_t *entries, uint32_t bytes)
 {

@@ -249,8 +249,10 @@ static void fetch(IntelDsa *s, unsigned e, int64_t time)
     }
 }
 
-/* Give the link to an engine, by the traffic class of what it has to move:
- * class n as often as n + 1 times class 0. */
+/*
+ * Give the link to an engine, by the traffic class of what it has to move:
+ * class n as often as n + 1 times class 0.
+ */
 static void grant_link(IntelDsa *s)
 {
     int32_t *credit[DSA_MAX_ENGINES];

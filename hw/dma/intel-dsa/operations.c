@@ -14,8 +14,10 @@
 
 #define PAGE    (4 * KiB)
 
-/* Entries of a delta record are applied one by one; those created share a
- * buffer with a source. */
+/*
+ * Entries of a delta record are applied one by one; those created share a
+ * buffer with a source.
+ */
 #define APPLY_CHUNK     (512 * DSA_DELTA_ENTRY)
 #define CREATE_CHUNK    (DSA_CHUNK / 4)
 
@@ -40,8 +42,10 @@ uint32_t dsa_operation_chunk(const DsaWork *work)
     }
 }
 
-/* Each way has the bandwidth; what moves twice as much one way takes twice as
- * long. */
+/*
+ * Each way has the bandwidth; what moves twice as much one way takes twice as
+ * long.
+ */
 int64_t dsa_operation_cost(const IntelDsa *s, const DsaWork *work)
 {
     uint64_t bytes = dsa_operation_chunk(work);
@@ -142,8 +146,10 @@ void dsa_set_fault(DsaWork *work, uint64_t addr, bool write)
     work->fault_addr = addr;
 }
 
-/* The end of an operation, if it has come: a status, or all is done.  A delta
- * record is applied as far as it has been read. */
+/*
+ * The end of an operation, if it has come: a status, or all is done.  A delta
+ * record is applied as far as it has been read.
+ */
 static bool ended(DsaWork *work)
 {
     bool apply = dsa_desc_opcode(work->desc) == DSA_OP_APPLY_DELTA;
@@ -192,8 +198,10 @@ static uint32_t last_part(uint64_t end1, uint64_t end2, uint32_t bytes)
     return MIN(bytes, (end2 - 1) % PAGE + 1);
 }
 
-/* The destination overlaps the end of the source: from the end to the
- * beginning, which the result says. */
+/*
+ * The destination overlaps the end of the source: from the end to the
+ * beginning, which the result says.
+ */
 static bool move_backwards(IntelDsa *s, unsigned engine, DsaWork *work)
 {
     const uint8_t *desc = work->desc;

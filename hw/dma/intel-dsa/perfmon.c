@@ -142,8 +142,10 @@ void dsa_perfmon_count(IntelDsa *s, unsigned category, uint32_t event,
     }
 }
 
-/* The descriptor at the head of a WQ where the monitor's time is, or NULL: what
- * was submitted later is not there yet. */
+/*
+ * The descriptor at the head of a WQ where the monitor's time is, or NULL: what
+ * was submitted later is not there yet.
+ */
 static const uint8_t *waiting(const IntelDsa *s, unsigned wq)
 {
     const uint8_t *desc;
@@ -252,8 +254,10 @@ void dsa_perfmon_sync(IntelDsa *s)
                                dsa_engines_next(s)));
 }
 
-/* Have the timer expire when the next counter of cycles overflows that is to
- * say so. */
+/*
+ * Have the timer expire when the next counter of cycles overflows that is to
+ * say so.
+ */
 void dsa_perfmon_arm(IntelDsa *s)
 {
     int64_t next = INT64_MAX;
