@@ -192,7 +192,10 @@ static Known *find(const PmuBlock *block)
 {
     Known *it = g_hash_table_lookup(known, block);
 
-    g_assert(it);
+    if (!it) {
+        fprintf(stderr, "record: a block ran that was never translated\n");
+        exit(EXIT_FAILURE);
+    }
     return it;
 }
 
