@@ -759,6 +759,36 @@ static void test_query_cpus(void)
     }
 }
 
+/* So often that the model goes forward by then, without looking. */
+#define LEFT_EARLY_TIMES 2000000
+
+/*
+ * Blocks that are left in their middle while translated code only counts them
+ * lie where they were translated from: the model finds nothing to repair.
+ */
+static void test_query_left_early(void)
+{
+    static const unsigned block[] = { BLOCK_INT, BLOCK_FAULTS };
+
+    for (int i = 0; i < ARRAY_SIZE(block); i++) {
+        g_autoptr(PmuScript) s = pmu_script_new();
+        PmuMachine machine;
+        QDict *response, *info;
+
+        clear_metrics(s);
+        pmu_wrmsr(s, MSR_FIXED_CTR_CTRL, FIXED_ALL(3));
+        pmu_op(s, OP_RUN, block[i], ENABLE, LEFT_EARLY_TIMES);
+        pmu_start(&machine, s, PMU_CPU_METRICS);
+        pmu_wait_done(&machine, 1);
+        response = qtest_qmp(machine.qts, "{'execute': 'x-query-pmu'}");
+        info = qobject_to(QDict, qlist_peek(qdict_get_qlist(response,
+                                                            "return")));
+        pmu_expect(get_number(info, "repairs"), 0, "block %u", block[i]);
+        qobject_unref(response);
+        pmu_stop(&machine);
+    }
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -783,5 +813,6 @@ int main(int argc, char **argv)
     qtest_add_func("pmu/metrics/two-tasks", test_two_tasks);
     qtest_add_func("pmu/query", test_query);
     qtest_add_func("pmu/query/cpus", test_query_cpus);
+    qtest_add_func("pmu/query/left-early", test_query_left_early);
     return g_test_run();
 }

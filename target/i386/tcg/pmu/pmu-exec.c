@@ -23,7 +23,7 @@ void x86_pmu_unwind(CPUX86State *env, const TranslationBlock *tb,
     }
     if (FIELD_EX64(data, X86_PMU_INSN, TIMING)) {
         if (pmu->counted) {
-            x86_pmu_fast_forward_open(env, 0);
+            x86_pmu_fast_forward_open(env, ahead);
         }
         pmu->cut = ahead;
         pmu->room = -1;
@@ -42,7 +42,7 @@ static void x86_pmu_recount_last(CPUX86State *env, PmuLevel level, int count,
     X86PMUState *pmu = &env->pmu;
 
     if (pmu->counted) {
-        x86_pmu_fast_forward_open(env, 0);
+        x86_pmu_fast_forward_open(env, 1);
     }
     if (pmu->record) {
         pmu->cut -= count;

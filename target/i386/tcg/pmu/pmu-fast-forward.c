@@ -79,10 +79,12 @@ void x86_pmu_fast_forward_stop(CPUX86State *env)
     x86_pmu_fast_forward_grant(env, -1);
 }
 
-void x86_pmu_fast_forward_open(CPUX86State *env, uint64_t pc)
+void x86_pmu_fast_forward_open(CPUX86State *env, unsigned ahead)
 {
     X86PMUState *pmu = &env->pmu;
     const PmuBlock *block = pmu->counted;
+    unsigned current = block->num_insns - MIN(ahead, block->num_insns);
+    uint64_t pc = x86_pmu_pc(env) - block->insns[current].offset;
 
     pmu->runs[block->number].times--;
     pmu->forward += block->num_insns;

@@ -344,9 +344,10 @@ void x86_pmu_fast_forward_stop(CPUX86State *env);
 
 /*
  * The newest block is counted and will not run to its end: begin a record of it
- * instead.  It is at @pc, if that is still needed.
+ * instead.  EIP is that of its instruction behind which @ahead - 1 more (1 to
+ * its number of instructions) would have run.
  */
-void x86_pmu_fast_forward_open(CPUX86State *env, uint64_t pc);
+void x86_pmu_fast_forward_open(CPUX86State *env, unsigned ahead);
 
 /*
  * Go on in the code that the model needs now, if @block, which is about to run,

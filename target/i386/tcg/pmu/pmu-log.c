@@ -181,22 +181,13 @@ static void x86_pmu_fold_counts(CPUX86State *env, uint64_t insn)
     }
 }
 
-/* The linear address of @block's first byte, now that its last @ahead run. */
-static uint64_t x86_pmu_block_start(const CPUX86State *env,
-                                    const PmuBlock *block, unsigned ahead)
-{
-    return x86_pmu_pc(env) - block->insns[block->num_insns - ahead].offset;
-}
-
 void x86_pmu_run_all(CPUX86State *env, uint64_t insn)
 {
     X86PMUState *pmu = &env->pmu;
     unsigned ahead = FIELD_EX64(insn, X86_PMU_INSN, AHEAD);
 
     if (pmu->counted && ahead) {
-        x86_pmu_fast_forward_open(env,
-                                  x86_pmu_block_start(env, pmu->counted,
-                                                      ahead));
+        x86_pmu_fast_forward_open(env, ahead);
     }
     x86_pmu_fast_forward_pass(env);
     if (pmu->record) {
@@ -241,6 +232,9 @@ void x86_pmu_log(CPUX86State *env, const PmuBlock *block, uint64_t pc)
     pmu->record = (PmuRecord *)pmu->log;
     pmu->record->block = block;
     pmu->record->pc = pc;
+    if (unlikely((pc ^ block->phys) & ~TARGET_PAGE_MASK)) {
+        pmu->unit->repairs++;
+    }
     pmu->next = pmu->log + words;
     qatomic_set(&pmu->generation, block->generation);
     if (x86_pmu_is_fast_forward(env)) {

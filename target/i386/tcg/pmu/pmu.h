@@ -88,7 +88,7 @@ bool x86_pmu_rdpmc(CPUX86State *env, uintptr_t retaddr);
 
 /*
  * The instruction at which @tb was left did not complete.  @data is the third
- * insn_start word of that instruction.
+ * insn_start word of that instruction, and EIP is its address already.
  */
 void x86_pmu_unwind(CPUX86State *env, const TranslationBlock *tb,
                     uint64_t data);

@@ -678,4 +678,17 @@ patched:
         jne     2b
         ret
 
+        BLOCK   BLOCK_FAULTS
+        RESUME_AT 3f
+        mov     %rdi, %rcx
+        mov     $1, %edx
+        shl     $33, %rdx
+2:      nop
+        nop
+        mov     (%rdx), %rax
+        nop
+3:      dec     %rcx
+        jnz     2b
+        ret
+
         .section .note.GNU-stack, "", @progbits
