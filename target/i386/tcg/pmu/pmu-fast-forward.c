@@ -22,8 +22,17 @@
 /* The same where nothing counts, so that it does not matter when. */
 #define IDLE_PROGRESS 8
 
+/*
+ * The last part before an overflow is gone through in stretches of so many
+ * instructions at most, supposing that one takes at most so many times what it
+ * took on average in the stretch before.  Should they take more, an interrupt
+ * is late by what the rest of a stretch takes.
+ */
+#define NEAR_STRETCH 4096
+#define NEAR_MARGIN 4
+
 /* It takes longer to change the code that runs than to log so much. */
-#define FAST_FORWARD_LEAST (1 << 13)
+#define FAST_FORWARD_LEAST (1 << 11)
 
 /*
  * Translated code is thrown away all at once, when all vCPUs have left it, and
@@ -92,15 +101,38 @@ void x86_pmu_fast_forward_open(CPUX86State *env, unsigned ahead)
     x86_pmu_log(env, block, pc);
 }
 
-/* Find out how far it is to where x86_pmu_check() may be due. */
-static void x86_pmu_fast_forward_plan(X86PMU *unit)
+/* What an instruction of the stretch took that ends with progress @now. */
+static void x86_pmu_measure_stretch(X86PMU *unit, uint64_t now)
 {
-    uint64_t now;
+    PmuStretch *stretch = &unit->stretch;
+    int64_t insns = stretch->planned - unit->fast_forward_distance;
+
+    if (stretch->planned && insns > 0) {
+        stretch->insn_slots = (now - stretch->begin) / insns + 1;
+    }
+}
+
+/*
+ * Plan the next stretch.  Returns how many instructions it may be to where
+ * x86_pmu_check() is due, be it in several stretches.
+ */
+static uint64_t x86_pmu_plan_stretch(X86PMU *unit)
+{
+    PmuStretch *stretch = &unit->stretch;
+    uint64_t now, slots, far, near = 0;
 
     pmu_timing_collect(unit->timing);
     now = pmu_timing_progress(unit->timing);
-    unit->fast_forward_distance = (unit->check_at - MIN(now, unit->check_at)) /
-                                  (unit->idle ? IDLE_PROGRESS : INSN_PROGRESS);
+    x86_pmu_measure_stretch(unit, now);
+    slots = unit->check_at - MIN(now, unit->check_at);
+    far = slots / (unit->idle ? IDLE_PROGRESS : INSN_PROGRESS);
+    if (stretch->insn_slots) {
+        near = slots / (NEAR_MARGIN * stretch->insn_slots);
+    }
+    stretch->begin = now;
+    stretch->planned = MAX(far, MIN(near, NEAR_STRETCH));
+    unit->fast_forward_distance = stretch->planned;
+    return MAX(far, near);
 }
 
 /* Is code for forward the right one, if that @is_fast_forward which runs? */
@@ -116,8 +148,7 @@ static bool x86_pmu_wants_fast_forward(X86PMU *unit, bool is_fast_forward)
         /* What a driver does between two periods is not worth the change. */
         return false;
     }
-    x86_pmu_fast_forward_plan(unit);
-    return unit->fast_forward_distance >= FAST_FORWARD_LEAST;
+    return x86_pmu_plan_stretch(unit) >= FAST_FORWARD_LEAST;
 }
 
 void x86_pmu_choose(CPUX86State *env, const PmuBlock *block)

@@ -73,6 +73,16 @@ typedef struct X86PMUPaging {
     MemTxAttrs attrs;
 } X86PMUPaging;
 
+/*
+ * Instructions that translated code counts before it is looked again how far
+ * the next overflow is.
+ */
+typedef struct PmuStretch {
+    uint64_t begin;             /* pmu_timing_progress() */
+    int64_t planned;            /* instructions; 0: none, or not as planned */
+    uint64_t insn_slots;        /* that one took in the stretch before */
+} PmuStretch;
+
 /* Who looks at what the guest does: pmu-observe.h */
 typedef struct X86PMUObserver X86PMUObserver;
 
@@ -107,6 +117,7 @@ struct X86PMU {
     int32_t granted_fast_forward;
     /* ... and instructions that do not reach @check_at */
     int64_t fast_forward_distance;
+    PmuStretch stretch;
     /* timing: the oldest record in the log that the model has not seen */
     uint64_t *oldest;
     /* Whether the model's linear to physical mappings hold. */

@@ -181,6 +181,7 @@ static void x86_pmu_arm_timing(X86PMU *unit, const PerfmonDistance *slack)
     distance = MIN(distance, INT64_MAX);
     unit->check_at = pmu_timing_progress(unit->timing) + distance;
     unit->fast_forward_distance = 0;
+    unit->stretch.planned = 0;
     unit->cpu->env.pmu.room = -1;
 }
 
