@@ -100,9 +100,9 @@ PROGRAMS = (
     program('perl', 'PERL_HASH_SEED={random} perl program.pl {random}'),
     program('python3', 'PYTHONHASHSEED={random} python3.13 -S '
             'program.py {random}'),
-    program('tcc', 'tcc -c -o /dev/null program.c'),
+    program('tcc', 'tcc -c -o tcc.o program.c'),
     program('cc1', '/usr/libexec/gcc/x86_64-linux-gnu/14/cc1 -quiet '
-            '-fpreprocessed -O1 -o /dev/null short.c'),
+            '-fpreprocessed -O1 -o cc1.s short.c'),
 )
 
 LUA = '''
