@@ -523,24 +523,20 @@ static void test_loop(gconstpointer data)
 static const Loop loops[] = {
     /* imul: 3 cycles; sub and jne are one micro-op. */
     { "latency", { NOP, NOP, IMUL_RAX, NOP }, 1, 300000, 400, 15, 5,
-      .off = BOTH_OFF },
+      .off = SLOTS_OFF },
     /* There is one port for both. */
-    { "ports", { IMUL_RDX_RBX, IMUL_RDX_RBX, NOP }, 1, 300000, 200, 10, 4,
-      .off = BOTH_OFF },
-    { "chain-fp", { VMULPD, NOP, NOP }, 1, 300000, 200, 20, 4,
-      .off = BOTH_OFF },
+    { "ports", { IMUL_RDX_RBX, IMUL_RDX_RBX, NOP }, 1, 300000, 200, 10, 4 },
+    { "chain-fp", { VMULPD, NOP, NOP }, 1, 300000, 200, 20, 4 },
     { "divider", { DIV, NOP }, 1, 100000, 100 },
     { "wide", { NOP, NOP, NOP, NOP }, 1, 300000, 200, 5, 5 },
     /* More than the DSB holds, and more than L1I does. */
     { "decoders", { NOP4, LEA, NOP4, NOP4 }, 1000, 100, 100 },
     { "code-l2", { NOP4, LEA, NOP4, NOP4 }, 4000, 20, 100 },
     { "lcp", { ADD_AX_IMM16, NOP4 }, 3000, 40, 100 },
-    { "l1", { LOAD_RAX_RAX, NOP }, 1, 100000, 100, .data = IN_L1,
-      .off = BOTH_OFF },
+    { "l1", { LOAD_RAX_RAX, NOP }, 1, 100000, 100, .data = IN_L1 },
     { "l2", { LOAD_RAX_RAX, NOP }, 1, 50000, 100, .data = IN_L2,
       .off = BOTH_OFF },
-    { "l3", { LOAD_RAX_RAX, NOP }, 1, 100000, 100, .data = IN_L3,
-      .off = BOTH_OFF },
+    { "l3", { LOAD_RAX_RAX, NOP }, 1, 100000, 100, .data = IN_L3 },
     { "dram", { LOAD_RAX_RAX, NOP }, 1, 50000, 100, .data = IN_DRAM,
       .off = BOTH_OFF },
     /* Loads that do not wait for each other. */
@@ -552,13 +548,12 @@ static const Loop loops[] = {
       .data = IN_DRAM, .off = BOTH_OFF },
     { "stream", { ADD_RDX_RSI, NOP }, 1, 50000, 100, .data = STREAM,
       .off = BOTH_OFF },
-    { "stores", { STORE_RDX_RSI, NOP }, 1, 100000, 100, .data = IN_L1,
-      .off = BOTH_OFF },
+    { "stores", { STORE_RDX_RSI, NOP }, 1, 100000, 100, .data = IN_L1 },
     { "coin", { NOP, LEA, NOP }, 1, 100000, 50, .coin = true,
-      .off = BOTH_OFF },
+      .off = SLOTS_OFF },
     { "movs", { REP_MOVSB, NOP, NOP }, 1, 2000, 100, .bytes = 4096 },
     { "movs-short", { REP_MOVSB, NOP, NOP }, 1, 20000, 100, .bytes = 100,
-      .off = BOTH_OFF },
+      .off = SLOTS_OFF },
 };
 
 int main(int argc, char **argv)

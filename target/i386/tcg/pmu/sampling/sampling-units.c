@@ -16,12 +16,13 @@
 /*
  * The DSB has some thousand micro-ops to find again, and where it is too small
  * those of the last turns of a long loop; warm is a pipeline whose reorder
- * buffer has been filled. An instruction in a sampling unit takes as much time
+ * buffer has been filled: one of 512 micro-ops by 768 instructions, if two of
+ * three are one each. An instruction in a sampling unit takes as much time
  * as some ten that are functionally warmed, or some tens that go forward.
  */
 const PmuSampling pmu_sampling = {
     .initial_detailed = 1u << 19, .fetch_warming = 1u << 15,
-    .full_warming = 2560, .detailed_warming = 320, .detailed = 2240,
+    .full_warming = 2112, .detailed_warming = 768, .detailed = 2240,
     .unknown_share = 64, .period = 1u << 19, .functional_warming = 1u << 15,
 };
 
