@@ -431,6 +431,16 @@ static uint64_t growth_of_terms(const PmuSelection *selection,
     return sum;
 }
 
+static int64_t add_saturated(int64_t a, int64_t b)
+{
+    int64_t sum;
+
+    if (__builtin_add_overflow(a, b, &sum)) {
+        sum = a < 0 ? INT64_MIN : INT64_MAX;
+    }
+    return sum;
+}
+
 uint64_t pmu_selection_gain(const PmuSelection *selection,
                             const PmuLedgerSnapshot *from,
                             const PmuLedgerSnapshot *to, unsigned levels,
@@ -443,7 +453,7 @@ uint64_t pmu_selection_gain(const PmuSelection *selection,
         uint64_t cycles = growth(from, to, levels, PMU_ITEM_CYCLES);
 
         /* S - C, and what min(S, C) = C + min(S - C, 0) gained. */
-        *remainder = (uint64_t)was + sum - cycles;
+        *remainder = add_saturated(was, sum - cycles);
         return cycles + MIN(*remainder, 0) - MIN(was, 0);
     }
     if (selection->whole) {
