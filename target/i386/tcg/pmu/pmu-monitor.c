@@ -131,6 +131,7 @@ static void pmu_info_on_cpu(CPUState *cs, run_on_cpu_data data)
     }
     x86_pmu_peek(cpu_env(cs), &ledger, perfmon);
     info->cpu_index = cs->cpu_index;
+    info->clock = x86_pmu_clock(cs);
     info->width = ledger.width;
     info->registers = pmu_registers(perfmon);
     info->counters = pmu_counters(perfmon);
