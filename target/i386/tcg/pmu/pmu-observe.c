@@ -352,7 +352,13 @@ void x86_pmu_observe_reset(X86PMU *unit)
 
 void x86_pmu_observe_load(X86PMU *unit)
 {
-    if (unit->observer && unit->observer->check) {
-        pmu_check_forget(unit->observer->check);
+    X86PMUObserver *observer = unit->observer;
+
+    if (observer && observer->check) {
+        pmu_check_forget(observer->check);
+    }
+    /* Steps of another guest, or, with reverse debugging, those to come. */
+    if (observer && observer->recorder) {
+        pmu_recorder_clear(observer->recorder);
     }
 }

@@ -38,6 +38,12 @@ void pmu_recorder_add(PmuRecorder *recorder, const PmuRecorderEntry *entry)
     recorder->count += recorder->count < recorder->size;
 }
 
+void pmu_recorder_clear(PmuRecorder *recorder)
+{
+    recorder->next = 0;
+    recorder->count = 0;
+}
+
 unsigned pmu_recorder_count(const PmuRecorder *recorder)
 {
     return recorder->count;

@@ -43,6 +43,9 @@ void pmu_recorder_free(PmuRecorder *recorder);
 /* Note @entry in place of the oldest one. */
 void pmu_recorder_add(PmuRecorder *recorder, const PmuRecorderEntry *entry);
 
+/* Forget all entries. */
+void pmu_recorder_clear(PmuRecorder *recorder);
+
 /* Entry @index, the oldest first, NULL past the newest. */
 const PmuRecorderEntry *pmu_recorder_get(const PmuRecorder *recorder,
                                          unsigned index);
