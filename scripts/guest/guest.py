@@ -204,6 +204,8 @@ class Guest:
         # Called with the text that a guest's process sends (sync.h); the
         # guest's process goes on with what this returns.
         self.on_sync = lambda text: ''
+        # (seconds, function): called about that often while a command runs.
+        self.every = None
         self._process = None
         self._errors = None
         self._tmp = None
@@ -383,12 +385,20 @@ class Guest:
         """
         end = None if timeout is None else time.monotonic() + timeout
         watched = [self._con, self._ctl] + ([wake] if wake else [])
+        due = self._due()
         while not until():
             left = None if end is None else end - time.monotonic()
             if left is not None and left <= 0:
                 raise GuestTimeout('the guest did not manage %s within %g s'
                                    % (what, timeout))
-            ready = select.select(watched, [], [], left)[0]
+            if due is not None and time.monotonic() >= due:
+                self.every[1]()
+                due = self._due()
+            waits = [left, None if due is None else
+                     max(0, due - time.monotonic())]
+            ready = select.select(
+                watched, [], [],
+                min((w for w in waits if w is not None), default=None))[0]
             if wake in ready:
                 return
             for s in ready:
@@ -403,6 +413,11 @@ class Guest:
                 else:
                     self._buffer += data
                     self._frames()
+
+    def _due(self):
+        """When every's function is next to be called; None if never."""
+        return time.monotonic() + self.every[0] \
+            if self.every and self._running else None
 
     def _frames(self):
         buffer = self._buffer

@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# Read what a run wrote, and what the guest's perf said in it.
+
+import json
+import re
+
+LEVEL1 = ('Retiring', 'Bad speculation', 'Frontend bound', 'Backend bound')
+# Level 1: (level 2, item of the ledger), as perf has them.
+TREE = {
+    'Retiring': (('Light operations', 'light-ops'),
+                 ('Heavy operations', 'heavy-ops')),
+    'Bad speculation': (('Branch mispredicts', 'br-mispredict'),
+                        ('Machine clears', 'machine-clears')),
+    'Frontend bound': (('Fetch latency', 'fetch-latency'),
+                       ('Fetch bandwidth', 'fetch-bandwidth')),
+    'Backend bound': (('Memory bound', 'memory-bound'),
+                      ('Core bound', 'core-bound')),
+}
+# perf's names of events and metrics, by ours.
+EVENTS = {'retiring': 'Retiring', 'bad-spec': 'Bad speculation',
+          'fe-bound': 'Frontend bound', 'be-bound': 'Backend bound',
+          'heavy-ops': 'Heavy operations', 'br-mispredict':
+          'Branch mispredicts', 'fetch-lat': 'Fetch latency',
+          'mem-bound': 'Memory bound'}
+
+
+class BadRun(Exception):
+    """A file is not what a run wrote; the message says why."""
+
+
+def read(file):
+    """A run: what run-guest --pmu-record wrote, or the checker's report, or
+    what x-query-pmu-history returned, with what is missing empty.
+    """
+    with open(file, encoding='utf-8') as stream:
+        try:
+            data = json.load(stream)
+        except ValueError as e:
+            raise BadRun('%s is no JSON: %s' % (file, e)) from None
+    if isinstance(data, dict) and 'return' in data:
+        data = data['return']
+    if isinstance(data, list):
+        data = {'histories': data}
+    elif isinstance(data, dict) and 'rules' in data:
+        data = {'report': data}
+    run = {'report': {}, 'histories': [], 'samples': [], 'faults': [],
+           'symbols': {}, 'command': '', 'kernel': '', 'output': '',
+           'status': None}
+    if not isinstance(data, dict) or not set(data) & set(run) or \
+            not all(isinstance(h, dict) and 'entries' in h
+                    for h in data.get('histories', ())):
+        raise BadRun('%s is neither what run-guest --pmu-record wrote, nor a '
+                     'report of pmu-check, nor a history' % file)
+    run.update(data)
+    return run
+
+
+def clock_unit(run):
+    for history in run['histories']:
+        return history['clock-unit']
+    return run['report'].get('clock-unit', 'nanoseconds')
+
+
+def hits(run):
+    """[(rule, site)], those that are not suppressed first."""
+    found = [(rule, site) for rule in run['report'].get('rules', ())
+             for site in rule['sites']]
+    return sorted(found, key=lambda pair: ('suppressed' in pair[1],
+                                           pair[1]['clock']))
+
+
+def between(first, last, levels=(0, 1)):
+    """What all vCPUs counted between two samples: {item: count}."""
+    before = {unit['cpu-index']: unit['ledger'] for unit in first}
+    counts = {}
+    for unit in last:
+        then = before.get(unit['cpu-index'], {})
+        for name, count in unit['ledger'].items():
+            old = then.get(name, (0, 0))
+            counts[name] = counts.get(name, 0) + sum(
+                count[level] - old[level] for level in levels)
+    return counts
+
+
+def fractions(counts):
+    """Levels 1 and 2 as {name: fraction of the slots}; {} without slots."""
+    slots = counts.get('slots', 0)
+    if not slots:
+        return {}
+    found = {}
+    for name, children in TREE.items():
+        for child, item in children:
+            found[child] = counts.get(item, 0) / slots
+        found[name] = sum(found[child] for child, _ in children)
+    return found
+
+
+def metric_name(name):
+    """Ours for perf's tma_fetch_latency or the like."""
+    return name.replace('tma_', '').replace('_', ' ').capitalize()
+
+
+def perf_fractions(text):
+    """What perf stat printed of the tree: {name: fraction}.  Knows -j,
+    columns with names in one line and values in the next, values before their
+    names, and counts of slots and topdown-*.
+    """
+    known = set(TREE) | {child for children in TREE.values()
+                         for child, _ in children}
+    found = {}
+
+    def add(name, value):
+        if metric_name(name) in known:
+            found[metric_name(name)] = float(value) / 100
+
+    for name, value in re.findall(r'"[%\s]*(tma_\w+)"\s*:\s*"\s*(-?[\d.]+)',
+                                  text):
+        add(name, value)
+    for value, name in re.findall(r'(-?[\d.]+) +%? +(tma_\w+)', text):
+        add(name, value)
+    lines = text.splitlines()
+    for at, line in enumerate(lines):
+        names = re.findall(r'tma_\w+', line)
+        values = next((rest.split() for rest in lines[at + 1:]
+                       if rest.strip()), [])[-len(names):] if names else []
+        if names and len(values) == len(names) and \
+                all(re.fullmatch(r'-?\d+(\.\d+)?', v) for v in values):
+            for name, value in zip(names, values):
+                add(name, value)
+    counts = {name: int(value.replace(',', '')) for value, name in
+              re.findall(r'^\s*([\d,]+)\s+(?:cpu/)?(slots|topdown-[a-z-]+)',
+                         text, re.M)}
+    for name, ours in EVENTS.items():
+        if counts.get('slots') and 'topdown-' + name in counts:
+            found.setdefault(ours, counts['topdown-' + name] /
+                             counts['slots'])
+    return found
