@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# From a hit back to its cause, as docs/system/i386/pmu-bringup.rst says: a
+# guest is recorded, gdb stops where a replay breaks a rule, and goes backwards
+# to what wrote the wrong value (programs/driver.S).
+
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+import time
+
+from harness import TIMEOUT, Checks, Failure, Skip
+from boot_tests import test
+import guest
+
+# What QEMU says when the recorded guest has gone wrong.
+RECORDED = 'x86 PMU: C5 '
+
+GDB = '''
+set pagination off
+set confirm off
+target remote %s
+continue
+info symbol $pc
+print/x *(int *) &selector
+watch *(int *) &selector
+reverse-continue
+info symbol $pc
+monitor info pmu -h
+reverse-continue
+info symbol $pc
+print/x *(int *) &selector
+'''
+
+
+def replay_arguments(options, directory, mode, check):
+    return [options.qemu or guest.default_qemu(), '-nodefaults',
+            '-no-user-config', '-display', 'none', '-machine', 'pc',
+            '-accel', 'tcg', '-m', '64', '-net', 'none', '-cpu',
+            'Icelake-Server,+perf-metrics,pmu-check=' + check,
+            '-global', 'apic-common.vapic=off',
+            '-kernel', options.programs['driver'],
+            '-icount', 'shift=0,rr=%s,rrfile=%s/rr,rrsnapshot=start'
+            % (mode, directory),
+            '-drive', 'if=none,id=snapshots,driver=qcow2,file.filename=%s/disk'
+            % directory]
+
+
+def wait_for(path, text, process):
+    """Until the file has the text."""
+    end = time.monotonic() + TIMEOUT
+    while True:
+        with open(path, encoding='utf-8', errors='replace') as file:
+            said = file.read()
+        if text in said:
+            return said
+        if process.poll() is not None or time.monotonic() > end:
+            raise Failure('%r was expected in:\n%s' % (text, said))
+        time.sleep(0.1)
+
+
+def record(options, directory):
+    """The hit's clock in the guest that is recorded."""
+    image = os.path.join(guest.build_dir(), 'qemu', 'qemu-img')
+    subprocess.run([image, 'create', '-q', '-f', 'qcow2',
+                    directory + '/disk', '64M'], check=True)
+    log = directory + '/log'
+    with open(log, 'w', encoding='utf-8') as errors:
+        process = subprocess.Popen(
+            replay_arguments(options, directory, 'record', 'log') +
+            ['-monitor', 'stdio'], stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL, stderr=errors, text=True)
+    try:
+        said = wait_for(log, RECORDED, process)
+        process.communicate('quit\n', timeout=TIMEOUT)
+    finally:
+        process.kill()
+    return steps(said)
+
+
+def steps(text):
+    """(clock, register, value) of each step of a message."""
+    return re.findall(r'^ +(\d+) 0x\w+ cpl 0 .* wrmsr (\w+) (0x\w+)', text,
+                      re.M)
+
+
+def debug(options, directory):
+    """What gdb and QEMU say of the replay."""
+    log, commands = directory + '/log', directory + '/gdb'
+    socket = directory + '/socket'
+    with open(commands, 'w', encoding='utf-8') as file:
+        file.write(GDB % socket)
+    with open(log, 'w', encoding='utf-8') as errors:
+        process = subprocess.Popen(
+            replay_arguments(options, directory, 'replay', 'stop') +
+            ['-S', '-gdb', 'unix:%s,server=on,wait=off' % socket],
+            stderr=errors, stdin=subprocess.DEVNULL)
+    try:
+        while not os.path.exists(socket) and process.poll() is None:
+            time.sleep(0.1)
+        done = subprocess.run(
+            ['gdb', '-nx', '-batch', '-x', commands,
+             options.programs['driver']], stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT, text=True, timeout=TIMEOUT, check=False)
+    finally:
+        process.kill()
+        process.wait()
+    with open(log, encoding='utf-8') as file:
+        return done.stdout, file.read()
+
+
+@test('record, replay, reverse: from a hit to the write that caused it')
+def reverse(options):
+    if not shutil.which('gdb'):
+        raise Skip('gdb is not installed')
+    with tempfile.TemporaryDirectory() as directory:
+        recorded = record(options, directory)
+        said, messages = debug(options, directory)
+    checks = Checks()
+    checks.equal('steps in the replay', steps(messages), recorded)
+    checks.equal('places', re.findall(r'^(\w+)(?: \+ \d+)? in section', said,
+                                      re.M), ['program', 'spoil', '_start'])
+    checks.equal('values', re.findall(r'^\$\d+ = (\w+)', said, re.M),
+                 ['0x6200c0', '0x4200c0'])
+    # What is to come again is no history.
+    checks.equal('steps before', [(r, v) for _, r, v in re.findall(
+        r'^ +\+\d+ +(\d+) 0x\w+ .* wrmsr (\w+) (0x\w+)', said, re.M)],
+        [(r, v) for _, r, v in recorded[:3]])
+    try:
+        return checks.done()
+    except Failure as e:
+        raise Failure('%s\n%s\n%s' % (e, said, messages)) from None
