@@ -113,9 +113,6 @@ def debug(options, directory):
 
 @test('record, replay, reverse: from a hit to the write that caused it')
 def reverse(options):
-    if not os.environ.get('PMU_REVERSE'):
-        raise Skip('"info pmu" can wait for the replay for ever: set '
-                   'PMU_REVERSE=1 to try')
     if not shutil.which('gdb'):
         raise Skip('gdb is not installed')
     with tempfile.TemporaryDirectory() as directory:

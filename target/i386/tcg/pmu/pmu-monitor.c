@@ -13,6 +13,7 @@
 #include "qapi/error.h"
 #include "qapi/qapi-commands-pmu-target.h"
 #include "qobject/qdict.h"
+#include "system/runstate.h"
 #include "tcg/pmu/decode/decoder.h"
 #include "tcg/pmu/perfmon/perf-metrics.h"
 #include "pmu-observe.h"
@@ -120,6 +121,20 @@ static PmuDecoderCounts *pmu_decoder_counts(X86PMU *unit)
     return counts;
 }
 
+/*
+ * Call @func on the thread of @cs, or here if the machine is stopped, so that
+ * nothing runs there: in a replay the thread waits for a lock then that the
+ * monitor holds.
+ */
+static void pmu_run_on_cpu(CPUState *cs, run_on_cpu_func func, void *data)
+{
+    if (runstate_is_running()) {
+        run_on_cpu(cs, func, RUN_ON_CPU_HOST_PTR(data));
+    } else {
+        func(cs, RUN_ON_CPU_HOST_PTR(data));
+    }
+}
+
 static void pmu_info_on_cpu(CPUState *cs, run_on_cpu_data data)
 {
     g_autofree Perfmon *perfmon = g_new(Perfmon, 1);
@@ -151,7 +166,7 @@ PmuInfoList *qmp_x_query_pmu(Error **errp)
             PmuInfo *info = g_new0(PmuInfo, 1);
 
             object_ref(cs);
-            run_on_cpu(cs, pmu_info_on_cpu, RUN_ON_CPU_HOST_PTR(info));
+            pmu_run_on_cpu(cs, pmu_info_on_cpu, info);
             object_unref(cs);
             QAPI_LIST_APPEND(tail, info);
         }
@@ -210,7 +225,7 @@ PmuHistoryList *qmp_x_query_pmu_history(Error **errp)
             PmuHistory *history = g_new0(PmuHistory, 1);
 
             object_ref(cs);
-            run_on_cpu(cs, pmu_history_on_cpu, RUN_ON_CPU_HOST_PTR(history));
+            pmu_run_on_cpu(cs, pmu_history_on_cpu, history);
             object_unref(cs);
             QAPI_LIST_APPEND(tail, history);
         }
@@ -298,7 +313,7 @@ static void hmp_print_history(Monitor *mon)
     CPU_FOREACH(cs) {
         if (pmu_recorder_of(cs)) {
             any = true;
-            run_on_cpu(cs, hmp_print_history_on_cpu, RUN_ON_CPU_HOST_PTR(mon));
+            pmu_run_on_cpu(cs, hmp_print_history_on_cpu, mon);
         }
     }
     if (!any) {
