@@ -86,17 +86,6 @@ static void plant_code(PmuScript *s)
     unmap(s, 1);
 }
 
-static void plant_bytes(PmuScript *s, uint64_t address, const uint8_t *bytes,
-                        unsigned length)
-{
-    for (unsigned i = 0; i < length; i += 4) {
-        uint8_t word[4] = { 0xc3, 0xc3, 0xc3, 0xc3 };
-
-        memcpy(word, bytes + i, MIN(length - i, 4));
-        pmu_poke32(s, address + i, ldl_le_p(word));
-    }
-}
-
 /* MOV of @count to RCX, of 5 bytes from DATA to PAGED: 3 instructions */
 #define STRING_REGISTERS(b0, b1, b2, b3, b4, b5, b6, b7)                \
     0x48, 0xb9, b0, b1, b2, b3, b4, b5, b6, b7,     /* mov $, %rcx */   \
@@ -114,7 +103,7 @@ static void plant_rep_address_size(PmuScript *s)
         0xc3,
     };
 
-    plant_bytes(s, PAGE(1), code, sizeof(code));
+    pmu_poke_code(s, PAGE(1), code, sizeof(code));
 }
 
 /*
@@ -135,7 +124,7 @@ static void plant_rex_rep(PmuScript *s)
         0xc3,
     };
 
-    plant_bytes(s, PAGE(1) - REX_REP_CODE, code, sizeof(code));
+    pmu_poke_code(s, PAGE(1) - REX_REP_CODE, code, sizeof(code));
 }
 
 /* Code of eight lines, which each pass flushes when it has run. */
@@ -151,13 +140,13 @@ static void plant_flushes(PmuScript *s)
     };
     uint64_t at = PAGE(1) + 64 * FLUSH_LINES;
 
-    plant_bytes(s, PAGE(1) - 64, start, sizeof(start));
+    pmu_poke_code(s, PAGE(1) - 64, start, sizeof(start));
     for (int i = 0; i < FLUSH_LINES; i++) {
         uint8_t flush[8] = { 0x0f, 0xae, 0x3c, 0x25, }; /* clflush */
 
-        plant_bytes(s, PAGE(1) + 64 * i, jump, sizeof(jump));
+        pmu_poke_code(s, PAGE(1) + 64 * i, jump, sizeof(jump));
         stl_le_p(flush + 4, PAGE(1) + 64 * i);
-        plant_bytes(s, at + 8 * i, flush, sizeof(flush));
+        pmu_poke_code(s, at + 8 * i, flush, sizeof(flush));
     }
     at += 8 * FLUSH_LINES;
     pmu_poke32(s, at, 0x850fcaff);                  /* dec %edx; jne */
@@ -175,7 +164,7 @@ static void plant_branch_operand_size(PmuScript *s)
         0xc3,
     };
 
-    plant_bytes(s, PAGE(1), code, sizeof(code));
+    pmu_poke_code(s, PAGE(1), code, sizeof(code));
 }
 
 /* The same when QEMU knows the code already. */

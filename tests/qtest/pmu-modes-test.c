@@ -36,18 +36,6 @@ static void count(PmuScript *s, unsigned counter, uint64_t event,
     pmu_wrmsr(s, MSR_A_PMC(counter), 0);
 }
 
-/* Place @length bytes of code at @address. */
-static void plant(PmuScript *s, uint64_t address, const uint8_t *code,
-                  unsigned length)
-{
-    for (unsigned i = 0; i < length; i += 4) {
-        uint8_t word[4] = { 0xc3, 0xc3, 0xc3, 0xc3 };
-
-        memcpy(word, code + i, MIN(length - i, 4));
-        pmu_poke32(s, address + i, ldl_le_p(word));
-    }
-}
-
 /* What changes between two looks at the same pages, and whether TLBs survive */
 typedef struct Remap {
     const char *path;
@@ -93,7 +81,7 @@ static void test_remap(const void *data)
     g_autoptr(PmuScript) s = pmu_script_new();
     unsigned counter;
 
-    plant(s, PAYLOAD_CODE, remap->code, remap->length);
+    pmu_poke_code(s, PAYLOAD_CODE, remap->code, remap->length);
     count(s, 0, EVENT_WALKS, EVTSEL_OS);
     pmu_op(s, OP_FLUSH_TLB, 0, 0, 0);
     pmu_op(s, OP_RUN, BLOCK_REMAP, GLOBAL_GP(0), PAYLOAD_CODE);
@@ -253,7 +241,7 @@ static void prepare_guest(PmuScript *s, uint64_t rip)
     for (int i = 0; i < ARRAY_SIZE(fields); i++) {
         pmu_op(s, OP_POKE64, 0, VMCB(fields[i].offset), fields[i].value);
     }
-    plant(s, PAYLOAD_CODE, vmmcall, sizeof(vmmcall));
+    pmu_poke_code(s, PAYLOAD_CODE, vmmcall, sizeof(vmmcall));
     pmu_op(s, OP_POKE64, 0, SVM_STACK, PAYLOAD_CODE);
 }
 
@@ -288,8 +276,8 @@ static void test_remap_guest(void)
 
     QEMU_BUILD_BUG_ON(PAYLOAD_VMCB != 0x40000 || PAYLOAD_PAGED != 0x400000);
     prepare_guest(s, GUEST_CODE);
-    plant(s, HOST_CODE, host, sizeof(host));
-    plant(s, GUEST_CODE, guest, sizeof(guest));
+    pmu_poke_code(s, HOST_CODE, host, sizeof(host));
+    pmu_poke_code(s, GUEST_CODE, guest, sizeof(guest));
     count(s, 0, EVENT_WALKS, EVTSEL_OS);
     pmu_op(s, OP_FLUSH_TLB, 0, 0, 0);
     pmu_op(s, OP_RUN, BLOCK_REMAP, GLOBAL_GP(0), HOST_CODE);
@@ -317,7 +305,7 @@ static void check_vmexit_behind_branch(bool taken)
     unsigned run, first;
 
     prepare_guest(s, page - sizeof(code));
-    plant(s, page - sizeof(code), code, sizeof(code));
+    pmu_poke_code(s, page - sizeof(code), code, sizeof(code));
     pmu_op(s, OP_POKE64, 0, pte, page | (TABLE & ~PRESENT));
     pmu_op(s, OP_FLUSH_TLB, 0, 0, 0);
     pmu_poke32(s, VMCB(VMCB_INTERCEPT_EXCEPTIONS), 1 << VECTOR_PF);
@@ -401,7 +389,7 @@ static void plant_read_lines(PmuScript *s, uint64_t at, uint32_t data)
 
     stl_le_p(code + 1, data);
     stl_le_p(code + 6, LINES);
-    plant(s, at, code, sizeof(code));
+    pmu_poke_code(s, at, code, sizeof(code));
 }
 
 /*
@@ -451,7 +439,7 @@ static void test_nested_accessed(void)
     stl_le_p(code + 19, nested);
     prepare_guest(s, GUEST_CODE);
     prepare_nested_paging(s);
-    plant(s, GUEST_CODE, code, sizeof(code));
+    pmu_poke_code(s, GUEST_CODE, code, sizeof(code));
     count(s, 0, EVENT_L1_MISSES, EVTSEL_OS);
     run = pmu_op(s, OP_RUN, BLOCK_VMRUN, GLOBAL_GP(0), 0);
     pmu_rdpmc(s, 0);

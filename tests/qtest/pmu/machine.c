@@ -6,6 +6,7 @@
 
 #include "qemu/osdep.h"
 #include <glib/gstdio.h>
+#include "qemu/bswap.h"
 
 #include "machine.h"
 #include "pmu-payload.h"
@@ -56,6 +57,17 @@ unsigned pmu_rdpmc(PmuScript *script, uint32_t ecx)
 void pmu_poke32(PmuScript *script, uint64_t address, uint32_t value)
 {
     pmu_op(script, OP_POKE32, 0, address, value);
+}
+
+void pmu_poke_code(PmuScript *script, uint64_t address, const uint8_t *bytes,
+                   unsigned length)
+{
+    for (unsigned i = 0; i < length; i += 4) {
+        uint8_t word[4] = { 0xc3, 0xc3, 0xc3, 0xc3 };
+
+        memcpy(word, bytes + i, MIN(length - i, 4));
+        pmu_poke32(script, address + i, ldl_le_p(word));
+    }
 }
 
 void pmu_set(PmuScript *script, uint64_t offset, uint64_t value)

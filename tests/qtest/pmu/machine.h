@@ -117,6 +117,9 @@ unsigned pmu_rdmsr(PmuScript *script, uint32_t msr);
 unsigned pmu_wrmsr(PmuScript *script, uint32_t msr, uint64_t value);
 unsigned pmu_rdpmc(PmuScript *script, uint32_t ecx);
 void pmu_poke32(PmuScript *script, uint64_t address, uint32_t value);
+/* @length bytes of code; the rest of the last four is RET. */
+void pmu_poke_code(PmuScript *script, uint64_t address, const uint8_t *bytes,
+                   unsigned length);
 /* Set field @offset (PROGRESS_x) of the script's CPU. */
 void pmu_set(PmuScript *script, uint64_t offset, uint64_t value);
 

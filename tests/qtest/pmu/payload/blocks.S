@@ -668,16 +668,6 @@ patched:
         mov     %rax, %cr3
         ret
 
-        BLOCK   BLOCK_LATENCY
-        mov     %rdi, %rcx
-2:      nop
-        nop
-        imul    %rax, %rax
-        nop
-        sub     $1, %rcx
-        jne     2b
-        ret
-
         BLOCK   BLOCK_FAULTS
         RESUME_AT 3f
         mov     %rdi, %rcx

@@ -243,8 +243,7 @@
 #define BLOCK_REMAP             51  /* loads from REMAP_PAGES pages, jumps to */
                                     /* address n, which jumps to RBP, loads */
                                     /* from them again, and then loads CR3 */
-#define BLOCK_LATENCY           52  /* 6n + 2, n + 1: IMUL, 3 cycles each */
-#define BLOCK_FAULTS            53  /* n loads that fault, amid others */
+#define BLOCK_FAULTS            52  /* n loads that fault, amid others */
 
 #define REMAP_PAGES             32      /* from PAGED on */
 
