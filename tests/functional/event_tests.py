@@ -11,7 +11,8 @@ import re
 
 from harness import (PINNED, Checks, Estimates, Failure, estimate,
                      in_guest, parse_stat)
-from metric_tests import ICELAKE, MODELS, SAPPHIRE, Catalogue, model_of, test
+from metric_tests import (ICELAKE, MODELS, SAPPHIRE, TURNS, Catalogue,
+                          model_of, test)
 
 # Topics of perf's lists; all have their own file in pmu-events/arch/x86.
 TOPICS = ('cache', 'floating point', 'frontend', 'memory', 'other',
@@ -295,7 +296,8 @@ def shared_line(s):
     return checks.done()
 
 
-@test('perf stat: more events than counters are scaled to what all of it is')
+@test('perf stat: more events than counters are scaled to what all of it is',
+      tests=TURNS)
 @estimate
 def multiplexed(s):
     checks = Estimates()
