@@ -192,6 +192,17 @@ def reset(options):
 
 # Repeatability
 
+@test("-icount: perf's own test that tracks context switches by samples")
+def perf_test_switches(options):
+    # It wants a sample within some milliseconds of a program's time: by
+    # the host's clock, that depends on what else the host does.
+    with booted(options, qemu_opts=['-icount', 'shift=4,sleep=off']) as s:
+        text = s.shell('perf test "Track with sched_switch" 2>&1 || true')
+    if not re.search(r'Track with sched_switch +: Ok$', text, re.M):
+        raise Failure('expected "Track with sched_switch: Ok"; perf test '
+                      'printed:\n%s' % text)
+
+
 @test('-icount: user-mode counts of a program repeat exactly')
 def icount(options):
     # A program with loops, library calls and system calls.  What would make
