@@ -40,6 +40,7 @@ check: all core tools stock fuzz ## run all tests
 	    --program "core-flags=tests/scripts/check-core-flags $(core) $(sanitized) $(qemu)" \
 	    --program "docs=tests/docs/run" \
 	    --program "report=tests/report/run" \
+	    --program "shim=tests/scripts/shim" \
 	    --meson $(core) --meson $(sanitized) \
 	    --program "fuzz=tests/fuzz/run" \
 	    --program "x86-slots=tests/accuracy/tool $(sanitized)/$(slots)" \
