@@ -107,8 +107,9 @@ static void x86_pmu_measure_stretch(X86PMU *unit, uint64_t now)
     PmuStretch *stretch = &unit->stretch;
     int64_t insns = stretch->planned - unit->fast_forward_distance;
 
-    if (stretch->planned && insns > 0) {
-        stretch->insn_slots = (now - stretch->begin) / insns + 1;
+    if (stretch->planned && insns > 0 && now >= stretch->begin) {
+        stretch->insn_slots = MIN((now - stretch->begin) / insns + 1,
+                                  INSN_PROGRESS);
     }
 }
 

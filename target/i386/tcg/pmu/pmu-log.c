@@ -232,7 +232,9 @@ void x86_pmu_log(CPUX86State *env, const PmuBlock *block, uint64_t pc)
     pmu->record = (PmuRecord *)pmu->log;
     pmu->record->block = block;
     pmu->record->pc = pc;
-    if (unlikely((pc ^ block->phys) & ~TARGET_PAGE_MASK)) {
+    /* Of code in a device's memory the address is not known: all ones. */
+    if (unlikely((pc ^ block->phys) & ~TARGET_PAGE_MASK) &&
+        block->phys != UINT64_MAX) {
         pmu->unit->repairs++;
     }
     pmu->next = pmu->log + words;
