@@ -43,7 +43,10 @@ def run_dmatest(session, events='', device=0, iterations=COPIES,
                   'echo %d >iterations && echo %s >verbose && '
                   'echo %d >test_buf_size && echo "dma%dchan0" >channel'
                   % (PARAMETERS, iterations, verbose, size, device))
-    command = "sh -c 'echo 1 >%s/run; cat %s/wait'" % (PARAMETERS, PARAMETERS)
+    # Reading "wait" does not wait for a thread that has not begun.
+    command = ("sh -c 'echo 1 >%s/run; "
+               "until dmesg | grep -q summary; do sleep 0.01; done'"
+               % PARAMETERS)
     counts = {}
     if events:
         counts = session.stat('-a %s %s' % (
