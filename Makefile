@@ -41,6 +41,7 @@ check: all core tools stock fuzz ## run all tests
 	    --program "docs=tests/docs/run" \
 	    --program "report=tests/report/run" \
 	    --program "shim=tests/scripts/shim" \
+	    --program "kernel-ci=tests/kernel-ci/run" \
 	    --meson $(core) --meson $(sanitized) \
 	    --program "fuzz=tests/fuzz/run" \
 	    --program "x86-slots=tests/accuracy/tool $(sanitized)/$(slots)" \

@@ -12,14 +12,17 @@ import os
 import re
 import select
 import shlex
+import shutil
 import signal
 import socket
 import subprocess
 import sys
+import tarfile
 import tempfile
 import time
 
 import cpio
+import debian
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 TOP = os.path.dirname(os.path.dirname(HERE))
@@ -49,6 +52,10 @@ class GuestError(Exception):
     """What the user did or has does not work; the message says why."""
 
 
+class Unavailable(GuestError):
+    """What was asked for does not exist, though nothing is broken."""
+
+
 class GuestDied(Exception):
     """QEMU ended, or the kernel panicked, before the command did."""
 
@@ -75,10 +82,17 @@ def default_qemu():
     return os.path.join(build_dir(), 'qemu', 'qemu-system-x86_64')
 
 
+# The exit status of a script that says: there is no such thing to be had
+UNAVAILABLE = 4
+
+
 def script(name, *arguments):
     """Run one of the scripts beside this file; what it prints."""
     done = subprocess.run([os.path.join(HERE, name), *arguments],
                           stdout=subprocess.PIPE, text=True, check=False)
+    if done.returncode == UNAVAILABLE:
+        raise Unavailable('%s has nothing for %s'
+                          % (name, ' '.join(arguments)))
     if done.returncode:
         # The script has said on stderr what is wrong.
         raise GuestError('%s failed' % name)
@@ -99,6 +113,17 @@ def find_kernel(kernel):
     if not os.path.exists(image):
         image = os.path.join(directory, 'vmlinuz')
     return image, os.path.basename(directory)
+
+
+# Whose user space build-user-space can make
+USER_SPACES = tuple(debian.SOURCES)
+
+
+def user_space_archives(suite):
+    """What goes behind the image for the user space of a suite, if any."""
+    if not suite:
+        return []
+    return [os.path.join(script('build-user-space', suite), 'root.cpio')]
 
 
 class DsaParts:
@@ -174,6 +199,7 @@ class Options:
     def __init__(self, **kwargs):
         self.kernel = DEFAULT_KERNEL
         self.copy = []          # (host path, guest path)
+        self.archives = []      # cpio files that go behind the image
         self.smp = 1
         self.memory = '1G'
         self.cpu = DEFAULT_CPU
@@ -296,8 +322,8 @@ class Guest:
             *DsaParts.arguments(options.dsa), *options.qemu_opts]
 
     def _initrd(self, image, copy):
-        """The image and, behind it, the files to copy."""
-        if not copy:
+        """The image and, behind it, further ones and the files to copy."""
+        if not copy and not self.options.archives:
             return image
         self._tmp = tempfile.TemporaryDirectory(prefix='run-guest-')
         extra = io.BytesIO()
@@ -308,10 +334,11 @@ class Guest:
             archive.path(source, target)
         archive.end()
         name = os.path.join(self._tmp.name, 'initrd')
-        with open(name, 'wb') as out, open(image, 'rb') as base:
+        with open(name, 'wb') as out:
             # The kernel unpacks concatenated archives in order.
-            while block := base.read(1 << 20):
-                out.write(block)
+            for part in [image, *self.options.archives]:
+                with open(part, 'rb') as file:
+                    shutil.copyfileobj(file, out)
             out.write(extra.getvalue())
         return name
 
@@ -376,8 +403,11 @@ class Guest:
     # Frames
 
     def _send(self, kind, payload=b'', ident=0):
-        self._ctl.sendall(MAGIC + kind + bytes([ident]) +
-                          len(payload).to_bytes(4, 'little') + payload)
+        try:
+            self._ctl.sendall(MAGIC + kind + bytes([ident]) +
+                              len(payload).to_bytes(4, 'little') + payload)
+        except BrokenPipeError:
+            raise self._died() from None
 
     def _talk(self, until, timeout, what, wake=None):
         """Serve the guest until the condition holds, or the file wake can
@@ -525,6 +555,24 @@ class Guest:
         return Result(status, out.decode(errors='replace'),
                       err.decode(errors='replace'))
 
+    def copy_out(self, source, directory, timeout=600):
+        """Copy a file or directory of the guest into one of the host's.
+        Of a relative name, guest.HOME is the beginning.
+        """
+        packed, said = tempfile.TemporaryFile(), bytearray()
+        self.start_command(
+            ['tar', '-c', '-f', '-', '-C',
+             os.path.dirname(os.path.join(HOME, source.rstrip('/'))),
+             '--', os.path.basename(source.rstrip('/'))],
+            packed.write, said.extend)
+        if self.wait_command(timeout):
+            raise GuestError('cannot copy %s out of the guest: %s' % (
+                source, said.decode(errors='replace').strip()))
+        packed.seek(0)
+        with tarfile.open(fileobj=packed) as archive:
+            # What a guest wrote must not get out of the directory.
+            archive.extractall(directory, filter='data')
+
     def reset(self):
         """Reset the machine; returns when its kernel is up again.  Needs
         QEMU's -action reboot=reset, for -no-reboot is given.
@@ -547,7 +595,10 @@ class Guest:
         request = {'execute': command, 'id': self._qmp_id}
         if arguments:
             request['arguments'] = arguments
-        self._qmp.sendall(json.dumps(request).encode())
+        try:
+            self._qmp.sendall(json.dumps(request).encode())
+        except BrokenPipeError:
+            raise self._died() from None
         reply = self._qmp_receive(lambda m: m.get('id') == self._qmp_id)
         if 'error' in reply:
             raise GuestError('QMP %s: %s' % (command, reply['error']['desc']))

@@ -35,6 +35,10 @@ class Ledger:
                   for name, count in items.items()}
             for cpu, items in self._counts.items()})
 
+    def cpus(self):
+        """The indices of the vCPUs that have a PMU."""
+        return sorted(self._counts)
+
     def count(self, item, cpus=None, levels=LEVELS):
         """A count: an item's or a level-1 class's, summed over the vCPUs
         (all by default) and privilege levels given.

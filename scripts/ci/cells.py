@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# What tests run on: a Kernel and its user space, a Cpu.
+
+import collections
+import itertools
+import os
+import re
+import struct
+
+import expected
+import guest
+
+Cpu = collections.namedtuple('Cpu', 'name model')
+Cpu.__doc__ = """A CPU: its name in results, and QEMU's -cpu."""
+
+SHORT_CPUS = {
+    'icx': 'Icelake-Server,+perf-metrics',
+    'spr': 'SapphireRapids,+perf-metrics',
+}
+
+# The user space whose perf is that of the newest kernel before the next one.
+USER_SPACES = (((7,), 'trixie-backports'), ((6, 13), 'trixie-backports'),
+               ((6, 12), 'trixie'), ((6, 1), 'bookworm'), ((0,), 'bullseye'))
+
+SETUP_HEADER = 0x202
+HEADER_MAGIC = b'HdrS'
+
+
+class CellError(Exception):
+    """A kernel or CPU that cannot be had; the message says why."""
+
+
+class Kernel:
+    """A kernel to boot.
+
+    name     as it was asked for, fit for file names
+    image    its file
+    release  its version, as uname -r begins
+    user_space  the suite whose user space goes with it
+    """
+
+    def __init__(self, name):
+        """A file, a kernel's tree, or what fetch-kernel takes."""
+        self.name = re.sub(r'[^A-Za-z0-9.+_-]', '_', os.path.basename(
+            os.path.abspath(name) if os.path.exists(name) else name))
+        path = os.path.join(name, 'arch/x86/boot/bzImage')
+        if os.path.isdir(name):
+            if not os.path.exists(path):
+                raise CellError('%s is a directory without %s'
+                                % (name, 'arch/x86/boot/bzImage'))
+        else:
+            path = name
+        self.argument = path if os.path.exists(path) else name
+        self.image, described = guest.find_kernel(self.argument)
+        self.release = (image_release(self.image)
+                        if os.path.isfile(path) else described)
+        number = expected.version(self.release)
+        self.user_space = next(suite for since, suite in USER_SPACES
+                               if number >= since)
+
+
+def image_release(path):
+    """The release of a kernel's image, by its own words: of a bzImage by its
+    header (Linux, Documentation/arch/x86/boot.rst), of another by its banner.
+    CellError if it has none.
+    """
+    with open(path, 'rb') as file:
+        data = file.read()
+    text = b''
+    if data[SETUP_HEADER:SETUP_HEADER + 4] == HEADER_MAGIC:
+        at = struct.unpack_from('<H', data, 0x20e)[0] + 0x200
+        text = data[at:at + 100].partition(b'\0')[0]
+    else:
+        found = re.search(rb'Linux version (\S+)', data)
+        text = found.group(1) if found else b''
+    if not re.match(rb'\d+\.\d+', text):
+        raise CellError('%s is no kernel whose version can be found' % path)
+    return text.split()[0].decode(errors='replace')
+
+
+def parse_cpu(text):
+    """The Cpu that the user names: short, or QEMU's -cpu."""
+    model = SHORT_CPUS.get(text, text)
+    return Cpu(re.sub(r'[^A-Za-z0-9.+_=-]', '_', text), model)
+
+
+def without_pmu(cpu):
+    """The same CPU without its PMU, for a comparison."""
+    words = [w for w in cpu.model.split(',')
+             if not re.match(r'\+?(pmu|perf-metrics)\b', w)]
+    return Cpu(cpu.name + '-nopmu', ','.join(words))
+
+
+def vary(cpu, parameters):
+    """A Cpu for each combination of parameters, [(name, [value])]."""
+    for values in itertools.product(*(v for _, v in parameters)):
+        named = ['%s=%s' % (name, value)
+                 for (name, _), value in zip(parameters, values)]
+        yield Cpu('+'.join([cpu.name, *named]), ','.join([cpu.model, *named]))

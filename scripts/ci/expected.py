@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# Failures that are known.  A line of a list of them is
+#
+#   GLOB [kernel=RANGE] [cpu=GLOB] xfail|flaky|skip REASON
+#
+# GLOB matches SUITE/CASE; RANGE is VERSION, <VERSION, >=VERSION or
+# VERSION..VERSION, compared part by part, the second one included ("6.1"
+# covers 6.1.176, "6.1..6.12" 6.12.117).  The first line that matches counts.
+
+import collections
+import fnmatch
+import re
+
+import results
+
+ACTIONS = ('xfail', 'flaky', 'skip')
+
+Rule = collections.namedtuple('Rule', 'where glob kernel cpu action reason')
+Range = collections.namedtuple('Range', 'low high')
+
+_Range = re.compile(r'(<|>=)?(\d+(?:\.\d+)*)(?:\.\.(\d+(?:\.\d+)*))?$')
+
+
+class ExpectedError(Exception):
+    """A line that is none; the message says where and why."""
+
+
+def version(text):
+    """A version, or what uname -r says, as a tuple of numbers."""
+    return tuple(int(part) for part in
+                 re.match(r'\d+(?:\.\d+)*|', text).group(0).split('.') if part)
+
+
+def parse_range(text):
+    """A Range with its text's meaning, None if it is none."""
+    found = _Range.match(text)
+    if not found or found.group(1) and found.group(3):
+        return None
+    first = version(found.group(2))
+    if found.group(1) == '<':
+        # All that is before, not itself
+        return Range(None, first[:-1] + (first[-1] - 1,))
+    if found.group(1) == '>=':
+        return Range(first, None)
+    return Range(first, version(found.group(3)) if found.group(3) else first)
+
+
+def in_range(limits, release):
+    """Is this version in there?"""
+    number = version(release)
+    return ((limits.low is None or number[:len(limits.low)] >= limits.low) and
+            (limits.high is None or number[:len(limits.high)] <= limits.high))
+
+
+def parse_line(line, where):
+    words = line.split()
+    rule = {'where': where, 'glob': words.pop(0), 'kernel': None, 'cpu': None}
+    while words and '=' in words[0] and words[0].split('=')[0] in ('kernel',
+                                                                   'cpu'):
+        name, _, value = words.pop(0).partition('=')
+        if name == 'kernel':
+            value = parse_range(value)
+            if value is None:
+                raise ExpectedError('%s: kernel= wants VERSION, <VERSION, '
+                                    '>=VERSION or VERSION..VERSION' % where)
+        rule[name] = value
+    if not words or words[0] not in ACTIONS:
+        raise ExpectedError('%s: want %s behind the pattern, not %r' % (
+            where, ', '.join(ACTIONS), words[0] if words else ''))
+    rule['action'] = words.pop(0)
+    rule['reason'] = ' '.join(words)
+    if not rule['reason']:
+        raise ExpectedError('%s: no reason is given' % where)
+    return Rule(**rule)
+
+
+class Expected:
+    """The rules of some files."""
+
+    def __init__(self, paths=()):
+        """ExpectedError if one cannot be read, or has a line that is none."""
+        self.rules = []
+        self.used = set()
+        for path in paths:
+            try:
+                with open(path, encoding='utf-8') as lines:
+                    for number, line in enumerate(lines, 1):
+                        line = line.partition('#')[0].strip()
+                        if line:
+                            self.rules.append(parse_line(
+                                line, '%s:%d' % (path, number)))
+            except OSError as e:
+                raise ExpectedError('%s: %s' % (path, e.strerror)) from None
+
+    def rule(self, suite, case, release, cpu):
+        """The rule of a case, or None."""
+        for rule in self.rules:
+            if (fnmatch.fnmatchcase('%s/%s' % (suite, case), rule.glob) and
+                    (rule.kernel is None or in_range(rule.kernel, release)) and
+                    (rule.cpu is None or fnmatch.fnmatchcase(cpu, rule.cpu))):
+                self.used.add(rule)
+                return rule
+        return None
+
+    def judge(self, rule, status, reason):
+        """(status, reason) of a case that ended so, by its rule."""
+        if rule is None:
+            return status, reason
+        if status == results.FAIL:
+            return ({'xfail': results.XFAIL, 'flaky': results.FLAKY}.get(
+                rule.action, status), '%s (%s)' % (rule.reason, reason))
+        if status == results.PASS and rule.action == 'xfail':
+            return results.XPASS, 'expected to fail: ' + rule.reason
+        return status, reason
+
+    def unused(self):
+        """Rules that no case needed."""
+        return [rule for rule in self.rules if rule not in self.used]

@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# What became of test cases: one Result each, JSON lines on disk, sets of them
+# merged and compared.
+
+import collections
+import json
+import os
+
+PASS, FAIL, SKIP, ERROR = 'pass', 'fail', 'skip', 'error'
+# As the list of expected failures judges them
+XFAIL, XPASS, FLAKY = 'xfail', 'xpass', 'flaky'
+STATUSES = (PASS, FAIL, SKIP, ERROR, XFAIL, XPASS, FLAKY)
+# What makes a run end with EXIT_UNEXPECTED
+UNEXPECTED = (FAIL,)
+UNEXPECTED_IF_STRICT = (FAIL, XPASS)
+
+# Exit statuses of scripts/kernel-ci
+EXIT_EXPECTED = 0
+EXIT_UNEXPECTED = 1
+EXIT_USAGE = 2
+EXIT_INFRASTRUCTURE = 3
+EXIT_NOTHING = 4
+EXIT_INTERRUPTED = 130
+
+RESULTS = 'results.jsonl'
+
+FIELDS = ('kernel', 'release', 'cpu', 'suite', 'case', 'status', 'reason',
+          'pmu', 'instructions', 'topdown', 'seconds')
+Result = collections.namedtuple('Result', FIELDS)
+Result.__doc__ = """How a test case ended.
+
+kernel    as it was asked for
+release   what uname -r says of it, None if it did not boot
+cpu       name of the CPU, see cells.py
+suite, case
+status    one of STATUSES
+reason    why it is not a pass, '' if it is one
+pmu       were counters in use: did the PMU's ledger grow meanwhile?
+instructions  by which it grew, in instructions that retired
+topdown   the same in slots, {level-1 class: slots}; {} without a PMU
+seconds   host's time that it took
+"""
+
+
+def ident(result):
+    """What names a case in all outputs; there is one Result of each."""
+    return '/'.join((result.kernel, result.cpu, result.suite, result.case))
+
+
+def write(results, path):
+    """Write JSON lines, in the order of idents; readers see all or nothing."""
+    with open(path + '.new', 'w', encoding='utf-8') as out:
+        for result in sorted(results, key=ident):
+            out.write(json.dumps(result._asdict(), sort_keys=True) + '\n')
+    os.replace(path + '.new', path)
+
+
+def read(path):
+    """The Results in a file of JSON lines, or in a directory's RESULTS.
+    OSError if it cannot be read, ValueError if it is not what write() wrote.
+    """
+    if os.path.isdir(path):
+        path = os.path.join(path, RESULTS)
+    found = []
+    with open(path, encoding='utf-8') as lines:
+        for number, line in enumerate(lines, 1):
+            try:
+                result = Result(**json.loads(line))
+            except (TypeError, ValueError):
+                raise ValueError('%s:%d is not the result of a case'
+                                 % (path, number)) from None
+            if result.status not in STATUSES:
+                raise ValueError('%s:%d: unknown status %r'
+                                 % (path, number, result.status))
+            found.append(result)
+    return found
+
+
+def merge(parts):
+    """The union of lists of Results, whatever their order.  ValueError if
+    two say different things of one case.
+    """
+    found = {}
+    for part in parts:
+        for result in part:
+            other = found.setdefault(ident(result), result)
+            if other.status != result.status:
+                raise ValueError('%s is both %s and %s' % (
+                    ident(result), other.status, result.status))
+            # Of equal ones the same one, whatever their order.
+            found[ident(result)] = min(other, result, key=repr)
+    return sorted(found.values(), key=ident)
+
+
+def compare(old, new):
+    """[(ident, status before, status now)] of those that differ; None is
+    the status of a case that is not there.
+    """
+    before = {ident(r): r.status for r in old}
+    now = {ident(r): r.status for r in new}
+    return [(name, before.get(name), now.get(name))
+            for name in sorted(set(before) | set(now))
+            if before.get(name) != now.get(name)]
+
+
+def exit_status(results, strict=False):
+    """What the program's exit status says of them."""
+    statuses = {r.status for r in results}
+    if ERROR in statuses:
+        return EXIT_INFRASTRUCTURE
+    if statuses & set(UNEXPECTED_IF_STRICT if strict else UNEXPECTED):
+        return EXIT_UNEXPECTED
+    if not any(r.pmu for r in results):
+        return EXIT_NOTHING
+    return EXIT_EXPECTED
+
+
+def tally(results):
+    """{status: number}, all statuses."""
+    counted = collections.Counter(r.status for r in results)
+    return {status: counted[status] for status in STATUSES}
+
+
+def in_words(results):
+    """The tally as a line for people."""
+    counted = tally(results)
+    words = ['%d %s' % (counted[s], w) for s, w in (
+        (PASS, 'passed'), (FAIL, 'failed'), (XFAIL, 'failed as expected'),
+        (XPASS, 'passed unexpectedly'), (FLAKY, 'flaky'), (SKIP, 'skipped'),
+        (ERROR, 'not run')) if counted[s] or s in (PASS, FAIL, SKIP)]
+    used = sum(r.pmu for r in results)
+    return '%s; counters in use in %d' % (', '.join(words), used)

@@ -1,0 +1,282 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# The suites of tests: what cases each has for a kernel, what files they need,
+# and what a case's output says of how it ended.
+
+import collections
+import fnmatch
+import os
+import re
+import subprocess
+
+import guest
+import results
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+Case = collections.namedtuple('Case', 'name command timeout needs_pmu')
+Case.__doc__ = """A test case.
+
+name       unique in its suite; fit for file names
+command    a list, to run in the guest
+timeout    in seconds
+needs_pmu  it says nothing unless it uses counters
+"""
+
+# Exit statuses by which programs say that they cannot test: automake, LTP
+# (TCONF), kselftest.
+SKIP_STATUSES = (77, 32, 4)
+SECONDS = 300
+# Where a suite's own files are in the guest
+FILES = guest.HOME + '/suite'
+
+
+class SuiteError(Exception):
+    """A suite that cannot be had; the message says why."""
+
+
+class NoSuite(Exception):
+    """A kernel to which the suite does not belong; the message says why."""
+
+
+def case_name(text):
+    """A description as a name."""
+    return re.sub(r'[^A-Za-z0-9.+]+', '-', text).strip('-')
+
+
+def by_status(status):
+    """A verdict, (status, reason), by an exit status alone."""
+    if status == 0:
+        return results.PASS, ''
+    if status in SKIP_STATUSES:
+        return results.SKIP, 'exit status %d' % status
+    return results.FAIL, 'exit status %d' % status
+
+
+def by_tap(status, output):
+    """The same of a program that prints TAP: points that failed count too."""
+    for line in output.splitlines():
+        if re.match(r'\s*not ok\b(?!.*#\s*(SKIP|TODO))', line, re.IGNORECASE):
+            return results.FAIL, line.strip()
+    points = re.findall(r'^\s*ok\b(.*)$', output, re.MULTILINE)
+    if status == 0 and points and all(
+            re.search(r'#\s*SKIP', p, re.IGNORECASE) for p in points):
+        return results.SKIP, points[0].strip()
+    return by_status(status)
+
+
+class Suite:
+    """What a suite needs to say; see the classes below."""
+
+    name = None
+
+    def cases(self, kernel, root):
+        """The Cases for a Kernel, whose user space is in the directory
+        root.  SuiteError if they cannot be had, NoSuite if the kernel has
+        none.
+        """
+        raise NotImplementedError
+
+    def copy(self, kernel):
+        """The files that it needs in the guest: [(here, there)]."""
+        return []
+
+    def verdict(self, _case, status, output):
+        """(status, reason) of a case that ended with this exit status and
+        printed this.
+        """
+        return by_tap(status, output)
+
+
+class PerfTest(Suite):
+    """perf's own tests, those in C and those in shell."""
+
+    name = 'perf-test'
+
+    # Those that say nothing without counters, though they may say "Ok": they
+    # want hardware events, and without them skip parts or all.
+    NEEDS_PMU = (
+        'Object-code-reading', 'mmap-interface*',
+        'Event-groups', 'x86-topdown', 'Track-with-sched-switch',
+        'Convert-perf-time-to-TSC', 'Test-libpfm4-support', 'perf-record-test*',
+        'perf-stat*test*', 'perf-stat*linter', 'perf-all-*', 'perf-annotate-*',
+        'perf-diff-tests', 'perf-top*', 'perf-metrics-*', 'Intel-TPEBS*')
+    # Loops over all that perf knows
+    SECONDS = {'perf-all-*': 1500, 'perf-stat-tests': 600, '*': 300}
+
+    def cases(self, kernel, root):
+        listed = subprocess.run(
+            in_root(root, find_program(root, 'perf')) + ['test', 'list'],
+            env=dict(os.environ, PERF_EXEC_PATH=perf_exec_path(root),
+                     LC_ALL='C'),
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT, text=True, check=False)
+        found, names = [], set()
+        for number, text in re.findall(r'^\s*(\d+): (.*?)\s*$', listed.stdout,
+                                       re.MULTILINE):
+            name = case_name(text)
+            # Descriptions need not differ.
+            if name in names:
+                name += '.' + number
+            names.add(name)
+            found.append(Case(
+                name, ['perf', 'test', '-v', number],
+                next(s for glob, s in self.SECONDS.items()
+                     if fnmatch.fnmatchcase(name, glob)),
+                any(fnmatch.fnmatchcase(name, g) for g in self.NEEDS_PMU)))
+        if not found:
+            raise SuiteError('perf of %s lists no tests:\n%s'
+                             % (kernel.user_space, listed.stdout))
+        return found
+
+    def verdict(self, case, status, output):
+        """perf's exit status is 0 whatever its tests say."""
+        number = case.command[-1]
+        said = re.findall(r'^\s*%s(?:\.\d+)?: (.*?)\s*: *(Ok|Skip|FAILED!)(.*)$'
+                          % number, output, re.MULTILINE)
+        if not said:
+            return results.FAIL, ('exit status %d, and perf says nothing of '
+                                  'how it ended' % status)
+        for verdict, outcome in ('FAILED!', results.FAIL), ('Ok', None):
+            for text, word, _ in said:
+                if word == verdict:
+                    return ((results.PASS, '') if outcome is None else
+                            (outcome, 'FAILED: ' + text))
+        return results.SKIP, said[0][2].strip(' ()') or 'perf says Skip'
+
+
+def find_program(root, name):
+    """A program of an unpacked user space; perf of 5.10 has a version."""
+    for pattern in ('usr/bin/%s_[0-9]*', 'usr/bin/%s'):
+        directory, _, glob = (pattern % name).rpartition('/')
+        at = os.path.join(root, directory)
+        for entry in sorted(os.listdir(at)):
+            if fnmatch.fnmatchcase(entry, glob):
+                return os.path.join(at, entry)
+    raise SuiteError('%s has no %s' % (root, name))
+
+
+def in_root(root, program):
+    """A command that runs such a program here, with its own libraries."""
+    for directory in 'usr/lib64', 'lib64':
+        loader = os.path.join(root, directory, 'ld-linux-x86-64.so.2')
+        if os.path.lexists(loader):
+            break
+    # It may be a link that is right in the guest alone.
+    while os.path.islink(loader):
+        target = os.readlink(loader)
+        loader = (root + target if target.startswith('/') else
+                  os.path.join(os.path.dirname(loader), target))
+    libraries = [os.path.join(root, d, 'x86_64-linux-gnu')
+                 for d in ('usr/lib', 'lib')]
+    return [loader, '--library-path', ':'.join(libraries), program]
+
+
+def perf_exec_path(root):
+    """The directory whose tests/shell perf looks through."""
+    for directory, below, _ in os.walk(os.path.join(root, 'usr')):
+        if 'tests' in below and os.path.isdir(directory + '/tests/shell'):
+            return directory
+    return root
+
+
+class Selftests(Suite):
+    """A directory of tools/testing/selftests of the kernel's source."""
+
+    def __init__(self, target, needs_pmu=()):
+        self.name = 'selftests-' + target
+        self._target = target
+        self._needs_pmu = needs_pmu
+
+    def _built(self, kernel):
+        try:
+            return guest.script('build-selftests', kernel.release,
+                                self._target)
+        except guest.Unavailable:
+            raise NoSuite("Debian has no selftests %s of Linux %s" % (
+                self._target, kernel.release)) from None
+        except guest.GuestError as e:
+            raise SuiteError(str(e)) from None
+
+    def cases(self, kernel, root):
+        return [Case(name, [FILES + '/' + name], SECONDS,
+                     name in self._needs_pmu)
+                for name in sorted(os.listdir(self._built(kernel)))]
+
+    def copy(self, kernel):
+        return [(self._built(kernel), FILES)]
+
+
+class Commands(Suite):
+    """Shell commands, with programs of the user space."""
+
+    def __init__(self, name, commands):
+        """commands: (name, command); they need the PMU."""
+        self.name = name
+        self._commands = commands
+
+    def cases(self, kernel, root):
+        return [Case(name, ['bash', '-e', '-o', 'pipefail', '-c', command],
+                     SECONDS, True)
+                for name, command in self._commands]
+
+
+class Directory(Suite):
+    """The user's own: each executable file of a directory is a case."""
+
+    def __init__(self, name, path):
+        self.name = name
+        self._path = path
+
+    def cases(self, kernel, root):
+        try:
+            names = sorted(os.listdir(self._path))
+        except OSError as e:
+            raise SuiteError('%s: %s' % (self._path, e.strerror)) from None
+        found = [Case(case_name(name), [FILES + '/' + name], SECONDS, False)
+                 for name in names
+                 if os.path.isfile(os.path.join(self._path, name)) and
+                 os.access(os.path.join(self._path, name), os.X_OK)]
+        if not found:
+            raise SuiteError('%s has no executable file' % self._path)
+        return found
+
+    def copy(self, kernel):
+        return [(self._path, FILES)]
+
+
+def record_and_replay(command):
+    """rr's own check: what it replays prints what it recorded."""
+    return ('export _RR_TRACE_DIR=/tmp/rr; rm -rf /tmp/rr; mkdir /tmp/rr; '
+            'rr record %s >/tmp/recorded; rr replay -a >/tmp/replayed; '
+            'cmp /tmp/recorded /tmp/replayed' % command)
+
+
+SUITES = {suite.name: suite for suite in (
+    PerfTest(),
+    Selftests('perf_events', ('remove_on_exec',)),
+    Selftests('breakpoints'),
+    Commands('rr', [(name, record_and_replay(command)) for name, command in (
+        ('true', 'true'), ('echo', 'echo hello'), ('ls', 'ls -R /usr/bin'),
+        ('sort', 'sort -r /etc/services'), ('sha256', 'sha256sum /usr/bin/perf'),
+        ('awk', 'awk "BEGIN{for(i=0;i<100000;i++)s+=i*i;print s}"'),
+        ('python', 'python3 -c "print(sum(range(100000)))"'),
+        ('perl', "perl -e 'print join(q( ),map{$_**2}1..1000)'"),
+        ('pipe', "sh -c 'seq 10000 | sort -n | tail -3'"),
+        ('threads', 'xz -T2 -k -c /usr/bin/bash'))]),
+    Commands('papi', (
+        ('avail', 'papi_avail -a | tee /tmp/o; grep -q PAPI_TOT_INS /tmp/o'),
+        ('native', 'papi_native_avail | grep -c perf::'),
+        ('instructions-and-cycles',
+         'papi_command_line PAPI_TOT_INS PAPI_TOT_CYC | tee /tmp/o; '
+         'grep -q "PAPI_TOT_INS : *[1-9]" /tmp/o'),
+        ('cost', 'papi_cost -t 1000'),
+        ('choose', 'papi_event_chooser PRESET PAPI_TOT_CYC'),
+        ('version', 'papi_version'))),
+)}
+
+
+def parse_suite(text):
+    """(name, glob of cases) of SUITE[:GLOB]."""
+    name, _, glob = text.partition(':')
+    return name, glob or '*'
