@@ -34,6 +34,7 @@ run: all ## boot a Debian kernel and show perf stat --topdown in it
 
 .PHONY: check
 check: all core tools stock fuzz ## run all tests
+	scripts/install-deps package
 	scripts/run-tests --program "scripts=tests/scripts/run" \
 	    --program "patches=scripts/check-patches" \
 	    --program "layers=tests/scripts/check-layers" \
@@ -41,6 +42,7 @@ check: all core tools stock fuzz ## run all tests
 	    --program "docs=tests/docs/run" \
 	    --program "report=tests/report/run" \
 	    --program "shim=tests/scripts/shim" \
+	    --program "deb=tests/scripts/deb" \
 	    --program "kernel-ci=tests/kernel-ci/run" \
 	    --meson $(core) --meson $(sanitized) \
 	    --program "fuzz=tests/fuzz/run" \
@@ -125,6 +127,11 @@ fuzz: core ## build fuzzers of the model core, if there is clang
 .PHONY: install
 install: all ## install to the prefix configured
 	DESTDIR=$(DESTDIR) scripts/install-qemu
+
+.PHONY: deb
+deb: all tools ## make Debian packages in build/deb
+	scripts/install-deps package
+	scripts/build-deb
 
 .PHONY: update-patches
 update-patches: ## write edits of QEMU's files in build/src to patches/

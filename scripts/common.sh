@@ -14,8 +14,13 @@ overlay_dirs=(accel target hw include qapi docs tests/qtest)
 
 program=$(basename "$0")
 
-# Where everything that is built goes; --build-dir or $BUILD changes it.
-build=${BUILD:-$top/build}
+# Where everything that is built goes; --build-dir or $BUILD changes it.  Of a
+# package (guest.py): where the user's caches are.
+if [[ -e $top/configure ]]; then
+    build=${BUILD:-$top/build}
+else
+    build=${BUILD:-${XDG_CACHE_HOME:-$HOME/.cache}/qemu-perf-metrics}
+fi
 
 # say TEXT...: one line of progress, on stderr so that stdout stays data.
 say() {

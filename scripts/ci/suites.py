@@ -269,7 +269,7 @@ SUITES = {suite.name: suite for suite in (
         ('native', 'papi_native_avail | grep -c perf::'),
         ('instructions-and-cycles',
          'papi_command_line PAPI_TOT_INS PAPI_TOT_CYC | tee /tmp/o; '
-         'grep -q "PAPI_TOT_INS : *[1-9]" /tmp/o'),
+         'grep -Eq "PAPI_TOT_INS :[[:space:]]*[1-9]" /tmp/o'),
         ('cost', 'papi_cost -t 1000'),
         ('choose', 'papi_event_chooser PRESET PAPI_TOT_CYC'),
         ('version', 'papi_version'))),

@@ -28,6 +28,7 @@ class Apt:
 
     def __init__(self, build, suites=SUITES, name='apt'):
         """build is the build directory; name that of the state in it."""
+        os.makedirs(os.path.join(build, 'guest'), exist_ok=True)
         self._command = [os.path.join(TOP, 'scripts/debian-apt'),
                          '--state=' + os.path.join(build, 'guest', name),
                          '--suites=' + suites]

@@ -27,6 +27,9 @@ import debian
 HERE = os.path.dirname(os.path.abspath(__file__))
 TOP = os.path.dirname(os.path.dirname(HERE))
 
+# Are these scripts part of a package, with QEMU beside them?
+INSTALLED = not os.path.exists(os.path.join(TOP, 'configure'))
+
 DEFAULT_CPU = 'Icelake-Server,+perf-metrics'
 DEFAULT_KERNEL = 'trixie'
 
@@ -73,12 +76,20 @@ stdout, stderr  text
 
 
 def build_dir():
-    """Where the build, and so the guests' images, are."""
-    return os.path.abspath(os.environ.get('BUILD',
-                                          os.path.join(TOP, 'build')))
+    """Where the build, and so the guests' images, are: of a package, where
+    the user's caches are.
+    """
+    default = os.path.join(TOP, 'build')
+    if INSTALLED:
+        cache = (os.environ.get('XDG_CACHE_HOME') or
+                 os.path.expanduser('~/.cache'))
+        default = os.path.join(cache, 'qemu-perf-metrics')
+    return os.path.abspath(os.environ.get('BUILD', default))
 
 
 def default_qemu():
+    if INSTALLED:
+        return os.path.join(TOP, 'bin', 'qemu-system-x86_64')
     return os.path.join(build_dir(), 'qemu', 'qemu-system-x86_64')
 
 
@@ -89,6 +100,7 @@ UNAVAILABLE = 4
 def script(name, *arguments):
     """Run one of the scripts beside this file; what it prints."""
     done = subprocess.run([os.path.join(HERE, name), *arguments],
+                          env=dict(os.environ, BUILD=build_dir()),
                           stdout=subprocess.PIPE, text=True, check=False)
     if done.returncode == UNAVAILABLE:
         raise Unavailable('%s has nothing for %s'
