@@ -3,6 +3,8 @@
 # The page about a run of kernel-ci: one HTML file, without scripts and without
 # anything from elsewhere.  Shares its looks with the page of pmu-report.
 
+import collections
+
 import expected
 import page
 import results
@@ -27,9 +29,9 @@ STYLE = page.STYLE + """
 .matrix td { min-width: 132px; }
 .share { display: flex; height: 9px; margin: 3px 0; background: var(--track); }
 .share > * { display: block; min-width: 2px; }
-.good { background: var(--good); } .odd { background: var(--odd); }
-.idle { background: var(--idle); } .share .bad { background: var(--bad); }
 .share .c { min-width: 0; }
+.c-good { background: var(--good); } .c-odd { background: var(--odd); }
+.c-idle { background: var(--idle); } .c-bad { background: var(--bad); }
 """
 
 
@@ -59,7 +61,7 @@ def outcome(cases):
     if used:
         words += ', %d with counters' % used
     return '%s%s<br><span class="soft">%s</span>' % (
-        share((LOOKS[s][1], counted[s], '%d %s' % (counted[s], LOOKS[s][0]))
+        share(('c-' + LOOKS[s][1], counted[s], '%d %s' % (counted[s], LOOKS[s][0]))
               for s in results.STATUSES),
         '<span class="bad">%d failed</span>, ' % bad if bad else '', words)
 
@@ -133,9 +135,11 @@ def write(runs, output):
     """
     name, found = runs[-1]
     bad = (results.FAIL, results.ERROR, results.XPASS)
-    key = ' '.join('<span class="key %s"></span>%s' % (
-        look if look != 'bad' else '" style="background:var(--bad)', esc(word))
-        for word, look in LOOKS.values())
+    words = collections.defaultdict(list)
+    for word, look in LOOKS.values():
+        words[look].append(word)
+    key = ' '.join('<span class="key c-%s"></span>%s' % (
+        look, esc(' or '.join(each))) for look, each in words.items())
     classes = ' '.join('<span class="key c-%s"></span>%s' % (c, c)
                        for c in CLASSES)
     parts = [

@@ -50,12 +50,14 @@ class Plan:
     """Jobs, and what they have in common.
 
     qemu  the sha256 of the QEMU's file that is to run them
+    images  those of the kernels' files, by the jobs' kernels
     skipped  Results of what cannot be run
-    hash  names the plan: other jobs or settings, another hash
+    hash  names the plan: other jobs, files or settings, another hash
     """
 
-    def __init__(self, qemu, settings, jobs, skipped=()):
+    def __init__(self, qemu, images, settings, jobs, skipped=()):
         self.qemu = qemu
+        self.images = images
         self.settings = settings
         self.jobs = jobs
         self.skipped = list(skipped)
@@ -63,7 +65,7 @@ class Plan:
             self._fields(), sort_keys=True).encode()).hexdigest()
 
     def _fields(self):
-        return {'version': VERSION, 'qemu': self.qemu,
+        return {'version': VERSION, 'qemu': self.qemu, 'images': self.images,
                 'settings': self.settings._asdict(),
                 'jobs': [job._asdict() for job in self.jobs],
                 'skipped': [r._asdict() for r in self.skipped]}
@@ -90,7 +92,7 @@ def read(directory):
         settings = Settings(**fields['settings'])
         settings = settings._replace(
             from_=[tuple(pair) for pair in settings.from_])
-        plan = Plan(fields['qemu'], settings,
+        plan = Plan(fields['qemu'], fields['images'], settings,
                     [Job(**job) for job in fields['jobs']],
                     [results.Result(**r) for r in fields['skipped']])
     except OSError as e:
@@ -103,8 +105,8 @@ def read(directory):
     return plan
 
 
-def qemu_hash(path):
-    """What names a QEMU.  PlanError if it cannot be read."""
+def file_hash(path):
+    """What names a QEMU, or a kernel.  PlanError if it cannot be read."""
     digest = hashlib.sha256()
     try:
         with open(path, 'rb') as file:

@@ -93,6 +93,12 @@ def default_qemu():
     return os.path.join(build_dir(), 'qemu', 'qemu-system-x86_64')
 
 
+def own_programs(build):
+    """Where our programs for guests lie here, once build-image has run."""
+    return (os.path.join(TOP, 'guest') if INSTALLED else
+            os.path.join(build, 'guest', 'bin'))
+
+
 # The exit status of a script that says: there is no such thing to be had
 UNAVAILABLE = 4
 

@@ -79,6 +79,7 @@ static const struct {
     { "devpts", "/dev/pts", "ptmxmode=0666" },
     { "tracefs", "/sys/kernel/tracing", NULL },
     { "debugfs", "/sys/kernel/debug", NULL },
+    { "cgroup2", "/sys/fs/cgroup", NULL },
 };
 
 static const char *const environment[] = {
