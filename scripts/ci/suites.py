@@ -102,7 +102,8 @@ class PerfTest(Suite):
         'perf-stat*test*', 'perf-stat*linter', 'perf-all-*', 'perf-annotate-*',
         'perf-diff-tests', 'perf-top*', 'perf-metrics-*', 'Intel-TPEBS*')
     # Loops over all that perf knows
-    SECONDS = {'perf-all-*': 1500, 'perf-stat-tests': 600, '*': 300}
+    SECONDS = {'perf-all-*': 1500, 'perf-stat-tests': 600,
+               'python-profiling-*': 900, '*': 300}
 
     def cases(self, kernel, root):
         listed = subprocess.run(
@@ -277,7 +278,7 @@ SUITES = {suite.name: suite for suite in (
     Selftests('breakpoints'),
     Commands('rr', [(name, record_and_replay(command)) for name, command in (
         ('true', 'true'), ('echo', 'echo hello'), ('ls', 'ls -R /usr/bin'),
-        ('sort', 'sort -r /etc/services'), ('sha256', 'sha256sum /usr/bin/perf'),
+        ('sort', 'sort -r /usr/bin/bash'), ('sha256', 'sha256sum /usr/bin/perf'),
         ('awk', 'awk "BEGIN{for(i=0;i<100000;i++)s+=i*i;print s}"'),
         ('python', 'python3 -c "print(sum(range(100000)))"'),
         ('perl', "perl -e 'print join(q( ),map{$_**2}1..1000)'"),
