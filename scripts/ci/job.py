@@ -20,9 +20,13 @@ OUTPUT_MAX = 1 << 20
 # What a kernel says when something is wrong that the case may not notice
 COMPLAINTS = re.compile(
     r'WARNING: CPU|BUG: |Oops|rcu: INFO: |unchecked MSR access|'
-    r'irq loop stuck|Kernel panic|watchdog: ')
+    r'irq loop stuck|Kernel panic')
 # "quiet" would hide warnings.
 APPEND = 'loglevel=5'
+
+
+class Interrupted(Exception):
+    """The user does not want the job's results any more."""
 
 
 def scale():
@@ -75,8 +79,11 @@ class Runner:
     ends it.
     """
 
-    def __init__(self, job, settings, expectations, qemu, logs):
-        """logs is the directory for what is kept of each case."""
+    def __init__(self, job, settings, expectations, qemu, logs, stop):
+        """logs is the directory for what is kept of each case; when stop, a
+        threading.Event, is set, the job ends without results.
+        """
+        self._stop = stop
         self._job = job
         self._settings = settings
         self._expected = expectations
@@ -89,7 +96,7 @@ class Runner:
                                    self._kernel.user_space)
 
     def run(self, progress=lambda result: None):
-        """The Results of all cases."""
+        """The Results of all cases.  Raises Interrupted."""
         known = {c.name: c for c in self._suite.cases(
             self._kernel, os.path.join(self._space, 'root'))}
         found = []
@@ -100,6 +107,9 @@ class Runner:
                 else:
                     result = self._result(name, results.ERROR,
                                           'the suite has no such case')
+                # A guest that was ended for it says nothing.
+                if self._stop.is_set():
+                    raise Interrupted
                 found.append(result)
                 progress(result)
         finally:

@@ -259,6 +259,11 @@ class Directory(Suite):
                  os.access(os.path.join(self._path, name), os.X_OK)]
         if not found:
             raise SuiteError('%s has no executable file' % self._path)
+        taken = [c.name for c in found]
+        for case in found:
+            if taken.count(case.name) > 1:
+                raise SuiteError('two files of %s are the case %s'
+                                 % (self._path, case.name))
         return found
 
     def copy(self, kernel):
