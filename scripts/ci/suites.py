@@ -227,6 +227,21 @@ class Selftests(Suite):
         return [(self._built(kernel), FILES)]
 
 
+class LibPerf(Selftests):
+    """The tests of libperf, which read counters with RDPMC as well."""
+
+    def __init__(self):
+        super().__init__('libperf', ('tests',))
+        self.name = 'libperf'
+
+    def verdict(self, _case, status, output):
+        """Its exit status is 0 whatever it says."""
+        failed = re.search(r'^.*\bFAILED\b.*$', output, re.MULTILINE)
+        if failed:
+            return results.FAIL, failed.group(0).strip()
+        return by_status(status)
+
+
 class Commands(Suite):
     """Shell commands, with programs of the user space."""
 
@@ -280,7 +295,7 @@ def record_and_replay(command):
 SUITES = {suite.name: suite for suite in (
     PerfTest(), Counts(),
     Selftests('perf_events', ('remove_on_exec',)),
-    Selftests('breakpoints'),
+    Selftests('breakpoints'), LibPerf(),
     Commands('rr', [(name, record_and_replay(command)) for name, command in (
         ('true', 'true'), ('echo', 'echo hello'), ('ls', 'ls -R /usr/bin'),
         ('sort', 'sort -r /usr/bin/bash'), ('sha256', 'sha256sum /usr/bin/perf'),
