@@ -15,11 +15,12 @@ overlay_dirs=(accel target hw include qapi docs tests/qtest)
 program=$(basename "$0")
 
 # Where everything that is built goes; --build-dir or $BUILD changes it.  Of a
-# package (guest.py): where the user's caches are.
-if [[ -e $top/configure ]]; then
-    build=${BUILD:-$top/build}
-else
+# package, which has QEMU beside its scripts (guest.py): where the user's caches
+# are.
+if [[ -e $top/bin/qemu-system-x86_64 ]]; then
     build=${BUILD:-${XDG_CACHE_HOME:-$HOME/.cache}/qemu-perf-metrics}
+else
+    build=${BUILD:-$top/build}
 fi
 
 # say TEXT...: one line of progress, on stderr so that stdout stays data.

@@ -28,7 +28,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 TOP = os.path.dirname(os.path.dirname(HERE))
 
 # Are these scripts part of a package, with QEMU beside them?
-INSTALLED = not os.path.exists(os.path.join(TOP, 'configure'))
+PACKAGED_QEMU = os.path.join(TOP, 'bin', 'qemu-system-x86_64')
+INSTALLED = os.path.exists(PACKAGED_QEMU)
 
 DEFAULT_CPU = 'Icelake-Server,+perf-metrics'
 DEFAULT_KERNEL = 'trixie'
@@ -89,7 +90,7 @@ def build_dir():
 
 def default_qemu():
     if INSTALLED:
-        return os.path.join(TOP, 'bin', 'qemu-system-x86_64')
+        return PACKAGED_QEMU
     return os.path.join(build_dir(), 'qemu', 'qemu-system-x86_64')
 
 
