@@ -53,8 +53,16 @@ SUMS = (
      ('tma_x87_use', 'tma_fp_scalar', 'tma_fp_vector')),
     ('tma_microcode_sequencer', ('tma_assists', 'tma_cisc')),
 )
-# Of the slots.  Parts and whole are from different turns.
-SUM_TOLERANCE = 0.03
+# Of the slots.
+SUM_TOLERANCE = 0.001
+# Seconds for a node.  Asked for these metrics alone, perf takes the whole and
+# its parts from the same counts, so that turns change nothing.  With all four
+# levels at once they are from different turns, 23 of each: in one of 9 such
+# measurements tma_cisc was half of the tma_microcode_sequencer that it is.
+SECONDS_SUM = 2
+
+# Some metrics are differences of counts from different turns.
+LEAST_VALUE = -0.03
 
 # What a loop is limited by.
 #   loop     of programs/tma.c
@@ -225,9 +233,8 @@ def check_values(checks, metrics):
     for name, value in metrics.items():
         checks.that(math.isfinite(value), '%s: expected a number, observed '
                     '%s' % (name, value))
-        # Some are differences of counts from different turns.
         if math.isfinite(value):
-            checks.between(name, value, -SUM_TOLERANCE, None)
+            checks.between(name, value, LEAST_VALUE, None)
 
 
 # The tests, for each model: (name, function)
@@ -269,16 +276,16 @@ for each in LEVELS:
     register_level(each)
 
 
-@test('perf stat -M TopdownL1,...,TopdownL4: the parts make up the whole',
-      tests=TURNS)
+@test('perf stat -M: the parts of each node make up the whole')
 @estimate
 def sums(s):
-    metrics = measure(s, LEVELS, MIX, 2 * SECONDS_ALL)
     checks = Estimates()
     level1 = Catalogue.of(s).group('TopdownL1')
+    metrics = measure(s, ['TopdownL1'], MIX, SECONDS_SUM)
     checks.close('sum of level 1', sum(metrics[m] for m in level1), 1,
                  SUM_TOLERANCE)
     for whole, parts in SUMS:
+        metrics = measure(s, [whole, *parts], MIX, SECONDS_SUM)
         checks.close('sum of ' + ', '.join(parts),
                      sum(metrics[m] for m in parts), metrics[whole],
                      SUM_TOLERANCE)
