@@ -31,8 +31,12 @@ static void load_registers(FuzzInput *in, Perfmon *pmu)
 {
     const uint64_t counter = (1ull << 48) - 1;
 
-    load_array(in, pmu->gp, PERFMON_MAX_GP, counter);
-    load_array(in, pmu->evtsel, PERFMON_MAX_GP, 0xffdfffff);
+    const uint64_t selector =
+        pmu->map == &perfmon_map_netburst ? 0xcffff000 : 0xffdfffff;
+
+    load_array(in, pmu->gp, pmu->config.num_gp,
+               pmu->mask[PERFMON_MASK_COUNTER]);
+    load_array(in, pmu->evtsel, pmu->config.num_gp, selector);
     load_array(in, pmu->fixed, PERFMON_MAX_FIXED, counter);
     pmu->fixed_ctr_ctrl = any_member(in, 0xbbb);
     pmu->global_ctrl = any_member(in, 0x1000f000000ffull);
@@ -42,6 +46,10 @@ static void load_registers(FuzzInput *in, Perfmon *pmu)
     load_array(in, pmu->offcore_rsp, 2, 0x3fffffffff);
     pmu->pebs_ld_lat = any_member(in, 0xffff);
     pmu->pebs_frontend = any_member(in, 0x7fffff);
+    load_array(in, pmu->escr, PERFMON_ESCRS, 0x7fffffff);
+    pmu->pebs_enable = any_member(in, 0x1001fff);
+    pmu->pebs_matrix_vert = any_member(in, 0x1fff);
+    pmu->cesr = any_member(in, 0x03ff03ff);
     pmu->pmi = fuzz_one_in(in, 2);
 }
 

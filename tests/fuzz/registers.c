@@ -10,7 +10,31 @@
 /* What no counter of 48 bits that read before can hold. */
 #define BEYOND_COUNTER  (~0ull << 48)
 
-void fuzz_make_unit(FuzzInput *in, Perfmon *pmu)
+/* Registers that are not architectural. */
+static const PerfmonConfig older[] = {
+    { .core = PMU_CORE_P6, .map = PERFMON_MAP_P6, .num_gp = 2 },
+    { .core = PMU_CORE_P5, .map = PERFMON_MAP_P5, .num_gp = 2 },
+    { .core = PMU_CORE_C3, .map = PERFMON_MAP_C3, .num_gp = 1 },
+    { .core = PMU_CORE_K7, .map = PERFMON_MAP_AMD, .num_gp = 4 },
+    { .core = PMU_CORE_ZEN, .map = PERFMON_MAP_AMD, .num_gp = 6,
+      .version = 2 },
+    { .core = PMU_CORE_NETBURST, .map = PERFMON_MAP_NETBURST, .num_gp = 18 },
+    { .core = PMU_CORE_NETBURST, .map = PERFMON_MAP_NETBURST, .num_gp = 18,
+      .iq_escrs = true },
+    { .core = PMU_CORE_CORE, .num_gp = 2, .version = 1, .counter_width = 40 },
+};
+
+static void make_older_unit(FuzzInput *in, Perfmon *pmu)
+{
+    const PerfmonConfig *config = &older[fuzz_below(in, G_N_ELEMENTS(older))];
+    const char *why = NULL;
+
+    if (!perfmon_init(pmu, config, &why)) {
+        g_error("a unit that there is was refused: %s", why);
+    }
+}
+
+static void make_architectural_unit(FuzzInput *in, Perfmon *pmu)
 {
     bool large = fuzz_one_in(in, 2);
     bool metrics = fuzz_one_in(in, 2);
@@ -35,20 +59,28 @@ void fuzz_make_unit(FuzzInput *in, Perfmon *pmu)
     }
 }
 
-static uint32_t any_msr(FuzzInput *in)
+void fuzz_make_unit(FuzzInput *in, Perfmon *pmu)
 {
-    unsigned row, rows = 0, count;
-    uint32_t first;
+    if (fuzz_one_in(in, 2)) {
+        make_older_unit(in, pmu);
+    } else {
+        make_architectural_unit(in, pmu);
+    }
+}
+
+static uint32_t any_msr(FuzzInput *in, const Perfmon *pmu)
+{
+    PerfmonMsrRange row;
+    unsigned rows = 0;
 
     if (fuzz_one_in(in, 16)) {
         return fuzz_bytes(in, 2);
     }
-    while (perfmon_msr_row(rows, &first, &count)) {
+    while (perfmon_map_row(pmu->map, rows, &row)) {
         rows++;
     }
-    row = fuzz_below(in, rows);
-    perfmon_msr_row(row, &first, &count);
-    return first + fuzz_below(in, count + 1);
+    perfmon_map_row(pmu->map, fuzz_below(in, rows), &row);
+    return row.first + fuzz_below(in, row.count + 1) * row.step;
 }
 
 /* What decides what is counted, with all that can be said about an event. */
@@ -60,9 +92,12 @@ static uint64_t any_selector(FuzzInput *in)
 
 static uint64_t any_value(FuzzInput *in)
 {
-    switch (fuzz_below(in, 4)) {
+    switch (fuzz_below(in, 5)) {
     case 0:
         return any_selector(in);
+    case 4:
+        /* A CCCR, or an ESCR, as likely as not with an event. */
+        return fuzz_bytes(in, 4);
     case 1:
         return ~BEYOND_COUNTER - fuzz_bytes(in, 3);
     case 2:
@@ -74,14 +109,15 @@ static uint64_t any_value(FuzzInput *in)
 
 static void write_register(FuzzInput *in, Perfmon *pmu)
 {
-    uint32_t msr = any_msr(in);
+    uint32_t msr = any_msr(in, pmu);
     uint64_t value = any_value(in), back;
 
     if (perfmon_wrmsr_check(pmu, msr, value) != PERFMON_OK) {
         return;
     }
     perfmon_wrmsr(pmu, msr, value);
-    if (perfmon_rdmsr(pmu, msr, &back) == PERFMON_OK &&
+    if (pmu->config.map == PERFMON_MAP_ARCHITECTURAL &&
+        perfmon_rdmsr(pmu, msr, &back) == PERFMON_OK &&
         msr >= MSR_PMU_IA32_PERFEVTSEL0 &&
         msr < MSR_PMU_IA32_PERFEVTSEL0 + pmu->config.num_gp) {
         g_assert_cmphex(back & ~PERF_EVTSEL_ANYTHREAD, ==,
@@ -101,7 +137,7 @@ static void read_register(FuzzInput *in, Perfmon *pmu)
             g_assert_cmphex(value & BEYOND_COUNTER, ==, 0);
         }
     } else {
-        perfmon_rdmsr(pmu, any_msr(in), &value);
+        perfmon_rdmsr(pmu, any_msr(in, pmu), &value);
     }
 }
 

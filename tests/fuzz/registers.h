@@ -10,6 +10,7 @@
 
 #include "input.h"
 #include "tcg/pmu/perfmon/perfmon.h"
+#include "tcg/pmu/perfmon/register-map.h"
 #include "tcg/pmu/uarch/uarch.h"
 
 /* A unit with all that the CPU models have, or less. */

@@ -854,7 +854,7 @@ static void check_streaming(PmuCore core, uint64_t (*address)(Rig *, uint64_t),
 
 static void test_streaming(void)
 {
-    for (PmuCore core = 0; core < PMU_CORE_NR; core++) {
+    for (PmuCore core = 0; core < PMU_CORES_MEASURED; core++) {
         check_streaming(core, address_words, 6400 / 8);
         check_streaming(core, address_lines, 6400);
     }
@@ -894,7 +894,7 @@ static void test_walks(void)
 {
     static const Behaviour how = { address_random, taken_always };
 
-    for (PmuCore core = 0; core < PMU_CORE_NR; core++) {
+    for (PmuCore core = 0; core < PMU_CORES_MEASURED; core++) {
         Rig *rig = rig_loop(core, LOAD_RAX_RBX, 64);
         uint64_t active, cycles;
 
@@ -1008,7 +1008,7 @@ static void test_alias(void)
     static const Behaviour alias = { address_4k, taken_always };
     static const Behaviour other = { address_4k_less, taken_always };
 
-    for (PmuCore core = 0; core < PMU_CORE_NR; core++) {
+    for (PmuCore core = 0; core < PMU_CORES_MEASURED; core++) {
         Rig *rig = rig_new(core);
         uint32_t latency = rig->uarch->l1d.latency;
 
@@ -1090,7 +1090,7 @@ static void test_sums(void)
 
     for (unsigned i = 0; i < G_N_ELEMENTS(bodies); i++) {
         for (unsigned j = 0; j < G_N_ELEMENTS(behaviours); j++) {
-            PmuCore core = (i + j) % PMU_CORE_NR;
+            PmuCore core = (i + j) % PMU_CORES_MEASURED;
             Rig *rig = rig_loop(core, bodies[i], 1 + 7 * i);
 
             /* Not in the middle of a cycle. */
@@ -1115,7 +1115,7 @@ static void test_ports(void)
     };
 
     for (unsigned i = 0; i < G_N_ELEMENTS(kinds); i++) {
-        for (PmuCore core = 0; core < PMU_CORE_NR; core++) {
+        for (PmuCore core = 0; core < PMU_CORES_MEASURED; core++) {
             Rig *rig = rig_loop(core, kinds[i].code, 50);
 
             rig_measure(rig, &plain, 100);
@@ -1237,7 +1237,7 @@ static void check_pause(PmuCore core)
 
 static void test_pause(void)
 {
-    for (PmuCore core = 0; core < PMU_CORE_NR; core++) {
+    for (PmuCore core = 0; core < PMU_CORES_MEASURED; core++) {
         check_pause(core);
     }
 }

@@ -528,7 +528,7 @@ static void test_random_code(void)
     g_autofree Run *run = g_new(Run, 1);
     Random random = random_from_seed();
 
-    for (unsigned round = 0; round < 6; round++) {
+    for (unsigned round = 0; round < PMU_CORE_NR + 4; round++) {
         PmuCore kind = round % PMU_CORE_NR;
         PmuUarch uarch = *pmu_uarch(kind);
         Core core = {};
@@ -577,6 +577,7 @@ static void test_random_code(void)
                 pmu_timing_interrupt(core.timing);
             }
         }
+        g_test_message("core %u", kind);
         assert_sound(&core, 0);
         core_destroy(&core);
     }

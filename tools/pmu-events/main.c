@@ -131,7 +131,7 @@ static PmuEventState state_of(const PmuEvent *event)
     PmuSelection selection;
 
     extra[event->extra] = event->extra_value;
-    for (PmuCore core = 0; core < PMU_CORE_NR; core++) {
+    for (PmuCore core = 0; core < PMU_CORES_MEASURED; core++) {
         const PmuEventPlace *place = &event->on[core];
 
         if (place->counters) {

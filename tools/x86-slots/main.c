@@ -49,7 +49,7 @@ static char *core_names(void)
 {
     GString *names = g_string_new(NULL);
 
-    for (unsigned i = 0; i < PMU_CORE_NR; i++) {
+    for (unsigned i = 0; i < PMU_CORES_MEASURED; i++) {
         g_autofree char *name = core_name(i);
 
         g_string_append_printf(names, "%s%s", i ? ", " : "", name);
@@ -72,7 +72,7 @@ static bool parse_core(const char *name, PmuCore *core, GError **error)
 {
     g_autofree char *names = core_names();
 
-    for (unsigned i = 0; i < PMU_CORE_NR; i++) {
+    for (unsigned i = 0; i < PMU_CORES_MEASURED; i++) {
         g_autofree char *known = core_name(i);
 
         if (!strcmp(name, known)) {

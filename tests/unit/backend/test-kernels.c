@@ -297,7 +297,7 @@ static void test_pause(void)
 /* As many NOPs as the core is wide, in each cycle; the rest is the loop. */
 static void test_nops(void)
 {
-    for (PmuCore core = 0; core < PMU_CORE_NR; core++) {
+    for (PmuCore core = 0; core < PMU_CORES_MEASURED; core++) {
         Rig *rig = rig_new(core);
 
         rig_add_times(rig, (Code)NOP, 10 * rig->uarch->width - 1);
@@ -311,7 +311,7 @@ static void test_nops(void)
 /* 3 cycles each (IL64): two slots of a loop with one. */
 static void test_imul(void)
 {
-    for (PmuCore core = 0; core < PMU_CORE_NR; core++) {
+    for (PmuCore core = 0; core < PMU_CORES_MEASURED; core++) {
         Rig *rig = rig_new(core);
 
         rig_add(rig, (Code)I("\x48\x0f\xaf\xc0"));
@@ -345,7 +345,7 @@ static void test_store_lines(void)
     static const uint64_t one[] = { DATA_BASE };
     static const uint64_t two[] = { DATA_BASE, DATA_BASE + 64 };
 
-    for (PmuCore core = 0; core < PMU_CORE_NR; core++) {
+    for (PmuCore core = 0; core < PMU_CORES_MEASURED; core++) {
         for (unsigned lines = 1; lines <= 2; lines++) {
             Rig *rig = rig_new(core);
 
@@ -537,7 +537,7 @@ typedef struct Loop {
 static void check_loops(const Loop *loops, unsigned n)
 {
     for (unsigned i = 0; i < n; i++) {
-        for (PmuCore core = 0; core < PMU_CORE_NR; core++) {
+        for (PmuCore core = 0; core < PMU_CORES_MEASURED; core++) {
             Rig *rig = rig_new(core);
             double cycles = core == PMU_CORE_ICELAKE ? loops[i].snc
                                                      : loops[i].glc;
@@ -599,7 +599,7 @@ static void test_dot_products(void)
 {
     static const Code dpps = I("\x66\x0f\x3a\x40\xc1\xff");
 
-    for (PmuCore core = 0; core < PMU_CORE_NR; core++) {
+    for (PmuCore core = 0; core < PMU_CORES_MEASURED; core++) {
         Rig *rig = rig_new(core);
 
         rig_add(rig, dpps);
@@ -746,7 +746,7 @@ static void test_random_branches(void)
 {
     enum { TIMES = 200000 };
 
-    for (PmuCore core = 0; core < PMU_CORE_NR; core++) {
+    for (PmuCore core = 0; core < PMU_CORES_MEASURED; core++) {
         Rig *rig = rig_new(core);
         double penalty = rig->uarch->mispredict_penalty +
                          rig->uarch->issue_to_dispatch;
@@ -774,7 +774,7 @@ static void test_random_branches(void)
 /* The same branch, always taken: nothing is lost, one is taken each cycle. */
 static void test_constant_branch(void)
 {
-    for (PmuCore core = 0; core < PMU_CORE_NR; core++) {
+    for (PmuCore core = 0; core < PMU_CORES_MEASURED; core++) {
         Rig *rig = rig_new(core);
 
         rig_add(rig, (Code)TEST_RAX);
@@ -831,7 +831,7 @@ static double chase(Rig *rig, uint64_t base, uint64_t step, unsigned n)
 /* 5 cycles (IL64), whatever the place; 2 slots a turn. */
 static void test_l1(void)
 {
-    for (PmuCore core = 0; core < PMU_CORE_NR; core++) {
+    for (PmuCore core = 0; core < PMU_CORES_MEASURED; core++) {
         Rig *rig = rig_new(core);
 
         assert_near(rig, "L1D", chase(rig, DATA_BASE, 64, 512), 4.99, 5.02);
@@ -846,7 +846,7 @@ static void test_l1(void)
  */
 static void test_l2(void)
 {
-    for (PmuCore core = 0; core < PMU_CORE_NR; core++) {
+    for (PmuCore core = 0; core < PMU_CORES_MEASURED; core++) {
         Rig *rig = rig_new(core);
 
         assert_near(rig, "192 KB", chase(rig, DATA_BASE, 64, 3072), 12.5,
@@ -866,11 +866,11 @@ static void test_l2(void)
  */
 static void test_l3(void)
 {
-    static const double high[PMU_CORE_NR] = {
+    static const double high[PMU_CORES_MEASURED] = {
         [PMU_CORE_ICELAKE] = 70, [PMU_CORE_SAPPHIRERAPIDS] = 85,
     };
 
-    for (PmuCore core = 0; core < PMU_CORE_NR; core++) {
+    for (PmuCore core = 0; core < PMU_CORES_MEASURED; core++) {
         Rig *rig = rig_new(core);
 
         assert_near(rig, "a set of L2", chase(rig, SPREAD_BASE,
@@ -889,11 +889,11 @@ static void test_l3(void)
 static void test_dram(void)
 {
     enum { N = 100000 };
-    static const double high[PMU_CORE_NR] = {
+    static const double high[PMU_CORES_MEASURED] = {
         [PMU_CORE_ICELAKE] = 85, [PMU_CORE_SAPPHIRERAPIDS] = 100,
     };
 
-    for (PmuCore core = 0; core < PMU_CORE_NR; core++) {
+    for (PmuCore core = 0; core < PMU_CORES_MEASURED; core++) {
         Rig *rig = rig_new(core);
         uint64_t *places = g_new(uint64_t, 2 * N);
         double cycles;
@@ -919,7 +919,7 @@ static void test_dram(void)
 /* A hit in the second-level TLB costs 7 cycles more (TMA). */
 static void test_stlb(void)
 {
-    for (PmuCore core = 0; core < PMU_CORE_NR; core++) {
+    for (PmuCore core = 0; core < PMU_CORES_MEASURED; core++) {
         Rig *rig = rig_new(core);
 
         /* 512 pages: more than any DTLB has, and the lines stay in L1D. */
@@ -957,7 +957,7 @@ static double chase_memory(PmuCore core, bool at_random)
 /* Prefetchers see a stream coming, even where each load needs the last. */
 static void test_prefetch(void)
 {
-    for (PmuCore core = 0; core < PMU_CORE_NR; core++) {
+    for (PmuCore core = 0; core < PMU_CORES_MEASURED; core++) {
         double stream = chase_memory(core, false);
         double at_random = chase_memory(core, true);
 
@@ -987,7 +987,7 @@ static void test_l1d_prefetch(void)
         { 512, 1600, 2 * 8 / 9.0 },     /* one of eight leaves its page */
     };
 
-    for (PmuCore core = 0; core < PMU_CORE_NR; core++) {
+    for (PmuCore core = 0; core < PMU_CORES_MEASURED; core++) {
         for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
             Rig *rig = rig_new(core);
             double expected = rig->uarch->l2.latency / cases[i].loads;
@@ -1001,37 +1001,6 @@ static void test_l1d_prefetch(void)
             rig_free(rig);
         }
     }
-}
-
-/*
- * A core of which the model knows nothing but a table: Skylake-SP's figures in
- * place of Sunny Cove's.  Buffers: Downs, "Performance Speed Limits"; ports:
- * uops.info; caches and TLBs: CPUID, latency of the STLB: TMA; frontend: uiCA.
- */
-static PmuUarch skylake(void)
-{
-    PmuUarch uarch = *pmu_uarch(PMU_CORE_ICELAKE);
-
-    uarch.name = "Skylake-SP";
-    uarch.width = 4;
-    uarch.rob = 224;
-    uarch.scheduler = 97;
-    uarch.load_buffer = 72;
-    uarch.store_buffer = 56;
-    uarch.idq = 64;
-    uarch.num_ports = 8;
-    uarch.ports[PMU_UNIT_SHUFFLE2] = 0x020;             /* p5 */
-    uarch.ports[PMU_UNIT_STORE_ADDRESS] = 0x08c;        /* p237 */
-    uarch.ports[PMU_UNIT_STORE_DATA] = 0x010;           /* p4 */
-    uarch.store_pair_bytes = 0;
-    uarch.l1d = (PmuCacheGeometry) { 32 * 1024, 8, 5 };
-    uarch.l2 = (PmuCacheGeometry) { 1024 * 1024, 16, 14 };
-    uarch.stlb = (PmuTlbGeometry) { 1536, 12, 9 };
-    uarch.dsb_uops = 1536;
-    uarch.dsb_window = 32;
-    uarch.dsb_window_lines = 3;
-    uarch.dsb_ways = 8;
-    return uarch;
 }
 
 /* @n times @code in a loop: cycles of each are @sunny_cove and @skylake. */
@@ -1059,10 +1028,10 @@ static const OtherCore other_core[] = {
       1.0 / 5, 1.0 / 2 },
 };
 
-static void check_other_core(const OtherCore *row, const PmuUarch *uarch,
+static void check_other_core(const OtherCore *row, PmuCore core,
                              double cycles)
 {
-    Rig *rig = rig_new_like(PMU_CORE_ICELAKE, uarch);
+    Rig *rig = rig_new(core);
 
     rig_add_times(rig, row->code, row->n);
     rig_close_loop(rig);
@@ -1074,13 +1043,11 @@ static void check_other_core(const OtherCore *row, const PmuUarch *uarch,
 
 static void test_other_core(void)
 {
-    PmuUarch other = skylake();
-
     for (unsigned i = 0; i < G_N_ELEMENTS(other_core); i++) {
         const OtherCore *row = &other_core[i];
 
-        check_other_core(row, pmu_uarch(PMU_CORE_ICELAKE), row->sunny_cove);
-        check_other_core(row, &other, row->skylake);
+        check_other_core(row, PMU_CORE_ICELAKE, row->sunny_cove);
+        check_other_core(row, PMU_CORE_SKYLAKE, row->skylake);
     }
 }
 

@@ -86,8 +86,8 @@ void driver_overflow(Driver *d, uint64_t bits, PmuCheckOutcome outcome)
 {
     for (unsigned i = 0; i < PMU_CHECK_COUNTERS; i++) {
         if (bits & pmu_check_bit(i)) {
-            *(i < PERFMON_MAX_GP ? &d->perfmon.gp[i]
-                                 : &d->perfmon.fixed[i - PERFMON_MAX_GP]) = 7;
+            *(i < PERFMON_ARCH_GP ? &d->perfmon.gp[i]
+                                 : &d->perfmon.fixed[i - PERFMON_ARCH_GP]) = 7;
         }
     }
     step(d);

@@ -10,6 +10,7 @@
 #include "driver.h"
 #include "random.h"
 #include "rule-cases.h"
+#include "tcg/pmu/perfmon/register-map.h"
 
 /* The defaults and @id, with what it needs to be told. */
 static PmuCheckConfig config_for(const char *id)
@@ -149,8 +150,8 @@ static void linux_read(Driver *d)
 
 static void linux_nmi(Driver *d, unsigned counter)
 {
-    uint32_t msr = counter < PERFMON_MAX_GP ? PMC(counter)
-                                            : CTR(counter - PERFMON_MAX_GP);
+    uint32_t msr = counter < PERFMON_ARCH_GP ? PMC(counter)
+                                            : CTR(counter - PERFMON_ARCH_GP);
     uint64_t status;
 
     driver_nmi(d, pmu_check_bit(counter));
@@ -332,14 +333,15 @@ static void test_many_sites(void)
 
 static uint32_t random_msr(Random *random)
 {
-    unsigned rows = 0, count;
-    uint32_t first;
+    PerfmonMsrRange row;
+    unsigned rows = 0;
 
-    while (perfmon_msr_row(rows, &first, &count)) {
+    while (perfmon_map_row(&perfmon_map_architectural, rows, &row)) {
         rows++;
     }
-    perfmon_msr_row(random_below(random, rows), &first, &count);
-    return first + random_below(random, count + 1);
+    perfmon_map_row(&perfmon_map_architectural, random_below(random, rows),
+                    &row);
+    return row.first + random_below(random, row.count + 1);
 }
 
 static void random_step(Random *random, Driver *d)

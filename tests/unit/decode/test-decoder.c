@@ -716,7 +716,7 @@ static void test_resources(void)
 
 static void check_cost(const char *name, const PmuTimingRow *cost)
 {
-    for (unsigned core = 0; core < PMU_CORE_NR; core++) {
+    for (unsigned core = 0; core < PMU_CORES_MEASURED; core++) {
         const PmuUarch *uarch = pmu_uarch(core);
 
         for (unsigned i = 0; i < PMU_INSN_COMPUTE; i++) {

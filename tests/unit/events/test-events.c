@@ -14,7 +14,7 @@
 #define INV         PMU_EVENT_INV
 #define CMASK(n)    PMU_EVENT_CMASK(n)
 
-static const char *const core_name[PMU_CORE_NR] = {
+static const char *const core_name[PMU_CORES_MEASURED] = {
     [PMU_CORE_ICELAKE] = "icelake",
     [PMU_CORE_SAPPHIRERAPIDS] = "sapphirerapids",
 };
@@ -109,7 +109,7 @@ static const Listed sapphirerapids_list[] = {
 static const struct {
     const Listed *events;
     unsigned num_events;
-} lists[PMU_CORE_NR] = {
+} lists[PMU_CORES_MEASURED] = {
     [PMU_CORE_ICELAKE] = { icelake_list, G_N_ELEMENTS(icelake_list) },
     [PMU_CORE_SAPPHIRERAPIDS] = {
         sapphirerapids_list, G_N_ELEMENTS(sapphirerapids_list)
@@ -209,7 +209,7 @@ static void test_counters(gconstpointer opaque)
             continue;           /* the latter needs another code as well */
         }
         want = select_listed(core, listed, first_counter(listed->counters));
-        for (unsigned n = 0; n < PERFMON_MAX_GP; n++) {
+        for (unsigned n = 0; n < PERFMON_ARCH_GP; n++) {
             PmuSelection got = select_listed(core, listed, n);
 
             g_assert_cmpstr(got.name, ==, want.name);

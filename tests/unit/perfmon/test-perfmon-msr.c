@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "tcg/pmu/perfmon/perfmon.h"
+#include "tcg/pmu/perfmon/register-map.h"
 #include "random.h"
 
 static const PerfmonConfig icelake = {
@@ -658,13 +659,15 @@ static void test_driver_probe(void)
 
 static void test_rows_ascend(void)
 {
-    uint32_t first, end = 0;
-    unsigned count, total = 0;
+    PerfmonMsrRange row;
+    unsigned total = 0;
+    uint32_t end = 0;
 
-    for (unsigned i = 0; perfmon_msr_row(i, &first, &count); i++) {
-        g_assert_cmphex(first, >=, end);
-        end = first + count;
-        total += count;
+    for (unsigned i = 0; perfmon_map_row(&perfmon_map_architectural, i, &row);
+         i++) {
+        g_assert_cmphex(row.first, >=, end);
+        end = row.first + row.count;
+        total += row.count;
     }
     /* As many as the matrix has, and what is absent. */
     for (unsigned i = 0; i < G_N_ELEMENTS(icelake_msrs); i++) {

@@ -461,7 +461,7 @@ static void test_sampled(gconstpointer data)
     Errors observed = {}, slots = {};
 
     for (unsigned i = 0; i < num_programs(); i++) {
-        PmuCore core = i % PMU_CORE_NR;
+        PmuCore core = i % PMU_CORES_MEASURED;
         Program *program = program_new(core, test->far, &random);
         Random same = { random_next(&random) };
         PmuLedgerSnapshot exact;
@@ -501,7 +501,7 @@ static void test_counting(void)
     Random random = random_from_seed();
 
     for (unsigned i = 0; i < SAME_PROGRAMS; i++) {
-        PmuCore core = i % PMU_CORE_NR;
+        PmuCore core = i % PMU_CORES_MEASURED;
         Program *program = program_new(core, false, &random);
         Random same = { random_next(&random) };
         PmuLedgerSnapshot looked_at, counted;
@@ -523,7 +523,7 @@ static void test_known(gconstpointer data)
     Random random = random_from_seed();
 
     for (unsigned i = 0; i < SAME_PROGRAMS; i++) {
-        PmuCore core = i % PMU_CORE_NR;
+        PmuCore core = i % PMU_CORES_MEASURED;
         Program *program = program_new(core, test->far, &random);
         Random same = { random_next(&random) };
         PmuLedgerSnapshot looked_at, known;

@@ -302,7 +302,7 @@ static Rig *rig_loop(PmuCore core, Code body, unsigned n,
 /* Issue width bounds a stream of NOPs that is decoded already. */
 static void test_nops(void)
 {
-    for (PmuCore core = 0; core < PMU_CORE_NR; core++) {
+    for (PmuCore core = 0; core < PMU_CORES_MEASURED; core++) {
         Rig *rig = rig_loop(core, (Code)NOP, 400, &plain, 100);
 
         /* 400 NOPs and one fused pair. */
@@ -342,7 +342,7 @@ static void test_vmulpd_chain(void)
 /* Load to use in L1D: 5 cycles on either core, whatever the address. */
 static void test_l1_chase(void)
 {
-    for (PmuCore core = 0; core < PMU_CORE_NR; core++) {
+    for (PmuCore core = 0; core < PMU_CORES_MEASURED; core++) {
         Rig *rig = rig_loop(core, (Code)LOAD_RAX_RAX, 100, &plain, 200);
 
         assert_near("cycles per load", rig->cycles / 100, 5.0, 5.03);
@@ -571,7 +571,7 @@ static void test_smc(void)
     static const Behaviour how = { address_code, taken_always };
     enum { TIMES = 1000 };
 
-    for (PmuCore core = 0; core < PMU_CORE_NR; core++) {
+    for (PmuCore core = 0; core < PMU_CORES_MEASURED; core++) {
         Rig *rig = rig_loop(core, (Code)STORE_RAX_RBX, 1, &how, TIMES);
         double lost = slots(rig, PMU_SLOT_MACHINE_CLEARS) / rig->uarch->width;
 
@@ -1061,7 +1061,7 @@ static void check_cuts(const PmuSampling *sampling)
     Random random = random_from_seed();
 
     for (unsigned i = 0; i < 40; i++) {
-        PmuCore core = i % PMU_CORE_NR;
+        PmuCore core = i % PMU_CORES_MEASURED;
         PmuDecoder *decoder = pmu_decoder_new(core, pmu_uarch(core));
         Walk *walk = walk_new(decoder, &random);
         Cutter cutter = { .longest = 1, .sampling = sampling };
@@ -1110,7 +1110,7 @@ static void check_peeks(const PmuSampling *sampling)
     Random random = random_from_seed();
 
     for (unsigned i = 0; i < 10; i++) {
-        PmuCore core = i % PMU_CORE_NR;
+        PmuCore core = i % PMU_CORES_MEASURED;
         PmuDecoder *decoder = pmu_decoder_new(core, pmu_uarch(core));
         Walk *walk = walk_new(decoder, &random);
         Cutter cutter = { .longest = 25, .sampling = sampling };
@@ -1150,7 +1150,7 @@ static void test_short_paths(void)
     Random random = random_from_seed();
 
     for (unsigned i = 0; i < 20; i++) {
-        PmuCore core = i % PMU_CORE_NR;
+        PmuCore core = i % PMU_CORES_MEASURED;
         PmuDecoder *decoder = pmu_decoder_new(core, pmu_uarch(core));
         Walk *walk = walk_new(decoder, &random);
         Cutter cutter = { .longest = 10 };

@@ -57,11 +57,14 @@ void pmu_scheduler_remove(PmuPipeline *p, uint64_t cycle)
 {
     uint16_t *near = &p->scheduler.dispatches[cycle % PMU_CYCLE_WINDOW];
 
+    if (cycle < p->clock.cycle) {
+        return;                 /* it was dispatched while others issued */
+    }
     if (p->scheduler.num_late &&
         p->scheduler.late[p->scheduler.num_late - 1] == cycle) {
         p->scheduler.num_late--;
         p->scheduler.occupied--;
-    } else if (G_LIKELY(cycle >= p->clock.cycle && *near)) {
+    } else if (G_LIKELY(*near)) {
         --*near;
         p->scheduler.occupied--;
     } else {

@@ -28,7 +28,7 @@ static inline void pmu_scheduler_enter(PmuPipeline *p, uint64_t cycle)
     p->scheduler.occupied++;
 }
 
-/* The newest micro-op, which was to leave in @cycle, does not exist. */
+/* The newest micro-op, to leave in @cycle, does not exist, if it is there yet. */
 void pmu_scheduler_remove(PmuPipeline *p, uint64_t cycle);
 
 /*

@@ -106,7 +106,7 @@ typedef struct PmuCheck {
     uint64_t number;            /* of events told */
 
     PmuCheckCounter counter[PMU_CHECK_COUNTERS];
-    PmuCheckSelector selector[PERFMON_MAX_GP];
+    PmuCheckSelector selector[PERFMON_ARCH_GP];
     PmuCheckSlots slots;
     PmuCheckPmi pmi;
     /* Bits of GLOBAL_STATUS that are set, and */

@@ -171,7 +171,7 @@ static void learn_selector(PmuCheck *check, uint32_t msr, uint64_t value)
     PmuCheckSelector *selector;
     PmuCore core = check->perfmon->config.core;
 
-    if (index >= PERFMON_MAX_GP) {
+    if (index >= PERFMON_ARCH_GP) {
         return;
     }
     selector = &check->selector[index];

@@ -25,7 +25,7 @@ void pmu_controls_write(PmuControls *controls, uint32_t msr, uint64_t value)
 {
     switch (msr) {
     case MSR_PMU_IA32_PERFEVTSEL0 ...
-         MSR_PMU_IA32_PERFEVTSEL0 + PERFMON_MAX_GP - 1:
+         MSR_PMU_IA32_PERFEVTSEL0 + PERFMON_ARCH_GP - 1:
         controls->evtsel[msr - MSR_PMU_IA32_PERFEVTSEL0] =
             value & ~PERF_EVTSEL_ANYTHREAD;
         break;
@@ -46,16 +46,16 @@ void pmu_controls_write(PmuControls *controls, uint32_t msr, uint64_t value)
 
 uint64_t pmu_check_bit(unsigned index)
 {
-    return index < PERFMON_MAX_GP ? PERF_GLOBAL_GP(index)
-                                  : PERF_GLOBAL_FIXED(index - PERFMON_MAX_GP);
+    return index < PERFMON_ARCH_GP ? PERF_GLOBAL_GP(index)
+                                  : PERF_GLOBAL_FIXED(index - PERFMON_ARCH_GP);
 }
 
 unsigned pmu_check_counter_of(uint32_t msr)
 {
     switch (msr) {
-    case MSR_PMU_IA32_PMC0 ... MSR_PMU_IA32_PMC0 + PERFMON_MAX_GP - 1:
+    case MSR_PMU_IA32_PMC0 ... MSR_PMU_IA32_PMC0 + PERFMON_ARCH_GP - 1:
         return msr - MSR_PMU_IA32_PMC0;
-    case MSR_PMU_IA32_A_PMC0 ... MSR_PMU_IA32_A_PMC0 + PERFMON_MAX_GP - 1:
+    case MSR_PMU_IA32_A_PMC0 ... MSR_PMU_IA32_A_PMC0 + PERFMON_ARCH_GP - 1:
         return msr - MSR_PMU_IA32_A_PMC0;
     case MSR_PMU_IA32_FIXED_CTR0 ...
          MSR_PMU_IA32_FIXED_CTR0 + PERFMON_MAX_FIXED - 1:
@@ -69,7 +69,7 @@ uint64_t pmu_controls_enabled(const PmuControls *controls)
 {
     uint64_t set = 0;
 
-    for (unsigned i = 0; i < PERFMON_MAX_GP; i++) {
+    for (unsigned i = 0; i < PERFMON_ARCH_GP; i++) {
         if (controls->evtsel[i] & PERF_EVTSEL_EN &&
             controls->evtsel[i] & (PERF_EVTSEL_OS | PERF_EVTSEL_USR)) {
             set |= PERF_GLOBAL_GP(i);
@@ -100,7 +100,7 @@ uint64_t pmu_controls_interrupting(const PmuControls *controls)
 {
     uint64_t set = 0;
 
-    for (unsigned i = 0; i < PERFMON_MAX_GP; i++) {
+    for (unsigned i = 0; i < PERFMON_ARCH_GP; i++) {
         if (controls->evtsel[i] & PERF_EVTSEL_INT) {
             set |= PERF_GLOBAL_GP(i);
         }
@@ -118,16 +118,16 @@ uint64_t pmu_controls_interrupting(const PmuControls *controls)
 
 uint64_t pmu_check_selector(const PmuControls *controls, unsigned index)
 {
-    if (index < PERFMON_MAX_GP) {
+    if (index < PERFMON_ARCH_GP) {
         return controls->evtsel[index] & ~(PERF_EVTSEL_EN | PERF_EVTSEL_INT);
     }
-    index -= PERFMON_MAX_GP;
+    index -= PERFMON_ARCH_GP;
     return controls->fixed_ctr_ctrl >> (4 * index) &
            (PERF_FIXED_OS(0) | PERF_FIXED_USR(0));
 }
 
 uint64_t pmu_check_value(const Perfmon *perfmon, unsigned index)
 {
-    return index < PERFMON_MAX_GP ? perfmon->gp[index]
-                                  : perfmon->fixed[index - PERFMON_MAX_GP];
+    return index < PERFMON_ARCH_GP ? perfmon->gp[index]
+                                  : perfmon->fixed[index - PERFMON_ARCH_GP];
 }

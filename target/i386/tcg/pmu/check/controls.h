@@ -10,12 +10,12 @@
 #include "tcg/pmu/perfmon/perfmon.h"
 
 /* General-purpose counters first, then fixed ones. */
-#define PMU_CHECK_COUNTERS (PERFMON_MAX_GP + PERFMON_MAX_FIXED)
-#define PMU_CHECK_FIXED(n) (PERFMON_MAX_GP + (n))
+#define PMU_CHECK_COUNTERS (PERFMON_ARCH_GP + PERFMON_MAX_FIXED)
+#define PMU_CHECK_FIXED(n) (PERFMON_ARCH_GP + (n))
 #define PMU_CHECK_SLOTS    PMU_CHECK_FIXED(3)
 
 typedef struct PmuControls {
-    uint64_t evtsel[PERFMON_MAX_GP];
+    uint64_t evtsel[PERFMON_ARCH_GP];
     uint64_t fixed_ctr_ctrl;
     uint64_t global_ctrl;
     uint64_t global_status;

@@ -8,6 +8,7 @@
 
 #include "tcg/pmu/check/check-types.h"
 #include "tcg/pmu/check/recorder.h"
+#include "tcg/pmu/perfmon/register-map.h"
 
 struct PmuRecorder {
     unsigned size;
@@ -82,14 +83,14 @@ const char *pmu_recorder_outcome_name(unsigned outcome)
 
 char *pmu_register_name(uint32_t msr)
 {
-    const char *name;
-    uint32_t first;
-    unsigned count;
+    PerfmonMsrRange row;
 
-    for (unsigned i = 0; (name = perfmon_msr_row(i, &first, &count)); i++) {
-        if (msr - first < count && *name != '(') {
-            return count > 1 ? g_strdup_printf("%s%u", name, msr - first)
-                             : g_strdup(name);
+    for (unsigned i = 0; perfmon_map_row(&perfmon_map_architectural, i, &row);
+         i++) {
+        if (msr - row.first < row.count && *row.name != '(') {
+            return row.count > 1
+                   ? g_strdup_printf("%s%u", row.name, msr - row.first)
+                   : g_strdup(row.name);
         }
     }
     return g_strdup_printf("MSR_0x%x", msr);
@@ -101,7 +102,7 @@ uint32_t pmu_rdpmc_msr(uint32_t ecx)
 
     switch (ecx >> 16) {
     case 0:
-        return index < PERFMON_MAX_GP ? MSR_PMU_IA32_PMC0 + index : 0;
+        return index < PERFMON_ARCH_GP ? MSR_PMU_IA32_PMC0 + index : 0;
     case 0x4000:
         return index < PERFMON_MAX_FIXED ? MSR_PMU_IA32_FIXED_CTR0 + index
                                          : 0;

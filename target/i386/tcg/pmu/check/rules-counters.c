@@ -10,13 +10,13 @@
 #include "tcg/pmu/check/check-state.h"
 #include "tcg/pmu/check/rules-counters.h"
 
-/* The selector register that @event writes; PERFMON_MAX_GP if it is none. */
+/* The selector register that @event writes; PERFMON_ARCH_GP if it is none. */
 static unsigned written_selector(const PmuCheckEvent *event)
 {
     uint32_t index = event->msr - MSR_PMU_IA32_PERFEVTSEL0;
 
-    return event->kind & PMU_CHECK_ON_WRITE && index < PERFMON_MAX_GP
-           ? index : PERFMON_MAX_GP;
+    return event->kind & PMU_CHECK_ON_WRITE && index < PERFMON_ARCH_GP
+           ? index : PERFMON_ARCH_GP;
 }
 
 static uint64_t written_counting(const PmuCheck *check G_GNUC_UNUSED,
@@ -67,7 +67,7 @@ static uint64_t upper_half_lost(const PmuCheck *check,
 {
     uint64_t kept = (int64_t)(int32_t)event->value;
 
-    return event->msr - MSR_PMU_IA32_PMC0 < PERFMON_MAX_GP &&
+    return event->msr - MSR_PMU_IA32_PMC0 < PERFMON_ARCH_GP &&
            (kept ^ event->value) & check->perfmon->mask[PERFMON_MASK_COUNTER]
            ? pmu_check_bit(event->counter) : 0;
 }
@@ -81,7 +81,7 @@ static uint64_t any_thread(const PmuCheck *check, const PmuCheckEvent *event)
     if (check->perfmon->config.anythread) {
         return 0;
     }
-    if (index < PERFMON_MAX_GP && event->value & PERF_EVTSEL_ANYTHREAD) {
+    if (index < PERFMON_ARCH_GP && event->value & PERF_EVTSEL_ANYTHREAD) {
         broken |= PERF_GLOBAL_GP(index);
     }
     if (event->msr == MSR_PMU_IA32_FIXED_CTR_CTRL) {
@@ -99,7 +99,7 @@ static uint64_t wrong_counter(const PmuCheck *check,
 {
     unsigned index = written_selector(event);
 
-    return index < PERFMON_MAX_GP && event->value & PERF_EVTSEL_EN &&
+    return index < PERFMON_ARCH_GP && event->value & PERF_EVTSEL_EN &&
            !(check->selector[index].counters >> index & 1)
            ? PERF_GLOBAL_GP(index) : 0;
 }
@@ -114,7 +114,7 @@ static bool not_announced(const PmuCheck *check, const PmuCheckEvent *event)
         return !config->pdcm;
     case MSR_PMU_IA32_PERF_METRICS:
         return !config->num_metrics;
-    case MSR_PMU_IA32_A_PMC0 ... MSR_PMU_IA32_A_PMC0 + PERFMON_MAX_GP - 1:
+    case MSR_PMU_IA32_A_PMC0 ... MSR_PMU_IA32_A_PMC0 + PERFMON_ARCH_GP - 1:
         return !(config->capabilities & PERF_CAP_BIT_FW_WRITE);
     default:
         return false;
@@ -164,7 +164,7 @@ static uint64_t counts_nothing(const PmuCheck *check G_GNUC_UNUSED,
     unsigned index = written_selector(event);
     uint64_t value = event->value;
 
-    if (index == PERFMON_MAX_GP || !(value & PERF_EVTSEL_EN)) {
+    if (index == PERFMON_ARCH_GP || !(value & PERF_EVTSEL_EN)) {
         return 0;
     }
     return !(value & (PERF_EVTSEL_USR | PERF_EVTSEL_OS)) ||
@@ -190,7 +190,7 @@ static uint64_t offcore_zero(const PmuCheck *check, uint64_t counters)
 {
     uint64_t broken = 0;
 
-    for (unsigned i = 0; i < PERFMON_MAX_GP; i++) {
+    for (unsigned i = 0; i < PERFMON_ARCH_GP; i++) {
         int rsp = counters & PERF_GLOBAL_GP(i)
                   ? offcore_of(check, i) : -1;
 
@@ -207,7 +207,7 @@ static uint64_t offcore_users(const PmuCheck *check, uint64_t counters,
 {
     uint64_t users = 0;
 
-    for (unsigned i = 0; i < PERFMON_MAX_GP; i++) {
+    for (unsigned i = 0; i < PERFMON_ARCH_GP; i++) {
         if (counters & PERF_GLOBAL_GP(i) &&
             offcore_of(check, i) == rsp) {
             users |= PERF_GLOBAL_GP(i);
@@ -234,7 +234,7 @@ static uint64_t two_owners(const PmuCheck *check, const PmuCheckEvent *event)
     bool inside = event->where.rip >= config->text_first &&
                   event->where.rip < config->text_end;
 
-    if (index == PERFMON_MAX_GP) {
+    if (index == PERFMON_ARCH_GP) {
         index = event->counter;
     }
     if (config->text_first == config->text_end ||
@@ -261,7 +261,7 @@ static uint64_t counted_twice(const PmuCheck *check G_GNUC_UNUSED,
 {
     uint64_t counting = event->new.counting, broken = 0;
 
-    for (unsigned i = 0; i < PERFMON_MAX_GP; i++) {
+    for (unsigned i = 0; i < PERFMON_ARCH_GP; i++) {
         for (unsigned j = 0; j < i; j++) {
             uint64_t both = PERF_GLOBAL_GP(i) | PERF_GLOBAL_GP(j);
 

@@ -164,7 +164,7 @@ static void note_metrics_written(PmuCheck *check)
 /* C12: who uses the counter that @event writes, or whose selector it is. */
 static void note_owner(PmuCheck *check, const PmuCheckEvent *event)
 {
-    unsigned index = event->msr - MSR_PMU_IA32_PERFEVTSEL0 < PERFMON_MAX_GP
+    unsigned index = event->msr - MSR_PMU_IA32_PERFEVTSEL0 < PERFMON_ARCH_GP
                      ? event->msr - MSR_PMU_IA32_PERFEVTSEL0 : event->counter;
 
     if (index < PMU_CHECK_COUNTERS) {

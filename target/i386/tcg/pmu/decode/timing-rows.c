@@ -91,8 +91,9 @@ static uint32_t find_form(const PmuInsnBuilder *b)
     uint8_t opcode = b->op[0];
     uint32_t form = operand_form(b);
 
-    form |= b->context->core == PMU_CORE_ICELAKE ? PMU_FORM_SNC
-                                                 : PMU_FORM_GLC;
+    /* Older cores have Sunny Cove's rows. */
+    form |= b->context->core == PMU_CORE_SAPPHIRERAPIDS ? PMU_FORM_GLC
+                                                        : PMU_FORM_SNC;
     if (b->insn->flags & PMU_INSN_LOAD) {
         form |= PMU_FORM_LOAD;
     }

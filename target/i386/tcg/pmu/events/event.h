@@ -58,7 +58,7 @@ typedef enum PmuEventExtra {
 
 /* Where one core has an event. */
 typedef struct PmuEventPlace {
-    uint8_t code;               /* IA32_PERFEVTSELx[7:0] */
+    uint16_t code;              /* IA32_PERFEVTSELx[7:0]; AMD: [35:32], too */
     uint8_t umask;              /* [15:8] */
     /* The counters that count it, a bit each; 0: the core has no such event. */
     uint8_t counters;

@@ -645,7 +645,9 @@ static const PmuEvent rows[] = {
       NEVER(WHY_NO_RTM) },
 };
 
-const PmuEventRows pmu_event_common_rows = { rows, G_N_ELEMENTS(rows) };
+const PmuEventRows pmu_event_common_rows = {
+    rows, G_N_ELEMENTS(rows), ON_BOTH,
+};
 
 static const PmuEventAlias aliases[] = {
     { "ARITH.DIV_ACTIVE", "ARITH.DIVIDER_ACTIVE", ON_SAPPHIRERAPIDS },

@@ -138,4 +138,6 @@ static const PmuEvent rows[] = {
       NEVER(WHY_NO_RTM) },
 };
 
-const PmuEventRows pmu_event_icelake_rows = { rows, G_N_ELEMENTS(rows) };
+const PmuEventRows pmu_event_icelake_rows = {
+    rows, G_N_ELEMENTS(rows), ON_ICELAKE,
+};

@@ -3,8 +3,8 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- *
- * Names, codes, umasks, counters and definitions: Intel's event lists for Ice
+ * Names, codes, umasks, counters and definitions, where a file names no other
+ * source: Intel's event lists for Ice
  * Lake-SP v1.30 and Sapphire Rapids v1.39 (https://github.com/intel/perfmon).
  */
 
@@ -16,11 +16,16 @@
 typedef struct PmuEventRows {
     const PmuEvent *rows;
     unsigned num_rows;
+    uint32_t cores;             /* that have any of them, a bit each */
 } PmuEventRows;
 
 extern const PmuEventRows pmu_event_common_rows;        /* on both cores */
 extern const PmuEventRows pmu_event_icelake_rows;       /* on this one alone */
 extern const PmuEventRows pmu_event_sapphirerapids_rows;
+/* Older cores. */
+extern const PmuEventRows pmu_event_p6_rows;
+extern const PmuEventRows pmu_event_amd_rows;
+extern const PmuEventRows pmu_event_core_rows;
 
 /* Counters that count an event. */
 #define PMC0_TO_7   0xff

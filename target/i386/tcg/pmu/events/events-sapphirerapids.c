@@ -258,5 +258,5 @@ static const PmuEvent rows[] = {
 };
 
 const PmuEventRows pmu_event_sapphirerapids_rows = {
-    rows, G_N_ELEMENTS(rows)
+    rows, G_N_ELEMENTS(rows), ON_SAPPHIRERAPIDS,
 };

@@ -15,17 +15,32 @@
 static const PmuEventRows *const tables[] = {
     &pmu_event_common_rows, &pmu_event_icelake_rows,
     &pmu_event_sapphirerapids_rows,
+    &pmu_event_p6_rows, &pmu_event_amd_rows, &pmu_event_core_rows,
 };
 
-const PmuEvent *pmu_event_row(unsigned index)
+/* Tables of the cores that measurements check, before those of the others. */
+#define NEWER_TABLES 3
+
+/* Row @index of the tables from @first to @end - 1, NULL past the last. */
+static const PmuEvent *row_of(unsigned first, unsigned end, unsigned index)
 {
-    for (unsigned i = 0; i < G_N_ELEMENTS(tables); i++) {
+    for (unsigned i = first; i < end; i++) {
         if (index < tables[i]->num_rows) {
             return &tables[i]->rows[index];
         }
         index -= tables[i]->num_rows;
     }
     return NULL;
+}
+
+const PmuEvent *pmu_event_row(unsigned index)
+{
+    return row_of(0, NEWER_TABLES, index);
+}
+
+const PmuEvent *pmu_event_older_row(unsigned index)
+{
+    return row_of(NEWER_TABLES, G_N_ELEMENTS(tables), index);
 }
 
 const char *pmu_event_state_name(PmuEventState state)
@@ -48,17 +63,23 @@ G_STATIC_ASSERT(PMU_ITEM_NR <= UINT8_MAX + 1);
 typedef struct Selector {
     PmuCore core;
     unsigned counter;
-    uint8_t code, umask;
+    uint16_t code;
+    uint8_t umask;
     uint32_t modifiers;
     const uint64_t *extra;
 } Selector;
+
+static uint16_t code_of(uint64_t evtsel)
+{
+    return (evtsel & 0xff) | (evtsel >> 32 & 0xf) << 8;
+}
 
 static Selector take_apart(PmuCore core, unsigned counter, uint64_t evtsel,
                            const uint64_t *extra)
 {
     Selector s = {
         .core = core, .counter = counter, .extra = extra,
-        .code = evtsel, .umask = evtsel >> 8,
+        .code = code_of(evtsel), .umask = evtsel >> 8,
         .modifiers = evtsel & PMU_EVENT_MODIFIERS,
     };
 
@@ -68,6 +89,14 @@ static Selector take_apart(PmuCore core, unsigned counter, uint64_t evtsel,
                       ? PMU_EVENT_EDGE | PMU_EVENT_CMASK(1) : 0;
     }
     return s;
+}
+
+/* Behind the last row of table @index, which has none of other cores' rows. */
+static const PmuEvent *table_end(unsigned index, PmuCore core)
+{
+    const PmuEventRows *table = tables[index];
+
+    return table->rows + (table->cores >> core & 1 ? table->num_rows : 0);
 }
 
 static bool matches(const PmuEvent *event, const Selector *s, uint8_t umask,
@@ -85,7 +114,7 @@ static const PmuEvent *find_row(const Selector *s, uint8_t umask,
                                 uint32_t modifiers)
 {
     for (unsigned i = 0; i < G_N_ELEMENTS(tables); i++) {
-        const PmuEvent *end = tables[i]->rows + tables[i]->num_rows;
+        const PmuEvent *end = table_end(i, s->core);
 
         for (const PmuEvent *row = tables[i]->rows; row < end; row++) {
             if (matches(row, s, umask, modifiers)) {
@@ -104,12 +133,12 @@ static const PmuEvent *find_kind(PmuCore core, uint64_t evtsel, bool all_kinds,
                                  unsigned index)
 {
     for (unsigned i = 0; i < G_N_ELEMENTS(tables); i++) {
-        const PmuEvent *end = tables[i]->rows + tables[i]->num_rows;
+        const PmuEvent *end = table_end(i, core);
 
         for (const PmuEvent *row = tables[i]->rows; row < end; row++) {
             const PmuEventPlace *place = &row->on[core];
 
-            if (place->counters && place->code == (uint8_t)evtsel &&
+            if (place->counters && place->code == code_of(evtsel) &&
                 (all_kinds || place->umask == (uint8_t)(evtsel >> 8)) &&
                 !index--) {
                 return row;
@@ -291,7 +320,7 @@ static bool is_sum_of_kinds(PmuCore core, uint8_t code)
 {
     static const struct {
         uint8_t code;
-        uint8_t cores;
+        uint8_t cores;          /* the newer ones */
     } sums[] = {
         { 0xc4, ON_BOTH },      /* BR_INST_RETIRED */
         { 0xc5, ON_BOTH },      /* BR_MISP_RETIRED */

@@ -8,7 +8,8 @@
  * what that gained between two snapshots of the ledger.
  *
  * The rows are in events-common.c, events-icelake.c, events-sapphirerapids.c
- * and events-offcore.c, in the order of Intel's published lists.  This folder
+ * and events-offcore.c, in the order of Intel's published lists; those of older
+ * cores in events-core.c, events-p6.c, events-amd.c and events-netburst.c.  This folder
  * includes ledger/ and uarch/ alone: it knows neither registers nor the timing
  * model.
  */
@@ -92,7 +93,10 @@ uint64_t pmu_selection_gain(const PmuSelection *selection,
 bool pmu_selection_can_leave(const PmuSelection *selection,
                              const PmuLedgerSnapshot *now, int64_t remainder);
 
-/* Row @index of the table of all cores, NULL past the end. */
+/* Row @index of the tables of Ice Lake and later cores, NULL past the end. */
 const PmuEvent *pmu_event_row(unsigned index);
+
+/* Row @index of those of older cores, without NetBurst's, NULL past the end. */
+const PmuEvent *pmu_event_older_row(unsigned index);
 
 #endif

@@ -4,10 +4,12 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
+#include <glib.h>
 #include <string.h>
 
 #include "tcg/pmu/perfmon/counter.h"
 #include "tcg/pmu/perfmon/perf-metrics.h"
+#include "tcg/pmu/perfmon/register-map.h"
 
 unsigned perfmon_num_counters(const Perfmon *pmu)
 {
@@ -23,18 +25,17 @@ static bool is_running(const Perfmon *pmu, uint64_t status, bool enabled)
 
 static PerfmonCounter gp_counter(const Perfmon *pmu, unsigned index)
 {
-    uint64_t evtsel = pmu->evtsel[index];
-    bool running = is_running(pmu, PERF_GLOBAL_GP(index),
-                              evtsel & PERF_EVTSEL_EN);
+    PerfmonControl control = pmu->map->control(pmu, index);
 
     return (PerfmonCounter) {
         .event = &pmu->selected[index],
         .value = pmu->gp[index],
         .status = PERF_GLOBAL_GP(index),
-        .running = running,
-        .level[PMU_LEVEL_OS] = evtsel & PERF_EVTSEL_OS,
-        .level[PMU_LEVEL_USR] = evtsel & PERF_EVTSEL_USR,
-        .interrupt = evtsel & PERF_EVTSEL_INT,
+        .running = is_running(pmu, PERF_GLOBAL_GP(index), control.enabled),
+        .level[PMU_LEVEL_OS] = control.os,
+        .level[PMU_LEVEL_USR] = control.usr,
+        .interrupt = control.interrupt,
+        .each = control.each,
     };
 }
 
@@ -77,11 +78,13 @@ bool perfmon_may_interrupt(const PerfmonCounter *counter)
            (counter->level[PMU_LEVEL_OS] || counter->level[PMU_LEVEL_USR]);
 }
 
-static void select_gp(Perfmon *pmu, unsigned index, uint64_t evtsel)
+static void select_gp(Perfmon *pmu, unsigned index, uint64_t selector)
 {
-    pmu->selected_evtsel[index] = evtsel;
-    pmu_event_select(&pmu->selected[index], pmu->config.core, index, evtsel,
-                     pmu->selected_extra);
+    if (pmu->selected_evtsel[index] != selector) {
+        pmu->remainder[index] = 0;      /* another count begins */
+    }
+    pmu->selected_evtsel[index] = selector;
+    pmu->map->select(pmu, index, selector);
 }
 
 /*
@@ -90,25 +93,45 @@ static void select_gp(Perfmon *pmu, unsigned index, uint64_t evtsel)
  */
 void perfmon_select(Perfmon *pmu, bool all)
 {
-    const uint64_t mask = PERF_EVTSEL_EVENT | PERF_EVTSEL_UMASK |
-                          PMU_EVENT_MODIFIERS;
-    const uint64_t extra[PMU_EXTRA_NR] = {
+    const uint64_t extra[PERFMON_EXTRA_NR] = {
         [PMU_EXTRA_OFFCORE_0] = pmu->offcore_rsp[0],
         [PMU_EXTRA_OFFCORE_1] = pmu->offcore_rsp[1],
         [PMU_EXTRA_LD_LAT] = pmu->pebs_ld_lat,
         [PMU_EXTRA_FRONTEND] = pmu->pebs_frontend,
+        [PERFMON_EXTRA_PEBS_ENABLE] = pmu->pebs_enable,
+        [PERFMON_EXTRA_PEBS_MATRIX] = pmu->pebs_matrix_vert,
     };
 
     all |= memcmp(pmu->selected_extra, extra, sizeof(extra)) != 0;
     memcpy(pmu->selected_extra, extra, sizeof(extra));
     for (unsigned i = 0; i < pmu->config.num_gp; i++) {
-        if (all || pmu->selected_evtsel[i] != (pmu->evtsel[i] & mask)) {
-            select_gp(pmu, i, pmu->evtsel[i] & mask);
+        uint64_t selector = pmu->map->control(pmu, i).selector;
+
+        if (all || pmu->selected_evtsel[i] != selector) {
+            select_gp(pmu, i, selector);
         }
     }
     for (unsigned i = 0; all && i < pmu->config.num_fixed; i++) {
         pmu_event_select_fixed(&pmu->selected[pmu->config.num_gp + i], i);
     }
+}
+
+void perfmon_counter_written(Perfmon *pmu, unsigned index,
+                             uint64_t value G_GNUC_UNUSED)
+{
+    pmu->remainder[index] = 0;
+}
+
+void perfmon_selector_written(Perfmon *pmu, unsigned index, uint64_t value)
+{
+    perfmon_counter_written(pmu, index, value);
+    perfmon_select(pmu, false);
+}
+
+void perfmon_shared_written(Perfmon *pmu, unsigned index G_GNUC_UNUSED,
+                            uint64_t value G_GNUC_UNUSED)
+{
+    perfmon_select(pmu, false);
 }
 
 bool perfmon_metrics_counting(const Perfmon *pmu, PerfmonCounter *slots)

@@ -13,10 +13,11 @@
 typedef struct PerfmonCounter {
     const PmuSelection *event;
     uint64_t value;
-    uint64_t status;            /* its bit in GLOBAL_STATUS */
+    uint64_t status;            /* its bit in GLOBAL_STATUS, if there is one */
     bool running;               /* on, at the levels below */
     bool level[PMU_LEVEL_NR];   /* filter */
     bool interrupt;
+    bool each;                  /* each increment is an overflow */
 } PerfmonCounter;
 
 /* General-purpose counters come first, then the fixed ones. */
@@ -46,6 +47,15 @@ bool perfmon_metrics_counting(const Perfmon *pmu, PerfmonCounter *slots);
  * different, or all of it.
  */
 void perfmon_select(Perfmon *pmu, bool all);
+
+/* Hooks of rows: a write to a counter begins another count. */
+void perfmon_counter_written(Perfmon *pmu, unsigned index, uint64_t value);
+
+/* ... to a register that says what it counts, too. */
+void perfmon_selector_written(Perfmon *pmu, unsigned index, uint64_t value);
+
+/* ... to one that all counters look at. */
+void perfmon_shared_written(Perfmon *pmu, unsigned index, uint64_t value);
 
 /* What reads of IA32_PERF_METRICS return. */
 uint64_t perfmon_metrics(const Perfmon *pmu);

@@ -105,7 +105,8 @@ static uint64_t expected_at(const Perfmon *pmu, unsigned index,
 static void bound_counter(const Perfmon *pmu, PerfmonDistance *to_overflow,
                           const PerfmonCounter *counter, unsigned index)
 {
-    uint64_t value_distance = pmu->mask[PERFMON_MASK_COUNTER] + 1 -
+    uint64_t value_distance = counter->each ? 1 :
+                              pmu->mask[PERFMON_MASK_COUNTER] + 1 -
                               counter->value;
     uint64_t distance = item_distance(counter->event, value_distance);
 

@@ -1,5 +1,5 @@
 /*
- * The register table of the performance-monitoring unit: RDMSR, WRMSR, RESET.
+ * RDMSR, WRMSR and RESET by a register map.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -32,11 +32,7 @@ PerfmonResult perfmon_wrmsr_check(const Perfmon *pmu, uint32_t msr,
 
 void perfmon_wrmsr(Perfmon *pmu, uint32_t msr, uint64_t value);
 
-/*
- * Row @index of the register table, for dumps and tests: its name, to which
- * the number of the register is appended if there are several, the first
- * register, and how many there are.  NULL past the end.
- */
-const char *perfmon_msr_row(unsigned index, uint32_t *first, unsigned *count);
+/* @msr says what general-purpose counters count, and whether they are on. */
+bool perfmon_msr_selects(const Perfmon *pmu, uint32_t msr);
 
 #endif

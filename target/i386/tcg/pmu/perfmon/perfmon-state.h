@@ -37,9 +37,15 @@
 #define MSR_PMU_PEBS_LD_LAT                 0x3f6
 #define MSR_PMU_PEBS_FRONTEND               0x3f7
 #define MSR_PMU_IA32_A_PMC0                 0x4c1
-#define PERFMON_MAX_GP      8
+
+/* General-purpose counters: NetBurst has most, others at most the latter. */
+#define PERFMON_MAX_GP      18
+#define PERFMON_ARCH_GP     8
 #define PERFMON_MAX_FIXED   4
 #define PERFMON_MAX_METRICS 8
+
+/* From the first address of an ESCR to the last, 3A0H to 3E1H. */
+#define PERFMON_ESCRS       0x42
 
 /* Bits of IA32_PERF_GLOBAL_STATUS and its relatives, SDM vol. 3B, 20.2.4. */
 #define PERF_GLOBAL_GP(n)           (1ull << (n))
@@ -62,6 +68,7 @@
 #define PERF_EVTSEL_INT             (1ull << 20)
 #define PERF_EVTSEL_ANYTHREAD       (1ull << 21)
 #define PERF_EVTSEL_EN              (1ull << 22)
+#define PERF_EVTSEL_EVENT_HIGH      (0xfull << 32)      /* AMD: event[11:8] */
 
 /* Those that do not say what is counted. */
 #define PERF_EVTSEL_CONTROL         0x7b0000ull
@@ -86,10 +93,12 @@
 typedef enum PerfmonMask {
     PERFMON_MASK_NONE,          /* only zero may be written */
     PERFMON_MASK_ALL,
+    PERFMON_MASK_LOW,           /* EAX */
     PERFMON_MASK_COUNTER,
     PERFMON_MASK_GP,            /* a bit for each general-purpose counter */
     PERFMON_MASK_EVTSEL,        /* what may be set without #GP */
     PERFMON_MASK_EVTSEL_HELD,   /* what then reads back */
+    PERFMON_MASK_EVTSEL_RESET,  /* of C3 */
     PERFMON_MASK_FIXED_CTR_CTRL,
     PERFMON_MASK_FIXED_CTR_CTRL_HELD,
     PERFMON_MASK_GLOBAL_CTRL,
@@ -102,6 +111,11 @@ typedef enum PerfmonMask {
     PERFMON_MASK_OFFCORE_RSP,
     PERFMON_MASK_LD_LAT,
     PERFMON_MASK_FRONTEND,
+    PERFMON_MASK_CCCR,
+    PERFMON_MASK_ESCR,
+    PERFMON_MASK_PEBS_ENABLE,   /* of NetBurst */
+    PERFMON_MASK_PEBS_MATRIX,
+    PERFMON_MASK_CESR,
     PERFMON_MASK_NR
 } PerfmonMask;
 
@@ -114,25 +128,58 @@ typedef enum PerfmonPresence {
     PERFMON_PRESENT_FIXED,
     PERFMON_PRESENT_PDCM,
     PERFMON_PRESENT_METRICS,
-    PERFMON_PRESENT_V4,         /* those of version 4 and later */
+    PERFMON_PRESENT_GLOBAL,     /* those of version 2 and later */
+    PERFMON_PRESENT_V4,         /* ... of version 4 */
+    PERFMON_PRESENT_OFFCORE,
+    PERFMON_PRESENT_LD_LAT,
+    PERFMON_PRESENT_FRONTEND,
+    PERFMON_PRESENT_AMD_CORE,   /* with CPUID.80000001H:ECX[23] */
+    PERFMON_PRESENT_IQ_ESCRS,   /* NetBurst: models 1 and 2 */
     PERFMON_PRESENT_NR
 } PerfmonPresence;
 
-/* What the unit of one vCPU consists of; constant after perfmon_init(). */
+/* The register maps: register-map.h. */
+typedef enum PerfmonMap {
+    PERFMON_MAP_ARCHITECTURAL,  /* Intel since Core Duo */
+    PERFMON_MAP_P6,
+    PERFMON_MAP_AMD,            /* since K7 */
+    PERFMON_MAP_NETBURST,
+    PERFMON_MAP_P5,
+    PERFMON_MAP_C3,             /* VIA */
+    PERFMON_MAP_NR
+} PerfmonMap;
+
+/*
+ * What the unit of one vCPU consists of; constant after perfmon_init().  Other
+ * maps than the architectural one need @core, @map and @num_gp alone.
+ */
 typedef struct PerfmonConfig {
     PmuCore core;
+    PerfmonMap map;
     unsigned num_gp;            /* 1 to PERFMON_MAX_GP */
     unsigned num_fixed;         /* 0, or 3 to PERFMON_MAX_FIXED */
-    unsigned version;           /* 2 to 5; 0: 5 */
-    unsigned counter_width;     /* bits of a counter: 32 to 48; 0: 48 */
+    /*
+     * Architectural: 1 to 5; 0: 5.  AMD: 0, without global registers, or 2.
+     */
+    unsigned version;
+    /* Bits of a counter: 32 to 48; 0: what the map has. */
+    unsigned counter_width;
     uint64_t capabilities;      /* IA32_PERF_CAPABILITIES as read */
     bool pdcm;                  /* CPUID.1:ECX.PDCM: 0x345 exists */
+    bool iq_escrs;              /* NetBurst: models 1 and 2 have IQ_ESCRx */
     unsigned num_metrics;       /* fields of PERF_METRICS: 4, from SPR on 8 */
     unsigned metrics_width;     /* bits of its counters, in slots: 8 to 48 */
     bool anythread;             /* CPUID.0AH:EDX[15] does not deprecate it */
     uint8_t events_off;         /* CPUID.0AH:EBX: of no effect here */
     bool stopped;               /* IA32_PERF_GLOBAL_CTRL is 0 after RESET */
 } PerfmonConfig;
+
+/* Registers that say what is counted, beside those of PmuEventExtra. */
+enum {
+    PERFMON_EXTRA_PEBS_ENABLE = PMU_EXTRA_NR,
+    PERFMON_EXTRA_PEBS_MATRIX,
+    PERFMON_EXTRA_NR
+};
 
 /* The outcome of a guest's register access. */
 typedef enum PerfmonResult {
@@ -149,11 +196,12 @@ typedef struct Perfmon {
     PerfmonConfig config;
 
     /* Derived from @config once, by perfmon_init(). */
+    const struct PerfmonRegisterMap *map;
     uint64_t mask[PERFMON_MASK_NR];
     unsigned population[PERFMON_PRESENT_NR];
 
-    uint64_t gp[PERFMON_MAX_GP];            /* IA32_PMCx, 48 bits */
-    uint64_t evtsel[PERFMON_MAX_GP];
+    uint64_t gp[PERFMON_MAX_GP];            /* IA32_PMCx, 48 bits at most */
+    uint64_t evtsel[PERFMON_MAX_GP];        /* NetBurst: CCCRs */
     int64_t remainder[PERFMON_MAX_GP];      /* see pmu_selection_gain() */
     uint64_t fixed[PERFMON_MAX_FIXED];      /* IA32_FIXED_CTRx, 48 bits */
     uint64_t fixed_ctr_ctrl;
@@ -165,11 +213,17 @@ typedef struct Perfmon {
     uint64_t pebs_ld_lat;
     uint64_t pebs_frontend;
 
+    /* NetBurst: ESCRs by their address, and how replayed loads are tagged. */
+    uint64_t escr[PERFMON_ESCRS];
+    uint64_t pebs_enable;
+    uint64_t pebs_matrix_vert;
+    uint64_t cesr;                          /* P5 */
+
     /* What the registers above make each counter count: GP, then fixed. */
     PmuSelection selected[PERFMON_MAX_GP + PERFMON_MAX_FIXED];
     /* ... and what they were when that was looked up. */
     uint64_t selected_evtsel[PERFMON_MAX_GP];
-    uint64_t selected_extra[PMU_EXTRA_NR];
+    uint64_t selected_extra[PERFMON_EXTRA_NR];
 
     /* Where rates of events are noted, or NULL: see event-rates.h. */
     PerfmonEventRates *rates;

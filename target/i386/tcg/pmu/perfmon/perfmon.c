@@ -10,33 +10,31 @@
 #include "tcg/pmu/perfmon/counter.h"
 #include "tcg/pmu/perfmon/perf-metrics.h"
 #include "tcg/pmu/perfmon/perfmon.h"
+#include "tcg/pmu/perfmon/register-map.h"
 
-bool perfmon_init(Perfmon *pmu, const PerfmonConfig *config, const char **why)
+typedef struct InitRule {
+    bool ok;
+    const char *why;
+} InitRule;
+
+static bool follows(const InitRule *rules, unsigned num_rules,
+                    const char **why)
+{
+    for (unsigned i = 0; i < num_rules; i++) {
+        if (!rules[i].ok) {
+            *why = rules[i].why;
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool check_metrics(const PerfmonConfig *config, const char **why)
 {
     bool metrics = config->capabilities & PERF_CAP_BIT_PERF_METRICS;
-    const struct {
-        bool ok;
-        const char *why;
-    } rule[] = {
-        { config->core < PMU_CORE_NR, "unknown core" },
-        { config->num_gp >= 1 && config->num_gp <= PERFMON_MAX_GP,
-          "number of general-purpose counters out of range" },
-        { !config->num_fixed || (config->num_fixed >= 3 &&
-                                 config->num_fixed <= PERFMON_MAX_FIXED),
-          "number of fixed counters out of range" },
-        { !config->version || (config->version >= 2 && config->version <= 5),
-          "version out of range" },
-        { !config->counter_width || (config->counter_width >= 32 &&
-                                     config->counter_width <= 48),
-          "width of counters out of range" },
-        { !(config->capabilities & ~(PERF_CAP_BIT_FW_WRITE |
-                                     PERF_CAP_BIT_PERF_METRICS |
-                                     PERF_CAP_BIT_METRICS_CLEAR)),
-          "capability without a model" },
+    const InitRule rules[] = {
         { metrics || !(config->capabilities & PERF_CAP_BIT_METRICS_CLEAR),
           "RDPMC clears PERF_METRICS, which there is not" },
-        { config->pdcm || !config->capabilities,
-          "capabilities without a register to report them" },
         { !metrics || config->num_fixed == PERFMON_MAX_FIXED,
           "PERF_METRICS needs fixed counter 3" },
         { !metrics || config->num_metrics == PMU_METRICS_LEVEL1 ||
@@ -47,27 +45,76 @@ bool perfmon_init(Perfmon *pmu, const PerfmonConfig *config, const char **why)
           "width of the PERF_METRICS counters out of range" },
     };
 
-    for (unsigned i = 0; i < G_N_ELEMENTS(rule); i++) {
-        if (!rule[i].ok) {
-            *why = rule[i].why;
-            return false;
-        }
+    return follows(rules, G_N_ELEMENTS(rules), why);
+}
+
+static bool check_config(const PerfmonConfig *config, const char **why)
+{
+    bool architectural = config->map == PERFMON_MAP_ARCHITECTURAL;
+    const InitRule rules[] = {
+        { config->core < PMU_CORE_NR, "unknown core" },
+        { config->map < PERFMON_MAP_NR, "unknown register map" },
+        { config->map < PERFMON_MAP_NR && config->num_gp >= 1 &&
+          config->num_gp <= perfmon_register_map(config->map)->max_gp,
+          "number of general-purpose counters out of range" },
+        { !config->num_fixed || (config->num_fixed >= 3 &&
+                                 config->num_fixed <= PERFMON_MAX_FIXED),
+          "number of fixed counters out of range" },
+        { architectural || !(config->num_fixed || config->capabilities),
+          "fixed counters or capabilities of another register map" },
+        { config->version <= 5, "version out of range" },
+        { config->version != 1 || !architectural || !config->num_fixed,
+          "version 1 has no fixed counters" },
+        { !config->counter_width || (config->counter_width >= 32 &&
+                                     config->counter_width <= 48),
+          "width of counters out of range" },
+        { !(config->capabilities & ~(PERF_CAP_BIT_FW_WRITE |
+                                     PERF_CAP_BIT_PERF_METRICS |
+                                     PERF_CAP_BIT_METRICS_CLEAR)),
+          "capability without a model" },
+        { config->pdcm || !config->capabilities,
+          "capabilities without a register to report them" },
+    };
+
+    return follows(rules, G_N_ELEMENTS(rules), why) &&
+           check_metrics(config, why);
+}
+
+bool perfmon_init(Perfmon *pmu, const PerfmonConfig *config, const char **why)
+{
+    if (!check_config(config, why)) {
+        return false;
     }
-    *pmu = (Perfmon) { .config = *config };
-    if (!metrics) {
+    *pmu = (Perfmon) {
+        .config = *config, .map = perfmon_register_map(config->map),
+    };
+    if (!(config->capabilities & PERF_CAP_BIT_PERF_METRICS)) {
         pmu->config.num_metrics = 0;
         pmu->config.metrics_width = 48;
     }
-    pmu->config.version = config->version ?: 5;
-    pmu->config.counter_width = config->counter_width ?: 48;
+    if (config->map == PERFMON_MAP_ARCHITECTURAL) {
+        pmu->config.version = config->version ?: 5;
+    }
+    pmu->config.counter_width = config->counter_width ?:
+                                pmu->map->counter_width;
     perfmon_msr_prepare(pmu);
     perfmon_reset(pmu);
     return true;
 }
 
+/* Without IA32_PERF_GLOBAL_CTRL a counter's own register is all there is. */
+static void enable_all(Perfmon *pmu)
+{
+    if (!pmu->population[PERFMON_PRESENT_GLOBAL]) {
+        pmu->global_ctrl = pmu->mask[PERFMON_MASK_GP];
+        pmu->global_status = 0;
+    }
+}
+
 void perfmon_reset(Perfmon *pmu)
 {
     perfmon_msr_reset(pmu);
+    enable_all(pmu);
     perfmon_select(pmu, true);
     memset(pmu->remainder, 0, sizeof(pmu->remainder));
     pmu->pmi = false;
@@ -91,11 +138,22 @@ static bool load_remainders(Perfmon *pmu, const PmuLedgerSnapshot *now)
     return true;
 }
 
+/* Look up what counters count; their remainders are those that were loaded. */
+static void select_loaded(Perfmon *pmu)
+{
+    int64_t remainder[PERFMON_MAX_GP];
+
+    memcpy(remainder, pmu->remainder, sizeof(remainder));
+    perfmon_select(pmu, true);
+    memcpy(pmu->remainder, remainder, sizeof(remainder));
+}
+
 bool perfmon_post_load(Perfmon *pmu, const PmuLedgerSnapshot *now,
                        const char **why)
 {
     unsigned bits = pmu_metrics_bits(pmu->config.metrics_width);
 
+    enable_all(pmu);
     if (!perfmon_msr_plausible(pmu)) {
         *why = "reserved bits are set in a register";
         return false;
@@ -106,7 +164,7 @@ bool perfmon_post_load(Perfmon *pmu, const PmuLedgerSnapshot *now,
             return false;
         }
     }
-    perfmon_select(pmu, true);
+    select_loaded(pmu);
     if (!load_remainders(pmu, now)) {
         *why = "a counter has more left over than was counted";
         return false;
@@ -174,7 +232,7 @@ static void update_counter(Perfmon *pmu, const PmuLedgerSnapshot *now,
     }
     n = gain(pmu, now, index, &counter);
     add_rate(pmu, now, index, &counter, n);
-    if (n > mask - counter.value) {
+    if (n > mask - counter.value || (counter.each && n)) {
         note_overflow(overflow, counter.status, counter.interrupt);
     }
     *perfmon_counter_value(pmu, index) = (counter.value + n) & mask;
@@ -219,7 +277,14 @@ static void freeze(Perfmon *pmu)
 /* Counters have overflowed. */
 static void report_overflow(Perfmon *pmu, const PerfmonOverflow *overflow)
 {
-    pmu->global_status |= overflow->status;
+    if (pmu->population[PERFMON_PRESENT_GLOBAL]) {
+        pmu->global_status |= overflow->status;
+    }
+    for (unsigned i = 0; pmu->map->overflowed && i < pmu->config.num_gp; i++) {
+        if (overflow->status & PERF_GLOBAL_GP(i)) {
+            pmu->map->overflowed(pmu, i);
+        }
+    }
     if (overflow->interrupt) {
         pmu->pmi = true;
         if (pmu->debugctl & PERF_DEBUGCTL_FREEZE_PERFMON_ON_PMI) {
@@ -263,27 +328,20 @@ uint64_t perfmon_wrap_metric(Perfmon *pmu, unsigned index)
     return (1ull << pmu_metrics_bits(pmu->config.metrics_width)) - hidden;
 }
 
-/* ECX[31:16] of RDPMC, SDM vol. 2B. */
-enum {
-    RDPMC_GP        = 0x0000,
-    RDPMC_METRICS   = 0x2000,
-    RDPMC_FIXED     = 0x4000,
-};
+/* ECX[31:16] of RDPMC, SDM vol. 2B; maps know the rest. */
+#define RDPMC_METRICS   0x2000
 
 PerfmonResult perfmon_rdpmc(const Perfmon *pmu, uint32_t ecx, uint64_t *value)
 {
-    unsigned type = ecx >> 16;
-    unsigned index = ecx & 0xffff;
+    uint64_t mask;
+    int index = pmu->map->rdpmc(pmu, ecx, &mask);
 
-    if (type == RDPMC_GP && index < pmu->config.num_gp) {
-        *value = pmu->gp[index];
+    if (index >= 0) {
+        *value = perfmon_get_counter(pmu, index).value & mask;
         return PERFMON_OK;
     }
-    if (type == RDPMC_FIXED && index < pmu->config.num_fixed) {
-        *value = pmu->fixed[index];
-        return PERFMON_OK;
-    }
-    if (type == RDPMC_METRICS && pmu->population[PERFMON_PRESENT_METRICS]) {
+    if (ecx >> 16 == RDPMC_METRICS &&
+        pmu->population[PERFMON_PRESENT_METRICS]) {
         *value = perfmon_metrics(pmu);
         return PERFMON_OK;
     }
@@ -342,16 +400,6 @@ PerfmonDemand perfmon_demand(const Perfmon *pmu)
     return demand;
 }
 
-/* Names as the SDM spells them. */
-static const char *const gp_names[PERFMON_MAX_GP] = {
-    "IA32_PMC0", "IA32_PMC1", "IA32_PMC2", "IA32_PMC3",
-    "IA32_PMC4", "IA32_PMC5", "IA32_PMC6", "IA32_PMC7",
-};
-
-static const char *const fixed_names[PERFMON_MAX_FIXED] = {
-    "IA32_FIXED_CTR0", "IA32_FIXED_CTR1", "IA32_FIXED_CTR2", "IA32_FIXED_CTR3",
-};
-
 bool perfmon_view(const Perfmon *pmu, unsigned index, PerfmonView *view)
 {
     PerfmonCounter counter;
@@ -362,12 +410,15 @@ bool perfmon_view(const Perfmon *pmu, unsigned index, PerfmonView *view)
     }
     counter = perfmon_get_counter(pmu, index);
     *view = (PerfmonView) {
-        .counter = index < num_gp ? gp_names[index] :
-                   fixed_names[index - num_gp],
+        .counter = index < num_gp ? pmu->map->counter_name : "IA32_FIXED_CTR",
+        .number = index < num_gp ? index : index - num_gp,
         .event = counter.event->name,
         .state = counter.event->state,
         .note = counter.event->note,
+        .selector = index < num_gp ? pmu->selected_evtsel[index] : 0,
         .value = counter.value,
+        .switched_on = index >= num_gp ||
+                       pmu->map->control(pmu, index).enabled,
         .enabled = counter.running &&
                    (counter.level[PMU_LEVEL_OS] ||
                     counter.level[PMU_LEVEL_USR]),

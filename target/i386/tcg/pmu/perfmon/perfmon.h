@@ -1,15 +1,16 @@
 /*
- * The architectural register file of the performance-monitoring unit.
+ * The register file of the performance-monitoring unit.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * It sees counts as snapshots of the ledger, which it turns into values of
  * counters, overflows and interrupts.
  *
- * This folder has the MSR table (perfmon-msr), counters in one form (counter),
- * the arithmetic of PERF_METRICS (perf-metrics), and the distance to the next
- * overflow (overflow-distance, event-rates).  It includes events/, ledger/ and
- * uarch/.  It must know neither QEMU nor the timing model: a caller brings
+ * This folder has the register maps of all vendors and generations
+ * (register-map, map-*), RDMSR and WRMSR by them (perfmon-msr), counters in one
+ * form (counter), the arithmetic of PERF_METRICS (perf-metrics), and the
+ * distance to the next overflow (overflow-distance, event-rates).  It includes
+ * events/, ledger/ and uarch/.  It must know neither QEMU nor the timing model: a caller brings
  * snapshots, raises #GP and delivers interrupts.
  */
 
@@ -82,11 +83,14 @@ PerfmonDemand perfmon_demand(const Perfmon *pmu);
  * counters first, then the fixed ones.  Returns false past the last.
  */
 typedef struct PerfmonView {
-    const char *counter;        /* "IA32_PMC0", "IA32_FIXED_CTR3" */
+    const char *counter;        /* "IA32_PMC", "IA32_FIXED_CTR" */
+    unsigned number;            /* that follows the name */
     const char *event;          /* "CPU_CLK_UNHALTED.THREAD", NULL unknown */
     PmuEventState state;        /* how well it is counted */
     const char *note;           /* how, or why not; else NULL */
+    uint64_t selector;          /* the map's, 0 of fixed ones */
     uint64_t value;
+    bool switched_on;           /* by its own control */
     bool enabled;               /* it counts at some level */
     bool os, usr, interrupt;
 } PerfmonView;

@@ -1,5 +1,5 @@
 /*
- * Parameters of the modelled cores: figures and their sources.
+ * Parameters of the cores that measurements check: figures and their sources.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
@@ -15,6 +15,7 @@
  *   chosen   no source: the value is usual and its effect is stated
  */
 
+#include "tcg/pmu/uarch/uarch-older.h"
 #include "tcg/pmu/uarch/uarch.h"
 
 /* Ports that all cores have in common: uops.info, OSACA. */
@@ -38,7 +39,7 @@
     [PMU_UNIT_STORE_ADDRESS] = 0x180,      /* p78 */                       \
     [PMU_UNIT_STORE_DATA] = 0x210          /* p49 */
 
-static const PmuUarch uarch_table[PMU_CORE_NR] = {
+static const PmuUarch uarch_table[PMU_CORES_MEASURED] = {
     [PMU_CORE_ICELAKE] = {
         .name = "Sunny Cove",
         .width = 5,                     /* uiCA, TMA Pipeline_Width */
@@ -246,5 +247,6 @@ static const PmuUarch uarch_table[PMU_CORE_NR] = {
 
 const PmuUarch *pmu_uarch(PmuCore core)
 {
-    return &uarch_table[core];
+    return core < PMU_CORES_MEASURED ? &uarch_table[core]
+                                     : pmu_uarch_older(core);
 }
