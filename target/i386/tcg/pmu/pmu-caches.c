@@ -55,7 +55,9 @@ void x86_pmu_describe_caches(X86CPU *cpu)
 {
     X86PMU *unit = cpu->env.pmu.unit;
 
-    if (!unit || qdev_find_global_prop(OBJECT(cpu), "legacy-cache")) {
+    /* Of older cores QEMU's models say more than the model knows. */
+    if (!unit || unit->perfmon.config.core >= PMU_CORES_MEASURED ||
+        qdev_find_global_prop(OBJECT(cpu), "legacy-cache")) {
         return;
     }
     unit->l1d_info = x86_pmu_cache_info(&unit->uarch.l1d, DATA_CACHE, 1,

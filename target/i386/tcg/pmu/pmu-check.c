@@ -271,6 +271,17 @@ static bool x86_pmu_add_checker(X86PMU *unit,
     return true;
 }
 
+/* Rules and history are of architectural registers with global ones. */
+static bool x86_pmu_check_observable(X86PMU *unit, Error **errp)
+{
+    const PerfmonConfig *config = &unit->perfmon.config;
+
+    return (config->map == PERFMON_MAP_ARCHITECTURAL &&
+            config->version >= 2) ||
+           x86_pmu_check_unobserved(unit->cpu, "architectural performance "
+                                    "monitoring, version 2 or later", errp);
+}
+
 bool x86_pmu_observer_new(X86PMU *unit, Error **errp)
 {
     const X86PMUObserverOptions *options = x86_pmu_given(OBJECT(unit->cpu));
@@ -279,6 +290,9 @@ bool x86_pmu_observer_new(X86PMU *unit, Error **errp)
     const char *useless = x86_pmu_needs_checker(options);
     X86PMUObserver *observer;
 
+    if (!x86_pmu_check_observable(unit, errp)) {
+        return false;
+    }
     if (!options->mode && useless) {
         error_setg(errp, "%s needs pmu-check=log, event, stop or exit",
                    useless);

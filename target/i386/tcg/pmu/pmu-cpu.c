@@ -48,68 +48,21 @@ bool x86_pmu_expand_features(X86CPU *cpu, Error **errp)
 #else
 
 #include "pmu-fault.h"
+#include "pmu-models.h"
 #include "trace.h"
 #include "tcg/pmu/decode/block-builder.h"
 #include "tcg/pmu/decode/decoder.h"
+#include "tcg/pmu/perfmon/register-map.h"
 
-/*
- * The CPUs whose PMU is modelled.  A named model is known by its class, as
- * Icelake-Server-v1 to -v3 and Snowridge share a model number; "max" with
- * family and model set by the user is known by these.
- */
-typedef struct X86PMUModel {
-    const char *name;           /* of the CPU model, without version */
-    PmuCore core;
-    int model;                  /* of family 6; what hardware has */
-    int misnamed;               /* what some version of the model says, or 0 */
-    unsigned num_metrics;
-    const char *alias;          /* of one of its versions, or NULL */
-} X86PMUModel;
-
-static const X86PMUModel x86_pmu_models[] = {
-    /* 06_6AH; versions 1 to 3 say 86H, which is Tremont (SDM vol. 4, 2-1) */
-    { "Icelake-Server", PMU_CORE_ICELAKE, 106, 134, 4, "Icelake-Server-noTSX" },
-    /* 06_8FH */
-    { "SapphireRapids", PMU_CORE_SAPPHIRERAPIDS, 143, 0, 8 },
-};
-
+/* What can have PERF_METRICS, and what can have a PMU besides: for messages. */
 #define X86_PMU_MODEL_NAMES "Icelake-Server, SapphireRapids"
+#define X86_PMU_OLDER_NAMES "pentium, pentium2, pentium3, qemu32, kvm32, " \
+    "kvm64, coreduo, core2duo, n270, Conroe, Penryn, Nehalem to Cooperlake, " \
+    "athlon, qemu64, phenom, Opteron_G1 to _G5, EPYC"
 
 /* Of perf-metrics-width: a hidden counter holds this many bits of slots. */
 #define METRICS_WIDTH_MIN 8
 #define METRICS_WIDTH_MAX 48
-
-static bool x86_pmu_class_is(X86CPU *cpu, const char *name)
-{
-    const char *type = object_get_typename(OBJECT(cpu));
-
-    return g_str_has_prefix(type, name) && type[strlen(name)] == '-' &&
-           (type[strlen(name) + 1] == 'v' ||
-            g_str_equal(type + strlen(name), X86_CPU_TYPE_SUFFIX));
-}
-
-static const X86PMUModel *x86_pmu_model(X86CPU *cpu)
-{
-    uint32_t version = cpu->env.cpuid_version;
-    int family = extract32(version, 8, 4);
-    int model = extract32(version, 4, 4) | extract32(version, 16, 4) << 4;
-
-    for (int i = 0; i < ARRAY_SIZE(x86_pmu_models); i++) {
-        const X86PMUModel *known = &x86_pmu_models[i];
-
-        if (x86_pmu_class_is(cpu, known->name) ||
-            (known->alias && x86_pmu_class_is(cpu, known->alias))) {
-            return known;
-        }
-    }
-    for (int i = 0; i < ARRAY_SIZE(x86_pmu_models); i++) {
-        if (cpu->max_features && family == 6 &&
-            model == x86_pmu_models[i].model) {
-            return &x86_pmu_models[i];
-        }
-    }
-    return NULL;
-}
 
 static bool x86_pmu_set_by_user(X86CPU *cpu, const char *property)
 {
@@ -124,33 +77,58 @@ static bool x86_pmu_without_pdcm(X86CPU *cpu)
 }
 
 /* Why @cpu cannot have the PMU it asks for; NULL if it can. */
-static const char *x86_pmu_obstacle(X86CPU *cpu)
+static const char *x86_pmu_obstacle(X86CPU *cpu, bool metrics)
 {
-    if (!IS_INTEL_CPU(&cpu->env)) {
-        return "its vendor is not GenuineIntel";
-    }
-    if (!x86_pmu_model(cpu)) {
+    const X86PMUModel *model = x86_pmu_model(cpu);
+
+    if (!model) {
         return "its PMU is not modelled";
     }
-    return NULL;
+    return metrics && !model->num_metrics ? "its PMU has no PERF_METRICS"
+                                          : NULL;
+}
+
+/* CPU features that come with the PMU of AMD's family 15H and later. */
+static void x86_pmu_imply_amd(X86CPU *cpu, const X86PMUModel *model)
+{
+    CPUX86State *env = &cpu->env;
+
+    int number = x86_pmu_model_number(env->cpuid_version);
+
+    if (model->map != PERFMON_MAP_AMD || model->num_gp <= 4) {
+        return;
+    }
+    if (!(env->user_features[FEAT_8000_0001_ECX] & CPUID_EXT3_PERFCORE)) {
+        env->features[FEAT_8000_0001_ECX] |= CPUID_EXT3_PERFCORE;
+    }
+    if (model->perfmon_v2_from && number >= model->perfmon_v2_from &&
+        !(env->user_features[FEAT_8000_0022_EAX] &
+          CPUID_8000_0022_EAX_PERFMON_V2)) {
+        env->features[FEAT_8000_0022_EAX] |= CPUID_8000_0022_EAX_PERFMON_V2;
+    }
 }
 
 static void x86_pmu_imply(X86CPU *cpu, const X86PMUModel *model)
 {
     CPUX86State *env = &cpu->env;
-    uint32_t version = env->cpuid_version;
-    int number = extract32(version, 4, 4) | extract32(version, 16, 4) << 4;
+    int number = x86_pmu_model_number(env->cpuid_version);
 
     cpu->enable_pmu = true;
+    x86_pmu_imply_amd(cpu, model);
+    if (!model->pdcm) {
+        x86_pmu_hide(cpu);
+        return;
+    }
     if (!(env->user_features[FEAT_1_ECX] & CPUID_EXT_PDCM)) {
         env->features[FEAT_1_ECX] |= CPUID_EXT_PDCM;
     }
     if (!(env->user_features[FEAT_PERF_CAPABILITIES] & PERF_CAP_BIT_FW_WRITE) &&
-        x86_pmu_profile_has_full_width(cpu)) {
+        model->full_width && x86_pmu_profile_has_full_width(cpu)) {
         env->features[FEAT_PERF_CAPABILITIES] |= PERF_CAP_BIT_FW_WRITE;
     }
-    if (number == model->misnamed && !x86_pmu_set_by_user(cpu, "model")) {
-        object_property_set_int(OBJECT(cpu), "model", model->model,
+    if (model->misnamed && number == model->misnamed &&
+        !x86_pmu_set_by_user(cpu, "model")) {
+        object_property_set_int(OBJECT(cpu), "model", model->models[0],
                                 &error_abort);
     }
 }
@@ -180,11 +158,12 @@ static bool x86_pmu_expand_tcg(X86CPU *cpu, Error **errp)
     if (!metrics && !cpu->enable_pmu) {
         return x86_pmu_go_without(cpu, errp);
     }
-    obstacle = x86_pmu_obstacle(cpu);
+    obstacle = x86_pmu_obstacle(cpu, metrics);
     if (obstacle) {
         error_setg(errp, "%s: CPU model '%s' cannot have it with TCG, as %s; "
-                   "CPU models that can: " X86_PMU_MODEL_NAMES,
-                   asked, object_get_typename(OBJECT(cpu)), obstacle);
+                   "CPU models that can: " X86_PMU_MODEL_NAMES "%s",
+                   asked, object_get_typename(OBJECT(cpu)), obstacle,
+                   metrics ? "" : ", " X86_PMU_OLDER_NAMES);
         return false;
     }
     if (cpu->pmu_metrics_width < METRICS_WIDTH_MIN ||
@@ -223,12 +202,37 @@ bool x86_pmu_expand_features(X86CPU *cpu, Error **errp)
     return x86_pmu_check_unchanged(cpu, "accel=tcg", errp);
 }
 
+/*
+ * TCG lacks these features of AMD's, but for CPUs with a unit: keep them where no
+ * warning is given of them, until x86_pmu_realize().
+ */
+static void x86_pmu_take_amd(X86CPU *cpu)
+{
+    CPUX86State *env = &cpu->env;
+    const X86PMUModel *model = x86_pmu_model(cpu);
+
+    if (!model || model->map != PERFMON_MAP_AMD) {
+        return;
+    }
+    env->pmu.perfctr_core = model->num_gp > 4 &&
+        (env->features[FEAT_8000_0001_ECX] & CPUID_EXT3_PERFCORE);
+    env->pmu.perfmon_v2 = env->pmu.perfctr_core &&
+        (env->features[FEAT_8000_0022_EAX] & CPUID_8000_0022_EAX_PERFMON_V2);
+    if (env->pmu.perfctr_core) {
+        env->features[FEAT_8000_0001_ECX] &= ~CPUID_EXT3_PERFCORE;
+        env->features[FEAT_8000_0022_EAX] &= ~CPUID_8000_0022_EAX_PERFMON_V2;
+    }
+}
+
 void x86_pmu_drop_implied(X86CPU *cpu)
 {
     CPUX86State *env = &cpu->env;
 
-    if (!tcg_enabled() || !cpu->enable_pmu || cpu->enforce_cpuid ||
-        cpu->force_features) {
+    if (!tcg_enabled() || !cpu->enable_pmu) {
+        return;
+    }
+    x86_pmu_take_amd(cpu);
+    if (cpu->enforce_cpuid || cpu->force_features) {
         return;
     }
     for (FeatureWord w = 0; w < FEATURE_WORDS; w++) {
@@ -271,24 +275,57 @@ static bool x86_pmu_build_core(X86PMU *unit, const X86PMUModel *model,
     return true;
 }
 
+/* What @cpu's features say of the unit of AMD's CPUs, and the other way round. */
+static void x86_pmu_configure_amd(X86CPU *cpu, PerfmonConfig *config)
+{
+    CPUX86State *env = &cpu->env;
+
+    if (!env->pmu.perfctr_core) {
+        config->num_gp = 4;
+        return;
+    }
+    env->features[FEAT_8000_0001_ECX] |= CPUID_EXT3_PERFCORE;
+    config->version = env->pmu.perfmon_v2 ? 2 : 0;
+    if (config->version) {
+        env->features[FEAT_8000_0022_EAX] |= CPUID_8000_0022_EAX_PERFMON_V2;
+    }
+}
+
+/* The registers of @model with the features that @cpu has. */
+static bool x86_pmu_configure(X86CPU *cpu, const X86PMUModel *model,
+                              PerfmonConfig *config, Error **errp)
+{
+    CPUX86State *env = &cpu->env;
+    bool pdcm = env->features[FEAT_1_ECX] & CPUID_EXT_PDCM;
+
+    *config = (PerfmonConfig) {
+        .core = model->core, .map = model->map, .version = model->version,
+        .num_gp = model->num_gp, .num_fixed = model->num_fixed,
+        .counter_width = model->width, .num_metrics = model->num_metrics,
+        .metrics_width = cpu->pmu_metrics_width,
+        .iq_escrs = model->iq_escrs, .pdcm = model->pdcm && pdcm,
+        .capabilities = model->pdcm ? env->features[FEAT_PERF_CAPABILITIES]
+                                    : 0,
+        .anythread = model->version == 3 || model->version == 4,
+    };
+    if (model->map == PERFMON_MAP_AMD) {
+        x86_pmu_configure_amd(cpu, config);
+    }
+    return x86_pmu_what_if(cpu, config, errp);
+}
+
 bool x86_pmu_realize(X86CPU *cpu, Error **errp)
 {
     CPUX86State *env = &cpu->env;
-    const X86PMUModel *model;
-    PerfmonConfig config = { };
+    const X86PMUModel *model = x86_pmu_model(cpu);
+    PerfmonConfig config;
     const char *why;
     X86PMU *unit;
 
-    if (!cpu->enable_pmu || x86_pmu_obstacle(cpu)) {
+    if (!cpu->enable_pmu || !model) {
         return true;
     }
-    model = x86_pmu_model(cpu);
-    config.core = model->core;
-    config.pdcm = env->features[FEAT_1_ECX] & CPUID_EXT_PDCM;
-    config.capabilities = env->features[FEAT_PERF_CAPABILITIES];
-    config.num_metrics = model->num_metrics;
-    config.metrics_width = cpu->pmu_metrics_width;
-    if (!x86_pmu_what_if(cpu, &config, errp)) {
+    if (!x86_pmu_configure(cpu, model, &config, errp)) {
         return false;
     }
 
@@ -298,6 +335,10 @@ bool x86_pmu_realize(X86CPU *cpu, Error **errp)
     pmu_block_pool_init(&unit->blocks);
     unit->logged = g_hash_table_new_full(g_str_hash, g_str_equal, g_free,
                                          NULL);
+    unit->masks_lvt = perfmon_register_map(model->map)->masks_lvt ||
+                      model->masks_lvt;
+    unit->has_rdpmc = !model->rdpmc_with_mmx ||
+                      env->features[FEAT_1_EDX] & CPUID_MMX;
     env->pmu.unit = unit;
     x86_pmu_log_init(env);
     if (!x86_pmu_build_core(unit, model, errp)) {

@@ -106,9 +106,9 @@ static bool x86_pmu_fault_parse_counter(X86PMUFault *fault, Error **errp)
         return !text;
     }
     if (text &&
-        (x86_pmu_fault_parse_index(text, "pmc", 0, PERFMON_MAX_GP,
+        (x86_pmu_fault_parse_index(text, "pmc", 0, PERFMON_ARCH_GP,
                                    &fault->counter) ||
-         x86_pmu_fault_parse_index(text, "fixed", PERFMON_MAX_GP,
+         x86_pmu_fault_parse_index(text, "fixed", PERFMON_ARCH_GP,
                                    PERFMON_MAX_FIXED, &fault->counter) ||
          x86_pmu_fault_parse_index(text, "metrics.", COUNTER_METRICS(0),
                                    PERFMON_MAX_METRICS, &fault->counter))) {

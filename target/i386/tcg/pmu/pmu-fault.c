@@ -67,10 +67,10 @@ static void x86_pmu_fault_overflow(X86PMUFault *fault, CPUX86State *env)
     if (fault->counter >= PMU_CHECK_COUNTERS) {
         fault->added += perfmon_wrap_metric(perfmon, fault->counter -
                                             PMU_CHECK_COUNTERS);
-    } else if (fault->counter < PERFMON_MAX_GP) {
+    } else if (fault->counter < PERFMON_ARCH_GP) {
         fault->added += perfmon_wrap(perfmon, fault->counter);
     } else {
-        fault->added += perfmon_wrap(perfmon, fault->counter - PERFMON_MAX_GP +
+        fault->added += perfmon_wrap(perfmon, fault->counter - PERFMON_ARCH_GP +
                                      perfmon->config.num_gp);
     }
     x86_pmu_observe_overflow(env, perfmon->global_status & ~before);
@@ -228,10 +228,14 @@ const char *x86_pmu_fault_misfit(const X86PMUFault *fault,
     const PerfmonConfig *config = &unit->perfmon.config;
     unsigned counter = fault->counter;
 
+    if (config->map != PERFMON_MAP_ARCHITECTURAL || config->version < 2) {
+        return "its vCPU's PMU is older than architectural performance "
+               "monitoring, version 2";
+    }
     if (fault->kind != FAULT_OVERFLOW ||
         (counter < config->num_gp) ||
-        (counter >= PERFMON_MAX_GP && counter < PMU_CHECK_COUNTERS &&
-         counter - PERFMON_MAX_GP < config->num_fixed) ||
+        (counter >= PERFMON_ARCH_GP && counter < PMU_CHECK_COUNTERS &&
+         counter - PERFMON_ARCH_GP < config->num_fixed) ||
         (counter >= PMU_CHECK_COUNTERS &&
          counter - PMU_CHECK_COUNTERS < config->num_metrics)) {
         return NULL;

@@ -93,6 +93,8 @@ struct X86PMU {
     uint32_t fault_msr, fault_before;   /* accessed now, and before */
     /* Instructions of a block that waits to run: icount has them already. */
     unsigned waiting;
+    bool masks_lvt;             /* a PMI masks its LVT entry */
+    bool has_rdpmc;
     Perfmon perfmon;
     PerfmonEventRates rates;    /* that @perfmon notes */
     PmuLedger ledger;
@@ -286,6 +288,12 @@ bool x86_pmu_deliver(CPUX86State *env);
 
 /* Have the local APIC interrupt, which @env has. */
 void x86_pmu_interrupt_apic(CPUX86State *env);
+
+/*
+ * The LVT entry of the counters is about to be @lvtpc: a PMI that its source
+ * still asserts is delivered again if that does not mask it.
+ */
+void x86_pmu_unmasked(CPUX86State *env, uint32_t lvtpc);
 
 /* Observers: pmu-observe.c.  All can be called without any. */
 

@@ -16,6 +16,7 @@
 #include "system/runstate.h"
 #include "tcg/pmu/decode/decoder.h"
 #include "tcg/pmu/perfmon/perf-metrics.h"
+#include "tcg/pmu/perfmon/register-map.h"
 #include "pmu-observe.h"
 
 static const char *const metric_name[PERFMON_MAX_METRICS] = {
@@ -26,23 +27,21 @@ static const char *const metric_name[PERFMON_MAX_METRICS] = {
 static PmuRegisterList *pmu_registers(const Perfmon *perfmon)
 {
     PmuRegisterList *list = NULL, **tail = &list;
-    const char *name;
-    uint32_t first;
-    unsigned count;
+    PerfmonMsrRange row;
 
-    for (unsigned row = 0; (name = perfmon_msr_row(row, &first, &count));
-         row++) {
-        for (unsigned i = 0; i < count; i++) {
+    for (unsigned i = 0; perfmon_map_row(perfmon->map, i, &row); i++) {
+        for (unsigned j = 0; j < row.count; j++) {
+            uint32_t msr = row.first + j * row.step;
             uint64_t value;
             PmuRegister *reg;
 
-            if (perfmon_rdmsr(perfmon, first + i, &value) != PERFMON_OK) {
+            if (perfmon_rdmsr(perfmon, msr, &value) != PERFMON_OK) {
                 continue;
             }
             reg = g_new0(PmuRegister, 1);
-            reg->name = count > 1 ? g_strdup_printf("%s%u", name, i)
-                                  : g_strdup(name);
-            reg->index = first + i;
+            reg->name = row.count > 1 ? g_strdup_printf("%s%u", row.name, j)
+                                      : g_strdup(row.name);
+            reg->index = msr;
             reg->value = value;
             QAPI_LIST_APPEND(tail, reg);
         }
@@ -58,7 +57,7 @@ static PmuCounterList *pmu_counters(const Perfmon *perfmon)
     for (unsigned i = 0; perfmon_view(perfmon, i, &view); i++) {
         PmuCounter *counter = g_new0(PmuCounter, 1);
 
-        counter->name = g_strdup(view.counter);
+        counter->name = g_strdup_printf("%s%u", view.counter, view.number);
         counter->event = g_strdup(view.event);
         counter->state = g_strdup(pmu_event_state_name(view.state));
         counter->note = g_strdup(view.note);

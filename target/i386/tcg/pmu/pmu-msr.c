@@ -16,6 +16,7 @@
 #include "tcg/helper-tcg.h"
 #include "pmu-fault.h"
 #include "tcg/pmu/check/recorder.h"
+#include "tcg/pmu/perfmon/register-map.h"
 #include "trace.h"
 
 /*
@@ -60,7 +61,13 @@ bool x86_pmu_rdmsr(CPUX86State *env, uint64_t *value, uintptr_t retaddr)
     if (!unit) {
         return false;
     }
-    if (msr == MSR_IA32_MISC_ENABLE) {
+    if (msr == MSR_PMU_IA32_PMC0 &&
+        unit->perfmon.config.map == PERFMON_MAP_C3) {
+        /* The time stamp counter, under another address. */
+        *value = cpu_get_tsc(env);
+        return true;
+    }
+    if (msr == MSR_IA32_MISC_ENABLE && unit->perfmon.map->misc_enable) {
         *value = env->msr_ia32_misc_enable | MISC_ENABLE_EMON |
                  MISC_ENABLE_BTS_UNAVAIL | MISC_ENABLE_PEBS_UNAVAIL;
         return true;
@@ -88,10 +95,10 @@ bool x86_pmu_rdmsr(CPUX86State *env, uint64_t *value, uintptr_t retaddr)
 }
 
 /* Why the counter that @view shows does not count as hardware does. */
-static char *x86_pmu_describe(const PerfmonView *view, uint64_t evtsel)
+static char *x86_pmu_describe(const PerfmonView *view)
 {
     return g_strdup_printf("x86 PMU: event 0x%" PRIx64 " (%s): %s%s%s%s",
-                           evtsel & ~(uint64_t)PERF_EVTSEL_CONTROL,
+                           view->selector,
                            view->event ? view->event : "in no list",
                            pmu_event_state_name(view->state),
                            view->state > PMU_EVENT_APPROXIMATE
@@ -100,33 +107,39 @@ static char *x86_pmu_describe(const PerfmonView *view, uint64_t evtsel)
                            view->note ? view->note : "");
 }
 
-/* Say so once for each event, when a counter is given it. */
 /* A guest can make up millions of selectors. */
 #define X86_PMU_MAX_LOGGED_EVENTS 4096
 
-static void x86_pmu_log_event(X86PMU *unit, uint32_t msr, uint64_t value)
+/* Say so once for each event. */
+static void x86_pmu_log_event(X86PMU *unit, const PerfmonView *view)
 {
-    unsigned index = msr - MSR_PMU_IA32_PERFEVTSEL0;
-    PerfmonView view;
     char *text;
 
-    if (index >= unit->perfmon.config.num_gp ||
-        !(value & PERF_EVTSEL_EN) || !qemu_loglevel_mask(LOG_UNIMP)) {
+    if (!view->switched_on || view->state < PMU_EVENT_APPROXIMATE ||
+        g_hash_table_size(unit->logged) >= X86_PMU_MAX_LOGGED_EVENTS) {
         return;
     }
-    perfmon_view(&unit->perfmon, index, &view);
-    if (view.state < PMU_EVENT_APPROXIMATE) {
-        return;
-    }
-    if (g_hash_table_size(unit->logged) >= X86_PMU_MAX_LOGGED_EVENTS) {
-        return;
-    }
-    text = x86_pmu_describe(&view, value);
+    text = x86_pmu_describe(view);
     if (!g_hash_table_contains(unit->logged, text)) {
         qemu_log_mask(LOG_UNIMP, "%s\n", text);
         g_hash_table_add(unit->logged, text);
     } else {
         g_free(text);
+    }
+}
+
+/* @msr was written: what counters that it selects events for count. */
+static void x86_pmu_log_events(X86PMU *unit, uint32_t msr)
+{
+    PerfmonView view;
+
+    if (!qemu_loglevel_mask(LOG_UNIMP) ||
+        !perfmon_msr_selects(&unit->perfmon, msr)) {
+        return;
+    }
+    for (unsigned i = 0; i < unit->perfmon.config.num_gp; i++) {
+        perfmon_view(&unit->perfmon, i, &view);
+        x86_pmu_log_event(unit, &view);
     }
 }
 
@@ -164,7 +177,7 @@ bool x86_pmu_wrmsr(CPUX86State *env, uint64_t value, uintptr_t retaddr)
     x86_pmu_observe_write(env, msr, value);
     if (fault != X86_PMU_FAULT_IGNORE) {
         perfmon_wrmsr(&unit->perfmon, msr, value);
-        x86_pmu_log_event(unit, msr, value);
+        x86_pmu_log_events(unit, msr);
     }
     x86_pmu_deliver(env);
     x86_pmu_arm(env, 0, 0);
@@ -178,7 +191,7 @@ bool x86_pmu_rdpmc(CPUX86State *env, uintptr_t retaddr)
     X86PMUFaultAction fault;
     uint64_t value;
 
-    if (!unit) {
+    if (!unit || !unit->has_rdpmc) {
         return false;
     }
     if (perfmon_rdpmc(&unit->perfmon, ecx, &value) != PERFMON_OK) {

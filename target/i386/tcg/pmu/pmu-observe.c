@@ -285,6 +285,7 @@ void x86_pmu_lvt(X86CPU *cpu, int entry, uint32_t value)
         !qemu_cpu_is_self(CPU(cpu))) {
         return;
     }
+    x86_pmu_unmasked(env, value);
     observer = env->pmu.unit->observer;
     if (!observer && !trace_event_get_state_backends(TRACE_X86_PMU_LVTPC)) {
         return;

@@ -16,7 +16,9 @@
 #include "exec/helper-proto.h"
 #include "hw/i386/apic.h"
 #include "system/cpu-timers.h"
+#include "hw/i386/apic_internal.h"
 #include "pmu-fault.h"
+#include "tcg/pmu/perfmon/map-netburst.h"
 #include "trace.h"
 
 /* How long instrumented code runs on after the last counter stopped. */
@@ -256,9 +258,32 @@ void x86_pmu_interrupt_apic(CPUX86State *env)
     if (!locked) {
         bql_lock();
     }
-    apic_deliver_pmi(env_archcpu(env)->apic_state);
+    apic_deliver_pmi(env_archcpu(env)->apic_state, env->pmu.unit->masks_lvt);
     if (!locked) {
         bql_unlock();
+    }
+}
+
+static void x86_pmu_assert_again(CPUState *cs, run_on_cpu_data data)
+{
+    X86PMU *unit = cpu_env(cs)->pmu.unit;
+
+    if (unit && perfmon_netburst_pmi_asserted(&unit->perfmon) &&
+        unit->cpu->apic_state) {
+        x86_pmu_interrupt_apic(cpu_env(cs));
+    }
+}
+
+void x86_pmu_unmasked(CPUX86State *env, uint32_t lvtpc)
+{
+    X86PMU *unit = env->pmu.unit;
+
+    if (unit->perfmon.config.map == PERFMON_MAP_NETBURST &&
+        !(lvtpc & APIC_LVT_MASKED) &&
+        perfmon_netburst_pmi_asserted(&unit->perfmon)) {
+        /* The entry is about to be written: it takes effect before this. */
+        async_run_on_cpu(env_cpu(env), x86_pmu_assert_again,
+                         RUN_ON_CPU_NULL);
     }
 }
 

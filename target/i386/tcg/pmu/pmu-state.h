@@ -89,6 +89,8 @@ typedef struct X86PMUState {
 
     /* Properties, in the order of pmu_uarch_params[]: value + 1, 0: not set */
     uint32_t figure[X86_PMU_PARAMS];
+    /* Features of AMD's units, which TCG knows nothing of */
+    bool perfctr_core, perfmon_v2;
     /* pmu-sampling=off: the model's pipeline runs every instruction */
     bool unsampled;
     /* Properties of pmu-what-if.c: value + 1, 0: not set; and pmu-profile */

@@ -166,14 +166,45 @@ static const VMStateDescription vmstate_ledger = {
     }
 };
 
+/* What registers have that are not architectural, AMD's or P6's. */
+static bool x86_pmu_older_needed(void *opaque)
+{
+    const Perfmon *perfmon = opaque;
+
+    return perfmon->config.map == PERFMON_MAP_NETBURST ||
+           perfmon->config.map == PERFMON_MAP_P5;
+}
+
+static const VMStateDescription vmstate_older = {
+    .name = "cpu/pmu/registers/older",
+    .version_id = 1,
+    .minimum_version_id = 1,
+    .needed = x86_pmu_older_needed,
+    .fields = (const VMStateField[]) {
+        VMSTATE_UINT64_SUB_ARRAY(gp, Perfmon, PERFMON_ARCH_GP,
+                                 PERFMON_MAX_GP - PERFMON_ARCH_GP),
+        VMSTATE_UINT64_SUB_ARRAY(evtsel, Perfmon, PERFMON_ARCH_GP,
+                                 PERFMON_MAX_GP - PERFMON_ARCH_GP),
+        VMSTATE_SUB_ARRAY(remainder, Perfmon, PERFMON_ARCH_GP,
+                          PERFMON_MAX_GP - PERFMON_ARCH_GP, 0,
+                          vmstate_info_int64, int64_t),
+        VMSTATE_UINT64_ARRAY(escr, Perfmon, PERFMON_ESCRS),
+        VMSTATE_UINT64(pebs_enable, Perfmon),
+        VMSTATE_UINT64(pebs_matrix_vert, Perfmon),
+        VMSTATE_UINT64(cesr, Perfmon),
+        VMSTATE_END_OF_LIST()
+    }
+};
+
 static const VMStateDescription vmstate_perfmon = {
     .name = "cpu/pmu/registers",
     .version_id = 1,
     .minimum_version_id = 1,
     .fields = (const VMStateField[]) {
-        VMSTATE_UINT64_ARRAY(gp, Perfmon, PERFMON_MAX_GP),
-        VMSTATE_UINT64_ARRAY(evtsel, Perfmon, PERFMON_MAX_GP),
-        VMSTATE_INT64_ARRAY(remainder, Perfmon, PERFMON_MAX_GP),
+        VMSTATE_UINT64_SUB_ARRAY(gp, Perfmon, 0, PERFMON_ARCH_GP),
+        VMSTATE_UINT64_SUB_ARRAY(evtsel, Perfmon, 0, PERFMON_ARCH_GP),
+        VMSTATE_SUB_ARRAY(remainder, Perfmon, 0, PERFMON_ARCH_GP, 0,
+                          vmstate_info_int64, int64_t),
         VMSTATE_UINT64_ARRAY(fixed, Perfmon, PERFMON_MAX_FIXED),
         VMSTATE_UINT64(fixed_ctr_ctrl, Perfmon),
         VMSTATE_UINT64(global_ctrl, Perfmon),
@@ -185,6 +216,10 @@ static const VMStateDescription vmstate_perfmon = {
         VMSTATE_UINT64(pebs_frontend, Perfmon),
         VMSTATE_BOOL(pmi, Perfmon),
         VMSTATE_END_OF_LIST()
+    },
+    .subsections = (const VMStateDescription *const[]) {
+        &vmstate_older,
+        NULL
     }
 };
 

@@ -12,6 +12,7 @@
 #include "qapi/visitor.h"
 #include "hw/qdev-properties.h"
 #include "pmu-internal.h"
+#include "tcg/pmu/perfmon/register-map.h"
 
 typedef enum X86PMUOption {
     X86_PMU_VERSION,
@@ -37,7 +38,7 @@ typedef struct X86PMUOptionInfo {
 static const X86PMUOptionInfo options[X86_PMU_OPTIONS] = {
     [X86_PMU_VERSION] = { "pmu-version", 2, 5,
         "Version of architectural performance monitoring" },
-    [X86_PMU_COUNTERS] = { "pmu-counters", 1, PERFMON_MAX_GP,
+    [X86_PMU_COUNTERS] = { "pmu-counters", 1, PERFMON_ARCH_GP,
         "General-purpose counters" },
     [X86_PMU_FIXED] = { "pmu-fixed", 0, PERFMON_MAX_FIXED,
         "Fixed counters: 0, 3 or 4" },
@@ -201,17 +202,37 @@ static char *x86_pmu_asked(X86CPU *cpu, X86PMUOption option)
                                    x86_pmu_profile(cpu)->name);
 }
 
+/* Registers that are not architectural are as they are. */
+static bool x86_pmu_check_map(X86CPU *cpu, const PerfmonConfig *config,
+                              Error **errp)
+{
+    const char *name = perfmon_register_map(config->map)->name;
+    g_autofree char *needs =
+        g_strdup_printf("architectural performance monitoring: "
+                        "this CPU has the registers of %s", name);
+
+    return config->map == PERFMON_MAP_ARCHITECTURAL ||
+           x86_pmu_check_own(cpu, needs, errp);
+}
+
 bool x86_pmu_what_if(X86CPU *cpu, PerfmonConfig *config, Error **errp)
 {
     bool metrics = config->capabilities & PERF_CAP_BIT_PERF_METRICS;
     g_autofree char *asked = NULL;
 
-    config->version = x86_pmu_choose_option(cpu, X86_PMU_VERSION, 5);
-    config->num_gp = x86_pmu_choose_option(cpu, X86_PMU_COUNTERS, 8);
-    config->num_fixed = x86_pmu_choose_option(cpu, X86_PMU_FIXED, 4);
+    if (!x86_pmu_check_map(cpu, config, errp)) {
+        return false;
+    }
+    config->version = x86_pmu_choose_option(cpu, X86_PMU_VERSION,
+                                            config->version);
+    config->num_gp = x86_pmu_choose_option(cpu, X86_PMU_COUNTERS,
+                                           config->num_gp);
+    config->num_fixed = x86_pmu_choose_option(cpu, X86_PMU_FIXED,
+                                              config->num_fixed);
     config->counter_width = x86_pmu_choose_option(cpu, X86_PMU_COUNTER_WIDTH,
-                                                  48);
-    config->anythread = x86_pmu_choose_option(cpu, X86_PMU_ANYTHREAD, 0);
+                                                  config->counter_width);
+    config->anythread = x86_pmu_choose_option(cpu, X86_PMU_ANYTHREAD,
+                                              config->anythread);
     config->events_off = x86_pmu_choose_option(cpu, X86_PMU_EVENTS_OFF, 0);
     config->stopped = !x86_pmu_choose_option(cpu, X86_PMU_RESET_GC, 1);
     if (x86_pmu_choose_option(cpu, X86_PMU_METRICS_CLEAR, 0)) {
@@ -239,6 +260,10 @@ void x86_pmu_cpuid_0a(X86CPU *cpu, uint32_t *eax, uint32_t *ebx,
         return;
     }
     config = &cpu->env.pmu.unit->perfmon.config;
+    if (config->map != PERFMON_MAP_ARCHITECTURAL) {
+        *eax = *ebx = *ecx = *edx = 0;
+        return;
+    }
     /* Version, counters, their width, events that EBX speaks of. */
     *eax = config->version | config->num_gp << 8 |
            config->counter_width << 16 | 8 << 24;
@@ -246,6 +271,18 @@ void x86_pmu_cpuid_0a(X86CPU *cpu, uint32_t *eax, uint32_t *ebx,
     /* Version 5 brought the map of fixed counters, and EDX[15]. */
     *ecx = config->version >= 5 ? (1 << config->num_fixed) - 1 : 0;
     /* Fixed counters, their width, AnyThread deprecated. */
-    *edx = config->num_fixed | config->counter_width << 5 |
+    *edx = (config->version >= 2 ? config->num_fixed |
+                                   config->counter_width << 5 : 0) |
            (config->version >= 5 && !config->anythread) << 15;
+}
+
+void x86_pmu_cpuid_80000022(X86CPU *cpu, uint32_t *eax, uint32_t *ebx)
+{
+    X86PMU *unit = cpu->env.pmu.unit;
+
+    if (unit && unit->perfmon.config.map == PERFMON_MAP_AMD &&
+        unit->perfmon.config.version >= 2) {
+        *eax = CPUID_8000_0022_EAX_PERFMON_V2;
+        *ebx = unit->perfmon.config.num_gp;
+    }
 }

@@ -55,6 +55,12 @@ void x86_pmu_cpuid_0a(X86CPU *cpu, uint32_t *eax, uint32_t *ebx,
                       uint32_t *ecx, uint32_t *edx);
 
 /*
+ * CPUID leaf 80000022H, EAX and EBX, which are 0: version 2 of AMD's counters,
+ * and how many there are, if @cpu has a unit with it.
+ */
+void x86_pmu_cpuid_80000022(X86CPU *cpu, uint32_t *eax, uint32_t *ebx);
+
+/*
  * At realize, when QEMU has chosen what CPUID says of caches: say what the
  * model has, if @cpu has a unit and the user did not choose.
  */
@@ -161,6 +167,11 @@ static inline void x86_pmu_init(X86CPU *cpu) { }
 
 static inline void x86_pmu_cpuid_0a(X86CPU *cpu, uint32_t *eax, uint32_t *ebx,
                                     uint32_t *ecx, uint32_t *edx)
+{
+}
+
+static inline void x86_pmu_cpuid_80000022(X86CPU *cpu, uint32_t *eax,
+                                          uint32_t *ebx)
 {
 }
 

@@ -1,0 +1,156 @@
+/*
+ * Which CPUs have which PMU.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * A CPU is known by what CPUID says of vendor, family and model, as drivers
+ * know it.  But Icelake-Server and SapphireRapids are known by their class:
+ * Icelake-Server-v1 to -v3 and Snowridge share a model number.
+ */
+
+#include "qemu/osdep.h"
+#include "cpu.h"
+#include "pmu-internal.h"
+#include "pmu-models.h"
+
+#define ANY_MODEL 0xff
+
+/* Architectural units, by the cores that have them. */
+#define INTEL6(core_, version_, gp_, fixed_, ...)                       \
+    .vendor = CPUID_VENDOR_INTEL, .family = 6, .core = PMU_CORE_##core_, \
+    .map = PERFMON_MAP_ARCHITECTURAL, .version = (version_),            \
+    .num_gp = (gp_), .num_fixed = (fixed_), .models = { __VA_ARGS__ }
+
+#define P6(...)                                                         \
+    .vendor = CPUID_VENDOR_INTEL, .family = 6, .core = PMU_CORE_P6,     \
+    .map = PERFMON_MAP_P6, .num_gp = 2, .models = { __VA_ARGS__ }
+
+#define NETBURST(...)                                                   \
+    .vendor = CPUID_VENDOR_INTEL, .family = 15, .core = PMU_CORE_NETBURST, \
+    .map = PERFMON_MAP_NETBURST, .num_gp = 18, .models = { __VA_ARGS__ }
+
+#define AMD(vendor_, family_, core_, gp_)                               \
+    .vendor = (vendor_), .family = (family_), .core = PMU_CORE_##core_, \
+    .map = PERFMON_MAP_AMD, .num_gp = (gp_), .models = { ANY_MODEL }
+
+/*
+ * Numbers of models: SDM vol. 4, table 2-1.  Architectural version, counters and
+ * their width: CPUID.0AH of such parts (SDM vol. 3B, chapter 20).  With two
+ * threads a core, as most were sold, Nehalem to Skylake have four counters a
+ * thread.  Full-width writes came with Ivy Bridge (Linux, commit 069e0c3c4058).
+ */
+static const X86PMUModel models[] = {
+    {
+        /* 06_6AH; versions 1 to 3 say 86H, which is Tremont. */
+        .name = "Icelake-Server", .alias = "Icelake-Server-noTSX",
+        INTEL6(ICELAKE, 5, 8, 4, 106), .misnamed = 134, .num_metrics = 4,
+        .pdcm = true, .full_width = true,
+    }, {
+        .name = "SapphireRapids",
+        INTEL6(SAPPHIRERAPIDS, 5, 8, 4, 143), .num_metrics = 8,
+        .pdcm = true, .full_width = true,
+    },
+    { INTEL6(SKYLAKE, 4, 4, 3, 78, 85, 94, 142, 158),
+      .pdcm = true, .full_width = true },
+    { INTEL6(HASWELL, 3, 4, 3, 60, 61, 63, 69, 70, 71, 79, 86),
+      .pdcm = true, .full_width = true },
+    { INTEL6(SANDYBRIDGE, 3, 4, 3, 58, 62), .pdcm = true, .full_width = true },
+    { INTEL6(SANDYBRIDGE, 3, 4, 3, 42, 45), .pdcm = true },
+    { INTEL6(NEHALEM, 3, 4, 3, 26, 30, 31, 37, 44, 46, 47), .pdcm = true },
+    { INTEL6(BONNELL, 3, 2, 3, 28, 38, 39, 53, 54), .width = 40 },
+    { INTEL6(CORE, 2, 2, 3, 15, 22, 23, 29), .width = 40 },
+    { INTEL6(CORE, 1, 2, 0, 14), .width = 40 },
+    /* Pentium M; its LVT entry is masked, says oprofile's op_model_ppro.c. */
+    { P6(9, 13), .masks_lvt = true },
+    { P6(1, 3, 5, 6, 7, 8, 10, 11) },
+    /* And 0, where a list ends. */
+    { NETBURST(1, 2), .iq_escrs = true },
+    { NETBURST(3, 4, 6) },
+    { .vendor = CPUID_VENDOR_INTEL, .family = 5, .core = PMU_CORE_P5,
+      .map = PERFMON_MAP_P5, .num_gp = 2, .models = { ANY_MODEL },
+      .rdpmc_with_mmx = true },
+    { AMD(CPUID_VENDOR_AMD, 6, K7, 4) },
+    { AMD(CPUID_VENDOR_AMD, 0xf, K8, 4) },
+    { AMD(CPUID_VENDOR_AMD, 0x10, K10, 4) },
+    { AMD(CPUID_VENDOR_AMD, 0x11, K10, 4) },
+    { AMD(CPUID_VENDOR_AMD, 0x12, K10, 4) },
+    { AMD(CPUID_VENDOR_AMD, 0x15, BULLDOZER, 6) },
+    { AMD(CPUID_VENDOR_AMD, 0x17, ZEN, 6) },
+    /* Zen 4 brought version 2 (EPYC-Genoa). */
+    { AMD(CPUID_VENDOR_AMD, 0x19, ZEN, 6), .perfmon_v2_from = 0x10 },
+    { AMD(CPUID_VENDOR_HYGON, 0x18, ZEN, 6) },
+    { .vendor = "CentaurHauls", .family = 6, .core = PMU_CORE_C3,
+      .map = PERFMON_MAP_C3, .num_gp = 1, .models = { 6, 7, 8, 9 } },
+};
+
+static bool x86_pmu_class_is(X86CPU *cpu, const char *name)
+{
+    const char *type = object_get_typename(OBJECT(cpu));
+
+    return g_str_has_prefix(type, name) && type[strlen(name)] == '-' &&
+           (type[strlen(name) + 1] == 'v' ||
+            g_str_equal(type + strlen(name), X86_CPU_TYPE_SUFFIX));
+}
+
+/* CPUID.1:EAX, SDM vol. 2A: the extended family counts for family 15 alone. */
+static int x86_pmu_family(uint32_t version)
+{
+    int family = extract32(version, 8, 4);
+
+    return family == 15 ? family + extract32(version, 20, 8) : family;
+}
+
+int x86_pmu_model_number(uint32_t version)
+{
+    return extract32(version, 4, 4) | extract32(version, 16, 4) << 4;
+}
+
+static bool x86_pmu_has_number(const X86PMUModel *model, int number)
+{
+    if (model->models[0] == ANY_MODEL) {
+        return true;
+    }
+    /* The list ends with 0, which is a model of family 15 alone. */
+    for (int i = 0; i < ARRAY_SIZE(model->models); i++) {
+        if (model->models[i] == number) {
+            return number || model->family == 15;
+        }
+    }
+    return false;
+}
+
+static bool x86_pmu_has_signature(const X86PMUModel *model, X86CPU *cpu)
+{
+    CPUX86State *env = &cpu->env;
+    char vendor[CPUID_VENDOR_SZ + 1];
+
+    x86_cpu_vendor_words2str(vendor, env->cpuid_vendor1, env->cpuid_vendor2,
+                             env->cpuid_vendor3);
+    return g_str_equal(vendor, model->vendor) &&
+           x86_pmu_family(env->cpuid_version) == model->family &&
+           x86_pmu_has_number(model,
+                              x86_pmu_model_number(env->cpuid_version));
+}
+
+const X86PMUModel *x86_pmu_model(X86CPU *cpu)
+{
+    for (int i = 0; i < ARRAY_SIZE(models); i++) {
+        const X86PMUModel *known = &models[i];
+
+        if (known->name && (x86_pmu_class_is(cpu, known->name) ||
+                            (known->alias &&
+                             x86_pmu_class_is(cpu, known->alias)))) {
+            return g_str_equal(known->vendor, CPUID_VENDOR_INTEL) &&
+                   !IS_INTEL_CPU(&cpu->env) ? NULL : known;
+        }
+    }
+    for (int i = 0; i < ARRAY_SIZE(models); i++) {
+        const X86PMUModel *known = &models[i];
+
+        if ((!known->name || cpu->max_features) &&
+            x86_pmu_has_signature(known, cpu)) {
+            return known;
+        }
+    }
+    return NULL;
+}
