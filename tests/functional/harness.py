@@ -44,6 +44,7 @@ PROGRAM_SOURCES = {
                                '-Wl,--build-id=none')),
     'tma': (('tma.c', 'tma-loops.S'), ('-pthread',)),
     'patch-code': (('patch-code.c',), ('-pthread',)),
+    'vperfctr': (('vperfctr.c',), ()),
 }
 
 

@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# The PMUs of older CPUs, by the drivers that Linux has for them: what the driver
+# says at boot, its generic events against counts that are known by construction
+# and against QEMU's ledger, samples, and counters that a process reads itself.
+#
+# The kernel is Debian's for amd64, which has all of these drivers and takes
+# vendor, family and model as CPUID says them: a Pentium III that knows 64-bit
+# mode is no CPU that there was, and the driver does not ask.
+
+import collections
+import re
+
+from harness import Checks, Session, in_guest
+from ledger import Recorder
+import guest
+
+# name      of the test
+# cpu       QEMU's -cpu, without pmu=on
+# line      what the driver says after "Performance Events: "
+# counters  general-purpose ones
+# kernel    None: the functional tests' own
+# branches  that exact-1 has, as the driver's event counts them
+Pmu = collections.namedtuple('Pmu', 'name cpu line counters kernel branches')
+
+EXACT_INSTRUCTIONS = 2 * 1000000 + 120
+EXACT_BRANCHES = 1000000 + 41
+# RETIRED_BRANCH_TYPE has no bit for jumps, one, and far branches, eleven.
+NETBURST_BRANCHES = EXACT_BRANCHES - 12
+
+
+def pmu(name, cpu, line, counters, kernel=None, branches=EXACT_BRANCHES):
+    return Pmu(name, cpu, line, counters, kernel, branches)
+
+
+def intel(model):
+    """A CPU of family 6 that can run the kernel."""
+    return 'qemu64,vendor=GenuineIntel,family=6,model=%d,stepping=3' % model
+
+
+PMUS = (
+    pmu('Pentium III', intel(8), 'p6 PMU driver', 2),
+    pmu('Pentium M', intel(13), 'p6 PMU driver', 2),
+    # Linux since 6.1 writes an old period to the counter (commit dbf4e792bead):
+    # p4_pmu_set_period() reads it before it is computed.
+    pmu('Pentium 4', 'kvm64', 'Netburst P4/Xeon PMU driver', 18, '5.10',
+        NETBURST_BRANCHES),
+    pmu('Core Duo', 'core2duo,model=14', 'Core events', 2),
+    pmu('Core 2', 'core2duo', 'Core2 events', 2),
+    pmu('Atom', 'core2duo,model=28', 'Atom events', 2),
+    pmu('Nehalem', 'Nehalem', 'Nehalem events', 4),
+    pmu('Westmere', 'Westmere', 'Westmere events', 4),
+    pmu('Sandy Bridge', 'SandyBridge', 'SandyBridge events', 4),
+    pmu('Ivy Bridge', 'IvyBridge', 'IvyBridge events, full-width counters', 4),
+    pmu('Haswell', 'Haswell', 'Haswell events, full-width counters', 4),
+    pmu('Broadwell', 'Broadwell', 'Broadwell events, full-width counters', 4),
+    pmu('Skylake', 'Skylake-Server', 'Skylake events, full-width counters',
+        4),
+    pmu('K7', 'qemu64,family=6,model=8', 'AMD PMU driver', 4),
+    pmu('K8', 'qemu64', 'AMD PMU driver', 4),
+    pmu('family 10H', 'phenom', 'AMD PMU driver', 4),
+    pmu('Bulldozer', 'Opteron_G4', 'Fam15h core perfctr, AMD PMU driver', 6),
+    pmu('Zen', 'EPYC', 'Fam17h+ core perfctr, AMD PMU driver', 6),
+    pmu('Zen 4', 'EPYC-Genoa', 'Fam17h+ core perfctr, AMD PMU driver', 6),
+)
+
+# Linux's generic events that are counts of the ledger.
+LEDGER_EVENTS = (
+    ('cycles', 'cycles'),
+    ('branch-misses', 'branch-misses'),
+)
+# Of the ledger's count: while perf switches a counter on and off, the process
+# makes a few system calls that the ledger counts as well.
+LEDGER_TOLERANCE = 0.01
+
+PERIOD = 20000
+
+TESTS = []
+
+
+def check_driver(checks, s, pmu):
+    log = s.kernel_log()
+    lines = [line for line in log.splitlines() if 'Performance Events:' in line]
+    checks.that(len(lines) == 1 and pmu.line in lines[0],
+                'expected "%s" in %s' % (pmu.line, lines))
+    checks.that('... generic registers:      %d\n' % pmu.counters in log,
+                'expected %d generic registers' % pmu.counters)
+
+
+def check_exact(checks, s, pmu):
+    """One event at a time: that of NetBurst's driver puts two into one counter
+    when it moves them about.
+    """
+    for event, expected in (('instructions:u', EXACT_INSTRUCTIONS),
+                            ('branches:u', pmu.branches)):
+        counts = s.stat('-e ' + event, in_guest('exact-1'))
+        checks.equal(event, counts[event], expected)
+
+
+def check_samples(checks, s):
+    s.shell('perf record -q -o /tmp/data -e instructions:u -c %d -- %s '
+            '>/tmp/out 2>&1' % (PERIOD, in_guest('exact-1')))
+    text = s.shell('perf report -i /tmp/data --stdio 2>/dev/null')
+    found = re.search(r'# Samples: (\d+)', text)
+    checks.equal('samples', int(found.group(1)) if found else 0,
+                 EXACT_INSTRUCTIONS // PERIOD)
+
+
+def check_vperfctr(checks, s):
+    """What perfctr's users did."""
+    for mode in 'a-mode', 'restarts', 'i-mode':
+        for line in s.shell('%s %s' % (in_guest('vperfctr'),
+                                       mode)).splitlines():
+            name, _, expected, _, observed = line.split()
+            checks.equal(name, int(observed), int(expected))
+
+
+def check_ledger(checks, s):
+    s.guest.on_sync = recorder = Recorder(s.guest)
+    for event, item in LEDGER_EVENTS:
+        counts = s.region('-e %s:u' % event,
+                          'workload --perf /tmp/ctl --sync branches 1000000')
+        expected = recorder.between['branches'].count(item, levels=('usr',))
+        checks.close(event, counts[event + ':u'], expected,
+                     LEDGER_TOLERANCE * expected)
+
+
+def check_turns(checks, s, pmu):
+    """More events than counters: each has some of the time, and what perf
+    makes of it is its count; what is not modelled has turns, too.
+    """
+    events = ['instructions:u'] * (pmu.counters + 2)
+    s.shell("perf stat -x ';' -o /tmp/stat -e %s -- workload nops 200000 "
+            ">/tmp/out 2>&1" % ','.join(events))
+    found = [line.split(';') for line in s.shell('cat /tmp/stat').splitlines()
+             if 'instructions' in line]
+    checks.equal('events counted', len(found), len(events))
+    checks.that(all(not fields[0].startswith('<') for fields in found),
+                'expected a count of each, observed %s' % found)
+
+
+def run(options, pmu):
+    """All of it, in one boot."""
+    names = 'exact-1', 'vperfctr'
+    session = Session(
+        guest.Options(qemu=options.qemu, cpu=pmu.cpu + ',pmu=on', smp=2,
+                      kernel=pmu.kernel or guest.DEFAULT_KERNEL),
+        {name: options.programs[name] for name in names})
+    checks = Checks()
+    try:
+        check_driver(checks, session, pmu)
+        check_exact(checks, session, pmu)
+        check_samples(checks, session)
+        check_vperfctr(checks, session)
+        check_ledger(checks, session)
+        if pmu.kernel is None:
+            check_turns(checks, session, pmu)
+        for complaint in 'WARNING: CPU', 'unchecked MSR access':
+            checks.that(complaint not in session.kernel_log(),
+                        'the kernel said "%s"' % complaint)
+    finally:
+        session.close()
+    return checks.done()
+
+
+def register(pmu):
+    TESTS.append(('%s: driver, exact counts, samples, perfctr' % pmu.name,
+                  lambda options: run(options, pmu)))
+
+
+for each in PMUS:
+    register(each)
