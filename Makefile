@@ -166,6 +166,8 @@ docs-events: core ## print the events that there are into the manual
 	ninja -C $(core) tools/pmu-events/pmu-events
 	$(core)/tools/pmu-events/pmu-events > \
 	    docs/system/i386/perf-metrics-events.rst.inc
+	$(core)/tools/pmu-events/pmu-events --older > \
+	    docs/system/i386/pmu-older-events.rst.inc
 
 .PHONY: core
 core:

@@ -1,5 +1,5 @@
 /*
- * Print the manual's table of events, or check that it is up to date.
+ * Print the manual's tables of events, or check that they are up to date.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "tcg/pmu/events/events-netburst.h"
 #include "tcg/pmu/perfmon/perfmon.h"
 
 /* Cells of a table are CSV: reStructuredText in quotes. */
@@ -260,6 +261,87 @@ static GString *print_page(void)
     return out;
 }
 
+/* Cores, by the names that tables and sources have for them. */
+static const char *const older_cores[PMU_CORE_NR] = {
+    [PMU_CORE_P5] = "P5", [PMU_CORE_P6] = "P6",
+    [PMU_CORE_CORE] = "Core", [PMU_CORE_BONNELL] = "Bonnell",
+    [PMU_CORE_NEHALEM] = "Nehalem",
+    [PMU_CORE_SANDYBRIDGE] = "Sandy Bridge",
+    [PMU_CORE_HASWELL] = "Haswell", [PMU_CORE_SKYLAKE] = "Skylake",
+    [PMU_CORE_K7] = "K7", [PMU_CORE_K8] = "K8", [PMU_CORE_K10] = "K10",
+    [PMU_CORE_BULLDOZER] = "Bulldozer", [PMU_CORE_ZEN] = "Zen",
+    [PMU_CORE_C3] = "C3",
+};
+
+/* On which cores @event is, each with its selector unless all have the same. */
+static void cores_cell(GString *out, const PmuEvent *event)
+{
+    g_autoptr(GString) text = g_string_new(NULL);
+
+    for (PmuCore core = PMU_CORES_MEASURED; core < PMU_CORE_NR; core++) {
+        if (event->on[core].counters) {
+            g_string_append_printf(text, "%s%s ", text->len ? ", " : "",
+                                   older_cores[core]);
+            append_place(text, &event->on[core]);
+        }
+    }
+    cell(out, text->str);
+}
+
+static void print_older_events(GString *out)
+{
+    const PmuEvent *event;
+
+    begin_table(out, "Events of older cores", "30 40 12 40",
+                "\"Event\", \"Cores\", \"State\", \"Ledger items\"");
+    for (unsigned i = 0; (event = pmu_event_older_row(i)); i++) {
+        begin_row(out);
+        cell(out, event->name);
+        cores_cell(out, event);
+        cell(out, pmu_event_state_name(event->state));
+        counts_cell(out, event);
+        end_row(out);
+    }
+}
+
+static void print_netburst_events(GString *out)
+{
+    static const char *const groups[NETBURST_GROUPS] = {
+        "0-3", "4-7", "8-11", "12-17",
+    };
+    const NetburstRow *row;
+
+    begin_table(out, "Events of NetBurst", "30 10 10 10 12 40",
+                "\"Event and bit\", \"Counters\", \"ESCR select\", "
+                "\"Event select\", \"State\", \"Ledger items\"");
+    for (unsigned i = 0; (row = pmu_event_netburst_row(i)); i++) {
+        g_autofree char *select = g_strdup_printf("%u", row->escr_select);
+        g_autofree char *code = g_strdup_printf("%02X.%u", row->event,
+                                                row->bit);
+
+        begin_row(out);
+        cell(out, row->event_row.name);
+        cell(out, groups[row->group]);
+        cell(out, select);
+        cell(out, code);
+        cell(out, pmu_event_state_name(row->event_row.state));
+        counts_cell(out, &row->event_row);
+        end_row(out);
+    }
+}
+
+static GString *print_older_page(void)
+{
+    GString *out = g_string_new(
+        ".. SPDX-License-" "Identifier: GPL-2.0-or-later\n"
+        ".. Printed by tools/pmu-events (make docs-events): do not edit.\n\n");
+
+    print_older_events(out);
+    g_string_append_c(out, '\n');
+    print_netburst_events(out);
+    return out;
+}
+
 /* The number of the first line in which @a and @b differ, 0: they do not. */
 static unsigned first_difference(const char *a, const char *b)
 {
@@ -292,13 +374,16 @@ static int check(const char *path, const char *want)
 
 int main(int argc, char **argv)
 {
-    g_autoptr(GString) page = print_page();
+    bool older = argc > 1 && !strcmp(argv[1], "--older");
+    g_autoptr(GString) page = older ? print_older_page() : print_page();
 
+    argc -= older;
+    argv += older;
     if (argc == 3 && !strcmp(argv[1], "--check")) {
         return check(argv[2], page->str);
     }
     if (argc != 1) {
-        fprintf(stderr, "usage: pmu-events [--check FILE]\n");
+        fprintf(stderr, "usage: pmu-events [--older] [--check FILE]\n");
         return 2;
     }
     fputs(page->str, stdout);

@@ -17,15 +17,6 @@
 #define ESCR_MASK(escr)     ((escr) >> 9 & 0xffff)
 #define ESCR_TAG_ENABLE     (1u << 4)
 
-/* One bit of an event's mask. */
-typedef struct NetburstRow {
-    uint8_t group;              /* NetburstGroup */
-    uint8_t escr_select;
-    uint8_t event;
-    uint8_t bit;
-    PmuEvent event_row;         /* without a place */
-} NetburstRow;
-
 #define BIT(group, escr_select, event, bit, name, ...)                  \
     { NETBURST_##group, escr_select, event, bit, { name, __VA_ARGS__ } }
 
@@ -223,6 +214,11 @@ static const struct {
 #define BRANCH_RETIRED  0x06
 #define MASK_ALL_BRANCHES 0xf
 #define MASK_NBOGUS     0x1
+
+const NetburstRow *pmu_event_netburst_row(unsigned index)
+{
+    return index < G_N_ELEMENTS(rows) ? &rows[index] : NULL;
+}
 
 static const PmuEvent *find_bit(const NetburstSelector *s, unsigned event,
                                 unsigned bit)

@@ -42,4 +42,16 @@ typedef struct NetburstSelector {
 void pmu_event_select_netburst(PmuSelection *selection,
                                const NetburstSelector *selector);
 
+/* One bit of an event's mask. */
+typedef struct NetburstRow {
+    uint8_t group;              /* NetburstGroup */
+    uint8_t escr_select;
+    uint8_t event;
+    uint8_t bit;
+    PmuEvent event_row;         /* without a place */
+} NetburstRow;
+
+/* Row @index of the table, NULL past the end. */
+const NetburstRow *pmu_event_netburst_row(unsigned index);
+
 #endif
