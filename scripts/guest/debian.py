@@ -26,12 +26,16 @@ SOURCES = {
 class Apt:
     """An apt whose sources are these suites, with a state of its own."""
 
-    def __init__(self, build, suites=SUITES, name='apt'):
-        """build is the build directory; name that of the state in it."""
+    def __init__(self, build, suites=SUITES, name='apt', architecture=None):
+        """build is the build directory; name that of the state in it;
+        architecture Debian's name of one, if not that of this system.
+        """
         os.makedirs(os.path.join(build, 'guest'), exist_ok=True)
         self._command = [os.path.join(TOP, 'scripts/debian-apt'),
                          '--state=' + os.path.join(build, 'guest', name),
                          '--suites=' + suites]
+        if architecture:
+            self._command.append('--architecture=' + architecture)
 
     def __call__(self, *arguments, check=True, **kwargs):
         """Run a command of debian-apt; CalledProcessError if it fails."""

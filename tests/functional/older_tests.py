@@ -9,10 +9,16 @@
 # mode is no CPU that there was, and the driver does not ask.
 
 import collections
+import glob
+import os
 import re
+import shutil
+import subprocess
+import threading
 
-from harness import Checks, Session, in_guest
+from harness import TIMEOUT, Checks, Failure, Session, in_guest
 from ledger import Recorder
+import debian
 import guest
 
 # name      of the test
@@ -59,7 +65,7 @@ PMUS = (
     pmu('K7', 'qemu64,family=6,model=8', 'AMD PMU driver', 4),
     pmu('K8', 'qemu64', 'AMD PMU driver', 4),
     pmu('family 10H', 'phenom', 'AMD PMU driver', 4),
-    pmu('Bulldozer', 'Opteron_G4', 'Fam15h core perfctr, AMD PMU driver', 6),
+    pmu('Bulldozer', 'qemu64,family=21,model=2', 'Fam15h core perfctr, AMD PMU driver', 6),
     pmu('Zen', 'EPYC', 'Fam17h+ core perfctr, AMD PMU driver', 6),
     pmu('Zen 4', 'EPYC-Genoa', 'Fam17h+ core perfctr, AMD PMU driver', 6),
 )
@@ -161,6 +167,69 @@ def run(options, pmu):
     finally:
         session.close()
     return checks.done()
+
+
+# 32-bit kernels of Debian's last release that has them, on the CPU models that
+# know nothing else.  There is no user space: the driver speaks before the kernel
+# finds no root file system, and ends.
+
+SUITE_686 = 'bookworm'
+
+# QEMU's -cpu, the kernel's flavour, what the driver says
+PMUS_686 = (
+    ('pentium2', '686', 'p6 PMU driver'),
+    ('pentium3', '686-pae', 'p6 PMU driver'),
+    ('qemu32', '686', 'p6 PMU driver'),
+    ('athlon', '686', 'AMD PMU driver'),
+    ('kvm32', '686-pae', 'Netburst P4/Xeon PMU driver'),
+    ('coreduo', '686-pae', 'Core events'),
+    ('n270', '686-pae', 'Atom events'),
+)
+
+fetching = threading.Lock()
+
+
+def kernel_686(flavour):
+    """The path of a kernel image of this flavour, fetched at first use."""
+    directory = os.path.join(guest.build_dir(), 'guest', 'kernels', flavour)
+    image = os.path.join(directory, 'vmlinuz')
+    with fetching:
+        if os.path.exists(image):
+            return image
+        apt = debian.Apt(guest.build_dir(), SUITE_686, 'apt-i386', 'i386')
+        text = apt.read('run', 'apt-cache', 'show', '--no-all-versions',
+                        'linux-image-' + flavour)
+        package = re.search(r'^Depends: (\S+)', text, re.MULTILINE).group(1)
+        new = directory + '.new'
+        apt.unpack(new, package)
+        os.makedirs(directory, exist_ok=True)
+        shutil.move(glob.glob(new + '/boot/vmlinuz-*')[0], image)
+        shutil.rmtree(new)
+    return image
+
+
+def run_686(options, cpu, flavour, line):
+    command = [options.qemu or guest.default_qemu(), '-nodefaults',
+               '-no-user-config', '-display', 'none', '-no-reboot',
+               '-accel', 'tcg', '-m', '512M', '-serial', 'stdio',
+               '-cpu', cpu + ',pmu=on', '-kernel', kernel_686(flavour),
+               '-append', 'console=ttyS0 panic=-1']
+    log = subprocess.run(command, stdout=subprocess.PIPE, text=True,
+                         errors='replace', timeout=TIMEOUT,
+                         stdin=subprocess.DEVNULL, check=True).stdout
+    found = [each for each in log.splitlines() if 'Performance Events:' in each]
+    if len(found) != 1 or line not in found[0]:
+        raise Failure('expected "%s" in %s\n%s' % (line, found, log[-2000:]))
+    return found[0].strip()
+
+
+def register_686(cpu, flavour, line):
+    TESTS.append(('%s: Debian %s, %s kernel' % (cpu, SUITE_686, flavour),
+                  lambda options: run_686(options, cpu, flavour, line)))
+
+
+for each in PMUS_686:
+    register_686(*each)
 
 
 def register(pmu):
