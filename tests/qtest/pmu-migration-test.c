@@ -196,6 +196,64 @@ static void test_savevm(void)
     }
 }
 
+/* Registers of older units travel: what was written later is gone. */
+static void expect_older(const char *cpu, const uint32_t *msr, unsigned num)
+{
+    PmuScript *s = pmu_script_new();
+    char *disk = make_disk();
+    PmuMachine machine;
+    unsigned first = 0;
+
+    for (unsigned i = 0; i < num; i++) {
+        pmu_wrmsr(s, msr[i], 0x1000001 + i);
+    }
+    pmu_op(s, OP_SYNC, 0, 1, 0);
+    for (unsigned i = 0; i < num; i++) {
+        unsigned index = pmu_rdmsr(s, msr[i]);
+
+        first = i ? first : index;
+    }
+    for (unsigned i = 0; i < num; i++) {
+        pmu_wrmsr(s, msr[i], 0);
+    }
+    start_with_disk(&machine, s, disk, cpu);
+    pmu_wait_for(&machine, 1);
+    expect_hmp_ok(&machine, "savevm middle");
+    for (unsigned turn = 0; turn < 2; turn++) {
+        pmu_go(&machine, 1);
+        pmu_wait_done(&machine, 1);
+        pmu_read_results(&machine, s, 1);
+        for (unsigned i = 0; i < num; i++) {
+            pmu_expect(pmu_value(s, first + i) & 0xff, 1 + i,
+                       "MSR 0x%x of %s, %s", msr[i], cpu,
+                       turn ? "after loadvm" : "before");
+        }
+        expect_hmp_ok(&machine, "loadvm middle");
+    }
+    pmu_stop(&machine);
+    pmu_script_free(s);
+    remove_disk(disk);
+}
+
+static void test_older(void)
+{
+    static const uint32_t netburst[] = {
+        0x300, 0x311, 0x3a0, 0x3e1, 0x3c5, 0x3f1, 0x3f2,
+    };
+    static const uint32_t p5[] = { 0x11, 0x12, 0x13 };
+    static const uint32_t zen[] = {
+        0xc0010201, 0xc001020b, 0xc0010200, 0xc001020a,
+    };
+
+    if (!can_snapshot()) {
+        return;
+    }
+    expect_older("-cpu kvm64,pmu=on", netburst, ARRAY_SIZE(netburst));
+    expect_older("-cpu qemu64,vendor=GenuineIntel,family=5,model=4,pmu=on",
+                 p5, ARRAY_SIZE(p5));
+    expect_older("-cpu EPYC-Genoa,pmu=on,check=off", zen, ARRAY_SIZE(zen));
+}
+
 /* Caches are cold after each load, also the L3 that vCPUs share. */
 static void test_loadvm_cold(void)
 {
@@ -639,6 +697,7 @@ int main(int argc, char **argv)
         return 0;
     }
     qtest_add_func("pmu/migration/savevm", test_savevm);
+    qtest_add_func("pmu/migration/older", test_older);
     qtest_add_func("pmu/migration/loadvm-cold", test_loadvm_cold);
     qtest_add_func("pmu/migration/loadvm-elsewhere", test_loadvm_elsewhere);
     qtest_add_func("pmu/migration/loadvm-refused", test_loadvm_refused);
