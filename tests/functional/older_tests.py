@@ -145,6 +145,48 @@ def check_turns(checks, s, pmu):
                 'expected a count of each, observed %s' % found)
 
 
+# What workloads are limited by, and its least share of the slots.
+TOPDOWN = (
+    ('nops', 300000, 'retiring', 0.8),
+    ('chase', 300000, 'backend-bound', 0.8),
+    ('branches', 1000000, 'bad-speculation', 0.4),
+)
+# Drivers that have these events, which are one group of counters: cycles are a
+# fixed one's.  What perf makes of them is from several turns.
+TOPDOWN_LINES = 'SandyBridge', 'IvyBridge', 'Haswell', 'Broadwell', 'Skylake'
+TOPDOWN_EVENTS = ('topdown-total-slots', 'topdown-slots-issued',
+                  'topdown-slots-retired', 'topdown-fetch-bubbles',
+                  'topdown-recovery-bubbles')
+# Of the slots: perf counts a little more than the ledger's part, as above.
+TOPDOWN_TOLERANCE = 0.01
+
+
+def topdown_classes(counts):
+    """Level 1 by Linux's events: Yasin, ISPASS 2014, with four slots."""
+    slots, issued, retired, bubbles, recovery = (
+        counts[event + ':u'] if event + ':u' in counts else counts[event]
+        for event in TOPDOWN_EVENTS)
+    classes = {'retiring': retired / slots, 'frontend-bound': bubbles / slots,
+               'bad-speculation': (issued - retired + recovery) / slots}
+    classes['backend-bound'] = 1 - sum(classes.values())
+    return classes
+
+
+def check_topdown(checks, s, pmu):
+    if not pmu.line.startswith(TOPDOWN_LINES):
+        return
+    for name, rounds, dominant, share in TOPDOWN:
+        s.guest.on_sync = recorder = Recorder(s.guest)
+        found = topdown_classes(
+            s.region('-e "{%s}:u"' % ','.join(TOPDOWN_EVENTS),
+                     'workload --perf /tmp/ctl --sync %s %d' % (name, rounds)))
+        expected = recorder.between[name].fractions(levels=('usr',))
+        checks.between('%s: %s' % (name, dominant), found[dominant], share, 1)
+        for each in 'retiring', 'frontend-bound':
+            checks.close('%s: %s' % (name, each), found[each], expected[each],
+                         TOPDOWN_TOLERANCE)
+
+
 def run(options, pmu):
     """All of it, in one boot."""
     names = 'exact-1', 'vperfctr'
@@ -159,6 +201,7 @@ def run(options, pmu):
         check_samples(checks, session)
         check_vperfctr(checks, session)
         check_ledger(checks, session)
+        check_topdown(checks, session, pmu)
         if pmu.kernel is None:
             check_turns(checks, session, pmu)
         for complaint in 'WARNING: CPU', 'unchecked MSR access':

@@ -157,6 +157,8 @@ static const PmuEvent rows[] = {
       NOT_MODELLED("responses are modelled from Ice Lake on") },
 
     /* From Sandy Bridge on */
+    { "CPU_CLK_UNHALTED.ONE_THREAD_ACTIVE", FROM_SANDYBRIDGE(0x3c, 0x02, 0),
+      MODELLED(PMU_ITEM_REF_XCLK), .note = WHY_ONE_THREAD },
     { "UOPS_RETIRED.RETIRE_SLOTS", FROM_SANDYBRIDGE(0xc2, 0x02, 0),
       MODELLED(UOPS), BINS(PMU_ITEM_RETIRED_0, 9) },
     { "IDQ_UOPS_NOT_DELIVERED.CORE", FROM_SANDYBRIDGE(0x9c, 0x01, 0),
