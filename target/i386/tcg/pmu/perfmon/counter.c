@@ -25,17 +25,17 @@ static bool is_running(const Perfmon *pmu, uint64_t status, bool enabled)
 
 static PerfmonCounter gp_counter(const Perfmon *pmu, unsigned index)
 {
-    PerfmonControl control = pmu->map->control(pmu, index);
+    const PerfmonControl *control = &pmu->control[index];
 
     return (PerfmonCounter) {
         .event = &pmu->selected[index],
         .value = pmu->gp[index],
         .status = PERF_GLOBAL_GP(index),
-        .running = is_running(pmu, PERF_GLOBAL_GP(index), control.enabled),
-        .level[PMU_LEVEL_OS] = control.os,
-        .level[PMU_LEVEL_USR] = control.usr,
-        .interrupt = control.interrupt,
-        .each = control.each,
+        .running = is_running(pmu, PERF_GLOBAL_GP(index), control->enabled),
+        .level[PMU_LEVEL_OS] = control->os,
+        .level[PMU_LEVEL_USR] = control->usr,
+        .interrupt = control->interrupt,
+        .each = control->each,
     };
 }
 
@@ -78,19 +78,26 @@ bool perfmon_may_interrupt(const PerfmonCounter *counter)
            (counter->level[PMU_LEVEL_OS] || counter->level[PMU_LEVEL_USR]);
 }
 
-static void select_gp(Perfmon *pmu, unsigned index, uint64_t selector)
-{
-    if (pmu->selected_evtsel[index] != selector) {
-        pmu->remainder[index] = 0;      /* another count begins */
-    }
-    pmu->selected_evtsel[index] = selector;
-    pmu->map->select(pmu, index, selector);
-}
-
 /*
  * A driver stops and starts counters far more often than it gives them another
  * event, and a lookup takes about as long as all the rest of a WRMSR.
  */
+static void select_gp(Perfmon *pmu, unsigned index, bool look_up)
+{
+    uint64_t selector;
+
+    pmu->control[index] = pmu->map->control(pmu, index);
+    selector = pmu->control[index].selector;
+    if (pmu->selected_evtsel[index] != selector) {
+        pmu->remainder[index] = 0;      /* another count begins */
+        look_up = true;
+    }
+    if (look_up) {
+        pmu->selected_evtsel[index] = selector;
+        pmu->map->select(pmu, index, selector);
+    }
+}
+
 void perfmon_select(Perfmon *pmu, bool all)
 {
     const uint64_t extra[PERFMON_EXTRA_NR] = {
@@ -105,11 +112,7 @@ void perfmon_select(Perfmon *pmu, bool all)
     all |= memcmp(pmu->selected_extra, extra, sizeof(extra)) != 0;
     memcpy(pmu->selected_extra, extra, sizeof(extra));
     for (unsigned i = 0; i < pmu->config.num_gp; i++) {
-        uint64_t selector = pmu->map->control(pmu, i).selector;
-
-        if (all || pmu->selected_evtsel[i] != selector) {
-            select_gp(pmu, i, selector);
-        }
+        select_gp(pmu, i, all);
     }
     for (unsigned i = 0; all && i < pmu->config.num_fixed; i++) {
         pmu_event_select_fixed(&pmu->selected[pmu->config.num_gp + i], i);
@@ -125,7 +128,7 @@ void perfmon_counter_written(Perfmon *pmu, unsigned index,
 void perfmon_selector_written(Perfmon *pmu, unsigned index, uint64_t value)
 {
     perfmon_counter_written(pmu, index, value);
-    perfmon_select(pmu, false);
+    select_gp(pmu, index, false);
 }
 
 void perfmon_shared_written(Perfmon *pmu, unsigned index G_GNUC_UNUSED,

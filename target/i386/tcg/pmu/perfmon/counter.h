@@ -51,10 +51,10 @@ void perfmon_select(Perfmon *pmu, bool all);
 /* Hooks of rows: a write to a counter begins another count. */
 void perfmon_counter_written(Perfmon *pmu, unsigned index, uint64_t value);
 
-/* ... to a register that says what it counts, too. */
+/* ... to a register that says what this counter counts, and when. */
 void perfmon_selector_written(Perfmon *pmu, unsigned index, uint64_t value);
 
-/* ... to one that all counters look at. */
+/* ... to one that several counters look at. */
 void perfmon_shared_written(Perfmon *pmu, unsigned index, uint64_t value);
 
 /* What reads of IA32_PERF_METRICS return. */

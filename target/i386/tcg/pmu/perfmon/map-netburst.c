@@ -213,6 +213,7 @@ static void overflowed(Perfmon *pmu, unsigned index)
     pmu->evtsel[index] |= CCCR_OVF;
     if (pmu->evtsel[next] & CCCR_CASCADE) {
         pmu->evtsel[next] |= CCCR_ENABLE;
+        perfmon_select(pmu, false);
     }
 }
 

@@ -11,6 +11,13 @@
 #include "tcg/pmu/perfmon/counter.h"
 #include "tcg/pmu/perfmon/register-map.h"
 
+/* The enable bit is both counters'. */
+static void selector_written(Perfmon *pmu, unsigned index, uint64_t value)
+{
+    perfmon_counter_written(pmu, index, value);
+    perfmon_shared_written(pmu, index, value);
+}
+
 static const PerfmonMsr rows[] = {
     {
         .name = "PerfCtr", .first = MSR_PMU_IA32_PMC0, .count = 2,
@@ -20,13 +27,12 @@ static const PerfmonMsr rows[] = {
         .stored = offsetof(Perfmon, gp),
         .written = perfmon_counter_written,
     }, {
-        /* The one enable bit, in PerfEvtSel0, is all counters'. */
         .name = "PerfEvtSel", .first = MSR_PMU_IA32_PERFEVTSEL0, .count = 2,
         .present = PERFMON_PRESENT_GP,
         .write = PERFMON_WRITE_STORE, .writable = PERFMON_MASK_LOW,
         .holds = PERFMON_MASK_EVTSEL_HELD,
         .stored = offsetof(Perfmon, evtsel),
-        .written = perfmon_selector_written,
+        .written = selector_written,
     },
 };
 

@@ -75,17 +75,27 @@ bool perfmon_msr_plausible(const Perfmon *pmu)
     return true;
 }
 
+/* Which register of @row is at @msr; its number of registers if none is. */
+static unsigned index_in_row(const PerfmonMsr *row, uint32_t msr)
+{
+    uint32_t offset = msr - row->first;
+
+    if (!row->step) {
+        return MIN(offset, row->count);
+    }
+    return offset % row->step ? row->count : MIN(offset / row->step,
+                                                 row->count);
+}
+
 /* The row that has @msr, and which of its registers; NULL if none does. */
 static const PerfmonMsr *find_row(const Perfmon *pmu, uint32_t msr,
                                   unsigned *index)
 {
-    for (unsigned i = 0; i < pmu->map->num_rows; i++) {
-        const PerfmonMsr *row = &pmu->map->rows[i];
-        unsigned step = MAX(row->step, 1);
-        uint32_t offset = msr - row->first;
+    const PerfmonMsr *end = pmu->map->rows + pmu->map->num_rows;
 
-        if (offset % step == 0 && offset / step < row->count) {
-            *index = offset / step;
+    for (const PerfmonMsr *row = pmu->map->rows; row < end; row++) {
+        *index = index_in_row(row, msr);
+        if (*index < row->count) {
             return row;
         }
     }

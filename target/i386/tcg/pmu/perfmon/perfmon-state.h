@@ -181,6 +181,15 @@ enum {
     PERFMON_EXTRA_NR
 };
 
+/* What a counter's registers say, in one form for all maps. */
+typedef struct PerfmonControl {
+    uint64_t selector;          /* what it counts, to the map's select() alone */
+    bool enabled;               /* but for IA32_PERF_GLOBAL_CTRL */
+    bool os, usr;
+    bool interrupt;             /* an overflow raises a PMI */
+    bool each;                  /* each increment is an overflow */
+} PerfmonControl;
+
 /* The outcome of a guest's register access. */
 typedef enum PerfmonResult {
     PERFMON_OK,
@@ -219,7 +228,9 @@ typedef struct Perfmon {
     uint64_t pebs_matrix_vert;
     uint64_t cesr;                          /* P5 */
 
-    /* What the registers above make each counter count: GP, then fixed. */
+    /* What the registers above say of general-purpose counters. */
+    PerfmonControl control[PERFMON_MAX_GP];
+    /* What they make each counter count: GP, then fixed. */
     PmuSelection selected[PERFMON_MAX_GP + PERFMON_MAX_FIXED];
     /* ... and what they were when that was looked up. */
     uint64_t selected_evtsel[PERFMON_MAX_GP];

@@ -417,8 +417,7 @@ bool perfmon_view(const Perfmon *pmu, unsigned index, PerfmonView *view)
         .note = counter.event->note,
         .selector = index < num_gp ? pmu->selected_evtsel[index] : 0,
         .value = counter.value,
-        .switched_on = index >= num_gp ||
-                       pmu->map->control(pmu, index).enabled,
+        .switched_on = index >= num_gp || pmu->control[index].enabled,
         .enabled = counter.running &&
                    (counter.level[PMU_LEVEL_OS] ||
                     counter.level[PMU_LEVEL_USR]),

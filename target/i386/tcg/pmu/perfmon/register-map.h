@@ -59,16 +59,6 @@ typedef struct PerfmonMsr {
         .write = PERFMON_WRITE_REFUSED, .stored = PERFMON_NOT_STORED,   \
     }
 
-/* What a counter's registers say, in one form for all maps. */
-typedef struct PerfmonControl {
-    uint64_t selector;          /* what it counts, to PerfmonRegisterMap.select
-                                   alone */
-    bool enabled;               /* but for IA32_PERF_GLOBAL_CTRL */
-    bool os, usr;
-    bool interrupt;             /* an overflow raises a PMI */
-    bool each;                  /* each increment is an overflow */
-} PerfmonControl;
-
 typedef struct PerfmonRegisterMap {
     const char *name;           /* as users know the PMUs that have it */
     const PerfmonMsr *rows;     /* by address */
