@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# The PMUs of older CPUs, by the drivers that Linux has for them: what the driver
-# says at boot, its generic events against counts that are known by construction
+# The PMUs of older CPUs, by the drivers that Linux has for them: what the
+# driver says at boot, its generic events against counts that are known by construction
 # and against QEMU's ledger, samples, and counters that a process reads itself.
 #
 # The kernel is Debian's for amd64, which has all of these drivers and takes
@@ -65,7 +65,8 @@ PMUS = (
     pmu('K7', 'qemu64,family=6,model=8', 'AMD PMU driver', 4),
     pmu('K8', 'qemu64', 'AMD PMU driver', 4),
     pmu('family 10H', 'phenom', 'AMD PMU driver', 4),
-    pmu('Bulldozer', 'qemu64,family=21,model=2', 'Fam15h core perfctr, AMD PMU driver', 6),
+    pmu('Bulldozer', 'qemu64,family=21,model=2',
+        'Fam15h core perfctr, AMD PMU driver', 6),
     pmu('Zen', 'EPYC', 'Fam17h+ core perfctr, AMD PMU driver', 6),
     pmu('Zen 4', 'EPYC-Genoa', 'Fam17h+ core perfctr, AMD PMU driver', 6),
 )
@@ -213,8 +214,8 @@ def run(options, pmu):
 
 
 # 32-bit kernels of Debian's last release that has them, on the CPU models that
-# know nothing else.  There is no user space: the driver speaks before the kernel
-# finds no root file system, and ends.
+# know nothing else.  There is no user space: the driver speaks before the
+# kernel finds no root file system, and ends.
 
 SUITE_686 = 'bookworm'
 

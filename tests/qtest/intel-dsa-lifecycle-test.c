@@ -195,8 +195,8 @@ static int64_t time_memcpy(uint8_t *memory)
 /*
  * A device that is faster than the host: copies take twice as long as
  * memcpy() at most.  The host may be busy; each is as fast as in the best of
- * some measurements, one after the other.  For make bench: a busy host makes any
- * limit of time fail at some time.
+ * some measurements, one after the other.  For make bench: a busy host makes
+ * any limit of time fail at some time.
  */
 static void test_throughput(void)
 {

@@ -6,8 +6,8 @@
  * The payload runs in 64-bit mode, which most of these CPUs did not have: QEMU
  * takes vendor, family and model as they are given, and so does the PMU.
  *
- * Addresses and bits are literal: SDM vol. 3B, the sections on older processors;
- * AMD64 Architecture Programmer's Manual, vol. 2.
+ * Addresses and bits are literal: SDM vol. 3B, the sections on older
+ * processors; AMD64 Architecture Programmer's Manual, vol. 2.
  */
 
 #include "qemu/osdep.h"
@@ -252,6 +252,17 @@ static void test_c3_tsc(void)
     g_assert_cmpuint(pmu_value(s, after), >, pmu_value(s, before));
 }
 
+/* With icount RDMSR cannot ask for the time where it stands: it reads 0. */
+static void test_c3_icount(void)
+{
+    g_autoptr(PmuScript) s = pmu_script_new();
+    unsigned tsc = pmu_rdmsr(s, 0xc1);
+
+    pmu_run(s, "-cpu qemu64,vendor=CentaurHauls,family=6,model=7,stepping=3,"
+            "pmu=on,check=off -icount shift=0 ");
+    pmu_expect(pmu_value(s, tsc), 0, "PerfCtr0");
+}
+
 /* What CPUID says: leaf 0AH, and AMD's features. */
 static void test_cpuid(void)
 {
@@ -354,6 +365,7 @@ int main(int argc, char **argv)
     qtest_add_func("pmu/older/netburst-asserted", test_netburst_asserted);
     qtest_add_func("pmu/older/p5-without-mmx", test_p5_without_mmx);
     qtest_add_func("pmu/older/c3-tsc", test_c3_tsc);
+    qtest_add_func("pmu/older/c3-icount", test_c3_icount);
     qtest_add_func("pmu/older/cpuid", test_cpuid);
     qtest_add_func("pmu/older/start", test_start);
     return g_test_run();

@@ -93,7 +93,8 @@ static uint64_t line_number;
 
 static void print_hit(void *opaque, const PmuCheckHit *hit)
 {
-    g_autofree char *name = pmu_register_name(hit->msr);
+    g_autofree char *name = pmu_register_name(&perfmon_map_architectural,
+                                                  hit->msr);
 
     if (!hit->suppressed) {
         printf("line %" PRIu64 ": %s (%s): %s: %s 0x%" PRIx64 ", CPL %u, "

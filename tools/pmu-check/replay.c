@@ -69,10 +69,10 @@ static void learn(ReplayCpu *cpu, const PmuCheckWhere *where,
     unsigned index = pmu_check_counter_of(access->msr);
     uint64_t set;
 
-    if (index < PERFMON_MAX_GP) {
+    if (index < PERFMON_ARCH_GP) {
         perfmon->gp[index] = access->value;
     } else if (index < PMU_CHECK_COUNTERS) {
-        perfmon->fixed[index - PERFMON_MAX_GP] = access->value;
+        perfmon->fixed[index - PERFMON_ARCH_GP] = access->value;
     } else if (access->msr == MSR_PMU_IA32_PERF_GLOBAL_STATUS) {
         set = access->value & ~perfmon->global_status;
         perfmon->global_status = access->value;

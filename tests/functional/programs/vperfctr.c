@@ -5,8 +5,8 @@
  * performance counters"), on top of perf_event_open().
  *
  * - a-mode: a counter accumulates.  Its value is a sum, which the kernel keeps,
- *   and what RDPMC has counted since a start; a read that a context switch falls
- *   into begins again.
+ *   and what RDPMC has counted since a start; a read that a context switch
+ *   falls into begins again.
  * - i-mode: a counter interrupts after so many events, and stops.  The process
  *   gets a signal, and resumes it.
  *

@@ -576,6 +576,23 @@ static void test_refused(void)
     }
 }
 
+/* Nehalem has one register for responses, Westmere two. */
+static void test_offcore(void)
+{
+    PerfmonConfig config = {
+        .core = PMU_CORE_NEHALEM, .num_gp = 4, .num_fixed = 3, .version = 3,
+    };
+    Unit u;
+
+    start(&u, &config);
+    write_ok(&u, 0x1a7, 0xffff);
+    config.one_offcore = true;
+    start(&u, &config);
+    write_ok(&u, 0x1a6, 0xffff);
+    g_assert_cmpint(read_result(&u, 0x1a7), ==, PERFMON_GP);
+    g_assert_cmpint(read_result(&u, 0x3f7), ==, PERFMON_GP);
+}
+
 /* A unit that was loaded goes on as the one that was saved. */
 static void test_load(void)
 {
@@ -588,6 +605,7 @@ static void test_load(void)
         pmu_ledger_snapshot(&u.ledger, &now);
         u.pmu.global_ctrl = UINT64_MAX;
         u.pmu.global_status = UINT64_MAX;
+        u.pmu.debugctl = all[i] == &core_duo ? 0 : 1 << 12;
         if (u.pmu.population[PERFMON_PRESENT_GLOBAL]) {
             g_assert_false(perfmon_post_load(&u.pmu, &now, &why));
             continue;
@@ -595,6 +613,7 @@ static void test_load(void)
         /* What no register shows is not taken from the stream. */
         g_assert_true(perfmon_post_load(&u.pmu, &now, &why));
         g_assert_cmphex(u.pmu.global_status, ==, 0);
+        g_assert_cmphex(u.pmu.debugctl, ==, 0);
         u.pmu.evtsel[0] = 1ull << 60;
         if (all[i] != &p5) {
             g_assert_false(perfmon_post_load(&u.pmu, &now, &why));
@@ -630,6 +649,7 @@ int main(int argc, char **argv)
     g_test_add_func("/perfmon-older/c3", test_c3);
     g_test_add_func("/perfmon-older/tables", test_tables);
     g_test_add_func("/perfmon-older/refused", test_refused);
+    g_test_add_func("/perfmon-older/offcore", test_offcore);
     g_test_add_func("/perfmon-older/load", test_load);
     return g_test_run();
 }

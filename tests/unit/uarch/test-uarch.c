@@ -56,6 +56,22 @@ static void test_cores(void)
     }
 }
 
+/* A core without an L3 has DRAM there, however far that is. */
+static void test_no_l3(void)
+{
+    static const char *const names[] = { "frequency", "dram-tenth-ns" };
+    PmuUarch uarch = *pmu_uarch(PMU_CORE_P6);
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(names); i++) {
+        const PmuUarchParam *param = pmu_uarch_param(names[i]);
+        uint32_t half = pmu_uarch_get(&uarch, param) / 2;
+
+        g_assert_cmpstr(pmu_uarch_set(&uarch, param, half, ""), ==, NULL);
+        g_assert_cmpstr(pmu_uarch_check(&uarch, ""), ==, NULL);
+        g_assert_cmpuint(uarch.l3.latency, ==, pmu_uarch_dram_latency(&uarch));
+    }
+}
+
 /* Members that are not in the table: uarch-params.c says why. */
 #define MEMBER(member) \
     { #member, offsetof(PmuUarch, member), sizeof(((PmuUarch *)NULL)->member) }
@@ -910,6 +926,7 @@ int main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/uarch/table", test_table);
     g_test_add_func("/uarch/cores", test_cores);
+    g_test_add_func("/uarch/no-l3", test_no_l3);
     g_test_add_func("/uarch/complete", test_complete);
     g_test_add_func("/uarch/ranges", test_ranges);
     g_test_add_func("/uarch/clocks", test_clocks);

@@ -58,7 +58,7 @@ bool x86_pmu_expand_features(X86CPU *cpu, Error **errp)
 #define X86_PMU_MODEL_NAMES "Icelake-Server, SapphireRapids"
 #define X86_PMU_OLDER_NAMES "pentium, pentium2, pentium3, qemu32, kvm32, " \
     "kvm64, coreduo, core2duo, n270, Conroe, Penryn, Nehalem to Cooperlake, " \
-    "athlon, qemu64, phenom, Opteron_G1 to _G5, EPYC"
+    "athlon, qemu64, max, phenom, Opteron_G1 to _G5, EPYC, Dhyana"
 
 /* Of perf-metrics-width: a hidden counter holds this many bits of slots. */
 #define METRICS_WIDTH_MIN 8
@@ -116,7 +116,6 @@ static void x86_pmu_imply(X86CPU *cpu, const X86PMUModel *model)
     cpu->enable_pmu = true;
     x86_pmu_imply_amd(cpu, model);
     if (!model->pdcm) {
-        x86_pmu_hide(cpu);
         return;
     }
     if (!(env->user_features[FEAT_1_ECX] & CPUID_EXT_PDCM)) {
@@ -203,8 +202,8 @@ bool x86_pmu_expand_features(X86CPU *cpu, Error **errp)
 }
 
 /*
- * TCG lacks these features of AMD's, but for CPUs with a unit: keep them where no
- * warning is given of them, until x86_pmu_realize().
+ * TCG lacks these features of AMD's, but for CPUs with a unit: keep them where
+ * no warning is given of them, until x86_pmu_realize().
  */
 static void x86_pmu_take_amd(X86CPU *cpu)
 {
@@ -275,7 +274,7 @@ static bool x86_pmu_build_core(X86PMU *unit, const X86PMUModel *model,
     return true;
 }
 
-/* What @cpu's features say of the unit of AMD's CPUs, and the other way round. */
+/* What features say of the unit of AMD's CPUs, and the other way round. */
 static void x86_pmu_configure_amd(X86CPU *cpu, PerfmonConfig *config)
 {
     CPUX86State *env = &cpu->env;
@@ -296,6 +295,7 @@ static bool x86_pmu_configure(X86CPU *cpu, const X86PMUModel *model,
                               PerfmonConfig *config, Error **errp)
 {
     CPUX86State *env = &cpu->env;
+    bool architectural = model->map == PERFMON_MAP_ARCHITECTURAL;
     bool pdcm = env->features[FEAT_1_ECX] & CPUID_EXT_PDCM;
 
     *config = (PerfmonConfig) {
@@ -303,9 +303,10 @@ static bool x86_pmu_configure(X86CPU *cpu, const X86PMUModel *model,
         .num_gp = model->num_gp, .num_fixed = model->num_fixed,
         .counter_width = model->width, .num_metrics = model->num_metrics,
         .metrics_width = cpu->pmu_metrics_width,
-        .iq_escrs = model->iq_escrs, .pdcm = model->pdcm && pdcm,
-        .capabilities = model->pdcm ? env->features[FEAT_PERF_CAPABILITIES]
-                                    : 0,
+        .iq_escrs = model->iq_escrs, .one_offcore = model->one_offcore,
+        .pdcm = architectural && pdcm,
+        .capabilities = architectural && pdcm
+                        ? env->features[FEAT_PERF_CAPABILITIES] : 0,
         .anythread = model->version == 3 || model->version == 4,
     };
     if (model->map == PERFMON_MAP_AMD) {
@@ -336,7 +337,9 @@ bool x86_pmu_realize(X86CPU *cpu, Error **errp)
     unit->logged = g_hash_table_new_full(g_str_hash, g_str_equal, g_free,
                                          NULL);
     unit->masks_lvt = perfmon_register_map(model->map)->masks_lvt ||
-                      model->masks_lvt;
+                      model->pentium_m;
+    unit->misc_enable = perfmon_register_map(model->map)->misc_enable ||
+                        model->pentium_m;
     unit->has_rdpmc = !model->rdpmc_with_mmx ||
                       env->features[FEAT_1_EDX] & CPUID_MMX;
     env->pmu.unit = unit;

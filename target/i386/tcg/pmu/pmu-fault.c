@@ -229,8 +229,8 @@ const char *x86_pmu_fault_misfit(const X86PMUFault *fault,
     unsigned counter = fault->counter;
 
     if (config->map != PERFMON_MAP_ARCHITECTURAL || config->version < 2) {
-        return "its vCPU's PMU is older than architectural performance "
-               "monitoring, version 2";
+        return "its vCPU has no architectural performance monitoring of "
+               "version 2 or later";
     }
     if (fault->kind != FAULT_OVERFLOW ||
         (counter < config->num_gp) ||

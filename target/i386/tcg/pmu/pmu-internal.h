@@ -94,6 +94,7 @@ struct X86PMU {
     /* Instructions of a block that waits to run: icount has them already. */
     unsigned waiting;
     bool masks_lvt;             /* a PMI masks its LVT entry */
+    bool misc_enable;           /* IA32_MISC_ENABLE[7] says that it is there */
     bool has_rdpmc;
     Perfmon perfmon;
     PerfmonEventRates rates;    /* that @perfmon notes */

@@ -34,8 +34,8 @@
     .map = PERFMON_MAP_AMD, .num_gp = (gp_), .models = { ANY_MODEL }
 
 /*
- * Numbers of models: SDM vol. 4, table 2-1.  Architectural version, counters and
- * their width: CPUID.0AH of such parts (SDM vol. 3B, chapter 20).  With two
+ * Numbers of models: SDM vol. 4, table 2-1.  Architectural version, counters
+ * and their width: CPUID.0AH of such parts (SDM vol. 3B, chapter 20).  With two
  * threads a core, as most were sold, Nehalem to Skylake have four counters a
  * thread.  Full-width writes came with Ivy Bridge (Linux, commit 069e0c3c4058).
  */
@@ -56,14 +56,16 @@ static const X86PMUModel models[] = {
       .pdcm = true, .full_width = true },
     { INTEL6(SANDYBRIDGE, 3, 4, 3, 58, 62), .pdcm = true, .full_width = true },
     { INTEL6(SANDYBRIDGE, 3, 4, 3, 42, 45), .pdcm = true },
-    { INTEL6(NEHALEM, 3, 4, 3, 26, 30, 31, 37, 44, 46, 47), .pdcm = true },
+    { INTEL6(NEHALEM, 3, 4, 3, 37, 44, 47), .pdcm = true },
+    { INTEL6(NEHALEM, 3, 4, 3, 26, 30, 31, 46), .pdcm = true,
+      .one_offcore = true },
     { INTEL6(BONNELL, 3, 2, 3, 28, 38, 39, 53, 54), .width = 40 },
     { INTEL6(CORE, 2, 2, 3, 15, 22, 23, 29), .width = 40 },
     { INTEL6(CORE, 1, 2, 0, 14), .width = 40 },
-    /* Pentium M; its LVT entry is masked, says oprofile's op_model_ppro.c. */
-    { P6(9, 13), .masks_lvt = true },
+    /* That its LVT entry is masked, says oprofile's op_model_ppro.c. */
+    { P6(9, 13), .pentium_m = true },
     { P6(1, 3, 5, 6, 7, 8, 10, 11) },
-    /* And 0, where a list ends. */
+    /* And model 0: see x86_pmu_has_number(). */
     { NETBURST(1, 2), .iq_escrs = true },
     { NETBURST(3, 4, 6) },
     { .vendor = CPUID_VENDOR_INTEL, .family = 5, .core = PMU_CORE_P5,

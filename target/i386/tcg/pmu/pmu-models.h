@@ -29,7 +29,9 @@ typedef struct X86PMUModel {
     bool pdcm;                  /* it has IA32_PERF_CAPABILITIES */
     bool full_width;            /* ... with IA32_A_PMCx */
     bool iq_escrs;
-    bool masks_lvt;             /* though its map does not say so */
+    bool one_offcore;
+    /* P6 with what Pentium M brought: LVT entry, IA32_MISC_ENABLE. */
+    bool pentium_m;
     int perfmon_v2_from;        /* AMD: the first model with it; 0: none */
     bool rdpmc_with_mmx;        /* RDPMC came with MMX */
 } X86PMUModel;

@@ -12,6 +12,7 @@
 #include "cpu.h"
 #include "exec/cpu-common.h"
 #include "exec/helper-proto.h"
+#include "system/cpu-timers.h"
 #include "tcg/insn-start-words.h"
 #include "tcg/helper-tcg.h"
 #include "pmu-fault.h"
@@ -52,6 +53,19 @@ static X86PMUFaultAction x86_pmu_fault_of(CPUX86State *env, PmuCheckAccess how,
            ? x86_pmu_fault_access(env, how, msr) : X86_PMU_FAULT_NONE;
 }
 
+/*
+ * The time stamp counter, under an address of C3's.  With icount only the last
+ * instruction of a block may ask for the time, which RDMSR need not be.
+ */
+static uint64_t x86_pmu_tsc(CPUX86State *env)
+{
+    if (icount_enabled()) {
+        qemu_log_mask(LOG_UNIMP, "x86 PMU: C3's PerfCtr0 with -icount\n");
+        return 0;
+    }
+    return cpu_get_tsc(env);
+}
+
 bool x86_pmu_rdmsr(CPUX86State *env, uint64_t *value, uintptr_t retaddr)
 {
     X86PMU *unit = env->pmu.unit;
@@ -63,11 +77,10 @@ bool x86_pmu_rdmsr(CPUX86State *env, uint64_t *value, uintptr_t retaddr)
     }
     if (msr == MSR_PMU_IA32_PMC0 &&
         unit->perfmon.config.map == PERFMON_MAP_C3) {
-        /* The time stamp counter, under another address. */
-        *value = cpu_get_tsc(env);
+        *value = x86_pmu_tsc(env);
         return true;
     }
-    if (msr == MSR_IA32_MISC_ENABLE && unit->perfmon.map->misc_enable) {
+    if (msr == MSR_IA32_MISC_ENABLE && unit->misc_enable) {
         *value = env->msr_ia32_misc_enable | MISC_ENABLE_EMON |
                  MISC_ENABLE_BTS_UNAVAIL | MISC_ENABLE_PEBS_UNAVAIL;
         return true;

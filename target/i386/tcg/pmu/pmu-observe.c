@@ -103,7 +103,8 @@ void x86_pmu_observe_read(CPUX86State *env, PmuCheckAccess how, uint32_t msr,
 
     if (how == PMU_CHECK_RDMSR &&
         trace_event_get_state_backends(TRACE_X86_PMU_RDMSR)) {
-        g_autofree char *name = pmu_register_name(msr);
+        g_autofree char *name =
+            pmu_register_name(env->pmu.unit->perfmon.map, msr);
 
         trace_x86_pmu_rdmsr(env_cpu(env)->cpu_index, msr, value,
                             x86_pmu_pc(env), name);
@@ -132,7 +133,8 @@ static uint64_t x86_pmu_old_value(X86PMU *unit, uint32_t msr)
 
 static void x86_pmu_trace_write(CPUX86State *env, uint32_t msr, uint64_t value)
 {
-    g_autofree char *name = pmu_register_name(msr);
+    g_autofree char *name = pmu_register_name(env->pmu.unit->perfmon.map,
+                                              msr);
 
     trace_x86_pmu_wrmsr(env_cpu(env)->cpu_index, msr, value,
                         x86_pmu_old_value(env->pmu.unit, msr),
@@ -160,7 +162,8 @@ void x86_pmu_observe_write(CPUX86State *env, uint32_t msr, uint64_t value)
     if (trace_event_get_state_backends(TRACE_X86_PMU_WRMSR)) {
         x86_pmu_trace_write(env, msr, value);
     }
-    if (trace_event_get_state_backends(TRACE_X86_PMU_RUN)) {
+    if (trace_event_get_state_backends(TRACE_X86_PMU_RUN) &&
+        env->pmu.unit->perfmon.config.map == PERFMON_MAP_ARCHITECTURAL) {
         x86_pmu_trace_run(env, msr, value);
     }
     if (likely(!observer)) {

@@ -270,6 +270,7 @@ static void x86_pmu_assert_again(CPUState *cs, run_on_cpu_data data)
 
     if (unit && perfmon_netburst_pmi_asserted(&unit->perfmon) &&
         unit->cpu->apic_state) {
+        x86_pmu_observe_pmi(cpu_env(cs));
         x86_pmu_interrupt_apic(cpu_env(cs));
     }
 }

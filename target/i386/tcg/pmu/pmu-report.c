@@ -101,7 +101,8 @@ static QDict *x86_pmu_site_dict(const X86PMUObserver *observer,
     x86_pmu_put_hex(dict, "cr3", hit->where.cr3);
     qdict_put_int(dict, "clock", x86_pmu_clock(env_cpu(observer->env)));
     if (hit->msr) {
-        g_autofree char *name = pmu_register_name(hit->msr);
+        g_autofree char *name = pmu_register_name(&perfmon_map_architectural,
+                                                   hit->msr);
 
         qdict_put_str(dict, "register", name);
     }
@@ -332,7 +333,8 @@ static QDict *x86_pmu_accesses_dict(const X86PMUReport *report)
     g_hash_table_iter_init(&iter, sum);
     while (g_hash_table_iter_next(&iter, &msr, &value)) {
         const X86PMUAccesses *accesses = value;
-        g_autofree char *name = pmu_register_name(GPOINTER_TO_UINT(msr));
+        g_autofree char *name = pmu_register_name(&perfmon_map_architectural,
+                                                  GPOINTER_TO_UINT(msr));
         QDict *one = qdict_new();
 
         qdict_put_int(one, "rdmsr", accesses->count[PMU_CHECK_RDMSR]);

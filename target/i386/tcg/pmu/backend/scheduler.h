@@ -28,7 +28,7 @@ static inline void pmu_scheduler_enter(PmuPipeline *p, uint64_t cycle)
     p->scheduler.occupied++;
 }
 
-/* The newest micro-op, to leave in @cycle, does not exist, if it is there yet. */
+/* The newest micro-op, to leave in @cycle, is none, unless it has left. */
 void pmu_scheduler_remove(PmuPipeline *p, uint64_t cycle);
 
 /*

@@ -81,16 +81,17 @@ const char *pmu_recorder_outcome_name(unsigned outcome)
     }
 }
 
-char *pmu_register_name(uint32_t msr)
+char *pmu_register_name(const PerfmonRegisterMap *map, uint32_t msr)
 {
     PerfmonMsrRange row;
 
-    for (unsigned i = 0; perfmon_map_row(&perfmon_map_architectural, i, &row);
-         i++) {
-        if (msr - row.first < row.count && *row.name != '(') {
-            return row.count > 1
-                   ? g_strdup_printf("%s%u", row.name, msr - row.first)
-                   : g_strdup(row.name);
+    for (unsigned i = 0; perfmon_map_row(map, i, &row); i++) {
+        unsigned index = (msr - row.first) / row.step;
+
+        if ((msr - row.first) % row.step == 0 && index < row.count &&
+            *row.name != '(') {
+            return row.count > 1 ? g_strdup_printf("%s%u", row.name, index)
+                                 : g_strdup(row.name);
         }
     }
     return g_strdup_printf("MSR_0x%x", msr);
@@ -120,9 +121,10 @@ char *pmu_recorder_register(const PmuRecorderEntry *entry)
         return g_strdup("LVTPC");
     case PMU_RECORD_OVERFLOW:
     case PMU_RECORD_PMI:
-        return pmu_register_name(MSR_PMU_IA32_PERF_GLOBAL_STATUS);
+        return pmu_register_name(&perfmon_map_architectural,
+                                 MSR_PMU_IA32_PERF_GLOBAL_STATUS);
     default:
-        return pmu_register_name(entry->msr);
+        return pmu_register_name(&perfmon_map_architectural, entry->msr);
     }
 }
 

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "tcg/pmu/perfmon/perfmon.h"
+#include "tcg/pmu/perfmon/register-map.h"
 
 typedef enum PmuRecordKind {
     PMU_RECORD_RDMSR,
@@ -57,8 +58,10 @@ const char *pmu_recorder_kind_name(PmuRecordKind kind);
 /* "delivered", "nmi-pending", "masked" */
 const char *pmu_recorder_outcome_name(unsigned outcome);
 
-/* The SDM's name of @msr, to be freed; "MSR_0x123" if it is none of the PMU. */
-char *pmu_register_name(uint32_t msr);
+/*
+ * The name of @msr in @map, to be freed; "MSR_0x123" if it is none of the PMU.
+ */
+char *pmu_register_name(const PerfmonRegisterMap *map, uint32_t msr);
 
 /* The MSR that RDPMC with @ecx reads; 0 if none. */
 uint32_t pmu_rdpmc_msr(uint32_t ecx);

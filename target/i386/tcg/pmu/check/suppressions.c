@@ -142,7 +142,8 @@ const char *pmu_suppressions_find(const PmuSuppressions *suppressions,
                                   const char *rule, uint64_t rip,
                                   uint32_t msr)
 {
-    g_autofree char *name = pmu_register_name(msr);
+    g_autofree char *name = pmu_register_name(&perfmon_map_architectural,
+                                               msr);
 
     for (unsigned i = 0; i < suppressions->list->len; i++) {
         const Suppression *s = &g_array_index(suppressions->list, Suppression,

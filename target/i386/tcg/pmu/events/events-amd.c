@@ -3,11 +3,11 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Names, codes and definitions: AMD Athlon Processor x86 Code Optimization Guide
- * (22007), appendix D; BIOS and Kernel Developer's Guides for AMD Athlon 64 and
- * Opteron (26094), for families 10H (31116) and 15H (42301); Processor
- * Programming Reference for family 17H (54945).  Codes of four digits: Linux,
- * arch/x86/events/amd/core.c.
+ * Names, codes and definitions: AMD Athlon Processor x86 Code Optimization
+ * Guide (22007), appendix D; BIOS and Kernel Developer's Guides for AMD Athlon
+ * 64 and Opteron (26094), for families 10H (31116) and 15H (42301); Processor
+ * Programming Reference for family 17H (54945).  Of umasks and of what is newer:
+ * Linux, arch/x86/events/amd/core.c.
  */
 
 #include <glib.h>
@@ -124,6 +124,17 @@ static const PmuEvent rows[] = {
       MODELLED(DEMANDS(L3), DEMANDS(DRAM)) },
     { "L2_CACHE_MISS.ALL", FROM_K8(0x7e, 0x07),
       APPROXIMATE(WHY_NO_WALK_REQUESTS, DEMANDS(L3), DEMANDS(DRAM)) },
+    { "DATA_PREFETCHES.ATTEMPTED", FROM_K8(0x67, 0x02),
+      MODELLED(PMU_ITEM_L1D_PREFETCH_L2, PMU_ITEM_L1D_PREFETCH_L3,
+               PMU_ITEM_L1D_PREFETCH_DRAM) },
+    { "DATA_PREFETCHES.CANCELLED", FROM_K8(0x67, 0x01),
+      NOT_MODELLED("the model cancels no prefetches") },
+    { "PREFETCH_INSTRUCTIONS.LOAD", FROM_K8(0x4b, 0x01),
+      EXACT(PMU_ITEM_PREFETCH_T0, PMU_ITEM_PREFETCH_T1_T2) },
+    { "PREFETCH_INSTRUCTIONS.STORE", FROM_K8(0x4b, 0x02),
+      EXACT(PMU_ITEM_PREFETCH_W) },
+    { "PREFETCH_INSTRUCTIONS.NTA", FROM_K8(0x4b, 0x04),
+      EXACT(PMU_ITEM_PREFETCH_NTA) },
     { "L2_FILL", FROM_K8(0x7f, 0x01),
       APPROXIMATE("lines that come to L2", DEMANDS(L3), DEMANDS(DRAM)) },
 
@@ -140,6 +151,11 @@ static const PmuEvent rows[] = {
     { "L2_DTLB_MISSES", ZEN(0x45, 0xf0), MODELLED(LOAD_WALKS, STORE_WALKS) },
     { "L1_ITLB_MISS_L2_ITLB_MISS", ZEN(0x85, 0xff), MODELLED(CODE_WALKS) },
     { "L1_ITLB_MISS_L2_ITLB_MISS", ZEN(0x85, 0x07), MODELLED(CODE_WALKS) },
+    /* Of Zen 2 and later, and reference cycles of Zen 4. */
+    { "STALLED_CYCLES_FRONTEND", ZEN(0xa9, 0x00),
+      ABOUT_CYCLES("fetch waits for a line or a translation",
+                   PMU_ITEM_FETCH_DATA_CYCLES, PMU_ITEM_FETCH_TAG_CYCLES) },
+    { "REFERENCE_CYCLES", ZEN(0x120, 0x01), MODELLED(PMU_ITEM_REF_TSC) },
     { "STALLED_CYCLES_BACKEND", ZEN(0x87, 0x01),
       ABOUT_CYCLES("nothing issues, for whatever reason",
                    PMU_ITEM_ISSUED_0) },

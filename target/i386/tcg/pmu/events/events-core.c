@@ -4,8 +4,9 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Names and definitions: SDM vol. 3B, "Performance Monitoring Events".  Which of
- * them: *_hw_cache_event_ids and td_* in Linux, arch/x86/events/intel/core.c.
+ * Names and definitions: SDM vol. 3B, "Performance Monitoring Events".  Which
+ * of them: *_hw_cache_event_ids and td_* in Linux,
+ * arch/x86/events/intel/core.c.
  */
 
 #include <glib.h>
@@ -132,6 +133,8 @@ static const PmuEvent rows[] = {
     { "MEM_STORE_RETIRED.DTLB_MISS", NEHALEM(0x0c, 0x01),
       MODELLED(STORE_WALKS) },
     { "ITLB_MISS_RETIRED", NEHALEM(0xc8, 0x20), MODELLED(CODE_WALKS) },
+    { "ITLB_MISSES.ANY", NEHALEM(0x85, 0x01),
+      MODELLED(PMU_ITEM_ITLB_STLB, CODE_WALKS) },
     { "BPU_CLEARS.ANY", NEHALEM(0xe8, 0x03), MODELLED(PMU_ITEM_RESTEERS) },
     { "INST_RETIRED.ANY_P", NEHALEM(0xc0, 0x01),
       EXACT(PMU_ITEM_INSTRUCTIONS) },

@@ -43,7 +43,6 @@
 /* Reasons. */
 #define WHY_NO_BUS      "the model has no bus"
 #define WHY_NO_SEGMENTS "segment loads are not told apart"
-#define WHY_DEMAND      "without what prefetchers ask for"
 #define WHY_NO_WALK_REQUESTS "without those of page walks"
 #define WHY_MMX         "MMX instructions are not told apart"
 

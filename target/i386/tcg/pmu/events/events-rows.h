@@ -4,8 +4,8 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * Names, codes, umasks, counters and definitions, where a file names no other
- * source: Intel's event lists for Ice
- * Lake-SP v1.30 and Sapphire Rapids v1.39 (https://github.com/intel/perfmon).
+ * source: Intel's event lists for Ice Lake-SP v1.30 and Sapphire Rapids v1.39
+ * (https://github.com/intel/perfmon).
  */
 
 #ifndef TARGET_I386_PMU_EVENTS_EVENTS_ROWS_H

@@ -91,8 +91,8 @@ static const PerfmonMsr rows[] = {
 };
 
 /*
- * Reserved bits do not stick.  The manuals call them "reserved" and not "must be
- * zero", and KVM takes writes of them, too.
+ * Reserved bits do not stick.  The manuals call them "reserved" and not "must
+ * be zero", and KVM takes writes of them, too.
  */
 static void prepare(Perfmon *pmu)
 {

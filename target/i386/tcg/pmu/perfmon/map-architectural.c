@@ -253,7 +253,8 @@ static void prepare(Perfmon *pmu)
     pmu->population[PERFMON_PRESENT_V4] = config->version >= 4 ? UINT8_MAX : 0;
     pmu->population[PERFMON_PRESENT_GLOBAL] = config->version >= 2 ? UINT8_MAX
                                                                    : 0;
-    pmu->population[PERFMON_PRESENT_OFFCORE] = extra->num_offcore;
+    pmu->population[PERFMON_PRESENT_OFFCORE] =
+        MIN(extra->num_offcore, config->one_offcore ? 1 : 2);
     pmu->population[PERFMON_PRESENT_LD_LAT] = extra->ld_lat != 0;
     pmu->population[PERFMON_PRESENT_FRONTEND] = extra->frontend != 0;
 
@@ -274,7 +275,7 @@ static void prepare(Perfmon *pmu)
      */
     mask[PERFMON_MASK_EVTSEL] = UINT32_MAX;
     mask[PERFMON_MASK_FIXED_CTR_CTRL] = fixed_ctrl | fixed_any;
-    if (config->anythread && config->version >= 3) {
+    if (config->anythread) {
         /* A core has one thread here: the bits change no count. */
         mask[PERFMON_MASK_EVTSEL_HELD] = UINT32_MAX;
         mask[PERFMON_MASK_FIXED_CTR_CTRL_HELD] = fixed_ctrl | fixed_any;

@@ -65,7 +65,7 @@ static int rdpmc(const Perfmon *pmu, uint32_t ecx, uint64_t *mask)
 const PerfmonRegisterMap perfmon_map_c3 = {
     .name = "C3",
     .rows = rows, .num_rows = G_N_ELEMENTS(rows),
-    .counter_name = "PerfCtr1",
+    .counter_name = "PerfCtr", .first_counter = 1,
     .max_gp = 1, .counter_width = 32,
     .prepare = prepare,
     .control = control,

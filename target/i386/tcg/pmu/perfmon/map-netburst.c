@@ -1,5 +1,5 @@
 /*
- * The register map of NetBurst: Pentium 4, Pentium D and the Xeons of that time.
+ * The register map of NetBurst: Pentium 4, Pentium D, the Xeons of that time.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
@@ -53,6 +53,10 @@
     }
 
 static const PerfmonMsr rows[] = {
+    /*
+     * Numbered through, where the SDM begins anew in each group: counter 4 is
+     * its MSR_MS_COUNTER0, counter 16 MSR_IQ_COUNTER4.
+     */
     {
         .name = "MSR_COUNTER", .first = MSR_NETBURST_COUNTER0,
         .count = COUNTERS, .present = PERFMON_PRESENT_GP,
@@ -88,8 +92,9 @@ static const PerfmonMsr rows[] = {
     PART("MSR_RAT_ESCR", 0x3bc, 2), PART("MSR_SSU_ESCR0", 0x3be, 1),
     PART("MSR_MS_ESCR", 0x3c0, 2), PART("MSR_TBPU_ESCR", 0x3c2, 2),
     PART("MSR_TC_ESCR", 0x3c4, 2), PART("MSR_IX_ESCR", 0x3c8, 2),
-    PART("MSR_ALF_ESCR", 0x3ca, 2), PART("MSR_CRU_ESCR2_", 0x3cc, 2),
-    PART("MSR_CRU_ESCR4_", 0x3e0, 2),
+    PART("MSR_ALF_ESCR", 0x3ca, 2), PART("MSR_CRU_ESCR2", 0x3cc, 1),
+    PART("MSR_CRU_ESCR3", 0x3cd, 1), PART("MSR_CRU_ESCR4", 0x3e0, 1),
+    PART("MSR_CRU_ESCR5", 0x3e1, 1),
     {
         .name = "IA32_PEBS_ENABLE", .first = MSR_PMU_PEBS_ENABLE, .count = 1,
         .present = PERFMON_PRESENT,
@@ -120,7 +125,7 @@ static const uint16_t escr_of[NETBURST_GROUPS][8] = {
     [NETBURST_IQ] = { 0x3ba, 0x3ca, 0x3bc, 0x3be, 0x3b8, 0x3cc, 0x3e0 },
 };
 
-/* Counters 0 to 15 come in groups of two pairs; 16 and 17 belong to the last. */
+/* Counters 0 to 15 are in groups of two pairs; 16 and 17 belong to the last. */
 static NetburstGroup group_of(unsigned counter)
 {
     return MIN(counter / 4, NETBURST_IQ);
@@ -198,11 +203,12 @@ static void select_event(Perfmon *pmu, unsigned index, uint64_t selector)
 
 /*
  * The counter that @counter is in cascade with: the other pair's of its group,
- * in the same place.  16 and 17 are each other's.
+ * in the same place.  16 and 17 have extended cascading alone, which is not
+ * modelled: themselves.
  */
 static unsigned cascade_of(unsigned counter)
 {
-    return counter < 16 ? counter ^ 2 : counter ^ 1;
+    return counter < 16 ? counter ^ 2 : counter;
 }
 
 /* A counter with CASCADE begins when the one before it overflows. */
@@ -211,7 +217,7 @@ static void overflowed(Perfmon *pmu, unsigned index)
     unsigned next = cascade_of(index);
 
     pmu->evtsel[index] |= CCCR_OVF;
-    if (pmu->evtsel[next] & CCCR_CASCADE) {
+    if (next != index && pmu->evtsel[next] & CCCR_CASCADE) {
         pmu->evtsel[next] |= CCCR_ENABLE;
         perfmon_select(pmu, false);
     }

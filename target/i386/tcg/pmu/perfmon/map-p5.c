@@ -20,7 +20,7 @@
 #define CESR_EVENT      0x3full
 #define CESR_OS         (1ull << 6)     /* CPL 0 to 2 */
 #define CESR_USR        (1ull << 7)     /* CPL 3 */
-#define CESR_CLOCKS     (1ull << 8)     /* clocks of the event, not its number */
+#define CESR_CLOCKS     (1ull << 8)     /* clocks of the event in place of it */
 #define CESR_PIN        (1ull << 9)
 #define CESR_FIELD      0x3ffull
 

@@ -42,7 +42,8 @@ void perfmon_msr_reset(Perfmon *pmu)
     for (unsigned i = 0; i < pmu->map->num_rows; i++) {
         const PerfmonMsr *row = &pmu->map->rows[i];
 
-        for (unsigned j = 0; row->stored != PERFMON_NOT_STORED && j < row->count; j++) {
+        for (unsigned j = 0; row->stored != PERFMON_NOT_STORED &&
+                             j < row->count; j++) {
             *stored(pmu, row, j) = pmu->mask[row->reset];
         }
     }
@@ -57,7 +58,8 @@ static bool present(const Perfmon *pmu, const PerfmonMsr *row, unsigned index)
 
 static bool row_plausible(const Perfmon *pmu, const PerfmonMsr *row)
 {
-    for (unsigned i = 0; row->stored != PERFMON_NOT_STORED && i < row->count; i++) {
+    for (unsigned i = 0; row->stored != PERFMON_NOT_STORED &&
+                         i < row->count; i++) {
         if (stored_value(pmu, row, i) & ~pmu->mask[row->holds]) {
             return false;
         }

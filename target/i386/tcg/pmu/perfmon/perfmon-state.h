@@ -70,9 +70,6 @@
 #define PERF_EVTSEL_EN              (1ull << 22)
 #define PERF_EVTSEL_EVENT_HIGH      (0xfull << 32)      /* AMD: event[11:8] */
 
-/* Those that do not say what is counted. */
-#define PERF_EVTSEL_CONTROL         0x7b0000ull
-
 /* Bits of counter @n in IA32_FIXED_CTR_CTRL. */
 #define PERF_FIXED_OS(n)            (1ull << (4 * (n)))
 #define PERF_FIXED_USR(n)           (2ull << (4 * (n)))
@@ -166,6 +163,7 @@ typedef struct PerfmonConfig {
     unsigned counter_width;
     uint64_t capabilities;      /* IA32_PERF_CAPABILITIES as read */
     bool pdcm;                  /* CPUID.1:ECX.PDCM: 0x345 exists */
+    bool one_offcore;           /* there is no MSR_OFFCORE_RSP_1 */
     bool iq_escrs;              /* NetBurst: models 1 and 2 have IQ_ESCRx */
     unsigned num_metrics;       /* fields of PERF_METRICS: 4, from SPR on 8 */
     unsigned metrics_width;     /* bits of its counters, in slots: 8 to 48 */
@@ -183,7 +181,7 @@ enum {
 
 /* What a counter's registers say, in one form for all maps. */
 typedef struct PerfmonControl {
-    uint64_t selector;          /* what it counts, to the map's select() alone */
+    uint64_t selector;          /* what it counts, to the map's select() */
     bool enabled;               /* but for IA32_PERF_GLOBAL_CTRL */
     bool os, usr;
     bool interrupt;             /* an overflow raises a PMI */

@@ -1,5 +1,5 @@
 /*
- * The architectural register file: counting, overflow, RDPMC.
+ * The register file: counting, overflow, RDPMC.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -94,12 +94,36 @@ bool perfmon_init(Perfmon *pmu, const PerfmonConfig *config, const char **why)
     }
     if (config->map == PERFMON_MAP_ARCHITECTURAL) {
         pmu->config.version = config->version ?: 5;
+        /* AnyThread came with version 3. */
+        pmu->config.anythread &= pmu->config.version >= 3;
     }
     pmu->config.counter_width = config->counter_width ?:
                                 pmu->map->counter_width;
     perfmon_msr_prepare(pmu);
     perfmon_reset(pmu);
     return true;
+}
+
+/* Registers that the map does not have hold nothing, whoever says so. */
+static void clear_absent(Perfmon *pmu)
+{
+    if (pmu->config.map != PERFMON_MAP_ARCHITECTURAL) {
+        memset(pmu->fixed, 0, sizeof(pmu->fixed));
+        memset(pmu->metrics, 0, sizeof(pmu->metrics));
+        memset(pmu->offcore_rsp, 0, sizeof(pmu->offcore_rsp));
+        pmu->fixed_ctr_ctrl = 0;
+        pmu->debugctl = 0;
+        pmu->pebs_ld_lat = 0;
+        pmu->pebs_frontend = 0;
+    }
+    if (pmu->config.map != PERFMON_MAP_NETBURST) {
+        memset(pmu->escr, 0, sizeof(pmu->escr));
+        pmu->pebs_enable = 0;
+        pmu->pebs_matrix_vert = 0;
+    }
+    if (pmu->config.map != PERFMON_MAP_P5) {
+        pmu->cesr = 0;
+    }
 }
 
 /* Without IA32_PERF_GLOBAL_CTRL a counter's own register is all there is. */
@@ -153,6 +177,7 @@ bool perfmon_post_load(Perfmon *pmu, const PmuLedgerSnapshot *now,
 {
     unsigned bits = pmu_metrics_bits(pmu->config.metrics_width);
 
+    clear_absent(pmu);
     enable_all(pmu);
     if (!perfmon_msr_plausible(pmu)) {
         *why = "reserved bits are set in a register";
@@ -411,7 +436,8 @@ bool perfmon_view(const Perfmon *pmu, unsigned index, PerfmonView *view)
     counter = perfmon_get_counter(pmu, index);
     *view = (PerfmonView) {
         .counter = index < num_gp ? pmu->map->counter_name : "IA32_FIXED_CTR",
-        .number = index < num_gp ? index : index - num_gp,
+        .number = index < num_gp ? pmu->map->first_counter + index
+                                 : index - num_gp,
         .event = counter.event->name,
         .state = counter.event->state,
         .note = counter.event->note,

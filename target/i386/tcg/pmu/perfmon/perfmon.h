@@ -10,8 +10,8 @@
  * (register-map, map-*), RDMSR and WRMSR by them (perfmon-msr), counters in one
  * form (counter), the arithmetic of PERF_METRICS (perf-metrics), and the
  * distance to the next overflow (overflow-distance, event-rates).  It includes
- * events/, ledger/ and uarch/.  It must know neither QEMU nor the timing model: a caller brings
- * snapshots, raises #GP and delivers interrupts.
+ * events/, ledger/ and uarch/.  It must know neither QEMU nor the timing model:
+ * a caller brings snapshots, raises #GP and delivers interrupts.
  */
 
 #ifndef TARGET_I386_PMU_PERFMON_PERFMON_H

@@ -64,6 +64,7 @@ typedef struct PerfmonRegisterMap {
     const PerfmonMsr *rows;     /* by address */
     unsigned num_rows;
     const char *counter_name;   /* of general-purpose ones; a number follows */
+    unsigned first_counter;     /* that number, of the first one */
     unsigned max_gp;            /* general-purpose counters at most */
     unsigned counter_width;     /* bits, where the configuration says 0 */
     /* The LVT entry of the local APIC is masked when a PMI is delivered. */
@@ -95,7 +96,7 @@ extern const PerfmonRegisterMap perfmon_map_c3;
 /* The map that a configuration names. */
 const PerfmonRegisterMap *perfmon_register_map(PerfmonMap map);
 
-/* The registers of a row: @name with a number behind it if there are several. */
+/* The registers of a row: @name, and a number behind it if @count > 1. */
 typedef struct PerfmonMsrRange {
     const char *name;
     uint32_t first;
@@ -111,7 +112,7 @@ bool perfmon_map_row(const PerfmonRegisterMap *map, unsigned index,
  * What maps have in common.
  */
 
-/* PerfmonRegisterMap.control where a counter has a register like PERFEVTSELx. */
+/* PerfmonRegisterMap.control of counters with a PERFEVTSELx or its like. */
 PerfmonControl perfmon_evtsel_control(const Perfmon *pmu, unsigned index);
 
 /* PerfmonRegisterMap.select of these. */

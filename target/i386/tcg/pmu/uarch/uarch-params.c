@@ -223,6 +223,9 @@ char *pmu_uarch_set(PmuUarch *uarch, const PmuUarchParam *param,
     char *member = (char *)uarch + param->offset;
     uint16_t half = value;
     uint32_t word = value;
+    /* An L3 as far away as DRAM is there for none: it stays as far. */
+    bool stand_in = uarch->l3.latency == pmu_uarch_dram_latency(uarch) &&
+                    member != (char *)&uarch->l3.latency;
 
     if (value < param->min || value > param->max) {
         return g_strdup_printf("%s%s=%" G_GINT64_FORMAT " is out of range: it "
@@ -236,6 +239,9 @@ char *pmu_uarch_set(PmuUarch *uarch, const PmuUarchParam *param,
     }
     uarch->tsc_den = uarch->frequency_mhz;
     uarch->xclk_den = uarch->frequency_mhz;
+    if (stand_in) {
+        uarch->l3.latency = pmu_uarch_dram_latency(uarch);
+    }
     return NULL;
 }
 

@@ -7,8 +7,8 @@
  *
  * This folder is the lowest one: types and constants that everything shares
  * (uarch-types.h), parameters of the modelled cores, which of them can be
- * changed (uarch-params), and hashing (hash.h).  It includes nothing else of the
- * model, and must not know what the parameters do.
+ * changed (uarch-params), and hashing (hash.h).  It includes nothing else of
+ * the model, and must not know what the parameters do.
  */
 
 #ifndef TARGET_I386_PMU_UARCH_UARCH_H
