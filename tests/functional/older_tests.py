@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
 # The PMUs of older CPUs, by the drivers that Linux has for them: what the
-# driver says at boot, its generic events against counts that are known by construction
+# driver says at boot, its generic events against counts known by construction
 # and against QEMU's ledger, samples, and counters that a process reads itself.
 #
 # The kernel is Debian's for amd64, which has all of these drivers and takes
@@ -113,13 +113,29 @@ def check_samples(checks, s):
                  EXACT_INSTRUCTIONS // PERIOD)
 
 
-def check_vperfctr(checks, s):
+def check_vperfctr(checks, s, pmu):
     """What perfctr's users did."""
-    for mode in 'a-mode', 'restarts', 'i-mode':
+    modes = ['a-mode', 'restarts', 'i-mode']
+    # Linux's p4.c puts two events of one kind into one counter, which then
+    # holds the sum of both.
+    if pmu.kernel is None:
+        modes.append('global')
+    for mode in modes:
         for line in s.shell('%s %s' % (in_guest('vperfctr'),
                                        mode)).splitlines():
             name, _, expected, _, observed = line.split()
             checks.equal(name, int(observed), int(expected))
+
+
+def check_watchdog(checks, s):
+    """The NMI watchdog takes a counter of cycles, and leaves the others."""
+    control = '/proc/sys/kernel/nmi_watchdog'
+    checks.equal('nmi_watchdog', s.shell('echo 1 >%s && cat %s'
+                                         % (control, control)), '1\n')
+    counts = s.stat('-e instructions:u', in_guest('exact-1'))
+    checks.equal('instructions:u beside it', counts['instructions:u'],
+                 EXACT_INSTRUCTIONS)
+    s.shell('echo 0 >' + control)
 
 
 def check_ledger(checks, s):
@@ -200,7 +216,8 @@ def run(options, pmu):
         check_driver(checks, session, pmu)
         check_exact(checks, session, pmu)
         check_samples(checks, session)
-        check_vperfctr(checks, session)
+        check_vperfctr(checks, session, pmu)
+        check_watchdog(checks, session)
         check_ledger(checks, session)
         check_topdown(checks, session, pmu)
         if pmu.kernel is None:

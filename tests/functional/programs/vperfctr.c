@@ -13,6 +13,7 @@
  *   vperfctr a-mode       reads around loops of known length
  *   vperfctr restarts     reads while another process takes the CPU
  *   vperfctr i-mode       signals of a loop of known length
+ *   vperfctr global       a CPU's counter beside those of two processes
  *
  * Prints lines "NAME expected E observed O".
  */
@@ -56,7 +57,7 @@ static uint64_t rdpmc(uint32_t index)
 }
 
 /* Instructions in user mode; @period: i-mode, 0: a-mode. */
-static Vperfctr vperfctr_open(uint64_t period)
+static Vperfctr vperfctr_open_for(uint64_t period, pid_t pid, int cpu)
 {
     struct perf_event_attr attr = {
         .type = PERF_TYPE_HARDWARE,
@@ -69,7 +70,7 @@ static Vperfctr vperfctr_open(uint64_t period)
         .disabled = period != 0,
     };
     Vperfctr c = {
-        .fd = syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0),
+        .fd = syscall(SYS_perf_event_open, &attr, pid, cpu, -1, 0),
     };
     void *page;
 
@@ -82,6 +83,11 @@ static Vperfctr vperfctr_open(uint64_t period)
     }
     c.page = page;
     return c;
+}
+
+static Vperfctr vperfctr_open(uint64_t period)
+{
+    return vperfctr_open_for(period, 0, -1);
 }
 
 /* perfctr_read_self(): the sum, and the counter since its start. */
@@ -142,16 +148,22 @@ static void a_mode(void)
     }
 }
 
-static pid_t start_competitor(void)
+static void run_on_cpu_0(void)
 {
     cpu_set_t cpu;
-    pid_t pid;
 
     CPU_ZERO(&cpu);
     CPU_SET(0, &cpu);
     if (sched_setaffinity(0, sizeof(cpu), &cpu) < 0) {
         die("sched_setaffinity");
     }
+}
+
+static pid_t start_competitor(void)
+{
+    pid_t pid;
+
+    run_on_cpu_0();
     pid = fork();
     if (!pid) {
         for (;;) {
@@ -220,6 +232,43 @@ static void i_mode(void)
     printf("i-mode-signals expected %u observed %u\n", SIGNALS, signals);
 }
 
+static uint64_t value_of(const Vperfctr *c)
+{
+    uint64_t value;
+
+    if (read(c->fd, &value, sizeof(value)) != sizeof(value)) {
+        die("read");
+    }
+    return value;
+}
+
+/*
+ * A global counter sees all that runs on its CPU: this process and another one,
+ * each with a counter of its own, and whatever else happens to run.
+ */
+static void global(void)
+{
+    enum { ROUNDS = 2000000 };
+    Vperfctr cpu, own;
+    uint64_t all, parts;
+    pid_t child;
+
+    run_on_cpu_0();
+    cpu = vperfctr_open_for(0, -1, 0);
+    all = value_of(&cpu);
+    own = vperfctr_open(0);
+    child = fork();
+    run(ROUNDS);
+    if (!child) {
+        _exit(0);
+    }
+    waitpid(child, NULL, 0);
+    parts = value_of(&own) + 2 * ROUNDS;
+    all = value_of(&cpu) - all;
+    printf("global-sees-both expected 1 observed %d\n", all >= parts);
+    printf("global-sees-twice expected 0 observed %d\n", all >= 2 * parts);
+}
+
 int main(int argc, char **argv)
 {
     if (argc == 2 && !strcmp(argv[1], "a-mode")) {
@@ -228,8 +277,10 @@ int main(int argc, char **argv)
         restarts();
     } else if (argc == 2 && !strcmp(argv[1], "i-mode")) {
         i_mode();
+    } else if (argc == 2 && !strcmp(argv[1], "global")) {
+        global();
     } else {
-        fprintf(stderr, "usage: vperfctr a-mode|restarts|i-mode\n");
+        fprintf(stderr, "usage: vperfctr a-mode|restarts|i-mode|global\n");
         return EXIT_FAILURE;
     }
     return EXIT_SUCCESS;
