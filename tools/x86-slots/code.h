@@ -86,7 +86,8 @@ void code_reader_free(CodeReader *reader);
  * Decode @length bytes at @bytes and find the way through them: conditional
  * branches are not taken, unless they are last and lead to the start; direct
  * ones are followed inside of the block.  NULL and @error if there are no
- * bytes or too many, if some cannot be decoded, or if the way leads out.
+ * bytes or too many, if some cannot be decoded or are AVX-512's, or if the way
+ * leads out.
  */
 Code *code_read(CodeReader *reader, const uint8_t *bytes, size_t length,
                 GError **error);
