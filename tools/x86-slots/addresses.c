@@ -94,9 +94,14 @@ void addresses_free(Addresses *addresses)
     g_free(addresses);
 }
 
-void addresses_next_iteration(Addresses *addresses)
+void addresses_next_iteration(Addresses *addresses, const Code *code)
 {
     addresses->iteration++;
+    if (code->returns) {
+        addresses->gpr[CODE_RSP] = (Value) {
+            .symbol = SYMBOL_GPR0 + CODE_RSP,
+        };
+    }
 }
 
 static Value value_of(const Addresses *addresses, int reg)

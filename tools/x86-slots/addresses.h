@@ -47,7 +47,10 @@ void addresses_free(Addresses *addresses);
 void addresses_step(Addresses *addresses, const Code *code, unsigned index,
                     uint64_t *ea, uint64_t *stack);
 
-/* The next iteration begins. */
-void addresses_next_iteration(Addresses *addresses);
+/*
+ * The next iteration of @code begins.  If that returns, its caller has made
+ * the stack what it was, and calls it again.
+ */
+void addresses_next_iteration(Addresses *addresses, const Code *code);
 
 #endif

@@ -190,9 +190,13 @@ static int stack_move(const PmuInsn *info)
 
 static void read_effects(CodeInsn *insn, const cs_insn *cs)
 {
-    int move = stack_move(&insn->info);
+    const cs_x86_op *op = cs->detail->x86.operands;
+    int64_t move = stack_move(&insn->info);
     CodeEffect effect;
 
+    if (cs->id == X86_INS_RET && cs->detail->x86.op_count) {
+        move += op->imm;        /* the arguments */
+    }
     if (cs->id == X86_INS_LEAVE) {
         add_effect(insn, (CodeEffect) {
             .reg = CODE_RSP, .known = true, .from = CODE_RBP, .add = 8,
@@ -352,59 +356,138 @@ static void leads_out(const CodeInsn *insn, const char *how, GError **error)
                 "%s at offset 0x%x %s", insn->text, insn->offset, how);
 }
 
+/* A call that has not returned yet. */
+typedef struct Call {
+    unsigned back;              /* index of the instruction behind it */
+    unsigned path_length;       /* when it was made */
+} Call;
+
+/* On the way through the code. */
+typedef struct Walk {
+    Code *code;
+    GArray *path;               /* of unsigned */
+    GArray *calls;              /* of Call, the innermost last */
+    bool *seen;                 /* since the innermost call, or before it */
+} Walk;
+
+/* Whether @insn is a call that only asks where it is: @target pops that. */
+static bool gets_pc(const CodeInsn *insn, const CodeInsn *target)
+{
+    return insn->target == insn->offset + insn->info.length &&
+           (target->info.flags & PMU_INSN_STACK_LOAD) &&
+           target->info.branch == PMU_BRANCH_NONE;
+}
+
+/*
+ * The next one on the path behind the direct branch @index: see follow().  A
+ * call is entered into @walk->calls.
+ */
+static int follow_direct(Walk *walk, unsigned index, GError **error)
+{
+    const Code *code = walk->code;
+    const CodeInsn *insn = &code->insns[index];
+    Call call = { index + 1, walk->path->len };
+    int next;
+
+    if (insn->target == code->length) {
+        return code->num_insns;
+    }
+    next = insn_at(code, insn->target);
+    if (next < 0) {
+        leads_out(insn, "leads out of the block", error);
+    } else if (insn->info.branch == PMU_BRANCH_CALL &&
+               !gets_pc(insn, &code->insns[next])) {
+        g_array_append_val(walk->calls, call);
+    }
+    return next;
+}
+
+/*
+ * The next one on the path behind a return: that behind the call, or the
+ * start, as if whoever had called the block did it again.  What the callee
+ * consists of may be called anew.
+ */
+static int follow_return(Walk *walk)
+{
+    Call call;
+
+    if (!walk->calls->len) {
+        walk->code->returns = true;
+        return 0;
+    }
+    call = g_array_index(walk->calls, Call, walk->calls->len - 1);
+    g_array_set_size(walk->calls, walk->calls->len - 1);
+    for (unsigned i = call.path_length; i < walk->path->len; i++) {
+        walk->seen[g_array_index(walk->path, unsigned, i)] = false;
+    }
+    return call.back;
+}
+
 /*
  * The instruction after @index on the path, code->num_insns behind the last
  * one and 0 for the start, or -1 and @error.
  */
-static int follow(const Code *code, unsigned index, GError **error)
+static int follow(Walk *walk, unsigned index, GError **error)
 {
+    const Code *code = walk->code;
     const CodeInsn *insn = &code->insns[index];
-    int next = index + 1;
 
     switch (insn->info.branch) {
     case PMU_BRANCH_NONE:
-        return next;
+        return index + 1;
     case PMU_BRANCH_COND:
-        return (unsigned)next == code->num_insns && insn->target == 0
-               ? 0 : next;
+        return index + 1 == code->num_insns && insn->target == 0
+               ? 0 : index + 1;
     case PMU_BRANCH_JMP:
     case PMU_BRANCH_CALL:
-        if (insn->target == code->length) {
-            return code->num_insns;
-        }
-        next = insn_at(code, insn->target);
-        if (next < 0) {
-            leads_out(insn, "leads out of the block", error);
-        }
-        return next;
+        return follow_direct(walk, index, error);
+    case PMU_BRANCH_RET:
+        return follow_return(walk);
     default:
         leads_out(insn, "leads to where the block does not tell", error);
         return -1;
     }
 }
 
+/* Go on to instruction @index, if that is possible. */
+static bool visit(Walk *walk, unsigned index, GError **error)
+{
+    const CodeInsn *insn = &walk->code->insns[index];
+
+    if (walk->seen[index]) {
+        leads_out(insn, "is reached twice, in a loop that nothing ends",
+                  error);
+        return false;
+    }
+    if (walk->path->len == CODE_MAX_PATH) {
+        leads_out(insn, "is too far: calls repeat too many instructions",
+                  error);
+        return false;
+    }
+    walk->seen[index] = true;
+    g_array_append_val(walk->path, index);
+    return true;
+}
+
 static bool find_path(Code *code, GError **error)
 {
-    bool *seen = g_new0(bool, code->num_insns);
+    Walk walk = {
+        .code = code,
+        .path = g_array_new(FALSE, FALSE, sizeof(unsigned)),
+        .calls = g_array_new(FALSE, FALSE, sizeof(Call)),
+        .seen = g_new0(bool, code->num_insns),
+    };
     int index = 0;
 
-    code->path = g_new0(unsigned, code->num_insns);
-    while (index >= 0 && (unsigned)index < code->num_insns) {
-        if (seen[index]) {
-            leads_out(&code->insns[index], "is reached twice, in a loop "
-                      "that nothing ends", error);
-            index = -1;
-            break;
-        }
-        seen[index] = true;
-        code->path[code->path_length++] = index;
-        index = follow(code, index, error);
-        if (index == 0) {
-            code->closed = true;
-            break;
-        }
+    while (index >= 0 && (unsigned)index < code->num_insns &&
+           !code->closed) {
+        index = visit(&walk, index, error) ? follow(&walk, index, error) : -1;
+        code->closed = index == 0;
     }
-    g_free(seen);
+    code->path_length = walk.path->len;
+    code->path = (unsigned *)g_array_free(walk.path, FALSE);
+    g_array_free(walk.calls, TRUE);
+    g_free(walk.seen);
     return index >= 0;
 }
 

@@ -21,8 +21,9 @@
 /* Not a general-purpose register. */
 #define CODE_NO_GPR     (-1)
 
-/* The most bytes a block may have. */
+/* The most bytes a block may have, and instructions its path. */
 #define CODE_MAX_BYTES  (1u << 20)
+#define CODE_MAX_PATH   (1u << 20)
 
 /* A register becomes @from + @add, or something unknown. */
 typedef struct CodeEffect {
@@ -62,6 +63,7 @@ typedef struct Code {
     unsigned *path;             /* indices in the order of execution */
     unsigned path_length;
     bool closed;                /* the path ends in a branch to the start */
+    bool returns;               /* ... which is a RET to whoever called it */
 } Code;
 
 /* What was wrong: the command line, or what it names.  Also exit statuses. */
@@ -85,9 +87,10 @@ void code_reader_free(CodeReader *reader);
 /*
  * Decode @length bytes at @bytes and find the way through them: conditional
  * branches are not taken, unless they are last and lead to the start; direct
- * ones are followed inside of the block.  NULL and @error if there are no
- * bytes or too many, if some cannot be decoded or are AVX-512's, or if the way
- * leads out.
+ * ones are followed inside of the block, and so are returns from calls.  Any
+ * other return leads to the start: the block is called again.  NULL and @error
+ * if there are no bytes or too many, if some cannot be decoded or are
+ * AVX-512's, or if the way leads out.
  */
 Code *code_read(CodeReader *reader, const uint8_t *bytes, size_t length,
                 GError **error);

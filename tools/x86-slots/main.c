@@ -137,7 +137,8 @@ static bool parse(int *argc, char ***argv, Options *o, GError **error)
         { "to", 0, 0, G_OPTION_ARG_STRING, &o->to,
           "the block ends at this symbol (the end of --from)", "SYMBOL" },
         { "loop", 'l', 0, G_OPTION_ARG_NONE, &o->loop,
-          "the block is a loop; it ends in a branch to its start", NULL },
+          "the block is a loop; it ends in a branch to its start, or in ret",
+          NULL },
         { "add-loop", 'a', 0, G_OPTION_ARG_NONE, &o->add_loop,
           "make it a loop with \"dec\" of a spare register and \"jnz\"", NULL },
         { "unroll", 'u', 0, G_OPTION_ARG_NONE, &o->unroll,
@@ -166,8 +167,8 @@ static bool parse(int *argc, char ***argv, Options *o, GError **error)
 
     g_option_context_set_summary(context,
         "FILE is an ELF file or assembler source (.s, .S).  Without a mode, "
-        "a block that\nends in a branch to its start is a loop, any other is "
-        "repeated as straight-line\ncode.");
+        "a block that\nends in a branch to its start, or in ret, is a loop, any "
+        "other is repeated as\nstraight-line code.");
     g_option_context_add_main_entries(context, entries, NULL);
     if (!g_option_context_parse(context, argc, argv, &local)) {
         return usage(error, "%s", local->message);
@@ -217,15 +218,15 @@ static bool choose_mode(const Options *o, const Code *code, bool *loop,
 
     if (o->loop && !code->closed) {
         g_set_error(error, SLOTS_ERROR, SLOTS_ERROR_DATA,
-                    "--loop: the block does not end in a branch to its start "
-                    "(--add-loop adds one, --unroll does without)");
+                    "--loop: the block ends neither in a branch to its start "
+                    "nor in ret (--add-loop adds one, --unroll does without)");
         return false;
     }
     if (o->unroll && code->closed &&
         last->info.branch != PMU_BRANCH_COND) {
         g_set_error(error, SLOTS_ERROR, SLOTS_ERROR_DATA,
-                    "--unroll: the block ends in an unconditional branch to "
-                    "its start");
+                    "--unroll: the block ends in %s, an unconditional branch "
+                    "to its start (leave it out)", last->text);
         return false;
     }
     *loop = code->closed && !o->unroll;

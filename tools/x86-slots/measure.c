@@ -110,6 +110,17 @@ static bool is_complete(const PmuBlock *block)
 }
 
 /*
+ * The block in @rig->builder ends in a return for which there is no call.  The
+ * caller would have left the return stack an address, which is right; none is
+ * there, so let the return be predicted as a jump that always goes to the same
+ * place.
+ */
+static void predict_return(Rig *rig)
+{
+    rig->builder.block.branch = PMU_BRANCH_JMP_INDIRECT;
+}
+
+/*
  * Add the block that begins with instruction @first of the path, if the code
  * lies at @start.  Returns where it ends.
  */
@@ -129,6 +140,9 @@ static unsigned add_block(Rig *rig, unsigned first, uint64_t start)
         }
         add_insn(rig, insn, code->bytes + insn->offset, here);
         last++;
+    }
+    if (code->returns && last == code->path_length) {
+        predict_return(rig);
     }
     add_piece(rig, pc, first, last);
     return last;
@@ -216,18 +230,22 @@ static void fill_addresses(Rig *rig, const Piece *piece, uint64_t *addr)
     }
 }
 
-static void run_piece(Rig *rig, const Piece *piece)
+/* Run piece @number. */
+static void run_piece(Rig *rig, unsigned number)
 {
+    const Piece *pieces = (Piece *)rig->pieces->data;
+    const Piece *piece = &pieces[number];
     uint64_t addr[PMU_BLOCK_ACCESSES];
     PmuExecution dynamic = {
         .addr = addr, .pc = piece->pc,
+        .target = pieces[(number + 1) % rig->pieces->len].pc,
         /* Only the branch that closes a loop is taken. */
         .taken = rig->options->loop && piece->last == rig->code->path_length,
         .iterations = rig->options->rep,
     };
 
     if (piece->first == 0) {
-        addresses_next_iteration(rig->addresses);
+        addresses_next_iteration(rig->addresses, rig->code);
     }
     fill_addresses(rig, piece, addr);
     pmu_timing_run(rig->timing, piece->block, 0, piece->block->num_insns,
@@ -237,7 +255,7 @@ static void run_piece(Rig *rig, const Piece *piece)
 static void run_pieces(Rig *rig, unsigned first, unsigned last)
 {
     for (unsigned i = first; i < last; i++) {
-        run_piece(rig, &g_array_index(rig->pieces, Piece, i));
+        run_piece(rig, i);
     }
 }
 
