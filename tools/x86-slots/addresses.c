@@ -44,7 +44,7 @@ typedef struct Line {
 #define RECENT 256
 G_STATIC_ASSERT(RECENT < ADDRESSES_LINES);
 
-/* Instructions with a place of their own. */
+/* Instructions with a place of their own, with room for any span. */
 #define OWN_BASE        0x1000000000ull
 #define OWN_SIZE        (1ull << 32)
 
@@ -102,6 +102,21 @@ void addresses_next_iteration(Addresses *addresses, const Code *code)
             .symbol = SYMBOL_GPR0 + CODE_RSP,
         };
     }
+}
+
+uint64_t addresses_period(const Addresses *addresses)
+{
+    uint64_t span = addresses->options.span;
+    uint64_t a = ABS(addresses->options.stride), b = span;
+
+    /* Euclid: a becomes what divides both. */
+    while (b) {
+        uint64_t rest = a % b;
+
+        a = b;
+        b = rest;
+    }
+    return span / a;
 }
 
 static Value value_of(const Addresses *addresses, int reg)

@@ -53,4 +53,7 @@ void addresses_step(Addresses *addresses, const Code *code, unsigned index,
  */
 void addresses_next_iteration(Addresses *addresses, const Code *code);
 
+/* With a stride: after so many iterations all accesses are where they were. */
+uint64_t addresses_period(const Addresses *addresses);
+
 #endif

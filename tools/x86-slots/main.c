@@ -35,9 +35,10 @@ typedef struct Tool {
     CodeReader *reader;
 } Tool;
 
-/* Limits of --rep, --stride and --span. */
+/* Limits of --rep, --stride and --span: twice the largest l3-size. */
 #define MAX_REP         (1 << 24)
-#define MAX_SPAN        (1ll << 30)
+#define MAX_STRIDE      (1ll << 30)
+#define MAX_SPAN        (2ll << 30)
 
 /* The name of @core as an option: lower case, dashes for spaces. */
 static char *core_name(PmuCore core)
@@ -113,7 +114,8 @@ static bool check_options(const Options *o, GError **error)
     }
     return check_range("--timeline", o->timeline, 0, TIMELINE_MAX, error) &&
            check_range("--rep", o->rep, 1, MAX_REP, error) &&
-           check_range("--stride", o->stride, -MAX_SPAN, MAX_SPAN, error) &&
+           check_range("--stride", o->stride, -MAX_STRIDE, MAX_STRIDE,
+                       error) &&
            check_range("--span", o->span, 1, MAX_SPAN, error);
 }
 
@@ -149,7 +151,7 @@ static bool parse(int *argc, char ***argv, Options *o, GError **error)
         { "stride", 0, 0, G_OPTION_ARG_INT64, &o->stride,
           "bytes by which each access advances per iteration", "N" },
         { "span", 0, 0, G_OPTION_ARG_INT64, &o->span,
-          "bytes after which a stride begins again (67108864)", "N" },
+          "bytes after which a stride begins again (134217728)", "N" },
         { "splits", 0, 0, G_OPTION_ARG_NONE, &o->splits,
           "accesses may cross lines: registers hold multiples of 64 at first",
           NULL },
@@ -167,8 +169,8 @@ static bool parse(int *argc, char ***argv, Options *o, GError **error)
 
     g_option_context_set_summary(context,
         "FILE is an ELF file or assembler source (.s, .S).  Without a mode, "
-        "a block that\nends in a branch to its start, or in ret, is a loop, any "
-        "other is repeated as\nstraight-line code.");
+        "a block that\nends in a branch to its start, or in ret, is a loop, "
+        "any other is repeated as\nstraight-line code.");
     g_option_context_add_main_entries(context, entries, NULL);
     if (!g_option_context_parse(context, argc, argv, &local)) {
         return usage(error, "%s", local->message);
@@ -364,7 +366,7 @@ static bool choose_core(Tool *tool, GError **error)
 
 int main(int argc, char **argv)
 {
-    Options options = { .rep = 64, .span = 64 << 20 };
+    Options options = { .rep = 64, .span = 128 << 20 };
     Tool tool = { .options = &options };
     g_autoptr(GError) error = NULL;
     int status = EXIT_SUCCESS;

@@ -27,6 +27,10 @@
 /* Rounds that differ by less than this fraction have converged. */
 #define CONVERGED       0.001
 
+/* What an instruction that accesses memory has one of. */
+#define ACCESSES (PMU_INSN_LOAD | PMU_INSN_STORE |                      \
+                  PMU_INSN_STACK_LOAD | PMU_INSN_STACK_STORE)
+
 /* Instructions [@first, @last) of the path, as a block of the model. */
 typedef struct Piece {
     PmuBlock *block;
@@ -259,22 +263,91 @@ static void run_pieces(Rig *rig, unsigned first, unsigned last)
     }
 }
 
-/* Have all lines of data in the caches, and their pages in the TLB. */
-static void warm_data(Rig *rig)
+/* A load is in @rig->builder from now on. */
+static void begin_warming(Rig *rig)
 {
     static const uint8_t load[] = { 0x48, 0x8b, 0x03 }; /* mov rax, [rbx] */
     static const CodeInsn insn = {
         .info = { .length = sizeof(load), .flags = PMU_INSN_LOAD },
     };
-    uint64_t addr;
-    PmuExecution dynamic = { .addr = &addr, .pc = WARM_BASE };
 
     begin_block(rig, WARM_BASE);
     add_insn(rig, &insn, load, WARM_BASE);
-    for (unsigned i = 0; i < ADDRESSES_LINES; i++) {
-        addr = ADDRESSES_BASE + i * ADDRESSES_APART;
+}
+
+/* Load from each line of the @size bytes at @addr; returns how many. */
+static uint64_t warm(Rig *rig, uint64_t addr, uint64_t size)
+{
+    uint64_t line = addr >> PMU_LINE_SHIFT;
+    uint64_t last = (addr + size - 1) >> PMU_LINE_SHIFT;
+    PmuExecution dynamic = { .addr = &addr, .pc = WARM_BASE };
+
+    for (uint64_t i = line; i <= last; i++) {
+        addr = i << PMU_LINE_SHIFT;
         pmu_timing_run(rig->timing, &rig->builder.block, 0, 1, &dynamic);
     }
+    return last - line + 1;
+}
+
+/* Have all lines of data in the caches, and their pages in the TLB. */
+static void warm_data(Rig *rig)
+{
+    for (unsigned i = 0; i < ADDRESSES_LINES; i++) {
+        warm(rig, ADDRESSES_BASE + i * ADDRESSES_APART, 1);
+    }
+}
+
+/* The lines that one iteration accesses; returns how many. */
+static uint64_t warm_iteration(Rig *rig)
+{
+    const Code *code = rig->code;
+    uint64_t lines = 0;
+
+    for (unsigned i = 0; i < code->path_length; i++) {
+        const PmuInsn *info = &insn_on_path(code, i)->info;
+        uint64_t size = MAX(info->access_size, 1);
+        uint64_t ea = 0, stack = 0;
+
+        if (!(info->flags & ACCESSES) || (info->flags & PMU_INSN_STREAMING)) {
+            continue;           /* or what leaves no line behind */
+        }
+        if (info->flags & PMU_INSN_REP) {
+            size *= rig->options->rep;
+        }
+        addresses_step(rig->addresses, code, code->path[i], &ea, &stack);
+        lines += ea ? warm(rig, ea, size) : 0;
+        lines += stack ? warm(rig, stack, size) : 0;
+    }
+    return lines;
+}
+
+/*
+ * The caches have what is left in them when strides begin anew: the rounds
+ * alone are too short to get that far.  Twice the L3 leaves nothing of what
+ * was there before.  These are many loads, whose time nobody asks for.
+ */
+static void warm_strides(Rig *rig, const PmuUarch *uarch)
+{
+    static const PmuSampling functional = {
+        .initial_detailed = 1, .full_warming = 1, .detailed_warming = 1,
+        .detailed = 1, .unknown_share = 1u << 30, .period = 1u << 30,
+        .functional_warming = 1u << 30,
+    };
+    uint64_t stride = ABS(rig->options->addresses.stride);
+    uint64_t step = MAX(PMU_LINE_SIZE / stride, 1);
+    uint64_t period = addresses_period(rig->addresses);
+    uint64_t lines = 2 * uarch->l3.size / PMU_LINE_SIZE;
+
+    pmu_timing_set_sampling(rig->timing, &functional);
+    for (uint64_t i = 0, done = 0, now = 1;
+         i < period && done < lines && now; i += step) {
+        now = warm_iteration(rig);
+        done += now;
+        for (uint64_t j = 0; j < step; j++) {
+            addresses_next_iteration(rig->addresses, rig->code);
+        }
+    }
+    pmu_timing_set_sampling(rig->timing, NULL);
 }
 
 static void set_mark(const Rig *rig, Mark *mark)
@@ -452,7 +525,12 @@ void measure(CodeReader *reader, const Code *code, const PmuUarch *uarch,
     pmu_timing_set_sampling(rig.timing, NULL);
     pmu_timing_report_ports(rig.timing);
     lay_out(&rig, &core);
-    warm_data(&rig);
+    begin_warming(&rig);
+    if (options->addresses.stride) {
+        warm_strides(&rig, &core);
+    } else {
+        warm_data(&rig);
+    }
     converge(&rig, result);
     note_fusion(&rig, result);
     if (options->timeline) {
