@@ -10,6 +10,7 @@ import struct
 
 import expected
 import guest
+import results
 
 Cpu = collections.namedtuple('Cpu', 'name model')
 Cpu.__doc__ = """A CPU: its name in results, and QEMU's -cpu."""
@@ -82,14 +83,19 @@ def image_release(path):
 def parse_cpu(text):
     """The Cpu that the user names: short, or QEMU's -cpu."""
     model = SHORT_CPUS.get(text, text)
-    return Cpu(re.sub(r'[^A-Za-z0-9.+_=-]', '_', text), model)
+    return Cpu(cpu_name(text), model)
+
+
+def cpu_name(text):
+    """What stands for a model and its properties in results and files."""
+    return re.sub(r'[^A-Za-z0-9.+_=-]', '_', text)
 
 
 def without_pmu(cpu):
     """The same CPU without its PMU, for a comparison."""
     words = [w for w in cpu.model.split(',')
              if not re.match(r'\+?(pmu|perf-metrics)\b', w)]
-    return Cpu(cpu.name + '-nopmu', ','.join(words))
+    return Cpu(cpu.name + results.NO_PMU, ','.join(words))
 
 
 def vary(cpu, parameters):
@@ -97,4 +103,5 @@ def vary(cpu, parameters):
     for values in itertools.product(*(v for _, v in parameters)):
         named = ['%s=%s' % (name, value)
                  for (name, _), value in zip(parameters, values)]
-        yield Cpu('+'.join([cpu.name, *named]), ','.join([cpu.model, *named]))
+        yield Cpu(cpu_name('+'.join([cpu.name, *named])),
+                  ','.join([cpu.model, *named]))

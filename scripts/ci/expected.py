@@ -7,6 +7,7 @@
 # GLOB matches SUITE/CASE; RANGE is VERSION, <VERSION, >=VERSION or
 # VERSION..VERSION, compared part by part, the second one included ("6.1"
 # covers 6.1.176, "6.1..6.12" 6.12.117).  The first line that matches counts.
+# A comment begins with a "#" that stands alone.
 
 import collections
 import fnmatch
@@ -43,7 +44,8 @@ def parse_range(text):
         return Range(None, first[:-1] + (first[-1] - 1,))
     if found.group(1) == '>=':
         return Range(first, None)
-    return Range(first, version(found.group(3)) if found.group(3) else first)
+    last = version(found.group(3)) if found.group(3) else first
+    return Range(first, last) if first[:len(last)] <= last else None
 
 
 def in_range(limits, release):
@@ -86,12 +88,14 @@ class Expected:
             try:
                 with open(path, encoding='utf-8') as lines:
                     for number, line in enumerate(lines, 1):
-                        line = line.partition('#')[0].strip()
+                        line = re.split(r'(?:^|\s)#(?:\s|$)', line)[0].strip()
                         if line:
                             self.rules.append(parse_line(
                                 line, '%s:%d' % (path, number)))
             except OSError as e:
                 raise ExpectedError('%s: %s' % (path, e.strerror)) from None
+            except UnicodeDecodeError:
+                raise ExpectedError('%s is not UTF-8' % path) from None
 
     def rule(self, suite, case, release, cpu):
         """The rule of a case, or None."""

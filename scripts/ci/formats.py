@@ -78,7 +78,8 @@ def xml_text(text):
 def _junit_case(suite, result, output):
     case = ElementTree.SubElement(
         suite, 'testcase', name=xml_text(result.case),
-        classname='.'.join((result.kernel, result.cpu, result.suite)),
+        classname=xml_text('.'.join((result.kernel, result.cpu,
+                                     result.suite))),
         time='%.2f' % result.seconds)
     properties = ElementTree.SubElement(case, 'properties')
     ElementTree.SubElement(properties, 'property', name='pmu',
@@ -102,7 +103,8 @@ def junit(found, qemu, output=lambda result: ''):
     for names, each in groups(found, 'kernel', 'cpu', 'suite'):
         counted = results.tally(each)
         suite = ElementTree.SubElement(
-            top, 'testsuite', name='/'.join(names), tests=str(len(each)),
+            top, 'testsuite', name=xml_text('/'.join(names)),
+            tests=str(len(each)),
             failures=str(counted[results.FAIL]),
             errors=str(counted[results.ERROR]),
             skipped=str(counted[results.SKIP] + counted[results.XFAIL]),
@@ -111,7 +113,7 @@ def junit(found, qemu, output=lambda result: ''):
         for name, value in (('release', each[0].release or ''),
                             ('qemu', qemu)):
             ElementTree.SubElement(properties, 'property', name=name,
-                                   value=value)
+                                   value=xml_text(value))
         for result in sorted(each, key=results.ident):
             _junit_case(suite, result, output(result))
     ElementTree.indent(top)
@@ -122,6 +124,11 @@ def junit(found, qemu, output=lambda result: ''):
 
 def _cell(text):
     return ' '.join(text.split()).replace('|', '\\|')
+
+
+def _code(text):
+    """What a test printed, so that Markdown takes none of it for markup."""
+    return '`%s`' % ' '.join(text.split()).replace('`', "'")
 
 
 def markdown(found):
@@ -147,8 +154,8 @@ def markdown(found):
         listed = [r for r in found if r.status in statuses]
         if listed:
             lines += ['', '## ' + title, '']
-            lines += ['- `%s`: %s%s' % (
-                results.ident(r), _MARKS[r.status],
-                ': ' + _cell(r.reason) if r.reason else '')
+            lines += ['- %s: %s%s' % (
+                _code(results.ident(r)), _MARKS[r.status],
+                ': ' + _code(r.reason) if r.reason else '')
                 for r in sorted(listed, key=results.ident)]
     return '\n'.join(lines) + '\n'

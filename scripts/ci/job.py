@@ -13,16 +13,26 @@ import guest
 import ledger
 import results
 import suites
+from output import Output
 
 BOOT_SECONDS = 180
-# Of what a case printed, so much is kept: the first and the last half.
-OUTPUT_MAX = 1 << 20
+# A job whose guest did not boot so often boots none any more.
+BOOTS_MAX = 2
+# Longer reasons are cut: they become lines of tables.
+REASON_MAX = 200
 # What a kernel says when something is wrong that the case may not notice
 COMPLAINTS = re.compile(
-    r'WARNING: CPU|BUG: |Oops|rcu: INFO: |unchecked MSR access|'
-    r'irq loop stuck|Kernel panic')
+    r'WARNING: |\bBUG\b|Oops|\[#\d+\]|UBSAN: |INFO: rcu|rcu: INFO: |'
+    r'INFO: task |unchecked MSR access|irq loop stuck|Uhhuh\. NMI|'
+    r'Kernel panic')
 # "quiet" would hide warnings.
 APPEND = 'loglevel=5'
+
+
+# Samples are dropped by a clock that says nothing of emulated CPUs.
+SYSCTLS = ('echo 1000000 >/proc/sys/kernel/perf_event_max_sample_rate',
+           'echo 0 >/proc/sys/kernel/perf_cpu_time_max_percent',
+           'echo -1 >/proc/sys/kernel/perf_event_paranoid')
 
 
 class Interrupted(Exception):
@@ -31,30 +41,6 @@ class Interrupted(Exception):
 
 def scale():
     return float(os.environ.get('TEST_TIMEOUT_SCALE', '1'))
-
-
-class Output:
-    """What a command prints, shortened in the middle."""
-
-    def __init__(self):
-        self._head = bytearray()
-        self._tail = bytearray()
-        self._dropped = 0
-
-    def add(self, data):
-        room = OUTPUT_MAX // 2 - len(self._head)
-        self._head += data[:max(0, room)]
-        self._tail += data[max(0, room):]
-        if len(self._tail) > OUTPUT_MAX:
-            drop = len(self._tail) - OUTPUT_MAX // 2
-            self._dropped += drop
-            del self._tail[:drop]
-
-    def text(self):
-        middle = (b'\n[%d bytes are left out here]\n' % self._dropped
-                  if self._dropped else b'')
-        return bytes(self._head + middle + self._tail).decode(
-            errors='replace')
 
 
 class Evidence:
@@ -92,6 +78,9 @@ class Runner:
         self._kernel = cells.Kernel(job.kernel)
         self._suite = find_suite(job.suite, settings)
         self._guest = None
+        # Of the guest's console, what was judged already
+        self._judged = 0
+        self._boots_failed = 0
         self._space = guest.script('build-user-space',
                                    self._kernel.user_space)
 
@@ -125,7 +114,7 @@ class Runner:
                 topdown=None):
         return results.Result(
             self._kernel.name, self._kernel.release, self._job.cpu,
-            self._job.suite, case, status, reason, instructions > 0,
+            self._job.suite, case, status, shorten(reason), instructions > 0,
             instructions, topdown or {}, round(seconds, 2))
 
     def _boot(self):
@@ -141,11 +130,8 @@ class Runner:
             boot_timeout=BOOT_SECONDS * scale()))
         running.start()
         self._guest = running
-        # Samples are dropped by a clock that says nothing of emulated CPUs.
-        running.run('cd /proc/sys/kernel; '
-                    'echo 1000000 >perf_event_max_sample_rate; '
-                    'echo 0 >perf_cpu_time_max_percent; '
-                    'echo -1 >perf_event_paranoid')
+        self._judged = 0
+        running.run('; '.join(SYSCTLS))
 
     def _run_case(self, case):
         rule = self._expected.rule(self._job.suite, case.name,
@@ -153,60 +139,85 @@ class Runner:
         if rule and rule.action == 'skip':
             return self._result(case.name, results.SKIP, rule.reason)
         result = self._attempt(case)
-        for _ in range(self._settings.retries):
-            if result.status != results.FAIL:
-                break
-            again = self._attempt(case)
-            if again.status == results.PASS:
-                # One that passes at times does not pass.
-                again = again._replace(
-                    status=results.FLAKY if rule and rule.action == 'flaky'
-                    else results.FAIL,
-                    reason='passed when tried again; at first: '
-                    + result.reason)
-            result = again
+        if result.status == results.FAIL and (
+                not rule or rule.action != 'xfail'):
+            result = self._retry(case, rule, result)
         if result.status in (results.PASS, results.FAIL):
             status, reason = self._expected.judge(rule, result.status,
                                                   result.reason)
             result = result._replace(status=status, reason=reason)
         return result
 
-    def _attempt(self, case):
-        """Run a case once, and keep what it printed."""
-        begin = time.monotonic()
-        output = Output()
-        console = 0
-        status, alive, instructions, topdown = None, True, 0, {}
+    def _retry(self, case, rule, first):
+        """Try a case again that failed.  One that passes at times does not
+        pass; one that never passes failed as it did at first.
+        """
+        for number in range(2, self._settings.retries + 2):
+            if self._stop.is_set():
+                break
+            again = self._attempt(case, number)
+            if again.status == results.PASS:
+                return again._replace(
+                    status=results.FLAKY if rule and rule.action == 'flaky'
+                    else results.FAIL,
+                    reason=shorten('passed when tried again; at first: '
+                                   + first.reason))
+        return first
+
+    def _start(self):
+        """Have a guest: None, or (status, reason) why there is none."""
+        if self._boots_failed == BOOTS_MAX:
+            return results.FAIL, ('the guest did not boot %d times'
+                                  % BOOTS_MAX)
         try:
             self._boot()
-        except (guest.GuestError, guest.GuestDied, guest.GuestTimeout) as e:
+        except (guest.GuestDied, guest.GuestTimeout) as e:
             self._close()
-            return self._result(case.name, results.ERROR,
-                                'the guest does not boot: %s' % e,
+            self._boots_failed += 1
+            # Whoever tests kernels wants to know it before all else.
+            return results.FAIL, 'the guest does not boot: %s' % e
+        except (guest.GuestError, OSError) as e:
+            self._close()
+            return results.ERROR, 'no guest can be had: %s' % e
+        return None
+
+    def _attempt(self, case, number=1):
+        """Run a case, and keep what it printed.  Raises Interrupted."""
+        begin = time.monotonic()
+        missing = self._start()
+        # A guest that started meanwhile is one that nobody ends.
+        if self._stop.is_set():
+            raise Interrupted
+        if missing:
+            return self._result(case.name, *missing,
                                 time.monotonic() - begin)
+        output = Output()
+        alive, before, instructions, topdown = True, None, 0, {}
         begin = time.monotonic()
         try:
-            console = len(self._guest.console)
             before = Evidence(self._guest)
-            self._guest.start_command(case.command, output.add, output.add)
+            self._guest.start_command(case.command, output.add,
+                                      output.add_error)
             status = self._guest.wait_command(
                 (self._settings.timeout or case.timeout) * scale())
-            verdict = self._suite.verdict(case, status, output.text())
-        except guest.GuestTimeout as e:
-            verdict = results.FAIL, str(e)
-            alive = False
-        except (guest.GuestDied, guest.GuestError) as e:
+            verdict = self._suite.verdict(case, status, output)
+        except (guest.GuestTimeout, guest.GuestDied, guest.GuestError) as e:
             verdict = results.FAIL, str(e)
             alive = False
         seconds = time.monotonic() - begin
         try:
-            instructions, topdown = Evidence(self._guest).since(before)
+            if before:
+                instructions, topdown = Evidence(self._guest).since(before)
+            self._guest.drain_console()
         except (guest.GuestDied, guest.GuestError):
             alive = False
-        verdict = self._reconsider(case, verdict, instructions, console)
-        result = self._result(case.name, *verdict, seconds, instructions,
-                              topdown)
-        self._keep(case, result, output.text(), console)
+        console = self._guest.console[self._judged:].decode(errors='replace')
+        self._judged = len(self._guest.console)
+        result = self._result(
+            case.name, *self._reconsider(case, verdict, instructions,
+                                         console),
+            seconds, instructions, topdown)
+        self._keep(case, output.text(), console, number)
         if not alive:
             self._close()
         return result
@@ -214,27 +225,26 @@ class Runner:
     def _reconsider(self, case, verdict, instructions, console):
         """The verdict in the light of what the case cannot know."""
         status, reason = verdict
-        said = self._guest.console[console:].decode(errors='replace')
-        complaint = COMPLAINTS.search(said)
+        complaint = COMPLAINTS.search(console)
         if complaint and status in (results.PASS, results.SKIP):
-            line = said[said.rfind('\n', 0, complaint.start()) + 1:]
+            line = console[console.rfind('\n', 0, complaint.start()) + 1:]
             return results.FAIL, 'the kernel said: ' + line.splitlines()[0]
         if status == results.PASS and case.needs_pmu and not instructions:
             return results.SKIP, ('vacuous: it passed without having used a '
                                   'counter')
         return status, reason
 
-    def _keep(self, case, result, output, console):
+    def _keep(self, case, output, console, number):
+        """Keep the files of an attempt, numbered from the second one."""
         directory = os.path.join(self._logs, self._kernel.name, self._job.cpu,
                                  self._job.suite, case.name)
         os.makedirs(directory, exist_ok=True)
-        for name, text in (
-                ('out', output),
-                ('console', self._guest.console[console:].decode(
-                    errors='replace')),
-                ('reproduce.sh', self._reproduce(case))):
-            with open(os.path.join(directory, name), 'w',
-                      encoding='utf-8') as out:
+        suffix = '' if number == 1 else '.%d' % number
+        for name, text in (('out' + suffix, output),
+                           ('console' + suffix, console),
+                           ('reproduce.sh', self._reproduce(case))):
+            with open(os.path.join(directory, name), 'w', encoding='utf-8',
+                      errors='surrogateescape') as out:
                 out.write(text)
         os.chmod(os.path.join(directory, 'reproduce.sh'), 0o755)
 
@@ -244,12 +254,22 @@ class Runner:
                    '--user-space', self._kernel.user_space,
                    '--cpu', self._job.model, '--smp', str(settings.smp),
                    '--memory', settings.memory,
-                   '--append', ' '.join([APPEND, settings.append]).strip()]
+                   '--append', ' '.join([APPEND, settings.append]).strip(),
+                   '--qemu', os.path.abspath(self._qemu),
+                   '--timeout', '%d' % ((settings.timeout or case.timeout)
+                                        * scale())]
         for source, target in self._suite.copy(self._kernel):
             command += ['--copy', '%s:%s' % (source, target)]
-        command += ['--', *case.command]
+        command += ['--', 'sh', '-c', '%s; exec "$@"' % '; '.join(SYSCTLS),
+                    'sh', *case.command]
         return ('#!/bin/sh\n# Run this case alone.\ncd %s && exec %s\n'
                 % (shlex.quote(guest.TOP), shlex.join(command)))
+
+
+def shorten(reason):
+    """A reason that is not too long for a line of a table."""
+    return (reason if len(reason) <= REASON_MAX
+            else reason[:REASON_MAX - 3] + '...')
 
 
 def find_suite(name, settings):

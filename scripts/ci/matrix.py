@@ -37,8 +37,9 @@ STYLE = page.STYLE + """
 
 def columns(found):
     """[(kernel, CPU)], the oldest kernel first."""
+    release = {r.kernel: expected.version(r.release or '') for r in found}
     return sorted({(r.kernel, r.cpu) for r in found},
-                  key=lambda c: (expected.version(c[0]), c))
+                  key=lambda c: (release[c[0]], c))
 
 
 def share(parts):

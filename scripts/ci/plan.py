@@ -12,7 +12,7 @@ import os
 import results
 
 PLAN = 'plan.json'
-VERSION = 1
+VERSION = 2
 # So long, in seconds, a job is to take: some cases for each boot, and some
 # jobs for each worker.
 JOB_SECONDS = 90
@@ -51,22 +51,30 @@ class Plan:
 
     qemu  the sha256 of the QEMU's file that is to run them
     images  those of the kernels' files, by the jobs' kernels
+    settings  Settings
+    jobs  [Job]
     skipped  Results of what cannot be run
+    part  (I, N): this is part I of N
+    inputs  {path: hash} of the expected failures and the user's own suites
     hash  names the plan: other jobs, files or settings, another hash
     """
 
-    def __init__(self, qemu, images, settings, jobs, skipped=()):
+    def __init__(self, qemu, images, settings, jobs, skipped=(), part=(1, 1),
+                 inputs=None):
         self.qemu = qemu
         self.images = images
         self.settings = settings
         self.jobs = jobs
         self.skipped = list(skipped)
+        self.part = tuple(part)
+        self.inputs = (input_hashes(settings) if inputs is None else inputs)
         self.hash = hashlib.sha256(json.dumps(
             self._fields(), sort_keys=True).encode()).hexdigest()
 
     def _fields(self):
         return {'version': VERSION, 'qemu': self.qemu, 'images': self.images,
-                'settings': self.settings._asdict(),
+                'settings': self.settings._asdict(), 'part': self.part,
+                'inputs': self.inputs,
                 'jobs': [job._asdict() for job in self.jobs],
                 'skipped': [r._asdict() for r in self.skipped]}
 
@@ -94,7 +102,8 @@ def read(directory):
             from_=[tuple(pair) for pair in settings.from_])
         plan = Plan(fields['qemu'], fields['images'], settings,
                     [Job(**job) for job in fields['jobs']],
-                    [results.Result(**r) for r in fields['skipped']])
+                    [results.Result(**r) for r in fields['skipped']],
+                    fields['part'], fields['inputs'])
     except OSError as e:
         raise PlanError('%s: %s' % (path, e.strerror)) from None
     except (KeyError, TypeError, ValueError):
@@ -117,6 +126,27 @@ def file_hash(path):
     return digest.hexdigest()
 
 
+def tree_hash(path):
+    """What names a file, or a directory with all that is in it."""
+    if not os.path.isdir(path):
+        return file_hash(path)
+    digest = hashlib.sha256()
+    for directory, below, files in os.walk(path):
+        below.sort()
+        for name in sorted(files):
+            file = os.path.join(directory, name)
+            digest.update(os.fsencode(os.path.relpath(file, path)) + b'\0')
+            digest.update(b'x' if os.access(file, os.X_OK) else b'-')
+            digest.update(file_hash(file).encode())
+    return digest.hexdigest()
+
+
+def input_hashes(settings):
+    """{path: hash} of the files that Settings name."""
+    return {path: tree_hash(path) for path in
+            [*settings.xfail, *(path for _, path in settings.from_)]}
+
+
 class Durations:
     """How long cases took last, by suite and case."""
 
@@ -124,22 +154,25 @@ class Durations:
         self._path = path
         try:
             with open(path, encoding='utf-8') as file:
-                self._seconds = json.load(file)
-        except (OSError, ValueError):
+                self._seconds = {str(name): float(seconds) for name, seconds
+                                 in dict(json.load(file)).items()}
+        except (OSError, TypeError, ValueError):
             self._seconds = {}
 
     def expect(self, suite, case):
         return self._seconds.get('%s/%s' % (suite, case), CASE_SECONDS)
 
     def learn(self, found):
-        """Take Results over, and write them down."""
+        """Take Results over, and write them down.  OSError."""
         self._seconds.update(
             ('%s/%s' % (r.suite, r.case), round(r.seconds, 1)) for r in found
             if r.status not in (results.ERROR, results.SKIP))
         os.makedirs(os.path.dirname(self._path), exist_ok=True)
-        with open(self._path + '.new', 'w', encoding='utf-8') as out:
+        # Another run may end at the same time.
+        new = '%s.%d.new' % (self._path, os.getpid())
+        with open(new, 'w', encoding='utf-8') as out:
             json.dump(self._seconds, out, indent=1, sort_keys=True)
-        os.replace(self._path + '.new', self._path)
+        os.replace(new, self._path)
 
 
 def cut(cases, expect):
@@ -166,21 +199,18 @@ def make_jobs(cells, durations):
     return jobs
 
 
-def shard(jobs, index, number, durations):
-    """Part index, from 1, of number parts that take about as long: the
-    longest jobs first, each to the part that has least.
+def shard(cells, index, number):
+    """Part index, from 1, of number parts of cells.  The cases are dealt out
+    one by one: machines agree about it whatever they know of durations.
     """
-    def seconds(job):
-        return sum(durations.expect(job.suite, c) for c in job.cases)
-
-    load = [0] * number
-    taken = []
-    for job in sorted(jobs, key=lambda j: (-seconds(j), j.id)):
-        part = load.index(min(load))
-        load[part] += seconds(job)
-        if part == index - 1:
-            taken.append(job)
-    return sorted(taken, key=lambda j: j.id)
+    parts, dealt = [], 0
+    for kernel, cpu, suite, cases in cells:
+        mine = [case for at, case in enumerate(cases, dealt)
+                if at % number == index - 1]
+        dealt += len(cases)
+        if mine:
+            parts.append((kernel, cpu, suite, mine))
+    return parts
 
 
 def matching(names, globs):

@@ -24,6 +24,8 @@ EXIT_NOTHING = 4
 EXIT_INTERRUPTED = 130
 
 RESULTS = 'results.jsonl'
+# How the names of CPUs end whose PMU was taken away, for a comparison
+NO_PMU = '-nopmu'
 
 FIELDS = ('kernel', 'release', 'cpu', 'suite', 'case', 'status', 'reason',
           'pmu', 'instructions', 'topdown', 'seconds')
@@ -58,7 +60,8 @@ def write(results, path):
 
 def read(path):
     """The Results in a file of JSON lines, or in a directory's RESULTS.
-    OSError if it cannot be read, ValueError if it is not what write() wrote.
+    OSError if it cannot be read, ValueError if it is not what write() wrote,
+    or empty.
     """
     if os.path.isdir(path):
         path = os.path.join(path, RESULTS)
@@ -74,6 +77,8 @@ def read(path):
                 raise ValueError('%s:%d: unknown status %r'
                                  % (path, number, result.status))
             found.append(result)
+    if not found:
+        raise ValueError('%s has no result of a case' % path)
     return found
 
 
@@ -88,7 +93,8 @@ def merge(parts):
             if other.status != result.status:
                 raise ValueError('%s is both %s and %s' % (
                     ident(result), other.status, result.status))
-            # Of equal ones the same one, whatever their order.
+            # Two with the same status differ in their times, say: keep one
+            # that does not depend on the order of the parts.
             found[ident(result)] = min(other, result, key=repr)
     return sorted(found.values(), key=ident)
 
@@ -104,14 +110,36 @@ def compare(old, new):
             if before.get(name) != now.get(name)]
 
 
-def exit_status(results, strict=False):
-    """What the program's exit status says of them."""
+def worse(before, now):
+    """Is a case worse off with this status, or None, than with that before?"""
+    bad = FAIL, ERROR
+    return (now in bad and before not in bad or
+            before == PASS and now in (SKIP, None))
+
+
+def untested(results):
+    """The [(kernel, CPU)] on which no case ran that used a counter, but for
+    CPUs that are to have no PMU.
+    """
+    used = {}
+    for r in results:
+        if not r.cpu.endswith(NO_PMU):
+            cell = r.kernel, r.cpu
+            used[cell] = used.get(cell, False) or (
+                r.pmu and r.status not in (SKIP, ERROR))
+    return sorted(cell for cell, any_used in used.items() if not any_used)
+
+
+def exit_status(results, strict=False, whole=True):
+    """What the program's exit status says of them; whole: they are all of a
+    run, not a part that may have no case that needs counters.
+    """
     statuses = {r.status for r in results}
     if ERROR in statuses:
         return EXIT_INFRASTRUCTURE
     if statuses & set(UNEXPECTED_IF_STRICT if strict else UNEXPECTED):
         return EXIT_UNEXPECTED
-    if not any(r.pmu for r in results):
+    if whole and (untested(results) or not any(r.pmu for r in results)):
         return EXIT_NOTHING
     return EXIT_EXPECTED
 

@@ -40,7 +40,7 @@ class NoSuite(Exception):
 
 
 def case_name(text):
-    """A description as a name."""
+    """A description as a name, fit for a file unless it is '', '.' or '..'."""
     return re.sub(r'[^A-Za-z0-9.+]+', '-', text).strip('-')
 
 
@@ -53,15 +53,20 @@ def by_status(status):
     return results.FAIL, 'exit status %d' % status
 
 
-def by_tap(status, output):
+def died(status):
+    """Is this of a program that a signal ended, or that could not be run?"""
+    return status in (126, 127) or 128 < status < 192
+
+
+def by_tap(status, tap):
     """The same of a program that prints TAP: points that failed count too."""
-    for line in output.splitlines():
-        if re.match(r'\s*not ok\b(?!.*#\s*(SKIP|TODO))', line, re.IGNORECASE):
-            return results.FAIL, line.strip()
-    points = re.findall(r'^\s*ok\b(.*)$', output, re.MULTILINE)
-    if status == 0 and points and all(
-            re.search(r'#\s*SKIP', p, re.IGNORECASE) for p in points):
-        return results.SKIP, points[0].strip()
+    if tap.failure:
+        return results.FAIL, tap.failure
+    if status == 0 and tap.points < tap.planned:
+        return results.FAIL, '%d of %d planned points' % (tap.points,
+                                                          tap.planned)
+    if status == 0 and tap.skip and not tap.passed:
+        return results.SKIP, tap.skip
     return by_status(status)
 
 
@@ -83,9 +88,9 @@ class Suite:
 
     def verdict(self, _case, status, output):
         """(status, reason) of a case that ended with this exit status and
-        printed this.
+        this Output.
         """
-        return by_tap(status, output)
+        return by_tap(status, output.tap())
 
 
 class PerfTest(Suite):
@@ -131,22 +136,31 @@ class PerfTest(Suite):
         return found
 
     def verdict(self, case, status, output):
-        """perf's exit status is 0 whatever its tests say."""
+        """perf's exit status is 0 whatever its tests say, unless it dies."""
         number = case.command[-1]
+        text = output.text()
+        name = case.name.removesuffix('.' + number)
+        if died(status):
+            return results.FAIL, 'perf died: exit status %d' % status
+        for title in re.findall(r'^\s*%s: (.*)$' % number, text,
+                                re.MULTILINE):
+            if not case_name(title).startswith(name):
+                return results.FAIL, ('test %s of the perf in the guest is '
+                                      'another: %s' % (number, title.strip()))
         # Until 6.3 results are below the output, and have no number.
-        said = [(text, word, rest) for first, text, word, rest in re.findall(
+        said = [(what, word, rest) for first, what, word, rest in re.findall(
             r'^(?:\s*(\d+)(?:\.\d+)?: )?(.+?)\s*: *(Ok|Skip|FAILED!)(.*)$',
-            output, re.MULTILINE)
+            text, re.MULTILINE)
                 if first == number or not first and case_name(re.sub(
-                    r' subtest \d+$', '', text)) == case.name]
+                    r' subtest \d+$', '', what)) == name]
         if not said:
             return results.FAIL, ('exit status %d, and perf says nothing of '
                                   'how it ended' % status)
         for verdict, outcome in ('FAILED!', results.FAIL), ('Ok', None):
-            for text, word, _ in said:
+            for what, word, _ in said:
                 if word == verdict:
                     return ((results.PASS, '') if outcome is None else
-                            (outcome, 'FAILED: ' + text))
+                            (outcome, 'FAILED: ' + what))
         return results.SKIP, said[0][2].strip(' ()') or 'perf says Skip'
 
 
@@ -236,7 +250,7 @@ class LibPerf(Selftests):
 
     def verdict(self, _case, status, output):
         """Its exit status is 0 whatever it says."""
-        failed = re.search(r'^.*\bFAILED\b.*$', output, re.MULTILINE)
+        failed = re.search(r'^.*\bFAILED\b.*$', output.text(), re.MULTILINE)
         if failed:
             return results.FAIL, failed.group(0).strip()
         return by_status(status)
@@ -276,6 +290,10 @@ class Directory(Suite):
             raise SuiteError('%s has no executable file' % self._path)
         taken = [c.name for c in found]
         for case in found:
+            if not case.name.strip('.'):
+                raise SuiteError('the name of %s has no letter or digit'
+                                 % os.path.join(self._path, os.path.basename(
+                                     case.command[0])))
             if taken.count(case.name) > 1:
                 raise SuiteError('two files of %s are the case %s'
                                  % (self._path, case.name))

@@ -19,7 +19,7 @@ class Archive:
 
     def _member(self, name, mode, data=b'', rdev=(0, 0)):
         self._ino += 1
-        raw = name.encode() + b'\0'
+        raw = os.fsencode(name) + b'\0'
         fields = (self._ino, mode, 0, 0, 1, 0, len(data), 0, 0,
                   rdev[0], rdev[1], len(raw), 0)
         header = b'070701' + b''.join(b'%08X' % f for f in fields)
@@ -44,7 +44,7 @@ class Archive:
     def symlink(self, name, target):
         name = name.strip('/')
         self.directory(os.path.dirname(name))
-        self._member(name, stat.S_IFLNK | 0o777, target.encode())
+        self._member(name, stat.S_IFLNK | 0o777, os.fsencode(target))
 
     def char_device(self, name, mode, major, minor):
         name = name.strip('/')

@@ -171,13 +171,16 @@ class DsaParts:
                     ([properties] if properties else [])))]
 
 
-def end_on_signals():
-    """Have SIGTERM and SIGHUP end the guests with this program."""
+def end_on_signals(before=lambda: None):
+    """Have SIGTERM and SIGHUP end the guests with this program; before is
+    called first.
+    """
     def end(number, _frame):
         # timeout(1) sends SIGTERM to its child and then to its group; a second
         # one while the first waits for QEMU would wait for itself.
         for each in (signal.SIGTERM, signal.SIGHUP):
             signal.signal(each, signal.SIG_IGN)
+        before()
         for running in list(Guest.running):
             running.close()
         os._exit(128 + number)
@@ -383,7 +386,7 @@ class Guest:
             status = self._process.wait(timeout=10)
         except subprocess.TimeoutExpired:
             status = 'none yet'
-        self._drain_console()
+        self.drain_console()
         self._errors.seek(0)
         # That TCG lacks features of the named CPU is not why it ended.
         said = '\n'.join(
@@ -405,7 +408,8 @@ class Guest:
         return os.pread(self._errors.fileno(), size, 0).decode(
             errors='replace')
 
-    def _drain_console(self):
+    def drain_console(self):
+        """Take what the kernel has said until now."""
         self._con.setblocking(False)
         try:
             while data := self._con.recv(65536):
