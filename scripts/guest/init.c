@@ -287,14 +287,36 @@ static bool relay(Agent *a, int *fd, char type)
     return false;
 }
 
+/*
+ * End what the command left running, whatever session it went to, and wait
+ * for it: nothing of it counts, or holds a counter, when the next one starts.
+ */
+static void end_others(void)
+{
+    static const struct timespec second = { .tv_sec = 1 };
+    int patience = 5;
+    sigset_t set;
+    pid_t pid;
+
+    sigemptyset(&set);
+    sigaddset(&set, SIGCHLD);
+    /* Neither this process nor the kernel's threads take part in it. */
+    kill(-1, SIGKILL);
+    while ((pid = waitpid(-1, NULL, WNOHANG)) >= 0) {
+        /* One that the kernel does not let go must not stop everything. */
+        if (pid == 0 && sigtimedwait(&set, NULL, &second) < 0 &&
+            errno == EAGAIN && --patience == 0) {
+            break;
+        }
+    }
+}
+
 static void finish_command(Agent *a, int status)
 {
     uint8_t payload[4] = { status, status >> 8, status >> 16, status >> 24 };
 
-    /*
-     * A daemon that the command left behind may hold the pipes open for
-     * ever: what is in them now is the command's output.
-     */
+    end_others();
+    /* What is in the pipes now is the command's output. */
     while (relay(a, &a->out, FRAME_STDOUT)) {
         continue;
     }

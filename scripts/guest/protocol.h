@@ -26,7 +26,8 @@
 #define FRAME_HELLO  'H'    /* the agent is ready for commands */
 #define FRAME_STDOUT 'O'    /* what the command wrote */
 #define FRAME_STDERR 'E'
-#define FRAME_EXIT   'X'    /* u32: the command's wait(2) status */
+/* u32: the command's wait(2) status; what it left running was killed */
+#define FRAME_EXIT   'X'
 #define FRAME_TAKEN  'A'    /* the answer to FRAME_ARGS and FRAME_STDIN */
 #define FRAME_SYNC   'S'    /* a process waits for the host; text */
 
@@ -35,7 +36,7 @@
 #define FRAME_ARGS    'G'
 #define FRAME_COMMAND 'C'   /* start it; u8 '1' if stdin follows */
 #define FRAME_STDIN   'I'   /* for its stdin; empty: end of file */
-#define FRAME_KILL    'K'   /* kill the command and its process group */
+#define FRAME_KILL    'K'   /* kill the command */
 #define FRAME_REPLY   'R'   /* lets the process that waits go on; text */
 
 /*

@@ -8,6 +8,7 @@ import concurrent.futures
 import os
 import re
 import subprocess
+import time
 
 from harness import (TOP, Checks, Failure, Limits, Session, check_quantiles,
                      in_guest)
@@ -331,6 +332,29 @@ def run_guest_works(options):
                 'of %d' % (len(done.stdout), len(data)))
     checks.equal('stderr', done.stderr, b'err\n')
     return checks.done()
+
+
+@test('what a command leaves running ends with it')
+def leftovers(options):
+    with booted(options) as s:
+        checks = Checks()
+        for how in ('', 'setsid '):
+            s.shell('%sworkload --seconds 600 nops 1000 >/dev/null 2>&1 &'
+                    % how)
+            checks.equal('running after "%sworkload &"' % how,
+                         s.shell('pidof workload || true'), '')
+        # One that holds the command's output.
+        began = time.monotonic()
+        checks.equal('output', s.shell('echo a; sleep 600 & echo b'),
+                     'a\nb\n')
+        checks.between('seconds', time.monotonic() - began, 0, 60)
+        try:
+            s.guest.run('setsid workload --seconds 600 nops 1000 & wait', 2)
+        except guest.GuestTimeout:
+            pass
+        checks.equal('running after the time limit',
+                     s.shell('pidof workload || true'), '')
+        return checks.done()
 
 
 @test('run-guest: a command killed by a signal')
