@@ -59,6 +59,9 @@ class Apt:
         new = root + '.new'
         shutil.rmtree(new, ignore_errors=True)
         self('unpack', new, *packages)
+        # The time is that of a package's "./" now, long ago: what was made
+        # of an older directory would look newer than this one.
+        os.utime(new)
         shutil.rmtree(root, ignore_errors=True)
         os.rename(new, root)
 
