@@ -205,6 +205,96 @@ static void test_interrupts(void)
     }
 }
 
+/* Interrupts in BLOCK_LONG: returns the first one's place there. */
+static uint64_t expect_period(const PmuScript *s, uint64_t block,
+                              unsigned period)
+{
+    uint64_t first = 0, last = 0;
+    unsigned found = 0;
+
+    for (unsigned i = 0; i < s->progress[0].events; i++) {
+        uint64_t rip = s->event[0][i].rip;
+
+        if (rip < block || rip > block + LONG) {
+            continue;
+        }
+        pmu_expect(s->event[0][i].vector, VECTOR_NMI, "vector");
+        if (found++) {
+            /* NOPs are a byte each; the handler's retire as well. */
+            pmu_expect(rip - last, period - INTERRUPT_INSNS,
+                       "distance of interrupt %u", i);
+        } else {
+            first = rip;
+        }
+        last = rip;
+    }
+    g_assert_cmpuint(found, >=, LONG / period - 1);
+    return first - block;
+}
+
+/*
+ * To the instruction, whatever counts, and though nothing does: the third
+ * program of counters needs the timing model.
+ */
+static void test_insns(void)
+{
+    static const uint64_t selectors[] = {
+        0, SEL_ALL, EVENT_CYCLES | EVTSEL_USR | EVTSEL_OS | EVTSEL_EN,
+        EVENT_BRANCH_MISSES | EVTSEL_USR | EVTSEL_OS | EVTSEL_EN | EVTSEL_INT,
+    };
+    uint64_t first = 0;
+
+    for (int i = 0; i < ARRAY_SIZE(selectors); i++) {
+        g_autoptr(PmuScript) s = pmu_script_new();
+        unsigned block;
+        uint64_t place;
+
+        pmu_poke32(s, APIC_LVTPC, LVT_NMI);
+        pmu_wrmsr(s, MSR_EVTSEL(0), selectors[i]);
+        block = pmu_op(s, OP_BLOCK, BLOCK_LONG, 0, 0);
+        pmu_op(s, OP_RUN, BLOCK_LONG, 1, 0);
+        run(s, "kind=spurious,insns=701,max=1000000 "
+            "-object pmu-fault,id=u,kind=no-automask,max=1000000");
+        place = expect_period(s, pmu_value(s, block), 701);
+        if (i) {
+            pmu_expect(place, first, "first interrupt of %d", i);
+        }
+        first = place;
+    }
+}
+
+/* The n-th multiple; and as one of several conditions: from then on. */
+static void test_insns_and_others(void)
+{
+    static const struct {
+        const char *properties;
+        unsigned vector[3];
+    } kinds[] = {
+        { "insns=1", { VECTOR_GP, VECTOR_NONE, VECTOR_NONE } },
+        { "insns=1,max=2", { VECTOR_GP, VECTOR_GP, VECTOR_NONE } },
+        { "insns=1000000", { VECTOR_NONE, VECTOR_GP, VECTOR_NONE } },
+        { "insns=1000000,nth=2", { VECTOR_NONE, VECTOR_NONE, VECTOR_GP } },
+        { "insns=100000000000", { VECTOR_NONE, VECTOR_NONE, VECTOR_NONE } },
+    };
+
+    for (int i = 0; i < ARRAY_SIZE(kinds); i++) {
+        g_autofree char *properties = g_strdup_printf(
+            "kind=gp,access=0x4c2,rw=w,%s", kinds[i].properties);
+        g_autoptr(PmuScript) s = pmu_script_new();
+        unsigned write[3];
+
+        write[0] = pmu_wrmsr(s, MSR_A_PMC(1), 1);
+        pmu_op(s, OP_RUN, BLOCK_LOOP, 0, 500000);
+        write[1] = pmu_wrmsr(s, MSR_A_PMC(1), 1);
+        write[2] = pmu_wrmsr(s, MSR_A_PMC(1), 1);
+        run(s, properties);
+        for (int j = 0; j < 3; j++) {
+            pmu_expect(pmu_vector(s, write[j]), kinds[i].vector[j],
+                       "vector %d with %s", j, kinds[i].properties);
+        }
+    }
+}
+
 static QDict *query(PmuMachine *machine)
 {
     QDict *answer = qtest_qmp(machine->qts, "{'execute': "
@@ -215,6 +305,43 @@ static QDict *query(PmuMachine *machine)
     qobject_ref(fault);
     qobject_unref(answer);
     return fault;
+}
+
+static void object_add(PmuMachine *machine, const char *id, uint64_t insns,
+                       unsigned nth)
+{
+    qtest_qmp_assert_success(machine->qts, "{'execute': 'object-add', "
+        "'arguments': {'qom-type': 'pmu-fault', 'id': %s, "
+        "'kind': 'overflow', 'counter': 'pmc0', 'insns': %" PRIu64 ", "
+        "'nth': %u}}", id, insns, nth);
+}
+
+/* From one moment on: the counter that one clears is there for the other. */
+static void test_insns_object_add(void)
+{
+    g_autoptr(PmuScript) s = pmu_script_new();
+    g_autoptr(QDict) fault = NULL;
+    PmuMachine machine;
+
+    pmu_wrmsr(s, MSR_EVTSEL(0), SEL_ALL);
+    pmu_wrmsr(s, MSR_GLOBAL_CTRL, 1);
+    pmu_op(s, OP_SYNC, 0, 1, 0);
+    pmu_start(&machine, s, CPU);
+    pmu_wait_for(&machine, 1);
+    qtest_qmp_assert_success(machine.qts, "{'execute': 'stop'}");
+    object_add(&machine, "later", 1234567, 3);
+    object_add(&machine, "sooner", 1000000, 1);
+    qtest_qmp_assert_success(machine.qts, "{'execute': 'cont'}");
+    do {
+        qobject_unref(fault);
+        fault = query(&machine);
+    } while (!qdict_get_int(fault, "fired"));
+    g_assert_cmpstr(qdict_get_str(fault, "id"), ==, "later");
+    pmu_expect(qdict_get_int(fault, "added"),
+               COUNTER_MASK + 1 - (3 * 1234567 - 1000000), "added");
+    pmu_go(&machine, 1);
+    pmu_wait_done(&machine, 1);
+    pmu_stop(&machine);
 }
 
 /* At once, while the guest runs; what the query says; and away again. */
@@ -272,8 +399,8 @@ static void test_object_del(void)
     pmu_stop(&machine);
 }
 
-/* A replay has the same faults, at the same places. */
-static void test_replay(void)
+/* A replay has the same faults, at the same places: when @when says. */
+static void expect_replay(const char *when)
 {
     g_autoptr(PmuScript) s = pmu_script_new();
     g_autoptr(GBytes) recorded = NULL;
@@ -281,6 +408,7 @@ static void test_replay(void)
 
     stopped_counter(s);
     pmu_wrmsr(s, MSR_EVTSEL(5), 0);
+    pmu_op(s, OP_RUN, BLOCK_LOOP, 0, 100000);
     pmu_rdmsr(s, MSR_GLOBAL_STATUS);
     pmu_rdmsr(s, MSR_A_PMC(0));
     pmu_op(s, OP_DUMP, 0, 0, 0);
@@ -289,8 +417,8 @@ static void test_replay(void)
     for (int i = 0; i < 3; i++) {
         g_autofree char *args = g_strdup_printf(
             CPU "-object pmu-fault,id=f,kind=overflow,counter=pmc0,"
-            "access=0x18b -icount shift=auto,rr=%s,rrfile=%s/rr",
-            i ? "replay" : "record", machine.dir);
+            "%s -icount shift=auto,rr=%s,rrfile=%s/rr",
+            when, i ? "replay" : "record", machine.dir);
         g_autoptr(GBytes) dump = pmu_run_prepared(&machine, args);
 
         g_assert_nonnull(dump);
@@ -301,6 +429,12 @@ static void test_replay(void)
         }
     }
     pmu_remove(&machine);
+}
+
+static void test_replay(void)
+{
+    expect_replay("access=0x18b");
+    expect_replay("insns=200000");
 }
 
 typedef struct Refusal {
@@ -322,6 +456,12 @@ static const Refusal refusals[] = {
     { "kind=spurious,window=0x30c", "window=0x30c: it must be two MSRs" },
     { "kind=spurious,window=0x30c-0x329,access=0x38f", "contradict" },
     { "kind=gp", "kind=gp needs access or window" },
+    { "kind=spurious,insns=0",
+      "insns=0: it must be 1 to 9223372036854775807" },
+    { "kind=spurious,insns=9223372036854775808",
+      "insns=9223372036854775808: it must be 1 to" },
+    { "kind=spurious,insns=18446744073709551615",
+      "insns=18446744073709551615: it must be less" },
     { "kind=gp,access=0x38f,action=odd",
       "action=odd: it must be gp, ignore or zero" },
     { "kind=drop,access=0x38f", "kind=drop is about interrupts" },
@@ -367,6 +507,9 @@ int main(int argc, char **argv)
     qtest_add_func("pmu/fault/ignore", test_ignore);
     qtest_add_func("pmu/fault/zero", test_zero);
     qtest_add_func("pmu/fault/interrupts", test_interrupts);
+    qtest_add_func("pmu/fault/insns", test_insns);
+    qtest_add_func("pmu/fault/insns-and-others", test_insns_and_others);
+    qtest_add_func("pmu/fault/insns-object-add", test_insns_object_add);
     qtest_add_func("pmu/fault/object-add", test_object_add);
     qtest_add_func("pmu/fault/object-del", test_object_del);
     qtest_add_func("pmu/fault/replay", test_replay);

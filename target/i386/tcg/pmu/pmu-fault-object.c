@@ -30,7 +30,7 @@ static const char *const not_modelled[] = {
 };
 
 static const char *const number_names[NUMBERS] = {
-    "cpu", "access", "nth", "cpl", "rip", "max",
+    "cpu", "access", "nth", "cpl", "rip", "max", "insns",
 };
 
 static const char *const text_names[TEXTS] = {
@@ -197,11 +197,26 @@ static bool x86_pmu_fault_parse_place(X86PMUFault *fault, Error **errp)
         fault->before = first;
         fault->msr = second;
     }
-    fault->at_once = by_access && !fault->msr;
-    if (fault->at_once && fault->kind == FAULT_GP) {
+    if (!fault->msr && fault->kind == FAULT_GP) {
         error_setg(errp, "kind=gp needs access or window");
         return false;
     }
+    return true;
+}
+
+/* At no access and no interrupt: after insns, or else now. */
+static bool x86_pmu_fault_parse_insns(X86PMUFault *fault, Error **errp)
+{
+    uint64_t insns = fault->number[NUMBER_INSNS];
+    bool by_itself = x86_pmu_fault_is_counters(fault) && !fault->msr;
+
+    if (insns != NOT_GIVEN && (!insns || insns > INT64_MAX)) {
+        error_setg(errp, "insns=%" PRIu64 ": it must be 1 to %" PRId64, insns,
+                   INT64_MAX);
+        return false;
+    }
+    fault->by_count = by_itself && insns != NOT_GIVEN;
+    fault->at_once = by_itself && insns == NOT_GIVEN;
     return true;
 }
 
@@ -211,13 +226,13 @@ static bool x86_pmu_fault_check_time(X86PMUFault *fault, Error **errp)
     bool ready = phase_check(PHASE_MACHINE_READY);
 
     if (fault->at_once && !ready) {
-        error_setg(errp, "without access or window it fires at once: only "
-                   "object-add can do that");
+        error_setg(errp, "without access, window or insns it fires at once: "
+                   "only object-add can do that");
         return false;
     }
     if (ready && replay_mode != REPLAY_MODE_NONE) {
         error_setg(errp, "a replay would not know of it: put it on the "
-                   "command line, with access or window");
+                   "command line, with access, window or insns");
         return false;
     }
     return true;
@@ -255,6 +270,7 @@ static void x86_pmu_fault_complete(UserCreatable *uc, Error **errp)
         !x86_pmu_fault_parse_rw(fault, errp) ||
         !x86_pmu_fault_parse_action(fault, errp) ||
         !x86_pmu_fault_parse_place(fault, errp) ||
+        !x86_pmu_fault_parse_insns(fault, errp) ||
         !x86_pmu_fault_check_time(fault, errp)) {
         return;
     }
@@ -283,7 +299,11 @@ static void x86_pmu_fault_set_number(Object *obj, Visitor *v,
 
     if (fault->blocker) {
         error_setg(errp, "%s cannot be changed any more", name);
-    } else if (visit_type_uint64(v, name, &value, errp)) {
+    } else if (!visit_type_uint64(v, name, &value, errp)) {
+        return;
+    } else if (value == NOT_GIVEN) {
+        error_setg(errp, "%s=%" PRIu64 ": it must be less", name, value);
+    } else {
         fault->number[(uintptr_t)opaque] = value;
     }
 }

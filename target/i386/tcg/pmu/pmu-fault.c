@@ -16,20 +16,38 @@
 
 /* Triggers ----------------------------------------------------------------- */
 
+static uint64_t x86_pmu_fault_number(const X86PMUFault *fault,
+                                     X86PMUFaultNumber which,
+                                     uint64_t if_not_given)
+{
+    uint64_t number = fault->number[which];
+
+    return number == NOT_GIVEN ? if_not_given : number;
+}
+
+static bool x86_pmu_fault_is_spent(const X86PMUFault *fault)
+{
+    return fault->fired >= x86_pmu_fault_number(fault, NUMBER_MAX, 1);
+}
+
 /* The conditions hold, but for nth: has it come? */
 static bool x86_pmu_fault_is_due(X86PMUFault *fault)
 {
-    uint64_t nth = fault->number[NUMBER_NTH] == NOT_GIVEN
-                   ? 1 : fault->number[NUMBER_NTH];
-    uint64_t max = fault->number[NUMBER_MAX] == NOT_GIVEN
-                   ? 1 : fault->number[NUMBER_MAX];
+    return ++fault->seen >= x86_pmu_fault_number(fault, NUMBER_NTH, 1) &&
+           !x86_pmu_fault_is_spent(fault);
+}
 
-    return ++fault->seen >= nth && fault->fired < max;
+/* Wait for the instructions that insns says, from now on. */
+static void x86_pmu_fault_wait(X86PMUFault *fault)
+{
+    fault->left = x86_pmu_fault_is_spent(fault)
+                  ? 0 : x86_pmu_fault_number(fault, NUMBER_INSNS, 0);
 }
 
 static bool x86_pmu_fault_is_here(const X86PMUFault *fault, CPUX86State *env)
 {
-    return (fault->number[NUMBER_CPL] == NOT_GIVEN ||
+    return !fault->left &&
+           (fault->number[NUMBER_CPL] == NOT_GIVEN ||
             fault->number[NUMBER_CPL] == (env->hflags & HF_CPL_MASK)) &&
            (fault->number[NUMBER_RIP] == NOT_GIVEN ||
             fault->number[NUMBER_RIP] == x86_pmu_pc(env));
@@ -87,6 +105,50 @@ static void x86_pmu_fault_fire(X86PMUFault *fault, CPUX86State *env)
     }
 }
 
+/* @fault waits no more. */
+static void x86_pmu_fault_count(X86PMUFault *fault, CPUX86State *env)
+{
+    if (!fault->by_count) {
+        return;
+    }
+    if (x86_pmu_fault_is_here(fault, env) && x86_pmu_fault_is_due(fault)) {
+        x86_pmu_fault_fire(fault, env);
+    }
+    x86_pmu_fault_wait(fault);
+}
+
+void x86_pmu_faults_retire(CPUX86State *env, uint64_t n)
+{
+    X86PMU *unit = env->pmu.unit;
+
+    for (unsigned i = 0; i < unit->faults->len; i++) {
+        X86PMUFault *fault = g_ptr_array_index(unit->faults, i);
+
+        if (fault->left) {
+            fault->left -= MIN(fault->left, n);
+            if (!fault->left) {
+                x86_pmu_fault_count(fault, env);
+            }
+        }
+    }
+}
+
+void x86_pmu_faults_bound(const X86PMU *unit, PerfmonDistance *slack)
+{
+    uint64_t left = UINT64_MAX;
+
+    for (unsigned i = 0; i < unit->faults->len; i++) {
+        const X86PMUFault *fault = g_ptr_array_index(unit->faults, i);
+
+        left = MIN(left, fault->left ?: UINT64_MAX);
+    }
+    slack->instructions = MIN(slack->instructions, left);
+    for (PmuLevel level = 0; level < PMU_LEVEL_NR; level++) {
+        slack->instructions_level[level] =
+            MIN(slack->instructions_level[level], left);
+    }
+}
+
 X86PMUFaultAction x86_pmu_fault_access(CPUX86State *env, PmuCheckAccess how,
                                        uint32_t msr)
 {
@@ -115,7 +177,7 @@ void x86_pmu_fault_write(CPUX86State *env, uint32_t msr)
     for (unsigned i = 0; unit->faults && i < unit->faults->len; i++) {
         X86PMUFault *fault = g_ptr_array_index(unit->faults, i);
 
-        if (x86_pmu_fault_is_counters(fault) && !fault->at_once &&
+        if (x86_pmu_fault_is_counters(fault) && fault->msr &&
             x86_pmu_fault_is_access(fault, env, PMU_CHECK_WRMSR, msr) &&
             x86_pmu_fault_is_due(fault)) {
             x86_pmu_fault_fire(fault, env);
@@ -171,6 +233,7 @@ static void x86_pmu_fault_add(X86PMUFault *fault, X86PMU *unit)
     }
     g_ptr_array_add(unit->faults, fault);
     fault->unit = unit;
+    x86_pmu_fault_wait(fault);
 }
 
 static void x86_pmu_fault_remove(X86PMUFault *fault)
@@ -185,13 +248,13 @@ static void x86_pmu_fault_add_on_cpu(CPUState *cs, run_on_cpu_data data)
     CPUX86State *env = cpu_env(cs);
     X86PMUFault *fault = data.host_ptr;
 
+    x86_pmu_sync(env, 0);
     x86_pmu_fault_add(fault, env->pmu.unit);
     if (fault->at_once) {
-        x86_pmu_sync(env, 0);
         x86_pmu_fault_fire(fault, env);
         x86_pmu_deliver(env);
-        x86_pmu_arm(env, 0, 0);
     }
+    x86_pmu_arm(env, 0, 0);
 }
 
 static void x86_pmu_fault_remove_on_cpu(CPUState *cs, run_on_cpu_data data)

@@ -40,7 +40,7 @@ typedef enum X86PMUFaultKind {
 
 typedef enum X86PMUFaultNumber {
     NUMBER_CPU, NUMBER_ACCESS, NUMBER_NTH, NUMBER_CPL, NUMBER_RIP, NUMBER_MAX,
-    NUMBERS
+    NUMBER_INSNS, NUMBERS
 } X86PMUFaultNumber;
 
 typedef enum X86PMUFaultText {
@@ -60,10 +60,12 @@ struct X86PMUFault {
     bool read, write;
     uint32_t before, msr;       /* 0: any */
     bool at_once;
+    bool by_count;              /* at an instruction, whatever it is */
 
     X86PMU *unit;               /* NULL: not there yet, or no more */
     Notifier machine_done;
     Error *blocker;             /* of migration */
+    uint64_t left;              /* instructions that it waits for yet */
     uint64_t seen, fired, clock, rip, added;
 };
 
@@ -92,6 +94,15 @@ void x86_pmu_fault_stop(X86PMUFault *fault);
 /* @unit is being realized: faults that wait for its vCPU are there from now. */
 void x86_pmu_faults_attach(X86PMU *unit);
 void x86_pmu_faults_detach(X86PMU *unit);
+
+/*
+ * Another @n instructions have retired.  Counters are up to date; interrupts
+ * are left for x86_pmu_deliver().
+ */
+void x86_pmu_faults_retire(CPUX86State *env, uint64_t n);
+
+/* Lower @slack to what may retire before x86_pmu_faults_retire() must know. */
+void x86_pmu_faults_bound(const X86PMU *unit, PerfmonDistance *slack);
 
 /*
  * An access is about to begin.  Only of kind gp; nothing else happens.  RDPMC

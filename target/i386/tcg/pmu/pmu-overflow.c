@@ -31,17 +31,34 @@
  */
 #define SPLIT_BUDGET (1 << 16)
 
+/* Instructions that the counters have not seen in @now yet. */
+static uint64_t x86_pmu_retired(const X86PMU *unit,
+                                const PmuLedgerSnapshot *now)
+{
+    uint64_t sum = 0;
+
+    for (PmuLevel level = 0; level < PMU_LEVEL_NR; level++) {
+        sum += now->item[level][PMU_ITEM_INSTRUCTIONS] -
+               unit->perfmon.last.item[level][PMU_ITEM_INSTRUCTIONS];
+    }
+    return sum;
+}
+
 /* Let the counters see the ledger. */
 static void x86_pmu_update(X86PMU *unit)
 {
-    uint64_t before = unit->perfmon.global_status;
+    uint64_t before = unit->perfmon.global_status, retired;
     PmuLedgerSnapshot now;
 
     pmu_ledger_snapshot(&unit->ledger, &now);
+    retired = x86_pmu_retired(unit, &now);
     perfmon_update(&unit->perfmon, &now);
     if (unlikely(unit->perfmon.global_status & ~before)) {
         x86_pmu_observe_overflow(&unit->cpu->env,
                                  unit->perfmon.global_status & ~before);
+    }
+    if (unlikely(unit->faults)) {
+        x86_pmu_faults_retire(&unit->cpu->env, retired);
     }
     if (unlikely(x86_pmu_repairs(unit) && !unit->repairs_traced)) {
         unit->repairs_traced = true;
@@ -106,6 +123,15 @@ void x86_pmu_set_mode(CPUX86State *env, uint32_t hflags)
         env->hflags = (env->hflags & ~HF_PMU_MASK) | hflags;
         trace_x86_pmu_mode(env_cpu(env)->cpu_index,
                            names[hflags >> HF_PMU_OS_SHIFT]);
+    }
+}
+
+/* How far it is to an overflow, or to a fault that is to be found like one. */
+static void x86_pmu_distance(const X86PMU *unit, PerfmonDistance *slack)
+{
+    perfmon_distance_to_overflow(&unit->perfmon, slack);
+    if (unlikely(unit->faults)) {
+        x86_pmu_faults_bound(unit, slack);
     }
 }
 
@@ -246,7 +272,7 @@ void x86_pmu_arm(CPUX86State *env, uint64_t insn, unsigned need)
     PerfmonDistance slack;
 
     perfmon_event_rates_update(&unit->rates);
-    perfmon_distance_to_overflow(&unit->perfmon, &slack);
+    x86_pmu_distance(unit, &slack);
     x86_pmu_arm_timing(unit, &slack);
     x86_pmu_arm_all(env, insn, need, &slack);
 }
@@ -349,7 +375,7 @@ void x86_pmu_check(CPUX86State *env, unsigned num_insns)
     if (interrupt) {
         x86_pmu_leave(env, num_insns, 0);
     }
-    perfmon_distance_to_overflow(&unit->perfmon, &slack);
+    x86_pmu_distance(unit, &slack);
     if (slack.instructions_level[x86_pmu_level(env)] < num_insns) {
         x86_pmu_leave(env, num_insns,
                       slack.instructions_level[x86_pmu_level(env)]);
