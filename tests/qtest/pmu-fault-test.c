@@ -295,6 +295,89 @@ static void test_insns_and_others(void)
     }
 }
 
+/* An overflow in BLOCK_LONG, @count times, with LVTPC unmasked before. */
+static void overflow_in_long(PmuScript *s, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        pmu_wrmsr(s, MSR_GLOBAL_CTRL, 0);
+        pmu_poke32(s, APIC_LVTPC, LVT_NMI);
+        pmu_wrmsr(s, MSR_A_PMC(0), -500ull & COUNTER_MASK);
+        pmu_wrmsr(s, MSR_EVTSEL(0), SEL_INT);
+        pmu_op(s, OP_RUN, BLOCK_LONG, 1, 0);
+    }
+}
+
+/* Of the second interrupt: exactly as many instructions. */
+static void test_late(void)
+{
+    static const unsigned late[] = { 1, 2, 700, 3000 };
+
+    for (int i = 0; i < ARRAY_SIZE(late); i++) {
+        g_autofree char *properties = g_strdup_printf("kind=late,nth=2,by=%u",
+                                                      late[i]);
+        g_autoptr(PmuScript) s = pmu_script_new();
+
+        overflow_in_long(s, 3);
+        run(s, properties);
+        pmu_expect(s->progress[0].events, 3, "interrupts");
+        pmu_expect(s->event[0][1].rip - s->event[0][0].rip, late[i],
+                   "how late the second one is");
+        pmu_expect(s->event[0][2].rip, s->event[0][0].rip,
+                   "where the third one is");
+    }
+}
+
+/* One that finds LVTPC masked. */
+static void test_late_lost(void)
+{
+    g_autoptr(PmuScript) s = pmu_script_new();
+
+    overflow_in_long(s, 1);
+    pmu_poke32(s, APIC_LVTPC, LVT_NMI | LVT_MASKED);
+    pmu_op(s, OP_RUN, BLOCK_LOOP, 0, 100000);
+    pmu_poke32(s, APIC_LVTPC, LVT_NMI);
+    run(s, "kind=late,by=10000");
+    pmu_expect(s->progress[0].events, 0, "interrupts");
+}
+
+/* One interrupt for two counters, whether the other one asks for one or not. */
+static void test_merge(void)
+{
+    static const uint64_t others[] = { SEL_ALL, SEL_INT };
+
+    for (int i = 0; i < ARRAY_SIZE(others); i++) {
+        g_autoptr(PmuScript) s = pmu_script_new();
+        unsigned status;
+
+        pmu_wrmsr(s, MSR_EVTSEL(3), others[i]);
+        overflow_in_long(s, 1);
+        status = pmu_rdmsr(s, MSR_GLOBAL_STATUS);
+        pmu_op(s, OP_RUN, BLOCK_NOPS, 0, 0);
+        run(s, "kind=merge,counter=pmc3");
+        pmu_expect(pmu_register(s, status), GLOBAL_GP(0) | GLOBAL_GP(3),
+                   "status");
+        pmu_expect(s->progress[0].events, 1, "interrupts");
+    }
+}
+
+/* Only an interrupt that freezes. */
+static void test_freeze_lost(void)
+{
+    g_autoptr(PmuScript) s = pmu_script_new();
+    unsigned frozen;
+
+    overflow_in_long(s, 1);
+    pmu_wrmsr(s, MSR_GLOBAL_RESET, 1);
+    pmu_wrmsr(s, MSR_DEBUGCTL, 1 << 12);
+    overflow_in_long(s, 1);
+    frozen = pmu_rdmsr(s, MSR_GLOBAL_STATUS);
+    pmu_wrmsr(s, MSR_GLOBAL_RESET, GLOBAL_CTR_FRZ | 1);
+    overflow_in_long(s, 1);
+    run(s, "kind=freeze-lost");
+    pmu_expect(pmu_register(s, frozen), GLOBAL_CTR_FRZ | 1, "status");
+    pmu_expect(s->progress[0].events, 2, "interrupts");
+}
+
 static QDict *query(PmuMachine *machine)
 {
     QDict *answer = qtest_qmp(machine->qts, "{'execute': "
@@ -443,8 +526,16 @@ typedef struct Refusal {
 
 static const Refusal refusals[] = {
     { "kind=odd", "kind=odd: it must be overflow, spurious, gp, drop, "
-      "no-automask or double" },
-    { "kind=late", "kind=late is not modelled; these are: overflow" },
+      "no-automask, double, late, merge or freeze-lost" },
+    { "kind=caps", "kind=caps is not modelled; these are: overflow" },
+    { "kind=drop,counter=pmc0",
+      "counter=pmc0 needs kind=overflow or merge" },
+    { "kind=merge", "counter=: it must be pmc0 to pmc7" },
+    { "kind=merge,counter=fixed3x", "counter=fixed3x: it must be pmc0" },
+    { "kind=late", "kind=late needs by=1 to by=4294967295" },
+    { "kind=late,by=0", "kind=late needs by=1 to by=4294967295" },
+    { "kind=late,by=10,access=0x38f", "kind=late is about interrupts" },
+    { "kind=drop,by=7", "by=7 needs kind=late" },
     { "kind=overflow,access=0x38f", "counter=: it must be pmc0 to pmc7" },
     { "kind=overflow,counter=pmc8,access=0x38f", "counter=pmc8: it must be" },
     { "kind=overflow,counter=metrics.4,access=0x38f",
@@ -507,6 +598,10 @@ int main(int argc, char **argv)
     qtest_add_func("pmu/fault/ignore", test_ignore);
     qtest_add_func("pmu/fault/zero", test_zero);
     qtest_add_func("pmu/fault/interrupts", test_interrupts);
+    qtest_add_func("pmu/fault/late", test_late);
+    qtest_add_func("pmu/fault/late-lost", test_late_lost);
+    qtest_add_func("pmu/fault/merge", test_merge);
+    qtest_add_func("pmu/fault/freeze-lost", test_freeze_lost);
     qtest_add_func("pmu/fault/insns", test_insns);
     qtest_add_func("pmu/fault/insns-and-others", test_insns_and_others);
     qtest_add_func("pmu/fault/insns-object-add", test_insns_object_add);

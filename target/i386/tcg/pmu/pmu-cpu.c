@@ -455,6 +455,7 @@ void x86_pmu_reset(X86CPU *cpu)
     }
     x86_pmu_sync(&cpu->env, 0);
     perfmon_reset(&pmu->unit->perfmon);
+    x86_pmu_faults_reset(pmu->unit);
     x86_pmu_flush_all(&cpu->env);
     x86_pmu_observe_reset(pmu->unit);
     x86_pmu_arm(&cpu->env, 0, 0);

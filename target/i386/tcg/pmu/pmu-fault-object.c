@@ -17,20 +17,43 @@
 #include "system/system.h"
 #include "pmu-fault.h"
 
-static const char *const kind_names[FAULT_KINDS] = {
-    "overflow", "spurious", "gp", "drop", "no-automask", "double",
+/* What a kind is about. */
+typedef struct X86PMUFaultTraits {
+    const char *name;
+    X86PMUFaultTime time;
+    X86PMUFaultAction action;   /* but for action= */
+    bool counter;               /* needs counter= */
+    bool by;                    /* needs by= */
+} X86PMUFaultTraits;
+
+static const X86PMUFaultTraits kinds[FAULT_KINDS] = {
+    [FAULT_OVERFLOW] = { "overflow", FAULT_AT_WRITE, .counter = true },
+    [FAULT_SPURIOUS] = { "spurious", FAULT_AT_WRITE },
+    [FAULT_GP] = { "gp", FAULT_AT_ACCESS, X86_PMU_FAULT_GP },
+    [FAULT_DROP] = { "drop", FAULT_AT_INTERRUPT, X86_PMU_FAULT_DROP },
+    [FAULT_NO_AUTOMASK] = { "no-automask", FAULT_AT_INTERRUPT,
+                            X86_PMU_FAULT_UNMASKED },
+    [FAULT_DOUBLE] = { "double", FAULT_AT_INTERRUPT, X86_PMU_FAULT_DOUBLE },
+    [FAULT_LATE] = { "late", FAULT_AT_INTERRUPT, X86_PMU_FAULT_LATE,
+                     .by = true },
+    [FAULT_MERGE] = { "merge", FAULT_AT_INTERRUPT, .counter = true },
+    [FAULT_FREEZE_LOST] = { "freeze-lost", FAULT_AT_INTERRUPT,
+                            X86_PMU_FAULT_DROP },
 };
 
-#define KIND_NAMES "overflow, spurious, gp, drop, no-automask or double"
+#define KIND_NAMES "overflow, spurious, gp, drop, no-automask, double, late, " \
+                   "merge or freeze-lost"
+#define COUNTER_KIND_NAMES "overflow or merge"
+#define BY_KIND_NAMES "late"
 
 /* What hardware does as well, and what there is no model of. */
 static const char *const not_modelled[] = {
-    "late", "merge", "stuck", "one-more", "half", "erratum", "smi", "caps",
-    "unplug", "mode", "ref-jump", "tsc-jump", "metrics-noise", "freeze-lost",
+    "stuck", "one-more", "half", "erratum", "smi", "caps", "unplug", "mode",
+    "ref-jump", "tsc-jump", "metrics-noise",
 };
 
 static const char *const number_names[NUMBERS] = {
-    "cpu", "access", "nth", "cpl", "rip", "max", "insns",
+    "cpu", "access", "nth", "cpl", "rip", "max", "insns", "by",
 };
 
 static const char *const text_names[TEXTS] = {
@@ -39,7 +62,7 @@ static const char *const text_names[TEXTS] = {
 
 const char *x86_pmu_fault_kind_name(X86PMUFaultKind kind)
 {
-    return kind_names[kind];
+    return kinds[kind].name;
 }
 
 static void x86_pmu_fault_machine_done(Notifier *notifier, void *data)
@@ -70,8 +93,9 @@ static bool x86_pmu_fault_parse_kind(X86PMUFault *fault, Error **errp)
         }
     }
     for (int i = 0; i < FAULT_KINDS; i++) {
-        if (kind && g_str_equal(kind, kind_names[i])) {
+        if (kind && g_str_equal(kind, kinds[i].name)) {
             fault->kind = i;
+            fault->time = kinds[i].time;
             return true;
         }
     }
@@ -99,9 +123,11 @@ static bool x86_pmu_fault_parse_counter(X86PMUFault *fault, Error **errp)
 {
     const char *text = fault->text[TEXT_COUNTER];
 
-    if (fault->kind != FAULT_OVERFLOW) {
+    fault->has_counter = kinds[fault->kind].counter;
+    if (!fault->has_counter) {
         if (text) {
-            error_setg(errp, "counter=%s needs kind=overflow", text);
+            error_setg(errp, "counter=%s needs kind=" COUNTER_KIND_NAMES,
+                       text);
         }
         return !text;
     }
@@ -121,15 +147,9 @@ static bool x86_pmu_fault_parse_counter(X86PMUFault *fault, Error **errp)
 
 static bool x86_pmu_fault_parse_action(X86PMUFault *fault, Error **errp)
 {
-    static const X86PMUFaultAction of_kind[FAULT_KINDS] = {
-        [FAULT_GP] = X86_PMU_FAULT_GP,
-        [FAULT_DROP] = X86_PMU_FAULT_DROP,
-        [FAULT_NO_AUTOMASK] = X86_PMU_FAULT_UNMASKED,
-        [FAULT_DOUBLE] = X86_PMU_FAULT_DOUBLE,
-    };
     const char *text = fault->text[TEXT_ACTION];
 
-    fault->action = of_kind[fault->kind];
+    fault->action = kinds[fault->kind].action;
     if (!text) {
         return true;
     }
@@ -150,12 +170,30 @@ static bool x86_pmu_fault_parse_action(X86PMUFault *fault, Error **errp)
     return true;
 }
 
+static bool x86_pmu_fault_parse_by(X86PMUFault *fault, Error **errp)
+{
+    uint64_t by = fault->number[NUMBER_BY];
+
+    if (!kinds[fault->kind].by) {
+        if (by != NOT_GIVEN) {
+            error_setg(errp, "by=%" PRIu64 " needs kind=" BY_KIND_NAMES, by);
+        }
+        return by == NOT_GIVEN;
+    }
+    if (by == NOT_GIVEN || !by || by > UINT32_MAX) {
+        error_setg(errp, "kind=%s needs by=1 to by=%" PRIu32,
+                   fault->text[TEXT_KIND], UINT32_MAX);
+        return false;
+    }
+    return true;
+}
+
 static bool x86_pmu_fault_parse_rw(X86PMUFault *fault, Error **errp)
 {
     const char *text = fault->text[TEXT_RW] ?:
-                       x86_pmu_fault_is_counters(fault) ? "w" : "rw";
+                       fault->time == FAULT_AT_WRITE ? "w" : "rw";
 
-    if (x86_pmu_fault_is_counters(fault) && !g_str_equal(text, "w")) {
+    if (fault->time == FAULT_AT_WRITE && !g_str_equal(text, "w")) {
         error_setg(errp, "rw=%s: kind=%s is done at writes alone, rw=w", text,
                    fault->text[TEXT_KIND]);
         return false;
@@ -173,14 +211,12 @@ static bool x86_pmu_fault_parse_place(X86PMUFault *fault, Error **errp)
 {
     const char *window = fault->text[TEXT_WINDOW], *end;
     uint64_t access = fault->number[NUMBER_ACCESS], first, second;
-    bool by_access = fault->kind == FAULT_GP ||
-                     x86_pmu_fault_is_counters(fault);
 
     if (window && access != NOT_GIVEN) {
         error_setg(errp, "window and access contradict each other");
         return false;
     }
-    if (!by_access && (window || access != NOT_GIVEN)) {
+    if (fault->time == FAULT_AT_INTERRUPT && (window || access != NOT_GIVEN)) {
         error_setg(errp, "kind=%s is about interrupts: it has no access and "
                    "no window", fault->text[TEXT_KIND]);
         return false;
@@ -208,7 +244,7 @@ static bool x86_pmu_fault_parse_place(X86PMUFault *fault, Error **errp)
 static bool x86_pmu_fault_parse_insns(X86PMUFault *fault, Error **errp)
 {
     uint64_t insns = fault->number[NUMBER_INSNS];
-    bool by_itself = x86_pmu_fault_is_counters(fault) && !fault->msr;
+    bool by_itself = fault->time == FAULT_AT_WRITE && !fault->msr;
 
     if (insns != NOT_GIVEN && (!insns || insns > INT64_MAX)) {
         error_setg(errp, "insns=%" PRIu64 ": it must be 1 to %" PRId64, insns,
@@ -267,6 +303,7 @@ static void x86_pmu_fault_complete(UserCreatable *uc, Error **errp)
 
     if (!x86_pmu_fault_parse_kind(fault, errp) ||
         !x86_pmu_fault_parse_counter(fault, errp) ||
+        !x86_pmu_fault_parse_by(fault, errp) ||
         !x86_pmu_fault_parse_rw(fault, errp) ||
         !x86_pmu_fault_parse_action(fault, errp) ||
         !x86_pmu_fault_parse_place(fault, errp) ||
@@ -404,7 +441,7 @@ static int x86_pmu_fault_query(Object *child, void *opaque)
     }
     info = g_new0(PmuFaultInfo, 1);
     info->id = g_strdup(object_get_canonical_path_component(child));
-    info->kind = g_strdup(kind_names[fault->kind]);
+    info->kind = g_strdup(kinds[fault->kind].name);
     info->fired = qatomic_read_u64(&fault->fired);
     info->clock = qatomic_read_u64(&fault->clock);
     info->rip = qatomic_read_u64(&fault->rip);

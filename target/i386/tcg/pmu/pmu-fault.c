@@ -117,10 +117,29 @@ static void x86_pmu_fault_count(X86PMUFault *fault, CPUX86State *env)
     x86_pmu_fault_wait(fault);
 }
 
+/* A late interrupt: those that come now are as good as it. */
+static void x86_pmu_fault_release(X86PMU *unit, uint64_t n)
+{
+    if (unit->fault_held) {
+        unit->fault_held -= MIN(unit->fault_held, n);
+        if (!unit->fault_held) {
+            unit->fault_released = true;
+            unit->perfmon.pmi = true;
+        }
+    }
+}
+
+void x86_pmu_faults_reset(X86PMU *unit)
+{
+    unit->fault_held = 0;
+    unit->fault_released = false;
+}
+
 void x86_pmu_faults_retire(CPUX86State *env, uint64_t n)
 {
     X86PMU *unit = env->pmu.unit;
 
+    x86_pmu_fault_release(unit, n);
     for (unsigned i = 0; i < unit->faults->len; i++) {
         X86PMUFault *fault = g_ptr_array_index(unit->faults, i);
 
@@ -135,7 +154,7 @@ void x86_pmu_faults_retire(CPUX86State *env, uint64_t n)
 
 void x86_pmu_faults_bound(const X86PMU *unit, PerfmonDistance *slack)
 {
-    uint64_t left = UINT64_MAX;
+    uint64_t left = unit->fault_held ?: UINT64_MAX;
 
     for (unsigned i = 0; i < unit->faults->len; i++) {
         const X86PMUFault *fault = g_ptr_array_index(unit->faults, i);
@@ -177,7 +196,7 @@ void x86_pmu_fault_write(CPUX86State *env, uint32_t msr)
     for (unsigned i = 0; unit->faults && i < unit->faults->len; i++) {
         X86PMUFault *fault = g_ptr_array_index(unit->faults, i);
 
-        if (x86_pmu_fault_is_counters(fault) && fault->msr &&
+        if (fault->time == FAULT_AT_WRITE && fault->msr &&
             x86_pmu_fault_is_access(fault, env, PMU_CHECK_WRMSR, msr) &&
             x86_pmu_fault_is_due(fault)) {
             x86_pmu_fault_fire(fault, env);
@@ -185,7 +204,33 @@ void x86_pmu_fault_write(CPUX86State *env, uint32_t msr)
     }
 }
 
-static X86PMUFaultAction x86_pmu_fault_interrupt(CPUX86State *env)
+/* The interrupt that comes now was to stop all counters, and has. */
+static bool x86_pmu_fault_is_frozen(const Perfmon *perfmon)
+{
+    if (!(perfmon->debugctl & PERF_DEBUGCTL_FREEZE_PERFMON_ON_PMI)) {
+        return false;
+    }
+    return perfmon->config.version >= 4
+           ? perfmon->global_status & PERF_GLOBAL_CTR_FRZ
+           : !perfmon->global_ctrl;
+}
+
+static bool x86_pmu_fault_is_interrupt(const X86PMUFault *fault,
+                                       CPUX86State *env)
+{
+    const X86PMU *unit = env->pmu.unit;
+
+    /* One interrupt is held back at a time. */
+    return fault->time == FAULT_AT_INTERRUPT &&
+           (fault->kind != FAULT_LATE || !unit->fault_held) &&
+           (fault->kind != FAULT_FREEZE_LOST ||
+            x86_pmu_fault_is_frozen(&unit->perfmon)) &&
+           x86_pmu_fault_is_here(fault, env);
+}
+
+/* An interrupt comes.  What becomes of it, and how much later in *@by. */
+static X86PMUFaultAction x86_pmu_fault_interrupt(CPUX86State *env,
+                                                 uint64_t *by)
 {
     X86PMU *unit = env->pmu.unit;
     X86PMUFaultAction action = X86_PMU_FAULT_NONE;
@@ -193,13 +238,27 @@ static X86PMUFaultAction x86_pmu_fault_interrupt(CPUX86State *env)
     for (unsigned i = 0; unit->faults && i < unit->faults->len; i++) {
         X86PMUFault *fault = g_ptr_array_index(unit->faults, i);
 
-        if (!x86_pmu_fault_is_counters(fault) && fault->kind != FAULT_GP &&
-            x86_pmu_fault_is_here(fault, env) && x86_pmu_fault_is_due(fault)) {
-            x86_pmu_fault_note(fault, env);
+        if (!x86_pmu_fault_is_interrupt(fault, env) ||
+            !x86_pmu_fault_is_due(fault)) {
+            continue;
+        }
+        x86_pmu_fault_note(fault, env);
+        if (fault->kind == FAULT_MERGE) {
+            x86_pmu_fault_overflow(fault, env);
+        } else {
             action = fault->action;
+            *by = fault->number[NUMBER_BY];
         }
     }
     return action;
+}
+
+/* Deliver an interrupt other than as usual. */
+static void x86_pmu_fault_deliver_unmasked(CPUX86State *env, uint32_t *lvtpc)
+{
+    x86_pmu_observe_pmi(env);
+    x86_pmu_interrupt_apic(env);
+    *lvtpc &= ~APIC_LVT_MASKED;
 }
 
 bool x86_pmu_fault_deliver(CPUX86State *env)
@@ -208,20 +267,32 @@ bool x86_pmu_fault_deliver(CPUX86State *env)
     DeviceState *apic = unit->cpu->apic_state;
     uint32_t *lvtpc = apic ? &APIC_COMMON(apic)->lvt[APIC_LVT_PERFORM] : NULL;
     X86PMUFaultAction action;
+    uint64_t by = 0;
 
-    if (!lvtpc || *lvtpc & APIC_LVT_MASKED) {
+    if (unit->fault_released || !lvtpc || *lvtpc & APIC_LVT_MASKED) {
+        unit->fault_released = false;
         return false;
     }
-    action = x86_pmu_fault_interrupt(env);
-    if (action == X86_PMU_FAULT_NONE || action == X86_PMU_FAULT_DROP) {
-        return action != X86_PMU_FAULT_NONE;
+    action = x86_pmu_fault_interrupt(env, &by);
+    /* Of a counter that overflows as well: this is its interrupt. */
+    unit->perfmon.pmi = false;
+    switch (action) {
+    case X86_PMU_FAULT_DROP:
+        return true;
+    case X86_PMU_FAULT_LATE:
+        unit->fault_held = by;
+        return true;
+    case X86_PMU_FAULT_UNMASKED:
+        x86_pmu_fault_deliver_unmasked(env, lvtpc);
+        return true;
+    case X86_PMU_FAULT_DOUBLE:
+        x86_pmu_fault_deliver_unmasked(env, lvtpc);
+        /* The other one comes at the next block's entry. */
+        unit->perfmon.pmi = true;
+        return true;
+    default:
+        return false;
     }
-    x86_pmu_observe_pmi(env);
-    x86_pmu_interrupt_apic(env);
-    *lvtpc &= ~APIC_LVT_MASKED;
-    /* The other one comes at the next block's entry. */
-    unit->perfmon.pmi = action == X86_PMU_FAULT_DOUBLE;
-    return true;
 }
 
 /* Where they belong -------------------------------------------------------- */
@@ -295,7 +366,7 @@ const char *x86_pmu_fault_misfit(const X86PMUFault *fault,
         return "its vCPU has no architectural performance monitoring of "
                "version 2 or later";
     }
-    if (fault->kind != FAULT_OVERFLOW ||
+    if (!fault->has_counter ||
         (counter < config->num_gp) ||
         (counter >= PERFMON_ARCH_GP && counter < PMU_CHECK_COUNTERS &&
          counter - PERFMON_ARCH_GP < config->num_fixed) ||

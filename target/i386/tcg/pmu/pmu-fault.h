@@ -20,6 +20,7 @@ typedef enum X86PMUFaultAction {
     X86_PMU_FAULT_DROP,         /* the interrupt is lost */
     X86_PMU_FAULT_UNMASKED,     /* LVTPC stays unmasked */
     X86_PMU_FAULT_DOUBLE,       /* the interrupt comes twice */
+    X86_PMU_FAULT_LATE,         /* the interrupt comes later */
 } X86PMUFaultAction;
 
 #define TYPE_PMU_FAULT "pmu-fault"
@@ -32,15 +33,25 @@ typedef enum X86PMUFaultKind {
     FAULT_DROP,
     FAULT_NO_AUTOMASK,
     FAULT_DOUBLE,
+    FAULT_LATE,
+    FAULT_MERGE,
+    FAULT_FREEZE_LOST,
     FAULT_KINDS
 } X86PMUFaultKind;
+
+/* When a fault can be done. */
+typedef enum X86PMUFaultTime {
+    FAULT_AT_WRITE,             /* ... or at no access: counters are its */
+    FAULT_AT_ACCESS,
+    FAULT_AT_INTERRUPT,
+} X86PMUFaultTime;
 
 /* How properties that are numbers read if they were not given. */
 #define NOT_GIVEN UINT64_MAX
 
 typedef enum X86PMUFaultNumber {
     NUMBER_CPU, NUMBER_ACCESS, NUMBER_NTH, NUMBER_CPL, NUMBER_RIP, NUMBER_MAX,
-    NUMBER_INSNS, NUMBERS
+    NUMBER_INSNS, NUMBER_BY, NUMBERS
 } X86PMUFaultNumber;
 
 typedef enum X86PMUFaultText {
@@ -55,8 +66,10 @@ struct X86PMUFault {
 
     /* From these, by x86_pmu_fault_complete(). */
     X86PMUFaultKind kind;
+    X86PMUFaultTime time;
     X86PMUFaultAction action;
     unsigned counter;           /* as in controls.h, and then metrics */
+    bool has_counter;
     bool read, write;
     uint32_t before, msr;       /* 0: any */
     bool at_once;
@@ -73,12 +86,6 @@ struct X86PMUFault {
 
 /* "overflow", "spurious" and so on */
 const char *x86_pmu_fault_kind_name(X86PMUFaultKind kind);
-
-/* @fault is about counters. */
-static inline bool x86_pmu_fault_is_counters(const X86PMUFault *fault)
-{
-    return fault->kind == FAULT_OVERFLOW || fault->kind == FAULT_SPURIOUS;
-}
 
 /* The vCPU that @fault asks for if it has a PMU, else NULL. */
 CPUState *x86_pmu_fault_cpu(const X86PMUFault *fault);
@@ -113,6 +120,9 @@ X86PMUFaultAction x86_pmu_fault_access(CPUX86State *env, PmuCheckAccess how,
 
 /* WRMSR goes on: counters are up to date, and nothing is written yet. */
 void x86_pmu_fault_write(CPUX86State *env, uint32_t msr);
+
+/* RESET: an interrupt that is held back does not come any more. */
+void x86_pmu_faults_reset(X86PMU *unit);
 
 /*
  * An interrupt is about to be delivered.  If a fault changes that, this is done

@@ -91,6 +91,8 @@ struct X86PMU {
     X86PMUObserver *observer;   /* NULL: nobody */
     GPtrArray *faults;          /* pmu-fault.h; NULL: none */
     uint32_t fault_msr, fault_before;   /* accessed now, and before */
+    uint64_t fault_held;        /* instructions until a late interrupt */
+    bool fault_released;        /* ... which comes now */
     /* Instructions of a block that waits to run: icount has them already. */
     unsigned waiting;
     bool masks_lvt;             /* a PMI masks its LVT entry */
