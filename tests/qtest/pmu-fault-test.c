@@ -263,6 +263,32 @@ static void test_insns(void)
     }
 }
 
+/* Behind each instruction, with -icount as well: all the same it goes on. */
+static void test_insns_each(void)
+{
+    static const char *const args[] = { "", " -icount shift=0" };
+
+    for (int i = 0; i < ARRAY_SIZE(args); i++) {
+        g_autofree char *properties = g_strdup_printf(
+            "kind=overflow,counter=pmc0,insns=1,max=4000000000%s", args[i]);
+        g_autoptr(PmuScript) s = pmu_script_new();
+        unsigned status[2];
+
+        pmu_poke32(s, APIC_LVTPC, LVT_NMI);
+        pmu_wrmsr(s, MSR_EVTSEL(0), SEL_INT);
+        for (int j = 0; j < 2; j++) {
+            pmu_op(s, OP_RUN, BLOCK_MIXED, 1, 100);
+            pmu_wrmsr(s, MSR_GLOBAL_RESET, 1);
+            status[j] = pmu_rdmsr(s, MSR_GLOBAL_STATUS);
+        }
+        run(s, properties);
+        for (int j = 0; j < 2; j++) {
+            pmu_expect(pmu_register(s, status[j]), 1, "status %d", j);
+        }
+        pmu_expect(s->progress[0].events, 1, "interrupts");
+    }
+}
+
 /* The n-th multiple; and as one of several conditions: from then on. */
 static void test_insns_and_others(void)
 {
@@ -376,6 +402,148 @@ static void test_freeze_lost(void)
     run(s, "kind=freeze-lost");
     pmu_expect(pmu_register(s, frozen), GLOBAL_CTR_FRZ | 1, "status");
     pmu_expect(s->progress[0].events, 2, "interrupts");
+}
+
+/* Only where there is something to clear; then it can be cleared. */
+static void test_stuck(void)
+{
+    static const struct {
+        const char *properties;
+        uint64_t first, second;
+    } kinds[] = {
+        { "kind=stuck,access=0x390", GLOBAL_GP(1) | GLOBAL_FIXED(0), 0 },
+        { "kind=stuck,counter=fixed0", GLOBAL_FIXED(0), 0 },
+        { "kind=stuck,counter=pmc1,max=2", GLOBAL_GP(1), GLOBAL_GP(1) },
+        { "kind=stuck,counter=metrics.0", 0, 0 },
+        { "kind=stuck,nth=2", 0, 0 },
+    };
+
+    for (int i = 0; i < ARRAY_SIZE(kinds); i++) {
+        g_autoptr(PmuScript) s = pmu_script_new();
+        unsigned status[2];
+
+        pmu_wrmsr(s, MSR_GLOBAL_RESET, GLOBAL_GP(1) | GLOBAL_FIXED(0));
+        pmu_wrmsr(s, MSR_GLOBAL_SET, GLOBAL_GP(1) | GLOBAL_FIXED(0));
+        for (int j = 0; j < 2; j++) {
+            pmu_wrmsr(s, MSR_GLOBAL_RESET, GLOBAL_GP(1) | GLOBAL_FIXED(0));
+            status[j] = pmu_rdmsr(s, MSR_GLOBAL_STATUS);
+        }
+        run(s, kinds[i].properties);
+        pmu_expect(pmu_register(s, status[0]), kinds[i].first,
+                   "status with %s", kinds[i].properties);
+        pmu_expect(pmu_register(s, status[1]), kinds[i].second,
+                   "status behind, with %s", kinds[i].properties);
+    }
+}
+
+#define RUN_NOPS (NOPS + 1 + RUN_CPL0_INSNS)
+
+/* At the second stop; to the last count before an overflow. */
+static void test_one_more(void)
+{
+    g_autoptr(PmuScript) s = pmu_script_new();
+    unsigned value[3], status[3];
+
+    pmu_poke32(s, APIC_LVTPC, LVT_NMI);
+    pmu_wrmsr(s, MSR_GLOBAL_CTRL, 0);
+    pmu_wrmsr(s, MSR_EVTSEL(0), SEL_INT);
+    for (int i = 0; i < 3; i++) {
+        pmu_wrmsr(s, MSR_A_PMC(0), COUNTER_MASK - RUN_NOPS);
+        pmu_op(s, OP_RUN, BLOCK_NOPS, 1, 0);
+        value[i] = pmu_rdmsr(s, MSR_A_PMC(0));
+        status[i] = pmu_rdmsr(s, MSR_GLOBAL_STATUS);
+    }
+    run(s, "kind=one-more,counter=pmc0,nth=2");
+    for (int i = 0; i < 3; i++) {
+        pmu_expect(pmu_register(s, value[i]), i == 1 ? 0 : COUNTER_MASK,
+                   "counter behind %d", i);
+        pmu_expect(pmu_register(s, status[i]), i >= 1, "status behind %d", i);
+    }
+    pmu_expect(s->progress[0].events, 1, "interrupts");
+}
+
+/* Counters that count, don't, or do at CPL 3; what @properties makes of them */
+static void read_gains(const char *properties, uint64_t *gains)
+{
+    g_autoptr(PmuScript) s = pmu_script_new();
+    unsigned read[4];
+
+    pmu_wrmsr(s, MSR_GLOBAL_CTRL, 0);
+    pmu_wrmsr(s, MSR_EVTSEL(0), SEL_ALL);
+    pmu_wrmsr(s, MSR_EVTSEL(1), SEL_ALL);
+    pmu_wrmsr(s, MSR_EVTSEL(2), SEL_ALL & ~EVTSEL_OS);
+    pmu_wrmsr(s, MSR_FIXED_CTR_CTRL, FIXED_ALL(2));
+    pmu_wrmsr(s, MSR_GLOBAL_CTRL,
+              GLOBAL_GP(0) | GLOBAL_GP(2) | GLOBAL_FIXED(2));
+    pmu_wrmsr(s, MSR_EVTSEL(5), 0);
+    pmu_wrmsr(s, MSR_GLOBAL_CTRL, 0);
+    for (int i = 0; i < 3; i++) {
+        read[i] = pmu_rdmsr(s, MSR_A_PMC(i));
+    }
+    read[3] = pmu_rdmsr(s, MSR_FIXED_CTR(2));
+    run(s, properties);
+    for (int i = 0; i < 4; i++) {
+        gains[i] = pmu_register(s, read[i]);
+    }
+}
+
+static void test_gains(void)
+{
+    static const struct {
+        const char *properties;
+        uint64_t by[4];
+    } kinds[] = {
+        { "kind=smi,by=1000000,access=0x18b", { 1000000, 0, 0, 1000000 } },
+        { "kind=ref-jump,by=123456789,access=0x18b", { 0, 0, 0, 123456789 } },
+        { "kind=smi,by=4294967295,access=0x18b",
+          { UINT32_MAX, 0, 0, UINT32_MAX } },
+        /* Nothing counts by then. */
+        { "kind=smi,by=1000000,access=0x38f,nth=1", { 0, 0, 0, 0 } },
+        { "kind=ref-jump,by=1000000,access=0x186", { 0, 0, 0, 0 } },
+    };
+    uint64_t none[4], gains[4];
+
+    read_gains("kind=spurious,access=0x18b,nth=9", none);
+    for (int i = 0; i < ARRAY_SIZE(kinds); i++) {
+        read_gains(kinds[i].properties, gains);
+        for (int j = 0; j < 4; j++) {
+            pmu_expect(gains[j] - none[j], kinds[i].by[j],
+                       "gain of %d with %s", j, kinds[i].properties);
+        }
+    }
+}
+
+/* What it had counted stays; another one goes on; so does it, in the end. */
+static void test_still(void)
+{
+    g_autoptr(PmuScript) s = pmu_script_new();
+    PmuMachine machine;
+    unsigned value[2];
+
+    pmu_wrmsr(s, MSR_GLOBAL_CTRL, 0);
+    for (int i = 0; i < 2; i++) {
+        pmu_wrmsr(s, MSR_EVTSEL(i), SEL_ALL);
+        pmu_wrmsr(s, MSR_A_PMC(i), 0);
+    }
+    pmu_op(s, OP_RUN, BLOCK_NOPS, 3, 0);
+    pmu_wrmsr(s, MSR_EVTSEL(5), 0);
+    pmu_op(s, OP_RUN, BLOCK_NOPS, 3, 0);
+    pmu_op(s, OP_RUN, BLOCK_NOPS, 3, 0);
+    pmu_op(s, OP_SYNC, 0, 1, 0);
+    pmu_op(s, OP_RUN, BLOCK_NOPS, 3, 0);
+    value[0] = pmu_rdmsr(s, MSR_A_PMC(0));
+    value[1] = pmu_rdmsr(s, MSR_A_PMC(1));
+    pmu_start(&machine, s, CPU "-object pmu-fault,id=f,kind=still,"
+              "counter=pmc0,access=0x18b");
+    pmu_wait_for(&machine, 1);
+    qtest_qmp_assert_success(machine.qts, "{'execute': 'object-del', "
+                             "'arguments': {'id': 'f'}}");
+    pmu_go(&machine, 1);
+    pmu_wait_done(&machine, 1);
+    pmu_read_results(&machine, s, 1);
+    pmu_expect(pmu_register(s, value[0]), 2 * RUN_NOPS, "the still one");
+    pmu_expect(pmu_register(s, value[1]), 4 * RUN_NOPS, "the other one");
+    pmu_stop(&machine);
 }
 
 static QDict *query(PmuMachine *machine)
@@ -526,16 +694,28 @@ typedef struct Refusal {
 
 static const Refusal refusals[] = {
     { "kind=odd", "kind=odd: it must be overflow, spurious, gp, drop, "
-      "no-automask, double, late, merge or freeze-lost" },
+      "no-automask, double, late, merge, freeze-lost, stuck, one-more, smi, "
+      "ref-jump or still" },
     { "kind=caps", "kind=caps is not modelled; these are: overflow" },
     { "kind=drop,counter=pmc0",
-      "counter=pmc0 needs kind=overflow or merge" },
+      "counter=pmc0 needs kind=overflow, merge, stuck, one-more or still" },
+    { "kind=ref-jump,by=1,counter=fixed2,access=0x38f",
+      "counter=fixed2 needs kind=overflow" },
+    { "kind=still,counter=metrics.1,access=0x38f",
+      "counter=metrics.1: it must be pmc0 to pmc7, fixed0 to fixed3" },
+    { "kind=still,counter=pmc0", "only object-add can do that" },
+    { "kind=stuck,access=0x38e",
+      "kind=stuck is about writes to 0x390: it has no access to 0x38e" },
+    { "kind=one-more", "counter=: it must be pmc0 to pmc7" },
+    { "kind=one-more,counter=pmc0,rw=r",
+      "rw=r: kind=one-more is done at writes alone, rw=w" },
+    { "kind=smi,access=0x38f", "kind=smi needs by=1 to by=4294967295" },
     { "kind=merge", "counter=: it must be pmc0 to pmc7" },
     { "kind=merge,counter=fixed3x", "counter=fixed3x: it must be pmc0" },
     { "kind=late", "kind=late needs by=1 to by=4294967295" },
     { "kind=late,by=0", "kind=late needs by=1 to by=4294967295" },
     { "kind=late,by=10,access=0x38f", "kind=late is about interrupts" },
-    { "kind=drop,by=7", "by=7 needs kind=late" },
+    { "kind=drop,by=7", "by=7 needs kind=late, smi or ref-jump" },
     { "kind=overflow,access=0x38f", "counter=: it must be pmc0 to pmc7" },
     { "kind=overflow,counter=pmc8,access=0x38f", "counter=pmc8: it must be" },
     { "kind=overflow,counter=metrics.4,access=0x38f",
@@ -602,7 +782,12 @@ int main(int argc, char **argv)
     qtest_add_func("pmu/fault/late-lost", test_late_lost);
     qtest_add_func("pmu/fault/merge", test_merge);
     qtest_add_func("pmu/fault/freeze-lost", test_freeze_lost);
+    qtest_add_func("pmu/fault/stuck", test_stuck);
+    qtest_add_func("pmu/fault/one-more", test_one_more);
+    qtest_add_func("pmu/fault/gains", test_gains);
+    qtest_add_func("pmu/fault/still", test_still);
     qtest_add_func("pmu/fault/insns", test_insns);
+    qtest_add_func("pmu/fault/insns-each", test_insns_each);
     qtest_add_func("pmu/fault/insns-and-others", test_insns_and_others);
     qtest_add_func("pmu/fault/insns-object-add", test_insns_object_add);
     qtest_add_func("pmu/fault/object-add", test_object_add);

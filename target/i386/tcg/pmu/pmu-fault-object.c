@@ -17,17 +17,25 @@
 #include "system/system.h"
 #include "pmu-fault.h"
 
+typedef enum X86PMUFaultCounter {
+    COUNTER_NONE,
+    COUNTER_ANY,                /* needed */
+    COUNTER_PLAIN,              /* needed, and not of PERF_METRICS */
+    COUNTER_OPTIONAL,           /* any */
+    COUNTER_REF_CYCLES,         /* always that */
+} X86PMUFaultCounter;
+
 /* What a kind is about. */
 typedef struct X86PMUFaultTraits {
     const char *name;
     X86PMUFaultTime time;
     X86PMUFaultAction action;   /* but for action= */
-    bool counter;               /* needs counter= */
+    X86PMUFaultCounter counter;
     bool by;                    /* needs by= */
 } X86PMUFaultTraits;
 
 static const X86PMUFaultTraits kinds[FAULT_KINDS] = {
-    [FAULT_OVERFLOW] = { "overflow", FAULT_AT_WRITE, .counter = true },
+    [FAULT_OVERFLOW] = { "overflow", FAULT_AT_WRITE, .counter = COUNTER_ANY },
     [FAULT_SPURIOUS] = { "spurious", FAULT_AT_WRITE },
     [FAULT_GP] = { "gp", FAULT_AT_ACCESS, X86_PMU_FAULT_GP },
     [FAULT_DROP] = { "drop", FAULT_AT_INTERRUPT, X86_PMU_FAULT_DROP },
@@ -36,20 +44,29 @@ static const X86PMUFaultTraits kinds[FAULT_KINDS] = {
     [FAULT_DOUBLE] = { "double", FAULT_AT_INTERRUPT, X86_PMU_FAULT_DOUBLE },
     [FAULT_LATE] = { "late", FAULT_AT_INTERRUPT, X86_PMU_FAULT_LATE,
                      .by = true },
-    [FAULT_MERGE] = { "merge", FAULT_AT_INTERRUPT, .counter = true },
+    [FAULT_MERGE] = { "merge", FAULT_AT_INTERRUPT, .counter = COUNTER_ANY },
     [FAULT_FREEZE_LOST] = { "freeze-lost", FAULT_AT_INTERRUPT,
                             X86_PMU_FAULT_DROP },
+    [FAULT_STUCK] = { "stuck", FAULT_OF_WRITE, .counter = COUNTER_OPTIONAL },
+    [FAULT_ONE_MORE] = { "one-more", FAULT_OF_WRITE,
+                         .counter = COUNTER_PLAIN },
+    [FAULT_SMI] = { "smi", FAULT_AT_WRITE, .by = true },
+    [FAULT_REF_JUMP] = { "ref-jump", FAULT_AT_WRITE,
+                         .counter = COUNTER_REF_CYCLES, .by = true },
+    [FAULT_STILL] = { "still", FAULT_AT_WRITE, .counter = COUNTER_PLAIN },
 };
 
 #define KIND_NAMES "overflow, spurious, gp, drop, no-automask, double, late, " \
-                   "merge or freeze-lost"
-#define COUNTER_KIND_NAMES "overflow or merge"
-#define BY_KIND_NAMES "late"
+                   "merge, freeze-lost, stuck, one-more, smi, ref-jump or still"
+#define COUNTER_KIND_NAMES "overflow, merge, stuck, one-more or still"
+#define BY_KIND_NAMES "late, smi or ref-jump"
+
+/* IA32_PERF_GLOBAL_STATUS_RESET, the one register that clears a status bit */
+#define STUCK_MSR 0x390
 
 /* What hardware does as well, and what there is no model of. */
 static const char *const not_modelled[] = {
-    "stuck", "one-more", "half", "erratum", "smi", "caps", "unplug", "mode",
-    "ref-jump", "tsc-jump", "metrics-noise",
+    "half", "erratum", "caps", "unplug", "mode", "tsc-jump", "metrics-noise",
 };
 
 static const char *const number_names[NUMBERS] = {
@@ -119,29 +136,40 @@ static bool x86_pmu_fault_parse_index(const char *text, const char *prefix,
     return true;
 }
 
+/* @text is one of @which, which is needed or optional. */
+static bool x86_pmu_fault_parse_name(const char *text, X86PMUFaultCounter which,
+                                     unsigned *counter)
+{
+    return x86_pmu_fault_parse_index(text, "pmc", 0, PERFMON_ARCH_GP,
+                                     counter) ||
+           x86_pmu_fault_parse_index(text, "fixed", PERFMON_ARCH_GP,
+                                     PERFMON_MAX_FIXED, counter) ||
+           (which != COUNTER_PLAIN &&
+            x86_pmu_fault_parse_index(text, "metrics.", COUNTER_METRICS(0),
+                                      PERFMON_MAX_METRICS, counter));
+}
+
 static bool x86_pmu_fault_parse_counter(X86PMUFault *fault, Error **errp)
 {
+    X86PMUFaultCounter which = kinds[fault->kind].counter;
     const char *text = fault->text[TEXT_COUNTER];
 
-    fault->has_counter = kinds[fault->kind].counter;
-    if (!fault->has_counter) {
+    fault->has_counter = which == COUNTER_OPTIONAL ? text != NULL
+                                                   : which != COUNTER_NONE;
+    fault->counter = PMU_CHECK_FIXED(2);        /* of reference cycles */
+    if (!fault->has_counter || which == COUNTER_REF_CYCLES) {
         if (text) {
             error_setg(errp, "counter=%s needs kind=" COUNTER_KIND_NAMES,
                        text);
         }
         return !text;
     }
-    if (text &&
-        (x86_pmu_fault_parse_index(text, "pmc", 0, PERFMON_ARCH_GP,
-                                   &fault->counter) ||
-         x86_pmu_fault_parse_index(text, "fixed", PERFMON_ARCH_GP,
-                                   PERFMON_MAX_FIXED, &fault->counter) ||
-         x86_pmu_fault_parse_index(text, "metrics.", COUNTER_METRICS(0),
-                                   PERFMON_MAX_METRICS, &fault->counter))) {
+    if (text && x86_pmu_fault_parse_name(text, which, &fault->counter)) {
         return true;
     }
-    error_setg(errp, "counter=%s: it must be pmc0 to pmc7, fixed0 to fixed3, "
-               "or metrics.0 to metrics.7", text ?: "");
+    error_setg(errp, "counter=%s: it must be pmc0 to pmc7, fixed0 to fixed3%s",
+               text ?: "",
+               which == COUNTER_PLAIN ? "" : ", or metrics.0 to metrics.7");
     return false;
 }
 
@@ -188,12 +216,17 @@ static bool x86_pmu_fault_parse_by(X86PMUFault *fault, Error **errp)
     return true;
 }
 
+static bool x86_pmu_fault_is_writes(const X86PMUFault *fault)
+{
+    return fault->time == FAULT_AT_WRITE || fault->time == FAULT_OF_WRITE;
+}
+
 static bool x86_pmu_fault_parse_rw(X86PMUFault *fault, Error **errp)
 {
     const char *text = fault->text[TEXT_RW] ?:
-                       fault->time == FAULT_AT_WRITE ? "w" : "rw";
+                       x86_pmu_fault_is_writes(fault) ? "w" : "rw";
 
-    if (fault->time == FAULT_AT_WRITE && !g_str_equal(text, "w")) {
+    if (x86_pmu_fault_is_writes(fault) && !g_str_equal(text, "w")) {
         error_setg(errp, "rw=%s: kind=%s is done at writes alone, rw=w", text,
                    fault->text[TEXT_KIND]);
         return false;
@@ -232,6 +265,14 @@ static bool x86_pmu_fault_parse_place(X86PMUFault *fault, Error **errp)
         }
         fault->before = first;
         fault->msr = second;
+    }
+    if (fault->kind == FAULT_STUCK) {
+        if (fault->msr && fault->msr != STUCK_MSR) {
+            error_setg(errp, "kind=stuck is about writes to 0x%x: it has no "
+                       "access to 0x%x", STUCK_MSR, fault->msr);
+            return false;
+        }
+        fault->msr = STUCK_MSR;
     }
     if (!fault->msr && fault->kind == FAULT_GP) {
         error_setg(errp, "kind=gp needs access or window");

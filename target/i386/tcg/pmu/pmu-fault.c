@@ -60,7 +60,8 @@ static bool x86_pmu_fault_is_access(const X86PMUFault *fault,
     uint32_t before = env->pmu.unit->fault_before;
 
     return (how == PMU_CHECK_WRMSR ? fault->write : fault->read) &&
-           fault->msr == msr && (!fault->before || fault->before == before) &&
+           (!fault->msr || fault->msr == msr) &&
+           (!fault->before || fault->before == before) &&
            x86_pmu_fault_is_here(fault, env);
 }
 
@@ -77,6 +78,25 @@ static void x86_pmu_fault_note(X86PMUFault *fault, CPUX86State *env)
 
 /* What they do ------------------------------------------------------------- */
 
+/* The counter of @fault, which is none of PERF_METRICS, to perfmon. */
+static unsigned x86_pmu_fault_index(const X86PMUFault *fault,
+                                    const Perfmon *perfmon)
+{
+    return fault->counter < PERFMON_ARCH_GP
+           ? fault->counter
+           : fault->counter - PERFMON_ARCH_GP + perfmon->config.num_gp;
+}
+
+/* Bits of IA32_PERF_GLOBAL_STATUS that @fault is about. */
+static uint64_t x86_pmu_fault_bits(const X86PMUFault *fault)
+{
+    if (!fault->has_counter) {
+        return UINT64_MAX;
+    }
+    return fault->counter >= PMU_CHECK_COUNTERS
+           ? PERF_GLOBAL_METRICS : pmu_check_bit(fault->counter);
+}
+
 static void x86_pmu_fault_overflow(X86PMUFault *fault, CPUX86State *env)
 {
     Perfmon *perfmon = &env->pmu.unit->perfmon;
@@ -85,23 +105,104 @@ static void x86_pmu_fault_overflow(X86PMUFault *fault, CPUX86State *env)
     if (fault->counter >= PMU_CHECK_COUNTERS) {
         fault->added += perfmon_wrap_metric(perfmon, fault->counter -
                                             PMU_CHECK_COUNTERS);
-    } else if (fault->counter < PERFMON_ARCH_GP) {
-        fault->added += perfmon_wrap(perfmon, fault->counter);
     } else {
-        fault->added += perfmon_wrap(perfmon, fault->counter - PERFMON_ARCH_GP +
-                                     perfmon->config.num_gp);
+        fault->added += perfmon_wrap(perfmon,
+                                     x86_pmu_fault_index(fault, perfmon));
     }
     x86_pmu_observe_overflow(env, perfmon->global_status & ~before);
+}
+
+static void x86_pmu_fault_gain(X86PMUFault *fault, CPUX86State *env,
+                               unsigned index, uint64_t n)
+{
+    Perfmon *perfmon = &env->pmu.unit->perfmon;
+    uint64_t before = perfmon->global_status;
+
+    fault->added += n;
+    perfmon_add(perfmon, index, n);
+    if (perfmon->global_status & ~before) {
+        x86_pmu_observe_overflow(env, perfmon->global_status & ~before);
+    }
+}
+
+/*
+ * All counters that count at CPL 0, as code of System Management Mode is there:
+ * before one of them freezes the others.
+ */
+static void x86_pmu_fault_smi(X86PMUFault *fault, CPUX86State *env)
+{
+    const Perfmon *perfmon = &env->pmu.unit->perfmon;
+    bool gains[PERFMON_MAX_GP + PERFMON_MAX_FIXED] = { false };
+    unsigned count = perfmon->config.num_gp + perfmon->config.num_fixed;
+    PerfmonView view;
+
+    for (unsigned i = 0; i < count; i++) {
+        perfmon_view(perfmon, i, &view);
+        gains[i] = view.enabled && view.os;
+    }
+    for (unsigned i = 0; i < count; i++) {
+        if (gains[i]) {
+            x86_pmu_fault_gain(fault, env, i, fault->number[NUMBER_BY]);
+        }
+    }
+}
+
+/* Reference cycles go on while a core sleeps, if they are counted. */
+static void x86_pmu_fault_ref_jump(X86PMUFault *fault, CPUX86State *env)
+{
+    const Perfmon *perfmon = &env->pmu.unit->perfmon;
+    unsigned index = x86_pmu_fault_index(fault, perfmon);
+    PerfmonView view;
+
+    perfmon_view(perfmon, index, &view);
+    if (view.enabled) {
+        x86_pmu_fault_gain(fault, env, index, fault->number[NUMBER_BY]);
+    }
+}
+
+/* Counters of all faults that have begun to hold one. */
+static void x86_pmu_fault_hold(X86PMU *unit)
+{
+    uint64_t held = 0;
+
+    for (unsigned i = 0; i < unit->faults->len; i++) {
+        const X86PMUFault *fault = g_ptr_array_index(unit->faults, i);
+
+        if (fault->kind == FAULT_STILL && fault->fired) {
+            held |= x86_pmu_fault_bits(fault);
+        }
+    }
+    perfmon_hold(&unit->perfmon, held);
 }
 
 /* Counters are up to date; an interrupt is delivered by the caller. */
 static void x86_pmu_fault_fire(X86PMUFault *fault, CPUX86State *env)
 {
+    X86PMU *unit = env->pmu.unit;
+
     x86_pmu_fault_note(fault, env);
-    if (fault->kind == FAULT_OVERFLOW) {
+    switch (fault->kind) {
+    case FAULT_OVERFLOW:
         x86_pmu_fault_overflow(fault, env);
-    } else {
-        env->pmu.unit->perfmon.pmi = true;
+        break;
+    case FAULT_SPURIOUS:
+        unit->perfmon.pmi = true;
+        break;
+    case FAULT_ONE_MORE:
+        x86_pmu_fault_gain(fault, env,
+                           x86_pmu_fault_index(fault, &unit->perfmon), 1);
+        break;
+    case FAULT_SMI:
+        x86_pmu_fault_smi(fault, env);
+        break;
+    case FAULT_REF_JUMP:
+        x86_pmu_fault_ref_jump(fault, env);
+        break;
+    case FAULT_STILL:
+        x86_pmu_fault_hold(unit);
+        break;
+    default:
+        break;
     }
 }
 
@@ -189,19 +290,52 @@ X86PMUFaultAction x86_pmu_fault_access(CPUX86State *env, PmuCheckAccess how,
     return action;
 }
 
-void x86_pmu_fault_write(CPUX86State *env, uint32_t msr)
+/* WRMSR stops the counter of @fault. */
+static bool x86_pmu_fault_is_stop(const X86PMUFault *fault,
+                                  const Perfmon *perfmon, uint32_t msr,
+                                  uint64_t value)
+{
+    PmuControls controls = pmu_controls(perfmon);
+    uint64_t before = pmu_controls_counting(&controls);
+
+    pmu_controls_write(&controls, msr, value);
+    return before & ~pmu_controls_counting(&controls) &
+           x86_pmu_fault_bits(fault);
+}
+
+/* WRMSR is one that @fault waits for, wherever it is done. */
+static bool x86_pmu_fault_is_write(const X86PMUFault *fault,
+                                   const Perfmon *perfmon, uint32_t msr,
+                                   uint64_t value)
+{
+    switch (fault->kind) {
+    case FAULT_STUCK:
+        return value & perfmon->global_status & x86_pmu_fault_bits(fault);
+    case FAULT_ONE_MORE:
+        return x86_pmu_fault_is_stop(fault, perfmon, msr, value);
+    default:
+        return fault->time == FAULT_AT_WRITE && fault->msr;
+    }
+}
+
+uint64_t x86_pmu_fault_write(CPUX86State *env, uint32_t msr, uint64_t value)
 {
     X86PMU *unit = env->pmu.unit;
+    uint64_t written = value;
 
     for (unsigned i = 0; unit->faults && i < unit->faults->len; i++) {
         X86PMUFault *fault = g_ptr_array_index(unit->faults, i);
 
-        if (fault->time == FAULT_AT_WRITE && fault->msr &&
-            x86_pmu_fault_is_access(fault, env, PMU_CHECK_WRMSR, msr) &&
+        if (x86_pmu_fault_is_access(fault, env, PMU_CHECK_WRMSR, msr) &&
+            x86_pmu_fault_is_write(fault, &unit->perfmon, msr, value) &&
             x86_pmu_fault_is_due(fault)) {
             x86_pmu_fault_fire(fault, env);
+            if (fault->kind == FAULT_STUCK) {
+                written &= ~x86_pmu_fault_bits(fault);
+            }
         }
     }
+    return written;
 }
 
 /* The interrupt that comes now was to stop all counters, and has. */
@@ -310,6 +444,7 @@ static void x86_pmu_fault_add(X86PMUFault *fault, X86PMU *unit)
 static void x86_pmu_fault_remove(X86PMUFault *fault)
 {
     g_ptr_array_remove(fault->unit->faults, fault);
+    x86_pmu_fault_hold(fault->unit);
     fault->unit = NULL;
 }
 
@@ -330,10 +465,13 @@ static void x86_pmu_fault_add_on_cpu(CPUState *cs, run_on_cpu_data data)
 
 static void x86_pmu_fault_remove_on_cpu(CPUState *cs, run_on_cpu_data data)
 {
+    CPUX86State *env = cpu_env(cs);
     X86PMUFault *fault = data.host_ptr;
 
     if (fault->unit) {
+        x86_pmu_sync(env, 0);
         x86_pmu_fault_remove(fault);
+        x86_pmu_arm(env, 0, 0);
     }
 }
 

@@ -36,12 +36,18 @@ typedef enum X86PMUFaultKind {
     FAULT_LATE,
     FAULT_MERGE,
     FAULT_FREEZE_LOST,
+    FAULT_STUCK,
+    FAULT_ONE_MORE,
+    FAULT_SMI,
+    FAULT_REF_JUMP,
+    FAULT_STILL,
     FAULT_KINDS
 } X86PMUFaultKind;
 
 /* When a fault can be done. */
 typedef enum X86PMUFaultTime {
     FAULT_AT_WRITE,             /* ... or at no access: counters are its */
+    FAULT_OF_WRITE,             /* what that does is its */
     FAULT_AT_ACCESS,
     FAULT_AT_INTERRUPT,
 } X86PMUFaultTime;
@@ -118,8 +124,11 @@ void x86_pmu_faults_bound(const X86PMU *unit, PerfmonDistance *slack);
 X86PMUFaultAction x86_pmu_fault_access(CPUX86State *env, PmuCheckAccess how,
                                        uint32_t msr);
 
-/* WRMSR goes on: counters are up to date, and nothing is written yet. */
-void x86_pmu_fault_write(CPUX86State *env, uint32_t msr);
+/*
+ * WRMSR of @value goes on: counters are up to date, and nothing is written yet.
+ * Returns what is to be written.
+ */
+uint64_t x86_pmu_fault_write(CPUX86State *env, uint32_t msr, uint64_t value);
 
 /* RESET: an interrupt that is held back does not come any more. */
 void x86_pmu_faults_reset(X86PMU *unit);

@@ -160,6 +160,7 @@ bool x86_pmu_wrmsr(CPUX86State *env, uint64_t value, uintptr_t retaddr)
 {
     X86PMU *unit = env->pmu.unit;
     uint32_t msr = env->regs[R_ECX];
+    uint64_t written = value;
     X86PMUFaultAction fault;
 
     if (!unit) {
@@ -185,11 +186,11 @@ bool x86_pmu_wrmsr(CPUX86State *env, uint64_t value, uintptr_t retaddr)
      */
     x86_pmu_sync(env, 0);
     if (unlikely(unit->faults)) {
-        x86_pmu_fault_write(env, msr);
+        written = x86_pmu_fault_write(env, msr, value);
     }
     x86_pmu_observe_write(env, msr, value);
     if (fault != X86_PMU_FAULT_IGNORE) {
-        perfmon_wrmsr(&unit->perfmon, msr, value);
+        perfmon_wrmsr(&unit->perfmon, msr, written);
         x86_pmu_log_events(unit, msr);
     }
     x86_pmu_deliver(env);

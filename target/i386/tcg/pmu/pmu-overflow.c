@@ -47,11 +47,13 @@ static uint64_t x86_pmu_retired(const X86PMU *unit,
 /* Let the counters see the ledger. */
 static void x86_pmu_update(X86PMU *unit)
 {
-    uint64_t before = unit->perfmon.global_status, retired;
+    uint64_t before = unit->perfmon.global_status, retired = 0;
     PmuLedgerSnapshot now;
 
     pmu_ledger_snapshot(&unit->ledger, &now);
-    retired = x86_pmu_retired(unit, &now);
+    if (unlikely(unit->faults)) {
+        retired = x86_pmu_retired(unit, &now);
+    }
     perfmon_update(&unit->perfmon, &now);
     if (unlikely(unit->perfmon.global_status & ~before)) {
         x86_pmu_observe_overflow(&unit->cpu->env,

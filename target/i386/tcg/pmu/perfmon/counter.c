@@ -19,7 +19,7 @@ unsigned perfmon_num_counters(const Perfmon *pmu)
 /* The counter with bit @status is on, if its own control has it @enabled. */
 static bool is_running(const Perfmon *pmu, uint64_t status, bool enabled)
 {
-    return enabled && (pmu->global_ctrl & status) &&
+    return enabled && (pmu->global_ctrl & status & ~pmu->held) &&
            !(pmu->global_status & PERF_GLOBAL_CTR_FRZ);
 }
 

@@ -237,6 +237,9 @@ typedef struct Perfmon {
     /* Where rates of events are noted, or NULL: see event-rates.h. */
     PerfmonEventRates *rates;
 
+    /* Counters that count nothing, as in GLOBAL_STATUS: perfmon_hold(). */
+    uint64_t held;
+
     PmuLedgerSnapshot last;     /* the ledger when counts were last folded in */
     /* An overflow asked for an interrupt: the caller takes it and clears it. */
     bool pmi;

@@ -341,6 +341,24 @@ uint64_t perfmon_wrap(Perfmon *pmu, unsigned index)
     return pmu->mask[PERFMON_MASK_COUNTER] + 1 - counter.value;
 }
 
+void perfmon_add(Perfmon *pmu, unsigned index, uint64_t n)
+{
+    PerfmonCounter counter = perfmon_get_counter(pmu, index);
+    uint64_t mask = pmu->mask[PERFMON_MASK_COUNTER];
+    PerfmonOverflow overflow = { 0 };
+
+    if (n > mask - counter.value) {
+        note_overflow(&overflow, counter.status, counter.interrupt);
+    }
+    *perfmon_counter_value(pmu, index) = (counter.value + n) & mask;
+    report_overflow(pmu, &overflow);
+}
+
+void perfmon_hold(Perfmon *pmu, uint64_t status)
+{
+    pmu->held = status;
+}
+
 uint64_t perfmon_wrap_metric(Perfmon *pmu, unsigned index)
 {
     uint64_t hidden = pmu->metrics[index];

@@ -75,6 +75,16 @@ bool perfmon_rdpmc_done(Perfmon *pmu, uint32_t ecx);
 uint64_t perfmon_wrap(Perfmon *pmu, unsigned index);
 uint64_t perfmon_wrap_metric(Perfmon *pmu, unsigned index);
 
+/* Let counter @index gain @n, 2^32 - 1 at most. */
+void perfmon_add(Perfmon *pmu, unsigned index, uint64_t n);
+
+/*
+ * Counters with a bit in @status, as in IA32_PERF_GLOBAL_STATUS, stand still,
+ * whatever registers say, and no others.  Neither RESET nor what comes from
+ * elsewhere changes that.
+ */
+void perfmon_hold(Perfmon *pmu, uint64_t status);
+
 /* What the registers ask for now. */
 PerfmonDemand perfmon_demand(const Perfmon *pmu);
 
