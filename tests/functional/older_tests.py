@@ -105,8 +105,10 @@ def check_exact(checks, s, pmu):
 
 
 def check_samples(checks, s):
-    s.shell('perf record -q -o /tmp/data -e instructions:u -c %d -- %s '
-            '>/tmp/out 2>&1' % (PERIOD, in_guest('exact-1')))
+    # Without --per-thread there is an event for each CPU, each with a period of
+    # its own that a task leaves unfinished when it moves to another CPU.
+    s.shell('perf record -q --per-thread -o /tmp/data -e instructions:u -c %d '
+            '-- %s >/tmp/out 2>&1' % (PERIOD, in_guest('exact-1')))
     text = s.shell('perf report -i /tmp/data --stdio 2>/dev/null')
     found = re.search(r'# Samples: (\d+)', text)
     checks.equal('samples', int(found.group(1)) if found else 0,
