@@ -293,7 +293,10 @@ static void test_amd_no_status(void)
 #define CRU_ESCR2   0x3cc
 #define FSB_ESCR0   0x3a2
 
-#define CCCR_ENABLE     0x1000u
+/* Enabled, and for any number of active threads, as the SDM has it without HT. */
+#define CCCR_ENABLE     0x31000u
+#define CCCR_THREADS(n) ((n) << 16)
+#define CCCR_PMI_T1     (1u << 27)
 #define CCCR_ESCR(n)    ((n) << 13)
 #define CCCR_COMPARE    0x40000u
 #define CCCR_COMPLEMENT 0x80000u
@@ -383,6 +386,35 @@ static void test_netburst_overflow(void)
     g_assert_false(u.pmu.pmi);
 }
 
+/* One thread is active, and it is T0: what is about others does not count. */
+static void test_netburst_threads(void)
+{
+    const uint32_t enable = CCCR_ENABLE & ~CCCR_THREADS(3);
+    Unit u;
+
+    start(&u, &netburst);
+    for (unsigned threads = 0; threads < 4; threads++) {
+        write_ok(&u, COUNTER(12), 0);
+        count_instructions(&u, 12, enable | CCCR_THREADS(threads));
+        retire(&u, 3);
+        /* None, a single one, both, any */
+        g_assert_cmpuint(read_ok(&u, COUNTER(12)), ==, threads & 1 ? 3 : 0);
+    }
+    /* T1_OS and T1_USR in place of T0's */
+    write_ok(&u, CRU_ESCR0, (INSTR_RETIRED & ~0xcu) | 3);
+    g_assert_cmphex(read_ok(&u, CRU_ESCR0) & 15, ==, 3);
+    write_ok(&u, COUNTER(12), (1ull << 40) - 1);
+    retire(&u, 3);
+    g_assert_cmphex(read_ok(&u, COUNTER(12)), ==, (1ull << 40) - 1);
+    /* OVF_PMI_T1 interrupts the other thread. */
+    count_instructions(&u, 12, CCCR_ENABLE | CCCR_PMI_T1);
+    retire(&u, 1);
+    g_assert_cmphex(read_ok(&u, CCCR(12)) & CCCR_OVF, ==, CCCR_OVF);
+    g_assert_cmphex(read_ok(&u, CCCR(12)) & CCCR_PMI_T1, ==, CCCR_PMI_T1);
+    g_assert_false(u.pmu.pmi);
+    g_assert_false(perfmon_netburst_pmi_asserted(&u.pmu));
+}
+
 /* FORCE_OVF: each increment is an overflow, and the next one a unit away. */
 static void test_netburst_force_ovf(void)
 {
@@ -407,7 +439,7 @@ static void test_netburst_cascade(void)
     start(&u, &netburst);
     write_ok(&u, COUNTER(12), (1ull << 40) - 10);
     count_instructions(&u, 12, CCCR_ENABLE);
-    count_instructions(&u, 14, CCCR_CASCADE);
+    count_instructions(&u, 14, CCCR_THREADS(3) | CCCR_CASCADE);
     retire(&u, 9);
     g_assert_cmpuint(read_ok(&u, COUNTER(14)), ==, 0);
     retire(&u, 1);
@@ -638,6 +670,7 @@ int main(int argc, char **argv)
                     test_netburst_threshold);
     g_test_add_func("/perfmon-older/netburst/overflow",
                     test_netburst_overflow);
+    g_test_add_func("/perfmon-older/netburst/threads", test_netburst_threads);
     g_test_add_func("/perfmon-older/netburst/force-ovf",
                     test_netburst_force_ovf);
     g_test_add_func("/perfmon-older/netburst/cascade", test_netburst_cascade);

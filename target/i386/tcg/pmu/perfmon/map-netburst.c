@@ -25,6 +25,11 @@
 /* Bits of a CCCR. */
 #define CCCR_ENABLE         (1u << 12)
 #define CCCR_ESCR(cccr)     ((cccr) >> 13 & 7)
+/*
+ * When: bits 17:16 are 01B while a single thread is active, 11B always.  00B
+ * and 10B, while none or both are, is never on a core of one thread.
+ */
+#define CCCR_ACTIVE_SINGLE  (1u << 16)
 #define CCCR_COMPARE        (1u << 18)
 #define CCCR_COMPLEMENT     (1u << 19)
 #define CCCR_THRESHOLD(cccr) ((cccr) >> 20 & 15)
@@ -36,7 +41,10 @@
 /* Bits 0 to 11, 28 and 29 are reserved. */
 #define CCCR_HELD           0xcffff000u
 
-/* Bits of an ESCR.  A core has one thread here, which is T0. */
+/*
+ * Bits of an ESCR.  A core has one thread here, which is T0: what ESCRs and
+ * CCCRs have for T1 is held, and neither counts nor interrupts.
+ */
 #define ESCR_USR            (1u << 2)
 #define ESCR_OS             (1u << 3)
 #define ESCR_HELD           0x7fffffffu
@@ -175,7 +183,7 @@ static PerfmonControl control(const Perfmon *pmu, unsigned index)
     return (PerfmonControl) {
         .selector = (cccr & SELECTING_CCCR) |
                     (uint64_t)(escr & SELECTING_ESCR) << 32,
-        .enabled = cccr & CCCR_ENABLE,
+        .enabled = cccr & CCCR_ENABLE && cccr & CCCR_ACTIVE_SINGLE,
         .os = escr & ESCR_OS,
         .usr = escr & ESCR_USR,
         .interrupt = cccr & CCCR_OVF_PMI_T0,
