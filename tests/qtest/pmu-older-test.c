@@ -226,6 +226,31 @@ static void test_netburst_asserted(void)
     pmu_expect(s->progress[0].events, 2, "interrupts");
 }
 
+/* Counter 14 counts from the instruction on behind which 12 overflowed. */
+static void test_netburst_cascade(void)
+{
+    static const char cpu[] = INTEL(15, 6);
+    const uint64_t instr_retired_usr = 0x02 << 25 | 0x1 << 9 | 0x4;
+    g_autoptr(PmuScript) s = pmu_script_new();
+    unsigned before, first, second;
+
+    pmu_wrmsr(s, 0x30c, -100ull & ((1ull << 40) - 1));
+    pmu_wrmsr(s, 0x30e, 0);
+    pmu_wrmsr(s, 0x3b8, instr_retired_usr);
+    pmu_wrmsr(s, 0x3b9, instr_retired_usr);
+    pmu_wrmsr(s, 0x36e, 4 << 13 | 0x30000 | 1 << 30);
+    before = pmu_rdmsr(s, 0x30e);
+    pmu_wrmsr(s, 0x36c, 4 << 13 | 0x31000);
+    pmu_op(s, OP_RUN, BLOCK_NOPS | RUN_CPL3, 0, 0);
+    first = pmu_rdmsr(s, 0x30c);
+    second = pmu_rdmsr(s, 0x30e);
+    pmu_run(s, cpu);
+    pmu_expect(pmu_value(s, before), 0, "before the overflow");
+    g_assert_cmpuint(pmu_value(s, first), >, 0);
+    g_assert_cmpuint(pmu_value(s, first), <, 1000000);
+    pmu_expect(pmu_value(s, second), pmu_value(s, first), "behind it");
+}
+
 /* Without MMX there is no RDPMC: #UD, as where there is no PMU. */
 static void test_p5_without_mmx(void)
 {
@@ -363,6 +388,7 @@ int main(int argc, char **argv)
         qtest_add_data_func(rdpmc, pmu, test_rdpmc);
     }
     qtest_add_func("pmu/older/netburst-asserted", test_netburst_asserted);
+    qtest_add_func("pmu/older/netburst-cascade", test_netburst_cascade);
     qtest_add_func("pmu/older/p5-without-mmx", test_p5_without_mmx);
     qtest_add_func("pmu/older/c3-tsc", test_c3_tsc);
     qtest_add_func("pmu/older/c3-icount", test_c3_icount);

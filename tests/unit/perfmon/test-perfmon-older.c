@@ -434,12 +434,16 @@ static void test_netburst_force_ovf(void)
 /* Counter 14, with CASCADE, begins when 12 overflows. */
 static void test_netburst_cascade(void)
 {
+    PerfmonDistance distance;
     Unit u;
 
     start(&u, &netburst);
     write_ok(&u, COUNTER(12), (1ull << 40) - 10);
     count_instructions(&u, 12, CCCR_ENABLE);
     count_instructions(&u, 14, CCCR_THREADS(3) | CCCR_CASCADE);
+    /* It is to be found at once, though nobody is interrupted. */
+    perfmon_distance_to_overflow(&u.pmu, &distance);
+    g_assert_cmpuint(distance.instructions, ==, 10);
     retire(&u, 9);
     g_assert_cmpuint(read_ok(&u, COUNTER(14)), ==, 0);
     retire(&u, 1);

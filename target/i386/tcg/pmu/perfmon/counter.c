@@ -36,6 +36,7 @@ static PerfmonCounter gp_counter(const Perfmon *pmu, unsigned index)
         .level[PMU_LEVEL_USR] = control->usr,
         .interrupt = control->interrupt,
         .each = control->each,
+        .cascades = control->cascades,
     };
 }
 
@@ -72,9 +73,10 @@ bool perfmon_is_counting(const PerfmonCounter *counter)
     return counter->running && pmu_selection_counts(counter->event);
 }
 
-bool perfmon_may_interrupt(const PerfmonCounter *counter)
+bool perfmon_awaits_overflow(const PerfmonCounter *counter)
 {
-    return counter->interrupt && perfmon_is_counting(counter) &&
+    return (counter->interrupt || counter->cascades) &&
+           perfmon_is_counting(counter) &&
            (counter->level[PMU_LEVEL_OS] || counter->level[PMU_LEVEL_USR]);
 }
 

@@ -18,6 +18,7 @@ typedef struct PerfmonCounter {
     bool level[PMU_LEVEL_NR];   /* filter */
     bool interrupt;
     bool each;                  /* each increment is an overflow */
+    bool cascades;              /* an overflow starts another counter */
 } PerfmonCounter;
 
 /* General-purpose counters come first, then the fixed ones. */
@@ -32,8 +33,11 @@ uint64_t *perfmon_counter_value(Perfmon *pmu, unsigned index);
 /* It is on and there is something to count. */
 bool perfmon_is_counting(const PerfmonCounter *counter);
 
-/* It counts at some level, and an overflow would interrupt. */
-bool perfmon_may_interrupt(const PerfmonCounter *counter);
+/*
+ * It counts at some level, and an overflow would interrupt, or start another
+ * counter: it is to be found when it happens.
+ */
+bool perfmon_awaits_overflow(const PerfmonCounter *counter);
 
 /*
  * PERF_METRICS counts along with IA32_FIXED_CTR3 and under its filter: there

@@ -49,6 +49,31 @@
 #define ESCR_OS             (1u << 3)
 #define ESCR_HELD           0x7fffffffu
 
+/*
+ * The counter that @counter is in cascade with: the other pair's of its group,
+ * in the same place.  16 and 17 have extended cascading alone, which is not
+ * modelled: themselves.
+ */
+static unsigned cascade_of(unsigned counter)
+{
+    return counter < 16 ? counter ^ 2 : counter;
+}
+
+/* Whether the one that counter @index is in cascade with waits for it. */
+static bool cascades(const Perfmon *pmu, unsigned index)
+{
+    unsigned next = cascade_of(index);
+
+    return next != index && pmu->evtsel[next] & CCCR_CASCADE;
+}
+
+/* What CCCRs say matters to the other of a cascade, too. */
+static void cccr_written(Perfmon *pmu, unsigned index, uint64_t value)
+{
+    perfmon_counter_written(pmu, index, value);
+    perfmon_select(pmu, false);
+}
+
 #define PART(name_, first_, count_)                                     \
     {                                                                   \
         .name = (name_), .first = (first_), .count = (count_),          \
@@ -78,7 +103,7 @@ static const PerfmonMsr rows[] = {
         .write = PERFMON_WRITE_STORE, .writable = PERFMON_MASK_LOW,
         .holds = PERFMON_MASK_CCCR,
         .stored = offsetof(Perfmon, evtsel),
-        .written = perfmon_selector_written,
+        .written = cccr_written,
     },
     PART("MSR_BSU_ESCR", 0x3a0, 2), PART("MSR_FSB_ESCR", 0x3a2, 2),
     PART("MSR_FIRM_ESCR", 0x3a4, 2), PART("MSR_FLAME_ESCR", 0x3a6, 2),
@@ -188,6 +213,7 @@ static PerfmonControl control(const Perfmon *pmu, unsigned index)
         .usr = escr & ESCR_USR,
         .interrupt = cccr & CCCR_OVF_PMI_T0,
         .each = cccr & CCCR_FORCE_OVF,
+        .cascades = cascades(pmu, index),
     };
 }
 
@@ -209,24 +235,12 @@ static void select_event(Perfmon *pmu, unsigned index, uint64_t selector)
     pmu_event_select_netburst(&pmu->selected[index], &netburst);
 }
 
-/*
- * The counter that @counter is in cascade with: the other pair's of its group,
- * in the same place.  16 and 17 have extended cascading alone, which is not
- * modelled: themselves.
- */
-static unsigned cascade_of(unsigned counter)
-{
-    return counter < 16 ? counter ^ 2 : counter;
-}
-
 /* A counter with CASCADE begins when the one before it overflows. */
 static void overflowed(Perfmon *pmu, unsigned index)
 {
-    unsigned next = cascade_of(index);
-
     pmu->evtsel[index] |= CCCR_OVF;
-    if (next != index && pmu->evtsel[next] & CCCR_CASCADE) {
-        pmu->evtsel[next] |= CCCR_ENABLE;
+    if (cascades(pmu, index)) {
+        pmu->evtsel[cascade_of(index)] |= CCCR_ENABLE;
         perfmon_select(pmu, false);
     }
 }

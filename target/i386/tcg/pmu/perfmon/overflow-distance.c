@@ -1,5 +1,5 @@
 /*
- * How far the ledger may move before a counter can interrupt.
+ * How far the ledger may move before a counter can interrupt, or start another.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -147,12 +147,12 @@ void perfmon_distance_to_overflow(const Perfmon *pmu,
     for (unsigned i = 0; i < perfmon_num_counters(pmu); i++) {
         PerfmonCounter counter = perfmon_get_counter(pmu, i);
 
-        if (perfmon_may_interrupt(&counter)) {
+        if (perfmon_awaits_overflow(&counter)) {
             bound_counter(pmu, to_overflow, &counter, i);
         }
     }
     if (!perfmon_metrics_counting(pmu, &slots) ||
-        !perfmon_may_interrupt(&slots)) {
+        !perfmon_awaits_overflow(&slots)) {
         return;
     }
     for (unsigned i = 0; i < pmu->config.num_metrics; i++) {

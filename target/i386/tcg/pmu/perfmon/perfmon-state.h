@@ -186,6 +186,7 @@ typedef struct PerfmonControl {
     bool os, usr;
     bool interrupt;             /* an overflow raises a PMI */
     bool each;                  /* each increment is an overflow */
+    bool cascades;              /* an overflow starts another counter */
 } PerfmonControl;
 
 /* The outcome of a guest's register access. */
