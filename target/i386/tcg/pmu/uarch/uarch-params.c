@@ -30,6 +30,9 @@
     .bytes = sizeof(((PmuUarch *)NULL)->member)
 #define SIZE(member)    FIGURE(member), .is_size = true
 
+/* In cycles. */
+#define L3_LATENCY_MAX 1000
+
 /* Limits are those of the model's arrays, or else generous. */
 const PmuUarchParam pmu_uarch_params[PMU_UARCH_PARAMS] = {
     { "width", "slots a cycle", "issue width",
@@ -78,7 +81,7 @@ const PmuUarchParam pmu_uarch_params[PMU_UARCH_PARAMS] = {
     { "l3-ways", "ways", "L3 associativity",
       1, PMU_MAX_TAG_ARRAY_WAYS, FIGURE(l3.ways) },
     { "l3-latency", "cycles", "load that hits L3",
-      1, 1000, FIGURE(l3.latency) },
+      1, L3_LATENCY_MAX, FIGURE(l3.latency) },
 
     { "itlb-entries", "pages", "ITLB, for code",
       1, 1 << 12, FIGURE(itlb[PMU_PAGE_4K].entries) },
@@ -223,7 +226,10 @@ char *pmu_uarch_set(PmuUarch *uarch, const PmuUarchParam *param,
     char *member = (char *)uarch + param->offset;
     uint16_t half = value;
     uint32_t word = value;
-    /* An L3 as far away as DRAM is there for none: it stays as far. */
+    /*
+     * An L3 as far away as DRAM is there for none: it stays as far, or as far
+     * as an L3 can be.
+     */
     bool stand_in = uarch->l3.latency == pmu_uarch_dram_latency(uarch) &&
                     member != (char *)&uarch->l3.latency;
 
@@ -240,7 +246,8 @@ char *pmu_uarch_set(PmuUarch *uarch, const PmuUarchParam *param,
     uarch->tsc_den = uarch->frequency_mhz;
     uarch->xclk_den = uarch->frequency_mhz;
     if (stand_in) {
-        uarch->l3.latency = pmu_uarch_dram_latency(uarch);
+        uarch->l3.latency = MIN(pmu_uarch_dram_latency(uarch),
+                                L3_LATENCY_MAX);
     }
     return NULL;
 }
