@@ -92,10 +92,9 @@ static const char *x86_pmu_obstacle(X86CPU *cpu, bool metrics)
 static void x86_pmu_imply_amd(X86CPU *cpu, const X86PMUModel *model)
 {
     CPUX86State *env = &cpu->env;
-
     int number = x86_pmu_model_number(env->cpuid_version);
 
-    if (model->map != PERFMON_MAP_AMD || model->num_gp <= 4) {
+    if (model->map != PERFMON_MAP_AMD || model->num_gp <= PERFMON_AMD_LEGACY_GP) {
         return;
     }
     if (!(env->user_features[FEAT_8000_0001_ECX] & CPUID_EXT3_PERFCORE)) {
@@ -213,7 +212,7 @@ static void x86_pmu_take_amd(X86CPU *cpu)
     if (!model || model->map != PERFMON_MAP_AMD) {
         return;
     }
-    env->pmu.perfctr_core = model->num_gp > 4 &&
+    env->pmu.perfctr_core = model->num_gp > PERFMON_AMD_LEGACY_GP &&
         (env->features[FEAT_8000_0001_ECX] & CPUID_EXT3_PERFCORE);
     env->pmu.perfmon_v2 = env->pmu.perfctr_core &&
         (env->features[FEAT_8000_0022_EAX] & CPUID_8000_0022_EAX_PERFMON_V2);
@@ -280,7 +279,7 @@ static void x86_pmu_configure_amd(X86CPU *cpu, PerfmonConfig *config)
     CPUX86State *env = &cpu->env;
 
     if (!env->pmu.perfctr_core) {
-        config->num_gp = 4;
+        config->num_gp = PERFMON_AMD_LEGACY_GP;
         return;
     }
     env->features[FEAT_8000_0001_ECX] |= CPUID_EXT3_PERFCORE;

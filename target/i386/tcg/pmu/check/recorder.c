@@ -8,7 +8,6 @@
 
 #include "tcg/pmu/check/check-types.h"
 #include "tcg/pmu/check/recorder.h"
-#include "tcg/pmu/perfmon/register-map.h"
 
 struct PmuRecorder {
     unsigned size;

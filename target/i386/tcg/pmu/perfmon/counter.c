@@ -139,6 +139,13 @@ void perfmon_shared_written(Perfmon *pmu, unsigned index G_GNUC_UNUSED,
     perfmon_select(pmu, false);
 }
 
+void perfmon_shared_selector_written(Perfmon *pmu, unsigned index,
+                                     uint64_t value)
+{
+    perfmon_counter_written(pmu, index, value);
+    perfmon_shared_written(pmu, index, value);
+}
+
 bool perfmon_metrics_counting(const Perfmon *pmu, PerfmonCounter *slots)
 {
     if (!(pmu->global_ctrl & PERF_GLOBAL_METRICS)) {

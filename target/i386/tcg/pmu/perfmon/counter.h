@@ -61,6 +61,10 @@ void perfmon_selector_written(Perfmon *pmu, unsigned index, uint64_t value);
 /* ... to one that several counters look at. */
 void perfmon_shared_written(Perfmon *pmu, unsigned index, uint64_t value);
 
+/* ... to a selector of one counter that others look at, too. */
+void perfmon_shared_selector_written(Perfmon *pmu, unsigned index,
+                                     uint64_t value);
+
 /* What reads of IA32_PERF_METRICS return. */
 uint64_t perfmon_metrics(const Perfmon *pmu);
 

@@ -21,9 +21,6 @@
 #define MSR_GLOBAL_STATUS_CLR   0xc0000302
 #define MSR_GLOBAL_STATUS_SET   0xc0000303
 
-/* Legacy counters; the first of those with addresses of their own. */
-#define LEGACY  4
-
 /* Bits of PERF_CTLx beyond those of K7. */
 #define EVTSEL_GUEST_ONLY   (1ull << 40)
 #define EVTSEL_HOST_ONLY    (1ull << 41)
@@ -61,14 +58,14 @@ static const PerfmonMsr rows[] = {
     /* The first four counters, under the addresses of K7. */
     {
         .name = "PERF_LEGACY_CTL", .first = MSR_PERF_LEGACY_CTL0,
-        .count = LEGACY, .present = PERFMON_PRESENT_GP,
+        .count = PERFMON_AMD_LEGACY_GP, .present = PERFMON_PRESENT_GP,
         .write = PERFMON_WRITE_STORE, .writable = PERFMON_MASK_ALL,
         .holds = PERFMON_MASK_EVTSEL_HELD,
         .stored = offsetof(Perfmon, evtsel),
         .written = perfmon_selector_written,
     }, {
         .name = "PERF_LEGACY_CTR", .first = MSR_PERF_LEGACY_CTR0,
-        .count = LEGACY, .present = PERFMON_PRESENT_GP,
+        .count = PERFMON_AMD_LEGACY_GP, .present = PERFMON_PRESENT_GP,
         .write = PERFMON_WRITE_STORE, .writable = PERFMON_MASK_ALL,
         .holds = PERFMON_MASK_COUNTER,
         .stored = offsetof(Perfmon, gp),
@@ -102,7 +99,7 @@ static void prepare(Perfmon *pmu)
     uint64_t *mask = pmu->mask;
 
     pmu->population[PERFMON_PRESENT_AMD_CORE] =
-        config->num_gp > LEGACY ? config->num_gp : 0;
+        config->num_gp > PERFMON_AMD_LEGACY_GP ? config->num_gp : 0;
     pmu->population[PERFMON_PRESENT_GLOBAL] = config->version >= 2 ? UINT8_MAX
                                                                    : 0;
     mask[PERFMON_MASK_EVTSEL_HELD] =

@@ -67,13 +67,6 @@ static bool cascades(const Perfmon *pmu, unsigned index)
     return next != index && pmu->evtsel[next] & CCCR_CASCADE;
 }
 
-/* What CCCRs say matters to the other of a cascade, too. */
-static void cccr_written(Perfmon *pmu, unsigned index, uint64_t value)
-{
-    perfmon_counter_written(pmu, index, value);
-    perfmon_select(pmu, false);
-}
-
 #define PART(name_, first_, count_)                                     \
     {                                                                   \
         .name = (name_), .first = (first_), .count = (count_),          \
@@ -103,7 +96,8 @@ static const PerfmonMsr rows[] = {
         .write = PERFMON_WRITE_STORE, .writable = PERFMON_MASK_LOW,
         .holds = PERFMON_MASK_CCCR,
         .stored = offsetof(Perfmon, evtsel),
-        .written = cccr_written,
+        /* It says something about the other of a cascade, too. */
+        .written = perfmon_shared_selector_written,
     },
     PART("MSR_BSU_ESCR", 0x3a0, 2), PART("MSR_FSB_ESCR", 0x3a2, 2),
     PART("MSR_FIRM_ESCR", 0x3a4, 2), PART("MSR_FLAME_ESCR", 0x3a6, 2),

@@ -22,7 +22,8 @@
 #define CESR_USR        (1ull << 7)     /* CPL 3 */
 #define CESR_CLOCKS     (1ull << 8)     /* clocks of the event in place of it */
 #define CESR_PIN        (1ull << 9)
-#define CESR_FIELD      0x3ffull
+#define CESR_FIELD \
+    (CESR_EVENT | CESR_OS | CESR_USR | CESR_CLOCKS | CESR_PIN)
 
 static const PerfmonMsr rows[] = {
     {

@@ -11,13 +11,6 @@
 #include "tcg/pmu/perfmon/counter.h"
 #include "tcg/pmu/perfmon/register-map.h"
 
-/* The enable bit is both counters'. */
-static void selector_written(Perfmon *pmu, unsigned index, uint64_t value)
-{
-    perfmon_counter_written(pmu, index, value);
-    perfmon_shared_written(pmu, index, value);
-}
-
 static const PerfmonMsr rows[] = {
     {
         .name = "PerfCtr", .first = MSR_PMU_IA32_PMC0, .count = 2,
@@ -32,7 +25,8 @@ static const PerfmonMsr rows[] = {
         .write = PERFMON_WRITE_STORE, .writable = PERFMON_MASK_LOW,
         .holds = PERFMON_MASK_EVTSEL_HELD,
         .stored = offsetof(Perfmon, evtsel),
-        .written = selector_written,
+        /* The enable bit is both counters'. */
+        .written = perfmon_shared_selector_written,
     },
 };
 

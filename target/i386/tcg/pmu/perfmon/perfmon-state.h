@@ -135,6 +135,9 @@ typedef enum PerfmonPresence {
     PERFMON_PRESENT_NR
 } PerfmonPresence;
 
+/* AMD's counters of K7; where there are more, all have other addresses too. */
+#define PERFMON_AMD_LEGACY_GP 4
+
 /* The register maps: register-map.h. */
 typedef enum PerfmonMap {
     PERFMON_MAP_ARCHITECTURAL,  /* Intel since Core Duo */
@@ -148,7 +151,8 @@ typedef enum PerfmonMap {
 
 /*
  * What the unit of one vCPU consists of; constant after perfmon_init().  Other
- * maps than the architectural one need @core, @map and @num_gp alone.
+ * maps than the architectural one need @core, @map, @num_gp and what is said to
+ * be theirs.
  */
 typedef struct PerfmonConfig {
     PmuCore core;
