@@ -22,13 +22,12 @@ BOOTS_MAX = 2
 REASON_MAX = 200
 # What a kernel says when something is wrong that the case may not notice
 COMPLAINTS = re.compile(
-    r'WARNING: |\bBUG\b|Oops|\[#\d+\]|UBSAN: |INFO: rcu|rcu: INFO: |'
-    r'INFO: task |unchecked MSR access|irq loop stuck|Uhhuh\. NMI|'
-    r'Kernel panic')
+    # Not "Spectre V2 : WARNING: ...", which is about the CPU model.
+    r'^(?:\[[^]]*\] *)*WARNING: |\bBUG: |kernel BUG at|Oops|\[#\d+\]|'
+    r'UBSAN: |INFO: rcu|rcu: INFO: |INFO: task |unchecked MSR access|'
+    r'irq loop stuck|Uhhuh\. NMI|Kernel panic', re.MULTILINE)
 # "quiet" would hide warnings.
 APPEND = 'loglevel=5'
-
-
 # Samples are dropped by a clock that says nothing of emulated CPUs.
 SYSCTLS = ('echo 1000000 >/proc/sys/kernel/perf_event_max_sample_rate',
            'echo 0 >/proc/sys/kernel/perf_cpu_time_max_percent',
@@ -189,6 +188,8 @@ class Runner:
         if self._stop.is_set():
             raise Interrupted
         if missing:
+            # The reason has the kernel's last words, and will be cut.
+            self._keep(case, missing[1], '', number)
             return self._result(case.name, *missing,
                                 time.monotonic() - begin)
         output = Output()

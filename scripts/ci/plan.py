@@ -135,6 +135,8 @@ def tree_hash(path):
         below.sort()
         for name in sorted(files):
             file = os.path.join(directory, name)
+            if not os.path.isfile(file):
+                continue        # a pipe would not end
             digest.update(os.fsencode(os.path.relpath(file, path)) + b'\0')
             digest.update(b'x' if os.access(file, os.X_OK) else b'-')
             digest.update(file_hash(file).encode())
