@@ -80,6 +80,14 @@ static void test_malformed(void)
         desc = good(opcodes[i]);
         desc.pasid = cpu_to_le32(1 << 25);
         expect_status(qts, &desc, DSA_STATUS_RESERVED_FIELD);
+        /* An interrupt handle, and no interrupt */
+        desc = good(opcodes[i]);
+        desc.int_handle = cpu_to_le16(1);
+        expect_status(qts, &desc, DSA_STATUS_RESERVED_FIELD);
+        /* A fence is between descriptors of a batch. */
+        desc = good(opcodes[i]);
+        desc.flags_opcode |= cpu_to_le32(DSA_FLAG_FENCE);
+        expect_status(qts, &desc, DSA_STATUS_INVALID_FLAGS);
         desc = good(opcodes[i]);
         desc.size = 0;
         expect_status(qts, &desc, DSA_STATUS_XFER_SIZE);
@@ -119,7 +127,7 @@ static void test_delta_limits(void)
     expect_status(qts, &desc, DSA_STATUS_ADDR_ALIGN);
     desc = good(DSA_OP_CREATE_DELTA);
     desc.size = cpu_to_le32(SIZE + 4);
-    expect_status(qts, &desc, DSA_STATUS_XFER_SIZE);
+    expect_status(qts, &desc, DSA_STATUS_ADDR_ALIGN);
     desc.size = cpu_to_le32(DSA_DELTA_MAX_XFER + 8);
     expect_status(qts, &desc, DSA_STATUS_XFER_SIZE);
     desc = good(DSA_OP_CREATE_DELTA);
@@ -299,6 +307,12 @@ static void test_swerror(void)
     desc = dsa_desc(DSA_OP_MEMMOVE, 0, SOURCE, OUTSIDE, 64);
     desc.flags_opcode = cpu_to_le32(DSA_OP_MEMMOVE << 24);
     dsa_run(qts, &desc);
+    g_assert_cmphex(FIELD_EX64(swerror(qts), SWERR0, ERROR), ==,
+                    DSA_STATUS_RESERVED_FIELD);
+    clear_swerror(qts);
+    desc.completion = 0;
+    dsa_submit(qts, 0, &desc);
+    qtest_clock_step(qts, 1000000);
     value = swerror(qts);
     g_assert_cmphex(FIELD_EX64(value, SWERR0, ERROR), ==,
                     DSA_STATUS_PAGE_FAULT);
@@ -306,7 +320,8 @@ static void test_swerror(void)
     g_assert_cmphex(dsa_readq(qts, A_SWERR2), ==, OUTSIDE);
     clear_swerror(qts);
     desc.flags_opcode |= cpu_to_le32(DSA_FLAG_RCR);
-    dsa_run(qts, &desc);
+    dsa_submit(qts, 0, &desc);
+    qtest_clock_step(qts, 1000000);
     g_assert_cmphex(FIELD_EX64(swerror(qts), SWERR0, ERROR), ==,
                     DSA_STATUS_INVALID_FLAGS);
     g_assert_cmphex(dsa_readq(qts, A_SWERR1) >> 32, ==, DSA_FLAG_RCR);
@@ -342,7 +357,7 @@ static void test_event_log(void)
     g_assert_cmphex(qtest_readq(qts, EVENT_LOG + 16), ==, OUTSIDE);
     /* The record that could not be written */
     g_assert_cmphex(qtest_readb(qts, EVENT_LOG + 32), ==, DSA_STATUS_SUCCESS);
-    g_assert_cmpuint(qtest_readl(qts, EVENT_LOG + 36), ==, 64);
+    g_assert_cmpuint(qtest_readl(qts, EVENT_LOG + 36), ==, 0);
 
     for (int i = 0; i < 62; i++) {
         dsa_submit(qts, 0, &desc);
@@ -354,6 +369,8 @@ static void test_event_log(void)
     dsa_submit(qts, 0, &desc);
     qtest_clock_step(qts, 1000000);
     g_assert_cmphex(FIELD_EX64(swerror(qts), SWERR0, VALID), ==, 1);
+    g_assert_cmphex(FIELD_EX64(swerror(qts), SWERR0, ERROR), ==,
+                    DSA_ERROR_EVL);
 
     dsa_writel(qts, A_EVLSTATUS + 4, 1u << 30);
     dsa_writel(qts, A_EVLSTATUS, 63);

@@ -276,8 +276,9 @@ static void random_register(QTestState *qts)
         uint64_t base;
         int size;
     } areas[] = {
-        { 0, 0x100 }, { DSA_GRPCFG_BASE, 0x100 }, { DSA_WQCFG_BASE, 0x100 },
-        { DSA_MSIXPERM_BASE, 0x80 }, { DSA_PERFMON_BASE, 0x500 },
+        { 0, 0x100 }, { DSA_GRPCFG_BASE, 0x100 }, { DSA_WQCFG_BASE, 0x200 },
+        { DSA_IMS_BASE, 0x100 }, { DSA_MSIXPERM_BASE, 0x80 },
+        { DSA_PERFMON_BASE, 0x500 },
         { DSA_MSIX_TABLE, 0xc0 }, { 0, DSA_MMIO_SIZE },
     };
     unsigned i = g_test_rand_int_range(0, ARRAY_SIZE(areas));
@@ -301,7 +302,7 @@ static void random_action(QTestState *qts)
 {
     DsaDesc desc = random_desc();
 
-    switch (g_test_rand_int_range(0, 16)) {
+    switch (g_test_rand_int_range(0, 18)) {
     case 0:
         random_register(qts);
         break;
@@ -311,6 +312,7 @@ static void random_action(QTestState *qts)
         break;
     case 2:
         /* Usable again */
+        dsa_pci_write(qts, 4, 6);
         dsa_writel(qts, A_CMD, DSA_CMD_RESET_DEVICE << 20);
         dsa_configure(qts, 0x0f, 0x03, 32);
         dsa_writeq(qts, A_EVLCFG0, EVENT_LOG);
@@ -329,6 +331,18 @@ static void random_action(QTestState *qts)
         desc = random_desc();
         qtest_memwrite(qts, DESC_LIST + g_test_rand_int_range(0, 16) * 64,
                        &desc, sizeof(desc));
+        break;
+    case 16:
+        /* By any portal */
+        qtest_memwrite(qts, DSA_PORTALS +
+                       g_test_rand_int_range(0, 0x400) * DSA_DESC_SIZE, &desc,
+                       sizeof(desc));
+        break;
+    case 17:
+        /* Now and then: not a bus master, which halts the device */
+        if (g_test_rand_int_range(0, 16) == 0) {
+            dsa_pci_write(qts, 4, 2);
+        }
         break;
     case 6:
         desc = dsa_desc(DSA_OP_BATCH, 0, DESC_LIST, 0,
@@ -353,6 +367,7 @@ static void test_fuzz(void)
         random_action(qts);
     }
     /* It works after all. */
+    dsa_pci_write(qts, 4, 6);
     dsa_writel(qts, A_CMD, DSA_CMD_ABORT_ALL << 20);
     qtest_clock_step(qts, 100000000);
     dsa_writel(qts, A_CMD, DSA_CMD_RESET_DEVICE << 20);

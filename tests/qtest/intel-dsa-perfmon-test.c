@@ -1,5 +1,5 @@
 /*
- * Test the performance monitor of intel-dsa, and the time that it takes.
+ * Test the performance monitor of intel-dsa.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -10,23 +10,31 @@
 
 enum { WQ, ENGINE, TRANSLATION, OPERATION, COMPLETION };
 
-/* Events, as bits of their category */
-#define EV_WRITTEN      0x10
-#define EV_DROPPED      0x20
-#define EV_READY        0x40
-#define EV_BLOCKED      0x80
+/* Events, as bits of their category (D.1.1, D.2.1) */
+#define EV_DWQ          0x10
+#define EV_DWQ_FULL     0x20
+#define EV_WORK_READY   0x40
+#define EV_BATCH_READY  0x80
 #define EV_EMPTY        0x100
-#define EV_READ_32B     0x1
-#define EV_WRITE_32B    0x2
+#define EV_PROCESSED    0x1
+#define EV_WRITTEN      0x2
 #define EV_READS        0x4
 #define EV_WRITES       0x8
-#define EV_FULL         0x40
-#define EV_IDLE         0x80
+#define EV_FROM_BATCH   0x10
+#define EV_FROM_WQ      0x20
+#define EV_PIPE_FULL    0x40
+#define EV_NONE_READY   0x80
 #define EV_BATCH_FULL   0x100
-#define EV_TRANSLATED   0x1
-#define EV_FAULTED      0x2
+#define EV_CLFLUSH      0x10000
+#define EV_FENCE_KEPT   0x20000
+#define EV_FENCE_CUT    0x40000
+#define EV_OVERLAP      0x80000
+#define EV_MSIX         0x1
+#define EV_IMS          0x2
+#define EV_PARTIAL      0x4
 #define EV_ERROR        0x8
 #define EV_SUCCESS      0x10
+#define EV_RECORDS      0x20
 
 static uint64_t perf(uint64_t offset)
 {
@@ -38,8 +46,10 @@ static uint64_t config(unsigned category, uint32_t events)
     return (uint64_t)events << 32 | category << 8 | 1;
 }
 
+/* Only of a disabled counter can anything be changed. */
 static void set_counter(QTestState *qts, unsigned i, uint64_t value)
 {
+    dsa_writeq(qts, perf(DSA_CNTRCFG + i * 8), 0);
     dsa_writeq(qts, perf(DSA_CNTRCFG + i * 8), value);
 }
 
@@ -65,13 +75,9 @@ static void test_registers(void)
     QTestState *qts = dsa_start(",perf-counters=6,perf-width=40");
 
     g_assert_cmphex(dsa_readq(qts, perf(DSA_PERFCAP)), ==,
-                    7ull << 53 | 0x1full << 36 | 0x1f << 20 | 5 << 16 |
+                    7ull << 53 | 0x1full << 36 | 0x1b << 20 | 5 << 16 |
                     40 << 8 | 6);
     for (unsigned i = 0; i < 6; i++) {
-        static const uint32_t filters[] = {
-            UINT32_MAX, 0xff, 0xf, 0xff, 0xff, 0
-        };
-
         set_counter(qts, i, UINT64_MAX);
         g_assert_cmphex(dsa_readq(qts, perf(DSA_CNTRCFG + i * 8)), ==,
                         0x0fffffff00000f07);
@@ -83,7 +89,7 @@ static void test_registers(void)
         for (unsigned f = 0; f < 6; f++) {
             uint64_t at = perf(DSA_FLTCFG + i * DSA_FLTCFG_STRIDE + f * 4);
 
-            g_assert_cmphex(dsa_readl(qts, at), ==, filters[f]);
+            g_assert_cmphex(dsa_readl(qts, at), ==, f < 5 ? 0xffff : 0);
             dsa_writel(qts, at, 0);
             g_assert_cmphex(dsa_readl(qts, at), ==, 0);
         }
@@ -93,7 +99,7 @@ static void test_registers(void)
     g_assert_cmphex(counter(qts, 3), ==, 0xff00000000);
     g_assert_cmphex(dsa_readq(qts, perf(DSA_CNTRCFG + 24)), ==, 0);
     g_assert_cmphex(dsa_readq(qts, perf(DSA_FLTCFG + 96)), ==,
-                    0xffffffffffull);
+                    0x0000ffff0000ffffull);
     clear(qts);
     g_assert_cmphex(counter(qts, 3), ==, 0);
     /* There is no seventh. */
@@ -106,8 +112,8 @@ static void test_registers(void)
 static void test_copy(void)
 {
     QTestState *qts = dsa_ready("");
-    /* 16 to 4116: 129 units of 32 bytes, 65 lines, two pages; and to a
-     * place where each is fewer */
+    /* 16 to 4116: 129 units of 32 bytes; and to a place where they begin at
+     * one's beginning */
     DsaDesc desc = dsa_desc(DSA_OP_MEMMOVE, 0, SOURCE + 16, DESTINATION,
                             4100);
     static const struct {
@@ -115,19 +121,23 @@ static void test_copy(void)
         uint32_t events;
         uint64_t want;
     } cases[] = {
-        { WQ, EV_WRITTEN, 1 },
-        { WQ, EV_DROPPED, 0 },
-        { ENGINE, EV_READ_32B, 129 },
-        { ENGINE, EV_WRITE_32B, 129 },
-        { ENGINE, EV_READS, 65 },
-        { ENGINE, EV_WRITES, 65 },
-        { ENGINE, EV_READS | EV_WRITES, 130 },
-        { TRANSLATION, EV_TRANSLATED, 4 },
-        { TRANSLATION, EV_FAULTED, 0 },
+        { WQ, EV_DWQ, 1 },
+        { WQ, EV_DWQ_FULL, 0 },
+        { ENGINE, EV_PROCESSED, 129 },
+        { ENGINE, EV_WRITTEN, 129 },
+        { ENGINE, EV_READS, 1 },
+        { ENGINE, EV_WRITES, 1 },
+        { ENGINE, EV_READS | EV_WRITES, 2 },
+        { ENGINE, EV_FROM_WQ, 1 },
+        { ENGINE, EV_FROM_BATCH, 0 },
+        { TRANSLATION, UINT32_MAX, 0 },
         { OPERATION, 1 << DSA_OP_MEMMOVE, 1 },
         { OPERATION, 1 << DSA_OP_FILL, 0 },
+        { OPERATION, EV_OVERLAP, 0 },
         { COMPLETION, EV_SUCCESS, 1 },
-        { COMPLETION, EV_ERROR, 0 },
+        { COMPLETION, EV_ERROR | EV_PARTIAL, 0 },
+        { COMPLETION, EV_MSIX | EV_IMS, 0 },
+        { COMPLETION, EV_RECORDS, 1 },
         { 7, UINT32_MAX, 0 },
     };
 
@@ -149,18 +159,101 @@ static void test_errors(void)
     QTestState *qts = dsa_ready("");
     DsaDesc desc = dsa_desc(DSA_OP_MEMMOVE, 0, SOURCE, OUTSIDE, 64);
 
-    set_counter(qts, 0, config(COMPLETION, EV_ERROR));
-    set_counter(qts, 1, config(TRANSLATION, EV_FAULTED));
-    set_counter(qts, 2, config(WQ, EV_DROPPED));
+    set_counter(qts, 0, config(COMPLETION, EV_PARTIAL));
+    set_counter(qts, 1, config(COMPLETION, EV_ERROR));
+    set_counter(qts, 2, config(WQ, EV_DWQ | EV_DWQ_FULL));
+    dsa_run(qts, &desc);
+    g_assert_cmpuint(counter(qts, 0), ==, 1);
+    g_assert_cmpuint(counter(qts, 1), ==, 0);
+    desc.size = 0;
     dsa_run(qts, &desc);
     g_assert_cmpuint(counter(qts, 0), ==, 1);
     g_assert_cmpuint(counter(qts, 1), ==, 1);
+    g_assert_cmpuint(counter(qts, 2), ==, 2);
+    /* What is submitted to a disabled WQ is none of its. */
     dsa_submit(qts, 1, &desc);
-    g_assert_cmpuint(counter(qts, 2), ==, 1);
+    g_assert_cmpuint(counter(qts, 2), ==, 2);
     qtest_quit(qts);
 }
 
-/* All filters, on each category: only those that apply to it do. */
+/* Each operation has a bit, those of CRC and after are not their opcodes. */
+static void test_operations(void)
+{
+    static const struct {
+        unsigned opcode;
+        uint32_t event;
+    } cases[] = {
+        { DSA_OP_NOOP, 1 << 0 }, { DSA_OP_BATCH, 1 << 1 },
+        { DSA_OP_DRAIN, 1 << 2 }, { DSA_OP_MEMMOVE, 1 << 3 },
+        { DSA_OP_FILL, 1 << 4 }, { DSA_OP_COMPARE, 1 << 5 },
+        { DSA_OP_COMPARE_PATTERN, 1 << 6 }, { DSA_OP_CREATE_DELTA, 1 << 7 },
+        { DSA_OP_APPLY_DELTA, 1 << 8 }, { DSA_OP_DUALCAST, 1 << 9 },
+        { 0x0a, 0 }, { 0x0f, 0 }, { 0x16, 0 },
+        { DSA_OP_CRC, 1 << 10 }, { DSA_OP_COPY_CRC, 1 << 11 },
+        { DSA_OP_DIF_CHECK, 1 << 12 }, { DSA_OP_DIF_INSERT, 1 << 13 },
+        { DSA_OP_DIF_STRIP, 1 << 14 }, { DSA_OP_DIF_UPDATE, 1 << 15 },
+        { DSA_OP_CACHE_FLUSH, EV_CLFLUSH },
+    };
+    QTestState *qts = dsa_ready("");
+
+    for (unsigned i = 0; i < ARRAY_SIZE(cases); i++) {
+        DsaDesc desc = dsa_desc(cases[i].opcode, 0, 0, 0, 0);
+
+        clear(qts);
+        set_counter(qts, 0, config(OPERATION, cases[i].event));
+        set_counter(qts, 1, config(OPERATION, ~cases[i].event));
+        dsa_run(qts, &desc);
+        g_assert_cmpuint(counter(qts, 0), ==, cases[i].event != 0);
+        g_assert_cmpuint(counter(qts, 1), ==, 0);
+    }
+    qtest_quit(qts);
+}
+
+/* A batch with fences, an overlap, and interrupts */
+static void test_batch(void)
+{
+    QTestState *qts = dsa_ready("");
+    DsaDesc batch = dsa_desc(DSA_OP_BATCH, 10, DESC_LIST, 0, 4);
+    DsaDesc list[4];
+    static const struct {
+        unsigned category;
+        uint32_t event;
+        uint64_t want, failed;
+    } cases[] = {
+        { ENGINE, EV_FROM_BATCH, 4, 2 }, { ENGINE, EV_FROM_WQ, 1, 1 },
+        { ENGINE, EV_READS, 3, 1 }, { ENGINE, EV_WRITES, 3, 1 },
+        /* The list is no data. */
+        { ENGINE, EV_PROCESSED, 6, 2 },
+        { OPERATION, EV_FENCE_KEPT, 1, 0 }, { OPERATION, EV_FENCE_CUT, 0, 1 },
+        { OPERATION, EV_OVERLAP, 1, 1 }, { COMPLETION, EV_MSIX, 1, 0 },
+        { COMPLETION, EV_RECORDS, 5, 3 },
+    };
+
+    dsa_enable_msix(qts, 9);
+    list[0] = dsa_desc(DSA_OP_MEMMOVE, 0, SOURCE, SOURCE + 32, 64);
+    list[1] = dsa_desc(DSA_OP_MEMMOVE, 1, SOURCE, DESTINATION, 64);
+    list[2] = dsa_desc(DSA_OP_NOOP, 2, 0, 0, 0);
+    list[2].flags_opcode |= cpu_to_le32(DSA_FLAG_FENCE | DSA_FLAG_RCI);
+    list[2].int_handle = cpu_to_le16(3);
+    list[3] = dsa_desc(DSA_OP_MEMMOVE, 3, SOURCE, DESTINATION, 64);
+    for (unsigned pass = 0; pass < 2; pass++) {
+        qtest_memwrite(qts, DESC_LIST, list, sizeof(list));
+        for (unsigned i = 0; i < ARRAY_SIZE(cases); i++) {
+            clear(qts);
+            set_counter(qts, 0, config(cases[i].category, cases[i].event));
+            g_assert_cmphex(dsa_run(qts, &batch).status, ==,
+                            pass ? DSA_STATUS_BATCH_FAIL :
+                                   DSA_STATUS_SUCCESS);
+            g_assert_cmpuint(counter(qts, 0), ==,
+                             pass ? cases[i].failed : cases[i].want);
+        }
+        /* What is before the fence fails. */
+        list[1].size = 0;
+    }
+    qtest_quit(qts);
+}
+
+/* All filters, on events of each kind: only those that apply do. */
 static void test_filters(void)
 {
     static const struct {
@@ -169,15 +262,15 @@ static void test_filters(void)
         unsigned applies;       /* bits, by number of filter */
         uint64_t count;
     } cases[] = {
-        { WQ, EV_WRITTEN, 0x01, 1 },
-        { ENGINE, EV_READS, 0x1a, 64 },
-        { TRANSLATION, EV_TRANSLATED, 0x14, 2 },
-        { OPERATION, 1 << DSA_OP_MEMMOVE, 0x1b, 1 },
-        { COMPLETION, EV_SUCCESS, 0x1b, 1 },
+        { WQ, EV_DWQ, 0x01, 1 },
+        { ENGINE, EV_PROCESSED, 0x1a, 128 },
+        { ENGINE, EV_READS, 0x1a, 1 },
+        { ENGINE, EV_FROM_WQ, 0x11, 1 },
+        { OPERATION, 1 << DSA_OP_MEMMOVE, 0x01, 1 },
+        { COMPLETION, EV_SUCCESS, 0x01, 1 },
     };
     /* WQ 2, traffic class 5, 4 KiB pages, 4 KiB, engine 1 */
     static const uint32_t bit[] = { 1 << 2, 1 << 5, 1, 1 << 3, 1 << 1 };
-    static const uint32_t mask[] = { UINT32_MAX, 0xff, 0xf, 0xff, 0xff };
     QTestState *qts = dsa_start("");
     DsaDesc desc = dsa_desc(DSA_OP_MEMMOVE, 0, SOURCE, DESTINATION, 4096);
 
@@ -190,7 +283,7 @@ static void test_filters(void)
                 bool counts = pass || !(cases[i].applies & 1 << f);
 
                 dsa_writel(qts, perf(DSA_PERFRST), 3);
-                set_filter(qts, 4, f, pass ? bit[f] : mask[f] & ~bit[f]);
+                set_filter(qts, 4, f, pass ? bit[f] : 0xffff & ~bit[f]);
                 set_counter(qts, 4, config(cases[i].category,
                                            cases[i].events));
                 dsa_submit(qts, 2, &desc);
@@ -203,25 +296,55 @@ static void test_filters(void)
     qtest_quit(qts);
 }
 
-/* Bits 0 to 2 of the size filter are what is below 4 KiB. */
+/* The bounds of the filter for sizes (table 6-2), as far as memory goes */
 static void test_size_filter(void)
 {
     QTestState *qts = dsa_ready("");
-    static const uint32_t sizes[] = { 1, 511, 2047, 4095, 4096, 1 << 20 };
+    static const struct {
+        uint32_t size;
+        unsigned bit;
+    } cases[] = {
+        { 1, 0 }, { 511, 0 }, { 512, 1 }, { 2047, 1 }, { 2048, 2 },
+        { 4095, 2 }, { 4096, 3 }, { 16383, 3 }, { 16384, 4 },
+        { (1 << 20) - 1, 4 }, { 1 << 20, 5 },
+    };
 
-    set_counter(qts, 0, config(OPERATION, 1 << DSA_OP_MEMMOVE));
-    set_counter(qts, 1, config(OPERATION, 1 << DSA_OP_MEMMOVE));
-    set_filter(qts, 0, DSA_FILTER_XFER_SIZE, 0x07);
-    set_filter(qts, 1, DSA_FILTER_XFER_SIZE, 0xf8);
-    for (unsigned i = 0; i < ARRAY_SIZE(sizes); i++) {
+    for (unsigned i = 0; i < 8; i++) {
+        set_filter(qts, i, DSA_FILTER_XFER_SIZE, 1 << i);
+        set_counter(qts, i, config(ENGINE, EV_READS));
+    }
+    for (unsigned i = 0; i < ARRAY_SIZE(cases); i++) {
         DsaDesc desc = dsa_desc(DSA_OP_MEMMOVE, 0, SOURCE, DESTINATION,
-                                sizes[i]);
+                                cases[i].size);
 
         clear(qts);
         dsa_run(qts, &desc);
-        g_assert_cmpuint(counter(qts, 0), ==, sizes[i] < 4096);
-        g_assert_cmpuint(counter(qts, 1), ==, sizes[i] >= 4096);
+        for (unsigned bit = 0; bit < 8; bit++) {
+            g_assert_cmpuint(counter(qts, bit), ==, bit == cases[i].bit);
+        }
     }
+    qtest_quit(qts);
+}
+
+/* An enabled counter's configuration and filters cannot be changed. */
+static void test_locked(void)
+{
+    QTestState *qts = dsa_ready("");
+    DsaDesc desc = dsa_desc(DSA_OP_NOOP, 0, 0, 0, 0);
+
+    set_counter(qts, 0, config(COMPLETION, EV_SUCCESS));
+    set_filter(qts, 0, DSA_FILTER_WQ, 0);
+    dsa_writeq(qts, perf(DSA_CNTRCFG), config(COMPLETION, EV_ERROR));
+    dsa_run(qts, &desc);
+    g_assert_cmpuint(counter(qts, 0), ==, 1);
+    g_assert_cmphex(dsa_readq(qts, perf(DSA_CNTRCFG)), ==,
+                    config(COMPLETION, EV_SUCCESS));
+    /* Disabling it takes its freeze back, as the reset of all does. */
+    dsa_writel(qts, perf(DSA_PERFFRZ), 3);
+    dsa_writeq(qts, perf(DSA_CNTRCFG), 0);
+    g_assert_cmphex(dsa_readl(qts, perf(DSA_PERFFRZ)), ==, 2);
+    dsa_writel(qts, perf(DSA_PERFRST), R_PERFRST_CONFIG_MASK);
+    g_assert_cmphex(dsa_readl(qts, perf(DSA_PERFFRZ)), ==, 0);
     qtest_quit(qts);
 }
 
@@ -290,9 +413,9 @@ static void test_cycle_overflow(void)
     QTestState *qts = dsa_ready(",perf-width=17");
 
     dsa_enable_msix(qts, 9);
-    set_counter(qts, 0, config(ENGINE, EV_IDLE) |
-                R_CNTRCFG_INT_OVERFLOW_MASK);
     set_filter(qts, 0, DSA_FILTER_ENGINE, 1);
+    set_counter(qts, 0, config(ENGINE, EV_NONE_READY) |
+                R_CNTRCFG_INT_OVERFLOW_MASK);
     clear(qts);
     qtest_clock_step(qts, 131000);
     g_assert_false(dsa_message(qts, 0));
@@ -309,7 +432,7 @@ static void test_own_message(void)
     dsa_enable_msix(qts, 9);
     dsa_writel(qts, DSA_MSIX_TABLE, DSA_MMIO + perf(DSA_CNTRCFG));
     dsa_writel(qts, DSA_MSIX_TABLE + 8, 0x103);
-    set_counter(qts, 0, config(ENGINE, EV_IDLE) |
+    set_counter(qts, 0, config(ENGINE, EV_NONE_READY) |
                 R_CNTRCFG_INT_OVERFLOW_MASK);
     dsa_configure(qts, 1, 1, 16);
     dsa_enable(qts, 1);
@@ -318,24 +441,26 @@ static void test_own_message(void)
     qtest_quit(qts);
 }
 
-/* Every cycle is one of each set of events that exclude each other. */
+/* What waits, and for what.  Every cycle of one WQ is one of its events. */
 static void test_cycles(void)
 {
     QTestState *qts = dsa_ready("");
     DsaDesc desc = dsa_desc(DSA_OP_MEMMOVE, 0, SOURCE, DESTINATION, 300000);
-    const uint32_t events[] = { EV_READY, EV_BLOCKED, EV_EMPTY };
-    uint64_t sum = 0, blocked;
+    const uint32_t wq_events[] = { EV_WORK_READY, EV_BATCH_READY, EV_EMPTY };
+    const uint32_t engine_events[] = {
+        EV_PIPE_FULL, EV_NONE_READY, EV_BATCH_FULL
+    };
+    uint64_t sum = 0, ready;
 
     for (unsigned i = 0; i < 3; i++) {
         set_filter(qts, i, DSA_FILTER_WQ, 1);
-        set_counter(qts, i, config(WQ, events[i]));
+        set_counter(qts, i, config(WQ, wq_events[i]));
+        set_filter(qts, 3 + i, DSA_FILTER_ENGINE, 1);
+        set_counter(qts, 3 + i, config(ENGINE, engine_events[i]));
     }
-    set_filter(qts, 3, DSA_FILTER_ENGINE, 1);
-    set_counter(qts, 3, config(ENGINE, EV_FULL));
-    set_filter(qts, 4, DSA_FILTER_ENGINE, 1);
-    set_counter(qts, 4, config(ENGINE, EV_IDLE));
-    set_filter(qts, 5, DSA_FILTER_WQ, 1);
-    set_counter(qts, 5, config(WQ, EV_READY | EV_BLOCKED | EV_EMPTY));
+    set_filter(qts, 6, DSA_FILTER_WQ, 1);
+    set_counter(qts, 6, config(WQ, EV_WORK_READY | EV_BATCH_READY |
+                               EV_EMPTY));
     clear(qts);
     /* 10 us each, and the last one a microsecond of latency: 8 slots are
      * taken at once, 12 descriptors wait for 12 to be completed. */
@@ -346,154 +471,49 @@ static void test_cycles(void)
     for (unsigned i = 0; i < 3; i++) {
         sum += counter(qts, i);
     }
-    blocked = counter(qts, 1);
+    ready = counter(qts, 0);
     g_assert_cmpuint(sum, ==, 300000);
-    g_assert_cmpuint(counter(qts, 5), ==, 300000);
-    g_assert_cmpuint(counter(qts, 0), ==, 0);
-    /* All slots are taken until one of the last eight is done. */
-    g_assert_cmpuint(counter(qts, 3), >=, blocked + 9900);
-    g_assert_cmpuint(counter(qts, 3), <=, blocked + 10100);
-    g_assert_cmpuint(blocked, >=, 119000);
-    g_assert_cmpuint(blocked, <=, 122000);
-    /* Idle but for 20 copies and one latency */
-    g_assert_cmpuint(counter(qts, 4), >=, 300000 - 201100);
-    g_assert_cmpuint(counter(qts, 4), <=, 300000 - 200900);
+    g_assert_cmpuint(counter(qts, 6), ==, 300000);
+    g_assert_cmpuint(counter(qts, 1), ==, 0);
+    g_assert_cmpuint(ready, >=, 119000);
+    g_assert_cmpuint(ready, <=, 122000);
+    /* As long as one waits all slots are taken. */
+    g_assert_cmpuint(counter(qts, 3), ==, ready);
+    g_assert_cmpuint(counter(qts, 4), ==, 300000 - ready);
+    g_assert_cmpuint(counter(qts, 5), ==, 0);
     qtest_quit(qts);
 }
 
-/* The time until a record of WQ @wq is there, in steps of 10 ns */
-static int64_t time_until(QTestState *qts, unsigned record)
-{
-    int64_t time = 0;
-
-    while (!dsa_record(qts, record).status) {
-        time += 10;
-        g_assert_cmpint(time, <, 100 * 1000 * 1000);
-        qtest_clock_step(qts, 10);
-    }
-    return time;
-}
-
-/* A copy takes its size over the bandwidth, and the latency. */
-static void test_bandwidth(void)
-{
-    static const struct {
-        const char *properties;
-        unsigned opcode;
-        uint32_t size;
-        int64_t ns;
-    } cases[] = {
-        { "", DSA_OP_MEMMOVE, 300000, 10000 + 1000 },
-        { ",bandwidth=60000", DSA_OP_MEMMOVE, 300000, 5000 + 1000 },
-        { ",latency=5000", DSA_OP_MEMMOVE, 300000, 10000 + 5000 },
-        { "", DSA_OP_FILL, 300000, 10000 + 1000 },
-        { "", DSA_OP_COMPARE, 300000, 20000 + 1000 },
-        { "", DSA_OP_NOOP, 0, 1000 },
-    };
-
-    for (unsigned i = 0; i < ARRAY_SIZE(cases); i++) {
-        QTestState *qts = dsa_ready(cases[i].properties);
-        uint64_t addr1 = cases[i].size ? SOURCE : 0;
-        DsaDesc desc = dsa_desc(cases[i].opcode, 0,
-                                cases[i].opcode == DSA_OP_FILL ? 0 : addr1,
-                                cases[i].size ? DESTINATION : 0,
-                                cases[i].size);
-        int64_t time;
-
-        qtest_memset(qts, SOURCE, 0, cases[i].size + 1);
-        qtest_memset(qts, DESTINATION, 0, cases[i].size + 1);
-        dsa_submit(qts, 0, &desc);
-        time = time_until(qts, 0);
-        /* Chunks are rounded down to nanoseconds. */
-        g_assert_cmpint(time, <=, cases[i].ns + 10);
-        g_assert_cmpint(time, >=, cases[i].ns - 20);
-        qtest_quit(qts);
-    }
-}
-
-/* Of two WQs of one engine, that of priority 3 has three turns of four, once
- * both wait: eight are taken as they come, four of each. */
-static void test_priority(void)
+/* A batch waits while the engine has another one; two WQs, one counter */
+static void test_batch_cycles(void)
 {
     QTestState *qts = dsa_start("");
-    DsaDesc desc[2];
-    unsigned done[2] = { };
+    DsaDesc batch = dsa_desc(DSA_OP_BATCH, 10, DESC_LIST, 0, 2);
+    DsaDesc list[2] = {
+        dsa_desc(DSA_OP_MEMMOVE, 0, SOURCE, DESTINATION, 300000),
+        dsa_desc(DSA_OP_MEMMOVE, 1, SOURCE, DESTINATION, 300000),
+    };
+    uint64_t ready;
 
-    dsa_configure(qts, 3, 1, 64);
-    dsa_configure_wq(qts, 1, 64, 3);
+    dsa_configure(qts, 3, 1, 16);
     dsa_enable(qts, 3);
-    for (unsigned i = 0; i < 48; i++) {
-        for (unsigned wq = 0; wq < 2; wq++) {
-            desc[wq] = dsa_desc(DSA_OP_MEMMOVE, wq * 64 + i, SOURCE,
-                                DESTINATION, 30000);
-            dsa_submit(qts, wq, &desc[wq]);
-        }
-    }
-    /* 40 of 96 */
-    qtest_clock_step(qts, 40 * 1000 + 1000);
-    for (unsigned wq = 0; wq < 2; wq++) {
-        for (unsigned i = 0; i < 48; i++) {
-            done[wq] += dsa_record(qts, wq * 64 + i).status != 0;
-        }
-    }
-    g_assert_cmpuint(done[0] + done[1], ==, 40);
-    g_assert_cmpuint(done[1], ==, 4 + 32 * 3 / 4);
-    qtest_quit(qts);
-}
-
-/* Two engines share the way to memory: by traffic class. */
-static void test_traffic_class(void)
-{
-    static const unsigned classes[][2] = { { 0, 0 }, { 0, 1 }, { 0, 7 } };
-
-    for (unsigned i = 0; i < ARRAY_SIZE(classes); i++) {
-        QTestState *qts = dsa_start("");
-        const uint64_t group1 = DSA_GRPCFG_BASE + DSA_GRPCFG_SIZE;
-        unsigned done[2] = { }, w0 = classes[i][0] + 1, w1 = classes[i][1] + 1;
-
-        dsa_configure(qts, 1, 1, 64);
-        dsa_configure_wq(qts, 1, 64, 1);
-        dsa_writeq(qts, group1, 2);
-        dsa_writeq(qts, group1 + DSA_GRPCFG_ENGINES, 2);
-        dsa_writeq(qts, DSA_GRPCFG_BASE + DSA_GRPCFG_FLAGS, classes[i][0]);
-        dsa_writeq(qts, group1 + DSA_GRPCFG_FLAGS, classes[i][1]);
-        dsa_enable(qts, 3);
-        for (unsigned n = 0; n < 60; n++) {
-            for (unsigned wq = 0; wq < 2; wq++) {
-                DsaDesc desc = dsa_desc(DSA_OP_MEMMOVE, wq * 64 + n, SOURCE,
-                                        DESTINATION, 30000);
-
-                dsa_submit(qts, wq, &desc);
-            }
-        }
-        qtest_clock_step(qts, 54 * 1000 + 1000);
-        for (unsigned wq = 0; wq < 2; wq++) {
-            for (unsigned n = 0; n < 60; n++) {
-                done[wq] += dsa_record(qts, wq * 64 + n).status != 0;
-            }
-        }
-        g_assert_cmpuint(done[0] + done[1], ==, 54);
-        g_assert_cmpint(done[0] * w1, >=, done[1] * w0 - w0 * w1 * 2);
-        g_assert_cmpint(done[0] * w1, <=, done[1] * w0 + w0 * w1 * 2);
-        qtest_quit(qts);
-    }
-}
-
-/* The guest sees how many wait. */
-static void test_occupancy(void)
-{
-    QTestState *qts = dsa_ready("");
-    DsaDesc desc = dsa_desc(DSA_OP_MEMMOVE, 0, SOURCE, DESTINATION, 300000);
-
-    for (unsigned i = 0; i < 20; i++) {
-        dsa_submit(qts, 0, &desc);
-    }
-    /* Eight are in the engine, and one of them is done after 11 us. */
-    g_assert_cmpuint(dsa_readl(qts, DSA_WQCFG_BASE + 24) & 0xffff, ==, 12);
-    qtest_clock_step(qts, 11500);
-    g_assert_cmpuint(dsa_readl(qts, DSA_WQCFG_BASE + 24) & 0xffff, ==, 11);
-    qtest_clock_step(qts, 1000000);
-    g_assert_cmpuint(dsa_readl(qts, DSA_WQCFG_BASE + 24) & 0xffff, ==, 0);
+    qtest_memwrite(qts, DESC_LIST, list, sizeof(list));
+    set_filter(qts, 0, DSA_FILTER_WQ, 3);
+    set_counter(qts, 0, config(WQ, EV_BATCH_READY));
+    set_counter(qts, 1, config(ENGINE, EV_BATCH_FULL));
+    set_filter(qts, 2, DSA_FILTER_WQ, 3);
+    set_counter(qts, 2, config(WQ, EV_EMPTY));
+    clear(qts);
+    dsa_submit(qts, 0, &batch);
+    dsa_submit(qts, 0, &batch);
+    qtest_clock_step(qts, 100000);
+    /* Two copies, and the latency of the last one and of their batch */
+    ready = counter(qts, 0);
+    g_assert_cmpuint(ready, >=, 21900);
+    g_assert_cmpuint(ready, <=, 22100);
+    g_assert_cmpuint(counter(qts, 1), ==, ready);
+    /* WQ 1 is empty all the time. */
+    g_assert_cmpuint(counter(qts, 2), ==, 100000);
     qtest_quit(qts);
 }
 
@@ -505,13 +525,15 @@ static void test_full(void)
 
     dsa_configure(qts, 1, 1, 5);
     dsa_enable(qts, 1);
-    set_counter(qts, 0, config(WQ, EV_WRITTEN));
-    set_counter(qts, 1, config(WQ, EV_DROPPED));
+    set_counter(qts, 0, config(WQ, EV_DWQ));
+    set_counter(qts, 1, config(WQ, EV_DWQ_FULL));
     for (unsigned i = 0; i < 15; i++) {
         dsa_submit(qts, 0, &desc);
     }
     g_assert_cmpuint(counter(qts, 0), ==, 13);
     g_assert_cmpuint(counter(qts, 1), ==, 2);
+    g_assert_cmphex(FIELD_EX64(dsa_readq(qts, A_SWERR0), SWERR0, ERROR), ==,
+                    DSA_ERROR_DWQ_FULL);
     qtest_quit(qts);
 }
 
@@ -521,17 +543,17 @@ int main(int argc, char **argv)
     qtest_add_func("intel-dsa/perf-registers", test_registers);
     qtest_add_func("intel-dsa/copy", test_copy);
     qtest_add_func("intel-dsa/errors", test_errors);
+    qtest_add_func("intel-dsa/operation-events", test_operations);
+    qtest_add_func("intel-dsa/batch-events", test_batch);
     qtest_add_func("intel-dsa/filters", test_filters);
     qtest_add_func("intel-dsa/size-filter", test_size_filter);
+    qtest_add_func("intel-dsa/perf-locked", test_locked);
     qtest_add_func("intel-dsa/freeze", test_freeze);
     qtest_add_func("intel-dsa/overflow", test_overflow);
     qtest_add_func("intel-dsa/cycle-overflow", test_cycle_overflow);
     qtest_add_func("intel-dsa/own-message", test_own_message);
     qtest_add_func("intel-dsa/cycles", test_cycles);
-    qtest_add_func("intel-dsa/bandwidth", test_bandwidth);
-    qtest_add_func("intel-dsa/priority", test_priority);
-    qtest_add_func("intel-dsa/traffic-class", test_traffic_class);
-    qtest_add_func("intel-dsa/occupancy", test_occupancy);
+    qtest_add_func("intel-dsa/batch-cycles", test_batch_cycles);
     qtest_add_func("intel-dsa/full", test_full);
     return g_test_run();
 }

@@ -16,16 +16,17 @@ static void test_capabilities(void)
     g_assert_cmphex(dsa_pci_read(qts, 0), ==, 0x0b258086);
     g_assert_cmphex(dsa_readl(qts, A_VERSION), ==, 0x100);
     g_assert_cmphex(dsa_readq(qts, A_GENCAP), ==,
-                    1u << 31 | 10 << 21 | 31 << 16 | 1 << 13 | 0x1e);
+                    1ull << 32 | 1u << 31 | 1 << 25 | 10 << 21 | 31 << 16 |
+                    1 << 13 | 0x16);
     g_assert_cmphex(dsa_readq(qts, A_WQCAP), ==,
-                    1ull << 52 | 1ull << 51 | 1ull << 49 | 5 << 16 | 77);
+                    0x7aull << 48 | 1 << 24 | 5 << 16 | 77);
     g_assert_cmphex(dsa_readq(qts, A_GRPCAP), ==, 96 << 8 | 3);
     g_assert_cmphex(dsa_readq(qts, A_ENGCAP), ==, 2);
-    g_assert_cmphex(dsa_readq(qts, A_OFFSETS0), ==, 0x0000000800060004);
+    g_assert_cmphex(dsa_readq(qts, A_OFFSETS0), ==, 0x0080000a00060004);
     g_assert_cmphex(dsa_readq(qts, A_OFFSETS1), ==, 0x40);
     /* Halves of a register */
-    g_assert_cmphex(dsa_readl(qts, A_WQCAP + 4), ==, 0x001a0000);
-    g_assert_cmphex(dsa_readl(qts, A_OFFSETS0 + 4), ==, 8);
+    g_assert_cmphex(dsa_readl(qts, A_WQCAP + 4), ==, 0x007a0000);
+    g_assert_cmphex(dsa_readl(qts, A_OFFSETS0 + 4), ==, 0x80000a);
     qtest_quit(qts);
 
     qts = dsa_start(",event-log=off,perf-counters=0");
@@ -34,7 +35,7 @@ static void test_capabilities(void)
     dsa_writeq(qts, A_EVLCFG0, EVENT_LOG);
     dsa_writel(qts, A_GENCFG, UINT32_MAX);
     g_assert_cmphex(dsa_readq(qts, A_EVLCFG0), ==, 0);
-    g_assert_cmphex(dsa_readl(qts, A_GENCFG), ==, 0xff);
+    g_assert_cmphex(dsa_readl(qts, A_GENCFG), ==, 0x1000);
     qtest_quit(qts);
 }
 
@@ -46,23 +47,26 @@ static void test_writable(void)
         uint64_t addr;
         uint64_t want;
     } cases[] = {
-        { A_GENCFG, 0x20ff },
+        { A_GENCFG, 0x3000 },
         { A_GENCTRL, 7 },
         { A_GENSTS, 0 },
         { A_INTCAUSE, 0 },
-        { A_CMDCAP, 0x7fe },
+        { A_CMDCAP, 0x1ffe },
         { A_SWERR1, 0 },
-        { A_EVLCFG0, 0xfffffffffffff000 },
-        { A_EVLCFG1, 0xffff },
+        { A_EVLCFG0, 0xfffffffffffff003 },
+        { A_EVLCFG1, 0xfffffffff },
         { A_EVLSTATUS, 0xffff },
         { DSA_GRPCFG_BASE, 0xff },
         { DSA_GRPCFG_BASE + 8, 0 },
         { DSA_GRPCFG_BASE + DSA_GRPCFG_ENGINES, 0xf },
-        { DSA_GRPCFG_BASE + DSA_GRPCFG_FLAGS, 0x0ff0ffbf },
+        { DSA_GRPCFG_BASE + DSA_GRPCFG_FLAGS, 0x3f },
         { DSA_WQCFG_BASE, 0x0000ffff0000ffff },
         { DSA_WQCFG_BASE + 8, 0x000001ff3ffffff3 },
-        { DSA_WQCFG_BASE + 16, 0 },
+        { DSA_WQCFG_BASE + 16, 0x0001ffff0001ffff },
         { DSA_WQCFG_BASE + 24, 0 },
+        { DSA_WQCFG_BASE + DSA_WQCFG_OPCFG, UINT64_MAX },
+        { DSA_IMS_BASE, 0x00000000fee00000 },
+        { DSA_IMS_BASE + 8, 0xfffff00dffffffff },
         { DSA_MSIXPERM_BASE + 8, 0xfffff00c },
         { 0x3f8, 0 },
         { 0x1000, 0 },
@@ -74,7 +78,7 @@ static void test_writable(void)
     }
     /* A half leaves the other one. */
     dsa_writel(qts, A_EVLCFG0 + 4, 0x12345678);
-    g_assert_cmphex(dsa_readq(qts, A_EVLCFG0), ==, 0x12345678fffff000);
+    g_assert_cmphex(dsa_readq(qts, A_EVLCFG0), ==, 0x12345678fffff003);
     qtest_system_reset(qts);
     dsa_map(qts);
     g_assert_cmphex(dsa_readq(qts, A_EVLCFG0), ==, 0);
@@ -93,9 +97,10 @@ static void test_locked(void)
     g_assert_cmphex(dsa_readl(qts, DSA_WQCFG_BASE), ==, 128);
     dsa_writel(qts, DSA_WQCFG_BASE + 8, 0);
     g_assert_cmphex(dsa_readl(qts, DSA_WQCFG_BASE + 8), ==, 0x11);
-    dsa_writel(qts, DSA_WQCFG_BASE + 32 + 8, 0x31);
-    g_assert_cmphex(dsa_readl(qts, DSA_WQCFG_BASE + 32 + 8), ==, 0x31);
-    dsa_writel(qts, A_GENCFG, 0xff);
+    dsa_writel(qts, DSA_WQCFG_BASE + DSA_WQCFG_SIZE + 8, 0x31);
+    g_assert_cmphex(dsa_readl(qts, DSA_WQCFG_BASE + DSA_WQCFG_SIZE + 8), ==,
+                    0x31);
+    dsa_writel(qts, A_GENCFG, UINT32_MAX);
     g_assert_cmphex(dsa_readl(qts, A_GENCFG), ==, 0);
     qtest_quit(qts);
 }
@@ -110,12 +115,14 @@ static void test_command_errors(void)
     g_assert_cmphex(dsa_command(qts, code, operand), ==, want)
 
     EXPECT(DSA_CMD_INVALID, 0, 0);
-    EXPECT(DSA_CMD_INVALID, 11, 0);
     EXPECT(DSA_CMD_INVALID, 13, 0);
+    EXPECT(DSA_CMD_INVALID, 31, 0);
+    EXPECT(DSA_CMD_OK, DSA_CMD_DRAIN_PASID, 5);
+    EXPECT(DSA_CMD_OK, DSA_CMD_ABORT_PASID, 5);
     EXPECT(DSA_CMD_DISABLE_NOT_ENABLED, DSA_CMD_DISABLE_DEVICE, 0);
     EXPECT(DSA_CMD_DEV_NOT_ENABLED, DSA_CMD_ENABLE_WQ, 0);
     EXPECT(DSA_CMD_BAD_WQ, DSA_CMD_ENABLE_WQ, 8);
-    EXPECT(DSA_CMD_WQ_DEV_NOT_ENABLED, DSA_CMD_DRAIN_WQ, 1);
+    EXPECT(DSA_CMD_WQ_NOT_ENABLED, DSA_CMD_DRAIN_WQ, 1);
     EXPECT(DSA_CMD_BAD_WQ, DSA_CMD_DRAIN_WQ, 0);
     EXPECT(DSA_CMD_BAD_WQ, DSA_CMD_DRAIN_WQ, 0x100);
     EXPECT(DSA_CMD_BAD_WQ, DSA_CMD_ABORT_WQ, 0x10001);
@@ -138,6 +145,27 @@ static void test_command_errors(void)
     EXPECT(DSA_CMD_GRP_ENGINE, DSA_CMD_ENABLE_DEVICE, 0);
     dsa_writeq(qts, DSA_GRPCFG_BASE + DSA_GRPCFG_SIZE + DSA_GRPCFG_ENGINES,
                2);
+    /* A WQ with a size is in no group, one without in one; no WQ in one */
+    dsa_writeq(qts, DSA_GRPCFG_BASE + DSA_GRPCFG_SIZE, 0);
+    EXPECT(DSA_CMD_GRP_INCOMPLETE, DSA_CMD_ENABLE_DEVICE, 0);
+    dsa_writeq(qts, DSA_GRPCFG_BASE + DSA_GRPCFG_SIZE, 4);
+    EXPECT(DSA_CMD_GRP_WQ, DSA_CMD_ENABLE_DEVICE, 0);
+    dsa_configure_wq(qts, 2, 0, 1);
+    dsa_configure_wq(qts, 3, 1, 1);
+    EXPECT(DSA_CMD_WQ_SIZE_SUM, DSA_CMD_ENABLE_DEVICE, 0);
+    dsa_configure_wq(qts, 1, 63, 1);
+    EXPECT(DSA_CMD_GRP_WQ, DSA_CMD_ENABLE_DEVICE, 0);
+    dsa_writeq(qts, DSA_GRPCFG_BASE + DSA_GRPCFG_SIZE, 8);
+    /* The event log's size, and where it ends */
+    dsa_writel(qts, A_GENCFG, R_GENCFG_EVL_EN_MASK);
+    dsa_writeq(qts, A_EVLCFG1, 63);
+    EXPECT(DSA_CMD_EVL, DSA_CMD_ENABLE_DEVICE, 0);
+    dsa_writeq(qts, A_EVLCFG0, 0xfffffffffffff000);
+    dsa_writeq(qts, A_EVLCFG1, 65);
+    EXPECT(DSA_CMD_EVL, DSA_CMD_ENABLE_DEVICE, 0);
+    dsa_writeq(qts, A_EVLCFG0, EVENT_LOG | 1);
+    EXPECT(DSA_CMD_PASID, DSA_CMD_ENABLE_DEVICE, 0);
+    dsa_writeq(qts, A_EVLCFG0, EVENT_LOG);
     EXPECT(DSA_CMD_OK, DSA_CMD_ENABLE_DEVICE, 0);
     g_assert_cmphex(dsa_readl(qts, A_GENSTS), ==, DSA_STATE_ENABLED);
     EXPECT(DSA_CMD_DEV_NOT_DISABLED, DSA_CMD_ENABLE_DEVICE, 0);
@@ -157,6 +185,18 @@ static void test_command_errors(void)
     dsa_writel(qts, wq1 + 12, 11 << 5);
     EXPECT(DSA_CMD_WQ_BATCH, DSA_CMD_ENABLE_WQ, 1);
     dsa_writel(qts, wq1 + 12, 0);
+    EXPECT(DSA_CMD_WQ_BATCH, DSA_CMD_ENABLE_WQ, 1);
+    dsa_writel(qts, wq1 + 12, 1 << 5);
+    dsa_writel(qts, wq1 + 16, 9);
+    EXPECT(DSA_CMD_WQ_OCCUPANCY, DSA_CMD_ENABLE_WQ, 1);
+    dsa_writel(qts, wq1 + 16, 1 << 16 | 256);
+    EXPECT(DSA_CMD_WQ_OCCUPANCY, DSA_CMD_ENABLE_WQ, 1);
+    dsa_writel(qts, wq1 + 16, 1 << 16 | 255);
+    dsa_writel(qts, wq1 + DSA_WQCFG_OPCFG, 1 << 10);
+    EXPECT(DSA_CMD_WQ_OPCFG, DSA_CMD_ENABLE_WQ, 1);
+    dsa_writel(qts, wq1 + DSA_WQCFG_OPCFG, 1 << 3);
+    EXPECT(DSA_CMD_WQ_NOT_ENABLED, DSA_CMD_DISABLE_WQ, 2);
+    EXPECT(DSA_CMD_WQ_NOT_ENABLED, DSA_CMD_ABORT_WQ, 3);
     EXPECT(DSA_CMD_OK, DSA_CMD_ENABLE_WQ, 1);
     g_assert_cmphex(dsa_readl(qts, wq1 + 24) >> 30, ==, 1);
 
@@ -164,6 +204,9 @@ static void test_command_errors(void)
     g_assert_cmphex(dsa_readl(qts, wq1 + 24) >> 30, ==, 0);
     EXPECT(DSA_CMD_OK, DSA_CMD_RESET_WQ, 2);
     g_assert_cmphex(dsa_readl(qts, wq1 + 8), ==, 0);
+    g_assert_cmphex(dsa_readl(qts, wq1 + DSA_WQCFG_OPCFG), ==,
+                    dsa_readl(qts, A_OPCAP));
+    g_assert_cmphex(dsa_readl(qts, wq1), ==, 63);
     EXPECT(DSA_CMD_OK, DSA_CMD_DISABLE_DEVICE, 0);
     g_assert_cmphex(dsa_readl(qts, A_GENSTS), ==, DSA_STATE_DISABLED);
     EXPECT(DSA_CMD_OK, DSA_CMD_RESET_DEVICE, 0);
@@ -210,11 +253,21 @@ static void test_waiting(void)
         /* Another one is not taken. */
         dsa_writel(qts, A_CMD, DSA_CMD_RESET_DEVICE << 20);
         g_assert_cmphex(status(qts), ==, R_CMDSTS_ACTIVE_MASK);
+        g_assert_cmphex(FIELD_EX64(dsa_readq(qts, A_SWERR0), SWERR0, ERROR),
+                        ==, DSA_ERROR_CMD_ACTIVE);
+        g_assert_cmphex(dsa_readl(qts, DSA_WQCFG_BASE + 24) >> 30, ==,
+                        waiting[i] == DSA_CMD_DISABLE_WQ ||
+                        waiting[i] == DSA_CMD_DISABLE_DEVICE ?
+                        DSA_WQ_DRAIN : DSA_WQ_ENABLED);
+        g_assert_cmphex(dsa_readl(qts, A_GENSTS), ==,
+                        waiting[i] == DSA_CMD_DISABLE_DEVICE ?
+                        DSA_STATE_DRAIN : DSA_STATE_ENABLED);
         qtest_clock_step(qts, 10000000);
         g_assert_cmphex(status(qts), ==, 0);
         g_assert_true(dsa_message(qts, 0));
-        g_assert_cmphex(dsa_readl(qts, A_INTCAUSE), ==, DSA_INTCAUSE_CMD);
-        dsa_writel(qts, A_INTCAUSE, DSA_INTCAUSE_CMD);
+        g_assert_cmphex(dsa_readl(qts, A_INTCAUSE), ==, DSA_INTCAUSE_CMD |
+                        DSA_INTCAUSE_ERR);
+        dsa_writel(qts, A_INTCAUSE, DSA_INTCAUSE_CMD | DSA_INTCAUSE_ERR);
         g_assert_cmphex(dsa_readl(qts, A_INTCAUSE), ==, 0);
         g_assert_cmphex(dsa_record(qts, 0).status, ==, DSA_STATUS_SUCCESS);
         qtest_quit(qts);
@@ -256,8 +309,14 @@ static void test_completion_interrupts(void)
     desc.int_handle = cpu_to_le16(3);
     g_assert_cmphex(dsa_run(qts, &desc).status, ==, DSA_STATUS_INT_HANDLE);
     g_assert_false(dsa_message(qts, 3));
+    /* To be ignored is no permission: no interrupt, and no error. */
     dsa_writel(qts, DSA_MSIXPERM_BASE + 8 * 3, R_MSIXPERM_PASID_EN_MASK |
                R_MSIXPERM_IGNORE_MASK);
+    g_assert_cmphex(dsa_run(qts, &desc).status, ==, DSA_STATUS_INT_HANDLE);
+    dsa_writel(qts, DSA_MSIXPERM_BASE + 8 * 3, R_MSIXPERM_IGNORE_MASK);
+    g_assert_cmphex(dsa_run(qts, &desc).status, ==, DSA_STATUS_SUCCESS);
+    g_assert_false(dsa_message(qts, 3));
+    dsa_writel(qts, DSA_MSIXPERM_BASE + 8 * 3, 0);
     g_assert_cmphex(dsa_run(qts, &desc).status, ==, DSA_STATUS_SUCCESS);
     g_assert_true(dsa_message(qts, 3));
     qtest_quit(qts);
@@ -279,6 +338,10 @@ static void test_properties(void)
         { "perf-width", 7, "perf-width=7: must be 8 to 64" },
         { "bandwidth", 0, "bandwidth=0: must be 1 to 1000000" },
         { "latency", 0, "latency=0: must be 1 to 1000000000" },
+        { "ims-entries", 100,
+          "ims-entries=100: must be a multiple of 256, up to 2048" },
+        { "ims-entries", 2304,
+          "ims-entries=2304: must be a multiple of 256, up to 2048" },
     };
     QTestState *qts = qtest_init("-machine pc -nodefaults");
 

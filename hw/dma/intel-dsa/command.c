@@ -24,6 +24,16 @@ static void finish(IntelDsa *s, uint32_t command, unsigned error)
     }
 }
 
+static bool pasid_is_idle(const IntelDsa *s, uint32_t pasid)
+{
+    for (unsigned wq = 0; wq < s->num_wqs; wq++) {
+        if (dsa_queue_has_pasid(s, wq, pasid)) {
+            return false;
+        }
+    }
+    return !dsa_engines_have_pasid(s, pasid);
+}
+
 static bool is_idle(const IntelDsa *s, uint32_t wqs)
 {
     for (unsigned wq = 0; wq < s->num_wqs; wq++) {
@@ -52,12 +62,23 @@ static void abort_wqs(IntelDsa *s, uint32_t wqs)
     dsa_engines_kick(s);
 }
 
+static void abandon_wqs(IntelDsa *s, uint32_t wqs)
+{
+    abort_wqs(s, wqs);
+    for (unsigned wq = 0; wq < s->num_wqs; wq++) {
+        if (wqs & 1u << wq) {
+            dsa_wq_check_occupancy(s, wq);
+        }
+    }
+}
+
 static void disable_wqs(IntelDsa *s, uint32_t wqs)
 {
     dsa_perfmon_sync(s);
     for (unsigned wq = 0; wq < s->num_wqs; wq++) {
         if (wqs & 1u << wq) {
-            dsa_wq_set_state(s, wq, false);
+            s->wqcfg[wq][6] = FIELD_DP32(s->wqcfg[wq][6], WQCFG6, STATE,
+                                         DSA_WQ_DISABLED);
             s->queue[wq].disabling = false;
         }
     }
@@ -78,11 +99,34 @@ static void set_device_state(IntelDsa *s, unsigned state)
     s->regs[R_GENSTS] = FIELD_DP64(s->regs[R_GENSTS], GENSTS, STATE, state);
 }
 
+unsigned dsa_visible_state(const IntelDsa *s)
+{
+    return FIELD_EX32(s->command, CMD, CODE) == DSA_CMD_DISABLE_DEVICE ?
+           DSA_STATE_DRAIN : dsa_state(s);
+}
+
+unsigned dsa_visible_wq_state(const IntelDsa *s, unsigned wq)
+{
+    return s->queue[wq].disabling ? DSA_WQ_DRAIN :
+           FIELD_EX32(s->wqcfg[wq][6], WQCFG6, STATE);
+}
+
+static bool command_is_done(const IntelDsa *s)
+{
+    switch (FIELD_EX32(s->command, CMD, CODE)) {
+    case DSA_CMD_DRAIN_PASID:
+    case DSA_CMD_ABORT_PASID:
+        return pasid_is_idle(s, FIELD_EX32(s->command, CMD, OPERAND));
+    default:
+        return is_idle(s, s->command_wqs);
+    }
+}
+
 void dsa_command_check(IntelDsa *s)
 {
     uint32_t command = s->command;
 
-    if (!command || !is_idle(s, s->command_wqs)) {
+    if (!command || !command_is_done(s)) {
         return;
     }
     switch (FIELD_EX32(command, CMD, CODE)) {
@@ -108,16 +152,21 @@ static void wait_for(IntelDsa *s, uint32_t command, uint32_t wqs)
     dsa_command_check(s);
 }
 
-/* Each WQ and each engine is in one group at most; one with WQs has engines. */
+/* An active WQ is in one group, an engine in one at most (5.1). */
 static unsigned check_groups(const IntelDsa *s)
 {
-    uint64_t wqs = 0, engines = 0;
+    uint64_t wqs = 0, engines = 0, active = 0;
 
+    for (unsigned wq = 0; wq < s->num_wqs; wq++) {
+        if (FIELD_EX32(s->wqcfg[wq][0], WQCFG0, SIZE)) {
+            active |= 1ull << wq;
+        }
+    }
     for (unsigned i = 0; i < s->num_groups; i++) {
         uint64_t w = s->grpcfg[i][DSA_GRPCFG_WQS / 8];
         uint64_t e = s->grpcfg[i][DSA_GRPCFG_ENGINES / 8];
 
-        if (w && !e) {
+        if (!w != !e) {
             return DSA_CMD_GRP_INCOMPLETE;
         } else if (w & wqs) {
             return DSA_CMD_GRP_WQ;
@@ -127,15 +176,35 @@ static unsigned check_groups(const IntelDsa *s)
         wqs |= w;
         engines |= e;
     }
+    return wqs == active ? DSA_CMD_OK : DSA_CMD_GRP_WQ;
+}
+
+static unsigned check_event_log(const IntelDsa *s)
+{
+    uint64_t base = s->regs[R_EVLCFG0] & DSA_EVL_BASE_MASK;
+    uint64_t size = FIELD_EX64(s->regs[R_EVLCFG1], EVLCFG1, SIZE);
+
+    if (!FIELD_EX64(s->regs[R_GENCFG], GENCFG, EVL_EN)) {
+        return DSA_CMD_OK;
+    } else if (size < DSA_EVL_SIZE_MIN ||
+               base + (size * DSA_EVL_ENTRY - 1) < base) {
+        return DSA_CMD_EVL;
+    } else if (FIELD_EX64(s->regs[R_EVLCFG0], EVLCFG0, PASID_EN) ?
+               !dsa_pasid_enabled(s) ||
+               (FIELD_EX64(s->regs[R_EVLCFG0], EVLCFG0, PRIV) &&
+                !dsa_priv_mode_enabled(s)) :
+               FIELD_EX64(s->regs[R_EVLCFG0], EVLCFG0, PRIV)) {
+        return DSA_CMD_PASID;
+    }
     return DSA_CMD_OK;
 }
 
-static unsigned enable_device(IntelDsa *s)
+static unsigned check_device(const IntelDsa *s)
 {
     uint32_t total = 0;
     unsigned error;
 
-    if (dsa_enabled(s)) {
+    if (dsa_state(s) != DSA_STATE_DISABLED) {
         return DSA_CMD_DEV_NOT_DISABLED;
     } else if (!(pci_get_word(s->parent_obj.config + PCI_COMMAND) &
                  PCI_COMMAND_MASTER)) {
@@ -148,44 +217,42 @@ static unsigned enable_device(IntelDsa *s)
         return DSA_CMD_WQ_SIZE_SUM;
     }
     error = check_groups(s);
+    return error ? error : check_event_log(s);
+}
+
+static unsigned enable_device(IntelDsa *s)
+{
+    unsigned error = check_device(s);
+
     if (error == DSA_CMD_OK) {
+        dsa_perfmon_sync(s);
         set_device_state(s, DSA_STATE_ENABLED);
+        if (dsa_event_log_enabled(s)) {
+            s->regs[R_EVLSTATUS] = 0;
+        }
     }
     return error;
 }
 
 static unsigned enable_wq(IntelDsa *s, uint32_t wq)
 {
-    const uint32_t *cfg;
+    unsigned error;
 
     if (wq >= s->num_wqs) {
         return DSA_CMD_BAD_WQ;
-    }
-    cfg = s->wqcfg[wq];
-    if (!dsa_enabled(s)) {
+    } else if (dsa_state(s) != DSA_STATE_ENABLED) {
         return DSA_CMD_DEV_NOT_ENABLED;
     } else if (dsa_wq_enabled(s, wq)) {
         return DSA_CMD_WQ_NOT_DISABLED;
-    } else if (!FIELD_EX32(cfg[0], WQCFG0, SIZE)) {
-        return DSA_CMD_WQ_SIZE;
-    } else if (!FIELD_EX32(cfg[2], WQCFG2, PRIORITY)) {
-        return DSA_CMD_WQ_PRIORITY;
-    } else if (!FIELD_EX32(cfg[2], WQCFG2, DEDICATED)) {
-        return DSA_CMD_WQ_MODE;
-    } else if (FIELD_EX32(cfg[2], WQCFG2, BOF)) {
-        return DSA_CMD_WQ_BOF;
-    } else if (FIELD_EX32(cfg[2], WQCFG2, PASID_EN)) {
-        return DSA_CMD_WQ_PASID;
-    } else if (FIELD_EX32(cfg[3], WQCFG3, MAX_BATCH_SHIFT) >
-               DSA_MAX_BATCH_SHIFT) {
-        return DSA_CMD_WQ_BATCH;
-    } else if (FIELD_EX32(cfg[3], WQCFG3, MAX_XFER_SHIFT) >
-               DSA_MAX_XFER_SHIFT) {
-        return DSA_CMD_WQ_XFER;
     }
-    dsa_perfmon_sync(s);
-    dsa_wq_set_state(s, wq, true);
-    return DSA_CMD_OK;
+    error = dsa_wq_check(s, wq);
+    if (error == DSA_CMD_OK) {
+        dsa_perfmon_sync(s);
+        s->wqcfg[wq][6] = FIELD_DP32(s->wqcfg[wq][6], WQCFG6, STATE,
+                                     DSA_WQ_ENABLED);
+        dsa_wq_check_occupancy(s, wq);
+    }
+    return error;
 }
 
 /* The WQs that an operand names: a mask of 16, and which 16. */
@@ -193,6 +260,16 @@ static bool parse_wqs(const IntelDsa *s, uint32_t operand, uint32_t *wqs)
 {
     *wqs = operand & 0xffff;
     return operand >> 16 == 0 && *wqs && !(*wqs & ~all_wqs(s));
+}
+
+static bool all_enabled(const IntelDsa *s, uint32_t wqs)
+{
+    for (unsigned wq = 0; wq < s->num_wqs; wq++) {
+        if (wqs & 1u << wq && !dsa_wq_enabled(s, wq)) {
+            return false;
+        }
+    }
+    return true;
 }
 
 /* Commands about some WQs.  Resetting clears their configuration as well. */
@@ -204,13 +281,13 @@ static void command_wqs(IntelDsa *s, uint32_t command)
     if (!parse_wqs(s, FIELD_EX32(command, CMD, OPERAND), &wqs)) {
         finish(s, command, DSA_CMD_BAD_WQ);
         return;
-    } else if (!dsa_enabled(s)) {
-        finish(s, command, DSA_CMD_WQ_DEV_NOT_ENABLED);
+    } else if (code != DSA_CMD_RESET_WQ && !all_enabled(s, wqs)) {
+        finish(s, command, DSA_CMD_WQ_NOT_ENABLED);
         return;
     }
     switch (code) {
     case DSA_CMD_ABORT_WQ:
-        abort_wqs(s, wqs);
+        abandon_wqs(s, wqs);
         finish(s, command, DSA_CMD_OK);
         break;
     case DSA_CMD_RESET_WQ:
@@ -218,9 +295,7 @@ static void command_wqs(IntelDsa *s, uint32_t command)
         disable_wqs(s, wqs);
         for (unsigned wq = 0; wq < s->num_wqs; wq++) {
             if (wqs & 1u << wq) {
-                /* The size is what the device was enabled with. */
-                memset(&s->wqcfg[wq][1], 0,
-                       sizeof(s->wqcfg[wq]) - sizeof(s->wqcfg[wq][0]));
+                dsa_wqcfg_reset(s, wq);
             }
         }
         finish(s, command, DSA_CMD_OK);
@@ -234,26 +309,49 @@ static void command_wqs(IntelDsa *s, uint32_t command)
     }
 }
 
-static void reset_device(IntelDsa *s)
+static void command_pasid(IntelDsa *s, uint32_t command)
 {
-    uint64_t cause = s->regs[R_INTCAUSE];
+    uint32_t pasid = FIELD_EX32(command, CMD, OPERAND);
 
-    abort_wqs(s, all_wqs(s));
-    disable_wqs(s, all_wqs(s));
-    dsa_config_reset(s);
-    s->regs[R_INTCAUSE] = cause;
+    if (FIELD_EX32(command, CMD, CODE) == DSA_CMD_ABORT_PASID) {
+        dsa_perfmon_sync(s);
+        for (unsigned wq = 0; wq < s->num_wqs; wq++) {
+            dsa_queue_drop_pasid(s, wq, pasid);
+        }
+    }
+    wait_for(s, command, 0);
 }
 
-void dsa_command_write(IntelDsa *s, uint64_t value)
+static void reset_device(IntelDsa *s)
 {
-    uint32_t command = value;
-    unsigned code = FIELD_EX32(command, CMD, CODE);
-    uint32_t operand = FIELD_EX32(command, CMD, OPERAND);
+    abort_wqs(s, all_wqs(s));
+    disable_wqs(s, all_wqs(s));
+    dsa_config_reset(s, true);
+    dsa_perfmon_reset(s);
+}
 
-    trace_dsa_command(code, operand);
-    if (s->command) {
-        qemu_log_mask(LOG_GUEST_ERROR, "%s: command %u while one is active\n",
-                      TYPE_INTEL_DSA, code);
+void dsa_halt(IntelDsa *s)
+{
+    uint32_t command = s->command;
+
+    trace_dsa_halt();
+    abort_wqs(s, all_wqs(s));
+    set_device_state(s, DSA_STATE_HALT);
+    if (command) {
+        finish(s, command, DSA_CMD_HW_ERROR);
+    }
+    dsa_report_error(s, DSA_ERROR_PCI_CONFIG);
+    if (FIELD_EX64(s->regs[R_GENCTRL], GENCTRL, HALT_INT)) {
+        dsa_raise(s, DSA_INTCAUSE_HALT, true);
+    }
+}
+
+static void do_command(IntelDsa *s, uint32_t command)
+{
+    unsigned code = FIELD_EX32(command, CMD, CODE);
+
+    if (dsa_state(s) == DSA_STATE_HALT && code != DSA_CMD_RESET_DEVICE) {
+        finish(s, command, DSA_CMD_HALTED);
         return;
     }
     switch (code) {
@@ -261,7 +359,7 @@ void dsa_command_write(IntelDsa *s, uint64_t value)
         finish(s, command, enable_device(s));
         break;
     case DSA_CMD_DISABLE_DEVICE:
-        if (!dsa_enabled(s)) {
+        if (dsa_state(s) != DSA_STATE_ENABLED) {
             finish(s, command, DSA_CMD_DISABLE_NOT_ENABLED);
             break;
         }
@@ -272,7 +370,7 @@ void dsa_command_write(IntelDsa *s, uint64_t value)
         wait_for(s, command, all_wqs(s));
         break;
     case DSA_CMD_ABORT_ALL:
-        abort_wqs(s, all_wqs(s));
+        abandon_wqs(s, all_wqs(s));
         finish(s, command, DSA_CMD_OK);
         break;
     case DSA_CMD_RESET_DEVICE:
@@ -280,7 +378,7 @@ void dsa_command_write(IntelDsa *s, uint64_t value)
         finish(s, command, DSA_CMD_OK);
         break;
     case DSA_CMD_ENABLE_WQ:
-        finish(s, command, enable_wq(s, operand));
+        finish(s, command, enable_wq(s, FIELD_EX32(command, CMD, OPERAND)));
         break;
     case DSA_CMD_DISABLE_WQ:
     case DSA_CMD_DRAIN_WQ:
@@ -288,8 +386,27 @@ void dsa_command_write(IntelDsa *s, uint64_t value)
     case DSA_CMD_RESET_WQ:
         command_wqs(s, command);
         break;
+    case DSA_CMD_DRAIN_PASID:
+    case DSA_CMD_ABORT_PASID:
+        command_pasid(s, command);
+        break;
     default:
         finish(s, command, DSA_CMD_INVALID);
         break;
+    }
+}
+
+void dsa_command_write(IntelDsa *s, uint64_t value)
+{
+    uint32_t command = value;
+
+    trace_dsa_command(FIELD_EX32(command, CMD, CODE),
+                      FIELD_EX32(command, CMD, OPERAND));
+    if (s->command) {
+        qemu_log_mask(LOG_GUEST_ERROR, "%s: command %u while one is active\n",
+                      TYPE_INTEL_DSA, FIELD_EX32(command, CMD, CODE));
+        dsa_report_error(s, DSA_ERROR_CMD_ACTIVE);
+    } else {
+        do_command(s, command);
     }
 }

@@ -5,23 +5,8 @@
  */
 
 #include "qemu/osdep.h"
-#include "hw/pci/msix.h"
 #include "dsa.h"
 #include "trace.h"
-
-static void interrupt(IntelDsa *s, unsigned vector)
-{
-    trace_dsa_interrupt(vector, s->regs[R_INTCAUSE]);
-    msix_notify(PCI_DEVICE(s), vector);
-}
-
-void dsa_raise(IntelDsa *s, uint32_t cause, bool enabled)
-{
-    s->regs[R_INTCAUSE] |= cause;
-    if (enabled) {
-        interrupt(s, 0);
-    }
-}
 
 static bool is_success(uint8_t status)
 {
@@ -77,28 +62,51 @@ typedef struct DsaError {
     uint64_t word[4];           /* as in SWERROR */
 } DsaError;
 
+/* An error of a descriptor */
 static DsaError make_error(const DsaWork *work, uint8_t status, uint64_t addr)
 {
+    bool fault = status == DSA_STATUS_CRA_FAULT ||
+                 (status & DSA_STATUS_WRITE) != 0;
+    uint32_t trusted = ldl_le_p(work->desc);
     DsaError error = { };
     uint64_t w = 0;
 
     w = FIELD_DP64(w, SWERR0, DESC_VALID, 1);
     w = FIELD_DP64(w, SWERR0, WQ_VALID, 1);
     w = FIELD_DP64(w, SWERR0, BATCH, work->in_batch != 0);
-    w = FIELD_DP64(w, SWERR0, WRITE, status == DSA_STATUS_CRA_FAULT ||
-                   (status & DSA_STATUS_WRITE) != 0);
+    w = FIELD_DP64(w, SWERR0, WRITE, fault);
+    w = FIELD_DP64(w, SWERR0, PRIV, FIELD_EX32(trusted, TRUSTED, PRIV));
     w = FIELD_DP64(w, SWERR0, ERROR, status & ~DSA_STATUS_WRITE);
     w = FIELD_DP64(w, SWERR0, WQ, work->wq);
-    error.word[0] = FIELD_DP64(w, SWERR0, OPCODE,
-                               dsa_desc_opcode(work->desc));
+    w = FIELD_DP64(w, SWERR0, OPCODE, dsa_desc_opcode(work->desc));
+    error.word[0] = FIELD_DP64(w, SWERR0, PASID,
+                               FIELD_EX32(trusted, TRUSTED, PASID));
     w = FIELD_DP64(0, SWERR1, BATCH_INDEX, work->batch_index);
     error.word[1] = FIELD_DP64(w, SWERR1, INVALID_FLAGS, work->invalid_flags);
     error.word[2] = addr;
     return error;
 }
 
-/* Whether the event log took it. */
-static bool log_error(IntelDsa *s, const DsaError *error,
+bool dsa_event_log_enabled(const IntelDsa *s)
+{
+    return FIELD_EX64(s->regs[R_GENCFG], GENCFG, EVL_EN) &&
+           dsa_state(s) != DSA_STATE_DISABLED;
+}
+
+static void set_swerror(IntelDsa *s, const DsaError *error)
+{
+    if (FIELD_EX64(s->regs[R_SWERR0], SWERR0, VALID)) {
+        s->regs[R_SWERR0] |= R_SWERR0_OVERFLOW_MASK;
+        return;
+    }
+    memcpy(&s->regs[R_SWERR0], error->word, sizeof(error->word));
+    s->regs[R_SWERR0] |= R_SWERR0_VALID_MASK;
+    dsa_raise(s, DSA_INTCAUSE_ERR,
+              FIELD_EX64(s->regs[R_GENCTRL], GENCTRL, SOFTERR_INT));
+}
+
+/* To the event log (5.9); if that cannot take it, that is the error. */
+static void log_error(IntelDsa *s, const DsaError *error,
                       const uint8_t *record)
 {
     uint32_t size = FIELD_EX64(s->regs[R_EVLCFG1], EVLCFG1, SIZE);
@@ -107,86 +115,191 @@ static bool log_error(IntelDsa *s, const DsaError *error,
     uint8_t entry[DSA_EVL_ENTRY] = { };
     uint64_t base = s->regs[R_EVLCFG0] & DSA_EVL_BASE_MASK;
 
-    if (!FIELD_EX64(s->regs[R_GENCFG], GENCFG, EVL_EN) ||
-        size < DSA_EVL_SIZE_MIN || tail >= size ||
-        (tail + 1) % size == head) {
-        return false;
-    }
     for (unsigned i = 0; i < ARRAY_SIZE(error->word); i++) {
         stq_le_p(entry + i * 8, error->word[i]);
     }
-    entry[0] |= DSA_EVL_ERR_INFO_VALID;
     memcpy(entry + 32, record, DSA_RECORD_SIZE);
-    if (pci_dma_write(PCI_DEVICE(s), base + tail * DSA_EVL_ENTRY, entry,
+    if (tail >= size || (tail + 1) % size == head ||
+        pci_dma_write(PCI_DEVICE(s), base + tail * DSA_EVL_ENTRY, entry,
                       sizeof(entry)) != MEMTX_OK) {
-        return false;
+        set_swerror(s, &(DsaError) {
+            .word[0] = FIELD_DP64(0, SWERR0, ERROR, DSA_ERROR_EVL),
+        });
+        return;
     }
     s->regs[R_EVLSTATUS] = FIELD_DP64(s->regs[R_EVLSTATUS], EVLSTATUS, TAIL,
                                       (tail + 1) % size);
-    if (!FIELD_EX64(s->regs[R_EVLSTATUS], EVLSTATUS, INT_PENDING)) {
+    if (FIELD_EX64(s->regs[R_GENCTRL], GENCTRL, EVL_INT) &&
+        !FIELD_EX64(s->regs[R_EVLSTATUS], EVLSTATUS, INT_PENDING)) {
         s->regs[R_EVLSTATUS] |= R_EVLSTATUS_INT_PENDING_MASK;
-        dsa_raise(s, DSA_INTCAUSE_EVL,
-                  FIELD_EX64(s->regs[R_GENCTRL], GENCTRL, EVL_INT));
+        dsa_raise(s, DSA_INTCAUSE_EVL, true);
     }
-    return true;
 }
 
-static void report(IntelDsa *s, const DsaWork *work, uint8_t status,
-                   uint64_t addr, const uint8_t *record)
+static void report(IntelDsa *s, const DsaError *error, const uint8_t *record)
 {
-    DsaError error = make_error(work, status, addr);
-    bool logged = log_error(s, &error, record);
+    bool logged = dsa_event_log_enabled(s);
 
-    trace_dsa_error(work->wq, dsa_desc_opcode(work->desc), status, logged);
+    trace_dsa_error(FIELD_EX64(error->word[0], SWERR0, WQ),
+                    FIELD_EX64(error->word[0], SWERR0, OPCODE),
+                    FIELD_EX64(error->word[0], SWERR0, ERROR), logged);
     if (logged) {
-        return;
+        log_error(s, error, record);
+    } else {
+        set_swerror(s, error);
     }
-    if (FIELD_EX64(s->regs[R_SWERR0], SWERR0, VALID)) {
-        s->regs[R_SWERR0] |= R_SWERR0_OVERFLOW_MASK;
-        return;
-    }
-    memcpy(&s->regs[R_SWERR0], error.word, sizeof(error.word));
-    s->regs[R_SWERR0] |= R_SWERR0_VALID_MASK;
-    dsa_raise(s, DSA_INTCAUSE_ERR,
-              FIELD_EX64(s->regs[R_GENCTRL], GENCTRL, SOFTERR_INT));
 }
 
-static void count(IntelDsa *s, unsigned engine, const DsaWork *work)
+void dsa_report_error(IntelDsa *s, uint8_t code)
 {
-    DsaSource source = {
-        .wq = work->wq, .engine = engine,
-        .tc = dsa_traffic_class(s, work->wq, work->desc,
-                                DSA_FLAG_ADDR1_TC_B),
-        .xfer_size = dsa_desc_size(work->desc),
-    };
+    static const uint8_t no_record[DSA_RECORD_SIZE];
+    DsaError error = { .word[0] = FIELD_DP64(0, SWERR0, ERROR, code) };
 
-    dsa_perfmon_count(s, DSA_CATEGORY_COMPLETION,
-                      is_success(work->status) ? DSA_EV_COMPLETION_OK :
-                      DSA_EV_COMPLETION_ERROR, &source, 1);
+    if (code == DSA_ERROR_CMD_ACTIVE) {
+        report(s, &error, no_record);
+    } else {
+        set_swerror(s, &error);
+    }
+}
+
+void dsa_report_full(IntelDsa *s, unsigned wq, const uint8_t *desc)
+{
+    DsaWork work = { .wq = wq };
+    DsaError error;
+
+    memcpy(work.desc, desc, DSA_DESC_SIZE);
+    error = make_error(&work, DSA_ERROR_DWQ_FULL, 0);
+    set_swerror(s, &error);
+}
+
+/* What software has to do that finds a record in the event log */
+static void add_information(IntelDsa *s, unsigned engine, const DsaWork *work,
+                            DsaError *error)
+{
+    const DsaBatch *batch = &s->engine[engine].batch;
+    uint32_t flags = dsa_desc_flags(work->desc);
+    bool interrupt = flags & DSA_FLAG_RCI;
+    bool first = work->in_batch && !batch->logged;
+    uint64_t w;
+
+    w = FIELD_DP64(0, SWERR1, BATCH_INDEX, work->batch_index);
+    w = FIELD_DP64(w, SWERR1, INT_HANDLE,
+                   interrupt ? dsa_desc_int_handle(work->desc) : 0);
+    w = FIELD_DP64(w, SWERR1, INT_REQUIRED, interrupt);
+    w = FIELD_DP64(w, SWERR1, IMS_PORTAL, work->ims != 0);
+    w = FIELD_DP64(w, SWERR1, RECORD_REQUIRED,
+                   (flags & DSA_FLAG_CRAV) != 0);
+    error->word[1] = FIELD_DP64(w, SWERR1, FIRST_IN_BATCH, first);
+    w = FIELD_DP64(error->word[0], SWERR0, INFO_VALID, 1);
+    /* An engine has one batch at a time. */
+    error->word[0] = FIELD_DP64(w, SWERR0, BATCH_ID, engine);
+}
+
+/* A record goes to the event log, for software to write it. */
+static void log_record(IntelDsa *s, unsigned engine, const DsaWork *work,
+                       uint8_t code, const uint8_t *record)
+{
+    DsaError error = make_error(work, code, dsa_desc_completion(work->desc));
+
+    if (dsa_event_log_enabled(s)) {
+        add_information(s, engine, work, &error);
+    }
+    report(s, &error, record);
+    if (work->in_batch) {
+        s->engine[engine].batch.logged++;
+    }
+}
+
+static void count(IntelDsa *s, unsigned engine, const DsaWork *work,
+                  uint32_t event)
+{
+    DsaSource source = dsa_perfmon_source(s, engine, work->wq, work->desc,
+                                          DSA_FLAG_ADDR1_TC_B);
+
+    dsa_perfmon_count(s, DSA_CATEGORY_COMPLETION, event, &source, 1);
+}
+
+static uint32_t status_event(uint8_t status)
+{
+    if (is_success(status)) {
+        return DSA_EV_COMPLETION_OK;
+    }
+    switch (status & ~DSA_STATUS_WRITE) {
+    case DSA_STATUS_PAGE_FAULT:
+    case DSA_STATUS_BATCH_PAGE_FAULT:
+        return DSA_EV_COMPLETION_PARTIAL;
+    default:
+        return DSA_EV_COMPLETION_ERROR;
+    }
+}
+
+/*
+ * The code under which a record goes to the event log although its address
+ * may be fine, or 0: what it says of other descriptors may be wrong until
+ * software has seen to theirs (5.9).
+ */
+static uint8_t deferral(const IntelDsa *s, unsigned engine,
+                        const DsaWork *work)
+{
+    if (!dsa_event_log_enabled(s)) {
+        return 0;
+    } else if (work == &s->engine[engine].batch.work) {
+        return s->engine[engine].batch.logged ? DSA_STATUS_BATCH_LOGGED : 0;
+    }
+    return dsa_desc_opcode(work->desc) == DSA_OP_DRAIN &&
+           work->status == DSA_STATUS_SUCCESS ? DSA_STATUS_DRAIN_LOGGED : 0;
+}
+
+/* Tell of the end of a descriptor; whether its interrupt may be sent. */
+static bool tell(IntelDsa *s, unsigned engine, const DsaWork *work)
+{
+    uint64_t addr = dsa_desc_completion(work->desc);
+    uint32_t flags = dsa_desc_flags(work->desc);
+    uint8_t code = deferral(s, engine, work);
+    uint8_t record[DSA_RECORD_SIZE];
+    bool needed = flags & DSA_FLAG_RCR || work->status != DSA_STATUS_SUCCESS;
+    DsaError error;
+
+    make_record(work, record);
+    if (work->status == DSA_STATUS_CRA_ALIGN ||
+        work->status == DSA_STATUS_PRIV) {
+        error = make_error(work, work->status, addr);
+        report(s, &error, record);
+        return false;
+    } else if (code && (flags & DSA_FLAG_RCI ||
+                        (flags & DSA_FLAG_CRAV && needed))) {
+        log_record(s, engine, work, code, record);
+        return false;
+    } else if (!(flags & DSA_FLAG_CRAV)) {
+        if (!is_success(work->status) &&
+            work->status != DSA_STATUS_BATCH_FAIL) {
+            error = make_error(work, work->status, work->fault_addr);
+            report(s, &error, record);
+        }
+        return true;
+    } else if (!needed) {
+        return true;
+    } else if (!write_record(s, addr, record)) {
+        log_record(s, engine, work, DSA_STATUS_CRA_FAULT, record);
+        return false;
+    }
+    count(s, engine, work, DSA_EV_COMPLETION_WRITES);
+    return true;
 }
 
 void dsa_complete(IntelDsa *s, unsigned engine, DsaWork *work)
 {
-    uint32_t flags = dsa_desc_flags(work->desc);
-    uint64_t addr = dsa_desc_completion(work->desc);
-    uint16_t handle = dsa_desc_int_handle(work->desc);
-    uint8_t record[DSA_RECORD_SIZE];
+    DsaInterrupt interrupt = {
+        .ims = work->ims, .handle = dsa_desc_int_handle(work->desc),
+    };
 
     trace_dsa_complete(engine, work->wq, dsa_desc_opcode(work->desc),
                        work->status, work->bytes_completed);
-    count(s, engine, work);
-    make_record(work, record);
-    if (work->status == DSA_STATUS_CRA_ALIGN) {
-        report(s, work, work->status, addr, record);
-    } else if (flags & DSA_FLAG_CRAV) {
-        if ((flags & DSA_FLAG_RCR || work->status != DSA_STATUS_SUCCESS) &&
-            !write_record(s, addr, record)) {
-            report(s, work, DSA_STATUS_CRA_FAULT, addr, record);
-        }
-    } else if (!is_success(work->status)) {
-        report(s, work, work->status, work->fault_addr, record);
-    }
-    if ((flags & DSA_FLAG_RCI) && dsa_int_handle_valid(s, handle)) {
-        interrupt(s, handle);
+    count(s, engine, work, status_event(work->status));
+    if (tell(s, engine, work) && dsa_desc_flags(work->desc) & DSA_FLAG_RCI &&
+        dsa_interrupt_allowed(s, interrupt, work->wq, work->desc) &&
+        dsa_interrupt_send(s, interrupt, true)) {
+        count(s, engine, work, work->ims ? DSA_EV_COMPLETION_IMS :
+                                           DSA_EV_COMPLETION_MSIX);
     }
 }

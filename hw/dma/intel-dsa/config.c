@@ -18,6 +18,9 @@ static const uint32_t wqcfg_writable[DSA_WQCFG_SIZE / 4] = {
           R_WQCFG2_PRIORITY_MASK | R_WQCFG2_PASID_MASK |
           R_WQCFG2_PASID_EN_MASK | R_WQCFG2_PRIV_MASK,
     [3] = R_WQCFG3_MAX_XFER_SHIFT_MASK | R_WQCFG3_MAX_BATCH_SHIFT_MASK,
+    [4] = R_WQCFG4_INT_HANDLE_MASK | R_WQCFG4_INT_IMS_MASK,
+    [5] = R_WQCFG5_LIMIT_MASK | R_WQCFG5_INT_ENABLE_MASK,
+    [DSA_WQCFG_OPCFG / 4 ... DSA_WQCFG_SIZE / 4 - 1] = UINT32_MAX,
 };
 
 /* GRPCFG, by 64-bit register: the mask of WQs, that of engines, flags. */
@@ -29,9 +32,7 @@ static uint64_t grpcfg_writable(const IntelDsa *s, unsigned reg)
     case DSA_GRPCFG_ENGINES:
         return MAKE_64BIT_MASK(0, s->num_engines);
     case DSA_GRPCFG_FLAGS:
-        /* With read buffers, which are kept but have no effect. */
-        return R_GRPFLAGS_TC_A_MASK | R_GRPFLAGS_TC_B_MASK |
-               0x0ff0ff80;
+        return R_GRPFLAGS_TC_A_MASK | R_GRPFLAGS_TC_B_MASK;
     default:
         return 0;
     }
@@ -62,8 +63,8 @@ static const DsaRegister registers[] = {
     { "OPCAP3", A_OPCAP + 0x18 },
     { "OFFSETS0", A_OFFSETS0 },
     { "OFFSETS1", A_OFFSETS1 },
-    { "GENCFG", A_GENCFG, .writable = 0xff | R_GENCFG_EVL_EN_MASK,
-      .locked = true },
+    { "GENCFG", A_GENCFG, .writable = R_GENCFG_USER_INT_MASK |
+      R_GENCFG_EVL_EN_MASK, .locked = true },
     { "GENCTRL", A_GENCTRL, .writable = R_GENCTRL_SOFTERR_INT_MASK |
       R_GENCTRL_HALT_INT_MASK | R_GENCTRL_EVL_INT_MASK },
     { "GENSTS", A_GENSTS },
@@ -76,10 +77,11 @@ static const DsaRegister registers[] = {
     { "SWERR1", A_SWERR1 },
     { "SWERR2", A_SWERR2 },
     { "SWERR3", A_SWERR3 },
-    { "EVLCFG0", A_EVLCFG0, .writable = DSA_EVL_BASE_MASK,
+    { "EVLCFG0", A_EVLCFG0, .writable = DSA_EVL_BASE_MASK |
+      R_EVLCFG0_PASID_EN_MASK | R_EVLCFG0_PRIV_MASK,
       .locked = true, .only_with_event_log = true },
-    { "EVLCFG1", A_EVLCFG1, .writable = R_EVLCFG1_SIZE_MASK,
-      .locked = true, .only_with_event_log = true },
+    { "EVLCFG1", A_EVLCFG1, .writable = R_EVLCFG1_SIZE_MASK |
+      R_EVLCFG1_PASID_MASK, .locked = true, .only_with_event_log = true },
     { "EVLSTATUS", A_EVLSTATUS, .writable = R_EVLSTATUS_HEAD_MASK,
       .w1c = R_EVLSTATUS_INT_PENDING_MASK, .only_with_event_log = true },
 };
@@ -105,18 +107,23 @@ static void set_capabilities(IntelDsa *s)
     s->regs[R_VERSION] = 0x100;
     cap = FIELD_DP64(cap, GENCAP, OVERLAP, 1);
     cap = FIELD_DP64(cap, GENCAP, CACHE_MEM, 1);
-    cap = FIELD_DP64(cap, GENCAP, CACHE_FLUSH, 1);
     cap = FIELD_DP64(cap, GENCAP, CMD_CAP, 1);
     cap = FIELD_DP64(cap, GENCAP, EVL, s->event_log);
     cap = FIELD_DP64(cap, GENCAP, MAX_XFER_SHIFT, DSA_MAX_XFER_SHIFT);
     cap = FIELD_DP64(cap, GENCAP, MAX_BATCH_SHIFT, DSA_MAX_BATCH_SHIFT);
+    cap = FIELD_DP64(cap, GENCAP, IMS_SIZE, s->ims_entries / DSA_IMS_UNIT);
+    cap = FIELD_DP64(cap, GENCAP, EVL_OVERFLOW, s->event_log);
     s->regs[R_GENCAP] = FIELD_DP64(cap, GENCAP, CONFIG_EN, 1);
 
     cap = FIELD_DP64(0, WQCAP, TOTAL_SIZE, s->total_wq_size);
     cap = FIELD_DP64(cap, WQCAP, NUM_WQS, s->num_wqs);
+    cap = FIELD_DP64(cap, WQCAP, WQCFG_SIZE, ctz32(DSA_WQCFG_SIZE) - 5);
+    cap = FIELD_DP64(cap, WQCAP, SHARED, s->pasid);
     cap = FIELD_DP64(cap, WQCAP, DEDICATED, 1);
     cap = FIELD_DP64(cap, WQCAP, PRIORITY, 1);
-    s->regs[R_WQCAP] = FIELD_DP64(cap, WQCAP, OCCUPANCY, 1);
+    cap = FIELD_DP64(cap, WQCAP, OCCUPANCY, 1);
+    cap = FIELD_DP64(cap, WQCAP, OCCUPANCY_INT, 1);
+    s->regs[R_WQCAP] = FIELD_DP64(cap, WQCAP, OPCFG, 1);
 
     cap = FIELD_DP64(0, GRPCAP, NUM_GROUPS, s->num_groups);
     s->regs[R_GRPCAP] = FIELD_DP64(cap, GRPCAP, TOTAL_RDBUFS, 96);
@@ -131,24 +138,46 @@ static void set_capabilities(IntelDsa *s)
     s->regs[R_OFFSETS0] = DSA_GRPCFG_BASE / DSA_TABLE_UNIT |
                           DSA_WQCFG_BASE / DSA_TABLE_UNIT << 16 |
                           (uint64_t)DSA_MSIXPERM_BASE / DSA_TABLE_UNIT << 32;
+    if (s->ims_entries) {
+        s->regs[R_OFFSETS0] |= (uint64_t)DSA_IMS_BASE / DSA_TABLE_UNIT << 48;
+    }
     s->regs[R_OFFSETS1] = DSA_PERFMON_BASE / DSA_TABLE_UNIT;
     /* Commands that interrupt handles need are not among these. */
     s->regs[R_CMDCAP] = MAKE_64BIT_MASK(DSA_CMD_ENABLE_DEVICE,
-                                        DSA_CMD_RESET_WQ);
+                                        DSA_CMD_ABORT_PASID);
 }
 
-void dsa_config_reset(IntelDsa *s)
+void dsa_wqcfg_reset(IntelDsa *s, unsigned wq)
 {
+    uint32_t *cfg = s->wqcfg[wq];
+
+    memset(&cfg[1], 0, sizeof(s->wqcfg[wq]) - sizeof(cfg[0]));
+    for (unsigned i = 0; i < 8; i++) {
+        cfg[DSA_WQCFG_OPCFG / 4 + i] = s->regs[R_OPCAP + i / 2] >> i % 2 * 32;
+    }
+}
+
+/* Table 9-3.  The command leaves what tells of its end, and of errors. */
+void dsa_config_reset(IntelDsa *s, bool by_command)
+{
+    uint64_t swerror[4], cmdsts = s->regs[R_CMDSTS];
+    uint64_t evlstatus = s->regs[R_EVLSTATUS];
+
+    memcpy(swerror, &s->regs[R_SWERR0], sizeof(swerror));
     memset(s->regs, 0, sizeof(s->regs));
     memset(s->grpcfg, 0, sizeof(s->grpcfg));
     memset(s->wqcfg, 0, sizeof(s->wqcfg));
     memset(s->msixperm, 0, sizeof(s->msixperm));
     set_capabilities(s);
-}
-
-void dsa_wq_set_state(IntelDsa *s, unsigned wq, bool enabled)
-{
-    s->wqcfg[wq][6] = FIELD_DP32(s->wqcfg[wq][6], WQCFG6, STATE, enabled);
+    for (unsigned wq = 0; wq < s->num_wqs; wq++) {
+        dsa_wqcfg_reset(s, wq);
+    }
+    dsa_ims_reset(s);
+    if (by_command) {
+        memcpy(&s->regs[R_SWERR0], swerror, sizeof(swerror));
+        s->regs[R_CMDSTS] = cmdsts;
+        s->regs[R_EVLSTATUS] = evlstatus;
+    }
 }
 
 int dsa_group_of_wq(const IntelDsa *s, unsigned wq)
@@ -192,7 +221,7 @@ static void write_register(IntelDsa *s, const DsaRegister *reg,
 {
     uint64_t writable = reg->writable & mask;
 
-    if ((reg->locked && dsa_enabled(s)) ||
+    if ((reg->locked && dsa_state(s) != DSA_STATE_DISABLED) ||
         (reg->only_with_event_log && !s->event_log)) {
         qemu_log_mask(LOG_GUEST_ERROR, "%s: %s cannot be written now\n",
                       TYPE_INTEL_DSA, reg->name);
@@ -213,20 +242,39 @@ static void write_register(IntelDsa *s, const DsaRegister *reg,
                              (value & writable);
 }
 
-/*
- * A WQ's size is part of how the device was enabled; the rest can be set
- * while the WQ is disabled.
- */
+/* Whether a part of WQCFG can be written now (table 9-7) */
+static bool wqcfg_is_locked(const IntelDsa *s, unsigned wq, unsigned reg)
+{
+    switch (reg) {
+    case 0:
+        return dsa_state(s) != DSA_STATE_DISABLED;
+    case 1:
+    case 5:
+    case 6:
+        return false;
+    default:
+        return dsa_wq_enabled(s, wq);
+    }
+}
+
 static void write_wqcfg(IntelDsa *s, hwaddr offset, uint32_t value)
 {
     unsigned wq = offset / DSA_WQCFG_SIZE;
     unsigned reg = offset % DSA_WQCFG_SIZE / 4;
     uint32_t mask = wqcfg_writable[reg];
+    uint32_t *cfg = s->wqcfg[wq];
 
-    if (dsa_wq_enabled(s, wq) || (reg == 0 && dsa_enabled(s))) {
+    if (wqcfg_is_locked(s, wq, reg)) {
         return;
     }
-    s->wqcfg[wq][reg] = (s->wqcfg[wq][reg] & ~mask) | (value & mask);
+    if (reg == 5 && FIELD_EX32(cfg[5], WQCFG5, INT_ENABLE)) {
+        mask &= ~R_WQCFG5_LIMIT_MASK;
+    }
+    if (reg == 6) {
+        cfg[6] &= ~(value & R_WQCFG6_INT_GENERATED_MASK);
+    }
+    cfg[reg] = (cfg[reg] & ~mask) | (value & mask);
+    dsa_wq_check_occupancy(s, wq);
 }
 
 static uint32_t read_wqcfg(const IntelDsa *s, hwaddr offset)
@@ -235,8 +283,12 @@ static uint32_t read_wqcfg(const IntelDsa *s, hwaddr offset)
     unsigned reg = offset % DSA_WQCFG_SIZE / 4;
     uint32_t value = s->wqcfg[wq][reg];
 
-    return reg == 6 ? FIELD_DP32(value, WQCFG6, OCCUPANCY,
-                                 s->queue[wq].count) : value;
+    if (reg == 6) {
+        value = FIELD_DP32(value, WQCFG6, OCCUPANCY, s->queue[wq].count);
+        value = FIELD_DP32(value, WQCFG6, STATE,
+                           dsa_visible_wq_state(s, wq));
+    }
+    return value;
 }
 
 static bool in_table(hwaddr addr, hwaddr base, unsigned entries,
@@ -261,6 +313,11 @@ static bool in_msixperm(const IntelDsa *s, hwaddr addr)
                     DSA_MSIXPERM_SIZE);
 }
 
+static bool in_ims(const IntelDsa *s, hwaddr addr)
+{
+    return in_table(addr, DSA_IMS_BASE, s->ims_entries, DSA_IMS_ENTRY_SIZE);
+}
+
 static bool in_perfmon(hwaddr addr)
 {
     return addr >= DSA_PERFMON_BASE &&
@@ -273,7 +330,10 @@ static uint64_t read_word(IntelDsa *s, hwaddr addr)
     hwaddr offset;
 
     addr &= ~7ull;
-    if (find_register(addr)) {
+    if (addr == A_GENSTS) {
+        return FIELD_DP64(s->regs[R_GENSTS], GENSTS, STATE,
+                          dsa_visible_state(s));
+    } else if (find_register(addr)) {
         return s->regs[addr / 8];
     } else if (in_grpcfg(s, addr)) {
         offset = addr - DSA_GRPCFG_BASE;
@@ -285,6 +345,10 @@ static uint64_t read_word(IntelDsa *s, hwaddr addr)
                (uint64_t)read_wqcfg(s, offset + 4) << 32;
     } else if (in_msixperm(s, addr)) {
         return s->msixperm[(addr - DSA_MSIXPERM_BASE) / DSA_MSIXPERM_SIZE];
+    } else if (in_ims(s, addr)) {
+        offset = addr - DSA_IMS_BASE;
+        return dsa_ims_read(s, offset) |
+               (uint64_t)dsa_ims_read(s, offset + 4) << 32;
     }
     return 0;
 }
@@ -319,7 +383,7 @@ static void dsa_mmio_write(void *opaque, hwaddr addr, uint64_t value,
         dsa_perfmon_write(s, addr - DSA_PERFMON_BASE, value, size);
     } else if (in_grpcfg(s, addr)) {
         offset = addr - DSA_GRPCFG_BASE;
-        if (!dsa_enabled(s)) {
+        if (dsa_state(s) == DSA_STATE_DISABLED) {
             uint64_t *entry = &s->grpcfg[offset / DSA_GRPCFG_SIZE]
                                         [offset % DSA_GRPCFG_SIZE / 8];
 
@@ -336,6 +400,11 @@ static void dsa_mmio_write(void *opaque, hwaddr addr, uint64_t value,
         s->msixperm[(addr - DSA_MSIXPERM_BASE) / DSA_MSIXPERM_SIZE] =
             value & (R_MSIXPERM_IGNORE_MASK | R_MSIXPERM_PASID_EN_MASK |
                      R_MSIXPERM_PASID_MASK);
+    } else if (in_ims(s, addr)) {
+        dsa_ims_write(s, addr - DSA_IMS_BASE, value);
+        if (size == 8) {
+            dsa_ims_write(s, addr - DSA_IMS_BASE + 4, value >> 32);
+        }
     } else {
         qemu_log_mask(LOG_GUEST_ERROR, "%s: no register at 0x%" HWADDR_PRIx
                       "\n", TYPE_INTEL_DSA, addr);

@@ -12,7 +12,7 @@
 #define ADDR1   BYTES(16, 23)
 #define ADDR2   BYTES(24, 31)
 #define SIZE    BYTES(32, 35)
-#define COMMON  (BYTES(0, 15) | BYTES(36, 37))
+#define COMMON  BYTES(0, 7)
 
 #define FLAGS_ALL  (DSA_FLAG_FENCE | DSA_FLAG_CRAV | DSA_FLAG_RCR | \
                     DSA_FLAG_RCI | DSA_FLAG_CR_TC_B)
@@ -28,51 +28,65 @@ typedef struct DsaOperation {
     bool has_data;              /* a transfer of "size" bytes */
     uint32_t flags;
     uint64_t used;              /* bytes; others are reserved */
+    bool reads;                 /* a first source, which is not a list */
+    bool writes;                /* a first destination */
+    bool has_result;            /* which needs a completion record */
 } DsaOperation;
 
-#define OPERATION(data, more_flags, bytes) \
-    { true, data, FLAGS_ALL | (more_flags), COMMON | (bytes) }
+#define READS   .reads = true
+#define WRITES  .writes = true
+#define RESULT  .has_result = true
+
+/* Tables 5-3 and 5-5 */
+#define OPERATION(data, more_flags, bytes, ...) \
+    { true, data, FLAGS_ALL | (more_flags), COMMON | (bytes), ##__VA_ARGS__ }
 
 static const DsaOperation operations[DSA_OPS] = {
     [DSA_OP_NOOP] = OPERATION(false, 0, 0),
     [DSA_OP_BATCH] = OPERATION(false, FLAGS_TC1, ADDR1 | SIZE),
-    [DSA_OP_DRAIN] = OPERATION(false, 0, 0),
+    [DSA_OP_DRAIN] = OPERATION(false, DSA_FLAG_DRAIN_NO_READBACK, 0),
     [DSA_OP_MEMMOVE] = OPERATION(true, FLAGS_DEST | FLAGS_TC12,
-                                 ADDR1 | ADDR2 | SIZE),
+                                 ADDR1 | ADDR2 | SIZE, READS, WRITES),
     [DSA_OP_FILL] = OPERATION(true, FLAGS_DEST | DSA_FLAG_ADDR2_TC_B,
-                              ADDR1 | ADDR2 | SIZE),
+                              ADDR1 | ADDR2 | SIZE, WRITES),
     [DSA_OP_COMPARE] = OPERATION(true, DSA_FLAG_CHECK_RESULT | FLAGS_TC12,
-                                 ADDR1 | ADDR2 | SIZE | BYTES(40, 40)),
+                                 ADDR1 | ADDR2 | SIZE | BYTES(40, 40),
+                                 READS, RESULT),
     [DSA_OP_COMPARE_PATTERN] = OPERATION(
         true, DSA_FLAG_CHECK_RESULT | FLAGS_TC1,
-        ADDR1 | ADDR2 | SIZE | BYTES(40, 40)),
+        ADDR1 | ADDR2 | SIZE | BYTES(40, 40), READS, RESULT),
     [DSA_OP_CREATE_DELTA] = OPERATION(
         true, DSA_FLAG_CHECK_RESULT | FLAGS_DEST | FLAGS_TC123,
-        ADDR1 | ADDR2 | SIZE | BYTES(40, 51) | BYTES(56, 56)),
+        ADDR1 | ADDR2 | SIZE | BYTES(40, 51) | BYTES(56, 56),
+        READS, WRITES, RESULT),
     [DSA_OP_APPLY_DELTA] = OPERATION(true, FLAGS_DEST | FLAGS_TC12,
-                                     ADDR1 | ADDR2 | SIZE | BYTES(40, 43)),
+                                     ADDR1 | ADDR2 | SIZE | BYTES(40, 43),
+                                     READS, WRITES),
     [DSA_OP_DUALCAST] = OPERATION(true, FLAGS_DEST | FLAGS_TC123,
-                                  ADDR1 | ADDR2 | SIZE | BYTES(40, 47)),
+                                  ADDR1 | ADDR2 | SIZE | BYTES(40, 47),
+                                  READS, WRITES),
     [DSA_OP_CRC] = OPERATION(
         true, FLAGS_CRC | FLAGS_TC1 | DSA_FLAG_ADDR3_TC_B,
-        ADDR1 | SIZE | BYTES(40, 43) | BYTES(48, 55)),
+        ADDR1 | SIZE | BYTES(40, 43) | BYTES(48, 55), READS, RESULT),
     [DSA_OP_COPY_CRC] = OPERATION(
         true, FLAGS_CRC | FLAGS_DEST | FLAGS_TC123,
-        ADDR1 | ADDR2 | SIZE | BYTES(40, 43) | BYTES(48, 55)),
+        ADDR1 | ADDR2 | SIZE | BYTES(40, 43) | BYTES(48, 55),
+        READS, WRITES, RESULT),
     [DSA_OP_DIF_CHECK] = OPERATION(
         true, FLAGS_TC1, ADDR1 | SIZE | BYTES(40, 40) | BYTES(42, 42) |
-        BYTES(48, 55)),
+        BYTES(48, 55), READS, RESULT),
     [DSA_OP_DIF_INSERT] = OPERATION(
         true, FLAGS_DEST | FLAGS_TC12,
-        ADDR1 | ADDR2 | SIZE | BYTES(41, 42) | BYTES(56, 63)),
+        ADDR1 | ADDR2 | SIZE | BYTES(41, 42) | BYTES(56, 63), READS, WRITES),
     [DSA_OP_DIF_STRIP] = OPERATION(
         true, FLAGS_DEST | FLAGS_TC12, ADDR1 | ADDR2 | SIZE |
-        BYTES(40, 40) | BYTES(42, 42) | BYTES(48, 55)),
+        BYTES(40, 40) | BYTES(42, 42) | BYTES(48, 55), READS, WRITES),
     [DSA_OP_DIF_UPDATE] = OPERATION(
         true, FLAGS_DEST | FLAGS_TC12,
-        ADDR1 | ADDR2 | SIZE | BYTES(40, 42) | BYTES(48, 63)),
+        ADDR1 | ADDR2 | SIZE | BYTES(40, 42) | BYTES(48, 63), READS, WRITES),
     [DSA_OP_CACHE_FLUSH] = OPERATION(
-        true, DSA_FLAG_CACHE_CONTROL | DSA_FLAG_ADDR2_TC_B, ADDR2 | SIZE),
+        true, DSA_FLAG_CACHE_CONTROL | DSA_FLAG_STRICT_ORDER |
+        DSA_FLAG_ADDR2_TC_B, ADDR2 | SIZE),
 };
 
 static const DsaOperation *find_operation(const uint8_t *desc)
@@ -90,8 +104,67 @@ bool dsa_descriptor_has_data(const uint8_t *desc)
     return op && op->has_data;
 }
 
+bool dsa_descriptor_reads(const uint8_t *desc)
+{
+    const DsaOperation *op = find_operation(desc);
+
+    return op && op->reads;
+}
+
+bool dsa_descriptor_writes(const uint8_t *desc)
+{
+    const DsaOperation *op = find_operation(desc);
+
+    return op && op->writes;
+}
+
+/* Whether a WQ's configuration has it. */
+static bool is_allowed(const IntelDsa *s, unsigned wq, unsigned opcode)
+{
+    uint32_t word = s->wqcfg[wq][DSA_WQCFG_OPCFG / 4 + opcode / 32];
+
+    return word & 1u << opcode % 32;
+}
+
+/*
+ * Those of an operation's flags that are reserved in this descriptor (table
+ * 5-4), or not set although they have to be (table 5-5).
+ */
+static uint32_t bad_flags(const IntelDsa *s, const DsaWork *work,
+                          const DsaOperation *op)
+{
+    uint32_t flags = dsa_desc_flags(work->desc);
+    uint32_t allowed = op->flags, required = 0;
+
+    if (!work->in_batch) {
+        allowed &= ~DSA_FLAG_FENCE;
+    }
+    if (!(flags & DSA_FLAG_CRAV)) {
+        allowed &= ~(DSA_FLAG_RCR | DSA_FLAG_CR_TC_B);
+    }
+    if (dsa_wq_has_pasid(s, work->wq) && !dsa_desc_priv(work->desc) &&
+        !FIELD_EX64(s->regs[R_GENCFG], GENCFG, USER_INT)) {
+        allowed &= ~DSA_FLAG_RCI;
+    }
+    if (op->has_result) {
+        required = DSA_FLAG_CRAV | DSA_FLAG_RCR;
+    } else if (dsa_desc_opcode(work->desc) == DSA_OP_DRAIN &&
+               !(flags & DSA_FLAG_RCI)) {
+        required = DSA_FLAG_RCR;
+    }
+    return (flags & ~allowed) | (required & ~flags);
+}
+
 static bool has_reserved(const uint8_t *desc, uint64_t used)
 {
+    uint32_t flags = dsa_desc_flags(desc);
+
+    if (flags & DSA_FLAG_CRAV) {
+        used |= BYTES(8, 15);
+    }
+    if (flags & DSA_FLAG_RCI) {
+        used |= BYTES(36, 37);
+    }
     for (unsigned i = 0; i < DSA_DESC_SIZE; i++) {
         if (desc[i] && !(used & 1ull << i)) {
             return true;
@@ -107,7 +180,7 @@ static bool overlap(uint64_t a, uint64_t a_bytes, uint64_t b, uint64_t b_bytes)
     return a - b < b_bytes || b - a < a_bytes;
 }
 
-static uint8_t check_delta(const uint8_t *desc)
+static uint8_t check_delta(const uint8_t *desc, uint64_t max_bytes)
 {
     uint64_t addr1 = dsa_desc_addr1(desc), addr2 = dsa_desc_addr2(desc);
     uint32_t size = dsa_desc_size(desc);
@@ -115,11 +188,12 @@ static uint8_t check_delta(const uint8_t *desc)
     uint64_t record = create ? dsa_desc_addr3(desc) : addr1;
     uint32_t record_size = ldl_le_p(desc + (create ? 48 : 40));
 
-    if ((addr1 | addr2 | record) % 8) {
+    if ((addr1 | addr2 | record | size) % 8) {
         return DSA_STATUS_ADDR_ALIGN;
-    } else if (size % 8 || size > DSA_DELTA_MAX_XFER) {
+    } else if (size > DSA_DELTA_MAX_XFER) {
         return DSA_STATUS_XFER_SIZE;
     } else if (!record_size || record_size % DSA_DELTA_ENTRY ||
+               record_size > max_bytes ||
                (create && record_size < DSA_DELTA_MIN_SIZE)) {
         return DSA_STATUS_DELTA_SIZE;
     } else if (overlap(record, record_size, addr2, size) ||
@@ -140,6 +214,21 @@ static uint8_t check_dualcast(const uint8_t *desc)
     } else if (overlap(addr1, size, addr2, size) ||
                overlap(addr1, size, addr3, size) ||
                overlap(addr2, size, addr3, size)) {
+        return DSA_STATUS_OVERLAP;
+    }
+    return DSA_STATUS_NONE;
+}
+
+static uint8_t check_crc(const uint8_t *desc)
+{
+    uint32_t size = dsa_desc_size(desc);
+
+    if (dsa_desc_flags(desc) & DSA_FLAG_CRC_READ_SEED &&
+        ldq_le_p(desc + 48) % 4) {
+        return DSA_STATUS_ADDR_ALIGN;
+    } else if (dsa_desc_opcode(desc) == DSA_OP_COPY_CRC &&
+               overlap(dsa_desc_addr1(desc), size, dsa_desc_addr2(desc),
+                       size)) {
         return DSA_STATUS_OVERLAP;
     }
     return DSA_STATUS_NONE;
@@ -166,6 +255,7 @@ static uint8_t check_operation(const IntelDsa *s, const DsaWork *work)
     const uint8_t *desc = work->desc;
     const uint32_t *cfg = s->wqcfg[work->wq];
     uint32_t size = dsa_desc_size(desc);
+    uint64_t max_bytes = 1ull << FIELD_EX32(cfg[3], WQCFG3, MAX_XFER_SHIFT);
 
     switch (dsa_desc_opcode(desc)) {
     case DSA_OP_BATCH:
@@ -181,18 +271,18 @@ static uint8_t check_operation(const IntelDsa *s, const DsaWork *work)
         return DSA_STATUS_NONE;
     }
 
-    if (!size || size > 1ull << FIELD_EX32(cfg[3], WQCFG3, MAX_XFER_SHIFT)) {
+    if (!size || size > max_bytes) {
         return DSA_STATUS_XFER_SIZE;
     }
     switch (dsa_desc_opcode(desc)) {
     case DSA_OP_CREATE_DELTA:
     case DSA_OP_APPLY_DELTA:
-        return check_delta(desc);
+        return check_delta(desc, max_bytes);
     case DSA_OP_DUALCAST:
         return check_dualcast(desc);
+    case DSA_OP_CRC:
     case DSA_OP_COPY_CRC:
-        return overlap(dsa_desc_addr1(desc), size, dsa_desc_addr2(desc),
-                       size) ? DSA_STATUS_OVERLAP : DSA_STATUS_NONE;
+        return check_crc(desc);
     case DSA_OP_DIF_CHECK:
     case DSA_OP_DIF_INSERT:
     case DSA_OP_DIF_STRIP:
@@ -203,35 +293,35 @@ static uint8_t check_operation(const IntelDsa *s, const DsaWork *work)
     }
 }
 
-bool dsa_int_handle_valid(const IntelDsa *s, uint16_t handle)
-{
-    return handle <= s->num_wqs &&
-           (!FIELD_EX32(s->msixperm[handle], MSIXPERM, PASID_EN) ||
-            FIELD_EX32(s->msixperm[handle], MSIXPERM, IGNORE));
-}
-
+/* The checks of 5.4 */
 uint8_t dsa_descriptor_check(const IntelDsa *s, DsaWork *work)
 {
     const uint8_t *desc = work->desc;
     const DsaOperation *op = find_operation(desc);
+    unsigned opcode = dsa_desc_opcode(desc);
     uint32_t flags = dsa_desc_flags(desc);
+    DsaInterrupt interrupt = {
+        .ims = work->ims, .handle = dsa_desc_int_handle(desc),
+    };
 
     if ((flags & DSA_FLAG_CRAV) &&
         dsa_desc_completion(desc) % DSA_RECORD_SIZE) {
         return DSA_STATUS_CRA_ALIGN;
-    } else if (!op) {
+    } else if (!dsa_wq_dedicated(s, work->wq) && dsa_desc_priv(desc) &&
+               !dsa_priv_mode_enabled(s)) {
+        return DSA_STATUS_PRIV;
+    } else if (!op || !is_allowed(s, work->wq, opcode) ||
+               (work->in_batch &&
+                (opcode == DSA_OP_BATCH || opcode == DSA_OP_DRAIN))) {
         return DSA_STATUS_BAD_OPCODE;
     }
-    work->invalid_flags = flags & ~op->flags;
-    if ((flags & DSA_FLAG_RCR) && !(flags & DSA_FLAG_CRAV)) {
-        work->invalid_flags |= DSA_FLAG_RCR;
-    }
+    work->invalid_flags = bad_flags(s, work, op);
     if (work->invalid_flags) {
         return DSA_STATUS_INVALID_FLAGS;
     } else if (has_reserved(desc, op->used)) {
         return DSA_STATUS_RESERVED_FIELD;
     } else if ((flags & DSA_FLAG_RCI) &&
-               !dsa_int_handle_valid(s, dsa_desc_int_handle(desc))) {
+               !dsa_interrupt_allowed(s, interrupt, work->wq, desc)) {
         return DSA_STATUS_INT_HANDLE;
     }
     return check_operation(s, work);

@@ -8,13 +8,17 @@
 #include "hw/pci/msix.h"
 #include "hw/pci/pcie.h"
 #include "hw/qdev-properties.h"
+#include "exec/address-spaces.h"
 #include "qapi/error.h"
+#include "qemu/log.h"
 #include "qemu/module.h"
 #include "qemu/units.h"
 #include "dsa.h"
 
 #define MMIO_BAR    0
 #define PORTAL_BAR  2
+#define PASID_CAP   PCI_CONFIG_SPACE_SIZE
+#define PASID_BITS  20
 
 /* A property of a number, and what it may be */
 typedef struct DsaLimit {
@@ -46,7 +50,55 @@ static bool check_properties(const IntelDsa *s, Error **errp)
             return false;
         }
     }
+    if (s->ims_entries % DSA_IMS_UNIT || s->ims_entries > DSA_MAX_IMS) {
+        error_setg(errp, "ims-entries=%u: must be a multiple of %u, up to %u",
+                   s->ims_entries, DSA_IMS_UNIT, DSA_MAX_IMS);
+        return false;
+    }
     return true;
+}
+
+/*
+ * The capability and, with it, shared WQs.  QEMU's IOMMUs have no way for a
+ * device to ask for the address space of a PASID; without one there is none
+ * but memory itself.
+ */
+static bool add_pasid(IntelDsa *s, Error **errp)
+{
+    PCIDevice *pci = PCI_DEVICE(s);
+
+    if (!pci_bus_is_express(pci_get_bus(pci))) {
+        error_setg(errp, "pasid=on: needs a PCI Express bus");
+        return false;
+    } else if (pci_device_iommu_address_space(pci) != &address_space_memory) {
+        error_setg(errp, "pasid=on: must not be behind an IOMMU, which has "
+                   "no address spaces for PASIDs of this device");
+        return false;
+    }
+    s->pasid_cap = PASID_CAP;
+    pcie_add_capability(pci, PCI_EXT_CAP_ID_PASID, 1, PASID_CAP,
+                        PCI_EXT_CAP_PASID_SIZEOF);
+    pci_set_word(pci->config + PASID_CAP + PCI_PASID_CAP,
+                 PASID_BITS << 8 | PCI_PASID_CAP_PRIV);
+    pci_set_word(pci->wmask + PASID_CAP + PCI_PASID_CTRL,
+                 PCI_PASID_CTRL_ENABLE | PCI_PASID_CTRL_PRIV);
+    return true;
+}
+
+static uint16_t pasid_control(const IntelDsa *s)
+{
+    return s->pasid_cap ? pci_get_word(s->parent_obj.config + s->pasid_cap +
+                                       PCI_PASID_CTRL) : 0;
+}
+
+bool dsa_pasid_enabled(const IntelDsa *s)
+{
+    return pasid_control(s) & PCI_PASID_CTRL_ENABLE;
+}
+
+bool dsa_priv_mode_enabled(const IntelDsa *s)
+{
+    return pasid_control(s) & PCI_PASID_CTRL_PRIV;
 }
 
 static void make_queues(IntelDsa *s)
@@ -55,10 +107,12 @@ static void make_queues(IntelDsa *s)
     s->ring_bytes = s->ring_entries * DSA_DESC_SIZE;
     s->ring_desc = g_malloc0(s->ring_bytes);
     s->ring_submitted = g_new0(int64_t, s->ring_entries);
+    s->ring_ims = g_new0(uint8_t, s->ring_entries);
     for (unsigned wq = 0; wq < s->num_wqs; wq++) {
         s->queue[wq].desc = s->ring_desc +
                             wq * s->total_wq_size * DSA_DESC_SIZE;
         s->queue[wq].submitted = s->ring_submitted + wq * s->total_wq_size;
+        s->queue[wq].ims = s->ring_ims + wq * s->total_wq_size;
     }
 }
 
@@ -76,6 +130,9 @@ static void dsa_realize(PCIDevice *pci, Error **errp)
             return;
         }
         pcie_cap_flr_init(pci);
+    }
+    if (s->pasid && !add_pasid(s, errp)) {
+        return;
     }
     memory_region_init_io(&s->mmio, OBJECT(s), &dsa_mmio_ops, s,
                           "intel-dsa-mmio", DSA_MMIO_SIZE);
@@ -95,6 +152,7 @@ static void dsa_realize(PCIDevice *pci, Error **errp)
     }
 
     make_queues(s);
+    s->ims = g_new0(DsaIms, s->ims_entries);
     for (unsigned i = 0; i < ARRAY_SIZE(s->buffer); i++) {
         /* A pattern may reach over the end. */
         s->buffer[i] = g_malloc0(DSA_CHUNK + 8);
@@ -115,6 +173,8 @@ static void dsa_exit(PCIDevice *pci)
     }
     g_free(s->ring_desc);
     g_free(s->ring_submitted);
+    g_free(s->ring_ims);
+    g_free(s->ims);
     msix_uninit(pci, &s->mmio, &s->mmio);
     if (pci->exp.exp_cap) {
         pcie_cap_exit(pci);
@@ -125,15 +185,33 @@ static void dsa_reset(DeviceState *dev)
 {
     IntelDsa *s = INTEL_DSA(dev);
 
+    if (s->pasid_cap) {
+        pci_set_word(s->parent_obj.config + s->pasid_cap + PCI_PASID_CTRL, 0);
+    }
     dsa_engines_reset(s);
-    dsa_config_reset(s);
+    dsa_config_reset(s, false);
     dsa_perfmon_reset(s);
+}
+
+static bool is_bus_master(PCIDevice *pci)
+{
+    return pci_get_word(pci->config + PCI_COMMAND) & PCI_COMMAND_MASTER;
 }
 
 static void dsa_config_write(PCIDevice *pci, uint32_t addr, uint32_t value,
                              int size)
 {
+    IntelDsa *s = INTEL_DSA(pci);
+    bool was_master = is_bus_master(pci);
+    uint16_t pasid = pasid_control(s);
+
     pci_default_write_config(pci, addr, value, size);
+    if (dsa_state(s) == DSA_STATE_ENABLED &&
+        (is_bus_master(pci) != was_master || pasid_control(s) != pasid)) {
+        qemu_log_mask(LOG_GUEST_ERROR, "%s: configuration space was changed "
+                      "while the device was enabled\n", TYPE_INTEL_DSA);
+        dsa_halt(s);
+    }
     if (pci->exp.exp_cap) {
         pcie_cap_flr_write_config(pci, addr, value, size);
     }
@@ -155,6 +233,8 @@ static const Property dsa_properties[] = {
     DEFINE_PROP_BOOL("event-log", IntelDsa, event_log, true),
     DEFINE_PROP_UINT32("bandwidth", IntelDsa, bandwidth, 30000),
     DEFINE_PROP_UINT32("latency", IntelDsa, latency, 1000),
+    DEFINE_PROP_UINT32("ims-entries", IntelDsa, ims_entries, 256),
+    DEFINE_PROP_BOOL("pasid", IntelDsa, pasid, false),
 };
 
 static void dsa_class_init(ObjectClass *class, void *data)
@@ -168,6 +248,7 @@ static void dsa_class_init(ObjectClass *class, void *data)
     pc->vendor_id = PCI_VENDOR_ID_INTEL;
     pc->device_id = DSA_PCI_DEVICE_ID;
     pc->class_id = PCI_CLASS_SYSTEM_OTHER;
+    DEFERRABLE_WRITE_CLASS(class)->write = dsa_portal_defer;
     dc->desc = "Intel Data Streaming Accelerator";
     dc->vmsd = &dsa_vmstate;
     device_class_set_legacy_reset(dc, dsa_reset);
@@ -184,6 +265,7 @@ static const TypeInfo dsa_type_info = {
     .interfaces = (InterfaceInfo[]) {
         { INTERFACE_PCIE_DEVICE },
         { INTERFACE_CONVENTIONAL_PCI_DEVICE },
+        { TYPE_DEFERRABLE_WRITE },
         { }
     },
 };

@@ -10,8 +10,10 @@
  *                             operations.c, delta.c, dif.c: what is done
  *                             descriptor.c: what is refused
  *
- * config.c has the registers, command.c the command register, perfmon.c the
- * performance monitor, vmstate.c migration.
+ * config.c has the registers, command.c the command register, wq.c what is
+ * checked when a WQ is enabled, and its occupancy interrupt, interrupt.c the
+ * two tables of interrupts, perfmon.c the performance monitor, vmstate.c
+ * migration.
  *
  * Times are those of QEMU_CLOCK_VIRTUAL, in nanoseconds.
  */
@@ -20,6 +22,7 @@
 #define HW_DMA_INTEL_DSA_H
 
 #include "hw/dma/intel_dsa_regs.h"
+#include "hw/deferrable_write.h"
 #include "hw/pci/pci_device.h"
 #include "migration/vmstate.h"
 #include "qemu/timer.h"
@@ -34,6 +37,7 @@ OBJECT_DECLARE_SIMPLE_TYPE(IntelDsa, INTEL_DSA)
 #define DSA_MAX_WQ_SIZE     1024
 #define DSA_MAX_COUNTERS    32
 #define DSA_CATEGORIES      5
+#define DSA_MAX_IMS         2048
 
 /* Descriptors that an engine works on at a time. */
 #define DSA_ENGINE_SLOTS    8
@@ -56,6 +60,7 @@ typedef struct DsaPortal {
 typedef struct DsaQueue {
     uint8_t *desc;              /* total-wq-size of them */
     int64_t *submitted;
+    uint8_t *ims;               /* whether by an IMS portal */
     uint32_t head;
     uint32_t count;
     uint32_t outstanding;       /* dispatched and not completed */
@@ -75,6 +80,7 @@ typedef struct DsaWork {
     uint8_t desc[DSA_DESC_SIZE];
     uint32_t state;
     uint32_t wq;
+    uint32_t ims;               /* submitted by an IMS portal */
     uint32_t in_batch;
     uint32_t batch_index;
     int64_t due;                /* DATA: may begin; RETIRE: completes */
@@ -102,6 +108,7 @@ typedef struct DsaBatch {
     uint32_t completed;
     uint32_t failed;
     uint32_t have_desc;         /* fetched, and waits for its fence */
+    uint32_t logged;            /* records that went to the event log */
     uint8_t desc[DSA_DESC_SIZE];
 } DsaBatch;
 
@@ -120,6 +127,13 @@ typedef struct DsaLink {
     uint32_t slot;
     int64_t free_at;            /* or done at, when busy */
 } DsaLink;
+
+/* An interrupt that is not in the MSI-X table */
+typedef struct DsaIms {
+    uint64_t address;
+    uint32_t data;
+    uint32_t control;
+} DsaIms;
 
 typedef struct DsaCounter {
     uint64_t config;
@@ -151,19 +165,24 @@ struct IntelDsa {
     bool event_log;
     uint32_t bandwidth;         /* MB/s, each way */
     uint32_t latency;           /* ns */
+    uint32_t ims_entries;
+    bool pasid;                 /* the capability, and with it shared WQs */
 
     uint64_t regs[DSA_GRPCFG_BASE / 8];
     uint64_t grpcfg[DSA_MAX_GROUPS][DSA_GRPCFG_SIZE / 8];
     uint32_t wqcfg[DSA_MAX_WQS][DSA_WQCFG_SIZE / 4];
     uint32_t msixperm[DSA_MAX_WQS + 1];
+    DsaIms *ims;
 
     /* The command that waits, 0 if none does, and the WQs it is about */
     uint32_t command;
     uint32_t command_wqs;
+    uint16_t pasid_cap;         /* where in configuration space, or 0 */
 
     DsaQueue queue[DSA_MAX_WQS];
     uint8_t *ring_desc;         /* what the queues' rings are parts of */
     int64_t *ring_submitted;
+    uint8_t *ring_ims;
     uint32_t ring_bytes;
     uint32_t ring_entries;
     DsaEngine engine[DSA_MAX_ENGINES];
@@ -226,20 +245,46 @@ static inline uint64_t dsa_desc_addr3(const uint8_t *desc)
     return ldq_le_p(desc + 40);
 }
 
-static inline bool dsa_enabled(const IntelDsa *s)
+static inline unsigned dsa_state(const IntelDsa *s)
 {
-    return FIELD_EX64(s->regs[R_GENSTS], GENSTS, STATE) == DSA_STATE_ENABLED;
+    return FIELD_EX64(s->regs[R_GENSTS], GENSTS, STATE);
 }
 
 static inline bool dsa_wq_enabled(const IntelDsa *s, unsigned wq)
 {
-    return FIELD_EX32(s->wqcfg[wq][6], WQCFG6, STATE) != 0;
+    return FIELD_EX32(s->wqcfg[wq][6], WQCFG6, STATE) != DSA_WQ_DISABLED;
 }
+
+static inline bool dsa_wq_dedicated(const IntelDsa *s, unsigned wq)
+{
+    return FIELD_EX32(s->wqcfg[wq][2], WQCFG2, DEDICATED);
+}
+
+/* Whether the trusted fields of a WQ's descriptors have a PASID */
+static inline bool dsa_wq_has_pasid(const IntelDsa *s, unsigned wq)
+{
+    return FIELD_EX32(s->wqcfg[wq][2], WQCFG2, PASID_EN);
+}
+
+static inline uint32_t dsa_desc_pasid(const uint8_t *desc)
+{
+    return FIELD_EX32(ldl_le_p(desc), TRUSTED, PASID);
+}
+
+static inline bool dsa_desc_priv(const uint8_t *desc)
+{
+    return FIELD_EX32(ldl_le_p(desc), TRUSTED, PRIV);
+}
+
+/* dsa.c: bits of the PASID capability's control register */
+bool dsa_pasid_enabled(const IntelDsa *s);
+bool dsa_priv_mode_enabled(const IntelDsa *s);
 
 /* config.c */
 extern const MemoryRegionOps dsa_mmio_ops;
-void dsa_config_reset(IntelDsa *s);
-void dsa_wq_set_state(IntelDsa *s, unsigned wq, bool enabled);
+void dsa_config_reset(IntelDsa *s, bool by_command);
+/* WQCFG but its size, as after a reset */
+void dsa_wqcfg_reset(IntelDsa *s, unsigned wq);
 /* The group that a WQ or an engine is in, or -1 */
 int dsa_group_of_wq(const IntelDsa *s, unsigned wq);
 int dsa_group_of_engine(const IntelDsa *s, unsigned engine);
@@ -251,18 +296,54 @@ unsigned dsa_traffic_class(const IntelDsa *s, unsigned wq,
 void dsa_command_write(IntelDsa *s, uint64_t value);
 /* Something has completed: a command may wait for it. */
 void dsa_command_check(IntelDsa *s);
+/* The states that software sees */
+unsigned dsa_visible_state(const IntelDsa *s);
+unsigned dsa_visible_wq_state(const IntelDsa *s, unsigned wq);
+/* Configuration space was written while the device was not disabled (5.7). */
+void dsa_halt(IntelDsa *s);
+
+/* wq.c */
+unsigned dsa_wq_check(const IntelDsa *s, unsigned wq);
+/* The occupancy, its limit, or whether there is one, may have changed. */
+void dsa_wq_check_occupancy(IntelDsa *s, unsigned wq);
+
+/* interrupt.c: an entry of the MSI-X table, or of IMS */
+typedef struct DsaInterrupt {
+    bool ims;
+    uint16_t handle;
+} DsaInterrupt;
+bool dsa_interrupt_exists(const IntelDsa *s, DsaInterrupt interrupt);
+/* Whether a descriptor of @wq may ask for it (5.4). */
+bool dsa_interrupt_allowed(const IntelDsa *s, DsaInterrupt interrupt,
+                           unsigned wq, const uint8_t *desc);
+/* One that exists.  Returns whether it was not ignored. */
+bool dsa_interrupt_send(IntelDsa *s, DsaInterrupt interrupt,
+                        bool of_completion);
+uint32_t dsa_ims_read(const IntelDsa *s, hwaddr offset);
+void dsa_ims_write(IntelDsa *s, hwaddr offset, uint32_t value);
+void dsa_ims_reset(IntelDsa *s);
+/* An interrupt of the device itself, MSI-X entry 0, and its cause */
+void dsa_raise(IntelDsa *s, uint32_t cause, bool enabled);
 
 /* portal.c */
 extern const MemoryRegionOps dsa_portal_ops;
+/* A deferrable memory write; whether it was accepted. */
+bool dsa_portal_defer(Object *obj, MemoryRegion *mr, hwaddr addr,
+                      const uint8_t data[DEFERRABLE_WRITE_BYTES]);
 bool dsa_queue_peek(const IntelDsa *s, unsigned wq, const uint8_t **desc,
                     int64_t *submitted);
-void dsa_queue_pop(IntelDsa *s, unsigned wq);
+/* Takes the head away.  Returns whether it came by an IMS portal. */
+bool dsa_queue_pop(IntelDsa *s, unsigned wq);
 void dsa_queue_clear(IntelDsa *s, unsigned wq);
+/* Drop what waits in a WQ with a PASID; whether some does. */
+void dsa_queue_drop_pasid(IntelDsa *s, unsigned wq, uint32_t pasid);
+bool dsa_queue_has_pasid(const IntelDsa *s, unsigned wq, uint32_t pasid);
 
 /* engine.c */
 void dsa_engines_reset(IntelDsa *s);
 /* Drop what engines have of a WQ, without completing it. */
 void dsa_engines_abort(IntelDsa *s, unsigned wq);
+bool dsa_engines_have_pasid(const IntelDsa *s, uint32_t pasid);
 /* Something was submitted: look at the queues. */
 void dsa_engines_kick(IntelDsa *s);
 void dsa_engines_run(void *opaque);
@@ -276,9 +357,10 @@ int dsa_arbitrate(int32_t *const credit[], const uint32_t weight[],
 
 /* descriptor.c */
 uint8_t dsa_descriptor_check(const IntelDsa *s, DsaWork *work);
-/* Whether a WQ without PASID may have this interrupt. */
-bool dsa_int_handle_valid(const IntelDsa *s, uint16_t handle);
 bool dsa_descriptor_has_data(const uint8_t *desc);
+/* Whether it reads a first source, and writes a first destination. */
+bool dsa_descriptor_reads(const uint8_t *desc);
+bool dsa_descriptor_writes(const uint8_t *desc);
 
 /* operations.c */
 uint32_t dsa_operation_chunk(const DsaWork *work);
@@ -287,6 +369,8 @@ int64_t dsa_operation_cost(const IntelDsa *s, const DsaWork *work);
 /* Do the next chunk; whether the operation has ended. */
 bool dsa_operation_step(IntelDsa *s, unsigned engine, DsaWork *work);
 
+/* Read what is no data of an operation. */
+DsaAccess dsa_fetch(IntelDsa *s, uint64_t addr, void *buffer, uint32_t bytes);
 /* Memory accesses of an operation, counted and checked */
 DsaAccess dsa_read(IntelDsa *s, unsigned engine, const DsaWork *work,
                    uint32_t tc_flag, uint64_t addr, void *buffer,
@@ -309,7 +393,10 @@ void dsa_dif_init(IntelDsa *s);
 
 /* completion.c */
 void dsa_complete(IntelDsa *s, unsigned engine, DsaWork *work);
-void dsa_raise(IntelDsa *s, uint32_t cause, bool interrupt);
+bool dsa_event_log_enabled(const IntelDsa *s);
+/* Errors that are not in what was submitted: DSA_ERROR_x, 5.8.2 */
+void dsa_report_error(IntelDsa *s, uint8_t error);
+void dsa_report_full(IntelDsa *s, unsigned wq, const uint8_t *desc);
 
 /* perfmon.c */
 enum {
@@ -320,23 +407,35 @@ enum {
     DSA_CATEGORY_COMPLETION,
 };
 
-/* Events, as bits of their category */
-#define DSA_EV_WQ_DWQ_OK            0x010
-#define DSA_EV_WQ_DWQ_DROPPED       0x020
-#define DSA_EV_WQ_READY             0x040
-#define DSA_EV_WQ_BLOCKED           0x080
-#define DSA_EV_WQ_EMPTY             0x100
-#define DSA_EV_ENGINE_READ_32B      0x001
-#define DSA_EV_ENGINE_WRITE_32B     0x002
-#define DSA_EV_ENGINE_READS         0x004
-#define DSA_EV_ENGINE_WRITES        0x008
-#define DSA_EV_ENGINE_FULL          0x040
-#define DSA_EV_ENGINE_IDLE          0x080
-#define DSA_EV_ENGINE_BATCH_FULL    0x100
-#define DSA_EV_TRANSLATION_OK       0x001
-#define DSA_EV_TRANSLATION_FAULT    0x002
-#define DSA_EV_COMPLETION_ERROR     0x008
-#define DSA_EV_COMPLETION_OK        0x010
+/* Events, as bits of their category (D.1.1, and D.2.1 from 0x40 on) */
+#define DSA_EV_WQ_SWQ_OK_LIMITED        0x00001
+#define DSA_EV_WQ_SWQ_RETRY_LIMITED     0x00002
+#define DSA_EV_WQ_SWQ_OK_UNLIMITED      0x00004
+#define DSA_EV_WQ_SWQ_RETRY_UNLIMITED   0x00008
+#define DSA_EV_WQ_DWQ_OK                0x00010
+#define DSA_EV_WQ_DWQ_FULL              0x00020
+#define DSA_EV_WQ_WORK_READY            0x00040
+#define DSA_EV_WQ_BATCH_READY           0x00080
+#define DSA_EV_WQ_EMPTY                 0x00100
+#define DSA_EV_ENGINE_PROCESSED         0x00001
+#define DSA_EV_ENGINE_WRITTEN           0x00002
+#define DSA_EV_ENGINE_READS             0x00004
+#define DSA_EV_ENGINE_WRITES            0x00008
+#define DSA_EV_ENGINE_FROM_BATCH        0x00010
+#define DSA_EV_ENGINE_FROM_WQ           0x00020
+#define DSA_EV_ENGINE_PIPE_FULL         0x00040
+#define DSA_EV_ENGINE_NONE_READY        0x00080
+#define DSA_EV_ENGINE_BATCH_FULL        0x00100
+#define DSA_EV_OPERATION_CACHE_FLUSH    0x10000
+#define DSA_EV_OPERATION_FENCE_KEPT     0x20000
+#define DSA_EV_OPERATION_FENCE_CUT      0x40000
+#define DSA_EV_OPERATION_OVERLAP        0x80000
+#define DSA_EV_COMPLETION_MSIX          0x00001
+#define DSA_EV_COMPLETION_IMS           0x00002
+#define DSA_EV_COMPLETION_PARTIAL       0x00004
+#define DSA_EV_COMPLETION_ERROR         0x00008
+#define DSA_EV_COMPLETION_OK            0x00010
+#define DSA_EV_COMPLETION_WRITES        0x00020
 
 /* Where and with what something happens: what filters look at */
 typedef struct DsaSource {
@@ -350,8 +449,12 @@ uint64_t dsa_perfmon_read(IntelDsa *s, hwaddr addr, unsigned size);
 void dsa_perfmon_write(IntelDsa *s, hwaddr addr, uint64_t value,
                        unsigned size);
 void dsa_perfmon_reset(IntelDsa *s);
+/* @event: one of them, which happened @n times */
 void dsa_perfmon_count(IntelDsa *s, unsigned category, uint32_t event,
                        const DsaSource *source, uint64_t n);
+/* What an event that happens to a descriptor has for the filters */
+DsaSource dsa_perfmon_source(const IntelDsa *s, unsigned engine, unsigned wq,
+                             const uint8_t *desc, uint32_t tc_flag);
 /* Count cycles up to @time, before what they depend on changes. */
 void dsa_perfmon_advance(IntelDsa *s, int64_t time);
 /* The same up to now, or up to where the engines' work is done if they lag. */

@@ -59,26 +59,79 @@ static DsaWork *first_with_data(DsaEngine *engine)
     return first;
 }
 
-/* Fill a free slot.  @time: from when on it may begin. */
+static bool overlaps(const uint8_t *desc)
+{
+    uint64_t distance = dsa_desc_addr2(desc) - dsa_desc_addr1(desc);
+    uint32_t size = dsa_desc_size(desc);
+
+    return distance < size || -distance < size;
+}
+
+/* The event of an opcode, 0 for none: their bits have no gap after DUALCAST. */
+static uint32_t operation_event(unsigned opcode)
+{
+    if (opcode <= DSA_OP_DUALCAST) {
+        return 1u << opcode;
+    } else if (opcode >= DSA_OP_CRC && opcode <= DSA_OP_DIF_UPDATE) {
+        return 1u << (opcode - DSA_OP_CRC + DSA_OP_DUALCAST + 1);
+    }
+    return opcode == DSA_OP_CACHE_FLUSH ? DSA_EV_OPERATION_CACHE_FLUSH : 0;
+}
+
+static void count_dispatch(IntelDsa *s, unsigned e, const DsaWork *work)
+{
+    unsigned opcode = dsa_desc_opcode(work->desc);
+    DsaSource source = dsa_perfmon_source(s, e, work->wq, work->desc,
+                                          DSA_FLAG_ADDR1_TC_B);
+
+    dsa_perfmon_count(s, DSA_CATEGORY_ENGINE,
+                      work->in_batch ? DSA_EV_ENGINE_FROM_BATCH :
+                                       DSA_EV_ENGINE_FROM_WQ, &source, 1);
+    dsa_perfmon_count(s, DSA_CATEGORY_OPERATION, operation_event(opcode),
+                      &source, 1);
+    if (opcode == DSA_OP_MEMMOVE && overlaps(work->desc)) {
+        dsa_perfmon_count(s, DSA_CATEGORY_OPERATION, DSA_EV_OPERATION_OVERLAP,
+                          &source, 1);
+    }
+}
+
+/* What has data begins: whether it has a first source and destination */
+static void count_begin(IntelDsa *s, unsigned e, const DsaWork *work)
+{
+    DsaSource source = dsa_perfmon_source(s, e, work->wq, work->desc,
+                                          DSA_FLAG_ADDR1_TC_B);
+
+    dsa_perfmon_count(s, DSA_CATEGORY_ENGINE, DSA_EV_ENGINE_READS, &source,
+                      dsa_descriptor_reads(work->desc));
+    source = dsa_perfmon_source(s, e, work->wq, work->desc,
+                                DSA_FLAG_ADDR2_TC_B);
+    dsa_perfmon_count(s, DSA_CATEGORY_ENGINE, DSA_EV_ENGINE_WRITES, &source,
+                      dsa_descriptor_writes(work->desc));
+}
+
+/*
+ * Fill a free slot.  @batch: that the descriptor is from, or NULL.  @time:
+ * from when on it may begin.
+ */
 static void start_work(IntelDsa *s, unsigned e, DsaWork *work,
-                       const uint8_t *desc, unsigned wq, int64_t time)
+                       const uint8_t *desc, unsigned wq, bool ims,
+                       const DsaBatch *batch, int64_t time)
 {
     DsaEngine *engine = &s->engine[e];
-    DsaSource source = { .wq = wq, .engine = e,
-                         .xfer_size = dsa_desc_size(desc) };
-    unsigned opcode = dsa_desc_opcode(desc);
 
     memset(work, 0, sizeof(*work));
     memcpy(work->desc, desc, DSA_DESC_SIZE);
     work->wq = wq;
+    work->ims = ims;
+    if (batch) {
+        work->in_batch = true;
+        work->batch_index = batch->next;
+        memcpy(work->desc, batch->work.desc, sizeof(uint32_t));
+    }
     work->order = engine->order++;
     s->queue[wq].outstanding++;
-    trace_dsa_dispatch(e, wq, opcode, time);
-    source.tc = dsa_traffic_class(s, wq, desc, DSA_FLAG_ADDR1_TC_B);
-    if (opcode < 32) {
-        dsa_perfmon_count(s, DSA_CATEGORY_OPERATION, 1u << opcode, &source,
-                          1);
-    }
+    trace_dsa_dispatch(e, wq, dsa_desc_opcode(desc), time);
+    count_dispatch(s, e, work);
     work->status = dsa_descriptor_check(s, work);
     if (!work->status && dsa_descriptor_has_data(desc)) {
         work->state = DSA_SLOT_DATA;
@@ -93,12 +146,12 @@ static void start_work(IntelDsa *s, unsigned e, DsaWork *work,
 }
 
 static void start_batch(IntelDsa *s, unsigned e, const uint8_t *desc,
-                        unsigned wq, int64_t time)
+                        unsigned wq, bool ims, int64_t time)
 {
     DsaBatch *batch = &s->engine[e].batch;
 
     memset(batch, 0, sizeof(*batch));
-    start_work(s, e, &batch->work, desc, wq, time);
+    start_work(s, e, &batch->work, desc, wq, ims, NULL, time);
     batch->active = true;
     if (batch->work.status == DSA_STATUS_SUCCESS) {
         batch->work.state = DSA_SLOT_DATA;
@@ -137,6 +190,7 @@ static bool fetch_from_queues(IntelDsa *s, unsigned e, int64_t time)
     const uint8_t *head;
     int64_t submitted;
     uint64_t wqs;
+    bool ims;
     int wq;
 
     if (group < 0) {
@@ -153,11 +207,11 @@ static bool fetch_from_queues(IntelDsa *s, unsigned e, int64_t time)
         return false;
     }
     memcpy(desc, head, sizeof(desc));
-    dsa_queue_pop(s, wq);
+    ims = dsa_queue_pop(s, wq);
     if (dsa_desc_opcode(desc) == DSA_OP_BATCH) {
-        start_batch(s, e, desc, wq, time);
+        start_batch(s, e, desc, wq, ims, time);
     } else {
-        start_work(s, e, free_slot(engine), desc, wq, time);
+        start_work(s, e, free_slot(engine), desc, wq, ims, NULL, time);
     }
     return true;
 }
@@ -181,6 +235,17 @@ static void cut_batch(DsaBatch *batch)
     batch->have_desc = false;
 }
 
+static void count_fence(IntelDsa *s, unsigned e, const DsaBatch *batch)
+{
+    DsaSource source = dsa_perfmon_source(s, e, batch->work.wq, batch->desc,
+                                          DSA_FLAG_ADDR1_TC_B);
+
+    dsa_perfmon_count(s, DSA_CATEGORY_OPERATION,
+                      batch->failed ? DSA_EV_OPERATION_FENCE_CUT :
+                                      DSA_EV_OPERATION_FENCE_KEPT, &source,
+                      1);
+}
+
 /* Take a batch's next descriptor from memory, and begin it. */
 static bool fetch_from_batch(IntelDsa *s, unsigned e, int64_t time)
 {
@@ -196,8 +261,7 @@ static bool fetch_from_batch(IntelDsa *s, unsigned e, int64_t time)
         return false;
     }
     if (batch->next < dsa_desc_size(batch->work.desc) && !batch->have_desc) {
-        access = dsa_read(s, e, &batch->work, DSA_FLAG_ADDR1_TC_B, addr,
-                          batch->desc, DSA_DESC_SIZE);
+        access = dsa_fetch(s, addr, batch->desc, DSA_DESC_SIZE);
         batch->have_desc = !access.failed;
         if (access.failed) {
             dsa_set_fault(&batch->work, addr, false);
@@ -212,20 +276,17 @@ static bool fetch_from_batch(IntelDsa *s, unsigned e, int64_t time)
     if (dsa_desc_flags(batch->desc) & DSA_FLAG_FENCE) {
         if (batch->outstanding) {
             return false;
-        } else if (batch->failed) {
+        }
+        count_fence(s, e, batch);
+        if (batch->failed) {
             cut_batch(batch);
             end_batch(s, batch, time);
             return false;
         }
     }
-    start_work(s, e, work, batch->desc, batch->work.wq, time);
-    work->in_batch = true;
-    work->batch_index = batch->next++;
-    /* Not in a batch */
-    if (dsa_desc_opcode(batch->desc) == DSA_OP_BATCH ||
-        dsa_desc_opcode(batch->desc) == DSA_OP_DRAIN) {
-        work->status = DSA_STATUS_BAD_OPCODE;
-    }
+    start_work(s, e, work, batch->desc, batch->work.wq, batch->work.ims,
+               batch, time);
+    batch->next++;
     batch->outstanding++;
     batch->have_desc = false;
     return true;
@@ -309,6 +370,9 @@ static uint32_t move_chunk(IntelDsa *s)
     uint32_t bytes = dsa_operation_chunk(work);
 
     s->link.busy = false;
+    if (!work->done && !work->out) {
+        count_begin(s, e, work);
+    }
     if (dsa_operation_step(s, e, work)) {
         work->state = DSA_SLOT_RETIRE;
         work->due = s->link.free_at + s->latency;
@@ -462,6 +526,29 @@ void dsa_engines_abort(IntelDsa *s, unsigned wq)
             engine->batch.active = false;
         }
     }
+}
+
+static bool has_pasid(const IntelDsa *s, const DsaWork *work, uint32_t pasid)
+{
+    return work->state != DSA_SLOT_FREE && dsa_wq_has_pasid(s, work->wq) &&
+           dsa_desc_pasid(work->desc) == pasid;
+}
+
+bool dsa_engines_have_pasid(const IntelDsa *s, uint32_t pasid)
+{
+    for (unsigned e = 0; e < s->num_engines; e++) {
+        const DsaEngine *engine = &s->engine[e];
+
+        for (unsigned i = 0; i < DSA_ENGINE_SLOTS; i++) {
+            if (has_pasid(s, &engine->slot[i], pasid)) {
+                return true;
+            }
+        }
+        if (engine->batch.active && has_pasid(s, &engine->batch.work, pasid)) {
+            return true;
+        }
+    }
+    return false;
 }
 
 void dsa_engines_reset(IntelDsa *s)

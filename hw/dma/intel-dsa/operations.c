@@ -70,22 +70,12 @@ static void count_access(IntelDsa *s, unsigned engine, const DsaWork *work,
                          uint32_t tc_flag, uint64_t addr, DsaAccess access,
                          bool write)
 {
-    DsaSource source = {
-        .wq = work->wq, .engine = engine,
-        .tc = dsa_traffic_class(s, work->wq, work->desc, tc_flag),
-        .xfer_size = dsa_desc_size(work->desc),
-    };
+    DsaSource source = dsa_perfmon_source(s, engine, work->wq, work->desc,
+                                          tc_flag);
 
     dsa_perfmon_count(s, DSA_CATEGORY_ENGINE,
-                      write ? DSA_EV_ENGINE_WRITE_32B : DSA_EV_ENGINE_READ_32B,
+                      write ? DSA_EV_ENGINE_WRITTEN : DSA_EV_ENGINE_PROCESSED,
                       &source, touched(addr, access.done, 32));
-    dsa_perfmon_count(s, DSA_CATEGORY_ENGINE,
-                      write ? DSA_EV_ENGINE_WRITES : DSA_EV_ENGINE_READS,
-                      &source, touched(addr, access.done, 64));
-    dsa_perfmon_count(s, DSA_CATEGORY_TRANSLATION, DSA_EV_TRANSLATION_OK,
-                      &source, touched(addr, access.done, PAGE));
-    dsa_perfmon_count(s, DSA_CATEGORY_TRANSLATION, DSA_EV_TRANSLATION_FAULT,
-                      &source, access.failed);
 }
 
 static DsaAccess access_memory(IntelDsa *s, uint64_t addr, void *buffer,
@@ -118,12 +108,16 @@ static DsaAccess access_memory(IntelDsa *s, uint64_t addr, void *buffer,
     return access;
 }
 
+DsaAccess dsa_fetch(IntelDsa *s, uint64_t addr, void *buffer, uint32_t bytes)
+{
+    return access_memory(s, addr, buffer, bytes, DMA_DIRECTION_TO_DEVICE);
+}
+
 DsaAccess dsa_read(IntelDsa *s, unsigned engine, const DsaWork *work,
                    uint32_t tc_flag, uint64_t addr, void *buffer,
                    uint32_t bytes)
 {
-    DsaAccess access = access_memory(s, addr, buffer, bytes,
-                                     DMA_DIRECTION_TO_DEVICE);
+    DsaAccess access = dsa_fetch(s, addr, buffer, bytes);
 
     count_access(s, engine, work, tc_flag, addr, access, false);
     return access;
@@ -147,20 +141,23 @@ void dsa_set_fault(DsaWork *work, uint64_t addr, bool write)
 }
 
 /*
- * The end of an operation, if it has come: a status, or all is done.  A delta
- * record is applied as far as it has been read.
+ * The end of an operation, if it has come: a status, or all is done, of which
+ * the record says no number (8.2.4).  A delta record is applied as far as it
+ * has been read.
  */
 static bool ended(DsaWork *work)
 {
     bool apply = dsa_desc_opcode(work->desc) == DSA_OP_APPLY_DELTA;
     uint32_t done = apply ? work->out : work->done;
+    bool all = done == (apply ? ldl_le_p(work->desc + 40) :
+                                dsa_desc_size(work->desc));
 
-    if (!work->status && done == (apply ? ldl_le_p(work->desc + 40) :
-                                          dsa_desc_size(work->desc))) {
+    if (all && !work->status) {
         work->status = DSA_STATUS_SUCCESS;
     }
     if (work->status) {
-        work->bytes_completed = done;
+        work->bytes_completed =
+            all && work->status == DSA_STATUS_SUCCESS ? 0 : done;
     }
     return work->status;
 }
@@ -346,7 +343,7 @@ static void crc_update(IntelDsa *s, DsaWork *work, uint32_t bytes)
 }
 
 /* The seed, from the descriptor or from memory */
-static bool crc_begin(IntelDsa *s, unsigned engine, DsaWork *work)
+static bool crc_begin(IntelDsa *s, DsaWork *work)
 {
     const uint8_t *desc = work->desc;
     uint64_t addr = ldq_le_p(desc + 48);
@@ -355,8 +352,7 @@ static bool crc_begin(IntelDsa *s, unsigned engine, DsaWork *work)
 
     work->crc = ldl_le_p(desc + 40);
     if (dsa_desc_flags(desc) & DSA_FLAG_CRC_READ_SEED) {
-        access = dsa_read(s, engine, work, DSA_FLAG_ADDR3_TC_B, addr, seed,
-                          sizeof(seed));
+        access = dsa_fetch(s, addr, seed, sizeof(seed));
         if (access.failed) {
             dsa_set_fault(work, addr + access.done, false);
             return false;
@@ -372,7 +368,7 @@ static bool crc_step(IntelDsa *s, unsigned engine, DsaWork *work)
     bool invert = !(dsa_desc_flags(desc) & DSA_FLAG_CRC_NO_INVERT);
     uint32_t bytes;
 
-    if (work->done == 0 && !crc_begin(s, engine, work)) {
+    if (work->done == 0 && !crc_begin(s, work)) {
         return ended(work);
     }
     bytes = get(s, engine, work, dsa_desc_addr1(desc) + work->done,

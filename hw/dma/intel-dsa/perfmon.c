@@ -16,55 +16,65 @@
 /* A counter of few bits can overflow all the time; the guest has to get on. */
 #define MIN_INTERRUPT_NS    100000
 
-#define WQ_CYCLES       (DSA_EV_WQ_READY | DSA_EV_WQ_BLOCKED | DSA_EV_WQ_EMPTY)
-#define ENGINE_CYCLES   (DSA_EV_ENGINE_FULL | DSA_EV_ENGINE_IDLE | \
-                         DSA_EV_ENGINE_BATCH_FULL)
+#define WQ_CYCLES       (DSA_EV_WQ_WORK_READY | DSA_EV_WQ_BATCH_READY | \
+                         DSA_EV_WQ_EMPTY)
+#define ENGINE_CYCLES   (DSA_EV_ENGINE_PIPE_FULL | \
+                         DSA_EV_ENGINE_NONE_READY | DSA_EV_ENGINE_BATCH_FULL)
+#define ENGINE_DISPATCH (DSA_EV_ENGINE_FROM_BATCH | DSA_EV_ENGINE_FROM_WQ)
 
 #define FILTER(name)    (1u << DSA_FILTER_ ## name)
 
-/* The events that a category has, and the filters that apply to it. */
+/* A filter register's bits, all of which are set after a reset */
+#define FILTER_MASK     0xffff
+
+/* The events that a category has, and filters that apply to most of them */
 static const struct {
     uint32_t events;
     uint32_t filters;
 } categories[DSA_CATEGORIES] = {
     [DSA_CATEGORY_WQ] = {
-        DSA_EV_WQ_DWQ_OK | DSA_EV_WQ_DWQ_DROPPED | WQ_CYCLES,
+        DSA_EV_WQ_SWQ_OK_LIMITED | DSA_EV_WQ_SWQ_RETRY_LIMITED |
+        DSA_EV_WQ_SWQ_OK_UNLIMITED | DSA_EV_WQ_SWQ_RETRY_UNLIMITED |
+        DSA_EV_WQ_DWQ_OK | DSA_EV_WQ_DWQ_FULL | WQ_CYCLES,
         FILTER(WQ),
     },
     [DSA_CATEGORY_ENGINE] = {
-        DSA_EV_ENGINE_READ_32B | DSA_EV_ENGINE_WRITE_32B |
-        DSA_EV_ENGINE_READS | DSA_EV_ENGINE_WRITES | ENGINE_CYCLES,
+        DSA_EV_ENGINE_PROCESSED | DSA_EV_ENGINE_WRITTEN |
+        DSA_EV_ENGINE_READS | DSA_EV_ENGINE_WRITES | ENGINE_DISPATCH |
+        ENGINE_CYCLES,
         FILTER(TC) | FILTER(XFER_SIZE) | FILTER(ENGINE),
     },
-    [DSA_CATEGORY_TRANSLATION] = {
-        DSA_EV_TRANSLATION_OK | DSA_EV_TRANSLATION_FAULT,
-        FILTER(PAGE_SIZE) | FILTER(ENGINE),
-    },
+    /* All of them are about ATS, which the device does not have. */
+    [DSA_CATEGORY_TRANSLATION] = { },
     [DSA_CATEGORY_OPERATION] = {
-        MAKE_64BIT_MASK(DSA_OP_NOOP, DSA_OP_DUALCAST + 1) |
-        MAKE_64BIT_MASK(DSA_OP_CRC, DSA_OP_DIF_UPDATE - DSA_OP_CRC + 1),
-        FILTER(WQ) | FILTER(TC) | FILTER(XFER_SIZE) | FILTER(ENGINE),
+        MAKE_64BIT_MASK(0, 16) | DSA_EV_OPERATION_CACHE_FLUSH |
+        DSA_EV_OPERATION_FENCE_KEPT | DSA_EV_OPERATION_FENCE_CUT |
+        DSA_EV_OPERATION_OVERLAP,
+        FILTER(WQ),
     },
     [DSA_CATEGORY_COMPLETION] = {
-        DSA_EV_COMPLETION_OK | DSA_EV_COMPLETION_ERROR,
-        FILTER(WQ) | FILTER(TC) | FILTER(XFER_SIZE) | FILTER(ENGINE),
+        DSA_EV_COMPLETION_MSIX | DSA_EV_COMPLETION_IMS |
+        DSA_EV_COMPLETION_PARTIAL | DSA_EV_COMPLETION_ERROR |
+        DSA_EV_COMPLETION_OK | DSA_EV_COMPLETION_WRITES,
+        FILTER(WQ),
     },
 };
 
-/* Bits of the filters' registers, all of which are set after a reset. */
-static const uint32_t filter_mask[DSA_FILTERS] = {
-    [DSA_FILTER_WQ] = UINT32_MAX,
-    [DSA_FILTER_TC] = 0xff,
-    [DSA_FILTER_PAGE_SIZE] = 0xf,
-    [DSA_FILTER_XFER_SIZE] = 0xff,
-    [DSA_FILTER_ENGINE] = 0xff,
-};
+static uint32_t event_filters(unsigned category, uint32_t event)
+{
+    if (category == DSA_CATEGORY_ENGINE && event & ENGINE_DISPATCH) {
+        return FILTER(WQ) | FILTER(ENGINE);
+    } else if (category == DSA_CATEGORY_ENGINE && event & ENGINE_CYCLES) {
+        return FILTER(ENGINE);
+    }
+    return categories[category].filters;
+}
 
 /* The bit of a transfer's size: up to what each of the first seven goes. */
 static unsigned size_class(uint32_t bytes)
 {
     static const uint32_t limit[] = {
-        512, 2 * KiB, 4 * KiB, 8 * KiB, 16 * KiB, 32 * KiB, 64 * KiB,
+        512, 2 * KiB, 4 * KiB, 16 * KiB, 1 * MiB, 64 * MiB, 1 * GiB,
     };
     unsigned i = 0;
 
@@ -74,21 +84,29 @@ static unsigned size_class(uint32_t bytes)
     return i;
 }
 
-/* An address that nothing translates counts as one in a page of 4 KiB. */
-static bool passes(const DsaCounter *counter, unsigned category,
+DsaSource dsa_perfmon_source(const IntelDsa *s, unsigned engine, unsigned wq,
+                             const uint8_t *desc, uint32_t tc_flag)
+{
+    return (DsaSource) {
+        .wq = wq, .engine = engine,
+        .tc = dsa_traffic_class(s, wq, desc, tc_flag),
+        .xfer_size = dsa_desc_size(desc),
+    };
+}
+
+static bool passes(const DsaCounter *counter, uint32_t filters,
                    const DsaSource *source)
 {
     const uint32_t bit[DSA_FILTERS] = {
         [DSA_FILTER_WQ] = 1u << source->wq,
         [DSA_FILTER_TC] = 1u << source->tc,
-        [DSA_FILTER_PAGE_SIZE] = 1,
+        [DSA_FILTER_PAGE_SIZE] = 0,
         [DSA_FILTER_XFER_SIZE] = 1u << size_class(source->xfer_size),
         [DSA_FILTER_ENGINE] = 1u << source->engine,
     };
 
     for (unsigned i = 0; i < DSA_FILTERS; i++) {
-        if (categories[category].filters & 1u << i &&
-            !(counter->filter[i] & bit[i])) {
+        if (filters & 1u << i && !(counter->filter[i] & bit[i])) {
             return false;
         }
     }
@@ -136,7 +154,7 @@ void dsa_perfmon_count(IntelDsa *s, unsigned category, uint32_t event,
 
         if (counts(s, i, category) &&
             FIELD_EX64(counter->config, CNTRCFG, EVENTS) & event &&
-            passes(counter, category, source)) {
+            passes(counter, event_filters(category, event), source)) {
             add(s, i, n);
         }
     }
@@ -158,72 +176,82 @@ static const uint8_t *waiting(const IntelDsa *s, unsigned wq)
 /* The state of a WQ, as the event that its cycles are */
 static uint32_t wq_cycles(const IntelDsa *s, unsigned wq)
 {
-    int group = dsa_group_of_wq(s, wq);
-    uint64_t engines;
+    const uint8_t *desc;
 
-    if (!dsa_wq_enabled(s, wq) || group < 0) {
+    if (!dsa_wq_enabled(s, wq) || dsa_state(s) != DSA_STATE_ENABLED) {
         return 0;
-    } else if (!waiting(s, wq)) {
+    }
+    desc = waiting(s, wq);
+    if (!desc) {
         return DSA_EV_WQ_EMPTY;
     }
-    engines = s->grpcfg[group][DSA_GRPCFG_ENGINES / 8];
-    for (unsigned e = 0; e < s->num_engines; e++) {
-        if (engines & 1ull << e &&
-            dsa_engine_slots_used(&s->engine[e]) < DSA_ENGINE_SLOTS) {
-            return DSA_EV_WQ_READY;
-        }
-    }
-    return DSA_EV_WQ_BLOCKED;
+    return dsa_desc_opcode(desc) == DSA_OP_BATCH ? DSA_EV_WQ_BATCH_READY :
+                                                   DSA_EV_WQ_WORK_READY;
 }
 
-static bool batch_waits(const IntelDsa *s, unsigned engine, int group)
+/* Descriptors that wait for an engine of this group, as such events */
+static uint32_t group_waits(const IntelDsa *s, int group)
 {
-    for (unsigned wq = 0; wq < s->num_wqs; wq++) {
-        const uint8_t *desc = waiting(s, wq);
+    uint32_t events = 0;
 
-        if (s->engine[engine].batch.active && desc &&
-            s->grpcfg[group][DSA_GRPCFG_WQS / 8] & 1ull << wq &&
-            dsa_desc_opcode(desc) == DSA_OP_BATCH) {
-            return true;
+    for (unsigned wq = 0; wq < s->num_wqs; wq++) {
+        if (s->grpcfg[group][DSA_GRPCFG_WQS / 8] & 1ull << wq) {
+            events |= wq_cycles(s, wq);
         }
     }
-    return false;
+    return events;
 }
 
 /* The state of an engine, as events */
 static uint32_t engine_cycles(const IntelDsa *s, unsigned e)
 {
+    const DsaBatch *batch = &s->engine[e].batch;
     int group = dsa_group_of_engine(s, e);
-    unsigned used = dsa_engine_slots_used(&s->engine[e]);
+    bool full = dsa_engine_slots_used(&s->engine[e]) == DSA_ENGINE_SLOTS;
+    uint32_t waits, events = 0;
+    bool ready;
 
-    if (!dsa_enabled(s) || group < 0) {
+    if (dsa_state(s) != DSA_STATE_ENABLED || group < 0) {
         return 0;
     }
-    return (used == DSA_ENGINE_SLOTS ? DSA_EV_ENGINE_FULL : 0) |
-           (used == 0 ? DSA_EV_ENGINE_IDLE : 0) |
-           (batch_waits(s, e, group) ? DSA_EV_ENGINE_BATCH_FULL : 0);
+    waits = group_waits(s, group);
+    ready = waits & (DSA_EV_WQ_WORK_READY | DSA_EV_WQ_BATCH_READY) ||
+            (batch->active && batch->work.state == DSA_SLOT_DATA &&
+             batch->next < dsa_desc_size(batch->work.desc));
+    if (!ready) {
+        events = DSA_EV_ENGINE_NONE_READY;
+    } else if (full) {
+        events = DSA_EV_ENGINE_PIPE_FULL;
+    }
+    if (batch->active && waits & DSA_EV_WQ_BATCH_READY) {
+        events |= DSA_EV_ENGINE_BATCH_FULL;
+    }
+    return events;
 }
 
-/* How much a counter of cycles goes up in one now. */
+/*
+ * How much a counter of cycles goes up in one now: an event of WQs once,
+ * however many of those that are selected it is true of; one of engines for
+ * each.
+ */
 static unsigned cycle_rate(const IntelDsa *s, unsigned i)
 {
     const DsaCounter *counter = &s->perfmon.counter[i];
     uint32_t events = FIELD_EX64(counter->config, CNTRCFG, EVENTS);
-    DsaSource source = { };
+    uint32_t state = 0;
     unsigned rate = 0;
 
     if (counts(s, i, DSA_CATEGORY_WQ) && events & WQ_CYCLES) {
-        for (source.wq = 0; source.wq < s->num_wqs; source.wq++) {
-            if (passes(counter, DSA_CATEGORY_WQ, &source)) {
-                rate += ctpop32(events & wq_cycles(s, source.wq));
+        for (unsigned wq = 0; wq < s->num_wqs; wq++) {
+            if (counter->filter[DSA_FILTER_WQ] & 1u << wq) {
+                state |= wq_cycles(s, wq);
             }
         }
+        rate = ctpop32(events & state);
     } else if (counts(s, i, DSA_CATEGORY_ENGINE) && events & ENGINE_CYCLES) {
-        for (source.engine = 0; source.engine < s->num_engines;
-             source.engine++) {
-            /* Neither a traffic class nor a size is part of a state. */
-            if (counter->filter[DSA_FILTER_ENGINE] & 1u << source.engine) {
-                rate += ctpop32(events & engine_cycles(s, source.engine));
+        for (unsigned e = 0; e < s->num_engines; e++) {
+            if (counter->filter[DSA_FILTER_ENGINE] & 1u << e) {
+                rate += ctpop32(events & engine_cycles(s, e));
             }
         }
     }
@@ -301,9 +329,12 @@ static void reset_config(IntelDsa *s)
 {
     for (unsigned i = 0; i < DSA_MAX_COUNTERS; i++) {
         s->perfmon.counter[i].config = 0;
-        memcpy(s->perfmon.counter[i].filter, filter_mask,
-               sizeof(filter_mask));
+        for (unsigned f = 0; f < DSA_FILTERS; f++) {
+            s->perfmon.counter[i].filter[f] = FILTER_MASK;
+        }
     }
+    s->perfmon.frozen = 0;
+    s->perfmon.overflow = 0;
 }
 
 static void reset_counters(IntelDsa *s)
@@ -317,8 +348,6 @@ void dsa_perfmon_reset(IntelDsa *s)
 {
     reset_config(s);
     reset_counters(s);
-    s->perfmon.frozen = 0;
-    s->perfmon.overflow = 0;
     s->perfmon.time = qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL);
     timer_del(s->perfmon.timer);
 }
@@ -331,7 +360,8 @@ static uint64_t capabilities(const IntelDsa *s)
     cap = FIELD_DP64(cap, PERFCAP, WIDTH, s->counter_width);
     cap = FIELD_DP64(cap, PERFCAP, CATEGORIES, DSA_CATEGORIES);
     cap = FIELD_DP64(cap, PERFCAP, CATEGORY_MASK,
-                     MAKE_64BIT_MASK(0, DSA_CATEGORIES));
+                     MAKE_64BIT_MASK(0, DSA_CATEGORIES) &
+                     ~(1ull << DSA_CATEGORY_TRANSLATION));
     cap = FIELD_DP64(cap, PERFCAP, FILTERS, MAKE_64BIT_MASK(0, DSA_FILTERS));
     cap = FIELD_DP64(cap, PERFCAP, WRITABLE, 1);
     cap = FIELD_DP64(cap, PERFCAP, FREEZE, 1);
@@ -401,12 +431,35 @@ static void write_filters(DsaCounter *counter, hwaddr offset, uint64_t value,
 {
     unsigned first = offset / 4;
 
+    if (FIELD_EX64(counter->config, CNTRCFG, ENABLE)) {
+        return;
+    }
+
     for (unsigned i = first; i < MIN(first + 2, DSA_FILTERS); i++) {
         unsigned shift = (i - first) * 32;
 
         if (mask >> shift & UINT32_MAX) {
-            counter->filter[i] = value >> shift & filter_mask[i];
+            counter->filter[i] = value >> shift & FILTER_MASK;
         }
+    }
+}
+
+/* Of an enabled counter nothing can be changed but that it is. */
+static void write_config(IntelDsa *s, unsigned i, uint64_t value)
+{
+    DsaCounter *counter = &s->perfmon.counter[i];
+
+    if (FIELD_EX64(counter->config, CNTRCFG, ENABLE)) {
+        counter->config = FIELD_DP64(counter->config, CNTRCFG, ENABLE,
+                                     FIELD_EX64(value, CNTRCFG, ENABLE));
+    } else {
+        counter->config = value &
+            (R_CNTRCFG_ENABLE_MASK | R_CNTRCFG_INT_OVERFLOW_MASK |
+             R_CNTRCFG_FREEZE_OVERFLOW_MASK | R_CNTRCFG_CATEGORY_MASK |
+             R_CNTRCFG_EVENTS_MASK);
+    }
+    if (!FIELD_EX64(counter->config, CNTRCFG, ENABLE)) {
+        s->perfmon.frozen &= ~(1u << i);
     }
 }
 
@@ -435,10 +488,7 @@ static void write_word(IntelDsa *s, hwaddr addr, uint64_t value, uint64_t mask)
     }
     i = index_in(addr, DSA_CNTRCFG, s->num_counters, 8);
     if (i >= 0) {
-        perfmon->counter[i].config = merged &
-            (R_CNTRCFG_ENABLE_MASK | R_CNTRCFG_INT_OVERFLOW_MASK |
-             R_CNTRCFG_FREEZE_OVERFLOW_MASK | R_CNTRCFG_CATEGORY_MASK |
-             R_CNTRCFG_EVENTS_MASK);
+        write_config(s, i, merged);
         return;
     }
     i = index_in(addr, DSA_CNTRDATA, s->num_counters, 8);

@@ -9,39 +9,122 @@
 #include "dsa.h"
 #include "trace.h"
 
-static void drop(IntelDsa *s, unsigned wq, const char *reason)
+static void drop(unsigned wq, const char *reason)
 {
     trace_dsa_drop(wq, reason);
     qemu_log_mask(LOG_GUEST_ERROR, "%s: descriptor for WQ %u dropped: %s\n",
                   TYPE_INTEL_DSA, wq, reason);
-    dsa_perfmon_count(s, DSA_CATEGORY_WQ, DSA_EV_WQ_DWQ_DROPPED,
-                      &(DsaSource) { .wq = wq }, 1);
 }
 
-static void submit(IntelDsa *s, unsigned wq, const uint8_t *desc)
+static void count(IntelDsa *s, unsigned wq, uint32_t event)
+{
+    dsa_perfmon_count(s, DSA_CATEGORY_WQ, event, &(DsaSource) { .wq = wq },
+                      1);
+}
+
+/* Why a WQ takes nothing from this portal, or NULL */
+static const char *refusal(const IntelDsa *s, unsigned wq, uint32_t portal)
+{
+    if (dsa_state(s) != DSA_STATE_ENABLED || !dsa_wq_enabled(s, wq) ||
+        s->queue[wq].disabling) {
+        return "the WQ is not enabled";
+    } else if (portal & DSA_PORTAL_IMS && !s->ims_entries) {
+        return "there are no IMS portals";
+    }
+    return NULL;
+}
+
+static uint32_t wq_size(const IntelDsa *s, unsigned wq)
+{
+    return MIN(FIELD_EX32(s->wqcfg[wq][0], WQCFG0, SIZE), s->total_wq_size);
+}
+
+static void enqueue(IntelDsa *s, unsigned wq, uint32_t portal,
+                    const uint8_t *desc, uint32_t trusted)
 {
     DsaQueue *queue = &s->queue[wq];
-    uint32_t size = FIELD_EX32(s->wqcfg[wq][0], WQCFG0, SIZE);
-    int64_t now = qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL);
     uint32_t place;
 
-    if (!dsa_wq_enabled(s, wq) || queue->disabling) {
-        drop(s, wq, "the WQ is not enabled");
-        return;
-    } else if (queue->count >= MIN(size, s->total_wq_size)) {
-        drop(s, wq, "the WQ is full");
-        return;
-    }
     dsa_perfmon_sync(s);
     place = (queue->head + queue->count) % s->total_wq_size;
     memcpy(queue->desc + place * DSA_DESC_SIZE, desc, DSA_DESC_SIZE);
-    queue->submitted[place] = now;
+    stl_le_p(queue->desc + place * DSA_DESC_SIZE, trusted);
+    queue->submitted[place] = qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL);
+    queue->ims[place] = (portal & DSA_PORTAL_IMS) != 0;
     queue->count++;
     trace_dsa_submit(wq, dsa_desc_opcode(desc), dsa_desc_flags(desc),
                      queue->count);
-    dsa_perfmon_count(s, DSA_CATEGORY_WQ, DSA_EV_WQ_DWQ_OK,
-                      &(DsaSource) { .wq = wq }, 1);
     dsa_engines_kick(s);
+}
+
+/* In a dedicated WQ the trusted fields are those of its configuration. */
+static uint32_t trusted_fields(const IntelDsa *s, unsigned wq,
+                               const uint8_t *desc)
+{
+    uint32_t cfg = s->wqcfg[wq][2];
+    bool pasid = dsa_wq_has_pasid(s, wq);
+    uint32_t trusted = ldl_le_p(desc);
+
+    trusted = FIELD_DP32(trusted, TRUSTED, PASID,
+                         pasid ? FIELD_EX32(cfg, WQCFG2, PASID) : 0);
+    return FIELD_DP32(trusted, TRUSTED, PRIV,
+                      pasid ? FIELD_EX32(cfg, WQCFG2, PRIV) : 0);
+}
+
+/* A posted write, to a dedicated WQ (5.3) */
+static void submit(IntelDsa *s, unsigned wq, uint32_t portal,
+                   const uint8_t *desc)
+{
+    const char *reason = refusal(s, wq, portal);
+
+    if (!reason && !dsa_wq_dedicated(s, wq)) {
+        reason = "a shared WQ takes deferrable writes only";
+    }
+    if (reason) {
+        drop(wq, reason);
+    } else if (s->queue[wq].count >= wq_size(s, wq)) {
+        drop(wq, "the WQ is full");
+        count(s, wq, DSA_EV_WQ_DWQ_FULL);
+        dsa_report_full(s, wq, desc);
+    } else {
+        enqueue(s, wq, portal, desc, trusted_fields(s, wq, desc));
+        count(s, wq, DSA_EV_WQ_DWQ_OK);
+    }
+}
+
+/* A limited portal leaves what is over the threshold to the other one. */
+static bool has_room(const IntelDsa *s, unsigned wq, bool limited)
+{
+    uint32_t room = wq_size(s, wq);
+
+    if (limited) {
+        room = MIN(room, FIELD_EX32(s->wqcfg[wq][1], WQCFG1, THRESHOLD));
+    }
+    return s->queue[wq].count < room;
+}
+
+bool dsa_portal_defer(Object *obj, MemoryRegion *mr, hwaddr addr,
+                      const uint8_t data[DEFERRABLE_WRITE_BYTES])
+{
+    IntelDsa *s = INTEL_DSA(obj);
+    unsigned wq = addr / DSA_PORTALS_SIZE;
+    uint32_t portal = addr % DSA_PORTALS_SIZE;
+    bool limited = portal & DSA_PORTAL_LIMITED;
+
+    if (mr != &s->portals || wq >= s->num_wqs) {
+        return false;
+    }
+    if (refusal(s, wq, portal) || dsa_wq_dedicated(s, wq) ||
+        !has_room(s, wq, limited)) {
+        trace_dsa_retry(wq, limited);
+        count(s, wq, limited ? DSA_EV_WQ_SWQ_RETRY_LIMITED :
+                               DSA_EV_WQ_SWQ_RETRY_UNLIMITED);
+        return false;
+    }
+    enqueue(s, wq, portal, data, ldl_le_p(data));
+    count(s, wq, limited ? DSA_EV_WQ_SWQ_OK_LIMITED :
+                           DSA_EV_WQ_SWQ_OK_UNLIMITED);
+    return true;
 }
 
 bool dsa_queue_peek(const IntelDsa *s, unsigned wq, const uint8_t **desc,
@@ -57,12 +140,56 @@ bool dsa_queue_peek(const IntelDsa *s, unsigned wq, const uint8_t **desc,
     return true;
 }
 
-void dsa_queue_pop(IntelDsa *s, unsigned wq)
+bool dsa_queue_pop(IntelDsa *s, unsigned wq)
 {
     DsaQueue *queue = &s->queue[wq];
+    bool ims = queue->ims[queue->head];
 
     queue->head = (queue->head + 1) % s->total_wq_size;
     queue->count--;
+    dsa_wq_check_occupancy(s, wq);
+    return ims;
+}
+
+static uint32_t pasid_at(const DsaQueue *queue, uint32_t place)
+{
+    return dsa_desc_pasid(queue->desc + place * DSA_DESC_SIZE);
+}
+
+bool dsa_queue_has_pasid(const IntelDsa *s, unsigned wq, uint32_t pasid)
+{
+    const DsaQueue *queue = &s->queue[wq];
+
+    for (uint32_t i = 0; dsa_wq_has_pasid(s, wq) && i < queue->count; i++) {
+        if (pasid_at(queue, (queue->head + i) % s->total_wq_size) == pasid) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void dsa_queue_drop_pasid(IntelDsa *s, unsigned wq, uint32_t pasid)
+{
+    DsaQueue *queue = &s->queue[wq];
+    uint32_t kept = 0;
+
+    for (uint32_t i = 0; dsa_wq_has_pasid(s, wq) && i < queue->count; i++) {
+        uint32_t from = (queue->head + i) % s->total_wq_size;
+        uint32_t to = (queue->head + kept) % s->total_wq_size;
+
+        if (pasid_at(queue, from) == pasid) {
+            continue;
+        }
+        memmove(queue->desc + to * DSA_DESC_SIZE,
+                queue->desc + from * DSA_DESC_SIZE, DSA_DESC_SIZE);
+        queue->submitted[to] = queue->submitted[from];
+        queue->ims[to] = queue->ims[from];
+        kept++;
+    }
+    if (dsa_wq_has_pasid(s, wq)) {
+        queue->count = kept;
+        dsa_wq_check_occupancy(s, wq);
+    }
 }
 
 void dsa_queue_clear(IntelDsa *s, unsigned wq)
@@ -99,7 +226,7 @@ static void dsa_portal_write(void *opaque, hwaddr addr, uint64_t value,
     if (size != 8 || offset != portal->offset + portal->filled) {
         portal->filled = 0;
         portal->offset = UINT32_MAX;
-        drop(s, wq, "no store of 64 bytes");
+        drop(wq, "no store of 64 bytes");
         return;
     }
     stq_le_p(portal->desc + portal->filled, value);
@@ -107,7 +234,7 @@ static void dsa_portal_write(void *opaque, hwaddr addr, uint64_t value,
     if (portal->filled == DSA_DESC_SIZE) {
         portal->filled = 0;
         portal->offset = UINT32_MAX;
-        submit(s, wq, portal->desc);
+        submit(s, wq, offset, portal->desc);
     }
 }
 

@@ -47,6 +47,7 @@ static const VMStateDescription vmstate_work = {
         VMSTATE_UINT8_ARRAY(desc, DsaWork, DSA_DESC_SIZE),
         VMSTATE_UINT32(state, DsaWork),
         VMSTATE_UINT32(wq, DsaWork),
+        VMSTATE_UINT32(ims, DsaWork),
         VMSTATE_UINT32(in_batch, DsaWork),
         VMSTATE_UINT32(batch_index, DsaWork),
         VMSTATE_INT64(due, DsaWork),
@@ -76,6 +77,7 @@ static const VMStateDescription vmstate_batch = {
         VMSTATE_UINT32(completed, DsaBatch),
         VMSTATE_UINT32(failed, DsaBatch),
         VMSTATE_UINT32(have_desc, DsaBatch),
+        VMSTATE_UINT32(logged, DsaBatch),
         VMSTATE_UINT8_ARRAY(desc, DsaBatch, DSA_DESC_SIZE),
         VMSTATE_END_OF_LIST()
     }
@@ -109,6 +111,18 @@ static const VMStateDescription vmstate_link = {
     }
 };
 
+static const VMStateDescription vmstate_ims = {
+    .name = "intel-dsa/ims",
+    .version_id = 1,
+    .minimum_version_id = 1,
+    .fields = (const VMStateField[]) {
+        VMSTATE_UINT64(address, DsaIms),
+        VMSTATE_UINT32(data, DsaIms),
+        VMSTATE_UINT32(control, DsaIms),
+        VMSTATE_END_OF_LIST()
+    }
+};
+
 static const VMStateDescription vmstate_counter = {
     .name = "intel-dsa/counter",
     .version_id = 1,
@@ -136,7 +150,10 @@ static bool work_is_sane(const IntelDsa *s, const DsaWork *work)
     } else if (work->state == DSA_SLOT_RETIRE) {
         return true;
     }
-    stl_le_p(copy.desc + 4, ldl_le_p(copy.desc + 4) & ~DSA_FLAG_RCI);
+    if (dsa_desc_flags(copy.desc) & DSA_FLAG_RCI) {
+        stl_le_p(copy.desc + 4, ldl_le_p(copy.desc + 4) & ~DSA_FLAG_RCI);
+        stw_le_p(copy.desc + 36, 0);
+    }
     return dsa_descriptor_has_data(work->desc) && !work->status &&
            !dsa_descriptor_check(s, &copy) &&
            work->done < dsa_desc_size(work->desc) &&
@@ -163,6 +180,10 @@ static int dsa_post_load(void *opaque, int version_id)
 
     if (FIELD_EX64(s->regs[R_GENCAP], GENCAP, EVL) != s->event_log) {
         error_report("%s: event-log differs", TYPE_INTEL_DSA);
+        return -EINVAL;
+    }
+    if (FIELD_EX64(s->regs[R_WQCAP], WQCAP, SHARED) != s->pasid) {
+        error_report("%s: pasid differs", TYPE_INTEL_DSA);
         return -EINVAL;
     }
     for (unsigned wq = 0; wq < s->num_wqs; wq++) {
@@ -202,12 +223,15 @@ const VMStateDescription dsa_vmstate = {
         VMSTATE_UINT32_EQUAL(total_wq_size, IntelDsa, "wq-size differs"),
         VMSTATE_UINT32_EQUAL(num_counters, IntelDsa, "perf-counters differs"),
         VMSTATE_UINT32_EQUAL(counter_width, IntelDsa, "perf-width differs"),
+        VMSTATE_UINT32_EQUAL(ims_entries, IntelDsa, "ims-entries differs"),
         VMSTATE_UINT64_ARRAY(regs, IntelDsa, DSA_GRPCFG_BASE / 8),
         VMSTATE_UINT64_2DARRAY(grpcfg, IntelDsa, DSA_MAX_GROUPS,
                                DSA_GRPCFG_SIZE / 8),
         VMSTATE_UINT32_2DARRAY(wqcfg, IntelDsa, DSA_MAX_WQS,
                                DSA_WQCFG_SIZE / 4),
         VMSTATE_UINT32_ARRAY(msixperm, IntelDsa, DSA_MAX_WQS + 1),
+        VMSTATE_STRUCT_VARRAY_POINTER_UINT32(ims, IntelDsa, ims_entries,
+                                             vmstate_ims, DsaIms),
         VMSTATE_UINT32(command, IntelDsa),
         VMSTATE_UINT32(command_wqs, IntelDsa),
         VMSTATE_STRUCT_ARRAY(queue, IntelDsa, DSA_MAX_WQS, 1, vmstate_queue,
@@ -215,6 +239,8 @@ const VMStateDescription dsa_vmstate = {
         VMSTATE_VBUFFER_UINT32(ring_desc, IntelDsa, 1, NULL, ring_bytes),
         VMSTATE_VARRAY_UINT32(ring_submitted, IntelDsa, ring_entries, 1,
                               vmstate_info_int64, int64_t),
+        VMSTATE_VARRAY_UINT32(ring_ims, IntelDsa, ring_entries, 1,
+                              vmstate_info_uint8, uint8_t),
         VMSTATE_STRUCT_ARRAY(engine, IntelDsa, DSA_MAX_ENGINES, 1,
                              vmstate_engine, DsaEngine),
         VMSTATE_STRUCT(link, IntelDsa, 1, vmstate_link, DsaLink),

@@ -3,10 +3,9 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * From Intel, "Data Streaming Accelerator Architecture Specification", as far
- * as it can be read off the programs that drive the silicon: Linux
- * (drivers/dma/idxd, include/uapi/linux/idxd.h), SPDK (idxd_spec.h), DML and
- * PCM.  docs/specs/intel-dsa.rst says what has no such source.
+ * From Intel, "Data Streaming Accelerator Architecture Specification", 341204,
+ * revision 3.0, June 2025.  Section numbers in the device's sources are that
+ * document's.  docs/specs/intel-dsa.rst says what is left out.
  */
 
 #ifndef HW_DMA_INTEL_DSA_REGS_H
@@ -21,28 +20,34 @@
 #define DSA_TABLE_UNIT          0x100
 #define DSA_GRPCFG_BASE         0x400
 #define DSA_WQCFG_BASE          0x600
-#define DSA_MSIXPERM_BASE       0x800
+#define DSA_MSIXPERM_BASE       0xa00
 #define DSA_MSIX_TABLE          0x2000
 #define DSA_MSIX_PBA            0x3000
 #define DSA_PERFMON_BASE        0x4000
 #define DSA_PERFMON_SIZE        0x1000
+#define DSA_IMS_BASE            0x8000
 
 REG64(VERSION, 0x00)
 REG64(GENCAP, 0x10)
     FIELD(GENCAP, OVERLAP, 1, 1)
     FIELD(GENCAP, CACHE_MEM, 2, 1)
-    FIELD(GENCAP, CACHE_FLUSH, 3, 1)
     FIELD(GENCAP, CMD_CAP, 4, 1)
     FIELD(GENCAP, EVL, 13, 2)
     FIELD(GENCAP, MAX_XFER_SHIFT, 16, 5)
     FIELD(GENCAP, MAX_BATCH_SHIFT, 21, 4)
+    FIELD(GENCAP, IMS_SIZE, 25, 6)
     FIELD(GENCAP, CONFIG_EN, 31, 1)
+    FIELD(GENCAP, EVL_OVERFLOW, 32, 1)
 REG64(WQCAP, 0x20)
     FIELD(WQCAP, TOTAL_SIZE, 0, 16)
     FIELD(WQCAP, NUM_WQS, 16, 8)
+    FIELD(WQCAP, WQCFG_SIZE, 24, 4)
+    FIELD(WQCAP, SHARED, 48, 1)
     FIELD(WQCAP, DEDICATED, 49, 1)
     FIELD(WQCAP, PRIORITY, 51, 1)
     FIELD(WQCAP, OCCUPANCY, 52, 1)
+    FIELD(WQCAP, OCCUPANCY_INT, 53, 1)
+    FIELD(WQCAP, OPCFG, 54, 1)
 REG64(GRPCAP, 0x30)
     FIELD(GRPCAP, NUM_GROUPS, 0, 8)
     FIELD(GRPCAP, TOTAL_RDBUFS, 8, 8)
@@ -51,6 +56,7 @@ REG64(OPCAP, 0x40)
 REG64(OFFSETS0, 0x60)
 REG64(OFFSETS1, 0x68)
 REG64(GENCFG, 0x80)
+    FIELD(GENCFG, USER_INT, 12, 1)
     FIELD(GENCFG, EVL_EN, 13, 1)
 REG64(GENCTRL, 0x88)
     FIELD(GENCTRL, SOFTERR_INT, 0, 1)
@@ -75,17 +81,30 @@ REG64(SWERR0, 0xc0)
     FIELD(SWERR0, WQ_VALID, 3, 1)
     FIELD(SWERR0, BATCH, 4, 1)
     FIELD(SWERR0, WRITE, 5, 1)
+    FIELD(SWERR0, PRIV, 6, 1)
+    FIELD(SWERR0, INFO_VALID, 7, 1)
     FIELD(SWERR0, ERROR, 8, 8)
     FIELD(SWERR0, WQ, 16, 8)
+    FIELD(SWERR0, BATCH_ID, 24, 8)
     FIELD(SWERR0, OPCODE, 32, 8)
+    FIELD(SWERR0, PASID, 40, 20)
 REG64(SWERR1, 0xc8)
     FIELD(SWERR1, BATCH_INDEX, 0, 16)
     FIELD(SWERR1, INVALID_FLAGS, 32, 32)
+    /* Instead of flags, in an event log entry */
+    FIELD(SWERR1, INT_HANDLE, 32, 16)
+    FIELD(SWERR1, INT_REQUIRED, 48, 1)
+    FIELD(SWERR1, IMS_PORTAL, 49, 1)
+    FIELD(SWERR1, RECORD_REQUIRED, 50, 1)
+    FIELD(SWERR1, FIRST_IN_BATCH, 51, 1)
 REG64(SWERR2, 0xd0)
 REG64(SWERR3, 0xd8)
 REG64(EVLCFG0, 0xe0)
+    FIELD(EVLCFG0, PASID_EN, 0, 1)
+    FIELD(EVLCFG0, PRIV, 1, 1)
 REG64(EVLCFG1, 0xe8)
     FIELD(EVLCFG1, SIZE, 0, 16)
+    FIELD(EVLCFG1, PASID, 16, 20)
 REG64(EVLSTATUS, 0xf0)
     FIELD(EVLSTATUS, HEAD, 0, 16)
     FIELD(EVLSTATUS, TAIL, 32, 16)
@@ -94,17 +113,26 @@ REG64(EVLSTATUS, 0xf0)
 #define DSA_EVL_BASE_MASK       MAKE_64BIT_MASK(12, 52)
 #define DSA_EVL_ENTRY           64
 #define DSA_EVL_SIZE_MIN        64
-/* Bits of the first word of an event log entry that SWERR0 does not have. */
-#define DSA_EVL_ERR_INFO_VALID  (1u << 7)
 
 #define DSA_INTCAUSE_ERR        0x01
 #define DSA_INTCAUSE_CMD        0x02
+#define DSA_INTCAUSE_OCCUPANCY  0x04
 #define DSA_INTCAUSE_PERFMON    0x08
+#define DSA_INTCAUSE_HALT       0x10
 #define DSA_INTCAUSE_EVL        0x20
 
 enum {
     DSA_STATE_DISABLED = 0,
     DSA_STATE_ENABLED = 1,
+    DSA_STATE_DRAIN = 2,
+    DSA_STATE_HALT = 3,
+};
+
+/* WQCFG6.STATE */
+enum {
+    DSA_WQ_DISABLED = 0,
+    DSA_WQ_ENABLED = 1,
+    DSA_WQ_DRAIN = 2,
 };
 
 /* CMD.CODE */
@@ -119,6 +147,8 @@ enum {
     DSA_CMD_DRAIN_WQ = 8,
     DSA_CMD_ABORT_WQ = 9,
     DSA_CMD_RESET_WQ = 10,
+    DSA_CMD_DRAIN_PASID = 11,
+    DSA_CMD_ABORT_PASID = 12,
 };
 
 /* CMDSTS.ERR */
@@ -126,12 +156,16 @@ enum {
     DSA_CMD_OK = 0,
     DSA_CMD_INVALID = 0x01,
     DSA_CMD_BAD_WQ = 0x02,
+    DSA_CMD_HW_ERROR = 0x03,
+    DSA_CMD_HALTED = 0x05,
     DSA_CMD_DEV_NOT_DISABLED = 0x10,
     DSA_CMD_NO_BUS_MASTER = 0x12,
     DSA_CMD_WQ_SIZE_SUM = 0x14,
     DSA_CMD_GRP_INCOMPLETE = 0x15,
     DSA_CMD_GRP_WQ = 0x16,
     DSA_CMD_GRP_ENGINE = 0x17,
+    DSA_CMD_EVL = 0x19,
+    DSA_CMD_PASID = 0x1b,
     DSA_CMD_DEV_NOT_ENABLED = 0x20,
     DSA_CMD_WQ_NOT_DISABLED = 0x21,
     DSA_CMD_WQ_SIZE = 0x22,
@@ -141,8 +175,11 @@ enum {
     DSA_CMD_WQ_PASID = 0x26,
     DSA_CMD_WQ_BATCH = 0x27,
     DSA_CMD_WQ_XFER = 0x28,
+    DSA_CMD_WQ_PRIV = 0x2a,
+    DSA_CMD_WQ_OCCUPANCY = 0x2b,
+    DSA_CMD_WQ_OPCFG = 0x2d,
     DSA_CMD_DISABLE_NOT_ENABLED = 0x31,
-    DSA_CMD_WQ_DEV_NOT_ENABLED = 0x32,
+    DSA_CMD_WQ_NOT_ENABLED = 0x32,
 };
 
 /* GRPCFG, an entry of 64 bytes: offsets of its 64-bit registers */
@@ -153,8 +190,9 @@ enum {
 FIELD(GRPFLAGS, TC_A, 0, 3)
 FIELD(GRPFLAGS, TC_B, 3, 3)
 
-/* WQCFG, an entry of 32 bytes: 32-bit registers */
-#define DSA_WQCFG_SIZE          0x20
+/* WQCFG, an entry of 64 bytes: 32-bit registers */
+#define DSA_WQCFG_SIZE          0x40
+#define DSA_WQCFG_OPCFG         0x20
 FIELD(WQCFG0, SIZE, 0, 16)
 FIELD(WQCFG1, THRESHOLD, 0, 16)
 FIELD(WQCFG2, DEDICATED, 0, 1)
@@ -165,7 +203,12 @@ FIELD(WQCFG2, PASID_EN, 28, 1)
 FIELD(WQCFG2, PRIV, 29, 1)
 FIELD(WQCFG3, MAX_XFER_SHIFT, 0, 5)
 FIELD(WQCFG3, MAX_BATCH_SHIFT, 5, 4)
+FIELD(WQCFG4, INT_HANDLE, 0, 16)
+FIELD(WQCFG4, INT_IMS, 16, 1)
+FIELD(WQCFG5, LIMIT, 0, 16)
+FIELD(WQCFG5, INT_ENABLE, 16, 1)
 FIELD(WQCFG6, OCCUPANCY, 0, 16)
+FIELD(WQCFG6, INT_GENERATED, 16, 1)
 FIELD(WQCFG6, STATE, 30, 2)
 
 /* MSIXPERM, an entry of 8 bytes */
@@ -173,6 +216,20 @@ FIELD(WQCFG6, STATE, 30, 2)
 FIELD(MSIXPERM, IGNORE, 2, 1)
 FIELD(MSIXPERM, PASID_EN, 3, 1)
 FIELD(MSIXPERM, PASID, 12, 20)
+
+/* The trusted fields of a descriptor, its first 32 bits */
+FIELD(TRUSTED, PASID, 0, 20)
+FIELD(TRUSTED, PRIV, 31, 1)
+
+/*
+ * Interrupt Message Storage, an entry of 16 bytes: address, data, and the
+ * control register, which has MSIXPERM's fields as well.
+ */
+#define DSA_IMS_ENTRY_SIZE      16
+#define DSA_IMS_UNIT            256     /* entries in GENCAP.IMS_SIZE */
+#define DSA_IMS_ADDRESS         0xfee00000
+FIELD(IMSCTL, MASK, 0, 1)
+FIELD(IMSCTL, PENDING, 1, 1)
 
 /* Performance monitor: offsets from DSA_PERFMON_BASE */
 #define DSA_PERFCAP             0x000
@@ -211,6 +268,8 @@ enum {
 
 /* BAR 2: portals, a page of each kind for a WQ */
 #define DSA_PORTAL_PAGE         0x1000
+#define DSA_PORTAL_LIMITED      0x1000
+#define DSA_PORTAL_IMS          0x2000
 #define DSA_PORTALS_SIZE        0x4000
 #define DSA_DESC_SIZE           64
 
@@ -251,6 +310,7 @@ enum {
 #define DSA_FLAG_CRC_READ_SEED  0x010000
 #define DSA_FLAG_CRC_NO_REFLECT 0x020000
 #define DSA_FLAG_CRC_NO_INVERT  0x040000
+#define DSA_FLAG_DRAIN_NO_READBACK 0x0c0000 /* of what is written, implicitly */
 
 /* Status in a completion record */
 enum {
@@ -276,6 +336,17 @@ enum {
     DSA_STATUS_CRA_FAULT = 0x1a,
     DSA_STATUS_CRA_ALIGN = 0x1b,
     DSA_STATUS_ADDR_ALIGN = 0x1c,
+    DSA_STATUS_PRIV = 0x1d,
+    DSA_STATUS_DRAIN_LOGGED = 0x26,
+    DSA_STATUS_BATCH_LOGGED = 0x27,
+};
+
+/* What SWERROR has else */
+enum {
+    DSA_ERROR_PCI_CONFIG = 0x51,
+    DSA_ERROR_CMD_ACTIVE = 0x52,
+    DSA_ERROR_DWQ_FULL = 0x53,
+    DSA_ERROR_EVL = 0x54,
 };
 
 /* Set in the status of a page fault on a write. */

@@ -13,6 +13,8 @@
 #define PCI_BAR0        0x10
 #define PCI_CAPABILITIES 0x34
 #define PCI_CAP_MSIX    0x11
+#define PASID_CONTROL   0x106
+#define MMCONFIG        0xb0000000
 
 /* More than anything but what is told otherwise takes. */
 #define LONG_NS         (100 * 1000 * 1000)
@@ -42,6 +44,14 @@ void dsa_map(QTestState *qts)
     dsa_pci_write(qts, PCI_BAR0 + 12, 0);
     /* Memory, and bus master */
     dsa_pci_write(qts, PCI_COMMAND, 6);
+}
+
+void dsa_set_pasid_control(QTestState *qts, uint16_t control)
+{
+    /* The host bridge's PCIEXBAR, so that 0x100 and up can be reached */
+    qtest_outl(qts, 0xcf8, 0x80000060);
+    qtest_outl(qts, 0xcfc, MMCONFIG | 1);
+    qtest_writew(qts, MMCONFIG + (SLOT << 15) + PASID_CONTROL, control);
 }
 
 QTestState *dsa_start(const char *properties)
