@@ -210,7 +210,10 @@ static void dsa_config_write(PCIDevice *pci, uint32_t addr, uint32_t value,
         (is_bus_master(pci) != was_master || pasid_control(s) != pasid)) {
         qemu_log_mask(LOG_GUEST_ERROR, "%s: configuration space was changed "
                       "while the device was enabled\n", TYPE_INTEL_DSA);
+        /* An interrupt's message may go to the device's own registers. */
+        pci->qdev.mem_reentrancy_guard.engaged_in_io = true;
         dsa_halt(s);
+        pci->qdev.mem_reentrancy_guard.engaged_in_io = false;
     }
     if (pci->exp.exp_cap) {
         pcie_cap_flr_write_config(pci, addr, value, size);

@@ -103,17 +103,11 @@ static bool has_room(const IntelDsa *s, unsigned wq, bool limited)
     return s->queue[wq].count < room;
 }
 
-bool dsa_portal_defer(Object *obj, MemoryRegion *mr, hwaddr addr,
-                      const uint8_t data[DEFERRABLE_WRITE_BYTES])
+static bool defer(IntelDsa *s, unsigned wq, uint32_t portal,
+                  const uint8_t *data)
 {
-    IntelDsa *s = INTEL_DSA(obj);
-    unsigned wq = addr / DSA_PORTALS_SIZE;
-    uint32_t portal = addr % DSA_PORTALS_SIZE;
     bool limited = portal & DSA_PORTAL_LIMITED;
 
-    if (mr != &s->portals || wq >= s->num_wqs) {
-        return false;
-    }
     if (refusal(s, wq, portal) || dsa_wq_dedicated(s, wq) ||
         !has_room(s, wq, limited)) {
         trace_dsa_retry(wq, limited);
@@ -125,6 +119,24 @@ bool dsa_portal_defer(Object *obj, MemoryRegion *mr, hwaddr addr,
     count(s, wq, limited ? DSA_EV_WQ_SWQ_OK_LIMITED :
                            DSA_EV_WQ_SWQ_OK_UNLIMITED);
     return true;
+}
+
+bool dsa_portal_defer(Object *obj, MemoryRegion *mr, hwaddr addr,
+                      const uint8_t data[DEFERRABLE_WRITE_BYTES])
+{
+    IntelDsa *s = INTEL_DSA(obj);
+    MemReentrancyGuard *guard = &DEVICE(s)->mem_reentrancy_guard;
+    unsigned wq = addr / DSA_PORTALS_SIZE;
+    bool accepted;
+
+    if (mr != &s->portals || wq >= s->num_wqs || guard->engaged_in_io) {
+        return false;
+    }
+    /* An interrupt's message may go to the device's own registers. */
+    guard->engaged_in_io = true;
+    accepted = defer(s, wq, addr % DSA_PORTALS_SIZE, data);
+    guard->engaged_in_io = false;
+    return accepted;
 }
 
 bool dsa_queue_peek(const IntelDsa *s, unsigned wq, const uint8_t **desc,
