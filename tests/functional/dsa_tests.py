@@ -35,12 +35,14 @@ def dsa(options, devices, parameters='tc_override=1', **kwargs):
         yield s
 
 
-def enable_again(session, device=0):
-    """Disable and enable the queue, with what it is configured as."""
+def enable_again(session):
+    """Disable the only device, which forgets how it was configured, and have
+    it ready again.
+    """
     session.shell('rmmod dmatest; cd /guest/dsa && '
-                  './accel-config disable-wq dsa%d/wq%d.0 && '
-                  './accel-config enable-wq dsa%d/wq%d.0'
-                  % ((device,) * 4))
+                  './accel-config disable-wq dsa0/wq0.0 && '
+                  './accel-config disable-device dsa0 && '
+                  'dsa-setup tc_override=1')
 
 
 def run_dmatest(session, events='', device=0, iterations=COPIES,
@@ -150,12 +152,12 @@ def check_filters(checks, session):
             event(category, bits, filters='filter_%s=0xff,' % name),
             event(category, 0x10, filters='filter_%s=0xff,' % name)])
     # Traffic classes and the size of pages are none of operations.
-    for name, bits in ('tc', 0x2), ('pgsz', 0x8):
+    for name, bits, every in ('tc', 0x2, 0xff), ('pgsz', 0x8, 0xf):
         name = 'filter_%s=0x%%x,' % name
         ignores = event(3, 0x8, filters=name % bits)
         counts, _ = run_dmatest(session, [ignores])
         checks.equal(ignores, counts[ignores], COPIES)
-        run_dmatest(session, [event(3, 0x8, filters=name % 0xff)])
+        run_dmatest(session, [event(3, 0x8, filters=name % every)])
 
 
 def check_two(checks, session):
