@@ -359,6 +359,30 @@ static void test_properties(void)
     qtest_quit(qts);
 }
 
+static void expect_refusal(const char *machine, const char *bus,
+                           const char *want)
+{
+    QTestState *qts = qtest_initf("-nodefaults %s", machine);
+    QDict *reply = qtest_qmp(qts, "{ 'execute': 'device_add', 'arguments': "
+                             "{ 'driver': 'intel-dsa', 'pasid': true, "
+                             "'bus': %s } }", bus);
+
+    g_assert_cmpstr(qdict_get_str(qdict_get_qdict(reply, "error"), "desc"),
+                    ==, want);
+    qobject_unref(reply);
+    qtest_quit(qts);
+}
+
+/* Where there can be no PASIDs */
+static void test_no_pasid(void)
+{
+    expect_refusal("-machine pc", "pci.0", "pasid=on: needs a PCI Express bus");
+    expect_refusal("-machine q35 -device intel-iommu "
+                   "-device pcie-root-port,id=rp,slot=1", "rp",
+                   "pasid=on: must not be behind an IOMMU, which has no "
+                   "address spaces for PASIDs of this device");
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -370,5 +394,6 @@ int main(int argc, char **argv)
     qtest_add_func("intel-dsa/completion-interrupts",
                    test_completion_interrupts);
     qtest_add_func("intel-dsa/properties", test_properties);
+    qtest_add_func("intel-dsa/no-pasid", test_no_pasid);
     return g_test_run();
 }
