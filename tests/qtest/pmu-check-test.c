@@ -816,36 +816,6 @@ static void test_replay(void)
     pmu_remove(&machine);
 }
 
-static void migrate(PmuMachine *machine, const char *uri)
-{
-    bool completed = false;
-
-    qtest_qmp_assert_success(machine->qts, "{'execute': 'migrate',"
-                             " 'arguments': {'uri': %s}}", uri);
-    while (!completed) {
-        QDict *info = qtest_qmp_assert_success_ref(
-            machine->qts, "{'execute': 'query-migrate'}");
-
-        completed = g_str_equal(qdict_get_str(info, "status"), "completed");
-        qobject_unref(info);
-        g_usleep(1000);
-    }
-}
-
-static void wait_running(PmuMachine *machine)
-{
-    bool running = false;
-
-    while (!running) {
-        QDict *info = qtest_qmp_assert_success_ref(
-            machine->qts, "{'execute': 'query-status'}");
-
-        running = qdict_get_bool(info, "running");
-        qobject_unref(info);
-        g_usleep(1000);
-    }
-}
-
 /* Rules are judged by what is known: after a migration, little is. */
 static void test_migration(void)
 {
@@ -865,10 +835,10 @@ static void test_migration(void)
     pmu_wrmsr(s, GC, GC_ALL);
     start_checked(&from, s, "pmu-check=event");
     pmu_wait_for(&from, 1);
-    migrate(&from, uri);
+    pmu_migrate(&from, uri);
     pmu_stop(&from);
     start_checked(&to, idle, check);
-    wait_running(&to);
+    pmu_wait_running(&to);
     pmu_go(&to, 1);
     pmu_wait_done(&to, 1);
     g_assert_null(qtest_qmp_event_ref(to.qts, "X86_PMU_CHECK"));

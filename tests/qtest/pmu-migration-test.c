@@ -378,39 +378,6 @@ static void test_loadvm_refused(void)
     remove_disk(disk);
 }
 
-static void migrate(PmuMachine *machine, const char *uri)
-{
-    qtest_qmp_assert_success(machine->qts, "{'execute': 'migrate',"
-                             " 'arguments': {'uri': %s}}", uri);
-    for (;;) {
-        QDict *info = qtest_qmp_assert_success_ref(
-            machine->qts, "{'execute': 'query-migrate'}");
-        const char *status = qdict_get_str(info, "status");
-        bool completed = g_str_equal(status, "completed");
-
-        g_assert_cmpstr(status, !=, "failed");
-        qobject_unref(info);
-        if (completed) {
-            return;
-        }
-        g_usleep(1000);
-    }
-}
-
-static void wait_running(PmuMachine *machine)
-{
-    bool running;
-
-    do {
-        QDict *info = qtest_qmp_assert_success_ref(
-            machine->qts, "{'execute': 'query-status'}");
-
-        running = qdict_get_bool(info, "running");
-        qobject_unref(info);
-        g_usleep(1000);
-    } while (!running);
-}
-
 static void expect_live(bool timing, const char *more_args)
 {
     g_autoptr(GError) err = NULL;
@@ -427,8 +394,8 @@ static void expect_live(bool timing, const char *more_args)
     pmu_start(&from, plan.script, args);
     pmu_start(&to, idle, incoming);
     pmu_wait_for(&from, 1);
-    migrate(&from, uri);
-    wait_running(&to);
+    pmu_migrate(&from, uri);
+    pmu_wait_running(&to);
     finish(&to, &plan, timing, "after migration");
     pmu_stop(&to);
     pmu_stop(&from);
@@ -486,7 +453,7 @@ static GByteArray *save_stream(const PmuScript *script, const char *args,
     }
     path = g_strdup_printf("%s/stream", machine.dir);
     uri = g_strdup_printf("file:%s", path);
-    migrate(&machine, uri);
+    pmu_migrate(&machine, uri);
     g_file_get_contents(path, &contents, &length, &err);
     g_assert_no_error(err);
     pmu_stop(&machine);

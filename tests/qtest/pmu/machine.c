@@ -245,6 +245,39 @@ void pmu_stop(PmuMachine *machine)
     pmu_remove(machine);
 }
 
+void pmu_migrate(PmuMachine *machine, const char *uri)
+{
+    qtest_qmp_assert_success(machine->qts, "{'execute': 'migrate',"
+                             " 'arguments': {'uri': %s}}", uri);
+    for (;;) {
+        QDict *info = qtest_qmp_assert_success_ref(
+            machine->qts, "{'execute': 'query-migrate'}");
+        const char *status = qdict_get_str(info, "status");
+        bool completed = g_str_equal(status, "completed");
+
+        g_assert_cmpstr(status, !=, "failed");
+        qobject_unref(info);
+        if (completed) {
+            return;
+        }
+        g_usleep(1000);
+    }
+}
+
+void pmu_wait_running(PmuMachine *machine)
+{
+    bool running;
+
+    do {
+        QDict *info = qtest_qmp_assert_success_ref(
+            machine->qts, "{'execute': 'query-status'}");
+
+        running = qdict_get_bool(info, "running");
+        qobject_unref(info);
+        g_usleep(1000);
+    } while (!running);
+}
+
 void pmu_run(PmuScript *script, const char *args)
 {
     PmuMachine machine;

@@ -145,6 +145,10 @@ bool pmu_done_within(PmuMachine *machine, unsigned cpu, unsigned seconds);
 void pmu_read_results(PmuMachine *machine, PmuScript *script, unsigned cpus);
 void pmu_stop(PmuMachine *machine);
 
+/* Migrate to @uri, which is to complete; wait until what came in runs. */
+void pmu_migrate(PmuMachine *machine, const char *uri);
+void pmu_wait_running(PmuMachine *machine);
+
 /* All of this for one CPU. */
 void pmu_run(PmuScript *script, const char *args);
 

@@ -223,6 +223,38 @@ static void test_write_then_read(void)
 }
 
 /* What does not fit is about to wrap. */
+/*
+ * Noise is off by as much at most, and what it makes of a read is one as well:
+ * the level-1 sum is the same, and no child is larger than its parent.
+ */
+static void test_disturb(void)
+{
+    Random random = random_from_seed();
+    uint64_t state = random_next(&random) | 1;
+    unsigned changed = 0, at_most = 0;
+
+    for (int i = 0; i < 20000; i++) {
+        unsigned fields = field_counts[random_below(&random, 2)];
+        unsigned most = 1 + random_below(&random, 255);
+        uint64_t value = random_metrics(&random, fields);
+        uint64_t noisy = pmu_metrics_disturb(value, fields, most, &state);
+
+        g_assert_cmpuint(level1_sum(noisy), ==, level1_sum(value));
+        g_assert_cmphex(fields == 4 ? noisy >> 32 : 0, ==, 0);
+        for (unsigned j = 0; j < fields; j++) {
+            int off = field_of(noisy, j) - field_of(value, j);
+
+            g_assert_true(j >= 4 || ABS(off) <= (int)most);
+            g_assert_true(j < 4 ||
+                          field_of(noisy, j) <= field_of(noisy, j - 4));
+            at_most += ABS(off) == (int)most;
+        }
+        changed += noisy != value;
+    }
+    g_assert_cmpuint(changed, >, 15000);
+    g_assert_cmpuint(at_most, >, 0);
+}
+
 static void test_write_clamps(void)
 {
     uint64_t hidden[4];
@@ -600,6 +632,7 @@ int main(int argc, char **argv)
     g_test_add_func("/perf-metrics/distance", test_distance);
     g_test_add_func("/perf-metrics/classes", test_classes);
     g_test_add_func("/perf-metrics/write-then-read", test_write_then_read);
+    g_test_add_func("/perf-metrics/disturb", test_disturb);
     g_test_add_func("/perf-metrics/write-clamps", test_write_clamps);
     g_test_add_func("/perf-metrics/sum", test_sum);
     g_test_add_func("/perf-metrics/reads-repeat", test_reads_repeat);

@@ -1,80 +1,18 @@
 /*
- * Faults on demand: when they fire, and what they do.
+ * Faults on demand: what they do, and where they belong.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * A fault belongs to one vCPU, whose thread alone looks at it.  It depends on
- * what the guest does alone, so a replay has the same faults.
+ * A fault belongs to one vCPU, whose thread alone looks at it.
  */
 
 #include "qemu/osdep.h"
-#include "hw/i386/apic_internal.h"
+#include "qemu/main-loop.h"
 #include "qom/object_interfaces.h"
+#include "system/runstate.h"
+#include "tcg/pmu/perfmon/perf-metrics.h"
 #include "pmu-fault.h"
 #include "pmu-observe.h"
-#include "trace.h"
-
-/* Triggers ----------------------------------------------------------------- */
-
-static uint64_t x86_pmu_fault_number(const X86PMUFault *fault,
-                                     X86PMUFaultNumber which,
-                                     uint64_t if_not_given)
-{
-    uint64_t number = fault->number[which];
-
-    return number == NOT_GIVEN ? if_not_given : number;
-}
-
-static bool x86_pmu_fault_is_spent(const X86PMUFault *fault)
-{
-    return fault->fired >= x86_pmu_fault_number(fault, NUMBER_MAX, 1);
-}
-
-/* The conditions hold, but for nth: has it come? */
-static bool x86_pmu_fault_is_due(X86PMUFault *fault)
-{
-    return ++fault->seen >= x86_pmu_fault_number(fault, NUMBER_NTH, 1) &&
-           !x86_pmu_fault_is_spent(fault);
-}
-
-/* Wait for the instructions that insns says, from now on. */
-static void x86_pmu_fault_wait(X86PMUFault *fault)
-{
-    fault->left = x86_pmu_fault_is_spent(fault)
-                  ? 0 : x86_pmu_fault_number(fault, NUMBER_INSNS, 0);
-}
-
-static bool x86_pmu_fault_is_here(const X86PMUFault *fault, CPUX86State *env)
-{
-    return !fault->left &&
-           (fault->number[NUMBER_CPL] == NOT_GIVEN ||
-            fault->number[NUMBER_CPL] == (env->hflags & HF_CPL_MASK)) &&
-           (fault->number[NUMBER_RIP] == NOT_GIVEN ||
-            fault->number[NUMBER_RIP] == x86_pmu_pc(env));
-}
-
-static bool x86_pmu_fault_is_access(const X86PMUFault *fault,
-                                    CPUX86State *env, PmuCheckAccess how,
-                                    uint32_t msr)
-{
-    uint32_t before = env->pmu.unit->fault_before;
-
-    return (how == PMU_CHECK_WRMSR ? fault->write : fault->read) &&
-           (!fault->msr || fault->msr == msr) &&
-           (!fault->before || fault->before == before) &&
-           x86_pmu_fault_is_here(fault, env);
-}
-
-static void x86_pmu_fault_note(X86PMUFault *fault, CPUX86State *env)
-{
-    fault->fired++;
-    fault->clock = x86_pmu_clock(env_cpu(env));
-    fault->rip = x86_pmu_pc(env);
-    trace_x86_pmu_fault(env_cpu(env)->cpu_index,
-                        object_get_canonical_path_component(OBJECT(fault)),
-                        x86_pmu_fault_kind_name(fault->kind), fault->rip,
-                        fault->clock);
-}
 
 /* What they do ------------------------------------------------------------- */
 
@@ -97,7 +35,7 @@ static uint64_t x86_pmu_fault_bits(const X86PMUFault *fault)
            ? PERF_GLOBAL_METRICS : pmu_check_bit(fault->counter);
 }
 
-static void x86_pmu_fault_overflow(X86PMUFault *fault, CPUX86State *env)
+void x86_pmu_fault_overflow(X86PMUFault *fault, CPUX86State *env)
 {
     Perfmon *perfmon = &env->pmu.unit->perfmon;
     uint64_t before = perfmon->global_status;
@@ -160,6 +98,20 @@ static void x86_pmu_fault_ref_jump(X86PMUFault *fault, CPUX86State *env)
     }
 }
 
+/*
+ * The counter stops on the very cycle at which its lower half carries into the
+ * upper one, and the carry is lost (Intel Xeon Processor MP Specification
+ * Update, O9: "Performance counter may contain incorrect value after being
+ * stopped").
+ */
+static void x86_pmu_fault_half(X86PMUFault *fault, CPUX86State *env)
+{
+    Perfmon *perfmon = &env->pmu.unit->perfmon;
+
+    fault->added -= perfmon_clear_half(perfmon,
+                                       x86_pmu_fault_index(fault, perfmon));
+}
+
 /* Counters of all faults that have begun to hold one. */
 static void x86_pmu_fault_hold(X86PMU *unit)
 {
@@ -201,6 +153,15 @@ static void x86_pmu_fault_fire(X86PMUFault *fault, CPUX86State *env)
     case FAULT_STILL:
         x86_pmu_fault_hold(unit);
         break;
+    case FAULT_HALF:
+        x86_pmu_fault_half(fault, env);
+        break;
+    case FAULT_STOP:
+        unit->fault_asked |= FAULT_ASKS_STOP;
+        break;
+    case FAULT_INIT:
+        unit->fault_asked |= FAULT_ASKS_INIT;
+        break;
     default:
         break;
     }
@@ -215,25 +176,34 @@ static void x86_pmu_fault_count(X86PMUFault *fault, CPUX86State *env)
     if (x86_pmu_fault_is_here(fault, env) && x86_pmu_fault_is_due(fault)) {
         x86_pmu_fault_fire(fault, env);
     }
-    x86_pmu_fault_wait(fault);
+    x86_pmu_fault_wait_next(fault);
 }
 
-/* A late interrupt: those that come now are as good as it. */
-static void x86_pmu_fault_release(X86PMU *unit, uint64_t n)
+void x86_pmu_faults_resume(CPUX86State *env)
 {
-    if (unit->fault_held) {
-        unit->fault_held -= MIN(unit->fault_held, n);
-        if (!unit->fault_held) {
-            unit->fault_released = true;
-            unit->perfmon.pmi = true;
-        }
+    if (env->pmu.unit->faults) {
+        x86_pmu_fault_hold(env->pmu.unit);
     }
 }
 
-void x86_pmu_faults_reset(X86PMU *unit)
+void x86_pmu_faults_act(CPUX86State *env)
 {
-    unit->fault_held = 0;
-    unit->fault_released = false;
+    unsigned asked = env->pmu.unit->fault_asked;
+    bool locked = bql_locked();
+
+    env->pmu.unit->fault_asked = 0;
+    if (!locked) {
+        bql_lock();
+    }
+    if (asked & FAULT_ASKS_INIT) {
+        cpu_interrupt(env_cpu(env), CPU_INTERRUPT_INIT);
+    }
+    if (asked & FAULT_ASKS_STOP) {
+        vm_stop(RUN_STATE_PAUSED);
+    }
+    if (!locked) {
+        bql_unlock();
+    }
 }
 
 void x86_pmu_faults_retire(CPUX86State *env, uint64_t n)
@@ -312,6 +282,7 @@ static bool x86_pmu_fault_is_write(const X86PMUFault *fault,
     case FAULT_STUCK:
         return value & perfmon->global_status & x86_pmu_fault_bits(fault);
     case FAULT_ONE_MORE:
+    case FAULT_HALF:
         return x86_pmu_fault_is_stop(fault, perfmon, msr, value);
     default:
         return fault->time == FAULT_AT_WRITE && fault->msr;
@@ -338,95 +309,40 @@ uint64_t x86_pmu_fault_write(CPUX86State *env, uint32_t msr, uint64_t value)
     return written;
 }
 
-/* The interrupt that comes now was to stop all counters, and has. */
-static bool x86_pmu_fault_is_frozen(const Perfmon *perfmon)
+/* What @fault, which fires, makes of @value. */
+static uint64_t x86_pmu_fault_change(X86PMUFault *fault, const X86PMU *unit,
+                                     uint64_t value)
 {
-    if (!(perfmon->debugctl & PERF_DEBUGCTL_FREEZE_PERFMON_ON_PMI)) {
-        return false;
+    switch (fault->kind) {
+    case FAULT_CAPS:
+        return value ^ fault->number[NUMBER_BITS];
+    case FAULT_METRICS_NOISE:
+        /* Of fixed counter 3 being 0 there are no fractions. */
+        return value ? pmu_metrics_disturb(value,
+                                           unit->perfmon.config.num_metrics,
+                                           fault->number[NUMBER_BY],
+                                           &fault->random) : 0;
+    default:
+        return value;
     }
-    return perfmon->config.version >= 4
-           ? perfmon->global_status & PERF_GLOBAL_CTR_FRZ
-           : !perfmon->global_ctrl;
 }
 
-static bool x86_pmu_fault_is_interrupt(const X86PMUFault *fault,
-                                       CPUX86State *env)
-{
-    const X86PMU *unit = env->pmu.unit;
-
-    /* One interrupt is held back at a time. */
-    return fault->time == FAULT_AT_INTERRUPT &&
-           (fault->kind != FAULT_LATE || !unit->fault_held) &&
-           (fault->kind != FAULT_FREEZE_LOST ||
-            x86_pmu_fault_is_frozen(&unit->perfmon)) &&
-           x86_pmu_fault_is_here(fault, env);
-}
-
-/* An interrupt comes.  What becomes of it, and how much later in *@by. */
-static X86PMUFaultAction x86_pmu_fault_interrupt(CPUX86State *env,
-                                                 uint64_t *by)
+uint64_t x86_pmu_fault_read(CPUX86State *env, PmuCheckAccess how,
+                            uint32_t msr, uint64_t value)
 {
     X86PMU *unit = env->pmu.unit;
-    X86PMUFaultAction action = X86_PMU_FAULT_NONE;
 
     for (unsigned i = 0; unit->faults && i < unit->faults->len; i++) {
         X86PMUFault *fault = g_ptr_array_index(unit->faults, i);
 
-        if (!x86_pmu_fault_is_interrupt(fault, env) ||
-            !x86_pmu_fault_is_due(fault)) {
-            continue;
-        }
-        x86_pmu_fault_note(fault, env);
-        if (fault->kind == FAULT_MERGE) {
-            x86_pmu_fault_overflow(fault, env);
-        } else {
-            action = fault->action;
-            *by = fault->number[NUMBER_BY];
+        if (fault->time == FAULT_OF_READ &&
+            x86_pmu_fault_is_access(fault, env, how, msr) &&
+            x86_pmu_fault_is_due(fault)) {
+            x86_pmu_fault_note(fault, env);
+            value = x86_pmu_fault_change(fault, unit, value);
         }
     }
-    return action;
-}
-
-/* Deliver an interrupt other than as usual. */
-static void x86_pmu_fault_deliver_unmasked(CPUX86State *env, uint32_t *lvtpc)
-{
-    x86_pmu_observe_pmi(env);
-    x86_pmu_interrupt_apic(env);
-    *lvtpc &= ~APIC_LVT_MASKED;
-}
-
-bool x86_pmu_fault_deliver(CPUX86State *env)
-{
-    X86PMU *unit = env->pmu.unit;
-    DeviceState *apic = unit->cpu->apic_state;
-    uint32_t *lvtpc = apic ? &APIC_COMMON(apic)->lvt[APIC_LVT_PERFORM] : NULL;
-    X86PMUFaultAction action;
-    uint64_t by = 0;
-
-    if (unit->fault_released || !lvtpc || *lvtpc & APIC_LVT_MASKED) {
-        unit->fault_released = false;
-        return false;
-    }
-    action = x86_pmu_fault_interrupt(env, &by);
-    /* Of a counter that overflows as well: this is its interrupt. */
-    unit->perfmon.pmi = false;
-    switch (action) {
-    case X86_PMU_FAULT_DROP:
-        return true;
-    case X86_PMU_FAULT_LATE:
-        unit->fault_held = by;
-        return true;
-    case X86_PMU_FAULT_UNMASKED:
-        x86_pmu_fault_deliver_unmasked(env, lvtpc);
-        return true;
-    case X86_PMU_FAULT_DOUBLE:
-        x86_pmu_fault_deliver_unmasked(env, lvtpc);
-        /* The other one comes at the next block's entry. */
-        unit->perfmon.pmi = true;
-        return true;
-    default:
-        return false;
-    }
+    return value;
 }
 
 /* Where they belong -------------------------------------------------------- */
@@ -438,7 +354,7 @@ static void x86_pmu_fault_add(X86PMUFault *fault, X86PMU *unit)
     }
     g_ptr_array_add(unit->faults, fault);
     fault->unit = unit;
-    x86_pmu_fault_wait(fault);
+    x86_pmu_fault_wait_first(fault);
 }
 
 static void x86_pmu_fault_remove(X86PMUFault *fault)
@@ -504,6 +420,13 @@ const char *x86_pmu_fault_misfit(const X86PMUFault *fault,
         return "its vCPU has no architectural performance monitoring of "
                "version 2 or later";
     }
+    if (unit->faults && unit->faults->len >= X86_PMU_FAULTS) {
+        return "its vCPU has " stringify(X86_PMU_FAULTS) " faults already, "
+               "and no room for more";
+    }
+    if (fault->kind == FAULT_METRICS_NOISE && !config->num_metrics) {
+        return "its vCPU has no PERF_METRICS";
+    }
     if (!fault->has_counter ||
         (counter < config->num_gp) ||
         (counter >= PERFMON_ARCH_GP && counter < PMU_CHECK_COUNTERS &&
@@ -541,6 +464,7 @@ void x86_pmu_faults_detach(X86PMU *unit)
         x86_pmu_fault_remove(g_ptr_array_index(unit->faults, 0));
     }
     g_clear_pointer(&unit->faults, g_ptr_array_unref);
+    g_clear_pointer(&unit->migrated.faults, g_free);
 }
 
 void x86_pmu_fault_start(X86PMUFault *fault, CPUState *cs)

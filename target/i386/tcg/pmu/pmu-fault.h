@@ -21,6 +21,7 @@ typedef enum X86PMUFaultAction {
     X86_PMU_FAULT_UNMASKED,     /* LVTPC stays unmasked */
     X86_PMU_FAULT_DOUBLE,       /* the interrupt comes twice */
     X86_PMU_FAULT_LATE,         /* the interrupt comes later */
+    X86_PMU_FAULT_MODE,         /* ... in another way than LVTPC says */
 } X86PMUFaultAction;
 
 #define TYPE_PMU_FAULT "pmu-fault"
@@ -41,6 +42,12 @@ typedef enum X86PMUFaultKind {
     FAULT_SMI,
     FAULT_REF_JUMP,
     FAULT_STILL,
+    FAULT_HALF,
+    FAULT_MODE,
+    FAULT_CAPS,
+    FAULT_METRICS_NOISE,
+    FAULT_STOP,
+    FAULT_INIT,
     FAULT_KINDS
 } X86PMUFaultKind;
 
@@ -48,6 +55,7 @@ typedef enum X86PMUFaultKind {
 typedef enum X86PMUFaultTime {
     FAULT_AT_WRITE,             /* ... or at no access: counters are its */
     FAULT_OF_WRITE,             /* what that does is its */
+    FAULT_OF_READ,              /* what that returns is its */
     FAULT_AT_ACCESS,
     FAULT_AT_INTERRUPT,
 } X86PMUFaultTime;
@@ -57,11 +65,13 @@ typedef enum X86PMUFaultTime {
 
 typedef enum X86PMUFaultNumber {
     NUMBER_CPU, NUMBER_ACCESS, NUMBER_NTH, NUMBER_CPL, NUMBER_RIP, NUMBER_MAX,
-    NUMBER_INSNS, NUMBER_BY, NUMBERS
+    NUMBER_INSNS, NUMBER_BY, NUMBER_EVERY, NUMBER_JITTER, NUMBER_SEED,
+    NUMBER_VECTOR, NUMBER_BITS, NUMBERS
 } X86PMUFaultNumber;
 
 typedef enum X86PMUFaultText {
-    TEXT_KIND, TEXT_COUNTER, TEXT_ACTION, TEXT_WINDOW, TEXT_RW, TEXTS
+    TEXT_KIND, TEXT_COUNTER, TEXT_ACTION, TEXT_WINDOW, TEXT_RW, TEXT_MODE,
+    TEXTS
 } X86PMUFaultText;
 
 struct X86PMUFault {
@@ -70,25 +80,57 @@ struct X86PMUFault {
     char *text[TEXTS];          /* NULL: not given */
     uint64_t number[NUMBERS];
 
-    /* From these, by x86_pmu_fault_complete(). */
+    /* From these, by x86_pmu_fault_parse(). */
     X86PMUFaultKind kind;
     X86PMUFaultTime time;
     X86PMUFaultAction action;
     unsigned counter;           /* as in controls.h, and then metrics */
     bool has_counter;
+    uint32_t lvtpc;             /* mode: vector and delivery mode */
+    uint64_t most;              /* times that it fires */
     bool read, write;
     uint32_t before, msr;       /* 0: any */
     bool at_once;
     bool by_count;              /* at an instruction, whatever it is */
+    uint64_t random;            /* xorshift64: not 0 */
 
     X86PMU *unit;               /* NULL: not there yet, or no more */
     Notifier machine_done;
-    Error *blocker;             /* of migration */
+    bool complete;              /* properties do not change any more */
     uint64_t left;              /* instructions that it waits for yet */
-    uint64_t seen, fired, clock, rip, added;
+    uint64_t seen, fired, clock, rip;
+    int64_t added;
 };
 
 #define COUNTER_METRICS(n) (PMU_CHECK_COUNTERS + (n))
+
+/* A vCPU has so many faults at most, with names of so many bytes. */
+#define X86_PMU_FAULTS      256
+#define X86_PMU_FAULT_NAME  128
+
+/* A fault as it travels. */
+typedef struct X86PMUSavedFault {
+    char id[X86_PMU_FAULT_NAME];
+    uint64_t left, seen, fired, clock, rip, random;
+    int64_t added;
+} X86PMUSavedFault;
+
+struct X86PMUSavedFaults {
+    uint32_t msr, asked;
+    bool released;
+    uint64_t held, retired;
+    uint32_t count;
+    X86PMUSavedFault fault[X86_PMU_FAULTS];
+};
+
+/* Its name, as id= has it. */
+const char *x86_pmu_fault_id(const X86PMUFault *fault);
+
+/*
+ * Find out what the properties of @fault mean.  False and @errp set if they
+ * contradict each other, or there is no such thing: pmu-fault-parse.c.
+ */
+bool x86_pmu_fault_parse(X86PMUFault *fault, Error **errp);
 
 /* "overflow", "spurious" and so on */
 const char *x86_pmu_fault_kind_name(X86PMUFaultKind kind);
@@ -99,6 +141,31 @@ CPUState *x86_pmu_fault_cpu(const X86PMUFault *fault);
 /* NULL if @fault can be on @unit, else why not. */
 const char *x86_pmu_fault_misfit(const X86PMUFault *fault,
                                  const X86PMU *unit);
+
+/* When: pmu-fault-trigger.c */
+
+/*
+ * Wait for as many instructions as properties say, from now on: at first, or
+ * behind a firing.
+ */
+void x86_pmu_fault_wait_first(X86PMUFault *fault);
+void x86_pmu_fault_wait_next(X86PMUFault *fault);
+
+/* All conditions hold but for access=, window= and nth=. */
+bool x86_pmu_fault_is_here(const X86PMUFault *fault, CPUX86State *env);
+/* ... but for nth=. */
+bool x86_pmu_fault_is_access(const X86PMUFault *fault, CPUX86State *env,
+                             PmuCheckAccess how, uint32_t msr);
+/* They hold once more: has nth= come? */
+bool x86_pmu_fault_is_due(X86PMUFault *fault);
+/* It fires. */
+void x86_pmu_fault_note(X86PMUFault *fault, CPUX86State *env);
+
+/* The counter of @fault overflows. */
+void x86_pmu_fault_overflow(X86PMUFault *fault, CPUX86State *env);
+
+/* @n instructions have retired: an interrupt that is held back may come. */
+void x86_pmu_fault_release(X86PMU *unit, uint64_t n);
 
 /* From now on; and no more.  Needs the BQL. */
 void x86_pmu_fault_start(X86PMUFault *fault, CPUState *cs);
@@ -113,6 +180,18 @@ void x86_pmu_faults_detach(X86PMU *unit);
  * are left for x86_pmu_deliver().
  */
 void x86_pmu_faults_retire(CPUX86State *env, uint64_t n);
+
+/*
+ * Counters that faults hold, and what was asked for, after faults have become
+ * what they were elsewhere.
+ */
+void x86_pmu_faults_resume(CPUX86State *env);
+
+/*
+ * Do what was asked for: the guest stops, the vCPU gets an INIT.  Between two
+ * blocks.
+ */
+void x86_pmu_faults_act(CPUX86State *env);
 
 /* Lower @slack to what may retire before x86_pmu_faults_retire() must know. */
 void x86_pmu_faults_bound(const X86PMU *unit, PerfmonDistance *slack);
@@ -130,8 +209,28 @@ X86PMUFaultAction x86_pmu_fault_access(CPUX86State *env, PmuCheckAccess how,
  */
 uint64_t x86_pmu_fault_write(CPUX86State *env, uint32_t msr, uint64_t value);
 
+/* What the guest gets in place of @value, which it reads. */
+uint64_t x86_pmu_fault_read(CPUX86State *env, PmuCheckAccess how,
+                            uint32_t msr, uint64_t value);
+
 /* RESET: an interrupt that is held back does not come any more. */
 void x86_pmu_faults_reset(X86PMU *unit);
+
+/* Migration: pmu-fault-vmstate.c */
+
+extern const VMStateDescription vmstate_x86_pmu_faults;
+
+/*
+ * Room for faults as they travel, and those of @unit in it; @retired
+ * instructions are not told to them yet.
+ */
+void x86_pmu_faults_make_room(X86PMU *unit);
+void x86_pmu_faults_save(X86PMU *unit, uint64_t retired);
+
+/* Is what arrived, if anything did, good for @unit?  If not, it is reported. */
+bool x86_pmu_faults_check(const X86PMU *unit);
+/* From now on it is as it was elsewhere.  Counters are already. */
+void x86_pmu_faults_load(CPUX86State *env);
 
 /*
  * An interrupt is about to be delivered.  If a fault changes that, this is done

@@ -86,6 +86,13 @@ typedef struct PmuStretch {
 /* Who looks at what the guest does: pmu-observe.h */
 typedef struct X86PMUObserver X86PMUObserver;
 
+/* Faults on demand, as they travel: pmu-fault.h */
+typedef struct X86PMUSavedFaults X86PMUSavedFaults;
+
+/* The guest stops; the vCPU gets an INIT. */
+#define FAULT_ASKS_STOP 1u
+#define FAULT_ASKS_INIT 2u
+
 struct X86PMU {
     X86CPU *cpu;
     X86PMUObserver *observer;   /* NULL: nobody */
@@ -93,6 +100,7 @@ struct X86PMU {
     uint32_t fault_msr, fault_before;   /* accessed now, and before */
     uint64_t fault_held;        /* instructions until a late interrupt */
     bool fault_released;        /* ... which comes now */
+    unsigned fault_asked;       /* FAULT_ASKS_x: x86_pmu_faults_act() */
     /* Instructions of a block that waits to run: icount has them already. */
     unsigned waiting;
     bool masks_lvt;             /* a PMI masks its LVT entry */
@@ -105,6 +113,7 @@ struct X86PMU {
     struct {
         Perfmon perfmon;
         PmuSavedLedger *ledger; /* NULL: nothing did yet */
+        X86PMUSavedFaults *faults;      /* NULL: the same */
     } migrated;
     PmuUarch uarch;             /* the core, changed by properties */
     PmuTiming *timing;
@@ -284,8 +293,9 @@ void x86_pmu_peek(CPUX86State *env, PmuLedger *ledger, Perfmon *perfmon);
 void x86_pmu_arm(CPUX86State *env, uint64_t insn, unsigned need);
 
 /*
- * Interrupt through the local APIC if an overflow asked for it.  Only where
- * translated code can be left: at a block's entry or in its last instruction.
+ * Interrupt through the local APIC if an overflow asked for it, and do what a
+ * fault asked for.  True if either was.  Only where translated code can be
+ * left: at a block's entry or in its last instruction.
  */
 bool x86_pmu_deliver(CPUX86State *env);
 
@@ -315,7 +325,6 @@ void x86_pmu_observe_pmi(CPUX86State *env);
 /* Interrupt or exception @vector is taken. */
 void x86_pmu_observe_interrupt(CPUX86State *env, int vector);
 void x86_pmu_observe_halt(CPUX86State *env, PmuCheckHalt why);
-/* RESET; registers came from elsewhere. */
 void x86_pmu_observe_reset(X86PMU *unit);
 void x86_pmu_observe_load(X86PMU *unit);
 

@@ -100,8 +100,9 @@ bool x86_pmu_rdmsr(CPUX86State *env, uint64_t *value, uintptr_t retaddr)
     }
     x86_pmu_sync_before(env, retaddr);
     perfmon_rdmsr(&unit->perfmon, msr, value);
-    if (fault == X86_PMU_FAULT_ZERO) {
-        *value = 0;
+    if (unlikely(unit->faults)) {
+        *value = fault == X86_PMU_FAULT_ZERO
+                 ? 0 : x86_pmu_fault_read(env, PMU_CHECK_RDMSR, msr, *value);
     }
     x86_pmu_observe_read(env, PMU_CHECK_RDMSR, msr, *value);
     return true;
@@ -218,8 +219,9 @@ bool x86_pmu_rdpmc(CPUX86State *env, uintptr_t retaddr)
     }
     x86_pmu_sync_before(env, retaddr);
     perfmon_rdpmc(&unit->perfmon, ecx, &value);
-    if (fault == X86_PMU_FAULT_ZERO) {
-        value = 0;
+    if (unlikely(unit->faults)) {
+        value = fault == X86_PMU_FAULT_ZERO
+                ? 0 : x86_pmu_fault_read(env, PMU_CHECK_RDPMC, msr, value);
     }
     env->regs[R_EAX] = (uint32_t)value;
     env->regs[R_EDX] = value >> 32;

@@ -259,7 +259,7 @@ static void x86_pmu_arm_all(CPUX86State *env, uint64_t insn, unsigned need,
     x86_pmu_arm_counts(env, slack,
                        timing ? 0 : FIELD_EX64(insn, X86_PMU_INSN, AHEAD),
                        need);
-    if (unit->perfmon.pmi) {
+    if (unit->perfmon.pmi || unlikely(unit->fault_asked)) {
         /* Come back at the next block's entry. */
         unit->check_at = 0;
         env->pmu.budget[x86_pmu_level(env)] -=
@@ -319,9 +319,13 @@ void x86_pmu_unmasked(CPUX86State *env, uint32_t lvtpc)
 bool x86_pmu_deliver(CPUX86State *env)
 {
     X86PMU *unit = env->pmu.unit;
+    bool acted = unlikely(unit->fault_asked);
 
+    if (acted) {
+        x86_pmu_faults_act(env);
+    }
     if (!unit->perfmon.pmi) {
-        return false;
+        return acted;
     }
     unit->perfmon.pmi = false;
     if (unlikely(unit->faults) && x86_pmu_fault_deliver(env)) {

@@ -11,7 +11,7 @@
 #include "qemu/error-report.h"
 #include "migration/cpu.h"
 #include "migration/qemu-file-types.h"
-#include "pmu-internal.h"
+#include "pmu-fault.h"
 
 static bool x86_pmu_needed(void *opaque)
 {
@@ -29,6 +29,18 @@ static PmuSavedLedger *x86_pmu_saved(X86PMU *unit)
     return unit->migrated.ledger;
 }
 
+/* Instructions that travel in counters, which faults here have not seen yet. */
+static uint64_t x86_pmu_unseen(const X86PMU *unit)
+{
+    uint64_t sum = 0;
+
+    for (PmuLevel level = 0; level < PMU_LEVEL_NR; level++) {
+        sum += unit->migrated.perfmon.last.item[level][PMU_ITEM_INSTRUCTIONS] -
+               unit->perfmon.last.item[level][PMU_ITEM_INSTRUCTIONS];
+    }
+    return sum;
+}
+
 /* What is sent is as of now, and goes on here as if nothing had been sent. */
 static int x86_pmu_pre_save(void *opaque)
 {
@@ -39,6 +51,7 @@ static int x86_pmu_pre_save(void *opaque)
     /* A pending interrupt travels with it. */
     x86_pmu_peek(&cpu->env, &ledger, &unit->migrated.perfmon);
     pmu_ledger_save(&ledger, x86_pmu_saved(unit));
+    x86_pmu_faults_save(unit, x86_pmu_unseen(unit));
     return 0;
 }
 
@@ -57,6 +70,7 @@ static int x86_pmu_pre_load(void *opaque)
     /* What does not travel is the same on both sides. */
     env->pmu.unit->migrated.perfmon = env->pmu.unit->perfmon;
     x86_pmu_saved(env->pmu.unit);
+    x86_pmu_faults_make_room(env->pmu.unit);
     return 0;
 }
 
@@ -79,6 +93,9 @@ static int x86_pmu_post_load(void *opaque, int version_id)
         error_report("cpu/pmu: %s", why);
         return -EINVAL;
     }
+    if (!x86_pmu_faults_check(unit)) {
+        return -EINVAL;
+    }
     if (unknown) {
         warn_report_once("cpu/pmu: the ledger has items that this version does "
                          "not count, %s for one: they are dropped", unknown);
@@ -87,6 +104,7 @@ static int x86_pmu_post_load(void *opaque, int version_id)
     unit->perfmon = unit->migrated.perfmon;
     unit->perfmon.rates = &unit->rates;
     x86_pmu_observe_load(unit);
+    x86_pmu_faults_load(&cpu->env);
     pmu_timing_reset(unit->timing);
     /* No vCPU runs, those that share it will start cold as well. */
     pmu_tag_array_clear(pmu_l3_tag_array(unit->l3));
@@ -232,6 +250,10 @@ static const VMStateDescription vmstate_unit = {
         VMSTATE_STRUCT_POINTER(migrated.ledger, X86PMU, vmstate_ledger,
                                PmuSavedLedger),
         VMSTATE_END_OF_LIST()
+    },
+    .subsections = (const VMStateDescription *const[]) {
+        &vmstate_x86_pmu_faults,
+        NULL
     }
 };
 

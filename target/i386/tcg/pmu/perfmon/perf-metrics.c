@@ -162,3 +162,66 @@ void pmu_metrics_write(uint64_t *hidden, unsigned fields, unsigned width,
         hidden[i] = MIN(slots * (value >> (8 * i) & 0xff), largest(width));
     }
 }
+
+/* A number from 0 to @most. */
+static unsigned random_up_to(uint64_t *random, unsigned most)
+{
+    *random ^= *random << 13;
+    *random ^= *random >> 7;
+    *random ^= *random << 17;
+    return *random % (most + 1ull);
+}
+
+static void move_slots(unsigned *field, unsigned from, unsigned to,
+                       unsigned amount)
+{
+    amount = MIN(amount, MIN(field[from], 0xff - field[to]));
+    field[from] -= amount;
+    field[to] += amount;
+}
+
+static void disturb_level1(unsigned *field, unsigned most, uint64_t *random)
+{
+    /* One of the three ways to make pairs of four classes. */
+    unsigned other = 1 + random_up_to(random, 2);
+
+    for (unsigned i = 0; i < PMU_METRICS_LEVEL1; i++) {
+        unsigned j = i ^ other;
+
+        if (i < j) {
+            bool up = random_up_to(random, 1);
+
+            move_slots(field, up ? i : j, up ? j : i,
+                       random_up_to(random, most));
+        }
+    }
+}
+
+static void disturb_level2(unsigned *field, unsigned parent, unsigned most,
+                           uint64_t *random)
+{
+    unsigned amount = random_up_to(random, most);
+
+    *field = random_up_to(random, 1) ? *field + amount
+                                     : *field - MIN(*field, amount);
+    *field = MIN(*field, parent);
+}
+
+uint64_t pmu_metrics_disturb(uint64_t value, unsigned fields, unsigned most,
+                             uint64_t *random)
+{
+    unsigned field[2 * PMU_METRICS_LEVEL1];
+    uint64_t disturbed = 0;
+
+    for (unsigned i = 0; i < fields; i++) {
+        field[i] = value >> (8 * i) & 0xff;
+    }
+    disturb_level1(field, most, random);
+    for (unsigned i = PMU_METRICS_LEVEL1; i < fields; i++) {
+        disturb_level2(&field[i], field[i - PMU_METRICS_LEVEL1], most, random);
+    }
+    for (unsigned i = 0; i < fields; i++) {
+        disturbed |= (uint64_t)field[i] << (8 * i);
+    }
+    return disturbed;
+}

@@ -69,4 +69,14 @@ uint64_t pmu_metrics_read(const uint64_t *hidden, unsigned fields,
 void pmu_metrics_write(uint64_t *hidden, unsigned fields, unsigned width,
                        uint64_t slots, uint64_t value);
 
+/*
+ * @value, which pmu_metrics_read() returned for @fields fields, with slots of
+ * two pairs of level-1 classes moved by 0 to @most / 255 from one to the other,
+ * and each level-2 class by as much up or down.  It is still what a read can
+ * give: sums are the same, and no child is larger than its parent.  *@random is
+ * the state of xorshift64, not 0.
+ */
+uint64_t pmu_metrics_disturb(uint64_t value, unsigned fields, unsigned most,
+                             uint64_t *random);
+
 #endif

@@ -354,6 +354,15 @@ void perfmon_add(Perfmon *pmu, unsigned index, uint64_t n)
     report_overflow(pmu, &overflow);
 }
 
+uint64_t perfmon_clear_half(Perfmon *pmu, unsigned index)
+{
+    uint64_t value = perfmon_get_counter(pmu, index).value;
+    uint64_t half = value & UINT32_MAX;
+
+    *perfmon_counter_value(pmu, index) = value - half;
+    return half;
+}
+
 void perfmon_hold(Perfmon *pmu, uint64_t status)
 {
     pmu->held = status;

@@ -79,6 +79,12 @@ uint64_t perfmon_wrap_metric(Perfmon *pmu, unsigned index);
 void perfmon_add(Perfmon *pmu, unsigned index, uint64_t n);
 
 /*
+ * The lower 32 bits of counter @index are 0, the others stay.  Returns what the
+ * counter had more.
+ */
+uint64_t perfmon_clear_half(Perfmon *pmu, unsigned index);
+
+/*
  * Counters with a bit in @status, as in IA32_PERF_GLOBAL_STATUS, stand still,
  * whatever registers say, and no others.  Neither RESET nor what comes from
  * elsewhere changes that.
