@@ -5,6 +5,7 @@
  */
 
 #include <glib.h>
+#include <inttypes.h>
 #include <string.h>
 
 #include "driver.h"
@@ -331,6 +332,24 @@ static void test_many_sites(void)
     driver_end(&d);
 }
 
+/* As note_hit(), and where that was. */
+static void note_hit_at(void *opaque, const PmuCheckHit *hit)
+{
+    g_string_append_printf(opaque, "%s@%" PRIx64 ":%" PRIx64 " ",
+                           hit->rule->id, hit->where.rip, hit->counters);
+}
+
+/* @d is observed by another checker, which has what the first one remembers. */
+static void migrate(Driver *d, const PmuCheckConfig *config)
+{
+    PmuCheck *next = pmu_check_new(&d->perfmon, config);
+
+    g_assert_null(pmu_check_memory_fault(pmu_check_memory(d->check)));
+    pmu_check_load(next, pmu_check_memory(d->check));
+    pmu_check_free(d->check);
+    d->check = next;
+}
+
 static uint32_t random_msr(Random *random)
 {
     PerfmonMsrRange row;
@@ -379,6 +398,69 @@ static void random_step(Random *random, Driver *d)
         driver_write(d, msr, value);
     }
     d->where.clock += random_size(random, 22);
+}
+
+/*
+ * The same random steps, once observed by one checker, and once by many, each
+ * of which takes over from the one before: the same rules are broken, as often,
+ * at the same addresses.
+ */
+static void test_migrated(void)
+{
+    PmuCheckConfig all = {};
+    Random first = random_from_seed(), second = first, cut = first;
+    g_autoptr(GString) one_hits = g_string_new(NULL);
+    g_autoptr(GString) other_hits = g_string_new(NULL);
+    Driver one, other;
+
+    g_assert_null(pmu_rule_set_change(&all.rules, "+all"));
+    all.report = note_hit_at;
+    memset(&one, 0, sizeof(one));
+    memset(&other, 0, sizeof(other));
+    for (unsigned round = 0; round < 300; round++) {
+        all.opaque = one_hits;
+        driver_start_with(&one, &all);
+        all.opaque = other_hits;
+        driver_start_with(&other, &all);
+        for (unsigned i = 0; i < 200; i++) {
+            /* Each step has an address of its own. */
+            one.where.rip += 2;
+            other.where.rip += 2;
+            random_step(&first, &one);
+            random_step(&second, &other);
+            if (random_below(&cut, 20) == 0) {
+                migrate(&other, &all);
+            }
+        }
+        driver_end(&one);
+        driver_end(&other);
+    }
+    g_assert_cmpuint(one_hits->len, >, 10000);
+    g_assert_cmpstr(one_hits->str, ==, other_hits->str);
+}
+
+/* What cannot be remembered is refused; anything else is, and is no trouble. */
+static void test_memory(void)
+{
+    PmuCheckMemory good, bad;
+    Driver d;
+
+    driver_start(&d);
+    good = bad = *pmu_check_memory(d.check);
+    g_assert_null(pmu_check_memory_fault(&good));
+    bad.slots.state = PMU_PAIR_STATES;
+    g_assert_nonnull(pmu_check_memory_fault(&bad));
+    bad = good;
+    bad.last_read = PMU_CHECK_COUNTERS + 1;
+    g_assert_nonnull(pmu_check_memory_fault(&bad));
+    bad = good;
+    bad.pmi.active = true;
+    g_assert_nonnull(pmu_check_memory_fault(&bad));
+    bad.pmi.depth = PMU_CHECK_MAX_DEPTH + 1;
+    g_assert_nonnull(pmu_check_memory_fault(&bad));
+    bad.pmi.depth = PMU_CHECK_MAX_DEPTH;
+    g_assert_null(pmu_check_memory_fault(&bad));
+    driver_end(&d);
 }
 
 static unsigned hash_registers(const Perfmon *perfmon)
@@ -451,5 +533,7 @@ int main(int argc, char **argv)
     g_test_add_func("/check/report", test_report);
     g_test_add_func("/check/many-sites", test_many_sites);
     g_test_add_func("/check/passive", test_passive);
+    g_test_add_func("/check/migrated", test_migrated);
+    g_test_add_func("/check/memory", test_memory);
     return g_test_run();
 }

@@ -13,6 +13,7 @@
 #include "tcg/pmu/decode/block-builder.h"
 #include "tcg/pmu/decode/block-pool.h"
 #include "tcg/pmu/decode/decoder.h"
+#include "tcg/pmu/check/check-memory.h"
 #include "tcg/pmu/check/check-types.h"
 #include "tcg/pmu/events/events.h"
 #include "tcg/pmu/perfmon/perfmon.h"
@@ -114,6 +115,8 @@ struct X86PMU {
         Perfmon perfmon;
         PmuSavedLedger *ledger; /* NULL: nothing did yet */
         X86PMUSavedFaults *faults;      /* NULL: the same */
+        PmuCheckMemory check;
+        bool check_arrived;
     } migrated;
     PmuUarch uarch;             /* the core, changed by properties */
     PmuTiming *timing;
@@ -326,6 +329,15 @@ void x86_pmu_observe_pmi(CPUX86State *env);
 void x86_pmu_observe_interrupt(CPUX86State *env, int vector);
 void x86_pmu_observe_halt(CPUX86State *env, PmuCheckHalt why);
 void x86_pmu_observe_reset(X86PMU *unit);
+
+/* Migration: pmu-check-vmstate.c */
+
+extern const VMStateDescription vmstate_x86_pmu_check;
+
+void x86_pmu_observe_save(X86PMU *unit);
+/* Is what arrived, if anything did, good?  If not, it is reported. */
+bool x86_pmu_observe_check(const X86PMU *unit);
+/* Registers came from elsewhere. */
 void x86_pmu_observe_load(X86PMU *unit);
 
 /* Their properties and life: pmu-check.c */

@@ -353,16 +353,3 @@ void x86_pmu_observe_reset(X86PMU *unit)
         pmu_check_reset(unit->observer->check);
     }
 }
-
-void x86_pmu_observe_load(X86PMU *unit)
-{
-    X86PMUObserver *observer = unit->observer;
-
-    if (observer && observer->check) {
-        pmu_check_forget(observer->check);
-    }
-    /* Steps of another guest, or, with reverse debugging, those to come. */
-    if (observer && observer->recorder) {
-        pmu_recorder_clear(observer->recorder);
-    }
-}

@@ -52,6 +52,7 @@ static int x86_pmu_pre_save(void *opaque)
     x86_pmu_peek(&cpu->env, &ledger, &unit->migrated.perfmon);
     pmu_ledger_save(&ledger, x86_pmu_saved(unit));
     x86_pmu_faults_save(unit, x86_pmu_unseen(unit));
+    x86_pmu_observe_save(unit);
     return 0;
 }
 
@@ -71,6 +72,7 @@ static int x86_pmu_pre_load(void *opaque)
     env->pmu.unit->migrated.perfmon = env->pmu.unit->perfmon;
     x86_pmu_saved(env->pmu.unit);
     x86_pmu_faults_make_room(env->pmu.unit);
+    env->pmu.unit->migrated.check_arrived = false;
     return 0;
 }
 
@@ -93,7 +95,7 @@ static int x86_pmu_post_load(void *opaque, int version_id)
         error_report("cpu/pmu: %s", why);
         return -EINVAL;
     }
-    if (!x86_pmu_faults_check(unit)) {
+    if (!x86_pmu_faults_check(unit) || !x86_pmu_observe_check(unit)) {
         return -EINVAL;
     }
     if (unknown) {
@@ -252,6 +254,7 @@ static const VMStateDescription vmstate_unit = {
         VMSTATE_END_OF_LIST()
     },
     .subsections = (const VMStateDescription *const[]) {
+        &vmstate_x86_pmu_check,
         &vmstate_x86_pmu_faults,
         NULL
     }

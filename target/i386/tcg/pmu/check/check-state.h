@@ -11,6 +11,7 @@
 
 #include <glib.h>
 
+#include "tcg/pmu/check/check-memory.h"
 #include "tcg/pmu/check/check-types.h"
 #include "tcg/pmu/check/controls.h"
 #include "tcg/pmu/check/rule.h"
@@ -32,24 +33,6 @@
 #define PMU_LVTPC_NMI       0x400u
 #define PMU_LVTPC_MASKED    0x10000u
 
-/* One counter since it was last written. */
-typedef struct PmuCheckCounter {
-    bool known;                 /* the rest of this is */
-    bool touched;               /* it was written since RESET */
-    bool counted;               /* ... and has been on since then */
-    bool passed_over;           /* ... or others have, but not this one */
-    bool acked;                 /* its overflow was, and it was not written */
-    bool inside;                /* C12: who wrote was within the text given */
-    bool owned;                 /* C12: @inside is known */
-    uint8_t dead_reads;         /* C9 */
-    bool idle;                  /* C8: locally on, and not in GLOBAL_CTRL */
-    bool idle_reported;
-    uint64_t idle_since;
-    uint64_t written;           /* the value */
-    uint64_t event;             /* what it counted, as pmu_check_selector() */
-    uint64_t space;             /* address space in which it counted */
-} PmuCheckCounter;
-
 /* What the selector of a general-purpose counter means; counters 0: unknown. */
 typedef struct PmuCheckSelector {
     uint64_t event;             /* code and umask */
@@ -57,63 +40,14 @@ typedef struct PmuCheckSelector {
     uint8_t extra;              /* PmuEventExtra */
 } PmuCheckSelector;
 
-typedef enum PmuCheckPair {
-    PMU_PAIR_UNKNOWN,
-    PMU_PAIR_SYNCED,
-    PMU_PAIR_STALE,             /* fixed counter 3 was written, or wrapped */
-    PMU_PAIR_CLEARED,           /* ... written with 0 */
-} PmuCheckPair;
-
-/* Fixed counter 3 and PERF_METRICS, which software must keep together. */
-typedef struct PmuCheckSlots {
-    PmuCheckPair state;
-    /* Numbers of events, 0: never. */
-    uint64_t slots_written, metrics_written, stopped, acked;
-    bool metrics_acked;         /* it was bit 48 that was */
-    bool ran;                   /* the metrics have been on since SYNCED */
-    /* Fixed counter 3 was read at CPL 0, and PERF_METRICS not since then. */
-    bool read;
-    bool read_running;          /* ... while it counted */
-    bool disturbed;             /* ... and something came between */
-    bool saved;                 /* it was read since it stopped */
-    bool metrics_read;          /* since fixed counter 3 was written */
-    uint64_t metrics_read_at;   /* ... when that was so much */
-} PmuCheckSlots;
-
-/* The interrupt. */
-typedef struct PmuCheckPmi {
-    uint32_t lvtpc;
-    bool lvtpc_known;
-    bool latched;               /* delivered, its handler does not run yet */
-    bool held;                  /* ... as that of an NMI does */
-    bool active;                /* its handler runs */
-    bool unmasked;              /* ... and has unmasked LVTPC */
-    bool status_read;           /* ... and has read GLOBAL_STATUS */
-    bool started;               /* ... and has let counters count */
-    unsigned status_reads;      /* ... so many times */
-    unsigned depth;             /* interrupts in it, and itself */
-    bool masked;                /* P3: counters would interrupt, LVTPC masks */
-    bool masked_reported;
-    uint64_t masked_since;
-} PmuCheckPmi;
-
 typedef struct PmuCheck {
     const Perfmon *perfmon;
     PmuCheckConfig config;
     /* The rules that are on. */
     const PmuCheckRule *rule[PMU_CHECK_RULES];
     unsigned num_rules;
-    uint64_t number;            /* of events told */
-
-    PmuCheckCounter counter[PMU_CHECK_COUNTERS];
+    PmuCheckMemory memory;
     PmuCheckSelector selector[PERFMON_ARCH_GP];
-    PmuCheckSlots slots;
-    PmuCheckPmi pmi;
-    /* Bits of GLOBAL_STATUS that are set, and */
-    uint64_t seen;              /* were read, */
-    uint64_t pending;           /* whose interrupt is to come, */
-    uint64_t lost;              /* whose interrupt will not. */
-    unsigned last_read;         /* C16: the counter, PMU_CHECK_COUNTERS none */
 
     GHashTable *sites;          /* of PmuCheckSite */
     GPtrArray *hits;            /* the same, in their order */
@@ -163,7 +97,7 @@ static inline bool pmu_check_too_long(const PmuCheckEvent *event,
 /* The handler runs, and has not let the next interrupt come. */
 static inline bool pmu_check_in_pmi(const PmuCheck *check)
 {
-    return check->pmi.active && !check->pmi.unmasked;
+    return check->memory.pmi.active && !check->memory.pmi.unmasked;
 }
 
 #endif

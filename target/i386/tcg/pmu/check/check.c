@@ -39,6 +39,34 @@ static void collect_rules(PmuCheck *check)
     }
 }
 
+/* The selector of a counter is @value: look up what that says. */
+static void learn_selector(PmuCheck *check, uint32_t msr, uint64_t value)
+{
+    const uint64_t mask = PERF_EVTSEL_EVENT | PERF_EVTSEL_UMASK;
+    uint32_t index = msr - MSR_PMU_IA32_PERFEVTSEL0;
+    PmuCheckSelector *selector;
+    PmuCore core = check->perfmon->config.core;
+
+    if (index >= PERFMON_ARCH_GP) {
+        return;
+    }
+    selector = &check->selector[index];
+    if (!selector->counters || selector->event != (value & mask)) {
+        selector->event = value & mask;
+        selector->counters = pmu_event_counters(core, value);
+        selector->extra = pmu_event_extra(core, value);
+    }
+}
+
+/* The same for what registers have now. */
+static void learn_selectors(PmuCheck *check)
+{
+    for (unsigned i = 0; i < PERFMON_ARCH_GP; i++) {
+        learn_selector(check, MSR_PMU_IA32_PERFEVTSEL0 + i,
+                       check->perfmon->evtsel[i]);
+    }
+}
+
 PmuCheck *pmu_check_new(const Perfmon *perfmon, const PmuCheckConfig *config)
 {
     PmuCheck *check = g_new0(PmuCheck, 1);
@@ -63,25 +91,54 @@ void pmu_check_free(PmuCheck *check)
 
 void pmu_check_reset(PmuCheck *check)
 {
-    memset(check->counter, 0, sizeof(check->counter));
-    memset(&check->slots, 0, sizeof(check->slots));
+    PmuCheckMemory *memory = &check->memory;
+
+    *memory = (PmuCheckMemory) {
+        .number = memory->number, .last_read = PMU_CHECK_COUNTERS,
+        .slots.state = PMU_PAIR_SYNCED,
+    };
     for (unsigned i = 0; i < PMU_CHECK_COUNTERS; i++) {
-        check->counter[i].known = true;
+        memory->counter[i].known = true;
     }
-    check->slots.state = PMU_PAIR_SYNCED;
-    check->seen = check->pending = check->lost = 0;
-    check->last_read = PMU_CHECK_COUNTERS;
     pmu_check_note_init(check);
+    learn_selectors(check);
 }
 
 void pmu_check_forget(PmuCheck *check)
 {
-    memset(check->counter, 0, sizeof(check->counter));
-    memset(&check->slots, 0, sizeof(check->slots));
-    memset(&check->pmi, 0, sizeof(check->pmi));
-    check->seen = check->pending = 0;
-    check->lost = UINT64_MAX;
-    check->last_read = PMU_CHECK_COUNTERS;
+    PmuCheckMemory *memory = &check->memory;
+
+    *memory = (PmuCheckMemory) {
+        .number = memory->number, .last_read = PMU_CHECK_COUNTERS,
+        .lost = UINT64_MAX,
+    };
+    learn_selectors(check);
+}
+
+const PmuCheckMemory *pmu_check_memory(const PmuCheck *check)
+{
+    return &check->memory;
+}
+
+const char *pmu_check_memory_fault(const PmuCheckMemory *memory)
+{
+    if (memory->slots.state >= PMU_PAIR_STATES) {
+        return "the checker's state of PERF_METRICS is unknown";
+    }
+    if (memory->last_read > PMU_CHECK_COUNTERS) {
+        return "the checker knows of a counter that there is not";
+    }
+    if (memory->pmi.depth > PMU_CHECK_MAX_DEPTH ||
+        memory->pmi.active != !!memory->pmi.depth) {
+        return "the checker's interrupt handlers cannot be";
+    }
+    return NULL;
+}
+
+void pmu_check_load(PmuCheck *check, const PmuCheckMemory *memory)
+{
+    check->memory = *memory;
+    learn_selectors(check);
 }
 
 const PmuCheckHit *pmu_check_hit(const PmuCheck *check, unsigned index)
@@ -151,7 +208,7 @@ static PmuCheckEvent begin(PmuCheck *check, const PmuCheckWhere *where,
     PmuControls controls = pmu_controls(check->perfmon);
     PmuCheckSets sets = sets_of(&controls);
 
-    check->number++;
+    check->memory.number++;
     return (PmuCheckEvent) {
         .kind = kind | PMU_CHECK_ON_ANY,
         .where = *where,
@@ -161,25 +218,6 @@ static PmuCheckEvent begin(PmuCheck *check, const PmuCheckWhere *where,
         .old = sets,
         .new = sets,
     };
-}
-
-/* The selector of a counter is @value: look up what that says. */
-static void learn_selector(PmuCheck *check, uint32_t msr, uint64_t value)
-{
-    const uint64_t mask = PERF_EVTSEL_EVENT | PERF_EVTSEL_UMASK;
-    uint32_t index = msr - MSR_PMU_IA32_PERFEVTSEL0;
-    PmuCheckSelector *selector;
-    PmuCore core = check->perfmon->config.core;
-
-    if (index >= PERFMON_ARCH_GP) {
-        return;
-    }
-    selector = &check->selector[index];
-    if (!selector->counters || selector->event != (value & mask)) {
-        selector->event = value & mask;
-        selector->counters = pmu_event_counters(core, value);
-        selector->extra = pmu_event_extra(core, value);
-    }
 }
 
 void pmu_check_read(PmuCheck *check, const PmuCheckWhere *where,
@@ -272,7 +310,7 @@ void pmu_check_iret(PmuCheck *check, const PmuCheckWhere *where)
 {
     PmuCheckEvent event = begin(check, where, 0);
 
-    if (check->pmi.active && check->pmi.depth == 1) {
+    if (check->memory.pmi.active && check->memory.pmi.depth == 1) {
         event.kind |= PMU_CHECK_ON_RETURN;
     }
     judge(check, &event);

@@ -17,6 +17,7 @@
 #ifndef TARGET_I386_PMU_CHECK_CHECK_H
 #define TARGET_I386_PMU_CHECK_CHECK_H
 
+#include "tcg/pmu/check/check-memory.h"
 #include "tcg/pmu/check/check-types.h"
 #include "tcg/pmu/check/rule-set.h"
 #include "tcg/pmu/check/suppressions.h"
@@ -35,6 +36,20 @@ void pmu_check_reset(PmuCheck *check);
 
 /* Registers came from elsewhere: nothing is known of how they got there. */
 void pmu_check_forget(PmuCheck *check);
+
+/*
+ * What is remembered, to be loaded elsewhere; @memory lasts as long as @check.
+ */
+const PmuCheckMemory *pmu_check_memory(const PmuCheck *check);
+
+/* Why there can be no such @memory (static text), or NULL. */
+const char *pmu_check_memory_fault(const PmuCheckMemory *memory);
+
+/*
+ * Registers came from elsewhere, and @memory with them: rules are judged as
+ * they would have been there.
+ */
+void pmu_check_load(PmuCheck *check, const PmuCheckMemory *memory);
 
 /*
  * Register @msr is accessed.  RDPMC is told as a read of the MSR behind ECX.

@@ -51,7 +51,7 @@ static uint64_t other_event(const PmuCheck *check, const PmuCheckEvent *event)
     uint64_t broken = 0;
 
     for (unsigned i = 0; i < PMU_CHECK_COUNTERS; i++) {
-        const PmuCheckCounter *counter = &check->counter[i];
+        const PmuCheckCounter *counter = &check->memory.counter[i];
 
         if (event->starting & pmu_check_bit(i) && counter->known &&
             counter->counted &&
@@ -138,7 +138,7 @@ static uint64_t idle_for_long(const PmuCheck *check,
     uint64_t broken = 0;
 
     for (unsigned i = 0; i < PMU_CHECK_COUNTERS; i++) {
-        const PmuCheckCounter *counter = &check->counter[i];
+        const PmuCheckCounter *counter = &check->memory.counter[i];
 
         if (counter->idle && !counter->idle_reported &&
             pmu_check_too_long(event, counter->idle_since)) {
@@ -150,7 +150,7 @@ static uint64_t idle_for_long(const PmuCheck *check,
 
 static uint64_t read_dead(const PmuCheck *check, const PmuCheckEvent *event)
 {
-    const PmuCheckCounter *counter = &check->counter[event->counter];
+    const PmuCheckCounter *counter = &check->memory.counter[event->counter];
 
     return event->counter < PMU_CHECK_COUNTERS && event->where.cpl == 0 &&
            counter->known && counter->touched && !counter->counted &&
@@ -238,8 +238,8 @@ static uint64_t two_owners(const PmuCheck *check, const PmuCheckEvent *event)
         index = event->counter;
     }
     if (config->text_first == config->text_end ||
-        index == PMU_CHECK_COUNTERS || !check->counter[index].owned ||
-        check->counter[index].inside == inside) {
+        index == PMU_CHECK_COUNTERS || !check->memory.counter[index].owned ||
+        check->memory.counter[index].inside == inside) {
         return 0;
     }
     return event->old.enabled & pmu_check_bit(index);
@@ -286,19 +286,19 @@ static uint64_t started_apart(const PmuCheck *check G_GNUC_UNUSED,
 static uint64_t read_apart(const PmuCheck *check, const PmuCheckEvent *event)
 {
     uint64_t counting = event->old.counting, both;
+    unsigned last = check->memory.last_read;
 
     if (event->counter == PMU_CHECK_COUNTERS || event->where.cpl ||
-        check->last_read == PMU_CHECK_COUNTERS ||
-        check->last_read == event->counter) {
+        last == PMU_CHECK_COUNTERS || last == event->counter) {
         return 0;
     }
-    both = pmu_check_bit(event->counter) | pmu_check_bit(check->last_read);
+    both = pmu_check_bit(event->counter) | pmu_check_bit(last);
     return (counting & both) == both ? both : 0;
 }
 
 static uint64_t residue_read(const PmuCheck *check, const PmuCheckEvent *event)
 {
-    const PmuCheckCounter *counter = &check->counter[event->counter];
+    const PmuCheckCounter *counter = &check->memory.counter[event->counter];
 
     return event->counter < PMU_CHECK_COUNTERS && event->where.cpl == 3 &&
            event->how == PMU_CHECK_RDPMC && counter->known &&

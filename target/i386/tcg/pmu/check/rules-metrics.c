@@ -27,7 +27,7 @@ static bool kernel_reads_metrics(const PmuCheckEvent *event)
 static uint64_t written_out_of_order(const PmuCheck *check,
                                      const PmuCheckEvent *event)
 {
-    const PmuCheckSlots *slots = &check->slots;
+    const PmuCheckSlots *slots = &check->memory.slots;
 
     if (!(event->starting & METRICS) || slots->state == PMU_PAIR_UNKNOWN ||
         slots->metrics_written <= slots->stopped) {
@@ -40,13 +40,13 @@ static uint64_t written_out_of_order(const PmuCheck *check,
 static uint64_t read_stale(const PmuCheck *check, const PmuCheckEvent *event)
 {
     return kernel_reads_metrics(event) &&
-           check->slots.state == PMU_PAIR_STALE ? METRICS : 0;
+           check->memory.slots.state == PMU_PAIR_STALE ? METRICS : 0;
 }
 
 static uint64_t read_cleared(const PmuCheck *check, const PmuCheckEvent *event)
 {
     return kernel_reads_metrics(event) &&
-           check->slots.state == PMU_PAIR_CLEARED ? METRICS : 0;
+           check->memory.slots.state == PMU_PAIR_CLEARED ? METRICS : 0;
 }
 
 static uint64_t read_without_slots(const PmuCheck *check,
@@ -59,14 +59,15 @@ static uint64_t read_without_slots(const PmuCheck *check,
 static uint64_t read_never_on(const PmuCheck *check,
                               const PmuCheckEvent *event)
 {
-    return reads_metrics(event) && check->slots.metrics_written &&
-           check->slots.state == PMU_PAIR_SYNCED && !check->slots.ran
-           ? METRICS : 0;
+    const PmuCheckSlots *slots = &check->memory.slots;
+
+    return reads_metrics(event) && slots->metrics_written &&
+           slots->state == PMU_PAIR_SYNCED && !slots->ran ? METRICS : 0;
 }
 
 static uint64_t read_torn(const PmuCheck *check, const PmuCheckEvent *event)
 {
-    const PmuCheckSlots *slots = &check->slots;
+    const PmuCheckSlots *slots = &check->memory.slots;
     bool counting = event->old.counting & SLOTS;
 
     return kernel_reads_metrics(event) && slots->read &&
@@ -131,10 +132,10 @@ static uint64_t enabled_apart(const PmuCheck *check G_GNUC_UNUSED,
 
 static uint64_t inherited(const PmuCheck *check, const PmuCheckEvent *event)
 {
-    const PmuCheckCounter *counter = &check->counter[PMU_CHECK_SLOTS];
+    const PmuCheckCounter *counter = &check->memory.counter[PMU_CHECK_SLOTS];
 
     return event->starting & SLOTS && counter->known && counter->counted &&
-           check->slots.saved &&
+           check->memory.slots.saved &&
            counter->space != pmu_check_space(&event->where) ? SLOTS : 0;
 }
 
@@ -142,10 +143,10 @@ static uint64_t read_too_coarse(const PmuCheck *check,
                                 const PmuCheckEvent *event)
 {
     uint64_t slots = check->perfmon->fixed[3];
-    uint64_t more = (slots - check->slots.metrics_read_at) &
+    uint64_t more = (slots - check->memory.slots.metrics_read_at) &
                     check->perfmon->mask[PERFMON_MASK_COUNTER];
 
-    return reads_metrics(event) && check->slots.metrics_read && more &&
+    return reads_metrics(event) && check->memory.slots.metrics_read && more &&
            more < slots / 255 ? METRICS : 0;
 }
 

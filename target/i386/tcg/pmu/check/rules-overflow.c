@@ -28,7 +28,7 @@ static uint64_t started_unacknowledged(const PmuCheck *check,
                                        const PmuCheckEvent *event)
 {
     return starting_to_interrupt(event) & event->after.global_status &
-           ~check->pending & ~check->lost;
+           ~check->memory.pending & ~check->memory.lost;
 }
 
 static uint64_t started_unwritten(const PmuCheck *check,
@@ -37,7 +37,7 @@ static uint64_t started_unwritten(const PmuCheck *check,
     uint64_t starting = starting_to_interrupt(event), broken = 0;
 
     for (unsigned i = 0; i < PMU_CHECK_COUNTERS; i++) {
-        if (check->counter[i].known && check->counter[i].acked) {
+        if (check->memory.counter[i].known && check->memory.counter[i].acked) {
             broken |= starting & pmu_check_bit(i);
         }
     }
@@ -48,7 +48,7 @@ static uint64_t started_unwritten(const PmuCheck *check,
 static bool starts_anew(const PmuCheck *check, const PmuCheckEvent *event,
                         unsigned index)
 {
-    const PmuCheckCounter *counter = &check->counter[index];
+    const PmuCheckCounter *counter = &check->memory.counter[index];
 
     return starting_to_interrupt(event) & ~event->after.global_status &
            pmu_check_bit(index) && counter->known && !counter->counted;
@@ -60,7 +60,7 @@ static uint64_t started_far(const PmuCheck *check, const PmuCheckEvent *event)
 
     for (unsigned i = 0; i < PMU_CHECK_COUNTERS; i++) {
         bool exempt = i == PMU_CHECK_SLOTS && event->after.metrics &&
-                      check->slots.state == PMU_PAIR_SYNCED;
+                      check->memory.slots.state == PMU_PAIR_SYNCED;
 
         if (starts_anew(check, event, i) && !exempt &&
             pmu_check_value(check->perfmon, i) <=
@@ -93,14 +93,14 @@ static uint64_t cleared_unread(const PmuCheck *check,
     if (!pmu_check_is_write(event, MSR_PMU_IA32_PERF_GLOBAL_OVF_CTRL)) {
         return 0;
     }
-    return event->value & event->before.global_status & ~check->seen &
-           ~check->lost & check->perfmon->mask[PERFMON_MASK_GLOBAL_CTRL];
+    return event->value & event->before.global_status & ~check->memory.seen &
+           ~check->memory.lost & check->perfmon->mask[PERFMON_MASK_GLOBAL_CTRL];
 }
 
 static uint64_t pair_unwritten(const PmuCheck *check,
                                const PmuCheckEvent *event)
 {
-    const PmuCheckSlots *slots = &check->slots;
+    const PmuCheckSlots *slots = &check->memory.slots;
 
     if (!(event->starting & METRICS) || !slots->acked) {
         return 0;
@@ -113,8 +113,8 @@ static uint64_t pair_unwritten(const PmuCheck *check,
 static uint64_t interrupt_lost(const PmuCheck *check,
                                const PmuCheckEvent *event)
 {
-    return event->outcome == PMU_CHECK_MASKED && !check->pmi.active &&
-           !check->pmi.latched && check->pmi.lvtpc_known
+    return event->outcome == PMU_CHECK_MASKED && !check->memory.pmi.active &&
+           !check->memory.pmi.latched && check->memory.pmi.lvtpc_known
            ? PMU_CHECK_BROKEN : 0;
 }
 
@@ -122,21 +122,21 @@ static uint64_t interrupt_delayed(const PmuCheck *check,
                                   const PmuCheckEvent *event)
 {
     return event->outcome == PMU_CHECK_MASKED && pmu_check_in_pmi(check) &&
-           check->pmi.started ? PMU_CHECK_BROKEN : 0;
+           check->memory.pmi.started ? PMU_CHECK_BROKEN : 0;
 }
 
 static uint64_t masked_for_long(const PmuCheck *check,
                                 const PmuCheckEvent *event)
 {
-    return check->pmi.masked && !check->pmi.masked_reported &&
-           pmu_check_too_long(event, check->pmi.masked_since)
+    return check->memory.pmi.masked && !check->memory.pmi.masked_reported &&
+           pmu_check_too_long(event, check->memory.pmi.masked_since)
            ? running_to_interrupt(event) : 0;
 }
 
 static bool unmasks(const PmuCheck *check, const PmuCheckEvent *event)
 {
-    return event->kind & PMU_CHECK_ON_LVTPC && check->pmi.lvtpc_known &&
-           check->pmi.lvtpc & PMU_LVTPC_MASKED &&
+    return event->kind & PMU_CHECK_ON_LVTPC && check->memory.pmi.lvtpc_known &&
+           check->memory.pmi.lvtpc & PMU_LVTPC_MASKED &&
            !(event->value & PMU_LVTPC_MASKED);
 }
 
@@ -144,7 +144,7 @@ static uint64_t unmasked_early(const PmuCheck *check,
                                const PmuCheckEvent *event)
 {
     return unmasks(check, event)
-           ? event->before.global_status & ~check->lost &
+           ? event->before.global_status & ~check->memory.lost &
              event->old.interrupting : 0;
 }
 
@@ -153,7 +153,7 @@ static uint64_t status_unread(const PmuCheck *check,
 {
     bool ends = event->kind & PMU_CHECK_ON_RETURN || unmasks(check, event);
 
-    return ends && pmu_check_in_pmi(check) && !check->pmi.status_read
+    return ends && pmu_check_in_pmi(check) && !check->memory.pmi.status_read
            ? PMU_CHECK_BROKEN : 0;
 }
 
@@ -178,8 +178,8 @@ static uint64_t status_read_often(const PmuCheck *check,
                                   const PmuCheckEvent *event)
 {
     return event->msr == MSR_PMU_IA32_PERF_GLOBAL_STATUS &&
-           check->pmi.active &&
-           check->pmi.status_reads == PMU_CHECK_STATUS_READS
+           check->memory.pmi.active &&
+           check->memory.pmi.status_reads == PMU_CHECK_STATUS_READS
            ? PMU_CHECK_BROKEN : 0;
 }
 
@@ -197,7 +197,7 @@ static uint64_t status_racing(const PmuCheck *check,
                      ? event->msr == MSR_PMU_IA32_PERF_GLOBAL_STATUS
                      : event->msr == MSR_PMU_IA32_PERF_GLOBAL_OVF_CTRL;
 
-    return is_status && check->pmi.active
+    return is_status && check->memory.pmi.active
            ? running_to_interrupt(event) : 0;
 }
 

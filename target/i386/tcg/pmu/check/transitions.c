@@ -6,9 +6,6 @@
 
 #include "tcg/pmu/check/transitions.h"
 
-/* Deeper nests of interrupts are not told apart. */
-#define MAX_DEPTH 64
-
 /* C8: which counters are locally on without being counted, since when. */
 static void note_idle(PmuCheck *check, const PmuCheckEvent *event)
 {
@@ -16,7 +13,7 @@ static void note_idle(PmuCheck *check, const PmuCheckEvent *event)
                     ~event->after.global_ctrl;
 
     for (unsigned i = 0; i < PMU_CHECK_COUNTERS; i++) {
-        PmuCheckCounter *counter = &check->counter[i];
+        PmuCheckCounter *counter = &check->memory.counter[i];
         bool now = idle & pmu_check_bit(i);
 
         if (!now) {
@@ -33,7 +30,7 @@ static void note_idle(PmuCheck *check, const PmuCheckEvent *event)
 /* P3: counters would interrupt, but LVTPC masks that, since when. */
 static void note_masked(PmuCheck *check, const PmuCheckEvent *event)
 {
-    PmuCheckPmi *pmi = &check->pmi;
+    PmuCheckPmi *pmi = &check->memory.pmi;
     bool now = pmi->lvtpc_known && pmi->lvtpc & PMU_LVTPC_MASKED &&
                !pmi->active && !pmi->latched &&
                event->new.counting &
@@ -57,24 +54,24 @@ void pmu_check_note_time(PmuCheck *check, const PmuCheckEvent *event)
 
 void pmu_check_note_init(PmuCheck *check)
 {
-    check->pmi = (PmuCheckPmi) {
+    check->memory.pmi = (PmuCheckPmi) {
         .lvtpc = PMU_LVTPC_MASKED, .lvtpc_known = true,
     };
 }
 
 static void note_status_read(PmuCheck *check, const PmuCheckEvent *event)
 {
-    check->seen |= event->value;
-    check->pending &= ~event->value;
-    if (check->pmi.active) {
-        check->pmi.status_read = true;
-        check->pmi.status_reads++;
+    check->memory.seen |= event->value;
+    check->memory.pending &= ~event->value;
+    if (check->memory.pmi.active) {
+        check->memory.pmi.status_read = true;
+        check->memory.pmi.status_reads++;
     }
 }
 
 static void note_slots_read(PmuCheck *check, const PmuCheckEvent *event)
 {
-    PmuCheckSlots *slots = &check->slots;
+    PmuCheckSlots *slots = &check->memory.slots;
     bool counting = event->old.counting &
                     PERF_GLOBAL_FIXED(3);
 
@@ -98,23 +95,23 @@ static bool clears(const PmuCheck *check, const PmuCheckEvent *event)
 
 static void note_metrics_read(PmuCheck *check, const PmuCheckEvent *event)
 {
-    PmuCheckSlots *slots = &check->slots;
+    PmuCheckSlots *slots = &check->memory.slots;
 
     slots->read = false;
     slots->metrics_read = !clears(check, event);
     slots->metrics_read_at = check->perfmon->fixed[3];
     if (clears(check, event)) {
-        slots->slots_written = check->number;
-        slots->metrics_written = check->number;
+        slots->slots_written = check->memory.number;
+        slots->metrics_written = check->memory.number;
         slots->state = PMU_PAIR_SYNCED;
     }
 }
 
 static void note_counter_read(PmuCheck *check, const PmuCheckEvent *event)
 {
-    PmuCheckCounter *counter = &check->counter[event->counter];
+    PmuCheckCounter *counter = &check->memory.counter[event->counter];
 
-    check->last_read = event->counter;
+    check->memory.last_read = event->counter;
     if (event->where.cpl == 0 && counter->touched && !counter->counted &&
         counter->passed_over && counter->dead_reads < UINT8_MAX) {
         counter->dead_reads++;
@@ -139,21 +136,21 @@ void pmu_check_note_read(PmuCheck *check, const PmuCheckEvent *event)
 
 static void note_slots_written(PmuCheck *check, const PmuCheckEvent *event)
 {
-    PmuCheckSlots *slots = &check->slots;
+    PmuCheckSlots *slots = &check->memory.slots;
 
     slots->disturbed = slots->read;
     slots->metrics_read = false;
     slots->saved = false;
-    slots->slots_written = check->number;
+    slots->slots_written = check->memory.number;
     slots->state = event->value ? PMU_PAIR_STALE : PMU_PAIR_CLEARED;
 }
 
 static void note_metrics_written(PmuCheck *check)
 {
-    PmuCheckSlots *slots = &check->slots;
+    PmuCheckSlots *slots = &check->memory.slots;
 
     slots->disturbed = slots->read;
-    slots->metrics_written = check->number;
+    slots->metrics_written = check->memory.number;
     slots->ran = false;
     slots->metrics_read = false;
     if (slots->state != PMU_PAIR_UNKNOWN) {
@@ -168,8 +165,8 @@ static void note_owner(PmuCheck *check, const PmuCheckEvent *event)
                      ? event->msr - MSR_PMU_IA32_PERFEVTSEL0 : event->counter;
 
     if (index < PMU_CHECK_COUNTERS) {
-        check->counter[index].owned = true;
-        check->counter[index].inside =
+        check->memory.counter[index].owned = true;
+        check->memory.counter[index].inside =
             event->where.rip >= check->config.text_first &&
             event->where.rip < check->config.text_end;
     }
@@ -177,7 +174,7 @@ static void note_owner(PmuCheck *check, const PmuCheckEvent *event)
 
 static void note_counter_written(PmuCheck *check, const PmuCheckEvent *event)
 {
-    PmuCheckCounter *counter = &check->counter[event->counter];
+    PmuCheckCounter *counter = &check->memory.counter[event->counter];
 
     counter->known = true;
     counter->touched = true;
@@ -197,16 +194,16 @@ static void note_ack(PmuCheck *check, const PmuCheckEvent *event)
 
     for (unsigned i = 0; i < PMU_CHECK_COUNTERS; i++) {
         if (bits & pmu_check_bit(i)) {
-            check->counter[i].acked = true;
+            check->memory.counter[i].acked = true;
         }
     }
     if (bits & (PERF_GLOBAL_FIXED(3) | PERF_GLOBAL_METRICS)) {
-        check->slots.acked = check->number;
-        check->slots.metrics_acked |= bits & PERF_GLOBAL_METRICS;
+        check->memory.slots.acked = check->memory.number;
+        check->memory.slots.metrics_acked |= bits & PERF_GLOBAL_METRICS;
     }
-    check->seen &= ~bits;
-    check->pending &= ~bits;
-    check->lost &= ~event->value;
+    check->memory.seen &= ~bits;
+    check->memory.pending &= ~bits;
+    check->memory.lost &= ~event->value;
 }
 
 /* Counters start and stop. */
@@ -215,7 +212,7 @@ static void note_start(PmuCheck *check, const PmuCheckEvent *event)
     uint64_t after = event->new.counting;
 
     for (unsigned i = 0; i < PMU_CHECK_COUNTERS; i++) {
-        PmuCheckCounter *counter = &check->counter[i];
+        PmuCheckCounter *counter = &check->memory.counter[i];
         uint64_t bit = pmu_check_bit(i);
 
         if ((event->starting | event->stopping) & bit) {
@@ -230,20 +227,20 @@ static void note_start(PmuCheck *check, const PmuCheckEvent *event)
         }
     }
     if (event->stopping & PERF_GLOBAL_FIXED(3)) {
-        check->slots.stopped = check->number;
+        check->memory.slots.stopped = check->memory.number;
     }
     if (event->starting & PERF_GLOBAL_FIXED(3)) {
-        check->slots.saved = false;
-        check->slots.acked = 0;
-        check->slots.metrics_acked = false;
+        check->memory.slots.saved = false;
+        check->memory.slots.acked = 0;
+        check->memory.slots.metrics_acked = false;
     }
-    check->slots.ran |= event->starting & PERF_GLOBAL_METRICS;
-    check->pmi.started |= event->starting && check->pmi.active;
+    check->memory.slots.ran |= event->starting & PERF_GLOBAL_METRICS;
+    check->memory.pmi.started |= event->starting && check->memory.pmi.active;
 }
 
 void pmu_check_note_write(PmuCheck *check, const PmuCheckEvent *event)
 {
-    check->last_read = PMU_CHECK_COUNTERS;
+    check->memory.last_read = PMU_CHECK_COUNTERS;
     note_owner(check, event);
     if (event->counter < PMU_CHECK_COUNTERS) {
         note_counter_written(check, event);
@@ -260,40 +257,40 @@ void pmu_check_note_write(PmuCheck *check, const PmuCheckEvent *event)
 
 void pmu_check_note_overflow(PmuCheck *check, const PmuCheckEvent *event)
 {
-    check->seen &= ~event->value;
-    check->pending &= ~event->value;
-    check->lost &= ~event->value;
+    check->memory.seen &= ~event->value;
+    check->memory.pending &= ~event->value;
+    check->memory.lost &= ~event->value;
     if (event->value & (PERF_GLOBAL_FIXED(3) | PERF_GLOBAL_METRICS) &&
-        check->slots.state == PMU_PAIR_SYNCED) {
-        check->slots.state = PMU_PAIR_STALE;
+        check->memory.slots.state == PMU_PAIR_SYNCED) {
+        check->memory.slots.state = PMU_PAIR_STALE;
     }
     pmu_check_note_time(check, event);
 }
 
 void pmu_check_note_pmi(PmuCheck *check, const PmuCheckEvent *event)
 {
-    PmuCheckPmi *pmi = &check->pmi;
-    uint64_t bits = event->before.global_status & ~check->seen &
-                    ~check->pending & ~check->lost;
+    PmuCheckPmi *pmi = &check->memory.pmi;
+    uint64_t bits = event->before.global_status & ~check->memory.seen &
+                    ~check->memory.pending & ~check->memory.lost;
 
     if (event->outcome == PMU_CHECK_MASKED &&
         (!pmi->active || pmi->started)) {
-        check->lost |= bits;
+        check->memory.lost |= bits;
     } else {
-        check->pending |= bits;
+        check->memory.pending |= bits;
     }
     if (event->outcome != PMU_CHECK_MASKED) {
         pmi->latched = true;
         pmi->held = event->outcome == PMU_CHECK_HELD;
         pmi->lvtpc |= PMU_LVTPC_MASKED;
-        check->slots.disturbed |= check->slots.read;
+        check->memory.slots.disturbed |= check->memory.slots.read;
     }
     pmu_check_note_time(check, event);
 }
 
 void pmu_check_note_lvtpc(PmuCheck *check, const PmuCheckEvent *event)
 {
-    PmuCheckPmi *pmi = &check->pmi;
+    PmuCheckPmi *pmi = &check->memory.pmi;
 
     pmi->lvtpc = event->value;
     pmi->lvtpc_known = true;
@@ -318,10 +315,10 @@ static int lvtpc_vector(const PmuCheckPmi *pmi)
 
 void pmu_check_note_interrupt(PmuCheck *check, const PmuCheckEvent *event)
 {
-    PmuCheckPmi *pmi = &check->pmi;
+    PmuCheckPmi *pmi = &check->memory.pmi;
 
     if (pmi->active) {
-        pmi->depth += pmi->depth < MAX_DEPTH;
+        pmi->depth += pmi->depth < PMU_CHECK_MAX_DEPTH;
     } else if (pmi->latched && !pmi->held &&
                event->value == (uint64_t)lvtpc_vector(pmi)) {
         pmi->active = true;
@@ -334,7 +331,7 @@ void pmu_check_note_interrupt(PmuCheck *check, const PmuCheckEvent *event)
 
 void pmu_check_note_iret(PmuCheck *check, const PmuCheckEvent *event)
 {
-    PmuCheckPmi *pmi = &check->pmi;
+    PmuCheckPmi *pmi = &check->memory.pmi;
 
     if (pmi->active) {
         pmi->active = --pmi->depth > 0;
