@@ -4,9 +4,8 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * Each rule has a script that breaks it, and one next to it that breaks none.
- * tests/unit/check has all rules; here they are reached through the registers
- * of a guest.  Not reached by the payload, which has one address space and one
- * handler: M10, P2, P7, P9, C12, L1, L3.
+ * tests/unit/check has all rules as well; here they are reached through the
+ * registers of a guest.
  */
 
 #include "qemu/osdep.h"
@@ -25,6 +24,7 @@
 #define SEL_INT     (SEL_ALL | EVTSEL_INT)
 #define IN(n)       (-(uint64_t)(n) & COUNTER_MASK)
 #define FAR_AWAY    IN(1000000000)
+#define CR4_PCE     (1 << 8)
 
 /* Fixed counter 3 and the metrics, from @slots and @metrics, and some code. */
 static void topdown(PmuScript *s, uint64_t slots, uint64_t metrics)
@@ -105,6 +105,18 @@ static void m9(PmuScript *s, bool wrong)
     pmu_wrmsr(s, GC, 0);
     pmu_wrmsr(s, MSR_FIXED_CTR_CTRL, FIXED_ALL(3));
     pmu_wrmsr(s, GC, GLOBAL_FIXED(3) | (wrong ? 0 : GLOBAL_METRICS));
+}
+
+static void m10(PmuScript *s, bool wrong)
+{
+    topdown(s, 0, 0);
+    pmu_rdpmc(s, 0x40000003);
+    pmu_op(s, OP_SPACE, 0, 1, 0);
+    if (!wrong) {
+        pmu_wrmsr(s, MSR_FIXED_CTR(3), 0);
+        pmu_wrmsr(s, MSR_PERF_METRICS, 0);
+    }
+    pmu_wrmsr(s, GC, GC_ALL);
 }
 
 static void m11(PmuScript *s, bool wrong)
@@ -222,6 +234,21 @@ static void p1(PmuScript *s, bool wrong)
     pmu_op(s, OP_RUN, BLOCK_NOPS, 1, 0);
 }
 
+/* The counter overflows again before LVTPC is unmasked, or does not. */
+static void p2(PmuScript *s, bool wrong)
+{
+    const PayloadStep steps[] = {
+        { STEP_WRMSR, GC, 0 }, { STEP_RDMSR, MSR_GLOBAL_STATUS },
+        { STEP_WRMSR, MSR_GLOBAL_RESET, 1 },
+        { STEP_WRMSR, MSR_A_PMC(0), wrong ? IN(50) : FAR_AWAY },
+        { STEP_WRMSR, GC, 1 }, { STEP_LOOP, 0, 500 },
+        { STEP_POKE32, APIC_LVTPC, LVT_NMI },
+    };
+
+    pmu_handle_by_steps(s, steps, ARRAY_SIZE(steps));
+    overflow(s);
+}
+
 static void p3(PmuScript *s, bool wrong)
 {
     pmu_wrmsr(s, GC, 0);
@@ -254,6 +281,32 @@ static void p6(PmuScript *s, bool wrong)
 {
     pmu_poke32(s, APIC_LVTPC, wrong ? 15 : 16);
     pmu_poke32(s, APIC_LVTPC, LVT_MASKED);
+}
+
+#define STATUS_READS 101
+
+static void p7(PmuScript *s, bool wrong)
+{
+    PayloadStep steps[STATUS_READS + 1] = { { STEP_WRMSR, GC, 0 } };
+
+    for (int i = 1; i <= STATUS_READS; i++) {
+        steps[i] = (PayloadStep) { STEP_RDMSR, MSR_GLOBAL_STATUS };
+    }
+    pmu_handle_by_steps(s, steps, wrong ? STATUS_READS + 1 : STATUS_READS);
+    overflow(s);
+}
+
+static void p9(PmuScript *s, bool wrong)
+{
+    const PayloadStep steps[] = {
+        { STEP_WRMSR, GC, wrong }, { STEP_RDMSR, MSR_GLOBAL_STATUS },
+        { STEP_WRMSR, GC, 0 }, { STEP_WRMSR, MSR_GLOBAL_RESET, 1 },
+        { STEP_WRMSR, MSR_A_PMC(0), FAR_AWAY }, { STEP_WRMSR, GC, 1 },
+        { STEP_POKE32, APIC_LVTPC, LVT_NMI },
+    };
+
+    pmu_handle_by_steps(s, steps, ARRAY_SIZE(steps));
+    overflow(s);
 }
 
 static void p8(PmuScript *s, bool wrong)
@@ -370,6 +423,16 @@ static void c16(PmuScript *s, bool wrong)
     pmu_rdpmc(s, 1);
 }
 
+/* RDPMC at CPL 3 of what was counted in this address space, or another. */
+static void l1(PmuScript *s, bool wrong)
+{
+    pmu_wrmsr(s, MSR_EVTSEL(0), SEL_ALL);
+    pmu_op(s, OP_RUN, BLOCK_NOPS, 1, 0);
+    pmu_op(s, OP_SPACE, 0, wrong, 0);
+    pmu_op(s, OP_CR4, 0, CR4_PCE, 0);
+    pmu_op(s, OP_RDPMC, 0, RDPMC_CPL3, 0);
+}
+
 static void l2(PmuScript *s, bool wrong)
 {
     pmu_wrmsr(s, GC, 0);
@@ -406,20 +469,21 @@ static const RuleCase cases[] = {
     { "M1", "m1", m1 }, { "M2", "m2", m2 }, { "M3", "m3", m3 },
     { "M4", "m4", m4 }, { "M5", "m5", m5 }, { "M6", "m6", m6 },
     { "M7", "m7", m7 }, { "M8", "m8", m8 }, { "M9", "m9", m9 },
-    { "M11", "m11", m11 },
+    { "M10", "m10", m10 }, { "M11", "m11", m11 },
     { "O1", "o1", o1 }, { "O2", "o2", o2 }, { "O3", "o3", o3 },
     { "O4", "o4", o4, "+perf-metrics,pmu-check-min-period=150000" },
     { "O5", "o5", o5 },
     { "O6", "o6", o6 },
-    { "P1", "p1", p1 }, { "P3", "p3", p3 },
+    { "P1", "p1", p1 }, { "P2", "p2", p2 }, { "P3", "p3", p3 },
     { "P4", "p4", p4, NULL, true }, { "P5", "p5", p5 }, { "P6", "p6", p6 },
-    { "P8", "p8", p8, NULL, true },
+    { "P7", "p7", p7 }, { "P8", "p8", p8, NULL, true }, { "P9", "p9", p9 },
     { "C1", "c1", c1 }, { "C2", "c2", c2 }, { "C3", "c3", c3 },
     { "C4", "c4", c4 }, { "C5", "c5", c5 }, { "C6", "c6", c6 },
     { "C7", "c7", c7 }, { "C8", "c8", c8 }, { "C9", "c9", c9 },
     { "C10", "c10", c10 }, { "C11", "c11", c11 },
     { "C13", "c13", c13 }, { "C14", "c14", c14 }, { "C15", "c15", c15 },
     { "C16", "c16", c16 },
+    { "L1", "l1", l1 },
     { "L2", "l2", l2 }, { "L2", "l2-paging", l2_paging },
     { "L4", "l4", l4, "pmu=on" },
 };
@@ -541,6 +605,14 @@ static const char *list_text(const QListEntry *entry)
     return qstring_get_str(qobject_to(QString, qlist_entry_obj(entry)));
 }
 
+/* An event that has come and was not taken, or NULL. */
+static QDict *newest_event(PmuMachine *machine)
+{
+    /* Events are read with the answer to a command. */
+    qtest_qmp_assert_success(machine->qts, "{ 'execute': 'query-status' }");
+    return qtest_qmp_event_ref(machine->qts, "X86_PMU_CHECK");
+}
+
 /* One event for all that happens at one address; the steps that led to it. */
 static void test_event(void)
 {
@@ -570,7 +642,7 @@ static void test_event(void)
     g_test_message("%s", list_text(newest));
     g_assert_nonnull(strstr(list_text(newest), "wrmsr IA32_A_PMC0 0x5"));
     pmu_wait_done(&machine, 1);
-    g_assert_null(qtest_qmp_event_ref(machine.qts, "X86_PMU_CHECK"));
+    g_assert_null(newest_event(&machine));
     qobject_unref(event);
     pmu_stop(&machine);
 }
@@ -816,34 +888,184 @@ static void test_replay(void)
     pmu_remove(&machine);
 }
 
-/* Rules are judged by what is known: after a migration, little is. */
-static void test_migration(void)
+/* The address of BLOCK_EVTSEL, which is the same in each run. */
+static uint64_t find_block(void)
+{
+    g_autoptr(PmuScript) s = pmu_script_new();
+    unsigned block = pmu_op(s, OP_BLOCK, BLOCK_EVTSEL, 0, 0);
+
+    pmu_run(s, PMU_CPU_METRICS);
+    return pmu_value(s, block);
+}
+
+/* C12: a selector is written in a block, and again by the interpreter. */
+static void test_two_owners(void)
+{
+    uint64_t block = find_block();
+
+    for (int wrong = 0; wrong < 2; wrong++) {
+        g_autofree char *check = g_strdup_printf(
+            "+perf-metrics,pmu-check=event,pmu-check-rules=+C12,"
+            "pmu-check-text=0x%" PRIx64 "-0x%" PRIx64,
+            wrong ? block : PAYLOAD_IMAGE,
+            wrong ? block + 0x60 : PAYLOAD_IMAGE + PAYLOAD_IMAGE_SIZE);
+        g_autoptr(PmuScript) s = pmu_script_new();
+        g_autoptr(QDict) report = NULL;
+
+        pmu_wrmsr(s, GC, 0);
+        pmu_wrmsr(s, MSR_EVTSEL(1), SEL_ALL);
+        pmu_op(s, OP_RUN, BLOCK_EVTSEL, 0, SEL_ALL);
+        report = run_checked(s, check, "");
+        pmu_expect(hits(report, wrong ? "C12" : NULL), wrong,
+                   "rules broken with %s", check);
+    }
+}
+
+/*
+ * Run @s, which waits for a listener, with @before, migrate it, and go on with
+ * @behind.  Returns the event of the first rule that is broken there, or NULL.
+ */
+static QDict *run_migrated(PmuScript *s, const char *before,
+                           const char *behind)
 {
     g_autofree char *file = write_temporary("");
     g_autofree char *uri = g_strdup_printf("file:%s", file);
-    g_autofree char *check = g_strdup_printf("pmu-check=event -incoming %s",
-                                             uri);
-    g_autoptr(PmuScript) s = pmu_script_new();
+    g_autofree char *incoming = g_strdup_printf("%s -incoming %s", behind, uri);
     g_autoptr(PmuScript) idle = pmu_script_new();
     PmuMachine from, to;
+    QDict *event;
 
-    /* M1, if the checker thought that it had seen all of it. */
+    start_checked(&from, s, before);
+    pmu_wait_for(&from, 1);
+    pmu_migrate(&from, uri);
+    pmu_stop(&from);
+    start_checked(&to, idle, incoming);
+    pmu_wait_running(&to);
+    pmu_go(&to, 1);
+    pmu_wait_done(&to, 1);
+    event = newest_event(&to);
+    pmu_stop(&to);
+    g_unlink(file);
+    return event;
+}
+
+/* Sequences that begin on one side and end on the other. */
+typedef struct CutCase {
+    const char *rule;           /* that is broken; NULL: none is */
+    void (*write)(PmuScript *s);
+} CutCase;
+
+static void cut_m1(PmuScript *s)
+{
+    topdown(s, 0, 0);
+    pmu_wrmsr(s, MSR_PERF_METRICS, 0);
+    wait_for_listener(s);
+    pmu_wrmsr(s, MSR_FIXED_CTR(3), 1000);
+    pmu_wrmsr(s, GC, GC_ALL);
+}
+
+static void cut_order(PmuScript *s)
+{
     topdown(s, 0, 0);
     pmu_wrmsr(s, MSR_FIXED_CTR(3), 1000);
     wait_for_listener(s);
     pmu_wrmsr(s, MSR_PERF_METRICS, 0);
     pmu_wrmsr(s, GC, GC_ALL);
+}
+
+static void cut_o2(PmuScript *s)
+{
+    overflow(s);
+    pmu_rdmsr(s, MSR_GLOBAL_STATUS);
+    pmu_wrmsr(s, MSR_GLOBAL_RESET, 1);
+    wait_for_listener(s);
+    pmu_wrmsr(s, GC, 1);
+}
+
+static void cut_c3(PmuScript *s)
+{
+    pmu_wrmsr(s, MSR_EVTSEL(0), SEL_ALL);
+    pmu_op(s, OP_RUN, BLOCK_NOPS, 1, 0);
+    wait_for_listener(s);
+    pmu_wrmsr(s, MSR_EVTSEL(0), SEL_ALL ^ EVENT_INSTRUCTIONS ^ EVENT_BRANCHES);
+    pmu_wrmsr(s, GC, 1);
+}
+
+static const CutCase cuts[] = {
+    { "M1", cut_m1 }, { NULL, cut_order }, { "O2", cut_o2 }, { "C3", cut_c3 },
+};
+
+/* The checker on the other side knows what the first one did. */
+static void test_migration(void)
+{
+    for (int i = 0; i < ARRAY_SIZE(cuts); i++) {
+        g_autoptr(PmuScript) s = pmu_script_new();
+        QDict *event;
+
+        cuts[i].write(s);
+        event = run_migrated(s, "pmu-check=log", "pmu-check=event");
+        g_test_message("%s", cuts[i].rule ?: "none");
+        g_assert_cmpint(!event, ==, !cuts[i].rule);
+        if (event) {
+            g_assert_cmpstr(qdict_get_str(qdict_get_qdict(event, "data"),
+                                          "rule"), ==, cuts[i].rule);
+            qobject_unref(event);
+        }
+    }
+}
+
+/* Rules are judged by what is known: without a checker there, little is. */
+static void test_migration_unknown(void)
+{
+    for (int i = 0; i < ARRAY_SIZE(cuts); i++) {
+        g_autoptr(PmuScript) s = pmu_script_new(), same = pmu_script_new();
+
+        cuts[i].write(s);
+        g_assert_null(run_migrated(s, "pmu-check=off", "pmu-check=event"));
+        /* The other way round, what it knew is of no use. */
+        cuts[i].write(same);
+        g_assert_null(run_migrated(same, "pmu-check=log", "pmu-check=off"));
+    }
+}
+
+static void write_last_counter(PmuScript *s)
+{
+    pmu_wrmsr(s, MSR_A_PMC(7), 5);
+    wait_for_listener(s);
+}
+
+/* L3: to a unit that has fewer counters, which refuses that, or as many. */
+static void test_fewer(void)
+{
+    g_autofree char *file = write_temporary("");
+    g_autofree char *uri = g_strdup_printf("file:%s", file);
+    g_autofree char *command = NULL, *output = NULL;
+    g_autoptr(PmuScript) s = pmu_script_new(), idle = pmu_script_new();
+    g_autoptr(PmuScript) same = pmu_script_new();
+    g_autoptr(GError) err = NULL;
+    PmuMachine from, to;
+    int status;
+
+    write_last_counter(s);
     start_checked(&from, s, "pmu-check=event");
     pmu_wait_for(&from, 1);
     pmu_migrate(&from, uri);
     pmu_stop(&from);
-    start_checked(&to, idle, check);
-    pmu_wait_running(&to);
-    pmu_go(&to, 1);
-    pmu_wait_done(&to, 1);
-    g_assert_null(qtest_qmp_event_ref(to.qts, "X86_PMU_CHECK"));
-    pmu_stop(&to);
+    pmu_prepare(&to, idle);
+    command = g_strdup_printf(
+        "%s %s -accel tcg -display none -cpu Icelake-Server,+perf-metrics,"
+        "check=off,pmu-check=log,pmu-counters=4 -incoming %s",
+        getenv("QTEST_QEMU_BINARY"), to.args, uri);
+    g_spawn_command_line_sync(command, NULL, &output, &status, &err);
+    g_assert_no_error(err);
+    g_test_message("%s", output);
+    g_assert_nonnull(strstr(output, "L3 (undefined)"));
+    g_assert_cmpint(status, !=, 0);
+    pmu_remove(&to);
     g_unlink(file);
+    write_last_counter(same);
+    g_assert_null(run_migrated(same, "pmu-check=event",
+                               "pmu-check=event,pmu-counters=8"));
 }
 
 int main(int argc, char **argv)
@@ -867,6 +1089,9 @@ int main(int argc, char **argv)
     qtest_add_func("pmu/check/report", test_report);
     qtest_add_func("pmu/check/history", test_history);
     qtest_add_func("pmu/check/replay", test_replay);
+    qtest_add_func("pmu/check/two-owners", test_two_owners);
     qtest_add_func("pmu/check/migration", test_migration);
+    qtest_add_func("pmu/check/migration-unknown", test_migration_unknown);
+    qtest_add_func("pmu/check/fewer", test_fewer);
     return g_test_run();
 }

@@ -70,6 +70,20 @@ void pmu_poke_code(PmuScript *script, uint64_t address, const uint8_t *bytes,
     }
 }
 
+void pmu_handle_by_steps(PmuScript *script, const PayloadStep *steps,
+                         unsigned count)
+{
+    for (unsigned i = 0; i <= count; i++) {
+        uint64_t address = PAYLOAD_STEPS + i * sizeof(PayloadStep);
+        PayloadStep step = i < count ? steps[i] : (PayloadStep) { STEP_END };
+
+        pmu_poke32(script, address, step.code);
+        pmu_poke32(script, address + 4, step.target);
+        pmu_op(script, OP_POKE64, 0, address + 8, step.value);
+    }
+    pmu_op(script, OP_STEPS, 0, 0, 0);
+}
+
 void pmu_set(PmuScript *script, uint64_t offset, uint64_t value)
 {
     pmu_op(script, OP_POKE64, 0, PAYLOAD_PROGRESS +

@@ -120,6 +120,9 @@ void pmu_poke32(PmuScript *script, uint64_t address, uint32_t value);
 /* @length bytes of code; the rest of the last four is RET. */
 void pmu_poke_code(PmuScript *script, uint64_t address, const uint8_t *bytes,
                    unsigned length);
+/* Let NMIs be handled by @count steps, STEP_END not among them. */
+void pmu_handle_by_steps(PmuScript *script, const PayloadStep *steps,
+                         unsigned count);
 /* Set field @offset (PROGRESS_x) of the script's CPU. */
 void pmu_set(PmuScript *script, uint64_t offset, uint64_t value);
 

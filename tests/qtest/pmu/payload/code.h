@@ -11,6 +11,8 @@
 
 /* The entries of all vectors, 16 bytes apart: start.S. */
 extern char vector_entries[];
+/* A handler that takes the steps at PAYLOAD_STEPS. */
+extern char take_steps[];
 extern uint64_t gdt[];
 
 /* What is copied to PAYLOAD_REAL_MODE, with its real-mode handlers. */

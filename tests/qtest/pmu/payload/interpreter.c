@@ -29,6 +29,8 @@
 #define MSR_LSTAR           0xc0000082
 #define MSR_FMASK           0xc0000084
 
+#define VECTOR_NMI      2
+
 #define RFLAGS_FIXED    0x002
 #define RFLAGS_TF       0x100
 #define RFLAGS_IF       0x200
@@ -500,6 +502,21 @@ static void op_enable_avx(const PayloadOp *op, PayloadResult *result,
     asm volatile("xsetbv" : : "c" (0), "a" (7), "d" (0));
 }
 
+static void op_space(const PayloadOp *op, PayloadResult *result, unsigned cpu)
+{
+    uintptr_t other = PAYLOAD_OTHER_SPACE;
+    uint64_t cr3 = op->a ? other : PAYLOAD_PAGE_TABLES;
+
+    copy(other, (const char *)PAYLOAD_PAGE_TABLES,
+         (const char *)PAYLOAD_PAGE_TABLES + PAGE);
+    asm volatile("mov %0, %%cr3" : : "r" (cr3) : "memory");
+}
+
+static void op_steps(const PayloadOp *op, PayloadResult *result, unsigned cpu)
+{
+    set_gate(VECTOR_NMI, take_steps);
+}
+
 static void op_breakpoint(const PayloadOp *op, PayloadResult *result,
                           unsigned cpu)
 {
@@ -535,6 +552,8 @@ static Operation *const operations[] = {
     [OP_ENABLE_SYSCALL] = op_enable_syscall,
     [OP_TRANSLATE] = op_translate,
     [OP_ENABLE_AVX] = op_enable_avx,
+    [OP_SPACE] = op_space,
+    [OP_STEPS] = op_steps,
     [OP_SAVE_METRICS] = op_save_metrics,
     [OP_RESTORE_METRICS] = op_restore_metrics,
 };

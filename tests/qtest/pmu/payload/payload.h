@@ -21,7 +21,9 @@
 #define PAYLOAD_SMI_ENTRY       0x38000
 #define PAYLOAD_SMI_STATE_RIP   0x3ff78     /* in the state saved by an SMI */
 #define PAYLOAD_VMCB            0x40000     /* BLOCK_VMRUN: a page */
+#define PAYLOAD_STEPS           0x50000     /* PayloadStep[]: OP_STEPS */
 #define PAYLOAD_PAGE_TABLES     0x70000
+#define PAYLOAD_OTHER_SPACE     0x78000     /* OP_SPACE: a page */
 #define PAYLOAD_IMAGE           0x100000    /* the ROM, copied */
 #define PAYLOAD_IMAGE_SIZE      0x10000
 #define PAYLOAD_STACKS          0x120000    /* for each CPU: see STACK_x */
@@ -83,6 +85,18 @@
                                     /* arg0: TRANSLATE_x, a: the first byte */
                                     /* after ModRM, b: prefixes, see there */
 #define OP_ENABLE_AVX           26  /* set XCR0; CR4.OSXSAVE must be set */
+#define OP_SPACE                27  /* a: load CR3 with the first address */
+                                    /* space or, 1, with another one that */
+                                    /* maps the same */
+#define OP_STEPS                28  /* the handler of NMIs takes the steps at */
+                                    /* PAYLOAD_STEPS, and logs nothing */
+
+/* PayloadStep.code */
+#define STEP_END                0
+#define STEP_RDMSR              1   /* target: MSR */
+#define STEP_WRMSR              2   /* target: MSR, value */
+#define STEP_POKE32             3   /* target: address, value */
+#define STEP_LOOP               4   /* two instructions, value (> 0) times */
 
 /* Where OP_RDPMC executes. */
 #define RDPMC_CPL0              0
@@ -275,6 +289,12 @@ typedef struct PayloadOp {
     uint32_t arg0;
     uint64_t a, b;
 } PayloadOp;
+
+typedef struct PayloadStep {
+    uint32_t code;
+    uint32_t target;
+    uint64_t value;
+} PayloadStep;
 
 typedef struct PayloadResult {
     uint32_t vector;    /* of the exception raised, or VECTOR_NONE */

@@ -252,6 +252,42 @@ reload:
         UNLOG_EVENT
         COUNT_IS RELOAD_INSNS
 
+        .global take_steps
+take_steps:
+        push    %rax
+        push    %rbx
+        push    %rcx
+        push    %rdx
+        mov     $PAYLOAD_STEPS, %ebx
+1:      mov     (%rbx), %edx
+        mov     4(%rbx), %ecx
+        mov     8(%rbx), %rax
+        add     $16, %rbx
+        cmp     $STEP_RDMSR, %edx
+        je      2f
+        cmp     $STEP_WRMSR, %edx
+        je      3f
+        cmp     $STEP_POKE32, %edx
+        je      4f
+        cmp     $STEP_LOOP, %edx
+        je      5f
+        pop     %rdx
+        pop     %rcx
+        pop     %rbx
+        pop     %rax
+        iretq
+2:      rdmsr
+        jmp     1b
+3:      mov     %rax, %rdx
+        shr     $32, %rdx
+        wrmsr
+        jmp     1b
+4:      mov     %eax, (%rcx)
+        jmp     1b
+5:      dec     %rax
+        jnz     5b
+        jmp     1b
+
 fault:
         COUNT_FROM 2                    /* in vector_entries */
         LOG_EVENT
