@@ -44,32 +44,39 @@ const char *x86_pmu_clock_unit(void)
     return icount_enabled() ? "instructions" : "nanoseconds";
 }
 
-static PmuCheckWhere x86_pmu_where_at(CPUX86State *env, uint64_t rip)
+/* Where something happens, for the checker; and when, for the recorder. */
+typedef struct X86PMUMoment {
+    PmuCheckWhere where;
+    uint64_t clock;             /* x86_pmu_clock(), which takes its time */
+} X86PMUMoment;
+
+static X86PMUMoment x86_pmu_moment_at(CPUX86State *env, uint64_t rip)
 {
     uint64_t clock = x86_pmu_clock(env_cpu(env));
 
-    return (PmuCheckWhere) {
-        .clock = icount_enabled() ? clock : clock / NANOSECONDS_PER_UNIT,
-        .rip = rip,
-        .cr3 = env->cr[3],
-        .cpl = env->hflags & HF_CPL_MASK,
+    return (X86PMUMoment) {
+        .where.clock = icount_enabled() ? clock : clock / NANOSECONDS_PER_UNIT,
+        .where.rip = rip,
+        .where.cr3 = env->cr[3],
+        .where.cpl = env->hflags & HF_CPL_MASK,
+        .clock = clock,
     };
 }
 
-static PmuCheckWhere x86_pmu_where(CPUX86State *env)
+static X86PMUMoment x86_pmu_moment(CPUX86State *env)
 {
-    return x86_pmu_where_at(env, x86_pmu_pc(env));
+    return x86_pmu_moment_at(env, x86_pmu_pc(env));
 }
 
 static void x86_pmu_note(X86PMUObserver *observer, PmuRecordKind kind,
-                         uint64_t rip, uint32_t msr, uint64_t old,
-                         uint64_t value, PmuCheckOutcome outcome)
+                         const X86PMUMoment *moment, uint32_t msr,
+                         uint64_t old, uint64_t value,
+                         PmuCheckOutcome outcome)
 {
-    CPUX86State *env = observer->env;
     PmuRecorderEntry entry = {
-        .clock = x86_pmu_clock(env_cpu(env)), .rip = rip, .old = old,
-        .value = value, .msr = msr, .page = env->cr[3] >> 12, .kind = kind,
-        .cpl = env->hflags & HF_CPL_MASK, .outcome = outcome,
+        .clock = moment->clock, .rip = moment->where.rip, .old = old,
+        .value = value, .msr = msr, .page = moment->where.cr3 >> 12,
+        .kind = kind, .cpl = moment->where.cpl, .outcome = outcome,
     };
 
     if (observer->recorder) {
@@ -99,7 +106,7 @@ void x86_pmu_observe_read(CPUX86State *env, PmuCheckAccess how, uint32_t msr,
                           uint64_t value)
 {
     X86PMUObserver *observer = env->pmu.unit->observer;
-    PmuCheckWhere where;
+    X86PMUMoment moment;
 
     if (how == PMU_CHECK_RDMSR &&
         trace_event_get_state_backends(TRACE_X86_PMU_RDMSR)) {
@@ -112,13 +119,13 @@ void x86_pmu_observe_read(CPUX86State *env, PmuCheckAccess how, uint32_t msr,
     if (likely(!observer)) {
         return;
     }
-    where = x86_pmu_where(env);
+    moment = x86_pmu_moment(env);
     x86_pmu_accesses(observer, msr)->count[how]++;
     x86_pmu_note(observer, how == PMU_CHECK_RDPMC ? PMU_RECORD_RDPMC
                                                   : PMU_RECORD_RDMSR,
-                 where.rip, msr, value, value, 0);
+                 &moment, msr, value, value, 0);
     if (observer->check) {
-        pmu_check_read(observer->check, &where, how, msr, value);
+        pmu_check_read(observer->check, &moment.where, how, msr, value);
     }
 }
 
@@ -157,7 +164,7 @@ static void x86_pmu_trace_run(CPUX86State *env, uint32_t msr, uint64_t value)
 void x86_pmu_observe_write(CPUX86State *env, uint32_t msr, uint64_t value)
 {
     X86PMUObserver *observer = env->pmu.unit->observer;
-    PmuCheckWhere where;
+    X86PMUMoment moment;
 
     if (trace_event_get_state_backends(TRACE_X86_PMU_WRMSR)) {
         x86_pmu_trace_write(env, msr, value);
@@ -169,12 +176,12 @@ void x86_pmu_observe_write(CPUX86State *env, uint32_t msr, uint64_t value)
     if (likely(!observer)) {
         return;
     }
-    where = x86_pmu_where(env);
+    moment = x86_pmu_moment(env);
     x86_pmu_accesses(observer, msr)->count[PMU_CHECK_WRMSR]++;
-    x86_pmu_note(observer, PMU_RECORD_WRMSR, where.rip, msr,
+    x86_pmu_note(observer, PMU_RECORD_WRMSR, &moment, msr,
                  x86_pmu_old_value(env->pmu.unit, msr), value, 0);
     if (observer->check) {
-        pmu_check_write(observer->check, &where, msr, value);
+        pmu_check_write(observer->check, &moment.where, msr, value);
     }
 }
 
@@ -189,7 +196,7 @@ void x86_pmu_observe_gp(CPUX86State *env, PmuCheckAccess how, uint32_t msr,
                         uint64_t value)
 {
     X86PMUObserver *observer = env->pmu.unit->observer;
-    PmuCheckWhere where;
+    X86PMUMoment moment;
 
     trace_x86_pmu_gp(env_cpu(env)->cpu_index, msr, value,
                      how == PMU_CHECK_WRMSR, x86_pmu_pc(env),
@@ -197,18 +204,18 @@ void x86_pmu_observe_gp(CPUX86State *env, PmuCheckAccess how, uint32_t msr,
     if (likely(!observer)) {
         return;
     }
-    where = x86_pmu_where(env);
+    moment = x86_pmu_moment(env);
     x86_pmu_accesses(observer, msr)->faults++;
-    x86_pmu_note(observer, PMU_RECORD_GP, where.rip, msr, 0, value, 0);
+    x86_pmu_note(observer, PMU_RECORD_GP, &moment, msr, 0, value, 0);
     if (observer->check) {
-        pmu_check_gp(observer->check, &where, how, msr, value);
+        pmu_check_gp(observer->check, &moment.where, how, msr, value);
     }
 }
 
 void x86_pmu_observe_overflow(CPUX86State *env, uint64_t bits)
 {
     X86PMUObserver *observer = env->pmu.unit->observer;
-    PmuCheckWhere where;
+    X86PMUMoment moment;
 
     trace_x86_pmu_overflow(env_cpu(env)->cpu_index,
                            env->pmu.unit->perfmon.global_status, bits,
@@ -216,11 +223,11 @@ void x86_pmu_observe_overflow(CPUX86State *env, uint64_t bits)
     if (likely(!observer)) {
         return;
     }
-    where = x86_pmu_where(env);
-    x86_pmu_note(observer, PMU_RECORD_OVERFLOW, where.rip, 0,
+    moment = x86_pmu_moment(env);
+    x86_pmu_note(observer, PMU_RECORD_OVERFLOW, &moment, 0,
                  env->pmu.unit->perfmon.global_status & ~bits, bits, 0);
     if (observer->check) {
-        pmu_check_overflow(observer->check, &where, bits);
+        pmu_check_overflow(observer->check, &moment.where, bits);
     }
 }
 
@@ -243,19 +250,19 @@ void x86_pmu_observe_pmi(CPUX86State *env)
     uint64_t status = env->pmu.unit->perfmon.global_status;
     uint32_t lvtpc;
     PmuCheckOutcome outcome = x86_pmu_outcome(env, &lvtpc);
-    PmuCheckWhere where;
+    X86PMUMoment moment;
 
     trace_x86_pmu_pmi(env_cpu(env)->cpu_index, status, lvtpc,
                       pmu_recorder_outcome_name(outcome), x86_pmu_pc(env));
     if (likely(!observer)) {
         return;
     }
-    where = x86_pmu_where(env);
+    moment = x86_pmu_moment(env);
     observer->interrupts[outcome]++;
-    x86_pmu_note(observer, PMU_RECORD_PMI, where.rip, 0, lvtpc, status,
+    x86_pmu_note(observer, PMU_RECORD_PMI, &moment, 0, lvtpc, status,
                  outcome);
     if (observer->check) {
-        pmu_check_pmi(observer->check, &where, outcome);
+        pmu_check_pmi(observer->check, &moment.where, outcome);
     }
 }
 
@@ -282,7 +289,7 @@ void x86_pmu_lvt(X86CPU *cpu, int entry, uint32_t value)
     X86PMUObserver *observer;
     uint32_t old;
     uint64_t rip;
-    PmuCheckWhere where;
+    X86PMUMoment moment;
 
     if (!env->pmu.unit || entry != APIC_LVT_PERFORM ||
         !qemu_cpu_is_self(CPU(cpu))) {
@@ -299,10 +306,10 @@ void x86_pmu_lvt(X86CPU *cpu, int entry, uint32_t value)
     if (!observer) {
         return;
     }
-    where = x86_pmu_where_at(env, rip);
-    x86_pmu_note(observer, PMU_RECORD_LVTPC, rip, 0, old, value, 0);
+    moment = x86_pmu_moment_at(env, rip);
+    x86_pmu_note(observer, PMU_RECORD_LVTPC, &moment, 0, old, value, 0);
     if (observer->check) {
-        pmu_check_lvtpc(observer->check, &where, value);
+        pmu_check_lvtpc(observer->check, &moment.where, value);
     }
 }
 
@@ -318,10 +325,10 @@ void x86_pmu_observe_interrupt(CPUX86State *env, int vector)
 {
     PmuCheck *check = x86_pmu_checker(env);
 
-    if (check) {
-        PmuCheckWhere where = x86_pmu_where(env);
+    if (check && pmu_check_awaits_interrupts(check)) {
+        X86PMUMoment moment = x86_pmu_moment(env);
 
-        pmu_check_interrupt(check, &where, vector);
+        pmu_check_interrupt(check, &moment.where, vector);
     }
 }
 
@@ -329,10 +336,10 @@ void x86_pmu_iret(CPUX86State *env)
 {
     PmuCheck *check = x86_pmu_checker(env);
 
-    if (check) {
-        PmuCheckWhere where = x86_pmu_where(env);
+    if (check && pmu_check_awaits_interrupts(check)) {
+        X86PMUMoment moment = x86_pmu_moment(env);
 
-        pmu_check_iret(check, &where);
+        pmu_check_iret(check, &moment.where);
     }
 }
 
@@ -341,9 +348,9 @@ void x86_pmu_observe_halt(CPUX86State *env, PmuCheckHalt why)
     PmuCheck *check = x86_pmu_checker(env);
 
     if (check) {
-        PmuCheckWhere where = x86_pmu_where(env);
+        X86PMUMoment moment = x86_pmu_moment(env);
 
-        pmu_check_halt(check, &where, why);
+        pmu_check_halt(check, &moment.where, why);
     }
 }
 

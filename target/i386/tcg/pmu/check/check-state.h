@@ -40,35 +40,49 @@ typedef struct PmuCheckSelector {
     uint8_t extra;              /* PmuEventExtra */
 } PmuCheckSelector;
 
+/* Sets of counters, as pmu_controls_...() give them. */
+typedef struct PmuCheckSets {
+    uint64_t enabled, counting, interrupting;
+} PmuCheckSets;
+
+/* What registers say, and what that means. */
+typedef struct PmuCheckView {
+    PmuControls controls;
+    PmuCheckSets sets;
+} PmuCheckView;
+
+typedef struct PmuCheckRuleList {
+    unsigned count;
+    const PmuCheckRule *rule[PMU_CHECK_RULES];
+} PmuCheckRuleList;
+
 typedef struct PmuCheck {
     const Perfmon *perfmon;
     PmuCheckConfig config;
-    /* The rules that are on. */
-    const PmuCheckRule *rule[PMU_CHECK_RULES];
-    unsigned num_rules;
+    /* The rules that are on, by the kinds of events that they are about. */
+    PmuCheckRuleList rules[PMU_CHECK_KINDS];
+    /* What registers said behind the last event, and room for the next one. */
+    PmuCheckView view[2];
+    unsigned current;
     PmuCheckMemory memory;
+    uint64_t idle;              /* C8: counters whose memory says so */
     PmuCheckSelector selector[PERFMON_ARCH_GP];
 
     GHashTable *sites;          /* of PmuCheckSite */
     GPtrArray *hits;            /* the same, in their order */
 } PmuCheck;
 
-/* Sets of counters, as pmu_controls_...() give them. */
-typedef struct PmuCheckSets {
-    uint64_t enabled, counting, interrupting;
-} PmuCheckSets;
-
 /* What is told. */
 typedef struct PmuCheckEvent {
     unsigned kind;              /* PmuCheckKind */
-    PmuCheckWhere where;
+    const PmuCheckWhere *where;
     PmuCheckAccess how;
     uint32_t msr;
     uint64_t value;
     unsigned counter;           /* that is @msr, PMU_CHECK_COUNTERS if none */
     /* What the registers say before and after a write. */
-    PmuControls before, after;
-    PmuCheckSets old, new;      /* the same as sets */
+    const PmuControls *before, *after;
+    const PmuCheckSets *old, *new;      /* the same as sets */
     uint64_t starting, stopping; /* counters */
     PmuCheckOutcome outcome;
     PmuCheckHalt halt;
@@ -90,8 +104,8 @@ static inline uint64_t pmu_check_space(const PmuCheckWhere *where)
 static inline bool pmu_check_too_long(const PmuCheckEvent *event,
                                       uint64_t since)
 {
-    return event->where.clock > since &&
-           event->where.clock - since > PMU_CHECK_LIMIT;
+    return event->where->clock > since &&
+           event->where->clock - since > PMU_CHECK_LIMIT;
 }
 
 /* The handler runs, and has not let the next interrupt come. */

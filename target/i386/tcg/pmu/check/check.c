@@ -27,6 +27,17 @@ static gboolean site_equal(const void *a, const void *b)
     return one->rule == other->rule && one->where.rip == other->where.rip;
 }
 
+static void collect_rule(PmuCheck *check, const PmuCheckRule *rule)
+{
+    for (unsigned kind = 0; kind < PMU_CHECK_KINDS; kind++) {
+        PmuCheckRuleList *list = &check->rules[kind];
+
+        if (rule->kinds >> kind & 1) {
+            list->rule[list->count++] = rule;
+        }
+    }
+}
+
 static void collect_rules(PmuCheck *check)
 {
     const PmuCheckRule *rule;
@@ -34,7 +45,7 @@ static void collect_rules(PmuCheck *check)
     for (unsigned i = 0; i < PMU_CHECK_RULES && (rule = pmu_check_rule(i));
          i++) {
         if (pmu_rule_set_has(&check->config.rules, i)) {
-            check->rule[check->num_rules++] = rule;
+            collect_rule(check, rule);
         }
     }
 }
@@ -58,9 +69,26 @@ static void learn_selector(PmuCheck *check, uint32_t msr, uint64_t value)
     }
 }
 
-/* The same for what registers have now. */
-static void learn_selectors(PmuCheck *check)
+static PmuCheckSets sets_of(const PmuControls *controls)
 {
+    return (PmuCheckSets) {
+        .enabled = pmu_controls_enabled(controls),
+        .counting = pmu_controls_counting(controls),
+        .interrupting = pmu_controls_interrupting(controls),
+    };
+}
+
+/* All that follows from registers as they are now, and from the memory. */
+static void learn(PmuCheck *check)
+{
+    PmuCheckView *view = &check->view[check->current];
+
+    view->controls = pmu_controls(check->perfmon);
+    view->sets = sets_of(&view->controls);
+    check->idle = 0;
+    for (unsigned i = 0; i < PMU_CHECK_COUNTERS; i++) {
+        check->idle |= check->memory.counter[i].idle ? pmu_check_bit(i) : 0;
+    }
     for (unsigned i = 0; i < PERFMON_ARCH_GP; i++) {
         learn_selector(check, MSR_PMU_IA32_PERFEVTSEL0 + i,
                        check->perfmon->evtsel[i]);
@@ -101,7 +129,7 @@ void pmu_check_reset(PmuCheck *check)
         memory->counter[i].known = true;
     }
     pmu_check_note_init(check);
-    learn_selectors(check);
+    learn(check);
 }
 
 void pmu_check_forget(PmuCheck *check)
@@ -112,7 +140,7 @@ void pmu_check_forget(PmuCheck *check)
         .number = memory->number, .last_read = PMU_CHECK_COUNTERS,
         .lost = UINT64_MAX,
     };
-    learn_selectors(check);
+    learn(check);
 }
 
 const PmuCheckMemory *pmu_check_memory(const PmuCheck *check)
@@ -138,7 +166,7 @@ const char *pmu_check_memory_fault(const PmuCheckMemory *memory)
 void pmu_check_load(PmuCheck *check, const PmuCheckMemory *memory)
 {
     check->memory = *memory;
-    learn_selectors(check);
+    learn(check);
 }
 
 const PmuCheckHit *pmu_check_hit(const PmuCheck *check, unsigned index)
@@ -152,7 +180,7 @@ static void report(PmuCheck *check, const PmuCheckRule *rule,
                    const PmuCheckEvent *event, uint64_t counters)
 {
     PmuCheckHit hit = {
-        .rule = rule, .where = event->where, .msr = event->msr,
+        .rule = rule, .where = *event->where, .msr = event->msr,
         .value = event->value, .counters = counters & ~PMU_CHECK_BROKEN,
         .count = 1,
     };
@@ -167,7 +195,7 @@ static void report(PmuCheck *check, const PmuCheckRule *rule,
     }
     if (check->config.suppressions) {
         hit.suppressed = pmu_suppressions_find(check->config.suppressions,
-                                               rule->id, event->where.rip,
+                                               rule->id, event->where->rip,
                                                event->msr);
     }
     site = g_memdup2(&hit, sizeof(hit));
@@ -178,57 +206,107 @@ static void report(PmuCheck *check, const PmuCheckRule *rule,
     }
 }
 
-static void judge(PmuCheck *check, const PmuCheckEvent *event)
+static void judge_by(PmuCheck *check, const PmuCheckRuleList *list,
+                     const PmuCheckEvent *event)
 {
-    for (unsigned i = 0; i < check->num_rules; i++) {
-        const PmuCheckRule *rule = check->rule[i];
-        uint64_t broken = 0;
+    for (unsigned i = 0; i < list->count; i++) {
+        uint64_t broken = list->rule[i]->broken(check, event);
 
-        if (rule->kinds & event->kind) {
-            broken = rule->broken(check, event);
-        }
         if (broken) {
-            report(check, rule, event, broken);
+            report(check, list->rule[i], event, broken);
         }
     }
 }
 
-static PmuCheckSets sets_of(const PmuControls *controls)
+/* Limits are of what has begun before. */
+static bool is_limited(const PmuCheck *check)
 {
-    return (PmuCheckSets) {
-        .enabled = pmu_controls_enabled(controls),
-        .counting = pmu_controls_counting(controls),
-        .interrupting = pmu_controls_interrupting(controls),
-    };
+    return check->idle || check->memory.pmi.masked;
+}
+
+static void judge(PmuCheck *check, const PmuCheckEvent *event)
+{
+    unsigned kinds = event->kind;
+
+    if (!is_limited(check)) {
+        kinds &= ~PMU_CHECK_ON_ANY;
+    }
+    while (kinds) {
+        judge_by(check, &check->rules[__builtin_ctz(kinds)], event);
+        kinds &= kinds - 1;
+    }
+}
+
+/* What registers say now: most often what the last event left them with. */
+static const PmuCheckView *look(PmuCheck *check)
+{
+    PmuCheckView *view = &check->view[check->current];
+
+    if (!pmu_controls_equal(&view->controls, check->perfmon)) {
+        view->controls = pmu_controls(check->perfmon);
+        view->sets = sets_of(&view->controls);
+    }
+    return view;
+}
+
+/* What a write makes of them. */
+static void look_ahead(PmuCheck *check, PmuCheckEvent *event)
+{
+    PmuCheckView *view = &check->view[!check->current];
+
+    view->controls = *event->before;
+    pmu_controls_write(&view->controls, event->msr, event->value);
+    view->sets = sets_of(&view->controls);
+    check->current = !check->current;
+    event->after = &view->controls;
+    event->new = &view->sets;
+    event->starting = event->new->counting & ~event->old->counting;
+    event->stopping = event->old->counting & ~event->new->counting;
 }
 
 static PmuCheckEvent begin(PmuCheck *check, const PmuCheckWhere *where,
                            unsigned kind)
 {
-    PmuControls controls = pmu_controls(check->perfmon);
-    PmuCheckSets sets = sets_of(&controls);
+    const PmuCheckView *view = look(check);
 
     check->memory.number++;
     return (PmuCheckEvent) {
         .kind = kind | PMU_CHECK_ON_ANY,
-        .where = *where,
+        .where = where,
         .counter = PMU_CHECK_COUNTERS,
-        .before = controls,
-        .after = controls,
-        .old = sets,
-        .new = sets,
+        .before = &view->controls,
+        .after = &view->controls,
+        .old = &view->sets,
+        .new = &view->sets,
     };
+}
+
+static unsigned read_kind(uint32_t msr, unsigned counter)
+{
+    return counter < PMU_CHECK_COUNTERS ? PMU_CHECK_ON_READ_COUNTER :
+           msr == MSR_PMU_IA32_PERF_METRICS ? PMU_CHECK_ON_READ_METRICS
+                                            : PMU_CHECK_ON_READ_OTHER;
+}
+
+static unsigned write_kind(uint32_t msr, unsigned counter)
+{
+    return counter < PMU_CHECK_COUNTERS ? PMU_CHECK_ON_WRITE_COUNTER :
+           msr - MSR_PMU_IA32_PERFEVTSEL0 < PERFMON_ARCH_GP ||
+           msr == MSR_PMU_IA32_FIXED_CTR_CTRL ||
+           msr == MSR_PMU_IA32_PERF_GLOBAL_CTRL ? PMU_CHECK_ON_WRITE_CONTROL
+                                                : PMU_CHECK_ON_WRITE_OTHER;
 }
 
 void pmu_check_read(PmuCheck *check, const PmuCheckWhere *where,
                     PmuCheckAccess how, uint32_t msr, uint64_t value)
 {
-    PmuCheckEvent event = begin(check, where, PMU_CHECK_ON_READ);
+    unsigned counter = pmu_check_counter_of(msr);
+    PmuCheckEvent event = begin(check, where, read_kind(msr, counter));
 
     event.how = how;
     event.msr = msr;
     event.value = value;
-    event.counter = pmu_check_counter_of(msr);
+    event.counter = counter;
     judge(check, &event);
     pmu_check_note_read(check, &event);
 }
@@ -236,16 +314,16 @@ void pmu_check_read(PmuCheck *check, const PmuCheckWhere *where,
 void pmu_check_write(PmuCheck *check, const PmuCheckWhere *where,
                      uint32_t msr, uint64_t value)
 {
-    PmuCheckEvent event = begin(check, where, PMU_CHECK_ON_WRITE);
+    unsigned counter = pmu_check_counter_of(msr);
+    PmuCheckEvent event = begin(check, where, write_kind(msr, counter));
 
     event.how = PMU_CHECK_WRMSR;
     event.msr = msr;
     event.value = value;
-    event.counter = pmu_check_counter_of(msr);
-    pmu_controls_write(&event.after, msr, value);
-    event.new = sets_of(&event.after);
-    event.starting = event.new.counting & ~event.old.counting;
-    event.stopping = event.old.counting & ~event.new.counting;
+    event.counter = counter;
+    if (pmu_controls_have(msr)) {
+        look_ahead(check, &event);
+    }
     learn_selector(check, msr, value);
     if (event.starting) {
         event.kind |= PMU_CHECK_ON_START;
@@ -294,6 +372,13 @@ void pmu_check_lvtpc(PmuCheck *check, const PmuCheckWhere *where,
     event.value = value;
     judge(check, &event);
     pmu_check_note_lvtpc(check, &event);
+}
+
+bool pmu_check_awaits_interrupts(const PmuCheck *check)
+{
+    const PmuCheckPmi *pmi = &check->memory.pmi;
+
+    return is_limited(check) || pmi->active || pmi->latched || pmi->held;
 }
 
 void pmu_check_interrupt(PmuCheck *check, const PmuCheckWhere *where,

@@ -77,6 +77,12 @@ void pmu_check_pmi(PmuCheck *check, const PmuCheckWhere *where,
 void pmu_check_lvtpc(PmuCheck *check, const PmuCheckWhere *where,
                      uint32_t value);
 
+/*
+ * Can an interrupt, or a return from one, change or break anything now?  Most
+ * of the time, they need not be told.
+ */
+bool pmu_check_awaits_interrupts(const PmuCheck *check);
+
 /* An interrupt or exception is taken; and IRET. */
 void pmu_check_interrupt(PmuCheck *check, const PmuCheckWhere *where,
                          unsigned vector);

@@ -44,10 +44,20 @@ void pmu_controls_write(PmuControls *controls, uint32_t msr, uint64_t value)
     }
 }
 
-uint64_t pmu_check_bit(unsigned index)
+bool pmu_controls_equal(const PmuControls *controls, const Perfmon *perfmon)
 {
-    return index < PERFMON_ARCH_GP ? PERF_GLOBAL_GP(index)
-                                  : PERF_GLOBAL_FIXED(index - PERFMON_ARCH_GP);
+    return controls->global_ctrl == perfmon->global_ctrl &&
+           controls->global_status == perfmon->global_status &&
+           controls->fixed_ctr_ctrl == perfmon->fixed_ctr_ctrl &&
+           !memcmp(controls->evtsel, perfmon->evtsel,
+                   sizeof(controls->evtsel));
+}
+
+bool pmu_controls_have(uint32_t msr)
+{
+    return msr - MSR_PMU_IA32_PERFEVTSEL0 < PERFMON_ARCH_GP ||
+           msr - MSR_PMU_IA32_FIXED_CTR_CTRL <=
+           MSR_PMU_IA32_PERF_GLOBAL_STATUS_SET - MSR_PMU_IA32_FIXED_CTR_CTRL;
 }
 
 unsigned pmu_check_counter_of(uint32_t msr)

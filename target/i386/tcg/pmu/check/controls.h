@@ -26,8 +26,32 @@ typedef struct PmuControls {
 PmuControls pmu_controls(const Perfmon *perfmon);
 void pmu_controls_write(PmuControls *controls, uint32_t msr, uint64_t value);
 
+/* Are those of @perfmon the same as @controls has? */
+bool pmu_controls_equal(const PmuControls *controls, const Perfmon *perfmon);
+
+/* Does register @msr have a part in them? */
+bool pmu_controls_have(uint32_t msr);
+
 /* The bit of counter @index in IA32_PERF_GLOBAL_x. */
-uint64_t pmu_check_bit(unsigned index);
+static inline uint64_t pmu_check_bit(unsigned index)
+{
+    return index < PERFMON_ARCH_GP ? PERF_GLOBAL_GP(index)
+                                  : PERF_GLOBAL_FIXED(index - PERFMON_ARCH_GP);
+}
+
+/* The counter of the lowest bit in @set, which has one, and takes it out. */
+static inline unsigned pmu_check_take(uint64_t *set)
+{
+    unsigned bit = __builtin_ctzll(*set);
+
+    *set &= *set - 1;
+    return bit < 32 ? bit : bit - 32 + PERFMON_ARCH_GP;
+}
+
+/* All counters, without PERF_METRICS. */
+#define PMU_CHECK_ALL \
+    (((1ull << PERFMON_ARCH_GP) - 1) | \
+     ((1ull << PERFMON_MAX_FIXED) - 1) * PERF_GLOBAL_FIXED(0))
 
 /* Which counter register @msr is; PMU_CHECK_COUNTERS if it is none. */
 unsigned pmu_check_counter_of(uint32_t msr);

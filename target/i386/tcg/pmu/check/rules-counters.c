@@ -23,24 +23,29 @@ static uint64_t written_counting(const PmuCheck *check G_GNUC_UNUSED,
                                  const PmuCheckEvent *event)
 {
     if (event->counter == PMU_CHECK_COUNTERS ||
-        (event->counter == PMU_CHECK_SLOTS && event->before.metrics)) {
+        (event->counter == PMU_CHECK_SLOTS && event->before->metrics)) {
         return 0;               /* M6 says that */
     }
-    return event->old.counting &
+    return event->old->counting &
            pmu_check_bit(event->counter);
 }
 
 static uint64_t changed_counting(const PmuCheck *check G_GNUC_UNUSED,
                                  const PmuCheckEvent *event)
 {
-    uint64_t counting = event->old.counting &
-                        event->new.counting;
+    uint64_t counting = event->old->counting & event->new->counting &
+                        PMU_CHECK_ALL;
     uint64_t broken = 0;
 
-    for (unsigned i = 0; i < PMU_CHECK_COUNTERS; i++) {
-        if (pmu_check_selector(&event->before, i) !=
-            pmu_check_selector(&event->after, i)) {
-            broken |= counting & pmu_check_bit(i);
+    if (event->before == event->after) {
+        return 0;
+    }
+    while (counting) {
+        unsigned i = pmu_check_take(&counting);
+
+        if (pmu_check_selector(event->before, i) !=
+            pmu_check_selector(event->after, i)) {
+            broken |= pmu_check_bit(i);
         }
     }
     return broken;
@@ -48,14 +53,14 @@ static uint64_t changed_counting(const PmuCheck *check G_GNUC_UNUSED,
 
 static uint64_t other_event(const PmuCheck *check, const PmuCheckEvent *event)
 {
-    uint64_t broken = 0;
+    uint64_t starting = event->starting & PMU_CHECK_ALL, broken = 0;
 
-    for (unsigned i = 0; i < PMU_CHECK_COUNTERS; i++) {
+    while (starting) {
+        unsigned i = pmu_check_take(&starting);
         const PmuCheckCounter *counter = &check->memory.counter[i];
 
-        if (event->starting & pmu_check_bit(i) && counter->known &&
-            counter->counted &&
-            counter->event != pmu_check_selector(&event->after, i)) {
+        if (counter->known && counter->counted &&
+            counter->event != pmu_check_selector(event->after, i)) {
             broken |= pmu_check_bit(i);
         }
     }
@@ -135,12 +140,13 @@ static uint64_t faulted_unannounced(const PmuCheck *check,
 static uint64_t idle_for_long(const PmuCheck *check,
                               const PmuCheckEvent *event)
 {
-    uint64_t broken = 0;
+    uint64_t idle = check->idle, broken = 0;
 
-    for (unsigned i = 0; i < PMU_CHECK_COUNTERS; i++) {
+    while (idle) {
+        unsigned i = pmu_check_take(&idle);
         const PmuCheckCounter *counter = &check->memory.counter[i];
 
-        if (counter->idle && !counter->idle_reported &&
+        if (!counter->idle_reported &&
             pmu_check_too_long(event, counter->idle_since)) {
             broken |= pmu_check_bit(i);
         }
@@ -152,7 +158,7 @@ static uint64_t read_dead(const PmuCheck *check, const PmuCheckEvent *event)
 {
     const PmuCheckCounter *counter = &check->memory.counter[event->counter];
 
-    return event->counter < PMU_CHECK_COUNTERS && event->where.cpl == 0 &&
+    return event->counter < PMU_CHECK_COUNTERS && event->where->cpl == 0 &&
            counter->known && counter->touched && !counter->counted &&
            counter->passed_over && counter->dead_reads
            ? pmu_check_bit(event->counter) : 0;
@@ -222,7 +228,7 @@ static uint64_t offcore_unset(const PmuCheck *check,
     uint32_t written = event->msr - MSR_PMU_OFFCORE_RSP_0;
 
     if (written < 2 && event->value != check->perfmon->offcore_rsp[written]) {
-        return offcore_users(check, event->old.counting, written);
+        return offcore_users(check, event->old->counting, written);
     }
     return offcore_zero(check, event->starting);
 }
@@ -231,8 +237,8 @@ static uint64_t two_owners(const PmuCheck *check, const PmuCheckEvent *event)
 {
     const PmuCheckConfig *config = &check->config;
     unsigned index = written_selector(event);
-    bool inside = event->where.rip >= config->text_first &&
-                  event->where.rip < config->text_end;
+    bool inside = event->where->rip >= config->text_first &&
+                  event->where->rip < config->text_end;
 
     if (index == PERFMON_ARCH_GP) {
         index = event->counter;
@@ -242,7 +248,7 @@ static uint64_t two_owners(const PmuCheck *check, const PmuCheckEvent *event)
         check->memory.counter[index].inside == inside) {
         return 0;
     }
-    return event->old.enabled & pmu_check_bit(index);
+    return event->old->enabled & pmu_check_bit(index);
 }
 
 static uint64_t enabled_globally_alone(const PmuCheck *check,
@@ -252,22 +258,22 @@ static uint64_t enabled_globally_alone(const PmuCheck *check,
         check->perfmon->mask[PERFMON_MASK_GLOBAL_CTRL] & ~PERF_GLOBAL_METRICS;
 
     return pmu_check_is_write(event, MSR_PMU_IA32_PERF_GLOBAL_CTRL)
-           ? event->value & counters & ~event->new.enabled &
-             ~event->before.global_ctrl : 0;
+           ? event->value & counters & ~event->new->enabled &
+             ~event->before->global_ctrl : 0;
 }
 
 static uint64_t counted_twice(const PmuCheck *check G_GNUC_UNUSED,
                               const PmuCheckEvent *event)
 {
-    uint64_t counting = event->new.counting, broken = 0;
+    uint64_t counting = event->new->counting, broken = 0;
 
     for (unsigned i = 0; i < PERFMON_ARCH_GP; i++) {
         for (unsigned j = 0; j < i; j++) {
             uint64_t both = PERF_GLOBAL_GP(i) | PERF_GLOBAL_GP(j);
 
             if ((counting & both) == both && event->starting & both &&
-                pmu_check_selector(&event->after, i) ==
-                pmu_check_selector(&event->after, j)) {
+                pmu_check_selector(event->after, i) ==
+                pmu_check_selector(event->after, j)) {
                 broken |= both;
             }
         }
@@ -279,16 +285,16 @@ static uint64_t started_apart(const PmuCheck *check G_GNUC_UNUSED,
                               const PmuCheckEvent *event)
 {
     return event->msr != MSR_PMU_IA32_PERF_GLOBAL_CTRL &&
-           event->old.counting
+           event->old->counting
            ? event->starting & ~PERF_GLOBAL_METRICS : 0;
 }
 
 static uint64_t read_apart(const PmuCheck *check, const PmuCheckEvent *event)
 {
-    uint64_t counting = event->old.counting, both;
+    uint64_t counting = event->old->counting, both;
     unsigned last = check->memory.last_read;
 
-    if (event->counter == PMU_CHECK_COUNTERS || event->where.cpl ||
+    if (event->counter == PMU_CHECK_COUNTERS || event->where->cpl ||
         last == PMU_CHECK_COUNTERS || last == event->counter) {
         return 0;
     }
@@ -300,20 +306,20 @@ static uint64_t residue_read(const PmuCheck *check, const PmuCheckEvent *event)
 {
     const PmuCheckCounter *counter = &check->memory.counter[event->counter];
 
-    return event->counter < PMU_CHECK_COUNTERS && event->where.cpl == 3 &&
+    return event->counter < PMU_CHECK_COUNTERS && event->where->cpl == 3 &&
            event->how == PMU_CHECK_RDPMC && counter->known &&
            counter->counted && event->value &&
-           counter->space != pmu_check_space(&event->where)
+           counter->space != pmu_check_space(event->where)
            ? pmu_check_bit(event->counter) &
-             ~event->old.counting : 0;
+             ~event->old->counting : 0;
 }
 
 static uint64_t halted_counting(const PmuCheck *check G_GNUC_UNUSED,
                                 const PmuCheckEvent *event)
 {
     return event->halt == PMU_CHECK_FEWER ? 0 :
-           event->old.counting &
-           event->old.interrupting;
+           event->old->counting &
+           event->old->interrupting;
 }
 
 static uint64_t fewer_counters(const PmuCheck *check G_GNUC_UNUSED,
@@ -327,13 +333,15 @@ const PmuCheckRule pmu_check_counter_rules[] = {
         .id = "C1", .severity = PMU_CHECK_LOSS,
         .text = "a counter is written while it counts: counts in flight are "
                 "lost (SDM vol. 3B, 20.2.1)",
-        .kinds = PMU_CHECK_ON_WRITE, .broken = written_counting,
+        .kinds = PMU_CHECK_ON_WRITE_COUNTER,
+        .broken = written_counting,
         .offline = true,
     }, {
         .id = "C2", .severity = PMU_CHECK_LOSS,
         .text = "the event or the levels of a counter change while it counts: "
                 "its value is a mixture (SDM vol. 3B, 20.2.1.1)",
-        .kinds = PMU_CHECK_ON_WRITE, .broken = changed_counting,
+        .kinds = PMU_CHECK_ON_WRITE_CONTROL,
+        .broken = changed_counting,
         .offline = true,
     }, {
         .id = "C3", .severity = PMU_CHECK_LOSS,
@@ -344,18 +352,21 @@ const PmuCheckRule pmu_check_counter_rules[] = {
         .id = "C4", .severity = PMU_CHECK_LOSS,
         .text = "IA32_PMCx is written with what is not EAX sign-extended: EDX "
                 "is dropped; IA32_A_PMCx takes all bits (SDM vol. 3B, 20.2.8)",
-        .kinds = PMU_CHECK_ON_WRITE, .broken = upper_half_lost,
+        .kinds = PMU_CHECK_ON_WRITE_COUNTER,
+        .broken = upper_half_lost,
         .offline = true,
     }, {
         .id = "C5", .severity = PMU_CHECK_UNDEFINED,
         .text = "AnyThread is set, which CPUID.0AH:EDX[15] deprecates "
                 "(SDM vol. 3B, 20.2.3.1)",
-        .kinds = PMU_CHECK_ON_WRITE, .broken = any_thread, .offline = true,
+        .kinds = PMU_CHECK_ON_WRITE_CONTROL,
+        .broken = any_thread, .offline = true,
     }, {
         .id = "C6", .severity = PMU_CHECK_UNDEFINED,
         .text = "an event is given to a counter that cannot count it, by "
                 "Intel's list of this core's events",
-        .kinds = PMU_CHECK_ON_WRITE, .broken = wrong_counter, .offline = true,
+        .kinds = PMU_CHECK_ON_WRITE_CONTROL,
+        .broken = wrong_counter, .offline = true,
     }, {
         .id = "C7", .severity = PMU_CHECK_UNDEFINED,
         .text = "an access raises #GP: a reserved bit, a register that is "
@@ -371,29 +382,36 @@ const PmuCheckRule pmu_check_counter_rules[] = {
         .id = "C9", .severity = PMU_CHECK_LOSS,
         .text = "a counter is read again and again that has not been enabled "
                 "since it was written, while others have",
-        .kinds = PMU_CHECK_ON_READ, .broken = read_dead, .offline = true,
+        .kinds = PMU_CHECK_ON_READ_COUNTER,
+        .broken = read_dead, .offline = true,
     }, {
         .id = "C10", .severity = PMU_CHECK_WASTE,
         .text = "a counter is enabled for neither USR nor OS, or with INV "
                 "without CMASK, which is ignored (SDM vol. 3B, 20.2.1.1)",
-        .kinds = PMU_CHECK_ON_WRITE, .broken = counts_nothing,
+        .kinds = PMU_CHECK_ON_WRITE_CONTROL,
+        .broken = counts_nothing,
         .offline = true,
     }, {
         .id = "C11", .severity = PMU_CHECK_LOSS,
         .text = "an event of off-core responses starts while MSR_OFFCORE_RSP_x "
                 "is 0, or that is written while it counts (SDM vol. 3B, "
                 "20.3.4.5)",
-        .kinds = PMU_CHECK_ON_WRITE, .broken = offcore_unset, .offline = true,
+        .kinds = PMU_CHECK_ON_WRITE_CONTROL |
+                 PMU_CHECK_ON_WRITE_OTHER,
+        .broken = offcore_unset, .offline = true,
     }, {
         .id = "C12", .severity = PMU_CHECK_LOSS, .off = true,
         .text = "an enabled counter is written by code inside and outside of "
                 "pmu-check-text: it has two owners",
-        .kinds = PMU_CHECK_ON_WRITE, .broken = two_owners,
+        .kinds = PMU_CHECK_ON_WRITE_COUNTER |
+                 PMU_CHECK_ON_WRITE_CONTROL,
+        .broken = two_owners,
     }, {
         .id = "C13", .severity = PMU_CHECK_SUSPICIOUS, .off = true,
         .text = "IA32_PERF_GLOBAL_CTRL enables a counter that its own register "
                 "does not (SDM vol. 3B, 20.2.2)",
-        .kinds = PMU_CHECK_ON_WRITE, .broken = enabled_globally_alone,
+        .kinds = PMU_CHECK_ON_WRITE_CONTROL,
+        .broken = enabled_globally_alone,
         .offline = true,
     }, {
         .id = "C14", .severity = PMU_CHECK_WASTE, .off = true,
@@ -408,12 +426,14 @@ const PmuCheckRule pmu_check_counter_rules[] = {
         .id = "C16", .severity = PMU_CHECK_SUSPICIOUS, .off = true,
         .text = "several counters are read while they count: the values are "
                 "not of the same time",
-        .kinds = PMU_CHECK_ON_READ, .broken = read_apart, .offline = true,
+        .kinds = PMU_CHECK_ON_READ_COUNTER,
+        .broken = read_apart, .offline = true,
     }, {
         .id = "L1", .severity = PMU_CHECK_UNDEFINED,
         .text = "RDPMC at CPL 3 reads what a stopped counter has counted for "
                 "another address space: a leak",
-        .kinds = PMU_CHECK_ON_READ, .broken = residue_read,
+        .kinds = PMU_CHECK_ON_READ_COUNTER,
+        .broken = residue_read,
     }, {
         .id = "L2", .severity = PMU_CHECK_UNDEFINED,
         .text = "INIT, paging off or unplugging, while counters that interrupt "

@@ -21,7 +21,7 @@ static bool reads_metrics(const PmuCheckEvent *event)
 
 static bool kernel_reads_metrics(const PmuCheckEvent *event)
 {
-    return reads_metrics(event) && event->where.cpl == 0;
+    return reads_metrics(event) && event->where->cpl == 0;
 }
 
 static uint64_t written_out_of_order(const PmuCheck *check,
@@ -68,7 +68,7 @@ static uint64_t read_never_on(const PmuCheck *check,
 static uint64_t read_torn(const PmuCheck *check, const PmuCheckEvent *event)
 {
     const PmuCheckSlots *slots = &check->memory.slots;
-    bool counting = event->old.counting & SLOTS;
+    bool counting = event->old->counting & SLOTS;
 
     return kernel_reads_metrics(event) && slots->read &&
            (counting || slots->read_running || slots->disturbed)
@@ -78,12 +78,12 @@ static uint64_t read_torn(const PmuCheck *check, const PmuCheckEvent *event)
 static uint64_t written_running(const PmuCheck *check G_GNUC_UNUSED,
                                 const PmuCheckEvent *event)
 {
-    if (!event->before.metrics ||
+    if (!event->before->metrics ||
         (event->msr != MSR_PMU_IA32_PERF_METRICS &&
          event->counter != PMU_CHECK_SLOTS)) {
         return 0;
     }
-    return event->old.counting & SLOTS;
+    return event->old->counting & SLOTS;
 }
 
 static unsigned field(uint64_t metrics, unsigned index)
@@ -120,11 +120,11 @@ static uint64_t enabled_apart(const PmuCheck *check G_GNUC_UNUSED,
                               const PmuCheckEvent *event)
 {
     const uint64_t both = SLOTS | METRICS;
-    uint64_t on = event->after.global_ctrl & both;
+    uint64_t on = event->after->global_ctrl & both;
 
     if (!pmu_check_is_write(event, MSR_PMU_IA32_PERF_GLOBAL_CTRL) ||
-        !event->after.metrics || event->value == event->before.global_ctrl ||
-        !(event->new.enabled & SLOTS)) {
+        !event->after->metrics || event->value == event->before->global_ctrl ||
+        !(event->new->enabled & SLOTS)) {
         return 0;
     }
     return on == both ? 0 : on;
@@ -136,7 +136,7 @@ static uint64_t inherited(const PmuCheck *check, const PmuCheckEvent *event)
 
     return event->starting & SLOTS && counter->known && counter->counted &&
            check->memory.slots.saved &&
-           counter->space != pmu_check_space(&event->where) ? SLOTS : 0;
+           counter->space != pmu_check_space(event->where) ? SLOTS : 0;
 }
 
 static uint64_t read_too_coarse(const PmuCheck *check,
@@ -163,53 +163,63 @@ const PmuCheckRule pmu_check_metrics_rules[] = {
         .text = "PERF_METRICS is read after IA32_FIXED_CTR3 was written "
                 "alone, or one of them overflowed: invalid until both are "
                 "written again (SDM vol. 3B, 20.3.9.3)",
-        .kinds = PMU_CHECK_ON_READ, .broken = read_stale, .offline = true,
+        .kinds = PMU_CHECK_ON_READ_METRICS,
+        .broken = read_stale, .offline = true,
     }, {
         .id = "M2", .severity = PMU_CHECK_SUSPICIOUS,
         .text = "PERF_METRICS is read after IA32_FIXED_CTR3 alone was cleared, "
                 "which clears it too (SDM vol. 3B, 20.3.9.3)",
-        .kinds = PMU_CHECK_ON_READ, .broken = read_cleared, .offline = true,
+        .kinds = PMU_CHECK_ON_READ_METRICS,
+        .broken = read_cleared, .offline = true,
     }, {
         .id = "M3", .severity = PMU_CHECK_SUSPICIOUS,
         .text = "PERF_METRICS is read while IA32_FIXED_CTR3 is 0: it reads 0, "
                 "being fractions of that (SDM vol. 3B, 20.3.9.3)",
-        .kinds = PMU_CHECK_ON_READ, .broken = read_without_slots,
+        .kinds = PMU_CHECK_ON_READ_METRICS,
+        .broken = read_without_slots,
     }, {
         .id = "M4", .severity = PMU_CHECK_LOSS,
         .text = "PERF_METRICS is read, but has not been on since it was "
                 "written: bits 35 and 48 of IA32_PERF_GLOBAL_CTRL and a level "
                 "of fixed counter 3 (SDM vol. 3B, 20.3.9.3)",
-        .kinds = PMU_CHECK_ON_READ, .broken = read_never_on, .offline = true,
+        .kinds = PMU_CHECK_ON_READ_METRICS,
+        .broken = read_never_on, .offline = true,
     }, {
         .id = "M5", .severity = PMU_CHECK_LOSS,
         .text = "IA32_FIXED_CTR3 and PERF_METRICS are read while they count, "
                 "or with a write or an interrupt between: the two do not "
                 "belong together (Linux, intel_update_topdown_event())",
-        .kinds = PMU_CHECK_ON_READ, .broken = read_torn, .offline = true,
+        .kinds = PMU_CHECK_ON_READ_METRICS,
+        .broken = read_torn, .offline = true,
     }, {
         .id = "M6", .severity = PMU_CHECK_UNDEFINED,
         .text = "IA32_FIXED_CTR3 or PERF_METRICS is written while they count: "
                 "stop them first (SDM vol. 3B, 20.3.9.3)",
-        .kinds = PMU_CHECK_ON_WRITE, .broken = written_running,
+        .kinds = PMU_CHECK_ON_WRITE_COUNTER |
+                 PMU_CHECK_ON_WRITE_OTHER,
+        .broken = written_running,
         .offline = true,
     }, {
         .id = "M7", .severity = PMU_CHECK_UNDEFINED,
         .text = "PERF_METRICS is written with fields that sum to more than "
                 "255, or a part larger than its whole: no read gives that "
                 "(SDM vol. 3B, 20.3.9.3)",
-        .kinds = PMU_CHECK_ON_WRITE, .broken = written_impossible,
+        .kinds = PMU_CHECK_ON_WRITE_OTHER,
+        .broken = written_impossible,
         .offline = true,
     }, {
         .id = "M8", .severity = PMU_CHECK_LOSS,
         .text = "PERF_METRICS is written while IA32_FIXED_CTR3 is 0: fractions "
                 "of nothing are lost (SDM vol. 3B, 20.3.9.3)",
-        .kinds = PMU_CHECK_ON_WRITE, .broken = written_without_slots,
+        .kinds = PMU_CHECK_ON_WRITE_OTHER,
+        .broken = written_without_slots,
         .offline = true,
     }, {
         .id = "M9", .severity = PMU_CHECK_SUSPICIOUS,
         .text = "IA32_PERF_GLOBAL_CTRL enables one of fixed counter 3 and "
                 "PERF_METRICS without the other (SDM vol. 3B, 20.3.9.3)",
-        .kinds = PMU_CHECK_ON_WRITE, .broken = enabled_apart, .offline = true,
+        .kinds = PMU_CHECK_ON_WRITE_CONTROL,
+        .broken = enabled_apart, .offline = true,
     }, {
         .id = "M10", .severity = PMU_CHECK_LOSS,
         .text = "fixed counter 3 was saved and starts for another address "
@@ -221,7 +231,8 @@ const PmuCheckRule pmu_check_metrics_rules[] = {
         .text = "PERF_METRICS is read, but all slots since the last time are "
                 "less than its resolution, 1/255 of IA32_FIXED_CTR3: write "
                 "both to begin anew (Linux, intel_update_topdown_event())",
-        .kinds = PMU_CHECK_ON_READ, .broken = read_too_coarse,
+        .kinds = PMU_CHECK_ON_READ_METRICS,
+        .broken = read_too_coarse,
         .offline = true,
     },
     { }

@@ -16,53 +16,62 @@
 /* Counters that @event starts, and that interrupt. */
 static uint64_t starting_to_interrupt(const PmuCheckEvent *event)
 {
-    return event->starting & event->new.interrupting;
+    return event->starting & event->new->interrupting;
 }
 
 static uint64_t running_to_interrupt(const PmuCheckEvent *event)
 {
-    return event->old.counting & event->old.interrupting;
+    return event->old->counting & event->old->interrupting;
 }
 
 static uint64_t started_unacknowledged(const PmuCheck *check,
                                        const PmuCheckEvent *event)
 {
-    return starting_to_interrupt(event) & event->after.global_status &
+    return starting_to_interrupt(event) & event->after->global_status &
            ~check->memory.pending & ~check->memory.lost;
 }
 
 static uint64_t started_unwritten(const PmuCheck *check,
                                   const PmuCheckEvent *event)
 {
-    uint64_t starting = starting_to_interrupt(event), broken = 0;
+    uint64_t starting = starting_to_interrupt(event) & PMU_CHECK_ALL;
+    uint64_t broken = 0;
 
-    for (unsigned i = 0; i < PMU_CHECK_COUNTERS; i++) {
+    while (starting) {
+        unsigned i = pmu_check_take(&starting);
+
         if (check->memory.counter[i].known && check->memory.counter[i].acked) {
-            broken |= starting & pmu_check_bit(i);
+            broken |= pmu_check_bit(i);
         }
     }
     return broken;
 }
 
-/* @event starts counter @index for the first time since it was written. */
-static bool starts_anew(const PmuCheck *check, const PmuCheckEvent *event,
-                        unsigned index)
+/* Counters that interrupt and start without an overflow. */
+static uint64_t starting_clear(const PmuCheckEvent *event)
+{
+    return starting_to_interrupt(event) & ~event->after->global_status &
+           PMU_CHECK_ALL;
+}
+
+/* Counter @index, which starts, does so for the first time since written. */
+static bool starts_anew(const PmuCheck *check, unsigned index)
 {
     const PmuCheckCounter *counter = &check->memory.counter[index];
 
-    return starting_to_interrupt(event) & ~event->after.global_status &
-           pmu_check_bit(index) && counter->known && !counter->counted;
+    return counter->known && !counter->counted;
 }
 
 static uint64_t started_far(const PmuCheck *check, const PmuCheckEvent *event)
 {
-    uint64_t broken = 0;
+    uint64_t starting = starting_clear(event), broken = 0;
 
-    for (unsigned i = 0; i < PMU_CHECK_COUNTERS; i++) {
-        bool exempt = i == PMU_CHECK_SLOTS && event->after.metrics &&
+    while (starting) {
+        unsigned i = pmu_check_take(&starting);
+        bool exempt = i == PMU_CHECK_SLOTS && event->after->metrics &&
                       check->memory.slots.state == PMU_PAIR_SYNCED;
 
-        if (starts_anew(check, event, i) && !exempt &&
+        if (starts_anew(check, i) && !exempt &&
             pmu_check_value(check->perfmon, i) <=
             check->perfmon->mask[PERFMON_MASK_COUNTER] / 2) {
             broken |= pmu_check_bit(i);
@@ -73,14 +82,14 @@ static uint64_t started_far(const PmuCheck *check, const PmuCheckEvent *event)
 
 static uint64_t started_near(const PmuCheck *check, const PmuCheckEvent *event)
 {
-    uint64_t broken = 0;
+    uint64_t starting = starting_clear(event), broken = 0;
 
-    for (unsigned i = 0; i < PMU_CHECK_COUNTERS; i++) {
+    while (starting) {
+        unsigned i = pmu_check_take(&starting);
         uint64_t distance = check->perfmon->mask[PERFMON_MASK_COUNTER] + 1 -
                             pmu_check_value(check->perfmon, i);
 
-        if (starts_anew(check, event, i) &&
-            distance < check->config.min_period) {
+        if (starts_anew(check, i) && distance < check->config.min_period) {
             broken |= pmu_check_bit(i);
         }
     }
@@ -93,7 +102,7 @@ static uint64_t cleared_unread(const PmuCheck *check,
     if (!pmu_check_is_write(event, MSR_PMU_IA32_PERF_GLOBAL_OVF_CTRL)) {
         return 0;
     }
-    return event->value & event->before.global_status & ~check->memory.seen &
+    return event->value & event->before->global_status & ~check->memory.seen &
            ~check->memory.lost & check->perfmon->mask[PERFMON_MASK_GLOBAL_CTRL];
 }
 
@@ -144,8 +153,8 @@ static uint64_t unmasked_early(const PmuCheck *check,
                                const PmuCheckEvent *event)
 {
     return unmasks(check, event)
-           ? event->before.global_status & ~check->memory.lost &
-             event->old.interrupting : 0;
+           ? event->before->global_status & ~check->memory.lost &
+             event->old->interrupting : 0;
 }
 
 static uint64_t status_unread(const PmuCheck *check,
@@ -186,7 +195,7 @@ static uint64_t status_read_often(const PmuCheck *check,
 static uint64_t left_frozen(const PmuCheck *check G_GNUC_UNUSED,
                             const PmuCheckEvent *event)
 {
-    return event->before.global_status & PERF_GLOBAL_CTR_FRZ
+    return event->before->global_status & PERF_GLOBAL_CTR_FRZ
            ? PMU_CHECK_BROKEN : 0;
 }
 
@@ -232,7 +241,8 @@ const PmuCheckRule pmu_check_overflow_rules[] = {
         .id = "O5", .severity = PMU_CHECK_LOSS,
         .text = "IA32_PERF_GLOBAL_STATUS_RESET clears an overflow that was "
                 "not read: nobody will know of it (SDM vol. 3B, 20.2.4)",
-        .kinds = PMU_CHECK_ON_WRITE, .broken = cleared_unread,
+        .kinds = PMU_CHECK_ON_WRITE_OTHER,
+        .broken = cleared_unread,
     }, {
         .id = "O6", .severity = PMU_CHECK_UNDEFINED,
         .text = "the overflow of fixed counter 3 or of PERF_METRICS was "
@@ -278,7 +288,8 @@ const PmuCheckRule pmu_check_overflow_rules[] = {
         .id = "P7", .severity = PMU_CHECK_SUSPICIOUS,
         .text = "a handler has read IA32_PERF_GLOBAL_STATUS more than 100 "
                 "times: overflows are not acknowledged, or come too fast",
-        .kinds = PMU_CHECK_ON_READ, .broken = status_read_often,
+        .kinds = PMU_CHECK_ON_READ_OTHER,
+        .broken = status_read_often,
     }, {
         .id = "P8", .severity = PMU_CHECK_LOSS,
         .text = "a handler ends with IA32_PERF_GLOBAL_STATUS.CTR_FRZ set: no "
@@ -289,7 +300,8 @@ const PmuCheckRule pmu_check_overflow_rules[] = {
         .text = "a handler reads or acknowledges IA32_PERF_GLOBAL_STATUS "
                 "while a counter that interrupts counts: it can overflow "
                 "between the two",
-        .kinds = PMU_CHECK_ON_READ | PMU_CHECK_ON_WRITE,
+        .kinds = PMU_CHECK_ON_READ_OTHER |
+                 PMU_CHECK_ON_WRITE_OTHER,
         .broken = status_racing,
     },
     { }

@@ -9,22 +9,25 @@
 /* C8: which counters are locally on without being counted, since when. */
 static void note_idle(PmuCheck *check, const PmuCheckEvent *event)
 {
-    uint64_t idle = event->new.enabled &
-                    ~event->after.global_ctrl;
+    uint64_t idle = event->new->enabled &
+                    ~event->after->global_ctrl;
+    uint64_t looked_at = idle | check->idle;
 
-    for (unsigned i = 0; i < PMU_CHECK_COUNTERS; i++) {
+    while (looked_at) {
+        unsigned i = pmu_check_take(&looked_at);
         PmuCheckCounter *counter = &check->memory.counter[i];
         bool now = idle & pmu_check_bit(i);
 
         if (!now) {
             counter->idle_reported = false;
         } else if (!counter->idle) {
-            counter->idle_since = event->where.clock;
+            counter->idle_since = event->where->clock;
         } else if (pmu_check_too_long(event, counter->idle_since)) {
             counter->idle_reported = true;
         }
         counter->idle = now;
     }
+    check->idle = idle;
 }
 
 /* P3: counters would interrupt, but LVTPC masks that, since when. */
@@ -33,13 +36,13 @@ static void note_masked(PmuCheck *check, const PmuCheckEvent *event)
     PmuCheckPmi *pmi = &check->memory.pmi;
     bool now = pmi->lvtpc_known && pmi->lvtpc & PMU_LVTPC_MASKED &&
                !pmi->active && !pmi->latched &&
-               event->new.counting &
-               event->new.interrupting;
+               event->new->counting &
+               event->new->interrupting;
 
     if (!now) {
         pmi->masked_reported = false;
     } else if (!pmi->masked) {
-        pmi->masked_since = event->where.clock;
+        pmi->masked_since = event->where->clock;
     } else if (pmu_check_too_long(event, pmi->masked_since)) {
         pmi->masked_reported = true;
     }
@@ -72,10 +75,10 @@ static void note_status_read(PmuCheck *check, const PmuCheckEvent *event)
 static void note_slots_read(PmuCheck *check, const PmuCheckEvent *event)
 {
     PmuCheckSlots *slots = &check->memory.slots;
-    bool counting = event->old.counting &
+    bool counting = event->old->counting &
                     PERF_GLOBAL_FIXED(3);
 
-    if (event->where.cpl == 0) {
+    if (event->where->cpl == 0) {
         slots->read = true;
         slots->read_running = counting;
         slots->disturbed = false;
@@ -89,7 +92,7 @@ static void note_slots_read(PmuCheck *check, const PmuCheckEvent *event)
 static bool clears(const PmuCheck *check, const PmuCheckEvent *event)
 {
     return event->how == PMU_CHECK_RDPMC &&
-           event->before.fixed_ctr_ctrl & PERF_FIXED_METRICS_CLEAR &&
+           event->before->fixed_ctr_ctrl & PERF_FIXED_METRICS_CLEAR &&
            check->perfmon->config.capabilities & PERF_CAP_BIT_METRICS_CLEAR;
 }
 
@@ -112,7 +115,7 @@ static void note_counter_read(PmuCheck *check, const PmuCheckEvent *event)
     PmuCheckCounter *counter = &check->memory.counter[event->counter];
 
     check->memory.last_read = event->counter;
-    if (event->where.cpl == 0 && counter->touched && !counter->counted &&
+    if (event->where->cpl == 0 && counter->touched && !counter->counted &&
         counter->passed_over && counter->dead_reads < UINT8_MAX) {
         counter->dead_reads++;
         counter->passed_over = false;
@@ -167,8 +170,8 @@ static void note_owner(PmuCheck *check, const PmuCheckEvent *event)
     if (index < PMU_CHECK_COUNTERS) {
         check->memory.counter[index].owned = true;
         check->memory.counter[index].inside =
-            event->where.rip >= check->config.text_first &&
-            event->where.rip < check->config.text_end;
+            event->where->rip >= check->config.text_first &&
+            event->where->rip < check->config.text_end;
     }
 }
 
@@ -180,7 +183,7 @@ static void note_counter_written(PmuCheck *check, const PmuCheckEvent *event)
     counter->touched = true;
     counter->written = event->value;
     counter->acked = false;
-    counter->counted = event->new.counting &
+    counter->counted = event->new->counting &
                        pmu_check_bit(event->counter);
     counter->passed_over = false;
     if (event->counter == PMU_CHECK_SLOTS) {
@@ -190,12 +193,12 @@ static void note_counter_written(PmuCheck *check, const PmuCheckEvent *event)
 
 static void note_ack(PmuCheck *check, const PmuCheckEvent *event)
 {
-    uint64_t bits = event->value & event->before.global_status;
+    uint64_t bits = event->value & event->before->global_status;
 
-    for (unsigned i = 0; i < PMU_CHECK_COUNTERS; i++) {
-        if (bits & pmu_check_bit(i)) {
-            check->memory.counter[i].acked = true;
-        }
+    uint64_t counters = bits & PMU_CHECK_ALL;
+
+    while (counters) {
+        check->memory.counter[pmu_check_take(&counters)].acked = true;
     }
     if (bits & (PERF_GLOBAL_FIXED(3) | PERF_GLOBAL_METRICS)) {
         check->memory.slots.acked = check->memory.number;
@@ -209,19 +212,19 @@ static void note_ack(PmuCheck *check, const PmuCheckEvent *event)
 /* Counters start and stop. */
 static void note_start(PmuCheck *check, const PmuCheckEvent *event)
 {
-    uint64_t after = event->new.counting;
+    uint64_t after = event->new->counting;
 
     for (unsigned i = 0; i < PMU_CHECK_COUNTERS; i++) {
         PmuCheckCounter *counter = &check->memory.counter[i];
         uint64_t bit = pmu_check_bit(i);
 
         if ((event->starting | event->stopping) & bit) {
-            counter->space = pmu_check_space(&event->where);
+            counter->space = pmu_check_space(event->where);
         }
         if (event->starting & bit) {
             counter->counted = true;
             counter->dead_reads = 0;
-            counter->event = pmu_check_selector(&event->after, i);
+            counter->event = pmu_check_selector(event->after, i);
         } else if (event->starting && !(after & bit)) {
             counter->passed_over = true;
         }
@@ -270,7 +273,7 @@ void pmu_check_note_overflow(PmuCheck *check, const PmuCheckEvent *event)
 void pmu_check_note_pmi(PmuCheck *check, const PmuCheckEvent *event)
 {
     PmuCheckPmi *pmi = &check->memory.pmi;
-    uint64_t bits = event->before.global_status & ~check->memory.seen &
+    uint64_t bits = event->before->global_status & ~check->memory.seen &
                     ~check->memory.pending & ~check->memory.lost;
 
     if (event->outcome == PMU_CHECK_MASKED &&
