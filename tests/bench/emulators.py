@@ -60,19 +60,26 @@ def need_emulators():
             raise Problem('there is no %s; "make all stock" builds it' % qemu)
 
 
-def make_payload(directory, iterations, count=0, flushes=20):
-    """A firmware image of payload.S, where these parameters are explained."""
-    name = os.path.join(directory, 'payload-%d-%d-%d'
-                        % (iterations, count, flushes))
+def make_image(directory, source, **parameters):
+    """A firmware image of an assembler file of this folder, where these
+    parameters are explained.
+    """
+    name = os.path.join(directory, '-'.join(
+        [source, *map(str, parameters.values())]))
     subprocess.run(
         [os.environ.get('CC', 'gcc'), '-c', '-o', name + '.o',
-         '-DITERATIONS=%d' % iterations, '-DCOUNT=%d' % count,
-         '-DFLUSHES=%d' % flushes, os.path.join(HERE, 'payload.S')],
-        check=True)
+         *('-D%s=%d' % item for item in parameters.items()),
+         os.path.join(HERE, source + '.S')], check=True)
     # Firmware of 64 KiB begins at 0xf0000.
     subprocess.run(['ld', '-m', 'elf_x86_64', '-Ttext=0xf0000', '--oformat',
                     'binary', '-o', name + '.bin', name + '.o'], check=True)
     return name + '.bin'
+
+
+def make_payload(directory, iterations, count=0, flushes=20):
+    """The same of payload.S."""
+    return make_image(directory, 'payload', ITERATIONS=iterations,
+                      COUNT=count, FLUSHES=flushes)
 
 
 def run(command, status, timeout=120):
