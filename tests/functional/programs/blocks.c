@@ -39,6 +39,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "rdpmc.h"
+
 #define PAGE 4096ull
 #define GPRS 16
 
@@ -173,14 +175,6 @@ static void open_event(Event *e, uint32_t type, uint64_t config)
         fprintf(stderr, "blocks: no cap_user_rdpmc\n");
         exit(EXIT_FAILURE);
     }
-}
-
-static inline uint64_t rdpmc(uint32_t index)
-{
-    uint32_t low, high;
-
-    asm volatile("rdpmc" : "=a" (low), "=d" (high) : "c" (index));
-    return (uint64_t)high << 32 | low;
 }
 
 /* As include/uapi/linux/perf_event.h of Linux says, above the page's lock. */

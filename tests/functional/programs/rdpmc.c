@@ -22,6 +22,7 @@
 #include <sys/syscall.h>
 
 #include "loops.h"
+#include "rdpmc.h"
 #include "sync.h"
 
 /* SDM vol. 2, RDPMC: ECX[31:16] is the type, ECX[15:0] the index. */
@@ -57,14 +58,6 @@ static void die(const char *what)
 {
     perror(what);
     exit(EXIT_FAILURE);
-}
-
-static uint64_t rdpmc(uint32_t index)
-{
-    uint32_t low, high;
-
-    asm volatile("rdpmc" : "=a" (low), "=d" (high) : "c" (index) : "memory");
-    return (uint64_t)high << 32 | low;
 }
 
 static int open_event(uint64_t config, int leader)

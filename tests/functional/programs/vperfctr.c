@@ -34,6 +34,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "rdpmc.h"
+
 #define PAGE 4096
 
 typedef struct {
@@ -46,14 +48,6 @@ static _Noreturn void die(const char *what)
 {
     perror(what);
     exit(EXIT_FAILURE);
-}
-
-static uint64_t rdpmc(uint32_t index)
-{
-    uint32_t low, high;
-
-    asm volatile("rdpmc" : "=a" (low), "=d" (high) : "c" (index) : "memory");
-    return (uint64_t)high << 32 | low;
 }
 
 /* Instructions in user mode; @period: i-mode, 0: a-mode. */
