@@ -12,7 +12,7 @@ import os
 import results
 
 PLAN = 'plan.json'
-VERSION = 2
+VERSION = 3
 # So long, in seconds, a job is to take: some cases for each boot, and some
 # jobs for each worker.
 JOB_SECONDS = 90
@@ -56,11 +56,12 @@ class Plan:
     skipped  Results of what cannot be run
     part  (I, N): this is part I of N
     inputs  {path: hash} of the expected failures and the user's own suites
+    asked  what all parts together do, by asked_for(): equal in all of them
     hash  names the plan: other jobs, files or settings, another hash
     """
 
     def __init__(self, qemu, images, settings, jobs, skipped=(), part=(1, 1),
-                 inputs=None):
+                 inputs=None, asked=None):
         self.qemu = qemu
         self.images = images
         self.settings = settings
@@ -68,13 +69,14 @@ class Plan:
         self.skipped = list(skipped)
         self.part = tuple(part)
         self.inputs = (input_hashes(settings) if inputs is None else inputs)
+        self.asked = asked or {}
         self.hash = hashlib.sha256(json.dumps(
             self._fields(), sort_keys=True).encode()).hexdigest()
 
     def _fields(self):
         return {'version': VERSION, 'qemu': self.qemu, 'images': self.images,
                 'settings': self.settings._asdict(), 'part': self.part,
-                'inputs': self.inputs,
+                'inputs': self.inputs, 'asked': self.asked,
                 'jobs': [job._asdict() for job in self.jobs],
                 'skipped': [r._asdict() for r in self.skipped]}
 
@@ -103,7 +105,7 @@ def read(directory):
         plan = Plan(fields['qemu'], fields['images'], settings,
                     [Job(**job) for job in fields['jobs']],
                     [results.Result(**r) for r in fields['skipped']],
-                    fields['part'], fields['inputs'])
+                    fields['part'], fields['inputs'], fields['asked'])
     except OSError as e:
         raise PlanError('%s: %s' % (path, e.strerror)) from None
     except (KeyError, TypeError, ValueError):
@@ -147,6 +149,69 @@ def input_hashes(settings):
     """{path: hash} of the files that Settings name."""
     return {path: tree_hash(path) for path in
             [*settings.xfail, *(path for _, path in settings.from_)]}
+
+
+def asked_for(qemu, kernels, settings, cells, number):
+    """What names a run whose cases are dealt out to a number of parts:
+    {aspect, in words for people: hash}.  It depends on what files hold, not on
+    where they lie, which may differ between machines.
+
+    qemu  hash of QEMU's file
+    kernels  {name: hash of its file}
+    cells  as in make_jobs(), of all parts, but with kernels' names
+    """
+    common = settings._replace(from_=None, xfail=None)
+    aspects = {
+        'QEMU': qemu, 'kernels': kernels, 'settings': common._asdict(),
+        'number of parts': number,
+        'kernels, CPUs or cases asked for': [
+            (kernel, cpu.name, cpu.model, suite, cases)
+            for kernel, cpu, suite, cases in cells],
+        'files of --from': [(name, tree_hash(path))
+                            for name, path in settings.from_],
+        'expected failures': [file_hash(path) for path in settings.xfail]}
+    return {aspect: hashlib.sha256(json.dumps(
+        value, sort_keys=True).encode()).hexdigest()
+            for aspect, value in aspects.items()}
+
+
+def check_parts(directories):
+    """PlanError unless, of each run that one of the directories has a part
+    of, all parts are there.  Results without a plan are let pass.
+    """
+    found = [(each, read(each)) for each in directories
+             if os.path.exists(os.path.join(each, PLAN))]
+    for directory, plan in found:
+        number = plan.part[1]
+        there = {other.part[0] for _, other in found
+                 if other.asked == plan.asked and other.part[1] == number}
+        missing = sorted(set(range(1, number + 1)) - there)
+        if missing:
+            raise PlanError('%s has part %d/%d of a run of which part %s is '
+                            'missing%s' % (
+                                directory, *plan.part, ', '.join(
+                                    '%d/%d' % (index, number)
+                                    for index in missing),
+                                _strangers(plan, missing, found)))
+
+
+def has_none(directory):
+    """Is this the part of a run for which no case was left?"""
+    if not os.path.exists(os.path.join(directory, PLAN)):
+        return False
+    plan = read(directory)
+    return plan.part[1] > 1 and not plan.jobs and not plan.skipped
+
+
+def _strangers(plan, missing, found):
+    """What to say of other runs' parts that could be taken for these."""
+    return ''.join(
+        '; %s has part %d/%d of another run (these differ: %s)' % (
+            directory, *other.part, ', '.join(sorted(
+                aspect for aspect in {**plan.asked, **other.asked}
+                if plan.asked.get(aspect) != other.asked.get(aspect))))
+        for directory, other in found
+        if other.part[0] in missing and other.part[1] > 1)
 
 
 class Durations:

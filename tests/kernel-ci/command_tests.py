@@ -1,0 +1,340 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# Tests of the command scripts/kernel-ci: usage, errors, and runs with a suite
+# whose cases pass, fail, hang and kill the kernel, and some tests of perf.
+
+import os
+import re
+import signal
+import subprocess
+import tempfile
+import xml.etree.ElementTree as ElementTree
+
+from common import (FAKE, HERE, KERNEL, KERNEL_CI, TOP, equal, kernel_ci,
+                    read_run, result)
+
+import guest
+import plan
+import planted
+import results
+
+def parts_merged():
+    """All parts of a run, one that is missing, and the pages of all."""
+    settings = plan.Settings(2, '3G', '', [], [], None, 0)
+    with tempfile.TemporaryDirectory() as directory:
+        names = []
+        for index in 1, 2:
+            names.append(os.path.join(directory, str(index)))
+            os.mkdir(names[-1])
+            job_ = plan.Job('0001', KERNEL, 'icx', 'Icelake-Server', 'fake',
+                            ['c%d' % index])
+            plan.Plan('q', {}, settings, [job_],
+                      part=(index, 2)).write(names[-1])
+            one = result('c%d' % index, 'fail' if index == 2 else 'pass')
+            results.write([one], os.path.join(names[-1], results.RESULTS))
+            logs = os.path.join(names[-1], 'logs', results.ident(one))
+            os.makedirs(logs)
+            with open(logs + '/out', 'w', encoding='utf-8') as file:
+                file.write('said by %d' % index)
+        into = os.path.join(directory, 'into')
+        kernel_ci('merge', '--out', into, *names, status=1)
+        equal('cases', [r.case for r in results.read(into)], ['c1', 'c2'])
+        for name in 'junit.xml', 'report.html':
+            with open(os.path.join(into, name), encoding='utf-8') as file:
+                assert 'said by 2' in file.read(), name
+        _, said = kernel_ci('merge', '--out', into, names[0], names[0],
+                            status=3)
+        assert 'part 2/2 is missing' in said, said
+        with open(os.path.join(names[1], results.RESULTS), 'w',
+                  encoding='utf-8'):
+            pass
+        _, said = kernel_ci('merge', '--out', into, *names, status=3)
+        assert 'has no result' in said, said
+        _, said = kernel_ci('compare', names[0], names[1], status=3)
+        _, said = kernel_ci('rerun', names[0], '--out', names[0], status=2)
+        assert 'does not write to' in said, said
+
+
+def write_part(directory, index, number, case, settings=(), jobs=True):
+    """Part index of number of a run with these settings, whose one case
+    passed.
+    """
+    os.mkdir(directory)
+    common_ = plan.Settings(2, '3G', '', [], [], None, 0)
+    common_ = common_._replace(**dict(settings))
+    job_ = plan.Job('0001', KERNEL, 'icx', 'Icelake-Server', 'fake', [case])
+    plan.Plan('q', {}, common_, [job_] if jobs else [], part=(index, number),
+              asked=plan.asked_for('q', {}, common_, [], number)
+              ).write(directory)
+    results.write([result(case, 'pass')] if jobs else [],
+                  os.path.join(directory, results.RESULTS))
+
+
+def parts_of_two_runs():
+    """Part 1 of one run and part 2 of another are not a whole one; all parts
+    of two runs are two.
+    """
+    with tempfile.TemporaryDirectory() as directory:
+        path = {name: os.path.join(directory, name)
+                for name in ('one-1', 'one-2', 'two-1', 'two-2', 'into')}
+        for index in 1, 2:
+            write_part(path['one-%d' % index], index, 2, 'a%d' % index)
+            write_part(path['two-%d' % index], index, 2, 'b%d' % index,
+                       {'smp': 4, 'append': 'nosmt'})
+        _, said = kernel_ci('merge', '--out', path['into'], path['one-1'],
+                            path['two-2'], status=3)
+        for text in ('%s has part 1/2 of a run of which part 2/2 is missing'
+                     % path['one-1'],
+                     '%s has part 2/2 of another run (these differ: settings)'
+                     % path['two-2']):
+            assert text in said, 'expected %r in %r' % (text, said)
+        assert not os.path.exists(path['into']), 'something was written'
+        kernel_ci('merge', '--out', path['into'], *(
+            path[name] for name in ('two-2', 'one-1', 'one-2', 'two-1')))
+        equal('cases', [r.case for r in results.read(path['into'])],
+              ['a1', 'a2', 'b1', 'b2'])
+
+
+def part_without_case():
+    """Where there are more machines than cases, a part has none."""
+    with tempfile.TemporaryDirectory() as directory:
+        parts = [os.path.join(directory, name) for name in ('1', '2')]
+        write_part(parts[0], 1, 2, 'a')
+        write_part(parts[1], 2, 2, '', jobs=False)
+        into = os.path.join(directory, 'into')
+        kernel_ci('merge', '--out', into, *parts)
+        equal('cases', [r.case for r in results.read(into)], ['a'])
+
+
+def usage():
+    for arguments, text in (
+            (['fly'], 'there is no command fly; there are run, plan'),
+            (['--shard', '3/2'], "'3/2' is not I/N with 1 <= I <= N"),
+            (['--jobs', '0'], "'0' is not a number from 1"),
+            (['--retries', '-1'], "'-1' is not a number from 0"),
+            (['plan', 'counts'], 'plan takes no counts'),
+            (['--from', '../x=/tmp'], "cannot have the name '../x'"),
+            (['--from', 'counts=/tmp'], 'two suites have the name counts'),
+            (['--from', 'x=/tmp', '--from', 'x=/'], 'the name x'),
+            (['--param', 'x'], "'x' is not NAME=VALUE"),
+            (['compare', 'x'], 'compare wants two directories'),
+            (['--xfail', '/nowhere'], '/nowhere: No such file')):
+        _, said = kernel_ci(*arguments, status=2)
+        assert text in said, 'expected %r in %r' % (text, said)
+
+
+def infrastructure():
+    for arguments, text in (
+            (['--suite', 'nosuch'], 'there is no suite nosuch; there are'),
+            (['--kernel', '/nowhere/bzImage'], 'there is no kernel'),
+            (['--kernel', KERNEL_CI], 'is no kernel whose version'),
+            (['job', '/nowhere', '1'], 'No such file'),
+            (['merge', '/nowhere'], 'No such file'),
+            (['--suite', 'mine', '--from', 'mine=/nowhere'], 'No such file'),
+            (['--qemu', '/nowhere'], 'No such file')):
+        with tempfile.TemporaryDirectory() as directory:
+            _, said = kernel_ci(*arguments, '--out', directory, status=3)
+        assert text in said, 'expected %r in %r' % (text, said)
+
+
+ENDS = {'passes': 'pass', 'counts': 'pass', 'fails': 'fail', 'skips': 'skip',
+        'tap': 'fail', 'tap-skips': 'skip', 'hangs': 'fail', 'dies': 'fail',
+        'upsets-the-kernel': 'fail', 'known': 'xfail', 'mended': 'xpass',
+        'at-times': 'flaky'}
+REASONS = {'fails': 'exit status 1', 'tap': 'not ok 2 - two',
+           'hangs': 'did not end within 20 s', 'dies': 'the guest died',
+           'upsets-the-kernel': 'the kernel said: .*WARNING: CPU: 0',
+           'known': 'it is known', 'at-times': 'passed when tried again'}
+FAKE_SUITE = ('--kernel', KERNEL, '--suite', 'fake', '--from',
+              'fake=' + FAKE, '--xfail', os.path.join(HERE, 'fake.xfail'))
+
+
+def whole():
+    """Every way to end, and the files that say so."""
+    with tempfile.TemporaryDirectory() as directory:
+        out, _ = kernel_ci(*FAKE_SUITE, '--timeout', '20', '--retries', '1',
+                           '--out', directory, status=1)
+        found = read_run(directory)
+        equal('cases', {n: r.status for n, r in found.items()},
+              {'icx/' + n: s for n, s in ENDS.items()})
+        for case, text in REASONS.items():
+            reason = found['icx/' + case].reason
+            assert re.search(text, reason), '%s: %s' % (case, reason)
+        equal('counters were used by',
+              [n for n, r in found.items() if r.pmu], ['icx/counts'])
+        assert sum(found['icx/counts'].topdown.values()) > 0
+        assert found['icx/counts'].release.startswith('6.12.')
+        assert '      not ok 3 dies\n' in out, out
+        case = os.path.join(directory, 'logs', KERNEL, 'icx', 'fake', 'fails')
+        with open(case + '/out', encoding='utf-8') as file:
+            equal('what it said', file.read(), 'this goes wrong\n')
+        ElementTree.parse(os.path.join(directory, 'junit.xml'))
+        again = subprocess.run([case + '/reproduce.sh'], check=False,
+                               stdout=subprocess.PIPE, text=True,
+                               stderr=subprocess.STDOUT)
+        assert again.returncode == 1 and 'this goes wrong' in again.stdout, (
+            again.stdout)
+
+
+def baseline():
+    """Without the PMU nothing was tested, and a test of perf that says Ok is
+    found out.
+    """
+    with tempfile.TemporaryDirectory() as directory:
+        _, said = kernel_ci(
+            '--kernel', KERNEL, '--cpu', 'Icelake-Server', '--suite',
+            'perf-test:mmap-interface*', '--suite',
+            'perf-test:perf-stat-STD*', '--suite', 'counts',
+            '--out', directory, status=4)
+        assert 'nothing was tested' in said, said
+        for name, found in read_run(directory).items():
+            assert found.status != 'pass', '%s passes without a PMU' % name
+
+
+def with_counters():
+    """The same with a PMU, and beside it without."""
+    with tempfile.TemporaryDirectory() as directory:
+        kernel_ci('--kernel', KERNEL, '--baseline', '--suite',
+                  'perf-test:perf-stat-STD*', '--suite',
+                  'selftests-perf_events:remove_on_exec', '--out', directory,
+                  status=0)
+        found = read_run(directory)
+        for case in 'perf-stat-STD-output-linter', 'remove_on_exec':
+            with_pmu, without = (found[cpu + case] for cpu in
+                                 ('icx/', 'icx-nopmu/'))
+            # remove_on_exec: see known.xfail
+            assert with_pmu.status in ('pass', 'flaky'), with_pmu
+            assert with_pmu.pmu, with_pmu
+            assert not without.pmu and without.status != 'pass', without
+
+
+def interrupted():
+    """Ctrl-C ends the guests soon, and leaves no results of half a job."""
+    with tempfile.TemporaryDirectory() as directory:
+        running = subprocess.Popen(
+            [KERNEL_CI, '--kernel', KERNEL, '--suite', 'fake', '--from',
+             'fake=' + FAKE, '--out', directory], text=True,
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE)
+        for line in running.stderr:
+            if '1 of 12 done' in line:
+                break
+        running.send_signal(signal.SIGINT)
+        _, said = running.communicate(timeout=60)
+        equal('exit status', running.returncode, 130)
+        assert 'interrupted' in said, said
+        equal('jobs done', os.listdir(directory + '/jobs'), [])
+
+
+def names_twice():
+    """Two kernels or cases of the same name would be one in the results."""
+    with tempfile.TemporaryDirectory() as directory:
+        image, _ = guest.find_kernel(KERNEL)
+        for name in 'one', 'two':
+            os.mkdir(os.path.join(directory, name))
+            os.symlink(image, os.path.join(directory, name, 'kernel'))
+        kernels = [word for name in ('one', 'two') for word in
+                   ('--kernel', os.path.join(directory, name, 'kernel'))]
+        _, said = kernel_ci('list', *kernels, '--suite', 'counts', status=2)
+        assert 'two kernels have the name kernel: link' in said, said
+        _, said = kernel_ci('list', '--cpu', 'icx', '--cpu', 'icx', '--suite',
+                            'counts', status=2)
+        assert 'two CPUs have the name icx' in said, said
+        for name in 'a b', 'a-b':
+            path = os.path.join(directory, name)
+            with open(path, 'w', encoding='utf-8') as file:
+                file.write('#!/bin/sh\n')
+            os.chmod(path, 0o755)
+        _, said = kernel_ci('list', '--suite', 'mine', '--from',
+                            'mine=' + directory, status=3)
+        assert 'are the case a-b' in said, said
+
+
+def planted_bugs():
+    """Kernels whose driver has a bug are found out by the names of cases."""
+    symbols = subprocess.run(
+        [os.path.join(TOP, 'scripts', 'run-guest'), '--quiet', '--kernel',
+         KERNEL, '--append', 'nokaslr', '--', 'cat', '/proc/kallsyms'],
+        stdout=subprocess.PIPE, text=True, check=True).stdout
+    symbols = {line.split()[2]: int(line.split()[0], 16)
+               for line in symbols.splitlines()}
+    image, _ = guest.find_kernel(KERNEL)
+    with tempfile.TemporaryDirectory() as directory:
+        kernels = [KERNEL] + [planted.plant(image, symbols, name, directory)
+                              for name in planted.BUGS]
+        kernel_ci(*(word for k in kernels for word in ('--kernel', k)),
+                  '--suite', 'counts', '--out', directory, status=1)
+        found = {(r.kernel, r.case): r.status for r in
+                 results.read(directory)}
+    failed = {kernel: {case for (k, case), status in found.items()
+                       if k == kernel and status != 'pass'}
+              for kernel in (KERNEL, *planted.BUGS)}
+    equal('without a bug', failed[KERNEL], set())
+    equal('lost-topdown', failed['lost-topdown'],
+          {c for k, c in found if 'topdown' in c})
+    equal('wrong-rdpmc', failed['wrong-rdpmc'],
+          {c for k, c in found if 'rdpmc' in c})
+
+
+def resumed():
+    """--resume keeps what is there; without it, all is done again."""
+    with tempfile.TemporaryDirectory() as directory:
+        wanted = ('--kernel', KERNEL, '--suite', 'counts:instructions',
+                  '--out', directory)
+        times = []
+        for more in (), ('--resume',), ():
+            kernel_ci(*wanted, *more)
+            one, = (n for n in os.listdir(directory + '/jobs')
+                    if n.endswith('.jsonl'))
+            times.append(os.stat(os.path.join(directory, 'jobs', one)
+                                 ).st_mtime_ns)
+    assert times[0] == times[1] != times[2], times
+
+
+def jobs_apart():
+    """A plan, its jobs one by one, twice, and the merge; then what a lost
+    job says.
+    """
+    with tempfile.TemporaryDirectory() as directory:
+        out, _ = kernel_ci('plan', *FAKE_SUITE, '--suite', 'rr:true', '--out',
+                           directory, '--suite', 'fake:passes')
+        idents = out.split()
+        assert len(idents) >= 2, out
+        planned = plan.read(directory)
+        for job_ in planned.jobs:
+            wanted = [c for c in job_.cases if c in ('passes', 'true')]
+            job_.cases[:] = wanted
+        planned = plan.Plan(planned.qemu, planned.images, planned.settings,
+                            [j for j in planned.jobs if j.cases])
+        planned.write(directory)
+        first, last = planned.jobs[0].id, planned.jobs[-1].id
+        kernel_ci('job', directory, first)
+        _, said = kernel_ci('merge', directory, status=3)
+        assert 'not run' in said, said
+        done = os.path.join(directory, 'jobs', os.listdir(
+            os.path.join(directory, 'jobs'))[0])
+        before = os.stat(done)
+        kernel_ci('job', directory, first, last)
+        equal('a job is not done twice', os.stat(done).st_ino, before.st_ino)
+        kernel_ci('merge', directory)
+        equal('cases', sorted(read_run(directory)), ['icx/passes',
+                                                     'icx/true'])
+        _, said = kernel_ci('job', '--qemu', '/bin/true', directory, first,
+                            status=3)
+        assert 'the plan is for another QEMU' in said, said
+        plan.Plan(planned.qemu, {KERNEL: 'x'}, planned.settings,
+                  planned.jobs).write(directory)
+        _, said = kernel_ci('job', directory, first, status=3)
+        assert 'the plan is for another kernel' in said, said
+
+
+TESTS = [
+    ('merging parts', parts_merged),
+    ('merging parts of two runs', parts_of_two_runs),
+    ('a part without a case', part_without_case),
+    ('wrong usage', usage), ('what cannot be had', infrastructure),
+    ('every way to end', whole), ('nothing was tested', baseline),
+    ('counters in use', with_counters),
+    ('names that are there twice', names_twice), ('Ctrl-C', interrupted),
+    ('planted bugs', planted_bugs), ('--resume', resumed),
+    ('jobs one by one', jobs_apart)]
