@@ -405,11 +405,21 @@ def junit():
           ['5', '1', '0', '2', '7.50'])
     failure = first.find("testcase[@name='b']/failure")
     equal('message', failure.get('message'), 'got <1> & "2"?')
-    equal('counters', [p.get('value') for p in
-                       first.iterfind('testcase/properties/property')],
-          ['yes', 'yes', 'no', 'yes', 'yes'])
-    out = first.find("testcase[@name='a']/system-out").text
-    equal('output', len(out), formats.SYSTEM_OUT_MAX)
+    equal('cases with counters', first.find(
+        "properties/property[@name='pmu']").get('value'), '4')
+    said = {case.get('name'): case.find('system-out').text
+            for case in first.iterfind('testcase')}
+    equal('counters', {name: text.splitlines()[0]
+                       for name, text in said.items()},
+          {name: '[counters in use: %s]' % ('no' if name == 'c' else 'yes')
+           for name in 'abcde'})
+    equal('output', len(said['a'].partition('\n')[2]),
+          formats.SYSTEM_OUT_MAX)
+    # What the schema of Jenkins' xUnit plugin allows
+    equal('elements', {e.tag for e in first.iterfind('testcase/*')},
+          {'failure', 'skipped', 'system-out'})
+    equal('elements of a suite', {e.tag for e in first},
+          {'properties', 'testcase'})
 
 
 def markdown():
