@@ -24,6 +24,9 @@ SHORT_CPUS = {
 USER_SPACES = (((7,), 'trixie-backports'), ((6, 13), 'trixie-backports'),
                ((6, 12), 'trixie'), ((6, 1), 'bookworm'), ((0,), 'bullseye'))
 
+# What stands for a kernel where a suite has kernels of its own
+NO_KERNEL = 'none'
+
 SETUP_HEADER = 0x202
 HEADER_MAGIC = b'HdrS'
 
@@ -36,13 +39,17 @@ class Kernel:
     """A kernel to boot.
 
     name     as it was asked for, fit for file names
-    image    its file
+    image    its file; None of NO_KERNEL
     release  its version, as uname -r begins
     user_space  the suite whose user space goes with it
     """
 
     def __init__(self, name):
-        """A file, a kernel's tree, or what fetch-kernel takes."""
+        """A file, a kernel's tree, what fetch-kernel takes, or NO_KERNEL."""
+        if name == NO_KERNEL:
+            self.name = self.argument = self.release = name
+            self.image = self.user_space = None
+            return
         self.name = re.sub(r'[^A-Za-z0-9.+_-]', '_', os.path.basename(
             os.path.abspath(name) if os.path.exists(name) else name))
         path = os.path.join(name, 'arch/x86/boot/bzImage')

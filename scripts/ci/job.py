@@ -13,6 +13,7 @@ import guest
 import ledger
 import results
 import suites
+import trees
 from output import Output
 
 BOOT_SECONDS = 180
@@ -80,13 +81,20 @@ class Runner:
         # Of the guest's console, what was judged already
         self._judged = 0
         self._boots_failed = 0
-        self._space = guest.script('build-user-space',
-                                   self._kernel.user_space)
+        self._space = self._prepare()
+
+    def _prepare(self):
+        """Have the user space; its directory."""
+        return guest.script('build-user-space', self._kernel.user_space)
+
+    def _seconds(self, case):
+        """How long a case may take."""
+        return (self._settings.timeout or case.timeout) * scale()
 
     def run(self, progress=lambda result: None):
         """The Results of all cases.  Raises Interrupted."""
         known = {c.name: c for c in self._suite.cases(
-            self._kernel, os.path.join(self._space, 'root'))}
+            self._kernel, self._space and os.path.join(self._space, 'root'))}
         found = []
         try:
             for name in self._job.cases:
@@ -199,8 +207,7 @@ class Runner:
             before = Evidence(self._guest)
             self._guest.start_command(case.command, output.add,
                                       output.add_error)
-            status = self._guest.wait_command(
-                (self._settings.timeout or case.timeout) * scale())
+            status = self._guest.wait_command(self._seconds(case))
             verdict = self._suite.verdict(case, status, output)
         except (guest.GuestTimeout, guest.GuestDied, guest.GuestError) as e:
             verdict = results.FAIL, str(e)
@@ -257,8 +264,7 @@ class Runner:
                    '--memory', settings.memory,
                    '--append', ' '.join([APPEND, settings.append]).strip(),
                    '--qemu', os.path.abspath(self._qemu),
-                   '--timeout', '%d' % ((settings.timeout or case.timeout)
-                                        * scale())]
+                   '--timeout', '%d' % self._seconds(case)]
         for source, target in self._suite.copy(self._kernel):
             command += ['--copy', '%s:%s' % (source, target)]
         command += ['--', 'sh', '-c', '%s; exec "$@"' % '; '.join(SYSCTLS),
@@ -277,7 +283,7 @@ def find_suite(name, settings):
     """A suite of ours, or one of the user's own.  SuiteError if none."""
     for own, path in settings.from_:
         if own == name:
-            return suites.Directory(name, path)
+            return trees.KINDS.get(name, suites.Directory)(name, path)
     if name not in suites.SUITES:
         raise suites.SuiteError(
             'there is no suite %s; there are %s, and your own with --from'

@@ -8,6 +8,7 @@ import re
 
 import guest
 import suites
+import trees
 
 DEFAULT_OUT = 'kernel-ci.out'
 
@@ -130,7 +131,8 @@ def parse_arguments(commands):
     add('--from', metavar='S=DIR', type=own_suite, action='append', default=[],
         dest='from_', help='a suite of your own: each executable file of DIR '
         'is a case, which passes with exit status 0 and no "not ok", and '
-        'skips with 4, 32 or 77')
+        'skips with 4, 32 or 77; with the name %s: tests of that project, '
+        'which is built in DIR' % ', '.join(sorted(trees.KINDS)))
     add('--baseline', action='store_true',
         help='run everything without a PMU, too')
     add('--xfail', metavar='FILE', action='append', default=[],

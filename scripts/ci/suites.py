@@ -74,6 +74,8 @@ class Suite:
     """What a suite needs to say; see the classes below."""
 
     name = None
+    # Its cases are the kernels of machines of their own: see bare.py.
+    bare = False
 
     def cases(self, kernel, root):
         """The Cases for a Kernel, whose user space is in the directory

@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# Run a job whose cases need no Linux: each is the kernel of a machine of its
+# own, says on the serial port what it finds, and ends through isa-debug-exit,
+# as those of kvm-unit-tests do (its x86/run).
+
+import json
+import select
+import shlex
+import socket
+import subprocess
+import tempfile
+import time
+
+import guest
+import job
+import results
+from output import Output
+
+# x86/run, but for the accelerator and the CPU
+DEVICES = ('-nodefaults', '-no-user-config', '-display', 'none',
+           '-device', 'pc-testdev', '-device',
+           'isa-debug-exit,iobase=0xf4,iosize=0x4', '-device', 'pci-testdev',
+           '-accel', 'tcg', '-no-reboot')
+
+
+class Machine(guest.Guest):
+    """A machine that runs one such kernel; ends with the program, as guests
+    do.
+    """
+
+    def __init__(self, qemu, arguments):
+        super().__init__(guest.Options())
+        self._command = [qemu, *arguments]
+
+    def _launch(self):
+        (self._con, con), (self._qmp, qmp) = (socket.socketpair()
+                                              for _ in range(2))
+        self._sockets = [self._con, self._qmp]
+        self._errors = tempfile.TemporaryFile()
+        try:
+            self._process = subprocess.Popen(
+                # It stays when the kernel has ended, to be asked.
+                [*self._command, '-S', '-no-shutdown',
+                 '-chardev', 'socket,id=con,fd=%d' % con.fileno(),
+                 '-serial', 'chardev:con',
+                 '-chardev', 'socket,id=qmp,fd=%d' % qmp.fileno(),
+                 '-mon', 'chardev=qmp,mode=control'],
+                stdin=subprocess.DEVNULL, stdout=self._errors,
+                stderr=self._errors,
+                pass_fds=(con.fileno(), qmp.fileno()))
+            self.running.add(self)
+        except OSError as e:
+            raise guest.GuestError('cannot run QEMU %s: %s' % (
+                self._command[0], e.strerror)) from None
+        finally:
+            con.close()
+            qmp.close()
+
+    def start(self):
+        """Have QEMU, with the kernel not yet running."""
+        try:
+            self._launch()
+            self.qmp('query-status')
+        except BaseException:
+            self.close()
+            raise
+
+    def run_kernel(self, sink, timeout):
+        """Run it to its end; sink takes the bytes that it says.  GuestTimeout,
+        GuestDied.
+        """
+        end = time.monotonic() + timeout
+        self.qmp('cont')
+        while not self._has_ended():
+            left = end - time.monotonic()
+            if left <= 0:
+                raise guest.GuestTimeout('it did not end within %g s'
+                                         % timeout)
+            for ready in select.select([self._con, self._qmp], [], [],
+                                       left)[0]:
+                data = ready.recv(65536)
+                if not data:
+                    raise self._died()
+                if ready is self._con:
+                    sink(data)
+                else:
+                    self._qmp_buffer += data
+        self._con.setblocking(False)
+        try:
+            while data := self._con.recv(65536):
+                sink(data)
+        except OSError:
+            pass
+
+    def _has_ended(self):
+        """Does an event of QEMU's say so?"""
+        *lines, rest = bytes(self._qmp_buffer).split(b'\n')
+        self._qmp_buffer = bytearray(rest)
+        return any(json.loads(line).get('event') == 'SHUTDOWN'
+                   for line in lines)
+
+    def exit_status(self):
+        """QEMU's, which is what the kernel wrote; ends it."""
+        self.quit()
+        return self._process.returncode
+
+
+class Runner(job.Runner):
+    """Runs each case of a job in a machine of its own."""
+
+    def _prepare(self):
+        return None
+
+    def _arguments(self, case):
+        return [*DEVICES, '-cpu', self._job.model, '-kernel', *case.command]
+
+    def _attempt(self, case, number=1):
+        begin = time.monotonic()
+        output = Output()
+        instructions, topdown = 0, {}
+        machine = Machine(self._qemu, self._arguments(case))
+        try:
+            machine.start()
+            before = job.Evidence(machine)
+            machine.run_kernel(output.add, self._seconds(case))
+            instructions, topdown = job.Evidence(machine).since(before)
+            verdict = self._suite.verdict(case, machine.exit_status(), output)
+        except (guest.GuestTimeout, guest.GuestDied) as e:
+            verdict = results.FAIL, str(e)
+        except (guest.GuestError, OSError) as e:
+            verdict = results.ERROR, str(e)
+        finally:
+            machine.close()
+        if self._stop.is_set():
+            raise job.Interrupted
+        self._keep(case, output.text(), '', number)
+        return self._result(
+            case.name, *self._reconsider(case, verdict, instructions, ''),
+            time.monotonic() - begin, instructions, topdown)
+
+    def _reproduce(self, case):
+        return '#!/bin/sh\n# Run this case alone.\nexec %s\n' % shlex.join(
+            [self._qemu, *self._arguments(case), '-serial', 'stdio'])
