@@ -52,7 +52,9 @@ class Archive:
         self._member(name, stat.S_IFCHR | mode, rdev=(major, minor))
 
     def path(self, source, name):
-        """A file, or a directory with all that it holds, from the host."""
+        """A file, or a directory with all that it holds, from the host.
+        OSError if one cannot be read.
+        """
         if os.path.islink(source) and not os.path.exists(source):
             self.symlink(name, os.readlink(source))
         elif os.path.isdir(source):
@@ -60,9 +62,18 @@ class Archive:
             for entry in sorted(os.listdir(source)):
                 self._entry(os.path.join(source, entry),
                             os.path.join(name, entry))
-        else:
+        elif os.path.isfile(source):
             with open(source, 'rb') as f:
                 self.file(name, f.read(), os.stat(source).st_mode & 0o7777)
+        else:
+            # A pipe or socket, which is not to be read: nobody may write.
+            self._special(name, os.stat(source))
+
+    def _special(self, name, status):
+        name = name.strip('/')
+        self.directory(os.path.dirname(name))
+        self._member(name, status.st_mode, rdev=(os.major(status.st_rdev),
+                                                 os.minor(status.st_rdev)))
 
     def _entry(self, source, name):
         # Inside a directory links stay links.

@@ -3,6 +3,7 @@
 # Tests of the command scripts/kernel-ci: usage, errors, and runs with a suite
 # whose cases pass, fail, hang and kill the kernel, and some tests of perf.
 
+import fcntl
 import os
 import re
 import signal
@@ -226,6 +227,67 @@ def interrupted():
         equal('jobs done', os.listdir(directory + '/jobs'), [])
 
 
+def locked():
+    """Two do not write to the same directory, whatever they do."""
+    with tempfile.TemporaryDirectory() as directory:
+        taken = os.open(directory, os.O_RDONLY)
+        try:
+            for mode in fcntl.LOCK_EX, fcntl.LOCK_SH:
+                fcntl.flock(taken, mode)
+                for command in 'run', 'plan':
+                    _, said = kernel_ci(command, '--suite', 'counts', '--out',
+                                        directory, status=2)
+                    assert ('another kernel-ci writes to %s: give --out'
+                            % directory) in said, said
+        finally:
+            os.close(taken)
+        equal('files', os.listdir(directory), [])
+
+
+def no_boot():
+    """A kernel that does not boot fails its cases, with its last words; after
+    the second time none tries.
+    """
+    with tempfile.TemporaryDirectory() as directory:
+        kernel_ci('--kernel', KERNEL, '--suite', 'fake:passes', '--suite',
+                  'fake:skips', '--suite', 'fake:tap', '--from',
+                  'fake=' + FAKE, '--append', 'rdinit=/nowhere', '--out',
+                  directory, status=1)
+        found = read_run(directory)
+        equal('cases', {name: (r.status, r.pmu) for name, r in found.items()},
+              {'icx/passes': ('fail', False), 'icx/skips': ('fail', False),
+               'icx/tap': ('fail', False)})
+        for case, reason in (
+                ('passes', 'the guest does not boot: the guest died'),
+                ('skips', 'the guest does not boot: the guest died'),
+                ('tap', 'the guest did not boot 2 times')):
+            assert found['icx/' + case].reason.startswith(reason), (
+                found['icx/' + case])
+        with open(os.path.join(directory, 'logs', KERNEL, 'icx', 'fake',
+                               'passes', 'out'), encoding='utf-8') as file:
+            said = file.read()
+        assert 'Kernel panic - not syncing: VFS' in said, said
+
+
+def pipe_among_cases():
+    """A pipe among the files of a suite is none of its cases, and nobody
+    waits for what it will never say.
+    """
+    with tempfile.TemporaryDirectory() as directory:
+        mine = os.path.join(directory, 'mine')
+        os.mkdir(mine)
+        os.mkfifo(os.path.join(mine, 'a-pipe'), 0o755)
+        with open(os.path.join(mine, 'case'), 'w', encoding='utf-8') as file:
+            file.write('#!/bin/sh\ntest -p "${0%/*}/a-pipe"\n')
+        os.chmod(os.path.join(mine, 'case'), 0o755)
+        # Nothing is counted.
+        kernel_ci('--kernel', KERNEL, '--suite', 'mine', '--from',
+                  'mine=' + mine, '--out', os.path.join(directory, 'out'),
+                  status=4, timeout=600)
+        equal('cases', {name: r.status for name, r in read_run(
+            os.path.join(directory, 'out')).items()}, {'icx/case': 'pass'})
+
+
 def names_twice():
     """Two kernels or cases of the same name would be one in the results."""
     with tempfile.TemporaryDirectory() as directory:
@@ -335,6 +397,9 @@ TESTS = [
     ('wrong usage', usage), ('what cannot be had', infrastructure),
     ('every way to end', whole), ('nothing was tested', baseline),
     ('counters in use', with_counters),
+    ('two write to one directory', locked),
+    ('a kernel that does not boot', no_boot),
+    ('a pipe among the cases', pipe_among_cases),
     ('names that are there twice', names_twice), ('Ctrl-C', interrupted),
     ('planted bugs', planted_bugs), ('--resume', resumed),
     ('jobs one by one', jobs_apart)]

@@ -54,10 +54,11 @@ SOME = [result('a', 'pass'), result('b', 'fail', reason='got <1> & "2"\x1b'),
         result('g#1', 'flaky', kernel='7.3')]
 
 
-def kernel_ci(*arguments, status=0):
+def kernel_ci(*arguments, status=0, timeout=None):
+    """Run it; (stdout, stderr), if it ends with this status."""
     done = subprocess.run([KERNEL_CI, *arguments], stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                          text=True, check=False)
+                          text=True, check=False, timeout=timeout)
     assert done.returncode == status, (
         'kernel-ci %s: exit status %d, expected %d\n%s%s' % (
             ' '.join(arguments), done.returncode, status, done.stdout[-4000:],

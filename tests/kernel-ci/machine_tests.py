@@ -65,12 +65,14 @@ class Place:
         self.log = os.path.join(directory, 'ssh.log')
         self.programs = os.path.join(directory, 'bin')
         os.mkdir(self.programs)
-        for name, text in ('ssh', SSH), ('sbatch', SBATCH):
+        for name, text in (
+                ('ssh', SSH), ('sbatch', SBATCH),
+                # As the package has it
+                ('qpm-kernel-ci', '#!/bin/sh\nexec %s "$@"\n' % KERNEL_CI)):
             path = os.path.join(self.programs, name)
             with open(path, 'w', encoding='utf-8') as file:
                 file.write(text)
             os.chmod(path, 0o755)
-        os.symlink(KERNEL_CI, os.path.join(self.programs, 'qpm-kernel-ci'))
 
     def plan(self):
         """Make it; the numbers of its jobs."""
