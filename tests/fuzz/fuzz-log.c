@@ -214,15 +214,18 @@ static void run_forward(Rig *rig, Core *core)
 {
     const PmuBlock *block = any_block(rig);
     uint32_t may = pmu_timing_fast_forward_insns(core->timing);
+    PmuBlockRunCount *runs;
 
     if (may < block->num_insns || !pmu_block_is_plain(block) ||
         !pmu_block_has_number(block) ||
         !pmu_timing_start_counting(core->timing, block)) {
         return;
     }
-    pmu_timing_block_runs(core->timing)[block->number].times++;
+    runs = &pmu_timing_block_runs(core->timing)[block->number];
+    runs->times++;
     core->retired[block->level] += block->num_insns;
-    pmu_timing_add_passed(core->timing, block->num_insns);
+    pmu_timing_add_passed(core->timing, block->num_insns,
+                          pmu_block_run_progress(block, runs));
     if (fuzz_one_in(&rig->in, 4)) {
         pmu_timing_assist(core->timing, block, true);
     }

@@ -248,6 +248,7 @@ static void test_looks_overflow(void)
 
         for (int j = 0; j < 2; j++) {
             g_autoptr(PmuScript) s = pmu_script_new();
+            g_autofree char *ledger = NULL;
 
             setup(s, 100003);
             /* What interrupts is estimated. */
@@ -256,8 +257,8 @@ static void test_looks_overflow(void)
             pmu_op(s, OP_RUN, BLOCK_MIXED | RUN_CPL3, ENABLE, 1000000);
             pmu_op(s, OP_RUN, BLOCK_CHASE | RUN_CPL3, ENABLE, 2000000);
             pmu_op(s, OP_RUN, BLOCK_GUESS | RUN_CPL3, ENABLE, 4000000);
-            *(j ? &second : &first) =
-                run_ledger(s, PMU_CPU_METRICS "-icount shift=3", j == 1);
+            ledger = run_ledger(s, PMU_CPU_METRICS "-icount shift=3", j == 1);
+            *(j ? &second : &first) = without_ways(ledger);
             g_assert_cmpuint(s->progress[0].events, >, 50);
         }
         if (!g_str_equal(first, second)) {

@@ -48,6 +48,7 @@ typedef struct Replay {
     PmuTiming *timing;
     uint64_t log[LOG_WORDS], *free;
     uint32_t granted, left;     /* may be counted */
+    uint64_t progress;          /* was */
 
     PmuLedgerSnapshot mark[MAX_MARKS];
     double seconds[MAX_MARKS];
@@ -140,7 +141,8 @@ static void run_log(Replay *r, uint64_t next)
 static void pass(Replay *r)
 {
     if (r->granted != r->left) {
-        pmu_timing_add_passed(r->timing, r->granted - r->left);
+        pmu_timing_add_passed(r->timing, r->granted - r->left, r->progress);
+        r->progress = 0;
     }
     r->granted = r->left = 0;
 }
@@ -171,6 +173,7 @@ static bool count(Replay *r, const PmuBlock *block)
     }
     runs->times++;
     r->left -= block->num_insns;
+    r->progress += pmu_block_run_progress(block, runs);
     return true;
 }
 

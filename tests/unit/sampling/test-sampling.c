@@ -186,13 +186,18 @@ static const Mode exactly = { NULL, ALL };
 static const Mode by_samples = { &pmu_sampling, ALL };
 static const Mode slots_alone = { &pmu_sampling, {} };
 static const Mode counting = { &pmu_sampling, {}, true };
+static const Mode counting_seen = { &pmu_sampling, { .observed = true }, true };
+static const Mode seen_looked_at = {
+    &pmu_sampling, { .observed = true }, false, true
+};
 static const Mode slots_looked_at = { &pmu_sampling, {}, false, true };
 static const Mode all_looked_at = { &pmu_sampling, ALL, false, true };
 
 /* What translated code does where it may count. */
 typedef struct Counter {
-    bool on;
+    bool on, warming;
     uint32_t granted, left;
+    uint64_t progress;
     PmuBlockRunCount *runs;     /* by number */
     uint64_t counted;           /* blocks */
 } Counter;
@@ -211,26 +216,64 @@ static void grant(Counter *counter, uint32_t insns)
     counter->left = insns;
 }
 
-/* Block @number runs and can be counted. */
-static void count(Counter *counter, const PmuBlock *block)
+/* What was counted. */
+static void pass(PmuTiming *timing, Counter *counter)
 {
-    counter->runs[block->number].times++;
+    pmu_timing_add_passed(timing, counter->granted - counter->left,
+                          counter->progress);
+    counter->granted = counter->left;
+    counter->progress = 0;
+}
+
+/* Did all go as translated code expects it? */
+static bool is_as_expected(PmuTiming *timing, const PmuBlock *block,
+                           const PmuExecution *dynamic)
+{
+    const PmuL1HitFilter *filter = (void *)pmu_timing_l1_hits(timing);
+
+    for (unsigned i = 0; i < block->num_accesses; i++) {
+        if (!pmu_l1_hit_filter_has(filter, dynamic->addr[i],
+                                   block->accesses[i].extent,
+                                   block->accesses[i].store)) {
+            return false;
+        }
+    }
+    return dynamic->target == pmu_timing_successors(timing)[block->number];
+}
+
+/* @block ran and can be counted. */
+static void count(PmuTiming *timing, Counter *counter, const PmuBlock *block,
+                  const PmuExecution *dynamic)
+{
+    PmuBlockRunCount *runs = &counter->runs[block->number];
+
+    runs->times++;
     counter->left -= block->num_insns;
+    counter->progress += pmu_block_run_progress(block, runs);
     counter->counted++;
+    if (counter->warming && !is_as_expected(timing, block, dynamic)) {
+        pmu_timing_warm_counted(timing, block, dynamic);
+        pass(timing, counter);
+        grant(counter, 0);
+    }
 }
 
 /* The slow way: what the model allows may be used up, or the block new. */
 static bool try_to_count(PmuTiming *timing, Counter *counter,
-                         const PmuBlock *block)
+                         const PmuBlock *block, const PmuExecution *dynamic)
 {
-    pmu_timing_add_passed(timing, counter->granted - counter->left);
-    grant(counter, pmu_timing_fast_forward_insns(timing));
+    uint32_t insns;
+
+    pass(timing, counter);
+    insns = pmu_timing_fast_forward_insns(timing);
+    counter->warming = !insns;
+    grant(counter, insns ? insns : pmu_timing_warming_insns(timing));
     if (counter->left < block->num_insns ||
         !pmu_timing_start_counting(timing, block)) {
         grant(counter, 0);
         return false;
     }
-    count(counter, block);
+    count(timing, counter, block, dynamic);
     return true;
 }
 
@@ -239,9 +282,9 @@ static void run_block(PmuTiming *timing, Counter *counter,
 {
     if (counter->on && counter->left >= block->num_insns &&
         counter->runs[block->number].times) {
-        count(counter, block);
+        count(timing, counter, block, dynamic);
     } else if (!counter->on ||
-               !try_to_count(timing, counter, block)) {
+               !try_to_count(timing, counter, block, dynamic)) {
         pmu_timing_run(timing, block, 0, block->num_insns, dynamic);
     }
 }
@@ -292,7 +335,7 @@ static uint64_t run(Program *program, PmuCore core, const Mode *mode,
     pmu_timing_set_sampling(timing, mode->sampling);
     pmu_timing_set_interest(timing, mode->interest);
     walk_on(program, timing, &walk, regions);
-    pmu_timing_add_passed(timing, walk.counter.granted - walk.counter.left);
+    pass(timing, &walk.counter);
     pmu_timing_flush(timing);
     pmu_ledger_snapshot(&ledger, result);
     pmu_timing_free(timing);
@@ -496,24 +539,35 @@ static void assert_same(const PmuLedgerSnapshot *counted,
  * Blocks that translated code counts make the same ledger as those that are
  * logged, to the slot; only which way branches went is not known.
  */
-static void test_counting(void)
+static void check_counting(const Mode *counts, const Mode *looks, bool far)
 {
     Random random = random_from_seed();
 
     for (unsigned i = 0; i < SAME_PROGRAMS; i++) {
         PmuCore core = i % PMU_CORES_MEASURED;
-        Program *program = program_new(core, false, &random);
+        Program *program = program_new(core, far, &random);
         Random same = { random_next(&random) };
         PmuLedgerSnapshot looked_at, counted;
-        uint64_t blocks = run(program, core, &counting, COUNTED, same,
-                              &counted);
+        uint64_t blocks = run(program, core, counts, COUNTED, same, &counted);
 
-        run(program, core, &slots_looked_at, COUNTED, same, &looked_at);
+        run(program, core, looks, COUNTED, same, &looked_at);
         g_test_message("counted %" PRIu64 " of %u blocks", blocks, COUNTED);
         g_assert_cmpuint(blocks, >, COUNTED / 100);
         assert_same(&counted, &looked_at, false);
         program_free(program);
     }
+}
+
+static void test_counting(void)
+{
+    check_counting(&counting, &slots_looked_at, false);
+}
+
+/* Of some the functional model sees accesses and branches. */
+static void test_counting_seen(void)
+{
+    check_counting(&counting_seen, &seen_looked_at, false);
+    check_counting(&counting_seen, &seen_looked_at, true);
 }
 
 /* The same of those that are logged and not looked at each time. */
@@ -1174,6 +1228,7 @@ int main(int argc, char **argv)
     g_test_add_data_func("/sampling/near-data", &near_data, test_sampled);
     g_test_add_data_func("/sampling/far-data", &far_data, test_sampled);
     g_test_add_func("/sampling/counting", test_counting);
+    g_test_add_func("/sampling/counting-seen", test_counting_seen);
     g_test_add_data_func("/sampling/known/near", &near_data, test_known);
     g_test_add_data_func("/sampling/known/far", &far_data, test_known);
     g_test_add_data_func("/sampling/strings/movs", &movs, test_strings);

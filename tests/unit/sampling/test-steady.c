@@ -101,6 +101,7 @@ typedef struct Rig {
     uint64_t line;              /* of the data accessed last */
     uint32_t until_tick;        /* instructions */
     uint32_t granted, left;     /* that may be counted */
+    uint64_t progress;          /* that was */
 } Rig;
 
 /* Instructions between timer interrupts: 250 a second, 1 ns each. */
@@ -223,8 +224,10 @@ static void rig_free(Rig *rig)
 /* What translated code counted. */
 static void pass(Rig *rig)
 {
-    pmu_timing_add_passed(rig->timing, rig->granted - rig->left);
+    pmu_timing_add_passed(rig->timing, rig->granted - rig->left,
+                          rig->progress);
     rig->granted = rig->left = 0;
+    rig->progress = 0;
 }
 
 /*
@@ -251,6 +254,8 @@ static uint32_t count(Rig *rig, const PmuBlock *block, uint32_t times)
     times = MIN(times, rig->left / block->num_insns);
     runs[block->number].times += times;
     rig->left -= times * block->num_insns;
+    rig->progress += times * pmu_block_run_progress(block,
+                                                    &runs[block->number]);
     return times;
 }
 

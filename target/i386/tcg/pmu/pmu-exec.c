@@ -23,7 +23,7 @@ void x86_pmu_unwind(CPUX86State *env, const TranslationBlock *tb,
     }
     if (FIELD_EX64(data, X86_PMU_INSN, TIMING)) {
         if (pmu->counted) {
-            x86_pmu_fast_forward_open(env, ahead);
+            x86_pmu_counted_open(env, ahead);
         }
         pmu->cut = ahead;
         pmu->room = -1;
@@ -42,7 +42,7 @@ static void x86_pmu_recount_last(CPUX86State *env, PmuLevel level, int count,
     X86PMUState *pmu = &env->pmu;
 
     if (pmu->counted) {
-        x86_pmu_fast_forward_open(env, 1);
+        x86_pmu_counted_open(env, 1);
     }
     if (pmu->record) {
         pmu->cut -= count;
@@ -69,7 +69,7 @@ void x86_pmu_divert(CPUX86State *env)
     if (!pmu->unit || !(env->hflags & HF_PMU_TIMING_MASK)) {
         return;
     }
-    x86_pmu_fast_forward_pass(env);
+    x86_pmu_counted_pass(env);
     if (pmu->record) {
         x86_pmu_run(env);
     }
@@ -136,10 +136,10 @@ void x86_pmu_exec_exit(CPUX86State *env)
     }
     x86_pmu_drop_exact_block(env_cpu(env));
     /*
-     * Translated code may go away now: see x86_pmu_fast_forward_renumber().  A
+     * Translated code may go away now: see x86_pmu_renumber().  A
      * vCPU that sleeps keeps no descriptions from being freed.
      */
-    x86_pmu_fast_forward_stop(env);
+    x86_pmu_counted_stop(env);
     if (env->pmu.record) {
         x86_pmu_run(env);
     }

@@ -33,10 +33,14 @@ static void x86_pmu_begin_flush(CPUX86State *env)
     if (unit->mappings == PMU_MAPPINGS_STALE) {
         x86_pmu_forget_mappings(unit);
     }
-    x86_pmu_run_older(pmu);
+    if (pmu->record) {
+        x86_pmu_run_older(pmu);
+        pmu->room = -1;
+    } else {
+        x86_pmu_counted_look_closer(env);
+    }
     unit->paging = x86_pmu_paging(env);
     unit->mappings = PMU_MAPPINGS_STALE_AFTER_BLOCK;
-    pmu->room = -1;
 }
 
 static void x86_pmu_flush(CPUX86State *env, PmuTlbFlush kind, uint64_t linear)
@@ -47,8 +51,9 @@ static void x86_pmu_flush(CPUX86State *env, PmuTlbFlush kind, uint64_t linear)
     if (!unit) {
         return;
     }
-    if (!pmu->record) {
+    if (!pmu->record && !x86_pmu_is_warmed(pmu)) {
         unit->mappings = PMU_MAPPINGS_STALE;
+        x86_pmu_counted_ask(env);
     } else if (unit->mappings != PMU_MAPPINGS_STALE_AFTER_BLOCK) {
         x86_pmu_begin_flush(env);
     }

@@ -40,10 +40,11 @@ typedef enum PmuMappings {
 
 /*
  * The bits of hflags that choose instrumentation: see X86PMUState.  All of them
- * is timing, the last one alone forward.
+ * is timing, the last one alone forward, the last two warming.
  */
 #define HF_PMU_MASK (HF_PMU_OS_MASK | HF_PMU_USR_MASK | HF_PMU_TIMING_MASK)
 #define HF_PMU_FAST_FORWARD HF_PMU_TIMING_MASK
+#define HF_PMU_WARMING (HF_PMU_TIMING_MASK | HF_PMU_USR_MASK)
 
 /* What an instruction that took an assist leaves in sse_status. */
 #define X86_PMU_DENORMAL_FLAGS \
@@ -73,16 +74,6 @@ typedef struct X86PMUPaging {
     uint64_t a20_mask;
     MemTxAttrs attrs;
 } X86PMUPaging;
-
-/*
- * Instructions that translated code counts before it is looked again how far
- * the next overflow is.
- */
-typedef struct PmuStretch {
-    uint64_t begin;             /* pmu_timing_progress() */
-    int64_t planned;            /* instructions; 0: none, or not as planned */
-    uint64_t insn_slots;        /* that one took in the stretch before */
-} PmuStretch;
 
 /* Who looks at what the guest does: pmu-observe.h */
 typedef struct X86PMUObserver X86PMUObserver;
@@ -130,11 +121,13 @@ struct X86PMU {
     uint64_t check_at;
     /* timing: of the code buffer that numbers of blocks are of now */
     uint64_t counted_generation;
-    /* forward: what X86PMUState.forward was when the model last knew it */
-    int32_t granted_fast_forward;
-    /* ... and instructions that do not reach @check_at */
-    int64_t fast_forward_distance;
-    PmuStretch stretch;
+    /* forward, warming: what X86PMUState had when the model last knew it */
+    int32_t granted_insns;      /* of @forward */
+    int64_t granted_progress;   /* of @progress */
+    /* ... that was granted to code for warming */
+    bool warming;
+    /* warming: the model has to know more of the newest block */
+    bool look_closer;
     /* timing: the oldest record in the log that the model has not seen */
     uint64_t *oldest;
     /* Whether the model's linear to physical mappings hold. */
@@ -153,6 +146,12 @@ struct X86PMU {
     PmuDecoder *decoder;
     PmuBlockBuilder *scratch;
     bool decoding;              /* an instruction, which is not there yet */
+    /* ... its addresses, by access; where they are stored; NULL: are not */
+    struct {
+        struct TCGv_i64_d *addr;
+        struct TCGOp *op;
+    } access[PMU_BLOCK_ACCESSES];
+    bool accesses;              /* the functional model has to see some */
     bool flush_asked;           /* in this generation of code */
     PmuBlockPool blocks;
     uint64_t repairs;           /* of translation: see pmu_timing_repairs() */
@@ -354,12 +353,18 @@ void x86_pmu_observer_free(X86PMU *unit);
 /* No property asks for observers; else false and @errp: they need @needs. */
 bool x86_pmu_check_unobserved(X86CPU *cpu, const char *needs, Error **errp);
 
-/* Fast-forward: pmu-fast-forward.c */
+/* Blocks that translated code counts, forward and warming: pmu-counted.c */
 
 /* Is the running code, if it is instrumented for timing, that for forward? */
 static inline bool x86_pmu_is_fast_forward(const CPUX86State *env)
 {
     return (env->hflags & HF_PMU_MASK) == HF_PMU_FAST_FORWARD;
+}
+
+/* ... that for warming? */
+static inline bool x86_pmu_is_warming(const CPUX86State *env)
+{
+    return (env->hflags & HF_PMU_MASK) == HF_PMU_WARMING;
 }
 
 /* Can translated code count the runs of @block? */
@@ -370,27 +375,45 @@ static inline bool x86_pmu_is_countable(const PmuBlock *block)
 }
 
 /* A number for a block of @generation, which no other one of it has. */
-uint32_t x86_pmu_fast_forward_number(uint64_t generation);
+uint32_t x86_pmu_block_number(uint64_t generation);
 
 /*
  * @block is about to run, the first one since x86_pmu_exec_exit() at least: if
  * code was thrown away in between, what its numbers counted has been collected,
  * and others count in them now.
  */
-void x86_pmu_fast_forward_renumber(X86PMU *unit, const PmuBlock *block);
+void x86_pmu_renumber(X86PMU *unit, const PmuBlock *block);
 
 /* Let the model know what was counted; @counted is complete. */
-void x86_pmu_fast_forward_pass(CPUX86State *env);
+void x86_pmu_counted_pass(CPUX86State *env);
 
 /* The same, and nothing is counted any more before counters are looked at. */
-void x86_pmu_fast_forward_stop(CPUX86State *env);
+void x86_pmu_counted_stop(CPUX86State *env);
+
+/* An instruction of the newest block, which is counted, took an assist. */
+void x86_pmu_counted_assist(CPUX86State *env);
+
+/* The next block is to ask the model before it is counted. */
+void x86_pmu_counted_ask(CPUX86State *env);
+
+/*
+ * The newest block is counted, by code for warming: the model has to know of
+ * it, whether or not all of it is as expected.
+ */
+void x86_pmu_counted_look_closer(CPUX86State *env);
+
+/* Is it? */
+static inline bool x86_pmu_is_warmed(const X86PMUState *pmu)
+{
+    return pmu->counted && pmu->unit->warming;
+}
 
 /*
  * The newest block is counted and will not run to its end: begin a record of it
  * instead.  EIP is that of its instruction behind which @ahead - 1 more (1 to
  * its number of instructions) would have run.
  */
-void x86_pmu_fast_forward_open(CPUX86State *env, unsigned ahead);
+void x86_pmu_counted_open(CPUX86State *env, unsigned ahead);
 
 /*
  * Go on in the code that the model needs now, if @block, which is about to run,

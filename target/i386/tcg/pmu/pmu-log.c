@@ -187,9 +187,9 @@ void x86_pmu_run_all(CPUX86State *env, uint64_t insn)
     unsigned ahead = FIELD_EX64(insn, X86_PMU_INSN, AHEAD);
 
     if (pmu->counted && ahead) {
-        x86_pmu_fast_forward_open(env, ahead);
+        x86_pmu_counted_open(env, ahead);
     }
-    x86_pmu_fast_forward_pass(env);
+    x86_pmu_counted_pass(env);
     if (pmu->record) {
         if (ahead) {
             x86_pmu_run_until(env, pmu->record->block->num_insns - ahead);
@@ -242,7 +242,9 @@ void x86_pmu_log(CPUX86State *env, const PmuBlock *block, uint64_t pc)
     if (x86_pmu_is_fast_forward(env)) {
         /* One at a time; addresses are not stored, nor looked at. */
         memset(pmu->record->addr, 0, block->num_accesses * sizeof(uint64_t));
-        pmu->unit->fast_forward_distance -= block->num_insns;
+        pmu->room = -1;
+    } else if (x86_pmu_is_warming(env)) {
+        /* One at a time, too. */
         pmu->room = -1;
     } else {
         pmu->room = x86_pmu_log_room(pmu->unit) - words;
@@ -258,7 +260,7 @@ void helper_x86_pmu_enter(CPUX86State *env, const void *opaque)
     if (pmu->record) {
         x86_pmu_run(env);
     }
-    x86_pmu_fast_forward_renumber(pmu->unit, block);
+    x86_pmu_renumber(pmu->unit, block);
     if (unlikely(pmu_timing_progress(pmu->unit->timing) >=
                  pmu->unit->check_at) &&
         !block->uninterruptible) {
@@ -285,7 +287,7 @@ void helper_x86_pmu_assist(CPUX86State *env, uint32_t before)
         return;
     }
     if (pmu->counted) {
-        pmu_timing_assist(pmu->unit->timing, pmu->counted, true);
+        x86_pmu_counted_assist(env);
     } else if (pmu->record) {
         x86_pmu_run_older(pmu);
         pmu_timing_assist(pmu->unit->timing, pmu->record->block, false);

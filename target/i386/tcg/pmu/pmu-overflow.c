@@ -118,6 +118,7 @@ void x86_pmu_set_mode(CPUX86State *env, uint32_t hflags)
         [HF_PMU_USR_MASK >> HF_PMU_OS_SHIFT] = "count user",
         [(HF_PMU_OS_MASK | HF_PMU_USR_MASK) >> HF_PMU_OS_SHIFT] = "count",
         [HF_PMU_FAST_FORWARD >> HF_PMU_OS_SHIFT] = "fast-forward",
+        [HF_PMU_WARMING >> HF_PMU_OS_SHIFT] = "warming",
         [HF_PMU_MASK >> HF_PMU_OS_SHIFT] = "timing",
     };
 
@@ -147,7 +148,8 @@ static uint32_t x86_pmu_hflags(const CPUX86State *env,
                                const PerfmonDistance *slack)
 {
     if (demand->timing) {
-        return x86_pmu_is_fast_forward(env) ? HF_PMU_FAST_FORWARD : HF_PMU_MASK;
+        return env->hflags & HF_PMU_TIMING_MASK ? env->hflags & HF_PMU_MASK
+                                                : HF_PMU_MASK;
     }
     if (MIN(slack->instructions, slack->branches) != UINT64_MAX) {
         /* The instruction that overflows can be the one that leaves CPL. */
@@ -210,8 +212,6 @@ static void x86_pmu_arm_timing(X86PMU *unit, const PerfmonDistance *slack)
     }
     distance = MIN(distance, INT64_MAX);
     unit->check_at = pmu_timing_progress(unit->timing) + distance;
-    unit->fast_forward_distance = 0;
-    unit->stretch.planned = 0;
     unit->cpu->env.pmu.room = -1;
 }
 
@@ -249,7 +249,7 @@ static void x86_pmu_arm_all(CPUX86State *env, uint64_t insn, unsigned need,
     uint32_t hflags = x86_pmu_hflags(env, &demand, slack);
     bool timing = FIELD_EX64(insn, X86_PMU_INSN, TIMING);
 
-    x86_pmu_fast_forward_stop(env);
+    x86_pmu_counted_stop(env);
     unit->idle = !hflags;
     if (hflags) {
         /* A driver that stops all counters for a while wants the same then. */

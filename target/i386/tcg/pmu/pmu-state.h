@@ -49,9 +49,14 @@ typedef struct X86PMUObserverOptions X86PMUObserverOptions;
  * - forward: the same where the model needs no more than how often each block
  *   runs.  The prologue of a block that ends in a branch adds one to its number
  *   in @runs and takes its instructions off @forward.  If that is used up, or
- *   the block is not counted yet, it calls x86_pmu_fast_forward(), which lets
+ *   the block is not counted yet, it calls x86_pmu_count_run(), which lets
  *   the model decide.  Any other block begins a record, without data addresses,
- *   and so does one that turns out to be left in its middle.
+ *   and so does one that turns out to be left in its middle;
+ * - warming: the same where the model needs accesses and branches as well, but
+ *   for those that are as expected.  The block's code stores its data addresses
+ *   in @log, as if it began a record there, and what @l1_hits lacks of them in
+ *   @missed.  The prologue of the next block calls x86_pmu_count_run() if
+ *   that is not 0, or if it is not the block that was @expected.
  */
 typedef struct X86PMUState {
     /* count: instructions that may retire before x86_pmu_expired() */
@@ -76,12 +81,22 @@ typedef struct X86PMUState {
     uint64_t string_count;
     /* timing: of the code buffer that the oldest record may belong to */
     uint64_t generation;
-    /* forward: instructions that may run before counters must be looked at */
+    /* forward, warming: instructions that may run before the model is asked */
     int32_t forward;
-    /* forward: the newest block if it is counted in @runs, else NULL */
+    /* ... and pmu_block_run_progress() */
+    int64_t progress;
+    /* ... the newest block if it is counted in @runs, else NULL */
     const PmuBlock *counted;
-    /* forward: how often blocks ran: pmu_timing_block_runs() */
+    /* ... how often blocks ran: pmu_timing_block_runs() */
     PmuBlockRunCount *runs;
+    /* warming: where blocks go on: pmu_timing_successors() */
+    const uint64_t *successors;
+    /* warming: where the newest block does */
+    uint64_t expected;
+    /* warming: not 0: it made an access that @l1_hits does not have */
+    uint64_t missed;
+    /* warming: pmu_timing_l1_hits() */
+    const uint64_t *l1_hits;
     uint64_t log[X86_PMU_LOG_WORDS];
 
     /* NULL: this CPU has no PMU, and no field before is ever used */

@@ -65,11 +65,9 @@ void pmu_block_runs_revise(PmuBlockRuns *runs, bool low_confidence_too)
     runs->number = kept;
 }
 
-uint64_t pmu_block_runs_collect(PmuBlockRuns *runs, PmuCpiTable *table,
-                                PmuLedger *ledger)
+void pmu_block_runs_collect(PmuBlockRuns *runs, PmuCpiTable *table,
+                            PmuLedger *ledger)
 {
-    uint64_t progress = 0;
-
     for (uint32_t i = 0; i < runs->number; i++) {
         const PmuBlock *block = runs->run[i].block;
         PmuCpiEntry *cost = runs->run[i].cost;
@@ -82,8 +80,5 @@ uint64_t pmu_block_runs_collect(PmuBlockRuns *runs, PmuCpiTable *table,
         count->times = 1;
         pmu_block_add_to_ledger(block, times, ledger->event[block->level]);
         pmu_cpi_table_count_times(table, cost, times);
-        progress += (((uint64_t)block->num_insns << PMU_CPI_SHIFT) +
-                     count->slots) * times;
     }
-    return progress;
 }

@@ -62,11 +62,18 @@ void pmu_block_runs_clear(PmuBlockRuns *runs);
  */
 void pmu_block_runs_revise(PmuBlockRuns *runs, bool low_confidence_too);
 
+/* Enter what was counted so far into @ledger and @table. */
+void pmu_block_runs_collect(PmuBlockRuns *runs, PmuCpiTable *table,
+                            PmuLedger *ledger);
+
 /*
- * Enter what was counted so far into @ledger and @table.  Returns instructions
- * and slots that it took, in units of 1/PMU_CPI_ONE: pmu_timing_progress().
+ * Instructions and slots that a run of @block takes, which has @count, in units
+ * of 1/PMU_CPI_ONE: pmu_timing_progress().
  */
-uint64_t pmu_block_runs_collect(PmuBlockRuns *runs, PmuCpiTable *table,
-                                PmuLedger *ledger);
+static inline uint64_t pmu_block_run_progress(const PmuBlock *block,
+                                              const PmuBlockRunCount *count)
+{
+    return ((uint64_t)block->num_insns << PMU_CPI_SHIFT) + count->slots;
+}
 
 #endif

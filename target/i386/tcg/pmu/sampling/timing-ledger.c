@@ -12,12 +12,8 @@
 
 void pmu_timing_enter_block_runs(PmuTiming *t)
 {
-    uint64_t progress;
-
     if (t->passed) {
-        progress = pmu_block_runs_collect(&t->runs, &t->cpi_table, t->ledger);
-        /* Elsewhere it is known at once. */
-        t->progress += t->phase == PMU_PHASE_FAST_FORWARD ? progress : 0;
+        pmu_block_runs_collect(&t->runs, &t->cpi_table, t->ledger);
         t->passed = 0;
     }
 }

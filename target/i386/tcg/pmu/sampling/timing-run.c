@@ -241,6 +241,22 @@ static inline bool any_misses_filter(const PmuTiming *t, const PmuBlock *block,
     return !fast;
 }
 
+/* @block ran, and its run is counted: the functional model sees the rest. */
+static inline __attribute__((always_inline))
+void warm_counted_block(PmuTiming *t, const PmuBlock *block,
+                        const PmuExecution *dynamic)
+{
+    if (any_misses_filter(t, block, dynamic->addr)) {
+        for (unsigned i = 0; i < block->num_accesses; i++) {
+            warm_access(t, block, i, dynamic->addr);
+        }
+    }
+    if (dynamic->target != t->successors[block->number] &&
+        pmu_functional_warm_numbered_branch(&t->functional, block, dynamic)) {
+        t->progress += pmu_cpi_table_mispredict_slots(&t->cpi_table);
+    }
+}
+
 /*
  * All of @block ran.  If nothing but data and branches are looked at, and what
  * it costs is well known, its runs are counted, and there is more to do about
@@ -258,18 +274,9 @@ bool run_counted_block(PmuTiming *t, const PmuBlock *block,
     }
     count->times++;
     t->passed += block->num_insns;
-    t->progress += ((uint64_t)block->num_insns << PMU_CPI_SHIFT) +
-                   count->slots;
+    t->progress += pmu_block_run_progress(block, count);
     t->taken += block->branch == PMU_BRANCH_COND && dynamic->taken;
-    if (any_misses_filter(t, block, dynamic->addr)) {
-        for (unsigned i = 0; i < block->num_accesses; i++) {
-            warm_access(t, block, i, dynamic->addr);
-        }
-    }
-    if (dynamic->target != t->successors[block->number] &&
-        pmu_functional_warm_numbered_branch(&t->functional, block, dynamic)) {
-        t->progress += pmu_cpi_table_mispredict_slots(&t->cpi_table);
-    }
+    warm_counted_block(t, block, dynamic);
     t->left -= block->num_insns;
     if (G_UNLIKELY(t->assists)) {
         pmu_region_take_assists(t);
@@ -495,9 +502,25 @@ uint32_t pmu_timing_fast_forward_insns(const PmuTiming *t)
            ? MAX(t->left, 0) : 0;
 }
 
+uint32_t pmu_timing_warming_insns(const PmuTiming *t)
+{
+    return t->phase == PMU_PHASE_FUNCTIONAL_WARMING && !t->interest.taken
+           ? MAX(t->left, 0) : 0;
+}
+
 PmuBlockRunCount *pmu_timing_block_runs(PmuTiming *t)
 {
     return t->runs.count;
+}
+
+const uint64_t *pmu_timing_l1_hits(const PmuTiming *t)
+{
+    return t->functional.mem.filter.line;
+}
+
+const uint64_t *pmu_timing_successors(const PmuTiming *t)
+{
+    return t->successors;
 }
 
 bool pmu_timing_start_counting(PmuTiming *t, const PmuBlock *block)
@@ -511,15 +534,34 @@ bool pmu_timing_start_counting(PmuTiming *t, const PmuBlock *block)
     if (t->runs.count[block->number].times) {
         return true;
     }
-    cost = pmu_cpi_table_find_any(&t->cpi_table, key);
+    cost = t->phase == PMU_PHASE_FAST_FORWARD
+           ? pmu_cpi_table_find_any(&t->cpi_table, key)
+           : pmu_cpi_table_find(&t->cpi_table, key);
     return cost && count_from_now(t, block, cost, key);
 }
 
-void pmu_timing_add_passed(PmuTiming *t, uint32_t insns)
+bool pmu_timing_warm_counted(PmuTiming *t, const PmuBlock *block,
+                             const PmuExecution *dynamic)
+{
+    uint64_t wait = pmu_covariates_wait(&t->functional.covariates);
+    uint64_t progress = t->progress;
+
+    take_snoops(t);
+    prepare(t, block, 0);
+    warm_counted_block(t, block, dynamic);
+    return t->progress != progress || t->assists ||
+           pmu_covariates_wait(&t->functional.covariates) != wait;
+}
+
+void pmu_timing_add_passed(PmuTiming *t, uint32_t insns, uint64_t progress)
 {
     t->left -= insns;
     t->passed += insns;
-    if (t->phase == PMU_PHASE_FAST_FORWARD && t->left <= 0) {
+    t->progress += progress;
+    if (G_UNLIKELY(t->assists)) {
+        pmu_region_take_assists(t);
+    }
+    if (insns && t->phase <= PMU_PHASE_FUNCTIONAL_WARMING && t->left <= 0) {
         pmu_timing_end_phase(t);
     }
 }

@@ -1,0 +1,331 @@
+/*
+ * The PMU while translated code counts blocks, in place of logging them.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * See X86PMUState, pmu_timing_fast_forward_insns() and
+ * pmu_timing_warming_insns().
+ */
+
+#include "qemu/osdep.h"
+#include "cpu.h"
+#include "exec/helper-proto.h"
+#include "pmu-internal.h"
+
+/*
+ * It takes longer to change the code that runs than to log so many
+ * instructions, or so many instructions and slots.
+ */
+#define LEAST_INSNS (1 << 11)
+#define LEAST_PROGRESS (1 << 13)
+
+/*
+ * Instructions that may run before it is looked what other vCPUs ask for,
+ * where the functional model sees data.
+ */
+#define SNOOP_INSNS (1 << 12)
+
+/*
+ * Translated code is thrown away all at once, when all vCPUs have left it, and
+ * numbers are used again.
+ */
+uint32_t x86_pmu_block_number(uint64_t generation)
+{
+    /* The generation, 32 bits of it, and the next number. */
+    static uint64_t last;
+    uint64_t now = qatomic_read(&last), next, seen;
+
+    for (;; now = seen) {
+        next = now >> 32 == (uint32_t)generation ? now + 1
+                                                 : generation << 32;
+        seen = qatomic_cmpxchg(&last, now, next);
+        if (seen == now) {
+            return next;
+        }
+    }
+}
+
+void x86_pmu_renumber(X86PMU *unit, const PmuBlock *block)
+{
+    if (block->generation != unit->counted_generation) {
+        unit->counted_generation = block->generation;
+        pmu_timing_stop_counting(unit->timing);
+    }
+}
+
+/* The newest block, which is counted and complete, did this. */
+static void x86_pmu_counted_dynamic(CPUX86State *env, PmuExecution *dynamic)
+{
+    const PmuBlock *block = env->pmu.counted;
+    const PmuRecord *record = (PmuRecord *)env->pmu.log;
+
+    *dynamic = (PmuExecution) {
+        .addr = record->addr, .pc = record->pc, .target = x86_pmu_pc(env),
+        .iterations = 1, .backwards = env->df < 0,
+    };
+    dynamic->taken = dynamic->target != pmu_block_end(block, record->pc);
+}
+
+/* Let the model know of the newest block: see pmu_timing_warm_counted(). */
+static bool x86_pmu_warm_counted(CPUX86State *env)
+{
+    X86PMU *unit = env->pmu.unit;
+    PmuExecution dynamic;
+    bool changed;
+
+    unit->look_closer = false;
+    if (unlikely(unit->mappings == PMU_MAPPINGS_STALE)) {
+        x86_pmu_forget_mappings(unit);
+    }
+    x86_pmu_counted_dynamic(env, &dynamic);
+    changed = pmu_timing_warm_counted(unit->timing, env->pmu.counted,
+                                      &dynamic);
+    if (unlikely(unit->mappings == PMU_MAPPINGS_STALE_AFTER_BLOCK)) {
+        x86_pmu_forget_mappings(unit);
+    }
+    return changed;
+}
+
+/* The newest block, if it is counted, is complete.  Returns the same. */
+static bool x86_pmu_finish_counted(CPUX86State *env)
+{
+    X86PMUState *pmu = &env->pmu;
+    bool changed = false;
+
+    if (x86_pmu_is_warmed(pmu) &&
+        (pmu->missed || x86_pmu_pc(env) != pmu->expected ||
+         pmu->unit->look_closer)) {
+        changed = x86_pmu_warm_counted(env);
+    }
+    pmu->counted = NULL;
+    return changed;
+}
+
+void x86_pmu_counted_pass(CPUX86State *env)
+{
+    X86PMUState *pmu = &env->pmu;
+    X86PMU *unit = pmu->unit;
+    int32_t insns = unit->granted_insns - pmu->forward;
+    uint64_t progress = unit->granted_progress - pmu->progress;
+
+    x86_pmu_finish_counted(env);
+    if (insns) {
+        unit->granted_insns = pmu->forward;
+        unit->granted_progress = pmu->progress;
+        pmu_timing_add_passed(unit->timing, insns, progress);
+    }
+}
+
+/* @insns may run before counters are looked at; less than 0: none. */
+static void x86_pmu_counted_grant(CPUX86State *env, int32_t insns,
+                                  int64_t progress)
+{
+    env->pmu.forward = insns;
+    env->pmu.progress = progress;
+    env->pmu.unit->granted_insns = insns;
+    env->pmu.unit->granted_progress = progress;
+    env->pmu.unit->warming = x86_pmu_is_warming(env);
+}
+
+void x86_pmu_counted_stop(CPUX86State *env)
+{
+    x86_pmu_counted_pass(env);
+    x86_pmu_counted_grant(env, -1, 0);
+}
+
+void x86_pmu_counted_ask(CPUX86State *env)
+{
+    X86PMUState *pmu = &env->pmu;
+
+    pmu->unit->granted_insns -= pmu->forward + 1;
+    pmu->forward = -1;
+}
+
+void x86_pmu_counted_look_closer(CPUX86State *env)
+{
+    env->pmu.unit->look_closer = true;
+    x86_pmu_counted_ask(env);
+}
+
+void x86_pmu_counted_assist(CPUX86State *env)
+{
+    X86PMUState *pmu = &env->pmu;
+    bool warmed = x86_pmu_is_warmed(pmu);
+
+    pmu_timing_assist(pmu->unit->timing, pmu->counted, !warmed);
+    if (warmed) {
+        x86_pmu_counted_look_closer(env);
+    }
+}
+
+void x86_pmu_counted_open(CPUX86State *env, unsigned ahead)
+{
+    X86PMUState *pmu = &env->pmu;
+    PmuRecord *record = (PmuRecord *)pmu->log;
+    const PmuBlock *block = pmu->counted;
+    PmuBlockRunCount *count = &pmu->runs[block->number];
+    unsigned current = block->num_insns - MIN(ahead, block->num_insns);
+    uint64_t pc = pmu->unit->warming
+                  ? record->pc
+                  : x86_pmu_pc(env) - block->insns[current].offset;
+
+    count->times--;
+    pmu->forward += block->num_insns;
+    pmu->progress += pmu_block_run_progress(block, count);
+    pmu->counted = NULL;
+    pmu->unit->look_closer = false;
+    x86_pmu_counted_stop(env);
+    x86_pmu_log(env, block, pc);
+}
+
+/* Instructions and slots that may pass before counters are looked at. */
+static uint64_t x86_pmu_distance_to_check(const X86PMU *unit)
+{
+    uint64_t now = pmu_timing_progress(unit->timing);
+
+    return unit->check_at - MIN(now, unit->check_at);
+}
+
+/* The bits of hflags for code that counts as the model allows now. */
+static uint32_t x86_pmu_counting_mode(const X86PMU *unit, uint32_t *insns)
+{
+    *insns = pmu_timing_fast_forward_insns(unit->timing);
+    if (*insns) {
+        return HF_PMU_FAST_FORWARD;
+    }
+    *insns = pmu_timing_warming_insns(unit->timing);
+    return *insns && !pmu_timing_contested(unit->timing) ? HF_PMU_WARMING
+                                                         : HF_PMU_MASK;
+}
+
+/* ... if that is worth a change of what runs, which is @current. */
+static uint32_t x86_pmu_wanted_mode(const X86PMU *unit, uint32_t current)
+{
+    uint32_t insns, mode = x86_pmu_counting_mode(unit, &insns);
+
+    if (mode == current) {
+        return mode;
+    }
+    /* What a driver does between two periods is not worth it. */
+    return insns < LEAST_INSNS || unit->idle ||
+           x86_pmu_distance_to_check(unit) < LEAST_PROGRESS
+           ? HF_PMU_MASK : mode;
+}
+
+void x86_pmu_choose(CPUX86State *env, const PmuBlock *block)
+{
+    uint32_t current = env->hflags & HF_PMU_MASK, mode;
+
+    if (block->uninterruptible) {
+        return;
+    }
+    if (!(env->hflags & HF_PMU_TIMING_MASK)) {
+        /* An overflow has just stopped what was counted. */
+        x86_pmu_leave(env, block->num_insns, 0);
+    }
+    mode = x86_pmu_wanted_mode(env->pmu.unit, current);
+    if (mode != current) {
+        x86_pmu_set_mode(env, mode);
+        x86_pmu_leave(env, block->num_insns, 0);
+    }
+}
+
+/* What may run before @block, which is about to, has used up all of it. */
+static void x86_pmu_counted_renew(CPUX86State *env, const PmuBlock *block)
+{
+    X86PMU *unit = env->pmu.unit;
+    uint64_t distance;
+    uint32_t insns;
+
+    x86_pmu_counted_stop(env);
+    if (pmu_timing_progress(unit->timing) >= unit->check_at) {
+        pmu_timing_collect(unit->timing);
+        x86_pmu_check(env, block->num_insns);
+    }
+    x86_pmu_choose(env, block);
+    distance = MIN(x86_pmu_distance_to_check(unit),
+                   INT64_MAX >> PMU_CPI_SHIFT);
+    if (x86_pmu_counting_mode(unit, &insns) == HF_PMU_WARMING) {
+        insns = MIN(insns, SNOOP_INSNS);
+    }
+    x86_pmu_counted_grant(env, insns, distance << PMU_CPI_SHIFT);
+}
+
+/* Count this run of @block. */
+static void x86_pmu_count_block(CPUX86State *env, const PmuBlock *block)
+{
+    X86PMUState *pmu = &env->pmu;
+    PmuRecord *record = (PmuRecord *)pmu->log;
+    PmuBlockRunCount *count = &pmu->runs[block->number];
+
+    count->times++;
+    pmu->forward -= block->num_insns;
+    pmu->progress -= pmu_block_run_progress(block, count);
+    pmu->counted = block;
+    record->pc = x86_pmu_pc(env);
+    pmu->missed = 0;
+    pmu->expected = pmu->successors[block->number];
+}
+
+/* ... if it can be.  False: it has to be logged. */
+static bool x86_pmu_try_to_count(CPUX86State *env, const PmuBlock *block)
+{
+    X86PMUState *pmu = &env->pmu;
+
+    if (unlikely(pmu->unit->mappings == PMU_MAPPINGS_STALE)) {
+        x86_pmu_forget_mappings(pmu->unit);
+    }
+    if (!x86_pmu_is_countable(block) || pmu->forward < block->num_insns ||
+        !pmu_timing_start_counting(pmu->unit->timing, block)) {
+        return false;
+    }
+    x86_pmu_count_block(env, block);
+    return true;
+}
+
+/*
+ * Warming: count this run of @block, if nothing but the one before it, which is
+ * counted, asks for a look.
+ */
+static bool x86_pmu_count_on(CPUX86State *env, const PmuBlock *block)
+{
+    X86PMUState *pmu = &env->pmu;
+    const PmuBlockRunCount *count = &pmu->runs[block->number];
+
+    if (!x86_pmu_is_warmed(pmu) || x86_pmu_finish_counted(env) ||
+        !count->times || pmu->forward < block->num_insns ||
+        pmu->progress < (int64_t)pmu_block_run_progress(block, count) ||
+        block->generation != pmu->unit->counted_generation) {
+        return false;
+    }
+    x86_pmu_count_block(env, block);
+    return true;
+}
+
+/*
+ * forward, warming: @opaque, a PmuBlock, is about to run.  It is not counted
+ * yet, too long for what may run, or behind one with which not all is as
+ * expected.
+ */
+void helper_x86_pmu_count_run(CPUX86State *env, const void *opaque)
+{
+    X86PMUState *pmu = &env->pmu;
+    const PmuBlock *block = opaque;
+
+    if (pmu->record) {
+        x86_pmu_run(env);
+    }
+    if (x86_pmu_count_on(env, block)) {
+        return;
+    }
+    x86_pmu_counted_pass(env);
+    x86_pmu_renumber(pmu->unit, block);
+    if ((pmu->forward < block->num_insns || pmu->progress < 0 ||
+         pmu->unit->warming) && !block->uninterruptible) {
+        x86_pmu_counted_renew(env, block);
+    }
+    if (!x86_pmu_try_to_count(env, block)) {
+        x86_pmu_counted_stop(env);
+        x86_pmu_log(env, block, x86_pmu_pc(env));
+    }
+}
