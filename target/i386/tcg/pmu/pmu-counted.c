@@ -158,17 +158,14 @@ void x86_pmu_counted_assist(CPUX86State *env)
     }
 }
 
-void x86_pmu_counted_open(CPUX86State *env, unsigned ahead)
+void x86_pmu_counted_open_at(CPUX86State *env, uint64_t pc)
 {
     X86PMUState *pmu = &env->pmu;
-    PmuRecord *record = (PmuRecord *)pmu->log;
+    const PmuRecord *record = (PmuRecord *)pmu->log;
     const PmuBlock *block = pmu->counted;
     PmuBlockRunCount *count = &pmu->runs[block->number];
-    unsigned current = block->num_insns - MIN(ahead, block->num_insns);
-    uint64_t pc = pmu->unit->warming
-                  ? record->pc
-                  : x86_pmu_pc(env) - block->insns[current].offset;
 
+    pc = pmu->unit->warming ? record->pc : pc;
     count->times--;
     pmu->forward += block->num_insns;
     pmu->progress += pmu_block_run_progress(block, count);
@@ -176,6 +173,15 @@ void x86_pmu_counted_open(CPUX86State *env, unsigned ahead)
     pmu->unit->look_closer = false;
     x86_pmu_counted_stop(env);
     x86_pmu_log(env, block, pc);
+}
+
+void x86_pmu_counted_open(CPUX86State *env, unsigned ahead)
+{
+    const PmuBlock *block = env->pmu.counted;
+    unsigned current = block->num_insns - MIN(ahead, block->num_insns);
+
+    x86_pmu_counted_open_at(env,
+                            x86_pmu_pc(env) - block->insns[current].offset);
 }
 
 /* Instructions and slots that may pass before counters are looked at. */

@@ -175,6 +175,7 @@ static bool x86_pmu_expand_tcg(X86CPU *cpu, Error **errp)
         return false;
     }
     x86_pmu_imply(cpu, x86_pmu_model(cpu));
+    x86_pmu_clock_imply(cpu);
     return true;
 }
 
@@ -325,7 +326,7 @@ bool x86_pmu_realize(X86CPU *cpu, Error **errp)
     X86PMU *unit;
 
     if (!cpu->enable_pmu || !model) {
-        return true;
+        return x86_pmu_clock_attach(cpu, errp);
     }
     if (!x86_pmu_configure(cpu, model, &config, errp)) {
         return false;
@@ -360,7 +361,7 @@ bool x86_pmu_realize(X86CPU *cpu, Error **errp)
         return false;
     }
     x86_pmu_faults_attach(unit);
-    return true;
+    return x86_pmu_clock_attach(cpu, errp);
 }
 
 /* What a vCPU leaves behind: descriptions that translated code refers to. */
@@ -437,6 +438,7 @@ void x86_pmu_unrealize(X86CPU *cpu)
     x86_pmu_observe_halt(&cpu->env, PMU_CHECK_UNPLUG);
     x86_pmu_observer_free(unit);
     x86_pmu_faults_detach(unit);
+    x86_pmu_clock_detach(unit);
     x86_pmu_bequeath(unit);
     cpu->env.pmu.unit = NULL;
     pmu_timing_free(unit->timing);

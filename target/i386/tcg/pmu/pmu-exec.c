@@ -102,6 +102,9 @@ void x86_pmu_interrupt_done(CPUX86State *env, bool is_int)
 void x86_pmu_halt(CPUX86State *env)
 {
     x86_pmu_poll(env);
+    if (env->pmu.unit) {
+        x86_pmu_clock_halt(env->pmu.unit);
+    }
 }
 
 /*

@@ -95,6 +95,7 @@ struct X86PMU {
     unsigned fault_asked;       /* FAULT_ASKS_x: x86_pmu_faults_act() */
     /* Instructions of a block that waits to run: icount has them already. */
     unsigned waiting;
+    bool is_clock;              /* its cycles are the machine's time */
     bool masks_lvt;             /* a PMI masks its LVT entry */
     bool misc_enable;           /* IA32_MISC_ENABLE[7] says that it is there */
     bool has_rdpmc;
@@ -108,6 +109,7 @@ struct X86PMU {
         X86PMUSavedFaults *faults;      /* NULL: the same */
         PmuCheckMemory check;
         bool check_arrived;
+        int64_t clock_ran;      /* icount_model_ran(); -1: is none */
     } migrated;
     PmuUarch uarch;             /* the core, changed by properties */
     PmuTiming *timing;
@@ -197,6 +199,30 @@ bool x86_pmu_profile_has_full_width(X86CPU *cpu);
 
 /* No property asks for other registers; else false, @errp: they need @needs. */
 bool x86_pmu_check_own(X86CPU *cpu, const char *needs, Error **errp);
+
+/* The machine's clock: pmu-clock.c */
+
+/*
+ * If the machine's time is that of the model, make @cpu's part of it.  False
+ * and @errp set if it has none.
+ */
+bool x86_pmu_clock_attach(X86CPU *cpu, Error **errp);
+void x86_pmu_clock_detach(X86PMU *unit);
+
+/* What is to travel with the ledger: into migrated.clock_ran. */
+void x86_pmu_clock_save(X86PMU *unit);
+
+/*
+ * The ledger of @unit has been loaded from elsewhere.  False if that and
+ * migrated.clock_ran contradict each other.
+ */
+bool x86_pmu_clock_loaded(X86PMU *unit);
+
+/* @unit's vCPU is about to halt, and nothing is in the log. */
+void x86_pmu_clock_halt(X86PMU *unit);
+
+/* CPUID leaves that come with it: before CPUID's levels are final. */
+void x86_pmu_clock_imply(X86CPU *cpu);
 
 /* Caches: pmu-caches.c */
 
@@ -414,6 +440,9 @@ static inline bool x86_pmu_is_warmed(const X86PMUState *pmu)
  * its number of instructions) would have run.
  */
 void x86_pmu_counted_open(CPUX86State *env, unsigned ahead);
+
+/* The same of one that began at linear address @pc. */
+void x86_pmu_counted_open_at(CPUX86State *env, uint64_t pc);
 
 /*
  * Go on in the code that the model needs now, if @block, which is about to run,

@@ -241,11 +241,20 @@ static void x86_pmu_arm_counts(CPUX86State *env, const PerfmonDistance *slack,
     }
 }
 
+/* What must run, for counters and for the machine's clock. */
+static PerfmonDemand x86_pmu_demand(const X86PMU *unit)
+{
+    PerfmonDemand demand = perfmon_demand(&unit->perfmon);
+
+    demand.timing |= unit->is_clock;
+    return demand;
+}
+
 static void x86_pmu_arm_all(CPUX86State *env, uint64_t insn, unsigned need,
                             const PerfmonDistance *slack)
 {
     X86PMU *unit = env->pmu.unit;
-    PerfmonDemand demand = perfmon_demand(&unit->perfmon);
+    PerfmonDemand demand = x86_pmu_demand(unit);
     uint32_t hflags = x86_pmu_hflags(env, &demand, slack);
     bool timing = FIELD_EX64(insn, X86_PMU_INSN, TIMING);
 

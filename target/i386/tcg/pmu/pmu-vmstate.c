@@ -53,6 +53,7 @@ static int x86_pmu_pre_save(void *opaque)
     pmu_ledger_save(&ledger, x86_pmu_saved(unit));
     x86_pmu_faults_save(unit, x86_pmu_unseen(unit));
     x86_pmu_observe_save(unit);
+    x86_pmu_clock_save(unit);
     return 0;
 }
 
@@ -73,8 +74,51 @@ static int x86_pmu_pre_load(void *opaque)
     x86_pmu_saved(env->pmu.unit);
     x86_pmu_faults_make_room(env->pmu.unit);
     env->pmu.unit->migrated.check_arrived = false;
+    env->pmu.unit->migrated.clock_ran = -1;
     return 0;
 }
+
+/* The machine's time is that of the model: how much of that it has seen. */
+static bool x86_pmu_clock_needed(void *opaque)
+{
+    X86CPU *cpu = opaque;
+
+    return cpu->env.pmu.unit->is_clock;
+}
+
+static int x86_pmu_clock_post_load(void *opaque, int version_id)
+{
+    X86CPU *cpu = opaque;
+
+    if (!cpu->env.pmu.unit->is_clock) {
+        error_report("cpu/pmu/clock: this machine lacks -icount shift=model");
+        return -EINVAL;
+    }
+    return 0;
+}
+
+static const VMStateDescription vmstate_clock_unit = {
+    .name = "cpu/pmu/clock/unit",
+    .version_id = 1,
+    .minimum_version_id = 1,
+    .fields = (const VMStateField[]) {
+        VMSTATE_INT64(migrated.clock_ran, X86PMU),
+        VMSTATE_END_OF_LIST()
+    }
+};
+
+static const VMStateDescription vmstate_clock = {
+    .name = "cpu/pmu/clock",
+    .version_id = 1,
+    .minimum_version_id = 1,
+    .needed = x86_pmu_clock_needed,
+    .post_load = x86_pmu_clock_post_load,
+    .fields = (const VMStateField[]) {
+        VMSTATE_STRUCT_POINTER(env.pmu.unit, X86CPU, vmstate_clock_unit,
+                               X86PMU),
+        VMSTATE_END_OF_LIST()
+    }
+};
 
 /* Is what arrived a PMU?  If not, the one that was here goes on as it was. */
 static int x86_pmu_post_load(void *opaque, int version_id)
@@ -110,6 +154,10 @@ static int x86_pmu_post_load(void *opaque, int version_id)
     pmu_timing_reset(unit->timing);
     /* No vCPU runs, those that share it will start cold as well. */
     pmu_tag_array_clear(pmu_l3_tag_array(unit->l3));
+    if (!x86_pmu_clock_loaded(unit)) {
+        error_report("cpu/pmu/clock: time is not that of the ledger");
+        return -EINVAL;
+    }
     x86_pmu_arm(&cpu->env, 0, 0);
     return 0;
 }
@@ -272,5 +320,9 @@ const VMStateDescription vmstate_x86_pmu = {
     .fields = (const VMStateField[]) {
         VMSTATE_STRUCT_POINTER(env.pmu.unit, X86CPU, vmstate_unit, X86PMU),
         VMSTATE_END_OF_LIST()
+    },
+    .subsections = (const VMStateDescription *const[]) {
+        &vmstate_clock,
+        NULL
     }
 };

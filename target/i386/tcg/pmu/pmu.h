@@ -70,6 +70,19 @@ void x86_pmu_describe_caches(X86CPU *cpu);
 void x86_pmu_cpuid_caches(X86CPU *cpu, uint32_t index, uint32_t *eax,
                           uint32_t *ebx, uint32_t *ecx, uint32_t *edx);
 
+/*
+ * The TSC where stock QEMU's is @ticks: if these are nanoseconds of modelled
+ * time, ticks of the modelled TSC.
+ */
+uint64_t x86_pmu_ticks(CPUX86State *env, uint64_t ticks);
+
+/*
+ * CPUID leaves 15H and 16H: frequencies of a modelled clock.  All 0 if there
+ * is none.
+ */
+void x86_pmu_cpuid_frequencies(X86CPU *cpu, uint32_t index, uint32_t *eax,
+                               uint32_t *ebx, uint32_t *ecx, uint32_t *edx);
+
 /* Migration: pmu-vmstate.c */
 extern const VMStateDescription vmstate_x86_pmu;
 
@@ -181,6 +194,18 @@ static inline void x86_pmu_cpuid_caches(X86CPU *cpu, uint32_t index,
                                         uint32_t *eax, uint32_t *ebx,
                                         uint32_t *ecx, uint32_t *edx)
 {
+}
+
+static inline uint64_t x86_pmu_ticks(CPUX86State *env, uint64_t ticks)
+{
+    return ticks;
+}
+
+static inline void x86_pmu_cpuid_frequencies(X86CPU *cpu, uint32_t index,
+                                             uint32_t *eax, uint32_t *ebx,
+                                             uint32_t *ecx, uint32_t *edx)
+{
+    *eax = *ebx = *ecx = *edx = 0;
 }
 
 static inline bool x86_pmu_rdpmc(CPUX86State *env, uintptr_t retaddr)

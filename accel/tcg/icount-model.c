@@ -1,0 +1,372 @@
+/*
+ * Virtual time by a timing model of the CPUs: -icount shift=model
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Each vCPU has its own time, which grows by what its model ran.  Virtual time
+ * is the latest of them, plus what idle jumps added.  It is looked what time
+ * it is where the instruction stream says so, and nowhere else: two runs of
+ * one machine look at the same places, whatever the host does.
+ */
+
+#include "qemu/osdep.h"
+#include "qapi/error.h"
+#include "qemu/error-report.h"
+#include "qemu/option.h"
+#include "qemu/seqlock.h"
+#include "qemu/timer.h"
+#include "hw/core/cpu.h"
+#include "system/cpu-timers.h"
+#include "system/cpu-timers-internal.h"
+#include "system/cpus.h"
+#include "system/replay.h"
+#include "icount-model.h"
+
+/* Instructions from one look to the next. */
+#define STRETCH_LEAST   64
+#define STRETCH_MOST    65536
+
+/* What an instruction is supposed to take at most, in 1/1024 ns... */
+#define INSN_TIME       (6 * 1024)
+/* ... or so many times what it took on average in the stretch before. */
+#define INSN_MARGIN     4
+
+/* What it is supposed to take on average if nothing is known, in 1/1024 ns. */
+#define INSN_TIME_LEAST 256
+
+/* A stretch hardly takes longer: what travels may not claim so, in ns. */
+#define UNSEEN_MOST     NANOSECONDS_PER_SECOND
+
+/* How far a vCPU may be ahead of the others, in ns. */
+#define QUANTUM         10000
+
+typedef struct ModelVCPU {
+    IcountModelRunTime *run_time;
+    int64_t ran;                /* run_time() at the last look */
+    int64_t local;              /* its own time, ns */
+    int64_t icount;             /* instructions that it executed */
+    int64_t look;               /* ... when it is looked again */
+    int64_t deadline;           /* the next event as of the last plan, ns */
+    int64_t insn_time;          /* of the last stretch, in 1/1024 ns */
+    int64_t looked_icount;      /* ... and where that began */
+    bool publishing;            /* a look is under way */
+    bool halted;                /* it was, when it was last seen */
+} ModelVCPU;
+
+static struct {
+    bool enabled;
+    GHashTable *vcpus;          /* ModelVCPU by CPUState: fixed at startup */
+    CPUState *turn;             /* whose turn it is, of several */
+    int64_t round, horizon;     /* when turns began, and end */
+} model;
+
+bool icount_model_enabled(void)
+{
+    return model.enabled;
+}
+
+bool icount_model_configure(QemuOpts *opts, const char **option, Error **errp)
+{
+    if (g_strcmp0(*option, "model")) {
+        return true;
+    }
+    if (qemu_opt_get_bool(opts, "align", false)) {
+        error_setg(errp, "-icount shift=model and align=on are incompatible: "
+                   "modelled time does not follow the host's");
+        return false;
+    }
+    model.enabled = true;
+    model.vcpus = g_hash_table_new_full(NULL, NULL, NULL, g_free);
+    *option = "0";
+    return true;
+}
+
+static ModelVCPU *model_vcpu(CPUState *cpu)
+{
+    return g_hash_table_lookup(model.vcpus, cpu);
+}
+
+void icount_model_add(CPUState *cpu, IcountModelRunTime *run_time)
+{
+    ModelVCPU *vcpu = g_new0(ModelVCPU, 1);
+
+    vcpu->run_time = run_time;
+    vcpu->halted = true;
+    g_hash_table_insert(model.vcpus, cpu, vcpu);
+}
+
+void icount_model_remove(CPUState *cpu)
+{
+    /* What is kept of it is not looked at: threads look without a lock. */
+    qatomic_cmpxchg(&model.turn, cpu, NULL);
+}
+
+int64_t icount_model_ran(CPUState *cpu)
+{
+    return model_vcpu(cpu)->ran;
+}
+
+bool icount_model_loaded(CPUState *cpu, int64_t ran)
+{
+    ModelVCPU *vcpu = model_vcpu(cpu);
+    int64_t run_time = vcpu->run_time(cpu);
+
+    vcpu->ran = ran < 0 ? run_time : ran;
+    if (vcpu->ran > run_time || run_time - vcpu->ran > UNSEEN_MOST) {
+        return false;
+    }
+    /* Now, when it comes to run. */
+    vcpu->local = 0;
+    vcpu->halted = true;
+    vcpu->look = vcpu->icount;
+    vcpu->looked_icount = vcpu->icount;
+    model.round = 0;
+    model.horizon = 0;
+    return true;
+}
+
+/* Virtual time now, as shift is 0. */
+static int64_t model_now(void)
+{
+    return qatomic_read_i64(&timers_state.qemu_icount) +
+           qatomic_read_i64(&timers_state.qemu_icount_bias);
+}
+
+static void model_move(int64_t ns)
+{
+    qatomic_set_i64(&timers_state.qemu_icount_bias,
+                    timers_state.qemu_icount_bias + ns);
+}
+
+/* Look how far @cpu is, which executed @executed since it was accounted. */
+static void model_look(CPUState *cpu, ModelVCPU *vcpu, int64_t executed)
+{
+    int64_t ran = vcpu->run_time(cpu);
+    int64_t insns = vcpu->icount + executed - vcpu->looked_icount;
+
+    if (insns >= STRETCH_LEAST) {
+        vcpu->insn_time = (ran - vcpu->ran) * 1024 / insns;
+    }
+    vcpu->looked_icount = vcpu->icount + executed;
+    vcpu->local += ran - vcpu->ran;
+    vcpu->ran = ran;
+}
+
+/* Time is @ns at least, but not before the next event while @cpu runs on. */
+static void model_publish(ModelVCPU *vcpu, bool runs_on)
+{
+    int64_t ns = vcpu->local, now = model_now();
+
+    if (runs_on) {
+        ns = MIN(ns, vcpu->deadline - 1);
+    }
+    if (ns > now) {
+        model_move(ns - now);
+    }
+}
+
+static int64_t model_executed(const CPUState *cpu)
+{
+    return cpu->icount_budget -
+           (cpu->neg.icount_decr.u16.low + cpu->icount_extra);
+}
+
+/* Both counters change together for other threads: icount_update() locks. */
+static void model_account(CPUState *cpu, ModelVCPU *vcpu)
+{
+    vcpu->publishing = true;
+    icount_update(cpu);
+    vcpu->publishing = false;
+}
+
+void icount_model_read(CPUState *cpu)
+{
+    int64_t executed = model_executed(cpu);
+    ModelVCPU *vcpu;
+
+    if (!model.enabled || !executed) {
+        /* Or this instruction has looked already. */
+        return;
+    }
+    vcpu = model_vcpu(cpu);
+    model_look(cpu, vcpu, executed);
+    if (vcpu->local >= vcpu->deadline) {
+        /* Look again right behind this instruction. */
+        vcpu->look = MIN(vcpu->look, vcpu->icount + executed);
+        cpu_exit(cpu);
+    }
+    model_account(cpu, vcpu);
+}
+
+void icount_model_halt(CPUState *cpu)
+{
+    ModelVCPU *vcpu = model_vcpu(cpu);
+    int64_t executed = model_executed(cpu);
+
+    model_look(cpu, vcpu, executed);
+    vcpu->look = MIN(vcpu->look, vcpu->icount + executed);
+    vcpu->deadline = INT64_MAX;
+    vcpu->halted = true;
+    model_account(cpu, vcpu);
+}
+
+void icount_model_executed(CPUState *cpu, int64_t executed)
+{
+    ModelVCPU *vcpu;
+
+    if (!model.enabled) {
+        return;
+    }
+    vcpu = model_vcpu(cpu);
+    model_move(-executed);
+    vcpu->icount += executed;
+    if (cpu->running) {
+        if (vcpu->publishing) {
+            model_publish(vcpu, true);
+        }
+    } else if (vcpu->icount >= vcpu->look) {
+        model_look(cpu, vcpu, 0);
+        model_publish(vcpu, false);
+    }
+}
+
+/* Instructions until @until if one takes @insn_time, in 1/1024 ns. */
+static int64_t model_insns(const ModelVCPU *vcpu, int64_t until,
+                           int64_t insn_time)
+{
+    int64_t left = MIN(MAX(until - vcpu->local, 0), INT32_MAX);
+
+    return left * 1024 / insn_time;
+}
+
+/* Look again before it can be @event, and where the turn is likely to end. */
+static void model_plan(ModelVCPU *vcpu, int64_t event, int64_t end)
+{
+    int64_t soon = model_insns(vcpu, event, MAX(INSN_TIME, INSN_MARGIN *
+                                                           vcpu->insn_time));
+    int64_t turn = model_insns(vcpu, end, MAX(INSN_TIME_LEAST,
+                                              vcpu->insn_time));
+    int64_t insns = MIN(soon, turn);
+
+    vcpu->look = vcpu->icount + MIN(MAX(insns, STRETCH_LEAST), STRETCH_MOST);
+}
+
+/* What the guest makes of it: other work of its thread does not count. */
+static bool model_is_awake(CPUState *cpu)
+{
+    return cpu_can_run(cpu) && (!cpu->halted || cpu_has_work(cpu));
+}
+
+/*
+ * A vCPU that was halted goes on from now if all were, else from where the
+ * round began: another one has woken it since.
+ */
+static void model_wake(void)
+{
+    int64_t since = model_now();
+    CPUState *cpu;
+
+    CPU_FOREACH(cpu) {
+        if (model_is_awake(cpu) && !model_vcpu(cpu)->halted) {
+            since = model.round;
+        }
+    }
+    CPU_FOREACH(cpu) {
+        ModelVCPU *vcpu = model_vcpu(cpu);
+
+        if (model_is_awake(cpu)) {
+            vcpu->local = MAX(vcpu->local,
+                              vcpu->halted ? since : model.round);
+            vcpu->halted = false;
+        }
+    }
+}
+
+static CPUState *model_next(CPUState *cpu)
+{
+    return (cpu ? CPU_NEXT(cpu) : NULL) ?: first_cpu;
+}
+
+/* Whose turn it goes on to be, or is next in the round; NULL: all had theirs */
+static CPUState *model_find(void)
+{
+    CPUState *first = qatomic_read(&model.turn) ?: first_cpu, *cpu = first;
+
+    do {
+        if (model_is_awake(cpu) && model_vcpu(cpu)->local < model.horizon) {
+            return cpu;
+        }
+        cpu = model_next(cpu);
+    } while (cpu != first);
+    return NULL;
+}
+
+/* All that are awake have had their turn: begin where the last of them is. */
+static void model_begin_round(void)
+{
+    int64_t least = INT64_MAX;
+    CPUState *cpu;
+
+    CPU_FOREACH(cpu) {
+        if (model_is_awake(cpu)) {
+            least = MIN(least, model_vcpu(cpu)->local);
+        }
+    }
+    if (least < INT64_MAX - QUANTUM) {
+        model.round = least;
+        model.horizon = least + QUANTUM;
+    }
+}
+
+/* Is it the turn of @cpu? */
+static bool model_is_turn(CPUState *cpu)
+{
+    CPUState *turn;
+
+    model_wake();
+    turn = model_find();
+    if (!turn) {
+        model_begin_round();
+        turn = model_find();
+    }
+    if (turn) {
+        qatomic_set(&model.turn, turn);
+    }
+    return turn == cpu;
+}
+
+int64_t icount_model_budget(CPUState *cpu, int64_t budget)
+{
+    bool replays = replay_mode == REPLAY_MODE_PLAY, alone;
+    int64_t left, event;
+    ModelVCPU *vcpu;
+
+    if (!model.enabled) {
+        return budget;
+    }
+    vcpu = model_vcpu(cpu);
+    if (!vcpu) {
+        error_report("-icount shift=model: there is no timing model of CPU "
+                     "type %s", object_get_typename(OBJECT(cpu)));
+        exit(1);
+    }
+    left = qemu_clock_deadline_ns_all(QEMU_CLOCK_VIRTUAL,
+                                      QEMU_TIMER_ATTR_ALL);
+    alone = g_hash_table_size(model.vcpus) == 1;
+    if ((!left && !replays) || (!alone && !model_is_turn(cpu))) {
+        return 0;
+    }
+    if (alone) {
+        vcpu->local = MAX(vcpu->local, model_now());
+    }
+    event = left < 0 ? INT64_MAX : model_now() + left;
+    /*
+     * An event that is put off makes no difference: nothing ends the execution
+     * loop for that.
+     */
+    if (vcpu->icount >= vcpu->look || event < vcpu->deadline) {
+        vcpu->deadline = event;
+        model_plan(vcpu, event, alone ? INT64_MAX : model.horizon);
+    }
+    return MIN(vcpu->look - vcpu->icount, replays ? budget : INT64_MAX);
+}

@@ -1,0 +1,67 @@
+/*
+ * Virtual time by a timing model of the CPUs: -icount shift=model
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * icount supplies budgets of instructions, deadlines and jumps of idle time;
+ * the target says how long instructions took.  docs/devel/pmu.rst has the
+ * design.
+ */
+
+#ifndef ACCEL_TCG_ICOUNT_MODEL_H
+#define ACCEL_TCG_ICOUNT_MODEL_H
+
+#include "qemu/option.h"
+
+/*
+ * Let the model know all that @cpu executed so far, its current instruction
+ * (the last one of its block) excluded.  Returns for how long @cpu has run
+ * since it was made, in nanoseconds; never falls.  Must not read a clock.
+ */
+typedef int64_t IcountModelRunTime(CPUState *cpu);
+
+/* Is virtual time that of the model? */
+bool icount_model_enabled(void);
+
+/*
+ * If @option, the value of shift=, is "model": make virtual time that of the
+ * model, and @option what icount is to use instead.  False and @errp set if
+ * another option in @opts contradicts that.
+ */
+bool icount_model_configure(QemuOpts *opts, const char **option, Error **errp);
+
+/* The target has a model of @cpu.  Before any vCPU runs. */
+void icount_model_add(CPUState *cpu, IcountModelRunTime *run_time);
+
+/* @cpu is about to go.  With the BQL. */
+void icount_model_remove(CPUState *cpu);
+
+/* How much of run_time(@cpu) time has seen, in ns: it travels with that. */
+int64_t icount_model_ran(CPUState *cpu);
+
+/*
+ * The model of @cpu has another past from now on, loaded from elsewhere, of
+ * which time has seen @ran ns; -1: all.  False if that cannot be.
+ */
+bool icount_model_loaded(CPUState *cpu, int64_t ran);
+
+/*
+ * @cpu is about to halt: the model knows all that it executed.  From now on
+ * others may let time jump.
+ */
+void icount_model_halt(CPUState *cpu);
+
+/* An instruction of @cpu, the last one of its block, reads the clock. */
+void icount_model_read(CPUState *cpu);
+
+/* @cpu has executed @executed instructions.  With vm_clock_lock. */
+void icount_model_executed(CPUState *cpu, int64_t executed);
+
+/*
+ * How many instructions @cpu may execute before it must be looked what time
+ * it is, where stock icount says @budget; 0: another vCPU is to run, or a
+ * timer is due.
+ */
+int64_t icount_model_budget(CPUState *cpu, int64_t budget);
+
+#endif

@@ -1,0 +1,159 @@
+/*
+ * The PMU as the machine's clock: cycles of the model as time (-icount
+ * shift=model), CPUID's and the TSC's frequencies.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * accel/tcg/icount-model.c asks how long a vCPU has run; docs/devel/pmu.rst
+ * says when.
+ */
+
+#include "qemu/osdep.h"
+#include "qapi/error.h"
+#include "accel/tcg/icount-model.h"
+#include "cpu.h"
+#include "pmu-internal.h"
+#include "pmu-models.h"
+
+/* The local APIC's timer counts nanoseconds: hw/intc/apic_common.c. */
+#define CRYSTAL_HZ      NANOSECONDS_PER_SECOND
+
+/* The bus that CPUID.16H:ECX speaks of, in MHz. */
+#define BUS_MHZ         100
+
+/* The newest instruction is the last one of its block and has not retired. */
+static const uint64_t last_of_block =
+    R_X86_PMU_INSN_TIMING_MASK | (1 << R_X86_PMU_INSN_AHEAD_SHIFT);
+
+/*
+ * The newest block is counted, and its last instruction runs: begin a record of
+ * it instead.  EIP is that of some instruction in it, not always that one.
+ */
+static void x86_pmu_clock_open(CPUX86State *env)
+{
+    uint64_t pc = x86_pmu_pc(env);
+
+    x86_pmu_counted_open_at(env, pc - ((pc - env->pmu.counted->phys) &
+                                       ~TARGET_PAGE_MASK));
+}
+
+/*
+ * The model knows all before the newest block's last instruction, or, if that
+ * was left before, all that ran of it.
+ */
+static void x86_pmu_clock_settle(CPUX86State *env)
+{
+    X86PMU *unit = env->pmu.unit;
+
+    if (env->pmu.counted) {
+        x86_pmu_clock_open(env);
+    }
+    x86_pmu_run_all(env,
+                    env->pmu.record && !env->pmu.cut ? last_of_block : 0);
+    pmu_timing_flush(unit->timing);
+}
+
+static int64_t x86_pmu_run_time(CPUState *cs)
+{
+    CPUX86State *env = cpu_env(cs);
+    const X86PMU *unit = env->pmu.unit;
+
+    x86_pmu_clock_settle(env);
+    return muldiv64(pmu_timing_clock(unit->timing) / unit->uarch.width, 1000,
+                    unit->uarch.frequency_mhz);
+}
+
+bool x86_pmu_clock_attach(X86CPU *cpu, Error **errp)
+{
+    X86PMU *unit = cpu->env.pmu.unit;
+
+    if (!icount_model_enabled()) {
+        return true;
+    }
+    if (!unit) {
+        error_setg(errp, "-icount shift=model needs a CPU with pmu=on or "
+                   "perf-metrics=on, of a CPU model whose PMU is modelled");
+        return false;
+    }
+    if (DEVICE(cpu)->hotplugged) {
+        error_setg(errp, "-icount shift=model: CPUs cannot be plugged in while "
+                   "others run");
+        return false;
+    }
+    unit->is_clock = true;
+    icount_model_add(CPU(cpu), x86_pmu_run_time);
+    return true;
+}
+
+void x86_pmu_clock_detach(X86PMU *unit)
+{
+    if (unit->is_clock) {
+        icount_model_remove(CPU(unit->cpu));
+    }
+}
+
+void x86_pmu_clock_save(X86PMU *unit)
+{
+    unit->migrated.clock_ran =
+        unit->is_clock ? icount_model_ran(CPU(unit->cpu)) : -1;
+}
+
+bool x86_pmu_clock_loaded(X86PMU *unit)
+{
+    return !unit->is_clock || icount_model_loaded(CPU(unit->cpu),
+                                                  unit->migrated.clock_ran);
+}
+
+void x86_pmu_clock_halt(X86PMU *unit)
+{
+    if (unit->is_clock) {
+        icount_model_halt(CPU(unit->cpu));
+    }
+}
+
+uint64_t x86_pmu_ticks(CPUX86State *env, uint64_t ticks)
+{
+    const X86PMU *unit = env->pmu.unit;
+
+    return unit && unit->is_clock ? muldiv64(ticks, unit->uarch.tsc_num, 1000)
+                                  : ticks;
+}
+
+/* Does @cpu state frequencies, as Intel's do since Skylake? */
+static bool x86_pmu_states_frequencies(X86CPU *cpu)
+{
+    const X86PMUModel *model = x86_pmu_model(cpu);
+
+    return icount_model_enabled() && cpu->enable_pmu && model &&
+           model->map == PERFMON_MAP_ARCHITECTURAL && model->version >= 4;
+}
+
+void x86_pmu_clock_imply(X86CPU *cpu)
+{
+    uint32_t *level = &cpu->env.cpuid_min_level;
+
+    if (x86_pmu_states_frequencies(cpu)) {
+        *level = MAX(*level, 0x16);
+    }
+}
+
+void x86_pmu_cpuid_frequencies(X86CPU *cpu, uint32_t index, uint32_t *eax,
+                               uint32_t *ebx, uint32_t *ecx, uint32_t *edx)
+{
+    const X86PMU *unit = cpu->env.pmu.unit;
+
+    *eax = *ebx = *ecx = *edx = 0;
+    if (!unit || !x86_pmu_states_frequencies(cpu)) {
+        return;
+    }
+    if (index == 0x15) {
+        /* TSC = crystal * EBX / EAX */
+        *eax = CRYSTAL_HZ / 1000000;
+        *ebx = unit->uarch.tsc_num;
+        *ecx = CRYSTAL_HZ;
+    } else {
+        *eax = unit->uarch.tsc_num;
+        *ebx = MAX(unit->uarch.frequency_mhz, unit->uarch.tsc_num);
+        *ecx = BUS_MHZ;
+    }
+}
