@@ -208,6 +208,7 @@ static void test_looks(void)
         { PMU_CPU_METRICS, GLOBAL_GP(0) | GLOBAL_FIXED(3),
           EVENT_LLC_MISSES },
         { PMU_CPU_METRICS "-icount shift=3", GLOBAL_FIXED(3) },
+        { PMU_CPU_METRICS "-icount shift=model", GLOBAL_FIXED(3) },
     };
 
     for (int i = 0; i < ARRAY_SIZE(row); i++) {
@@ -334,6 +335,7 @@ static void test_icount(void)
     } row[] = {
         { PMU_CPU_METRICS "-icount shift=0", false },
         { PMU_CPU_METRICS "-icount shift=3,sleep=off", true },
+        { PMU_CPU_METRICS "-icount shift=model", true },
     };
 
     for (int i = 0; i < ARRAY_SIZE(row); i++) {
@@ -346,17 +348,17 @@ static void test_icount(void)
     }
 }
 
-static void expect_replay(PmuScript *s)
+static void expect_replay(PmuScript *s, const char *shift)
 {
     g_autoptr(GBytes) recorded = NULL;
     g_autofree char *record = NULL, *replay = NULL;
     PmuMachine machine;
 
     pmu_prepare(&machine, s);
-    record = g_strdup_printf("%s -icount shift=auto,rr=record,rrfile=%s/rr",
-                             PMU_CPU_METRICS, machine.dir);
-    replay = g_strdup_printf("%s -icount shift=auto,rr=replay,rrfile=%s/rr",
-                             PMU_CPU_METRICS, machine.dir);
+    record = g_strdup_printf("%s -icount shift=%s,rr=record,rrfile=%s/rr",
+                             PMU_CPU_METRICS, shift, machine.dir);
+    replay = g_strdup_printf("%s -icount shift=%s,rr=replay,rrfile=%s/rr",
+                             PMU_CPU_METRICS, shift, machine.dir);
     recorded = pmu_run_prepared(&machine, record);
     for (int i = 0; i < 3; i++) {
         g_autoptr(GBytes) replayed = pmu_run_prepared(&machine, replay);
@@ -392,14 +394,16 @@ static void test_replay(void)
 {
     g_autoptr(PmuScript) s = timer_script();
 
-    expect_replay(s);
+    expect_replay(s, "auto");
+    expect_replay(s, "model");
 }
 
 static void test_replay_overflow(void)
 {
     g_autoptr(PmuScript) s = interrupted_script(true);
 
-    expect_replay(s);
+    expect_replay(s, "auto");
+    expect_replay(s, "model");
 }
 
 /* Enough for many interrupts, and not the same on both CPUs. */
@@ -501,9 +505,8 @@ static void add_chases(PmuScript *s)
  * Where CPUs take turns by -icount, what they find in the L3 that they share
  * is the same each time.
  */
-static void test_icount_shared_l3(void)
+static void expect_same_chases(const char *args)
 {
-    static const char args[] = PMU_CPU_METRICS "-smp 2 -icount shift=0";
     g_autoptr(PmuScript) s = pmu_script_new();
     g_autoptr(GBytes) first = NULL;
 
@@ -521,6 +524,12 @@ static void test_icount_shared_l3(void)
 
         expect_same_dump(again, first, args);
     }
+}
+
+static void test_icount_shared_l3(void)
+{
+    expect_same_chases(PMU_CPU_METRICS "-smp 2 -icount shift=0");
+    expect_same_chases(PMU_CPU_METRICS "-smp 2 -icount shift=model");
 }
 
 int main(int argc, char **argv)

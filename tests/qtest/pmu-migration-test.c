@@ -311,6 +311,61 @@ static void test_loadvm_elsewhere(void)
     }
 }
 
+/* Ticks of the TSC across cycles that were counted, which are as many. */
+static void expect_tsc_of_cycles(PmuMachine *machine, PmuScript *s,
+                                 unsigned first, const char *what)
+{
+    uint64_t ticks, cycles;
+
+    pmu_go(machine, 1);
+    pmu_wait_done(machine, 1);
+    pmu_read_results(machine, s, 1);
+    ticks = pmu_value(s, first + 2) - pmu_value(s, first);
+    cycles = pmu_register(s, first + 3);
+    g_assert_cmpuint(cycles, >, 0);
+    /* Besides, there is the interpreter. */
+    if (ticks < cycles - 3 || ticks > cycles + 4000) {
+        g_test_message("%" PRIu64 " cycles took %" PRIu64 " ticks %s", cycles,
+                       ticks, what);
+        g_test_fail();
+    }
+}
+
+/* The clock that the model drives goes on where it was. */
+static void test_clock(void)
+{
+    static const char args[] = PMU_CPU_METRICS "-icount shift=model";
+    g_autoptr(PmuScript) s = pmu_script_new();
+    PmuMachine machine;
+    unsigned first;
+    char *disk;
+
+    if (!can_snapshot()) {
+        return;
+    }
+    disk = make_disk();
+    pmu_wrmsr(s, MSR_GLOBAL_CTRL, 0);
+    pmu_wrmsr(s, MSR_FIXED_CTR_CTRL, FIXED_ALL(1));
+    first = pmu_op(s, OP_RDTSC, 0, 0, 0);
+    pmu_op(s, OP_RUN, BLOCK_SPIN, GLOBAL_FIXED(1), 1);
+    pmu_op(s, OP_RDTSC, 0, 0, 0);
+    pmu_rdpmc(s, 0x40000001);
+    start_with_disk(&machine, s, disk, args);
+    pmu_wait_for(&machine, 1);
+    g_usleep(100000);
+    expect_hmp_ok(&machine, "savevm middle");
+    expect_tsc_of_cycles(&machine, s, first, "after savevm");
+    expect_hmp_ok(&machine, "loadvm middle");
+    g_usleep(5000);
+    expect_tsc_of_cycles(&machine, s, first, "after loadvm");
+    pmu_stop(&machine);
+    start_with_disk(&machine, s, disk, args);
+    expect_hmp_ok(&machine, "loadvm middle");
+    expect_tsc_of_cycles(&machine, s, first, "in another process");
+    pmu_stop(&machine);
+    remove_disk(disk);
+}
+
 /* How many slots the first CPU has counted in user mode. */
 static uint64_t user_slots(PmuMachine *machine)
 {
@@ -663,6 +718,7 @@ int main(int argc, char **argv)
         g_test_skip("No TCG accelerator");
         return 0;
     }
+    qtest_add_func("pmu/migration/clock", test_clock);
     qtest_add_func("pmu/migration/savevm", test_savevm);
     qtest_add_func("pmu/migration/older", test_older);
     qtest_add_func("pmu/migration/loadvm-cold", test_loadvm_cold);

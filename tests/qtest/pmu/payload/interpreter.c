@@ -517,6 +517,14 @@ static void op_steps(const PayloadOp *op, PayloadResult *result, unsigned cpu)
     set_gate(VECTOR_NMI, take_steps);
 }
 
+static void op_rdtsc(const PayloadOp *op, PayloadResult *result, unsigned cpu)
+{
+    uint32_t low, high;
+
+    asm volatile("rdtsc" : "=a" (low), "=d" (high));
+    result->value[0] = low | (uint64_t)high << 32;
+}
+
 static void op_breakpoint(const PayloadOp *op, PayloadResult *result,
                           unsigned cpu)
 {
@@ -554,6 +562,7 @@ static Operation *const operations[] = {
     [OP_ENABLE_AVX] = op_enable_avx,
     [OP_SPACE] = op_space,
     [OP_STEPS] = op_steps,
+    [OP_RDTSC] = op_rdtsc,
     [OP_SAVE_METRICS] = op_save_metrics,
     [OP_RESTORE_METRICS] = op_restore_metrics,
 };

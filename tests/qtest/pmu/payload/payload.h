@@ -90,6 +90,7 @@
                                     /* maps the same */
 #define OP_STEPS                28  /* the handler of NMIs takes the steps at */
                                     /* PAYLOAD_STEPS, and logs nothing */
+#define OP_RDTSC                29  /* value[0]: the time stamp counter */
 
 /* PayloadStep.code */
 #define STEP_END                0
@@ -180,6 +181,7 @@
 #define APIC_LVT_TIMER          (APIC_BASE + 0x320)
 #define APIC_LVTPC              (APIC_BASE + 0x340)
 #define APIC_TIMER_INITIAL      (APIC_BASE + 0x380)
+#define APIC_TIMER_CURRENT      (APIC_BASE + 0x390)
 #define APIC_TIMER_DIVIDE       (APIC_BASE + 0x3e0)
 
 /* What the handler of the PMI does after logging it: PayloadProgress.action */

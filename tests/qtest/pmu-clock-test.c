@@ -1,0 +1,340 @@
+/*
+ * Test the clock that the timing model drives: -icount shift=model.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Code of known cycles takes so much of the TSC; timers come after the cycles
+ * that were asked for; idle time is skipped; two runs are the same.
+ */
+
+#include "qemu/osdep.h"
+
+#include "pmu/machine.h"
+
+#define CLOCK       "-icount shift=model "
+/* Of the modelled cores, in MHz. */
+#define MHZ         2800
+
+/* 200 seconds, in ns: a host's test is over by then. */
+#define LONG_TIME   200000000000ull
+
+/* What surrounds a block between two OP_RDTSC, in cycles at most. */
+#define SURROUNDS   4000
+
+/* A timer is late by what so many instructions take, and its delivery. */
+#define LATENESS    400
+
+/* What the payload dumped: results as in PmuScript, and events. */
+static void read_dump(PmuScript *s, GBytes *dump)
+{
+    size_t size, results = s->num_ops[0] * sizeof(PayloadResult);
+    const char *data = g_bytes_get_data(dump, &size);
+    uint64_t events;
+
+    /* The last two operations are OP_DUMP and OP_EXIT. */
+    results -= 2 * sizeof(PayloadResult);
+    g_assert_cmpuint(size, >=, results + sizeof(events));
+    memcpy(s->result[0], data, results);
+    memcpy(&events, data + results, sizeof(events));
+    s->progress[0].events = events;
+    g_assert_cmpuint(size, ==, results + sizeof(events) +
+                     events * sizeof(PayloadEvent));
+    memcpy(s->event[0], data + results + sizeof(events),
+           MIN(events, PAYLOAD_LOG_ENTRIES) * sizeof(PayloadEvent));
+}
+
+/* Run @s, to which the end is added, without qtest, and read its results. */
+static void run_alone(PmuScript *s, const char *args)
+{
+    g_autoptr(GBytes) dump = NULL;
+
+    s->cpu = 0;
+    pmu_op(s, OP_DUMP, 0, 0, 0);
+    pmu_op(s, OP_EXIT, 0, 0, 0);
+    dump = pmu_run_alone(s, args);
+    g_assert_nonnull(dump);
+    read_dump(s, dump);
+}
+
+static unsigned rdtsc(PmuScript *s)
+{
+    return pmu_op(s, OP_RDTSC, 0, 0, 0);
+}
+
+static uint64_t tsc_between(const PmuScript *s, unsigned from, unsigned to)
+{
+    return pmu_value(s, to) - pmu_value(s, from);
+}
+
+static void expect_between(uint64_t actual, uint64_t least, uint64_t most,
+                           const char *what)
+{
+    if (actual < least || actual > most) {
+        g_test_message("%s: got %" PRIu64 ", expected %" PRIu64 " to %"
+                       PRIu64, what, actual, least, most);
+        g_test_fail();
+    }
+}
+
+/*
+ * A chain of 16 IMUL of three cycles each takes 48 cycles, and the TSC goes on
+ * by these times its rate; so does CPU_CLK_UNHALTED.REF_TSC.
+ */
+static void expect_tsc(const char *args, unsigned tsc_mhz)
+{
+    const uint64_t n = 20000, cycles = 48 * n;
+    uint64_t ticks = cycles * tsc_mhz / MHZ;
+    uint64_t enable = GLOBAL_FIXED(1) | GLOBAL_FIXED(2);
+    g_autoptr(PmuScript) s = pmu_script_new();
+    unsigned before, after, counters;
+
+    pmu_wrmsr(s, MSR_GLOBAL_CTRL, 0);
+    pmu_wrmsr(s, MSR_FIXED_CTR_CTRL, FIXED_ALL(1) | FIXED_ALL(2));
+    pmu_op(s, OP_RUN, BLOCK_MULTIPLY, 0, 10);
+    before = rdtsc(s);
+    pmu_op(s, OP_RUN, BLOCK_MULTIPLY, enable, n);
+    after = rdtsc(s);
+    counters = pmu_rdpmc(s, 0x40000001);
+    pmu_rdpmc(s, 0x40000002);
+    run_alone(s, args);
+
+    expect_between(pmu_register(s, counters), cycles, cycles + SURROUNDS,
+                   "cycles of the chain");
+    expect_between(pmu_register(s, counters + 1), ticks, ticks + SURROUNDS,
+                   "reference cycles of the chain");
+    expect_between(tsc_between(s, before, after),
+                   pmu_register(s, counters + 1) - 3,
+                   pmu_register(s, counters + 1) + SURROUNDS,
+                   "TSC across the chain");
+}
+
+static void test_tsc(void)
+{
+    expect_tsc(PMU_CPU_UNSAMPLED CLOCK, MHZ);
+    expect_tsc(PMU_CPU_METRICS CLOCK, MHZ);
+    expect_tsc("-cpu SapphireRapids,+perf-metrics,check=off " CLOCK, MHZ);
+}
+
+static void test_tsc_frequency(void)
+{
+    expect_tsc("-cpu Icelake-Server,+perf-metrics,check=off,"
+               "pmu-tsc-frequency=1400 " CLOCK, 1400);
+}
+
+/* CPUID states what the TSC is made of, so that guests need not calibrate. */
+static void test_cpuid(void)
+{
+    g_autoptr(PmuScript) s = pmu_script_new();
+    unsigned first = pmu_op(s, OP_CPUID, 0x15, 0, 0);
+    const PayloadResult *result;
+
+    pmu_op(s, OP_CPUID, 0x16, 0, 0);
+    pmu_op(s, OP_CPUID, 0, 0, 0);
+    run_alone(s, PMU_CPU_METRICS CLOCK);
+    result = &s->result[0][first];
+    expect_between((uint32_t)result[2].value[0], 0x16, UINT32_MAX,
+                   "highest CPUID leaf");
+    pmu_expect((result[0].value[0] >> 32) * (uint32_t)result[0].value[1] /
+               (uint32_t)result[0].value[0], MHZ * 1000000ull, "TSC in Hz");
+    pmu_expect((uint32_t)result[1].value[0], MHZ, "base frequency in MHz");
+}
+
+/* A loop of one cycle an iteration is interrupted after the cycles asked. */
+static void expect_timer(const char *args, uint32_t ns)
+{
+    uint64_t cycles = (uint64_t)ns * MHZ / 1000, iterations;
+    g_autoptr(PmuScript) s = pmu_script_new();
+
+    pmu_op(s, OP_RUN, BLOCK_LOOP | RUN_IF, 0, 10000);
+    pmu_poke32(s, APIC_TIMER_DIVIDE, 0xb);
+    pmu_poke32(s, APIC_LVT_TIMER, VECTOR_TIMER);
+    pmu_poke32(s, APIC_TIMER_INITIAL, ns);
+    pmu_op(s, OP_RUN, BLOCK_LOOP | RUN_IF, 0, 2 * cycles);
+    run_alone(s, args);
+    pmu_expect(s->progress[0].events, 1, "interrupts");
+    iterations = 2 * cycles - s->event[0][0].rcx;
+    expect_between(iterations, cycles - MIN(cycles, SURROUNDS),
+                   cycles + LATENESS, "iterations until the interrupt");
+}
+
+static void test_timer(void)
+{
+    static const uint32_t ns[] = { 10000, 1000000, 30000000 };
+
+    for (int i = 0; i < ARRAY_SIZE(ns); i++) {
+        expect_timer(PMU_CPU_METRICS CLOCK, ns[i]);
+    }
+    expect_timer(PMU_CPU_UNSAMPLED CLOCK, ns[1]);
+}
+
+/* 200 seconds pass while the CPU is halted, in no time. */
+static void test_idle(void)
+{
+    const uint64_t ns = LONG_TIME;
+    g_autoptr(PmuScript) s = pmu_script_new();
+    int64_t began = g_get_monotonic_time();
+    unsigned before, after, cycles;
+
+    pmu_wrmsr(s, MSR_GLOBAL_CTRL, 0);
+    pmu_wrmsr(s, MSR_FIXED_CTR_CTRL, FIXED_ALL(1));
+    pmu_poke32(s, APIC_TIMER_DIVIDE, 0xa);      /* by 128 */
+    pmu_poke32(s, APIC_LVT_TIMER, VECTOR_TIMER);
+    before = rdtsc(s);
+    pmu_poke32(s, APIC_TIMER_INITIAL, ns / 128);
+    pmu_op(s, OP_RUN, BLOCK_HLT, GLOBAL_FIXED(1), 0);
+    after = rdtsc(s);
+    cycles = pmu_rdpmc(s, 0x40000001);
+    run_alone(s, PMU_CPU_METRICS CLOCK);
+    expect_between(tsc_between(s, before, after), ns / 1000 * MHZ,
+                   ns / 1000 * MHZ + 2 * SURROUNDS, "TSC across 200 s");
+    expect_between(pmu_register(s, cycles), 1, SURROUNDS, "unhalted cycles");
+    g_assert_cmpint(g_get_monotonic_time() - began, <, ns / 1000);
+}
+
+/* What is done while time is looked at by nobody takes as long. */
+static void test_sampled(void)
+{
+    uint64_t tsc[2];
+
+    for (int i = 0; i < 2; i++) {
+        g_autoptr(PmuScript) s = pmu_script_new();
+        unsigned before = rdtsc(s), after;
+
+        for (int j = 0; j < 20; j++) {
+            pmu_op(s, OP_RUN, BLOCK_MULTIPLY, 0, 20000);
+            pmu_op(s, OP_RUN, BLOCK_LOOP, 0, 1000000);
+            pmu_op(s, OP_RUN, BLOCK_MIXED, 0, 20000);
+        }
+        after = rdtsc(s);
+        run_alone(s, i ? PMU_CPU_METRICS CLOCK : PMU_CPU_UNSAMPLED CLOCK);
+        tsc[i] = tsc_between(s, before, after);
+    }
+    /* That of sampling: /sampling/near-data. */
+    expect_between(tsc[1], tsc[0] * 97 / 100, tsc[0] * 103 / 100,
+                   "TSC with sampling");
+}
+
+/* Code that a timer interrupts, which looks at clocks and halts. */
+static GBytes *dump_interrupted(const char *args)
+{
+    g_autoptr(PmuScript) s = pmu_script_new();
+
+    pmu_poke32(s, APIC_TIMER_DIVIDE, 0xb);
+    pmu_poke32(s, APIC_LVT_TIMER, VECTOR_TIMER | 0x20000);
+    pmu_poke32(s, APIC_TIMER_INITIAL, 20000);
+    pmu_wrmsr(s, MSR_FIXED_CTR_CTRL, FIXED_ALL(1));
+    for (int i = 0; i < 10; i++) {
+        pmu_op(s, OP_RUN, BLOCK_MIXED | RUN_CPL3 | RUN_IF, GLOBAL_FIXED(1),
+               20000);
+        pmu_op(s, OP_RUN, BLOCK_HLT, GLOBAL_FIXED(1), 0);
+        pmu_op(s, OP_RUN, BLOCK_CHASE | RUN_IF, GLOBAL_FIXED(1), 20000);
+        pmu_op(s, OP_RUN, BLOCK_STOSQ | RUN_IF, GLOBAL_FIXED(1), 70000);
+        rdtsc(s);
+        pmu_rdpmc(s, 0x40000001);
+        pmu_op(s, OP_PEEK32, 0, APIC_TIMER_CURRENT, 0);
+    }
+    pmu_poke32(s, APIC_LVT_TIMER, LVT_MASKED);
+    pmu_op(s, OP_DUMP, 0, 0, 0);
+    pmu_op(s, OP_EXIT, 0, 0, 0);
+    return pmu_run_alone(s, args);
+}
+
+/* Times, counts and interrupted instructions are the same in each run. */
+static void test_same(void)
+{
+    g_autoptr(GBytes) first = dump_interrupted(PMU_CPU_METRICS CLOCK);
+
+    g_assert_nonnull(first);
+    g_assert_cmpuint(g_bytes_get_size(first), >, 10000);
+    for (int i = 0; i < 5; i++) {
+        g_autoptr(GBytes) again = dump_interrupted(PMU_CPU_METRICS CLOCK);
+
+        g_assert_nonnull(again);
+        pmu_expect(g_bytes_equal(again, first), true,
+                   "run %d is the same as the first one", i);
+    }
+}
+
+/*
+ * Two CPUs that run side by side each get all of the time: that is not the sum
+ * of what both do.
+ */
+static void test_two(void)
+{
+    const uint64_t n = 3000000;
+    g_autoptr(PmuScript) s = pmu_script_new();
+    unsigned before[2], after[2];
+    PmuMachine machine;
+
+    pmu_op(s, OP_START_CPU, 0, 1, 0);
+    for (s->cpu = 0; s->cpu < 2; s->cpu++) {
+        /* Until both are there. */
+        pmu_op(s, OP_RUN, BLOCK_LOOP, 0, s->cpu ? 1000 : 500000);
+        before[s->cpu] = rdtsc(s);
+        pmu_op(s, OP_RUN, BLOCK_LOOP, 0, n);
+        after[s->cpu] = rdtsc(s);
+    }
+    pmu_start(&machine, s, PMU_CPU_METRICS "-smp 2 " CLOCK);
+    pmu_wait_done(&machine, 2);
+    pmu_read_results(&machine, s, 2);
+    pmu_stop(&machine);
+    for (s->cpu = 0; s->cpu < 2; s->cpu++) {
+        expect_between(tsc_between(s, before[s->cpu], after[s->cpu]),
+                       n * 98 / 100, n * 102 / 100,
+                       s->cpu ? "TSC of CPU 1" : "TSC of CPU 0");
+    }
+}
+
+typedef struct Refusal {
+    const char *name, *args, *says;
+} Refusal;
+
+static const Refusal refusals[] = {
+    { "no-pmu", "-cpu Icelake-Server,pmu=off " CLOCK, "pmu=on" },
+    { "align", "-cpu Icelake-Server,pmu=on -icount shift=model,align=on",
+      "align=on" },
+    { "threads", "-cpu Icelake-Server,pmu=on " CLOCK
+      "-accel tcg,thread=multi", "icount" },
+};
+
+static void test_refusal(const void *data)
+{
+    const Refusal *row = data;
+    g_autofree char *command = g_strdup_printf(
+        "%s -machine pc -nodefaults -display none -S %s -accel tcg",
+        getenv("QTEST_QEMU_BINARY"), row->args);
+    g_autofree char *output = NULL;
+    g_autoptr(GError) err = NULL;
+    int status;
+
+    g_spawn_command_line_sync(command, NULL, &output, &status, &err);
+    g_assert_no_error(err);
+    g_test_message("%s: %s", row->args, output);
+    g_assert_true(WIFEXITED(status));
+    pmu_expect(WEXITSTATUS(status), 1, "exit status");
+    g_assert_nonnull(strstr(output, row->says));
+}
+
+int main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    if (!qtest_has_accel("tcg")) {
+        g_test_skip("No TCG accelerator");
+        return 0;
+    }
+    qtest_add_func("pmu/clock/tsc", test_tsc);
+    qtest_add_func("pmu/clock/tsc-frequency", test_tsc_frequency);
+    qtest_add_func("pmu/clock/cpuid", test_cpuid);
+    qtest_add_func("pmu/clock/timer", test_timer);
+    qtest_add_func("pmu/clock/idle", test_idle);
+    qtest_add_func("pmu/clock/sampled", test_sampled);
+    qtest_add_func("pmu/clock/same", test_same);
+    qtest_add_func("pmu/clock/two", test_two);
+    for (int i = 0; i < ARRAY_SIZE(refusals); i++) {
+        g_autofree char *path = g_strdup_printf("pmu/clock/refusal/%s",
+                                                refusals[i].name);
+
+        qtest_add_data_func(path, &refusals[i], test_refusal);
+    }
+    return g_test_run();
+}
