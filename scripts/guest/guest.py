@@ -297,7 +297,7 @@ class Guest:
             copy = copy + parts.copy
         else:
             kernel, self.kernel_name = find_kernel(self.options.kernel)
-        initrd = self._initrd(script('build-image'), copy)
+        initrd = self.initrd(copy)
         ends = []
         for _ in range(3):
             ours, theirs = socket.socketpair()
@@ -343,8 +343,12 @@ class Guest:
             '-append', ' '.join(a for a in append if a),
             *DsaParts.arguments(options.dsa), *options.qemu_opts]
 
-    def _initrd(self, image, copy):
-        """The image and, behind it, further ones and the files to copy."""
+    def initrd(self, copy=None):
+        """A file with the image and, behind it, further ones and the files to
+        copy (by default, those of the options).
+        """
+        image = script('build-image')
+        copy = self.options.copy if copy is None else copy
         if not copy and not self.options.archives:
             return image
         self._tmp = tempfile.TemporaryDirectory(prefix='run-guest-')

@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# -icount shift=model: a machine whose time is that of the model, with Linux.
+
+import contextlib
+import os
+import re
+import subprocess
+import tempfile
+
+from harness import TIMEOUT, Checks, Failure
+from boot_tests import booted, test
+from kernel_tests import need_counts
+import guest
+
+CLOCK = ['-icount', 'shift=model']
+MHZ = 2800
+
+# Of a kernel that finds its time or its CPUs at fault.
+COMPLAINTS = (r'soft lockup|hard LOCKUP|rcu: INFO|detected stalls|blocked for '
+              r'more than|clocksource.*unstable|TSC.*(unstable|warp)|'
+              r'NMI watchdog: Watchdog|Unable to calibrate|WARNING:|Call Trace')
+
+
+def check_log(checks, log):
+    checks.that(not re.search(COMPLAINTS, log), 'the kernel complains: %s'
+                % re.findall('.*(?:%s).*' % COMPLAINTS, log))
+
+
+def local_timer(session):
+    """The local APIC timer's interrupts so far, of CPU 0."""
+    return int(re.search(r'LOC: +(\d+)',
+                         session.shell('cat /proc/interrupts')).group(1))
+
+
+@test('-icount shift=model: perf prints the modelled clock')
+def modelled_clock(options):
+    events = ('cycles', 'ref-cycles', 'task-clock')
+    with booted(options, qemu_opts=CLOCK, append='nmi_watchdog=1') as s:
+        before = local_timer(s)
+        counts = s.stat('-e ' + ','.join(events),
+                        'workload branches 30000000')
+        ticks = local_timer(s) - before
+        log = s.kernel_log()
+        hz = int(re.search(r'CONFIG_HZ=(\d+)', s.shell(
+            'zcat /proc/config.gz 2>/dev/null || echo CONFIG_HZ=250')
+            ).group(1))
+    need_counts(counts, *events)
+    checks = Checks()
+    # In milliseconds.
+    checks.close('clock in MHz', counts['cycles'] /
+                 (counts['task-clock'] * 1000), MHZ, MHZ * 0.01)
+    checks.close('ref-cycles', counts['ref-cycles'], counts['cycles'], 1)
+    # A tick in each 1/HZ while the program ran, and some around it.
+    checks.between('timer interrupts', ticks,
+                   int(counts['cycles'] / (MHZ * 1e6) * hz), None)
+    checks.that('tsc: Detected %d.000 MHz processor' % MHZ in log,
+                'the kernel takes another clock: %s'
+                % re.findall('.*tsc: .*', log))
+    check_log(checks, log)
+    return checks.done()
+
+
+@test('-icount shift=model: two vCPUs, each with all of the time')
+def two_cpus(options):
+    program = ('taskset 1 workload branches 20000000 & '
+               'taskset 2 workload branches 20000000; wait')
+    with booted(options, smp=2, qemu_opts=CLOCK) as s:
+        counts = s.stat('-e cycles,task-clock,duration_time',
+                        "sh -c '%s'" % program)
+        log = s.kernel_log()
+    need_counts(counts, 'cycles', 'task-clock', 'duration_time')
+    checks = Checks()
+    checks.close('clock in MHz', counts['cycles'] /
+                 (counts['task-clock'] * 1000), MHZ, MHZ * 0.02)
+    # In nanoseconds, beside milliseconds.
+    checks.between('CPUs used', counts['task-clock'] * 1e6 /
+                   counts['duration_time'], 1.5, 2)
+    check_log(checks, log)
+    return checks.done()
+
+
+# What the machine does without anybody who talks to it.
+SCRIPT = '''#!/bin/sh
+for type in proc sysfs devtmpfs; do
+    busybox mount -t $type $type /$(busybox expr $type : '\(proc\|sys\|dev\)')
+done
+exec > /dev/ttyS0 2>&1
+perf stat -e '{cycles,instructions,branches,branch-misses}' \\
+    -e topdown.slots_p,mem_load_retired.l2_miss,icache_data.stalls \\
+    sh -c 'for i in $(busybox seq 20); do busybox true; done'
+busybox cat /proc/interrupts /proc/uptime
+busybox sleep 3
+busybox dmesg | busybox tail -n 20
+echo the end
+busybox poweroff -f
+'''
+
+
+def alone(options, directory, smp):
+    """All that a machine says that runs SCRIPT, which nobody talks to."""
+    script = os.path.join(directory, 'run')
+    with open(script, 'w', encoding='ascii') as file:
+        file.write(SCRIPT)
+    os.chmod(script, 0o755)
+    initrd = guest.Guest(guest.Options(copy=[(script, '/run-alone')]))
+    kernel, _ = guest.find_kernel(guest.DEFAULT_KERNEL)
+    log = os.path.join(directory, 'console')
+    subprocess.run(
+        [options.qemu or guest.default_qemu(), '-nodefaults',
+         '-no-user-config', '-display', 'none', '-no-reboot', '-machine', 'pc',
+         '-accel', 'tcg', '-cpu', options.cpu, '-smp', str(smp), '-m', '1G',
+         *CLOCK, '-seed', '1', '-rtc', 'base=2026-01-01,clock=vm',
+         '-serial', 'file:' + log, '-kernel', kernel, '-initrd',
+         initrd.initrd(), '-append',
+         guest.BASE_APPEND + ' quiet rdinit=/run-alone'],
+        timeout=TIMEOUT, check=True, stdin=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL)
+    with open(log, encoding='utf-8', errors='replace') as file:
+        return file.read()
+
+
+@contextlib.contextmanager
+def busy(loops):
+    """So many loops on the host for the time of a with statement."""
+    running = [subprocess.Popen(['sh', '-c', 'while :; do :; done'])
+               for _ in range(loops)]
+    try:
+        yield
+    finally:
+        for process in running:
+            process.kill()
+            process.wait()
+
+
+def same(options, smp):
+    runs = []
+    for loops in (0, 4):
+        with tempfile.TemporaryDirectory() as directory, busy(loops):
+            runs.append(alone(options, directory, smp))
+    if 'the end' not in runs[0]:
+        raise Failure('the machine said:\n' + runs[0][-3000:])
+    checks = Checks()
+    checks.that(re.search(r'\d\d +cycles', runs[0]), 'perf counts: ' + runs[0])
+    if runs[1] != runs[0]:
+        pairs = zip(runs[0].splitlines(), runs[1].splitlines())
+        checks.that(False, 'the first lines that differ:\n%s\n%s' % next(
+            (pair for pair in pairs if pair[0] != pair[1]), ('', '')))
+    return checks.done()
+
+
+@test('-icount shift=model: a busy host changes nothing, one vCPU')
+def same_one(options):
+    return same(options, 1)
+
+
+@test('-icount shift=model: a busy host changes nothing, two vCPUs')
+def same_two(options):
+    return same(options, 2)
