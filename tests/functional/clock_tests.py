@@ -9,7 +9,7 @@ import subprocess
 import tempfile
 
 from harness import TIMEOUT, Checks, Failure
-from boot_tests import booted, test
+from boot_tests import booted, run_guest, test
 from kernel_tests import need_counts
 import guest
 
@@ -58,6 +58,17 @@ def modelled_clock(options):
                 'the kernel takes another clock: %s'
                 % re.findall('.*tsc: .*', log))
     check_log(checks, log)
+    return checks.done()
+
+
+@test('run-guest: --measure has perf print the modelled clock')
+def measure(options):
+    done = run_guest(options, '--measure', '--', 'perf', 'stat', '-e',
+                     'task-clock,cycles', 'workload', 'branches', '10000000')
+    checks = Checks()
+    checks.equal('exit status', done.returncode, 0)
+    checks.that(re.search(rb' cycles .* 2\.(79|80)\d* +GHz', done.stderr),
+                'perf printed: %r' % done.stderr)
     return checks.done()
 
 
