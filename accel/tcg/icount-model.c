@@ -51,6 +51,7 @@ typedef struct ModelVCPU {
     int64_t looked_icount;      /* ... and where that began */
     bool publishing;            /* a look is under way */
     bool halted;                /* it was, when it was last seen */
+    bool waits;                 /* it is another one's turn */
 } ModelVCPU;
 
 static struct {
@@ -353,7 +354,8 @@ int64_t icount_model_budget(CPUState *cpu, int64_t budget)
     left = qemu_clock_deadline_ns_all(QEMU_CLOCK_VIRTUAL,
                                       QEMU_TIMER_ATTR_ALL);
     alone = g_hash_table_size(model.vcpus) == 1;
-    if ((!left && !replays) || (!alone && !model_is_turn(cpu))) {
+    vcpu->waits = !alone && !model_is_turn(cpu);
+    if ((!left && !replays) || vcpu->waits) {
         return 0;
     }
     if (alone) {
@@ -369,4 +371,9 @@ int64_t icount_model_budget(CPUState *cpu, int64_t budget)
         model_plan(vcpu, event, alone ? INT64_MAX : model.horizon);
     }
     return MIN(vcpu->look - vcpu->icount, replays ? budget : INT64_MAX);
+}
+
+bool icount_model_waits(CPUState *cpu)
+{
+    return model.enabled && model_vcpu(cpu)->waits;
 }

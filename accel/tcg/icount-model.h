@@ -64,4 +64,7 @@ void icount_model_executed(CPUState *cpu, int64_t executed);
  */
 int64_t icount_model_budget(CPUState *cpu, int64_t budget);
 
+/* @cpu has no budget as another one is to run: no timer need be due. */
+bool icount_model_waits(CPUState *cpu);
+
 #endif
