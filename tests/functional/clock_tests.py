@@ -125,7 +125,7 @@ def alone(options, directory, smp):
          '-serial', 'file:' + log, '-kernel', kernel, '-initrd',
          initrd.initrd(), '-append',
          guest.BASE_APPEND + ' quiet rdinit=/run-alone'],
-        timeout=TIMEOUT, check=True, stdin=subprocess.DEVNULL,
+        timeout=4 * TIMEOUT, check=True, stdin=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL)
     with open(log, encoding='utf-8', errors='replace') as file:
         return file.read()
