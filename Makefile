@@ -57,9 +57,10 @@ check: all core tools stock fuzz ## run all tests
 # What the guest's fuzzer and libFuzzer find in two hours: slow, as it looks
 # for errors that other tests do not show.
 .PHONY: check-long
-check-long: all fuzz sanitize ## fuzz for two hours, with sanitizers
+check-long: all fuzz sanitize ## fuzz for two hours, and tests that take long
 	ninja -C $(qemu) tests/qtest/intel-dsa-lifecycle-test
 	scripts/run-tests --timeout-scale 3 \
+	    --program "functional-long=tests/functional/run --long" \
 	    --program "fuzz=tests/fuzz/run --seconds 900" \
 	    --program "fuzz-guest=tests/functional/fuzz --seconds 3600 \
 	        --qemu $(qemu_sanitized)" \

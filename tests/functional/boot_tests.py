@@ -19,12 +19,14 @@ import guest
 RUN_GUEST = os.path.join(TOP, 'scripts', 'run-guest')
 
 TESTS = []
+# Those that take too long for all changes.
+LONG_TESTS = []
 
 
-def test(name):
+def test(name, tests=TESTS):
     """Register a function of the command line's options as a test."""
     def register(function):
-        TESTS.append((name, function))
+        tests.append((name, function))
         return function
     return register
 

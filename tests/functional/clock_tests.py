@@ -9,7 +9,7 @@ import subprocess
 import tempfile
 
 from harness import TIMEOUT, Checks, Failure
-from boot_tests import booted, run_guest, test
+from boot_tests import LONG_TESTS, booted, run_guest, test
 from kernel_tests import need_counts
 import guest
 
@@ -61,7 +61,8 @@ def modelled_clock(options):
     return checks.done()
 
 
-@test('run-guest: --measure has perf print the modelled clock')
+@test('run-guest: --measure has perf print the modelled clock',
+      LONG_TESTS)
 def measure(options):
     done = run_guest(options, '--measure', '--', 'perf', 'stat', '-e',
                      'task-clock,cycles', 'workload', 'branches', '10000000')
@@ -72,7 +73,8 @@ def measure(options):
     return checks.done()
 
 
-@test('-icount shift=model: two vCPUs, each with all of the time')
+@test('-icount shift=model: two vCPUs, each with all of the time',
+      LONG_TESTS)
 def two_cpus(options):
     program = ('taskset 1 workload branches 20000000 & '
                'taskset 2 workload branches 20000000; wait')
@@ -160,11 +162,13 @@ def same(options, smp):
     return checks.done()
 
 
-@test('-icount shift=model: a busy host changes nothing, one vCPU')
+@test('-icount shift=model: a busy host changes nothing, one vCPU',
+      LONG_TESTS)
 def same_one(options):
     return same(options, 1)
 
 
-@test('-icount shift=model: a busy host changes nothing, two vCPUs')
+@test('-icount shift=model: a busy host changes nothing, two vCPUs',
+      LONG_TESTS)
 def same_two(options):
     return same(options, 2)
