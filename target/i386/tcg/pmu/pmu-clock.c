@@ -31,10 +31,11 @@ static const uint64_t last_of_block =
  */
 static void x86_pmu_clock_open(CPUX86State *env)
 {
-    uint64_t pc = x86_pmu_pc(env);
+    uint64_t pc = x86_pmu_pc(env), phys = env->pmu.counted->phys;
 
-    x86_pmu_counted_open_at(env, pc - ((pc - env->pmu.counted->phys) &
-                                       ~TARGET_PAGE_MASK));
+    /* In a device's memory a block is one instruction, and @phys all ones. */
+    x86_pmu_counted_open_at(env, phys == UINT64_MAX
+                            ? pc : pc - ((pc - phys) & ~TARGET_PAGE_MASK));
 }
 
 /*

@@ -66,7 +66,7 @@ static void x86_pmu_counted_dynamic(CPUX86State *env, PmuExecution *dynamic)
     dynamic->taken = dynamic->target != pmu_block_end(block, record->pc);
 }
 
-/* Let the model know of the newest block: see pmu_timing_warm_counted(). */
+/* Let the model know of the newest block; returns pmu_timing_warm_counted(). */
 static bool x86_pmu_warm_counted(CPUX86State *env)
 {
     X86PMU *unit = env->pmu.unit;
@@ -86,7 +86,10 @@ static bool x86_pmu_warm_counted(CPUX86State *env)
     return changed;
 }
 
-/* The newest block, if it is counted, is complete.  Returns the same. */
+/*
+ * The newest block, if it is counted, is complete.  Returns whether what was
+ * granted is out of date: see pmu_timing_warm_counted().
+ */
 static bool x86_pmu_finish_counted(CPUX86State *env)
 {
     X86PMUState *pmu = &env->pmu;
@@ -153,9 +156,9 @@ void x86_pmu_counted_assist(CPUX86State *env)
     bool warmed = x86_pmu_is_warmed(pmu);
 
     pmu_timing_assist(pmu->unit->timing, pmu->counted, !warmed);
-    if (warmed) {
-        x86_pmu_counted_look_closer(env);
-    }
+    pmu->unit->look_closer = warmed;
+    /* What it took is not in @progress. */
+    x86_pmu_counted_ask(env);
 }
 
 void x86_pmu_counted_open_at(CPUX86State *env, uint64_t pc)
@@ -244,6 +247,9 @@ static void x86_pmu_counted_renew(CPUX86State *env, const PmuBlock *block)
     uint32_t insns;
 
     x86_pmu_counted_stop(env);
+    if (x86_pmu_is_warming(env)) {
+        pmu_timing_serve_snoops(unit->timing);
+    }
     if (pmu_timing_progress(unit->timing) >= unit->check_at) {
         pmu_timing_collect(unit->timing);
         x86_pmu_check(env, block->num_insns);
@@ -299,7 +305,8 @@ static bool x86_pmu_count_on(CPUX86State *env, const PmuBlock *block)
     const PmuBlockRunCount *count = &pmu->runs[block->number];
 
     if (!x86_pmu_is_warmed(pmu) || x86_pmu_finish_counted(env) ||
-        !count->times || pmu->forward < block->num_insns ||
+        !x86_pmu_is_countable(block) || !count->times ||
+        pmu->forward < block->num_insns ||
         pmu->progress < (int64_t)pmu_block_run_progress(block, count) ||
         block->generation != pmu->unit->counted_generation) {
         return false;
@@ -326,7 +333,7 @@ void helper_x86_pmu_count_run(CPUX86State *env, const void *opaque)
     }
     x86_pmu_counted_pass(env);
     x86_pmu_renumber(pmu->unit, block);
-    if ((pmu->forward < block->num_insns || pmu->progress < 0 ||
+    if ((pmu->forward < block->num_insns || pmu->progress <= 0 ||
          pmu->unit->warming) && !block->uninterruptible) {
         x86_pmu_counted_renew(env, block);
     }

@@ -47,8 +47,9 @@ typedef struct X86PMUObserverOptions X86PMUObserverOptions;
  *   When the log is full the prologue calls x86_pmu_enter(), which runs the
  *   timing model over what is in it;
  * - forward: the same where the model needs no more than how often each block
- *   runs.  The prologue of a block that ends in a branch adds one to its number
- *   in @runs and takes its instructions off @forward.  If that is used up, or
+ *   runs.  The prologue of a block that is a region adds one to its number in
+ *   @runs and takes its instructions off @forward, and these and the slots that
+ *   it is known to cost off @progress.  If one of them is used up, or
  *   the block is not counted yet, it calls x86_pmu_count_run(), which lets
  *   the model decide.  Any other block begins a record, without data addresses,
  *   and so does one that turns out to be left in its middle;
@@ -93,7 +94,10 @@ typedef struct X86PMUState {
     const uint64_t *successors;
     /* warming: where the newest block does */
     uint64_t expected;
-    /* warming: not 0: it made an access that @l1_hits does not have */
+    /*
+     * warming: not 0: it made an access that @l1_hits does not have; any value
+     * if @counted is NULL
+     */
     uint64_t missed;
     /* warming: pmu_timing_l1_hits() */
     const uint64_t *l1_hits;

@@ -549,8 +549,16 @@ bool pmu_timing_warm_counted(PmuTiming *t, const PmuBlock *block,
     take_snoops(t);
     prepare(t, block, 0);
     warm_counted_block(t, block, dynamic);
-    return t->progress != progress || t->assists ||
+    if (G_UNLIKELY(t->assists)) {
+        pmu_region_take_assists(t);
+    }
+    return t->progress != progress || pmu_timing_contested(t) ||
            pmu_covariates_wait(&t->functional.covariates) != wait;
+}
+
+void pmu_timing_serve_snoops(PmuTiming *t)
+{
+    take_snoops(t);
 }
 
 void pmu_timing_add_passed(PmuTiming *t, uint32_t insns, uint64_t progress)
@@ -558,9 +566,6 @@ void pmu_timing_add_passed(PmuTiming *t, uint32_t insns, uint64_t progress)
     t->left -= insns;
     t->passed += insns;
     t->progress += progress;
-    if (G_UNLIKELY(t->assists)) {
-        pmu_region_take_assists(t);
-    }
     if (insns && t->phase <= PMU_PHASE_FUNCTIONAL_WARMING && t->left <= 0) {
         pmu_timing_end_phase(t);
     }

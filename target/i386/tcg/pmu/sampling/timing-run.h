@@ -68,6 +68,9 @@ void pmu_timing_assist(PmuTiming *timing, const PmuBlock *block, bool counted);
  * is looked at; it returns whether pmu_timing_progress() or how many may run
  * is another now than what was counted makes it.
  *
+ * pmu_timing_serve_snoops(): take what other vCPUs ask for, which is to be done
+ * now and then where all is as expected.
+ *
  * pmu_timing_block_runs(): how often blocks ran, by their numbers, and
  * pmu_timing_successors(): where they go on, likewise.
  *
@@ -99,6 +102,8 @@ bool pmu_timing_start_counting(PmuTiming *timing, const PmuBlock *block);
 
 bool pmu_timing_warm_counted(PmuTiming *timing, const PmuBlock *block,
                              const PmuExecution *dynamic);
+
+void pmu_timing_serve_snoops(PmuTiming *timing);
 
 void pmu_timing_add_passed(PmuTiming *timing, uint32_t insns,
                            uint64_t progress);
