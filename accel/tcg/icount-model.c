@@ -319,11 +319,26 @@ static void model_begin_round(void)
     }
 }
 
+/*
+ * A turn ends at a look or when its vCPU halts, and nowhere else: where the
+ * host kicks vCPUs out of their loop makes no difference.
+ */
+static bool model_turn_goes_on(CPUState *turn)
+{
+    const ModelVCPU *vcpu = turn ? model_vcpu(turn) : NULL;
+
+    return vcpu && model_is_awake(turn) && !vcpu->halted &&
+           vcpu->icount < vcpu->look;
+}
+
 /* Is it the turn of @cpu? */
 static bool model_is_turn(CPUState *cpu)
 {
-    CPUState *turn;
+    CPUState *turn = qatomic_read(&model.turn);
 
+    if (model_turn_goes_on(turn)) {
+        return turn == cpu;
+    }
     model_wake();
     turn = model_find();
     if (!turn) {
