@@ -368,9 +368,14 @@ int64_t icount_model_budget(CPUState *cpu, int64_t budget)
     }
     left = qemu_clock_deadline_ns_all(QEMU_CLOCK_VIRTUAL,
                                       QEMU_TIMER_ATTR_ALL);
+    vcpu->waits = false;
+    if (!left && !replays) {
+        /* Timers run before it is decided whose turn it is: they may wake. */
+        return 0;
+    }
     alone = g_hash_table_size(model.vcpus) == 1;
     vcpu->waits = !alone && !model_is_turn(cpu);
-    if ((!left && !replays) || vcpu->waits) {
+    if (vcpu->waits) {
         return 0;
     }
     if (alone) {
