@@ -374,6 +374,13 @@ int64_t icount_model_budget(CPUState *cpu, int64_t budget)
         return 0;
     }
     alone = g_hash_table_size(model.vcpus) == 1;
+    if (!left) {
+        /* The log says when the timer runs: nothing is planned until then. */
+        CPUState *turn = qatomic_read(&model.turn);
+
+        vcpu->waits = !alone && turn && turn != cpu;
+        return vcpu->waits ? 0 : MIN(MAX(vcpu->look - vcpu->icount, 0), budget);
+    }
     vcpu->waits = !alone && !model_is_turn(cpu);
     if (vcpu->waits) {
         return 0;
