@@ -225,7 +225,14 @@ void icount_model_executed(CPUState *cpu, int64_t executed)
         if (vcpu->publishing) {
             model_publish(vcpu, true);
         }
-    } else if (vcpu->icount >= vcpu->look) {
+        return;
+    }
+    if (cpu->halted && !vcpu->halted) {
+        /* Not by HLT, or woken for nothing. */
+        vcpu->halted = true;
+        vcpu->look = MIN(vcpu->look, vcpu->icount);
+    }
+    if (vcpu->icount >= vcpu->look) {
         model_look(cpu, vcpu, 0);
         model_publish(vcpu, false);
     }
@@ -252,32 +259,41 @@ static void model_plan(ModelVCPU *vcpu, int64_t event, int64_t end)
     vcpu->look = vcpu->icount + MIN(MAX(insns, STRETCH_LEAST), STRETCH_MOST);
 }
 
+static bool model_has_work(CPUState *cpu)
+{
+    return !cpu->halted || cpu_has_work(cpu);
+}
+
 /* What the guest makes of it: other work of its thread does not count. */
 static bool model_is_awake(CPUState *cpu)
 {
-    return cpu_can_run(cpu) && (!cpu->halted || cpu_has_work(cpu));
+    return cpu_can_run(cpu) && model_has_work(cpu);
 }
 
 /*
- * A vCPU that was halted goes on from now if all were, else from where the
- * round began: another one has woken it since.
+ * If all vCPUs were halted, time may have jumped: a round begins now.  A vCPU
+ * that was halted goes on from where the round began: another one has woken it
+ * since.
  */
 static void model_wake(void)
 {
-    int64_t since = model_now();
+    bool all_halted = true;
     CPUState *cpu;
 
     CPU_FOREACH(cpu) {
-        if (model_is_awake(cpu) && !model_vcpu(cpu)->halted) {
-            since = model.round;
+        if (model_has_work(cpu) && !model_vcpu(cpu)->halted) {
+            all_halted = false;
         }
+    }
+    if (all_halted) {
+        model.round = model_now();
+        model.horizon = model.round + QUANTUM;
     }
     CPU_FOREACH(cpu) {
         ModelVCPU *vcpu = model_vcpu(cpu);
 
         if (model_is_awake(cpu)) {
-            vcpu->local = MAX(vcpu->local,
-                              vcpu->halted ? since : model.round);
+            vcpu->local = MAX(vcpu->local, model.round);
             vcpu->halted = false;
         }
     }
