@@ -123,6 +123,7 @@ bool icount_model_loaded(CPUState *cpu, int64_t ran)
     vcpu->looked_icount = vcpu->icount;
     model.round = 0;
     model.horizon = 0;
+    qatomic_set(&model.turn, NULL);
     return true;
 }
 
