@@ -315,6 +315,35 @@ static void test_refusal(const void *data)
     g_assert_nonnull(strstr(output, row->says));
 }
 
+/* CPUs that are refused leave the machine as it was. */
+static void test_hotplug(void)
+{
+    g_autoptr(PmuScript) s = pmu_script_new();
+    unsigned before, after;
+    PmuMachine machine;
+
+    before = rdtsc(s);
+    pmu_op(s, OP_SYNC, 0, 1, 0);
+    after = rdtsc(s);
+    pmu_start(&machine, s, PMU_CPU_METRICS "-smp 1,maxcpus=2 " CLOCK);
+    pmu_wait_for(&machine, 1);
+    for (int i = 0; i < 2; i++) {
+        g_autoptr(QDict) answer = qtest_qmp(
+            machine.qts, "{'execute': 'device_add', 'arguments': {"
+            " 'driver': 'Icelake-Server-x86_64-cpu', 'id': 'hot',"
+            " 'socket-id': 0, 'core-id': 1, 'thread-id': 0}}");
+
+        g_assert_true(qdict_haskey(answer, "error"));
+        g_assert_nonnull(strstr(qdict_get_str(qdict_get_qdict(answer, "error"),
+                                              "desc"), "cannot be plugged in"));
+    }
+    pmu_go(&machine, 1);
+    pmu_wait_done(&machine, 1);
+    pmu_read_results(&machine, s, 1);
+    pmu_stop(&machine);
+    g_assert_cmpuint(tsc_between(s, before, after), >, 0);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -330,6 +359,7 @@ int main(int argc, char **argv)
     qtest_add_func("pmu/clock/sampled", test_sampled);
     qtest_add_func("pmu/clock/same", test_same);
     qtest_add_func("pmu/clock/two", test_two);
+    qtest_add_func("pmu/clock/hotplug", test_hotplug);
     for (int i = 0; i < ARRAY_SIZE(refusals); i++) {
         g_autofree char *path = g_strdup_printf("pmu/clock/refusal/%s",
                                                 refusals[i].name);

@@ -64,14 +64,12 @@ static int64_t x86_pmu_run_time(CPUState *cs)
                     unit->uarch.frequency_mhz);
 }
 
-bool x86_pmu_clock_attach(X86CPU *cpu, Error **errp)
+bool x86_pmu_clock_check(X86CPU *cpu, bool has_unit, Error **errp)
 {
-    X86PMU *unit = cpu->env.pmu.unit;
-
     if (!icount_model_enabled()) {
         return true;
     }
-    if (!unit) {
+    if (!has_unit) {
         error_setg(errp, "-icount shift=model needs a CPU with pmu=on or "
                    "perf-metrics=on, of a CPU model whose PMU is modelled");
         return false;
@@ -81,9 +79,15 @@ bool x86_pmu_clock_attach(X86CPU *cpu, Error **errp)
                    "others run");
         return false;
     }
-    unit->is_clock = true;
-    icount_model_add(CPU(cpu), x86_pmu_run_time);
     return true;
+}
+
+void x86_pmu_clock_attach(X86PMU *unit)
+{
+    if (icount_model_enabled()) {
+        unit->is_clock = true;
+        icount_model_add(CPU(unit->cpu), x86_pmu_run_time);
+    }
 }
 
 void x86_pmu_clock_detach(X86PMU *unit)

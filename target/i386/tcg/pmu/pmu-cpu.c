@@ -321,12 +321,16 @@ bool x86_pmu_realize(X86CPU *cpu, Error **errp)
 {
     CPUX86State *env = &cpu->env;
     const X86PMUModel *model = x86_pmu_model(cpu);
+    bool has_unit = cpu->enable_pmu && model;
     PerfmonConfig config;
     const char *why;
     X86PMU *unit;
 
-    if (!cpu->enable_pmu || !model) {
-        return x86_pmu_clock_attach(cpu, errp);
+    if (!x86_pmu_clock_check(cpu, has_unit, errp)) {
+        return false;
+    }
+    if (!has_unit) {
+        return true;
     }
     if (!x86_pmu_configure(cpu, model, &config, errp)) {
         return false;
@@ -361,7 +365,8 @@ bool x86_pmu_realize(X86CPU *cpu, Error **errp)
         return false;
     }
     x86_pmu_faults_attach(unit);
-    return x86_pmu_clock_attach(cpu, errp);
+    x86_pmu_clock_attach(unit);
+    return true;
 }
 
 /* What a vCPU leaves behind: descriptions that translated code refers to. */

@@ -203,10 +203,13 @@ bool x86_pmu_check_own(X86CPU *cpu, const char *needs, Error **errp);
 /* The machine's clock: pmu-clock.c */
 
 /*
- * If the machine's time is that of the model, make @cpu's part of it.  False
- * and @errp set if it has none.
+ * Can @cpu be part of this machine's time?  False and @errp set if that is of
+ * the model, and @cpu has no unit or is plugged in.
  */
-bool x86_pmu_clock_attach(X86CPU *cpu, Error **errp);
+bool x86_pmu_clock_check(X86CPU *cpu, bool has_unit, Error **errp);
+
+/* If the machine's time is that of the model, make @unit's part of it. */
+void x86_pmu_clock_attach(X86PMU *unit);
 void x86_pmu_clock_detach(X86PMU *unit);
 
 /* What is to travel with the ledger: into migrated.clock_ran. */
