@@ -112,10 +112,11 @@ bool icount_model_loaded(CPUState *cpu, int64_t ran)
     ModelVCPU *vcpu = model_vcpu(cpu);
     int64_t run_time = vcpu->run_time(cpu);
 
-    vcpu->ran = ran < 0 ? run_time : ran;
-    if (vcpu->ran > run_time || run_time - vcpu->ran > UNSEEN_MOST) {
+    if (ran < 0 || ran > run_time || run_time - ran > UNSEEN_MOST) {
+        vcpu->ran = run_time;
         return false;
     }
+    vcpu->ran = ran;
     /* Now, when it comes to run. */
     vcpu->local = 0;
     vcpu->halted = true;

@@ -41,7 +41,7 @@ int64_t icount_model_ran(CPUState *cpu);
 
 /*
  * The model of @cpu has another past from now on, loaded from elsewhere, of
- * which time has seen @ran ns; -1: all.  False if that cannot be.
+ * which time has seen @ran ns.  False if that cannot be.
  */
 bool icount_model_loaded(CPUState *cpu, int64_t ran);
 

@@ -366,6 +366,36 @@ static void test_clock(void)
     remove_disk(disk);
 }
 
+/* A stream goes from a machine with that clock to one with it only. */
+static void test_clock_refused(void)
+{
+    static const char *const args[] = {
+        PMU_CPU_METRICS, PMU_CPU_METRICS "-icount shift=3,sleep=off",
+        PMU_CPU_METRICS "-icount shift=model",
+    };
+    const unsigned model = ARRAY_SIZE(args) - 1;
+
+    if (!can_snapshot()) {
+        return;
+    }
+    for (unsigned i = 0; i < 2 * model; i++) {
+        g_autoptr(PmuScript) idle = pmu_script_new();
+        g_autofree char *response = NULL;
+        char *disk = make_disk();
+        PmuMachine machine;
+
+        start_with_disk(&machine, idle, disk, args[i % 2 ? model : i / 2]);
+        expect_hmp_ok(&machine, "savevm middle");
+        pmu_stop(&machine);
+        start_with_disk(&machine, idle, disk, args[i % 2 ? i / 2 : model]);
+        response = qtest_hmp(machine.qts, "loadvm middle");
+        g_test_message("%s", response);
+        g_assert_nonnull(strstr(response, "lacks -icount shift=model"));
+        pmu_stop(&machine);
+        remove_disk(disk);
+    }
+}
+
 /* How many slots the first CPU has counted in user mode. */
 static uint64_t user_slots(PmuMachine *machine)
 {
@@ -719,6 +749,7 @@ int main(int argc, char **argv)
         return 0;
     }
     qtest_add_func("pmu/migration/clock", test_clock);
+    qtest_add_func("pmu/migration/clock-refused", test_clock_refused);
     qtest_add_func("pmu/migration/savevm", test_savevm);
     qtest_add_func("pmu/migration/older", test_older);
     qtest_add_func("pmu/migration/loadvm-cold", test_loadvm_cold);

@@ -142,6 +142,11 @@ static int x86_pmu_post_load(void *opaque, int version_id)
     if (!x86_pmu_faults_check(unit) || !x86_pmu_observe_check(unit)) {
         return -EINVAL;
     }
+    if (unit->is_clock && unit->migrated.clock_ran < 0) {
+        error_report("cpu/pmu: the machine that was saved lacks -icount "
+                     "shift=model, which this one has");
+        return -EINVAL;
+    }
     if (unknown) {
         warn_report_once("cpu/pmu: the ledger has items that this version does "
                          "not count, %s for one: they are dropped", unknown);
