@@ -52,6 +52,7 @@ typedef struct ModelVCPU {
     bool publishing;            /* a look is under way */
     bool halted;                /* it was, when it was last seen */
     bool waits;                 /* it is another one's turn */
+    bool skips;                 /* ... or timers ran: it does not execute now */
 } ModelVCPU;
 
 static struct {
@@ -386,20 +387,23 @@ int64_t icount_model_budget(CPUState *cpu, int64_t budget)
     }
     left = qemu_clock_deadline_ns_all(QEMU_CLOCK_VIRTUAL,
                                       QEMU_TIMER_ATTR_ALL);
+    alone = g_hash_table_size(model.vcpus) == 1;
     vcpu->waits = false;
     if (!left && !replays) {
         /* Timers run before it is decided whose turn it is: they may wake. */
+        vcpu->skips = !alone;
         return 0;
     }
-    alone = g_hash_table_size(model.vcpus) == 1;
     if (!left) {
         /* The log says when the timer runs: nothing is planned until then. */
         CPUState *turn = qatomic_read(&model.turn);
 
         vcpu->waits = !alone && turn && turn != cpu;
+        vcpu->skips = vcpu->waits;
         return vcpu->waits ? 0 : MIN(MAX(vcpu->look - vcpu->icount, 0), budget);
     }
     vcpu->waits = !alone && !model_is_turn(cpu);
+    vcpu->skips = vcpu->waits;
     if (vcpu->waits) {
         return 0;
     }
@@ -421,4 +425,9 @@ int64_t icount_model_budget(CPUState *cpu, int64_t budget)
 bool icount_model_waits(CPUState *cpu)
 {
     return model.enabled && model_vcpu(cpu)->waits;
+}
+
+bool icount_model_skips(CPUState *cpu)
+{
+    return model.enabled && model_vcpu(cpu)->skips;
 }

@@ -67,4 +67,10 @@ int64_t icount_model_budget(CPUState *cpu, int64_t budget);
 /* @cpu has no budget as another one is to run: no timer need be due. */
 bool icount_model_waits(CPUState *cpu);
 
+/*
+ * Of several vCPUs, @cpu is not to execute at all: with its budget of 0 it
+ * would take interrupts although it is not its turn.
+ */
+bool icount_model_skips(CPUState *cpu);
+
 #endif
