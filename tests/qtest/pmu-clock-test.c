@@ -293,6 +293,8 @@ static const Refusal refusals[] = {
     { "no-pmu", "-cpu Icelake-Server,pmu=off " CLOCK, "pmu=on" },
     { "align", "-cpu Icelake-Server,pmu=on -icount shift=model,align=on",
       "align=on" },
+    { "value", "-cpu Icelake-Server,pmu=on -icount shift=modle",
+      "0 to 10, auto or model" },
     { "threads", "-cpu Icelake-Server,pmu=on " CLOCK
       "-accel tcg,thread=multi", "icount" },
 };
