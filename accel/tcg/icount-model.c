@@ -4,9 +4,9 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * Each vCPU has its own time, which grows by what its model ran.  Virtual time
- * is the latest of them, plus what idle jumps added.  It is looked what time
- * it is where the instruction stream says so, and nowhere else: two runs of
- * one machine look at the same places, whatever the host does.
+ * is the latest of them, plus what idle jumps added.  A look brings the clock
+ * up to date where the instruction stream says so, and nowhere else: two runs
+ * of one machine look at the same places, whatever the host does.
  */
 
 #include "qemu/osdep.h"
@@ -45,7 +45,7 @@ typedef struct ModelVCPU {
     int64_t ran;                /* run_time() at the last look */
     int64_t local;              /* its own time, ns */
     int64_t icount;             /* instructions that it executed */
-    int64_t look;               /* ... when it is looked again */
+    int64_t look;               /* ... of the next look */
     int64_t deadline;           /* the next event as of the last plan, ns */
     int64_t insn_time;          /* of the last stretch, in 1/1024 ns */
     int64_t looked_icount;      /* ... and where that began */
@@ -394,13 +394,13 @@ int64_t icount_model_budget(CPUState *cpu, int64_t budget)
         vcpu->skips = !alone;
         return 0;
     }
-    if (!left) {
+    if (!left && !budget) {
         /* The log says when the timer runs: nothing is planned until then. */
         CPUState *turn = qatomic_read(&model.turn);
 
         vcpu->waits = !alone && turn && turn != cpu;
         vcpu->skips = vcpu->waits;
-        return vcpu->waits ? 0 : MIN(MAX(vcpu->look - vcpu->icount, 0), budget);
+        return 0;
     }
     vcpu->waits = !alone && !model_is_turn(cpu);
     vcpu->skips = vcpu->waits;

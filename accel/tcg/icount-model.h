@@ -58,8 +58,8 @@ void icount_model_read(CPUState *cpu);
 void icount_model_executed(CPUState *cpu, int64_t executed);
 
 /*
- * How many instructions @cpu may execute before it must be looked what time
- * it is, where stock icount says @budget; 0: another vCPU is to run, or a
+ * How many instructions @cpu may execute before the clock must be brought up
+ * to date, where stock icount says @budget; 0: another vCPU is to run, or a
  * timer is due.
  */
 int64_t icount_model_budget(CPUState *cpu, int64_t budget);
