@@ -77,6 +77,12 @@ bool icount_model_configure(QemuOpts *opts, const char **option, Error **errp)
                    "modelled time does not follow the host's");
         return false;
     }
+    if (qemu_opt_get(opts, "rr")) {
+        error_setg(errp, "-icount shift=model and rr=%s are incompatible: a "
+                   "replay does not always find its way through modelled time",
+                   qemu_opt_get(opts, "rr"));
+        return false;
+    }
     model.enabled = true;
     model.vcpus = g_hash_table_new_full(NULL, NULL, NULL, g_free);
     *option = "0";
