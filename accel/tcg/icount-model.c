@@ -19,7 +19,6 @@
 #include "system/cpu-timers.h"
 #include "system/cpu-timers-internal.h"
 #include "system/cpus.h"
-#include "system/replay.h"
 #include "icount-model.h"
 
 /* Instructions from one look to the next. */
@@ -378,9 +377,9 @@ static bool model_is_turn(CPUState *cpu)
 
 int64_t icount_model_budget(CPUState *cpu, int64_t budget)
 {
-    bool replays = replay_mode == REPLAY_MODE_PLAY, alone;
     int64_t left, event;
     ModelVCPU *vcpu;
+    bool alone;
 
     if (!model.enabled) {
         return budget;
@@ -395,17 +394,9 @@ int64_t icount_model_budget(CPUState *cpu, int64_t budget)
                                       QEMU_TIMER_ATTR_ALL);
     alone = g_hash_table_size(model.vcpus) == 1;
     vcpu->waits = false;
-    if (!left && !replays) {
+    if (!left) {
         /* Timers run before it is decided whose turn it is: they may wake. */
         vcpu->skips = !alone;
-        return 0;
-    }
-    if (!left && !budget) {
-        /* The log says when the timer runs: nothing is planned until then. */
-        CPUState *turn = qatomic_read(&model.turn);
-
-        vcpu->waits = !alone && turn && turn != cpu;
-        vcpu->skips = vcpu->waits;
         return 0;
     }
     vcpu->waits = !alone && !model_is_turn(cpu);
@@ -425,7 +416,7 @@ int64_t icount_model_budget(CPUState *cpu, int64_t budget)
         vcpu->deadline = event;
         model_plan(vcpu, event, alone ? INT64_MAX : model.horizon);
     }
-    return MIN(vcpu->look - vcpu->icount, replays ? budget : INT64_MAX);
+    return vcpu->look - vcpu->icount;
 }
 
 bool icount_model_waits(CPUState *cpu)

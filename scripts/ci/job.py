@@ -210,8 +210,7 @@ class Runner:
         alive, before, instructions, topdown = True, None, 0, {}
         begin = time.monotonic()
         try:
-            if isinstance(self._guest, guest.Guest):
-                self._guest.run(SETTLE, timeout=60 * scale())
+            self._guest.run(SETTLE, timeout=60 * scale())
             before = Evidence(self._guest)
             self._guest.start_command(case.command, output.add,
                                       output.add_error)

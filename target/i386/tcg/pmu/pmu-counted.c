@@ -20,8 +20,8 @@
 #define LEAST_PROGRESS (1 << 13)
 
 /*
- * Instructions that may run before it is looked what other vCPUs ask for,
- * where the functional model sees data.
+ * Where the functional model sees data, it serves requests of other vCPUs when
+ * so many instructions ran, at the latest.
  */
 #define SNOOP_INSNS (1 << 12)
 
@@ -53,19 +53,6 @@ void x86_pmu_renumber(X86PMU *unit, const PmuBlock *block)
     }
 }
 
-/* The newest block, which is counted and complete, did this. */
-static void x86_pmu_counted_dynamic(CPUX86State *env, PmuExecution *dynamic)
-{
-    const PmuBlock *block = env->pmu.counted;
-    const PmuRecord *record = (PmuRecord *)env->pmu.log;
-
-    *dynamic = (PmuExecution) {
-        .addr = record->addr, .pc = record->pc, .target = x86_pmu_pc(env),
-        .iterations = 1, .backwards = env->df < 0,
-    };
-    dynamic->taken = dynamic->target != pmu_block_end(block, record->pc);
-}
-
 /* Let the model know of the newest block; returns pmu_timing_warm_counted(). */
 static bool x86_pmu_warm_counted(CPUX86State *env)
 {
@@ -77,7 +64,8 @@ static bool x86_pmu_warm_counted(CPUX86State *env)
     if (unlikely(unit->mappings == PMU_MAPPINGS_STALE)) {
         x86_pmu_forget_mappings(unit);
     }
-    x86_pmu_counted_dynamic(env, &dynamic);
+    x86_pmu_executed(env, env->pmu.counted, (PmuRecord *)env->pmu.log,
+                     &dynamic);
     changed = pmu_timing_warm_counted(unit->timing, env->pmu.counted,
                                       &dynamic);
     if (unlikely(unit->mappings == PMU_MAPPINGS_STALE_AFTER_BLOCK)) {

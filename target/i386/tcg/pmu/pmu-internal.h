@@ -259,6 +259,13 @@ uint64_t x86_pmu_pc(const CPUX86State *env);
 /* Begin a record of @block at @pc, which is about to run, in the empty log. */
 void x86_pmu_log(CPUX86State *env, const PmuBlock *block, uint64_t pc);
 
+/*
+ * What the newest block, @block, did, whose addresses are in @record; with one
+ * iteration, as if it did not end in a REP string instruction.
+ */
+void x86_pmu_executed(CPUX86State *env, const PmuBlock *block,
+                      const PmuRecord *record, PmuExecution *dynamic);
+
 /* Run the model over all that is in the log, which has a record. */
 void x86_pmu_run(CPUX86State *env);
 

@@ -24,20 +24,23 @@ uint64_t x86_pmu_pc(const CPUX86State *env)
            ? env->eip : (uint32_t)(env->eip + env->segs[R_CS].base);
 }
 
-/* What the newest block did. */
+void x86_pmu_executed(CPUX86State *env, const PmuBlock *block,
+                      const PmuRecord *record, PmuExecution *dynamic)
+{
+    *dynamic = (PmuExecution) {
+        .addr = record->addr, .pc = record->pc, .target = x86_pmu_pc(env),
+        .backwards = env->df < 0, .iterations = 1,
+    };
+    dynamic->taken = dynamic->target != pmu_block_end(block, record->pc);
+}
+
+/* What the newest record's block did. */
 static void x86_pmu_dynamic(CPUX86State *env, PmuExecution *dynamic)
 {
     const X86PMUState *pmu = &env->pmu;
     const PmuRecord *record = pmu->record;
 
-    dynamic->addr = record->addr;
-    dynamic->pc = record->pc;
-    dynamic->target = x86_pmu_pc(env);
-    dynamic->taken = dynamic->target != pmu_block_end(record->block,
-                                                      record->pc);
-    dynamic->backwards = env->df < 0;
-    dynamic->iterations = 1;
-    dynamic->rest = 0;
+    x86_pmu_executed(env, record->block, record, dynamic);
     if (record->block->rep) {
         dynamic->rest = pmu_block_iterations_left(record->block,
                                                   env->regs[R_ECX]);
