@@ -14,8 +14,9 @@ from common import KERNEL_CI, TOP, Skip, equal, kernel_ci
 import results
 from tree_tests import fake_kvm_unit_tests
 
-# Takes ssh's options, notes the host, and runs the command here; the host
-# "down" cannot be reached.
+# Takes ssh's options, notes the host, and runs the command here, with the
+# SHELL that sshd sets and GNU parallel's wrapper executes; the host "down"
+# cannot be reached.
 SSH = '''#!/bin/bash
 while [[ $1 = -* ]]; do
     case $1 in -l|-o|-p|-i|-S) shift ;; esac
@@ -26,7 +27,7 @@ shift
 [[ $1 != -- ]] || shift
 echo "$host" >> "$SSH_LOG"
 [[ $host != down ]] || exit 255
-exec bash -c "$*"
+SHELL=/bin/bash exec bash -c "$*"
 '''
 # Runs a copy of the script for each number of --array, as slurmd does.
 SBATCH = '''#!/bin/bash
