@@ -20,7 +20,7 @@
  * What is done at most before other parts of QEMU have their turn: a
  * fraction of a millisecond.
  */
-#define RUN_MAX_BYTES   (256 * KiB)
+#define RUN_MAX_BYTES   (1 * MiB)
 #define RUN_MAX_EVENTS  64
 
 unsigned dsa_engine_slots_used(const DsaEngine *engine)

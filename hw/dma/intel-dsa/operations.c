@@ -162,17 +162,24 @@ static bool ended(DsaWork *work)
     return work->status;
 }
 
-/* From buffer 0 to a destination; how much of it. */
-static uint32_t put(IntelDsa *s, unsigned engine, DsaWork *work,
-                    uint32_t tc_flag, uint64_t addr, uint32_t bytes)
+/* From the host's memory to a destination; how much of it. */
+static uint32_t put_from(IntelDsa *s, unsigned engine, DsaWork *work,
+                         uint32_t tc_flag, uint64_t addr, const void *data,
+                         uint32_t bytes)
 {
-    DsaAccess access = dsa_write(s, engine, work, tc_flag, addr,
-                                 s->buffer[0], bytes);
+    DsaAccess access = dsa_write(s, engine, work, tc_flag, addr, data, bytes);
 
     if (access.failed) {
         dsa_set_fault(work, addr + access.done, true);
     }
     return access.done;
+}
+
+/* From buffer 0 to a destination; how much of it. */
+static uint32_t put(IntelDsa *s, unsigned engine, DsaWork *work,
+                    uint32_t tc_flag, uint64_t addr, uint32_t bytes)
+{
+    return put_from(s, engine, work, tc_flag, addr, s->buffer[0], bytes);
 }
 
 /* From the first source to buffer 0; how much of it. */
@@ -186,6 +193,56 @@ static uint32_t get(IntelDsa *s, unsigned engine, DsaWork *work,
         dsa_set_fault(work, addr + access.done, false);
     }
     return access.done;
+}
+
+/*
+ * Where the host has a source that is RAM as a whole; NULL for any other.
+ * Give it back with pci_dma_unmap().
+ */
+static void *map_source(IntelDsa *s, uint64_t addr, uint32_t bytes)
+{
+    PCIDevice *pci = PCI_DEVICE(s);
+    dma_addr_t mapped = bytes;
+    void *source;
+
+    WITH_RCU_READ_LOCK_GUARD() {
+        hwaddr offset, length = bytes;
+        MemoryRegion *mr = address_space_translate(pci_get_address_space(pci),
+                                                   addr, &offset, &length,
+                                                   false,
+                                                   MEMTXATTRS_UNSPECIFIED);
+
+        if (length < bytes ||
+            !memory_access_is_direct(mr, false, MEMTXATTRS_UNSPECIFIED)) {
+            return NULL;
+        }
+    }
+    source = pci_dma_map(pci, addr, &mapped, DMA_DIRECTION_TO_DEVICE);
+    if (source && mapped < bytes) {
+        pci_dma_unmap(pci, source, mapped, DMA_DIRECTION_TO_DEVICE, 0);
+        return NULL;
+    }
+    return source;
+}
+
+/* From a source in RAM to the destination, once; whether it was in RAM */
+static bool move_from_ram(IntelDsa *s, unsigned engine, DsaWork *work,
+                          uint32_t bytes)
+{
+    uint64_t addr = dsa_desc_addr1(work->desc) + work->done;
+    void *source = map_source(s, addr, bytes);
+
+    if (!source) {
+        return false;
+    }
+    count_access(s, engine, work, DSA_FLAG_ADDR1_TC_B, addr,
+                 (DsaAccess) { .done = bytes }, false);
+    work->done += put_from(s, engine, work, DSA_FLAG_ADDR2_TC_B,
+                           dsa_desc_addr2(work->desc) + work->done, source,
+                           bytes);
+    pci_dma_unmap(PCI_DEVICE(s), source, bytes, DMA_DIRECTION_TO_DEVICE,
+                  bytes);
+    return true;
 }
 
 /* The last part of both ranges that lies in one page of each. */
@@ -225,15 +282,16 @@ static bool memmove_step(IntelDsa *s, unsigned engine, DsaWork *work)
     const uint8_t *desc = work->desc;
     uint64_t source = dsa_desc_addr1(desc);
     uint64_t destination = dsa_desc_addr2(desc);
-    uint32_t bytes;
+    uint32_t bytes = dsa_operation_chunk(work);
 
     if (destination > source && destination - source < dsa_desc_size(desc)) {
         return move_backwards(s, engine, work);
     }
-    bytes = get(s, engine, work, source + work->done,
-                dsa_operation_chunk(work));
-    work->done += put(s, engine, work, DSA_FLAG_ADDR2_TC_B,
-                      destination + work->done, bytes);
+    if (!move_from_ram(s, engine, work, bytes)) {
+        bytes = get(s, engine, work, source + work->done, bytes);
+        work->done += put(s, engine, work, DSA_FLAG_ADDR2_TC_B,
+                          destination + work->done, bytes);
+    }
     return ended(work);
 }
 
