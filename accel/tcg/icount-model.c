@@ -42,7 +42,8 @@
 typedef struct ModelVCPU {
     IcountModelRunTime *run_time;
     int64_t ran;                /* run_time() at the last look */
-    int64_t local;              /* its own time, ns */
+    int64_t local;              /* its own time at the last look, ns */
+    int64_t rough;              /* ... at the last read of the clock */
     int64_t icount;             /* instructions that it executed */
     int64_t look;               /* ... of the next look */
     int64_t deadline;           /* the next event as of the last plan, ns */
@@ -116,7 +117,7 @@ int64_t icount_model_ran(CPUState *cpu)
 bool icount_model_loaded(CPUState *cpu, int64_t ran)
 {
     ModelVCPU *vcpu = model_vcpu(cpu);
-    int64_t run_time = vcpu->run_time(cpu);
+    int64_t run_time = vcpu->run_time(cpu, false);
 
     if (ran < 0 || ran > run_time || run_time - ran > UNSEEN_MOST) {
         vcpu->ran = run_time;
@@ -150,7 +151,7 @@ static void model_move(int64_t ns)
 /* Look how far @cpu is, which executed @executed since it was accounted. */
 static void model_look(CPUState *cpu, ModelVCPU *vcpu, int64_t executed)
 {
-    int64_t ran = vcpu->run_time(cpu);
+    int64_t ran = vcpu->run_time(cpu, false);
     int64_t insns = vcpu->icount + executed - vcpu->looked_icount;
 
     if (insns >= STRETCH_LEAST) {
@@ -161,14 +162,11 @@ static void model_look(CPUState *cpu, ModelVCPU *vcpu, int64_t executed)
     vcpu->ran = ran;
 }
 
-/* Time is @ns at least, but not before the next event while @cpu runs on. */
-static void model_publish(ModelVCPU *vcpu, bool runs_on)
+/* Time is @ns at least. */
+static void model_publish(int64_t ns)
 {
-    int64_t ns = vcpu->local, now = model_now();
+    int64_t now = model_now();
 
-    if (runs_on) {
-        ns = MIN(ns, vcpu->deadline - 1);
-    }
     if (ns > now) {
         model_move(ns - now);
     }
@@ -198,9 +196,9 @@ void icount_model_read(CPUState *cpu)
         return;
     }
     vcpu = model_vcpu(cpu);
-    model_look(cpu, vcpu, executed);
-    if (vcpu->local >= vcpu->deadline) {
-        /* Look again right behind this instruction. */
+    vcpu->rough = vcpu->local + vcpu->run_time(cpu, true) - vcpu->ran;
+    if (vcpu->rough >= vcpu->deadline) {
+        /* Look right behind this instruction. */
         vcpu->look = MIN(vcpu->look, vcpu->icount + executed);
         cpu_exit(cpu);
     }
@@ -213,6 +211,7 @@ void icount_model_halt(CPUState *cpu)
     int64_t executed = model_executed(cpu);
 
     model_look(cpu, vcpu, executed);
+    vcpu->rough = vcpu->local;
     vcpu->look = MIN(vcpu->look, vcpu->icount + executed);
     vcpu->deadline = INT64_MAX;
     vcpu->halted = true;
@@ -231,7 +230,8 @@ void icount_model_executed(CPUState *cpu, int64_t executed)
     vcpu->icount += executed;
     if (cpu->running) {
         if (vcpu->publishing) {
-            model_publish(vcpu, true);
+            /* It runs on: what is due must not have been yet. */
+            model_publish(MIN(vcpu->rough, vcpu->deadline - 1));
         }
         return;
     }
@@ -242,7 +242,7 @@ void icount_model_executed(CPUState *cpu, int64_t executed)
     }
     if (vcpu->icount >= vcpu->look) {
         model_look(cpu, vcpu, 0);
-        model_publish(vcpu, false);
+        model_publish(vcpu->local);
     }
 }
 
@@ -404,8 +404,9 @@ int64_t icount_model_budget(CPUState *cpu, int64_t budget)
     if (vcpu->waits) {
         return 0;
     }
-    if (alone) {
+    if (alone && vcpu->halted) {
         vcpu->local = MAX(vcpu->local, model_now());
+        vcpu->halted = false;
     }
     event = left < 0 ? INT64_MAX : model_now() + left;
     /*

@@ -16,9 +16,11 @@
 /*
  * Let the model know all that @cpu executed so far, its current instruction
  * (the last one of its block) excluded.  Returns for how long @cpu has run
- * since it was made, in nanoseconds; never falls.  Must not read a clock.
+ * since it was made, in nanoseconds; never falls.  With @roughly it may say
+ * what is found sooner, which next time may turn out to have been too much or
+ * too little.  Must not read a clock.
  */
-typedef int64_t IcountModelRunTime(CPUState *cpu);
+typedef int64_t IcountModelRunTime(CPUState *cpu, bool roughly);
 
 /* Is virtual time that of the model? */
 bool icount_model_enabled(void);

@@ -44,23 +44,27 @@ static void x86_pmu_clock_open(CPUX86State *env)
  */
 static void x86_pmu_clock_settle(CPUX86State *env)
 {
-    X86PMU *unit = env->pmu.unit;
-
     if (env->pmu.counted) {
         x86_pmu_clock_open(env);
     }
     x86_pmu_run_all(env,
                     env->pmu.record && !env->pmu.cut ? last_of_block : 0);
-    pmu_timing_flush(unit->timing);
 }
 
-static int64_t x86_pmu_run_time(CPUState *cs)
+static int64_t x86_pmu_run_time(CPUState *cs, bool roughly)
 {
     CPUX86State *env = cpu_env(cs);
     const X86PMU *unit = env->pmu.unit;
+    uint64_t slots;
 
     x86_pmu_clock_settle(env);
-    return muldiv64(pmu_timing_clock(unit->timing) / unit->uarch.width, 1000,
+    if (roughly) {
+        slots = pmu_timing_clock_estimate(unit->timing);
+    } else {
+        pmu_timing_flush(unit->timing);
+        slots = pmu_timing_clock(unit->timing);
+    }
+    return muldiv64(slots / unit->uarch.width, 1000,
                     unit->uarch.frequency_mhz);
 }
 

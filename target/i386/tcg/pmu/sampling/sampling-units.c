@@ -12,6 +12,7 @@
 #include "tcg/pmu/sampling/sampling-credit.h"
 #include "tcg/pmu/sampling/sampling-units.h"
 #include "tcg/pmu/sampling/timing-ledger.h"
+#include "tcg/pmu/sampling/timing.h"
 
 /*
  * The DSB has some thousand micro-ops to find again, and where it is too small
@@ -435,6 +436,8 @@ void pmu_timing_end_phase(PmuTiming *t)
         begin_phase(t, PMU_PHASE_DETAILED);
         break;
     case PMU_PHASE_DETAILED:
+        /* The ledger has all of it. */
+        t->clock.progress = pmu_timing_progress(t);
         begin_period(t);
         break;
     }

@@ -9,6 +9,7 @@
 
 #include "tcg/pmu/decode/block-counts.h"
 #include "tcg/pmu/sampling/timing-ledger.h"
+#include "tcg/pmu/sampling/timing.h"
 
 void pmu_timing_enter_block_runs(PmuTiming *t)
 {
@@ -212,14 +213,31 @@ static void enter_level(PmuTiming *t, PmuLevel level)
     }
 }
 
+/* Slots of so much progress say what a slot of it is worth. */
+#define CLOCK_LEAST 1024
+
+/* What progress there was took @slots, which the ledger has now. */
+static void note_clock(PmuTiming *t, uint64_t slots)
+{
+    uint64_t progress = pmu_timing_progress(t);
+
+    if (progress - t->clock.progress >= CLOCK_LEAST) {
+        t->clock.slots = (double)slots / (progress - t->clock.progress);
+    }
+    t->clock.progress = progress;
+}
+
 /* What was counted of known costs. */
 void pmu_timing_enter_estimates(PmuTiming *t)
 {
+    uint64_t before = pmu_timing_clock(t);
+
     pmu_timing_enter_block_runs(t);
     pmu_timing_enter_covariates(t);
     pmu_cpi_table_add_estimates(&t->cpi_table);
     enter_level(t, PMU_LEVEL_OS);
     enter_level(t, PMU_LEVEL_USR);
+    note_clock(t, pmu_timing_clock(t) - before);
 }
 
 /* The pipeline goes on where the ledger is. */

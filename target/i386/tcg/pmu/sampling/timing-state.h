@@ -49,8 +49,15 @@ typedef struct PmuUnknownRegion {
 
 #define PMU_UNKNOWN_REGIONS 1024
 
+/* What the clock will be when estimates are entered into the ledger. */
+typedef struct PmuClockEstimate {
+    uint64_t progress;          /* pmu_timing_progress() when they were last */
+    double slots;               /* ... and what it is worth, as it was then */
+} PmuClockEstimate;
+
 struct PmuTiming {
     uint64_t progress;          /* see pmu_timing_progress() */
+    PmuClockEstimate clock;     /* see pmu_timing_clock_estimate() */
     const PmuUarch *uarch;
     PmuLedger *ledger;
     PmuCounts counts;           /* what @seen does not show */

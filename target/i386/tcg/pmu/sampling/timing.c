@@ -144,6 +144,16 @@ uint64_t pmu_timing_clock(const PmuTiming *t)
     return slots;
 }
 
+uint64_t pmu_timing_clock_estimate(PmuTiming *t)
+{
+    if (t->phase == PMU_PHASE_DETAILED) {
+        pmu_timing_flush_exact(t);
+        return pmu_timing_clock(t);
+    }
+    return pmu_timing_clock(t) +
+           (pmu_timing_progress(t) - t->clock.progress) * t->clock.slots;
+}
+
 uint64_t pmu_timing_progress(const PmuTiming *t)
 {
     uint64_t progress = t->progress;

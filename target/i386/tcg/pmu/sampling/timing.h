@@ -99,7 +99,14 @@ uint64_t pmu_timing_repairs(const PmuTiming *timing);
 uint64_t pmu_timing_clock(const PmuTiming *timing);
 
 /*
- * The same at any time and roughly, plus instructions retired; never falls.
+ * What it would be after a pmu_timing_flush(), roughly and in a fraction of the
+ * time: nothing is entered while costs are estimated.  May fall.
+ */
+uint64_t pmu_timing_clock_estimate(PmuTiming *timing);
+
+/*
+ * The clock at any time and more roughly, plus instructions retired; never
+ * falls.
  * No ledger item other than INSTRUCTIONS and its parts grows by more than
  * PMU_TIMING_ITEM_RATE times what this grows by.
  */
