@@ -21,6 +21,12 @@
 /* What surrounds a block between two OP_RDTSC, in cycles at most. */
 #define SURROUNDS   4000
 
+/* Loads from a device that test_devices() makes. */
+#define LOADS       20
+
+#define APIC_VERSION    0xfee00030
+#define HPET_PERIOD     0xfed00004
+
 /* A timer is late by what so many instructions take, and its delivery. */
 #define LATENESS    400
 
@@ -189,6 +195,39 @@ static void test_idle(void)
                    ns / 1000 * MHZ + 2 * SURROUNDS, "TSC across 200 s");
     expect_between(pmu_register(s, cycles), 1, SURROUNDS, "unhalted cycles");
     g_assert_cmpint(g_get_monotonic_time() - began, <, ns / 1000);
+}
+
+/* TSC across LOADS loads from @address, which is in the TLBs. */
+static uint64_t tsc_of_loads(const char *args, uint64_t address)
+{
+    g_autoptr(PmuScript) s = pmu_script_new();
+    unsigned before, after;
+
+    pmu_op(s, OP_PEEK32, 0, address, 0);
+    before = rdtsc(s);
+    for (unsigned i = 0; i < LOADS; i++) {
+        pmu_op(s, OP_PEEK32, 0, address, 0);
+    }
+    after = rdtsc(s);
+    run_alone(s, args);
+    return tsc_between(s, before, after);
+}
+
+/* A device is a microsecond away; the local APIC is in the core. */
+static void test_devices(void)
+{
+    static const char *const args[] = {
+        PMU_CPU_UNSAMPLED CLOCK, PMU_CPU_METRICS CLOCK,
+    };
+
+    for (int i = 0; i < ARRAY_SIZE(args); i++) {
+        uint64_t near = tsc_of_loads(args[i], APIC_VERSION);
+        uint64_t far = tsc_of_loads(args[i], HPET_PERIOD);
+
+        expect_between(near, 0, LOADS * MHZ / 2, "TSC across the APIC's loads");
+        expect_between(far - near, LOADS * MHZ * 99 / 100,
+                       LOADS * MHZ * 101 / 100, "TSC of the HPET");
+    }
 }
 
 /* What is done while time is looked at by nobody takes as long. */
@@ -360,6 +399,7 @@ int main(int argc, char **argv)
     qtest_add_func("pmu/clock/cpuid", test_cpuid);
     qtest_add_func("pmu/clock/timer", test_timer);
     qtest_add_func("pmu/clock/idle", test_idle);
+    qtest_add_func("pmu/clock/devices", test_devices);
     qtest_add_func("pmu/clock/sampled", test_sampled);
     qtest_add_func("pmu/clock/same", test_same);
     qtest_add_func("pmu/clock/two", test_two);

@@ -850,6 +850,7 @@ typedef struct Cutter {
     bool peeks;                 /* counters are read now and then */
     bool ports;                 /* a counter needs the ports */
     GHashTable *blocks;         /* those seen so far */
+    uint64_t *waits;            /* cycles at each level that a device takes */
 } Cutter;
 
 /* Instructions from @first on that can be one block: straight-line code. */
@@ -1042,6 +1043,13 @@ static uint64_t replay(const Walk *walk, PmuCore core, Cutter cutter,
             pmu_timing_peek(timing, &peeked);
             assert_conserved(&peeked);
         }
+        if (cutter.waits && !random_below(&cutter.random, 50)) {
+            PmuLevel level = random_below(&cutter.random, PMU_LEVEL_NR);
+            uint32_t cycles = random_below(&cutter.random, 5000);
+
+            pmu_timing_device_wait(timing, level, cycles);
+            cutter.waits[level] += cycles;
+        }
         i += n;
     }
     pmu_timing_peek(timing, &peeked);
@@ -1139,6 +1147,59 @@ static void test_peeks_sampled(void)
     };
 
     check_peeks(&sampling);
+}
+
+/* What a device takes is added, at its level, and changes nothing else. */
+static void check_waits(const PmuSampling *sampling)
+{
+    static const PmuLedgerItem grows[] = {
+        PMU_ITEM_ISSUED_0, PMU_ITEM_UNDELIVERED_0, PMU_ITEM_EXECUTED_0,
+        PMU_ITEM_RETIRED_0, PMU_ITEM_WAIT_DRAM, PMU_ITEM_STALL_DRAM,
+    };
+    Random random = random_from_seed();
+
+    for (unsigned i = 0; i < 10; i++) {
+        PmuCore core = i % PMU_CORES_MEASURED;
+        unsigned width = pmu_uarch(core)->width;
+        PmuDecoder *decoder = pmu_decoder_new(core, pmu_uarch(core));
+        Walk *walk = walk_new(decoder, &random);
+        uint64_t waits[PMU_LEVEL_NR] = { };
+        Cutter cutter = { .longest = 25, .sampling = sampling };
+        PmuLedger without, with;
+        uint64_t clock = replay(walk, core, cutter, &without);
+
+        cutter.waits = waits;
+        cutter.random = (Random) { random_next(&random) };
+        clock = replay(walk, core, cutter, &with) - clock;
+        g_assert_cmpuint(clock, >, 0);
+        g_assert_cmpuint(clock, ==, (waits[0] + waits[1]) * width);
+        for (PmuLevel level = 0; level < PMU_LEVEL_NR; level++) {
+            without.slots[level][PMU_SLOT_MEMORY_BOUND] +=
+                waits[level] * width;
+            for (unsigned j = 0; j < G_N_ELEMENTS(grows); j++) {
+                without.event[level][grows[j]] += waits[level];
+            }
+        }
+        assert_same(&without, &with);
+        g_free(walk);
+        pmu_decoder_free(decoder);
+    }
+}
+
+static void test_waits(void)
+{
+    check_waits(NULL);
+}
+
+static void test_waits_sampled(void)
+{
+    static const PmuSampling sampling = {
+        .initial_detailed = 20, .full_warming = 5, .detailed_warming = 3,
+                            .detailed = 7, .unknown_share = 2,
+        .period = 64,
+    };
+
+    check_waits(&sampling);
 }
 
 /*
@@ -1330,6 +1391,8 @@ int main(int argc, char **argv)
     g_test_add_func("/timing/cuts-sampled", test_cuts_sampled);
     g_test_add_func("/timing/peeks", test_peeks);
     g_test_add_func("/timing/peeks-sampled", test_peeks_sampled);
+    g_test_add_func("/timing/device-waits", test_waits);
+    g_test_add_func("/timing/device-waits-sampled", test_waits_sampled);
     g_test_add_func("/timing/short-paths", test_short_paths);
     g_test_add_func("/timing/item-rate", test_item_rate);
     g_test_add_func("/timing/reset", test_reset);

@@ -161,6 +161,12 @@ void x86_pmu_flush_efer(CPUX86State *env, uint64_t value);
 /* The same if the A20 gate of @cpu changes, on any thread. */
 void x86_pmu_flush_a20(X86CPU *cpu);
 
+/* IN or OUT. */
+void x86_pmu_port(CPUX86State *env);
+
+/* A load from a device at physical address @addr: TCGCPUOps.io_read. */
+void x86_pmu_io_read(CPUState *cs, hwaddr addr);
+
 #else
 
 #define VMSTATE_X86_HFLAGS(field, state) VMSTATE_UINT32(field, state)
@@ -237,6 +243,7 @@ static inline void x86_pmu_flush_page(CPUX86State *env, uint64_t linear) { }
 static inline void x86_pmu_flush_cr0(CPUX86State *env, uint32_t value) { }
 static inline void x86_pmu_flush_efer(CPUX86State *env, uint64_t value) { }
 static inline void x86_pmu_flush_a20(X86CPU *cpu) { }
+static inline void x86_pmu_port(CPUX86State *env) { }
 
 #endif
 

@@ -248,6 +248,23 @@ void pmu_timing_resume_pipeline(PmuTiming *t)
     pmu_pipeline_resume(&t->pipeline, open->slots, open->history);
 }
 
+uint64_t pmu_timing_device_wait(PmuTiming *t, PmuLevel level, uint32_t cycles)
+{
+    uint64_t *event = t->ledger->event[level];
+    uint64_t slots = (uint64_t)cycles * t->uarch->width;
+
+    t->ledger->slots[level][PMU_SLOT_MEMORY_BOUND] += slots;
+    event[PMU_ITEM_ISSUED_0] += cycles;
+    event[PMU_ITEM_UNDELIVERED_0] += cycles;
+    event[PMU_ITEM_EXECUTED_0] += cycles;
+    event[PMU_ITEM_RETIRED_0] += cycles;
+    event[PMU_ITEM_WAIT_DRAM] += cycles;
+    event[PMU_ITEM_STALL_DRAM] += cycles;
+    t->progress += slots << PMU_CPI_SHIFT;
+    t->clock.progress += slots;
+    return slots << PMU_CPI_SHIFT;
+}
+
 void pmu_timing_enter_string(PmuTiming *t)
 {
     if (t->phase == PMU_PHASE_DETAILED) {

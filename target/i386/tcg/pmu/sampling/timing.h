@@ -83,6 +83,15 @@ void pmu_timing_set_interest(PmuTiming *timing, PmuInterest interest);
 void pmu_timing_flush_mappings(PmuTiming *timing, PmuTlbFlush flush,
                                uint64_t linear);
 
+/*
+ * At @level, the core waits @cycles for a device, which is as far as DRAM: to
+ * be added to what the instruction takes otherwise.  At any time: it changes
+ * nothing but the ledger.  Returns by how much pmu_timing_progress() grows, in
+ * units of 1/PMU_CPI_ONE.
+ */
+uint64_t pmu_timing_device_wait(PmuTiming *timing, PmuLevel level,
+                                uint32_t cycles);
+
 /* An interrupt or exception was taken: the pipeline refills. */
 void pmu_timing_interrupt(PmuTiming *timing);
 
