@@ -9,6 +9,7 @@
  *   pmu-tools    breakdowns in issues of github.com/andikleen/pmu-tools, by
  *                number: Ice Lake-SP, Tiger Lake, Sapphire Rapids machines
  *   TMA          constants of Intel's metrics, github.com/intel/perfmon
+ *   C&C          chipsandcheese.com, by title
  *   arithmetic   on the width and on latencies above
  */
 
@@ -726,6 +727,49 @@ static void test_cold_code(void)
     }
 }
 
+/*
+ * Straight code that L2 or L3 has.  C&C, "Popping the Hood on Golden Cove": it,
+ * Ice Lake and Skylake fetch about 16 bytes a cycle from L2 with NOPs of 8
+ * bytes; "Skylake":
+ * with NOPs of 4 bytes Haswell does 2.2 to 2.5 a cycle from L2 and L3, Skylake
+ * almost 3.5 from L3; "Bulldozer": it and K10 little more than 4 bytes from L2;
+ * "Loongson 3A6000": Golden Cove more than 3 NOPs of 4 bytes from L3.  What is
+ * read off a diagram is kept to 15 %.
+ */
+static void test_far_code(void)
+{
+    static const Code nop4 = I("\x0f\x1f\x40\x00");
+    static const Code nop8 = I("\x0f\x1f\x84\0\0\0\0\0");
+    static const struct {
+        PmuCore core;
+        unsigned bytes;
+        const Code *code;
+        double low, high;       /* bytes a cycle */
+    } rows[] = {
+        { PMU_CORE_ICELAKE, 128 << 10, &nop8, 13.6, 18.4 },
+        { PMU_CORE_SAPPHIRERAPIDS, 128 << 10, &nop8, 13.6, 18.4 },
+        { PMU_CORE_SKYLAKE, 128 << 10, &nop8, 13.6, 18.4 },
+        { PMU_CORE_HASWELL, 128 << 10, &nop4, 8.8, 10 },
+        { PMU_CORE_K10, 192 << 10, &nop8, 4, 4.6 },
+        { PMU_CORE_BULLDOZER, 192 << 10, &nop8, 4, 4.6 },
+        { PMU_CORE_SAPPHIRERAPIDS, 4 << 20, &nop4, 12, 16 },
+        { PMU_CORE_SKYLAKE, 4 << 20, &nop4, 11.9, 16 },
+    };
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++) {
+        Rig *rig = rig_new(rows[i].core);
+        g_autofree char *name = g_strdup_printf("%u KiB of code",
+                                                rows[i].bytes >> 10);
+
+        rig_add_times(rig, *rows[i].code, rows[i].bytes /
+                      rows[i].code->length);
+        rig_close_loop(rig);
+        assert_near(rig, name, rows[i].bytes / rig_measure(rig, 2),
+                    rows[i].low, rows[i].high);
+        rig_free(rig);
+    }
+}
+
 /* A prefix that changes the length costs 3 cycles each: arithmetic. */
 static void test_lcp(void)
 {
@@ -1072,6 +1116,7 @@ int main(int argc, char **argv)
     g_test_add_func("/kernels/jumps", test_jumps);
     g_test_add_func("/kernels/movabs", test_movabs);
     g_test_add_func("/kernels/cold-code", test_cold_code);
+    g_test_add_func("/kernels/far-code", test_far_code);
     g_test_add_func("/kernels/lcp", test_lcp);
     g_test_add_func("/kernels/random-branches", test_random_branches);
     g_test_add_func("/kernels/constant-branch", test_constant_branch);

@@ -50,7 +50,7 @@ void pmu_pipeline_reset(PmuPipeline *p)
     p->ports.report = report;
     p->repairs = repairs;
     p->clock.cycle = cycle;
-    p->delivery.cycle = cycle;
+    pmu_delivery_begin(&p->delivery, cycle);
     p->stats.retire_cycle = cycle;
 }
 

@@ -6,7 +6,8 @@
  * The structure is that of uiCA (Abel and Reineke, ICS 2022): the predecoder
  * finds @predecode_insns instructions a cycle within one aligned chunk; the
  * decoders take @decoders of them, only the first one instructions of several
- * micro-ops; the DSB delivers @dsb_line micro-ops a cycle.
+ * micro-ops; the DSB delivers @dsb_line micro-ops a cycle.  Fetch waits for
+ * what is left of a miss that the predictor, ahead of it, has found before.
  */
 
 #include <glib.h>
@@ -28,6 +29,13 @@ void pmu_delivery_init(PmuDelivery *d, const PmuUarch *uarch, PmuClock *clock,
         .predecode_ahead = uarch->instruction_queue / uarch->decoders,
         .cycle = PMU_FIRST_CYCLE,
     };
+    pmu_run_ahead_init(&d->run_ahead, uarch, d->cycle);
+}
+
+void pmu_delivery_begin(PmuDelivery *d, uint64_t cycle)
+{
+    d->cycle = cycle;
+    pmu_run_ahead_restart(&d->run_ahead, cycle);
 }
 
 /* What was delivered in @d->cycle is over: count it. */
@@ -86,9 +94,20 @@ static void normalize(PmuDelivery *d)
     }
 }
 
+/* While the loop in the queue ran, the predictor had nothing to do. */
+static void leave_loop(PmuDelivery *d)
+{
+    if (d->source == PMU_DELIVERY_LSD) {
+        pmu_run_ahead_restart(&d->run_ahead, d->cycle);
+    }
+}
+
 void pmu_delivery_dsb(PmuDelivery *d)
 {
     normalize(d);
+    leave_loop(d);
+    pmu_run_ahead_enter(&d->run_ahead, d->cycle);
+    pmu_run_ahead_leave(&d->run_ahead, d->cycle);
     /* A line is of one window: the next window's may have to wait its turn. */
     if (d->source != PMU_DELIVERY_DSB || d->uarch->dsb_one_line) {
         if (d->source != PMU_DELIVERY_DSB) {
@@ -100,24 +119,28 @@ void pmu_delivery_dsb(PmuDelivery *d)
 }
 
 /*
- * When a line is there that is fetched from @start on, if it was in L1I.  What
- * fetch waits for is counted when it begins to, whether or not there is enough
- * in the queues meanwhile.
+ * When a line is there that fetch gets to at @now.  What fetch waits for is
+ * counted when it begins to, whether or not there is enough in the queues
+ * meanwhile.
  */
 static uint64_t fetch_line(PmuDelivery *d, const PmuAccessOutcome *access,
-                           uint64_t start)
+                           uint64_t now)
 {
-    uint64_t asked = start, ready;
+    PmuRunAhead *ahead = &d->run_ahead;
+    uint64_t asked = pmu_run_ahead_enter(ahead, now);
+    uint64_t translated = pmu_miss_timing_translate(d->misses, access, asked,
+                                                    PMU_WALK_CODE);
+    uint64_t from = MAX(now, translated), ready = from;
 
-    start = pmu_miss_timing_translate(d->misses, access, start, PMU_WALK_CODE);
-    *pmu_count(d->clock, PMU_ITEM_FETCH_TAG_CYCLES) += start - asked;
-    if (access->source == PMU_SOURCE_FILL) {
-        ready = MAX(start, pmu_miss_timing_fill(d->misses, access));
-    } else {
-        ready = access->source == PMU_SOURCE_L1
-                ? start : pmu_miss_timing_code_miss(d->misses, access, start);
+    pmu_run_ahead_translated(ahead, translated);
+    if (access->source != PMU_SOURCE_L1) {
+        ready = pmu_miss_timing_code_miss(d->misses, access, translated);
+        ready = MAX(from, ready);
     }
-    *pmu_count(d->clock, PMU_ITEM_FETCH_DATA_CYCLES) += ready - start;
+    *pmu_count(d->clock, PMU_ITEM_FETCH_TAG_CYCLES) += from - now;
+    *pmu_count(d->clock, PMU_ITEM_FETCH_DATA_CYCLES) += ready - from;
+    *pmu_count(d->clock, PMU_ITEM_FETCH_DATA_PERIODS) += ready > from;
+    pmu_run_ahead_leave(ahead, ready);
     return ready;
 }
 
@@ -133,8 +156,9 @@ void pmu_delivery_legacy(PmuDelivery *d, const PmuAccessOutcome *access)
                 d->uarch->dsb_switch;
         }
         count_cycle(d);
-        d->source = PMU_DELIVERY_LEGACY;
         wait_for(d, d->cycle + d->uarch->dsb_switch);
+        leave_loop(d);
+        d->source = PMU_DELIVERY_LEGACY;
         d->predecoded = d->cycle;
         d->predecode_count = 0;
         d->jumped = true;
@@ -255,6 +279,9 @@ void pmu_delivery_taken(PmuDelivery *d, bool unknown, bool loop_end)
         /* The target's chunk comes a cycle later than the next one would. */
         d->predecoded++;
     }
+    if (unknown) {
+        pmu_run_ahead_restart(&d->run_ahead, d->predecoded);
+    }
     d->jumped = true;
     d->delivered = FULL;
     d->decoded = FULL;
@@ -268,6 +295,7 @@ void pmu_delivery_restart(PmuDelivery *d, uint64_t cycle)
     count_cycle(d);
     d->cycle = cycle - 1;
     d->predecoded = d->cycle;
+    pmu_run_ahead_restart(&d->run_ahead, d->cycle);
     d->predecode_count = 0;
     d->jumped = true;
     d->delivered = FULL;

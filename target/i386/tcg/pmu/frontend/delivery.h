@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "tcg/pmu/decode/block.h"
+#include "tcg/pmu/frontend/run-ahead.h"
 #include "tcg/pmu/ledger/slot-clock.h"
 #include "tcg/pmu/memory/miss-timing.h"
 #include "tcg/pmu/memory/outcome.h"
@@ -43,11 +44,15 @@ typedef struct PmuDelivery {
     uint8_t predecode_count;    /* instructions predecoded in @predecoded */
     uint8_t chunk;              /* fetch chunk that was predecoded last */
     bool jumped;                /* the next chunk is another one in any case */
+    PmuRunAhead run_ahead;
 } PmuDelivery;
 
 /* Nothing was delivered.  @clock and @misses may not move. */
 void pmu_delivery_init(PmuDelivery *d, const PmuUarch *uarch, PmuClock *clock,
                        PmuMissTiming *misses);
+
+/* The same, but that it begins in @cycle. */
+void pmu_delivery_begin(PmuDelivery *d, uint64_t cycle);
 
 /* Instructions from another line follow, which is in the DSB. */
 void pmu_delivery_dsb(PmuDelivery *d);

@@ -206,6 +206,7 @@ static const char *const item_names[PMU_ITEM_NR] = {
     [PMU_ITEM_LCP_CYCLES] = "lcp-cycles",
     [PMU_ITEM_FETCH_TAG_CYCLES] = "fetch-tag-cycles",
     [PMU_ITEM_FETCH_DATA_CYCLES] = "fetch-data-cycles",
+    [PMU_ITEM_FETCH_DATA_PERIODS] = "fetch-data-periods",
     [PMU_ITEM_RESTEERS] = "resteers",
     [PMU_ITEM_RESTEER_CYCLES] = "resteer-cycles",
     [PMU_ITEM_RECOVERY_CYCLES] = "recovery-cycles",

@@ -259,6 +259,7 @@ typedef enum PmuLedgerItem {
     PMU_ITEM_LCP_CYCLES,
     PMU_ITEM_FETCH_TAG_CYCLES,      /* fetch waits for a translation */
     PMU_ITEM_FETCH_DATA_CYCLES,     /* ... for a line that missed L1I */
+    PMU_ITEM_FETCH_DATA_PERIODS,    /* times that begins */
     PMU_ITEM_RESTEERS,              /* taken branches that fetch did not know */
     PMU_ITEM_RESTEER_CYCLES,
     PMU_ITEM_RECOVERY_CYCLES,       /* a clear, until fetch begins again */

@@ -24,9 +24,10 @@ static uint64_t dram(PmuMissTiming *m, uint64_t start)
     const PmuUarch *uarch = m->uarch;
     /*
      * Bandwidth is spent on the clock, which only moves forward: a request
-     * that starts late must not hold up those that do not.
+     * that starts late must not hold up those that do not.  One of fetch can
+     * have started before.
      */
-    uint64_t turn = MAX(m->dram_free, m->clock->cycle);
+    uint64_t turn = MAX(m->dram_free, MIN(start, m->clock->cycle));
 
     m->dram_free = turn + uarch->dram_line_cycles;
     return MAX(start, turn) + pmu_uarch_dram_latency(uarch);
@@ -52,11 +53,22 @@ static uint64_t beyond_l1(PmuMissTiming *m, const PmuAccessOutcome *access,
     }
 }
 
+/*
+ * Cycles that begun before the clock are over, and counted already: what began
+ * at @start is noted from then on for as long as it takes.
+ */
+static uint64_t noted_from(const PmuMissTiming *m, uint64_t start)
+{
+    return MAX(start, m->clock->cycle);
+}
+
 /* Cycles that a prefetch takes beyond L2. */
 static void count_prefetch(PmuMissTiming *m, uint64_t start, uint64_t arrives)
 {
+    uint64_t from = noted_from(m, start);
+
     *pmu_count(m->clock, PMU_ITEM_OFFCORE_PREFETCH) += arrives - start;
-    pmu_outstanding_read(m->outstanding, start, arrives);
+    pmu_outstanding_read(m->outstanding, from, from + arrives - start);
 }
 
 /* The prefetches into L2 that @access, which starts at @start, sets off. */
@@ -123,6 +135,19 @@ static void enter_fill(PmuMissTiming *m, uint64_t ready, PmuRequester requester)
     m->requester[i] = requester;
 }
 
+/* The one of @n buffers, any, that is free first. */
+static uint64_t *first_free(uint64_t *buffers, uint32_t n)
+{
+    uint64_t *first = buffers;
+
+    for (uint32_t i = 1; i < n; i++) {
+        if (buffers[i] < *first) {
+            first = &buffers[i];
+        }
+    }
+    return first;
+}
+
 /*
  * A miss waits for a fill buffer, which it has from *@begun on, and keeps it
  * until its line is there.
@@ -131,14 +156,9 @@ static uint64_t l1d_miss(PmuMissTiming *m, const PmuAccessOutcome *access,
                          uint64_t start, PmuRequester requester,
                          uint64_t *begun)
 {
-    uint64_t *buffer = &m->buffer[0];
+    uint64_t *buffer = first_free(m->buffer, m->uarch->fill_buffers);
     uint64_t ready;
 
-    for (uint32_t i = 1; i < m->uarch->fill_buffers; i++) {
-        if (m->buffer[i] < *buffer) {
-            buffer = &m->buffer[i];
-        }
-    }
     if (*buffer > start) {
         if (requester != PMU_REQUEST_L1D_PREFETCH) {
             count_full(m, start, *buffer);
@@ -169,10 +189,16 @@ uint64_t pmu_miss_timing_fill(const PmuMissTiming *m,
 
 uint64_t pmu_miss_timing_code_miss(PmuMissTiming *m,
                                    const PmuAccessOutcome *access,
-                                uint64_t start)
+                                   uint64_t start)
 {
-    uint64_t ready = beyond_l1(m, access, start);
-    uint64_t from = start + m->uarch->l2.latency;
+    uint64_t *buffer = first_free(m->code_buffer, m->uarch->l1i_fill_buffers);
+    uint64_t ready, from;
+
+    start = MAX(start, MAX(*buffer, m->code_line));
+    m->code_line = start + m->uarch->l1i_line_cycles;
+    ready = beyond_l1(m, access, start);
+    *buffer = ready;
+    from = start + m->uarch->l2.latency;
 
     if (access->source >= PMU_SOURCE_L3 && ready > from) {
         *pmu_count(m->clock, PMU_ITEM_OFFCORE_CODE) += ready - from;
@@ -217,7 +243,7 @@ static bool needs_fill(const PmuAccessOutcome *access)
 static G_GNUC_NO_INLINE uint64_t walk_page(PmuMissTiming *m, uint64_t start,
                                            uint32_t cycles, uint8_t walk)
 {
-    uint64_t from = UINT64_MAX;
+    uint64_t from = UINT64_MAX, noted;
     uint32_t walker = 0;
 
     for (uint32_t i = 0; i < m->uarch->page_walkers; i++) {
@@ -231,7 +257,8 @@ static G_GNUC_NO_INLINE uint64_t walk_page(PmuMissTiming *m, uint64_t start,
     }
     pmu_reservation_table_reserve(&m->walker[walker], m->clock->cycle, from,
                                   cycles);
-    pmu_outstanding_wait_long(m->outstanding, from, from + cycles, walk);
+    noted = noted_from(m, from);
+    pmu_outstanding_wait_long(m->outstanding, noted, noted + cycles, walk);
     return from + cycles;
 }
 

@@ -43,6 +43,8 @@ typedef struct PmuMissTiming {
     uint64_t fill[PMU_FILL_RING];       /* by miss: when its line is there */
     uint8_t requester[PMU_FILL_RING];   /* ... PmuRequester */
     uint64_t buffer[PMU_MAX_FILL_BUFFERS];      /* free from */
+    uint64_t code_buffer[PMU_MAX_FILL_BUFFERS]; /* ... those of L1I */
+    uint64_t code_line;         /* L1I can ask for the next line from then */
     uint64_t prefetch[PMU_PREFETCH_RING];       /* by number: is in L2 */
     uint64_t dram_free;         /* when the next line can leave DRAM */
     uint64_t buffers_full;      /* fill buffers are, until then */
@@ -57,10 +59,13 @@ void pmu_miss_timing_init(PmuMissTiming *m, const PmuUarch *uarch,
 uint64_t pmu_miss_timing_fill(const PmuMissTiming *m,
                               const PmuAccessOutcome *access);
 
-/* When a line that missed L1I arrives, for a fetch that starts at @start. */
+/*
+ * When a line that missed L1I arrives, which is asked for from @start on.  That
+ * can be before the clock: fetch gets to a line later than the predictor.
+ */
 uint64_t pmu_miss_timing_code_miss(PmuMissTiming *m,
                                    const PmuAccessOutcome *access,
-                                uint64_t start);
+                                   uint64_t start);
 
 /*
  * When the address of @access, known at @start, is translated; @walk: for whom,

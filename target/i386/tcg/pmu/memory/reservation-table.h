@@ -30,8 +30,8 @@ uint64_t pmu_reservation_table_first_free(const PmuReservationTable *table,
                                           uint64_t from, bool order);
 
 /*
- * Reserve it for @cycles from @start on, which is free; no request
- * is for cycles before @now any more.
+ * Reserve it for @cycles from @start on, which is free; what ends by @now is
+ * forgotten.
  */
 void pmu_reservation_table_reserve(PmuReservationTable *table, uint64_t now,
                                    uint64_t start, uint64_t cycles);

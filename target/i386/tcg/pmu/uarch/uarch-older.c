@@ -12,7 +12,7 @@
  *            its appendix on earlier generations
  *   SOG      AMD's software optimization guide of the family
  *   CPUID    leaves 2 and 4, or 80000005H and 80000006H, of parts of that core
- *   Downs, uiCA, TMA   as in uarch.c
+ *   Downs, uiCA, TMA, C&C   as in uarch.c
  * Latencies of DRAM and the clocks are chosen: those of usual parts.  Whatever
  * has no source of its own is chosen, most of it as on Sunny Cove.
  *
@@ -54,6 +54,15 @@
     .dsb_uops = 1, .dsb_window = 16, .dsb_window_lines = 1,             \
     .dsb_line = 1, .dsb_ways = 1, .dsb_switch = 0
 
+/*
+ * Windows that the predictor is ahead of fetch, misses of L1I at a time, cycles
+ * between two lines.  The rate is measured where C&C is cited; a predictor that
+ * needs L1I (coupled) knows the next line at most, four windows of 16 bytes.
+ */
+#define CODE(targets, buffers, cycles)                                  \
+    .fetch_targets = (targets), .l1i_fill_buffers = (buffers),          \
+    .l1i_line_cycles = (cycles)
+
 /* No third level: the smallest that the model can have, as far as DRAM. */
 #define NO_L3(dram_cycles)  .l3 = { 64 * 1024, 16, (dram_cycles) }
 
@@ -90,7 +99,7 @@ static const PmuUarch table[PMU_CORE_NR - PMU_CORES_MEASURED] = {
         .page_walkers = 1,
         .dram_tenth_ns = 1500, .dram_line_cycles = 10,
         .prefetch_distance = 0, .l1d_prefetch = 0, .store_forward = 2,
-        NO_DSB,
+        NO_DSB, CODE(0, 1, 4),
         .decode_bytes = 16, .predecode_insns = 2, .decoders = 2,
         .decode_uops = 4, .instruction_queue = 4, .ms_uops = 1,
         .issue_to_dispatch = 1,
@@ -124,7 +133,7 @@ static const PmuUarch table[PMU_CORE_NR - PMU_CORES_MEASURED] = {
         .page_walkers = 1,
         .dram_tenth_ns = 1200, .dram_line_cycles = 30,
         .prefetch_distance = 0, .l1d_prefetch = 0, .store_forward = 4,
-        NO_DSB,
+        NO_DSB, CODE(0, 1, 4),
         .decode_bytes = 16, .predecode_insns = 3, .decoders = 3,
         .decode_uops = 6, .instruction_queue = 6, .ms_uops = 3,
         .issue_to_dispatch = 3,
@@ -158,6 +167,7 @@ static const PmuUarch table[PMU_CORE_NR - PMU_CORES_MEASURED] = {
         .page_walkers = 1,
         .dram_tenth_ns = 1000, .dram_line_cycles = 30,
         .prefetch_distance = 8, .l1d_prefetch = 0, .store_forward = 7,
+        CODE(4, 4, 8),
         .dsb_uops = 12288, .dsb_window = 64, .dsb_window_lines = 16,
         .dsb_line = 6, .dsb_ways = 8, .dsb_switch = 5,
         .decode_bytes = 16, .predecode_insns = 1, .decoders = 1,
@@ -192,7 +202,7 @@ static const PmuUarch table[PMU_CORE_NR - PMU_CORES_MEASURED] = {
         .page_walkers = 1,
         .dram_tenth_ns = 900, .dram_line_cycles = 20,
         .prefetch_distance = 8, .l1d_prefetch = 64, .store_forward = 5,
-        NO_DSB,
+        NO_DSB, CODE(4, 2, 8),
         .decode_bytes = 16, .predecode_insns = 6, .decoders = 4,
         .decode_uops = 7, .instruction_queue = 18, .ms_uops = 3,
         .issue_to_dispatch = 5,
@@ -224,7 +234,7 @@ static const PmuUarch table[PMU_CORE_NR - PMU_CORES_MEASURED] = {
         .page_walkers = 1,
         .dram_tenth_ns = 1000, .dram_line_cycles = 25,
         .prefetch_distance = 4, .l1d_prefetch = 0, .store_forward = 4,
-        NO_DSB,
+        NO_DSB, CODE(4, 2, 8),
         .decode_bytes = 8, .predecode_insns = 2, .decoders = 2,
         .decode_uops = 2, .instruction_queue = 8, .ms_uops = 2,
         .issue_to_dispatch = 1,
@@ -257,7 +267,7 @@ static const PmuUarch table[PMU_CORE_NR - PMU_CORES_MEASURED] = {
         .page_walkers = 1,
         .dram_tenth_ns = 650, .dram_line_cycles = 15,
         .prefetch_distance = 20, .l1d_prefetch = 64, .store_forward = 5,
-        NO_DSB,
+        NO_DSB, CODE(16, 4, 8),
         .decode_bytes = 16, .predecode_insns = 6, .decoders = 4,
         .decode_uops = 7, .instruction_queue = 18, .ms_uops = 4,
         .issue_to_dispatch = 5,
@@ -290,6 +300,7 @@ static const PmuUarch table[PMU_CORE_NR - PMU_CORES_MEASURED] = {
         .page_walkers = 1,
         .dram_tenth_ns = 600, .dram_line_cycles = 15,
         .prefetch_distance = 20, .l1d_prefetch = 64, .store_forward = 5,
+        CODE(16, 4, 8),
         .dsb_uops = 1536, .dsb_window = 32, .dsb_window_lines = 3,
         .dsb_line = 6, .dsb_ways = 8, .dsb_switch = 2,
         .decode_bytes = 16, .predecode_insns = 6, .decoders = 4,
@@ -303,7 +314,8 @@ static const PmuUarch table[PMU_CORE_NR - PMU_CORES_MEASURED] = {
         .name = "Haswell",
         /*
          * SOM, Downs: 4 slots, 192 entries, 60 in the scheduler, 8 ports; 72
-         * loads, 42 stores.  uiCA: frontend.  CPUID: caches and TLBs.
+         * loads, 42 stores. uiCA: frontend. CPUID: caches and TLBs. C&C,
+         * Skylake: 2.2 to 2.5 instructions of 4 bytes a cycle from L2.
          */
         .width = 4, .rob = 192, .scheduler = 60, .idq = 56,
         .num_ports = 8,
@@ -323,6 +335,7 @@ static const PmuUarch table[PMU_CORE_NR - PMU_CORES_MEASURED] = {
         .page_walkers = 1,
         .dram_tenth_ns = 700, .dram_line_cycles = 13,
         .prefetch_distance = 20, .l1d_prefetch = 64, .store_forward = 5,
+        CODE(24, 8, 7),
         .dsb_uops = 1536, .dsb_window = 32, .dsb_window_lines = 3,
         .dsb_line = 6, .dsb_ways = 8, .dsb_switch = 2,
         .decode_bytes = 16, .predecode_insns = 6, .decoders = 4,
@@ -337,7 +350,7 @@ static const PmuUarch table[PMU_CORE_NR - PMU_CORES_MEASURED] = {
         /*
          * Downs: 4 slots, 224 entries, 97 in the scheduler, 72 loads, 56
          * stores. uiCA: frontend.  CPUID: caches and TLBs; TMA: latency of
-         * the STLB.
+         * the STLB. C&C: 16 bytes of code a cycle from L2.
          */
         .width = 4, .rob = 224, .scheduler = 97, .idq = 64,
         .num_ports = 8,
@@ -368,6 +381,7 @@ static const PmuUarch table[PMU_CORE_NR - PMU_CORES_MEASURED] = {
         .page_walkers = 2,
         .dram_tenth_ns = 800, .dram_line_cycles = 13,
         .prefetch_distance = 20, .l1d_prefetch = 256, .store_forward = 5,
+        CODE(32, 8, 4),
         .dsb_uops = 1536, .dsb_window = 32, .dsb_window_lines = 3,
         .dsb_line = 6, .dsb_ways = 8, .dsb_switch = 2,
         .decode_bytes = 16, .predecode_insns = 5, .decoders = 4,
@@ -403,7 +417,7 @@ static const PmuUarch table[PMU_CORE_NR - PMU_CORES_MEASURED] = {
         .page_walkers = 1,
         .dram_tenth_ns = 1400, .dram_line_cycles = 30,
         .prefetch_distance = 0, .l1d_prefetch = 0, .store_forward = 4,
-        NO_DSB,
+        NO_DSB, CODE(4, 2, 16),
         .decode_bytes = 16, .predecode_insns = 3, .decoders = 3,
         .decode_uops = 6, .instruction_queue = 9, .ms_uops = 3,
         .issue_to_dispatch = 3,
@@ -415,7 +429,8 @@ static const PmuUarch table[PMU_CORE_NR - PMU_CORES_MEASURED] = {
         .name = "K8 (Opteron)",
         /*
          * SOG, Fog: as K7, with L2 of 1 MiB, 12 cycles, and a memory
-         * controller. SOG: a wrong prediction costs 11 cycles.
+         * controller. SOG: a wrong prediction costs 11 cycles. C&C, "Athlon
+         * 64": two misses of L1I at a time, coupled.
          */
         .width = 3, .rob = 72, .scheduler = 60, .idq = 12,
         .num_ports = 9,
@@ -435,7 +450,7 @@ static const PmuUarch table[PMU_CORE_NR - PMU_CORES_MEASURED] = {
         .page_walkers = 1,
         .dram_tenth_ns = 650, .dram_line_cycles = 20,
         .prefetch_distance = 4, .l1d_prefetch = 0, .store_forward = 4,
-        NO_DSB,
+        NO_DSB, CODE(4, 2, 12),
         .decode_bytes = 16, .predecode_insns = 3, .decoders = 3,
         .decode_uops = 6, .instruction_queue = 9, .ms_uops = 3,
         .issue_to_dispatch = 3,
@@ -447,7 +462,8 @@ static const PmuUarch table[PMU_CORE_NR - PMU_CORES_MEASURED] = {
         .name = "K10 (family 10H)",
         /*
          * SOG, Fog: as K8, decoding 32 bytes a cycle; L2 512 KiB, 15 cycles,
-         * L3 of 6 MiB, here with 24 ways, 45 cycles.
+         * L3 of 6 MiB, here with 24 ways, 45 cycles. C&C, Bulldozer: 4 bytes
+         * of code a cycle from L2.
          */
         .width = 3, .rob = 72, .scheduler = 60, .idq = 12,
         .num_ports = 9,
@@ -467,7 +483,7 @@ static const PmuUarch table[PMU_CORE_NR - PMU_CORES_MEASURED] = {
         .page_walkers = 1,
         .dram_tenth_ns = 600, .dram_line_cycles = 17,
         .prefetch_distance = 4, .l1d_prefetch = 16, .store_forward = 4,
-        NO_DSB,
+        NO_DSB, CODE(4, 2, 15),
         .decode_bytes = 32, .predecode_insns = 6, .decoders = 3,
         .decode_uops = 6, .instruction_queue = 12, .ms_uops = 3,
         .issue_to_dispatch = 3,
@@ -480,7 +496,7 @@ static const PmuUarch table[PMU_CORE_NR - PMU_CORES_MEASURED] = {
         /*
          * SOG, Fog: 4 macro-ops a cycle, 128 entries, schedulers of 40 and
          * 60; L1D 16 KiB, 4 cycles, L2 2 MiB, 21, L3 8 MiB, 65. Fog: a wrong
-         * prediction costs 19 to 22 cycles.
+         * prediction costs 19 to 22 cycles. C&C: 4 bytes of code from L2.
          */
         .width = 4, .rob = 128, .scheduler = 100, .idq = 16,
         .num_ports = 9,
@@ -500,7 +516,7 @@ static const PmuUarch table[PMU_CORE_NR - PMU_CORES_MEASURED] = {
         .page_walkers = 1,
         .dram_tenth_ns = 600, .dram_line_cycles = 17,
         .prefetch_distance = 8, .l1d_prefetch = 16, .store_forward = 5,
-        NO_DSB,
+        NO_DSB, CODE(32, 2, 15),
         .decode_bytes = 32, .predecode_insns = 6, .decoders = 4,
         .decode_uops = 6, .instruction_queue = 16, .ms_uops = 4,
         .issue_to_dispatch = 5,
@@ -534,6 +550,7 @@ static const PmuUarch table[PMU_CORE_NR - PMU_CORES_MEASURED] = {
         .page_walkers = 2,
         .dram_tenth_ns = 900, .dram_line_cycles = 13,
         .prefetch_distance = 8, .l1d_prefetch = 64, .store_forward = 5,
+        CODE(16, 8, 4),
         .dsb_uops = 2048, .dsb_window = 64, .dsb_window_lines = 8,
         .dsb_line = 8, .dsb_ways = 8, .dsb_switch = 2,
         .decode_bytes = 32, .predecode_insns = 4, .decoders = 4,
@@ -567,7 +584,7 @@ static const PmuUarch table[PMU_CORE_NR - PMU_CORES_MEASURED] = {
         .page_walkers = 1,
         .dram_tenth_ns = 1500, .dram_line_cycles = 40,
         .prefetch_distance = 0, .l1d_prefetch = 0, .store_forward = 3,
-        NO_DSB,
+        NO_DSB, CODE(0, 1, 8),
         .decode_bytes = 16, .predecode_insns = 1, .decoders = 1,
         .decode_uops = 2, .instruction_queue = 4, .ms_uops = 1,
         .issue_to_dispatch = 1,

@@ -141,6 +141,13 @@ const PmuUarchParam pmu_uarch_params[PMU_UARCH_PARAMS] = {
     { "stream-half-cycles", "half cycles", "non-temporal stores",
       0, 200, FIGURE(stream_half_cycles) },
 
+    { "fetch-targets", "windows", "predicted ahead of fetch",
+      0, PMU_MAX_FETCH_TARGETS, FIGURE(fetch_targets) },
+    { "l1i-fill-buffers", "lines", "L1I misses at a time",
+      1, PMU_MAX_FILL_BUFFERS, FIGURE(l1i_fill_buffers) },
+    { "l1i-line-cycles", "cycles", "between lines that L1I gets",
+      0, 1000, FIGURE(l1i_line_cycles) },
+
     { "dsb-uops", "micro-ops", "DSB (decoded code)",
       1, 1 << 16, FIGURE(dsb_uops) },
     { "dsb-window", "bytes", "of code in a DSB window",

@@ -72,6 +72,7 @@ typedef struct PmuTlbGeometry {
 #define PMU_MAX_LOAD_BUFFER     256
 #define PMU_MAX_STORE_BUFFER    128
 #define PMU_MAX_FILL_BUFFERS    64
+#define PMU_MAX_FETCH_TARGETS   64
 #define PMU_MAX_PAGE_WALKERS    8
 #define PMU_MAX_PORTS           12
 #define PMU_MAX_CACHE_WAYS      64      /* of a PmuCache */
@@ -174,6 +175,13 @@ typedef struct PmuUarch {
     uint32_t address_alias;     /* cycles, load with the low 12 bits of the
                                    address of a store before */
 
+    uint32_t fetch_targets;     /* entries of the queue in which the predictor
+                                   runs ahead of fetch, a window of the DSB or
+                                   less each: to PMU_MAX_FETCH_TARGETS; 0:
+                                   fetch asks for what it needs */
+    uint32_t l1i_fill_buffers;  /* outstanding L1I misses: to
+                                   PMU_MAX_FILL_BUFFERS */
+    uint32_t l1i_line_cycles;   /* between two lines that L1I asks for */
     uint32_t dsb_uops;          /* capacity of the decoded instruction cache */
     uint32_t dsb_window;        /* bytes: a power of 2, to 64 */
     uint32_t dsb_window_lines;  /* most lines of one window */

@@ -12,6 +12,8 @@
  *   Downs    Travis Downs, "Performance Speed Limits", buffer size table
  *   IAD      Intel Architecture Day 2021, Golden Cove slides, which give the
  *            Sunny Cove figures beside the new ones
+ *   C&C      chipsandcheese.com: "Popping the Hood on Golden Cove" (2021),
+ *            which has Sunny Cove as well, unless another one is named
  *   chosen   no source: the value is usual and its effect is stated
  */
 
@@ -105,6 +107,17 @@ static const PmuUarch uarch_table[PMU_CORES_MEASURED] = {
         .address_alias = 7,             /* TMA: Mem_4K_Alias_Cost */
         .load_buffer = 128,             /* Downs */
 
+        /*
+         * Chosen: gem5 has 8 of 32 bytes by default, Ishii et al. (ISPASS
+         * 2021) 24.  4 would hide L2 as well, more hide the L3.
+         */
+        .fetch_targets = 16,
+        /*
+         * Chosen: as Intel's Crestmont (C&C, Meteor Lake).  With more than 3
+         * it is the lines' rate that limits code from L2.
+         */
+        .l1i_fill_buffers = 8,
+        .l1i_line_cycles = 4,           /* C&C: 16 bytes a cycle from L2 */
         .dsb_uops = 2304,               /* uiCA */
         .dsb_window = 64,               /* uiCA DSBBlockSize */
         .dsb_window_lines = 6,          /* uiCA */
@@ -217,6 +230,13 @@ static const PmuUarch uarch_table[PMU_CORES_MEASURED] = {
         .address_alias = 7,             /* TMA: Mem_4K_Alias_Cost */
         .load_buffer = 192,             /* IAD */
 
+        .fetch_targets = 24,            /* chosen: Ishii et al. */
+        /*
+         * C&C, Loongson 3A6000: more than 3 instructions of 4 bytes a cycle
+         * from L3, which are 14 lines in its latency.
+         */
+        .l1i_fill_buffers = 16,
+        .l1i_line_cycles = 4,           /* C&C: 16 bytes a cycle from L2 */
         .dsb_uops = 4096,               /* IAD */
         .dsb_window = 64,               /* IAD */
         .dsb_window_lines = 6,          /* chosen: as Sunny Cove */
