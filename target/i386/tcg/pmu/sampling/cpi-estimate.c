@@ -144,7 +144,7 @@ static double cycle(const PmuCpiTable *table, unsigned i)
     return fetch_bound[i].slots ? table->uarch->width : 1;
 }
 
-/* Cycles that fetch waits for a line that is in @place. */
+/* Cycles that a line takes which is in @place. */
 static uint32_t code_latency(const PmuCpiTable *table, PmuFoundIn place)
 {
     switch (place) {
@@ -157,11 +157,35 @@ static uint32_t code_latency(const PmuCpiTable *table, PmuFoundIn place)
     }
 }
 
+/* Cycles that the lines take which typical code has missed. */
+static double typical_latency(const PmuCpiTable *table)
+{
+    double cycles = 0;
+
+    for (unsigned i = 0; i < PMU_FOUND_IN_NR; i++) {
+        cycles += table->typical.item[ITEM(CODE_L2) + i] *
+                  code_latency(table, i);
+    }
+    return cycles;
+}
+
+/*
+ * Cycles that fetch waits for each that a line takes: misses that the predictor
+ * finds ahead of it overlap.  1 if typical code has had none.
+ */
+static double waited(const PmuCpiTable *table)
+{
+    double latency = typical_latency(table);
+    double wait = MAX(table->typical.item[ITEM(FETCH_DATA_CYCLES)], 0);
+
+    return wait < latency ? wait / latency : 1;
+}
+
 /* An instruction that is typical, but for what is known of unknown ones. */
 static void leave_known(const PmuCpiTable *table, double item[PMU_SAMPLE_SPACE])
 {
     const PmuCpiAverage *typical = &table->typical;
-    double wait = 0;
+    double wait = typical_latency(table) * waited(table);
 
     for (unsigned i = 0; i < PMU_SAMPLE_SPACE; i++) {
         item[i] = typical->item[i];
@@ -175,8 +199,8 @@ static void leave_known(const PmuCpiTable *table, double item[PMU_SAMPLE_SPACE])
         *of = MAX(*of - due(table, i), 0);
     }
     item[ITEM(L1I_MISSES)] = 0;
+    item[ITEM(FETCH_DATA_PERIODS)] = 0;
     for (unsigned i = 0; i < PMU_FOUND_IN_NR; i++) {
-        wait += item[ITEM(CODE_L2) + i] * code_latency(table, i);
         item[ITEM(CODE_L2) + i] = 0;
     }
     for (unsigned i = 0; i < G_N_ELEMENTS(fetch_bound); i++) {
@@ -200,10 +224,12 @@ static void add_wanted(const PmuCpiTable *table, double sum[PMU_SAMPLE_SPACE],
 static void add_misses(const PmuCpiTable *table, double sum[PMU_SAMPLE_SPACE],
                        const PmuCodeMisses *misses)
 {
-    double wait = 0;
+    double wait = 0, share = waited(table);
 
     for (unsigned i = 0; i < PMU_FOUND_IN_NR; i++) {
-        wait += misses->from[i] * code_latency(table, i);
+        wait += misses->from[i] * share * code_latency(table, i);
+        add_wanted(table, sum, ITEM(FETCH_DATA_PERIODS),
+                   misses->from[i] * share);
         add_wanted(table, sum, ITEM(CODE_L2) + i, misses->from[i]);
         add_wanted(table, sum, ITEM(L1I_MISSES), misses->from[i]);
     }

@@ -10,6 +10,14 @@
 #include "tcg/pmu/sampling/sampling-units.h"
 #include "tcg/pmu/sampling/timing-ledger.h"
 
+/* Up to @n of @item of @sample were for what will not be so again. */
+static void discount(PmuSample *sample, PmuLedgerItem item, uint32_t n)
+{
+    uint32_t *of = &sample->item[pmu_sample_item(item)];
+
+    *of -= MIN(*of, n);
+}
+
 /*
  * Code that came from DRAM will be nearer from then on, as there is no more of
  * it than fits in the L3, and most of it is in L1I: what to expect of a region
@@ -20,11 +28,13 @@ static void discount_cold_code(const PmuTiming *t, PmuSample *sample)
     static const PmuLedgerItem waits[] = {
         PMU_ITEM_ISSUED_0, PMU_ITEM_UNDELIVERED_0, PMU_ITEM_EXECUTED_0,
         PMU_ITEM_RETIRED_0, PMU_ITEM_FETCH_DATA_CYCLES,
-        PMU_ITEM_OFFCORE_CODE, PMU_ITEM_OFFCORE_CODE_CYCLES,
     };
     uint32_t *item = sample->item;
     uint32_t lines = item[pmu_sample_item(PMU_ITEM_CODE_DRAM)];
-    uint32_t cycles = lines * pmu_uarch_dram_latency(t->uarch);
+    uint32_t latency = lines * pmu_uarch_dram_latency(t->uarch);
+    /* Lines come at the same time: fetch waits for less than they take. */
+    uint32_t waited = item[pmu_sample_item(PMU_ITEM_FETCH_DATA_CYCLES)];
+    uint32_t cycles = MIN(latency, waited);
     uint32_t *slots = &item[PMU_SLOT_FETCH_LATENCY];
 
     if (!lines) {
@@ -32,10 +42,11 @@ static void discount_cold_code(const PmuTiming *t, PmuSample *sample)
     }
     *slots -= MIN(*slots, cycles * t->uarch->width);
     for (unsigned i = 0; i < G_N_ELEMENTS(waits); i++) {
-        uint32_t *wait = &item[pmu_sample_item(waits[i])];
-
-        *wait -= MIN(*wait, cycles);
+        discount(sample, waits[i], cycles);
     }
+    discount(sample, PMU_ITEM_FETCH_DATA_PERIODS, lines);
+    discount(sample, PMU_ITEM_OFFCORE_CODE, latency);
+    discount(sample, PMU_ITEM_OFFCORE_CODE_CYCLES, latency);
     item[pmu_sample_item(PMU_ITEM_CODE_DRAM)] = 0;
     item[pmu_sample_item(PMU_ITEM_L1I_MISSES)] -= lines;
     item[pmu_sample_item(PMU_ITEM_L1I_HITS)] += lines;
