@@ -536,7 +536,8 @@ static const Loop loops[] = {
     { "wide", { NOP, NOP, NOP, NOP }, 1, 300000, 200, 5, 5 },
     /* More than the DSB holds, and more than L1I does. */
     { "decoders", { NOP4, LEA, NOP4, NOP4 }, 1000, 100, 100 },
-    { "code-l2", { NOP4, LEA, NOP4, NOP4 }, 4000, 20, 100 },
+    /* One that lines come to from DRAM again must not stand out: 4000 slots. */
+    { "code-l2", { NOP4, LEA, NOP4, NOP4 }, 4000, 80, 100 },
     { "lcp", { ADD_AX_IMM16, NOP4 }, 3000, 40, 100 },
     { "l1", { LOAD_RAX_RAX, NOP }, 1, 100000, 100, .data = IN_L1 },
     { "l2", { LOAD_RAX_RAX, NOP }, 1, 50000, 100, .data = IN_L2,
