@@ -66,6 +66,21 @@ class Apt:
         os.rename(new, root)
 
 
+def find_newest(build, package):
+    """An Apt whose suites have the newest version of a package; None if none
+    has it.
+    """
+    # An older suite may have a newer kernel's source, too, older than that
+    # kernel's own suite has it.
+    for suite in reversed(SOURCES):
+        apt = Apt(build, SOURCES[suite], 'apt-' + suite)
+        # That of a package that is not there succeeds, and prints nothing.
+        if re.search(r'^ *%s \|' % re.escape(package), apt.read(
+                'run', 'apt-cache', 'madison', package), re.MULTILINE):
+            return apt
+    return None
+
+
 class Lock:
     """One process at a time in a with statement, by this file."""
 
