@@ -59,8 +59,10 @@ check: all core tools stock fuzz ## run all tests
 .PHONY: check-long
 check-long: all fuzz sanitize ## fuzz for two hours, and tests that take long
 	ninja -C $(qemu) tests/qtest/intel-dsa-lifecycle-test
+	scripts/install-deps kernel
 	scripts/run-tests --timeout-scale 3 \
 	    --program "functional-long=tests/functional/run --long" \
+	    --program "mutation=tests/mutation/run" \
 	    --program "fuzz=tests/fuzz/run --seconds 900" \
 	    --program "fuzz-guest=tests/functional/fuzz --seconds 3600 \
 	        --qemu $(qemu_sanitized)" \

@@ -45,6 +45,8 @@ PROGRAM_SOURCES = {
     'tma': (('tma.c', 'tma-loops.S'), ('-pthread',)),
     'patch-code': (('patch-code.c',), ('-pthread',)),
     'vperfctr': (('vperfctr.c',), ()),
+    'residue': (('residue.c',), ()),
+    'sampled': (('sampled.c',), ()),
 }
 
 
