@@ -65,6 +65,13 @@ class Apt:
         shutil.rmtree(root, ignore_errors=True)
         os.rename(new, root)
 
+    def versions(self, package):
+        """Those that it has of a package, the newest first."""
+        # Of a package that is not there it succeeds, and prints nothing.
+        return re.findall(r'^ *%s \| *(\S+) \|' % re.escape(package),
+                          self.read('run', 'apt-cache', 'madison', package),
+                          re.MULTILINE)
+
 
 def find_newest(build, package):
     """An Apt whose suites have the newest version of a package; None if none
@@ -74,9 +81,7 @@ def find_newest(build, package):
     # kernel's own suite has it.
     for suite in reversed(SOURCES):
         apt = Apt(build, SOURCES[suite], 'apt-' + suite)
-        # That of a package that is not there succeeds, and prints nothing.
-        if re.search(r'^ *%s \|' % re.escape(package), apt.read(
-                'run', 'apt-cache', 'madison', package), re.MULTILINE):
+        if apt.versions(package):
             return apt
     return None
 
