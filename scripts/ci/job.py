@@ -43,10 +43,17 @@ def scale():
     return float(os.environ.get('TEST_TIMEOUT_SCALE', '1'))
 
 
-# Longer than QEMU goes on counting after the last counter stopped
-# (IDLE_INSTRUCTIONS of pmu-overflow.c): what a case before this one had counted
-# is no evidence for this one.
-SETTLE = 'i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done'
+# Iterations of 242 instructions: more than those for which QEMU goes on
+# counting after the last counter of a CPU stopped (IDLE_INSTRUCTIONS of
+# pmu-overflow.c).  What a case before this one had counted is no evidence for
+# this one.
+SETTLE_ITERATIONS = 10000
+
+
+def settle(smp):
+    """The command that has all CPUs of a guest run so many."""
+    return '; '.join('workload --cpu %d nops %d' % (cpu, SETTLE_ITERATIONS)
+                     for cpu in range(smp))
 
 
 class Evidence:
@@ -210,7 +217,7 @@ class Runner:
         alive, before, instructions, topdown = True, None, 0, {}
         begin = time.monotonic()
         try:
-            self._guest.run(SETTLE, timeout=60 * scale())
+            self._guest.run(settle(self._settings.smp), timeout=60 * scale())
             before = Evidence(self._guest)
             self._guest.start_command(case.command, output.add,
                                       output.add_error)

@@ -4,11 +4,16 @@
 # whose cases pass, fail, hang and kill the kernel, and some tests of perf.
 
 import fcntl
+import importlib.machinery
+import importlib.util
 import os
 import re
 import signal
 import subprocess
 import tempfile
+import threading
+import types
+import unittest.mock
 import xml.etree.ElementTree as ElementTree
 
 from common import (FAKE, HERE, KERNEL, KERNEL_CI, TOP, equal, kernel_ci,
@@ -18,6 +23,7 @@ import guest
 import plan
 import planted
 import results
+import suites
 
 def parts_merged():
     """All parts of a run, one that is missing, and the pages of all."""
@@ -138,7 +144,8 @@ def infrastructure():
         assert text in said, 'expected %r in %r' % (text, said)
 
 
-ENDS = {'passes': 'pass', 'counts': 'pass', 'fails': 'fail', 'skips': 'skip',
+ENDS = {'passes': 'pass', 'counts': 'pass', 'counts-pinned': 'pass',
+        'counts-stopped': 'pass', 'fails': 'fail', 'skips': 'skip',
         'tap': 'fail', 'tap-skips': 'skip', 'hangs': 'fail', 'dies': 'fail',
         'upsets-the-kernel': 'fail', 'known': 'xfail', 'mended': 'xpass',
         'at-times': 'flaky'}
@@ -162,10 +169,11 @@ def whole():
             reason = found['icx/' + case].reason
             assert re.search(text, reason), '%s: %s' % (case, reason)
         equal('counters were used by',
-              [n for n, r in found.items() if r.pmu], ['icx/counts'])
+              [n for n, r in found.items() if r.pmu],
+              ['icx/counts', 'icx/counts-pinned'])
         assert sum(found['icx/counts'].topdown.values()) > 0
         assert found['icx/counts'].release.startswith('6.12.')
-        assert '      not ok 3 dies\n' in out, out
+        assert '      not ok 5 dies\n' in out, out
         case = os.path.join(directory, 'logs', KERNEL, 'icx', 'fake', 'fails')
         with open(case + '/out', encoding='utf-8') as file:
             equal('what it said', file.read(), 'this goes wrong\n')
@@ -218,13 +226,44 @@ def interrupted():
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
             stderr=subprocess.PIPE)
         for line in running.stderr:
-            if '1 of 12 done' in line:
+            if '1 of %d done' % len(ENDS) in line:
                 break
         running.send_signal(signal.SIGINT)
         _, said = running.communicate(timeout=60)
         equal('exit status', running.returncode, 130)
         assert 'interrupted' in said, said
         equal('jobs done', os.listdir(directory + '/jobs'), [])
+
+
+class Waits(suites.Suite):
+    """A suite that is had once another one is about to be."""
+
+    bare = True
+
+    def __init__(self, name, both):
+        self.name = name
+        self._both = both
+
+    def cases(self, kernel, root):
+        self._both.wait()
+        return [suites.Case('case', ['true'], 1, False)]
+
+
+def side_by_side():
+    """What takes long to be fetched is fetched at the same time."""
+    loader = importlib.machinery.SourceFileLoader('kernel_ci', KERNEL_CI)
+    command = importlib.util.module_from_spec(
+        importlib.util.spec_from_loader('kernel_ci', loader))
+    loader.exec_module(command)
+    both = threading.Barrier(2, timeout=20)
+    options = types.SimpleNamespace(
+        kernel=[], cpu=['icx'], param=[], baseline=False,
+        suite=['one', 'two'])
+    with unittest.mock.patch.dict(suites.SUITES, {
+            name: Waits(name, both) for name in options.suite}):
+        found, _ = command.all_cells(options, types.SimpleNamespace(from_=[]))
+    equal('cells', [(suite, cases) for _, _, suite, cases in found],
+          [('one', ['case']), ('two', ['case'])])
 
 
 def locked():
@@ -397,6 +436,7 @@ TESTS = [
     ('wrong usage', usage), ('what cannot be had', infrastructure),
     ('every way to end', whole), ('nothing was tested', baseline),
     ('counters in use', with_counters),
+    ('suites are had side by side', side_by_side),
     ('two write to one directory', locked),
     ('a kernel that does not boot', no_boot),
     ('a pipe among the cases', pipe_among_cases),
