@@ -111,8 +111,8 @@ LIMITS = (
     limit('unknown_branches', 'unknown_branches', 0.3),
     limit('clears', 'machine_clears', 0.2),
     # Code.
-    limit('icache', 'fetch_latency', 0.3),
-    limit('icache', 'icache_misses', 0.3),
+    limit('missed_lines', 'fetch_latency', 0.3),
+    limit('missed_lines', 'icache_misses', 0.3),
     # As many of its fetches miss the L1I, and on the other core that is more.
     limit('itlb', 'itlb_misses', 0.2, (ICELAKE,)),
     limit('unknown_branches', 'branch_resteers', 0.3),

@@ -381,6 +381,18 @@ FUNCTION unknown_branches
     .endr
 END unknown_branches
 
+/*
+ * As many jumps, each to a line that L1I lacks: the predictor does not know them,
+ * and what it would find behind them it cannot ask for ahead.
+ */
+FUNCTION missed_lines
+1:  .rept 14336
+    jmp 2f
+    .balign 256
+2:
+    .endr
+END missed_lines
+
 /* A line in each of more pages than the ITLB has entries. */
     .balign 4096
 FUNCTION itlb

@@ -163,7 +163,8 @@ Run chase, stream_loads, stream_stores, stores, blocked_forwards, aliases,
     locks, split_loads, split_stores, memory_operations, kinds, one_port,
     two_ports, four_ports, no_port, divide, pauses, fences, scalar_fp, assists,
     vector_fp, x87, nops, branches, mispredicts, clears, microcode, icache,
-    decode, lcp, dsb_switches, dsb_jumps, unknown_branches, itlb;
+    decode, lcp, dsb_switches, dsb_jumps, unknown_branches, missed_lines,
+    itlb;
 
 /* The page of clears(), writable. */
 static void *open_code(size_t bytes)
@@ -254,6 +255,7 @@ static const Loop loops[] = {
     { "dsb_switches", dsb_switches, NULL, 0, 2 },
     { "dsb_jumps", dsb_jumps, NULL, 0, 8 },
     { "unknown_branches", unknown_branches, NULL, 0, 1 },
+    { "missed_lines", missed_lines, NULL, 0, 1 },
     { "itlb", itlb, NULL, 0, 10 },
 };
 
