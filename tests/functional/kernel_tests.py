@@ -296,14 +296,20 @@ def interval(s):
     checks = Checks()
     # A busy host delays perf; the last interval is as short as it happens.
     checks.between('intervals', len(intervals), 2, 5)
+    least = max(group_counts(counts)[1] for counts in intervals) / 100
+    looped = False
     for number, counts in enumerate(intervals[:-1]):
-        check_conserved(checks, counts)
         classes, slots = group_counts(counts)
+        # On a busy host a program can take seconds to start.
+        if slots < least:
+            continue
+        check_conserved(checks, counts)
         # Each interval stands alone: no class of an earlier one leaks in.  The
         # first has the start of the program, on a busy host a good part of it.
         checks.between('backend-bound in interval %d' % number,
                        classes['backend-bound'] / slots,
-                       0.8 if number else 0.6, 1)
+                       0.8 if looped else 0.6, 1)
+        looped = True
     return checks.done()
 
 
