@@ -12,7 +12,6 @@
 #include "tcg/pmu/sampling/sampling-credit.h"
 #include "tcg/pmu/sampling/sampling-units.h"
 #include "tcg/pmu/sampling/timing-ledger.h"
-#include "tcg/pmu/sampling/timing.h"
 
 /*
  * The DSB has some thousand micro-ops to find again, and where it is too small
@@ -437,7 +436,7 @@ void pmu_timing_end_phase(PmuTiming *t)
         break;
     case PMU_PHASE_DETAILED:
         /* The ledger has all of it. */
-        t->clock.progress = pmu_timing_progress(t);
+        t->clock.progress = pmu_timing_progress_now(t);
         begin_period(t);
         break;
     }

@@ -9,7 +9,6 @@
 
 #include "tcg/pmu/decode/block-counts.h"
 #include "tcg/pmu/sampling/timing-ledger.h"
-#include "tcg/pmu/sampling/timing.h"
 
 void pmu_timing_enter_block_runs(PmuTiming *t)
 {
@@ -213,13 +212,36 @@ static void enter_level(PmuTiming *t, PmuLevel level)
     }
 }
 
+uint64_t pmu_timing_entered_slots(const PmuTiming *t)
+{
+    uint64_t slots = 0;
+
+    for (PmuLevel level = 0; level < PMU_LEVEL_NR; level++) {
+        for (unsigned i = 0; i < PMU_SLOT_NR; i++) {
+            slots += t->ledger->slots[level][i];
+        }
+    }
+    return slots;
+}
+
+uint64_t pmu_timing_progress_now(const PmuTiming *t)
+{
+    uint64_t progress = t->progress;
+
+    if (t->phase != PMU_PHASE_DETAILED) {
+        progress += pmu_cpi_table_wait_slots(&t->cpi_table,
+                                             pmu_timing_unaccounted_wait(t));
+    }
+    return progress >> PMU_CPI_SHIFT;
+}
+
 /* Slots of so much progress say what a slot of it is worth. */
 #define CLOCK_LEAST 1024
 
 /* What progress there was took @slots, which the ledger has now. */
 static void note_clock(PmuTiming *t, uint64_t slots)
 {
-    uint64_t progress = pmu_timing_progress(t);
+    uint64_t progress = pmu_timing_progress_now(t);
 
     if (progress - t->clock.progress >= CLOCK_LEAST) {
         t->clock.slots = (double)slots / (progress - t->clock.progress);
@@ -230,14 +252,14 @@ static void note_clock(PmuTiming *t, uint64_t slots)
 /* What was counted of known costs. */
 void pmu_timing_enter_estimates(PmuTiming *t)
 {
-    uint64_t before = pmu_timing_clock(t);
+    uint64_t before = pmu_timing_entered_slots(t);
 
     pmu_timing_enter_block_runs(t);
     pmu_timing_enter_covariates(t);
     pmu_cpi_table_add_estimates(&t->cpi_table);
     enter_level(t, PMU_LEVEL_OS);
     enter_level(t, PMU_LEVEL_USR);
-    note_clock(t, pmu_timing_clock(t) - before);
+    note_clock(t, pmu_timing_entered_slots(t) - before);
 }
 
 /* The pipeline goes on where the ledger is. */
@@ -246,23 +268,6 @@ void pmu_timing_resume_pipeline(PmuTiming *t)
     const PmuOpenCycle *open = &t->ledger->open[t->ledger->level];
 
     pmu_pipeline_resume(&t->pipeline, open->slots, open->history);
-}
-
-uint64_t pmu_timing_device_wait(PmuTiming *t, PmuLevel level, uint32_t cycles)
-{
-    uint64_t *event = t->ledger->event[level];
-    uint64_t slots = (uint64_t)cycles * t->uarch->width;
-
-    t->ledger->slots[level][PMU_SLOT_MEMORY_BOUND] += slots;
-    event[PMU_ITEM_ISSUED_0] += cycles;
-    event[PMU_ITEM_UNDELIVERED_0] += cycles;
-    event[PMU_ITEM_EXECUTED_0] += cycles;
-    event[PMU_ITEM_RETIRED_0] += cycles;
-    event[PMU_ITEM_WAIT_DRAM] += cycles;
-    event[PMU_ITEM_STALL_DRAM] += cycles;
-    t->progress += slots << PMU_CPI_SHIFT;
-    t->clock.progress += slots;
-    return slots << PMU_CPI_SHIFT;
 }
 
 void pmu_timing_enter_string(PmuTiming *t)

@@ -9,6 +9,12 @@
 
 #include "tcg/pmu/sampling/timing-state.h"
 
+/* Slots that were entered so far: pmu_timing_clock(). */
+uint64_t pmu_timing_entered_slots(const PmuTiming *t);
+
+/* pmu_timing_progress() */
+uint64_t pmu_timing_progress_now(const PmuTiming *t);
+
 /* Take what was counted of block runs: see timing-run.h. */
 void pmu_timing_enter_block_runs(PmuTiming *t);
 

@@ -134,14 +134,7 @@ uint64_t pmu_timing_repairs(const PmuTiming *t)
 
 uint64_t pmu_timing_clock(const PmuTiming *t)
 {
-    uint64_t slots = 0;
-
-    for (PmuLevel level = 0; level < PMU_LEVEL_NR; level++) {
-        for (unsigned i = 0; i < PMU_SLOT_NR; i++) {
-            slots += t->ledger->slots[level][i];
-        }
-    }
-    return slots;
+    return pmu_timing_entered_slots(t);
 }
 
 uint64_t pmu_timing_clock_estimate(PmuTiming *t)
@@ -156,13 +149,7 @@ uint64_t pmu_timing_clock_estimate(PmuTiming *t)
 
 uint64_t pmu_timing_progress(const PmuTiming *t)
 {
-    uint64_t progress = t->progress;
-
-    if (t->phase != PMU_PHASE_DETAILED) {
-        progress += pmu_cpi_table_wait_slots(&t->cpi_table,
-                                             pmu_timing_unaccounted_wait(t));
-    }
-    return progress >> PMU_CPI_SHIFT;
+    return pmu_timing_progress_now(t);
 }
 
 uint32_t pmu_timing_sampling_units(const PmuTiming *t)
@@ -233,6 +220,23 @@ void pmu_timing_set_interest(PmuTiming *t, PmuInterest interest)
         }
         pmu_timing_end_extrapolation(t);
     }
+}
+
+uint64_t pmu_timing_device_wait(PmuTiming *t, PmuLevel level, uint32_t cycles)
+{
+    uint64_t *event = t->ledger->event[level];
+    uint64_t slots = (uint64_t)cycles * t->uarch->width;
+
+    t->ledger->slots[level][PMU_SLOT_MEMORY_BOUND] += slots;
+    event[PMU_ITEM_ISSUED_0] += cycles;
+    event[PMU_ITEM_UNDELIVERED_0] += cycles;
+    event[PMU_ITEM_EXECUTED_0] += cycles;
+    event[PMU_ITEM_RETIRED_0] += cycles;
+    event[PMU_ITEM_WAIT_DRAM] += cycles;
+    event[PMU_ITEM_STALL_DRAM] += cycles;
+    t->progress += slots << PMU_CPI_SHIFT;
+    t->clock.progress += slots;
+    return slots << PMU_CPI_SHIFT;
 }
 
 void pmu_timing_interrupt(PmuTiming *t)
