@@ -235,18 +235,25 @@ uint64_t pmu_timing_progress_now(const PmuTiming *t)
     return progress >> PMU_CPI_SHIFT;
 }
 
+uint64_t pmu_timing_clock_progress(const PmuTiming *t)
+{
+    uint64_t progress = pmu_timing_progress_now(t);
+
+    return progress - MIN(progress, t->clock.progress);
+}
+
 /* Slots of so much progress say what a slot of it is worth. */
 #define CLOCK_LEAST 1024
 
 /* What progress there was took @slots, which the ledger has now. */
 static void note_clock(PmuTiming *t, uint64_t slots)
 {
-    uint64_t progress = pmu_timing_progress_now(t);
+    uint64_t progress = pmu_timing_clock_progress(t);
 
-    if (progress - t->clock.progress >= CLOCK_LEAST) {
-        t->clock.slots = (double)slots / (progress - t->clock.progress);
+    if (progress >= CLOCK_LEAST) {
+        t->clock.slots = (double)slots / progress;
     }
-    t->clock.progress = progress;
+    t->clock.progress = pmu_timing_progress_now(t);
 }
 
 /* What was counted of known costs. */

@@ -144,7 +144,7 @@ uint64_t pmu_timing_clock_estimate(PmuTiming *t)
         return pmu_timing_clock(t);
     }
     return pmu_timing_clock(t) +
-           (pmu_timing_progress(t) - t->clock.progress) * t->clock.slots;
+           (uint64_t)(pmu_timing_clock_progress(t) * t->clock.slots);
 }
 
 uint64_t pmu_timing_progress(const PmuTiming *t)
