@@ -2,8 +2,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * residue: what does a process read from counters that are not its own?  A
- * child counts instructions, branches and slots on a CPU and ends; then its
- * parent, with an event of its own, for which the kernel lets it use RDPMC,
+ * child uses all counters of a CPU and ends; then its parent, with an event of its own, for which the kernel lets it use RDPMC,
  * reads the eight general-purpose counters there, and fixed counters 0 and 3.
  *
  *   residue CPU
@@ -52,11 +51,21 @@ static int open_event(uint64_t config)
     return fd;
 }
 
-/* Count with general-purpose counters, and fixed counters 0 and 3. */
+/*
+ * Count with all eight general-purpose counters, and fixed counters 0 and 3.
+ * All: Linux leaves a value of its own in the last one of the first CPU when
+ * it boots (check_hw_exists), until somebody uses that counter.
+ */
 static void count(void)
 {
-    /* BR_INST_RETIRED.ALL_BRANCHES, UOPS_ISSUED.ANY, INST_RETIRED.ANY, slots */
-    static const uint64_t configs[] = { 0x00c4, 0x010e, 0x00c0, 0x0400 };
+    static const uint64_t configs[] = {
+        /* BR_INST_RETIRED: all, COND_TAKEN, COND_NTAKEN, NEAR_TAKEN */
+        0x00c4, 0x01c4, 0x10c4, 0x20c4,
+        /* BR_MISP_RETIRED: all, UOPS_RETIRED.SLOTS, UOPS_ISSUED.ANY */
+        0x00c5, 0x02c2, 0x010e,
+        /* UOPS_EXECUTED.THREAD, INST_RETIRED.ANY, TOPDOWN.SLOTS */
+        0x01b1, 0x00c0, 0x0400,
+    };
     int fd[sizeof(configs) / sizeof(configs[0])];
 
     for (size_t i = 0; i < sizeof(configs) / sizeof(configs[0]); i++) {
