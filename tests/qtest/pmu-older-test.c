@@ -288,6 +288,65 @@ static void test_c3_icount(void)
     pmu_expect(pmu_value(s, tsc), 0, "PerfCtr0");
 }
 
+/* Stores to so many lines, one after the other, which L2's prefetcher sees. */
+#define STREAM_WORDS    (1 << 18)
+#define STREAM_LINES    (STREAM_WORDS / 8)
+
+/*
+ * Which cores count L2's hardware prefetches as last-level cache references and
+ * misses.  Core 2, Nehalem: SDM vol. 3B, "excludes cache line fills due to" it;
+ * Sandy Bridge to Broadwell: Intel's event lists, "demand requests"; Skylake:
+ * there, "hardware prefetches from L1 and L2".
+ */
+static void test_llc(void)
+{
+    static const struct {
+        const char *name, *cpu;
+        bool l3;                /* which is the last level */
+        bool prefetches;        /* are counted */
+    } rows[] = {
+        { "Core 2", INTEL(6, 15) },
+        { "Nehalem", INTEL(6, 26), true },
+        { "Sandy Bridge", INTEL(6, 42), true },
+        { "Ivy Bridge", INTEL(6, 62), true },
+        { "Haswell", INTEL(6, 63), true },
+        { "Broadwell", INTEL(6, 79), true },
+        { "Skylake", INTEL(6, 85), true, true },
+    };
+
+    for (int i = 0; i < ARRAY_SIZE(rows); i++) {
+        g_autoptr(PmuScript) s = pmu_script_new();
+        unsigned references, misses;
+        uint64_t refs, missed;
+
+        pmu_wrmsr(s, MSR_GLOBAL_CTRL, 0);
+        pmu_wrmsr(s, 0x186, EVTSEL(EVENT_LLC_REFERENCES));
+        pmu_wrmsr(s, 0x187, EVTSEL(EVENT_LLC_MISSES));
+        pmu_wrmsr(s, 0xc1, 0);
+        pmu_wrmsr(s, 0xc2, 0);
+        pmu_op(s, OP_RUN, BLOCK_STOSQ, 3, STREAM_WORDS);
+        references = pmu_rdpmc(s, 0);
+        misses = pmu_rdpmc(s, 1);
+        pmu_run(s, rows[i].cpu);
+        refs = pmu_register(s, references);
+        missed = pmu_register(s, misses);
+        g_test_message("%s: %" PRIu64 " references, %" PRIu64 " misses",
+                       rows[i].name, refs, missed);
+        /* The prefetcher begins anew on each page, at the second line. */
+        g_assert_cmpuint(missed, >=, STREAM_LINES / 64);
+        if (rows[i].prefetches) {
+            g_assert_cmpuint(missed, >, STREAM_LINES * 9 / 10);
+        } else {
+            g_assert_cmpuint(missed, <, STREAM_LINES / 10);
+        }
+        if (rows[i].l3 && !rows[i].prefetches) {
+            g_assert_cmpuint(refs, <, STREAM_LINES / 10);
+        } else {
+            g_assert_cmpuint(refs, >, STREAM_LINES * 9 / 10);
+        }
+    }
+}
+
 /* What CPUID says: leaf 0AH, and AMD's features. */
 static void test_cpuid(void)
 {
@@ -392,6 +451,7 @@ int main(int argc, char **argv)
     qtest_add_func("pmu/older/p5-without-mmx", test_p5_without_mmx);
     qtest_add_func("pmu/older/c3-tsc", test_c3_tsc);
     qtest_add_func("pmu/older/c3-icount", test_c3_icount);
+    qtest_add_func("pmu/older/llc", test_llc);
     qtest_add_func("pmu/older/cpuid", test_cpuid);
     qtest_add_func("pmu/older/start", test_start);
     return g_test_run();

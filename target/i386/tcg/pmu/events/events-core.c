@@ -40,8 +40,21 @@
     .on = { AT(SANDYBRIDGE, code, umask, 0, ANY_COUNTER) }
 #define HASWELL(code, umask)                                            \
     .on = { AT(HASWELL, code, umask, 0, ANY_COUNTER) }
+#define NEHALEM_TO_HASWELL(code, umask)                                 \
+    .on = { AT(NEHALEM, code, umask, 0, ANY_COUNTER),                   \
+            AT(SANDYBRIDGE, code, umask, 0, ANY_COUNTER),               \
+            AT(HASWELL, code, umask, 0, ANY_COUNTER) }
 #define SKYLAKE(code, umask)                                            \
     .on = { AT(SKYLAKE, code, umask, 0, ANY_COUNTER) }
+
+/*
+ * What a last-level cache is asked for but by L2's hardware prefetcher, whose
+ * lines Nehalem "excludes" (SDM vol. 3B), as "demand requests" do up to
+ * Broadwell; Skylake has "hardware prefetches from L1 and L2" (Intel's event
+ * lists of these cores).
+ */
+#define CORE_REQUESTS(place)                                            \
+    DEMANDS(place), PMU_ITEM_SOFT_PREFETCH_##place
 
 static const PmuEvent rows[] = {
     /* Architectural events: SDM vol. 3B, table 20-1. */
@@ -59,9 +72,13 @@ static const PmuEvent rows[] = {
       .on = { AT(CORE, 0x2e, 0x41, 0, ANY_COUNTER),
               AT(BONNELL, 0x2e, 0x41, 0, ANY_COUNTER) },
       MODELLED(DEMANDS(L3), DEMANDS(DRAM)) },
-    { "LONGEST_LAT_CACHE.REFERENCE", FROM_NEHALEM(0x2e, 0x4f),
+    { "LONGEST_LAT_CACHE.REFERENCE", NEHALEM_TO_HASWELL(0x2e, 0x4f),
+      MODELLED(CORE_REQUESTS(L3), CORE_REQUESTS(DRAM)) },
+    { "LONGEST_LAT_CACHE.MISS", NEHALEM_TO_HASWELL(0x2e, 0x41),
+      MODELLED(CORE_REQUESTS(DRAM)) },
+    { "LONGEST_LAT_CACHE.REFERENCE", SKYLAKE(0x2e, 0x4f),
       MODELLED(REQUESTS(L3), REQUESTS(DRAM)) },
-    { "LONGEST_LAT_CACHE.MISS", FROM_NEHALEM(0x2e, 0x41),
+    { "LONGEST_LAT_CACHE.MISS", SKYLAKE(0x2e, 0x41),
       MODELLED(REQUESTS(DRAM)) },
 
     /* Core Duo and Core 2 */
