@@ -62,6 +62,9 @@ static const Refusal refusals[] = {
     { "older-version", "qemu64,pmu=on,pmu-version=3",
       { "pmu-version=3 needs architectural performance monitoring: this CPU "
         "has the registers of AMD\n" } },
+    { "older-events", "Nehalem,pmu=on,pmu-events-off=128",
+      { "pmu-events-off=128 is out of range: this CPU has 7 architectural "
+        "events, so that it must be 0 to 127\n" } },
     { "older-profile", "pentium3,pmu=on,pmu-profile=skx",
       { "pmu-profile=skx needs architectural performance monitoring: this CPU "
         "has the registers of P6\n" } },

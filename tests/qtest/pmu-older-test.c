@@ -347,7 +347,10 @@ static void test_llc(void)
     }
 }
 
-/* What CPUID says: leaf 0AH, and AMD's features. */
+/*
+ * What CPUID says: leaf 0AH, as on parts of these cores, whose EBX has seven
+ * bits (the eighth event, slots, came with Ice Lake), and AMD's features.
+ */
 static void test_cpuid(void)
 {
     static const struct {
@@ -356,11 +359,12 @@ static void test_cpuid(void)
         bool core;              /* PerfCtrExtCore */
         uint32_t v2;            /* leaf 80000022H: counters, 0: not version 2 */
     } rows[] = {
-        { "-cpu coreduo,pmu=on,check=off ", 0x08280201, 0 },
-        { "-cpu core2duo,pmu=on,check=off ", 0x08280202, 0x503 },
-        { "-cpu n270,pmu=on,check=off ", 0x08280203, 0x503 },
-        { "-cpu Nehalem,pmu=on,check=off ", 0x08300403, 0x603 },
-        { "-cpu Skylake-Server,pmu=on,check=off ", 0x08300404, 0x603 },
+        { "-cpu coreduo,pmu=on,check=off ", 0x07280201, 0 },
+        { "-cpu core2duo,pmu=on,check=off ", 0x07280202, 0x503 },
+        { "-cpu n270,pmu=on,check=off ", 0x07280203, 0x503 },
+        { "-cpu Nehalem,pmu=on,check=off ", 0x07300403, 0x603 },
+        { "-cpu Haswell,pmu=on,check=off ", 0x07300403, 0x603 },
+        { "-cpu Skylake-Server,pmu=on,check=off ", 0x07300404, 0x603 },
         { "-cpu qemu64,pmu=on,check=off ", 0, 0 },
         { "-cpu Opteron_G5,pmu=on,check=off ", 0, 0, true },
         { "-cpu EPYC,pmu=on,check=off ", 0, 0, true },

@@ -215,6 +215,13 @@ static bool x86_pmu_check_map(X86CPU *cpu, const PerfmonConfig *config,
            x86_pmu_check_own(cpu, needs, errp);
 }
 
+/* Events that CPUID.0AH:EBX speaks of: slots, the eighth, since Ice Lake. */
+static unsigned x86_pmu_num_events(const PerfmonConfig *config)
+{
+    return config->core == PMU_CORE_ICELAKE ||
+           config->core == PMU_CORE_SAPPHIRERAPIDS ? 8 : 7;
+}
+
 bool x86_pmu_what_if(X86CPU *cpu, PerfmonConfig *config, Error **errp)
 {
     bool metrics = config->capabilities & PERF_CAP_BIT_PERF_METRICS;
@@ -234,6 +241,13 @@ bool x86_pmu_what_if(X86CPU *cpu, PerfmonConfig *config, Error **errp)
     config->anythread = x86_pmu_choose_option(cpu, X86_PMU_ANYTHREAD,
                                               config->anythread);
     config->events_off = x86_pmu_choose_option(cpu, X86_PMU_EVENTS_OFF, 0);
+    if (config->events_off >> x86_pmu_num_events(config)) {
+        error_setg(errp, "pmu-events-off=%u is out of range: this CPU has %u "
+                   "architectural events, so that it must be 0 to %u",
+                   config->events_off, x86_pmu_num_events(config),
+                   (1u << x86_pmu_num_events(config)) - 1);
+        return false;
+    }
     config->stopped = !x86_pmu_choose_option(cpu, X86_PMU_RESET_GC, 1);
     if (x86_pmu_choose_option(cpu, X86_PMU_METRICS_CLEAR, 0)) {
         config->capabilities |= PERF_CAP_BIT_METRICS_CLEAR;
@@ -266,7 +280,7 @@ void x86_pmu_cpuid_0a(X86CPU *cpu, uint32_t *eax, uint32_t *ebx,
     }
     /* Version, counters, their width, events that EBX speaks of. */
     *eax = config->version | config->num_gp << 8 |
-           config->counter_width << 16 | 8 << 24;
+           config->counter_width << 16 | x86_pmu_num_events(config) << 24;
     *ebx = config->events_off;
     /* Version 5 brought the map of fixed counters, and EDX[15]. */
     *ecx = config->version >= 5 ? (1 << config->num_fixed) - 1 : 0;
