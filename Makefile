@@ -15,7 +15,7 @@ core := $(BUILD)/core
 sanitized := $(BUILD)/core-sanitize
 fuzzed := $(BUILD)/core-fuzz
 qemu_sanitized := $(BUILD)/qemu-sanitize/qemu-system-x86_64
-fuzzers := $(addprefix tests/fuzz/fuzz-,block load log registers)
+fuzzers := $(addprefix tests/fuzz/fuzz-,block check load log registers)
 meson := $(BUILD)/python/bin/meson
 slots := tools/x86-slots/x86-slots
 

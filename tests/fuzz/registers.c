@@ -68,7 +68,7 @@ void fuzz_make_unit(FuzzInput *in, Perfmon *pmu)
     }
 }
 
-static uint32_t any_msr(FuzzInput *in, const Perfmon *pmu)
+uint32_t fuzz_msr(FuzzInput *in, const Perfmon *pmu)
 {
     PerfmonMsrRange row;
     unsigned rows = 0;
@@ -90,7 +90,7 @@ static uint64_t any_selector(FuzzInput *in)
            (uint64_t)fuzz_below(in, 8) << 16 | PERF_EVTSEL_EN;
 }
 
-static uint64_t any_value(FuzzInput *in)
+uint64_t fuzz_value(FuzzInput *in)
 {
     switch (fuzz_below(in, 5)) {
     case 0:
@@ -109,8 +109,8 @@ static uint64_t any_value(FuzzInput *in)
 
 static void write_register(FuzzInput *in, Perfmon *pmu)
 {
-    uint32_t msr = any_msr(in, pmu);
-    uint64_t value = any_value(in), back;
+    uint32_t msr = fuzz_msr(in, pmu);
+    uint64_t value = fuzz_value(in), back;
 
     if (perfmon_wrmsr_check(pmu, msr, value) != PERFMON_OK) {
         return;
@@ -137,7 +137,7 @@ static void read_register(FuzzInput *in, Perfmon *pmu)
             g_assert_cmphex(value & BEYOND_COUNTER, ==, 0);
         }
     } else {
-        perfmon_rdmsr(pmu, any_msr(in, pmu), &value);
+        perfmon_rdmsr(pmu, fuzz_msr(in, pmu), &value);
     }
 }
 

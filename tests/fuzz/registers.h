@@ -16,6 +16,12 @@
 /* A unit with all that the CPU models have, or less. */
 void fuzz_make_unit(FuzzInput *in, Perfmon *pmu);
 
+/* The address of a register that @pmu has, most of the time. */
+uint32_t fuzz_msr(FuzzInput *in, const Perfmon *pmu);
+
+/* What a driver, or somebody else, could write to one. */
+uint64_t fuzz_value(FuzzInput *in);
+
 /*
  * Accesses to the registers of @pmu, and time that goes by in @ledger, until
  * the input ends.  Checks what perfmon.h promises.

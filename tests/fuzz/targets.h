@@ -23,4 +23,7 @@ void fuzz_registers(const uint8_t *data, size_t size);
 /* Migration streams, and what follows when they are taken for good. */
 void fuzz_load(const uint8_t *data, size_t size);
 
+/* The checker of drivers, with memory from a migration stream. */
+void fuzz_check(const uint8_t *data, size_t size);
+
 #endif

@@ -49,5 +49,6 @@ int main(int argc, char **argv)
     g_test_add_data_func("/fuzz/log", fuzz_log, test_target);
     g_test_add_data_func("/fuzz/registers", fuzz_registers, test_target);
     g_test_add_data_func("/fuzz/load", fuzz_load, test_target);
+    g_test_add_data_func("/fuzz/check", fuzz_check, test_target);
     return g_test_run();
 }
