@@ -2,12 +2,12 @@
 #
 # Failures that are known.  A line of a list of them is
 #
-#   GLOB [kernel=RANGE] [cpu=GLOB] xfail|flaky|skip REASON
+#   GLOB [kernel=RANGE] [cpu=GLOB] xfail|flaky|skip|long REASON
 #
 # GLOB matches SUITE/CASE; RANGE is VERSION, <VERSION, >=VERSION or
 # VERSION..VERSION, compared part by part, the second one included ("6.1"
 # covers 6.1.176, "6.1..6.12" 6.12.117).  The first line that matches counts.
-# A comment begins with a "#" that stands alone.
+# A long case is skipped unless long ones are asked for.  A comment begins with a "#" that stands alone.
 
 import collections
 import fnmatch
@@ -15,7 +15,7 @@ import re
 
 import results
 
-ACTIONS = ('xfail', 'flaky', 'skip')
+ACTIONS = ('xfail', 'flaky', 'skip', 'long')
 
 Rule = collections.namedtuple('Rule', 'where glob kernel cpu action reason')
 Range = collections.namedtuple('Range', 'low high')

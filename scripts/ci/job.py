@@ -158,6 +158,9 @@ class Runner:
                                    self._kernel.release, self._job.cpu)
         if rule and rule.action == 'skip':
             return self._result(case.name, results.SKIP, rule.reason)
+        if rule and rule.action == 'long' and not self._settings.long:
+            return self._result(case.name, results.SKIP,
+                                'long, run with --long: ' + rule.reason)
         result = self._attempt(case)
         if result.status == results.FAIL and (
                 not rule or rule.action != 'xfail'):

@@ -142,6 +142,8 @@ def parse_arguments(commands):
     add('--retries', metavar='N', type=number_from(0), default=0,
         help='try a case that failed again; if it then passes it is flaky, '
         'which is as expected only if it is listed so')
+    add('--long', action='store_true',
+        help='run cases that take minutes, too')
     add('--strict', action='store_true',
         help='passes of cases that should fail are not as expected either')
     add('--smp', metavar='N', type=positive, default=2)

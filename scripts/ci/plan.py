@@ -12,7 +12,7 @@ import os
 import results
 
 PLAN = 'plan.json'
-VERSION = 3
+VERSION = 4
 # So long, in seconds, a job is to take: some cases for each boot, and some
 # jobs for each worker.
 JOB_SECONDS = 90
@@ -32,7 +32,7 @@ cases   names
 """
 
 Settings = collections.namedtuple(
-    'Settings', 'smp memory append from_ xfail timeout retries')
+    'Settings', 'smp memory append from_ xfail timeout retries long')
 Settings.__doc__ = """What holds for all jobs.
 
 smp, memory, append  of the guests
@@ -40,6 +40,7 @@ from_     [(suite, directory)] of the user's own suites
 xfail     files of expected failures
 timeout   of a case in seconds, or None for each suite's own
 retries   how often a case that failed is tried again
+long      run long cases, too
 """
 
 

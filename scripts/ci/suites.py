@@ -323,7 +323,7 @@ SUITES = {suite.name: suite for suite in (
         ('python', 'python3 -c "print(sum(range(100000)))"'),
         ('perl', "perl -e 'print join(q( ),map{$_**2}1..1000)'"),
         ('pipe', "sh -c 'seq 10000 | sort -n | tail -3'"),
-        ('threads', 'xz -T2 -k -c /usr/bin/bash'))]),
+        ('threads', 'xz -0 -T2 --block-size=64KiB -k -c /usr/bin/dash'))]),
     Commands('papi', (
         ('avail', 'papi_avail -a | tee /tmp/o; grep -q PAPI_TOT_INS /tmp/o'),
         ('native', 'papi_native_avail | grep -c perf::'),

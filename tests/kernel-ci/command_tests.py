@@ -27,7 +27,8 @@ import suites
 
 def parts_merged():
     """All parts of a run, one that is missing, and the pages of all."""
-    settings = plan.Settings(2, '3G', '', [], [], None, 0)
+    settings = plan.Settings(2, '3G', '', [], [], None, 0,
+                             False)
     with tempfile.TemporaryDirectory() as directory:
         names = []
         for index in 1, 2:
@@ -67,7 +68,8 @@ def write_part(directory, index, number, case, settings=(), jobs=True):
     passed.
     """
     os.mkdir(directory)
-    common_ = plan.Settings(2, '3G', '', [], [], None, 0)
+    common_ = plan.Settings(2, '3G', '', [], [], None, 0,
+                             False)
     common_ = common_._replace(**dict(settings))
     job_ = plan.Job('0001', KERNEL, 'icx', 'Icelake-Server', 'fake', [case])
     plan.Plan('q', {}, common_, [job_] if jobs else [], part=(index, number),
@@ -148,11 +150,12 @@ ENDS = {'passes': 'pass', 'counts': 'pass', 'counts-pinned': 'pass',
         'counts-stopped': 'pass', 'fails': 'fail', 'skips': 'skip',
         'tap': 'fail', 'tap-skips': 'skip', 'hangs': 'fail', 'dies': 'fail',
         'upsets-the-kernel': 'fail', 'known': 'xfail', 'mended': 'xpass',
-        'at-times': 'flaky'}
+        'at-times': 'flaky', 'takes-minutes': 'skip'}
 REASONS = {'fails': 'exit status 1', 'tap': 'not ok 2 - two',
            'hangs': 'did not end within 20 s', 'dies': 'the guest died',
            'upsets-the-kernel': 'the kernel said: .*WARNING: CPU: 0',
-           'known': 'it is known', 'at-times': 'passed when tried again'}
+           'known': 'it is known', 'at-times': 'passed when tried again',
+           'takes-minutes': 'run with --long: so it is said'}
 FAKE_SUITE = ('--kernel', KERNEL, '--suite', 'fake', '--from',
               'fake=' + FAKE, '--xfail', os.path.join(HERE, 'fake.xfail'))
 
@@ -183,6 +186,16 @@ def whole():
                                stderr=subprocess.STDOUT)
         assert again.returncode == 1 and 'this goes wrong' in again.stdout, (
             again.stdout)
+
+
+def long_cases():
+    """Those that take minutes run if they are asked for."""
+    with tempfile.TemporaryDirectory() as directory:
+        suite = [each if each != 'fake' else 'fake:takes-minutes'
+                 for each in FAKE_SUITE]
+        kernel_ci(*suite, '--long', '--out', directory, status=0)
+        equal('statuses', [r.status for r in read_run(directory).values()],
+              ['pass'])
 
 
 def baseline():
@@ -434,7 +447,8 @@ TESTS = [
     ('merging parts of two runs', parts_of_two_runs),
     ('a part without a case', part_without_case),
     ('wrong usage', usage), ('what cannot be had', infrastructure),
-    ('every way to end', whole), ('nothing was tested', baseline),
+    ('every way to end', whole), ('long cases', long_cases),
+    ('nothing was tested', baseline),
     ('counters in use', with_counters),
     ('suites are had side by side', side_by_side),
     ('two write to one directory', locked),

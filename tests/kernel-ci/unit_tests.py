@@ -74,8 +74,8 @@ def judged():
 def bad_rules():
     for text, message in (
             ('fake/a\n', ':1: want xfail, flaky, skip'),
-            ('\nfake/a maybe x\n', ":2: want xfail, flaky, skip behind the "
-             "pattern, not 'maybe'"),
+            ('\nfake/a maybe x\n', ":2: want xfail, flaky, skip, long behind "
+             "the pattern, not 'maybe'"),
             ('fake/a xfail\n', 'no reason is given'),
             ('fake/a kernel=new xfail x\n', 'kernel= wants VERSION'),
             ('fake/a kernel=6.12..6.1 xfail x\n', 'kernel= wants')):
@@ -300,7 +300,8 @@ def plan_on_disk():
 def plan_in(directory):
     mine = os.path.join(directory, 'mine')
     os.mkdir(mine)
-    settings = plan.Settings(2, '3G', '', [('mine', mine)], [], None, 0)
+    settings = plan.Settings(2, '3G', '', [('mine', mine)], [], None, 0,
+                             False)
     job_ = plan.Job('0001', '6.12', 'icx', 'Icelake-Server', 'fake', ['a'])
     made = plan.Plan('abc', {'6.12': 'x'}, settings, [job_],
                      [result('all', 'skip')])
@@ -337,7 +338,8 @@ def asked():
             os.mkdir(paths[-1])
             with open(paths[-1] + '/case', 'w', encoding='utf-8') as file:
                 file.write(text)
-        plain = plan.Settings(2, '3G', '', [('mine', paths[0])], [], None, 0)
+        plain = plan.Settings(2, '3G', '', [('mine', paths[0])], [], None, 0,
+                             False)
         icx = cells.parse_cpu('icx')
         wanted = [('6.12', icx, 'mine', ['x', 'y'])]
         first = plan.asked_for('q', {'6.12': 'k'}, plain, wanted, 2)
