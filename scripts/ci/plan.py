@@ -19,6 +19,8 @@ JOB_SECONDS = 90
 # What a case takes that was never seen, in CPU time: half of perf's take less
 # than one, but a few take minutes
 CASE_SECONDS = 3
+# Of suites where that is another number: rr runs each program three times
+SUITE_CASE_SECONDS = {'rr': 20}
 
 Job = collections.namedtuple('Job', 'id kernel cpu model suite cases')
 Job.__doc__ = """Cases that one guest runs.
@@ -229,7 +231,8 @@ class Durations:
             self._seconds = {}
 
     def expect(self, suite, case):
-        return self._seconds.get('%s/%s' % (suite, case), CASE_SECONDS)
+        return self._seconds.get('%s/%s' % (suite, case),
+                                 SUITE_CASE_SECONDS.get(suite, CASE_SECONDS))
 
     def learn(self, found):
         """Take Results over, and write them down.  OSError."""

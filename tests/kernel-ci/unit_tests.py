@@ -262,6 +262,7 @@ def cut_and_shard():
         known = plan.Durations(directory + '/d.json')
     equal('learnt', known.expect('fake', 'half'), 50)
     equal('unknown', known.expect('fake', 'new'), plan.CASE_SECONDS)
+    equal('unknown, rr', known.expect('rr', 'new'), 20)
     made = plan.make_jobs(
         [('6.12', cells.parse_cpu('icx'), 'fake',
           ['long', 'half', 'rest', 'new'])], known)

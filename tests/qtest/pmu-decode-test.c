@@ -237,6 +237,8 @@ static void test_fault(const void *data)
 #define FLAG_PF             0x004
 #define FLAG_AF             0x010
 #define FLAG_SF             0x080
+#define FLAG_IF             0x200
+#define FLAG_RF             0x10000
 
 static void plant(PmuScript *s, const uint8_t *code, unsigned length)
 {
@@ -302,6 +304,47 @@ static void test_flags_of_setcc(void)
                FLAG_CF | FLAG_AF, "flags behind SETO");
 }
 
+/*
+ * The RFLAGS that an external interrupt saves have RF as it was, 0 (SDM vol. 3B,
+ * 18.3.1.1): with 1, a breakpoint at the instruction behind it would be lost.
+ */
+static void test_flags_of_interrupt(void)
+{
+    static const uint8_t code[] = {
+        0x9c,                                   /* pushfq */
+        0x48, 0x83, 0xec, 0x10,                 /* sub $16, %rsp */
+        0x0f, 0x01, 0x0c, 0x24,                 /* sidt (%rsp) */
+        0x48, 0x8b, 0x7c, 0x24, 0x02,           /* mov 2(%rsp), %rdi */
+        0x48, 0x83, 0xc4, 0x10,                 /* add $16, %rsp */
+        0x48, 0x8d, 0x05, 0x39, 0, 0, 0,        /* lea handler, %rax */
+        0x48, 0x81, 0xc7, 0x10, 0x08, 0, 0,     /* add $0x81 * 16, %rdi */
+        0x66, 0x89, 0x07,                       /* mov %ax, (%rdi) */
+        0x48, 0xc1, 0xe8, 0x10,                 /* shr $16, %rax */
+        0x66, 0x89, 0x47, 0x06,                 /* mov %ax, 6(%rdi) */
+        0x48, 0xc1, 0xe8, 0x10,                 /* shr $16, %rax */
+        0x89, 0x47, 0x08,                       /* mov %eax, 8(%rdi) */
+        0xbe, 0, 0, 0xe0, 0xfe,                 /* mov $APIC, %esi */
+        /* movl $0x1ff, SVR(%rsi); movl $SELF | 0x81, ICR(%rsi) */
+        0xc7, 0x86, 0xf0, 0, 0, 0, 0xff, 0x01, 0, 0,
+        0xc7, 0x86, 0, 0x03, 0, 0, 0x81, 0, 0x04, 0,
+        0x31, 0xdb,                             /* xor %ebx, %ebx */
+        0xfb, 0x90, 0x90,                       /* sti; nop; nop */
+        0x9d, 0xc3,                             /* popfq; ret */
+        /* handler: */
+        0x48, 0x8b, 0x5c, 0x24, 0x10,           /* mov 16(%rsp), %rbx */
+        0xc7, 0x86, 0xb0, 0, 0, 0, 0, 0, 0, 0,  /* movl $0, EOI(%rsi) */
+        0x48, 0xcf,                             /* iretq */
+    };
+    g_autoptr(PmuScript) s = pmu_script_new();
+    unsigned run;
+
+    plant(s, code, sizeof(code));
+    run = pmu_op(s, OP_RUN, BLOCK_JUMP, 0, PAYLOAD_DATA);
+    pmu_run(s, PMU_CPU_NONE);
+    pmu_expect(s->result[0][run].value[0] & (FLAG_IF | FLAG_RF), FLAG_IF,
+               "flags that an interrupt saves");
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -323,5 +366,6 @@ int main(int argc, char **argv)
     }
     qtest_add_func("pmu/decode/flags/rep-ins", test_flags_of_rep_ins);
     qtest_add_func("pmu/decode/flags/setcc", test_flags_of_setcc);
+    qtest_add_func("pmu/decode/flags/interrupt", test_flags_of_interrupt);
     return g_test_run();
 }
