@@ -318,11 +318,11 @@ SUITES = {suite.name: suite for suite in (
     Selftests('breakpoints'), LibPerf(),
     Commands('rr', [(name, record_and_replay(command)) for name, command in (
         ('true', 'true'), ('echo', 'echo hello'), ('ls', 'ls -R /usr/bin'),
-        ('sort', 'sort -r /usr/bin/bash'), ('sha256', 'sha256sum /usr/bin/perf'),
+        ('sort', 'sort -r /usr/bin/bash'), ('sha256', 'sha256sum /usr/bin/dash'),
         ('awk', 'awk "BEGIN{for(i=0;i<100000;i++)s+=i*i;print s}"'),
         ('python', 'python3 -c "print(sum(range(100000)))"'),
         ('perl', "perl -e 'print join(q( ),map{$_**2}1..1000)'"),
-        ('pipe', "sh -c 'seq 10000 | sort -n | tail -3'"),
+        ('pipe', "sh -c 'seq 1000 | sort -n | tail -3'"),
         ('threads', 'xz -0 -T2 --block-size=64KiB -k -c /usr/bin/dash'))]),
     Commands('papi', (
         ('avail', 'papi_avail -a | tee /tmp/o; grep -q PAPI_TOT_INS /tmp/o'),
