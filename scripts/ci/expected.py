@@ -7,7 +7,8 @@
 # GLOB matches SUITE/CASE; RANGE is VERSION, <VERSION, >=VERSION or
 # VERSION..VERSION, compared part by part, the second one included ("6.1"
 # covers 6.1.176, "6.1..6.12" 6.12.117).  The first line that matches counts.
-# A long case is skipped unless long ones are asked for.  A comment begins with a "#" that stands alone.
+# A "long" line skips a case; where long cases are to run, it does not count.
+# A comment begins with a "#" that stands alone.
 
 import collections
 import fnmatch
@@ -97,14 +98,15 @@ class Expected:
             except UnicodeDecodeError:
                 raise ExpectedError('%s is not UTF-8' % path) from None
 
-    def rule(self, suite, case, release, cpu):
-        """The rule of a case, or None."""
+    def rule(self, suite, case, release, cpu, run_long=False):
+        """The rule of a case, or None; none is "long" if such cases run."""
         for rule in self.rules:
             if (fnmatch.fnmatchcase('%s/%s' % (suite, case), rule.glob) and
                     (rule.kernel is None or in_range(rule.kernel, release)) and
                     (rule.cpu is None or fnmatch.fnmatchcase(cpu, rule.cpu))):
                 self.used.add(rule)
-                return rule
+                if rule.action != 'long' or not run_long:
+                    return rule
         return None
 
     def judge(self, rule, status, reason):

@@ -155,10 +155,11 @@ class Runner:
 
     def _run_case(self, case):
         rule = self._expected.rule(self._job.suite, case.name,
-                                   self._kernel.release, self._job.cpu)
+                                   self._kernel.release, self._job.cpu,
+                                   self._settings.long)
         if rule and rule.action == 'skip':
             return self._result(case.name, results.SKIP, rule.reason)
-        if rule and rule.action == 'long' and not self._settings.long:
+        if rule and rule.action == 'long':
             return self._result(case.name, results.SKIP,
                                 'long, run with --long: ' + rule.reason)
         result = self._attempt(case)

@@ -318,7 +318,8 @@ SUITES = {suite.name: suite for suite in (
     Selftests('breakpoints'), LibPerf(),
     Commands('rr', [(name, record_and_replay(command)) for name, command in (
         ('true', 'true'), ('echo', 'echo hello'), ('ls', 'ls -R /usr/bin'),
-        ('sort', 'sort -r /usr/bin/bash'), ('sha256', 'sha256sum /usr/bin/dash'),
+        ('sort', 'sort -r /usr/bin/bash'),
+        ('sha256', 'sha256sum /usr/bin/dash'),
         ('awk', 'awk "BEGIN{for(i=0;i<100000;i++)s+=i*i;print s}"'),
         ('python', 'python3 -c "print(sum(range(100000)))"'),
         ('perl', "perl -e 'print join(q( ),map{$_**2}1..1000)'"),
