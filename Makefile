@@ -35,22 +35,22 @@ run: all ## boot a Debian kernel and show perf stat --topdown in it
 .PHONY: check
 check: all core tools stock fuzz ## run all tests
 	scripts/install-deps package
-	scripts/run-tests --program "scripts=tests/scripts/run" \
-	    --program "patches=scripts/check-patches" \
-	    --program "layers=tests/scripts/check-layers" \
-	    --program "core-flags=tests/scripts/check-core-flags $(core) $(sanitized) $(qemu)" \
-	    --program "docs=tests/docs/run" \
-	    --program "report=tests/report/run" \
-	    --program "shim=tests/scripts/shim" \
-	    --program "deb=tests/scripts/deb" \
-	    --program "kernel-ci=tests/kernel-ci/run" \
+	scripts/run-tests --beside "layers=tests/scripts/check-layers" \
+	    --beside "docs=tests/docs/run" \
+	    --beside "core-flags=tests/scripts/check-core-flags $(core) $(sanitized) $(qemu)" \
+	    --beside "patches=scripts/check-patches" \
+	    --beside "kernel-ci=tests/kernel-ci/run" \
+	    --beside "scripts=tests/scripts/run" \
+	    --beside "report=tests/report/run" \
+	    --beside "shim=tests/scripts/shim" \
+	    --beside "deb=tests/scripts/deb" \
+	    --beside "x86-slots=tests/accuracy/tool $(sanitized)/$(slots)" \
+	    --beside "accuracy=tests/accuracy/check" \
+	    --beside "fuzz=tests/fuzz/run" \
+	    --beside "zero-cost=tests/bench/zero-cost" \
 	    --meson $(core) --meson $(sanitized) \
-	    --program "fuzz=tests/fuzz/run" \
-	    --program "x86-slots=tests/accuracy/tool $(sanitized)/$(slots)" \
-	    --program "accuracy=tests/accuracy/check" \
 	    --meson "$(qemu):qtest-x86_64/pmu-*" \
 	    --meson "$(qemu):qtest-x86_64/intel-dsa-*" \
-	    --program "zero-cost=tests/bench/zero-cost" \
 	    --program "functional=tests/functional/run" \
 	    --program "virtme-ng=tests/scripts/vng"
 
