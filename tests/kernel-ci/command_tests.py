@@ -238,7 +238,10 @@ def interrupted():
             [KERNEL_CI, '--kernel', KERNEL, '--suite', 'fake', '--from',
              'fake=' + FAKE, '--out', directory], text=True,
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE)
+            stderr=subprocess.PIPE,
+            # A shell lets what it runs in the background ignore SIGINT.
+            preexec_fn=lambda: signal.signal(signal.SIGINT,
+                                             signal.SIG_DFL))
         for line in running.stderr:
             if '1 of %d done' % len(ENDS) in line:
                 break
