@@ -15,8 +15,8 @@ overlay_dirs=(accel target hw include qapi docs tests/qtest)
 program=$(basename "$0")
 
 # Where everything that is built goes; --build-dir or $BUILD changes it.  Of a
-# package, which has QEMU beside its scripts (guest.py): where the user's caches
-# are.
+# package, which has QEMU beside its scripts (artifacts.py): where the user's
+# caches are.
 if [[ -e $top/bin/qemu-system-x86_64 ]]; then
     build=${BUILD:-${XDG_CACHE_HOME:-$HOME/.cache}/qemu-perf-metrics}
 else

@@ -7,14 +7,12 @@
 import json
 import select
 import shlex
-import socket
-import subprocess
-import tempfile
 import time
 
-import guest
 import job
+import machine
 import results
+from artifacts import GuestError
 from output import Output
 
 # x86/run, but for the accelerator and the CPU
@@ -24,38 +22,25 @@ DEVICES = ('-nodefaults', '-no-user-config', '-display', 'none',
            '-accel', 'tcg', '-no-reboot')
 
 
-class Machine(guest.Guest):
+class Machine(machine.Machine):
     """A machine that runs one such kernel; ends with the program, as guests
     do.
     """
 
     def __init__(self, qemu, arguments):
-        super().__init__(guest.Options())
+        super().__init__()
         self._command = [qemu, *arguments]
 
     def _launch(self):
-        (self._con, con), (self._qmp, qmp) = (socket.socketpair()
-                                              for _ in range(2))
-        self._sockets = [self._con, self._qmp]
-        self._errors = tempfile.TemporaryFile()
-        try:
-            self._process = subprocess.Popen(
-                # It stays when the kernel has ended, to be asked.
-                [*self._command, '-S', '-no-shutdown',
-                 '-chardev', 'socket,id=con,fd=%d' % con.fileno(),
-                 '-serial', 'chardev:con',
-                 '-chardev', 'socket,id=qmp,fd=%d' % qmp.fileno(),
-                 '-mon', 'chardev=qmp,mode=control'],
-                stdin=subprocess.DEVNULL, stdout=self._errors,
-                stderr=self._errors,
-                pass_fds=(con.fileno(), qmp.fileno()))
-            self.running.add(self)
-        except OSError as e:
-            raise guest.GuestError('cannot run QEMU %s: %s' % (
-                self._command[0], e.strerror)) from None
-        finally:
-            con.close()
-            qmp.close()
+        qemu, *arguments = self._command
+        self._con, self._qmp = self._spawn(
+            qemu, 2, lambda con, qmp:
+            # It stays when the kernel has ended, to be asked.
+            [*arguments, '-S', '-no-shutdown',
+             '-chardev', 'socket,id=con,fd=%d' % con,
+             '-serial', 'chardev:con',
+             '-chardev', 'socket,id=qmp,fd=%d' % qmp,
+             '-mon', 'chardev=qmp,mode=control'])
 
     def start(self):
         """Have QEMU, with the kernel not yet running."""
@@ -75,8 +60,8 @@ class Machine(guest.Guest):
         while not self._has_ended():
             left = end - time.monotonic()
             if left <= 0:
-                raise guest.GuestTimeout('it did not end within %g s'
-                                         % timeout)
+                raise machine.GuestTimeout('it did not end within %g s'
+                                           % timeout)
             for ready in select.select([self._con, self._qmp], [], [],
                                        left)[0]:
                 data = ready.recv(65536)
@@ -119,19 +104,19 @@ class Runner(job.Runner):
         begin = time.monotonic()
         output = Output()
         instructions, topdown = 0, {}
-        machine = Machine(self._qemu, self._arguments(case))
+        running = Machine(self._qemu, self._arguments(case))
         try:
-            machine.start()
-            before = job.Evidence(machine)
-            machine.run_kernel(output.add, self._seconds(case))
-            instructions, topdown = job.Evidence(machine).since(before)
-            verdict = self._suite.verdict(case, machine.exit_status(), output)
-        except (guest.GuestTimeout, guest.GuestDied) as e:
+            running.start()
+            before = job.Evidence(running)
+            running.run_kernel(output.add, self._seconds(case))
+            instructions, topdown = job.Evidence(running).since(before)
+            verdict = self._suite.verdict(case, running.exit_status(), output)
+        except (machine.GuestTimeout, machine.GuestDied) as e:
             verdict = results.FAIL, str(e)
-        except (guest.GuestError, OSError) as e:
+        except (GuestError, OSError) as e:
             verdict = results.ERROR, str(e)
         finally:
-            machine.close()
+            running.close()
         if self._stop.is_set():
             raise job.Interrupted
         self._keep(case, output.text(), '', number)

@@ -8,8 +8,8 @@ import os
 import re
 import struct
 
+import artifacts
 import expected
-import guest
 import results
 
 Cpu = collections.namedtuple('Cpu', 'name model')
@@ -60,7 +60,7 @@ class Kernel:
         else:
             path = name
         self.argument = path if os.path.exists(path) else name
-        self.image, described = guest.find_kernel(self.argument)
+        self.image, described = artifacts.find_kernel(self.argument)
         self.release = (image_release(self.image)
                         if os.path.isfile(path) else described)
         number = expected.version(self.release)

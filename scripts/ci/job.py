@@ -8,6 +8,7 @@ import re
 import shlex
 import time
 
+import artifacts
 import cells
 import guest
 import ledger
@@ -98,7 +99,7 @@ class Runner:
 
     def _prepare(self):
         """Have the user space; its directory."""
-        return guest.script('build-user-space', self._kernel.user_space)
+        return artifacts.script('build-user-space', self._kernel.user_space)
 
     def _seconds(self, case):
         """How long a case may take."""
@@ -288,7 +289,7 @@ class Runner:
         command += ['--', 'sh', '-c', '%s; exec "$@"' % '; '.join(SYSCTLS),
                     'sh', *case.command]
         return ('#!/bin/sh\n# Run this case alone.\ncd %s && exec %s\n'
-                % (shlex.quote(guest.TOP), shlex.join(command)))
+                % (shlex.quote(artifacts.TOP), shlex.join(command)))
 
 
 def shorten(reason):

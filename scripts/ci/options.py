@@ -6,7 +6,7 @@ import argparse
 import os
 import re
 
-import guest
+import artifacts
 import suites
 import trees
 
@@ -162,7 +162,7 @@ def parse_arguments(commands):
         'the same plan, of a run that was interrupted')
     add('--offline', action='store_true',
         help='fetch nothing; what is not there is an error')
-    add('--qemu', metavar='PATH', default=guest.default_qemu())
+    add('--qemu', metavar='PATH', default=artifacts.default_qemu())
     add('arguments', nargs='*', metavar='command', help='see below')
     options = parser.parse_intermixed_args()
     options.command, *options.arguments = options.arguments or ['run']

@@ -9,7 +9,7 @@ import os
 import re
 import subprocess
 
-import guest
+import artifacts
 import results
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -28,7 +28,7 @@ needs_pmu  it says nothing unless it uses counters
 SKIP_STATUSES = (77, 32, 4)
 SECONDS = 300
 # Where a suite's own files are in the guest
-FILES = guest.HOME + '/suite'
+FILES = artifacts.HOME + '/suite'
 
 
 class SuiteError(Exception):
@@ -207,8 +207,8 @@ class Counts(Suite):
     name = 'counts'
 
     def cases(self, kernel, root):
-        guest.script('build-image')
-        program = os.path.join(guest.own_programs(guest.build_dir()),
+        artifacts.script('build-image')
+        program = os.path.join(artifacts.own_programs(artifacts.build_dir()),
                                'counts')
         listed = subprocess.run([program, '--list'], stdout=subprocess.PIPE,
                                 text=True, check=True)
@@ -226,12 +226,12 @@ class Selftests(Suite):
 
     def _built(self, kernel):
         try:
-            return guest.script('build-selftests', kernel.release,
+            return artifacts.script('build-selftests', kernel.release,
                                 self._target)
-        except guest.Unavailable:
+        except artifacts.Unavailable:
             raise NoSuite("Debian has no selftests %s of Linux %s" % (
                 self._target, kernel.release)) from None
-        except guest.GuestError as e:
+        except artifacts.GuestError as e:
             raise SuiteError(str(e)) from None
 
     def cases(self, kernel, root):

@@ -1,35 +1,25 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# A guest under our QEMU: start it, run commands in it, ask its QEMU over
-# QMP, answer its programs' requests.  Used by scripts/run-guest,
-# scripts/run-topdown and tests/functional.  The guest's end of the protocol
-# is init.c, the frames are described in protocol.h.
+# A Linux guest under our QEMU: start it, run commands in it, answer its
+# programs' requests.  Used by scripts/run-guest, scripts/run-topdown and
+# tests/functional.  The guest's end of the protocol is init.c, the frames are
+# described in protocol.h.
 
 import collections
 import io
-import json
 import os
-import re
 import select
 import shlex
 import shutil
 import signal
-import socket
-import subprocess
-import sys
 import tarfile
 import tempfile
 import time
 
 import cpio
-import debian
-
-HERE = os.path.dirname(os.path.abspath(__file__))
-TOP = os.path.dirname(os.path.dirname(HERE))
-
-# Are these scripts part of a package, with QEMU beside them?
-PACKAGED_QEMU = os.path.join(TOP, 'bin', 'qemu-system-x86_64')
-INSTALLED = os.path.exists(PACKAGED_QEMU)
+from artifacts import (HOME, DsaParts, GuestError, default_qemu, find_kernel,
+                       script)
+from machine import GuestDied, GuestTimeout, Machine
 
 DEFAULT_CPU = 'Icelake-Server,+perf-metrics'
 DEFAULT_KERNEL = 'trixie'
@@ -38,8 +28,6 @@ DEFAULT_KERNEL = 'trixie'
 FRAME_MAX = 4096
 ARGS_MAX = 65536
 MAGIC = b'QG'
-# The directory in the guest where commands start and what is copied lands.
-HOME = '/guest'
 
 # Kernel messages go to the first serial port, the protocol to the second.
 # panic=-1 with QEMU's -no-reboot makes a panic the end of the guest.  The NMI
@@ -51,124 +39,12 @@ HOME = '/guest'
 BASE_APPEND = 'console=ttyS0 panic=-1 nmi_watchdog=0 no_timer_check'
 QUIET_APPEND = 'quiet'
 
-
-class GuestError(Exception):
-    """What the user did or has does not work; the message says why."""
-
-
-class Unavailable(GuestError):
-    """What was asked for does not exist, though nothing is broken."""
-
-
-class GuestDied(Exception):
-    """QEMU ended, or the kernel panicked, before the command did."""
-
-
-class GuestTimeout(Exception):
-    """The time limit passed."""
-
-
 Result = collections.namedtuple('Result', 'status stdout stderr')
 Result.__doc__ = """How a command ended.
 
 status  as a shell says it: the exit status, or 128 + the signal's number
 stdout, stderr  text
 """
-
-
-def build_dir():
-    """Where the build, and so the guests' images, are: of a package, where
-    the user's caches are.
-    """
-    default = os.path.join(TOP, 'build')
-    if INSTALLED:
-        cache = (os.environ.get('XDG_CACHE_HOME') or
-                 os.path.expanduser('~/.cache'))
-        default = os.path.join(cache, 'qemu-perf-metrics')
-    return os.path.abspath(os.environ.get('BUILD', default))
-
-
-def default_qemu():
-    if INSTALLED:
-        return PACKAGED_QEMU
-    return os.path.join(build_dir(), 'qemu', 'qemu-system-x86_64')
-
-
-def own_programs(build):
-    """Where our programs for guests lie here, once build-image has run."""
-    return (os.path.join(TOP, 'guest') if INSTALLED else
-            os.path.join(build, 'guest', 'bin'))
-
-
-# The exit status of a script that says: there is no such thing to be had
-UNAVAILABLE = 4
-
-
-def script(name, *arguments):
-    """Run one of the scripts beside this file; what it prints."""
-    done = subprocess.run([os.path.join(HERE, name), *arguments],
-                          env=dict(os.environ, BUILD=build_dir()),
-                          stdout=subprocess.PIPE, text=True, check=False)
-    if done.returncode == UNAVAILABLE:
-        raise Unavailable('%s has nothing for %s'
-                          % (name, ' '.join(arguments)))
-    if done.returncode:
-        # The script has said on stderr what is wrong.
-        raise GuestError('%s failed' % name)
-    return done.stdout.strip()
-
-
-def find_kernel(kernel):
-    """The file to boot: KERNEL itself, or the one of Debian's that it names.
-
-    Returns (file, name for humans).
-    """
-    if os.path.isfile(kernel):
-        return kernel, os.path.basename(kernel)
-    if '/' in kernel:
-        raise GuestError('there is no kernel %s' % kernel)
-    directory = script('fetch-kernel', kernel)
-    image = os.path.join(directory, 'vmlinux')
-    if not os.path.exists(image):
-        image = os.path.join(directory, 'vmlinuz')
-    return image, os.path.basename(directory)
-
-
-# Whose user space build-user-space can make
-USER_SPACES = tuple(debian.SOURCES)
-
-
-def user_space_archives(suite):
-    """What goes behind the image for the user space of a suite, if any."""
-    if not suite:
-        return []
-    return [os.path.join(script('build-user-space', suite), 'root.cpio')]
-
-
-class DsaParts:
-    """What a guest with intel-dsa devices is made of besides."""
-
-    # That of the cloud flavour's kernels has no DMA engines.
-    SUITES = ('trixie', 'trixie-backports')
-
-    def __init__(self, suite):
-        if suite not in self.SUITES:
-            raise GuestError('a guest with DSA devices runs the kernel of a '
-                             'suite, %s, not %s'
-                             % (' or '.join(self.SUITES), suite))
-        directory = script('fetch-dsa', suite)
-        self.kernel = os.path.join(directory, 'vmlinuz')
-        self.kernel_name = os.path.basename(directory)
-        self.copy = [(os.path.join(directory, 'root'), HOME + '/dsa'),
-                     (os.path.join(HERE, 'dsa-setup'), '/usr/bin/dsa-setup')]
-
-    @staticmethod
-    def arguments(devices):
-        """QEMU's, for devices with these properties."""
-        return [part for number, properties in enumerate(devices)
-                for part in ('-device', ','.join(
-                    ['intel-dsa,id=dsa%d' % number] +
-                    ([properties] if properties else [])))]
 
 
 def end_on_signals(before=lambda: None):
@@ -187,15 +63,6 @@ def end_on_signals(before=lambda: None):
 
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, end)
-
-
-def last_words(console):
-    """The lines of a kernel's console that tell most about its end."""
-    lines = console.splitlines()
-    for i, line in enumerate(lines):
-        if re.search(r'Kernel panic|BUG: |Oops', line):
-            return lines[i:i + 30]
-    return lines[-20:]
 
 
 def machine_option(machine, smp):
@@ -238,43 +105,28 @@ class Options:
         vars(self).update(kwargs)
 
 
-class Guest:
+class Guest(Machine):
     """A running guest.  A context manager; leaving it ends QEMU."""
 
-    # Those that have a QEMU, for end_on_signals().
-    running = set()
-
     def __init__(self, options):
+        super().__init__(options.verbose)
         self.options = options
         self.kernel_name = None
-        self.console = bytearray()
         self.boot_seconds = None
         # Called with the text that a guest's process sends (sync.h); the
         # guest's process goes on with what this returns.
         self.on_sync = lambda text: ''
         # (seconds, function): called about that often while a command runs.
         self.every = None
-        self._process = None
-        self._errors = None
-        self._tmp = None
-        self._sockets = []
+        # Our end of the second serial port
+        self._ctl = None
         self._buffer = bytearray()
-        self._qmp_buffer = bytearray()
-        self._qmp_id = 0
-        self._hello = False
         self._taken = 0
         self._exit = None
         self._running = False
         self._sinks = {}
 
-    def __enter__(self):
-        self.start()
-        return self
-
-    def __exit__(self, *exc):
-        self.close()
-
-    # Starting and ending
+    # Starting
 
     def start(self):
         """Boot; returns when the guest takes commands."""
@@ -298,26 +150,8 @@ class Guest:
         else:
             kernel, self.kernel_name = find_kernel(self.options.kernel)
         initrd = self.initrd(copy)
-        ends = []
-        for _ in range(3):
-            ours, theirs = socket.socketpair()
-            self._sockets.append(ours)
-            ends.append(theirs)
-        self._con, self._ctl, self._qmp = self._sockets
-        fds = [s.fileno() for s in ends]
-        self._errors = tempfile.TemporaryFile()
-        try:
-            self._process = subprocess.Popen(
-                [qemu, *self._qemu_arguments(kernel, initrd, *fds)],
-                stdin=subprocess.DEVNULL, stdout=self._errors,
-                stderr=self._errors, pass_fds=fds)
-            self.running.add(self)
-        except OSError as e:
-            raise GuestError('cannot run QEMU %s: %s'
-                             % (qemu, e.strerror)) from None
-        finally:
-            for s in ends:
-                s.close()
+        self._con, self._ctl, self._qmp = self._spawn(
+            qemu, 3, lambda *fds: self._qemu_arguments(kernel, initrd, *fds))
 
     def _qemu_arguments(self, kernel, initrd, con, ctl, qmp):
         options = self.options
@@ -367,65 +201,6 @@ class Guest:
                     shutil.copyfileobj(file, out)
             out.write(extra.getvalue())
         return name
-
-    def quit(self):
-        """Have QEMU end as it does by itself, and write what it then writes."""
-        self.qmp('quit')
-        self._process.wait(timeout=60)
-
-    def close(self):
-        """End QEMU, whatever it does."""
-        if self._process and self._process.poll() is None:
-            self._process.kill()
-            self._process.wait()
-        for s in self._sockets:
-            s.close()
-        if self._tmp:
-            self._tmp.cleanup()
-        self.running.discard(self)
-
-    def _died(self):
-        """The exception for a guest that is no more."""
-        try:
-            status = self._process.wait(timeout=10)
-        except subprocess.TimeoutExpired:
-            status = 'none yet'
-        self.drain_console()
-        self._errors.seek(0)
-        # That TCG lacks features of the named CPU is not why it ended.
-        said = '\n'.join(
-            line for line in
-            self._errors.read().decode(errors='replace').splitlines()
-            if "TCG doesn't support requested feature" not in line)
-        if said and not self._hello and not self.console:
-            return GuestError('QEMU did not start: ' + said)
-        lines = last_words(self.console.decode(errors='replace'))
-        return GuestDied('\n'.join(
-            ['the guest died (QEMU\'s exit status: %s)' % status] +
-            ([said] if said else []) +
-            (['from its console:'] + lines if lines else [])))
-
-    def errors(self):
-        """What QEMU has said on stderr so far."""
-        # The file's position is QEMU's as well: leave it where it is.
-        size = os.fstat(self._errors.fileno()).st_size
-        return os.pread(self._errors.fileno(), size, 0).decode(
-            errors='replace')
-
-    def drain_console(self):
-        """Take what the kernel has said until now."""
-        self._con.setblocking(False)
-        try:
-            while data := self._con.recv(65536):
-                self._on_console(data)
-        except OSError:
-            pass
-
-    def _on_console(self, data):
-        self.console += data
-        if self.options.verbose:
-            sys.stderr.buffer.write(data)
-            sys.stderr.flush()
 
     # Frames
 
@@ -584,7 +359,7 @@ class Guest:
 
     def copy_out(self, source, directory, timeout=600):
         """Copy a file or directory of the guest into one of the host's.
-        Of a relative name, guest.HOME is the beginning.
+        Of a relative name, artifacts.HOME is the beginning.
         """
         packed, said = tempfile.TemporaryFile(), bytearray()
         self.start_command(
@@ -611,43 +386,6 @@ class Guest:
         self.qmp('system_reset')
         self._talk(lambda: self._hello, self.options.boot_timeout,
                    'to boot again')
-
-    def qmp(self, command, arguments=None):
-        """Run a QMP command; its return value."""
-        if not self._qmp_id:
-            self._qmp_receive(lambda m: 'QMP' in m)
-            self._qmp_id = 1
-            self.qmp('qmp_capabilities')
-        self._qmp_id += 1
-        request = {'execute': command, 'id': self._qmp_id}
-        if arguments:
-            request['arguments'] = arguments
-        try:
-            self._qmp.sendall(json.dumps(request).encode())
-        except BrokenPipeError:
-            raise self._died() from None
-        reply = self._qmp_receive(lambda m: m.get('id') == self._qmp_id)
-        if 'error' in reply:
-            raise GuestError('QMP %s: %s' % (command, reply['error']['desc']))
-        return reply['return']
-
-    def _qmp_receive(self, wanted):
-        """The next message of the kind; others, events, are dropped."""
-        self._qmp.settimeout(60)
-        while True:
-            while b'\n' in self._qmp_buffer:
-                line, _, rest = self._qmp_buffer.partition(b'\n')
-                self._qmp_buffer = bytearray(rest)
-                message = json.loads(line)
-                if wanted(message):
-                    return message
-            try:
-                data = self._qmp.recv(65536)
-            except socket.timeout:
-                raise GuestError('QEMU does not answer over QMP') from None
-            if not data:
-                raise self._died()
-            self._qmp_buffer += data
 
 
 def split_options(text):

@@ -17,12 +17,12 @@ TOP = os.path.dirname(os.path.dirname(HERE))
 GUEST = os.path.join(TOP, 'scripts', 'guest')
 sys.path.insert(0, GUEST)
 
-import guest  # noqa: E402  (the path above finds it)
+import artifacts  # noqa: E402  (the path above finds it)
 
 # In the guest.
 BIN = '/usr/bin'
 LIB = '/usr/lib/x86_64-linux-gnu'
-DATA = guest.HOME
+DATA = artifacts.HOME
 
 # {package: what of it comes into the guest}; libraries follow.
 PACKAGES = {
@@ -333,7 +333,7 @@ def build_image():
 
 def unpack_programs():
     """Debian's programs, unpacked below the build directory; where."""
-    build = guest.build_dir()
+    build = artifacts.build_dir()
     root = os.path.join(build, 'guest', 'programs')
     image = build_image()
     wanted = [p for files in PACKAGES.values() for p in files]

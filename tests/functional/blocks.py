@@ -24,7 +24,7 @@ import re
 import subprocess
 
 from harness import TOP, Failure, OffEstimate, Skip, in_guest
-import guest
+import artifacts
 
 DATA = os.path.join(TOP, 'tests', 'accuracy', 'block_throughput_sample.csv')
 
@@ -168,7 +168,7 @@ def core_of(cpu):
 
 def ask_tool(core, blocks):
     """x86-slots' figures of these blocks (hex digits) as loops."""
-    tool = os.path.join(guest.build_dir(), 'core', 'tools', 'x86-slots',
+    tool = os.path.join(artifacts.build_dir(), 'core', 'tools', 'x86-slots',
                         'x86-slots')
     try:
         done = subprocess.run(

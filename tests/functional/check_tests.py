@@ -15,7 +15,7 @@ import tempfile
 
 from harness import PINNED, TIMEOUT, TOP, Checks
 from boot_tests import RUN_GUEST, booted, driver_line, test
-import guest
+import artifacts
 
 SUPPRESSIONS = os.path.join(TOP, 'scripts', 'pmu-check', 'linux.supp')
 
@@ -52,7 +52,7 @@ USED = ('IA32_PERF_GLOBAL_CTRL', 'IA32_PERF_GLOBAL_STATUS', 'IA32_A_PMC0',
 
 def check_log(log):
     """What the tool pmu-check says of QEMU's log, and its exit status."""
-    tool = os.path.join(guest.build_dir(), 'core', 'tools', 'pmu-check',
+    tool = os.path.join(artifacts.build_dir(), 'core', 'tools', 'pmu-check',
                         'pmu-check')
     done = subprocess.run([tool, '--suppress', SUPPRESSIONS, log],
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
@@ -140,7 +140,7 @@ def page(options):
         run = os.path.join(directory, 'run.json')
         # AnyThread of a raw event: docs/system/i386/pmu-findings.rst.
         done = subprocess.run(
-            [RUN_GUEST, '--qemu', options.qemu or guest.default_qemu(),
+            [RUN_GUEST, '--qemu', options.qemu or artifacts.default_qemu(),
              '--boot-timeout', '%g' % TIMEOUT, '--pmu-record', run, '--',
              'perf', 'stat', '-e', 'r2100c4', 'true'],
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,

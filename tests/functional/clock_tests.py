@@ -11,6 +11,7 @@ import tempfile
 from harness import TIMEOUT, Checks, Failure
 from boot_tests import LONG_TESTS, booted, run_guest, test
 from kernel_tests import need_counts
+import artifacts
 import guest
 
 CLOCK = ['-icount', 'shift=model']
@@ -117,10 +118,10 @@ def alone(options, directory, smp):
         file.write(SCRIPT)
     os.chmod(script, 0o755)
     initrd = guest.Guest(guest.Options(copy=[(script, '/run-alone')]))
-    kernel, _ = guest.find_kernel(guest.DEFAULT_KERNEL)
+    kernel, _ = artifacts.find_kernel(guest.DEFAULT_KERNEL)
     log = os.path.join(directory, 'console')
     subprocess.run(
-        [options.qemu or guest.default_qemu(), '-nodefaults',
+        [options.qemu or artifacts.default_qemu(), '-nodefaults',
          '-no-user-config', '-display', 'none', '-no-reboot', '-machine', 'pc',
          '-accel', 'tcg', '-cpu', options.cpu, '-smp', str(smp), '-m', '1G',
          *CLOCK, '-seed', '1', '-rtc', 'base=2026-01-01,clock=vm',

@@ -17,7 +17,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 TOP = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, os.path.join(TOP, 'scripts', 'guest'))
 
-import guest  # noqa: E402  (the path above finds it)
+import artifacts  # noqa: E402  (the path above finds them)
+import guest  # noqa: E402
 import topdown  # noqa: E402
 
 # Seconds, for what hangs: on a busy host everything takes several times as
@@ -60,7 +61,7 @@ PINNED = 'taskset 2'
 
 def in_guest(name):
     """Where in the guest a program or file is that was copied there."""
-    return '%s/%s' % (guest.HOME, name)
+    return '%s/%s' % (artifacts.HOME, name)
 
 
 class Failure(Exception):
@@ -263,14 +264,14 @@ class Tap:
 
 def build_programs():
     """Compile the guests' test programs; {name: path}."""
-    directory = os.path.join(guest.build_dir(), 'guest', 'tests')
+    directory = os.path.join(artifacts.build_dir(), 'guest', 'tests')
     os.makedirs(directory, exist_ok=True)
     made = {}
     for name, (sources, options) in PROGRAM_SOURCES.items():
         made[name] = os.path.join(directory, name)
         subprocess.run(
             [os.environ.get('CC', 'gcc'), '-std=gnu11', '-O2', '-Wall',
-             '-static', '-I', guest.HERE, *options, '-o', made[name],
+             '-static', '-I', artifacts.HERE, *options, '-o', made[name],
              *(os.path.join(PROGRAMS, s) for s in sources)], check=True)
     return made
 

@@ -18,6 +18,7 @@ import threading
 
 from harness import TIMEOUT, Checks, Failure, Session, in_guest
 from ledger import Recorder
+import artifacts
 import debian
 import guest
 
@@ -254,12 +255,12 @@ fetching = threading.Lock()
 
 def kernel_686(flavour):
     """The path of a kernel image of this flavour, fetched at first use."""
-    directory = os.path.join(guest.build_dir(), 'guest', 'kernels', flavour)
+    directory = os.path.join(artifacts.build_dir(), 'guest', 'kernels', flavour)
     image = os.path.join(directory, 'vmlinuz')
     with fetching:
         if os.path.exists(image):
             return image
-        apt = debian.Apt(guest.build_dir(), SUITE_686, 'apt-i386', 'i386')
+        apt = debian.Apt(artifacts.build_dir(), SUITE_686, 'apt-i386', 'i386')
         text = apt.read('run', 'apt-cache', 'show', '--no-all-versions',
                         'linux-image-' + flavour)
         package = re.search(r'^Depends: (\S+)', text, re.MULTILINE).group(1)
@@ -272,7 +273,7 @@ def kernel_686(flavour):
 
 
 def run_686(options, cpu, flavour, line):
-    command = [options.qemu or guest.default_qemu(), '-nodefaults',
+    command = [options.qemu or artifacts.default_qemu(), '-nodefaults',
                '-no-user-config', '-display', 'none', '-no-reboot',
                '-accel', 'tcg', '-m', '512M', '-serial', 'stdio',
                '-cpu', cpu + ',pmu=on', '-kernel', kernel_686(flavour),

@@ -13,7 +13,7 @@ import time
 
 from harness import TIMEOUT, Checks, Failure, Skip
 from boot_tests import test
-import guest
+import artifacts
 
 # What QEMU says when the recorded guest has gone wrong.
 RECORDED = 'x86 PMU: C5 '
@@ -36,7 +36,7 @@ print/x *(int *) &selector
 
 
 def replay_arguments(options, directory, mode, check):
-    return [options.qemu or guest.default_qemu(), '-nodefaults',
+    return [options.qemu or artifacts.default_qemu(), '-nodefaults',
             '-no-user-config', '-display', 'none', '-machine', 'pc',
             '-accel', 'tcg', '-m', '64', '-net', 'none', '-cpu',
             'Icelake-Server,+perf-metrics,pmu-check=' + check,
@@ -63,7 +63,7 @@ def wait_for(path, text, process):
 
 def record(options, directory):
     """The hit's clock in the guest that is recorded."""
-    image = os.path.join(guest.build_dir(), 'qemu', 'qemu-img')
+    image = os.path.join(artifacts.build_dir(), 'qemu', 'qemu-img')
     subprocess.run([image, 'create', '-q', '-f', 'qcow2',
                     directory + '/disk', '64M'], check=True)
     log = directory + '/log'

@@ -19,7 +19,7 @@ import xml.etree.ElementTree as ElementTree
 from common import (FAKE, HERE, KERNEL, KERNEL_CI, TOP, equal, kernel_ci,
                     read_run, result)
 
-import guest
+import artifacts
 import plan
 import planted
 import results
@@ -347,7 +347,7 @@ def pipe_among_cases():
 def names_twice():
     """Two kernels or cases of the same name would be one in the results."""
     with tempfile.TemporaryDirectory() as directory:
-        image, _ = guest.find_kernel(KERNEL)
+        image, _ = artifacts.find_kernel(KERNEL)
         for name in 'one', 'two':
             os.mkdir(os.path.join(directory, name))
             os.symlink(image, os.path.join(directory, name, 'kernel'))
@@ -376,7 +376,7 @@ def planted_bugs():
         stdout=subprocess.PIPE, text=True, check=True).stdout
     symbols = {line.split()[2]: int(line.split()[0], 16)
                for line in symbols.splitlines()}
-    image, _ = guest.find_kernel(KERNEL)
+    image, _ = artifacts.find_kernel(KERNEL)
     with tempfile.TemporaryDirectory() as directory:
         kernels = [KERNEL] + [planted.plant(image, symbols, name, directory)
                               for name in planted.BUGS]

@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# A running QEMU: its process, what it says on stderr, its first serial port,
+# and QMP.  What runs in it is the concern of those who derive from it.
+
+import json
+import os
+import re
+import socket
+import subprocess
+import sys
+import tempfile
+
+from artifacts import GuestError
+
+
+class GuestDied(Exception):
+    """QEMU ended, or the kernel panicked, before the command did."""
+
+
+class GuestTimeout(Exception):
+    """The time limit passed."""
+
+
+def last_words(console):
+    """The lines of a kernel's console that tell most about its end."""
+    lines = console.splitlines()
+    for i, line in enumerate(lines):
+        if re.search(r'Kernel panic|BUG: |Oops', line):
+            return lines[i:i + 30]
+    return lines[-20:]
+
+
+class Machine:
+    """A QEMU.  A context manager; leaving it ends QEMU.
+
+    Derived classes start it with _spawn(), and set _con and _qmp.
+    """
+
+    # Those that have a QEMU, for guest.end_on_signals().
+    running = set()
+
+    def __init__(self, verbose=False):
+        """verbose: what comes on the first serial port goes to stderr."""
+        self.console = bytearray()
+        self._verbose = verbose
+        self._process = None
+        self._errors = None
+        # A directory that goes with it
+        self._tmp = None
+        self._sockets = []
+        # Our ends of the first serial port and of QMP
+        self._con = None
+        self._qmp = None
+        self._qmp_buffer = bytearray()
+        self._qmp_id = 0
+        # Has what runs in it said that it is up?
+        self._hello = False
+
+    def __enter__(self):
+        self.start()
+        return self
+
+    def __exit__(self, *exc):
+        self.close()
+
+    def start(self):
+        """Have it run."""
+        raise NotImplementedError
+
+    def _spawn(self, qemu, number, arguments):
+        """Run this QEMU with a number of sockets; arguments gives QEMU's for
+        the file descriptors of its ends.  Returns ours.
+        """
+        ends = []
+        for _ in range(number):
+            ours, theirs = socket.socketpair()
+            self._sockets.append(ours)
+            ends.append(theirs)
+        fds = [s.fileno() for s in ends]
+        self._errors = tempfile.TemporaryFile()
+        try:
+            self._process = subprocess.Popen(
+                [qemu, *arguments(*fds)],
+                stdin=subprocess.DEVNULL, stdout=self._errors,
+                stderr=self._errors, pass_fds=fds)
+            self.running.add(self)
+        except OSError as e:
+            raise GuestError('cannot run QEMU %s: %s'
+                             % (qemu, e.strerror)) from None
+        finally:
+            for s in ends:
+                s.close()
+        return self._sockets
+
+    def quit(self):
+        """Have QEMU end as it does by itself, and write what it then writes."""
+        self.qmp('quit')
+        self._process.wait(timeout=60)
+
+    def close(self):
+        """End QEMU, whatever it does."""
+        if self._process and self._process.poll() is None:
+            self._process.kill()
+            self._process.wait()
+        for s in self._sockets:
+            s.close()
+        if self._tmp:
+            self._tmp.cleanup()
+        self.running.discard(self)
+
+    def _died(self):
+        """The exception for a guest that is no more."""
+        try:
+            status = self._process.wait(timeout=10)
+        except subprocess.TimeoutExpired:
+            status = 'none yet'
+        self.drain_console()
+        self._errors.seek(0)
+        # That TCG lacks features of the named CPU is not why it ended.
+        said = '\n'.join(
+            line for line in
+            self._errors.read().decode(errors='replace').splitlines()
+            if "TCG doesn't support requested feature" not in line)
+        if said and not self._hello and not self.console:
+            return GuestError('QEMU did not start: ' + said)
+        lines = last_words(self.console.decode(errors='replace'))
+        return GuestDied('\n'.join(
+            ['the guest died (QEMU\'s exit status: %s)' % status] +
+            ([said] if said else []) +
+            (['from its console:'] + lines if lines else [])))
+
+    def errors(self):
+        """What QEMU has said on stderr so far."""
+        # The file's position is QEMU's as well: leave it where it is.
+        size = os.fstat(self._errors.fileno()).st_size
+        return os.pread(self._errors.fileno(), size, 0).decode(
+            errors='replace')
+
+    def drain_console(self):
+        """Take what the kernel has said until now."""
+        self._con.setblocking(False)
+        try:
+            while data := self._con.recv(65536):
+                self._on_console(data)
+        except OSError:
+            pass
+
+    def _on_console(self, data):
+        self.console += data
+        if self._verbose:
+            sys.stderr.buffer.write(data)
+            sys.stderr.flush()
+
+    def qmp(self, command, arguments=None):
+        """Run a QMP command; its return value."""
+        if not self._qmp_id:
+            self._qmp_receive(lambda m: 'QMP' in m)
+            self._qmp_id = 1
+            self.qmp('qmp_capabilities')
+        self._qmp_id += 1
+        request = {'execute': command, 'id': self._qmp_id}
+        if arguments:
+            request['arguments'] = arguments
+        try:
+            self._qmp.sendall(json.dumps(request).encode())
+        except BrokenPipeError:
+            raise self._died() from None
+        reply = self._qmp_receive(lambda m: m.get('id') == self._qmp_id)
+        if 'error' in reply:
+            raise GuestError('QMP %s: %s' % (command, reply['error']['desc']))
+        return reply['return']
+
+    def _qmp_receive(self, wanted):
+        """The next message of the kind; others, events, are dropped."""
+        self._qmp.settimeout(60)
+        while True:
+            while b'\n' in self._qmp_buffer:
+                line, _, rest = self._qmp_buffer.partition(b'\n')
+                self._qmp_buffer = bytearray(rest)
+                message = json.loads(line)
+                if wanted(message):
+                    return message
+            try:
+                data = self._qmp.recv(65536)
+            except socket.timeout:
+                raise GuestError('QEMU does not answer over QMP') from None
+            if not data:
+                raise self._died()
+            self._qmp_buffer += data
