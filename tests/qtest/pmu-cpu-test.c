@@ -135,6 +135,10 @@ static const Refusal refusals[] = {
       { "pmu-fixed=2: it must be 0, 3 or 4\n" } },
     { "what-if-width", "Icelake-Server,pmu=on,pmu-counter-width=31",
       { "pmu-counter-width=31 is out of range: it must be 32 to 48\n" } },
+    { "what-if-events",
+      "Icelake-Server,pmu=on,pmu-version=4,pmu-events-off=128",
+      { "pmu-events-off=128 is out of range: this CPU has 7 architectural "
+        "events, so that it must be 0 to 127\n" } },
     { "what-if-metrics", "Icelake-Server,+perf-metrics,pmu-fixed=3",
       { "pmu-fixed=3 contradicts perf-metrics=on, which needs fixed counter 3: "
         "use pmu=on instead\n" } },
@@ -366,8 +370,10 @@ typedef struct WhatIf {
     uint64_t capabilities, global_ctrl;
 } WhatIf;
 
+/* Parts of version 4 or less have seven architectural events: no slots. */
 #define EAX(version, counters, width) \
-    (0x08000000 | (width) << 16 | (counters) << 8 | (version))
+    (((version) >= 5 ? 8 : 7) << 24 | (width) << 16 | (counters) << 8 | \
+     (version))
 #define EDX(fixed, width, deprecated) \
     ((fixed) | (width) << 5 | (deprecated) << 15)
 

@@ -215,11 +215,17 @@ static bool x86_pmu_check_map(X86CPU *cpu, const PerfmonConfig *config,
            x86_pmu_check_own(cpu, needs, errp);
 }
 
-/* Events that CPUID.0AH:EBX speaks of: slots, the eighth, since Ice Lake. */
+/*
+ * Events that CPUID.0AH:EBX speaks of: slots, the eighth, came with Ice Lake
+ * and version 5.  Parts of other versions have seven (version 2: 07280202H,
+ * Core 2; 3: 07300403H, Haswell-EP; 4: 07300404H, Skylake-SP).
+ */
 static unsigned x86_pmu_num_events(const PerfmonConfig *config)
 {
-    return config->core == PMU_CORE_ICELAKE ||
-           config->core == PMU_CORE_SAPPHIRERAPIDS ? 8 : 7;
+    bool has_slots = config->core == PMU_CORE_ICELAKE ||
+                     config->core == PMU_CORE_SAPPHIRERAPIDS;
+
+    return has_slots && config->version >= 5 ? 8 : 7;
 }
 
 bool x86_pmu_what_if(X86CPU *cpu, PerfmonConfig *config, Error **errp)
