@@ -166,8 +166,9 @@ def page(options):
     return checks.done()
 
 
-# What the driver says of a unit (arch/x86/events/core.c, init_hw_perf_events()),
-# and how many counters it then has for events at a time.
+# What the driver says of a unit (arch/x86/events/core.c,
+# init_hw_perf_events()), and how many counters it then has for events at a
+# time.
 PROFILES = {
     'skx': ('full-width counters', 4, 4, 48, 3),
     'kvm-legacy': ('', 2, 4, 48, 3),

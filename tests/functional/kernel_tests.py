@@ -296,7 +296,8 @@ def interval(s):
     checks = Checks()
     # On a busy host a program can take seconds to start.
     least = max(group_counts(counts)[1] for counts in intervals) / 100
-    looped = [counts for counts in intervals if group_counts(counts)[1] >= least]
+    looped = [counts for counts in intervals
+              if group_counts(counts)[1] >= least]
     # A busy host delays perf; the last interval is as short as it happens.
     checks.between('intervals', len(looped), 2, 5)
     for number, counts in enumerate(looped[:-1]):

@@ -11,7 +11,8 @@ import sys
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), 'functional'))
 
-from harness import PINNED, TIMEOUT, in_guest  # noqa: E402  (the path finds them)
+# The path above finds them.
+from harness import PINNED, TIMEOUT, in_guest  # noqa: E402
 from kernel_tests import GROUP, GROUP_USER, group_counts  # noqa: E402
 from ledger import Recorder  # noqa: E402
 

@@ -305,8 +305,9 @@ static void test_flags_of_setcc(void)
 }
 
 /*
- * The RFLAGS that an external interrupt saves have RF as it was, 0 (SDM vol. 3B,
- * 18.3.1.1): with 1, a breakpoint at the instruction behind it would be lost.
+ * The RFLAGS that an external interrupt saves have RF as it was, 0 (SDM vol.
+ * 3B, 18.3.1.1): with 1, a breakpoint at the instruction behind it would be
+ * lost.
  */
 static void test_flags_of_interrupt(void)
 {

@@ -376,7 +376,7 @@ typedef struct Identity {
       { SEL(0x010d, 0x01ad) | EDGES } },                                    \
     /* Loads, stores and caches */                                          \
     { "MEM_INST_RETIRED.ANY", AT_MOST, false, { 0x83d0 },                   \
-      { 0x81d0, 0x82d0 } },                                                         \
+      { 0x81d0, 0x82d0 } },                                                 \
     { "loads by L1D", EQUAL, true, { 0x01d1, 0x40d1, 0x08d1 },              \
       { 0x81d0 } },                                                         \
     { "loads by L2", EQUAL, false, { 0x02d1, 0x10d1 }, { 0x08d1 } },        \

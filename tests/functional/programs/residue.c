@@ -2,8 +2,9 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * residue: what does a process read from counters that are not its own?  A
- * child uses all counters of a CPU and ends; then its parent, with an event of its own, for which the kernel lets it use RDPMC,
- * reads the eight general-purpose counters there, and fixed counters 0 and 3.
+ * child uses all counters of a CPU and ends; then its parent, with an event of
+ * its own, for which the kernel lets it use RDPMC, reads the eight
+ * general-purpose counters there, and fixed counters 0 and 3.
  *
  *   residue CPU
  *

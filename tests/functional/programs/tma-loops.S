@@ -382,8 +382,8 @@ FUNCTION unknown_branches
 END unknown_branches
 
 /*
- * As many jumps, each to a line that L1I lacks: the predictor does not know them,
- * and what it would find behind them it cannot ask for ahead.
+ * As many jumps, each to a line that L1I lacks: the predictor does not know
+ * them, and what it would find behind them it cannot ask for ahead.
  */
 FUNCTION missed_lines
 1:  .rept 14336

@@ -293,7 +293,9 @@ static void test_amd_no_status(void)
 #define CRU_ESCR2   0x3cc
 #define FSB_ESCR0   0x3a2
 
-/* Enabled, and for any number of active threads, as the SDM has it without HT. */
+/*
+ * Enabled, and for any number of active threads, as the SDM has it without HT.
+ */
 #define CCCR_ENABLE     0x31000u
 #define CCCR_THREADS(n) ((n) << 16)
 #define CCCR_PMI_T1     (1u << 27)

@@ -1000,7 +1000,7 @@ static void assert_same(const PmuLedger *a, const PmuLedger *b)
         for (unsigned i = 0; i < PMU_ITEM_NR; i++) {
             if (first.item[level][i] != second.item[level][i]) {
                 g_test_message("%s at level %d: %" G_GUINT64_FORMAT " or %"
-                               G_GUINT64_FORMAT ", where they should be the same",
+                               G_GUINT64_FORMAT ", which should be the same",
                                pmu_ledger_item_name(i), level,
                                first.item[level][i], second.item[level][i]);
                 g_test_fail();

@@ -94,7 +94,8 @@ static void x86_pmu_imply_amd(X86CPU *cpu, const X86PMUModel *model)
     CPUX86State *env = &cpu->env;
     int number = x86_pmu_model_number(env->cpuid_version);
 
-    if (model->map != PERFMON_MAP_AMD || model->num_gp <= PERFMON_AMD_LEGACY_GP) {
+    if (model->map != PERFMON_MAP_AMD ||
+        model->num_gp <= PERFMON_AMD_LEGACY_GP) {
         return;
     }
     if (!(env->user_features[FEAT_8000_0001_ECX] & CPUID_EXT3_PERFCORE)) {

@@ -446,8 +446,9 @@ static inline bool x86_pmu_is_warmed(const X86PMUState *pmu)
 
 /*
  * The newest block is counted, and the model is to know a part of it now, be it
- * that it will not run to its end: begin a record of it instead.  EIP is that of its instruction behind which @ahead - 1 more (1 to
- * its number of instructions) would have run.
+ * that it will not run to its end: begin a record of it instead.  EIP is that
+ * of its instruction behind which @ahead - 1 more (1 to its number of
+ * instructions) would have run.
  */
 void x86_pmu_counted_open(CPUX86State *env, unsigned ahead);
 

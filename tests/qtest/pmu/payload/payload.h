@@ -81,7 +81,7 @@
 #define OP_SAVE_METRICS         22  /* a: where to, RDPMC of slots, metrics */
 #define OP_RESTORE_METRICS      23  /* a: where from, WRMSR of the same */
 #define OP_ENABLE_SYSCALL       24  /* SYSCALL leads to SYSRET */
-#define OP_TRANSLATE            25  /* have encodings translated, execute none */
+#define OP_TRANSLATE            25  /* have encodings translated, not run */
                                     /* arg0: TRANSLATE_x, a: the first byte */
                                     /* after ModRM, b: prefixes, see there */
 #define OP_ENABLE_AVX           26  /* set XCR0; CR4.OSXSAVE must be set */
@@ -241,13 +241,14 @@
                                     /* numbers, n that are denormal; result: */
                                     /* MXCSR but for DE */
 #define BLOCK_NO_DENORMALS      43  /* the same, but they are zero */
-#define BLOCK_FLUSHES           44  /* 10n + 2, n + 1: n lines each by a load, */
-                                    /* PREFETCHT0, T1 and W, and out again */
+#define BLOCK_FLUSHES           44  /* 10n + 2, n + 1: n lines each by a */
+                                    /* load, PREFETCHT0, T1 and W, and out */
+                                    /* again */
 #define BLOCK_PATCH             45  /* patches code when another CPU has run */
                                     /* it, n times or until PROGRESS_GO; */
                                     /* result: how often */
-#define BLOCK_PATCHED           46  /* ... which runs it; result: how often it */
-                                    /* was not the new code */
+#define BLOCK_PATCHED           46  /* ... which runs it; result: how often */
+                                    /* it was not the new code */
 #define BLOCK_NOT_TAKEN         47  /* 5n + 1, 3n + 1: n Jcc that are not */
                                     /* taken, n that are, but for the last */
 #define BLOCK_ACCESSED          48  /* 6, 1: loads from PAGED, and clears the */

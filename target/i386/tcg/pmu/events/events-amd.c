@@ -6,8 +6,8 @@
  * Names, codes and definitions: AMD Athlon Processor x86 Code Optimization
  * Guide (22007), appendix D; BIOS and Kernel Developer's Guides for AMD Athlon
  * 64 and Opteron (26094), for families 10H (31116) and 15H (42301); Processor
- * Programming Reference for family 17H (54945).  Of umasks and of what is newer:
- * Linux, arch/x86/events/amd/core.c.
+ * Programming Reference for family 17H (54945).  Of umasks and of what is
+ * newer: Linux, arch/x86/events/amd/core.c.
  */
 
 #include <glib.h>

@@ -9,9 +9,9 @@
  *
  * The rows are in events-common.c, events-icelake.c, events-sapphirerapids.c
  * and events-offcore.c, in the order of Intel's published lists; those of older
- * cores in events-core.c, events-p6.c, events-amd.c and events-netburst.c.  This
- * folder includes ledger/ and uarch/ alone: it knows neither registers nor the
- * timing model.
+ * cores in events-core.c, events-p6.c, events-amd.c and events-netburst.c.
+ * This folder includes ledger/ and uarch/ alone: it knows neither registers nor
+ * the timing model.
  */
 
 #ifndef TARGET_I386_PMU_EVENTS_EVENTS_H
