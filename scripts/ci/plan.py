@@ -10,18 +10,13 @@ import json
 import os
 
 import results
+import suites
 
 PLAN = 'plan.json'
 VERSION = 4
 # So long, in seconds, a job is to take: some cases for each boot, and some
 # jobs for each worker.
 JOB_SECONDS = 90
-# What a case takes that was never seen, in CPU time: half of perf's take less
-# than one, but a few take minutes
-CASE_SECONDS = 3
-# Of suites where that is another number: rr records each program and replays
-# it, which took 15 and 23 s on average with 6.12 and 7.3
-SUITE_CASE_SECONDS = {'rr': 20}
 
 Job = collections.namedtuple('Job', 'id kernel cpu model suite cases')
 Job.__doc__ = """Cases that one guest runs.
@@ -232,8 +227,11 @@ class Durations:
             self._seconds = {}
 
     def expect(self, suite, case):
-        return self._seconds.get('%s/%s' % (suite, case),
-                                 SUITE_CASE_SECONDS.get(suite, CASE_SECONDS))
+        """In seconds, of a case that may never have been seen, and of a suite
+        that may be the user's own.
+        """
+        unseen = suites.SUITES.get(suite, suites.Suite).case_seconds
+        return self._seconds.get('%s/%s' % (suite, case), unseen)
 
     def learn(self, found):
         """Take Results over, and write them down.  OSError."""

@@ -261,7 +261,7 @@ def cut_and_shard():
             ('long', 300), ('half', 50), ('rest', 45))])
         known = plan.Durations(directory + '/d.json')
     equal('learnt', known.expect('fake', 'half'), 50)
-    equal('unknown', known.expect('fake', 'new'), plan.CASE_SECONDS)
+    equal('unknown', known.expect('fake', 'new'), suites.Suite.case_seconds)
     equal('unknown, rr', known.expect('rr', 'new'), 20)
     made = plan.make_jobs(
         [('6.12', cells.parse_cpu('icx'), 'fake',
@@ -287,7 +287,7 @@ def durations_of_two():
             with open(path, 'w', encoding='utf-8') as file:
                 file.write(text)
             equal(text, plan.Durations(path).expect('fake', 'a'),
-                  plan.CASE_SECONDS)
+                  suites.Suite.case_seconds)
         os.mkdir(path + '.new')
         plan.Durations(path).learn([result('a', 'pass')])
         equal('learnt', plan.Durations(path).expect('fake', 'a'), 1.5)
