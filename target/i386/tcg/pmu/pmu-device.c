@@ -21,7 +21,7 @@
  */
 #define DEVICE_READ_NS  1000
 
-static void x86_pmu_device_wait(CPUX86State *env)
+void x86_pmu_port(CPUX86State *env)
 {
     X86PMU *unit = env->pmu.unit;
     bool user = env->hflags & HF_CPL_MASK;
@@ -40,17 +40,13 @@ static void x86_pmu_device_wait(CPUX86State *env)
     env->pmu.room = -1;
 }
 
-void x86_pmu_port(CPUX86State *env)
-{
-    x86_pmu_device_wait(env);
-}
-
 void x86_pmu_io_read(CPUState *cs, hwaddr addr)
 {
     DeviceState *apic = X86_CPU(cs)->apic_state;
 
     if (!apic || (addr & TARGET_PAGE_MASK) !=
                  (cpu_get_apic_base(apic) & TARGET_PAGE_MASK)) {
-        x86_pmu_device_wait(cpu_env(cs));
+        /* There and back, as with a port. */
+        x86_pmu_port(cpu_env(cs));
     }
 }
