@@ -104,6 +104,10 @@ struct X86PMUFault {
 
 #define COUNTER_METRICS(n) (PMU_CHECK_COUNTERS + (n))
 
+/* What faults ask for, x86_pmu_faults_act(): the guest stops; INIT. */
+#define FAULT_ASKS_STOP     1u
+#define FAULT_ASKS_INIT     2u
+
 /* A vCPU has so many faults at most, with names of so many bytes. */
 #define X86_PMU_FAULTS      256
 #define X86_PMU_FAULT_NAME  128

@@ -81,10 +81,6 @@ typedef struct X86PMUObserver X86PMUObserver;
 /* Faults on demand, as they travel: pmu-fault.h */
 typedef struct X86PMUSavedFaults X86PMUSavedFaults;
 
-/* The guest stops; the vCPU gets an INIT. */
-#define FAULT_ASKS_STOP 1u
-#define FAULT_ASKS_INIT 2u
-
 struct X86PMU {
     X86CPU *cpu;
     X86PMUObserver *observer;   /* NULL: nobody */
@@ -92,7 +88,7 @@ struct X86PMU {
     uint32_t fault_msr, fault_before;   /* accessed now, and before */
     uint64_t fault_held;        /* instructions until a late interrupt */
     bool fault_released;        /* ... which comes now */
-    unsigned fault_asked;       /* FAULT_ASKS_x: x86_pmu_faults_act() */
+    unsigned fault_asked;       /* FAULT_ASKS_x of pmu-fault.h */
     /* Instructions of a block that waits to run: icount has them already. */
     unsigned waiting;
     bool is_clock;              /* its cycles are the machine's time */
