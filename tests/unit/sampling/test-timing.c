@@ -1074,6 +1074,12 @@ static uint64_t replay(const Walk *walk, PmuCore core, Cutter cutter,
     return clock;
 }
 
+/* Phases that are short beside a walk */
+static const PmuSampling short_phases = {
+    .initial_detailed = 20, .full_warming = 5, .detailed_warming = 3,
+    .detailed = 7, .unknown_share = 2, .period = 64,
+};
+
 /* However the stream is cut into blocks, the ledger is the same. */
 static void check_cuts(const PmuSampling *sampling)
 {
@@ -1114,13 +1120,7 @@ static void test_cuts(void)
 
 static void test_cuts_sampled(void)
 {
-    static const PmuSampling sampling = {
-        .initial_detailed = 20, .full_warming = 5, .detailed_warming = 3,
-                            .detailed = 7, .unknown_share = 2,
-        .period = 64,
-    };
-
-    check_cuts(&sampling);
+    check_cuts(&short_phases);
 }
 
 /* A peek changes nothing, and returns what a flush would enter. */
@@ -1151,13 +1151,7 @@ static void test_peeks(void)
 
 static void test_peeks_sampled(void)
 {
-    static const PmuSampling sampling = {
-        .initial_detailed = 20, .full_warming = 5, .detailed_warming = 3,
-                            .detailed = 7, .unknown_share = 2,
-        .period = 64,
-    };
-
-    check_peeks(&sampling);
+    check_peeks(&short_phases);
 }
 
 /* What a device takes is added, at its level, and changes nothing else. */
@@ -1204,13 +1198,7 @@ static void test_waits(void)
 
 static void test_waits_sampled(void)
 {
-    static const PmuSampling sampling = {
-        .initial_detailed = 20, .full_warming = 5, .detailed_warming = 3,
-                            .detailed = 7, .unknown_share = 2,
-        .period = 64,
-    };
-
-    check_waits(&sampling);
+    check_waits(&short_phases);
 }
 
 /*
