@@ -27,7 +27,6 @@
  */
 
 #define _GNU_SOURCE
-#include <linux/perf_event.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -36,9 +35,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
+#include "perf-event.h"
 #include "rdpmc.h"
 
 #define PAGE 4096ull
@@ -158,15 +157,11 @@ static void open_event(Event *e, uint32_t type, uint64_t config)
 {
     struct perf_event_attr attr = {
         .type = type,
-        .size = sizeof(attr),
         .config = config,
         .exclude_kernel = 1,
     };
 
-    e->fd = syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0);
-    if (e->fd < 0) {
-        die("perf_event_open");
-    }
+    e->fd = perf_event_open(&attr, 0, -1, -1);
     e->page = mmap(NULL, PAGE, PROT_READ, MAP_SHARED, e->fd, 0);
     if (e->page == MAP_FAILED) {
         die("mmap of an event");

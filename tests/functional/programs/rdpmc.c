@@ -13,15 +13,14 @@
  */
 
 #define _GNU_SOURCE
-#include <linux/perf_event.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 
 #include "loops.h"
+#include "perf-event.h"
 #include "rdpmc.h"
 #include "sync.h"
 
@@ -64,18 +63,13 @@ static int open_event(uint64_t config, int leader)
 {
     struct perf_event_attr attr = {
         .type = PERF_TYPE_RAW,
-        .size = sizeof(attr),
         .config = config,
         .read_format = PERF_FORMAT_GROUP,
         .exclude_kernel = 1,
         .disabled = leader < 0,
     };
-    int fd = syscall(SYS_perf_event_open, &attr, 0, -1, leader, 0);
 
-    if (fd < 0) {
-        die("perf_event_open");
-    }
-    return fd;
+    return perf_event_open(&attr, 0, -1, leader);
 }
 
 /*

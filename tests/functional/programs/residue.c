@@ -12,17 +12,16 @@
  */
 
 #define _GNU_SOURCE
-#include <linux/perf_event.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "loops.h"
+#include "perf-event.h"
 #include "rdpmc.h"
 
 /* SDM vol. 2, RDPMC: ECX[31:16] is the type, ECX[15:0] the index. */
@@ -40,16 +39,11 @@ static int open_event(uint64_t config)
 {
     struct perf_event_attr attr = {
         .type = PERF_TYPE_RAW,
-        .size = sizeof(attr),
         .config = config,
         .exclude_kernel = 1,
     };
-    int fd = syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0);
 
-    if (fd < 0) {
-        die("perf_event_open");
-    }
-    return fd;
+    return perf_event_open(&attr, 0, -1, -1);
 }
 
 /*

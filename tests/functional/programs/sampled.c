@@ -12,15 +12,14 @@
  */
 
 #define _GNU_SOURCE
-#include <linux/perf_event.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "loops.h"
+#include "perf-event.h"
 
 /* Of the ring buffer; a power of two. */
 #define PAGES 8
@@ -35,19 +34,14 @@ static int open_event(uint64_t config, uint64_t period, int leader)
 {
     struct perf_event_attr attr = {
         .type = PERF_TYPE_RAW,
-        .size = sizeof(attr),
         .config = config,
         .sample_period = period,
         .sample_type = period ? PERF_SAMPLE_READ : 0,
         .read_format = PERF_FORMAT_GROUP,
         .disabled = leader < 0,
     };
-    int fd = syscall(SYS_perf_event_open, &attr, 0, -1, leader, 0);
 
-    if (fd < 0) {
-        die("perf_event_open");
-    }
-    return fd;
+    return perf_event_open(&attr, 0, -1, leader);
 }
 
 /* Take all records; how many of them are samples. */

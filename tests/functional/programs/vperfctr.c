@@ -20,7 +20,6 @@
 
 #define _GNU_SOURCE
 #include <fcntl.h>
-#include <linux/perf_event.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -34,6 +33,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "perf-event.h"
 #include "rdpmc.h"
 
 #define PAGE 4096
@@ -55,7 +55,6 @@ static Vperfctr vperfctr_open_for(uint64_t period, pid_t pid, int cpu)
 {
     struct perf_event_attr attr = {
         .type = PERF_TYPE_HARDWARE,
-        .size = sizeof(attr),
         .config = PERF_COUNT_HW_INSTRUCTIONS,
         .exclude_kernel = 1,
         .exclude_hv = 1,
@@ -63,14 +62,9 @@ static Vperfctr vperfctr_open_for(uint64_t period, pid_t pid, int cpu)
         .wakeup_events = 1,
         .disabled = period != 0,
     };
-    Vperfctr c = {
-        .fd = syscall(SYS_perf_event_open, &attr, pid, cpu, -1, 0),
-    };
+    Vperfctr c = { .fd = perf_event_open(&attr, pid, cpu, -1) };
     void *page;
 
-    if (c.fd < 0) {
-        die("perf_event_open");
-    }
     page = mmap(NULL, 3 * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, c.fd, 0);
     if (page == MAP_FAILED) {
         die("mmap");
