@@ -343,18 +343,10 @@ static const Refusal refusals[] = {
 static void test_refusal(const void *data)
 {
     const Refusal *row = data;
-    g_autofree char *command = g_strdup_printf(
-        "%s -machine pc -nodefaults -display none -S %s -accel tcg",
-        getenv("QTEST_QEMU_BINARY"), row->args);
-    g_autofree char *output = NULL;
-    g_autoptr(GError) err = NULL;
     int status;
+    g_autofree char *output = pmu_start_and_quit(row->args, &status);
 
-    g_spawn_command_line_sync(command, NULL, &output, &status, &err);
-    g_assert_no_error(err);
-    g_test_message("%s: %s", row->args, output);
-    g_assert_true(WIFEXITED(status));
-    pmu_expect(WEXITSTATUS(status), 1, "exit status");
+    pmu_expect(status, 1, "exit status");
     g_assert_nonnull(strstr(output, row->says));
 }
 

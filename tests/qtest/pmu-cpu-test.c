@@ -14,26 +14,6 @@
 #include "qobject/qjson.h"
 #include "qobject/qlist.h"
 
-/* Run QEMU with @cpu, which must fail; returns what it says. */
-static char *refusal(const char *cpu)
-{
-    const char *argv[] = {
-        getenv("QTEST_QEMU_BINARY"), "-accel", "tcg", "-machine", "pc",
-        "-nodefaults", "-display", "none", "-S", "-cpu", cpu, NULL
-    };
-    g_autoptr(GError) err = NULL;
-    char *output = NULL;
-    int status;
-
-    g_spawn_sync(NULL, (char **)argv, NULL, G_SPAWN_SEARCH_PATH, NULL, NULL,
-                 NULL, &output, &status, &err);
-    g_assert_no_error(err);
-    g_test_message("-cpu %s: %s", cpu, output);
-    g_assert_true(WIFEXITED(status));
-    pmu_expect(WEXITSTATUS(status), 1, "exit status with -cpu %s", cpu);
-    return output;
-}
-
 typedef struct Refusal {
     const char *name;
     const char *cpu;
@@ -185,9 +165,13 @@ static const Refusal refusals[] = {
 static void test_refusal(const void *data)
 {
     const Refusal *row = data;
-    g_autofree char *output = refusal(row->cpu);
+    g_autofree char *cpu = g_shell_quote(row->cpu);
+    g_autofree char *args = g_strdup_printf("-cpu %s", cpu);
+    int status;
+    g_autofree char *output = pmu_start_and_quit(args, &status);
     unsigned lines = 0;
 
+    pmu_expect(status, 1, "exit status with -cpu %s", row->cpu);
     for (int i = 0; i < ARRAY_SIZE(row->says) && row->says[i]; i++) {
         if (!strstr(output, row->says[i])) {
             g_test_message("the message does not say '%s'", row->says[i]);
@@ -227,22 +211,13 @@ static const Warning warnings[] = {
 static void test_warning(const void *data)
 {
     const Warning *row = data;
-    g_autofree char *command = g_strdup_printf(
-        "echo quit | exec %s -accel tcg -machine pc -nodefaults -display none "
-        "-S -smp 2 -monitor stdio -cpu %s",
-        getenv("QTEST_QEMU_BINARY"), row->cpu);
-    const char *argv[] = { "/bin/sh", "-c", command, NULL };
-    g_autoptr(GError) err = NULL;
-    g_autofree char *output = NULL;
-    g_auto(GStrv) lines = NULL;
-    unsigned number = 0;
+    g_autofree char *args = g_strdup_printf("-smp 2 -cpu %s", row->cpu);
     int status;
+    g_autofree char *output = pmu_start_and_quit(args, &status);
+    g_auto(GStrv) lines = g_strsplit(output, "\n", -1);
+    unsigned number = 0;
 
-    g_spawn_sync(NULL, (char **)argv, NULL, G_SPAWN_STDOUT_TO_DEV_NULL, NULL,
-                 NULL, NULL, &output, &status, &err);
-    g_assert_no_error(err);
     pmu_expect(status, 0, "exit status with -cpu %s", row->cpu);
-    lines = g_strsplit(output, "\n", -1);
     for (int i = 0; lines[i] && *lines[i]; i++, number++) {
         if (!row->says || !strstr(lines[i], "TCG doesn't support") ||
             !strstr(lines[i], row->says)) {

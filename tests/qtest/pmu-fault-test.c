@@ -921,23 +921,13 @@ static const Refusal refusals[] = {
 static void test_refusal(const void *data)
 {
     const Refusal *row = data;
-    g_autofree char *object = g_strdup_printf("pmu-fault,id=f,%s",
-                                              row->properties);
-    const char *argv[] = {
-        getenv("QTEST_QEMU_BINARY"), "-accel", "tcg", "-machine", "pc",
-        "-nodefaults", "-display", "none", "-S", "-cpu",
-        "Icelake-Server,+perf-metrics,check=off", "-object", object, NULL
-    };
-    g_autoptr(GError) err = NULL;
-    g_autofree char *output = NULL;
+    g_autofree char *properties = g_shell_quote(row->properties);
+    g_autofree char *args = g_strdup_printf(
+        PMU_CPU_METRICS "-object pmu-fault,id=f,%s", properties);
     int status;
+    g_autofree char *output = pmu_start_and_quit(args, &status);
 
-    g_spawn_sync(NULL, (char **)argv, NULL, G_SPAWN_SEARCH_PATH, NULL, NULL,
-                 NULL, &output, &status, &err);
-    g_assert_no_error(err);
-    g_test_message("%s: %s", row->properties, output);
-    g_assert_true(WIFEXITED(status));
-    pmu_expect(WEXITSTATUS(status), 1, "exit status");
+    pmu_expect(status, 1, "exit status");
     g_assert_nonnull(strstr(output, row->says));
 }
 

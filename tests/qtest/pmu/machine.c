@@ -292,6 +292,25 @@ void pmu_wait_running(PmuMachine *machine)
     } while (!running);
 }
 
+char *pmu_start_and_quit(const char *args, int *status)
+{
+    g_autofree char *command = g_strdup_printf(
+        "echo quit | exec %s -machine pc -nodefaults -display none -S "
+        "-monitor stdio %s -accel tcg", getenv("QTEST_QEMU_BINARY"), args);
+    const char *argv[] = { "/bin/sh", "-c", command, NULL };
+    g_autoptr(GError) err = NULL;
+    char *output = NULL;
+    int wait_status;
+
+    g_spawn_sync(NULL, (char **)argv, NULL, G_SPAWN_STDOUT_TO_DEV_NULL, NULL,
+                 NULL, NULL, &output, &wait_status, &err);
+    g_assert_no_error(err);
+    g_test_message("%s: %s", args, output);
+    g_assert_true(WIFEXITED(wait_status));
+    *status = WEXITSTATUS(wait_status);
+    return output;
+}
+
 void pmu_run(PmuScript *script, const char *args)
 {
     PmuMachine machine;

@@ -152,6 +152,13 @@ void pmu_stop(PmuMachine *machine);
 void pmu_migrate(PmuMachine *machine, const char *uri);
 void pmu_wait_running(PmuMachine *machine);
 
+/*
+ * Run QEMU with @args, as a shell has them, and have it quit if it starts.
+ * Returns what it said on stderr; @status becomes its exit status.  To end by
+ * a signal is an error.
+ */
+char *pmu_start_and_quit(const char *args, int *status);
+
 /* All of this for one CPU. */
 void pmu_run(PmuScript *script, const char *args);
 
