@@ -186,6 +186,14 @@ static void model_account(CPUState *cpu, ModelVCPU *vcpu)
     vcpu->publishing = false;
 }
 
+void icount_model_look(CPUState *cpu, unsigned ahead)
+{
+    ModelVCPU *vcpu = model_vcpu(cpu);
+
+    vcpu->look = MIN(vcpu->look, vcpu->icount + model_executed(cpu) - ahead);
+    cpu_exit(cpu);
+}
+
 void icount_model_read(CPUState *cpu)
 {
     int64_t executed = model_executed(cpu);
@@ -199,8 +207,7 @@ void icount_model_read(CPUState *cpu)
     vcpu->rough = vcpu->local + vcpu->run_time(cpu, true) - vcpu->ran;
     if (vcpu->rough >= vcpu->deadline) {
         /* Look right behind this instruction. */
-        vcpu->look = MIN(vcpu->look, vcpu->icount + executed);
-        cpu_exit(cpu);
+        icount_model_look(cpu, 0);
     }
     model_account(cpu, vcpu);
 }

@@ -56,6 +56,13 @@ void icount_model_halt(CPUState *cpu);
 /* An instruction of @cpu, the last one of its block, reads the clock. */
 void icount_model_read(CPUState *cpu);
 
+/*
+ * What @cpu executed took longer than its instructions say: bring the clock up
+ * to date as soon as it leaves its execution loop, to which this leads.  Of
+ * what was taken off its budget, @ahead instructions do not execute before.
+ */
+void icount_model_look(CPUState *cpu, unsigned ahead);
+
 /* @cpu has executed @executed instructions.  With vm_clock_lock. */
 void icount_model_executed(CPUState *cpu, int64_t executed);
 

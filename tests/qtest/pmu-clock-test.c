@@ -173,6 +173,49 @@ static void test_timer(void)
     expect_timer(PMU_CPU_UNSAMPLED CLOCK, ns[1]);
 }
 
+/* Words of a REP STOSQ over nearly all memory from PAYLOAD_PAGED on. */
+#define STRING_WORDS    (10 << 20 >> 3)
+
+/* How many iterations of it may pass from one look at the clock to the next. */
+#define STRING_LATENESS (65536 + 32768)
+
+static uint64_t tsc_of_string(const char *args)
+{
+    g_autoptr(PmuScript) s = pmu_script_new();
+    unsigned before, after;
+
+    pmu_op(s, OP_RUN, BLOCK_STOSQ, 0, STRING_WORDS);
+    before = rdtsc(s);
+    pmu_op(s, OP_RUN, BLOCK_STOSQ, 0, STRING_WORDS);
+    after = rdtsc(s);
+    run_alone(s, args);
+    return tsc_between(s, before, after);
+}
+
+/* A timer interrupts one instruction half-way. */
+static void expect_string(const char *args)
+{
+    uint32_t ns = tsc_of_string(args) * 1000 / MHZ / 2;
+    g_autoptr(PmuScript) s = pmu_script_new();
+
+    pmu_op(s, OP_RUN, BLOCK_STOSQ, 0, STRING_WORDS);
+    pmu_poke32(s, APIC_TIMER_DIVIDE, 0xb);
+    pmu_poke32(s, APIC_LVT_TIMER, VECTOR_TIMER);
+    pmu_poke32(s, APIC_TIMER_INITIAL, ns);
+    pmu_op(s, OP_RUN, BLOCK_STOSQ | RUN_IF, 0, STRING_WORDS);
+    run_alone(s, args);
+    pmu_expect(s->progress[0].events, 1, "interrupts");
+    expect_between(STRING_WORDS - s->event[0][0].rcx, STRING_WORDS * 45 / 100,
+                   STRING_WORDS / 2 + STRING_LATENESS,
+                   "iterations until the interrupt");
+}
+
+static void test_string(void)
+{
+    expect_string(PMU_CPU_METRICS CLOCK);
+    expect_string(PMU_CPU_UNSAMPLED CLOCK);
+}
+
 /* 200 seconds pass while the CPU is halted, in no time. */
 static void test_idle(void)
 {
@@ -390,6 +433,7 @@ int main(int argc, char **argv)
     qtest_add_func("pmu/clock/tsc-frequency", test_tsc_frequency);
     qtest_add_func("pmu/clock/cpuid", test_cpuid);
     qtest_add_func("pmu/clock/timer", test_timer);
+    qtest_add_func("pmu/clock/string", test_string);
     qtest_add_func("pmu/clock/idle", test_idle);
     qtest_add_func("pmu/clock/devices", test_devices);
     qtest_add_func("pmu/clock/sampled", test_sampled);

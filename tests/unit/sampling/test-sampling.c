@@ -191,6 +191,10 @@ static const Mode seen_looked_at = {
     &pmu_sampling, { .observed = true }, false, true
 };
 static const Mode slots_looked_at = { &pmu_sampling, {}, false, true };
+static const Mode time_alone = { &pmu_sampling, { .time_only = true }, true };
+static const Mode time_looked_at = {
+    &pmu_sampling, { .time_only = true }, false, true
+};
 static const Mode all_looked_at = { &pmu_sampling, ALL, false, true };
 
 /* What translated code does where it may count. */
@@ -314,6 +318,14 @@ static void walk_on(Program *program, PmuTiming *timing, Walk *walk,
     }
 }
 
+static void number_blocks(Program *program, const Mode *mode)
+{
+    for (unsigned i = 0; i < BLOCKS; i++) {
+        pmu_block_set_number(&program->block[i].builder.block,
+                             mode->unnumbered ? PMU_BLOCK_NUMBERS : i);
+    }
+}
+
 /*
  * Run @program on a new core; its ledger is the result.  Returns how many
  * blocks were counted.
@@ -327,10 +339,7 @@ static uint64_t run(Program *program, PmuCore core, const Mode *mode,
                                        page_of, NULL);
     Walk walk = { .random = random, .counter.on = mode->counting };
 
-    for (unsigned i = 0; i < BLOCKS; i++) {
-        pmu_block_set_number(&program->block[i].builder.block,
-                             mode->unnumbered ? PMU_BLOCK_NUMBERS : i);
-    }
+    number_blocks(program, mode);
     walk.counter.runs = pmu_timing_block_runs(timing);
     pmu_timing_set_sampling(timing, mode->sampling);
     pmu_timing_set_interest(timing, mode->interest);
@@ -476,10 +485,15 @@ static void assert_errors(const char *what, Errors *errors,
 typedef struct Case {
     bool far;
     Limits observed, slots;     /* with misses counted, and without */
+    Limits time;                /* all slots, if only these are asked for */
 } Case;
 
-static const Case near_data = { false, { 0.025, 0.05 }, { 0.025, 0.05 } };
-static const Case far_data = { true, { 0.045, 0.09 }, { 0.045, 0.09 } };
+static const Case near_data = {
+    false, { 0.025, 0.05 }, { 0.025, 0.05 }, { 0.021, 0.034 }
+};
+static const Case far_data = {
+    true, { 0.045, 0.09 }, { 0.045, 0.09 }, { 0.06, 0.11 }
+};
 
 /* How far off @program is, if it is run as @mode says. */
 static double off_by(Program *program, PmuCore core, const Mode *mode,
@@ -516,6 +530,39 @@ static void test_sampled(gconstpointer data)
     }
     assert_errors("misses counted", &observed, &test->observed);
     assert_errors("slots alone", &slots, &test->slots);
+}
+
+/* How far off time is, of all that @program takes, if only that is asked for */
+static double time_off_by(Program *program, PmuCore core, Random random,
+                          const PmuLedgerSnapshot *exact)
+{
+    PmuLedgerSnapshot sampled;
+    double is, should = exact->item[PMU_LEVEL_USR][PMU_ITEM_SLOTS];
+
+    run(program, core, &time_alone, REGIONS, random, &sampled);
+    g_assert_cmpuint(sampled.item[PMU_LEVEL_USR][PMU_ITEM_INSTRUCTIONS], ==,
+                     exact->item[PMU_LEVEL_USR][PMU_ITEM_INSTRUCTIONS]);
+    is = sampled.item[PMU_LEVEL_USR][PMU_ITEM_SLOTS];
+    return fabs(is - should) / should;
+}
+
+static void test_time(gconstpointer data)
+{
+    const Case *test = data;
+    Random random = random_from_seed();
+    Errors time = {};
+
+    for (unsigned i = 0; i < num_programs(); i++) {
+        PmuCore core = i % PMU_CORES_MEASURED;
+        Program *program = program_new(core, test->far, &random);
+        Random same = { random_next(&random) };
+        PmuLedgerSnapshot exact;
+
+        run(program, core, &exactly, REGIONS, same, &exact);
+        add_error(&time, time_off_by(program, core, same, &exact));
+        program_free(program);
+    }
+    assert_errors("time", &time, &test->time);
 }
 
 #define SAME_PROGRAMS 4
@@ -568,6 +615,12 @@ static void test_counting_seen(void)
 {
     check_counting(&counting_seen, &seen_looked_at, false);
     check_counting(&counting_seen, &seen_looked_at, true);
+}
+
+/* ... and where the costs of others stand for those of some. */
+static void test_counting_time(void)
+{
+    check_counting(&time_alone, &time_looked_at, false);
 }
 
 /* The same of those that are logged and not looked at each time. */
@@ -790,6 +843,34 @@ static void test_interest(void)
         assert_errors(pmu_ledger_item_name(items[i]), &errors[i],
                       &late_limits[i]);
     }
+}
+
+/* What stood for others' costs while time alone was asked for does not stay. */
+static void test_time_ends(void)
+{
+    Random random = random_from_seed();
+    Program *program = program_new(PMU_CORE_ICELAKE, false, &random);
+    PmuLedger ledger;
+    PmuTiming *timing = pmu_timing_new(pmu_uarch(PMU_CORE_ICELAKE), &ledger,
+                                       NULL, page_of, NULL);
+    Walk walk = { .random = random, .counter.on = true };
+    unsigned in_use = 0;
+
+    number_blocks(program, &time_alone);
+    walk.counter.runs = pmu_timing_block_runs(timing);
+    pmu_timing_set_interest(timing, time_alone.interest);
+    walk_on(program, timing, &walk, HALF);
+    for (unsigned i = 0; i < BLOCKS; i++) {
+        in_use += walk.counter.runs[i].times != 0;
+    }
+    g_assert_cmpuint(in_use, >, 0);
+    pass(timing, &walk.counter);
+    pmu_timing_set_interest(timing, slots_alone.interest);
+    for (unsigned i = 0; i < BLOCKS; i++) {
+        g_assert_cmpuint(walk.counter.runs[i].times, ==, 0);
+    }
+    pmu_timing_free(timing);
+    program_free(program);
 }
 
 /* Does something go forward while @program runs @n instructions? */
@@ -1227,8 +1308,11 @@ int main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     g_test_add_data_func("/sampling/near-data", &near_data, test_sampled);
     g_test_add_data_func("/sampling/far-data", &far_data, test_sampled);
+    g_test_add_data_func("/sampling/time/near", &near_data, test_time);
+    g_test_add_data_func("/sampling/time/far", &far_data, test_time);
     g_test_add_func("/sampling/counting", test_counting);
     g_test_add_func("/sampling/counting-seen", test_counting_seen);
+    g_test_add_func("/sampling/counting-time", test_counting_time);
     g_test_add_data_func("/sampling/known/near", &near_data, test_known);
     g_test_add_data_func("/sampling/known/far", &far_data, test_known);
     g_test_add_data_func("/sampling/strings/movs", &movs, test_strings);
@@ -1236,6 +1320,7 @@ int main(int argc, char **argv)
     g_test_add_data_func("/sampling/strings/scas", &scas, test_strings);
     g_test_add_data_func("/sampling/strings/parts", &movs_parts, test_strings);
     g_test_add_func("/sampling/interest", test_interest);
+    g_test_add_func("/sampling/time/ends", test_time_ends);
     g_test_add_func("/sampling/turns", test_turns);
     g_test_add_func("/sampling/steady", test_steady);
     g_test_add_data_func("/sampling/code/observed", &by_samples, test_code);

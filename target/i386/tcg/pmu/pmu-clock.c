@@ -21,6 +21,13 @@
 /* The bus that CPUID.16H:ECX speaks of, in MHz. */
 #define BUS_MHZ         100
 
+/*
+ * To icount a REP string instruction is one instruction until it looks for
+ * interrupts; it may take as long as ten thousands.  The clock is looked at
+ * after so many iterations, which take some tens of microseconds.
+ */
+#define STRING_LOOK     (1 << 15)
+
 /* The newest instruction is the last one of its block and has not retired. */
 static const uint64_t last_of_block =
     R_X86_PMU_INSN_TIMING_MASK | (1 << R_X86_PMU_INSN_AHEAD_SHIFT);
@@ -109,8 +116,30 @@ void x86_pmu_clock_save(X86PMU *unit)
 
 bool x86_pmu_clock_loaded(X86PMU *unit)
 {
+    unit->clock_iterations = 0;
     return !unit->is_clock || icount_model_loaded(CPU(unit->cpu),
                                                   unit->migrated.clock_ran);
+}
+
+void x86_pmu_clock_string(X86PMU *unit, uint64_t iterations)
+{
+    unit->clock_iterations += MIN(iterations,
+                                  STRING_LOOK - unit->clock_iterations);
+}
+
+void x86_pmu_clock_catch_up(CPUX86State *env, const PmuBlock *block)
+{
+    X86PMU *unit = env->pmu.unit;
+
+    if (likely(unit->clock_iterations < STRING_LOOK) ||
+        block->uninterruptible) {
+        return;
+    }
+    unit->clock_iterations = 0;
+    if (unit->is_clock) {
+        icount_model_look(CPU(unit->cpu), block->num_insns);
+        x86_pmu_leave(env, block->num_insns, 0);
+    }
 }
 
 void x86_pmu_clock_halt(X86PMU *unit)

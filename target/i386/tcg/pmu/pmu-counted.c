@@ -315,6 +315,7 @@ void helper_x86_pmu_count_run(CPUX86State *env, const void *opaque)
 
     if (pmu->record) {
         x86_pmu_run(env);
+        x86_pmu_clock_catch_up(env, block);
     }
     if (x86_pmu_count_on(env, block)) {
         return;

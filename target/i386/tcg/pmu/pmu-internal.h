@@ -92,6 +92,7 @@ struct X86PMU {
     /* Instructions of a block that waits to run: icount has them already. */
     unsigned waiting;
     bool is_clock;              /* its cycles are the machine's time */
+    uint32_t clock_iterations;  /* of REP strings since it asked for a look */
     bool masks_lvt;             /* a PMI masks its LVT entry */
     bool misc_enable;           /* IA32_MISC_ENABLE[7] says that it is there */
     bool has_rdpmc;
@@ -216,6 +217,15 @@ void x86_pmu_clock_save(X86PMU *unit);
  * migrated.clock_ran contradict each other.
  */
 bool x86_pmu_clock_loaded(X86PMU *unit);
+
+/* @unit's vCPU has done @iterations of a REP string instruction. */
+void x86_pmu_clock_string(X86PMU *unit, uint64_t iterations);
+
+/*
+ * @block is about to run, and nothing is in the log.  If string instructions
+ * took long, leave it for the clock to be looked at.
+ */
+void x86_pmu_clock_catch_up(CPUX86State *env, const PmuBlock *block);
 
 /* @unit's vCPU is about to halt, and nothing is in the log. */
 void x86_pmu_clock_halt(X86PMU *unit);

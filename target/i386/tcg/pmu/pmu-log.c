@@ -120,8 +120,13 @@ static G_GNUC_NO_INLINE void x86_pmu_run_special(CPUX86State *env)
         pmu->cut = block->num_insns;
     }
     x86_pmu_run_until(env, block->num_insns - pmu->cut);
-    if (block->rep && pmu->string && pmu->cut == 1) {
-        x86_pmu_run_string(env);
+    if (block->rep && pmu->string) {
+        if (pmu->cut == 1) {
+            x86_pmu_run_string(env);
+        }
+        x86_pmu_clock_string(pmu->unit,
+                             pmu_block_iterations(block, pmu->string_count,
+                                                  env->regs[R_ECX]));
     }
 }
 
@@ -262,6 +267,7 @@ void helper_x86_pmu_enter(CPUX86State *env, const void *opaque)
 
     if (pmu->record) {
         x86_pmu_run(env);
+        x86_pmu_clock_catch_up(env, block);
     }
     x86_pmu_renumber(pmu->unit, block);
     if (unlikely(pmu_timing_progress(pmu->unit->timing) >=

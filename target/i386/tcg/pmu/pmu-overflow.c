@@ -246,6 +246,7 @@ static PerfmonDemand x86_pmu_demand(const X86PMU *unit)
 {
     PerfmonDemand demand = perfmon_demand(&unit->perfmon);
 
+    demand.interest.time_only = unit->is_clock && !demand.timing;
     demand.timing |= unit->is_clock;
     return demand;
 }

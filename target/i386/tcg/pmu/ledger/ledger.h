@@ -317,6 +317,11 @@ typedef struct PmuInterest {
     uint32_t sampled;
     bool observed;              /* pmu_ledger_item_observed() */
     bool taken;                 /* pmu_ledger_item_taken() */
+    /*
+     * None of it: only how long all takes, and that need not be known of each
+     * piece of code.
+     */
+    bool time_only;
 } PmuInterest;
 
 #define PMU_INTEREST_GROUP 8

@@ -28,8 +28,7 @@ typedef struct PmuBlockRunCount {
 
 typedef struct PmuBlockRun {
     const PmuBlock *block;
-    PmuCpiEntry *cost;          /* of the region that it is */
-    uint64_t key;               /* of that */
+    PmuCpiEntry *cost;          /* of the region that it is, or of others */
     PmuBlockRunCount *count;
 } PmuBlockRun;
 
@@ -46,18 +45,17 @@ void pmu_block_runs_destroy(PmuBlockRuns *runs);
 
 /*
  * Runs of @block are counted from now on: it has a number which is not in use,
- * and is a region of its own that has @cost under @key.  False if the list is
- * full.
+ * and is a region of its own that has @cost.  False if the list is full.
  */
 bool pmu_block_runs_add(PmuBlockRuns *runs, const PmuBlock *block,
-                        PmuCpiEntry *cost, uint64_t key);
+                        PmuCpiEntry *cost);
 
 /* No number is in use any more.  What was not collected is lost. */
 void pmu_block_runs_clear(PmuBlockRuns *runs);
 
 /*
- * More has been learnt: let go of blocks whose costs were replaced, of those
- * whose costs are of low confidence unless @low_confidence_too, and of all if
+ * More has been learnt: let go of blocks whose costs are not their own or were
+ * replaced, of those whose costs are of low confidence unless @low_confidence_too, and of all if
  * the list is full.  All was collected.
  */
 void pmu_block_runs_revise(PmuBlockRuns *runs, bool low_confidence_too);

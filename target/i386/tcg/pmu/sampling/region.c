@@ -68,6 +68,7 @@ static void add_sample(PmuTiming *t)
         pmu_cpi_table_add_sample(&t->cpi_table, pmu_region_key(t), t->insns,
                                  t->code, &t->sample);
     }
+    pmu_timing_learn_length(t);
     t->sample = (PmuSample) {};
 }
 

@@ -74,10 +74,11 @@ const PmuSampling pmu_sampling = {
  */
 #define REFILL_SHARE    4
 
-/* See SETTLE. */
+/* See SETTLE.  Time does not ask what is dominant. */
 static bool is_settled(const PmuTiming *t)
 {
-    return t->steady >= SETTLED_STEADY || t->warmed_insns >= t->settled;
+    return t->interest.time_only || t->steady >= SETTLED_STEADY ||
+           t->warmed_insns >= t->settled;
 }
 
 /*

@@ -205,14 +205,14 @@ static inline void extend_region(PmuTiming *t, const PmuBlock *block,
 }
 
 /*
- * Runs of @block, a region of its own that has @cost under @key, are counted
- * from now on.  False if there is no room.
+ * Runs of @block, a region of its own that has @cost, are counted from now on.
+ * False if there is no room.
  */
 static bool count_from_now(PmuTiming *t, const PmuBlock *block,
-                           PmuCpiEntry *cost, uint64_t key)
+                           PmuCpiEntry *cost)
 {
     t->successors[block->number] = PMU_NO_SUCCESSOR;
-    return pmu_block_runs_add(&t->runs, block, cost, key);
+    return pmu_block_runs_add(&t->runs, block, cost);
 }
 
 /* Is that so, and can it be, as what it costs is well known? */
@@ -221,8 +221,10 @@ static G_GNUC_NO_INLINE bool count_known(PmuTiming *t, const PmuBlock *block)
     uint64_t key = pmu_cpi_table_key(pmu_block_hash(block, 0), block->level);
     PmuCpiEntry *cost = pmu_cpi_table_find(&t->cpi_table, key);
 
+    cost = cost ? cost : pmu_timing_rough_cost(t, key, block->num_insns,
+                                               block->level);
     return cost && pmu_block_has_number(block) && pmu_block_is_plain(block) &&
-           count_from_now(t, block, cost, key);
+           count_from_now(t, block, cost);
 }
 
 /* Does an access of @block, which has a number, need looking at? */
@@ -504,7 +506,8 @@ uint32_t pmu_timing_fast_forward_insns(const PmuTiming *t)
 
 uint32_t pmu_timing_warming_insns(const PmuTiming *t)
 {
-    return t->phase == PMU_PHASE_FUNCTIONAL_WARMING && !t->interest.taken
+    return t->phase == PMU_PHASE_FUNCTIONAL_WARMING && !t->interest.taken &&
+           !t->interest.time_only
            ? MAX(t->left, 0) : 0;
 }
 
@@ -537,7 +540,9 @@ bool pmu_timing_start_counting(PmuTiming *t, const PmuBlock *block)
     cost = t->phase == PMU_PHASE_FAST_FORWARD
            ? pmu_cpi_table_find_any(&t->cpi_table, key)
            : pmu_cpi_table_find(&t->cpi_table, key);
-    return cost && count_from_now(t, block, cost, key);
+    cost = cost ? cost : pmu_timing_rough_cost(t, key, block->num_insns,
+                                               block->level);
+    return cost && count_from_now(t, block, cost);
 }
 
 bool pmu_timing_warm_counted(PmuTiming *t, const PmuBlock *block,

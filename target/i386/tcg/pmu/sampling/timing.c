@@ -197,7 +197,8 @@ void pmu_timing_set_sampling(PmuTiming *t, const PmuSampling *sampling)
 static bool is_other(const PmuInterest *one, const PmuInterest *other)
 {
     return one->sampled != other->sampled ||
-           one->observed != other->observed || one->taken != other->taken;
+           one->observed != other->observed || one->taken != other->taken ||
+           one->time_only != other->time_only;
 }
 
 void pmu_timing_set_interest(PmuTiming *t, PmuInterest interest)
@@ -205,6 +206,9 @@ void pmu_timing_set_interest(PmuTiming *t, PmuInterest interest)
     if (interest.sampled != t->interest.sampled) {
         pmu_timing_flush(t);
         pmu_cpi_table_want(&t->cpi_table, interest.sampled);
+    }
+    if (interest.time_only != t->interest.time_only) {
+        pmu_timing_clear_block_runs(t);
     }
     if (is_other(&interest, &t->interest)) {
         t->turns_until = t->warmed_insns + TURNS;

@@ -14,6 +14,9 @@
 /* Slots that an unknown instruction is supposed to take, for the progress. */
 #define UNKNOWN_SLOTS   4
 
+/* Any: makes other keys of lengths than of code. */
+#define LENGTH          1
+
 /* The current region is unknown: see PMU_UNKNOWN_SHARE. */
 static void note_unknown(PmuTiming *t)
 {
@@ -97,11 +100,43 @@ static void count_low_confidence(PmuTiming *t, PmuCpiEntry *cost)
     }
 }
 
+/* What regions of @insns instructions take is under this key. */
+static uint64_t length_key(uint32_t insns, PmuLevel level)
+{
+    return pmu_cpi_table_key(pmu_insn_hash(insns, LENGTH), level);
+}
+
+PmuCpiEntry *pmu_timing_rough_cost(const PmuTiming *t, uint64_t key,
+                                   uint32_t insns, PmuLevel level)
+{
+    PmuCpiEntry *cost;
+
+    if (!t->interest.time_only) {
+        return NULL;
+    }
+    cost = pmu_cpi_table_find_low_confidence(&t->cpi_table, key);
+    return cost ? cost : pmu_cpi_table_find(&t->cpi_table,
+                                            length_key(insns, level));
+}
+
+void pmu_timing_learn_length(PmuTiming *t)
+{
+    if (t->interest.time_only) {
+        pmu_cpi_table_add_sample(&t->cpi_table,
+                                 length_key(t->insns, t->ledger->level), 0,
+                                 t->code, &t->sample);
+    }
+}
+
 void pmu_timing_count_unknown_region(PmuTiming *t, uint64_t key)
 {
+    PmuCpiEntry *rough = pmu_timing_rough_cost(t, key, t->insns,
+                                               t->ledger->level);
     PmuCpiEntry *cost = pmu_cpi_table_find_low_confidence(&t->cpi_table, key);
 
-    if (cost) {
+    if (rough) {
+        pmu_timing_count_known_region(t, rough);
+    } else if (cost) {
         count_low_confidence(t, cost);
     } else {
         count_unknown(t, key);
