@@ -14,8 +14,9 @@ import subprocess
 import tempfile
 
 from harness import PINNED, TIMEOUT, TOP, Checks
-from boot_tests import RUN_GUEST, booted, driver_line, test
+from boot_tests import LONG_TESTS, RUN_GUEST, booted, driver_line, test
 import artifacts
+import guest
 
 SUPPRESSIONS = os.path.join(TOP, 'scripts', 'pmu-check', 'linux.supp')
 
@@ -163,6 +164,28 @@ def page(options):
     for words in ('>C5</b>', 'native_write_msr+0x', 'r2100c4', '>pmc0<',
                   'Fetch latency'):
         checks.that(words in text, '%r is not in the page' % words)
+    return checks.done()
+
+
+@test('pmu-check: a kernel that starts after a crash finds counters that run',
+      LONG_TESTS)
+def crash(options):
+    checks = Checks()
+    image, _ = artifacts.find_kernel(guest.DEFAULT_KERNEL)
+    kept = os.path.join(os.path.dirname(image), 'vmlinuz')
+    done = subprocess.run(
+        [RUN_GUEST, '--qemu', options.qemu or artifacts.default_qemu(),
+         '--boot-timeout', '%g' % TIMEOUT, '--memory', '1G',
+         '--append', 'nmi_watchdog=1 crashkernel=192M',
+         '--cpu', 'Icelake-Server,+perf-metrics,pmu-check=log',
+         '--copy', options.programs['crash'], '--copy', kept + ':/guest/kept',
+         '--', './crash', 'kept', 'console=ttyS0 panic=-1'],
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        check=False)
+    # docs/system/i386/pmu-findings.rst
+    for rule in 'L2', 'P3':
+        checks.that('x86 PMU: %s ' % rule in done.stdout,
+                    '%s was not found in\n%s' % (rule, done.stdout))
     return checks.done()
 
 

@@ -38,6 +38,7 @@ PROGRAM_SOURCES = {
     'blocks': (('blocks.c',), ('-Wl,-Ttext-segment=0x7f000000',)),
     # Its text is where its system calls may come from; signal handlers run
     # without thread-local storage.
+    'crash': (('crash.c',), ()),
     'fuzz': (('fuzz.c',), ('-pthread', '-no-pie', '-fno-stack-protector',
                            '-fcf-protection=none')),
     # A kernel, not a program.
