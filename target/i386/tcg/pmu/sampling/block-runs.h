@@ -55,8 +55,8 @@ void pmu_block_runs_clear(PmuBlockRuns *runs);
 
 /*
  * More has been learnt: let go of blocks whose costs are not their own or were
- * replaced, of those whose costs are of low confidence unless @low_confidence_too, and of all if
- * the list is full.  All was collected.
+ * replaced, of those whose costs are of low confidence unless
+ * @low_confidence_too, and of all if the list is full.  All was collected.
  */
 void pmu_block_runs_revise(PmuBlockRuns *runs, bool low_confidence_too);
 
