@@ -175,8 +175,8 @@ def crash(options):
     kept = os.path.join(os.path.dirname(image), 'vmlinuz')
     done = subprocess.run(
         [RUN_GUEST, '--qemu', options.qemu or artifacts.default_qemu(),
-         '--boot-timeout', '%g' % TIMEOUT, '--memory', '1G',
-         '--append', 'nmi_watchdog=1 crashkernel=192M',
+         '--boot-timeout', '%g' % TIMEOUT, '--timeout', '%g' % TIMEOUT,
+         '--memory', '1G', '--append', 'nmi_watchdog=1 crashkernel=192M',
          '--cpu', 'Icelake-Server,+perf-metrics,pmu-check=log',
          '--copy', options.programs['crash'], '--copy', kept + ':/guest/kept',
          '--', './crash', 'kept', 'console=ttyS0 panic=-1'],

@@ -34,11 +34,11 @@ PROGRAM_SOURCES = {
     'exact-1': (('exact.S',), ('-nostdlib', '-DN=1000000')),
     'exact-3': (('exact.S',), ('-nostdlib', '-DN=3000000')),
     'pages': (('pages.S',), ('-nostdlib',)),
+    'crash': (('crash.c',), ()),
     # Itself far from where its blocks have their data.
     'blocks': (('blocks.c',), ('-Wl,-Ttext-segment=0x7f000000',)),
     # Its text is where its system calls may come from; signal handlers run
     # without thread-local storage.
-    'crash': (('crash.c',), ()),
     'fuzz': (('fuzz.c',), ('-pthread', '-no-pie', '-fno-stack-protector',
                            '-fcf-protection=none')),
     # A kernel, not a program.

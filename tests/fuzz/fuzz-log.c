@@ -263,6 +263,7 @@ static void set_interest(Rig *rig, Core *core)
     pmu_timing_set_interest(core->timing, (PmuInterest) {
         .sampled = bits & 4 ? fuzz_bytes(&rig->in, 4) : 0,
         .observed = bits & 1, .taken = bits & 2,
+        .time_only = (bits & 7) == 0 && bits & 8,
     });
 }
 

@@ -210,6 +210,37 @@ static void expect_string(const char *args)
                    "iterations until the interrupt");
 }
 
+/* How many loads from a device may pass from one look to the next, and some. */
+#define DEVICE_LATENESS 20
+
+/* Each load from a device takes a microsecond; timers come between them. */
+static void expect_device_string(const char *args)
+{
+    const uint64_t n = 200;
+    g_autoptr(PmuScript) s = pmu_script_new();
+    unsigned before, after;
+
+    pmu_op(s, OP_RUN, BLOCK_LODSD_DEVICE, 0, n);
+    pmu_poke32(s, APIC_TIMER_DIVIDE, 0xb);
+    pmu_poke32(s, APIC_LVT_TIMER, VECTOR_TIMER);
+    pmu_poke32(s, APIC_TIMER_INITIAL, n * 1000 / 4);
+    before = rdtsc(s);
+    pmu_op(s, OP_RUN, BLOCK_LODSD_DEVICE | RUN_IF, 0, n);
+    after = rdtsc(s);
+    run_alone(s, args);
+    expect_between(tsc_between(s, before, after), n * MHZ, n * MHZ * 105 / 100,
+                   "TSC across the loads");
+    pmu_expect(s->progress[0].events, 1, "interrupts");
+    expect_between(n - s->event[0][0].rcx, n / 4 - 5, n / 4 + DEVICE_LATENESS,
+                   "loads until the interrupt");
+}
+
+static void test_device_string(void)
+{
+    expect_device_string(PMU_CPU_METRICS CLOCK);
+    expect_device_string(PMU_CPU_UNSAMPLED CLOCK);
+}
+
 static void test_string(void)
 {
     expect_string(PMU_CPU_METRICS CLOCK);
@@ -434,6 +465,7 @@ int main(int argc, char **argv)
     qtest_add_func("pmu/clock/cpuid", test_cpuid);
     qtest_add_func("pmu/clock/timer", test_timer);
     qtest_add_func("pmu/clock/string", test_string);
+    qtest_add_func("pmu/clock/device-string", test_device_string);
     qtest_add_func("pmu/clock/idle", test_idle);
     qtest_add_func("pmu/clock/devices", test_devices);
     qtest_add_func("pmu/clock/sampled", test_sampled);

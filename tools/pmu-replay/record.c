@@ -303,6 +303,7 @@ WRAP(void, pmu_timing_set_interest, PmuTiming *timing, PmuInterest to)
         put(to.sampled);
         put(to.observed);
         put(to.taken);
+        put(to.time_only);
     }
     __real_pmu_timing_set_interest(timing, to);
 }

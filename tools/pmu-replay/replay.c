@@ -275,6 +275,7 @@ static void set_interest(Replay *r)
 
     interest.observed = get(r);
     interest.taken = get(r);
+    interest.time_only = get(r);
     pass(r);
     pmu_timing_set_interest(r->timing, r->interest ? *r->interest : interest);
 }

@@ -29,5 +29,5 @@ int main(int argc, char **argv)
         perror("kexec_file_load");
         return 1;
     }
-    return write(sysrq, "c", 1) == 1;
+    return write(sysrq, "c", 1) != 1;
 }

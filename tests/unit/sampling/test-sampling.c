@@ -873,6 +873,34 @@ static void test_time_ends(void)
     program_free(program);
 }
 
+/*
+ * Blocks that were collected may go before the model hears of others
+ * (x86_pmu_exec_exit()): sanitizers see whether it looks at them.
+ */
+static void test_blocks_go(void)
+{
+    Random random = random_from_seed();
+    Program *program = program_new(PMU_CORE_ICELAKE, false, &random);
+    PmuLedger ledger;
+    PmuTiming *timing = pmu_timing_new(pmu_uarch(PMU_CORE_ICELAKE), &ledger,
+                                       NULL, page_of, NULL);
+    Walk walk = { .random = random, .counter.on = true };
+
+    number_blocks(program, &slots_alone);
+    walk.counter.runs = pmu_timing_block_runs(timing);
+    pmu_timing_set_interest(timing, slots_alone.interest);
+    while (!pmu_timing_fast_forward_insns(timing)) {
+        walk_on(program, timing, &walk, 1000);
+    }
+    walk_on(program, timing, &walk, 10000);
+    pass(timing, &walk.counter);
+    pmu_timing_collect(timing);
+    program_free(program);
+    pmu_timing_interrupt(timing);
+    pmu_timing_set_interest(timing, by_samples.interest);
+    pmu_timing_free(timing);
+}
+
 /* Does something go forward while @program runs @n instructions? */
 static bool may_fast_forward(Program *program, PmuTiming *timing, Walk *walk,
                              const PmuLedger *ledger, uint64_t n)
@@ -1321,6 +1349,7 @@ int main(int argc, char **argv)
     g_test_add_data_func("/sampling/strings/parts", &movs_parts, test_strings);
     g_test_add_func("/sampling/interest", test_interest);
     g_test_add_func("/sampling/time/ends", test_time_ends);
+    g_test_add_func("/sampling/blocks-go", test_blocks_go);
     g_test_add_func("/sampling/turns", test_turns);
     g_test_add_func("/sampling/steady", test_steady);
     g_test_add_data_func("/sampling/code/observed", &by_samples, test_code);

@@ -22,9 +22,9 @@
 #define BUS_MHZ         100
 
 /*
- * To icount a REP string instruction is one instruction until it looks for
- * interrupts; it may take as long as ten thousands.  The clock is looked at
- * after so many iterations, which take some tens of microseconds.
+ * To icount a REP string instruction is one instruction until it can be
+ * interrupted; it may take as long as tens of thousands of others.  The clock
+ * is looked at after so many iterations, which take some tens of microseconds.
  */
 #define STRING_LOOK     (1 << 15)
 
@@ -117,6 +117,7 @@ void x86_pmu_clock_save(X86PMU *unit)
 bool x86_pmu_clock_loaded(X86PMU *unit)
 {
     unit->clock_iterations = 0;
+    unit->resumes_until = 0;
     return !unit->is_clock || icount_model_loaded(CPU(unit->cpu),
                                                   unit->migrated.clock_ran);
 }
@@ -127,19 +128,22 @@ void x86_pmu_clock_string(X86PMU *unit, uint64_t iterations)
                                   STRING_LOOK - unit->clock_iterations);
 }
 
-void x86_pmu_clock_catch_up(CPUX86State *env, const PmuBlock *block)
+bool x86_pmu_clock_catch_up(CPUX86State *env, const PmuBlock *block)
 {
     X86PMU *unit = env->pmu.unit;
 
-    if (likely(unit->clock_iterations < STRING_LOOK) ||
-        block->uninterruptible) {
-        return;
+    if (likely(unit->clock_iterations < STRING_LOOK)) {
+        return false;
+    }
+    if (block->uninterruptible) {
+        return true;
     }
     unit->clock_iterations = 0;
     if (unit->is_clock) {
         icount_model_look(CPU(unit->cpu), block->num_insns);
         x86_pmu_leave(env, block->num_insns, 0);
     }
+    return false;
 }
 
 void x86_pmu_clock_halt(X86PMU *unit)

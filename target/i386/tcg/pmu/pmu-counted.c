@@ -312,12 +312,13 @@ void helper_x86_pmu_count_run(CPUX86State *env, const void *opaque)
 {
     X86PMUState *pmu = &env->pmu;
     const PmuBlock *block = opaque;
+    bool due;
 
     if (pmu->record) {
         x86_pmu_run(env);
-        x86_pmu_clock_catch_up(env, block);
     }
-    if (x86_pmu_count_on(env, block)) {
+    due = x86_pmu_clock_catch_up(env, block);
+    if (!due && x86_pmu_count_on(env, block)) {
         return;
     }
     x86_pmu_counted_pass(env);
@@ -326,7 +327,7 @@ void helper_x86_pmu_count_run(CPUX86State *env, const void *opaque)
          pmu->unit->warming) && !block->uninterruptible) {
         x86_pmu_counted_renew(env, block);
     }
-    if (!x86_pmu_try_to_count(env, block)) {
+    if (due || !x86_pmu_try_to_count(env, block)) {
         x86_pmu_counted_stop(env);
         x86_pmu_log(env, block, x86_pmu_pc(env));
     }

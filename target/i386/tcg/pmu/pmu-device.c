@@ -21,6 +21,9 @@
  */
 #define DEVICE_READ_NS  1000
 
+/* ... which is as long to the clock as so many iterations: half a ns each. */
+#define DEVICE_ITERATIONS (2 * DEVICE_READ_NS)
+
 void x86_pmu_port(CPUX86State *env)
 {
     X86PMU *unit = env->pmu.unit;
@@ -34,6 +37,7 @@ void x86_pmu_port(CPUX86State *env)
                                       user ? PMU_LEVEL_USR : PMU_LEVEL_OS,
                                       unit->uarch.frequency_mhz *
                                       DEVICE_READ_NS / 1000);
+    x86_pmu_clock_string(unit, DEVICE_ITERATIONS);
     /* Counters are looked at so much sooner. */
     env->pmu.progress -= progress;
     unit->granted_progress -= progress;
@@ -44,6 +48,7 @@ void x86_pmu_io_read(CPUState *cs, hwaddr addr)
 {
     DeviceState *apic = X86_CPU(cs)->apic_state;
 
+    cpu_env(cs)->pmu.string_waits = true;
     if (!apic || (addr & TARGET_PAGE_MASK) !=
                  (cpu_get_apic_base(apic) & TARGET_PAGE_MASK)) {
         /* There and back, as with a port. */

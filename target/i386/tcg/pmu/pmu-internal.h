@@ -93,6 +93,7 @@ struct X86PMU {
     unsigned waiting;
     bool is_clock;              /* its cycles are the machine's time */
     uint32_t clock_iterations;  /* of REP strings since it asked for a look */
+    uint64_t resumes_until;     /* progress: counters may be started again */
     bool masks_lvt;             /* a PMI masks its LVT entry */
     bool misc_enable;           /* IA32_MISC_ENABLE[7] says that it is there */
     bool has_rdpmc;
@@ -218,14 +219,18 @@ void x86_pmu_clock_save(X86PMU *unit);
  */
 bool x86_pmu_clock_loaded(X86PMU *unit);
 
-/* @unit's vCPU has done @iterations of a REP string instruction. */
+/*
+ * @unit's vCPU has done @iterations of a REP string instruction, or what takes
+ * as long without being many instructions.
+ */
 void x86_pmu_clock_string(X86PMU *unit, uint64_t iterations);
 
 /*
  * @block is about to run, and nothing is in the log.  If string instructions
- * took long, leave it for the clock to be looked at.
+ * took long, exit to the main loop, where the clock is looked at.  True: that
+ * is due, but @block must not be interrupted; ask again in front of the next.
  */
-void x86_pmu_clock_catch_up(CPUX86State *env, const PmuBlock *block);
+bool x86_pmu_clock_catch_up(CPUX86State *env, const PmuBlock *block);
 
 /* @unit's vCPU is about to halt, and nothing is in the log. */
 void x86_pmu_clock_halt(X86PMU *unit);

@@ -201,13 +201,22 @@ static uint64_t x86_pmu_distance_exact(const PerfmonDistance *slack)
     return distance - MIN(distance, 2 * PMU_BLOCK_INSNS);
 }
 
+/*
+ * Does a driver that has stopped all counters want the same soon, as far as one
+ * can tell?
+ */
+static bool x86_pmu_may_resume(const X86PMU *unit)
+{
+    return unit->resumes_until > pmu_timing_progress(unit->timing);
+}
+
 static void x86_pmu_arm_timing(X86PMU *unit, const PerfmonDistance *slack)
 {
     uint64_t distance = MIN(x86_pmu_distance_slots(unit, slack),
                             x86_pmu_distance_any(slack));
 
     distance = MIN(distance, x86_pmu_distance_exact(slack));
-    if (unit->idle) {
+    if (unit->idle || (unit->is_clock && x86_pmu_may_resume(unit))) {
         distance = MIN(distance, IDLE_INSTRUCTIONS);
     }
     distance = MIN(distance, INT64_MAX);
@@ -251,6 +260,18 @@ static PerfmonDemand x86_pmu_demand(const X86PMU *unit)
     return demand;
 }
 
+/* All that runs goes on for a while after the last counter stopped. */
+static void x86_pmu_set_interest(X86PMU *unit, PmuInterest interest)
+{
+    if (!interest.time_only) {
+        unit->resumes_until = pmu_timing_progress(unit->timing) +
+                              IDLE_INSTRUCTIONS;
+    } else if (x86_pmu_may_resume(unit)) {
+        return;
+    }
+    pmu_timing_set_interest(unit->timing, interest);
+}
+
 static void x86_pmu_arm_all(CPUX86State *env, uint64_t insn, unsigned need,
                             const PerfmonDistance *slack)
 {
@@ -263,7 +284,7 @@ static void x86_pmu_arm_all(CPUX86State *env, uint64_t insn, unsigned need,
     unit->idle = !hflags;
     if (hflags) {
         /* A driver that stops all counters for a while wants the same then. */
-        pmu_timing_set_interest(unit->timing, demand.interest);
+        x86_pmu_set_interest(unit, demand.interest);
         x86_pmu_set_mode(env, hflags);
     }
     x86_pmu_arm_counts(env, slack,

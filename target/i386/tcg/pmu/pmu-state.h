@@ -80,6 +80,7 @@ typedef struct X86PMUState {
     /* timing: its string instruction was reached, with @string_count in rCX */
     uint8_t string;
     uint64_t string_count;
+    bool string_waits;          /* ... and it has read from a device */
     /* timing: of the code buffer that the oldest record may belong to */
     uint64_t generation;
     /* forward, warming: instructions that may run before the model is asked */

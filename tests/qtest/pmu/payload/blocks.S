@@ -681,4 +681,11 @@ patched:
         jnz     2b
         ret
 
+        BLOCK   BLOCK_LODSD_DEVICE
+        I mov   %rdi, %rcx
+        I mov   $0xfed00000, %esi       /* the HPET */
+        I cld
+        I rep lodsl
+        END     5
+
         .section .note.GNU-stack, "", @progbits

@@ -261,6 +261,7 @@
                                     /* address n, which jumps to RBP, loads */
                                     /* from them again, and then loads CR3 */
 #define BLOCK_FAULTS            52  /* n loads that fault, amid others */
+#define BLOCK_LODSD_DEVICE      53  /* 5, 1: n words from the HPET */
 
 #define REMAP_PAGES             32      /* from PAGED on */
 

@@ -318,8 +318,8 @@ typedef struct PmuInterest {
     bool observed;              /* pmu_ledger_item_observed() */
     bool taken;                 /* pmu_ledger_item_taken() */
     /*
-     * None of it: only how long all takes, and that need not be known of each
-     * piece of code.
+     * No counter needs the model: only the total time matters, not which code
+     * took it.
      */
     bool time_only;
 } PmuInterest;

@@ -33,6 +33,7 @@ bool pmu_block_runs_add(PmuBlockRuns *runs, const PmuBlock *block,
     *count = (PmuBlockRunCount) { .times = 1, .slots = cost->slots };
     runs->run[runs->number++] = (PmuBlockRun) {
         .block = block, .cost = cost, .count = count,
+        .key = pmu_cpi_table_key(pmu_block_hash(block, 0), block->level),
     };
     return true;
 }
@@ -42,11 +43,6 @@ void pmu_block_runs_clear(PmuBlockRuns *runs)
     while (runs->number) {
         runs->run[--runs->number].count->times = 0;
     }
-}
-
-static uint64_t key_of(const PmuBlock *block)
-{
-    return pmu_cpi_table_key(pmu_block_hash(block, 0), block->level);
 }
 
 void pmu_block_runs_revise(PmuBlockRuns *runs, bool low_confidence_too)
@@ -60,7 +56,7 @@ void pmu_block_runs_revise(PmuBlockRuns *runs, bool low_confidence_too)
     for (uint32_t i = 0; i < runs->number; i++) {
         const PmuBlockRun *run = &runs->run[i];
 
-        if (((run->cost->key ^ key_of(run->block)) & same) == 0) {
+        if (((run->cost->key ^ run->key) & same) == 0) {
             run->count->slots = run->cost->slots;
             runs->run[kept++] = *run;
         } else {

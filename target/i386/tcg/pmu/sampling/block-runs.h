@@ -27,8 +27,9 @@ typedef struct PmuBlockRunCount {
 } PmuBlockRunCount;
 
 typedef struct PmuBlockRun {
-    const PmuBlock *block;
-    PmuCpiEntry *cost;          /* of the region that it is, or of others */
+    const PmuBlock *block;      /* gone, maybe, once all was collected */
+    PmuCpiEntry *cost;          /* its own, or the mean that stands in for it */
+    uint64_t key;               /* of its own */
     PmuBlockRunCount *count;
 } PmuBlockRun;
 

@@ -363,13 +363,12 @@ static void add_sample(PmuCpiEntry *cost, PmuCpiMeans *means,
     cost->slots = slots * PMU_CPI_ONE;
 }
 
-void pmu_cpi_table_add_sample(PmuCpiTable *table, uint64_t key, uint32_t insns,
-                              PmuRegionCode code, const PmuSample *sample)
+/* The entry of @key, code at @code, which is about to learn. */
+static PmuCpiEntry *begin_learning(PmuCpiTable *table, uint64_t key,
+                                   PmuRegionCode code)
 {
     PmuCpiEntry *cost = pmu_cpi_table_find_any(table, key);
-    uint32_t groups = groups_of(sample->item);
     PmuCpiMeans *means;
-    PmuCpiUse *use;
 
     if (!cost) {
         cost = replace(table, key);
@@ -378,8 +377,7 @@ void pmu_cpi_table_add_sample(PmuCpiTable *table, uint64_t key, uint32_t insns,
     }
     means = &table->means[cost - table->entries];
     means->code = code;
-    use = &table->uses[cost - table->entries];
-    note_use(table, use, 0);
+    note_use(table, &table->uses[cost - table->entries], 0);
     if (means->changes != table->changes) {
         means->changes = table->changes;
         means->samples = MIN(means->samples, ENOUGH);
@@ -391,22 +389,48 @@ void pmu_cpi_table_add_sample(PmuCpiTable *table, uint64_t key, uint32_t insns,
         }
         means->unit = table->units;
     }
+    return cost;
+}
+
+/* @cost, of @key, learns that a region of @insns instructions took @sample. */
+static void learn(PmuCpiTable *table, PmuCpiEntry *cost, uint64_t key,
+                  uint32_t insns, const PmuSample *sample)
+{
+    PmuCpiMeans *means = &table->means[cost - table->entries];
+
+    add_sample(cost, means, sample, groups_of(sample->item));
+    if (means->samples >= ENOUGH) {
+        cost->key = key;
+    }
+    table->uses[cost - table->entries].insns = insns;
+    set_low_confidence(table, cost - table->entries, cost->key != key);
+}
+
+void pmu_cpi_table_add_sample(PmuCpiTable *table, uint64_t key, uint32_t insns,
+                              PmuRegionCode code, const PmuSample *sample)
+{
+    PmuCpiEntry *cost = begin_learning(table, key, code);
+    PmuCpiMeans *means = &table->means[cost - table->entries];
+
     if (insns) {
         try_means(&table->trial, means, sample);
     }
     if (means->samples) {
         pmu_cpi_table_add_residual(table, means, sample);
     }
-    add_sample(cost, means, sample, groups);
-    if (means->samples >= ENOUGH) {
-        cost->key = key;
-    }
-    use->insns = insns;
-    set_low_confidence(table, cost - table->entries, cost->key != key);
+    learn(table, cost, key, insns, sample);
     if (insns) {
-        note_typical(&table->typical, insns, sample, groups);
+        note_typical(&table->typical, insns, sample,
+                     groups_of(sample->item));
     }
     if (++table->samples % ADJUST_SAMPLES == 0) {
         pmu_cpi_table_update_regression(table);
     }
+}
+
+void pmu_cpi_table_add_to_mean(PmuCpiTable *table, uint64_t key,
+                               const PmuSample *sample)
+{
+    learn(table, begin_learning(table, key, (PmuRegionCode) {}), key, 0,
+          sample);
 }

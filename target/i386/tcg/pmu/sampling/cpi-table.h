@@ -202,6 +202,13 @@ static inline uint64_t pmu_cpi_table_mispredict_slots(const PmuCpiTable *table)
 void pmu_cpi_table_add_sample(PmuCpiTable *table, uint64_t key, uint32_t insns,
                               PmuRegionCode code, const PmuSample *sample);
 
+/*
+ * Some region took @sample, which goes into a mean over regions of different
+ * code, @key.  It has no code to be warmed, and says nothing to the regression.
+ */
+void pmu_cpi_table_add_to_mean(PmuCpiTable *table, uint64_t key,
+                               const PmuSample *sample);
+
 /* What is learnt from now on was simulated in detail together. */
 void pmu_cpi_table_begin_unit(PmuCpiTable *table);
 

@@ -67,8 +67,8 @@ static void add_sample(PmuTiming *t)
         discount_cold_code(t, &t->sample);
         pmu_cpi_table_add_sample(&t->cpi_table, pmu_region_key(t), t->insns,
                                  t->code, &t->sample);
+        pmu_timing_learn_length(t);
     }
-    pmu_timing_learn_length(t);
     t->sample = (PmuSample) {};
 }
 

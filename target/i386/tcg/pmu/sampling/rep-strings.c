@@ -382,8 +382,8 @@ static void look_at_string(PmuTiming *t, const PmuBlockInsn *bi,
  * may follow: where translated code looks for interrupts
  * (PMU_STRING_MAX_ITERATIONS), which depends on rCX alone and not on how often
  * the string was left in between.  Where it stops behind each iteration
- * (-icount, single step), it does so in front of the last one too; that one is
- * part of the piece.
+ * (single step, -icount shift=N), it does so in front of the last one too; that
+ * one is part of the piece.
  */
 static bool ends_piece(const PmuExecution *dynamic)
 {

@@ -74,7 +74,7 @@ const PmuSampling pmu_sampling = {
  */
 #define REFILL_SHARE    4
 
-/* See SETTLE.  Time does not ask what is dominant. */
+/* See SETTLE.  With time_only no region is simulated for being dominant. */
 static bool is_settled(const PmuTiming *t)
 {
     return t->interest.time_only || t->steady >= SETTLED_STEADY ||
@@ -288,6 +288,9 @@ static void warm_one(const PmuRegionCode *code, void *opaque)
 {
     WarmedCode *touched = opaque;
 
+    if (!code->lines) {
+        return;
+    }
     pmu_functional_warm_code(touched->functional, code->first, code->lines);
     pmu_functional_warm_page(touched->functional, code->branch, code->first,
                              code->large);

@@ -221,8 +221,9 @@ static G_GNUC_NO_INLINE bool count_known(PmuTiming *t, const PmuBlock *block)
     uint64_t key = pmu_cpi_table_key(pmu_block_hash(block, 0), block->level);
     PmuCpiEntry *cost = pmu_cpi_table_find(&t->cpi_table, key);
 
-    cost = cost ? cost : pmu_timing_rough_cost(t, key, block->num_insns,
-                                               block->level);
+    cost = cost ? cost
+                : pmu_timing_substitute_cost(t, key, block->num_insns,
+                                             block->level);
     return cost && pmu_block_has_number(block) && pmu_block_is_plain(block) &&
            count_from_now(t, block, cost);
 }
@@ -540,8 +541,9 @@ bool pmu_timing_start_counting(PmuTiming *t, const PmuBlock *block)
     cost = t->phase == PMU_PHASE_FAST_FORWARD
            ? pmu_cpi_table_find_any(&t->cpi_table, key)
            : pmu_cpi_table_find(&t->cpi_table, key);
-    cost = cost ? cost : pmu_timing_rough_cost(t, key, block->num_insns,
-                                               block->level);
+    cost = cost ? cost
+                : pmu_timing_substitute_cost(t, key, block->num_insns,
+                                             block->level);
     return cost && count_from_now(t, block, cost);
 }
 

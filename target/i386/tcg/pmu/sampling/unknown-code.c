@@ -14,8 +14,8 @@
 /* Slots that an unknown instruction is supposed to take, for the progress. */
 #define UNKNOWN_SLOTS   4
 
-/* Any: makes other keys of lengths than of code. */
-#define LENGTH          1
+/* Makes other keys of lengths than rep-strings.c does, which uses 1 to 66. */
+#define LENGTH          128
 
 /* The current region is unknown: see PMU_UNKNOWN_SHARE. */
 static void note_unknown(PmuTiming *t)
@@ -100,14 +100,14 @@ static void count_low_confidence(PmuTiming *t, PmuCpiEntry *cost)
     }
 }
 
-/* What regions of @insns instructions take is under this key. */
-static uint64_t length_key(uint32_t insns, PmuLevel level)
+/* The mean of regions of @insns instructions is under this key. */
+static uint64_t mean_key(uint32_t insns, PmuLevel level)
 {
     return pmu_cpi_table_key(pmu_insn_hash(insns, LENGTH), level);
 }
 
-PmuCpiEntry *pmu_timing_rough_cost(const PmuTiming *t, uint64_t key,
-                                   uint32_t insns, PmuLevel level)
+PmuCpiEntry *pmu_timing_substitute_cost(const PmuTiming *t, uint64_t key,
+                                        uint32_t insns, PmuLevel level)
 {
     PmuCpiEntry *cost;
 
@@ -116,26 +116,26 @@ PmuCpiEntry *pmu_timing_rough_cost(const PmuTiming *t, uint64_t key,
     }
     cost = pmu_cpi_table_find_low_confidence(&t->cpi_table, key);
     return cost ? cost : pmu_cpi_table_find(&t->cpi_table,
-                                            length_key(insns, level));
+                                            mean_key(insns, level));
 }
 
 void pmu_timing_learn_length(PmuTiming *t)
 {
     if (t->interest.time_only) {
-        pmu_cpi_table_add_sample(&t->cpi_table,
-                                 length_key(t->insns, t->ledger->level), 0,
-                                 t->code, &t->sample);
+        pmu_cpi_table_add_to_mean(&t->cpi_table,
+                                  mean_key(t->insns, t->ledger->level),
+                                  &t->sample);
     }
 }
 
 void pmu_timing_count_unknown_region(PmuTiming *t, uint64_t key)
 {
-    PmuCpiEntry *rough = pmu_timing_rough_cost(t, key, t->insns,
-                                               t->ledger->level);
+    PmuCpiEntry *substitute = pmu_timing_substitute_cost(t, key, t->insns,
+                                                         t->ledger->level);
     PmuCpiEntry *cost = pmu_cpi_table_find_low_confidence(&t->cpi_table, key);
 
-    if (rough) {
-        pmu_timing_count_known_region(t, rough);
+    if (substitute) {
+        pmu_timing_count_known_region(t, substitute);
     } else if (cost) {
         count_low_confidence(t, cost);
     } else {

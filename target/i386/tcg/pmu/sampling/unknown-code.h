@@ -18,12 +18,12 @@ void pmu_timing_count_unknown_region(PmuTiming *t, uint64_t key);
 
 /*
  * Where PmuInterest.time_only: what stands for a region of @insns instructions
- * at @level whose cost, @key, is not well known: what few samples of it say, or
- * the mean of all regions of that length.  NULL elsewhere, or if that is not
- * known either.
+ * at @level whose cost, @key, is not well known: the mean of the few samples
+ * there are, or of all regions of that length.  NULL elsewhere, or if that is
+ * not known either.
  */
-PmuCpiEntry *pmu_timing_rough_cost(const PmuTiming *t, uint64_t key,
-                                   uint32_t insns, PmuLevel level);
+PmuCpiEntry *pmu_timing_substitute_cost(const PmuTiming *t, uint64_t key,
+                                        uint32_t insns, PmuLevel level);
 
 /* The current region took @t->sample, which goes into that mean. */
 void pmu_timing_learn_length(PmuTiming *t);
