@@ -63,6 +63,7 @@ check-long: all fuzz sanitize ## fuzz for two hours, and tests that take long
 	scripts/run-tests --timeout-scale 3 \
 	    --program "functional-long=tests/functional/run --long" \
 	    --program "mutation=tests/mutation/run" \
+	    --program "accuracy-published=tests/accuracy/check --published" \
 	    --program "fuzz=tests/fuzz/run --seconds 900" \
 	    --program "fuzz-guest=tests/functional/fuzz --seconds 3600 \
 	        --qemu $(qemu_sanitized)" \
@@ -110,6 +111,7 @@ accuracy: all tools ## print how near the model is to measurements
 	tests/accuracy/instructions --core sapphirerapids \
 	    --require 92.9,96.8 --worst 10 || status=1; \
 	tests/accuracy/programs --boot || status=1; \
+	tests/accuracy/programs --published || status=1; \
 	exit $$status
 
 .PHONY: stock
