@@ -47,10 +47,10 @@ check: all core tools stock fuzz ## run all tests
 	    --beside "x86-slots=tests/accuracy/tool $(sanitized)/$(slots)" \
 	    --beside "accuracy=tests/accuracy/check" \
 	    --beside "fuzz=tests/fuzz/run" \
-	    --beside "zero-cost=tests/bench/zero-cost" \
 	    --meson $(core) --meson $(sanitized) \
 	    --meson "$(qemu):qtest-x86_64/pmu-*" \
 	    --meson "$(qemu):qtest-x86_64/intel-dsa-*" \
+	    --program "zero-cost=tests/bench/zero-cost" \
 	    --program "functional=tests/functional/run" \
 	    --program "virtme-ng=tests/scripts/vng"
 
