@@ -57,9 +57,9 @@ void icount_model_halt(CPUState *cpu);
 void icount_model_read(CPUState *cpu);
 
 /*
- * What @cpu executed took longer than its instructions say: bring the clock up
- * to date as soon as it leaves its execution loop, to which this leads.  Of
- * what was taken off its budget, @ahead instructions do not execute before.
+ * What @cpu executed took longer than its instructions say: make it leave its
+ * execution loop soon, and bring the clock up to date there.  @ahead of the
+ * instructions that were taken off its budget have not executed.
  */
 void icount_model_look(CPUState *cpu, unsigned ahead);
 

@@ -92,8 +92,8 @@ struct X86PMU {
     /* Instructions of a block that waits to run: icount has them already. */
     unsigned waiting;
     bool is_clock;              /* its cycles are the machine's time */
-    uint32_t clock_iterations;  /* of REP strings since it asked for a look */
-    uint64_t resumes_until;     /* progress: counters may be started again */
+    uint32_t clock_iterations;  /* x86_pmu_clock_string(), since a look */
+    uint64_t resumes_until;     /* progress: x86_pmu_may_resume() so long */
     bool masks_lvt;             /* a PMI masks its LVT entry */
     bool misc_enable;           /* IA32_MISC_ENABLE[7] says that it is there */
     bool has_rdpmc;

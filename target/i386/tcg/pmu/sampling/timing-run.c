@@ -215,15 +215,27 @@ static bool count_from_now(PmuTiming *t, const PmuBlock *block,
     return pmu_block_runs_add(&t->runs, block, cost);
 }
 
-/* Is that so, and can it be, as what it costs is well known? */
-static G_GNUC_NO_INLINE bool count_known(PmuTiming *t, const PmuBlock *block)
+/*
+ * What @block costs, a region of its own, or what stands in for that; with
+ * @low_confidence_too, few samples will do.  NULL: that is not known.
+ */
+static PmuCpiEntry *cost_of(const PmuTiming *t, const PmuBlock *block,
+                            bool low_confidence_too)
 {
     uint64_t key = pmu_cpi_table_key(pmu_block_hash(block, 0), block->level);
-    PmuCpiEntry *cost = pmu_cpi_table_find(&t->cpi_table, key);
+    PmuCpiEntry *cost = low_confidence_too
+                        ? pmu_cpi_table_find_any(&t->cpi_table, key)
+                        : pmu_cpi_table_find(&t->cpi_table, key);
 
-    cost = cost ? cost
-                : pmu_timing_substitute_cost(t, key, block->num_insns,
-                                             block->level);
+    return cost ? cost : pmu_timing_substitute_cost(t, key, block->num_insns,
+                                                    block->level);
+}
+
+/* Count runs of @block from now on, if it can be and its cost is known. */
+static G_GNUC_NO_INLINE bool count_known(PmuTiming *t, const PmuBlock *block)
+{
+    PmuCpiEntry *cost = cost_of(t, block, false);
+
     return cost && pmu_block_has_number(block) && pmu_block_is_plain(block) &&
            count_from_now(t, block, cost);
 }
@@ -529,7 +541,6 @@ const uint64_t *pmu_timing_successors(const PmuTiming *t)
 
 bool pmu_timing_start_counting(PmuTiming *t, const PmuBlock *block)
 {
-    uint64_t key = pmu_cpi_table_key(pmu_block_hash(block, 0), block->level);
     PmuCpiEntry *cost;
 
     if (t->insns) {
@@ -538,12 +549,7 @@ bool pmu_timing_start_counting(PmuTiming *t, const PmuBlock *block)
     if (t->runs.count[block->number].times) {
         return true;
     }
-    cost = t->phase == PMU_PHASE_FAST_FORWARD
-           ? pmu_cpi_table_find_any(&t->cpi_table, key)
-           : pmu_cpi_table_find(&t->cpi_table, key);
-    cost = cost ? cost
-                : pmu_timing_substitute_cost(t, key, block->num_insns,
-                                             block->level);
+    cost = cost_of(t, block, t->phase == PMU_PHASE_FAST_FORWARD);
     return cost && count_from_now(t, block, cost);
 }
 

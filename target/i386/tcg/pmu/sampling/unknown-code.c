@@ -14,7 +14,10 @@
 /* Slots that an unknown instruction is supposed to take, for the progress. */
 #define UNKNOWN_SLOTS   4
 
-/* Makes other keys of lengths than rep-strings.c does, which uses 1 to 66. */
+/*
+ * For keys that stand for a number of instructions: other than those for places
+ * and lengths of strings, 1 to 66 (rep-strings.c).
+ */
 #define LENGTH          128
 
 /* The current region is unknown: see PMU_UNKNOWN_SHARE. */

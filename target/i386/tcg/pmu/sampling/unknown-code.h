@@ -17,10 +17,10 @@
 void pmu_timing_count_unknown_region(PmuTiming *t, uint64_t key);
 
 /*
- * Where PmuInterest.time_only: what stands for a region of @insns instructions
- * at @level whose cost, @key, is not well known: the mean of the few samples
- * there are, or of all regions of that length.  NULL elsewhere, or if that is
- * not known either.
+ * Where PmuInterest.time_only, what stands in for the cost, @key, of a region
+ * of @insns instructions at @level, as that is not well known: the mean of the
+ * few samples there are, or of all regions with as many instructions.  NULL
+ * elsewhere, or if there is none.
  */
 PmuCpiEntry *pmu_timing_substitute_cost(const PmuTiming *t, uint64_t key,
                                         uint32_t insns, PmuLevel level);
