@@ -148,6 +148,15 @@ typedef struct PmuCycleStats {
     uint32_t retiring;          /* micro-ops counted in it */
 } PmuCycleStats;
 
+/*
+ * What issued since the newest flush, the measure of how a wrong path issues:
+ * its code is like that.
+ */
+typedef struct PmuRightPath {
+    uint64_t cycle;             /* in which it could begin to issue */
+    uint64_t uops;              /* ... and those that had issued before */
+} PmuRightPath;
+
 typedef struct PmuPipeline {
     const PmuUarch *uarch;
     PmuTimeline *timeline;      /* of what retires; may be NULL */
@@ -157,6 +166,7 @@ typedef struct PmuPipeline {
     uint64_t pause;             /* cycle: the newest PAUSE ends */
     uint64_t repairs;           /* states that cannot be, found and repaired */
     PmuFusion fusion;
+    PmuRightPath right_path;
     PmuDelivery delivery;
     PmuRegisters registers;
     PmuReservationTable resource[PMU_RESOURCE_NR];

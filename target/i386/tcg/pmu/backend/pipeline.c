@@ -31,6 +31,7 @@ void pmu_pipeline_init(PmuPipeline *p, const PmuUarch *uarch)
     p->uarch = uarch;
     pmu_ports_init(&p->ports.sets, uarch);
     p->clock.cycle = PMU_FIRST_CYCLE;
+    p->right_path.cycle = PMU_FIRST_CYCLE;
     p->clock.window_due = UINT64_MAX;
     pmu_outstanding_init(&p->outstanding, &p->clock);
     pmu_miss_timing_init(&p->misses, uarch, &p->clock, &p->outstanding);
@@ -49,7 +50,7 @@ void pmu_pipeline_reset(PmuPipeline *p)
     p->timeline = timeline;
     p->ports.report = report;
     p->repairs = repairs;
-    p->clock.cycle = cycle;
+    p->clock.cycle = p->right_path.cycle = cycle;
     pmu_delivery_begin(&p->delivery, cycle);
     p->stats.retire_cycle = cycle;
 }
@@ -58,6 +59,7 @@ void pmu_pipeline_resume(PmuPipeline *p, uint32_t open, uint64_t history)
 {
     p->clock.slot = open;
     p->clock.history = history;
+    pmu_recovery_begin_right_path(p, p->clock.cycle);
 }
 
 static void run_branch(PmuPipeline *p, const PmuInsn *insn,
@@ -68,11 +70,14 @@ static void run_branch(PmuPipeline *p, const PmuInsn *insn,
 
     if (insn->branch == PMU_BRANCH_FAR) {
         /* Far transfers are not predicted: fetch waits for them. */
-        pmu_delivery_restart(&p->delivery, PMU_COMPLETION_CYCLE(resolved) +
-                                p->uarch->far_branch_penalty);
+        uint64_t cycle = PMU_COMPLETION_CYCLE(resolved) +
+                         p->uarch->far_branch_penalty;
+
+        pmu_delivery_restart(&p->delivery, cycle);
+        pmu_recovery_begin_right_path(p, cycle);
     } else if (outcome->branch & PMU_OUTCOME_MISPREDICT) {
         pmu_recovery_flush(p, resolved, p->uarch->mispredict_penalty,
-              PMU_SLOT_BR_MISPREDICT);
+                           PMU_SLOT_BR_MISPREDICT);
     } else if (taken) {
         pmu_delivery_taken(&p->delivery, outcome->branch & PMU_OUTCOME_UNKNOWN,
                            outcome->branch & PMU_OUTCOME_LOOP_END);
@@ -300,7 +305,7 @@ void pmu_pipeline_assist(PmuPipeline *p)
 
     pmu_fusion_end(p);
     pmu_recovery_flush(p, p->rob.retired, p->uarch->mispredict_penalty,
-          PMU_SLOT_MACHINE_CLEARS);
+                       PMU_SLOT_MACHINE_CLEARS);
     pmu_delivery_microcode(&p->delivery, p->uarch->assist_uops);
     end = p->delivery.cycle + p->uarch->assist_latency;
     for (uint32_t i = 0; i < p->uarch->assist_uops; i++) {

@@ -9,25 +9,49 @@
 #include "tcg/pmu/backend/recovery.h"
 #include "tcg/pmu/backend/slot-attribution.h"
 
-void pmu_recovery_flush(PmuPipeline *p, PmuCompletion resolved,
-                        uint32_t penalty,
-                  PmuSlotClass class)
+/*
+ * Slots pass until a branch is resolved, at @resolved.  Of them micro-ops of
+ * the wrong path fill the same share as micro-ops have filled since the last
+ * flush, in full cycles and the first ones, and no more than the reorder buffer
+ * has room for.  The rest are the backend's, which the branch waits for, though
+ * some would be lost to the frontend.
+ */
+static void pass_wrong_path(PmuPipeline *p, PmuCompletion resolved,
+                            PmuSlotClass class)
 {
-    uint32_t *item = p->clock.counts.item;
-    uint64_t end = PMU_COMPLETION_CYCLE(resolved);
-    uint64_t full = p->clock.cycle + p->uarch->rob / p->uarch->width;
-    uint32_t before = item[class], refill = MIN(penalty,
-                                                p->uarch->resteer_penalty);
+    const PmuRightPath *right = &p->right_path;
+    uint32_t *item = p->clock.counts.item, width = p->uarch->width;
+    uint64_t end = PMU_COMPLETION_CYCLE(resolved), from = p->clock.cycle;
+    uint64_t slots = (from - MIN(from, right->cycle)) * width + p->clock.slot;
+    uint64_t uops = MIN(p->rob.uops - right->uops, slots);
+    uint64_t cycles = end - MIN(from, end);
+    uint64_t issue = slots ? (cycles * uops + slots / 2) / slots : cycles;
+    uint32_t before = item[class];
 
-    pmu_slots_attribute(p, MIN(end, full), class, PMU_STALL_WRONG_PATH);
+    pmu_slots_attribute(p, from + MIN(issue, p->uarch->rob / width), class,
+                        PMU_STALL_WRONG_PATH);
     item[PMU_PIPELINE_COUNT_UOPS_ISSUED] += item[class] - before;
     pmu_slots_wait_for_backend(p, resolved);
-    pmu_slots_attribute(p, MAX(end, p->clock.cycle) + penalty, class,
+}
+
+void pmu_recovery_begin_right_path(PmuPipeline *p, uint64_t cycle)
+{
+    p->right_path = (PmuRightPath) { .cycle = cycle, .uops = p->rob.uops };
+}
+
+void pmu_recovery_flush(PmuPipeline *p, PmuCompletion resolved,
+                        uint32_t penalty, PmuSlotClass class)
+{
+    uint64_t end = PMU_COMPLETION_CYCLE(resolved);
+    uint32_t refetch = pmu_uarch_refetch(p->uarch, penalty);
+
+    pass_wrong_path(p, resolved, class);
+    pmu_slots_attribute(p, MAX(end, p->clock.cycle) + penalty - refetch, class,
                         PMU_STALL_ANY);
-    /* Fetch takes as long from there as from a branch it did not know. */
-    *pmu_count(&p->clock, PMU_ITEM_CLEAR_CYCLES) += refill;
-    *pmu_count(&p->clock, PMU_ITEM_RECOVERY_CYCLES) += penalty - refill;
-    pmu_delivery_restart(&p->delivery, p->clock.cycle);
+    *pmu_count(&p->clock, PMU_ITEM_RECOVERY_CYCLES) += penalty - refetch;
+    *pmu_count(&p->clock, PMU_ITEM_CLEAR_CYCLES) += refetch;
+    pmu_delivery_restart(&p->delivery, p->clock.cycle + refetch);
+    pmu_recovery_begin_right_path(p, p->clock.cycle + refetch);
 }
 
 void pmu_recovery_smc_clear(PmuPipeline *p)
@@ -44,6 +68,6 @@ void pmu_recovery_ordering_clear(PmuPipeline *p, const PmuBlockInsn *bi,
         (bi->stack != PMU_NO_ACCESS && (clears >> bi->stack & 1))) {
         pmu_fusion_end(p);
         pmu_recovery_flush(p, p->rob.retired, p->uarch->mispredict_penalty,
-              PMU_SLOT_MACHINE_CLEARS);
+                           PMU_SLOT_MACHINE_CLEARS);
     }
 }

@@ -13,12 +13,18 @@
 
 /*
  * What is behind the newest instruction is wrong, which shows at @resolved:
- * until then its micro-ops issue, if the reorder buffer has room for them;
- * after that the pipeline refills in @penalty cycles.
+ * until then its micro-ops issue, if the reorder buffer has room for them.
+ * The next micro-op issues @penalty cycles later.  First the core recovers,
+ * slots of @class; the last cycles (uarch.resteer_penalty), in which the right
+ * path is fetched, are lost to the frontend, as TMA's branch resteers are:
+ * INT_MISC.RECOVERY_CYCLES and .CLEAR_RESTEER_CYCLES, the latter without what
+ * L1I misses add.
  */
 void pmu_recovery_flush(PmuPipeline *p, PmuCompletion resolved,
-                        uint32_t penalty,
-                        PmuSlotClass class);
+                        uint32_t penalty, PmuSlotClass class);
+
+/* From @cycle on, the share of slots that micro-ops fill is another one. */
+void pmu_recovery_begin_right_path(PmuPipeline *p, uint64_t cycle);
 
 /*
  * The newest instruction stored to code that fetch had: when it has retired,

@@ -69,6 +69,8 @@ static const struct {
         { PMU_SLOT_CORE_BOUND, L1 | L2 | L3 | DRAM, -15, 15, UNKNOWN },
     [PMU_RESPONSE_BR_MISPREDICT] =
         { PMU_SLOT_BR_MISPREDICT, MISSES, 0, 4096, ALL },
+    [PMU_RESPONSE_FETCH_LATENCY] =
+        { PMU_SLOT_FETCH_LATENCY, MISSES, 0, 4096, UNKNOWN },
     { ITEM(MISSES_COND_NTAKEN), MISSES, 0, 1, ALL },
     { ITEM(MISSES_COND_TAKEN), MISSES, 0, 1, ALL },
     { ITEM(MISSES_JMP_INDIRECT), MISSES, 0, 1, ALL },
@@ -363,10 +365,16 @@ static Expected expected(const PmuCpiTable *table, unsigned i)
     double known = regressor(item + PMU_SAMPLE_COVARIATES, i);
     double all = known ? item[dependent[i].item] / known : 0;
     double refill = table->uarch->mispredict_penalty * width;
+    double refetch = pmu_uarch_refetch(table->uarch,
+                                       table->uarch->mispredict_penalty) *
+                     width;
 
     if (i == PMU_RESPONSE_BR_MISPREDICT) {
         /* More is issued from the wrong path before that, within reason. */
-        return (Expected) { CLAMP(all, refill, 4 * refill), refill };
+        return (Expected) { CLAMP(all, refill - refetch, 3 * refill), refill };
+    }
+    if (i == PMU_RESPONSE_FETCH_LATENCY) {
+        return (Expected) { refetch, refetch / 2 };
     }
     switch ((Due)dependent[i].due) {
     case ALL:

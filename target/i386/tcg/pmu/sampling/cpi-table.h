@@ -191,8 +191,10 @@ static inline uint64_t pmu_cpi_table_wait_slots(const PmuCpiTable *table,
 /* The same for a misprediction. */
 static inline uint64_t pmu_cpi_table_mispredict_slots(const PmuCpiTable *table)
 {
-    return table->fit[PMU_RESPONSE_BR_MISPREDICT].slope * table->weight *
-           PMU_CPI_ONE;
+    double slope = table->fit[PMU_RESPONSE_BR_MISPREDICT].slope +
+                   table->fit[PMU_RESPONSE_FETCH_LATENCY].slope;
+
+    return slope * table->weight * PMU_CPI_ONE;
 }
 
 /*

@@ -105,7 +105,8 @@ enum {
     PMU_RESPONSE_MEMORY_BOUND,
     PMU_RESPONSE_CORE_BOUND,
     PMU_RESPONSE_BR_MISPREDICT,
-    PMU_RESPONSE_DEPENDENT = 25
+    PMU_RESPONSE_FETCH_LATENCY,
+    PMU_RESPONSE_DEPENDENT = 26
 };
 
 /* What was counted at a privilege level and not taken yet. */

@@ -187,7 +187,7 @@ const PmuUarchParam pmu_uarch_params[PMU_UARCH_PARAMS] = {
       1, PMU_MAX_CACHE_WAYS, FIGURE(btb_ways) },
     { "return-stack", "calls", "return stack",
       1, 1000, FIGURE(return_stack) },
-    { "resteer-penalty", "cycles", "taken branch not in the BTB",
+    { "resteer-penalty", "cycles", "BTB miss; fetching after a flush",
       0, 1000, FIGURE(resteer_penalty) },
     { "mispredict-penalty", "cycles", "resolved misprediction",
       0, 1000, FIGURE(mispredict_penalty) },

@@ -26,4 +26,16 @@ static inline uint32_t pmu_uarch_dram_latency(const PmuUarch *uarch)
     return (uint64_t)uarch->dram_tenth_ns * uarch->frequency_mhz / 10000;
 }
 
+/*
+ * The last of @penalty cycles from the end of a flush to the next micro-op, in
+ * which the right path is fetched.  Before that the core recovers, a cycle at
+ * least if there is any.
+ */
+static inline uint32_t pmu_uarch_refetch(const PmuUarch *uarch,
+                                         uint32_t penalty)
+{
+    return penalty > uarch->resteer_penalty ? uarch->resteer_penalty
+                                            : penalty - !!penalty;
+}
+
 #endif
