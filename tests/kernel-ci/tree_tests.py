@@ -279,5 +279,5 @@ def trees_in_guests():
 TESTS = [
     ('LTP', ltp), ('perf_event_tests', perf_event_tests),
     ("BPF's selftests", bpf), ('kvm-unit-tests', kvm_unit_tests),
-    ('machines without Linux', bare_machines),
-    ("other projects' trees in guests", trees_in_guests)]
+    ('machines without Linux', bare_machines)]
+LONG_TESTS = [("other projects' trees in guests", trees_in_guests)]
