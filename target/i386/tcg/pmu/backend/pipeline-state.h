@@ -149,12 +149,12 @@ typedef struct PmuCycleStats {
 } PmuCycleStats;
 
 /*
- * What issued since the newest flush, the measure of how a wrong path issues:
- * its code is like that.
+ * Where issue began after the newest flush.  The share of slots filled since
+ * then is what a wrong path fills, too.
  */
 typedef struct PmuRightPath {
     uint64_t cycle;             /* in which it could begin to issue */
-    uint64_t uops;              /* ... and those that had issued before */
+    uint64_t uops;              /* of rob.uops, those before it */
 } PmuRightPath;
 
 typedef struct PmuPipeline {
