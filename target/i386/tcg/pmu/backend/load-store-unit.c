@@ -39,6 +39,19 @@ static uint8_t furthest(const PmuPipeline *p, const PmuAccessOutcome *access,
 }
 
 /*
+ * A load needs a line that a prefetch is bringing, from @from to @ready: it
+ * counts as a demand read from then on.
+ */
+static void count_promoted(PmuPipeline *p, uint8_t wait, uint64_t from,
+                           uint64_t ready)
+{
+    *pmu_count(&p->clock, PMU_ITEM_OFFCORE_PROMOTED) += ready - from;
+    if (wait == PMU_WAIT_L3) {
+        *pmu_count(&p->clock, PMU_ITEM_OFFCORE_DRAM) += ready - from;
+    }
+}
+
+/*
  * A load waits from @start on for its translation and a buffer, from @begun on
  * for a line that arrives at @arrives, and has its data @ready.  It has missed
  * L1D from the beginning of that, and L2, and L3 for all that the queue to it
@@ -63,6 +76,9 @@ static inline void count_wait(PmuPipeline *p, const PmuAccessOutcome *access,
     pmu_outstanding_wait(&p->outstanding, known, arrives,
                          PMU_WAIT_ANY | PMU_WAIT_L1 | PMU_WAIT_L2 | wait);
     pmu_outstanding_wait(&p->outstanding, arrives, ready, PMU_WAIT_ANY);
+    if (access->source == PMU_SOURCE_PREFETCH && wait != PMU_WAIT_L1) {
+        count_promoted(p, wait, known, arrives);
+    }
 }
 
 /*
