@@ -467,6 +467,12 @@ static void test_mispredictions(void)
     g_assert_cmpuint(count(rig, PMU_ITEM_CLEAR_CYCLES), ==, misses * refill);
     g_assert_cmpuint(count(rig, PMU_ITEM_RECOVERY_CYCLES), ==,
                      misses * (penalty - refill));
+    /* Fetching again and what the first line takes are one bubble. */
+    g_assert_cmpuint(refill, >, 8);
+    assert_within(sum(rig, PMU_ITEM_BUBBLE_1 + 3, PMU_ITEM_BUBBLE_512),
+                  0.99 * misses, misses + 10);
+    assert_within(sum(rig, PMU_ITEM_BUBBLE_1, PMU_ITEM_BUBBLE_1 + 2), 0,
+                  0.01 * misses);
     rig_free(rig);
 }
 
@@ -789,6 +795,33 @@ static void test_chase_l3(void)
                   1.03 * beyond * stalls);
     /* One request at a time. */
     assert_within(count(rig, PMU_ITEM_OFFCORE_READS_1), 0.6 * cycles, cycles);
+    rig_free(rig);
+}
+
+/*
+ * Loads come to lines that the streamer has asked for, and wait with it: these
+ * are demand reads from then on, in each cycle that has one.
+ */
+static void test_promoted(void)
+{
+    static const Behaviour how = { address_lines, taken_always };
+    PmuUarch uarch = *pmu_uarch(PMU_CORE_ICELAKE);
+    uint64_t promoted, cycles, reads;
+    Rig *rig;
+
+    uarch.l1d_prefetch = 0;
+    rig = rig_new_of(PMU_CORE_ICELAKE, &uarch);
+    rig_add_loop(rig, (Code)LOAD_RAX_RBX, 64);
+    rig_run(rig, &how, 10);
+    rig_measure(rig, &how, 200);
+    promoted = count(rig, PMU_ITEM_OFFCORE_PROMOTED);
+    reads = count(rig, PMU_ITEM_OFFCORE_DATA) + promoted;
+    cycles = count(rig, PMU_ITEM_WAIT_L3) + count(rig, PMU_ITEM_WAIT_DRAM);
+    g_assert_cmpuint(promoted, >, 0);
+    g_assert_cmpuint(cycles, >, 0);
+    g_assert_cmpuint(cycles, <=, reads);
+    /* A prefetch that is promoted is under way as one as well. */
+    g_assert_cmpuint(promoted, <=, count(rig, PMU_ITEM_OFFCORE_PREFETCH));
     rig_free(rig);
 }
 
@@ -1571,6 +1604,7 @@ static const struct {
     { "/items/split-fills", test_split_fills },
     { "/items/chases", test_chases },
     { "/items/chase-l3", test_chase_l3 },
+    { "/items/promoted", test_promoted },
     { "/items/fill-buffers", test_fill_buffers },
     { "/items/stores", test_stores },
     { "/items/streaming", test_streaming },

@@ -167,6 +167,7 @@ typedef struct PmuPipeline {
     uint64_t repairs;           /* states that cannot be, found and repaired */
     PmuFusion fusion;
     PmuRightPath right_path;
+    uint64_t refetched;         /* cycles, at the start of a bubble */
     PmuDelivery delivery;
     PmuRegisters registers;
     PmuReservationTable resource[PMU_RESOURCE_NR];

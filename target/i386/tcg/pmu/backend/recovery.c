@@ -50,8 +50,10 @@ void pmu_recovery_flush(PmuPipeline *p, PmuCompletion resolved,
                         PMU_STALL_ANY);
     *pmu_count(&p->clock, PMU_ITEM_RECOVERY_CYCLES) += penalty - refetch;
     *pmu_count(&p->clock, PMU_ITEM_CLEAR_CYCLES) += refetch;
-    pmu_delivery_restart(&p->delivery, p->clock.cycle + refetch);
-    pmu_recovery_begin_right_path(p, p->clock.cycle + refetch);
+    end = p->clock.cycle + refetch;
+    pmu_slots_refetch(p, end);
+    pmu_delivery_restart(&p->delivery, end);
+    pmu_recovery_begin_right_path(p, end);
 }
 
 void pmu_recovery_smc_clear(PmuPipeline *p)

@@ -73,6 +73,14 @@ static void count_undelivered(PmuPipeline *p, uint32_t n, uint32_t cycles)
     pmu_count(&p->clock, PMU_ITEM_UNDELIVERED_0)[MIN(n, most)] += cycles;
 }
 
+/* Nothing comes in @cycles, from the beginning of one on. */
+static void pass_undelivered(PmuPipeline *p, uint64_t cycles)
+{
+    pmu_slots_attribute(p, p->clock.cycle + cycles, PMU_SLOT_FETCH_LATENCY,
+                        PMU_STALL_ANY);
+    count_undelivered(p, p->uarch->width, cycles);
+}
+
 /* The rest of a cycle that had some slots is lost to the frontend. */
 static void attribute_rest(PmuPipeline *p, PmuSlotClass class)
 {
@@ -103,10 +111,16 @@ void pmu_slots_frontend_bound(PmuPipeline *p, uint64_t until)
     if (until > p->clock.cycle) {
         uint64_t cycles = until - p->clock.cycle;
 
-        pmu_slots_attribute(p, until, PMU_SLOT_FETCH_LATENCY, PMU_STALL_ANY);
-        count_undelivered(p, p->uarch->width, cycles);
-        count_bubble(p, cycles);
+        pass_undelivered(p, cycles);
+        count_bubble(p, p->refetched + cycles);
+        p->refetched = 0;
     }
+}
+
+void pmu_slots_refetch(PmuPipeline *p, uint64_t until)
+{
+    p->refetched = until - MIN(p->clock.cycle + 1, until);
+    pass_undelivered(p, p->refetched);
 }
 
 void pmu_slots_close_cycle(PmuPipeline *p)

@@ -49,6 +49,13 @@ void pmu_slots_backend_bound(PmuPipeline *p, PmuCompletion until);
 /* ... of cycle @until, the frontend's. */
 void pmu_slots_frontend_bound(PmuPipeline *p, uint64_t until);
 
+/*
+ * The frontend fetches up to the start of cycle @until, after a flush.  All of
+ * it but the last cycle, which the next micro-op waits for, passes here, with
+ * the flush: of what is sampled, both belong to the same region of code.
+ */
+void pmu_slots_refetch(PmuPipeline *p, uint64_t until);
+
 /* Nothing issued in cycles [@from, @to), for a serialising instruction. */
 void pmu_slots_serialized(PmuPipeline *p, uint64_t from, uint64_t to);
 

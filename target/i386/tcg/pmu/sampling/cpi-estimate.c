@@ -71,6 +71,8 @@ static const struct {
         { PMU_SLOT_BR_MISPREDICT, MISSES, 0, 4096, ALL },
     [PMU_RESPONSE_FETCH_LATENCY] =
         { PMU_SLOT_FETCH_LATENCY, MISSES, 0, 4096, UNKNOWN },
+    [PMU_RESPONSE_BRANCH_WAIT] =
+        { PMU_SLOT_CORE_BOUND, MISSES, -4096, 4096, UNKNOWN },
     { ITEM(MISSES_COND_NTAKEN), MISSES, 0, 1, ALL },
     { ITEM(MISSES_COND_TAKEN), MISSES, 0, 1, ALL },
     { ITEM(MISSES_JMP_INDIRECT), MISSES, 0, 1, ALL },
@@ -375,6 +377,9 @@ static Expected expected(const PmuCpiTable *table, unsigned i)
     }
     if (i == PMU_RESPONSE_FETCH_LATENCY) {
         return (Expected) { refetch, refetch / 2 };
+    }
+    if (i == PMU_RESPONSE_BRANCH_WAIT) {
+        return (Expected) { 0, refill };
     }
     switch ((Due)dependent[i].due) {
     case ALL:

@@ -192,9 +192,10 @@ static inline uint64_t pmu_cpi_table_wait_slots(const PmuCpiTable *table,
 static inline uint64_t pmu_cpi_table_mispredict_slots(const PmuCpiTable *table)
 {
     double slope = table->fit[PMU_RESPONSE_BR_MISPREDICT].slope +
-                   table->fit[PMU_RESPONSE_FETCH_LATENCY].slope;
+                   table->fit[PMU_RESPONSE_FETCH_LATENCY].slope +
+                   table->fit[PMU_RESPONSE_BRANCH_WAIT].slope;
 
-    return slope * table->weight * PMU_CPI_ONE;
+    return MAX(slope, 0) * table->weight * PMU_CPI_ONE;
 }
 
 /*

@@ -106,7 +106,9 @@ enum {
     PMU_RESPONSE_CORE_BOUND,
     PMU_RESPONSE_BR_MISPREDICT,
     PMU_RESPONSE_FETCH_LATENCY,
-    PMU_RESPONSE_DEPENDENT = 26
+    /* CORE_BOUND again: micro-ops of a wrong path do not fill all slots. */
+    PMU_RESPONSE_BRANCH_WAIT,
+    PMU_RESPONSE_DEPENDENT = 27
 };
 
 /* What was counted at a privilege level and not taken yet. */
