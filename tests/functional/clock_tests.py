@@ -4,6 +4,7 @@
 
 import contextlib
 import os
+import random
 import re
 import subprocess
 import tempfile
@@ -11,6 +12,7 @@ import tempfile
 from harness import TIMEOUT, Checks, Failure
 from boot_tests import LONG_TESTS, booted, run_guest, test
 from kernel_tests import need_counts
+import event_tests
 import artifacts
 import guest
 
@@ -59,6 +61,35 @@ def modelled_clock(options):
                 'the kernel takes another clock: %s'
                 % re.findall('.*tsc: .*', log))
     check_log(checks, log)
+    return checks.done()
+
+
+# Events that cost the model more than others do, in a loop that is the same all
+# the time.  With those of event_tests.KINDS they are twenty.
+COSTLY = ('cycles', 'topdown.slots_p', 'uops_executed.thread',
+          'cycle_activity.stalls_total', 'mem_load_retired.l1_hit')
+MULTIPLEXED_SECONDS = 0.5
+MULTIPLEXED_TOLERANCE = 0.02
+
+
+@test('-icount shift=model: twenty events in turns scale to what each is',
+      LONG_TESTS)
+def multiplexed(options):
+    def each_instruction(s, events, seconds):
+        counts = event_tests.count(s, events, 'kinds', seconds=seconds)
+        return {e: counts[e] / counts['instructions'] for e in events}
+
+    with booted(options, ('tma',), smp=2, qemu_opts=CLOCK) as s:
+        s.random = random.Random(options.seed)
+        alone = each_instruction(s, COSTLY, MULTIPLEXED_SECONDS / 10)
+        scaled = each_instruction(s, (*event_tests.KINDS, *COSTLY),
+                                  MULTIPLEXED_SECONDS)
+    alone |= {event: n / event_tests.KINDS_INSTRUCTIONS
+              for event, n in event_tests.KINDS.items()}
+    checks = Checks()
+    for event, expected in alone.items():
+        checks.close(event, scaled[event], expected,
+                     MULTIPLEXED_TOLERANCE * expected)
     return checks.done()
 
 
