@@ -98,7 +98,8 @@ class Runner(job.Runner):
         return None
 
     def _arguments(self, case):
-        return [*DEVICES, '-cpu', self._job.model, '-kernel', *case.command]
+        return [*DEVICES, *job.measure_options(self._settings),
+                '-cpu', self._job.model, '-kernel', *case.command]
 
     def _attempt(self, case, number=1):
         begin = time.monotonic()

@@ -51,6 +51,16 @@ def scale():
 SETTLE_ITERATIONS = 10000
 
 
+def measure_options(settings):
+    """QEMU's options for the guests' time."""
+    return list(guest.MEASURE) if settings.measure else []
+
+
+def slower(settings):
+    """How many times longer the host takes for what guests do."""
+    return guest.MEASURED_SLOWER if settings.measure else 1
+
+
 def settle(smp):
     """The command that has all CPUs of a guest run so many."""
     return '; '.join('workload --cpu %d nops %d' % (cpu, SETTLE_ITERATIONS)
@@ -103,7 +113,9 @@ class Runner:
 
     def _seconds(self, case):
         """How long a case may take."""
-        return (self._settings.timeout or case.timeout) * scale()
+        seconds = (self._settings.timeout or
+                   case.timeout * slower(self._settings))
+        return seconds * scale()
 
     def run(self, progress=lambda result: None):
         """The Results of all cases.  Raises Interrupted."""
@@ -148,7 +160,8 @@ class Runner:
             copy=self._suite.copy(self._kernel), smp=settings.smp,
             memory=settings.memory, qemu=self._qemu,
             append=' '.join([APPEND, settings.append]).strip(),
-            boot_timeout=BOOT_SECONDS * scale()))
+            qemu_opts=measure_options(settings),
+            boot_timeout=BOOT_SECONDS * slower(settings) * scale()))
         running.start()
         self._guest = running
         self._judged = 0
@@ -222,7 +235,8 @@ class Runner:
         alive, before, instructions, topdown = True, None, 0, {}
         begin = time.monotonic()
         try:
-            self._guest.run(settle(self._settings.smp), timeout=60 * scale())
+            self._guest.run(settle(self._settings.smp), timeout=60 *
+                            slower(self._settings) * scale())
             before = Evidence(self._guest)
             self._guest.start_command(case.command, output.add,
                                       output.add_error)
@@ -284,6 +298,7 @@ class Runner:
                    '--append', ' '.join([APPEND, settings.append]).strip(),
                    '--qemu', os.path.abspath(self._qemu),
                    '--timeout', '%d' % self._seconds(case)]
+        command += ['--measure'] if settings.measure else []
         for source, target in self._suite.copy(self._kernel):
             command += ['--copy', '%s:%s' % (source, target)]
         command += ['--', 'sh', '-c', '%s; exec "$@"' % '; '.join(SYSCTLS),

@@ -146,6 +146,10 @@ def parse_arguments(commands):
         help='run cases that take minutes, too')
     add('--strict', action='store_true',
         help='passes of cases that should fail are not as expected either')
+    add('--measure', action='store_true',
+        help="let the guests' time be that of the model, as run-guest "
+        '--measure does: what is counted, and how often a timer interrupts, '
+        'does not depend on how busy the host is; takes some times as long')
     add('--smp', metavar='N', type=positive, default=2)
     add('--memory', metavar='SIZE', default='3G')
     add('--append', metavar='TEXT', default='',
@@ -172,6 +176,9 @@ def parse_arguments(commands):
     if options.command in ('run', 'plan') and options.arguments:
         parser.error('%s takes no %s' % (options.command,
                                          options.arguments[0]))
+    if options.measure and options.baseline:
+        parser.error('--baseline runs without a PMU, and --measure takes the '
+                     'time from its model: want one of them')
     names = [name for name, _ in options.from_]
     for name in names:
         if names.count(name) > 1 or name in suites.SUITES:

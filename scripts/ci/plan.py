@@ -13,7 +13,7 @@ import results
 import suites
 
 PLAN = 'plan.json'
-VERSION = 4
+VERSION = 5
 # So long, in seconds, a job is to take: some cases for each boot, and some
 # jobs for each worker.
 JOB_SECONDS = 90
@@ -30,7 +30,8 @@ cases   names
 """
 
 Settings = collections.namedtuple(
-    'Settings', 'smp memory append from_ xfail timeout retries long')
+    'Settings', 'smp memory append from_ xfail timeout retries long measure',
+    defaults=(False,))
 Settings.__doc__ = """What holds for all jobs.
 
 smp, memory, append  of the guests
@@ -39,6 +40,7 @@ xfail     files of expected failures
 timeout   of a case in seconds, or None for each suite's own
 retries   how often a case that failed is tried again
 long      run long cases, too
+measure   the guests' time is the model's
 """
 
 

@@ -126,6 +126,7 @@ def usage():
             (['--from', 'counts=/tmp'], 'two suites have the name counts'),
             (['--from', 'x=/tmp', '--from', 'x=/'], 'the name x'),
             (['--param', 'x'], "'x' is not NAME=VALUE"),
+            (['--measure', '--baseline'], 'want one of them'),
             (['compare', 'x'], 'compare wants two directories'),
             (['--xfail', '/nowhere'], '/nowhere: No such file')):
         _, said = kernel_ci(*arguments, status=2)
@@ -212,6 +213,35 @@ def baseline():
         assert 'nothing was tested' in said, said
         for name, found in read_run(directory).items():
             assert found.status != 'pass', '%s passes without a PMU' % name
+
+
+MEASURED = '''#!/bin/sh
+perf stat -x ';' -o /tmp/stat -e task-clock,cycles workload nops 1000000
+cat /tmp/stat
+'''
+
+
+def measured():
+    """With --measure perf sees the clock of the model."""
+    with tempfile.TemporaryDirectory() as directory:
+        suite = os.path.join(directory, 'suite')
+        os.mkdir(suite)
+        case = os.path.join(suite, 'clock')
+        with open(case, 'w', encoding='ascii') as file:
+            file.write(MEASURED)
+        os.chmod(case, 0o755)
+        kernel_ci('--measure', '--kernel', KERNEL, '--suite', 'mine', '--from',
+                  'mine=' + suite, '--out', directory, status=0)
+        logs = os.path.join(directory, 'logs', KERNEL, 'icx', 'mine', 'clock')
+        with open(logs + '/out', encoding='utf-8') as file:
+            said = file.read()
+        number = {event: float(re.search('^([0-9.]+);.*;?%s;' % event, said,
+                                         re.M).group(1))
+                  for event in ('task-clock', 'cycles')}
+        mhz = number['cycles'] / number['task-clock'] / 1000
+        assert 2772 < mhz < 2828, '%g MHz: %s' % (mhz, said)
+        with open(logs + '/reproduce.sh', encoding='utf-8') as file:
+            assert ' --measure ' in file.read()
 
 
 def with_counters():
@@ -461,3 +491,4 @@ TESTS = [
     ('names that are there twice', names_twice), ('Ctrl-C', interrupted),
     ('planted bugs', planted_bugs), ('--resume', resumed),
     ('jobs one by one', jobs_apart)]
+LONG_TESTS = [('the clock of the model', measured)]
