@@ -793,7 +793,7 @@ static void test_random_branches(void)
     for (PmuCore core = 0; core < PMU_CORES_MEASURED; core++) {
         Rig *rig = rig_new(core);
         const PmuUarch *uarch = rig->uarch;
-        double recovery = uarch->mispredict_penalty - uarch->resteer_penalty;
+        double recovery = uarch->mispredict_penalty - uarch->clear_resteer;
         double misses, bad, refetch, cycles;
 
         rig->at_random = true;
@@ -815,7 +815,7 @@ static void test_random_branches(void)
                     recovery + uarch->issue_to_dispatch);
         /* The next branches may wait for the frontend, too. */
         assert_near(rig, "cycles of fetching again", refetch / misses,
-                    uarch->resteer_penalty, uarch->resteer_penalty + 3);
+                    uarch->clear_resteer, uarch->clear_resteer + 3);
         rig_free(rig);
     }
 }

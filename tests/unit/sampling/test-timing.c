@@ -475,7 +475,7 @@ static void test_random_branches(void)
     enum { TIMES = 200000 };
     Rig *rig = rig_new(PMU_CORE_ICELAKE);
     double recovery = rig->uarch->mispredict_penalty -
-                      rig->uarch->resteer_penalty;
+                      rig->uarch->clear_resteer;
     double misses, lost, refetch;
 
     rig_program(rig, code, G_N_ELEMENTS(code), 0);
@@ -493,7 +493,7 @@ static void test_random_branches(void)
     assert_near("cycles of recovery", lost / misses, recovery + 1, recovery +
                 rig->uarch->issue_to_dispatch);
     assert_near("cycles of fetching again", refetch / misses,
-                rig->uarch->resteer_penalty, rig->uarch->resteer_penalty + 2);
+                rig->uarch->clear_resteer, rig->uarch->clear_resteer + 2);
     rig_free(rig);
 }
 
@@ -587,8 +587,8 @@ static void test_smc(void)
         Rig *rig = rig_loop(core, (Code)STORE_RAX_RBX, 1, &how, TIMES);
         double lost = slots(rig, PMU_SLOT_MACHINE_CLEARS) / rig->uarch->width;
         unsigned recovery = rig->uarch->smc_penalty -
-                            rig->uarch->resteer_penalty;
-        unsigned fetch = rig->uarch->resteer_penalty + rig->uarch->l2.latency;
+                            rig->uarch->clear_resteer;
+        unsigned fetch = rig->uarch->clear_resteer + rig->uarch->l2.latency;
 
         g_assert_cmpfloat(count(rig, PMU_ITEM_CLEARS_SMC), ==, TIMES);
         g_assert_cmpfloat(count(rig, PMU_ITEM_CLEARS), ==, TIMES);
@@ -629,7 +629,7 @@ static void test_smc_kinds(void)
         rig_measure(rig, &how, 10);
         g_assert_cmpfloat(count(rig, PMU_ITEM_CLEARS_SMC), ==, 10);
         assert_near("machine clears", slots(rig, PMU_SLOT_MACHINE_CLEARS),
-                    (rig->uarch->smc_penalty - rig->uarch->resteer_penalty) *
+                    (rig->uarch->smc_penalty - rig->uarch->clear_resteer) *
                     rig->uarch->width * 10, INFINITY);
         rig_free(rig);
     }
@@ -694,7 +694,7 @@ static void test_smc_sampled(void)
     assert_near("clears", count(rig, PMU_ITEM_CLEARS_SMC), TIMES * 0.99,
                 TIMES * 1.01);
     lost = slots(rig, PMU_SLOT_MACHINE_CLEARS) / rig->uarch->width;
-    recovery = rig->uarch->smc_penalty - rig->uarch->resteer_penalty;
+    recovery = rig->uarch->smc_penalty - rig->uarch->clear_resteer;
     assert_near("cycles for each", lost / TIMES, recovery, recovery + 8);
     rig_free(rig);
 }

@@ -15,7 +15,7 @@
  * What is behind the newest instruction is wrong, which shows at @resolved:
  * until then its micro-ops issue, if the reorder buffer has room for them.
  * The next micro-op issues @penalty cycles later.  First the core recovers,
- * slots of @class; the last cycles (uarch.resteer_penalty), in which the right
+ * slots of @class; the last cycles (uarch.clear_resteer), in which the right
  * path is fetched, are lost to the frontend, as TMA's branch resteers are:
  * INT_MISC.RECOVERY_CYCLES and .CLEAR_RESTEER_CYCLES, the latter without what
  * L1I misses add.

@@ -69,7 +69,7 @@
 /* What is the same for all of them; chosen, as on Sunny Cove. */
 #define OTHERS                                                          \
     .forward_rmw = 1, .lock_latency = 13, .stream_half_cycles = 7,      \
-    .page_walk = 20, .snoop_latency = 70,                               \
+    .page_walk = 20, .snoop_latency = 70, .clear_resteer = 7,           \
     .store_forward_blocked = 13, .address_alias = 7, .lcp_stall = 3,    \
     .ms_switch = 2, .resteer_penalty = 10, .far_branch_penalty = 30,    \
     .smc_penalty = 100, .assist_uops = 30, .assist_latency = 115

@@ -200,8 +200,8 @@ typedef struct PmuUarch {
     uint32_t issue_to_dispatch; /* cycles, at least */
     uint32_t btb_entries, btb_ways;
     uint32_t return_stack;      /* entries */
-    /* Cycles: taken branch unknown to the BTB; the end of other penalties. */
-    uint32_t resteer_penalty;
+    uint32_t resteer_penalty;   /* cycles, taken branch unknown to the BTB */
+    uint32_t clear_resteer;     /* cycles of fetch, the last of a flush's */
     uint32_t mispredict_penalty;        /* cycles, resolution to next issue */
     uint32_t far_branch_penalty;        /* cycles, SYSCALL and the like */
     uint32_t serialize_penalty;         /* cycles */

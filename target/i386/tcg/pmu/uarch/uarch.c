@@ -137,6 +137,7 @@ static const PmuUarch uarch_table[PMU_CORES_MEASURED] = {
         .btb_entries = 5120, .btb_ways = 5,     /* IAD: 5K targets */
         .return_stack = 16,             /* usual since Nehalem */
         .resteer_penalty = 10,          /* TMA: BAClear */
+        .clear_resteer = 7,             /* chosen: see docs/devel/pmu.rst */
         /*
          * The usual 16 to 19 cycles hold for a branch that does not wait; it
          * issues, dispatches issue_to_dispatch later and executes in one.
@@ -256,6 +257,7 @@ static const PmuUarch uarch_table[PMU_CORES_MEASURED] = {
         .btb_entries = 12288, .btb_ways = 6,    /* IAD: 12K targets */
         .return_stack = 24,             /* chosen */
         .resteer_penalty = 10,          /* TMA: BAClear */
+        .clear_resteer = 7,             /* as on Sunny Cove */
         .mispredict_penalty = 12,       /* IAD: 17 cycles from a branch */
         .far_branch_penalty = 30,       /* chosen */
         .serialize_penalty = 0,         /* as on Sunny Cove */

@@ -34,8 +34,8 @@ static inline uint32_t pmu_uarch_dram_latency(const PmuUarch *uarch)
 static inline uint32_t pmu_uarch_refetch(const PmuUarch *uarch,
                                          uint32_t penalty)
 {
-    return penalty > uarch->resteer_penalty ? uarch->resteer_penalty
-                                            : penalty - !!penalty;
+    return penalty > uarch->clear_resteer ? uarch->clear_resteer
+                                          : penalty - !!penalty;
 }
 
 #endif
