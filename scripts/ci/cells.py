@@ -105,6 +105,16 @@ def without_pmu(cpu):
     return Cpu(cpu.name + results.NO_PMU, ','.join(words))
 
 
+def has_pmu(cpu):
+    """Does QEMU model one for it?  The last word counts."""
+    found = False
+    for word in cpu.model.split(','):
+        match = re.fullmatch(r'([+-]?)(?:pmu|perf-metrics)(?:=(\w+))?', word)
+        if match:
+            found = match[1] != '-' and match[2] in (None, 'on', 'yes', 'true')
+    return found
+
+
 def vary(cpu, parameters):
     """A Cpu for each combination of parameters, [(name, [value])]."""
     for values in itertools.product(*(v for _, v in parameters)):

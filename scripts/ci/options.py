@@ -149,7 +149,8 @@ def parse_arguments(commands):
     add('--measure', action='store_true',
         help="let the guests' time be that of the model, as run-guest "
         '--measure does: what is counted, and how often a timer interrupts, '
-        'does not depend on how busy the host is; takes some times as long')
+        'does not depend on how busy the host is; takes several times as '
+        'long')
     add('--smp', metavar='N', type=positive, default=2)
     add('--memory', metavar='SIZE', default='3G')
     add('--append', metavar='TEXT', default='',

@@ -30,8 +30,7 @@ cases   names
 """
 
 Settings = collections.namedtuple(
-    'Settings', 'smp memory append from_ xfail timeout retries long measure',
-    defaults=(False,))
+    'Settings', 'smp memory append from_ xfail timeout retries long measure')
 Settings.__doc__ = """What holds for all jobs.
 
 smp, memory, append  of the guests

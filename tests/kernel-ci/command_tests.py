@@ -28,7 +28,7 @@ import suites
 def parts_merged():
     """All parts of a run, one that is missing, and the pages of all."""
     settings = plan.Settings(2, '3G', '', [], [], None, 0,
-                             False)
+                             False, False)
     with tempfile.TemporaryDirectory() as directory:
         names = []
         for index in 1, 2:
@@ -69,7 +69,7 @@ def write_part(directory, index, number, case, settings=(), jobs=True):
     """
     os.mkdir(directory)
     common_ = plan.Settings(2, '3G', '', [], [], None, 0,
-                             False)
+                             False, False)
     common_ = common_._replace(**dict(settings))
     job_ = plan.Job('0001', KERNEL, 'icx', 'Icelake-Server', 'fake', [case])
     plan.Plan('q', {}, common_, [job_] if jobs else [], part=(index, number),
@@ -127,6 +127,9 @@ def usage():
             (['--from', 'x=/tmp', '--from', 'x=/'], 'the name x'),
             (['--param', 'x'], "'x' is not NAME=VALUE"),
             (['--measure', '--baseline'], 'want one of them'),
+            (['--measure', '--cpu', 'Icelake-Server'], 'want pmu=on or'),
+            (['--measure', '--cpu', 'icx', '--param', 'pmu=on,off'],
+             'pmu=off has none'),
             (['compare', 'x'], 'compare wants two directories'),
             (['--xfail', '/nowhere'], '/nowhere: No such file')):
         _, said = kernel_ci(*arguments, status=2)

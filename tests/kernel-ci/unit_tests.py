@@ -302,7 +302,7 @@ def plan_in(directory):
     mine = os.path.join(directory, 'mine')
     os.mkdir(mine)
     settings = plan.Settings(2, '3G', '', [('mine', mine)], [], None, 0,
-                             False)
+                             False, False)
     job_ = plan.Job('0001', '6.12', 'icx', 'Icelake-Server', 'fake', ['a'])
     made = plan.Plan('abc', {'6.12': 'x'}, settings, [job_],
                      [result('all', 'skip')])
@@ -340,7 +340,7 @@ def asked():
             with open(paths[-1] + '/case', 'w', encoding='utf-8') as file:
                 file.write(text)
         plain = plan.Settings(2, '3G', '', [('mine', paths[0])], [], None, 0,
-                             False)
+                             False, False)
         icx = cells.parse_cpu('icx')
         wanted = [('6.12', icx, 'mine', ['x', 'y'])]
         first = plan.asked_for('q', {'6.12': 'k'}, plain, wanted, 2)

@@ -325,6 +325,8 @@ typedef struct Identity {
       { SEL(0x0160, 0x0120) | C(1) }, { SEL(0x0860, 0x0820) | C(1) } },     \
     { "cycles with reads by demand loads", AT_MOST, true,                   \
       { SEL(0x0160, 0x0120) | C(1) }, { SEL(0x0160, 0x0120) } },            \
+    { "cycles with reads from DRAM, or reads from there", AT_MOST, true,    \
+      { SEL(0x1060 | C(1), 0x1020) }, { SEL(0x1060, 0x0120) } },            \
     { "DTLB_LOAD_MISSES.WALK_ACTIVE", AT_MOST, true,                        \
       { SEL(0x1008, 0x1012) | C(1) }, { SEL(0x1008, 0x1012) } },            \
     { "DTLB_STORE_MISSES.WALK_ACTIVE", AT_MOST, true,                       \

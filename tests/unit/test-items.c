@@ -476,6 +476,30 @@ static void test_mispredictions(void)
     rig_free(rig);
 }
 
+/*
+ * Stores behind a random branch fill the buffer: the backend is waited for when
+ * fetch comes back, and yet each flush has a bubble of its own.
+ */
+static void test_flush_bubbles(void)
+{
+    static const Behaviour hows[] = {
+        { address_random, taken_always }, { address_random, taken_at_random },
+    };
+    uint64_t bubbles[G_N_ELEMENTS(hows)], misses = 0;
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(hows); i++) {
+        Rig *rig = rig_loop(PMU_CORE_ICELAKE, STORE_RAX_RBX, 8);
+
+        rig_run(rig, &hows[i], 1000);
+        rig_measure(rig, &hows[i], 10000);
+        bubbles[i] = sum(rig, PMU_ITEM_BUBBLE_1, PMU_ITEM_BUBBLE_512);
+        misses = count(rig, PMU_ITEM_BRANCH_MISSES);
+        rig_free(rig);
+    }
+    g_assert_cmpuint(misses, >, 4000);
+    assert_within(bubbles[1] - bubbles[0], 0.99 * misses, 2.0 * misses);
+}
+
 /* A target that is never the same: each is predicted wrongly. */
 static void test_indirect_mispredictions(void)
 {
@@ -806,7 +830,7 @@ static void test_promoted(void)
 {
     static const Behaviour how = { address_lines, taken_always };
     PmuUarch uarch = *pmu_uarch(PMU_CORE_ICELAKE);
-    uint64_t promoted, cycles, reads;
+    uint64_t promoted, dram, cycles, reads;
     Rig *rig;
 
     uarch.l1d_prefetch = 0;
@@ -820,6 +844,10 @@ static void test_promoted(void)
     g_assert_cmpuint(promoted, >, 0);
     g_assert_cmpuint(cycles, >, 0);
     g_assert_cmpuint(cycles, <=, reads);
+    dram = count(rig, PMU_ITEM_OFFCORE_PROMOTED_DRAM);
+    g_assert_cmpuint(dram, >, 0);
+    g_assert_cmpuint(count(rig, PMU_ITEM_WAIT_DRAM), <=,
+                     count(rig, PMU_ITEM_OFFCORE_DRAM) + dram);
     /* A prefetch that is promoted is under way as one as well. */
     g_assert_cmpuint(promoted, <=, count(rig, PMU_ITEM_OFFCORE_PREFETCH));
     rig_free(rig);
@@ -1596,6 +1624,7 @@ static const struct {
 } tests[] = {
     { "/items/branches", test_branches },
     { "/items/mispredictions", test_mispredictions },
+    { "/items/flush-bubbles", test_flush_bubbles },
     { "/items/mispredictions/indirect", test_indirect_mispredictions },
     { "/items/instructions", test_instructions },
     { "/items/full-log", test_full_log },

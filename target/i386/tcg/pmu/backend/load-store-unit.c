@@ -47,7 +47,7 @@ static void count_promoted(PmuPipeline *p, uint8_t wait, uint64_t from,
 {
     *pmu_count(&p->clock, PMU_ITEM_OFFCORE_PROMOTED) += ready - from;
     if (wait == PMU_WAIT_L3) {
-        *pmu_count(&p->clock, PMU_ITEM_OFFCORE_DRAM) += ready - from;
+        *pmu_count(&p->clock, PMU_ITEM_OFFCORE_PROMOTED_DRAM) += ready - from;
     }
 }
 

@@ -157,6 +157,14 @@ typedef struct PmuRightPath {
     uint64_t uops;              /* of rob.uops, those before it */
 } PmuRightPath;
 
+/*
+ * Fetching after the newest flush, as far as it has passed with that: part of
+ * the next bubble, if that follows, or one that is not counted yet.
+ */
+typedef struct PmuRefetch {
+    uint64_t cycles, until;
+} PmuRefetch;
+
 typedef struct PmuPipeline {
     const PmuUarch *uarch;
     PmuTimeline *timeline;      /* of what retires; may be NULL */
@@ -167,7 +175,7 @@ typedef struct PmuPipeline {
     uint64_t repairs;           /* states that cannot be, found and repaired */
     PmuFusion fusion;
     PmuRightPath right_path;
-    uint64_t refetched;         /* cycles, at the start of a bubble */
+    PmuRefetch refetch;
     PmuDelivery delivery;
     PmuRegisters registers;
     PmuReservationTable resource[PMU_RESOURCE_NR];

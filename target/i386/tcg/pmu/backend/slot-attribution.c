@@ -99,6 +99,15 @@ static void count_bubble(PmuPipeline *p, uint64_t cycles)
                                                 most)]++;
 }
 
+/* Micro-ops, or the backend, came after what a flush had begun. */
+static void end_refetch(PmuPipeline *p)
+{
+    if (p->refetch.cycles) {
+        count_bubble(p, p->refetch.cycles);
+        p->refetch.cycles = 0;
+    }
+}
+
 /*
  * Latency means cycles without any micro-op, bandwidth the rest of a cycle
  * that had some: IDQ_UOPS_NOT_DELIVERED.CYCLES_0_UOPS_DELIV.CORE.
@@ -111,16 +120,23 @@ void pmu_slots_frontend_bound(PmuPipeline *p, uint64_t until)
     if (until > p->clock.cycle) {
         uint64_t cycles = until - p->clock.cycle;
 
-        pass_undelivered(p, cycles);
-        count_bubble(p, p->refetched + cycles);
-        p->refetched = 0;
+        if (p->refetch.until == p->clock.cycle) {
+            cycles += p->refetch.cycles;
+            p->refetch.cycles = 0;
+        }
+        end_refetch(p);
+        pass_undelivered(p, until - p->clock.cycle);
+        count_bubble(p, cycles);
     }
 }
 
 void pmu_slots_refetch(PmuPipeline *p, uint64_t until)
 {
-    p->refetched = until - MIN(p->clock.cycle + 1, until);
-    pass_undelivered(p, p->refetched);
+    uint64_t cycles = until - MIN(p->clock.cycle + 1, until);
+
+    end_refetch(p);
+    pass_undelivered(p, cycles);
+    p->refetch = (PmuRefetch) { cycles, p->clock.cycle };
 }
 
 void pmu_slots_close_cycle(PmuPipeline *p)

@@ -229,9 +229,10 @@ typedef enum PmuLedgerItem {
     PMU_ITEM_FB_FULL,               /* cycles that one waits for a buffer */
     PMU_ITEM_FB_FULL_PERIODS,       /* times that begins */
     PMU_ITEM_OFFCORE_DATA,          /* by loads, beyond L2, each cycle */
+    PMU_ITEM_OFFCORE_DRAM,          /* ... of them those beyond L3 */
     PMU_ITEM_OFFCORE_PREFETCH,      /* by prefetches, each cycle */
     PMU_ITEM_OFFCORE_PROMOTED,      /* ... that a load has come to wait for */
-    PMU_ITEM_OFFCORE_DRAM,          /* that a load waits for, beyond L3 */
+    PMU_ITEM_OFFCORE_PROMOTED_DRAM, /* ... of them those beyond L3 */
     PMU_ITEM_OFFCORE_READS_1,       /* cycles by all reads of data under way */
     PMU_ITEM_OFFCORE_READS_6 = PMU_ITEM_OFFCORE_READS_1 + 5,
     PMU_ITEM_OFFCORE_RFO_CYCLES,    /* cycles with any by stores */

@@ -56,7 +56,8 @@ typedef enum Due {
  * What depends on what is known, and how much of it a cycle of waiting or a
  * misprediction can make: slots, cycles, or requests under way.  One regressor
  * each: where data come from L3 more often and from DRAM less, two would
- * explain each other.
+ * explain each other.  The two rows of CORE_BOUND are fitted one after the
+ * other.
  */
 static const struct {
     uint8_t item, on;
@@ -336,6 +337,19 @@ static void end_batch(PmuCpiTable *table)
     table->batches++;
 }
 
+/* What @dependent[@i] makes of how @sample is not as the mean. */
+static double explained_by(const PmuCpiTable *table, const PmuCpiMeans *means,
+                           const PmuSample *sample, unsigned i)
+{
+    double residual[PMU_COVARIATE_NR];
+
+    for (unsigned j = 0; j < PMU_COVARIATE_NR; j++) {
+        residual[j] = pmu_sample_residual(means, sample,
+                                          PMU_SAMPLE_COVARIATES + j);
+    }
+    return regressor(residual, i) * table->fit[i].slope;
+}
+
 /* What has what is known to do with how @sample is not as the mean? */
 void pmu_cpi_table_add_residual(PmuCpiTable *table, const PmuCpiMeans *means,
                                 const PmuSample *sample)
@@ -349,6 +363,9 @@ void pmu_cpi_table_add_residual(PmuCpiTable *table, const PmuCpiMeans *means,
     for (unsigned i = 0; i < PMU_RESPONSE_DEPENDENT; i++) {
         batch->took[i] += pmu_sample_residual(means, sample, dependent[i].item);
     }
+    /* Mispredictions explain what waits for data, its other row, do not. */
+    batch->took[PMU_RESPONSE_BRANCH_WAIT] -= explained_by(
+        table, means, sample, PMU_RESPONSE_CORE_BOUND);
     if (++batch->samples == BATCH) {
         end_batch(table);
     }

@@ -189,7 +189,7 @@ const PmuUarchParam pmu_uarch_params[PMU_UARCH_PARAMS] = {
       1, 1000, FIGURE(return_stack) },
     { "resteer-penalty", "cycles", "taken branch not in the BTB",
       0, 1000, FIGURE(resteer_penalty) },
-    { "clear-resteer", "cycles", "fetch, the end of a flush",
+    { "clear-resteer", "cycles", "fetching after a flush",
       0, 1000, FIGURE(clear_resteer) },
     { "mispredict-penalty", "cycles", "resolved misprediction",
       0, 1000, FIGURE(mispredict_penalty) },
