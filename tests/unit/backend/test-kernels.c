@@ -822,20 +822,21 @@ static void test_random_branches(void)
 
 /*
  * What issues on the wrong path while a random branch waits for a chain of
- * multiplications: as much a cycle as on the right one, which jumps slow down.
- * Returns cycles' worth of slots for each that was mispredicted.
+ * @length multiplications: as much a cycle as on the right one, which jumps
+ * slow down.  Returns cycles' worth of slots for each that was mispredicted.
  */
-static double wrong_path(PmuCore core, unsigned jumps)
+static double wrong_path(PmuCore core, unsigned length, unsigned jumps)
 {
-    enum { TIMES = 20000, LENGTH = 20 };
+    enum { TIMES = 20000 };
     Rig *rig = rig_new(core);
+    const PmuUarch *uarch = rig->uarch;
     double bad;
 
     rig->at_random = true;
     rig_add(rig, (Code)TEST_RAX);
     rig_add(rig, (Code)JNZ);
     rig_add(rig, (Code)I("\xb8\x03\x00\x00\x00"));      /* mov eax, 3 */
-    for (unsigned i = 0; i < LENGTH; i++) {
+    for (unsigned i = 0; i < length; i++) {
         rig_add(rig, (Code)I("\x48\x0f\xaf\xc0"));      /* imul rax, rax */
         if (i < jumps) {
             rig_add(rig, (Code)I("\xe9\x00\x00\x00\x00"));     /* jmp */
@@ -843,27 +844,32 @@ static double wrong_path(PmuCore core, unsigned jumps)
     }
     rig_close_loop(rig);
     rig_measure(rig, TIMES);
-    bad = count(rig, PMU_ITEM_SLOTS) * BAD_SPEC(rig) / rig->uarch->width /
+    bad = count(rig, PMU_ITEM_SLOTS) * BAD_SPEC(rig) / uarch->width /
           count(rig, PMU_ITEM_BRANCH_MISSES);
     rig_free(rig);
-    return bad;
+    return bad - (uarch->mispredict_penalty - uarch->clear_resteer);
 }
 
 /*
  * Of the 60 cycles of the chain and those to dispatch, a round takes 5 to issue
  * 22 micro-ops, and nearly as many full cycles issue for nothing.  With jumps
  * it takes one or two more for each, which the branch waits less, and half of
- * the slots or fewer are filled.
+ * the slots or fewer are filled.  What issues has to fit into the reorder
+ * buffer, which three times as long a chain would fill more than twice.
  */
 static void test_wrong_path(void)
 {
     for (PmuCore core = 0; core < PMU_CORES_MEASURED; core++) {
-        double fast = wrong_path(core, 0), slow = wrong_path(core, 8);
+        double fast = wrong_path(core, 20, 0), slow = wrong_path(core, 20, 8);
+        double full = wrong_path(core, 60, 0);
+        const PmuUarch *uarch = pmu_uarch(core);
 
-        g_test_message("%s: %g cycles, with jumps %g", pmu_uarch(core)->name,
-                       fast, slow);
+        g_test_message("%s: %g cycles, with jumps %g, of a long chain %g",
+                       uarch->name, fast, slow, full);
         g_assert_cmpfloat(fast, >, 50);
         g_assert_cmpfloat(fast, <, 75);
+        g_assert_cmpfloat(full, >, 0.97 * uarch->rob / uarch->width);
+        g_assert_cmpfloat(full, <, 1.01 * uarch->rob / uarch->width);
         g_assert_cmpfloat(slow, >, 10);
         g_assert_cmpfloat(slow, <, fast / 2);
     }
