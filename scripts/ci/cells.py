@@ -106,13 +106,16 @@ def without_pmu(cpu):
 
 
 def has_pmu(cpu):
-    """Does QEMU model one for it?  The last word counts."""
-    found = False
+    """Does QEMU model one for it?  perf-metrics implies it, unless pmu, of
+    which the last word counts, says otherwise.
+    """
+    on = {}
     for word in cpu.model.split(','):
-        match = re.fullmatch(r'([+-]?)(?:pmu|perf-metrics)(?:=(\w+))?', word)
+        match = re.fullmatch(r'([+-]?)(pmu|perf-metrics)(?:=(\w+))?', word)
         if match:
-            found = match[1] != '-' and match[2] in (None, 'on', 'yes', 'true')
-    return found
+            on[match[2]] = match[1] != '-' and match[3] in (None, 'on', 'yes',
+                                                            'true', 'y')
+    return on.get('pmu', on.get('perf-metrics', False))
 
 
 def vary(cpu, parameters):

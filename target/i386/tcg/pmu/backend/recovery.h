@@ -23,7 +23,10 @@
 void pmu_recovery_flush(PmuPipeline *p, PmuCompletion resolved,
                         uint32_t penalty, PmuSlotClass class);
 
-/* From @cycle on, the share of slots that micro-ops fill is another one. */
+/*
+ * The right path may issue from @cycle on: the share of slots that micro-ops
+ * fill is counted from there.
+ */
 void pmu_recovery_begin_right_path(PmuPipeline *p, uint64_t cycle);
 
 /*
