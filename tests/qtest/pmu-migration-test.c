@@ -533,6 +533,8 @@ static GByteArray *save_stream(const PmuScript *script, const char *args,
 
     pmu_start(&machine, script, args);
     pmu_wait_done(&machine, 1);
+    /* Or the payload goes on to HLT, and the model may see that. */
+    qtest_qmp_assert_success(machine.qts, "{'execute': 'stop'}");
     if (ledger) {
         *ledger = get_ledger(&machine);
     }
