@@ -186,10 +186,6 @@ static const Mode exactly = { NULL, ALL };
 static const Mode by_samples = { &pmu_sampling, ALL };
 static const Mode slots_alone = { &pmu_sampling, {} };
 static const Mode counting = { &pmu_sampling, {}, true };
-static const Mode counting_seen = { &pmu_sampling, { .observed = true }, true };
-static const Mode seen_looked_at = {
-    &pmu_sampling, { .observed = true }, false, true
-};
 static const Mode slots_looked_at = { &pmu_sampling, {}, false, true };
 static const Mode time_alone = { &pmu_sampling, { .time_only = true }, true };
 static const Mode time_looked_at = {
@@ -199,7 +195,7 @@ static const Mode all_looked_at = { &pmu_sampling, ALL, false, true };
 
 /* What translated code does where it may count. */
 typedef struct Counter {
-    bool on, warming;
+    bool on;
     uint32_t granted, left;
     uint64_t progress;
     PmuBlockRunCount *runs;     /* by number */
@@ -229,25 +225,8 @@ static void pass(PmuTiming *timing, Counter *counter)
     counter->progress = 0;
 }
 
-/* Did all go as translated code expects it? */
-static bool is_as_expected(PmuTiming *timing, const PmuBlock *block,
-                           const PmuExecution *dynamic)
-{
-    const PmuL1HitFilter *filter = (void *)pmu_timing_l1_hits(timing);
-
-    for (unsigned i = 0; i < block->num_accesses; i++) {
-        if (!pmu_l1_hit_filter_has(filter, dynamic->addr[i],
-                                   block->accesses[i].extent,
-                                   block->accesses[i].store)) {
-            return false;
-        }
-    }
-    return dynamic->target == pmu_timing_successors(timing)[block->number];
-}
-
 /* @block ran and can be counted. */
-static void count(PmuTiming *timing, Counter *counter, const PmuBlock *block,
-                  const PmuExecution *dynamic)
+static void count(Counter *counter, const PmuBlock *block)
 {
     PmuBlockRunCount *runs = &counter->runs[block->number];
 
@@ -255,29 +234,20 @@ static void count(PmuTiming *timing, Counter *counter, const PmuBlock *block,
     counter->left -= block->num_insns;
     counter->progress += pmu_block_run_progress(block, runs);
     counter->counted++;
-    if (counter->warming && !is_as_expected(timing, block, dynamic)) {
-        pmu_timing_warm_counted(timing, block, dynamic);
-        pass(timing, counter);
-        grant(counter, 0);
-    }
 }
 
 /* The slow way: what the model allows may be used up, or the block new. */
 static bool try_to_count(PmuTiming *timing, Counter *counter,
-                         const PmuBlock *block, const PmuExecution *dynamic)
+                         const PmuBlock *block)
 {
-    uint32_t insns;
-
     pass(timing, counter);
-    insns = pmu_timing_fast_forward_insns(timing);
-    counter->warming = !insns;
-    grant(counter, insns ? insns : pmu_timing_warming_insns(timing));
+    grant(counter, pmu_timing_fast_forward_insns(timing));
     if (counter->left < block->num_insns ||
         !pmu_timing_start_counting(timing, block)) {
         grant(counter, 0);
         return false;
     }
-    count(timing, counter, block, dynamic);
+    count(counter, block);
     return true;
 }
 
@@ -286,9 +256,8 @@ static void run_block(PmuTiming *timing, Counter *counter,
 {
     if (counter->on && counter->left >= block->num_insns &&
         counter->runs[block->number].times) {
-        count(timing, counter, block, dynamic);
-    } else if (!counter->on ||
-               !try_to_count(timing, counter, block, dynamic)) {
+        count(counter, block);
+    } else if (!counter->on || !try_to_count(timing, counter, block)) {
         pmu_timing_run(timing, block, 0, block->num_insns, dynamic);
     }
 }
@@ -586,13 +555,13 @@ static void assert_same(const PmuLedgerSnapshot *counted,
  * Blocks that translated code counts make the same ledger as those that are
  * logged, to the slot; only which way branches went is not known.
  */
-static void check_counting(const Mode *counts, const Mode *looks, bool far)
+static void check_counting(const Mode *counts, const Mode *looks)
 {
     Random random = random_from_seed();
 
     for (unsigned i = 0; i < SAME_PROGRAMS; i++) {
         PmuCore core = i % PMU_CORES_MEASURED;
-        Program *program = program_new(core, far, &random);
+        Program *program = program_new(core, false, &random);
         Random same = { random_next(&random) };
         PmuLedgerSnapshot looked_at, counted;
         uint64_t blocks = run(program, core, counts, COUNTED, same, &counted);
@@ -607,20 +576,13 @@ static void check_counting(const Mode *counts, const Mode *looks, bool far)
 
 static void test_counting(void)
 {
-    check_counting(&counting, &slots_looked_at, false);
-}
-
-/* Of some the functional model sees accesses and branches. */
-static void test_counting_seen(void)
-{
-    check_counting(&counting_seen, &seen_looked_at, false);
-    check_counting(&counting_seen, &seen_looked_at, true);
+    check_counting(&counting, &slots_looked_at);
 }
 
 /* ... and where the costs of others stand for those of some. */
 static void test_counting_time(void)
 {
-    check_counting(&time_alone, &time_looked_at, false);
+    check_counting(&time_alone, &time_looked_at);
 }
 
 /* The same of those that are logged and not looked at each time. */
@@ -1340,7 +1302,6 @@ int main(int argc, char **argv)
     g_test_add_data_func("/sampling/time/near", &near_data, test_time);
     g_test_add_data_func("/sampling/time/far", &far_data, test_time);
     g_test_add_func("/sampling/counting", test_counting);
-    g_test_add_func("/sampling/counting-seen", test_counting_seen);
     g_test_add_func("/sampling/counting-time", test_counting_time);
     g_test_add_data_func("/sampling/known/near", &near_data, test_known);
     g_test_add_data_func("/sampling/known/far", &far_data, test_known);

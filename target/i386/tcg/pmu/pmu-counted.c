@@ -3,8 +3,7 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * See X86PMUState, pmu_timing_fast_forward_insns() and
- * pmu_timing_warming_insns().
+ * See X86PMUState and pmu_timing_fast_forward_insns().
  */
 
 #include "qemu/osdep.h"
@@ -18,12 +17,6 @@
  */
 #define LEAST_INSNS (1 << 11)
 #define LEAST_PROGRESS (1 << 13)
-
-/*
- * Where the functional model sees data, it serves requests of other vCPUs when
- * so many instructions ran, at the latest.
- */
-#define SNOOP_INSNS (1 << 12)
 
 /*
  * Translated code is thrown away all at once, when all vCPUs have left it, and
@@ -53,45 +46,6 @@ void x86_pmu_renumber(X86PMU *unit, const PmuBlock *block)
     }
 }
 
-/* Let the model know of the newest block; returns pmu_timing_warm_counted(). */
-static bool x86_pmu_warm_counted(CPUX86State *env)
-{
-    X86PMU *unit = env->pmu.unit;
-    PmuExecution dynamic;
-    bool changed;
-
-    unit->look_closer = false;
-    if (unlikely(unit->mappings == PMU_MAPPINGS_STALE)) {
-        x86_pmu_forget_mappings(unit);
-    }
-    x86_pmu_executed(env, env->pmu.counted, (PmuRecord *)env->pmu.log,
-                     &dynamic);
-    changed = pmu_timing_warm_counted(unit->timing, env->pmu.counted,
-                                      &dynamic);
-    if (unlikely(unit->mappings == PMU_MAPPINGS_STALE_AFTER_BLOCK)) {
-        x86_pmu_forget_mappings(unit);
-    }
-    return changed;
-}
-
-/*
- * The newest block, if it is counted, is complete.  Returns whether what was
- * granted is out of date: see pmu_timing_warm_counted().
- */
-static bool x86_pmu_finish_counted(CPUX86State *env)
-{
-    X86PMUState *pmu = &env->pmu;
-    bool changed = false;
-
-    if (x86_pmu_is_warmed(pmu) &&
-        (pmu->missed || x86_pmu_pc(env) != pmu->expected ||
-         pmu->unit->look_closer)) {
-        changed = x86_pmu_warm_counted(env);
-    }
-    pmu->counted = NULL;
-    return changed;
-}
-
 void x86_pmu_counted_pass(CPUX86State *env)
 {
     X86PMUState *pmu = &env->pmu;
@@ -99,7 +53,7 @@ void x86_pmu_counted_pass(CPUX86State *env)
     int32_t insns = unit->granted_insns - pmu->forward;
     uint64_t progress = unit->granted_progress - pmu->progress;
 
-    x86_pmu_finish_counted(env);
+    pmu->counted = NULL;
     if (insns) {
         unit->granted_insns = pmu->forward;
         unit->granted_progress = pmu->progress;
@@ -115,7 +69,6 @@ static void x86_pmu_counted_grant(CPUX86State *env, int32_t insns,
     env->pmu.progress = progress;
     env->pmu.unit->granted_insns = insns;
     env->pmu.unit->granted_progress = progress;
-    env->pmu.unit->warming = x86_pmu_is_warming(env);
 }
 
 void x86_pmu_counted_stop(CPUX86State *env)
@@ -132,19 +85,9 @@ void x86_pmu_counted_ask(CPUX86State *env)
     pmu->forward = -1;
 }
 
-void x86_pmu_counted_look_closer(CPUX86State *env)
-{
-    env->pmu.unit->look_closer = true;
-    x86_pmu_counted_ask(env);
-}
-
 void x86_pmu_counted_assist(CPUX86State *env)
 {
-    X86PMUState *pmu = &env->pmu;
-    bool warmed = x86_pmu_is_warmed(pmu);
-
-    pmu_timing_assist(pmu->unit->timing, pmu->counted, !warmed);
-    pmu->unit->look_closer = warmed;
+    pmu_timing_assist(env->pmu.unit->timing, env->pmu.counted, true);
     /* What it took is not in @progress. */
     x86_pmu_counted_ask(env);
 }
@@ -152,16 +95,13 @@ void x86_pmu_counted_assist(CPUX86State *env)
 void x86_pmu_counted_open_at(CPUX86State *env, uint64_t pc)
 {
     X86PMUState *pmu = &env->pmu;
-    const PmuRecord *record = (PmuRecord *)pmu->log;
     const PmuBlock *block = pmu->counted;
     PmuBlockRunCount *count = &pmu->runs[block->number];
 
-    pc = pmu->unit->warming ? record->pc : pc;
     count->times--;
     pmu->forward += block->num_insns;
     pmu->progress += pmu_block_run_progress(block, count);
     pmu->counted = NULL;
-    pmu->unit->look_closer = false;
     x86_pmu_counted_stop(env);
     x86_pmu_log(env, block, pc);
 }
@@ -187,12 +127,7 @@ static uint64_t x86_pmu_distance_to_check(const X86PMU *unit)
 static uint32_t x86_pmu_counting_mode(const X86PMU *unit, uint32_t *insns)
 {
     *insns = pmu_timing_fast_forward_insns(unit->timing);
-    if (*insns) {
-        return HF_PMU_FAST_FORWARD;
-    }
-    *insns = pmu_timing_warming_insns(unit->timing);
-    return *insns && !pmu_timing_contested(unit->timing) ? HF_PMU_WARMING
-                                                         : HF_PMU_MASK;
+    return *insns ? HF_PMU_FAST_FORWARD : HF_PMU_MASK;
 }
 
 /* ... if that is worth a change of what runs, which is @current. */
@@ -235,9 +170,6 @@ static void x86_pmu_counted_renew(CPUX86State *env, const PmuBlock *block)
     uint32_t insns;
 
     x86_pmu_counted_stop(env);
-    if (x86_pmu_is_warming(env)) {
-        pmu_timing_serve_snoops(unit->timing);
-    }
     if (pmu_timing_progress(unit->timing) >= unit->check_at) {
         pmu_timing_collect(unit->timing);
         x86_pmu_check(env, block->num_insns);
@@ -245,9 +177,7 @@ static void x86_pmu_counted_renew(CPUX86State *env, const PmuBlock *block)
     x86_pmu_choose(env, block);
     distance = MIN(x86_pmu_distance_to_check(unit),
                    INT64_MAX >> PMU_CPI_SHIFT);
-    if (x86_pmu_counting_mode(unit, &insns) == HF_PMU_WARMING) {
-        insns = MIN(insns, SNOOP_INSNS);
-    }
+    x86_pmu_counting_mode(unit, &insns);
     x86_pmu_counted_grant(env, insns, distance << PMU_CPI_SHIFT);
 }
 
@@ -255,16 +185,12 @@ static void x86_pmu_counted_renew(CPUX86State *env, const PmuBlock *block)
 static void x86_pmu_count_block(CPUX86State *env, const PmuBlock *block)
 {
     X86PMUState *pmu = &env->pmu;
-    PmuRecord *record = (PmuRecord *)pmu->log;
     PmuBlockRunCount *count = &pmu->runs[block->number];
 
     count->times++;
     pmu->forward -= block->num_insns;
     pmu->progress -= pmu_block_run_progress(block, count);
     pmu->counted = block;
-    record->pc = x86_pmu_pc(env);
-    pmu->missed = 0;
-    pmu->expected = pmu->successors[block->number];
 }
 
 /* ... if it can be.  False: it has to be logged. */
@@ -284,29 +210,8 @@ static bool x86_pmu_try_to_count(CPUX86State *env, const PmuBlock *block)
 }
 
 /*
- * Warming: count this run of @block, if nothing but the one before it, which is
- * counted, asks for a look.
- */
-static bool x86_pmu_count_on(CPUX86State *env, const PmuBlock *block)
-{
-    X86PMUState *pmu = &env->pmu;
-    const PmuBlockRunCount *count = &pmu->runs[block->number];
-
-    if (!x86_pmu_is_warmed(pmu) || x86_pmu_finish_counted(env) ||
-        !x86_pmu_is_countable(block) || !count->times ||
-        pmu->forward < block->num_insns ||
-        pmu->progress < (int64_t)pmu_block_run_progress(block, count) ||
-        block->generation != pmu->unit->counted_generation) {
-        return false;
-    }
-    x86_pmu_count_block(env, block);
-    return true;
-}
-
-/*
- * forward, warming: @opaque, a PmuBlock, is about to run.  It is not counted
- * yet, too long for what may run, or behind one with which not all is as
- * expected.
+ * forward: @opaque, a PmuBlock, is about to run.  It is not counted yet, or too
+ * long for what may run.
  */
 void helper_x86_pmu_count_run(CPUX86State *env, const void *opaque)
 {
@@ -318,13 +223,10 @@ void helper_x86_pmu_count_run(CPUX86State *env, const void *opaque)
         x86_pmu_run(env);
     }
     due = x86_pmu_clock_catch_up(env, block);
-    if (!due && x86_pmu_count_on(env, block)) {
-        return;
-    }
     x86_pmu_counted_pass(env);
     x86_pmu_renumber(pmu->unit, block);
-    if ((pmu->forward < block->num_insns || pmu->progress <= 0 ||
-         pmu->unit->warming) && !block->uninterruptible) {
+    if ((pmu->forward < block->num_insns || pmu->progress <= 0) &&
+        !block->uninterruptible) {
         x86_pmu_counted_renew(env, block);
     }
     if (due || !x86_pmu_try_to_count(env, block)) {

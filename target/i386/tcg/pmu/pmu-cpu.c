@@ -269,8 +269,6 @@ static bool x86_pmu_build_core(X86PMU *unit, const X86PMUModel *model,
         return false;
     }
     env->pmu.runs = pmu_timing_block_runs(unit->timing);
-    env->pmu.successors = pmu_timing_successors(unit->timing);
-    env->pmu.l1_hits = pmu_timing_l1_hits(unit->timing);
     if (env->pmu.unsampled) {
         pmu_timing_set_sampling(unit->timing, NULL);
     }

@@ -33,12 +33,8 @@ static void x86_pmu_begin_flush(CPUX86State *env)
     if (unit->mappings == PMU_MAPPINGS_STALE) {
         x86_pmu_forget_mappings(unit);
     }
-    if (pmu->record) {
-        x86_pmu_run_older(pmu);
-        pmu->room = -1;
-    } else {
-        x86_pmu_counted_look_closer(env);
-    }
+    x86_pmu_run_older(pmu);
+    pmu->room = -1;
     unit->paging = x86_pmu_paging(env);
     unit->mappings = PMU_MAPPINGS_STALE_AFTER_BLOCK;
 }
@@ -51,7 +47,7 @@ static void x86_pmu_flush(CPUX86State *env, PmuTlbFlush kind, uint64_t linear)
     if (!unit) {
         return;
     }
-    if (!pmu->record && !x86_pmu_is_warmed(pmu)) {
+    if (!pmu->record) {
         unit->mappings = PMU_MAPPINGS_STALE;
         x86_pmu_counted_ask(env);
     } else if (unit->mappings != PMU_MAPPINGS_STALE_AFTER_BLOCK) {

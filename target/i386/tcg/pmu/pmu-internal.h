@@ -40,11 +40,10 @@ typedef enum PmuMappings {
 
 /*
  * The bits of hflags that choose instrumentation: see X86PMUState.  All of them
- * is timing, the last one alone forward, the last two warming.
+ * is timing, the last one alone forward.
  */
 #define HF_PMU_MASK (HF_PMU_OS_MASK | HF_PMU_USR_MASK | HF_PMU_TIMING_MASK)
 #define HF_PMU_FAST_FORWARD HF_PMU_TIMING_MASK
-#define HF_PMU_WARMING (HF_PMU_TIMING_MASK | HF_PMU_USR_MASK)
 
 /* What an instruction that took an assist leaves in sse_status. */
 #define X86_PMU_DENORMAL_FLAGS \
@@ -121,13 +120,9 @@ struct X86PMU {
     uint64_t check_at;
     /* timing: of the code buffer that numbers of blocks are of now */
     uint64_t counted_generation;
-    /* forward, warming: what X86PMUState had when the model last knew it */
+    /* forward: what X86PMUState had when the model last knew it */
     int32_t granted_insns;      /* of @forward */
     int64_t granted_progress;   /* of @progress */
-    /* ... that was granted to code for warming */
-    bool warming;
-    /* warming: the model has to know more of the newest block */
-    bool look_closer;
     /* timing: the oldest record in the log that the model has not seen */
     uint64_t *oldest;
     /* Whether the model's linear to physical mappings hold. */
@@ -146,12 +141,6 @@ struct X86PMU {
     PmuDecoder *decoder;
     PmuBlockBuilder *scratch;
     bool decoding;              /* an instruction, which is not there yet */
-    /* ... its addresses, by access; where they are stored; NULL: are not */
-    struct {
-        struct TCGv_i64_d *addr;
-        struct TCGOp *op;
-    } access[PMU_BLOCK_ACCESSES];
-    bool accesses;              /* the functional model has to see some */
     bool flush_asked;           /* in this generation of code */
     PmuBlockPool blocks;
     uint64_t repairs;           /* of translation: see pmu_timing_repairs() */
@@ -269,13 +258,6 @@ uint64_t x86_pmu_pc(const CPUX86State *env);
 
 /* Begin a record of @block at @pc, which is about to run, in the empty log. */
 void x86_pmu_log(CPUX86State *env, const PmuBlock *block, uint64_t pc);
-
-/*
- * What the newest block, @block, did, whose addresses are in @record; with one
- * iteration, as if it did not end in a REP string instruction.
- */
-void x86_pmu_executed(CPUX86State *env, const PmuBlock *block,
-                      const PmuRecord *record, PmuExecution *dynamic);
 
 /* Run the model over all that is in the log, which has a record. */
 void x86_pmu_run(CPUX86State *env);
@@ -400,18 +382,12 @@ void x86_pmu_observer_free(X86PMU *unit);
 /* No property asks for observers; else false and @errp: they need @needs. */
 bool x86_pmu_check_unobserved(X86CPU *cpu, const char *needs, Error **errp);
 
-/* Blocks that translated code counts, forward and warming: pmu-counted.c */
+/* Blocks that translated code counts: pmu-counted.c */
 
 /* Is the running code, if it is instrumented for timing, that for forward? */
 static inline bool x86_pmu_is_fast_forward(const CPUX86State *env)
 {
     return (env->hflags & HF_PMU_MASK) == HF_PMU_FAST_FORWARD;
-}
-
-/* ... that for warming? */
-static inline bool x86_pmu_is_warming(const CPUX86State *env)
-{
-    return (env->hflags & HF_PMU_MASK) == HF_PMU_WARMING;
 }
 
 /* Can translated code count the runs of @block? */
@@ -442,18 +418,6 @@ void x86_pmu_counted_assist(CPUX86State *env);
 
 /* The next block is to ask the model before it is counted. */
 void x86_pmu_counted_ask(CPUX86State *env);
-
-/*
- * The newest block is counted, by code for warming: the model has to know of
- * it, whether or not all of it is as expected.
- */
-void x86_pmu_counted_look_closer(CPUX86State *env);
-
-/* Is it? */
-static inline bool x86_pmu_is_warmed(const X86PMUState *pmu)
-{
-    return pmu->counted && pmu->unit->warming;
-}
 
 /*
  * The newest block is counted, and the model is to know a part of it now, be it

@@ -24,23 +24,18 @@ uint64_t x86_pmu_pc(const CPUX86State *env)
            ? env->eip : (uint32_t)(env->eip + env->segs[R_CS].base);
 }
 
-void x86_pmu_executed(CPUX86State *env, const PmuBlock *block,
-                      const PmuRecord *record, PmuExecution *dynamic)
-{
-    *dynamic = (PmuExecution) {
-        .addr = record->addr, .pc = record->pc, .target = x86_pmu_pc(env),
-        .backwards = env->df < 0, .iterations = 1,
-    };
-    dynamic->taken = dynamic->target != pmu_block_end(block, record->pc);
-}
-
 /* What the newest record's block did. */
 static void x86_pmu_dynamic(CPUX86State *env, PmuExecution *dynamic)
 {
     const X86PMUState *pmu = &env->pmu;
     const PmuRecord *record = pmu->record;
 
-    x86_pmu_executed(env, record->block, record, dynamic);
+    *dynamic = (PmuExecution) {
+        .addr = record->addr, .pc = record->pc, .target = x86_pmu_pc(env),
+        .backwards = env->df < 0, .iterations = 1,
+    };
+    dynamic->taken = dynamic->target != pmu_block_end(record->block,
+                                                      record->pc);
     if (record->block->rep) {
         dynamic->rest = pmu_block_iterations_left(record->block,
                                                   env->regs[R_ECX]);
@@ -251,9 +246,6 @@ void x86_pmu_log(CPUX86State *env, const PmuBlock *block, uint64_t pc)
         /* One at a time; addresses are not stored, nor looked at. */
         memset(pmu->record->addr, 0, block->num_accesses * sizeof(uint64_t));
         pmu->room = -1;
-    } else if (x86_pmu_is_warming(env)) {
-        /* One at a time, too. */
-        pmu->room = -1;
     } else {
         pmu->room = x86_pmu_log_room(pmu->unit) - words;
     }
@@ -282,7 +274,7 @@ void helper_x86_pmu_enter(CPUX86State *env, const void *opaque)
 }
 
 /*
- * timing, forward, warming: an instruction that may take an assist has run, and
+ * timing, forward: an instruction that may take an assist has run, and
  * there are flags of denormal numbers; those @before are not its own.  What the
  * guest can see of them is in MXCSR from now on, so that the next one's show.
  */

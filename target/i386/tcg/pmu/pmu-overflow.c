@@ -118,7 +118,6 @@ void x86_pmu_set_mode(CPUX86State *env, uint32_t hflags)
         [HF_PMU_USR_MASK >> HF_PMU_OS_SHIFT] = "count user",
         [(HF_PMU_OS_MASK | HF_PMU_USR_MASK) >> HF_PMU_OS_SHIFT] = "count",
         [HF_PMU_FAST_FORWARD >> HF_PMU_OS_SHIFT] = "fast-forward",
-        [HF_PMU_WARMING >> HF_PMU_OS_SHIFT] = "warming",
         [HF_PMU_MASK >> HF_PMU_OS_SHIFT] = "timing",
     };
 

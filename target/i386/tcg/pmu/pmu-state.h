@@ -52,12 +52,7 @@ typedef struct X86PMUObserverOptions X86PMUObserverOptions;
  *   it is known to cost off @progress.  If one of them is used up, or
  *   the block is not counted yet, it calls x86_pmu_count_run(), which lets
  *   the model decide.  Any other block begins a record, without data addresses,
- *   and so does one that turns out to be left in its middle;
- * - warming: the same where the model needs accesses and branches as well, but
- *   for those that are as expected.  The block's code stores its data addresses
- *   in @log, as if it began a record there, and what @l1_hits lacks of them in
- *   @missed.  The prologue of the next block calls x86_pmu_count_run() if
- *   that is not 0, or if it is not the block that was @expected.
+ *   and so does one that turns out to be left in its middle.
  */
 typedef struct X86PMUState {
     /* count: instructions that may retire before x86_pmu_expired() */
@@ -83,7 +78,7 @@ typedef struct X86PMUState {
     bool string_waits;          /* ... and it has read from a device */
     /* timing: of the code buffer that the oldest record may belong to */
     uint64_t generation;
-    /* forward, warming: instructions that may run before the model is asked */
+    /* forward: instructions that may run before the model is asked */
     int32_t forward;
     /* ... and pmu_block_run_progress() */
     int64_t progress;
@@ -91,17 +86,6 @@ typedef struct X86PMUState {
     const PmuBlock *counted;
     /* ... how often blocks ran: pmu_timing_block_runs() */
     PmuBlockRunCount *runs;
-    /* warming: where blocks go on: pmu_timing_successors() */
-    const uint64_t *successors;
-    /* warming: where the newest block does */
-    uint64_t expected;
-    /*
-     * warming: not 0: it made an access that @l1_hits does not have; any value
-     * if @counted is NULL
-     */
-    uint64_t missed;
-    /* warming: pmu_timing_l1_hits() */
-    const uint64_t *l1_hits;
     uint64_t log[X86_PMU_LOG_WORDS];
 
     /* NULL: this CPU has no PMU, and no field before is ever used */

@@ -216,14 +216,13 @@ static bool count_from_now(PmuTiming *t, const PmuBlock *block,
 }
 
 /*
- * What @block costs, a region of its own, or what stands in for that; with
- * @low_confidence_too, few samples will do.  NULL: that is not known.
+ * What @block costs, a region of its own, or what stands in for that; forward,
+ * few samples will do.  NULL: that is not known.
  */
-static PmuCpiEntry *cost_of(const PmuTiming *t, const PmuBlock *block,
-                            bool low_confidence_too)
+static PmuCpiEntry *cost_of(const PmuTiming *t, const PmuBlock *block)
 {
     uint64_t key = pmu_cpi_table_key(pmu_block_hash(block, 0), block->level);
-    PmuCpiEntry *cost = low_confidence_too
+    PmuCpiEntry *cost = t->phase == PMU_PHASE_FAST_FORWARD
                         ? pmu_cpi_table_find_any(&t->cpi_table, key)
                         : pmu_cpi_table_find(&t->cpi_table, key);
 
@@ -234,7 +233,7 @@ static PmuCpiEntry *cost_of(const PmuTiming *t, const PmuBlock *block,
 /* Count runs of @block from now on, if it can be and its cost is known. */
 static G_GNUC_NO_INLINE bool count_known(PmuTiming *t, const PmuBlock *block)
 {
-    PmuCpiEntry *cost = cost_of(t, block, false);
+    PmuCpiEntry *cost = cost_of(t, block);
 
     return cost && pmu_block_has_number(block) && pmu_block_is_plain(block) &&
            count_from_now(t, block, cost);
@@ -517,26 +516,9 @@ uint32_t pmu_timing_fast_forward_insns(const PmuTiming *t)
            ? MAX(t->left, 0) : 0;
 }
 
-uint32_t pmu_timing_warming_insns(const PmuTiming *t)
-{
-    return t->phase == PMU_PHASE_FUNCTIONAL_WARMING && !t->interest.taken &&
-           !t->interest.time_only
-           ? MAX(t->left, 0) : 0;
-}
-
 PmuBlockRunCount *pmu_timing_block_runs(PmuTiming *t)
 {
     return t->runs.count;
-}
-
-const uint64_t *pmu_timing_l1_hits(const PmuTiming *t)
-{
-    return t->functional.mem.filter.line;
-}
-
-const uint64_t *pmu_timing_successors(const PmuTiming *t)
-{
-    return t->successors;
 }
 
 bool pmu_timing_start_counting(PmuTiming *t, const PmuBlock *block)
@@ -549,29 +531,8 @@ bool pmu_timing_start_counting(PmuTiming *t, const PmuBlock *block)
     if (t->runs.count[block->number].times) {
         return true;
     }
-    cost = cost_of(t, block, t->phase == PMU_PHASE_FAST_FORWARD);
+    cost = cost_of(t, block);
     return cost && count_from_now(t, block, cost);
-}
-
-bool pmu_timing_warm_counted(PmuTiming *t, const PmuBlock *block,
-                             const PmuExecution *dynamic)
-{
-    uint64_t wait = pmu_covariates_wait(&t->functional.covariates);
-    uint64_t progress = t->progress;
-
-    take_snoops(t);
-    prepare(t, block, 0);
-    warm_counted_block(t, block, dynamic);
-    if (G_UNLIKELY(t->assists)) {
-        pmu_region_take_assists(t);
-    }
-    return t->progress != progress || pmu_timing_contested(t) ||
-           pmu_covariates_wait(&t->functional.covariates) != wait;
-}
-
-void pmu_timing_serve_snoops(PmuTiming *t)
-{
-    take_snoops(t);
 }
 
 void pmu_timing_add_passed(PmuTiming *t, uint32_t insns, uint64_t progress)

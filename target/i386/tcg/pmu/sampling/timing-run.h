@@ -60,19 +60,7 @@ void pmu_timing_assist(PmuTiming *timing, const PmuBlock *block, bool counted);
  * something is looked at, and how often each block ran is all that is needed of
  * them; 0: that is not so.
  *
- * pmu_timing_warming_insns(): the same where the functional model has to see
- * accesses and branches, but for those that are as expected: an access is if
- * pmu_l1_hit_filter_has() says so of the filter at pmu_timing_l1_hits(), a
- * branch if execution goes on at the block's pmu_timing_successors().  Of a
- * block with another one pmu_timing_warm_counted() tells, before the next block
- * is looked at; it returns whether pmu_timing_progress() or how many may run
- * is another now than what was counted makes it.
- *
- * pmu_timing_serve_snoops(): take what other vCPUs ask for, which is to be done
- * now and then where all is as expected.
- *
- * pmu_timing_block_runs(): how often blocks ran, by their numbers, and
- * pmu_timing_successors(): where they go on, likewise.
+ * pmu_timing_block_runs(): how often blocks ran, by their numbers.
  *
  * pmu_timing_start_counting(): the runs of @block are counted there, from this
  * one on; its caller adds 1 for it.  It is to be pmu_block_is_plain() and to
@@ -92,18 +80,10 @@ void pmu_timing_assist(PmuTiming *timing, const PmuBlock *block, bool counted);
  * block is logged whose number stood for another one.
  */
 uint32_t pmu_timing_fast_forward_insns(const PmuTiming *timing);
-uint32_t pmu_timing_warming_insns(const PmuTiming *timing);
 
 PmuBlockRunCount *pmu_timing_block_runs(PmuTiming *timing);
-const uint64_t *pmu_timing_l1_hits(const PmuTiming *timing);
-const uint64_t *pmu_timing_successors(const PmuTiming *timing);
 
 bool pmu_timing_start_counting(PmuTiming *timing, const PmuBlock *block);
-
-bool pmu_timing_warm_counted(PmuTiming *timing, const PmuBlock *block,
-                             const PmuExecution *dynamic);
-
-void pmu_timing_serve_snoops(PmuTiming *timing);
 
 void pmu_timing_add_passed(PmuTiming *timing, uint32_t insns,
                            uint64_t progress);
