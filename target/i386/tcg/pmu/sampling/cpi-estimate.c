@@ -32,6 +32,12 @@
 /* Adjustments of which what was before weighs 1/e. */
 #define ADJUST_MEMORY   8
 
+/*
+ * So many instructions of any code stand beside those of code that was new:
+ * half a sampling unit.
+ */
+#define LITTLE_FIRST    1024.0
+
 /* What one time may leave to be taken off by later ones. */
 #define DEBT_MOST   (1 << 28)
 
@@ -115,10 +121,11 @@ static double regressor(const double covariates[PMU_COVARIATE_NR], unsigned i)
     return sum;
 }
 
-/* How much of @dependent[@i] of what is typical is due to what is known. */
-static double due(const PmuCpiTable *table, unsigned i)
+/* How much of @dependent[@i] of @average is due to what is known. */
+static double due(const PmuCpiTable *table, const PmuCpiAverage *average,
+                  unsigned i)
 {
-    const double *item = table->typical.item;
+    const double *item = average->item;
     double known = regressor(item + PMU_SAMPLE_COVARIATES, i);
 
     switch ((Due)dependent[i].due) {
@@ -165,13 +172,14 @@ static uint32_t code_latency(const PmuCpiTable *table, PmuFoundIn place)
     }
 }
 
-/* Cycles that the lines take which typical code has missed. */
-static double typical_latency(const PmuCpiTable *table)
+/* Cycles that the lines take which code of @average has missed. */
+static double line_latency(const PmuCpiTable *table,
+                           const PmuCpiAverage *average)
 {
     double cycles = 0;
 
     for (unsigned i = 0; i < PMU_FOUND_IN_NR; i++) {
-        cycles += table->typical.item[ITEM(CODE_L2) + i] *
+        cycles += average->item[ITEM(CODE_L2) + i] *
                   code_latency(table, i);
     }
     return cycles;
@@ -179,24 +187,46 @@ static double typical_latency(const PmuCpiTable *table)
 
 /*
  * Cycles that fetch waits for each that a line takes: misses that the predictor
- * finds ahead of it overlap.  1 if typical code has had none.
+ * finds ahead of it overlap.  1 if code of @average has had none.
  */
-static double waited(const PmuCpiTable *table)
+static double waited(const PmuCpiTable *table, const PmuCpiAverage *average)
 {
-    double latency = typical_latency(table);
-    double wait = MAX(table->typical.item[ITEM(FETCH_DATA_CYCLES)], 0);
+    double latency = line_latency(table, average);
+    double wait = MAX(average->item[ITEM(FETCH_DATA_CYCLES)], 0);
 
     return wait < latency ? wait / latency : 1;
 }
 
-/* An instruction that is typical, but for what is known of unknown ones. */
-static void leave_known(const PmuCpiTable *table, double item[PMU_SAMPLE_SPACE])
+/*
+ * What unknown code is like: the first time what code was that had not been
+ * simulated in detail, and as long as there is little of that, any code; then
+ * any code.
+ */
+static void unknown_average(const PmuCpiTable *table, PmuSighted sighted,
+                            PmuCpiAverage *average)
 {
     const PmuCpiAverage *typical = &table->typical;
-    double wait = typical_latency(table) * waited(table);
+    double share = LITTLE_FIRST / typical->insns;
+
+    if (sighted == PMU_SIGHTED_AGAIN) {
+        *average = *typical;
+        return;
+    }
+    *average = table->first;
+    average->insns += LITTLE_FIRST;
+    for (unsigned i = 0; i < PMU_SAMPLE_SPACE; i++) {
+        average->item[i] += typical->item[i] * share;
+    }
+}
+
+/* An instruction of @average, but for what is known of unknown ones. */
+static void leave_known(const PmuCpiTable *table, const PmuCpiAverage *average,
+                        double item[PMU_SAMPLE_SPACE])
+{
+    double wait = line_latency(table, average) * waited(table, average);
 
     for (unsigned i = 0; i < PMU_SAMPLE_SPACE; i++) {
-        item[i] = typical->item[i];
+        item[i] = average->item[i];
     }
     for (unsigned i = 0; i < PMU_COVARIATE_NR; i++) {
         item[PMU_SAMPLE_COVARIATES + i] = 0;
@@ -204,7 +234,7 @@ static void leave_known(const PmuCpiTable *table, double item[PMU_SAMPLE_SPACE])
     for (unsigned i = 0; i < PMU_RESPONSE_DEPENDENT; i++) {
         double *of = &item[dependent[i].item];
 
-        *of = MAX(*of - due(table, i), 0);
+        *of = MAX(*of - due(table, average, i), 0);
     }
     item[ITEM(L1I_MISSES)] = 0;
     item[ITEM(FETCH_DATA_PERIODS)] = 0;
@@ -217,7 +247,7 @@ static void leave_known(const PmuCpiTable *table, double item[PMU_SAMPLE_SPACE])
         *of = MAX(*of - wait * cycle(table, i), 0);
     }
     for (unsigned i = 0; i < PMU_SAMPLE_SPACE; i++) {
-        item[i] = pmu_round_to_quantum(item[i] / typical->insns);
+        item[i] = pmu_round_to_quantum(item[i] / average->insns);
     }
 }
 
@@ -228,11 +258,12 @@ static void add_wanted(const PmuCpiTable *table, double sum[PMU_SAMPLE_SPACE],
     sum[item] += pmu_cpi_table_is_wanted(table, item) ? n : 0;
 }
 
-/* Unknown code had @misses. */
-static void add_misses(const PmuCpiTable *table, double sum[PMU_SAMPLE_SPACE],
+/* Unknown code, which is like @average, had @misses. */
+static void add_misses(const PmuCpiTable *table, const PmuCpiAverage *average,
+                       double sum[PMU_SAMPLE_SPACE],
                        const PmuCodeMisses *misses)
 {
-    double wait = 0, share = waited(table);
+    double wait = 0, share = waited(table, average);
 
     for (unsigned i = 0; i < PMU_FOUND_IN_NR; i++) {
         wait += misses->from[i] * share * code_latency(table, i);
@@ -246,27 +277,29 @@ static void add_misses(const PmuCpiTable *table, double sum[PMU_SAMPLE_SPACE],
     }
 }
 
-/* What is unknown is supposed to be typical. */
-static void settle_unknown(const PmuCpiTable *table, PmuEstimate *tally)
+/* What is unknown is supposed to be as what was unknown before. */
+static void settle_unknown(const PmuCpiTable *table, PmuEstimate *tally,
+                           PmuSighted sighted)
 {
-    double item[PMU_SAMPLE_SPACE], insns = tally->unknown_insns;
-    PmuCodeMisses misses = tally->unknown_code;
+    double item[PMU_SAMPLE_SPACE];
+    PmuCpiAverage average;
+    PmuUnknownCode unknown = tally->unknown[sighted];
 
-    tally->unknown_insns = 0;
-    tally->unknown_code = (PmuCodeMisses) {};
-    if (!insns) {
+    tally->unknown[sighted] = (PmuUnknownCode) {};
+    if (!unknown.insns) {
         return;
     }
     if (!table->typical.insns) {
         /* Most instructions take one slot. */
-        tally->sum[PMU_SLOT_LIGHT_OPS] += insns;
+        tally->sum[PMU_SLOT_LIGHT_OPS] += unknown.insns;
         return;
     }
-    leave_known(table, item);
+    unknown_average(table, sighted, &average);
+    leave_known(table, &average, item);
     for (unsigned i = 0; i < PMU_SAMPLE_NR; i++) {
-        add_wanted(table, tally->sum, i, item[i] * insns);
+        add_wanted(table, tally->sum, i, item[i] * unknown.insns);
     }
-    add_misses(table, tally->sum, &misses);
+    add_misses(table, &average, tally->sum, &unknown.misses);
 }
 
 /*
@@ -316,7 +349,8 @@ static void correct(PmuCpiTable *table, PmuEstimate *tally)
 void pmu_cpi_table_correct_estimates(PmuCpiTable *table)
 {
     for (PmuLevel level = 0; level < PMU_LEVEL_NR; level++) {
-        settle_unknown(table, &table->estimate[level]);
+        settle_unknown(table, &table->estimate[level], PMU_SIGHTED_FIRST);
+        settle_unknown(table, &table->estimate[level], PMU_SIGHTED_AGAIN);
         correct(table, &table->estimate[level]);
     }
 }
@@ -434,21 +468,23 @@ static void adjust_fit(PmuCpiTable *table, unsigned i)
     fit->yy -= fit->yy / ADJUST_MEMORY;
 }
 
-/* Some time has passed: look at what was compared, and forget older ones. */
+void pmu_cpi_average_fade(PmuCpiAverage *average)
+{
+    average->insns -= average->insns / ADJUST_MEMORY;
+    for (unsigned i = 0; i < PMU_SAMPLE_NR; i++) {
+        average->item[i] = pmu_round_to_quantum(average->item[i] -
+                                                average->item[i] /
+                                                    ADJUST_MEMORY);
+    }
+}
+
 void pmu_cpi_table_update_regression(PmuCpiTable *table)
 {
-    PmuCpiAverage *typical = &table->typical;
-
     for (unsigned i = 0; i < PMU_RESPONSE_DEPENDENT; i++) {
         adjust_fit(table, i);
     }
     table->batches -= table->batches / ADJUST_MEMORY;
-    typical->insns -= typical->insns / ADJUST_MEMORY;
-    for (unsigned i = 0; i < PMU_SAMPLE_NR; i++) {
-        typical->item[i] = pmu_round_to_quantum(typical->item[i] -
-                                                typical->item[i] /
-                                                    ADJUST_MEMORY);
-    }
+    pmu_cpi_average_fade(&table->typical);
 }
 
 /* What of class @item was predicted, had that been known which was. */

@@ -289,16 +289,6 @@ static void add_items(double *restrict sum, const uint32_t *restrict item,
     }
 }
 
-/* A region of @insns instructions, any, took @sample, which has @groups. */
-static void note_typical(PmuCpiAverage *typical, uint32_t insns,
-                         const PmuSample *sample, uint32_t groups)
-{
-    typical->insns += insns;
-    for (uint32_t left = groups; left; left &= left - 1) {
-        add_items(typical->item, sample->item, __builtin_ctz(left));
-    }
-}
-
 /* Would @means have predicted @sample?  If there are none: nothing was. */
 static void try_means(PmuPredictionError *trial, const PmuCpiMeans *means,
                       const PmuSample *sample)
@@ -344,6 +334,37 @@ static uint32_t groups_of(const uint32_t *item)
         groups |= (uint32_t)!!any << (i / PMU_SAMPLE_GROUP);
     }
     return groups;
+}
+
+/*
+ * A region of @insns instructions took @sample, which has @groups.  Returns
+ * whether it is time to forget something.
+ */
+static bool add_to_average(PmuCpiAverage *average, uint32_t insns,
+                           const PmuSample *sample, uint32_t groups)
+{
+    average->insns += insns;
+    for (uint32_t left = groups; left; left &= left - 1) {
+        add_items(average->item, sample->item, __builtin_ctz(left));
+    }
+    return ++average->samples % ADJUST_SAMPLES == 0;
+}
+
+/*
+ * The same for a region that had been simulated in detail before, or was @new.
+ */
+static void note_averages(PmuCpiTable *table, bool new, uint32_t insns,
+                          const PmuSample *sample)
+{
+    uint32_t groups = groups_of(sample->item);
+
+    if (new &&
+        add_to_average(&table->first, insns, sample, groups)) {
+        pmu_cpi_average_fade(&table->first);
+    }
+    if (add_to_average(&table->typical, insns, sample, groups)) {
+        pmu_cpi_table_update_regression(table);
+    }
 }
 
 static void add_sample(PmuCpiEntry *cost, PmuCpiMeans *means,
@@ -411,20 +432,17 @@ void pmu_cpi_table_add_sample(PmuCpiTable *table, uint64_t key, uint32_t insns,
 {
     PmuCpiEntry *cost = begin_learning(table, key, code);
     PmuCpiMeans *means = &table->means[cost - table->entries];
+    bool new = !means->samples;
 
     if (insns) {
         try_means(&table->trial, means, sample);
     }
-    if (means->samples) {
+    if (!new) {
         pmu_cpi_table_add_residual(table, means, sample);
     }
     learn(table, cost, key, insns, sample);
     if (insns) {
-        note_typical(&table->typical, insns, sample,
-                     groups_of(sample->item));
-    }
-    if (++table->samples % ADJUST_SAMPLES == 0) {
-        pmu_cpi_table_update_regression(table);
+        note_averages(table, new, insns, sample);
     }
 }
 

@@ -94,6 +94,7 @@ G_STATIC_ASSERT(PMU_SAMPLE_SPACE / PMU_SAMPLE_GROUP <= 32);
 
 /* Sums over sampled regions, old ones forgotten little by little. */
 typedef struct PmuCpiAverage {
+    uint32_t samples;           /* so far */
     double insns;
     double item[PMU_SAMPLE_SPACE];
 } PmuCpiAverage;
@@ -111,11 +112,21 @@ enum {
     PMU_RESPONSE_DEPENDENT = 27
 };
 
+/* Whether an unknown region ran a short while before. */
+typedef enum PmuSighted {
+    PMU_SIGHTED_FIRST, PMU_SIGHTED_AGAIN, PMU_SIGHTED_NR
+} PmuSighted;
+
+/* What ran of regions of which nothing is known. */
+typedef struct PmuUnknownCode {
+    uint64_t insns;
+    PmuCodeMisses misses;
+} PmuUnknownCode;
+
 /* What was counted at a privilege level and not taken yet. */
 typedef struct PmuEstimate {
     double sum[PMU_SAMPLE_SPACE];
-    uint64_t unknown_insns;     /* of regions of which nothing is known */
-    PmuCodeMisses unknown_code; /* of these */
+    PmuUnknownCode unknown[PMU_SIGHTED_NR];
     PmuCovariates covariates;
     double correction[PMU_RESPONSE_DEPENDENT];  /* still to be made */
 } PmuEstimate;
@@ -163,7 +174,6 @@ typedef struct PmuCpiTable {
     PmuCpiEntrySet dirty;       /* those with pending */
     PmuCpiEntrySet ran;         /* settled, and not seen: for_each_code() */
     PmuCpiEntrySet low_confidence;      /* those of PMU_CPI_LOW_CONFIDENCE */
-    uint32_t samples;           /* so far */
     uint32_t epoch;             /* calls of pmu_cpi_table_begin_epoch() */
     uint32_t changes;           /* calls of pmu_cpi_table_note_change() */
     uint32_t units;             /* calls of pmu_cpi_table_begin_unit() */
@@ -173,7 +183,8 @@ typedef struct PmuCpiTable {
     uint32_t wanted;            /* groups that are tallied, a bit each */
     const PmuUarch *uarch;
     PmuEstimate estimate[PMU_LEVEL_NR];
-    PmuCpiAverage typical;      /* stands for what is unknown */
+    PmuCpiAverage typical;      /* of any code */
+    PmuCpiAverage first;        /* of code that was new to the table */
     PmuResidualBatch batch;
     double batches;             /* in fits, as far as they are remembered */
     PmuRegression fit[PMU_RESPONSE_DEPENDENT];

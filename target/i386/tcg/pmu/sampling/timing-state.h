@@ -49,6 +49,15 @@ typedef struct PmuUnknownRegion {
 
 #define PMU_UNKNOWN_REGIONS 1024
 
+/* When a region ran last of which nothing was known. */
+typedef struct PmuSighting {
+    uint32_t tag;               /* of its key */
+    uint32_t at;                /* in terms of @warmed_insns, modulo 2^32 */
+} PmuSighting;
+
+#define PMU_SIGHTING_SETS   2048
+#define PMU_SIGHTING_WAYS   4
+
 /* What the clock will be when estimates are entered into the ledger. */
 typedef struct PmuClockEstimate {
     uint64_t progress;          /* pmu_timing_progress() when they were last */
@@ -104,6 +113,7 @@ struct PmuTiming {
     uint64_t unknown_at;        /* @warmed_insns when it was changed last */
     /* By a hash of the key. */
     PmuUnknownRegion unknown_regions[PMU_UNKNOWN_REGIONS];
+    PmuSighting sightings[PMU_SIGHTING_SETS][PMU_SIGHTING_WAYS];
     PmuCovariates accounted;    /* of functional.covariates, accounted for */
     uint64_t contested_until;   /* in terms of @progress: see CONTESTED */
 

@@ -280,6 +280,7 @@ void pmu_timing_reset(PmuTiming *t)
     t->wait = 0;
     t->for_unknown = false;
     t->unknown_twice = 0;
+    memset(t->sightings, 0, sizeof(t->sightings));
     t->random = RANDOM_SEED;
     t->assists = 0;
     t->string = (PmuString) {};

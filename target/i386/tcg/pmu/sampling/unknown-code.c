@@ -15,19 +15,56 @@
 #define UNKNOWN_SLOTS   4
 
 /*
+ * So many instructions after it ran, a region is in L1I still, its page in the
+ * ITLB and its branch in the BTB: L1I has been filled with other code twice by
+ * then where programs start and end all the time.
+ */
+#define LATELY          (1 << 16)
+
+/*
  * For keys that stand for a number of instructions: other than those for places
  * and lengths of strings, 1 to 66 (rep-strings.c).
  */
 #define LENGTH          128
 
+/* Instructions so far, but for those simulated in detail. */
+static uint64_t now(const PmuTiming *t)
+{
+    return t->warmed_insns + pmu_sampling_in_period(t);
+}
+
 /* The current region is unknown: see PMU_UNKNOWN_SHARE. */
 static void note_unknown(PmuTiming *t)
 {
-    uint64_t now = t->warmed_insns + pmu_sampling_in_period(t);
-
-    t->unknown -= MIN(t->unknown, now - t->unknown_at);
+    t->unknown -= MIN(t->unknown, now(t) - t->unknown_at);
     t->unknown += PMU_UNKNOWN_SHARE * t->insns;
-    t->unknown_at = now;
+    t->unknown_at = now(t);
+}
+
+/* The place in @set for @tag: its own, or that of what ran longest ago. */
+static PmuSighting *sighting_of(PmuSighting *set, uint32_t tag, uint32_t now)
+{
+    PmuSighting *oldest = set;
+
+    for (unsigned i = 0; i < PMU_SIGHTING_WAYS; i++) {
+        if (set[i].tag == tag) {
+            return &set[i];
+        }
+        oldest = now - set[i].at > now - oldest->at ? &set[i] : oldest;
+    }
+    return oldest;
+}
+
+/* The current region, which is unknown, @key, runs now: did it lately? */
+static PmuSighted sight(PmuTiming *t, uint64_t key)
+{
+    uint32_t tag = key >> 32, at = now(t);
+    PmuSighting *sighting = sighting_of(
+        t->sightings[key / PMU_LEVEL_NR % PMU_SIGHTING_SETS], tag, at);
+    bool lately = sighting->tag == tag && at - sighting->at < LATELY;
+
+    *sighting = (PmuSighting) { .tag = tag, .at = at };
+    return lately ? PMU_SIGHTED_AGAIN : PMU_SIGHTED_FIRST;
 }
 
 /*
@@ -39,7 +76,7 @@ static void note_unknown(PmuTiming *t)
 static uint32_t count_in_period(PmuTiming *t, uint64_t key)
 {
     PmuUnknownRegion *sighted = &t->unknown_regions[key / PMU_LEVEL_NR %
-                                            PMU_UNKNOWN_REGIONS];
+                                                    PMU_UNKNOWN_REGIONS];
     uint32_t tag = key >> 32;
 
     if (sighted->tag == tag) {
@@ -54,11 +91,12 @@ static uint32_t count_in_period(PmuTiming *t, uint64_t key)
 }
 
 /* Caches of code see it, if they did not: it may be far away. */
-static void enter_unknown(PmuTiming *t)
+static void enter_unknown(PmuTiming *t, PmuSighted sighted)
 {
-    PmuEstimate *tally = &t->cpi_table.estimate[t->ledger->level];
+    PmuUnknownCode *unknown =
+        &t->cpi_table.estimate[t->ledger->level].unknown[sighted];
 
-    tally->unknown_insns += t->insns;
+    unknown->insns += t->insns;
     if (t->phase < PMU_PHASE_FETCH_WARMING) {
         pmu_functional_fetch_lines(&t->functional, t->pc, t->phys,
                                    t->end - t->phys);
@@ -66,14 +104,16 @@ static void enter_unknown(PmuTiming *t)
         pmu_timing_discard_functional(t);
     }
     for (unsigned i = 0; i < PMU_FOUND_IN_NR; i++) {
-        tally->unknown_code.from[i] += t->misses.from[i];
+        unknown->misses.from[i] += t->misses.from[i];
     }
 }
 
 /* The current region, of unknown cost, was not simulated in detail. */
 static void count_unknown(PmuTiming *t, uint64_t key)
 {
-    enter_unknown(t);
+    uint32_t in_period = count_in_period(t, key);
+
+    enter_unknown(t, sight(t, key));
     t->progress += (uint64_t)t->insns * UNKNOWN_SLOTS << PMU_CPI_SHIFT;
     if (t->phase > PMU_PHASE_FETCH_WARMING) {
         return;
@@ -81,12 +121,12 @@ static void count_unknown(PmuTiming *t, uint64_t key)
     note_unknown(t);
     if (t->phase == PMU_PHASE_FAST_FORWARD) {
         if (pmu_sampling_may_be_unknown(t) ||
-            pmu_sampling_may_be_dominant(t, count_in_period(t, key))) {
+            pmu_sampling_may_be_dominant(t, in_period)) {
             pmu_sampling_end_fast_forward_early(t);
         }
     } else if (pmu_sampling_is_unknown(t)) {
         pmu_sampling_simulate_unknown(t);
-    } else if (pmu_sampling_is_dominant(t, count_in_period(t, key))) {
+    } else if (pmu_sampling_is_dominant(t, in_period)) {
         pmu_sampling_simulate_dominant(t);
     }
 }
