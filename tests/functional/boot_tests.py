@@ -288,7 +288,9 @@ def measure_programs(options, commands, properties, extra=()):
     return counts
 
 
-@test('-icount: programs take the slots that they take if all is watched')
+# tests/accuracy/check has the same of more programs.
+@test('-icount: programs take the slots that they take if all is watched',
+      LONG_TESTS)
 def programs_icount(options):
     commands = choose_programs(options.random)
     exact = measure_programs(options, commands, ',pmu-sampling=off')
@@ -307,6 +309,28 @@ def programs_icount(options):
         check_quantiles(checks, 'with ' + (extra[0] if extra else 'no more'),
                         errors, limits)
     return checks.done()
+
+
+# perf's own test
+
+def register_object_code(kernel, tests):
+    @test("perf's own test that reads the code of samples of cycles, %s"
+          % kernel, tests)
+    def object_code(options):
+        # It takes minutes where a sample costs milliseconds: Linux finds the
+        # period from how soon the samples come.
+        with booted(options, kernel=kernel, smp=2) as s:
+            text = s.shell('perf test "Object code reading" 2>&1 || true',
+                           timeout=600)
+        if not re.search(r'Object code reading +: Ok$', text, re.M):
+            raise Failure('expected "Object code reading: Ok"; perf test '
+                          'printed:\n%s' % text)
+
+
+# The newest has the most of it.
+register_object_code('trixie-backports', TESTS)
+register_object_code('trixie', LONG_TESTS)
+register_object_code('bookworm', LONG_TESTS)
 
 
 # run-guest

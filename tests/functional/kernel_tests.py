@@ -630,16 +630,6 @@ def perf_test(s):
         raise Failure('%s\nperf test printed:\n%s' % (e, text)) from None
 
 
-@test("perf's own test that reads the code of samples of cycles")
-def perf_test_sampling(s):
-    # It takes minutes where a sample costs milliseconds: Linux finds the period
-    # from how soon the samples come.
-    text = s.shell('perf test "Object code reading" 2>&1 || true', timeout=600)
-    if not re.search(r'Object code reading +: Ok$', text, re.M):
-        raise Failure('expected "Object code reading: Ok"; perf test '
-                      'printed:\n%s' % text)
-
-
 # A vCPU that goes and comes: INIT and SIPI
 
 @test('a vCPU taken offline and online again counts')
