@@ -8,7 +8,6 @@ import importlib.machinery
 import importlib.util
 import json
 import os
-import shutil
 import subprocess
 import sys
 

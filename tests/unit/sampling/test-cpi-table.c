@@ -61,9 +61,73 @@ static void test_forgetting(void)
     }
 }
 
+/* Regions that take NEW_SLOTS when they are new, and then OLD_SLOTS. */
+#define REGIONS     1000
+#define INSNS       10
+#define NEW_SLOTS   40
+#define OLD_SLOTS   10
+#define OLD_SAMPLES 3
+/* Neither waits nor mispredictions nor misses of code correct this class. */
+#define CLASS       PMU_SLOT_FETCH_BANDWIDTH
+
+static void learn_regions(PmuCpiTable *costs)
+{
+    for (uint64_t i = 1; i <= REGIONS; i++) {
+        uint64_t key = pmu_cpi_table_key(i * PMU_HASH_MULTIPLIER,
+                                         PMU_LEVEL_USR);
+
+        for (unsigned j = 0; j <= OLD_SAMPLES; j++) {
+            PmuSample sample = {};
+
+            sample.item[CLASS] = j ? OLD_SLOTS : NEW_SLOTS;
+            pmu_cpi_table_add_sample(costs, key, INSNS, (PmuRegionCode) {},
+                                     &sample);
+        }
+    }
+}
+
+/* Slots of an unknown instruction. */
+static double unknown_slots(PmuCpiTable *costs, PmuSighted sighted)
+{
+    const unsigned insns = 100000;
+    uint64_t whole[PMU_SAMPLE_NR];
+
+    costs->estimate[PMU_LEVEL_USR].unknown[sighted].insns = insns;
+    pmu_cpi_table_add_estimates(costs);
+    pmu_cpi_table_take_estimates(costs, PMU_LEVEL_USR, whole);
+    return (double)whole[CLASS] / insns;
+}
+
+/*
+ * Unknown code takes what new code took, or what any took if it ran a short
+ * while before; if nothing is known at all, a slot to retire.
+ */
+static void test_unknown(void)
+{
+    const double new = (double)NEW_SLOTS / INSNS;
+    const double any = (double)(NEW_SLOTS + OLD_SAMPLES * OLD_SLOTS) /
+                       (INSNS * (1 + OLD_SAMPLES));
+    PmuCpiTable *costs = g_new0(PmuCpiTable, 1);
+    double first;
+
+    g_assert_true(pmu_cpi_table_init(costs, pmu_uarch(PMU_CORE_ICELAKE)));
+    pmu_cpi_table_want(costs, UINT32_MAX);
+    g_assert_cmpfloat(unknown_slots(costs, PMU_SIGHTED_FIRST), ==, 0);
+    learn_regions(costs);
+    /* A tenth of it is any code: LITTLE_FIRST instructions. */
+    first = unknown_slots(costs, PMU_SIGHTED_FIRST);
+    g_assert_cmpfloat(first, >, new - 0.15 * (new - any));
+    g_assert_cmpfloat(first, <, new);
+    g_assert_cmpfloat_with_epsilon(unknown_slots(costs, PMU_SIGHTED_AGAIN),
+                                   any, 0.01 * any);
+    pmu_cpi_table_destroy(costs);
+    g_free(costs);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/cpi-table/forgetting", test_forgetting);
+    g_test_add_func("/cpi-table/unknown", test_unknown);
     return g_test_run();
 }
