@@ -45,7 +45,8 @@ SHORT_WORK = WORK[:2] + WORK[-2:] + (
     'perf record -q -o /tmp/perf.data -e instructions,branches -c 100003 -- '
     'true',)
 # On other kernels and CPUs than run_checked()'s own.
-# Where else; the first has what the driver above has not, kernel and CPU.
+# On other kernels and CPUs than run_checked()'s own, from which the first
+# differs in both.
 OTHERS = (('bookworm', 'SapphireRapids'), ('trixie', 'SapphireRapids'),
           ('bookworm', 'Icelake-Server'))
 USED = ('IA32_PERF_GLOBAL_CTRL', 'IA32_PERF_GLOBAL_STATUS', 'IA32_A_PMC0',

@@ -86,8 +86,9 @@ static void learn_regions(PmuCpiTable *costs)
     }
 }
 
-/* Slots of an unknown instruction. */
-static double unknown_slots(PmuCpiTable *costs, PmuSighted sighted)
+/* Slots of @class that an unknown instruction is taken to take. */
+static double unknown_slots(PmuCpiTable *costs, PmuSighted sighted,
+                            PmuSlotClass class)
 {
     const unsigned insns = 100000;
     uint64_t whole[PMU_SAMPLE_NR];
@@ -95,7 +96,7 @@ static double unknown_slots(PmuCpiTable *costs, PmuSighted sighted)
     costs->estimate[PMU_LEVEL_USR].unknown[sighted].insns = insns;
     pmu_cpi_table_add_estimates(costs);
     pmu_cpi_table_take_estimates(costs, PMU_LEVEL_USR, whole);
-    return (double)whole[CLASS] / insns;
+    return (double)whole[class] / insns;
 }
 
 /*
@@ -112,13 +113,15 @@ static void test_unknown(void)
 
     g_assert_true(pmu_cpi_table_init(costs, pmu_uarch(PMU_CORE_ICELAKE)));
     pmu_cpi_table_want(costs, UINT32_MAX);
-    g_assert_cmpfloat(unknown_slots(costs, PMU_SIGHTED_FIRST), ==, 0);
+    g_assert_cmpfloat(unknown_slots(costs, PMU_SIGHTED_FIRST,
+                                    PMU_SLOT_LIGHT_OPS), ==, 1);
     learn_regions(costs);
     /* A tenth of it is any code: LITTLE_FIRST instructions. */
-    first = unknown_slots(costs, PMU_SIGHTED_FIRST);
+    first = unknown_slots(costs, PMU_SIGHTED_FIRST, CLASS);
     g_assert_cmpfloat(first, >, new - 0.15 * (new - any));
     g_assert_cmpfloat(first, <, new);
-    g_assert_cmpfloat_with_epsilon(unknown_slots(costs, PMU_SIGHTED_AGAIN),
+    g_assert_cmpfloat_with_epsilon(unknown_slots(costs, PMU_SIGHTED_AGAIN,
+                                                 CLASS),
                                    any, 0.01 * any);
     pmu_cpi_table_destroy(costs);
     g_free(costs);

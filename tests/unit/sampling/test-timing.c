@@ -17,6 +17,7 @@
 #include "random.h"
 #include "tcg/pmu/decode/block-builder.h"
 #include "tcg/pmu/decode/decoder.h"
+#include "tcg/pmu/sampling/timing-state.h"
 #include "tcg/pmu/sampling/timing.h"
 
 /* One instruction as bytes; the disassembly stands beside each use. */
@@ -1364,6 +1365,94 @@ static void test_elsewhere(void)
     rig_free(rig);
 }
 
+/* Unknown regions, of 2 to 9 instructions, and one of as many elsewhere. */
+#define UNKNOWN         8
+#define ELSEWHERE       (UNKNOWN + 1)
+
+/* Run @n blocks from number @first on. */
+static void rig_run_blocks(Rig *rig, unsigned first, unsigned n)
+{
+    uint64_t addr[PMU_BLOCK_ACCESSES] = {};
+    PmuExecution dynamic = { .addr = addr, .iterations = 1, .taken = true };
+
+    for (unsigned i = first; i < first + n; i++) {
+        const PmuBlock *block = &rig->blocks[i]->block;
+
+        dynamic.pc = rig->pcs[i];
+        pmu_timing_run(rig->timing, block, 0, block->num_insns, &dynamic);
+    }
+}
+
+/* The known region runs until the model is in @phase. */
+static void rig_run_until(Rig *rig, PmuPhase phase)
+{
+    while (rig->timing->phase != phase) {
+        rig_run_blocks(rig, 0, 1);
+    }
+}
+
+/* Unknown regions run, @n from number @first on: all of them are @sighted. */
+static void assert_sighted(Rig *rig, unsigned first, unsigned n,
+                           PmuSighted sighted)
+{
+    const PmuUnknownCode *unknown =
+        &rig->timing->cpi_table.estimate[PMU_LEVEL_USR].unknown[sighted];
+    uint64_t before = unknown->insns, insns = 0;
+
+    for (unsigned i = first; i < first + n; i++) {
+        insns += rig->blocks[i]->block.num_insns;
+    }
+    rig_run_blocks(rig, first, n);
+    g_assert_cmpuint(unknown->insns - before, ==, insns);
+}
+
+/* A region of @nops NOPs and a jump at @offset. */
+static void rig_add_region(Rig *rig, unsigned nops, unsigned offset)
+{
+    Code code[UNKNOWN + 1];
+
+    for (unsigned i = 0; i < nops; i++) {
+        code[i] = (Code)NOP;
+    }
+    code[nops] = (Code)JMP;
+    rig_program(rig, code, nops + 1, offset);
+}
+
+/*
+ * Unknown code that ran a short while before at the same address is told from
+ * other unknown code, across a sampling unit, too.
+ */
+static void test_sighted(void)
+{
+    static const PmuSampling sampling = {
+        .initial_detailed = 200, .full_warming = 2112,
+        .detailed_warming = 768, .detailed = 2240, .unknown_share = 64,
+        .period = 1 << 24, .functional_warming = 1 << 24,
+    };
+    Rig *rig = rig_new(PMU_CORE_ICELAKE);
+
+    pmu_timing_set_sampling(rig->timing, &sampling);
+    rig_program(rig, (Code[]) { NOP, JMP }, 2, 0);
+    for (unsigned i = 1; i <= UNKNOWN; i++) {
+        rig_add_region(rig, i, 64 * i);
+    }
+    rig_add_region(rig, UNKNOWN, 4096 + 64 * UNKNOWN);
+    rig_run_until(rig, PMU_PHASE_FUNCTIONAL_WARMING);
+    assert_sighted(rig, 1, UNKNOWN, PMU_SIGHTED_FIRST);
+    assert_sighted(rig, 1, UNKNOWN, PMU_SIGHTED_AGAIN);
+    /* The first period is of 786432 instructions at least. */
+    while (rig->timing->left > 1000) {
+        rig_run_blocks(rig, 0, 1);
+    }
+    assert_sighted(rig, 1, UNKNOWN, PMU_SIGHTED_FIRST);
+    rig_run_until(rig, PMU_PHASE_FULL_WARMING);
+    assert_sighted(rig, 1, UNKNOWN, PMU_SIGHTED_AGAIN);
+    rig_run_until(rig, PMU_PHASE_FUNCTIONAL_WARMING);
+    assert_sighted(rig, 1, UNKNOWN, PMU_SIGHTED_AGAIN);
+    assert_sighted(rig, ELSEWHERE, 1, PMU_SIGHTED_FIRST);
+    rig_free(rig);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -1401,5 +1490,6 @@ int main(int argc, char **argv)
     if (g_test_perf()) {
         g_test_add_func("/timing/speed", test_speed);
     }
+    g_test_add_func("/timing/sighted", test_sighted);
     return g_test_run();
 }

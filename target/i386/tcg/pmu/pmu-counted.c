@@ -101,7 +101,6 @@ void x86_pmu_counted_open_at(CPUX86State *env, uint64_t pc)
     count->times--;
     pmu->forward += block->num_insns;
     pmu->progress += pmu_block_run_progress(block, count);
-    pmu->counted = NULL;
     x86_pmu_counted_stop(env);
     x86_pmu_log(env, block, pc);
 }
@@ -123,17 +122,14 @@ static uint64_t x86_pmu_distance_to_check(const X86PMU *unit)
     return unit->check_at - MIN(now, unit->check_at);
 }
 
-/* The bits of hflags for code that counts as the model allows now. */
-static uint32_t x86_pmu_counting_mode(const X86PMU *unit, uint32_t *insns)
-{
-    *insns = pmu_timing_fast_forward_insns(unit->timing);
-    return *insns ? HF_PMU_FAST_FORWARD : HF_PMU_MASK;
-}
-
-/* ... if that is worth a change of what runs, which is @current. */
+/*
+ * The bits of hflags for code that counts as the model allows now, if that is
+ * worth a change of what runs, which is @current.
+ */
 static uint32_t x86_pmu_wanted_mode(const X86PMU *unit, uint32_t current)
 {
-    uint32_t insns, mode = x86_pmu_counting_mode(unit, &insns);
+    uint32_t insns = pmu_timing_fast_forward_insns(unit->timing);
+    uint32_t mode = insns ? HF_PMU_FAST_FORWARD : HF_PMU_MASK;
 
     if (mode == current) {
         return mode;
@@ -167,7 +163,6 @@ static void x86_pmu_counted_renew(CPUX86State *env, const PmuBlock *block)
 {
     X86PMU *unit = env->pmu.unit;
     uint64_t distance;
-    uint32_t insns;
 
     x86_pmu_counted_stop(env);
     if (pmu_timing_progress(unit->timing) >= unit->check_at) {
@@ -177,8 +172,8 @@ static void x86_pmu_counted_renew(CPUX86State *env, const PmuBlock *block)
     x86_pmu_choose(env, block);
     distance = MIN(x86_pmu_distance_to_check(unit),
                    INT64_MAX >> PMU_CPI_SHIFT);
-    x86_pmu_counting_mode(unit, &insns);
-    x86_pmu_counted_grant(env, insns, distance << PMU_CPI_SHIFT);
+    x86_pmu_counted_grant(env, pmu_timing_fast_forward_insns(unit->timing),
+                          distance << PMU_CPI_SHIFT);
 }
 
 /* Count this run of @block. */

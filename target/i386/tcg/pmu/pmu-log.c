@@ -274,9 +274,9 @@ void helper_x86_pmu_enter(CPUX86State *env, const void *opaque)
 }
 
 /*
- * timing, forward: an instruction that may take an assist has run, and
- * there are flags of denormal numbers; those @before are not its own.  What the
- * guest can see of them is in MXCSR from now on, so that the next one's show.
+ * timing, forward: an instruction that may take an assist has run, and there
+ * are flags of denormal numbers; those @before are not its own.  What the guest
+ * can see of them is in MXCSR from now on, so that the next one's show.
  */
 void helper_x86_pmu_assist(CPUX86State *env, uint32_t before)
 {

@@ -3,10 +3,9 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * By block number, for translated code and the timing model.  A block's
- * successor holds while the base entry of the direction predictor that its
- * branch has says that the branch always goes one way: entries have lists of
- * the blocks that depend on them.
+ * By block number, for the timing model.  A block's successor holds while the
+ * base entry of the direction predictor that its branch has says that this
+ * always goes one way: entries have lists of the blocks that depend on them.
  */
 
 #ifndef TARGET_I386_PMU_FRONTEND_SUCCESSOR_CACHE_H

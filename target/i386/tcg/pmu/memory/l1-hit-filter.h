@@ -6,7 +6,7 @@
  * Most accesses hit L1D and the DTLB where they hit just before, and have
  * nothing to tell.  This is a direct-mapped table of the lines, by linear
  * address, of which the memory side knows that: whatever changes it takes them
- * out again.  Translated code looks it up, too.
+ * out again.
  */
 
 #ifndef TARGET_I386_PMU_MEMORY_L1_HIT_FILTER_H

@@ -198,9 +198,9 @@ static double waited(const PmuCpiTable *table, const PmuCpiAverage *average)
 }
 
 /*
- * What unknown code is like: the first time what code was that had not been
- * simulated in detail, and as long as there is little of that, any code; then
- * any code.
+ * What stands for unknown code: the mean of code that was new, or of any code
+ * if it ran lately.  LITTLE_FIRST instructions of any code stand beside what
+ * was new.
  */
 static void unknown_average(const PmuCpiTable *table, PmuSighted sighted,
                             PmuCpiAverage *average)
@@ -277,7 +277,7 @@ static void add_misses(const PmuCpiTable *table, const PmuCpiAverage *average,
     }
 }
 
-/* What is unknown is supposed to be as what was unknown before. */
+/* Unknown code is taken to cost what unknown_average() says. */
 static void settle_unknown(const PmuCpiTable *table, PmuEstimate *tally,
                            PmuSighted sighted)
 {

@@ -49,7 +49,7 @@ void pmu_cpi_table_correct_estimates(PmuCpiTable *table);
 void pmu_cpi_table_add_residual(PmuCpiTable *table, const PmuCpiMeans *means,
                                 const PmuSample *sample);
 
-/* Forget a part of what @average is of. */
+/* Samples of @average so far weigh less from now on: ADJUST_MEMORY. */
 void pmu_cpi_average_fade(PmuCpiAverage *average);
 
 /* Some time has passed: look at what was compared, and forget older ones. */

@@ -336,34 +336,28 @@ static uint32_t groups_of(const uint32_t *item)
     return groups;
 }
 
-/*
- * A region of @insns instructions took @sample, which has @groups.  Returns
- * whether it is time to forget something.
- */
-static bool add_to_average(PmuCpiAverage *average, uint32_t insns,
+/* A region of @insns instructions took @sample, which has @groups. */
+static void add_to_average(PmuCpiAverage *average, uint32_t insns,
                            const PmuSample *sample, uint32_t groups)
 {
     average->insns += insns;
     for (uint32_t left = groups; left; left &= left - 1) {
         add_items(average->item, sample->item, __builtin_ctz(left));
     }
-    return ++average->samples % ADJUST_SAMPLES == 0;
 }
 
-/*
- * The same for a region that had been simulated in detail before, or was @new.
- */
+/* Add it to the mean of any code, and to that of new code if it is @new. */
 static void note_averages(PmuCpiTable *table, bool new, uint32_t insns,
                           const PmuSample *sample)
 {
     uint32_t groups = groups_of(sample->item);
 
-    if (new &&
-        add_to_average(&table->first, insns, sample, groups)) {
-        pmu_cpi_average_fade(&table->first);
-    }
-    if (add_to_average(&table->typical, insns, sample, groups)) {
-        pmu_cpi_table_update_regression(table);
+    add_to_average(&table->typical, insns, sample, groups);
+    if (new) {
+        add_to_average(&table->first, insns, sample, groups);
+        if (++table->firsts % ADJUST_SAMPLES == 0) {
+            pmu_cpi_average_fade(&table->first);
+        }
     }
 }
 
@@ -443,6 +437,9 @@ void pmu_cpi_table_add_sample(PmuCpiTable *table, uint64_t key, uint32_t insns,
     learn(table, cost, key, insns, sample);
     if (insns) {
         note_averages(table, new, insns, sample);
+    }
+    if (++table->samples % ADJUST_SAMPLES == 0) {
+        pmu_cpi_table_update_regression(table);
     }
 }
 

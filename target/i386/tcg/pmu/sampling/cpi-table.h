@@ -4,9 +4,9 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * A region is what runs from behind a branch to the next one, and may end
- * before that (PmuBlock.ends); its key says which instructions these are.  Its
- * cost is the mean of what it took in detailed simulation: stratified sampling,
- * the strata being the keys (Wunderlich et al., "SMARTS: Accelerating
+ * before that (PmuBlock.ends_region); its key says which instructions these
+ * are.  Its cost is the mean of what it took in detailed simulation: stratified
+ * sampling, the strata being the keys (Wunderlich et al., "SMARTS: Accelerating
  * microarchitecture simulation via rigorous statistical sampling", ISCA 2003;
  * Cochran, "Sampling Techniques", ch. 5).  What is known about each region that
  * was not simulated in detail, how long its data took to come and from where,

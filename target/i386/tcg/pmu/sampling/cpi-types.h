@@ -94,7 +94,6 @@ G_STATIC_ASSERT(PMU_SAMPLE_SPACE / PMU_SAMPLE_GROUP <= 32);
 
 /* Sums over sampled regions, old ones forgotten little by little. */
 typedef struct PmuCpiAverage {
-    uint32_t samples;           /* so far */
     double insns;
     double item[PMU_SAMPLE_SPACE];
 } PmuCpiAverage;
@@ -174,6 +173,7 @@ typedef struct PmuCpiTable {
     PmuCpiEntrySet dirty;       /* those with pending */
     PmuCpiEntrySet ran;         /* settled, and not seen: for_each_code() */
     PmuCpiEntrySet low_confidence;      /* those of PMU_CPI_LOW_CONFIDENCE */
+    uint32_t samples;           /* so far */
     uint32_t epoch;             /* calls of pmu_cpi_table_begin_epoch() */
     uint32_t changes;           /* calls of pmu_cpi_table_note_change() */
     uint32_t units;             /* calls of pmu_cpi_table_begin_unit() */
@@ -185,6 +185,7 @@ typedef struct PmuCpiTable {
     PmuEstimate estimate[PMU_LEVEL_NR];
     PmuCpiAverage typical;      /* of any code */
     PmuCpiAverage first;        /* of code that was new to the table */
+    uint32_t firsts;            /* samples of that, so far */
     PmuResidualBatch batch;
     double batches;             /* in fits, as far as they are remembered */
     PmuRegression fit[PMU_RESPONSE_DEPENDENT];

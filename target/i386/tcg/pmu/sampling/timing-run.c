@@ -540,7 +540,7 @@ void pmu_timing_add_passed(PmuTiming *t, uint32_t insns, uint64_t progress)
     t->left -= insns;
     t->passed += insns;
     t->progress += progress;
-    if (insns && t->phase <= PMU_PHASE_FUNCTIONAL_WARMING && t->left <= 0) {
+    if (insns && t->phase == PMU_PHASE_FAST_FORWARD && t->left <= 0) {
         pmu_timing_end_phase(t);
     }
 }

@@ -52,9 +52,8 @@ bool pmu_timing_contested(const PmuTiming *timing);
 void pmu_timing_assist(PmuTiming *timing, const PmuBlock *block, bool counted);
 
 /*
- * Where no counter depends on which way branches went, and code is not
- * simulated in detail, translated code can count runs of blocks itself, instead
- * of logging them.
+ * Where nothing is observed, and no counter depends on which way branches went,
+ * translated code can count runs of blocks itself, instead of logging them.
  *
  * pmu_timing_fast_forward_insns(): so many instructions may run before
  * something is looked at, and how often each block ran is all that is needed of

@@ -278,6 +278,7 @@ void pmu_timing_reset(PmuTiming *t)
     t->memory_bound = true;
     t->refills = false;
     t->wait = 0;
+    t->first_of_dominant = false;
     t->for_unknown = false;
     t->unknown_twice = 0;
     memset(t->sightings, 0, sizeof(t->sightings));

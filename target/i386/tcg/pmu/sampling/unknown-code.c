@@ -12,14 +12,15 @@
 #include "tcg/pmu/sampling/unknown-code.h"
 
 /* Slots that an unknown instruction is supposed to take, for the progress. */
-#define UNKNOWN_SLOTS   4
+static const uint8_t unknown_slots[PMU_SIGHTED_NR] = {
+    [PMU_SIGHTED_FIRST] = 16, [PMU_SIGHTED_AGAIN] = 4,
+};
 
 /*
- * So many instructions after it ran, a region is in L1I still, its page in the
- * ITLB and its branch in the BTB: L1I has been filled with other code twice by
- * then where programs start and end all the time.
+ * So many instructions after it ran, the page of a region is in the ITLB still
+ * and its branch in the BTB.
  */
-#define LATELY          (1 << 16)
+#define LATELY          (1 << 19)
 
 /*
  * For keys that stand for a number of instructions: other than those for places
@@ -27,10 +28,11 @@
  */
 #define LENGTH          128
 
-/* Instructions so far, but for those simulated in detail. */
+/* Instructions so far, but for those of sampling units. */
 static uint64_t now(const PmuTiming *t)
 {
-    return t->warmed_insns + pmu_sampling_in_period(t);
+    return t->warmed_insns + (t->phase <= PMU_PHASE_FETCH_WARMING
+                              ? pmu_sampling_in_period(t) : 0);
 }
 
 /* The current region is unknown: see PMU_UNKNOWN_SHARE. */
@@ -55,10 +57,14 @@ static PmuSighting *sighting_of(PmuSighting *set, uint32_t tag, uint32_t now)
     return oldest;
 }
 
-/* The current region, which is unknown, @key, runs now: did it lately? */
+/*
+ * The current region, which is unknown, @key, runs now: did it lately, at the
+ * same linear address?  Elsewhere, as in another process, its page and branch
+ * are others.
+ */
 static PmuSighted sight(PmuTiming *t, uint64_t key)
 {
-    uint32_t tag = key >> 32, at = now(t);
+    uint32_t tag = (key ^ t->pc) * PMU_HASH_MULTIPLIER >> 32, at = now(t);
     PmuSighting *sighting = sighting_of(
         t->sightings[key / PMU_LEVEL_NR % PMU_SIGHTING_SETS], tag, at);
     bool lately = sighting->tag == tag && at - sighting->at < LATELY;
@@ -111,22 +117,23 @@ static void enter_unknown(PmuTiming *t, PmuSighted sighted)
 /* The current region, of unknown cost, was not simulated in detail. */
 static void count_unknown(PmuTiming *t, uint64_t key)
 {
-    uint32_t in_period = count_in_period(t, key);
+    PmuSighted sighted = sight(t, key);
 
-    enter_unknown(t, sight(t, key));
-    t->progress += (uint64_t)t->insns * UNKNOWN_SLOTS << PMU_CPI_SHIFT;
+    enter_unknown(t, sighted);
+    t->progress += (uint64_t)t->insns * unknown_slots[sighted] <<
+                   PMU_CPI_SHIFT;
     if (t->phase > PMU_PHASE_FETCH_WARMING) {
         return;
     }
     note_unknown(t);
     if (t->phase == PMU_PHASE_FAST_FORWARD) {
         if (pmu_sampling_may_be_unknown(t) ||
-            pmu_sampling_may_be_dominant(t, in_period)) {
+            pmu_sampling_may_be_dominant(t, count_in_period(t, key))) {
             pmu_sampling_end_fast_forward_early(t);
         }
     } else if (pmu_sampling_is_unknown(t)) {
         pmu_sampling_simulate_unknown(t);
-    } else if (pmu_sampling_is_dominant(t, in_period)) {
+    } else if (pmu_sampling_is_dominant(t, count_in_period(t, key))) {
         pmu_sampling_simulate_dominant(t);
     }
 }
