@@ -1419,8 +1419,8 @@ static void rig_add_region(Rig *rig, unsigned nops, unsigned offset)
 }
 
 /*
- * Unknown code that ran a short while before at the same address is told from
- * other unknown code, across a sampling unit, too.
+ * Unknown code that ran a short while before at the same address, in the same
+ * context, is told from other unknown code, across a sampling unit, too.
  */
 static void test_sighted(void)
 {
@@ -1449,6 +1449,11 @@ static void test_sighted(void)
     assert_sighted(rig, 1, UNKNOWN, PMU_SIGHTED_AGAIN);
     rig_run_until(rig, PMU_PHASE_FUNCTIONAL_WARMING);
     assert_sighted(rig, 1, UNKNOWN, PMU_SIGHTED_AGAIN);
+    assert_sighted(rig, ELSEWHERE, 1, PMU_SIGHTED_FIRST);
+    assert_sighted(rig, ELSEWHERE, 1, PMU_SIGHTED_AGAIN);
+    pmu_timing_flush_mappings(rig->timing, PMU_TLB_FLUSH_PAGE, 0);
+    assert_sighted(rig, ELSEWHERE, 1, PMU_SIGHTED_AGAIN);
+    pmu_timing_flush_mappings(rig->timing, PMU_TLB_FLUSH_LOCAL, 0);
     assert_sighted(rig, ELSEWHERE, 1, PMU_SIGHTED_FIRST);
     rig_free(rig);
 }

@@ -114,6 +114,7 @@ struct PmuTiming {
     /* By a hash of the key. */
     PmuUnknownRegion unknown_regions[PMU_UNKNOWN_REGIONS];
     PmuSighting sightings[PMU_SIGHTING_SETS][PMU_SIGHTING_WAYS];
+    uint32_t contexts;          /* flushes of what is not global, so far */
     PmuCovariates accounted;    /* of functional.covariates, accounted for */
     uint64_t contested_until;   /* in terms of @progress: see CONTESTED */
 

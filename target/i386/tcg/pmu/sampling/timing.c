@@ -254,6 +254,7 @@ void pmu_timing_interrupt(PmuTiming *t)
 void pmu_timing_flush_mappings(PmuTiming *t, PmuTlbFlush flush, uint64_t linear)
 {
     pmu_memory_flush_mappings(&t->functional.mem, flush, linear);
+    t->contexts += flush != PMU_TLB_FLUSH_PAGE;
 }
 
 void pmu_timing_reset(PmuTiming *t)
@@ -282,6 +283,7 @@ void pmu_timing_reset(PmuTiming *t)
     t->for_unknown = false;
     t->unknown_twice = 0;
     memset(t->sightings, 0, sizeof(t->sightings));
+    t->contexts = 0;
     t->random = RANDOM_SEED;
     t->assists = 0;
     t->string = (PmuString) {};

@@ -58,13 +58,21 @@ static PmuSighting *sighting_of(PmuSighting *set, uint32_t tag, uint32_t now)
 }
 
 /*
- * The current region, which is unknown, @key, runs now: did it lately, at the
- * same linear address?  Elsewhere, as in another process, its page and branch
- * are others.
+ * What the current region, @key, is sighted by: its linear address, too, as
+ * elsewhere its page and branch are others; and in user mode the context, as a
+ * load of CR3 empties the ITLB of all but the kernel's pages.
  */
+static uint32_t sighting_tag(const PmuTiming *t, uint64_t key)
+{
+    uint32_t context = t->ledger->level == PMU_LEVEL_USR ? t->contexts : 0;
+
+    return (key ^ t->pc ^ (uint64_t)context << 40) * PMU_HASH_MULTIPLIER >> 32;
+}
+
+/* The current region, which is unknown, @key, runs now: did it lately? */
 static PmuSighted sight(PmuTiming *t, uint64_t key)
 {
-    uint32_t tag = (key ^ t->pc) * PMU_HASH_MULTIPLIER >> 32, at = now(t);
+    uint32_t tag = sighting_tag(t, key), at = now(t);
     PmuSighting *sighting = sighting_of(
         t->sightings[key / PMU_LEVEL_NR % PMU_SIGHTING_SETS], tag, at);
     bool lately = sighting->tag == tag && at - sighting->at < LATELY;
