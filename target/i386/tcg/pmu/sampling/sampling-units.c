@@ -63,10 +63,13 @@ const PmuSampling pmu_sampling = {
 
 /*
  * Forward, it is asked whether one of those of which little is known is
- * dominant so many times in a period, if that has so many instructions.
+ * dominant so many times in a period, but not sooner or later than after so
+ * many instructions: up to then a loop that was seen once, with cold caches,
+ * takes that each time.
  */
 #define FAST_FORWARD_PIECES 8
 #define FAST_FORWARD_PIECE (1 << 16)
+#define FAST_FORWARD_PIECE_MOST (1 << 17)
 
 /*
  * What caches and predictors say first, after they missed a part of a period,
@@ -151,7 +154,8 @@ static void begin_final_warming(PmuTiming *t, int32_t length, uint32_t weight)
 /* Nothing is observed in the next piece of a period. */
 static void begin_fast_forward_piece(PmuTiming *t)
 {
-    int32_t piece = MAX(FAST_FORWARD_PIECE, t->period / FAST_FORWARD_PIECES);
+    int32_t piece = CLAMP(t->period / FAST_FORWARD_PIECES, FAST_FORWARD_PIECE,
+                          FAST_FORWARD_PIECE_MOST);
     int32_t length = MIN(piece,
                          t->behind - (int32_t)t->sampling->functional_warming);
 
