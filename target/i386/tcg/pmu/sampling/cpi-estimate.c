@@ -34,7 +34,7 @@
 
 /*
  * So many instructions of any code stand beside those of code that was new:
- * half a sampling unit.
+ * half a sampling unit.  That is chosen: one region alone says little.
  */
 #define LITTLE_FIRST    1024.0
 

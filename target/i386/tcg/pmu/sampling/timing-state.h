@@ -51,10 +51,14 @@ typedef struct PmuUnknownRegion {
 
 /* When a region ran last of which nothing was known. */
 typedef struct PmuSighting {
-    uint32_t tag;               /* of its key */
-    uint32_t at;                /* in terms of @warmed_insns, modulo 2^32 */
+    uint32_t tag;               /* sighting_tag() of it */
+    uint32_t at;                /* now(), modulo 2^32 */
 } PmuSighting;
 
+/*
+ * Half of them in sets of one confused the 4096 regions of /sampling/new-code
+ * with new ones.
+ */
 #define PMU_SIGHTING_SETS   2048
 #define PMU_SIGHTING_WAYS   4
 
