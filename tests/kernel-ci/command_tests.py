@@ -307,7 +307,7 @@ def side_by_side():
     loader.exec_module(command)
     both = threading.Barrier(2, timeout=20)
     options = types.SimpleNamespace(
-        kernel=[], cpu=['icx'], param=[], baseline=False,
+        kernel=[], cpu=['icx'], param=[], baseline=False, measure=False,
         suite=['one', 'two'])
     with unittest.mock.patch.dict(suites.SUITES, {
             name: Waits(name, both) for name in options.suite}):
