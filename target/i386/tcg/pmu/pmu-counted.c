@@ -19,6 +19,12 @@
 #define LEAST_PROGRESS (1 << 13)
 
 /*
+ * An instruction, and a slot of it at least: if so many pass for each that may
+ * run, not many more than these do.
+ */
+#define INSN_PROGRESS 2
+
+/*
  * Translated code is thrown away all at once, when all vCPUs have left it, and
  * numbers are used again.
  */
@@ -50,39 +56,40 @@ void x86_pmu_counted_pass(CPUX86State *env)
 {
     X86PMUState *pmu = &env->pmu;
     X86PMU *unit = pmu->unit;
-    int32_t insns = unit->granted_insns - pmu->forward;
-    uint64_t progress = unit->granted_progress - pmu->progress;
+    uint32_t insns = pmu->left & PMU_LEFT_INSNS;
+    int64_t left = pmu_left_progress(pmu->left);
 
     pmu->counted = NULL;
     if (insns) {
-        unit->granted_insns = pmu->forward;
-        unit->granted_progress = pmu->progress;
-        pmu_timing_add_passed(unit->timing, insns, progress);
+        pmu->left -= insns;
+        pmu_timing_add_passed(unit->timing, insns,
+                              unit->granted_progress - left);
+        unit->granted_progress = left;
     }
 }
 
-/* @insns may run before counters are looked at; less than 0: none. */
-static void x86_pmu_counted_grant(CPUX86State *env, int32_t insns,
-                                  int64_t progress)
+/* @progress may be made before the model is asked; less than 0: none. */
+static void x86_pmu_counted_grant(CPUX86State *env, int64_t progress)
 {
-    env->pmu.forward = insns;
-    env->pmu.progress = progress;
-    env->pmu.unit->granted_insns = insns;
+    env->pmu.left = progress * (1ll << PMU_LEFT_INSN_BITS);
     env->pmu.unit->granted_progress = progress;
 }
 
 void x86_pmu_counted_stop(CPUX86State *env)
 {
     x86_pmu_counted_pass(env);
-    x86_pmu_counted_grant(env, -1, 0);
+    x86_pmu_counted_grant(env, -1);
+}
+
+void x86_pmu_counted_shorten(CPUX86State *env, uint64_t progress)
+{
+    env->pmu.left -= progress << PMU_LEFT_INSN_BITS;
+    env->pmu.unit->granted_progress -= progress;
 }
 
 void x86_pmu_counted_ask(CPUX86State *env)
 {
-    X86PMUState *pmu = &env->pmu;
-
-    pmu->unit->granted_insns -= pmu->forward + 1;
-    pmu->forward = -1;
+    x86_pmu_counted_shorten(env, pmu_left_progress(env->pmu.left) + 1);
 }
 
 void x86_pmu_counted_assist(CPUX86State *env)
@@ -99,8 +106,7 @@ void x86_pmu_counted_open_at(CPUX86State *env, uint64_t pc)
     PmuBlockRunCount *count = &pmu->runs[block->number];
 
     count->times--;
-    pmu->forward += block->num_insns;
-    pmu->progress += pmu_block_run_progress(block, count);
+    pmu->left += count->cost;
     x86_pmu_counted_stop(env);
     x86_pmu_log(env, block, pc);
 }
@@ -162,7 +168,7 @@ void x86_pmu_choose(CPUX86State *env, const PmuBlock *block)
 static void x86_pmu_counted_renew(CPUX86State *env, const PmuBlock *block)
 {
     X86PMU *unit = env->pmu.unit;
-    uint64_t distance;
+    uint64_t insns, progress;
 
     x86_pmu_counted_stop(env);
     if (pmu_timing_progress(unit->timing) >= unit->check_at) {
@@ -170,10 +176,9 @@ static void x86_pmu_counted_renew(CPUX86State *env, const PmuBlock *block)
         x86_pmu_check(env, block->num_insns);
     }
     x86_pmu_choose(env, block);
-    distance = MIN(x86_pmu_distance_to_check(unit),
-                   INT64_MAX >> PMU_CPI_SHIFT);
-    x86_pmu_counted_grant(env, pmu_timing_fast_forward_insns(unit->timing),
-                          distance << PMU_CPI_SHIFT);
+    insns = pmu_timing_fast_forward_insns(unit->timing);
+    progress = MIN(x86_pmu_distance_to_check(unit), insns * INSN_PROGRESS);
+    x86_pmu_counted_grant(env, MIN(progress << PMU_CPI_SHIFT, PMU_LEFT_MAX));
 }
 
 /* Count this run of @block. */
@@ -183,8 +188,7 @@ static void x86_pmu_count_block(CPUX86State *env, const PmuBlock *block)
     PmuBlockRunCount *count = &pmu->runs[block->number];
 
     count->times++;
-    pmu->forward -= block->num_insns;
-    pmu->progress -= pmu_block_run_progress(block, count);
+    pmu->left -= count->cost;
     pmu->counted = block;
 }
 
@@ -196,7 +200,8 @@ static bool x86_pmu_try_to_count(CPUX86State *env, const PmuBlock *block)
     if (unlikely(pmu->unit->mappings == PMU_MAPPINGS_STALE)) {
         x86_pmu_forget_mappings(pmu->unit);
     }
-    if (!x86_pmu_is_countable(block) || pmu->forward < block->num_insns ||
+    if (!x86_pmu_is_countable(block) ||
+        pmu_timing_fast_forward_insns(pmu->unit->timing) < block->num_insns ||
         !pmu_timing_start_counting(pmu->unit->timing, block)) {
         return false;
     }
@@ -220,8 +225,7 @@ void helper_x86_pmu_count_run(CPUX86State *env, const void *opaque)
     due = x86_pmu_clock_catch_up(env, block);
     x86_pmu_counted_pass(env);
     x86_pmu_renumber(pmu->unit, block);
-    if ((pmu->forward < block->num_insns || pmu->progress <= 0) &&
-        !block->uninterruptible) {
+    if (pmu_left_progress(pmu->left) <= 0 && !block->uninterruptible) {
         x86_pmu_counted_renew(env, block);
     }
     if (due || !x86_pmu_try_to_count(env, block)) {

@@ -39,8 +39,7 @@ void x86_pmu_port(CPUX86State *env)
                                       DEVICE_READ_NS / 1000);
     x86_pmu_clock_string(unit, DEVICE_ITERATIONS);
     /* Counters are looked at so much sooner. */
-    env->pmu.progress -= progress;
-    unit->granted_progress -= progress;
+    x86_pmu_counted_shorten(env, progress);
     env->pmu.room = -1;
 }
 

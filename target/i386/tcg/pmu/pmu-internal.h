@@ -120,9 +120,8 @@ struct X86PMU {
     uint64_t check_at;
     /* timing: of the code buffer that numbers of blocks are of now */
     uint64_t counted_generation;
-    /* forward: what X86PMUState had when the model last knew it */
-    int32_t granted_insns;      /* of @forward */
-    int64_t granted_progress;   /* of @progress */
+    /* forward: the progress of X86PMUState.left when the model last knew it */
+    int64_t granted_progress;
     /* timing: the oldest record in the log that the model has not seen */
     uint64_t *oldest;
     /* Whether the model's linear to physical mappings hold. */
@@ -418,6 +417,9 @@ void x86_pmu_counted_assist(CPUX86State *env);
 
 /* The next block is to ask the model before it is counted. */
 void x86_pmu_counted_ask(CPUX86State *env);
+
+/* So much less progress may be made before counters are looked at. */
+void x86_pmu_counted_shorten(CPUX86State *env, uint64_t progress);
 
 /*
  * The newest block is counted, and the model is to know a part of it now, be it

@@ -48,11 +48,11 @@ typedef struct X86PMUObserverOptions X86PMUObserverOptions;
  *   timing model over what is in it;
  * - forward: the same where the model needs no more than how often each block
  *   runs.  The prologue of a block that is a region adds one to its number in
- *   @runs and takes its instructions off @forward, and these and the slots that
- *   it is known to cost off @progress.  If one of them is used up, or
- *   the block is not counted yet, it calls x86_pmu_count_run(), which lets
- *   the model decide.  Any other block begins a record, without data addresses,
- *   and so does one that turns out to be left in its middle.
+ *   @runs and takes what a run costs, instructions and slots, off @left.  If
+ *   that is used up, or the block is not counted yet, it calls
+ *   x86_pmu_count_run(), which lets the model decide.  Any other block begins a
+ *   record, without data addresses, and so does one that turns out to be left
+ *   in its middle.
  */
 typedef struct X86PMUState {
     /* count: instructions that may retire before x86_pmu_expired() */
@@ -78,10 +78,8 @@ typedef struct X86PMUState {
     bool string_waits;          /* ... and it has read from a device */
     /* timing: of the code buffer that the oldest record may belong to */
     uint64_t generation;
-    /* forward: instructions that may run before the model is asked */
-    int32_t forward;
-    /* ... and pmu_block_run_progress() */
-    int64_t progress;
+    /* forward: PMU_LEFT_..., before the model is asked */
+    int64_t left;
     /* ... the newest block if it is counted in @runs, else NULL */
     const PmuBlock *counted;
     /* ... how often blocks ran: pmu_timing_block_runs() */

@@ -22,19 +22,47 @@ void pmu_block_runs_destroy(PmuBlockRuns *runs)
     g_clear_pointer(&runs->run, g_free);
 }
 
+/* What a run of @block that takes @slots takes off what is left. */
+static int64_t cost_of_run(const PmuBlock *block, uint32_t slots)
+{
+    uint64_t progress = ((uint64_t)block->num_insns << PMU_CPI_SHIFT) + slots;
+
+    return (int64_t)(progress << PMU_LEFT_INSN_BITS) - block->num_insns;
+}
+
+/* Is the cost of @run its own, and of low confidence? */
+static bool is_low_confidence(const PmuBlockRun *run)
+{
+    return (run->cost->key ^ run->key) == PMU_CPI_LOW_CONFIDENCE;
+}
+
+/* There is room for @run at the end of the list. */
+static void append(PmuBlockRuns *runs, const PmuBlockRun *run)
+{
+    uint32_t at = runs->number++;
+
+    if (is_low_confidence(run)) {
+        runs->run[at] = runs->run[runs->low_confidence];
+        at = runs->low_confidence++;
+    }
+    runs->run[at] = *run;
+}
+
 bool pmu_block_runs_add(PmuBlockRuns *runs, const PmuBlock *block,
                         PmuCpiEntry *cost)
 {
-    PmuBlockRunCount *count = &runs->count[block->number];
+    PmuBlockRun run = {
+        .block = block, .cost = cost, .count = &runs->count[block->number],
+        .key = pmu_cpi_table_key(pmu_block_hash(block, 0), block->level),
+    };
 
     if (runs->number == PMU_BLOCK_RUNS_MAX) {
         return false;
     }
-    *count = (PmuBlockRunCount) { .times = 1, .slots = cost->slots };
-    runs->run[runs->number++] = (PmuBlockRun) {
-        .block = block, .cost = cost, .count = count,
-        .key = pmu_cpi_table_key(pmu_block_hash(block, 0), block->level),
+    *run.count = (PmuBlockRunCount) {
+        .cost = cost_of_run(block, cost->slots), .times = 1,
     };
+    append(runs, &run);
     return true;
 }
 
@@ -43,43 +71,64 @@ void pmu_block_runs_clear(PmuBlockRuns *runs)
     while (runs->number) {
         runs->run[--runs->number].count->times = 0;
     }
+    runs->low_confidence = 0;
 }
 
 void pmu_block_runs_revise(PmuBlockRuns *runs, bool low_confidence_too)
 {
     uint64_t same = low_confidence_too ? ~PMU_CPI_LOW_CONFIDENCE : UINT64_MAX;
-    uint32_t kept = 0;
+    uint32_t number = runs->number;
 
-    if (runs->number == PMU_BLOCK_RUNS_MAX) {
+    if (number == PMU_BLOCK_RUNS_MAX) {
         pmu_block_runs_clear(runs);
+        return;
     }
-    for (uint32_t i = 0; i < runs->number; i++) {
-        const PmuBlockRun *run = &runs->run[i];
+    runs->number = 0;
+    runs->low_confidence = 0;
+    for (uint32_t i = 0; i < number; i++) {
+        PmuBlockRun run = runs->run[i];
 
-        if (((run->cost->key ^ run->key) & same) == 0) {
-            run->count->slots = run->cost->slots;
-            runs->run[kept++] = *run;
+        if (((run.cost->key ^ run.key) & same) == 0) {
+            run.count->cost = cost_of_run(run.block, run.cost->slots);
+            append(runs, &run);
         } else {
-            run->count->times = 0;
+            run.count->times = 0;
         }
     }
-    runs->number = kept;
+}
+
+/* Enter how often @run was counted.  False: it was not. */
+static bool collect(const PmuBlockRun *run, PmuCpiTable *table,
+                    PmuLedger *ledger)
+{
+    const PmuBlock *block = run->block;
+    uint32_t times = run->count->times - 1;
+
+    if (!times) {
+        return false;
+    }
+    run->count->times = 1;
+    pmu_block_add_to_ledger(block, times, ledger->event[block->level]);
+    pmu_cpi_table_count_times(table, run->cost, times);
+    return true;
+}
+
+void pmu_block_runs_collect_low_confidence(PmuBlockRuns *runs,
+                                           PmuCpiTable *table,
+                                           PmuLedger *ledger)
+{
+    for (uint32_t i = 0; i < runs->low_confidence; i++) {
+        if (collect(&runs->run[i], table, ledger)) {
+            pmu_cpi_table_note_low_confidence(table, runs->run[i].cost);
+        }
+    }
 }
 
 void pmu_block_runs_collect(PmuBlockRuns *runs, PmuCpiTable *table,
                             PmuLedger *ledger)
 {
-    for (uint32_t i = 0; i < runs->number; i++) {
-        const PmuBlock *block = runs->run[i].block;
-        PmuCpiEntry *cost = runs->run[i].cost;
-        PmuBlockRunCount *count = runs->run[i].count;
-        uint32_t times = count->times - 1;
-
-        if (!times) {
-            continue;
-        }
-        count->times = 1;
-        pmu_block_add_to_ledger(block, times, ledger->event[block->level]);
-        pmu_cpi_table_count_times(table, cost, times);
+    pmu_block_runs_collect_low_confidence(runs, table, ledger);
+    for (uint32_t i = runs->low_confidence; i < runs->number; i++) {
+        collect(&runs->run[i], table, ledger);
     }
 }

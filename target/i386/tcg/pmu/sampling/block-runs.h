@@ -17,13 +17,28 @@
 #include "tcg/pmu/sampling/cpi-table.h"
 #include "tcg/pmu/ledger/ledger.h"
 
+/*
+ * What translated code counts down, in one number: the progress that may still
+ * be made (pmu_timing_progress()), and in the lowest bits the instructions that
+ * ran meanwhile.  It is negative when too much progress was made.
+ */
+#define PMU_LEFT_INSN_BITS  24
+#define PMU_LEFT_INSNS      ((1 << PMU_LEFT_INSN_BITS) - 1)
+/* With more, instructions could overflow: each is PMU_CPI_ONE at least. */
+#define PMU_LEFT_MAX        (1ull << (PMU_LEFT_INSN_BITS + PMU_CPI_SHIFT - 1))
+
+static inline int64_t pmu_left_progress(int64_t left)
+{
+    return left >> PMU_LEFT_INSN_BITS;
+}
+
 /* So many blocks can be counted at a time; others are logged. */
 #define PMU_BLOCK_RUNS_MAX 32768
 
 /* Of a block. */
 typedef struct PmuBlockRunCount {
+    int64_t cost;               /* a run takes it off what is left */
     uint32_t times;             /* it ran, and 1; 0: not in use */
-    uint32_t slots;             /* PmuCpiEntry.slots, when last revised */
 } PmuBlockRunCount;
 
 typedef struct PmuBlockRun {
@@ -36,8 +51,9 @@ typedef struct PmuBlockRun {
 typedef struct PmuBlockRuns {
     /* By PmuBlock.number; that of PMU_BLOCK_NUMBERS is never in use. */
     PmuBlockRunCount *count;
-    PmuBlockRun *run;
+    PmuBlockRun *run;           /* those of low confidence are the first */
     uint32_t number;            /* of those in the list */
+    uint32_t low_confidence;    /* ... and of these */
 } PmuBlockRuns;
 
 /* An empty list.  False if memory runs out. */
@@ -65,14 +81,15 @@ void pmu_block_runs_revise(PmuBlockRuns *runs, bool low_confidence_too);
 void pmu_block_runs_collect(PmuBlockRuns *runs, PmuCpiTable *table,
                             PmuLedger *ledger);
 
-/*
- * Instructions and slots that a run of @block takes, which has @count, in units
- * of 1/PMU_CPI_ONE: pmu_timing_progress().
- */
-static inline uint64_t pmu_block_run_progress(const PmuBlock *block,
-                                              const PmuBlockRunCount *count)
+/* The same for blocks of low confidence alone: they are few. */
+void pmu_block_runs_collect_low_confidence(PmuBlockRuns *runs,
+                                           PmuCpiTable *table,
+                                           PmuLedger *ledger);
+
+/* The progress that a run of what has @count makes. */
+static inline uint64_t pmu_block_run_progress(const PmuBlockRunCount *count)
 {
-    return ((uint64_t)block->num_insns << PMU_CPI_SHIFT) + count->slots;
+    return pmu_left_progress(count->cost + PMU_LEFT_INSNS);
 }
 
 #endif

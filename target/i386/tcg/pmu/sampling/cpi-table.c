@@ -121,25 +121,6 @@ static inline void expect(const PmuCpiTable *table, uint32_t n)
     __builtin_prefetch(&means->mean[PMU_SAMPLE_ITEMS]);
 }
 
-static void set_low_confidence(PmuCpiTable *table, uint32_t n, bool low)
-{
-    uint64_t bit = 1ull << n % 64, *word = &table->low_confidence.word[n / 64];
-
-    *word = low ? *word | bit : *word & ~bit;
-}
-
-uint64_t pmu_cpi_table_most_low_confidence(const PmuCpiTable *table)
-{
-    uint64_t most = 0;
-
-    for (uint32_t n = 0;
-         (n = next_of(&table->low_confidence, n)) < PMU_CPI_ENTRIES; n++) {
-        most = MAX(most, (uint64_t)table->uses[n].insns *
-                         pmu_cpi_table_times(table, &table->entries[n]));
-    }
-    return most;
-}
-
 /* Add those of @group of @mean to @sum, @times.  Hot: vectors will do. */
 static void add_means(double *restrict sum, const float *restrict mean,
                       unsigned group, double times)
@@ -418,7 +399,6 @@ static void learn(PmuCpiTable *table, PmuCpiEntry *cost, uint64_t key,
         cost->key = key;
     }
     table->uses[cost - table->entries].insns = insns;
-    set_low_confidence(table, cost - table->entries, cost->key != key);
 }
 
 void pmu_cpi_table_add_sample(PmuCpiTable *table, uint64_t key, uint32_t insns,

@@ -138,11 +138,13 @@ static inline void pmu_cpi_table_forget_error(PmuCpiTable *table)
 }
 
 /*
- * From now on pmu_cpi_table_times() and pmu_cpi_table_wait_error() begin at 0.
+ * From now on pmu_cpi_table_times(), pmu_cpi_table_wait_error() and
+ * @most_low_confidence begin at 0.
  */
 static inline void pmu_cpi_table_begin_epoch(PmuCpiTable *table)
 {
     table->epoch++;
+    table->most_low_confidence = 0;
     table->waited = 0;
     table->predicted = 0;
 }
@@ -176,6 +178,16 @@ static inline uint32_t pmu_cpi_table_times(const PmuCpiTable *table,
     const PmuCpiUse *use = &table->uses[cost - table->entries];
 
     return cost->pending + (use->epoch == table->epoch ? use->times : 0);
+}
+
+/* @cost, which was counted, is of low confidence. */
+static inline void pmu_cpi_table_note_low_confidence(PmuCpiTable *table,
+                                                     const PmuCpiEntry *cost)
+{
+    uint64_t insns = (uint64_t)table->uses[cost - table->entries].insns *
+                     pmu_cpi_table_times(table, cost);
+
+    table->most_low_confidence = MAX(table->most_low_confidence, insns);
 }
 
 /* 1/PMU_CPI_ONE slots that another @wait cycles may make, about. */
@@ -214,9 +226,6 @@ void pmu_cpi_table_add_to_mean(PmuCpiTable *table, uint64_t key,
 
 /* What is learnt from now on was simulated in detail together. */
 void pmu_cpi_table_begin_unit(PmuCpiTable *table);
-
-/* The most instructions of this epoch that one of low confidence makes up. */
-uint64_t pmu_cpi_table_most_low_confidence(const PmuCpiTable *table);
 
 /*
  * Call @see for the code of each that was counted since the last time, as far

@@ -172,11 +172,12 @@ typedef struct PmuCpiTable {
     PmuCpiMeans *means;         /* likewise */
     PmuCpiEntrySet dirty;       /* those with pending */
     PmuCpiEntrySet ran;         /* settled, and not seen: for_each_code() */
-    PmuCpiEntrySet low_confidence;      /* those of PMU_CPI_LOW_CONFIDENCE */
     uint32_t samples;           /* so far */
     uint32_t epoch;             /* calls of pmu_cpi_table_begin_epoch() */
     uint32_t changes;           /* calls of pmu_cpi_table_note_change() */
     uint32_t units;             /* calls of pmu_cpi_table_begin_unit() */
+    /* The most instructions of this epoch that such a one makes up. */
+    uint64_t most_low_confidence;
     PmuPredictionError trial;   /* of what is learnt in sampling units */
     double waited, predicted;    /* in this epoch, in cycles */
     uint32_t weight;            /* of what is beyond what was predicted */

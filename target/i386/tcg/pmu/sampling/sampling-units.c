@@ -404,11 +404,11 @@ static void end_period(PmuTiming *t)
 
 static void end_fast_forward_piece(PmuTiming *t)
 {
+    pmu_block_runs_collect_low_confidence(&t->runs, &t->cpi_table, t->ledger);
     if (t->left + t->behind <= (int32_t)t->sampling->functional_warming) {
         pmu_timing_end_fast_forward(t);
-    } else if (pmu_sampling_may_be_dominant(t,
-                                            pmu_cpi_table_most_low_confidence(
-                                   &t->cpi_table))) {
+    } else if (pmu_sampling_may_be_dominant(
+                   t, t->cpi_table.most_low_confidence)) {
         pmu_sampling_end_fast_forward_early(t);
     } else {
         begin_fast_forward_piece(t);
@@ -421,7 +421,9 @@ void pmu_timing_end_phase(PmuTiming *t)
         t->left = INT32_MAX;
         return;
     }
-    pmu_timing_enter_block_runs(t);
+    if (t->phase != PMU_PHASE_FAST_FORWARD) {
+        pmu_timing_enter_block_runs(t);
+    }
     switch (t->phase) {
     case PMU_PHASE_FAST_FORWARD:
         end_fast_forward_piece(t);

@@ -288,7 +288,7 @@ bool run_counted_block(PmuTiming *t, const PmuBlock *block,
     }
     count->times++;
     t->passed += block->num_insns;
-    t->progress += pmu_block_run_progress(block, count);
+    t->progress += pmu_block_run_progress(count);
     t->taken += block->branch == PMU_BRANCH_COND && dynamic->taken;
     warm_counted_block(t, block, dynamic);
     t->left -= block->num_insns;

@@ -154,6 +154,7 @@ static void count_unknown(PmuTiming *t, uint64_t key)
 static void count_low_confidence(PmuTiming *t, PmuCpiEntry *cost)
 {
     pmu_timing_count_known_region(t, cost);
+    pmu_cpi_table_note_low_confidence(&t->cpi_table, cost);
     if ((t->phase == PMU_PHASE_FUNCTIONAL_WARMING ||
          t->phase == PMU_PHASE_FETCH_WARMING) &&
         pmu_sampling_is_dominant(t, pmu_cpi_table_times(&t->cpi_table, cost) *
