@@ -173,7 +173,7 @@ static bool count(Replay *r, const PmuBlock *block)
     }
     runs->times++;
     r->left -= block->num_insns;
-    r->progress += pmu_block_run_progress(block, runs);
+    r->progress += pmu_block_run_progress(runs);
     return true;
 }
 

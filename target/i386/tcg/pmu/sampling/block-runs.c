@@ -22,12 +22,18 @@ void pmu_block_runs_destroy(PmuBlockRuns *runs)
     g_clear_pointer(&runs->run, g_free);
 }
 
-/* What a run of @block that takes @slots takes off what is left. */
-static int64_t cost_of_run(const PmuBlock *block, uint32_t slots)
+/* What a run of @insns that takes @slots takes off what is left. */
+static int64_t cost_of_run(uint32_t insns, uint32_t slots)
 {
-    uint64_t progress = ((uint64_t)block->num_insns << PMU_CPI_SHIFT) + slots;
+    uint64_t progress = ((uint64_t)insns << PMU_CPI_SHIFT) + slots;
 
-    return (int64_t)(progress << PMU_LEFT_INSN_BITS) - block->num_insns;
+    return (int64_t)(progress << PMU_LEFT_INSN_BITS) - insns;
+}
+
+/* The instructions of that. */
+static uint32_t insns_of_run(int64_t cost)
+{
+    return -cost & PMU_LEFT_INSNS;
 }
 
 /* Is the cost of @run its own, and of low confidence? */
@@ -60,7 +66,7 @@ bool pmu_block_runs_add(PmuBlockRuns *runs, const PmuBlock *block,
         return false;
     }
     *run.count = (PmuBlockRunCount) {
-        .cost = cost_of_run(block, cost->slots), .times = 1,
+        .cost = cost_of_run(block->num_insns, cost->slots), .times = 1,
     };
     append(runs, &run);
     return true;
@@ -89,7 +95,8 @@ void pmu_block_runs_revise(PmuBlockRuns *runs, bool low_confidence_too)
         PmuBlockRun run = runs->run[i];
 
         if (((run.cost->key ^ run.key) & same) == 0) {
-            run.count->cost = cost_of_run(run.block, run.cost->slots);
+            run.count->cost = cost_of_run(insns_of_run(run.count->cost),
+                                          run.cost->slots);
             append(runs, &run);
         } else {
             run.count->times = 0;
