@@ -873,6 +873,71 @@ static void test_architectural_events(void)
     g_assert_cmpuint(pmu_register(s, gp + 6), <=, pmu_register(s, gp + 5));
 }
 
+#define EVENT_COND_TAKEN        0x01c4
+#define EVENT_COND_NTAKEN       0x10c4
+#define EVENT_COND              (EVENT_COND_TAKEN | EVENT_COND_NTAKEN)
+
+/* Run @block, counting in PMC0 and PMC1; returns the index of their reading. */
+static unsigned count_events(PmuScript *s, unsigned block, uint64_t arg,
+                             uint64_t event0, uint64_t event1)
+{
+    unsigned first;
+
+    setup(s, false);
+    pmu_wrmsr(s, MSR_EVTSEL(0), event0 | EVTSEL_EN | EVTSEL_OS | EVTSEL_USR);
+    pmu_wrmsr(s, MSR_EVTSEL(1), event1 | EVTSEL_EN | EVTSEL_OS | EVTSEL_USR);
+    pmu_op(s, OP_RUN, block, ENABLE_COUNTS, arg);
+    first = s->num_ops[0];
+    pmu_rdpmc(s, 0);
+    pmu_rdpmc(s, 1);
+    return first;
+}
+
+/* Conditional branches of @block, and those that were taken and were not. */
+static void check_conditional(unsigned block, uint64_t arg, const char *args)
+{
+    g_autofree char *machine = g_strconcat(PMU_CPU_METRICS, args, NULL);
+    g_autoptr(PmuScript) s = pmu_script_new();
+    unsigned all = count_events(s, block, arg, EVENT_COND, EVENT_BRANCHES);
+    unsigned ways = count_events(s, block, arg, EVENT_COND_TAKEN,
+                                 EVENT_COND_NTAKEN);
+
+    pmu_run(s, machine);
+    pmu_expect(pmu_register(s, all),
+               pmu_register(s, ways) + pmu_register(s, ways + 1),
+               "conditional branches of block %u, %s", block, args);
+    g_assert_cmpuint(pmu_register(s, all), <, pmu_register(s, all + 1));
+}
+
+/*
+ * Conditional branches are counted without the model; which way they go, by it.
+ */
+static void test_conditional(void)
+{
+    static const char *const args[] = {
+        "", "-accel tcg,one-insn-per-tb=on", "-icount shift=3",
+    };
+
+    for (int i = 0; i < ARRAY_SIZE(args); i++) {
+        check_conditional(BLOCK_MIXED, MIXED, args[i]);
+        check_conditional(BLOCK_MIXED | RUN_CPL3, MIXED, args[i]);
+        check_conditional(BLOCK_BRANCHES, 0, args[i]);
+    }
+}
+
+/* A loop has as many of them as turns. */
+static void test_conditional_loop(void)
+{
+    g_autoptr(PmuScript) s = pmu_script_new();
+    unsigned few = count_events(s, BLOCK_LOOP, 1000, EVENT_COND, EVENT_COND);
+    unsigned many = count_events(s, BLOCK_LOOP, 1000000, EVENT_COND,
+                                 EVENT_COND);
+
+    pmu_run(s, PMU_CPU_METRICS);
+    pmu_expect(pmu_register(s, many) - pmu_register(s, few), 999000,
+               "conditional branches of 999000 turns");
+}
+
 /*
  * @block, in which 2 in 9 instructions may take assists: that they count if
  * they do, and how long they take.
@@ -995,6 +1060,8 @@ int main(int argc, char **argv)
     qtest_add_func("pmu/count/disabled", test_disabled);
     qtest_add_func("pmu/count/architectural-events",
                    test_architectural_events);
+    qtest_add_func("pmu/count/conditional", test_conditional);
+    qtest_add_func("pmu/count/conditional-loop", test_conditional_loop);
     qtest_add_func("pmu/count/assists", test_assists);
     qtest_add_func("pmu/count/flushes", test_flushes);
     return g_test_run();

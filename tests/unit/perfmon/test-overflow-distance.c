@@ -381,6 +381,14 @@ static void test_demand(void)
     check_demand(pmu, false, true, false);
     write_msr(pmu, 0x187, EN | OS | 0xc5);
     check_demand(pmu, true, false, true);
+    write_msr(pmu, 0x187, EN | OS | 0x11c4);    /* BR_INST_RETIRED.COND */
+    check_demand(pmu, true, false, false);
+    write_msr(pmu, 0x187, EN | OS | 0x1c4);     /* ... COND_TAKEN */
+    check_demand(pmu, true, false, true);
+    write_msr(pmu, 0x187, EN | OS | 0x10c4);    /* ... COND_NTAKEN */
+    check_demand(pmu, true, false, true);
+    write_msr(pmu, 0x187, EN | OS | 1 << 24 | 0x11c4);  /* cycles with any */
+    check_demand(pmu, true, false, true);
     write_msr(pmu, 0x187, EN | 0x3c);           /* no level */
     check_demand(pmu, false, false, false);
     write_msr(pmu, 0x187, EN | OS | USR | 0x1ff);       /* not modelled */

@@ -31,7 +31,7 @@ void x86_pmu_unwind(CPUX86State *env, const TranslationBlock *tb,
         PmuLevel level = tb->flags & HF_CPL_MASK ? PMU_LEVEL_USR
                                                  : PMU_LEVEL_OS;
         pmu->budget[level] += ahead;
-        pmu->branches[level] -= FIELD_EX64(data, X86_PMU_INSN, BRANCH);
+        pmu->branches[level] -= x86_pmu_branch_of(data);
     }
 }
 

@@ -30,6 +30,28 @@ QEMU_BUILD_BUG_ON(X86_PMU_PARAMS != PMU_UARCH_PARAMS);
 FIELD(X86_PMU_INSN, AHEAD, 0, 10)       /* instructions from it to the end */
 FIELD(X86_PMU_INSN, BRANCH, 10, 1)      /* the block ends in a branch */
 FIELD(X86_PMU_INSN, TIMING, 11, 1)      /* it was translated for timing */
+FIELD(X86_PMU_INSN, COND, 12, 1)        /* the branch is a conditional one */
+
+/*
+ * X86PMUState.branches: all of them in the lowest bits, a signed number, as one
+ * is taken back while an interrupt is delivered; above, those that are
+ * conditional.  No more instructions than fit run between two folds.
+ */
+#define X86_PMU_BRANCH_BITS 30
+#define X86_PMU_MAX_BUDGET  (1 << (X86_PMU_BRANCH_BITS - 2))
+
+/* What a branch adds there. */
+static inline uint64_t x86_pmu_branch(bool conditional)
+{
+    return 1 | (uint64_t)conditional << X86_PMU_BRANCH_BITS;
+}
+
+/* ... the one of the block that @insn, an insn_start word, is in. */
+static inline uint64_t x86_pmu_branch_of(uint64_t insn)
+{
+    return FIELD_EX64(insn, X86_PMU_INSN, BRANCH)
+           ? x86_pmu_branch(FIELD_EX64(insn, X86_PMU_INSN, COND)) : 0;
+}
 
 /* The block that changes mappings has made its accesses by the old ones. */
 typedef enum PmuMappings {

@@ -174,11 +174,16 @@ static void x86_pmu_fold_counts(CPUX86State *env, uint64_t insn)
         bool partly = level == current &&
                       !FIELD_EX64(insn, X86_PMU_INSN, TIMING);
         unsigned ahead = partly ? FIELD_EX64(insn, X86_PMU_INSN, AHEAD) : 0;
-        bool branch = partly && FIELD_EX64(insn, X86_PMU_INSN, BRANCH);
+        uint64_t branch = partly ? x86_pmu_branch_of(insn) : 0;
+        uint64_t branches = pmu->branches[level] - branch;
+        int64_t all = sextract64(branches, 0, X86_PMU_BRANCH_BITS);
 
         event[PMU_ITEM_INSTRUCTIONS] +=
             unit->granted[level] - pmu->budget[level] - ahead;
-        event[PMU_ITEM_BRANCHES] += pmu->branches[level] - branch;
+        event[PMU_ITEM_BRANCHES] += all;
+        /* No counter tells which way they went. */
+        event[PMU_ITEM_BRANCHES_COND_NTAKEN] +=
+            (int64_t)(branches - all) >> X86_PMU_BRANCH_BITS;
         unit->granted[level] = pmu->budget[level] + ahead;
         pmu->branches[level] = branch;
     }

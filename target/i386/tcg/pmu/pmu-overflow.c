@@ -231,7 +231,8 @@ static void x86_pmu_arm_counts(CPUX86State *env, const PerfmonDistance *slack,
     bool near = MIN(slack->instructions, slack->branches) <= SPLIT_BUDGET;
 
     for (PmuLevel level = 0; level < PMU_LEVEL_NR; level++) {
-        uint64_t exact = MIN(slack->instructions_level[level], INT64_MAX / 4);
+        uint64_t exact = MIN(slack->instructions_level[level],
+                             X86_PMU_MAX_BUDGET);
         uint64_t budget = MIN(exact, slack->branches);
 
         if (unit->idle) {

@@ -39,7 +39,7 @@ typedef struct X86PMUObserverOptions X86PMUObserverOptions;
  * hflags (HF_PMU_*) and the block's privilege level:
  *
  * - off: nothing;
- * - count: retired instructions and branches.  The prologue takes the block's
+ * - count: retired instructions and branches, and conditional ones.  The prologue takes the block's
  *   instructions off @budget and leaves through x86_pmu_expired() when they
  *   exceed it, so that a block of just the right length can run first;
  * - timing: the prologue begins a record in @log, in which the block's code
@@ -57,7 +57,7 @@ typedef struct X86PMUObserverOptions X86PMUObserverOptions;
 typedef struct X86PMUState {
     /* count: instructions that may retire before x86_pmu_expired() */
     int64_t budget[X86_PMU_LEVELS];
-    /* count: branches retired since the last fold into the ledger */
+    /* count: X86_PMU_BRANCHES retired since the last fold into the ledger */
     uint64_t branches[X86_PMU_LEVELS];
 
     /* timing: the newest record; NULL if the model has seen all of it */

@@ -412,6 +412,17 @@ bool perfmon_rdpmc_done(Perfmon *pmu, uint32_t ecx)
     return true;
 }
 
+/* Does @event count conditional branches, whichever way they go? */
+static bool counts_conditional(const PmuSelection *event)
+{
+    unsigned ways = 0;
+
+    for (int i = 0; i < event->num_terms; i++) {
+        ways += pmu_ledger_item_taken(event->term[i]);
+    }
+    return ways == 2;
+}
+
 static void demand_item(PerfmonDemand *demand, PmuLedgerItem item)
 {
     demand->timing |= item != PMU_ITEM_INSTRUCTIONS &&
@@ -421,6 +432,8 @@ static void demand_item(PerfmonDemand *demand, PmuLedgerItem item)
 
 static void demand_event(PerfmonDemand *demand, const PmuSelection *event)
 {
+    bool conditional = counts_conditional(event);
+
     if (event->capped) {
         demand_item(demand, PMU_ITEM_CYCLES);
     }
@@ -428,7 +441,9 @@ static void demand_event(PerfmonDemand *demand, const PmuSelection *event)
         demand_item(demand, event->whole);
     }
     for (int i = 0; i < event->num_terms; i++) {
-        demand_item(demand, event->term[i]);
+        if (!conditional || !pmu_ledger_item_taken(event->term[i])) {
+            demand_item(demand, event->term[i]);
+        }
     }
 }
 

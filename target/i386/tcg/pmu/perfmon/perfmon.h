@@ -25,7 +25,10 @@
 typedef struct PerfmonDemand {
     /* Some counter counts at this level. */
     bool level[PMU_LEVEL_NR];
-    /* Some counter needs more than retired instructions and branches. */
+    /*
+     * Some counter needs more than retired instructions, branches, and
+     * conditional ones whichever way they went.
+     */
     bool timing;
     /* What it needs besides slots, cycles and kinds of instructions. */
     PmuInterest interest;
