@@ -39,9 +39,10 @@ typedef struct X86PMUObserverOptions X86PMUObserverOptions;
  * hflags (HF_PMU_*) and the block's privilege level:
  *
  * - off: nothing;
- * - count: retired instructions and branches, and conditional ones.  The prologue takes the block's
- *   instructions off @budget and leaves through x86_pmu_expired() when they
- *   exceed it, so that a block of just the right length can run first;
+ * - count: retired instructions, branches, and those that are conditional.  The
+ *   prologue takes the block's instructions off @budget and leaves through
+ *   x86_pmu_expired() when they exceed it, so that a block of just the right
+ *   length can run first;
  * - timing: the prologue begins a record in @log, in which the block's code
  *   stores its data addresses.  Where its branch went, the next record says.
  *   When the log is full the prologue calls x86_pmu_enter(), which runs the
