@@ -19,8 +19,9 @@
 #define LEAST_PROGRESS (1 << 13)
 
 /*
- * An instruction, and a slot of it at least: if so many pass for each that may
- * run, not many more than these do.
+ * Progress that is granted for each instruction which the model lets run, in
+ * PMU_CPI_ONE: most make more, some slots besides one for themselves, and the
+ * rest is granted when that is used up.
  */
 #define INSN_PROGRESS 2
 
@@ -83,13 +84,17 @@ void x86_pmu_counted_stop(CPUX86State *env)
 
 void x86_pmu_counted_shorten(CPUX86State *env, uint64_t progress)
 {
+    /* Where none is left, the guest can come here any number of times. */
+    int64_t most = MAX(pmu_left_progress(env->pmu.left) + 1, 0);
+
+    progress = MIN(progress, most);
     env->pmu.left -= progress << PMU_LEFT_INSN_BITS;
     env->pmu.unit->granted_progress -= progress;
 }
 
 void x86_pmu_counted_ask(CPUX86State *env)
 {
-    x86_pmu_counted_shorten(env, pmu_left_progress(env->pmu.left) + 1);
+    x86_pmu_counted_shorten(env, UINT64_MAX);
 }
 
 void x86_pmu_counted_assist(CPUX86State *env)

@@ -176,7 +176,7 @@ typedef struct PmuCpiTable {
     uint32_t epoch;             /* calls of pmu_cpi_table_begin_epoch() */
     uint32_t changes;           /* calls of pmu_cpi_table_note_change() */
     uint32_t units;             /* calls of pmu_cpi_table_begin_unit() */
-    /* The most instructions of this epoch that such a one makes up. */
+    /* The most instructions of this epoch by an entry of low confidence. */
     uint64_t most_low_confidence;
     PmuPredictionError trial;   /* of what is learnt in sampling units */
     double waited, predicted;    /* in this epoch, in cycles */
