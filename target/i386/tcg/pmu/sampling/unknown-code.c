@@ -155,7 +155,8 @@ static void count_low_confidence(PmuTiming *t, PmuCpiEntry *cost)
 {
     pmu_timing_count_known_region(t, cost);
     pmu_cpi_table_note_low_confidence(&t->cpi_table, cost);
-    if ((t->phase == PMU_PHASE_FUNCTIONAL_WARMING ||
+    if (!t->interest.time_only &&
+        (t->phase == PMU_PHASE_FUNCTIONAL_WARMING ||
          t->phase == PMU_PHASE_FETCH_WARMING) &&
         pmu_sampling_is_dominant(t, pmu_cpi_table_times(&t->cpi_table, cost) *
                                  t->insns)) {
@@ -193,14 +194,14 @@ void pmu_timing_learn_length(PmuTiming *t)
 
 void pmu_timing_count_unknown_region(PmuTiming *t, uint64_t key)
 {
+    PmuCpiEntry *cost = pmu_cpi_table_find_low_confidence(&t->cpi_table, key);
     PmuCpiEntry *substitute = pmu_timing_substitute_cost(t, key, t->insns,
                                                          t->ledger->level);
-    PmuCpiEntry *cost = pmu_cpi_table_find_low_confidence(&t->cpi_table, key);
 
-    if (substitute) {
-        pmu_timing_count_known_region(t, substitute);
-    } else if (cost) {
+    if (cost) {
         count_low_confidence(t, cost);
+    } else if (substitute) {
+        pmu_timing_count_known_region(t, substitute);
     } else {
         count_unknown(t, key);
     }
