@@ -16,7 +16,7 @@ PLAN = 'plan.json'
 VERSION = 5
 # So long, in seconds, a job is to take: some cases for each boot, and some
 # jobs for each worker.
-JOB_SECONDS = 90
+JOB_SECONDS = 120
 
 Job = collections.namedtuple('Job', 'id kernel cpu model suite cases')
 Job.__doc__ = """Cases that one guest runs.

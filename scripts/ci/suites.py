@@ -329,8 +329,8 @@ SUITES = {suite.name: suite for suite in (
         ('perl', "perl -e 'print join(q( ),map{$_**2}1..1000)'"),
         ('pipe', "sh -c 'seq 1000 | sort -n | tail -3'"),
         ('threads', 'xz -0 -T2 --block-size=64KiB -k -c /usr/bin/dash'))],
-             # On average 15 and 23 with 6.12 and 7.3
-             case_seconds=20),
+             # On average 14 and 18 with 6.12 and 7.3
+             case_seconds=16),
     Commands('papi', (
         ('avail', 'papi_avail -a | tee /tmp/o; grep -q PAPI_TOT_INS /tmp/o'),
         ('native', 'papi_native_avail | grep -c perf::'),
