@@ -255,14 +255,17 @@ def statuses():
 # Plans
 
 def cut_and_shard():
+    half = plan.JOB_SECONDS // 2 + 5        # two are too long for a job
     with tempfile.TemporaryDirectory() as directory:
         known = plan.Durations(directory + '/d.json')
         known.learn([result(c, 'pass', seconds=s) for c, s in (
-            ('long', 300), ('half', 50), ('rest', 45))])
+            ('long', 3 * plan.JOB_SECONDS), ('half', half),
+            ('rest', half - 5))])
         known = plan.Durations(directory + '/d.json')
-    equal('learnt', known.expect('fake', 'half'), 50)
+    equal('learnt', known.expect('fake', 'half'), half)
     equal('unknown', known.expect('fake', 'new'), suites.Suite.case_seconds)
-    equal('unknown, rr', known.expect('rr', 'new'), 20)
+    equal('unknown, rr', known.expect('rr', 'new'),
+          suites.SUITES['rr'].case_seconds)
     made = plan.make_jobs(
         [('6.12', cells.parse_cpu('icx'), 'fake',
           ['long', 'half', 'rest', 'new'])], known)
