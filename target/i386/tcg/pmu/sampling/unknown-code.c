@@ -150,7 +150,10 @@ static void count_unknown(PmuTiming *t, uint64_t key)
     }
 }
 
-/* ... nor one of @cost, of which little is known. */
+/*
+ * ... nor one of @cost, of which little is known.  With time_only fast-forward
+ * ends for what may be dominant, but no sampling unit opens for it.
+ */
 static void count_low_confidence(PmuTiming *t, PmuCpiEntry *cost)
 {
     pmu_timing_count_known_region(t, cost);
@@ -170,6 +173,14 @@ static uint64_t mean_key(uint32_t insns, PmuLevel level)
     return pmu_cpi_table_key(pmu_insn_hash(insns, LENGTH), level);
 }
 
+/* With time_only that mean stands for what is unknown; NULL: it is, too. */
+static PmuCpiEntry *mean_cost(const PmuTiming *t, uint32_t insns,
+                              PmuLevel level)
+{
+    return t->interest.time_only
+           ? pmu_cpi_table_find(&t->cpi_table, mean_key(insns, level)) : NULL;
+}
+
 PmuCpiEntry *pmu_timing_substitute_cost(const PmuTiming *t, uint64_t key,
                                         uint32_t insns, PmuLevel level)
 {
@@ -179,8 +190,7 @@ PmuCpiEntry *pmu_timing_substitute_cost(const PmuTiming *t, uint64_t key,
         return NULL;
     }
     cost = pmu_cpi_table_find_low_confidence(&t->cpi_table, key);
-    return cost ? cost : pmu_cpi_table_find(&t->cpi_table,
-                                            mean_key(insns, level));
+    return cost ? cost : mean_cost(t, insns, level);
 }
 
 void pmu_timing_learn_length(PmuTiming *t)
@@ -195,13 +205,14 @@ void pmu_timing_learn_length(PmuTiming *t)
 void pmu_timing_count_unknown_region(PmuTiming *t, uint64_t key)
 {
     PmuCpiEntry *cost = pmu_cpi_table_find_low_confidence(&t->cpi_table, key);
-    PmuCpiEntry *substitute = pmu_timing_substitute_cost(t, key, t->insns,
-                                                         t->ledger->level);
 
     if (cost) {
         count_low_confidence(t, cost);
-    } else if (substitute) {
-        pmu_timing_count_known_region(t, substitute);
+        return;
+    }
+    cost = mean_cost(t, t->insns, t->ledger->level);
+    if (cost) {
+        pmu_timing_count_known_region(t, cost);
     } else {
         count_unknown(t, key);
     }
