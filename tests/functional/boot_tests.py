@@ -327,10 +327,8 @@ def register_object_code(kernel, tests):
                           'printed:\n%s' % text)
 
 
-# The newest has the most of it.
-register_object_code('trixie-backports', TESTS)
-register_object_code('trixie', LONG_TESTS)
-register_object_code('bookworm', LONG_TESTS)
+for each in 'trixie-backports', 'trixie', 'bookworm':
+    register_object_code(each, LONG_TESTS)
 
 
 # run-guest

@@ -14,8 +14,7 @@ import subprocess
 import tempfile
 
 from harness import PINNED, TIMEOUT, TOP, Checks
-from boot_tests import (LONG_TESTS, RUN_GUEST, TESTS, booted, driver_line,
-                        test)
+from boot_tests import LONG_TESTS, RUN_GUEST, booted, driver_line, test
 import artifacts
 import guest
 
@@ -116,9 +115,9 @@ def stock_driver(options):
     return 'known of Linux: %s' % (known or 'nothing')
 
 
-def register_stock(kernel, model, tests):
+def register_stock(kernel, model):
     @test("pmu-check: Linux's driver in %s breaks no rule on %s"
-          % (kernel, model), tests)
+          % (kernel, model), LONG_TESTS)
     def silent(options):
         checks = Checks()
         report, messages, _ = run_checked(options, SHORT_WORK, model,
@@ -133,8 +132,8 @@ def register_stock(kernel, model, tests):
         return checks.done()
 
 
-for place, each in enumerate(OTHERS):
-    register_stock(*each, LONG_TESTS if place else TESTS)
+for each in OTHERS:
+    register_stock(*each)
 
 
 @test('run-guest --pmu-record, and the page that pmu-report makes of it')

@@ -6,7 +6,7 @@
 import contextlib
 import re
 
-from boot_tests import booted, test
+from boot_tests import LONG_TESTS, booted, test
 from harness import Checks, Failure, Skip
 import guest
 
@@ -214,7 +214,8 @@ def dsa_traffic_class(options):
         return checks.done()
 
 
-@test('DSA: the same with the newest kernel, the queue enabled for each run')
+@test('DSA: the same with the newest kernel, the queue enabled for each run',
+      LONG_TESTS)
 def dsa_newest(options):
     with dsa(options, [''], kernel=NEWEST) as s:
         checks = Checks()

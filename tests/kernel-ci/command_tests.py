@@ -486,12 +486,13 @@ TESTS = [
     ('wrong usage', usage), ('what cannot be had', infrastructure),
     ('every way to end', whole), ('long cases', long_cases),
     ('nothing was tested', baseline),
-    ('counters in use', with_counters),
     ('suites are had side by side', side_by_side),
     ('two write to one directory', locked),
     ('a kernel that does not boot', no_boot),
     ('a pipe among the cases', pipe_among_cases),
     ('names that are there twice', names_twice), ('Ctrl-C', interrupted),
-    ('planted bugs', planted_bugs), ('--resume', resumed),
+    ('--resume', resumed),
     ('jobs one by one', jobs_apart)]
-LONG_TESTS = [('the clock of the model', measured)]
+LONG_TESTS = [('the clock of the model', measured),
+              ('counters in use', with_counters),
+              ('planted bugs', planted_bugs)]
