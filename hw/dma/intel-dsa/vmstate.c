@@ -174,6 +174,23 @@ static bool engine_is_sane(const IntelDsa *s, const DsaEngine *engine)
                               batch->outstanding <= DSA_ENGINE_SLOTS);
 }
 
+static bool queue_is_sane(const IntelDsa *s, const DsaQueue *queue)
+{
+    return queue->head < s->total_wq_size &&
+           queue->count <= s->total_wq_size &&
+           queue->portal.filled < DSA_DESC_SIZE;
+}
+
+/* What is on the link is the data of a descriptor. */
+static bool link_is_sane(const IntelDsa *s)
+{
+    return !s->link.busy ||
+           (s->link.engine < s->num_engines &&
+            s->link.slot < DSA_ENGINE_SLOTS &&
+            s->engine[s->link.engine].slot[s->link.slot].state ==
+            DSA_SLOT_DATA);
+}
+
 static int dsa_post_load(void *opaque, int version_id)
 {
     IntelDsa *s = opaque;
@@ -187,22 +204,21 @@ static int dsa_post_load(void *opaque, int version_id)
         return -EINVAL;
     }
     for (unsigned wq = 0; wq < s->num_wqs; wq++) {
-        if (s->queue[wq].head >= s->total_wq_size ||
-            s->queue[wq].count > s->total_wq_size ||
-            s->queue[wq].portal.filled >= DSA_DESC_SIZE) {
+        if (!queue_is_sane(s, &s->queue[wq])) {
+            error_report("%s: impossible state of work queue %u",
+                         TYPE_INTEL_DSA, wq);
             return -EINVAL;
         }
     }
     for (unsigned e = 0; e < s->num_engines; e++) {
         if (!engine_is_sane(s, &s->engine[e])) {
+            error_report("%s: impossible state of engine %u", TYPE_INTEL_DSA,
+                         e);
             return -EINVAL;
         }
     }
-    if (s->link.busy &&
-        (s->link.engine >= s->num_engines ||
-         s->link.slot >= DSA_ENGINE_SLOTS ||
-         s->engine[s->link.engine].slot[s->link.slot].state !=
-         DSA_SLOT_DATA)) {
+    if (!link_is_sane(s)) {
+        error_report("%s: impossible state of the link", TYPE_INTEL_DSA);
         return -EINVAL;
     }
     dsa_engines_kick(s);
