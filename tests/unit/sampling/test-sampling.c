@@ -480,27 +480,6 @@ static double off_by(Program *program, PmuCore core, const Mode *mode,
     return worst(&sampled, exact);
 }
 
-static void test_sampled(gconstpointer data)
-{
-    const Case *test = data;
-    Random random = random_from_seed();
-    Errors observed = {}, slots = {};
-
-    for (unsigned i = 0; i < num_programs(); i++) {
-        PmuCore core = i % PMU_CORES_MEASURED;
-        Program *program = program_new(core, test->far, &random);
-        Random same = { random_next(&random) };
-        PmuLedgerSnapshot exact;
-
-        run(program, core, &exactly, REGIONS, same, &exact);
-        add_error(&observed, off_by(program, core, &by_samples, same, &exact));
-        add_error(&slots, off_by(program, core, &slots_alone, same, &exact));
-        program_free(program);
-    }
-    assert_errors("misses counted", &observed, &test->observed);
-    assert_errors("slots alone", &slots, &test->slots);
-}
-
 /* How far off time is, of all that @program takes, if only that is asked for */
 static double time_off_by(Program *program, PmuCore core, Random random,
                           const PmuLedgerSnapshot *exact)
@@ -515,11 +494,11 @@ static double time_off_by(Program *program, PmuCore core, Random random,
     return fabs(is - should) / should;
 }
 
-static void test_time(gconstpointer data)
+static void test_sampled(gconstpointer data)
 {
     const Case *test = data;
     Random random = random_from_seed();
-    Errors time = {};
+    Errors observed = {}, slots = {}, time = {};
 
     for (unsigned i = 0; i < num_programs(); i++) {
         PmuCore core = i % PMU_CORES_MEASURED;
@@ -528,13 +507,22 @@ static void test_time(gconstpointer data)
         PmuLedgerSnapshot exact;
 
         run(program, core, &exactly, REGIONS, same, &exact);
+        add_error(&observed, off_by(program, core, &by_samples, same, &exact));
+        add_error(&slots, off_by(program, core, &slots_alone, same, &exact));
         add_error(&time, time_off_by(program, core, same, &exact));
         program_free(program);
     }
-    assert_errors("time", &time, &test->time);
+    assert_errors("misses counted", &observed, &test->observed);
+    assert_errors("slots alone", &slots, &test->slots);
+    assert_errors("time alone", &time, &test->time);
 }
 
 #define SAME_PROGRAMS 4
+
+static unsigned num_same_programs(void)
+{
+    return g_test_slow() ? SAME_PROGRAMS : FEW_PROGRAMS;
+}
 
 /* Fail unless @counted is as @logged, of which way branches went if @taken. */
 static void assert_same(const PmuLedgerSnapshot *counted,
@@ -559,7 +547,7 @@ static void check_counting(const Mode *counts, const Mode *looks)
 {
     Random random = random_from_seed();
 
-    for (unsigned i = 0; i < SAME_PROGRAMS; i++) {
+    for (unsigned i = 0; i < num_same_programs(); i++) {
         PmuCore core = i % PMU_CORES_MEASURED;
         Program *program = program_new(core, false, &random);
         Random same = { random_next(&random) };
@@ -591,7 +579,7 @@ static void test_known(gconstpointer data)
     const Case *test = data;
     Random random = random_from_seed();
 
-    for (unsigned i = 0; i < SAME_PROGRAMS; i++) {
+    for (unsigned i = 0; i < num_same_programs(); i++) {
         PmuCore core = i % PMU_CORES_MEASURED;
         Program *program = program_new(core, test->far, &random);
         Random same = { random_next(&random) };
@@ -1193,8 +1181,7 @@ static void test_new_lines(void)
     Random random = random_from_seed();
     unsigned off = 0;
 
-    for (unsigned i = 0; i < (g_test_slow() ? NEW_TRIES : NEW_TRIES / 2);
-         i++) {
+    for (unsigned i = 0; i < (g_test_slow() ? NEW_TRIES : 1); i++) {
         Pattern pattern = patterns[i % G_N_ELEMENTS(patterns)];
         PmuLedgerSnapshot exact, sampled;
         Random same = { random_next(&random) };
@@ -1299,8 +1286,6 @@ int main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     g_test_add_data_func("/sampling/near-data", &near_data, test_sampled);
     g_test_add_data_func("/sampling/far-data", &far_data, test_sampled);
-    g_test_add_data_func("/sampling/time/near", &near_data, test_time);
-    g_test_add_data_func("/sampling/time/far", &far_data, test_time);
     g_test_add_func("/sampling/counting", test_counting);
     g_test_add_func("/sampling/counting-time", test_counting_time);
     g_test_add_data_func("/sampling/known/near", &near_data, test_known);
@@ -1318,8 +1303,10 @@ int main(int argc, char **argv)
     g_test_add_data_func("/sampling/code/slots", &slots_alone, test_code);
     g_test_add_func("/sampling/new-code", test_new_lines);
     g_test_add_data_func("/sampling/move/l1-l2", &further, test_move);
-    g_test_add_data_func("/sampling/move/l2-l1", &nearer, test_move);
-    g_test_add_data_func("/sampling/move/l2-dram", &far_away, test_move);
-    g_test_add_data_func("/sampling/move/dram-l2", &back, test_move);
+    if (g_test_slow()) {
+        g_test_add_data_func("/sampling/move/l2-l1", &nearer, test_move);
+        g_test_add_data_func("/sampling/move/l2-dram", &far_away, test_move);
+        g_test_add_data_func("/sampling/move/dram-l2", &back, test_move);
+    }
     return g_test_run();
 }
