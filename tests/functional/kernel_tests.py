@@ -292,22 +292,22 @@ def multiplex(s):
 @test('perf stat -I 1000: every interval is counted')
 def interval(s):
     intervals = s.stat_intervals(1000, "-e '%s'" % GROUP_USER,
-                                 'workload --seconds 3.2 multiply 5000')
+                                 'workload --seconds 6.2 multiply 5000')
     checks = Checks()
     # On a busy host a program can take seconds to start.
     least = max(group_counts(counts)[1] for counts in intervals) / 100
     looped = [counts for counts in intervals
               if group_counts(counts)[1] >= least]
     # A busy host delays perf; the last interval is as short as it happens.
-    checks.between('intervals', len(looped), 2, 5)
-    for number, counts in enumerate(looped[:-1]):
+    checks.between('intervals', len(looped), 3, 8)
+    for number, counts in enumerate(looped):
         check_conserved(checks, counts)
-        classes, slots = group_counts(counts)
         # Each interval stands alone: no class of an earlier one leaks in.  The
-        # first has the start of the program, on a busy host a good part of it.
-        checks.between('backend-bound in interval %d' % number,
-                       classes['backend-bound'] / slots,
-                       0.8 if number else 0.6, 1)
+        # first has the start of the program, on a busy host most of it.
+        if 0 < number < len(looped) - 1:
+            classes, slots = group_counts(counts)
+            checks.between('backend-bound in interval %d' % number,
+                           classes['backend-bound'] / slots, 0.8, 1)
     return checks.done()
 
 
