@@ -74,8 +74,9 @@ PMUS = (
 
 # Those that differ from one of the others in little but the table of events,
 # which tests/unit/test-perfmon-older holds: they are booted by --long.
-LIKE_ANOTHER = ('Pentium M', 'Atom', 'Nehalem', 'Westmere', 'Ivy Bridge',
-                'Haswell', 'Broadwell', 'K7', 'family 10H', 'Zen')
+LIKE_ANOTHER = ('Pentium M', 'Core Duo', 'Atom', 'Nehalem', 'Westmere',
+                'Ivy Bridge', 'Haswell', 'Broadwell', 'K7', 'family 10H',
+                'Bulldozer', 'Zen', 'pentium2', 'qemu32', 'kvm32', 'n270')
 
 # Linux's generic events that are counts of the ledger.
 LEDGER_EVENTS = (
@@ -294,7 +295,8 @@ def run_686(options, cpu, flavour, line):
 
 
 def register_686(cpu, flavour, line):
-    TESTS.append(('%s: Debian %s, %s kernel' % (cpu, SUITE_686, flavour),
+    tests = LONG_TESTS if cpu in LIKE_ANOTHER else TESTS
+    tests.append(('%s: Debian %s, %s kernel' % (cpu, SUITE_686, flavour),
                   lambda options: run_686(options, cpu, flavour, line)))
 
 
