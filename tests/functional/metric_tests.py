@@ -321,13 +321,13 @@ def edges(s):
     checks.done()
 
 
-def check_limits(s, loop, wanted, seconds):
+def check_limits(s, loop, wanted, turns):
     """Fail unless each metric of a loop is the largest of its siblings, and at
     least so much: wanted is {metric: share}.
     """
     catalogue = Catalogue.of(s)
     parents = sorted({catalogue.parent(m) for m in wanted})
-    metrics = measure(s, parents, loop, seconds, TURN_NODE_MS)
+    metrics = measure(s, parents, loop, turns.seconds, turns.turn_ms)
     checks = Estimates()
     for metric, share in wanted.items():
         # perf divides by what some loops do not do, such as L1D misses.
@@ -355,12 +355,20 @@ def check_limits(s, loop, wanted, seconds):
 KNOWN_OFF = ('clears',)
 
 
-# Loops of some 15,000 blocks.  Which of them QEMU has translated for the
-# counters of one turn is of no use to the next one's: where turns go by the
-# host's clock, a busy host counts little else than ticks in between.
-MANY_BLOCKS = ('unknown_branches', 'missed_lines')
-# These take the host ten times as long.
-SECONDS_MANY = 1
+# Loops that the ticks of a busy host disturb, where turns go by its clock: what
+# is counted then is of what the kernel left in caches and TLBs, or little else
+# than ticks.  These are run with -icount, where as much runs in each turn.
+Turns = collections.namedtuple('Turns', 'seconds turn_ms')
+
+STEADY_TURNS = {
+    # Of more than L2 or the TLBs hold.
+    'l3': Turns(0.8, TURN_MS),
+    'walks': Turns(0.4, TURN_MS),
+    # Of some 15,000 blocks.  Which of them QEMU has translated for the counters
+    # of one turn is of no use to the next one's, so that turns are few.
+    'unknown_branches': Turns(1, TURN_NODE_MS),
+    'missed_lines': Turns(1, TURN_NODE_MS),
+}
 
 
 def register_limits(loop, models):
@@ -369,14 +377,14 @@ def register_limits(loop, models):
              if set(models) <= set(row.models)]
 
     @test('perf stat -M: %s is %s' % (loop, ', '.join(names)), models,
-          TURNS if loop in MANY_BLOCKS else TESTS)
+          TURNS if loop in STEADY_TURNS else TESTS)
     @estimate
     def limited(s):
         wanted = {row.metric: row.share for row in rows
                   if model_of(s) in row.models}
         try:
-            return check_limits(s, loop, wanted, SECONDS_MANY
-                                if loop in MANY_BLOCKS else SECONDS_NODE)
+            return check_limits(s, loop, wanted, STEADY_TURNS.get(
+                loop, Turns(SECONDS_NODE, TURN_NODE_MS)))
         except OffEstimate as e:
             if loop not in KNOWN_OFF:
                 raise
