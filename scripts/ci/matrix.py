@@ -62,7 +62,8 @@ def outcome(cases):
     if used:
         words += ', %d with counters' % used
     return '%s%s<br><span class="soft">%s</span>' % (
-        share(('c-' + LOOKS[s][1], counted[s], '%d %s' % (counted[s], LOOKS[s][0]))
+        share(('c-' + LOOKS[s][1], counted[s],
+               '%d %s' % (counted[s], LOOKS[s][0]))
               for s in results.STATUSES),
         '<span class="bad">%d failed</span>, ' % bad if bad else '', words)
 

@@ -60,7 +60,8 @@ svg { display: block; width: 100%; height: auto; }
 svg text { font: 11px system-ui, sans-serif; fill: var(--text); }
 svg text.soft { fill: var(--soft); }
 .track { fill: var(--track); } .axis { stroke: var(--line); }
-.on { fill: var(--count); } .plain { fill: var(--soft); } .pmi { fill: var(--pmi); }
+.on { fill: var(--count); } .plain { fill: var(--soft); }
+.pmi { fill: var(--pmi); }
 .lost, .hit { fill: var(--bad); }
 .known { fill: var(--page); stroke: var(--known); stroke-width: 1.5; }
 .fault { fill: var(--fault); } .unknown { fill: var(--line); opacity: .6; }
@@ -360,8 +361,8 @@ def tree(run):
             'formulas take recoveries for backend bound.</p>')
     said = '<pre>%s</pre>' % esc(run['output'][-4000:].strip('\n')) \
         if run['output'].strip() else '<p class="soft">nothing</p>'
-    return '<div class="two"><div class="tree">%s%s</div><div><h3>What the command ' \
-        'printed</h3>%s</div></div>' % (
+    return '<div class="two"><div class="tree">%s%s</div><div>' \
+        '<h3>What the command printed</h3>%s</div></div>' % (
             table(('', '', 'ledger', 'user', 'perf'), rows, (2, 3, 4)), text,
             said)
 
@@ -378,9 +379,10 @@ def step_line(step, hit, names):
 def hit_details(rule, site, clock, names):
     known = 'suppressed' in site
     steps = site['history'][-MAX_STEPS:]
-    return '<details%s><summary><b class="%s">%s</b> (%s) at <code>%s</code>, ' \
-        '%d times: %s</summary><p>First on CPU %d at %s, CPL %d, CR3 %s: %s ' \
-        '%s.%s</p><p class="soft">The steps that led to it, and %s before it:</p>' \
+    return '<details%s><summary><b class="%s">%s</b> (%s) at ' \
+        '<code>%s</code>, %d times: %s</summary><p>First on CPU %d at %s, ' \
+        'CPL %d, CR3 %s: %s %s.%s</p><p class="soft">The steps that led to ' \
+        'it, and %s before it:</p>' \
         '<pre>%s</pre></details>' % (
             '' if known else ' open', 'note' if known else 'bad',
             esc(rule['rule']), esc(rule['severity']), esc(names(site['rip'])),

@@ -481,7 +481,8 @@ static void test_streams(void)
         }
         qtest_quit(qts);
     }
-    g_test_message("%u of %u loaded, %zu bytes", loaded, STREAMS, (size_t)part_size);
+    g_test_message("%u of %u loaded, %zu bytes", loaded, STREAMS,
+                   (size_t)part_size);
     g_unlink(path);
 }
 
