@@ -1418,20 +1418,22 @@ static void rig_add_region(Rig *rig, unsigned nops, unsigned offset)
     rig_program(rig, code, nops + 1, offset);
 }
 
+/* Functional warming lasts for longer than a test. */
+static const PmuSampling long_period = {
+    .initial_detailed = 200, .full_warming = 2112,
+    .detailed_warming = 768, .detailed = 2240, .unknown_share = 64,
+    .period = 1 << 24, .functional_warming = 1 << 24,
+};
+
 /*
  * Unknown code that ran a short while before at the same address, in the same
  * context, is told from other unknown code, across a sampling unit, too.
  */
 static void test_sighted(void)
 {
-    static const PmuSampling sampling = {
-        .initial_detailed = 200, .full_warming = 2112,
-        .detailed_warming = 768, .detailed = 2240, .unknown_share = 64,
-        .period = 1 << 24, .functional_warming = 1 << 24,
-    };
     Rig *rig = rig_new(PMU_CORE_ICELAKE);
 
-    pmu_timing_set_sampling(rig->timing, &sampling);
+    pmu_timing_set_sampling(rig->timing, &long_period);
     rig_program(rig, (Code[]) { NOP, JMP }, 2, 0);
     for (unsigned i = 1; i <= UNKNOWN; i++) {
         rig_add_region(rig, i, 64 * i);
@@ -1458,10 +1460,54 @@ static void test_sighted(void)
     rig_free(rig);
 }
 
+/*
+ * A branch that need not end a block, as INTO does not, before one that does:
+ * of CALL; far branch, CALL; RET; RET each return is predicted.
+ */
+static void test_branch_inside(void)
+{
+    static const Code far_branch = I("\x0f\x05");
+    static const Code call = I("\xe8\x00\x00\x00\x00"), ret = I("\xc3");
+    Rig *rig = rig_new(PMU_CORE_ICELAKE);
+    uint64_t addr[PMU_BLOCK_ACCESSES] = {}, misses, inner;
+    const uint64_t *missed =
+        &rig->timing->functional.covariates.n[PMU_COVARIATE_MISPREDICTS];
+
+    pmu_timing_set_sampling(rig->timing, &long_period);
+    rig_program(rig, (Code[]) { NOP, JMP }, 2, 0);
+    rig_program(rig, &call, 1, 64);
+    rig_program(rig, &far_branch, 1, 128);
+    inner = rig->num_blocks - 1;
+    block_append(rig->blocks[inner], rig->decoder, call, rig->pcs[inner] + 2);
+    rig_program(rig, &ret, 1, 192);
+    rig_run_until(rig, PMU_PHASE_FUNCTIONAL_WARMING);
+    misses = *missed;
+    for (unsigned i = 0; i < 10; i++) {
+        static const unsigned order[] = { 1, 2, 3, 3 };
+        const uint64_t target[] = {
+            rig->pcs[2], rig->pcs[3], rig->pcs[2] + 7, rig->pcs[1] + 5,
+        };
+
+        for (unsigned j = 0; j < G_N_ELEMENTS(order); j++) {
+            const PmuBlock *block = &rig->blocks[order[j]]->block;
+            PmuExecution dynamic = {
+                .addr = addr, .iterations = 1, .taken = true,
+                .pc = rig->pcs[order[j]], .target = target[j],
+            };
+
+            pmu_timing_run(rig->timing, block, 0, block->num_insns, &dynamic);
+        }
+    }
+    g_assert_cmpint(rig->timing->phase, ==, PMU_PHASE_FUNCTIONAL_WARMING);
+    g_assert_cmpuint(*missed, ==, misses);
+    rig_free(rig);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/timing/elsewhere", test_elsewhere);
+    g_test_add_func("/timing/branch-inside", test_branch_inside);
     g_test_add_func("/timing/nops", test_nops);
     g_test_add_func("/timing/imul-chain", test_imul_chain);
     g_test_add_func("/timing/vmulpd-chain", test_vmulpd_chain);

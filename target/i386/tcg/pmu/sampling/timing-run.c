@@ -361,7 +361,7 @@ static void run_range(PmuTiming *t, const PmuBlock *block,
         run_in_phase(t, block, first, last, dynamic);
     }
     t->insns += last - first;
-    if (branch != PMU_BRANCH_NONE) {
+    if (branch != PMU_BRANCH_NONE && last == block->num_insns) {
         t->taken += branch == PMU_BRANCH_COND && dynamic->taken;
         warm_branch(t, block, dynamic);
     }
