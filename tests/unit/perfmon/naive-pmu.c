@@ -8,8 +8,6 @@
 
 #include "naive-pmu.h"
 
-typedef unsigned __int128 Wide;
-
 #define BIT(n) (1ull << (n))
 
 void naive_init(NaivePmu *pmu, const PerfmonConfig *config)
@@ -67,7 +65,7 @@ typedef struct NaiveEvent {
     bool known;
     Wide value;
     bool one_a_cycle, never;
-    const uint64_t *bins;
+    const Wide *bins;
     unsigned num_bins;
 } NaiveEvent;
 
@@ -81,7 +79,7 @@ static NaiveEvent cycles(Wide value)
     return (NaiveEvent) { .known = true, .value = value, .one_a_cycle = true };
 }
 
-static NaiveEvent binned(Wide value, const uint64_t *bins, unsigned num_bins)
+static NaiveEvent binned(Wide value, const Wide *bins, unsigned num_bins)
 {
     return (NaiveEvent) {
         .known = true, .value = value, .bins = bins, .num_bins = num_bins,
@@ -89,7 +87,7 @@ static NaiveEvent binned(Wide value, const uint64_t *bins, unsigned num_bins)
 }
 
 static NaiveEvent plain_event(bool spr, unsigned code, unsigned umask,
-                              const uint64_t *item)
+                              const Wide *item)
 {
     if (code == 0x3c && umask == 0x00) {
         return cycles(item[PMU_ITEM_CYCLES]);
@@ -105,7 +103,7 @@ static NaiveEvent plain_event(bool spr, unsigned code, unsigned umask,
         return occurrences(item[PMU_ITEM_INSTRUCTIONS]);
     }
     if (code == 0x2e && umask == 0x41) {
-        return occurrences((Wide)item[PMU_ITEM_DATA_DRAM] +
+        return occurrences(item[PMU_ITEM_DATA_DRAM] +
                            item[PMU_ITEM_RFO_DRAM] + item[PMU_ITEM_CODE_DRAM] +
                            item[PMU_ITEM_PREFETCH_DRAM] +
                            item[PMU_ITEM_CODE_PREFETCH_DRAM] +
@@ -125,11 +123,11 @@ static NaiveEvent plain_event(bool spr, unsigned code, unsigned umask,
         return occurrences(item[PMU_ITEM_BRANCHES]);
     }
     if (code == 0xc4 && umask == 0x11) {
-        return occurrences((Wide)item[PMU_ITEM_BRANCHES_COND_NTAKEN] +
+        return occurrences(item[PMU_ITEM_BRANCHES_COND_NTAKEN] +
                            item[PMU_ITEM_BRANCHES_COND_TAKEN]);
     }
     if (code == 0xc5 && umask == 0x00) {
-        return occurrences((Wide)item[PMU_ITEM_MISSES_COND_NTAKEN] +
+        return occurrences(item[PMU_ITEM_MISSES_COND_NTAKEN] +
                            item[PMU_ITEM_MISSES_COND_TAKEN] +
                            item[PMU_ITEM_MISSES_JMP_INDIRECT] +
                            item[PMU_ITEM_MISSES_CALL_INDIRECT] +
@@ -143,11 +141,11 @@ static NaiveEvent plain_event(bool spr, unsigned code, unsigned umask,
         return occurrences(item[PMU_ITEM_SLOTS]);
     }
     if (code == 0xa4 && umask == 0x02) {
-        return occurrences((Wide)item[PMU_SLOT_MEMORY_BOUND] +
+        return occurrences(item[PMU_SLOT_MEMORY_BOUND] +
                            item[PMU_SLOT_CORE_BOUND]);
     }
     if (spr && code == 0xa4 && umask == 0x04) {
-        return occurrences((Wide)item[PMU_SLOT_BR_MISPREDICT] +
+        return occurrences(item[PMU_SLOT_BR_MISPREDICT] +
                            item[PMU_SLOT_MACHINE_CLEARS]);
     }
     if (spr && code == 0xa4 && umask == 0x08) {
@@ -157,11 +155,11 @@ static NaiveEvent plain_event(bool spr, unsigned code, unsigned umask,
         return occurrences(item[PMU_SLOT_MEMORY_BOUND]);
     }
     if (code == 0xc2 && umask == 0x02) {
-        return binned((Wide)item[PMU_SLOT_LIGHT_OPS] +
+        return binned(item[PMU_SLOT_LIGHT_OPS] +
                       item[PMU_SLOT_HEAVY_OPS], &item[PMU_ITEM_RETIRED_0], 9);
     }
     if (code == 0x9c && umask == 0x01) {
-        return binned((Wide)item[PMU_SLOT_FETCH_LATENCY] +
+        return binned(item[PMU_SLOT_FETCH_LATENCY] +
                       item[PMU_SLOT_FETCH_BANDWIDTH],
                       &item[PMU_ITEM_UNDELIVERED_0], 7);
     }
@@ -187,7 +185,7 @@ static bool wrong_counter(bool spr, unsigned code, unsigned umask, int index)
 
 /* Cycles in which at least @cmask are counted, or with @inv less. */
 static Wide event_cycles(const NaiveEvent *event, unsigned cmask, bool inv,
-                         uint64_t all_cycles)
+                         Wide all_cycles)
 {
     Wide with = 0;
 
@@ -216,7 +214,7 @@ static Wide event_cycles(const NaiveEvent *event, unsigned cmask, bool inv,
  * What counter @index has counted at one level when its event is selected and
  * all items are @item.
  */
-static Wide event_value(const NaivePmu *pmu, int index, const uint64_t *item)
+static Wide event_value(const NaivePmu *pmu, int index, const Wide *item)
 {
     uint64_t evtsel = pmu->evtsel[index];
     unsigned code = evtsel & 0xff;
@@ -394,8 +392,7 @@ void naive_count(NaivePmu *pmu, const NaiveDelta *delta)
 }
 
 /* It counts cycles without something, which may be all there are. */
-static bool counts_all_but(const NaivePmu *pmu, int index,
-                           const uint64_t *item)
+static bool counts_all_but(const NaivePmu *pmu, int index, const Wide *item)
 {
     uint64_t evtsel = pmu->evtsel[index];
     unsigned code = evtsel & 0xff, umask = evtsel >> 8 & 0xff;
@@ -408,7 +405,7 @@ static bool counts_all_but(const NaivePmu *pmu, int index,
 
 bool naive_counts_at(const NaivePmu *pmu, int level)
 {
-    uint64_t one_each[PMU_ITEM_NR];
+    Wide one_each[PMU_ITEM_NR];
 
     for (int i = 0; i < PMU_ITEM_NR; i++) {
         one_each[i] = 1;

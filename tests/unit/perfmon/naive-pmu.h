@@ -19,6 +19,9 @@ typedef enum NaiveAccess {
     NAIVE_UNKNOWN,
 } NaiveAccess;
 
+/* The steps of a test add up to more than 64 bits hold. */
+typedef unsigned __int128 Wide;
+
 /* What the core did at each level. */
 typedef struct NaiveDelta {
     uint64_t item[PMU_LEVEL_NR][PMU_ITEM_NR];
@@ -47,8 +50,8 @@ typedef struct NaivePmu {
      * All that happened while PMCx counted, since software wrote it or its
      * selector, and what it counted of that.
      */
-    uint64_t since[8][PMU_ITEM_NR];
-    uint64_t counted[8];
+    Wide since[8][PMU_ITEM_NR];
+    Wide counted[8];
 } NaivePmu;
 
 void naive_init(NaivePmu *pmu, const PerfmonConfig *config);
