@@ -262,8 +262,16 @@
                                     /* from them again, and then loads CR3 */
 #define BLOCK_FAULTS            52  /* n loads that fault, amid others */
 #define BLOCK_LODSD_DEVICE      53  /* 5, 1: n words from the HPET */
+#define BLOCK_REMAP_DEVICE      54  /* clears and sets bit 1 of the PCI */
+                                    /* configuration register n (the */
+                                    /* command) REMAP_TIMES times */
+#define BLOCK_READ_APIC         55  /* ... while another CPU reads the local */
+                                    /* APIC's version; results: how often it */
+                                    /* read another one than the first, and */
+                                    /* the first */
 
 #define REMAP_PAGES             32      /* from PAGED on */
+#define REMAP_TIMES             200
 
 #define NOPS                    1000
 #define LONG                    5000
