@@ -524,6 +524,40 @@ static void test_loop(gconstpointer data)
     }
 }
 
+/*
+ * Whoever looks often, as perf does at each switch of tasks, is told of each
+ * short while what that took, and not at times what many did: of 500 coins 250
+ * are mispredicted, with a standard deviation of 4.5 %.  Beyond six of these is
+ * one round in 500 million.
+ */
+#define SHORT_ITERATIONS    500
+#define SHORT_FIRST         4000    /* rounds until most is fast-forwarded */
+#define SHORT_ROUNDS        10000
+#define SHORT_LIMIT         0.27
+
+static void test_short(void)
+{
+    const Loop loop = {
+        .name = "short", .body = { NOP, LEA, NOP }, .copies = 1, .coin = true,
+        .iterations = SHORT_ITERATIONS * (g_test_slow() ? 1 : ITERATIONS_SHARE),
+    };
+    Rig *rig = rig_new(&loop, &pmu_sampling, (PmuInterest) {});
+    g_autofree double *slots = g_new(double, SHORT_ROUNDS);
+    double sum = 0;
+    Spread s;
+
+    for (unsigned i = 0; i < SHORT_FIRST; i++) {
+        run_round(rig);
+    }
+    for (unsigned i = 0; i < SHORT_ROUNDS; i++) {
+        slots[i] = run_round(rig).slots;
+        sum += slots[i];
+    }
+    rig_free(rig);
+    s = spread_of(slots, SHORT_ROUNDS, sum / SHORT_ROUNDS);
+    g_assert_true(print_spread(loop.name, "slots", &s, SHORT_LIMIT));
+}
+
 static const Loop loops[] = {
     /* imul: 3 cycles; sub and jne are one micro-op. */
     { "latency", { NOP, NOP, IMUL_RAX, NOP }, 1, 300000, 400, 15, 5,
@@ -570,5 +604,6 @@ int main(int argc, char **argv)
 
         g_test_add_data_func(name, &loops[i], test_loop);
     }
+    g_test_add_func("/sampling/steady/short", test_short);
     return g_test_run();
 }

@@ -303,17 +303,30 @@ static void settle_unknown(const PmuCpiTable *table, PmuEstimate *tally,
 }
 
 /*
- * What is known of @tally beyond what was predicted, which is over; and of what
- * it stands for: double sampling (Cochran, ch. 12).
+ * What is known of @tally beyond what was predicted, or is taken to be if
+ * nothing is known of it: as much to a micro-op as there was lately in what
+ * stands for it (double sampling: Cochran, "Sampling techniques", ch. 12).  All
+ * of it at once, where it is known, would be as right in the long run; but that
+ * may be a short while, as between two looks of perf.
  */
 static void take_known(PmuCpiTable *table, PmuEstimate *tally,
                        double beyond[PMU_COVARIATE_NR])
 {
+    PmuSurprise *surprise = &tally->surprise;
+    double uops = tally->sum[PMU_SLOT_LIGHT_OPS] +
+                  tally->sum[PMU_SLOT_HEAVY_OPS];
+    double share = surprise->uops ? uops / surprise->uops : 0;
+
+    surprise->uops += table->weight > 1 ? uops : 0;
     for (unsigned i = 0; i < PMU_COVARIATE_NR; i++) {
         double known = tally->covariates.n[i];
         double *predicted = &tally->sum[PMU_SAMPLE_COVARIATES + i];
 
-        beyond[i] = (known - *predicted) * table->weight;
+        beyond[i] = table->weight ? known - *predicted
+                                  : surprise->covariates[i] * share;
+        if (table->weight > 1) {
+            surprise->covariates[i] += beyond[i];
+        }
         if (i <= PMU_COVARIATE_WAIT_DRAM && table->weight) {
             table->waited += known;
             table->predicted += *predicted;

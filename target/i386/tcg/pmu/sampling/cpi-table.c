@@ -185,6 +185,19 @@ void pmu_cpi_table_add_estimates(PmuCpiTable *table)
     pmu_cpi_table_correct_estimates(table);
 }
 
+void pmu_cpi_table_set_weight(PmuCpiTable *table, uint32_t weight)
+{
+    table->weight = weight;
+    for (PmuLevel level = 0; weight > 1 && level < PMU_LEVEL_NR; level++) {
+        PmuSurprise *surprise = &table->estimate[level].surprise;
+
+        surprise->uops /= 2;
+        for (unsigned i = 0; i < PMU_COVARIATE_NR; i++) {
+            surprise->covariates[i] /= 2;
+        }
+    }
+}
+
 void pmu_cpi_table_take_estimates(PmuCpiTable *table, PmuLevel level,
                                   uint64_t whole[PMU_SAMPLE_NR])
 {

@@ -123,13 +123,10 @@ static inline void pmu_cpi_table_want(PmuCpiTable *table, uint32_t items)
 
 /*
  * What is known from now on, beyond what was predicted, stands for @weight
- * times as much.  0: nothing is known, and all is as predicted.  1 to begin
- * with. What was counted before is to be settled.
+ * times as much: itself, and what runs while @weight is 0, of which nothing is
+ * known.  1 to begin with.  What was counted before is to be settled.
  */
-static inline void pmu_cpi_table_set_weight(PmuCpiTable *table, uint32_t weight)
-{
-    table->weight = weight;
-}
+void pmu_cpi_table_set_weight(PmuCpiTable *table, uint32_t weight);
 
 /* What was predicted so far says nothing about what is now. */
 static inline void pmu_cpi_table_forget_error(PmuCpiTable *table)

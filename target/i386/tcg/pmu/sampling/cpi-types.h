@@ -122,11 +122,22 @@ typedef struct PmuUnknownCode {
     PmuCodeMisses misses;
 } PmuUnknownCode;
 
+/*
+ * What was known beyond what was predicted in @uops micro-ops that stand for
+ * others, of which nothing is known.  Old ones are forgotten by half with each
+ * such part of a period.
+ */
+typedef struct PmuSurprise {
+    double uops;
+    double covariates[PMU_COVARIATE_NR];
+} PmuSurprise;
+
 /* What was counted at a privilege level and not taken yet. */
 typedef struct PmuEstimate {
     double sum[PMU_SAMPLE_SPACE];
     PmuUnknownCode unknown[PMU_SIGHTED_NR];
     PmuCovariates covariates;
+    PmuSurprise surprise;
     double correction[PMU_RESPONSE_DEPENDENT];  /* still to be made */
 } PmuEstimate;
 
