@@ -38,6 +38,13 @@
  */
 #define LITTLE_FIRST    1024.0
 
+/*
+ * So many micro-ops that were as predicted stand beside those that were
+ * observed: one wait for DRAM among three of them says nothing of a hundred
+ * thousand others.  A level that has all of a window has fifty times as many.
+ */
+#define LITTLE_OBSERVED 512.0
+
 /* What one time may leave to be taken off by later ones. */
 #define DEBT_MOST   (1 << 28)
 
@@ -312,20 +319,20 @@ static void settle_unknown(const PmuCpiTable *table, PmuEstimate *tally,
 static void take_known(PmuCpiTable *table, PmuEstimate *tally,
                        double beyond[PMU_COVARIATE_NR])
 {
-    PmuSurprise *surprise = &tally->surprise;
+    PmuObservedResidual *observed = &tally->observed;
     double uops = tally->sum[PMU_SLOT_LIGHT_OPS] +
                   tally->sum[PMU_SLOT_HEAVY_OPS];
-    double share = surprise->uops ? uops / surprise->uops : 0;
+    double share = uops / (observed->uops + LITTLE_OBSERVED);
 
-    surprise->uops += table->weight > 1 ? uops : 0;
+    observed->uops += table->weight > 1 ? uops : 0;
     for (unsigned i = 0; i < PMU_COVARIATE_NR; i++) {
         double known = tally->covariates.n[i];
         double *predicted = &tally->sum[PMU_SAMPLE_COVARIATES + i];
 
         beyond[i] = table->weight ? known - *predicted
-                                  : surprise->covariates[i] * share;
+                                  : observed->covariates[i] * share;
         if (table->weight > 1) {
-            surprise->covariates[i] += beyond[i];
+            observed->covariates[i] += beyond[i];
         }
         if (i <= PMU_COVARIATE_WAIT_DRAM && table->weight) {
             table->waited += known;

@@ -189,11 +189,12 @@ void pmu_cpi_table_set_weight(PmuCpiTable *table, uint32_t weight)
 {
     table->weight = weight;
     for (PmuLevel level = 0; weight > 1 && level < PMU_LEVEL_NR; level++) {
-        PmuSurprise *surprise = &table->estimate[level].surprise;
+        PmuObservedResidual *observed = &table->estimate[level].observed;
 
-        surprise->uops /= 2;
+        observed->uops = pmu_round_to_quantum(observed->uops / 2);
         for (unsigned i = 0; i < PMU_COVARIATE_NR; i++) {
-            surprise->covariates[i] /= 2;
+            observed->covariates[i] =
+                pmu_round_to_quantum(observed->covariates[i] / 2);
         }
     }
 }

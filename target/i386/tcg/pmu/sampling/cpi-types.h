@@ -123,21 +123,21 @@ typedef struct PmuUnknownCode {
 } PmuUnknownCode;
 
 /*
- * What was known beyond what was predicted in @uops micro-ops that stand for
- * others, of which nothing is known.  Old ones are forgotten by half with each
- * such part of a period.
+ * The residual, known less predicted, of @uops micro-ops that stand for others,
+ * of which nothing is known.  Old ones are forgotten by half with each such
+ * part of a period.
  */
-typedef struct PmuSurprise {
+typedef struct PmuObservedResidual {
     double uops;
     double covariates[PMU_COVARIATE_NR];
-} PmuSurprise;
+} PmuObservedResidual;
 
 /* What was counted at a privilege level and not taken yet. */
 typedef struct PmuEstimate {
     double sum[PMU_SAMPLE_SPACE];
     PmuUnknownCode unknown[PMU_SIGHTED_NR];
     PmuCovariates covariates;
-    PmuSurprise surprise;
+    PmuObservedResidual observed;
     double correction[PMU_RESPONSE_DEPENDENT];  /* still to be made */
 } PmuEstimate;
 
