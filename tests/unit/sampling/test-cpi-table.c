@@ -127,10 +127,65 @@ static void test_unknown(void)
     g_free(costs);
 }
 
+/* Memory-bound slots to a cycle of waiting, in the test below. */
+#define SLOTS_A_CYCLE   1.0
+
+/*
+ * Memory-bound slots to a micro-op of those that nobody looks at, after windows
+ * in which @uops micro-ops waited for @wait cycles that were not predicted, and
+ * then @windows windows with none.
+ */
+static double passed_slots(double uops, double wait, unsigned windows)
+{
+    const double passed = 100000;
+    PmuCpiTable *costs = g_new0(PmuCpiTable, 1);
+    PmuEstimate *estimate = &costs->estimate[PMU_LEVEL_USR];
+    uint64_t whole[PMU_SAMPLE_NR];
+
+    g_assert_true(pmu_cpi_table_init(costs, pmu_uarch(PMU_CORE_ICELAKE)));
+    pmu_cpi_table_want(costs, UINT32_MAX);
+    for (unsigned i = 0; i < PMU_RESPONSE_DEPENDENT; i++) {
+        costs->fit[i].slope = 0;
+    }
+    costs->fit[PMU_RESPONSE_MEMORY_BOUND].slope = SLOTS_A_CYCLE;
+
+    pmu_cpi_table_set_weight(costs, 100);
+    estimate->sum[PMU_SLOT_LIGHT_OPS] = uops;
+    estimate->covariates.n[PMU_COVARIATE_WAIT_DRAM] = wait;
+    pmu_cpi_table_add_estimates(costs);
+    for (unsigned i = 0; i < windows; i++) {
+        pmu_cpi_table_set_weight(costs, 100);
+    }
+    pmu_cpi_table_take_estimates(costs, PMU_LEVEL_USR, whole);
+
+    pmu_cpi_table_set_weight(costs, 0);
+    estimate->sum[PMU_SLOT_LIGHT_OPS] = passed;
+    pmu_cpi_table_add_estimates(costs);
+    pmu_cpi_table_take_estimates(costs, PMU_LEVEL_USR, whole);
+    pmu_cpi_table_destroy(costs);
+    g_free(costs);
+    return whole[PMU_SLOT_MEMORY_BOUND] / passed;
+}
+
+/*
+ * Of what is not looked at as much waits as lately in windows; a few micro-ops
+ * say less than that, and old windows nothing.
+ */
+static void test_observed(void)
+{
+    const double uops = 1000000, to_each = 0.5;
+
+    g_assert_cmpfloat_with_epsilon(passed_slots(uops, uops * to_each, 0),
+                                   SLOTS_A_CYCLE * to_each, 0.001);
+    g_assert_cmpfloat(passed_slots(3, 300, 0), <, SLOTS_A_CYCLE);
+    g_assert_cmpfloat(passed_slots(0, 0.1, 1100), ==, 0);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/cpi-table/forgetting", test_forgetting);
     g_test_add_func("/cpi-table/unknown", test_unknown);
+    g_test_add_func("/cpi-table/observed", test_observed);
     return g_test_run();
 }
