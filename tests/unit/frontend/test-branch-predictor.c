@@ -20,7 +20,33 @@ static PmuBranchPredictor *new_bpred(void)
     return bp;
 }
 
-/* The share of wrong predictions of the last half of @n outcomes. */
+/* Where branch @pc goes. */
+static uint64_t successor_of(uint64_t pc, bool taken)
+{
+    return pc + (taken ? 0x1000 : 2);
+}
+
+/* A taken branch of any kind. */
+static void take(PmuBranchPredictor *bp, uint64_t target)
+{
+    pmu_branch_history_add(pmu_branch_predictor_history(bp), target);
+}
+
+/* A conditional branch: was it predicted? */
+static bool run_cond(PmuBranchPredictor *bp, uint64_t pc, bool taken)
+{
+    bool hit = pmu_branch_predictor_conditional(bp, pc, taken);
+
+    if (taken) {
+        take(bp, successor_of(pc, true));
+    }
+    return hit;
+}
+
+/*
+ * The share of wrong predictions of the last half of @n outcomes, in a loop
+ * that does not end.
+ */
 static double miss_rate(bool (*outcome)(Random *random, unsigned i),
                         unsigned n)
 {
@@ -29,10 +55,8 @@ static double miss_rate(bool (*outcome)(Random *random, unsigned i),
     unsigned misses = 0;
 
     for (unsigned i = 0; i < n; i++) {
-        bool hit = pmu_branch_predictor_conditional(bp, PC,
-                                                    outcome(&random, i));
-
-        misses += i >= n / 2 && !hit;
+        misses += !run_cond(bp, PC, outcome(&random, i)) && i >= n / 2;
+        take(bp, PC);
     }
     pmu_branch_predictor_free(bp);
     return misses / (n / 2.0);
@@ -109,10 +133,9 @@ static void test_correlation(void)
     for (unsigned i = 0; i < 20000; i++) {
         bool outcome = random_next(&random) & 1;
 
-        pmu_branch_predictor_conditional(bp, PC, outcome);
-        if (!pmu_branch_predictor_conditional(bp, PC + 64, outcome)) {
-            misses += i >= 10000;
-        }
+        run_cond(bp, PC, outcome);
+        misses += !run_cond(bp, PC + 64, outcome) && i >= 10000;
+        take(bp, PC);
     }
     g_assert_cmpuint(misses, <, 300);
     pmu_branch_predictor_free(bp);
@@ -126,14 +149,77 @@ static void test_many_branches(void)
 
     for (unsigned round = 0; round < 10; round++) {
         for (unsigned i = 0; i < 2000; i++) {
-            bool hit = pmu_branch_predictor_conditional(bp, PC + i * 7,
-                                                        i % 3 == 0);
-
-            misses += round >= 5 && !hit;
+            misses += !run_cond(bp, PC + i * 7, i % 3 == 0) && round >= 5;
         }
     }
     g_assert_cmpuint(misses, <, 100);
     pmu_branch_predictor_free(bp);
+}
+
+/* The share of exits that are mispredicted of a loop of @trips iterations. */
+static double missed_exits(unsigned trips)
+{
+    const unsigned rounds = 400;
+    PmuBranchPredictor *bp = new_bpred();
+    unsigned misses = 0;
+
+    for (unsigned i = 0; i < rounds; i++) {
+        for (unsigned j = 1; j <= trips; j++) {
+            misses += !run_cond(bp, PC, j < trips) && i >= rounds / 2;
+        }
+        take(bp, PC + 64);
+    }
+    pmu_branch_predictor_free(bp);
+    return misses / (rounds / 2.0);
+}
+
+/*
+ * An exit is predicted if the history, of 194 taken branches (Half&Half), tells
+ * it from other iterations: it has to reach the loop's beginning.
+ */
+static void test_loops(void)
+{
+    g_assert_cmpfloat(missed_exits(5), ==, 0);
+    g_assert_cmpfloat(missed_exits(30), ==, 0);
+    g_assert_cmpfloat(missed_exits(190), ==, 0);
+    g_assert_cmpfloat(missed_exits(200), >, 0.95);
+    g_assert_cmpfloat(missed_exits(4096), >, 0.95);
+}
+
+/*
+ * The share of mispredicted branches when the same @n random outcomes have come
+ * again and again.
+ */
+static double missed_again(unsigned n)
+{
+    const unsigned rounds = 40;
+    g_autofree bool *taken = g_new(bool, n);
+    PmuBranchPredictor *bp = new_bpred();
+    Random random = random_from_seed();
+    unsigned misses = 0;
+
+    for (unsigned i = 0; i < n; i++) {
+        taken[i] = random_next(&random) & 1;
+    }
+    for (unsigned i = 0; i < rounds; i++) {
+        for (unsigned j = 0; j < n; j++) {
+            misses += !run_cond(bp, PC, taken[j]) && i == rounds - 1;
+            take(bp, PC);
+        }
+    }
+    pmu_branch_predictor_free(bp);
+    g_test_message("%u outcomes: %.1f %% missed", n, 100.0 * misses / n);
+    return (double)misses / n;
+}
+
+/*
+ * Emerald Rapids, whose predictor is like Golden Cove's, learns 5,000 (Lemire,
+ * "How many branches can your CPU predict?", 2026).
+ */
+static void test_many_outcomes(void)
+{
+    g_assert_cmpfloat(missed_again(5000), <, 0.05);
+    g_assert_cmpfloat(missed_again(50000), >, 0.3);
 }
 
 /*
@@ -185,7 +271,7 @@ static void race_cond(Race *race, unsigned branch, bool taken)
     uint64_t pc = PC + branch * 23;
 
     race->branches++;
-    race->misses += !pmu_branch_predictor_conditional(race->bp, pc, taken);
+    race->misses += !run_cond(race->bp, pc, taken);
     race->gshare_misses += !gshare_cond(race->gshare, pc, taken);
 }
 
@@ -203,7 +289,11 @@ static void race_end(Race *race, const char *name, double most, double less)
     g_free(race->gshare);
 }
 
-/* Loops of 100 in loops of 7, with a branch of no pattern beside them. */
+/*
+ * Loops of 100 in loops of 7, with a branch of no pattern beside them.  What the
+ * history does not reach is the beginning of the loop of 7: with that branch
+ * 1.5 of 708 branches are missed, 21 of 10000, when all else is learnt.
+ */
 static void test_nested_loops(void)
 {
     Race race;
@@ -217,8 +307,9 @@ static void test_nested_loops(void)
             race_cond(&race, 1, j < 6);
         }
         race_cond(&race, 2, random_next(&race.random) & 1);
+        take(race.bp, PC);
     }
-    race_end(&race, "nested loops", 15, 80);
+    race_end(&race, "nested loops", 25, 80);
 }
 
 /*
@@ -241,6 +332,7 @@ static void test_interpreter(void)
             race_cond(&race, bit, op >> bit & 1);
         }
         race_cond(&race, 10 + op, op * 5 % 7 < 3);
+        take(race.bp, PC);
     }
     race_end(&race, "interpreter", 60, -20);
 }
@@ -266,7 +358,10 @@ static void test_noise(void)
     race_end(&race, "noise", 800, 50);
 }
 
-/* Searches in a sorted table, a few keys much more often than others. */
+/*
+ * Searches in a sorted table, a few keys much more often than others.  Gshare's
+ * history is shorter than a search, ours holds a part of the search before.
+ */
 static void test_search(void)
 {
     Race race;
@@ -289,8 +384,9 @@ static void test_search(void)
             }
             race_cond(&race, 1, high - low > 1);
         }
+        take(race.bp, PC);
     }
-    race_end(&race, "search", 2500, 50);
+    race_end(&race, "search", 2500, -150);
 }
 
 /* Outcomes are random: the misses are as many as the rarer outcome. */
@@ -307,7 +403,8 @@ static void test_no_foresight(void)
             bool taken = !random_below(&random, odds[i]);
 
             rare += taken;
-            misses += !pmu_branch_predictor_conditional(bp, PC, taken);
+            misses += !run_cond(bp, PC, taken);
+            take(bp, PC);
         }
         g_assert_cmpuint(misses, >, rare * 0.96);
         g_assert_cmpuint(misses, <, rare * 1.7);
@@ -456,12 +553,6 @@ typedef struct CourseBranch {
     unsigned percent;           /* how often it is taken */
 } CourseBranch;
 
-/* Where branch @pc goes. */
-static uint64_t successor_of(uint64_t pc, bool taken)
-{
-    return pc + (taken ? 0x1000 : 2);
-}
-
 /* Branches from all over, so that some share an entry. */
 static void make_branches(CourseBranch *branch, Random *random)
 {
@@ -501,7 +592,7 @@ static void test_successors(void)
         const CourseBranch *b = &branch[branch_of[block]];
         bool taken = random_below(&random, 100) < b->percent;
         uint64_t target = successor_of(b->pc, taken);
-        bool hit = pmu_branch_predictor_conditional(all, b->pc, taken);
+        bool hit = run_cond(all, b->pc, taken);
 
         if (pmu_branch_predictor_successors(some)[block] == target) {
             g_assert_true(hit);
@@ -511,6 +602,9 @@ static void test_successors(void)
                                                                target), ==,
                             hit);
             told++;
+        }
+        if (taken) {
+            take(some, target);
         }
         if (random_below(&random, 1000) == 0) {
             branch_of[block] = random_below(&random, COURSE_BRANCHES);
@@ -559,6 +653,8 @@ int main(int argc, char **argv)
     g_test_add_func("/branch-predictor/coins", test_coins);
     g_test_add_func("/branch-predictor/correlation", test_correlation);
     g_test_add_func("/branch-predictor/many-branches", test_many_branches);
+    g_test_add_func("/branch-predictor/loops", test_loops);
+    g_test_add_func("/branch-predictor/many-outcomes", test_many_outcomes);
     g_test_add_func("/branch-predictor/nested-loops", test_nested_loops);
     g_test_add_func("/branch-predictor/interpreter", test_interpreter);
     g_test_add_func("/branch-predictor/noise", test_noise);

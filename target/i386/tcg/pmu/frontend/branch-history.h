@@ -12,9 +12,14 @@
 
 #include "tcg/pmu/uarch/hash.h"
 
+/* Taken branches that a history reaches back, at most; a power of two. */
+#define PMU_BRANCH_HISTORY  256
+
 typedef struct PmuBranchHistory {
-    uint64_t directions;        /* two bits a branch, newest lowest */
-    uint64_t path;              /* hashes of targets, newest lowest */
+    /* Hashes of all branches up to one, by its number; a ring. */
+    uint64_t prefix[PMU_BRANCH_HISTORY];
+    uint32_t num;               /* of taken branches, modulo 2^32 */
+    uint64_t path;              /* hashes of indirect targets, newest lowest */
 } PmuBranchHistory;
 
 /* Multiplicative hash (Knuth); the upper bits of the product are mixed. */
@@ -24,25 +29,50 @@ static inline uint64_t pmu_branch_mix(uint64_t value)
 }
 
 /*
- * Note the outcome of the branch whose hash is @by_pc.  With a bit of that,
- * histories are half as long and shared with fewer other paths.
+ * A branch of any kind was taken, to @target.  All of them are in the history,
+ * and those that are not taken leave nothing, as on Intel's cores (Yavarzadeh
+ * et al., "Half&Half", IEEE S&P 2023).  Polynomial hash (Karp and Rabin).  Hot.
  */
 static inline void pmu_branch_history_add(PmuBranchHistory *history,
-                                          uint64_t by_pc, bool taken)
+                                          uint64_t target)
 {
-    history->directions = (history->directions << 2) ^ (taken ? 3 : 0) ^
-                          (by_pc >> 62);
+    uint64_t before = history->prefix[history->num % PMU_BRANCH_HISTORY];
+
+    history->num++;
+    history->prefix[history->num % PMU_BRANCH_HISTORY] =
+        pmu_branch_mix(before) + target;
+}
+
+/* PMU_HASH_MULTIPLIER to the power of @length, for the next function. */
+static inline uint64_t pmu_branch_history_factor(unsigned length)
+{
+    uint64_t factor = 1;
+
+    while (length--) {
+        factor = pmu_branch_mix(factor);
+    }
+    return factor;
 }
 
 /*
- * Note that an indirect branch went to @target: directions depend on it, too.
+ * The hash of the last @length taken branches, less than PMU_BRANCH_HISTORY: of
+ * all less what is older.
  */
-static inline void pmu_branch_history_add_target(PmuBranchHistory *history,
-                                                 uint64_t target)
+static inline uint64_t pmu_branch_history_hash(const PmuBranchHistory *history,
+                                               unsigned length, uint64_t factor)
+{
+    const uint64_t *prefix = history->prefix;
+    uint32_t num = history->num;
+
+    return prefix[num % PMU_BRANCH_HISTORY] -
+           prefix[(num - length) % PMU_BRANCH_HISTORY] * factor;
+}
+
+/* An indirect branch went to @target. */
+static inline void pmu_branch_history_add_indirect(PmuBranchHistory *history,
+                                                   uint64_t target)
 {
     history->path = history->path << 8 | pmu_branch_mix(target) >> 56;
-    history->directions = history->directions << 2 |
-                          pmu_branch_mix(target) >> 62;
 }
 
 #endif

@@ -67,6 +67,11 @@ uint64_t *pmu_branch_predictor_successors(PmuBranchPredictor *bp)
     return bp->successors.successors;
 }
 
+PmuBranchHistory *pmu_branch_predictor_history(PmuBranchPredictor *bp)
+{
+    return &bp->history;
+}
+
 bool pmu_branch_predictor_conditional(PmuBranchPredictor *bp, uint64_t pc,
                                       bool taken)
 {

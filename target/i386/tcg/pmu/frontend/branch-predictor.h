@@ -12,6 +12,7 @@
 
 #include <stdbool.h>
 
+#include "tcg/pmu/frontend/branch-history.h"
 #include "tcg/pmu/frontend/successor-cache.h"
 #include "tcg/pmu/uarch/uarch.h"
 
@@ -25,14 +26,20 @@ void pmu_branch_predictor_free(PmuBranchPredictor *bp);
 /* Back to the state of pmu_branch_predictor_new(). */
 void pmu_branch_predictor_reset(PmuBranchPredictor *bp);
 
+/*
+ * What predictors look up by.  Whoever runs code adds each branch that is
+ * taken, after it is predicted.
+ */
+PmuBranchHistory *pmu_branch_predictor_history(PmuBranchPredictor *bp);
+
 /* The conditional branch at @pc went @taken: was that predicted? */
 bool pmu_branch_predictor_conditional(PmuBranchPredictor *bp, uint64_t pc,
                                       bool taken);
 
 /*
  * By PmuBlock.number: as long as a run of the block goes on at this linear
- * address, the predictors need not be told of its branch; PMU_NO_SUCCESSOR:
- * they always have to be.  The caller sets that when it gives a number to
+ * address, the history alone need be told of its branch; PMU_NO_SUCCESSOR: the
+ * predictors always have to be.  The caller sets that when it gives a number to
  * another block.
  */
 uint64_t *pmu_branch_predictor_successors(PmuBranchPredictor *bp);

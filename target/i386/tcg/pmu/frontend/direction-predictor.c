@@ -1,5 +1,5 @@
 /*
- * Directions of conditional branches: TAGE, loops, branches that go one way.
+ * Directions of conditional branches: TAGE, branches that go one way.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -10,20 +10,17 @@
 #include "tcg/pmu/frontend/direction-predictor.h"
 
 /*
- * States of a base entry.  From RUN_NOT to RUN_TAKEN they say how often in a
- * row the branch went a way, and are a counter of two bits: a run that ends
- * leaves it weak, and only the next outcome turns it over.  State STATES - n
- * is for one way what state n is for the other.
+ * States of a base entry: a counter of two bits, but for branches that only
+ * ever went one way.
  */
 enum {
     UNSEEN,                     /* predicted not taken */
     ALWAYS_NOT,
-    RUN_NOT,                    /* so long that it decides alone */
-    WEAK_NOT = 33,
+    STRONG_NOT,
+    WEAK_NOT,
     WEAK_TAKEN,
-    RUN_TAKEN = 65,
-    ALWAYS_TAKEN,
-    STATES
+    STRONG_TAKEN,
+    ALWAYS_TAKEN
 };
 
 /*
@@ -43,24 +40,15 @@ enum {
 #define TAGE_RIGHT      0x80    /* it predicted that */
 #define TAGE_DOUBTFUL   0x40    /* the base did not agree, and it is new */
 
-/* Trips shorter than this are left to the history. */
-#define LOOP_MIN        5
-#define LOOP_CONFIDENT  3
-#define LOOP_PATIENCE   3
 #define TRUST_MAX       8
 
-/* Bits of history that the tagged tables look at. */
-static const uint8_t history_length[PMU_TAGE_TABLES] = { 10, 24, 64 };
+/* Taken branches that the tagged tables look back on. */
+static const uint8_t history_length[PMU_TAGE_TABLES] = { 18, 34, 66, 194 };
 
-/* The state after @state. */
-static uint8_t next_state(uint8_t state, bool taken)
+/* The state after @state of a branch that went both ways. */
+static inline uint8_t next_state(uint8_t state, bool taken)
 {
-    if (taken) {
-        return state >= WEAK_TAKEN ? MIN(state + 1, RUN_TAKEN)
-             : state == WEAK_NOT ? WEAK_TAKEN : WEAK_NOT;
-    }
-    return state <= WEAK_NOT ? MAX(state - 1, RUN_NOT)
-         : state == WEAK_TAKEN ? WEAK_NOT : WEAK_TAKEN;
+    return taken ? MIN(state + 1, STRONG_TAKEN) : MAX(state - 1, STRONG_NOT);
 }
 
 /* What becomes of a tagged entry in @state: see PmuDirectionPredictor.train. */
@@ -82,15 +70,14 @@ static uint8_t train_state(uint8_t state, bool base, bool taken)
 }
 
 void pmu_direction_predictor_init(PmuDirectionPredictor *p,
-                                  PmuBranchHistory *history,
+                                  const PmuBranchHistory *history,
                                   PmuSuccessorCache *successors)
 {
     memset(p, 0, sizeof(*p));
     p->history = history;
     p->successors = successors;
-    for (unsigned state = 0; state < STATES; state++) {
-        p->next[false][state] = next_state(state, false);
-        p->next[true][state] = next_state(state, true);
+    for (unsigned i = 0; i < PMU_TAGE_TABLES; i++) {
+        p->factor[i] = pmu_branch_history_factor(history_length[i]);
     }
     for (unsigned state = 0; state < PMU_TAGE_STATES; state++) {
         for (unsigned i = 0; i < 4; i++) {
@@ -99,21 +86,49 @@ void pmu_direction_predictor_init(PmuDirectionPredictor *p,
     }
 }
 
-/* Where a branch falls in tagged table @table, and under which tag. */
-static inline uint64_t tage_hash(uint64_t history, int table, uint64_t by_pc)
+/*
+ * Where the branch whose hash is @by_pc falls in tagged table @table, and under
+ * which tag.
+ */
+static inline uint64_t tage_hash(const PmuDirectionPredictor *p, int table,
+                                 uint64_t by_pc)
 {
-    return pmu_branch_mix(history << (64 - history_length[table])) ^ by_pc;
+    uint64_t history = pmu_branch_history_hash(p->history,
+                                               history_length[table],
+                                               p->factor[table]);
+
+    return pmu_branch_mix(history ^ by_pc);
 }
 
-static inline PmuTageEntry *tage_entry(PmuDirectionPredictor *p, int table,
-                                       uint64_t hash)
+static inline PmuTageSet *tage_set(PmuDirectionPredictor *p, int table,
+                                   uint64_t hash)
 {
-    return &p->tage[table][hash >> (64 - PMU_TAGE_BITS)];
+    return &p->tage[table][hash >> (64 - PMU_TAGE_SET_BITS)];
 }
 
 static inline uint16_t tage_tag(uint64_t hash)
 {
     return hash >> 32;
+}
+
+/*
+ * 0 if no way of @set has @tag; else the lowest bit that is set is the upper one
+ * of the first that does (Knuth, TAOCP vol. 4A, 7.1.3).
+ */
+static inline uint64_t tage_ways(const PmuTageSet *set, uint16_t tag)
+{
+    const uint64_t ones = 0x0001000100010001ull;
+    uint64_t differ = set->tags ^ tag * ones;
+
+    return (differ - ones) & ~differ & ones << (PMU_TAGE_TAG_BITS - 1);
+}
+
+static inline void tage_set_tag(PmuTageSet *set, unsigned way, uint16_t tag)
+{
+    unsigned shift = way * PMU_TAGE_TAG_BITS;
+
+    set->tags &= ~(0xffffull << shift);
+    set->tags |= (uint64_t)tag << shift;
 }
 
 /* After a misprediction by table @provider (-1: base): use more history. */
@@ -122,18 +137,24 @@ static G_GNUC_NO_INLINE void tage_allocate(PmuDirectionPredictor *p,
                                            int provider, bool taken)
 {
     for (int i = provider + 1; i < PMU_TAGE_TABLES; i++) {
-        uint64_t hash = tage_hash(p->history->directions, i, by_pc);
-        PmuTageEntry *entry = tage_entry(p, i, hash);
+        uint64_t hash = tage_hash(p, i, by_pc);
+        PmuTageSet *set = tage_set(p, i, hash);
 
-        if (entry->state < TAGE_MERIT) {
-            entry->tag = tage_tag(hash);
-            entry->state = TAGE_NEW + (taken ? TAGE_TAKEN : TAGE_TAKEN - 1);
-            return;
+        for (unsigned way = 0; way < PMU_TAGE_WAYS; way++) {
+            if (set->state[way] < TAGE_MERIT) {
+                tage_set_tag(set, way, tage_tag(hash));
+                set->state[way] = TAGE_NEW +
+                                  (taken ? TAGE_TAKEN : TAGE_TAKEN - 1);
+                return;
+            }
         }
     }
     for (int i = provider + 1; i < PMU_TAGE_TABLES; i++) {
-        tage_entry(p, i, tage_hash(p->history->directions, i, by_pc))->state -=
-            TAGE_MERIT;
+        PmuTageSet *set = tage_set(p, i, tage_hash(p, i, by_pc));
+
+        for (unsigned way = 0; way < PMU_TAGE_WAYS; way++) {
+            set->state[way] -= TAGE_MERIT;
+        }
     }
 }
 
@@ -150,79 +171,30 @@ static bool trust_new_entry(PmuDirectionPredictor *p, bool right)
     return trusted == right;
 }
 
-static inline unsigned loop_index(uint64_t pc)
-{
-    return pc % (1u << PMU_LOOP_BITS);
-}
-
-/* The branch at @pc left a way that it went for a while: perhaps a loop. */
-static void loop_allocate(PmuDirectionPredictor *p, uint64_t pc, bool taken)
-{
-    unsigned i = loop_index(pc);
-    PmuLoopEntry *loop = &p->loop[i];
-
-    if (loop->patience) {
-        loop->patience--;
-    } else {
-        p->loop_pc[i] = pc;
-        *loop = (PmuLoopEntry) { .taken = !taken, .patience = LOOP_PATIENCE };
-    }
-}
-
-/* Loop @loop made a trip, or ended: may it be one still? */
-static inline bool train_loop(PmuLoopEntry *loop, bool taken)
-{
-    uint32_t trips = loop->trips;
-
-    if (taken == loop->taken) {
-        loop->count++;
-        return !trips || loop->count <= trips;
-    }
-    loop->trips = loop->count;
-    loop->count = 0;
-    if (loop->trips == trips && trips) {
-        loop->confidence += loop->confidence < LOOP_CONFIDENT;
-        loop->patience = LOOP_PATIENCE;
-        return true;
-    }
-    /* The first time measures it. */
-    return !trips && loop->trips >= LOOP_MIN;
-}
-
-/* Table @table (-1: base in state @before) mispredicted the branch at @pc. */
-static G_GNUC_NO_INLINE bool mispredicted(PmuDirectionPredictor *p, uint64_t pc,
-                                          bool taken, uint8_t before,
-                                          int table)
+/*
+ * The branch does not always go the same way: look up the longest match.
+ * @state is its base entry.
+ */
+static G_GNUC_NO_INLINE bool predict_by_match(PmuDirectionPredictor *p,
+                                              uint64_t pc, bool taken,
+                                              uint8_t *state)
 {
     uint64_t by_pc = pmu_branch_mix(pc);
-
-    tage_allocate(p, by_pc, table, taken);
-    if (before <= WEAK_NOT - LOOP_MIN || before >= WEAK_TAKEN + LOOP_MIN) {
-        loop_allocate(p, pc, taken);
-    }
-    pmu_branch_history_add(p->history, by_pc, taken);
-    return false;
-}
-
-/* The branch does not always go the same way: look up the longest match. */
-static inline bool predict_by_match(PmuDirectionPredictor *p, uint64_t pc,
-                                    bool taken, uint8_t *state)
-{
-    uint64_t by_pc = pmu_branch_mix(pc);
-    uint8_t before = *state;
-    bool base = before >= WEAK_TAKEN, right = base == taken;
+    bool base = *state >= WEAK_TAKEN, right = base == taken;
     int table = PMU_TAGE_TABLES - 1;
 
-    *state = p->next[taken][before];
+    *state = next_state(*state, taken);
 #pragma GCC unroll 4
     for (; table >= 0; table--) {
-        uint64_t hash = tage_hash(p->history->directions, table, by_pc);
-        PmuTageEntry *entry = tage_entry(p, table, hash);
+        uint64_t hash = tage_hash(p, table, by_pc);
+        PmuTageSet *set = tage_set(p, table, hash);
+        uint64_t ways = tage_ways(set, tage_tag(hash));
 
-        if (entry->tag == tage_tag(hash)) {
-            uint8_t result = p->train[taken][base][entry->state];
+        if (ways) {
+            uint8_t *entry = &set->state[__builtin_ctzll(ways) / PMU_TAGE_TAG_BITS];
+            uint8_t result = p->train[taken][base][*entry];
 
-            entry->state = result % PMU_TAGE_STATES;
+            *entry = result % PMU_TAGE_STATES;
             right = result & TAGE_RIGHT;
             if (G_UNLIKELY(result & TAGE_DOUBTFUL)) {
                 right = trust_new_entry(p, right);
@@ -231,82 +203,24 @@ static inline bool predict_by_match(PmuDirectionPredictor *p, uint64_t pc,
         }
     }
     if (G_UNLIKELY(!right)) {
-        return mispredicted(p, pc, taken, before, table);
+        tage_allocate(p, by_pc, table, taken);
     }
-    pmu_branch_history_add(p->history, by_pc, taken);
-    return true;
-}
-
-/* The same for one that the loop predictor knows: the loop may end here. */
-static G_GNUC_NO_INLINE bool predict_loop_end(PmuDirectionPredictor *p,
-                                              uint64_t pc,
-                                              bool taken, uint8_t *state)
-{
-    unsigned i = loop_index(pc);
-    PmuLoopEntry *loop = &p->loop[i];
-    bool sure = loop->confidence == LOOP_CONFIDENT;
-    bool expected = loop->taken == (loop->count < loop->trips);
-    bool right;
-
-    if (!train_loop(loop, taken)) {
-        p->loop_pc[i] = 0;
-        loop->patience = 0;
-    }
-    if (sure) {
-        if (expected == taken) {
-            pmu_branch_history_add(p->history, pmu_branch_mix(pc), taken);
-            return true;
-        }
-        return mispredicted(p, pc, taken, WEAK_NOT, PMU_TAGE_TABLES - 1);
-    }
-    right = predict_by_match(p, pc, taken, state);
-    /* No run decides alone while the loop is being learnt. */
-    *state = CLAMP(*state, RUN_NOT + 1, RUN_TAKEN - 1);
     return right;
 }
 
-static G_GNUC_NO_INLINE bool predict_by_loop(PmuDirectionPredictor *p,
-                                             uint64_t pc,
-                                             bool taken, uint8_t *state)
+/* The branch whose base entry is @state ran for the first time. */
+static bool predict_unseen(uint8_t *state, bool taken)
 {
-    PmuLoopEntry *loop = &p->loop[loop_index(pc)];
-
-    if (loop->confidence == LOOP_CONFIDENT && taken == loop->taken &&
-        loop->count < loop->trips) {
-        loop->count++;
-        pmu_branch_history_add(p->history, pmu_branch_mix(pc), taken);
-        return true;
-    }
-    return predict_loop_end(p, pc, taken, state);
+    *state = taken ? ALWAYS_TAKEN : ALWAYS_NOT;
+    return !taken;
 }
 
-static G_GNUC_NO_INLINE bool predict_by_history(PmuDirectionPredictor *p,
-                                                uint64_t pc,
-                                                bool taken, uint8_t *state)
+/* It goes the other way for the first time. */
+static G_GNUC_NO_INLINE void end_always(PmuDirectionPredictor *p,
+                                        uint8_t *state)
 {
-    return G_LIKELY(p->loop_pc[loop_index(pc)] != pc)
-           ? predict_by_match(p, pc, taken, state)
-           : predict_by_loop(p, pc, taken, state);
-}
-
-/* The base decides alone; @state is its entry. */
-static G_GNUC_NO_INLINE bool predict_by_base(PmuDirectionPredictor *p,
-                                             uint64_t pc,
-                                             bool taken, uint8_t *state)
-{
-    uint8_t before = *state;
-
-    if (before == UNSEEN) {
-        *state = taken ? ALWAYS_TAKEN : ALWAYS_NOT;
-        return !taken;
-    }
-    if (before == (taken ? RUN_TAKEN : RUN_NOT)) {
-        pmu_branch_history_add(p->history, pmu_branch_mix(pc), taken);
-        return true;
-    }
-    *state = p->next[taken][before];
+    *state = *state == ALWAYS_TAKEN ? STRONG_TAKEN : STRONG_NOT;
     pmu_successor_cache_clear_entry(p->successors, state - p->base);
-    return mispredicted(p, pc, taken, before, -1);
 }
 
 /* The base entry of the branch at @pc. */
@@ -319,9 +233,13 @@ static inline unsigned base_index(uint64_t pc)
 static inline bool predict_cond(PmuDirectionPredictor *p, uint64_t pc,
                                 bool taken, uint8_t *state)
 {
-    return *state > RUN_NOT && *state < RUN_TAKEN
-           ? predict_by_history(p, pc, taken, state)
-           : predict_by_base(p, pc, taken, state);
+    if (*state == UNSEEN) {
+        return predict_unseen(state, taken);
+    }
+    if (*state == ALWAYS_NOT || *state == ALWAYS_TAKEN) {
+        end_always(p, state);
+    }
+    return predict_by_match(p, pc, taken, state);
 }
 
 bool pmu_direction_predictor_predict(PmuDirectionPredictor *p, uint64_t pc,

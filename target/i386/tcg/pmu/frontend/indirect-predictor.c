@@ -82,7 +82,7 @@ static G_GNUC_NO_INLINE bool predict_by_path(PmuIndirectPredictor *p,
         path_allocate(path_entry(p, provider + 1, hash), path_tag(hash),
                       target);
     }
-    pmu_branch_history_add_target(p->history, target);
+    pmu_branch_history_add_indirect(p->history, target);
     return predicted == target;
 }
 

@@ -22,6 +22,7 @@ bool pmu_functional_init(PmuFunctionalModel *o, const PmuUarch *uarch,
         pmu_functional_destroy(o);
         return false;
     }
+    o->history = pmu_branch_predictor_history(o->bpred);
     return true;
 }
 
@@ -260,8 +261,8 @@ static bool observe_access(PmuFunctionalModel *o, unsigned i,
 
 /* Branches. */
 
-/* Was the branch at the end of @block, at @pc, predicted?  It trains. */
-static inline bool predict(PmuFunctionalModel *o, const PmuBlock *block,
+/* The next function without adding to the history. */
+static inline bool predict_alone(PmuFunctionalModel *o, const PmuBlock *block,
                            uint64_t pc, const PmuExecution *dynamic)
 {
     bool hit = true;
@@ -290,6 +291,16 @@ static inline bool predict(PmuFunctionalModel *o, const PmuBlock *block,
     return hit;
 }
 
+/* Was the branch at the end of @block, at @pc, predicted?  It trains. */
+static inline bool predict(PmuFunctionalModel *o, const PmuBlock *block,
+                           uint64_t pc, const PmuExecution *dynamic)
+{
+    bool hit = predict_alone(o, block, pc, dynamic);
+
+    pmu_functional_add_branch(o, block, dynamic);
+    return hit;
+}
+
 bool pmu_functional_warm_branch(PmuFunctionalModel *o, const PmuBlock *block,
                                 const PmuExecution *dynamic)
 {
@@ -315,7 +326,7 @@ bool pmu_functional_warm_numbered_branch(PmuFunctionalModel *o,
     case PMU_BRANCH_CALL:
     case PMU_BRANCH_RET:
         /* The course leads nowhere, as at first. */
-        return !predict(o, block, pc, dynamic);
+        return !predict_alone(o, block, pc, dynamic);
     default:
         /* Nothing is predicted. */
         pmu_branch_predictor_successors(o->bpred)[block->number] =

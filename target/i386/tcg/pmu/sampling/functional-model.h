@@ -19,6 +19,7 @@ typedef struct PmuFunctionalModel {
     PmuCovariates covariates;   /* so far */
     PmuLedger *ledger;
     PmuBranchPredictor *bpred;
+    PmuBranchHistory *history;  /* that @bpred looks up by */
     uint64_t store_line;        /* that the newest store went to */
     PmuFetchUnit fetcher;
     PmuMemory mem;
@@ -76,7 +77,8 @@ void pmu_functional_fetch_string(PmuFunctionalModel *o, const PmuBlock *block,
  * load waits, pmu_functional_warm_branch() whether the last instruction of
  * @block, which is a branch and ran, was mispredicted.
  * pmu_functional_warm_numbered_branch() is the same for a block that has a
- * number, and finds its course: pmu_branch_predictor_successors().
+ * number, and finds its course: pmu_branch_predictor_successors(); the caller
+ * adds its branch to the history, there and on its course.
  */
 void pmu_functional_skip(PmuFunctionalModel *o);
 bool pmu_functional_warm_branch(PmuFunctionalModel *o, const PmuBlock *block,
@@ -84,6 +86,18 @@ bool pmu_functional_warm_branch(PmuFunctionalModel *o, const PmuBlock *block,
 bool pmu_functional_warm_numbered_branch(PmuFunctionalModel *o,
                                          const PmuBlock *block,
                                          const PmuExecution *dynamic);
+
+/* Add the branch at the end of @block, if there is one and it is taken.  Hot. */
+static inline void pmu_functional_add_branch(PmuFunctionalModel *o,
+                                             const PmuBlock *block,
+                                             const PmuExecution *dynamic)
+{
+    if (block->branch == PMU_BRANCH_COND ? dynamic->taken
+                                         : block->branch != PMU_BRANCH_NONE) {
+        pmu_branch_history_add(o->history, dynamic->target);
+    }
+}
+
 uint32_t pmu_functional_warm_data(PmuFunctionalModel *o,
                                   const PmuBlockAccess *kind, uint64_t addr);
 

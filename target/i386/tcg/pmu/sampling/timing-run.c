@@ -269,6 +269,7 @@ void warm_counted_block(PmuTiming *t, const PmuBlock *block,
         pmu_functional_warm_numbered_branch(&t->functional, block, dynamic)) {
         t->progress += pmu_cpi_table_mispredict_slots(&t->cpi_table);
     }
+    pmu_functional_add_branch(&t->functional, block, dynamic);
 }
 
 /*
