@@ -290,9 +290,9 @@ static void race_end(Race *race, const char *name, double most, double less)
 }
 
 /*
- * Loops of 100 in loops of 7, with a branch of no pattern beside them.  What the
- * history does not reach is the beginning of the loop of 7: with that branch
- * 1.5 of 708 branches are missed, 21 of 10000, when all else is learnt.
+ * Loops of 100 in loops of 7, with a branch of no pattern beside them.  What
+ * the history does not reach is the beginning of the loop of 7: with that
+ * branch 1.5 of 708 branches are missed, 21 of 10000, when all else is learnt.
  */
 static void test_nested_loops(void)
 {

@@ -7,9 +7,9 @@
  * A loop's slots in a round are compared with what the first rounds take where
  * everything is simulated in detail, and with a known number where there is
  * one; slots retired are compared exactly.  Interrupts come as often as in a
- * guest under -icount, and at the end of each round counters are looked at.  The
- * loop does not end there: that is a misprediction, and one of a round, which is
- * looked at or not, says nothing of how steady the rest is.
+ * guest under -icount, and at the end of each round counters are looked at.
+ * The loop does not end there: that is a misprediction, and one of a round,
+ * which is looked at or not, says nothing of how steady the rest is.
  */
 
 #include <glib.h>

@@ -112,8 +112,8 @@ static inline uint16_t tage_tag(uint64_t hash)
 }
 
 /*
- * 0 if no way of @set has @tag; else the lowest bit that is set is the upper one
- * of the first that does (Knuth, TAOCP vol. 4A, 7.1.3).
+ * 0 if no way of @set has @tag; else the lowest bit that is set is the upper
+ * one of the first that does (Knuth, TAOCP vol. 4A, 7.1.3).
  */
 static inline uint64_t tage_ways(const PmuTageSet *set, uint16_t tag)
 {
@@ -191,7 +191,8 @@ static G_GNUC_NO_INLINE bool predict_by_match(PmuDirectionPredictor *p,
         uint64_t ways = tage_ways(set, tage_tag(hash));
 
         if (ways) {
-            uint8_t *entry = &set->state[__builtin_ctzll(ways) / PMU_TAGE_TAG_BITS];
+            unsigned way = __builtin_ctzll(ways) / PMU_TAGE_TAG_BITS;
+            uint8_t *entry = &set->state[way];
             uint8_t result = p->train[taken][base][*entry];
 
             *entry = result % PMU_TAGE_STATES;

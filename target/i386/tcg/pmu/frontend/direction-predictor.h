@@ -7,8 +7,8 @@
  * and Michaud, "A case for (partially) tagged geometric history length branch
  * prediction", JILP 2006): a table by address, and tagged ones of 512 sets of
  * four ways by histories of 18, 34, 66 and 194 taken branches (Yavarzadeh et
- * al., "Half&Half", IEEE S&P 2023, and Chen's experiments on it; Golden Cove has
- * the same histories).  There is no predictor of loops: how often one runs is
+ * al., "Half&Half", IEEE S&P 2023, and Chen's experiments on it; Golden Cove
+ * has the same histories).  There is no predictor of loops: how often one runs is
  * known as far as the history reaches.
  */
 

@@ -87,7 +87,7 @@ bool pmu_functional_warm_numbered_branch(PmuFunctionalModel *o,
                                          const PmuBlock *block,
                                          const PmuExecution *dynamic);
 
-/* Add the branch at the end of @block, if there is one and it is taken.  Hot. */
+/* Add the branch at the end of @block, if that is one and is taken.  Hot. */
 static inline void pmu_functional_add_branch(PmuFunctionalModel *o,
                                              const PmuBlock *block,
                                              const PmuExecution *dynamic)
