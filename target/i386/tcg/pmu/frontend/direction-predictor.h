@@ -3,13 +3,13 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Intel does not publish its predictors; what experiments found is TAGE (Seznec
- * and Michaud, "A case for (partially) tagged geometric history length branch
- * prediction", JILP 2006): a table by address, and tagged ones of 512 sets of
- * four ways by histories of 18, 34, 66 and 194 taken branches (Yavarzadeh et
- * al., "Half&Half", IEEE S&P 2023, and Chen's experiments on it; Golden Cove
- * has the same histories).  There is no predictor of loops: how often one runs is
- * known as far as the history reaches.
+ * Intel does not publish its predictors; what experiments found is TAGE
+ * (Seznec and Michaud, "A case for (partially) tagged geometric history length
+ * branch prediction", JILP 2006): a table by address, and tagged ones of 512
+ * sets of four ways by histories of 18, 34, 66 and 194 taken branches
+ * (Yavarzadeh et al., "Half&Half", IEEE S&P 2023, and Chen's experiments on it;
+ * Golden Cove has the same histories).  There is no predictor of loops: how
+ * often one runs is known as far as the history reaches.
  */
 
 #ifndef TARGET_I386_PMU_FRONTEND_DIRECTION_PREDICTOR_H
