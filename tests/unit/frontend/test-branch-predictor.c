@@ -338,7 +338,7 @@ static void test_interpreter(void)
 }
 
 /*
- * A hundred branches, each 95 % one way: what is there to add_sample is soon.
+ * A hundred branches, each 95 % one way: what is there to learn is learnt soon.
  */
 static void test_noise(void)
 {
@@ -516,8 +516,7 @@ static void test_reset(void)
     Random random = random_from_seed();
 
     for (unsigned i = 0; i < 10000; i++) {
-        pmu_branch_predictor_conditional(used, random_below(&random, 4096),
-                                         i & 1);
+        run_cond(used, random_below(&random, 4096), i & 1);
         pmu_branch_predictor_indirect(used, random_below(&random, 64), i);
         pmu_branch_predictor_call(used, i);
         pmu_branch_predictor_btb(used, i);
@@ -527,8 +526,8 @@ static void test_reset(void)
         uint64_t pc = random_below(&random, 4096);
         bool taken = random_next(&random) & 1;
 
-        g_assert_cmpint(pmu_branch_predictor_conditional(used, pc, taken), ==,
-                        pmu_branch_predictor_conditional(fresh, pc, taken));
+        g_assert_cmpint(run_cond(used, pc, taken), ==,
+                        run_cond(fresh, pc, taken));
         g_assert_cmpint(pmu_branch_predictor_indirect(used, pc, pc * 3), ==,
                         pmu_branch_predictor_indirect(fresh, pc, pc * 3));
         g_assert_cmpint(pmu_branch_predictor_return(used, pc), ==,

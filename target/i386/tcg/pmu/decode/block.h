@@ -208,7 +208,7 @@ G_STATIC_ASSERT(offsetof(PmuBlock, insns) <= 64);
 typedef struct PmuExecution {
     const uint64_t *addr;
     uint64_t pc;            /* linear address of the block's first byte */
-    uint64_t target;        /* where an indirect branch or return went */
+    uint64_t target;        /* where execution went on behind a branch */
     uint64_t iterations;    /* of the REP string instruction */
     uint64_t rest;          /* ... that it has to go, if it has not retired */
     bool taken;             /* the conditional branch was taken */

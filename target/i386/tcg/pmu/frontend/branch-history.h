@@ -7,7 +7,6 @@
 #ifndef TARGET_I386_PMU_FRONTEND_BRANCH_HISTORY_H
 #define TARGET_I386_PMU_FRONTEND_BRANCH_HISTORY_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "tcg/pmu/uarch/hash.h"
@@ -16,7 +15,7 @@
 #define PMU_BRANCH_HISTORY  256
 
 typedef struct PmuBranchHistory {
-    /* Hashes of all branches up to one, by its number; a ring. */
+    /* Of all up to the one with number n, at n % PMU_BRANCH_HISTORY. */
     uint64_t prefix[PMU_BRANCH_HISTORY];
     uint32_t num;               /* of taken branches, modulo 2^32 */
     uint64_t path;              /* hashes of indirect targets, newest lowest */

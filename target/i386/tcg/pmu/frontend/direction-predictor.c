@@ -25,7 +25,8 @@ enum {
 
 /*
  * A tagged entry's state has in the low three bits a counter, taken from 4 on,
- * above it the entry's merit: it grows when it is right and the base is not.
+ * above it the entry's merit: it grows when it is right and the base is not,
+ * and falls the other way round, and if others find no place.
  */
 #define TAGE_TAKEN      4
 #define TAGE_MERIT      8
@@ -106,9 +107,12 @@ static inline PmuTageSet *tage_set(PmuDirectionPredictor *p, int table,
     return &p->tage[table][hash >> (64 - PMU_TAGE_SET_BITS)];
 }
 
+/* Not 0, which is that of an empty way. */
 static inline uint16_t tage_tag(uint64_t hash)
 {
-    return hash >> 32;
+    uint16_t tag = hash >> 32;
+
+    return tag ? tag : 1;
 }
 
 /*

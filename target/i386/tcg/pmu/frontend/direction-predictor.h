@@ -39,7 +39,7 @@ typedef struct PmuDirectionPredictor {
     const PmuBranchHistory *history;
     PmuSuccessorCache *successors;      /* of blocks, by base entry */
     uint8_t base[1 << PMU_BASE_BITS];   /* states */
-    int32_t trust_new;          /* entries without merit: 0 or more: yes */
+    int32_t trust_new;          /* entries, not the base: 0 or more: yes */
     /* By outcome and base's prediction. */
     uint8_t train[2][2][PMU_TAGE_STATES];
     uint64_t factor[PMU_TAGE_TABLES];   /* see pmu_branch_history_hash() */
@@ -59,9 +59,9 @@ bool pmu_direction_predictor_predict(PmuDirectionPredictor *p, uint64_t pc,
                                      bool taken);
 
 /*
- * The same for the branch of block @number, which went to @target.  If that
- * will be predicted without any change if it goes there once more, that is the
- * block's successor, until it will not; else it has none.
+ * The same for the branch of block @number, which went to @target.  If it had
+ * always gone there before, that is the block's successor, until it goes
+ * elsewhere; else it has none.
  */
 bool pmu_direction_predictor_predict_block(PmuDirectionPredictor *p,
                                            uint32_t number, uint64_t pc,

@@ -15,8 +15,8 @@
 #include <stdint.h>
 
 
-/* No code is here. */
-#define PMU_NO_SUCCESSOR UINT64_MAX
+/* No code is here: it is not canonical. */
+#define PMU_NO_SUCCESSOR (1ull << 63)
 
 /*
  * Blocks that can depend on one entry: a guest chooses which entries its

@@ -263,7 +263,7 @@ static bool observe_access(PmuFunctionalModel *o, unsigned i,
 
 /* The next function without adding to the history. */
 static inline bool predict_alone(PmuFunctionalModel *o, const PmuBlock *block,
-                           uint64_t pc, const PmuExecution *dynamic)
+                                 uint64_t pc, const PmuExecution *dynamic)
 {
     bool hit = true;
 
