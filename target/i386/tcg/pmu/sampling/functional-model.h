@@ -86,6 +86,8 @@ bool pmu_functional_warm_branch(PmuFunctionalModel *o, const PmuBlock *block,
 bool pmu_functional_warm_numbered_branch(PmuFunctionalModel *o,
                                          const PmuBlock *block,
                                          const PmuExecution *dynamic);
+uint32_t pmu_functional_warm_data(PmuFunctionalModel *o,
+                                  const PmuBlockAccess *kind, uint64_t addr);
 
 /* Add the branch at the end of @block, if that is one and is taken.  Hot. */
 static inline void pmu_functional_add_branch(PmuFunctionalModel *o,
@@ -97,9 +99,6 @@ static inline void pmu_functional_add_branch(PmuFunctionalModel *o,
         pmu_branch_history_add(o->history, dynamic->target);
     }
 }
-
-uint32_t pmu_functional_warm_data(PmuFunctionalModel *o,
-                                  const PmuBlockAccess *kind, uint64_t addr);
 
 /*
  * The lines of code of a region are fetched that is @length bytes long and
