@@ -48,11 +48,11 @@ check: all core tools stock fuzz ## run all tests
 	    --beside "accuracy=tests/accuracy/check" \
 	    --beside "fuzz=tests/fuzz/run" \
 	    --beside "zero-cost=tests/bench/zero-cost" \
+	    --beside "virtme-ng=tests/scripts/vng" \
 	    --meson $(core) --meson $(sanitized) \
 	    --meson "$(qemu):qtest-x86_64/pmu-*" \
 	    --meson "$(qemu):qtest-x86_64/intel-dsa-*" \
-	    --program "functional=tests/functional/run" \
-	    --program "virtme-ng=tests/scripts/vng"
+	    --program "functional=tests/functional/run"
 
 # What the guest's fuzzer and libFuzzer find in two hours: slow, as it looks
 # for errors that other tests do not show.

@@ -148,27 +148,28 @@ static void append(Rig *rig, Blocks *blocks, PmuLevel level, uint64_t base,
     blocks->insns++;
 }
 
-static void build_loop(Rig *rig)
+/* rig->code of rig->loop, at @base; its blocks have numbers from @number on. */
+static void build_loop(Rig *rig, uint64_t base, unsigned number)
 {
     static const Code sub = SUB, jne = JNE, test = TEST, nop = NOP;
     const Loop *loop = rig->loop;
 
     for (unsigned i = 0; i < loop->copies; i++) {
         for (unsigned j = 0; loop->body[j].bytes; j++) {
-            append(rig, &rig->code, PMU_LEVEL_USR, BASE, loop->body[j]);
+            append(rig, &rig->code, PMU_LEVEL_USR, base, loop->body[j]);
         }
     }
     if (loop->coin) {
-        append(rig, &rig->code, PMU_LEVEL_USR, BASE, test);
-        append(rig, &rig->code, PMU_LEVEL_USR, BASE, jne);
-        append(rig, &rig->code, PMU_LEVEL_USR, BASE, nop);
+        append(rig, &rig->code, PMU_LEVEL_USR, base, test);
+        append(rig, &rig->code, PMU_LEVEL_USR, base, jne);
+        append(rig, &rig->code, PMU_LEVEL_USR, base, nop);
         begin_block(&rig->code, PMU_LEVEL_USR,
                     rig->code.pc[rig->code.num - 1] + 1);
     }
-    append(rig, &rig->code, PMU_LEVEL_USR, BASE, sub);
-    append(rig, &rig->code, PMU_LEVEL_USR, BASE, jne);
+    append(rig, &rig->code, PMU_LEVEL_USR, base, sub);
+    append(rig, &rig->code, PMU_LEVEL_USR, base, jne);
     for (unsigned i = 0; i < rig->code.num; i++) {
-        pmu_block_set_number(&rig->code.block[i]->block, i);
+        pmu_block_set_number(&rig->code.block[i]->block, number + i);
     }
 }
 
@@ -201,7 +202,7 @@ static Rig *rig_new(const Loop *loop, const PmuSampling *sampling,
     rig->until_tick = TICK;
     pmu_timing_set_sampling(rig->timing, sampling);
     pmu_timing_set_interest(rig->timing, interest);
-    build_loop(rig);
+    build_loop(rig, BASE, 0);
     build_handler(rig);
     return rig;
 }
@@ -559,6 +560,61 @@ static void test_short(void)
     g_assert_true(print_spread(loop.name, "slots", &s, SHORT_LIMIT));
 }
 
+/*
+ * Loads whose data are near, and then some from DRAM, as where a program
+ * starts; and a loop without loads, which is not to wait for any, however few
+ * of the former were observed.
+ */
+#define START_ROUNDS    300
+#define START_NEAR      2000    /* iterations */
+#define START_DRAM      20
+#define START_WIDE      100000
+
+static void run_iterations(Rig *rig, uint32_t iterations)
+{
+    for (uint32_t i = 0; i < iterations;) {
+        i += iterate(rig, iterations - i);
+    }
+    pass(rig);
+    pmu_timing_flush(rig->timing);
+}
+
+static void test_start(void)
+{
+    const Loop near = { .body = { LOAD_RDX_RSI, NOP }, .copies = 1 };
+    const Loop far = { .copies = 1, .data = IN_DRAM };
+    const Loop wide = { .body = { NOP, NOP, NOP, NOP }, .copies = 1 };
+    Rig *rig = rig_new(&near, &pmu_sampling, (PmuInterest) {});
+    Blocks loads = rig->code;
+    g_autofree double *slots = g_new(double, START_ROUNDS);
+    Blocks nops;
+    Spread s;
+
+    rig->loop = &wide;
+    rig->code = (Blocks) {};
+    build_loop(rig, 2 * BASE, loads.num);
+    nops = rig->code;
+    for (unsigned i = 0; i < START_ROUNDS; i++) {
+        Round before;
+
+        rig->code = loads;
+        rig->loop = &near;
+        run_iterations(rig, START_NEAR);
+        rig->loop = &far;
+        run_iterations(rig, START_DRAM);
+        before = snapshot(rig);
+        rig->code = nops;
+        rig->loop = &wide;
+        run_iterations(rig, START_WIDE);
+        slots[i] = snapshot(rig).slots - before.slots;
+    }
+    rig_free(rig);
+    free_blocks(&loads);
+    /* The first one has cold code. */
+    s = spread_of(slots + 1, START_ROUNDS - 1, 5 * START_WIDE);
+    g_assert_true(print_spread("start", "slots", &s, LIMIT));
+}
+
 static const Loop loops[] = {
     /* imul: 3 cycles; sub and jne are one micro-op. */
     { "latency", { NOP, NOP, IMUL_RAX, NOP }, 1, 300000, 400, 15, 5,
@@ -606,5 +662,6 @@ int main(int argc, char **argv)
         g_test_add_data_func(name, &loops[i], test_loop);
     }
     g_test_add_func("/sampling/steady/short", test_short);
+    g_test_add_func("/sampling/steady/start", test_start);
     return g_test_run();
 }

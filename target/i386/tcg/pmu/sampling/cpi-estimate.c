@@ -39,11 +39,11 @@
 #define LITTLE_FIRST    1024.0
 
 /*
- * So many micro-ops that were as predicted stand beside those that were
- * observed: one wait for DRAM among three of them says nothing of a hundred
+ * So many loads and branches that were as predicted stand beside those that
+ * were observed: one wait for DRAM among three loads says nothing of a hundred
  * thousand others.  A level that has all of a window has fifty times as many.
  */
-#define LITTLE_OBSERVED 512.0
+#define LITTLE_OBSERVED 128.0
 
 /* What one time may leave to be taken off by later ones. */
 #define DEBT_MOST   (1 << 28)
@@ -310,27 +310,51 @@ static void settle_unknown(const PmuCpiTable *table, PmuEstimate *tally,
 }
 
 /*
+ * How many loads, or branches for mispredictions, were predicted for @tally for
+ * each of those in what was observed last.
+ */
+static double exposure(const PmuEstimate *tally, PmuCovariate covariate)
+{
+    return covariate <= PMU_COVARIATE_WAIT_DRAM
+        ? tally->sum[PMU_SAMPLE_LOADS] /
+          (tally->observed.loads + LITTLE_OBSERVED)
+        : tally->sum[PMU_SAMPLE_BRANCHES] /
+          (tally->observed.branches + LITTLE_OBSERVED);
+}
+
+/* Loads and branches that were predicted for @tally are accounted for. */
+static void end_exposure(const PmuCpiTable *table, PmuEstimate *tally)
+{
+    double *loads = &tally->sum[PMU_SAMPLE_LOADS];
+    double *branches = &tally->sum[PMU_SAMPLE_BRANCHES];
+
+    if (table->weight > 1) {
+        tally->observed.loads += *loads;
+        tally->observed.branches += *branches;
+    }
+    *loads = *branches = 0;
+}
+
+/*
  * What is known of @tally beyond what was predicted, or is taken to be if
- * nothing is known of it: as much to a micro-op as there was lately in what
- * stands for it (double sampling: Cochran, "Sampling techniques", ch. 12).  All
- * of it at once, where it is known, would be as right in the long run; but that
- * may be a short while, as between two looks of perf.
+ * nothing is known of it: as much to a load, or to a branch, as there was
+ * lately in what stands for it (double sampling: Cochran, "Sampling
+ * techniques", ch. 12).  All of it at once, where it is known, would be as
+ * right in the long run; but that may be a short while, as between two looks
+ * of perf.
  */
 static void take_known(PmuCpiTable *table, PmuEstimate *tally,
                        double beyond[PMU_COVARIATE_NR])
 {
     PmuObservedResidual *observed = &tally->observed;
-    double uops = tally->sum[PMU_SLOT_LIGHT_OPS] +
-                  tally->sum[PMU_SLOT_HEAVY_OPS];
-    double share = uops / (observed->uops + LITTLE_OBSERVED);
 
-    observed->uops += table->weight > 1 ? uops : 0;
     for (unsigned i = 0; i < PMU_COVARIATE_NR; i++) {
         double known = tally->covariates.n[i];
         double *predicted = &tally->sum[PMU_SAMPLE_COVARIATES + i];
 
-        beyond[i] = table->weight ? known - *predicted
-                                  : observed->covariates[i] * share;
+        beyond[i] = table->weight
+            ? known - *predicted
+            : observed->covariates[i] * exposure(tally, i);
         if (table->weight > 1) {
             observed->covariates[i] += beyond[i];
         }
@@ -341,6 +365,7 @@ static void take_known(PmuCpiTable *table, PmuEstimate *tally,
         *predicted = 0;
         tally->covariates.n[i] = 0;
     }
+    end_exposure(table, tally);
 }
 
 /* Make up for what was not as predicted. */

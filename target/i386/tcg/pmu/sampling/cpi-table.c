@@ -191,7 +191,8 @@ void pmu_cpi_table_set_weight(PmuCpiTable *table, uint32_t weight)
     for (PmuLevel level = 0; weight > 1 && level < PMU_LEVEL_NR; level++) {
         PmuObservedResidual *observed = &table->estimate[level].observed;
 
-        observed->uops = pmu_round_to_quantum(observed->uops / 2);
+        observed->loads = pmu_round_to_quantum(observed->loads / 2);
+        observed->branches = pmu_round_to_quantum(observed->branches / 2);
         for (unsigned i = 0; i < PMU_COVARIATE_NR; i++) {
             observed->covariates[i] =
                 pmu_round_to_quantum(observed->covariates[i] / 2);

@@ -20,18 +20,21 @@
 #define PMU_SAMPLE_GROUP    PMU_INTEREST_GROUP
 
 /*
- * Slots by PmuSlotClass, PmuCovariates by PmuCovariate, each in a group; and
- * ledger items from PMU_ITEM_SAMPLED on.
+ * Slots by PmuSlotClass, and PmuCovariates by PmuCovariate, each in a group;
+ * with these the loads that may have waited, and the branches that may have
+ * been mispredicted.  Then ledger items from PMU_ITEM_SAMPLED on.
  */
 enum {
     PMU_SAMPLE_COVARIATES = PMU_SAMPLE_GROUP,
+    PMU_SAMPLE_LOADS = PMU_SAMPLE_COVARIATES + PMU_COVARIATE_NR,
+    PMU_SAMPLE_BRANCHES,
     PMU_SAMPLE_ITEMS = 2 * PMU_SAMPLE_GROUP,
     PMU_SAMPLE_NR = PMU_SAMPLE_ITEMS + PMU_ITEM_NR - PMU_ITEM_SAMPLED,
 };
 
 G_STATIC_ASSERT(PMU_SLOT_NR <= PMU_SAMPLE_GROUP);
 
-G_STATIC_ASSERT(PMU_COVARIATE_NR <= PMU_SAMPLE_GROUP);
+G_STATIC_ASSERT(PMU_SAMPLE_BRANCHES < PMU_SAMPLE_ITEMS);
 
 #define PMU_SAMPLE_SPACE     ((PMU_SAMPLE_NR + PMU_SAMPLE_GROUP - 1) / \
                               PMU_SAMPLE_GROUP * PMU_SAMPLE_GROUP)
@@ -123,12 +126,12 @@ typedef struct PmuUnknownCode {
 } PmuUnknownCode;
 
 /*
- * The residual, known less predicted, of @uops micro-ops that stand for others,
- * of which nothing is known.  Old ones are forgotten by half with each such
- * part of a period.
+ * The residual, known less predicted, of so many loads and branches that stand
+ * for others, of which nothing is known.  Old ones are forgotten by half with
+ * each such part of a period.
  */
 typedef struct PmuObservedResidual {
-    double uops;
+    double loads, branches;
     double covariates[PMU_COVARIATE_NR];
 } PmuObservedResidual;
 

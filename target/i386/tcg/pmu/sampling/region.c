@@ -59,6 +59,10 @@ static void add_sample(PmuTiming *t)
         t->sample.item[PMU_SAMPLE_COVARIATES + i] =
             t->functional.covariates.n[i] - t->accounted.n[i];
     }
+    t->sample.item[PMU_SAMPLE_LOADS] =
+        t->sample.item[pmu_sample_item(PMU_ITEM_PORT_LOAD)];
+    /* A branch ends most of them. */
+    t->sample.item[PMU_SAMPLE_BRANCHES] = 1;
     t->accounted = t->functional.covariates;
     if (pmu_timing_is_typical(t, pmu_region_key(t))) {
         t->sampled_insns += t->insns;
