@@ -238,7 +238,7 @@ def fixed(what):
     raise Skip('this kernel has it fixed: ' + what)
 
 
-@test('DSA: a bug of idxd: filters stay in a counter')
+@test('DSA: a bug of idxd: filters stay in a counter', LONG_TESTS)
 def dsa_stale_filter(options):
     """Nothing but another filter takes one back."""
     with dsa(options, ['']) as s:
@@ -257,7 +257,7 @@ def dsa_stale_filter(options):
         return checks.done()
 
 
-@test('DSA: a bug of idxd: wraps of a counter are lost')
+@test('DSA: a bug of idxd: wraps of a counter are lost', LONG_TESTS)
 def dsa_lost_wraps(options):
     """12 bits wrap within a few copies; the driver counts the difference
     modulo 4096 whenever it looks.
@@ -290,7 +290,8 @@ def unbind_fails(options, device, append, command, sign):
     checks.done()
 
 
-@test('DSA: a bug of idxd: disabling a device without an event log')
+@test('DSA: a bug of idxd: disabling a device without an event log',
+      LONG_TESTS)
 def dsa_no_event_log(options):
     unbind_fails(options, 'event-log=off', '',
                  'cd /guest/dsa && ./accel-config disable-wq dsa0/wq0.0 && '
@@ -298,7 +299,7 @@ def dsa_no_event_log(options):
                  'idxd_device_evl_free')
 
 
-@test('DSA: a bug of idxd: unbinding an enabled device')
+@test('DSA: a bug of idxd: unbinding an enabled device', LONG_TESTS)
 def dsa_use_after_free(options):
     """It uses what it has freed, which is filled with 0x6b here."""
     unbind_fails(options, '', 'slub_debug=FP',
@@ -306,7 +307,8 @@ def dsa_use_after_free(options):
                  '6b6b6b6b')
 
 
-@test('DSA: a bug of idxd: a channel that was let go cannot be used again')
+@test('DSA: a bug of idxd: a channel that was let go cannot be used again',
+      LONG_TESTS)
 def dsa_lost_handle(options):
     """The driver forgets its interrupt; 0xffff, which its descriptors name
     then, is none of the device's: an error, and no interrupt.
