@@ -45,12 +45,21 @@ uint32_t x86_pmu_block_number(uint64_t generation)
     }
 }
 
-void x86_pmu_renumber(X86PMU *unit, const PmuBlock *block)
+void x86_pmu_renumber(CPUX86State *env, const PmuBlock *block)
 {
+    X86PMU *unit = env->pmu.unit;
+
     if (block->generation != unit->counted_generation) {
         unit->counted_generation = block->generation;
         pmu_timing_stop_counting(unit->timing);
     }
+    qatomic_set(&env->pmu.generation, block->generation);
+}
+
+void x86_pmu_collect(CPUX86State *env)
+{
+    pmu_timing_collect(env->pmu.unit->timing);
+    qatomic_store_release(&env->pmu.generation, X86_PMU_NO_GENERATION);
 }
 
 void x86_pmu_counted_pass(CPUX86State *env)
@@ -229,7 +238,7 @@ void helper_x86_pmu_count_run(CPUX86State *env, const void *opaque)
     }
     due = x86_pmu_clock_catch_up(env, block);
     x86_pmu_counted_pass(env);
-    x86_pmu_renumber(pmu->unit, block);
+    x86_pmu_renumber(env, block);
     if (pmu_left_progress(pmu->left) <= 0 && !block->uninterruptible) {
         x86_pmu_counted_renew(env, block);
     }

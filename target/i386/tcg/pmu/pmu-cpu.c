@@ -461,6 +461,7 @@ void x86_pmu_reset(X86CPU *cpu)
         return;
     }
     x86_pmu_sync(&cpu->env, 0);
+    x86_pmu_collect(&cpu->env);
     perfmon_reset(&pmu->unit->perfmon);
     x86_pmu_faults_reset(pmu->unit);
     x86_pmu_flush_all(&cpu->env);
@@ -472,6 +473,7 @@ void x86_pmu_init(X86CPU *cpu)
 {
     if (cpu->env.pmu.unit) {
         x86_pmu_sync(&cpu->env, 0);
+        x86_pmu_collect(&cpu->env);
         x86_pmu_flush_all(&cpu->env);
         x86_pmu_observe_halt(&cpu->env, PMU_CHECK_INIT);
         x86_pmu_arm(&cpu->env, 0, 0);

@@ -138,16 +138,15 @@ void x86_pmu_exec_exit(CPUX86State *env)
         return;
     }
     x86_pmu_drop_exact_block(env_cpu(env));
-    /*
-     * Translated code may go away now: see x86_pmu_renumber().  A
-     * vCPU that sleeps keeps no descriptions from being freed.
-     */
+    /* Translated code may go away now: see x86_pmu_renumber(). */
     x86_pmu_counted_stop(env);
     if (env->pmu.record) {
         x86_pmu_run(env);
     }
     env->pmu.room = -1;
-    pmu_timing_collect(env->pmu.unit->timing);
+    if (env_cpu(env)->halted || !(env->hflags & HF_PMU_TIMING_MASK)) {
+        x86_pmu_collect(env);
+    }
     if (icount_enabled() && x86_pmu_look_is_due(env)) {
         x86_pmu_poll(env);
     }

@@ -423,10 +423,17 @@ uint32_t x86_pmu_block_number(uint64_t generation);
 
 /*
  * @block is about to run, the first one since x86_pmu_exec_exit() at least: if
- * code was thrown away in between, what its numbers counted has been collected,
- * and others count in them now.
+ * code was thrown away in between, what its numbers counted is collected, and
+ * others count in them from now on.  No record is left.
  */
-void x86_pmu_renumber(X86PMU *unit, const PmuBlock *block);
+void x86_pmu_renumber(CPUX86State *env, const PmuBlock *block);
+
+/*
+ * Collect what was counted: descriptions of blocks are not needed until the
+ * next one runs, as one that sleeps would keep others from being freed.  No
+ * record is left.
+ */
+void x86_pmu_collect(CPUX86State *env);
 
 /* Let the model know what was counted; @counted is complete. */
 void x86_pmu_counted_pass(CPUX86State *env);

@@ -46,11 +46,7 @@ static void x86_pmu_dynamic(CPUX86State *env, PmuExecution *dynamic)
     }
 }
 
-/*
- * The log is empty, and the next block to be entered says so.  The store pairs
- * with the load in x86_pmu_tr_oldest_generation(): descriptions were read
- * before it.
- */
+/* The log is empty, and the next block to be entered says so. */
 static void x86_pmu_log_reset(X86PMUState *pmu)
 {
     pmu->record = NULL;
@@ -60,7 +56,6 @@ static void x86_pmu_log_reset(X86PMUState *pmu)
     pmu->cut = 0;
     pmu->string = false;
     pmu->room = -1;
-    qatomic_store_release(&pmu->generation, X86_PMU_NO_GENERATION);
 }
 
 void x86_pmu_run_older(X86PMUState *pmu)
@@ -154,10 +149,6 @@ void x86_pmu_run(CPUX86State *env)
     if (unlikely(unit->mappings == PMU_MAPPINGS_STALE_AFTER_BLOCK)) {
         x86_pmu_forget_mappings(unit);
     }
-    if (unlikely(pmu->generation != qatomic_read(&tb_ctx.tb_flush_count))) {
-        /* What was counted of these blocks is taken while they are there. */
-        pmu_timing_collect(unit->timing);
-    }
     x86_pmu_trace_sampling(unit);
     x86_pmu_log_reset(pmu);
 }
@@ -246,7 +237,6 @@ void x86_pmu_log(CPUX86State *env, const PmuBlock *block, uint64_t pc)
         pmu->unit->repairs++;
     }
     pmu->next = pmu->log + words;
-    qatomic_set(&pmu->generation, block->generation);
     if (x86_pmu_is_fast_forward(env)) {
         /* One at a time; addresses are not stored, nor looked at. */
         memset(pmu->record->addr, 0, block->num_accesses * sizeof(uint64_t));
@@ -267,7 +257,7 @@ void helper_x86_pmu_enter(CPUX86State *env, const void *opaque)
         x86_pmu_run(env);
     }
     due = x86_pmu_clock_catch_up(env, block);
-    x86_pmu_renumber(pmu->unit, block);
+    x86_pmu_renumber(env, block);
     if (unlikely(pmu_timing_progress(pmu->unit->timing) >=
                  pmu->unit->check_at) &&
         !block->uninterruptible) {

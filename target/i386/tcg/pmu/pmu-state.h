@@ -31,7 +31,7 @@ typedef struct X86PMUObserverOptions X86PMUObserverOptions;
 /* Some hundred blocks: what the model touches for them stays in host's L1D. */
 #define X86_PMU_LOG_WORDS 512
 
-/* X86PMUState.generation if there is no record. */
+/* X86PMUState.generation if no description of a block is needed. */
 #define X86_PMU_NO_GENERATION UINT64_MAX
 
 /*
@@ -77,7 +77,7 @@ typedef struct X86PMUState {
     uint8_t string;
     uint64_t string_count;
     bool string_waits;          /* ... and it has read from a device */
-    /* timing: of the code buffer that the oldest record may belong to */
+    /* timing: of the code that records, or counts not collected, may be of */
     uint64_t generation;
     /* forward: PMU_LEFT_..., before the model is asked */
     int64_t left;
