@@ -49,8 +49,8 @@ const PmuSampling pmu_sampling = {
  * did not get would come from DRAM later on, which takes three times as long.
  * Where there is little of it, or it comes from DRAM now but seldom, that does
  * not matter.  Waits for one instruction, in cycles.  With time_only it is five
- * times as much: of Linux's boot half would be memory bound otherwise, as the L3
- * did not see what was fast-forwarded, and the boot takes 1.4 times as long.
+ * times as much: of Linux's boot half would be memory bound otherwise, as the
+ * L3 did not see what was fast-forwarded, and the boot takes 1.4 times as long.
  */
 #define MEMORY_BOUND_WAIT       0.05
 #define MEMORY_BOUND_WAIT_TIME  0.25
