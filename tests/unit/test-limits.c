@@ -771,6 +771,10 @@ static void test_many_courses(void)
                 bp, number, pc, taken, target),
                             ==, right);
         }
+        if (taken) {
+            pmu_branch_history_add(pmu_branch_predictor_history(plain), target);
+            pmu_branch_history_add(pmu_branch_predictor_history(bp), target);
+        }
     }
     g_assert_cmpuint(skipped, >, 0);
     pmu_branch_predictor_free(plain);
