@@ -129,15 +129,17 @@ static void test_unknown(void)
 
 /* Memory-bound slots to a cycle of waiting, in the test below. */
 #define SLOTS_A_CYCLE   1.0
+/* Micro-ops that nobody looks at. */
+#define PASSED          100000.0
 
 /*
- * Memory-bound slots to a micro-op of those that nobody looks at, after windows
- * in which @uops micro-ops waited for @wait cycles that were not predicted, and
+ * Memory-bound slots of code with @passed loads that nobody looks at, after
+ * windows in which @loads waited for @wait cycles that were not predicted, and
  * then @windows windows with none.
  */
-static double passed_slots(double uops, double wait, unsigned windows)
+static uint64_t passed_slots(double passed, double loads, double wait,
+                             unsigned windows)
 {
-    const double passed = 100000;
     PmuCpiTable *costs = g_new0(PmuCpiTable, 1);
     PmuEstimate *estimate = &costs->estimate[PMU_LEVEL_USR];
     uint64_t whole[PMU_SAMPLE_NR];
@@ -150,7 +152,7 @@ static double passed_slots(double uops, double wait, unsigned windows)
     costs->fit[PMU_RESPONSE_MEMORY_BOUND].slope = SLOTS_A_CYCLE;
 
     pmu_cpi_table_set_weight(costs, 100);
-    estimate->sum[PMU_SLOT_LIGHT_OPS] = uops;
+    estimate->sum[PMU_SAMPLE_LOADS] = loads;
     estimate->covariates.n[PMU_COVARIATE_WAIT_DRAM] = wait;
     pmu_cpi_table_add_estimates(costs);
     for (unsigned i = 0; i < windows; i++) {
@@ -159,26 +161,32 @@ static double passed_slots(double uops, double wait, unsigned windows)
     pmu_cpi_table_take_estimates(costs, PMU_LEVEL_USR, whole);
 
     pmu_cpi_table_set_weight(costs, 0);
-    estimate->sum[PMU_SLOT_LIGHT_OPS] = passed;
+    estimate->sum[PMU_SAMPLE_LOADS] = passed;
+    estimate->sum[PMU_SLOT_LIGHT_OPS] = PASSED;
     pmu_cpi_table_add_estimates(costs);
     pmu_cpi_table_take_estimates(costs, PMU_LEVEL_USR, whole);
     pmu_cpi_table_destroy(costs);
     g_free(costs);
-    return whole[PMU_SLOT_MEMORY_BOUND] / passed;
+    return whole[PMU_SLOT_MEMORY_BOUND];
 }
 
 /*
- * Of what is not looked at as much waits as lately in windows; a few micro-ops
- * say less than that, and old windows nothing.
+ * Of loads that are not looked at each waits as long as lately in windows; a
+ * few loads say less than that, and old windows nothing.  Code without loads
+ * does not wait for any.
  */
 static void test_observed(void)
 {
-    const double uops = 1000000, to_each = 0.5;
+    const double loads = 1000000, to_each = 0.5;
 
-    g_assert_cmpfloat_with_epsilon(passed_slots(uops, uops * to_each, 0),
-                                   SLOTS_A_CYCLE * to_each, 0.001);
-    g_assert_cmpfloat(passed_slots(3, 300, 0), <, SLOTS_A_CYCLE);
-    g_assert_cmpfloat(passed_slots(0, 0.1, 1100), ==, 0);
+    g_assert_cmpfloat_with_epsilon(
+        passed_slots(PASSED, loads, loads * to_each, 0) / PASSED,
+        SLOTS_A_CYCLE * to_each, 0.001);
+    g_assert_cmpfloat(passed_slots(PASSED, 3, 300, 0) / PASSED, <,
+                      3 * SLOTS_A_CYCLE);
+    g_assert_cmpuint(passed_slots(PASSED, 3, 300, 0), >, 0);
+    g_assert_cmpuint(passed_slots(PASSED, 0, 0.1, 1100), ==, 0);
+    g_assert_cmpuint(passed_slots(0, loads, loads * to_each, 0), ==, 0);
 }
 
 int main(int argc, char **argv)
