@@ -109,9 +109,20 @@ void icount_model_remove(CPUState *cpu)
     qatomic_cmpxchg(&model.turn, cpu, NULL);
 }
 
+/* Virtual time now, as shift is 0. */
+static int64_t model_now(void)
+{
+    return qatomic_read_i64(&timers_state.qemu_icount) +
+           qatomic_read_i64(&timers_state.qemu_icount_bias);
+}
+
 int64_t icount_model_ran(CPUState *cpu)
 {
-    return model_vcpu(cpu)->ran;
+    ModelVCPU *vcpu = model_vcpu(cpu);
+    /* Reads have published that, of what no look has accounted for. */
+    int64_t published = MIN(vcpu->rough, model_now()) - vcpu->local;
+
+    return vcpu->ran + MAX(published, 0);
 }
 
 bool icount_model_loaded(CPUState *cpu, int64_t ran)
@@ -119,13 +130,16 @@ bool icount_model_loaded(CPUState *cpu, int64_t ran)
     ModelVCPU *vcpu = model_vcpu(cpu);
     int64_t run_time = vcpu->run_time(cpu, false);
 
-    if (ran < 0 || ran > run_time || run_time - ran > UNSEEN_MOST) {
+    if (ran < 0 || ran - run_time > UNSEEN_MOST ||
+        run_time - ran > UNSEEN_MOST) {
         vcpu->ran = run_time;
         return false;
     }
-    vcpu->ran = ran;
+    /* What was published may have been more, by an estimate. */
+    vcpu->ran = MIN(ran, run_time);
     /* Now, when it comes to run. */
     vcpu->local = 0;
+    vcpu->rough = 0;
     vcpu->halted = true;
     vcpu->look = vcpu->icount;
     vcpu->looked_icount = vcpu->icount;
@@ -133,13 +147,6 @@ bool icount_model_loaded(CPUState *cpu, int64_t ran)
     model.horizon = 0;
     qatomic_set(&model.turn, NULL);
     return true;
-}
-
-/* Virtual time now, as shift is 0. */
-static int64_t model_now(void)
-{
-    return qatomic_read_i64(&timers_state.qemu_icount) +
-           qatomic_read_i64(&timers_state.qemu_icount_bias);
 }
 
 static void model_move(int64_t ns)
