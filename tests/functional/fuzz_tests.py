@@ -48,9 +48,9 @@ PHASE_SECONDS = 3
 # A round takes seconds at most; a host may be slow, or QEMU have sanitizers.
 SILENT_SECONDS = 240
 # Fewer sequences would say nothing.  A host that does other work runs fewer in
-# its seconds: it gets up to so many times as long.
+# its seconds, and gets up to so many.
 SEQUENCES = 100
-PATIENCE = 10
+PATIENCE = 10 * SECONDS
 
 # What sanitizers say.
 COMPLAINT = re.compile(r'runtime error:|ERROR: AddressSanitizer')
@@ -116,10 +116,13 @@ def fuzz(session, machine, seed, seconds, phase_seconds=PHASE_SECONDS):
     checks = Checks()
     first = 0
     counted = source.sample(COUNTED, len(COUNTED))
-    while time.monotonic() < start + seconds * (
-            1 if totals['sequences'] >= SEQUENCES else PATIENCE):
-        totals += collections.Counter(run_phase(
-            session, seed, first, phase_seconds, counted[0]))
+    while time.monotonic() < start + (
+            seconds if totals['sequences'] >= SEQUENCES
+            else max(seconds, PATIENCE)):
+        ran = run_phase(session, seed, first, phase_seconds, counted[0])
+        checks.that('sequences' in ran, 'the fuzzer did not say what it ran')
+        checks.done()
+        totals += collections.Counter(ran)
         counted.append(counted.pop(0))
         first += 100000
     checks.between('sequences', totals['sequences'], SEQUENCES, None)

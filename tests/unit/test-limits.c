@@ -760,7 +760,7 @@ static void test_many_courses(void)
         uint32_t number = random_below(&random, BLOCKS);
         uint64_t pc = BRANCH(number % PLACES);
         bool taken = random_below(&random, 5000) != 0;
-        uint64_t target = taken ? OTHER : CODE;
+        uint64_t target = taken ? OTHER + number % 7 * 64 : CODE;
         bool right = pmu_branch_predictor_conditional(plain, pc, taken);
 
         if (pmu_branch_predictor_successors(bp)[number] == target) {

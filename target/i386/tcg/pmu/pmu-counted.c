@@ -53,7 +53,7 @@ void x86_pmu_renumber(CPUX86State *env, const PmuBlock *block)
         unit->counted_generation = block->generation;
         pmu_timing_stop_counting(unit->timing);
     }
-    qatomic_set(&env->pmu.generation, block->generation);
+    qatomic_store_release(&env->pmu.generation, block->generation);
 }
 
 void x86_pmu_collect(CPUX86State *env)

@@ -134,17 +134,24 @@ static bool x86_pmu_look_is_due(const CPUX86State *env)
 
 void x86_pmu_exec_exit(CPUX86State *env)
 {
+    CPUState *cs = env_cpu(env);
+
     if (!env->pmu.unit) {
         return;
     }
-    x86_pmu_drop_exact_block(env_cpu(env));
+    x86_pmu_drop_exact_block(cs);
     /* Translated code may go away now: see x86_pmu_renumber(). */
     x86_pmu_counted_stop(env);
     if (env->pmu.record) {
         x86_pmu_run(env);
     }
     env->pmu.room = -1;
-    if (env_cpu(env)->halted || !(env->hflags & HF_PMU_TIMING_MASK)) {
+    if (cs->halted || cs->stop || !(env->hflags & HF_PMU_TIMING_MASK)) {
+        /*
+         * It may be long until it counts again.  For all other exits it is too
+         * much: a guest that waits in a loop of PAUSE has 100,000 a second, and
+         * there are some thousand blocks to look at.
+         */
         x86_pmu_collect(env);
     }
     if (icount_enabled() && x86_pmu_look_is_due(env)) {

@@ -429,9 +429,9 @@ uint32_t x86_pmu_block_number(uint64_t generation);
 void x86_pmu_renumber(CPUX86State *env, const PmuBlock *block);
 
 /*
- * Collect what was counted: descriptions of blocks are not needed until the
- * next one runs, as one that sleeps would keep others from being freed.  No
- * record is left.
+ * Collect what was counted, so that this vCPU needs no descriptions of blocks
+ * until it runs the next one: one that sleeps must not keep them from being
+ * freed.  No record is left.
  */
 void x86_pmu_collect(CPUX86State *env);
 

@@ -294,5 +294,6 @@ void helper_x86_pmu_assist(CPUX86State *env, uint32_t before)
 
 void x86_pmu_log_init(CPUX86State *env)
 {
+    env->pmu.generation = X86_PMU_NO_GENERATION;
     x86_pmu_log_reset(&env->pmu);
 }

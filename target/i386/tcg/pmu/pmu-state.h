@@ -77,7 +77,10 @@ typedef struct X86PMUState {
     uint8_t string;
     uint64_t string_count;
     bool string_waits;          /* ... and it has read from a device */
-    /* timing: of the code that records, or counts not collected, may be of */
+    /*
+     * timing: of the code that records, or counts not collected, may be of;
+     * X86_PMU_NO_GENERATION if there are none
+     */
     uint64_t generation;
     /* forward: PMU_LEFT_..., before the model is asked */
     int64_t left;

@@ -59,8 +59,8 @@ static void add_sample(PmuTiming *t)
         t->sample.item[PMU_SAMPLE_COVARIATES + i] =
             t->functional.covariates.n[i] - t->accounted.n[i];
     }
-    t->sample.item[PMU_SAMPLE_LOADS] =
-        t->sample.item[pmu_sample_item(PMU_ITEM_PORT_LOAD)];
+    t->sample.item[PMU_SAMPLE_LOADS] = t->pipeline.lsu.loads - t->loads;
+    t->loads = t->pipeline.lsu.loads;
     /* A branch ends most of them. */
     t->sample.item[PMU_SAMPLE_BRANCHES] = 1;
     t->accounted = t->functional.covariates;

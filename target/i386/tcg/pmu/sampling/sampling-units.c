@@ -90,8 +90,8 @@ static bool is_settled(const PmuTiming *t)
 /*
  * When a sampling unit is due, on average: sooner in short programs, which have
  * few of them, and after a sixteenth of all that ran; or soon after waits
- * changed, or when the last one was the first of something dominant.  With
- * time_only it is soon asked again whether code is memory bound.
+ * changed, when it is doubtful whether they are so long, or when the last one
+ * was the first of something dominant.
  */
 static uint32_t mean_period(const PmuTiming *t)
 {
@@ -107,7 +107,7 @@ static uint32_t mean_period(const PmuTiming *t)
     if (t->warmed_insns >= t->turns_until) {
         longest <<= t->steady;
     }
-    if (!is_settled(t) || (t->interest.time_only && t->memory_bound)) {
+    if (!is_settled(t) || t->memory_doubtful) {
         longest = MIN(longest, SETTLE_PERIOD);
     }
     return CLAMP(t->warmed_insns / 16, shortest, longest);
@@ -238,6 +238,7 @@ static void begin_phase(PmuTiming *t, PmuPhase phase)
     case PMU_PHASE_DETAILED:
         pmu_timing_enter_estimates(t);
         pmu_timing_resume_pipeline(t);
+        t->loads = t->pipeline.lsu.loads;
         pmu_cpi_table_begin_unit(&t->cpi_table);
         break;
     default:
@@ -353,6 +354,8 @@ static void judge_period(PmuTiming *t, uint32_t length)
     }
     t->waits_changed = changed && pmu_sampling_take_credit(t, 0);
     t->memory_bound = is_memory_bound(t, length);
+    t->memory_doubtful = t->interest.time_only && t->memory_bound &&
+                         t->cpi_table.weight > 1;
 }
 
 /*

@@ -93,6 +93,7 @@ struct PmuTiming {
     uint64_t functional_until;  /* in terms of @warmed_insns, see TURNS */
     uint64_t turns_until;       /* the same */
     bool memory_bound;          /* see MEMORY_BOUND_WAIT */
+    bool memory_doubtful;       /* ... maybe for what L3 has not seen */
     bool refills;               /* see REFILL_SHARE */
     uint32_t weight;            /* of what is functionally warmed behind that */
     PmuCovariates before;       /* functional.covariates, before what is
@@ -120,6 +121,7 @@ struct PmuTiming {
     PmuSighting sightings[PMU_SIGHTING_SETS][PMU_SIGHTING_WAYS];
     uint32_t contexts;          /* flushes of what is not global, so far */
     PmuCovariates accounted;    /* of functional.covariates, accounted for */
+    uint64_t loads;             /* of pipeline.lsu.loads, likewise */
     uint64_t contested_until;   /* in terms of @progress: see CONTESTED */
 
     uint32_t assists;           /* at the end of the current region */
