@@ -149,8 +149,8 @@ void x86_pmu_exec_exit(CPUX86State *env)
     if (cs->halted || cs->stop || !(env->hflags & HF_PMU_TIMING_MASK)) {
         /*
          * It may be long until it counts again.  For all other exits it is too
-         * much: a guest that waits in a loop of PAUSE has 100,000 a second, and
-         * there are some thousand blocks to look at.
+         * much: Linux's boot under -icount shift=model has 290,000, most for
+         * PAUSE, and 1230 blocks are looked at in the mean.
          */
         x86_pmu_collect(env);
     }

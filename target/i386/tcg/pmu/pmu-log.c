@@ -13,7 +13,6 @@
 #include "cpu.h"
 #include "exec/exec-all.h"
 #include "exec/helper-proto.h"
-#include "accel/tcg/tb-context.h"
 #include "fpu/softfloat-helpers.h"
 #include "pmu-internal.h"
 #include "trace.h"

@@ -93,7 +93,8 @@ struct PmuTiming {
     uint64_t functional_until;  /* in terms of @warmed_insns, see TURNS */
     uint64_t turns_until;       /* the same */
     bool memory_bound;          /* see MEMORY_BOUND_WAIT */
-    bool memory_doubtful;       /* ... maybe for what L3 has not seen */
+    bool memory_doubtful;       /* ... maybe as L3 lacks what was not observed:
+                                   with time_only it is soon asked again */
     bool refills;               /* see REFILL_SHARE */
     uint32_t weight;            /* of what is functionally warmed behind that */
     PmuCovariates before;       /* functional.covariates, before what is
@@ -121,7 +122,7 @@ struct PmuTiming {
     PmuSighting sightings[PMU_SIGHTING_SETS][PMU_SIGHTING_WAYS];
     uint32_t contexts;          /* flushes of what is not global, so far */
     PmuCovariates accounted;    /* of functional.covariates, accounted for */
-    uint64_t loads;             /* of pipeline.lsu.loads, likewise */
+    uint64_t loads;             /* of pipeline.lsu.loads, accounted for */
     uint64_t contested_until;   /* in terms of @progress: see CONTESTED */
 
     uint32_t assists;           /* at the end of the current region */
