@@ -25,26 +25,6 @@
  */
 #define INSN_PROGRESS 2
 
-/*
- * Translated code is thrown away all at once, when all vCPUs have left it, and
- * numbers are used again.
- */
-uint32_t x86_pmu_block_number(uint64_t generation)
-{
-    /* The generation, 32 bits of it, and the next number. */
-    static uint64_t last;
-    uint64_t now = qatomic_read(&last), next, seen;
-
-    for (;; now = seen) {
-        next = now >> 32 == (uint32_t)generation ? now + 1
-                                                 : generation << 32;
-        seen = qatomic_cmpxchg(&last, now, next);
-        if (seen == now) {
-            return next;
-        }
-    }
-}
-
 void x86_pmu_renumber(CPUX86State *env, const PmuBlock *block)
 {
     X86PMU *unit = env->pmu.unit;

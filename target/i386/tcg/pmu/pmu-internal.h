@@ -403,6 +403,18 @@ void x86_pmu_observer_free(X86PMU *unit);
 /* No property asks for observers; else false and @errp: they need @needs. */
 bool x86_pmu_check_unobserved(X86CPU *cpu, const char *needs, Error **errp);
 
+/* Generations of translated code: pmu-generation.c */
+
+/* A number for a block of @generation, which no other one of it has. */
+uint32_t x86_pmu_block_number(uint64_t generation);
+
+/*
+ * @cs, whose PMU is @unit, translates a block.  If code was thrown away, so are
+ * the descriptions of what no vCPU needs any more.  Where there are too many of
+ * them, all code is to go as soon as no vCPU runs any, and they with it.
+ */
+void x86_pmu_begin_generation(X86PMU *unit, CPUState *cs);
+
 /* Blocks that translated code counts: pmu-counted.c */
 
 /* Is the running code, if it is instrumented for timing, that for forward? */
@@ -417,9 +429,6 @@ static inline bool x86_pmu_is_countable(const PmuBlock *block)
     return pmu_block_is_plain(block) && !block->uninterruptible &&
            pmu_block_has_number(block);
 }
-
-/* A number for a block of @generation, which no other one of it has. */
-uint32_t x86_pmu_block_number(uint64_t generation);
 
 /*
  * @block is about to run, the first one since x86_pmu_exec_exit() at least: if

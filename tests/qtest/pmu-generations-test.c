@@ -1,0 +1,121 @@
+/*
+ * Test that descriptions of blocks are freed when their code is gone.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * A vCPU that sleeps, or never ran, may not keep those of all code that others
+ * ran meanwhile.
+ */
+
+#include "qemu/osdep.h"
+
+#include "pmu/machine.h"
+
+/* Enough for some buffers of code, of one MiB: each is translated anew. */
+#define ITERATIONS      20000
+#define GENERATIONS     3
+
+/* What the other vCPU does. */
+typedef enum Other {
+    NO_OTHER,
+    NEVER_STARTED,
+    NEVER_RAN,                  /* plugged in */
+    SLEEPS                      /* after it has counted */
+} Other;
+
+typedef struct Case {
+    const char *path, *args;
+    Other other;
+} Case;
+
+static const Case cases[] = {
+    { "pmu/generations/alone", "", NO_OTHER },
+    { "pmu/generations/never-started", "-smp 2 ", NEVER_STARTED },
+    { "pmu/generations/never-ran", "-smp 1,maxcpus=2 ", NEVER_RAN },
+    { "pmu/generations/sleeps", "-smp 2 ", SLEEPS },
+};
+
+static void count_self_modifying(PmuScript *s, uint64_t iterations)
+{
+    pmu_wrmsr(s, MSR_FIXED_CTR_CTRL, FIXED_ALL(3));
+    pmu_op(s, OP_RUN, BLOCK_SELF_MODIFYING, GLOBAL_FIXED(3), iterations);
+}
+
+static void plug_in(PmuMachine *machine)
+{
+    qtest_qmp_assert_success(machine->qts,
+                             "{'execute': 'device_add', 'arguments': {"
+                             " 'driver': 'Icelake-Server-x86_64-cpu',"
+                             " 'id': 'hot', 'socket-id': 0, 'core-id': 1,"
+                             " 'thread-id': 0}}");
+}
+
+/* Each line of @log: no generation but the one before may be kept. */
+static void check_log(const char *log)
+{
+    g_auto(GStrv) lines = g_strsplit(log, "\n", -1);
+    unsigned generations = 0;
+
+    for (char **line = lines; *line; line++) {
+        const char *numbers = strstr(*line, "cpu 0 generation ");
+        uint64_t generation, oldest;
+
+        if (!numbers) {
+            continue;
+        }
+        g_assert_cmpint(sscanf(numbers, "cpu 0 generation %" SCNu64
+                               " oldest %" SCNu64, &generation, &oldest),
+                        ==, 2);
+        g_assert_cmpuint(oldest + 1, >=, generation);
+        generations++;
+    }
+    g_assert_cmpuint(generations, >=, GENERATIONS);
+}
+
+static void test_generations(const void *data)
+{
+    const Case *test = data;
+    g_autoptr(PmuScript) s = pmu_script_new();
+    g_autofree char *name = NULL, *args = NULL, *log = NULL;
+    PmuMachine machine;
+    int fd = g_file_open_tmp("pmu-generations-XXXXXX", &name, NULL);
+
+    g_assert_cmpint(fd, >=, 0);
+    close(fd);
+    pmu_op(s, OP_SYNC, 0, 1, 0);
+    if (test->other == SLEEPS) {
+        pmu_op(s, OP_START_CPU, 0, 1, 0);
+        pmu_op(s, OP_WAIT_CPU, 0, 1, 0);
+        s->cpu = 1;
+        count_self_modifying(s, 10);
+        s->cpu = 0;
+    }
+    count_self_modifying(s, ITERATIONS);
+    args = g_strdup_printf("%s-accel tcg,tb-size=1 %s"
+                           "-trace x86_pmu_generation -D %s",
+                           PMU_CPU_METRICS, test->args, name);
+    pmu_start(&machine, s, args);
+    pmu_wait_for(&machine, 1);
+    if (test->other == NEVER_RAN) {
+        plug_in(&machine);
+    }
+    pmu_go(&machine, 1);
+    pmu_wait_done(&machine, test->other == SLEEPS ? 2 : 1);
+    pmu_stop(&machine);
+    g_assert_true(g_file_get_contents(name, &log, NULL, NULL));
+    unlink(name);
+    check_log(log);
+}
+
+int main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    if (!qtest_has_accel("tcg")) {
+        g_test_skip("No TCG accelerator");
+        return 0;
+    }
+    for (unsigned i = 0; i < ARRAY_SIZE(cases); i++) {
+        qtest_add_data_func(cases[i].path, &cases[i], test_generations);
+    }
+    return g_test_run();
+}
