@@ -243,6 +243,23 @@ static void test_page_faults(void)
     qtest_quit(qts);
 }
 
+/* Nothing behind the page that fails is written: here the firmware's ROM. */
+static void test_behind_fault(void)
+{
+    QTestState *qts = dsa_ready("");
+    const uint64_t rom_end = 0x100000, before = 0x80;
+    DsaDesc desc = dsa_desc(DSA_OP_FILL, 500, UINT64_MAX, rom_end - before,
+                            2 * before);
+    DsaRecord record = dsa_run(qts, &desc);
+
+    g_assert_cmphex(record.status, ==, DSA_STATUS_PAGE_FAULT |
+                    DSA_STATUS_WRITE);
+    g_assert_cmpuint(record.bytes_completed, ==, 0);
+    g_assert_cmphex(record.fault_addr, ==, rom_end - before);
+    g_assert_cmphex(qtest_readq(qts, rom_end), ==, 0);
+    qtest_quit(qts);
+}
+
 /* The device's own registers are no memory. */
 static void test_own_registers(void)
 {
@@ -325,6 +342,25 @@ static void test_swerror(void)
     g_assert_cmphex(FIELD_EX64(swerror(qts), SWERR0, ERROR), ==,
                     DSA_STATUS_INVALID_FLAGS);
     g_assert_cmphex(dsa_readq(qts, A_SWERR1) >> 32, ==, DSA_FLAG_RCR);
+    qtest_quit(qts);
+}
+
+/* A dedicated WQ's descriptors have the PASID of its configuration, if any. */
+static void test_full(void)
+{
+    QTestState *qts = dsa_start("");
+    DsaDesc desc = dsa_desc(DSA_OP_MEMMOVE, 0, SOURCE, DESTINATION, 1 << 20);
+
+    desc.pasid = cpu_to_le32(0x80012345);
+    dsa_configure(qts, 1, 1, 1);
+    dsa_enable(qts, 1);
+    for (unsigned i = 0; i < 64; i++) {
+        dsa_submit(qts, 0, &desc);
+    }
+    g_assert_cmphex(FIELD_EX64(swerror(qts), SWERR0, ERROR), ==,
+                    DSA_ERROR_DWQ_FULL);
+    g_assert_cmphex(FIELD_EX64(swerror(qts), SWERR0, PASID), ==, 0);
+    g_assert_cmphex(FIELD_EX64(swerror(qts), SWERR0, PRIV), ==, 0);
     qtest_quit(qts);
 }
 
@@ -429,6 +465,8 @@ int main(int argc, char **argv)
     qtest_add_func("intel-dsa/delta-limits", test_delta_limits);
     qtest_add_func("intel-dsa/other-limits", test_other_limits);
     qtest_add_func("intel-dsa/page-faults", test_page_faults);
+    qtest_add_func("intel-dsa/behind-fault", test_behind_fault);
+    qtest_add_func("intel-dsa/full-queue", test_full);
     qtest_add_func("intel-dsa/own-registers", test_own_registers);
     qtest_add_func("intel-dsa/swerror", test_swerror);
     qtest_add_func("intel-dsa/event-log", test_event_log);

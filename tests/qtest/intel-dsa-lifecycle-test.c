@@ -137,7 +137,7 @@ static void test_migration(void)
     qtest_quit(qts);
 }
 
-/* What a stopped machine's device does: nothing */
+/* A reset drops what is in flight; the device works afterwards. */
 static void test_reset(void)
 {
     QTestState *qts = dsa_ready("");

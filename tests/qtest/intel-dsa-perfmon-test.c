@@ -424,6 +424,44 @@ static void test_cycle_overflow(void)
     qtest_quit(qts);
 }
 
+/* The same of one that was set up before there was anything to count. */
+static void test_overflow_after_enable(void)
+{
+    QTestState *qts = dsa_start(",perf-width=17");
+
+    dsa_enable_msix(qts, 9);
+    set_counter(qts, 0, config(WQ, EV_EMPTY) | R_CNTRCFG_INT_OVERFLOW_MASK);
+    dsa_configure(qts, 1, 1, 16);
+    dsa_enable(qts, 1);
+    qtest_clock_step(qts, 131000);
+    g_assert_false(dsa_message(qts, 0));
+    qtest_clock_step(qts, 600);
+    g_assert_true(dsa_message(qts, 0));
+    qtest_quit(qts);
+}
+
+/* A counter that freezes the others does not take what they had counted. */
+static void test_freeze_together(void)
+{
+    const uint64_t left = 200000, begin = (1ull << 48) - left;
+
+    for (unsigned first = 0; first < 2; first++) {
+        QTestState *qts = dsa_ready("");
+        uint64_t frozen_at;
+
+        set_counter(qts, first, config(WQ, EV_EMPTY) |
+                    R_CNTRCFG_FREEZE_OVERFLOW_MASK);
+        set_counter(qts, !first, config(WQ, EV_EMPTY));
+        clear(qts);
+        dsa_writeq(qts, perf(DSA_CNTRDATA + first * 8), begin);
+        qtest_clock_step(qts, 1000000);
+        frozen_at = counter(qts, first);
+        g_assert_cmpuint(frozen_at, <, 100);
+        g_assert_cmpuint(counter(qts, !first), ==, left + frozen_at);
+        qtest_quit(qts);
+    }
+}
+
 /* The interrupt's message enables the counter again, in the device itself. */
 static void test_own_message(void)
 {
@@ -551,6 +589,9 @@ int main(int argc, char **argv)
     qtest_add_func("intel-dsa/freeze", test_freeze);
     qtest_add_func("intel-dsa/overflow", test_overflow);
     qtest_add_func("intel-dsa/cycle-overflow", test_cycle_overflow);
+    qtest_add_func("intel-dsa/overflow-after-enable",
+                   test_overflow_after_enable);
+    qtest_add_func("intel-dsa/freeze-together", test_freeze_together);
     qtest_add_func("intel-dsa/own-message", test_own_message);
     qtest_add_func("intel-dsa/cycles", test_cycles);
     qtest_add_func("intel-dsa/batch-cycles", test_batch_cycles);

@@ -8,7 +8,7 @@
 #include "qemu/bswap.h"
 #include "intel-dsa/machine.h"
 
-/* The time until a record of WQ @wq is there, in steps of 10 ns */
+/* Nanoseconds until completion record @record is there, in steps of 10 */
 static int64_t time_until(QTestState *qts, unsigned record)
 {
     int64_t time = 0;
@@ -56,6 +56,22 @@ static void test_bandwidth(void)
         g_assert_cmpint(time, >=, cases[i].ns - 20);
         qtest_quit(qts);
     }
+}
+
+/* What was aborted does not keep others from the link. */
+static void test_abort(void)
+{
+    QTestState *qts = dsa_ready(",bandwidth=1");
+    DsaDesc large = dsa_desc(DSA_OP_FILL, 0, 0, DESTINATION, 1 << 20);
+    DsaDesc small = dsa_desc(DSA_OP_FILL, 1, 0, DESTINATION, 100);
+
+    dsa_submit(qts, 0, &large);
+    qtest_clock_step(qts, 1000);
+    g_assert_cmphex(dsa_command(qts, DSA_CMD_ABORT_ALL, 0), ==, 0);
+    dsa_submit(qts, 0, &small);
+    /* 100 bytes at one each microsecond, and the latency */
+    g_assert_cmpint(time_until(qts, 1), <=, 100000 + 1000 + 10);
+    qtest_quit(qts);
 }
 
 /* Of two WQs of one engine, that of priority 3 has three turns of four, once
@@ -148,6 +164,7 @@ int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     qtest_add_func("intel-dsa/bandwidth", test_bandwidth);
+    qtest_add_func("intel-dsa/abort", test_abort);
     qtest_add_func("intel-dsa/priority", test_priority);
     qtest_add_func("intel-dsa/traffic-class", test_traffic_class);
     qtest_add_func("intel-dsa/occupancy", test_occupancy);

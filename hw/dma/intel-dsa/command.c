@@ -62,7 +62,8 @@ static void abort_wqs(IntelDsa *s, uint32_t wqs)
     dsa_engines_kick(s);
 }
 
-static void abandon_wqs(IntelDsa *s, uint32_t wqs)
+/* The same, with the interrupts of their occupancy */
+static void abort_and_notify_wqs(IntelDsa *s, uint32_t wqs)
 {
     abort_wqs(s, wqs);
     for (unsigned wq = 0; wq < s->num_wqs; wq++) {
@@ -287,7 +288,7 @@ static void command_wqs(IntelDsa *s, uint32_t command)
     }
     switch (code) {
     case DSA_CMD_ABORT_WQ:
-        abandon_wqs(s, wqs);
+        abort_and_notify_wqs(s, wqs);
         finish(s, command, DSA_CMD_OK);
         break;
     case DSA_CMD_RESET_WQ:
@@ -370,7 +371,7 @@ static void do_command(IntelDsa *s, uint32_t command)
         wait_for(s, command, all_wqs(s));
         break;
     case DSA_CMD_ABORT_ALL:
-        abandon_wqs(s, all_wqs(s));
+        abort_and_notify_wqs(s, all_wqs(s));
         finish(s, command, DSA_CMD_OK);
         break;
     case DSA_CMD_RESET_DEVICE:
@@ -408,5 +409,7 @@ void dsa_command_write(IntelDsa *s, uint64_t value)
         dsa_report_error(s, DSA_ERROR_CMD_ACTIVE);
     } else {
         do_command(s, command);
+        /* Counters of cycles may go on from here. */
+        dsa_perfmon_arm(s);
     }
 }

@@ -46,14 +46,12 @@ static void make_record(const DsaWork *work, uint8_t *record)
 /* Software polls the status: it comes last. */
 static bool write_record(IntelDsa *s, uint64_t addr, const uint8_t *record)
 {
-    PCIDevice *pci = PCI_DEVICE(s);
-
-    if (pci_dma_write(pci, addr + 8, record + 8, DSA_RECORD_SIZE - 8) !=
-        MEMTX_OK) {
+    if (!dsa_dma(s, addr + 8, (void *)(record + 8), DSA_RECORD_SIZE - 8,
+                 DMA_DIRECTION_FROM_DEVICE) || s->unplugged) {
         return false;
     }
     smp_wmb();
-    return stq_le_pci_dma(pci, addr, ldq_le_p(record),
+    return stq_le_pci_dma(PCI_DEVICE(s), addr, ldq_le_p(record),
                           MEMTXATTRS_UNSPECIFIED) == MEMTX_OK;
 }
 
@@ -120,8 +118,8 @@ static void log_error(IntelDsa *s, const DsaError *error,
     }
     memcpy(entry + 32, record, DSA_RECORD_SIZE);
     if (tail >= size || (tail + 1) % size == head ||
-        pci_dma_write(PCI_DEVICE(s), base + tail * DSA_EVL_ENTRY, entry,
-                      sizeof(entry)) != MEMTX_OK) {
+        !dsa_dma(s, base + tail * DSA_EVL_ENTRY, entry, sizeof(entry),
+                 DMA_DIRECTION_FROM_DEVICE)) {
         set_swerror(s, &(DsaError) {
             .word[0] = FIELD_DP64(0, SWERR0, ERROR, DSA_ERROR_EVL),
         });
@@ -162,12 +160,14 @@ void dsa_report_error(IntelDsa *s, uint8_t code)
     }
 }
 
-void dsa_report_full(IntelDsa *s, unsigned wq, const uint8_t *desc)
+void dsa_report_full(IntelDsa *s, unsigned wq, const uint8_t *desc,
+                     uint32_t trusted)
 {
     DsaWork work = { .wq = wq };
     DsaError error;
 
     memcpy(work.desc, desc, DSA_DESC_SIZE);
+    stl_le_p(work.desc, trusted);
     error = make_error(&work, DSA_ERROR_DWQ_FULL, 0);
     set_swerror(s, &error);
 }
@@ -250,8 +250,8 @@ static uint8_t deferral(const IntelDsa *s, unsigned engine,
            work->status == DSA_STATUS_SUCCESS ? DSA_STATUS_DRAIN_LOGGED : 0;
 }
 
-/* Tell of the end of a descriptor; whether its interrupt may be sent. */
-static bool tell(IntelDsa *s, unsigned engine, const DsaWork *work)
+/* Write the record, or log it; whether its interrupt may be sent. */
+static bool report_completion(IntelDsa *s, unsigned engine, const DsaWork *work)
 {
     uint64_t addr = dsa_desc_completion(work->desc);
     uint32_t flags = dsa_desc_flags(work->desc);
@@ -296,7 +296,8 @@ void dsa_complete(IntelDsa *s, unsigned engine, DsaWork *work)
     trace_dsa_complete(engine, work->wq, dsa_desc_opcode(work->desc),
                        work->status, work->bytes_completed);
     count(s, engine, work, status_event(work->status));
-    if (tell(s, engine, work) && dsa_desc_flags(work->desc) & DSA_FLAG_RCI &&
+    if (report_completion(s, engine, work) &&
+        dsa_desc_flags(work->desc) & DSA_FLAG_RCI &&
         dsa_interrupt_allowed(s, interrupt, work->wq, work->desc) &&
         dsa_interrupt_send(s, interrupt, true)) {
         count(s, engine, work, work->ims ? DSA_EV_COMPLETION_IMS :

@@ -358,19 +358,21 @@ static uint64_t dsa_mmio_read(void *opaque, hwaddr addr, unsigned size)
     IntelDsa *s = opaque;
     uint64_t value;
 
+    if (!dsa_enter(s)) {
+        return MAKE_64BIT_MASK(0, size * 8);
+    }
     if (in_perfmon(addr)) {
         value = dsa_perfmon_read(s, addr - DSA_PERFMON_BASE, size);
     } else {
         value = extract64(read_word(s, addr), addr % 8 * 8, size * 8);
     }
     trace_dsa_mmio_read(addr, size, value);
+    dsa_leave(s);
     return value;
 }
 
-static void dsa_mmio_write(void *opaque, hwaddr addr, uint64_t value,
-                           unsigned size)
+static void write_mmio(IntelDsa *s, hwaddr addr, uint64_t value, unsigned size)
 {
-    IntelDsa *s = opaque;
     const DsaRegister *reg = find_register(addr & ~7ull);
     uint64_t mask = part_mask(addr, size);
     uint64_t word = value << addr % 8 * 8;
@@ -408,6 +410,17 @@ static void dsa_mmio_write(void *opaque, hwaddr addr, uint64_t value,
     } else {
         qemu_log_mask(LOG_GUEST_ERROR, "%s: no register at 0x%" HWADDR_PRIx
                       "\n", TYPE_INTEL_DSA, addr);
+    }
+}
+
+static void dsa_mmio_write(void *opaque, hwaddr addr, uint64_t value,
+                           unsigned size)
+{
+    IntelDsa *s = opaque;
+
+    if (dsa_enter(s)) {
+        write_mmio(s, addr, value, size);
+        dsa_leave(s);
     }
 }
 

@@ -162,9 +162,26 @@ static void dsa_realize(PCIDevice *pci, Error **errp)
     s->perfmon.timer = timer_new_ns(QEMU_CLOCK_VIRTUAL, dsa_perfmon_timer, s);
 }
 
+/*
+ * Code of the device may run, or a CPU be about to access it: what that needs
+ * stays until nobody refers to the device.
+ */
 static void dsa_exit(PCIDevice *pci)
 {
     IntelDsa *s = INTEL_DSA(pci);
+
+    s->unplugged = true;
+    timer_del(s->timer);
+    timer_del(s->perfmon.timer);
+    msix_uninit(pci, &s->mmio, &s->mmio);
+    if (pci->exp.exp_cap) {
+        pcie_cap_exit(pci);
+    }
+}
+
+static void dsa_instance_finalize(Object *obj)
+{
+    IntelDsa *s = INTEL_DSA(obj);
 
     timer_free(s->timer);
     timer_free(s->perfmon.timer);
@@ -175,22 +192,87 @@ static void dsa_exit(PCIDevice *pci)
     g_free(s->ring_submitted);
     g_free(s->ring_ims);
     g_free(s->ims);
-    msix_uninit(pci, &s->mmio, &s->mmio);
-    if (pci->exp.exp_cap) {
-        pcie_cap_exit(pci);
-    }
 }
 
-static void dsa_reset(DeviceState *dev)
+static void reset(IntelDsa *s)
 {
-    IntelDsa *s = INTEL_DSA(dev);
-
     if (s->pasid_cap) {
         pci_set_word(s->parent_obj.config + s->pasid_cap + PCI_PASID_CTRL, 0);
     }
     dsa_engines_reset(s);
     dsa_config_reset(s, false);
     dsa_perfmon_reset(s);
+}
+
+static void dsa_reset(DeviceState *dev)
+{
+    IntelDsa *s = INTEL_DSA(dev);
+
+    if (s->depth) {
+        s->reset_asked = true;
+    } else {
+        reset(s);
+    }
+}
+
+/* An interrupt's message may go to the device's own registers. */
+static void halt(IntelDsa *s)
+{
+    MemReentrancyGuard *guard = &DEVICE(s)->mem_reentrancy_guard;
+    bool engaged = guard->engaged_in_io;
+
+    guard->engaged_in_io = true;
+    dsa_halt(s);
+    guard->engaged_in_io = engaged;
+}
+
+static void do_what_was_asked(IntelDsa *s)
+{
+    bool halts = s->halt_asked && !s->reset_asked &&
+                 dsa_state(s) == DSA_STATE_ENABLED;
+    bool resets = s->reset_asked;
+
+    s->halt_asked = false;
+    s->reset_asked = false;
+    if (resets) {
+        reset(s);
+    } else if (halts) {
+        halt(s);
+    } else {
+        dsa_engines_kick(s);
+    }
+}
+
+bool dsa_enter(IntelDsa *s)
+{
+    if (s->unplugged) {
+        return false;
+    }
+    object_ref(OBJECT(s));
+    s->depth++;
+    return true;
+}
+
+void dsa_leave(IntelDsa *s)
+{
+    /* A device that was reset or halted is asked to halt no more. */
+    while (s->depth == 1 && !s->unplugged && dsa_is_disturbed(s)) {
+        do_what_was_asked(s);
+    }
+    s->depth--;
+    object_unref(OBJECT(s));
+}
+
+void dsa_run_guarded(IntelDsa *s, void (*work)(IntelDsa *s))
+{
+    MemReentrancyGuard *guard = &DEVICE(s)->mem_reentrancy_guard;
+
+    if (dsa_enter(s)) {
+        guard->engaged_in_io = true;
+        work(s);
+        guard->engaged_in_io = false;
+        dsa_leave(s);
+    }
 }
 
 static bool is_bus_master(PCIDevice *pci)
@@ -205,19 +287,20 @@ static void dsa_config_write(PCIDevice *pci, uint32_t addr, uint32_t value,
     bool was_master = is_bus_master(pci);
     uint16_t pasid = pasid_control(s);
 
+    if (!dsa_enter(s)) {
+        return;
+    }
     pci_default_write_config(pci, addr, value, size);
     if (dsa_state(s) == DSA_STATE_ENABLED &&
         (is_bus_master(pci) != was_master || pasid_control(s) != pasid)) {
         qemu_log_mask(LOG_GUEST_ERROR, "%s: configuration space was changed "
                       "while the device was enabled\n", TYPE_INTEL_DSA);
-        /* An interrupt's message may go to the device's own registers. */
-        pci->qdev.mem_reentrancy_guard.engaged_in_io = true;
-        dsa_halt(s);
-        pci->qdev.mem_reentrancy_guard.engaged_in_io = false;
+        s->halt_asked = true;
     }
     if (pci->exp.exp_cap) {
         pcie_cap_flr_write_config(pci, addr, value, size);
     }
+    dsa_leave(s);
 }
 
 /* On a conventional bus it does without the capability. */
@@ -264,6 +347,7 @@ static const TypeInfo dsa_type_info = {
     .parent = TYPE_PCI_DEVICE,
     .instance_size = sizeof(IntelDsa),
     .instance_init = dsa_instance_init,
+    .instance_finalize = dsa_instance_finalize,
     .class_init = dsa_class_init,
     .interfaces = (InterfaceInfo[]) {
         { INTERFACE_PCIE_DEVICE },

@@ -187,10 +187,17 @@ struct IntelDsa {
     uint32_t ring_entries;
     DsaEngine engine[DSA_MAX_ENGINES];
     DsaLink link;
-    int64_t clock;              /* until when the engines' work is done */
+    int64_t clock;              /* virtual time that engines have come to */
     QEMUTimer *timer;           /* their next event */
 
     DsaPerfmon perfmon;
+
+    /* Its code runs, so deep; what would disturb that waits: dsa_enter() */
+    unsigned depth;
+    uint32_t run_work;          /* what was done in this run of the engines */
+    bool halt_asked;
+    bool reset_asked;
+    bool unplugged;
 
     /* For data that pass through; nothing lasts there. */
     uint8_t *buffer[2];
@@ -275,6 +282,23 @@ static inline bool dsa_desc_priv(const uint8_t *desc)
 {
     return FIELD_EX32(ldl_le_p(desc), TRUSTED, PRIV);
 }
+
+/*
+ * dsa.c: code of the device runs from here on, up to dsa_leave().  What it does
+ * by DMA or a message may be to reset, halt or unplug the device itself, by
+ * configuration space that is mapped to memory (ECAM): a reset and a halt wait
+ * for dsa_leave(), and what was unplugged does no more DMA.  False: it has been
+ * unplugged, and there is nothing to leave.
+ */
+bool dsa_enter(IntelDsa *s);
+void dsa_leave(IntelDsa *s);
+/* Is what runs to end, as a reset, a halt or the end of the device waits? */
+static inline bool dsa_is_disturbed(const IntelDsa *s)
+{
+    return s->halt_asked || s->reset_asked || s->unplugged;
+}
+/* Call @work of the device for a timer, which cannot reach its registers. */
+void dsa_run_guarded(IntelDsa *s, void (*work)(IntelDsa *s));
 
 /* dsa.c: bits of the PASID capability's control register */
 bool dsa_pasid_enabled(const IntelDsa *s);
@@ -369,6 +393,9 @@ int64_t dsa_operation_cost(const IntelDsa *s, const DsaWork *work);
 /* Do the next chunk; whether the operation has ended. */
 bool dsa_operation_step(IntelDsa *s, unsigned engine, DsaWork *work);
 
+/* One DMA access; whether it went through. */
+bool dsa_dma(IntelDsa *s, uint64_t addr, void *buffer, uint32_t bytes,
+             DMADirection direction);
 /* Read what is no data of an operation. */
 DsaAccess dsa_fetch(IntelDsa *s, uint64_t addr, void *buffer, uint32_t bytes);
 /* Memory accesses of an operation, counted and checked */
@@ -396,7 +423,8 @@ void dsa_complete(IntelDsa *s, unsigned engine, DsaWork *work);
 bool dsa_event_log_enabled(const IntelDsa *s);
 /* Errors that are not in what was submitted: DSA_ERROR_x, 5.8.2 */
 void dsa_report_error(IntelDsa *s, uint8_t error);
-void dsa_report_full(IntelDsa *s, unsigned wq, const uint8_t *desc);
+void dsa_report_full(IntelDsa *s, unsigned wq, const uint8_t *desc,
+                     uint32_t trusted);
 
 /* perfmon.c */
 enum {

@@ -17,11 +17,11 @@
 #include "trace.h"
 
 /*
- * What is done at most before other parts of QEMU have their turn: a
- * fraction of a millisecond.
+ * What is done before other parts of QEMU have their turn, in units of
+ * IntelDsa.run_work, and how often time goes on.
  */
-#define RUN_MAX_BYTES   (1 * MiB)
-#define RUN_MAX_EVENTS  64
+#define RUN_WORK    (1 * MiB)
+#define RUN_EVENTS  64
 
 unsigned dsa_engine_slots_used(const DsaEngine *engine)
 {
@@ -362,12 +362,11 @@ static int64_t next_event(const IntelDsa *s)
     return next;
 }
 
-/* A chunk has arrived: move it.  Returns its bytes. */
-static uint32_t move_chunk(IntelDsa *s)
+/* A chunk has arrived: move it. */
+static void move_chunk(IntelDsa *s)
 {
     unsigned e = s->link.engine;
     DsaWork *work = &s->engine[e].slot[s->link.slot];
-    uint32_t bytes = dsa_operation_chunk(work);
 
     s->link.busy = false;
     if (!work->done && !work->out) {
@@ -378,7 +377,6 @@ static uint32_t move_chunk(IntelDsa *s)
         work->due = s->link.free_at + s->latency;
     }
     trace_dsa_chunk(e, dsa_desc_opcode(work->desc), work->done, s->clock);
-    return bytes;
 }
 
 static void retire(IntelDsa *s, unsigned e, DsaWork *work)
@@ -455,12 +453,14 @@ int64_t dsa_engines_next(const IntelDsa *s)
 
 static void run_events(IntelDsa *s, int64_t now)
 {
-    uint32_t bytes = 0;
-
-    for (unsigned n = 0; n < RUN_MAX_EVENTS && bytes < RUN_MAX_BYTES; n++) {
+    s->run_work = 0;
+    for (unsigned n = 0; n < RUN_EVENTS && s->run_work < RUN_WORK; n++) {
         int64_t next;
 
         fetch_all(s, s->clock);
+        if (dsa_is_disturbed(s)) {
+            return;
+        }
         next = dsa_engines_next(s);
         if (next > now) {
             if (next != INT64_MAX) {
@@ -472,28 +472,33 @@ static void run_events(IntelDsa *s, int64_t now)
         s->clock = MAX(s->clock, next);
         dsa_perfmon_advance(s, s->clock);
         if (s->link.busy && s->link.free_at <= s->clock) {
-            bytes += move_chunk(s);
+            move_chunk(s);
         }
         retire_due(s, s->clock);
     }
-    /* Later than now, so that others have their turn before. */
-    timer_mod_ns(s->timer, now + 1);
+    if (!s->unplugged) {
+        /* Later than now, so that others have their turn before. */
+        timer_mod_ns(s->timer, now + 1);
+    }
 }
 
+static void run_now(IntelDsa *s)
+{
+    run_events(s, qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL));
+    dsa_perfmon_arm(s);
+}
+
+/* A descriptor may have the device's own registers as its data. */
 void dsa_engines_run(void *opaque)
 {
-    IntelDsa *s = opaque;
-    MemReentrancyGuard *guard = &DEVICE(s)->mem_reentrancy_guard;
-
-    /* A descriptor may have the device's own registers as its data. */
-    guard->engaged_in_io = true;
-    run_events(s, qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL));
-    guard->engaged_in_io = false;
-    dsa_perfmon_arm(s);
+    dsa_run_guarded(opaque, run_now);
 }
 
 void dsa_engines_kick(IntelDsa *s)
 {
+    if (s->unplugged) {
+        return;
+    }
     timer_mod_anticipate_ns(s->timer,
                             qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL));
     dsa_perfmon_arm(s);
@@ -518,6 +523,7 @@ void dsa_engines_abort(IntelDsa *s, unsigned wq)
             }
             if (s->link.busy && s->link.engine == e && s->link.slot == i) {
                 s->link.busy = false;
+                s->link.free_at = MIN(s->link.free_at, s->clock);
             }
             drop_work(s, work);
         }

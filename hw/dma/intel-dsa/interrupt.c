@@ -15,12 +15,19 @@
 #define PERMISSION_BITS (R_MSIXPERM_IGNORE_MASK | R_MSIXPERM_PASID_EN_MASK | \
                          R_MSIXPERM_PASID_MASK)
 
+static void notify(IntelDsa *s, unsigned entry)
+{
+    if (!s->unplugged) {
+        msix_notify(PCI_DEVICE(s), entry);
+    }
+}
+
 void dsa_raise(IntelDsa *s, uint32_t cause, bool enabled)
 {
     s->regs[R_INTCAUSE] |= cause;
     if (enabled) {
         trace_dsa_interrupt(0, s->regs[R_INTCAUSE]);
-        msix_notify(PCI_DEVICE(s), 0);
+        notify(s, 0);
     }
 }
 
@@ -59,9 +66,11 @@ static void send_ims(IntelDsa *s, DsaIms *ims)
         return;
     }
     ims->control &= ~R_IMSCTL_PENDING_MASK;
-    msi_send_message(PCI_DEVICE(s), (MSIMessage) {
-        .address = ims->address, .data = ims->data,
-    });
+    if (!s->unplugged) {
+        msi_send_message(PCI_DEVICE(s), (MSIMessage) {
+            .address = ims->address, .data = ims->data,
+        });
+    }
 }
 
 bool dsa_interrupt_send(IntelDsa *s, DsaInterrupt interrupt,
@@ -75,7 +84,7 @@ bool dsa_interrupt_send(IntelDsa *s, DsaInterrupt interrupt,
     if (interrupt.ims) {
         send_ims(s, &s->ims[interrupt.handle]);
     } else {
-        msix_notify(PCI_DEVICE(s), interrupt.handle);
+        notify(s, interrupt.handle);
     }
     return true;
 }

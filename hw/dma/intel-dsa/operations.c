@@ -78,28 +78,40 @@ static void count_access(IntelDsa *s, unsigned engine, const DsaWork *work,
                       &source, touched(addr, access.done, 32));
 }
 
+/* What an access takes besides its bytes, in as many that are copied. */
+#define ACCESS_WORK     1024
+
+bool dsa_dma(IntelDsa *s, uint64_t addr, void *buffer, uint32_t bytes,
+             DMADirection direction)
+{
+    s->run_work += bytes + ACCESS_WORK;
+    return !s->unplugged &&
+           pci_dma_rw(PCI_DEVICE(s), addr, buffer, bytes, direction,
+                      MEMTXATTRS_UNSPECIFIED) == MEMTX_OK;
+}
+
+/* Nothing behind a byte that fails is accessed, and nothing twice. */
 static DsaAccess access_memory(IntelDsa *s, uint64_t addr, void *buffer,
                                uint32_t bytes, DMADirection direction)
 {
-    PCIDevice *pci = PCI_DEVICE(s);
     DsaAccess access = { };
+    bool whole;
 
     if (bytes && addr + bytes - 1 < addr) {
         access.failed = true;
         return access;
     }
-    if (pci_dma_rw(pci, addr, buffer, bytes, direction,
-                   MEMTXATTRS_UNSPECIFIED) == MEMTX_OK) {
-        access.done = bytes;
-        return access;
-    }
-    /* Page by page, up to the one that it was. */
+    whole = !s->unplugged &&
+            dma_memory_valid(pci_get_address_space(PCI_DEVICE(s)), addr, bytes,
+                             direction, MEMTXATTRS_UNSPECIFIED);
     while (access.done < bytes && !access.failed) {
         uint64_t at = addr + access.done;
-        uint32_t part = MIN(bytes - access.done, PAGE - at % PAGE);
+        uint32_t part = bytes - access.done;
 
-        if (pci_dma_rw(pci, at, buffer + access.done, part, direction,
-                       MEMTXATTRS_UNSPECIFIED) == MEMTX_OK) {
+        if (!whole) {
+            part = MIN(part, PAGE - at % PAGE);
+        }
+        if (dsa_dma(s, at, buffer + access.done, part, direction)) {
             access.done += part;
         } else {
             access.failed = true;

@@ -127,21 +127,40 @@ static bool counts(const IntelDsa *s, unsigned i, unsigned category)
            !(s->perfmon.frozen & 1u << i);
 }
 
-static void add(IntelDsa *s, unsigned i, uint64_t n)
+/* What counters count at the same time: how much each goes up */
+typedef struct DsaCounts {
+    uint64_t n[DSA_MAX_COUNTERS];
+} DsaCounts;
+
+/* Counter @i goes up by @n: does it overflow? */
+static bool add(IntelDsa *s, unsigned i, uint64_t n)
 {
     DsaCounter *counter = &s->perfmon.counter[i];
     bool overflow = n > width_mask(s) - counter->value;
 
     counter->value = (counter->value + n) & width_mask(s);
-    if (!overflow) {
-        return;
+    return overflow;
+}
+
+/* One that freezes all of them does not before all have counted. */
+static void add_all(IntelDsa *s, const DsaCounts *counts)
+{
+    bool interrupt = false;
+
+    for (unsigned i = 0; i < s->num_counters; i++) {
+        uint64_t config = s->perfmon.counter[i].config;
+
+        if (!add(s, i, counts->n[i])) {
+            continue;
+        }
+        trace_dsa_overflow(i);
+        s->perfmon.overflow |= 1u << i;
+        if (FIELD_EX64(config, CNTRCFG, FREEZE_OVERFLOW)) {
+            s->perfmon.frozen = UINT32_MAX;
+        }
+        interrupt |= FIELD_EX64(config, CNTRCFG, INT_OVERFLOW);
     }
-    trace_dsa_overflow(i);
-    s->perfmon.overflow |= 1u << i;
-    if (FIELD_EX64(counter->config, CNTRCFG, FREEZE_OVERFLOW)) {
-        s->perfmon.frozen = UINT32_MAX;
-    }
-    if (FIELD_EX64(counter->config, CNTRCFG, INT_OVERFLOW)) {
+    if (interrupt) {
         dsa_raise(s, DSA_INTCAUSE_PERFMON, true);
     }
 }
@@ -149,15 +168,18 @@ static void add(IntelDsa *s, unsigned i, uint64_t n)
 void dsa_perfmon_count(IntelDsa *s, unsigned category, uint32_t event,
                        const DsaSource *source, uint64_t n)
 {
+    DsaCounts all = { };
+
     for (unsigned i = 0; n && i < s->num_counters; i++) {
         DsaCounter *counter = &s->perfmon.counter[i];
 
         if (counts(s, i, category) &&
             FIELD_EX64(counter->config, CNTRCFG, EVENTS) & event &&
             passes(counter, event_filters(category, event), source)) {
-            add(s, i, n);
+            all.n[i] = n;
         }
     }
+    add_all(s, &all);
 }
 
 /*
@@ -262,18 +284,16 @@ void dsa_perfmon_advance(IntelDsa *s, int64_t time)
 {
     DsaPerfmon *perfmon = &s->perfmon;
     uint64_t cycles = MAX(0, time - perfmon->time);
+    DsaCounts all = { };
 
     if (!cycles) {
         return;
     }
     for (unsigned i = 0; i < s->num_counters; i++) {
-        unsigned rate = cycle_rate(s, i);
-
-        if (rate) {
-            add(s, i, cycles * rate);
-        }
+        all.n[i] = cycles * cycle_rate(s, i);
     }
     perfmon->time = time;
+    add_all(s, &all);
 }
 
 void dsa_perfmon_sync(IntelDsa *s)
@@ -284,12 +304,18 @@ void dsa_perfmon_sync(IntelDsa *s)
 
 /*
  * Have the timer expire when the next counter of cycles overflows that is to
- * say so.
+ * say so.  Where the engines lag, their time and so the monitor's comes there
+ * later: a timer that has expired already would be the next one for ever.
  */
 void dsa_perfmon_arm(IntelDsa *s)
 {
+    int64_t from = MAX(s->perfmon.time,
+                       qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL));
     int64_t next = INT64_MAX;
 
+    if (s->unplugged) {
+        return;
+    }
     for (unsigned i = 0; i < s->num_counters; i++) {
         const DsaCounter *counter = &s->perfmon.counter[i];
         unsigned rate;
@@ -308,21 +334,20 @@ void dsa_perfmon_arm(IntelDsa *s)
     if (next == INT64_MAX) {
         timer_del(s->perfmon.timer);
     } else {
-        timer_mod_ns(s->perfmon.timer, s->perfmon.time +
-                     MAX(next + 1, MIN_INTERRUPT_NS));
+        timer_mod_ns(s->perfmon.timer, from + MAX(next + 1, MIN_INTERRUPT_NS));
     }
 }
 
+static void sync_and_arm(IntelDsa *s)
+{
+    dsa_perfmon_sync(s);
+    dsa_perfmon_arm(s);
+}
+
+/* An interrupt's message may go to the device's own registers. */
 void dsa_perfmon_timer(void *opaque)
 {
-    IntelDsa *s = opaque;
-    MemReentrancyGuard *guard = &DEVICE(s)->mem_reentrancy_guard;
-
-    /* An interrupt's message may go to the device's own registers. */
-    guard->engaged_in_io = true;
-    dsa_perfmon_sync(s);
-    guard->engaged_in_io = false;
-    dsa_perfmon_arm(s);
+    dsa_run_guarded(opaque, sync_and_arm);
 }
 
 static void reset_config(IntelDsa *s)

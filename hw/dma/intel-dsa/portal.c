@@ -85,7 +85,7 @@ static void submit(IntelDsa *s, unsigned wq, uint32_t portal,
     } else if (s->queue[wq].count >= wq_size(s, wq)) {
         drop(wq, "the WQ is full");
         count(s, wq, DSA_EV_WQ_DWQ_FULL);
-        dsa_report_full(s, wq, desc);
+        dsa_report_full(s, wq, desc, trusted_fields(s, wq, desc));
     } else {
         enqueue(s, wq, portal, desc, trusted_fields(s, wq, desc));
         count(s, wq, DSA_EV_WQ_DWQ_OK);
@@ -129,13 +129,15 @@ bool dsa_portal_defer(Object *obj, MemoryRegion *mr, hwaddr addr,
     unsigned wq = addr / DSA_PORTALS_SIZE;
     bool accepted;
 
-    if (mr != &s->portals || wq >= s->num_wqs || guard->engaged_in_io) {
+    if (mr != &s->portals || wq >= s->num_wqs || guard->engaged_in_io ||
+        !dsa_enter(s)) {
         return false;
     }
     /* An interrupt's message may go to the device's own registers. */
     guard->engaged_in_io = true;
     accepted = defer(s, wq, addr % DSA_PORTALS_SIZE, data);
     guard->engaged_in_io = false;
+    dsa_leave(s);
     return accepted;
 }
 
@@ -219,10 +221,9 @@ static uint64_t dsa_portal_read(void *opaque, hwaddr addr, unsigned size)
  * MOVDIR64B stores its 64 bytes as eight times eight, in order, and lets no
  * other CPU in between.  What does not arrive like that is no descriptor.
  */
-static void dsa_portal_write(void *opaque, hwaddr addr, uint64_t value,
-                             unsigned size)
+static void write_portal(IntelDsa *s, hwaddr addr, uint64_t value,
+                         unsigned size)
 {
-    IntelDsa *s = opaque;
     unsigned wq = addr / DSA_PORTALS_SIZE;
     uint32_t offset = addr % DSA_PORTALS_SIZE;
     DsaPortal *portal;
@@ -247,6 +248,17 @@ static void dsa_portal_write(void *opaque, hwaddr addr, uint64_t value,
         portal->filled = 0;
         portal->offset = UINT32_MAX;
         submit(s, wq, offset, portal->desc);
+    }
+}
+
+static void dsa_portal_write(void *opaque, hwaddr addr, uint64_t value,
+                             unsigned size)
+{
+    IntelDsa *s = opaque;
+
+    if (dsa_enter(s)) {
+        write_portal(s, addr, value, size);
+        dsa_leave(s);
     }
 }
 

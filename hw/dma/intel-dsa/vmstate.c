@@ -178,7 +178,8 @@ static bool queue_is_sane(const IntelDsa *s, const DsaQueue *queue)
 {
     return queue->head < s->total_wq_size &&
            queue->count <= s->total_wq_size &&
-           queue->portal.filled < DSA_DESC_SIZE;
+           queue->portal.filled < DSA_DESC_SIZE &&
+           queue->portal.filled % 8 == 0;
 }
 
 /* What is on the link is the data of a descriptor. */

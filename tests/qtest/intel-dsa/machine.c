@@ -46,12 +46,18 @@ void dsa_map(QTestState *qts)
     dsa_pci_write(qts, PCI_COMMAND, 6);
 }
 
-void dsa_set_pasid_control(QTestState *qts, uint16_t control)
+uint64_t dsa_map_config(QTestState *qts)
 {
-    /* The host bridge's PCIEXBAR, so that 0x100 and up can be reached */
+    /* The host bridge's PCIEXBAR */
     qtest_outl(qts, 0xcf8, 0x80000060);
     qtest_outl(qts, 0xcfc, MMCONFIG | 1);
-    qtest_writew(qts, MMCONFIG + (SLOT << 15) + PASID_CONTROL, control);
+    return MMCONFIG;
+}
+
+void dsa_set_pasid_control(QTestState *qts, uint16_t control)
+{
+    qtest_writew(qts, dsa_map_config(qts) + (SLOT << 15) + PASID_CONTROL,
+                 control);
 }
 
 QTestState *dsa_start(const char *properties)

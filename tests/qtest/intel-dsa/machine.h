@@ -54,6 +54,8 @@ QEMU_BUILD_BUG_ON(sizeof(DsaRecord) != 32);
 QTestState *dsa_start(const char *properties);
 /* Let the device's registers be reached, and let it reach memory. */
 void dsa_map(QTestState *qts);
+/* On q35: map configuration space to memory; returns where it is. */
+uint64_t dsa_map_config(QTestState *qts);
 /* On q35: its register of the PASID capability; 1: PASIDs, 4: privilege */
 void dsa_set_pasid_control(QTestState *qts, uint16_t control);
 uint32_t dsa_pci_read(QTestState *qts, unsigned offset);

@@ -38,8 +38,9 @@ uint32_t x86_pmu_block_number(uint64_t generation)
  * counts that it did not collect; @generation if there is none.  The load pairs
  * with the stores in x86_pmu_collect() and x86_pmu_renumber(): where it finds
  * that a vCPU has none of a generation any more, that has done all its reads of
- * descriptions, which can be freed.  A vCPU that logs or counts code of an older
- * generation began that before the flush that ends it, for which all vCPUs stop.
+ * descriptions, which can be freed.  A vCPU that logs or counts code of an
+ * older generation began that before the flush that ends it, for which all
+ * vCPUs stop.
  */
 static uint64_t x86_pmu_oldest_generation(uint64_t generation)
 {
