@@ -294,6 +294,7 @@ static const Case cases[] = {
       .os_insns = SMI_INSNS, .os_branches = UNKNOWN },
     { "compatibility-mode", BLOCK_COMPATIBILITY, CPL0, 0, COMPATIBILITY_INSNS,
       3 },
+    { "into", BLOCK_INTO, CPL0, 0, INTO_INSNS, 4, INTERRUPTS(1) },
     { "wrmsr", BLOCK_WRMSR, CPL0, 0x1a6, 5, 1 },
     { "stopped-inside", BLOCK_STOPPED, CPL0, ENABLE_COUNTS,
       STOPPED_INSNS, 1 },

@@ -392,6 +392,29 @@ static PmuScript *timer_script(void)
     return s;
 }
 
+/* The monitor answers while the guest runs and is recorded. */
+static void test_look_at_recording(void)
+{
+    g_autoptr(PmuScript) s = pmu_script_new();
+    g_autofree char *args = NULL;
+    PmuMachine machine;
+
+    pmu_op(s, OP_SYNC, 0, 1, 0);
+    args = g_strdup_printf("%s -icount shift=auto,rr=record,rrfile=/dev/null "
+                           "-object pmu-fault,id=fault,kind=drop,nth=1",
+                           PMU_CPU_METRICS);
+    pmu_start(&machine, s, args);
+    pmu_wait_for(&machine, 1);
+    for (int i = 0; i < 20; i++) {
+        g_autofree char *ledger = query_ledger(&machine);
+
+        g_assert_nonnull(ledger);
+    }
+    qtest_qmp_assert_success(machine.qts, "{'execute': 'object-del', "
+                             "'arguments': {'id': 'fault'}}");
+    pmu_stop(&machine);
+}
+
 static void test_replay(void)
 {
     g_autoptr(PmuScript) s = timer_script();
@@ -545,6 +568,8 @@ int main(int argc, char **argv)
     qtest_add_func("pmu/determinism/looks-overflow", test_looks_overflow);
     qtest_add_func("pmu/determinism/machines", test_machines);
     qtest_add_func("pmu/determinism/icount", test_icount);
+    qtest_add_func("pmu/determinism/look-at-recording",
+                   test_look_at_recording);
     qtest_add_func("pmu/determinism/replay", test_replay);
     qtest_add_func("pmu/determinism/replay-overflow", test_replay_overflow);
     qtest_add_func("pmu/determinism/icount-shared-l3", test_icount_shared_l3);

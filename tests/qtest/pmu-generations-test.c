@@ -14,13 +14,16 @@
 /* Enough for some buffers of code, of one MiB: each is translated anew. */
 #define ITERATIONS      20000
 #define GENERATIONS     3
+/* Of the other vCPU: enough to count block by block, and to go on as long. */
+#define LOOPS           50000000ull
 
 /* What the other vCPU does. */
 typedef enum Other {
     NO_OTHER,
     NEVER_STARTED,
     NEVER_RAN,                  /* plugged in */
-    SLEEPS                      /* after it has counted */
+    SLEEPS,                     /* after it has counted */
+    RUNS                        /* what is counted block by block */
 } Other;
 
 typedef struct Case {
@@ -33,6 +36,9 @@ static const Case cases[] = {
     { "pmu/generations/never-started", "-smp 2 ", NEVER_STARTED },
     { "pmu/generations/never-ran", "-smp 1,maxcpus=2 ", NEVER_RAN },
     { "pmu/generations/sleeps", "-smp 2 ", SLEEPS },
+    { "pmu/generations/runs", "-smp 2 ", RUNS },
+    { "pmu/generations/runs-by-turns", "-smp 2 -accel tcg,thread=single ",
+      RUNS },
 };
 
 static void count_self_modifying(PmuScript *s, uint64_t iterations)
@@ -72,23 +78,46 @@ static void check_log(const char *log)
     g_assert_cmpuint(generations, >=, GENERATIONS);
 }
 
+/*
+ * What the other vCPU does.  Returns the index of how many instructions it has
+ * counted, if it runs.
+ */
+static unsigned add_other(PmuScript *s, Other other)
+{
+    unsigned result = 0;
+
+    pmu_op(s, OP_START_CPU, 0, 1, 0);
+    if (other == SLEEPS) {
+        pmu_op(s, OP_WAIT_CPU, 0, 1, 0);
+    }
+    s->cpu = 1;
+    if (other == SLEEPS) {
+        count_self_modifying(s, 10);
+    } else {
+        pmu_wrmsr(s, MSR_FIXED_CTR_CTRL, FIXED_ALL(0) | FIXED_ALL(3));
+        pmu_op(s, OP_RUN, BLOCK_LOOP, GLOBAL_FIXED(0) | GLOBAL_FIXED(3),
+               LOOPS);
+        result = pmu_rdpmc(s, 0x40000000);
+    }
+    s->cpu = 0;
+    return result;
+}
+
 static void test_generations(const void *data)
 {
     const Case *test = data;
     g_autoptr(PmuScript) s = pmu_script_new();
     g_autofree char *name = NULL, *args = NULL, *log = NULL;
+    bool has_script = test->other == SLEEPS || test->other == RUNS;
+    unsigned cpus = has_script ? 2 : 1, result = 0;
     PmuMachine machine;
     int fd = g_file_open_tmp("pmu-generations-XXXXXX", &name, NULL);
 
     g_assert_cmpint(fd, >=, 0);
     close(fd);
     pmu_op(s, OP_SYNC, 0, 1, 0);
-    if (test->other == SLEEPS) {
-        pmu_op(s, OP_START_CPU, 0, 1, 0);
-        pmu_op(s, OP_WAIT_CPU, 0, 1, 0);
-        s->cpu = 1;
-        count_self_modifying(s, 10);
-        s->cpu = 0;
+    if (has_script) {
+        result = add_other(s, test->other);
     }
     count_self_modifying(s, ITERATIONS);
     args = g_strdup_printf("%s-accel tcg,tb-size=1 %s"
@@ -100,11 +129,17 @@ static void test_generations(const void *data)
         plug_in(&machine);
     }
     pmu_go(&machine, 1);
-    pmu_wait_done(&machine, test->other == SLEEPS ? 2 : 1);
+    pmu_wait_done(&machine, cpus);
+    pmu_read_results(&machine, s, cpus);
     pmu_stop(&machine);
     g_assert_true(g_file_get_contents(name, &log, NULL, NULL));
     unlink(name);
     check_log(log);
+    if (test->other == RUNS) {
+        s->cpu = 1;
+        pmu_expect(pmu_register(s, result), 2 * LOOPS + 2 + RUN_CPL0_INSNS,
+                   "instructions of the other CPU");
+    }
 }
 
 int main(int argc, char **argv)

@@ -92,6 +92,40 @@ static void test_remap(const void *data)
     g_assert_cmpuint(pmu_register(s, counter), <, walks + OTHER_WALKS);
 }
 
+/*
+ * An access that QEMU executes while all other vCPUs stop, as it crosses pages,
+ * faults: flags are what they were before.
+ */
+static void test_atomic_fault(const void *cpu)
+{
+    static const uint8_t code[] = {
+        0xf9,                                           /* stc */
+        0xf0, 0xff, 0x04, 0x25, 0xff, 0x0f, 0x40, 0x00, /* lock incl 400fffH */
+        0x0f, 0x92, 0xc3,                               /* setc %bl */
+        0x0f, 0xb6, 0xdb,                               /* movzbl %bl, %ebx */
+        0xc3,
+    };
+    const uint64_t page = PAYLOAD_PAGED + 0x1000;
+    const uint64_t pte = PAYLOAD_PAGED_PTE + 8;
+    g_autofree char *args = g_strconcat(cpu, "-smp 2", NULL);
+    g_autoptr(PmuScript) s = pmu_script_new();
+    uint64_t enable = g_str_equal(cpu, PMU_CPU_NONE) ? 0 : GLOBAL_FIXED(3);
+    unsigned result;
+
+    QEMU_BUILD_BUG_ON(PAYLOAD_PAGED != 0x400000);
+    if (enable) {
+        pmu_wrmsr(s, MSR_FIXED_CTR_CTRL, FIXED_ALL(3));
+    }
+    pmu_poke_code(s, PAYLOAD_CODE, code, sizeof(code));
+    pmu_op(s, OP_POKE64, 0, pte, page | (TABLE & ~PRESENT));
+    pmu_op(s, OP_FLUSH_TLB, 0, 0, 0);
+    pmu_set(s, PROGRESS_MAP, pte);
+    result = pmu_op(s, OP_RUN, BLOCK_JUMP, enable, PAYLOAD_CODE);
+    pmu_run(s, args);
+    pmu_expect(s->progress[0].events, 1, "page faults");
+    pmu_expect(s->result[0][result].value[0], 1, "carry flag");
+}
+
 /* Counters of what BLOCK_NOT_TAKEN does, at @levels: see Way. */
 enum {
     TAKEN, NOT_TAKEN, INSTRUCTIONS, BRANCHES, NUM_COUNTERS
@@ -466,6 +500,10 @@ int main(int argc, char **argv)
     qtest_add_func("pmu/modes/init-behind-branch", test_init_behind_branch);
     qtest_add_func("pmu/modes/vmexit-behind-branch",
                    test_vmexit_behind_branch);
+    qtest_add_data_func("pmu/modes/atomic-fault/plain", PMU_CPU_NONE,
+                        test_atomic_fault);
+    qtest_add_data_func("pmu/modes/atomic-fault/counted", PMU_CPU_METRICS,
+                        test_atomic_fault);
     qtest_add_func("pmu/modes/nested-paging", test_nested_paging);
     qtest_add_func("pmu/modes/nested-accessed", test_nested_accessed);
     return g_test_run();

@@ -38,6 +38,7 @@ void x86_pmu_renumber(CPUX86State *env, const PmuBlock *block)
 
 void x86_pmu_collect(CPUX86State *env)
 {
+    x86_pmu_counted_stop(env);
     pmu_timing_collect(env->pmu.unit->timing);
     qatomic_store_release(&env->pmu.generation, X86_PMU_NO_GENERATION);
 }

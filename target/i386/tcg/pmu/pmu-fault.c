@@ -469,13 +469,13 @@ void x86_pmu_faults_detach(X86PMU *unit)
 
 void x86_pmu_fault_start(X86PMUFault *fault, CPUState *cs)
 {
-    run_on_cpu(cs, x86_pmu_fault_add_on_cpu, RUN_ON_CPU_HOST_PTR(fault));
+    x86_pmu_run_on_cpu(cs, x86_pmu_fault_add_on_cpu, fault);
 }
 
 void x86_pmu_fault_stop(X86PMUFault *fault)
 {
     if (fault->unit) {
-        run_on_cpu(CPU(fault->unit->cpu), x86_pmu_fault_remove_on_cpu,
-                   RUN_ON_CPU_HOST_PTR(fault));
+        x86_pmu_run_on_cpu(CPU(fault->unit->cpu), x86_pmu_fault_remove_on_cpu,
+                           fault);
     }
 }

@@ -71,7 +71,7 @@ static void x86_pmu_next_generation(X86PMU *unit, CPUState *cs,
     uint64_t oldest;
 
     if (!cpu_env(cs)->pmu.record) {
-        /* What this vCPU counted need not keep the code before this. */
+        /* What this vCPU counted of older code must not hold that back. */
         x86_pmu_collect(cpu_env(cs));
     }
     oldest = x86_pmu_oldest_generation(generation);

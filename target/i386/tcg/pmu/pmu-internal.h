@@ -403,6 +403,9 @@ void x86_pmu_observer_free(X86PMU *unit);
 /* No property asks for observers; else false and @errp: they need @needs. */
 bool x86_pmu_check_unobserved(X86CPU *cpu, const char *needs, Error **errp);
 
+/* Call @func with @data on the thread of @cs: pmu-monitor.c */
+void x86_pmu_run_on_cpu(CPUState *cs, run_on_cpu_func func, void *data);
+
 /* Generations of translated code: pmu-generation.c */
 
 /* A number for a block of @generation, which no other one of it has. */
@@ -439,8 +442,8 @@ void x86_pmu_renumber(CPUX86State *env, const PmuBlock *block);
 
 /*
  * Collect what was counted, so that this vCPU needs no descriptions of blocks
- * until it runs the next one: one that sleeps must not keep them from being
- * freed.  No record is left.
+ * until the next one calls x86_pmu_renumber(), as it will: one that sleeps must
+ * not keep them from being freed.  No record is left.
  */
 void x86_pmu_collect(CPUX86State *env);
 

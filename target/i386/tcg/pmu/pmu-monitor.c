@@ -13,7 +13,7 @@
 #include "qapi/error.h"
 #include "qapi/qapi-commands-pmu-target.h"
 #include "qobject/qdict.h"
-#include "system/runstate.h"
+#include "system/replay.h"
 #include "tcg/pmu/decode/decoder.h"
 #include "tcg/pmu/perfmon/perf-metrics.h"
 #include "tcg/pmu/perfmon/register-map.h"
@@ -121,17 +121,24 @@ static PmuDecoderCounts *pmu_decoder_counts(X86PMU *unit)
 }
 
 /*
- * Call @func on the thread of @cs, or here if the machine is stopped, so that
- * nothing runs there: in a replay the thread waits for a lock then that the
- * monitor holds.
+ * To record and to replay, a vCPU's thread needs a lock that the main loop
+ * holds.  pause_all_vcpus() does the same.
  */
-static void pmu_run_on_cpu(CPUState *cs, run_on_cpu_func func, void *data)
+void x86_pmu_run_on_cpu(CPUState *cs, run_on_cpu_func func, void *data)
 {
-    if (runstate_is_running()) {
-        run_on_cpu(cs, func, RUN_ON_CPU_HOST_PTR(data));
-    } else {
-        func(cs, RUN_ON_CPU_HOST_PTR(data));
-    }
+    object_ref(cs);
+    replay_mutex_unlock();
+    run_on_cpu(cs, func, RUN_ON_CPU_HOST_PTR(data));
+    bql_unlock();
+    replay_mutex_lock();
+    bql_lock();
+    object_unref(cs);
+}
+
+/* One that is being unplugged may run nothing any more. */
+static bool pmu_can_be_asked(const CPUState *cs)
+{
+    return cpu_env((CPUState *)cs)->pmu.unit && !cs->unplug;
 }
 
 static void pmu_info_on_cpu(CPUState *cs, run_on_cpu_data data)
@@ -140,9 +147,6 @@ static void pmu_info_on_cpu(CPUState *cs, run_on_cpu_data data)
     PmuInfo *info = data.host_ptr;
     PmuLedger ledger;
 
-    if (!cpu_env(cs)->pmu.unit) {
-        return;                 /* unplugged meanwhile */
-    }
     x86_pmu_peek(cpu_env(cs), &ledger, perfmon);
     info->cpu_index = cs->cpu_index;
     info->clock = x86_pmu_clock(cs);
@@ -161,12 +165,10 @@ PmuInfoList *qmp_x_query_pmu(Error **errp)
     CPUState *cs;
 
     CPU_FOREACH(cs) {
-        if (cpu_env(cs)->pmu.unit) {
+        if (pmu_can_be_asked(cs)) {
             PmuInfo *info = g_new0(PmuInfo, 1);
 
-            object_ref(cs);
-            pmu_run_on_cpu(cs, pmu_info_on_cpu, info);
-            object_unref(cs);
+            x86_pmu_run_on_cpu(cs, pmu_info_on_cpu, info);
             QAPI_LIST_APPEND(tail, info);
         }
     }
@@ -196,7 +198,8 @@ static PmuRecorder *pmu_recorder_of(CPUState *cs)
 {
     X86PMU *unit = cpu_env(cs)->pmu.unit;
 
-    return unit && unit->observer ? unit->observer->recorder : NULL;
+    return pmu_can_be_asked(cs) && unit->observer ? unit->observer->recorder
+                                                  : NULL;
 }
 
 static void pmu_history_on_cpu(CPUState *cs, run_on_cpu_data data)
@@ -223,9 +226,7 @@ PmuHistoryList *qmp_x_query_pmu_history(Error **errp)
         if (pmu_recorder_of(cs)) {
             PmuHistory *history = g_new0(PmuHistory, 1);
 
-            object_ref(cs);
-            pmu_run_on_cpu(cs, pmu_history_on_cpu, history);
-            object_unref(cs);
+            x86_pmu_run_on_cpu(cs, pmu_history_on_cpu, history);
             QAPI_LIST_APPEND(tail, history);
         }
     }
@@ -312,7 +313,7 @@ static void hmp_print_history(Monitor *mon)
     CPU_FOREACH(cs) {
         if (pmu_recorder_of(cs)) {
             any = true;
-            pmu_run_on_cpu(cs, hmp_print_history_on_cpu, mon);
+            x86_pmu_run_on_cpu(cs, hmp_print_history_on_cpu, mon);
         }
     }
     if (!any) {

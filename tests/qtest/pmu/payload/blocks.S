@@ -733,4 +733,19 @@ patched:
         jne     2b
         ret
 
+/* OF is set: INTO interrupts, and what is behind it in its block runs then. */
+        BLOCK   BLOCK_INTO
+        I push  $CS32
+        I push  $2f
+        I lretq
+        .code32
+2:      I mov   $0x7fffffff, %eax
+        I inc   %eax
+        I into
+        REPEAT  10, nop
+        I ljmp  $CS64, $2f
+        .code64
+2:      I nop
+        END     INTO_INSNS
+
         .section .note.GNU-stack, "", @progbits

@@ -269,6 +269,8 @@
                                     /* APIC's version; results: how often it */
                                     /* read another one than the first, and */
                                     /* the first */
+#define BLOCK_INTO              56  /* INTO_INSNS, 4: 32-bit code, INTO with */
+                                    /* OF set, and what follows */
 
 #define REMAP_PAGES             32      /* from PAGED on */
 #define REMAP_TIMES             200
@@ -286,6 +288,7 @@
 #define PREFIXES_INSNS          12
 #define EVTSEL_INSNS            12
 #define COMPATIBILITY_INSNS     19
+#define INTO_INSNS              19
 
 /* Offsets in BLOCK_LOOP of the instructions that make the loop. */
 #define LOOP_DEC                3

@@ -176,7 +176,7 @@ vector_entries:
         push    $0
         .endif
         push    $vector
-        .if     vector == 1 || vector == 2 || vector >= 32
+        .if     vector == 1 || vector == 2 || vector == 4 || vector >= 32
         jmp     interrupt
         .else
         jmp     fault
