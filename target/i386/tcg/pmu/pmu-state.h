@@ -34,6 +34,11 @@ typedef struct X86PMUObserverOptions X86PMUObserverOptions;
 /* X86PMUState.generation if no description of a block is needed. */
 #define X86_PMU_NO_GENERATION UINT64_MAX
 
+/* Bits of hflags: what counts at CPL 0, above it, and whether cycles do. */
+#define HF_PMU_OS_MASK       (1 << HF_PMU_OS_SHIFT)
+#define HF_PMU_USR_MASK      (1 << HF_PMU_USR_SHIFT)
+#define HF_PMU_TIMING_MASK   (1u << HF_PMU_TIMING_SHIFT)
+
 /*
  * What the translator compiles in, chosen for each block by three bits of
  * hflags (HF_PMU_*) and the block's privilege level:

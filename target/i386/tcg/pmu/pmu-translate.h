@@ -1,0 +1,20 @@
+/*
+ * What the translator notes for the PMU while it translates a block.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#ifndef TARGET_I386_PMU_TRANSLATE_H
+#define TARGET_I386_PMU_TRANSLATE_H
+
+#include "tcg/pmu/decode/encoding.h"
+
+typedef struct X86PMUTranslation {
+    X86PMU *unit;               /* NULL: this block is not instrumented */
+    /* Of the instruction at hand: */
+    uint8_t ea, stack;          /* see PmuBlockInsn */
+    uint8_t accesses;           /* of data, so far */
+    PmuEncoding encoding;
+} X86PMUTranslation;
+
+#endif
