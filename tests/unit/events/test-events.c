@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+#include "linux-events.h"
+#include "tcg/pmu/events/events-netburst.h"
 #include "tcg/pmu/perfmon/perfmon.h"
 #include "random.h"
 
@@ -1263,6 +1265,121 @@ static void test_modified(void)
     }
 }
 
+/* Older cores */
+
+/* Whatever Linux asks a core for by a generic name, the table has. */
+static void test_linux_events(void)
+{
+    for (unsigned i = 0; i < G_N_ELEMENTS(linux_cpus); i++) {
+        const LinuxCpu *cpu = &linux_cpus[i];
+
+        for (unsigned j = 0; cpu->events[j]; j++) {
+            PmuSelection got = select_event(cpu->core, cpu->events[j]);
+
+            g_test_message("%s: 0x%x: %s", cpu->name, cpu->events[j],
+                           pmu_event_state_name(got.state));
+            g_assert_cmpint(got.state, <=, PMU_EVENT_APPROXIMATE);
+            g_assert_true(pmu_selection_counts(&got));
+        }
+    }
+}
+
+#define STLB_HITS   PMU_ITEM_DTLB_LOAD_STLB, PMU_ITEM_DTLB_STORE_STLB
+#define L2_REFILLS  PMU_ITEM_DATA_L2, PMU_ITEM_L1D_PREFETCH_L2, PMU_ITEM_RFO_L2
+#define SYSTEM_REFILLS                                                  \
+    PMU_ITEM_DATA_L3, PMU_ITEM_L1D_PREFETCH_L3, PMU_ITEM_DATA_DRAM,     \
+    PMU_ITEM_L1D_PREFETCH_DRAM, PMU_ITEM_RFO_L3, PMU_ITEM_RFO_DRAM
+
+typedef struct OlderMeaning {
+    PmuCore core;
+    uint32_t select;
+    PmuLedgerItem item[12];     /* that it counts; none: nothing */
+} OlderMeaning;
+
+static const OlderMeaning older_meanings[] = {
+    { PMU_CORE_NEHALEM, 0x0f40, { PMU_ITEM_LOADS_L1, PMU_ITEM_LOADS_L2,
+                                  PMU_ITEM_LOADS_L3, PMU_ITEM_LOADS_DRAM } },
+    { PMU_CORE_NEHALEM, 0x0f41, { PMU_ITEM_STORES } },
+    { PMU_CORE_SKYLAKE, 0x0608, { PMU_ITEM_DTLB_LOAD_WALKS_4K,
+                                  PMU_ITEM_DTLB_LOAD_WALKS_2M } },
+    { PMU_CORE_SKYLAKE, 0x0649, { PMU_ITEM_DTLB_STORE_WALKS_4K,
+                                  PMU_ITEM_DTLB_STORE_WALKS_2M } },
+    { PMU_CORE_K7, 0x1f42, { L2_REFILLS } },
+    { PMU_CORE_K8, 0x0142, { SYSTEM_REFILLS } },
+    { PMU_CORE_K8, 0x1e42, { L2_REFILLS } },
+    { PMU_CORE_K8, 0x1f42, { L2_REFILLS, SYSTEM_REFILLS } },
+    { PMU_CORE_K10, 0x0142, { SYSTEM_REFILLS } },
+    { PMU_CORE_K10, 0x1e42, { L2_REFILLS } },
+    { PMU_CORE_K10, 0x1f42, { L2_REFILLS, SYSTEM_REFILLS } },
+    { PMU_CORE_BULLDOZER, 0x0142, { L2_REFILLS, SYSTEM_REFILLS } },
+    { PMU_CORE_BULLDOZER, 0x1f42, { 0 } },
+    { PMU_CORE_K7, 0x0045, { STLB_HITS } },
+    { PMU_CORE_K8, 0x0045, { STLB_HITS } },
+    { PMU_CORE_K10, 0x0045, { 0 } },
+    { PMU_CORE_K10, 0x0345, { STLB_HITS } },
+    { PMU_CORE_K10, 0x0745, { STLB_HITS } },
+    { PMU_CORE_BULLDOZER, 0x0745, { STLB_HITS } },
+};
+
+/* @got adds up @item, up to the first zero of @max. */
+static void check_terms(const PmuSelection *got, const PmuLedgerItem *item,
+                        unsigned max)
+{
+    unsigned num = 0;
+
+    while (num < max && item[num]) {
+        g_assert_nonnull(memchr(got->term, item[num++], got->num_terms));
+    }
+    g_assert_cmpuint(got->num_terms, ==, num);
+}
+
+static void test_older_meanings(void)
+{
+    for (unsigned i = 0; i < G_N_ELEMENTS(older_meanings); i++) {
+        const OlderMeaning *m = &older_meanings[i];
+        PmuSelection got = select_event(m->core, m->select);
+
+        g_test_message("core %d: 0x%x", m->core, m->select);
+        check_terms(&got, m->item, G_N_ELEMENTS(m->item));
+    }
+}
+
+/* Kinds of branches overlap: what two bits have in common counts once. */
+static void test_netburst_branches(void)
+{
+    static const struct {
+        unsigned event, mask;
+        PmuLedgerItem item[8];
+    } cases[] = {
+        { 4, 0x04, { PMU_ITEM_BRANCHES_CALL,
+                     PMU_ITEM_BRANCHES_CALL_INDIRECT } },
+        { 4, 0x08, { PMU_ITEM_BRANCHES_RET } },
+        { 4, 0x10, { PMU_ITEM_BRANCHES_RET, PMU_ITEM_BRANCHES_JMP_INDIRECT,
+                     PMU_ITEM_BRANCHES_CALL_INDIRECT } },
+        /* Linux's "branches" */
+        { 4, 0x1e, { PMU_ITEM_BRANCHES_COND_NTAKEN,
+                     PMU_ITEM_BRANCHES_COND_TAKEN, PMU_ITEM_BRANCHES_CALL,
+                     PMU_ITEM_BRANCHES_CALL_INDIRECT, PMU_ITEM_BRANCHES_RET,
+                     PMU_ITEM_BRANCHES_JMP_INDIRECT } },
+        { 5, 0x04, { PMU_ITEM_MISSES_CALL_INDIRECT } },
+        { 5, 0x10, { PMU_ITEM_MISSES_RET, PMU_ITEM_MISSES_JMP_INDIRECT,
+                     PMU_ITEM_MISSES_CALL_INDIRECT } },
+        { 5, 0x1e, { ALL_MISSES } },
+    };
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+        NetburstSelector s = {
+            .group = NETBURST_MS, .escr_select = 2,
+            .escr = cases[i].event << 25 | cases[i].mask << 9,
+        };
+        PmuSelection got;
+
+        g_test_message("event %u, mask 0x%x", cases[i].event, cases[i].mask);
+        pmu_event_select_netburst(&got, &s);
+        check_terms(&got, cases[i].item, G_N_ELEMENTS(cases[i].item));
+    }
+}
+
 static void add_core_test(const char *path, PmuCore core,
                           void (*test)(gconstpointer))
 {
@@ -1307,5 +1424,8 @@ int main(int argc, char **argv)
     g_test_add_func("/events/frontend", test_frontend);
     g_test_add_func("/events/tma", test_tma);
     g_test_add_func("/events/modified", test_modified);
+    g_test_add_func("/events/linux", test_linux_events);
+    g_test_add_func("/events/older-meanings", test_older_meanings);
+    g_test_add_func("/events/netburst-branches", test_netburst_branches);
     return g_test_run();
 }

@@ -14,7 +14,7 @@
 
 #include "tcg/pmu/events/events-older.h"
 
-/* On all of them; up to Bulldozer; from K8 to Bulldozer; on Zen. */
+/* On all of them; up to Bulldozer; on some; from K8 to Bulldozer; on Zen. */
 #define AMD(code, umask, modifiers)                                     \
     .on = { AT(K7, code, umask, modifiers, ANY_COUNTER),                \
             AT(K8, code, umask, modifiers, ANY_COUNTER),                \
@@ -26,12 +26,29 @@
             AT(K8, code, umask, 0, ANY_COUNTER),                        \
             AT(K10, code, umask, 0, ANY_COUNTER),                       \
             AT(BULLDOZER, code, umask, 0, ANY_COUNTER) }
+#define K7(code, umask)                                                 \
+    .on = { AT(K7, code, umask, 0, ANY_COUNTER) }
+#define K7_AND_K8(code, umask)                                          \
+    .on = { AT(K7, code, umask, 0, ANY_COUNTER),                        \
+            AT(K8, code, umask, 0, ANY_COUNTER) }
+#define K8_AND_K10(code, umask)                                         \
+    .on = { AT(K8, code, umask, 0, ANY_COUNTER),                        \
+            AT(K10, code, umask, 0, ANY_COUNTER) }
+#define K10(code, umask)                                                \
+    .on = { AT(K10, code, umask, 0, ANY_COUNTER) }
+#define BULLDOZER(code, umask)                                          \
+    .on = { AT(BULLDOZER, code, umask, 0, ANY_COUNTER) }
 #define FROM_K8(code, umask)                                            \
     .on = { AT(K8, code, umask, 0, ANY_COUNTER),                        \
             AT(K10, code, umask, 0, ANY_COUNTER),                       \
             AT(BULLDOZER, code, umask, 0, ANY_COUNTER) }
 #define ZEN(code, umask)                                                \
     .on = { AT(ZEN, code, umask, 0, ANY_COUNTER) }
+
+/* Lines that come to L1D. */
+#define L2_REFILLS      DATA_READS(L2), PMU_ITEM_RFO_L2
+#define SYSTEM_REFILLS  DATA_READS(L3), DATA_READS(DRAM), PMU_ITEM_RFO_L3, \
+                        PMU_ITEM_RFO_DRAM
 
 static const PmuEvent rows[] = {
     { "CPU_CLK_UNHALTED", AMD(0x76, 0x00, 0), CYCLES(PMU_ITEM_CYCLES) },
@@ -71,14 +88,31 @@ static const PmuEvent rows[] = {
       MODELLED(PMU_ITEM_L1D_MISSES) },
     { "DATA_CACHE_MISSES", TO_BULLDOZER(0x41, 0x01),
       MODELLED(PMU_ITEM_L1D_MISSES) },
-    { "DATA_CACHE_REFILLS_FROM_L2", TO_BULLDOZER(0x42, 0x1f),
-      MODELLED(DATA_READS(L2), PMU_ITEM_RFO_L2) },
+    /*
+     * The umask is the line's state in L2.  From K8 on, bit 0 is no state of
+     * L2's but what comes from elsewhere; on Bulldozer, whatever is valid.
+     */
+    { "DATA_CACHE_REFILLS_FROM_L2", K7(0x42, 0x1f), MODELLED(L2_REFILLS) },
+    { "DATA_CACHE_REFILLS.SYSTEM", K8_AND_K10(0x42, 0x01),
+      MODELLED(SYSTEM_REFILLS) },
+    { "DATA_CACHE_REFILLS.L2", K8_AND_K10(0x42, 0x1e), MODELLED(L2_REFILLS) },
+    { "DATA_CACHE_REFILLS.ALL", K8_AND_K10(0x42, 0x1f),
+      MODELLED(L2_REFILLS, SYSTEM_REFILLS) },
+    { "DATA_CACHE_REFILLS_FROM_L2_OR_NORTHBRIDGE.GOOD",
+      BULLDOZER(0x42, 0x01), MODELLED(L2_REFILLS, SYSTEM_REFILLS) },
     { "DATA_CACHE_REFILLS_FROM_SYSTEM", TO_BULLDOZER(0x43, 0x1f),
-      MODELLED(DATA_READS(L3), DATA_READS(DRAM), PMU_ITEM_RFO_L3,
-               PMU_ITEM_RFO_DRAM) },
+      MODELLED(SYSTEM_REFILLS) },
     { "DATA_CACHE_LINES_EVICTED", TO_BULLDOZER(0x44, 0x1f),
       NOT_MODELLED(WHY_NO_DIRTY) },
-    { "L1_DTLB_MISS_AND_L2_DTLB_HIT", TO_BULLDOZER(0x45, 0x00),
+    /* The umask is the size of pages: 4 KiB, 2 MiB, 1 GiB. */
+    { "L1_DTLB_MISS_AND_L2_DTLB_HIT", K7_AND_K8(0x45, 0x00),
+      MODELLED(PMU_ITEM_DTLB_LOAD_STLB, PMU_ITEM_DTLB_STORE_STLB) },
+    { "L1_DTLB_MISS_AND_L2_DTLB_HIT.ALL", K10(0x45, 0x07),
+      MODELLED(PMU_ITEM_DTLB_LOAD_STLB, PMU_ITEM_DTLB_STORE_STLB) },
+    /* Barcelona's L2 DTLB has no pages of 1 GiB. */
+    { "L1_DTLB_MISS_AND_L2_DTLB_HIT.ALL", K10(0x45, 0x03),
+      MODELLED(PMU_ITEM_DTLB_LOAD_STLB, PMU_ITEM_DTLB_STORE_STLB) },
+    { "UNIFIED_TLB_HIT.DATA", BULLDOZER(0x45, 0x07),
       MODELLED(PMU_ITEM_DTLB_LOAD_STLB, PMU_ITEM_DTLB_STORE_STLB) },
     { "L1_DTLB_AND_L2_DTLB_MISS", TO_BULLDOZER(0x46, 0x00),
       MODELLED(LOAD_WALKS, STORE_WALKS) },

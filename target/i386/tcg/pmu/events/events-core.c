@@ -32,6 +32,9 @@
             AT(SKYLAKE, code, umask, modifiers, ANY_COUNTER) }
 #define CORE(code, umask)                                               \
     .on = { AT(CORE, code, umask, 0, ANY_COUNTER) }
+#define CORE_AND_NEHALEM(code, umask)                                   \
+    .on = { AT(CORE, code, umask, 0, ANY_COUNTER),                      \
+            AT(NEHALEM, code, umask, 0, ANY_COUNTER) }
 #define BONNELL(code, umask)                                            \
     .on = { AT(BONNELL, code, umask, 0, ANY_COUNTER) }
 #define NEHALEM(code, umask)                                            \
@@ -81,14 +84,17 @@ static const PmuEvent rows[] = {
     { "LONGEST_LAT_CACHE.MISS", SKYLAKE(0x2e, 0x41),
       MODELLED(REQUESTS(DRAM)) },
 
-    /* Core Duo and Core 2 */
-    { "L1D_CACHE_LD.MESI", CORE(0x40, 0x0f), MODELLED(ALL_LOADS),
+    /* Core Duo, Core 2 and Nehalem */
+    { "L1D_CACHE_LD.MESI", CORE_AND_NEHALEM(0x40, 0x0f), MODELLED(ALL_LOADS),
       .note = WHY_ACCESSES },
-    { "L1D_CACHE_LD.I_STATE", CORE(0x40, 0x01),
+    { "L1D_CACHE_LD.I_STATE", CORE_AND_NEHALEM(0x40, 0x01),
       MODELLED(PMU_ITEM_LOADS_L2, PMU_ITEM_LOADS_L3, PMU_ITEM_LOADS_DRAM) },
-    { "L1D_CACHE_ST.MESI", CORE(0x41, 0x0f), MODELLED(PMU_ITEM_STORES),
-      .note = WHY_ACCESSES },
-    { "L1D_CACHE_ST.I_STATE", CORE(0x41, 0x01), MODELLED(RFO_LINES) },
+    { "L1D_CACHE_ST.MESI", CORE_AND_NEHALEM(0x41, 0x0f),
+      MODELLED(PMU_ITEM_STORES), .note = WHY_ACCESSES },
+    { "L1D_CACHE_ST.I_STATE", CORE_AND_NEHALEM(0x41, 0x01),
+      MODELLED(RFO_LINES) },
+
+    /* Core Duo and Core 2 */
     { "L1D_PREFETCH.REQUESTS", CORE(0x4e, 0x10),
       MODELLED(PMU_ITEM_L1D_PREFETCH_L2, PMU_ITEM_L1D_PREFETCH_L3,
                PMU_ITEM_L1D_PREFETCH_DRAM) },
@@ -113,7 +119,7 @@ static const PmuEvent rows[] = {
       MODELLED(STORE_WALKS) },
     { "ITLB.MISSES", BONNELL(0x82, 0x02), MODELLED(CODE_WALKS) },
 
-    /* Both */
+    /* Core and Bonnell */
     { "L2_LD.MESI", .on = { AT(CORE, 0x29, 0x4f, 0, ANY_COUNTER),
                             AT(BONNELL, 0x29, 0x4f, 0, ANY_COUNTER) },
       MODELLED(DATA_LINES) },
@@ -204,6 +210,9 @@ static const PmuEvent rows[] = {
                PMU_ITEM_L1D_PREFETCH_DRAM) },
     { "DTLB_LOAD_MISSES.MISS_CAUSES_A_WALK", FROM_SANDYBRIDGE(0x08, 0x01, 0),
       MODELLED(LOAD_WALKS) },
+    /* Of Ivy Bridge, for demand loads. */
+    { "DTLB_LOAD_MISSES.MISS_CAUSES_A_WALK", SANDYBRIDGE(0x08, 0x81),
+      MODELLED(LOAD_WALKS) },
     { "DTLB_STORE_MISSES.MISS_CAUSES_A_WALK", FROM_SANDYBRIDGE(0x49, 0x01, 0),
       MODELLED(STORE_WALKS) },
     { "ITLB_MISSES.MISS_CAUSES_A_WALK", FROM_SANDYBRIDGE(0x85, 0x01, 0),
@@ -218,6 +227,11 @@ static const PmuEvent rows[] = {
       MODELLED(LOAD_WALKS) },
     { "DTLB_STORE_MISSES.WALK_COMPLETED", SKYLAKE(0x49, 0x0e),
       MODELLED(STORE_WALKS) },
+    /* Early kernels took these for pages of all sizes. */
+    { "DTLB_LOAD_MISSES.WALK_COMPLETED_4K_2M", SKYLAKE(0x08, 0x06),
+      MODELLED(PMU_ITEM_DTLB_LOAD_WALKS_4K, PMU_ITEM_DTLB_LOAD_WALKS_2M) },
+    { "DTLB_STORE_MISSES.WALK_COMPLETED_4K_2M", SKYLAKE(0x49, 0x06),
+      MODELLED(PMU_ITEM_DTLB_STORE_WALKS_4K, PMU_ITEM_DTLB_STORE_WALKS_2M) },
     { "ITLB_MISSES.WALK_COMPLETED", SKYLAKE(0x85, 0x0e),
       MODELLED(CODE_WALKS) },
 };

@@ -75,23 +75,24 @@ static const NetburstRow rows[] = {
     BIT(IQ, 5, 0x03, 3, "X87_ASSIST.POAU", NOT_MODELLED(WHY_NO_ASSISTS)),
     BIT(IQ, 5, 0x03, 4, "X87_ASSIST.PREA", NOT_MODELLED(WHY_NO_ASSISTS)),
 
+    /* Kinds overlap: an indirect call is CALL and INDIRECT. */
     BIT(MS, 2, 0x04, 1, "RETIRED_BRANCH_TYPE.CONDITIONAL",
         EXACT(PMU_ITEM_BRANCHES_COND_NTAKEN, PMU_ITEM_BRANCHES_COND_TAKEN)),
     BIT(MS, 2, 0x04, 2, "RETIRED_BRANCH_TYPE.CALL",
-        EXACT(PMU_ITEM_BRANCHES_CALL)),
+        EXACT(PMU_ITEM_BRANCHES_CALL, PMU_ITEM_BRANCHES_CALL_INDIRECT)),
     BIT(MS, 2, 0x04, 3, "RETIRED_BRANCH_TYPE.RETURN",
         EXACT(PMU_ITEM_BRANCHES_RET)),
     BIT(MS, 2, 0x04, 4, "RETIRED_BRANCH_TYPE.INDIRECT",
-        EXACT(PMU_ITEM_BRANCHES_JMP_INDIRECT,
+        EXACT(PMU_ITEM_BRANCHES_RET, PMU_ITEM_BRANCHES_JMP_INDIRECT,
               PMU_ITEM_BRANCHES_CALL_INDIRECT)),
     BIT(MS, 2, 0x05, 1, "RETIRED_MISPRED_BRANCH_TYPE.CONDITIONAL",
         MODELLED(PMU_ITEM_MISSES_COND_NTAKEN, PMU_ITEM_MISSES_COND_TAKEN)),
     BIT(MS, 2, 0x05, 2, "RETIRED_MISPRED_BRANCH_TYPE.CALL",
-        NEVER("the target of a direct call is never predicted wrongly")),
+        MODELLED(PMU_ITEM_MISSES_CALL_INDIRECT)),
     BIT(MS, 2, 0x05, 3, "RETIRED_MISPRED_BRANCH_TYPE.RETURN",
         MODELLED(PMU_ITEM_MISSES_RET)),
     BIT(MS, 2, 0x05, 4, "RETIRED_MISPRED_BRANCH_TYPE.INDIRECT",
-        MODELLED(PMU_ITEM_MISSES_JMP_INDIRECT,
+        MODELLED(PMU_ITEM_MISSES_RET, PMU_ITEM_MISSES_JMP_INDIRECT,
                  PMU_ITEM_MISSES_CALL_INDIRECT)),
     BIT(MS, 0, 0x05, 0, "TC_MS_XFER.CISC", MODELLED(PMU_ITEM_MS_SWITCHES)),
     BIT(MS, 0, 0x09, 0, "UOP_QUEUE_WRITES.FROM_TC_BUILD",
@@ -261,6 +262,15 @@ static const PmuEvent *find_whole(const NetburstSelector *s, unsigned event,
                                                         : NULL;
 }
 
+static void add_term(PmuSelection *selection, uint8_t item)
+{
+    if (selection->num_terms < PMU_SELECTION_TERMS &&
+        !memchr(selection->term, item, selection->num_terms)) {
+        selection->term[selection->num_terms++] = item;
+    }
+}
+
+/* What bits have in common counts once. */
 static void add_row(PmuSelection *selection, const PmuEvent *row)
 {
     bool first = !selection->name;
@@ -274,9 +284,8 @@ static void add_row(PmuSelection *selection, const PmuEvent *row)
                        ? row->state : MAX(selection->state, row->state);
     selection->whole = row->whole;
     selection->single = first && (row->whole || row->unit == PMU_EVENT_CYCLES);
-    for (unsigned i = 0; i < row->num_terms &&
-                         selection->num_terms < PMU_SELECTION_TERMS; i++) {
-        selection->term[selection->num_terms++] = row->term[i];
+    for (unsigned i = 0; i < row->num_terms; i++) {
+        add_term(selection, row->term[i]);
     }
 }
 

@@ -31,7 +31,8 @@ typedef struct NetburstSelector {
 
 /*
  * What a counter counts.  The sum of what the bits of the event mask select, of
- * which the table has a row each; of a mask with a bit that has no row, none.
+ * which the table has a row each; what two have in common counts once.  Of a
+ * mask with a bit that has no row, none.
  *
  * With COMPARE it counts the cycles with more than the threshold, or with
  * COMPLEMENT no more.  Known are the limits of that alone: of what never

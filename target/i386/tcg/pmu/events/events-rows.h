@@ -19,7 +19,7 @@ typedef struct PmuEventRows {
     uint32_t cores;             /* that have any of them, a bit each */
 } PmuEventRows;
 
-extern const PmuEventRows pmu_event_common_rows;        /* on both cores */
+extern const PmuEventRows pmu_event_common_rows;        /* see ON_BOTH */
 extern const PmuEventRows pmu_event_icelake_rows;       /* on this one alone */
 extern const PmuEventRows pmu_event_sapphirerapids_rows;
 /* Older cores. */
@@ -46,7 +46,7 @@ extern const PmuEventRows pmu_event_core_rows;
     ICX(code, umask, modifiers, counters),                              \
     SPR(code, umask, modifiers, counters)
 
-/* Bits of PmuEventAlias.cores and the like. */
+/* Bits of PmuEventAlias.cores and the like: both are the newer cores. */
 #define ON_ICELAKE          (1u << PMU_CORE_ICELAKE)
 #define ON_SAPPHIRERAPIDS   (1u << PMU_CORE_SAPPHIRERAPIDS)
 #define ON_BOTH             (ON_ICELAKE | ON_SAPPHIRERAPIDS)
