@@ -10,11 +10,12 @@
 
 #define CODE 0xffffffff81000000ull
 
-void driver_start_with(Driver *d, const PmuCheckConfig *config)
+static void start(Driver *d, unsigned version, const PmuCheckConfig *config)
 {
-    static const PerfmonConfig icelake = {
+    const PerfmonConfig icelake = {
         .core = PMU_CORE_ICELAKE, .num_gp = 8, .num_fixed = 4, .pdcm = true,
         .capabilities = 0xa000, .num_metrics = 4, .metrics_width = 48,
+        .version = version,
     };
     const char *why;
 
@@ -24,11 +25,21 @@ void driver_start_with(Driver *d, const PmuCheckConfig *config)
     driver_lvtpc(d, 0x400);
 }
 
-void driver_start(Driver *d)
+void driver_start_with(Driver *d, const PmuCheckConfig *config)
+{
+    start(d, 5, config);
+}
+
+void driver_start_version(Driver *d, unsigned version)
 {
     PmuCheckConfig config = { .rules = pmu_rule_set_default() };
 
-    driver_start_with(d, &config);
+    start(d, version, &config);
+}
+
+void driver_start(Driver *d)
+{
+    driver_start_version(d, 5);
 }
 
 void driver_end(Driver *d)

@@ -38,6 +38,8 @@ typedef struct Driver {
 /* After RESET, with all rules on, and LVTPC as Linux sets it at boot. */
 void driver_start(Driver *d);
 void driver_start_with(Driver *d, const PmuCheckConfig *config);
+/* ... of version @version, with the default rules. */
+void driver_start_version(Driver *d, unsigned version);
 void driver_end(Driver *d);
 
 /* Accesses by an instruction of their own each. */

@@ -215,6 +215,26 @@ static void test_linux(void)
     driver_end(&d);
 }
 
+/* What is written again as it is changes no selector, AnyThread or not. */
+static void test_rewritten(void)
+{
+    for (unsigned version = 2; version <= 5; version++) {
+        unsigned stuck = version == 3 || version == 4;
+        Driver d;
+
+        driver_start_version(&d, version);
+        driver_write(&d, GC, 0);
+        driver_write(&d, SEL(0), 0x7300c4);
+        driver_write(&d, FIXED, 0x7);
+        driver_write(&d, GC, 1ull << 32 | 1);
+        driver_write(&d, SEL(0), 0x7300c4);
+        driver_write(&d, FIXED, 0x7);
+        g_assert_cmpuint(driver_hits(&d, "C2"), ==, 0);
+        g_assert_cmpuint(driver_hits(&d, "C5"), ==, stuck ? 0 : 4);
+        driver_end(&d);
+    }
+}
+
 /* Counters that interrupt while their NMI has to wait are no matter. */
 static void test_held(void)
 {
@@ -534,6 +554,7 @@ int main(int argc, char **argv)
     add_cases();
     g_test_add_func("/check/all-rules", test_all_rules);
     g_test_add_func("/check/linux", test_linux);
+    g_test_add_func("/check/rewritten", test_rewritten);
     g_test_add_func("/check/held", test_held);
     g_test_add_func("/check/forget", test_forget);
     g_test_add_func("/check/init", test_init);

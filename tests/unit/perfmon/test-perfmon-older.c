@@ -267,8 +267,25 @@ static void test_zen_global(void)
     g_assert_cmphex(read_ok(&u, 0xc0000300), ==, 0);
     write_ok(&u, 0xc0000303, 0x20);
     g_assert_cmphex(read_ok(&u, 0xc0000300), ==, 0x20);
-    g_assert_cmpint(perfmon_wrmsr_check(&u.pmu, 0xc0000301, 0x40), ==,
-                    PERFMON_GP);
+    /* Reserved bits do not stick. */
+    write_ok(&u, 0xc0000301, UINT64_MAX);
+    g_assert_cmphex(read_ok(&u, 0xc0000301), ==, 0x3f);
+}
+
+/* In the host, GuestOnly alone stops a counter; with HostOnly it does not. */
+static void test_amd_guest_only(void)
+{
+    Unit u;
+
+    start(&u, &zen);
+    for (unsigned i = 0; i < 4; i++) {
+        write_ok(&u, 0xc0010200 + 2 * i,
+                 OS_USR | EN | 0xc0 | (uint64_t)i << 40);
+    }
+    retire(&u, 5);
+    for (unsigned i = 0; i < 4; i++) {
+        g_assert_cmpuint(read_ok(&u, 0xc0010201 + 2 * i), ==, i == 1 ? 0 : 5);
+    }
 }
 
 /* Without version 2 an overflow leaves nothing but an interrupt. */
@@ -631,6 +648,35 @@ static void test_offcore(void)
     g_assert_cmpint(read_result(&u, 0x3f7), ==, PERFMON_GP);
 }
 
+/* Up to Broadwell, 391H to 393H are the uncore's, unless version 4 is asked. */
+static void test_uncore(void)
+{
+    static const PmuCore cores[] = {
+        PMU_CORE_NEHALEM, PMU_CORE_SANDYBRIDGE, PMU_CORE_HASWELL,
+        PMU_CORE_BONNELL, PMU_CORE_ICELAKE,
+    };
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(cores); i++) {
+        PerfmonConfig config = {
+            .core = cores[i], .num_gp = 4, .num_fixed = 3, .version = 3,
+        };
+        PerfmonResult want = i < 3 ? PERFMON_NOT_OURS : PERFMON_GP;
+        Unit u;
+
+        start(&u, &config);
+        for (uint32_t msr = 0x391; msr <= 0x393; msr++) {
+            g_assert_cmpint(read_result(&u, msr), ==, want);
+            g_assert_cmpint(perfmon_wrmsr_check(&u.pmu, msr, 0x2000000f), ==,
+                            want);
+        }
+        config.version = 4;
+        start(&u, &config);
+        g_assert_cmpint(read_result(&u, 0x391), ==, PERFMON_OK);
+        g_assert_cmpint(read_result(&u, 0x392), ==, PERFMON_OK);
+        g_assert_cmpint(read_result(&u, 0x393), ==, PERFMON_GP);
+    }
+}
+
 /* A unit that was loaded goes on as the one that was saved. */
 static void test_load(void)
 {
@@ -670,6 +716,7 @@ int main(int argc, char **argv)
     g_test_add_func("/perfmon-older/amd/k8", test_k8);
     g_test_add_func("/perfmon-older/amd/zen", test_zen);
     g_test_add_func("/perfmon-older/amd/global", test_zen_global);
+    g_test_add_func("/perfmon-older/amd/guest-only", test_amd_guest_only);
     g_test_add_func("/perfmon-older/amd/no-status", test_amd_no_status);
     g_test_add_func("/perfmon-older/netburst/counts", test_netburst_counts);
     g_test_add_func("/perfmon-older/netburst/threshold",
@@ -689,6 +736,7 @@ int main(int argc, char **argv)
     g_test_add_func("/perfmon-older/tables", test_tables);
     g_test_add_func("/perfmon-older/refused", test_refused);
     g_test_add_func("/perfmon-older/offcore", test_offcore);
+    g_test_add_func("/perfmon-older/uncore", test_uncore);
     g_test_add_func("/perfmon-older/load", test_load);
     return g_test_run();
 }

@@ -148,20 +148,31 @@ static void test_freeze(void)
     }
 }
 
+static void check_anythread(const PerfmonConfig *config, bool any)
+{
+    Unit u;
+
+    start(&u, config);
+    write_ok(&u, 0x187, 0x6300c0);
+    write_ok(&u, 0x38d, 0x7);
+    g_assert_cmphex(read_ok(&u, 0x187), ==, any ? 0x6300c0 : 0x4300c0);
+    g_assert_cmphex(read_ok(&u, 0x38d), ==, any ? 0x7 : 0x3);
+    retire(&u, 5);
+    g_assert_cmphex(read_ok(&u, 0x4c2), ==, 5);
+}
+
+/* It came with version 3; by itself, version 5 deprecates it. */
 static void test_anythread(void)
 {
-    for (unsigned any = 0; any < 2; any++) {
+    for (unsigned version = 2; version <= 5; version++) {
         PerfmonConfig config = base;
-        Unit u;
 
-        config.anythread = any;
-        start(&u, &config);
-        write_ok(&u, 0x187, 0x6300c0);
-        write_ok(&u, 0x38d, 0x7);
-        g_assert_cmphex(read_ok(&u, 0x187), ==, any ? 0x6300c0 : 0x4300c0);
-        g_assert_cmphex(read_ok(&u, 0x38d), ==, any ? 0x7 : 0x3);
-        retire(&u, 5);
-        g_assert_cmphex(read_ok(&u, 0x4c2), ==, 5);
+        config.version = version;
+        check_anythread(&config, version == 3 || version == 4);
+        config.anythread = PERFMON_ANYTHREAD_HELD;
+        check_anythread(&config, version >= 3);
+        config.anythread = PERFMON_ANYTHREAD_DEPRECATED;
+        check_anythread(&config, false);
     }
 }
 

@@ -308,7 +308,6 @@ static bool x86_pmu_configure(X86CPU *cpu, const X86PMUModel *model,
         .pdcm = architectural && pdcm,
         .capabilities = architectural && pdcm
                         ? env->features[FEAT_PERF_CAPABILITIES] : 0,
-        .anythread = model->version == 3 || model->version == 4,
     };
     if (model->map == PERFMON_MAP_AMD) {
         x86_pmu_configure_amd(cpu, config);

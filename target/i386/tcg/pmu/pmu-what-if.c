@@ -57,7 +57,8 @@ static const X86PMUOptionInfo options[X86_PMU_OPTIONS] = {
 /* A unit that there is, by its properties; others are the core's. */
 typedef struct X86PMUProfile {
     const char *name;
-    int value[X86_PMU_OPTIONS]; /* and 1; 0: the core's */
+    /* The option's value plus 1; 0: not set, the core's own. */
+    int value[X86_PMU_OPTIONS];
     bool without_full_width;
 } X86PMUProfile;
 
@@ -228,6 +229,19 @@ static unsigned x86_pmu_num_events(const PerfmonConfig *config)
     return has_slots && config->version >= 5 ? 8 : 7;
 }
 
+/* The version decides, and that may be another than the core's. */
+static PerfmonAnyThread x86_pmu_choose_anythread(X86CPU *cpu)
+{
+    switch (x86_pmu_choose_option(cpu, X86_PMU_ANYTHREAD, -1)) {
+    case 0:
+        return PERFMON_ANYTHREAD_DEPRECATED;
+    case 1:
+        return PERFMON_ANYTHREAD_HELD;
+    default:
+        return PERFMON_ANYTHREAD_BY_VERSION;
+    }
+}
+
 bool x86_pmu_what_if(X86CPU *cpu, PerfmonConfig *config, Error **errp)
 {
     bool metrics = config->capabilities & PERF_CAP_BIT_PERF_METRICS;
@@ -244,8 +258,7 @@ bool x86_pmu_what_if(X86CPU *cpu, PerfmonConfig *config, Error **errp)
                                               config->num_fixed);
     config->counter_width = x86_pmu_choose_option(cpu, X86_PMU_COUNTER_WIDTH,
                                                   config->counter_width);
-    config->anythread = x86_pmu_choose_option(cpu, X86_PMU_ANYTHREAD,
-                                              config->anythread);
+    config->anythread = x86_pmu_choose_anythread(cpu);
     config->events_off = x86_pmu_choose_option(cpu, X86_PMU_EVENTS_OFF, 0);
     if (config->events_off >> x86_pmu_num_events(config)) {
         error_setg(errp, "pmu-events-off=%u is out of range: this CPU has %u "
@@ -274,12 +287,14 @@ bool x86_pmu_what_if(X86CPU *cpu, PerfmonConfig *config, Error **errp)
 void x86_pmu_cpuid_0a(X86CPU *cpu, uint32_t *eax, uint32_t *ebx,
                       uint32_t *ecx, uint32_t *edx)
 {
+    const Perfmon *perfmon;
     const PerfmonConfig *config;
 
     if (!cpu->env.pmu.unit) {
         return;
     }
-    config = &cpu->env.pmu.unit->perfmon.config;
+    perfmon = &cpu->env.pmu.unit->perfmon;
+    config = &perfmon->config;
     if (config->map != PERFMON_MAP_ARCHITECTURAL) {
         *eax = *ebx = *ecx = *edx = 0;
         return;
@@ -293,7 +308,7 @@ void x86_pmu_cpuid_0a(X86CPU *cpu, uint32_t *eax, uint32_t *ebx,
     /* Fixed counters, their width, AnyThread deprecated. */
     *edx = (config->version >= 2 ? config->num_fixed |
                                    config->counter_width << 5 : 0) |
-           (config->version >= 5 && !config->anythread) << 15;
+           (config->version >= 5 && !perfmon->anythread) << 15;
 }
 
 void x86_pmu_cpuid_80000022(X86CPU *cpu, uint32_t *eax, uint32_t *ebx)

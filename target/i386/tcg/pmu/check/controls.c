@@ -14,6 +14,8 @@ PmuControls pmu_controls(const Perfmon *perfmon)
         .fixed_ctr_ctrl = perfmon->fixed_ctr_ctrl,
         .global_ctrl = perfmon->global_ctrl,
         .global_status = perfmon->global_status,
+        .evtsel_held = perfmon->mask[PERFMON_MASK_EVTSEL_HELD],
+        .fixed_held = perfmon->mask[PERFMON_MASK_FIXED_CTR_CTRL_HELD],
         .metrics = perfmon->config.num_metrics,
     };
 
@@ -27,10 +29,10 @@ void pmu_controls_write(PmuControls *controls, uint32_t msr, uint64_t value)
     case MSR_PMU_IA32_PERFEVTSEL0 ...
          MSR_PMU_IA32_PERFEVTSEL0 + PERFMON_ARCH_GP - 1:
         controls->evtsel[msr - MSR_PMU_IA32_PERFEVTSEL0] =
-            value & ~PERF_EVTSEL_ANYTHREAD;
+            value & controls->evtsel_held;
         break;
     case MSR_PMU_IA32_FIXED_CTR_CTRL:
-        controls->fixed_ctr_ctrl = value;
+        controls->fixed_ctr_ctrl = value & controls->fixed_held;
         break;
     case MSR_PMU_IA32_PERF_GLOBAL_CTRL:
         controls->global_ctrl = value;

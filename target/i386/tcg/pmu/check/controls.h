@@ -19,6 +19,8 @@ typedef struct PmuControls {
     uint64_t fixed_ctr_ctrl;
     uint64_t global_ctrl;
     uint64_t global_status;
+    uint64_t evtsel_held;       /* bits that stick in IA32_PERFEVTSELx */
+    uint64_t fixed_held;        /* ... in IA32_FIXED_CTR_CTRL */
     bool metrics;               /* the unit has PERF_METRICS */
 } PmuControls;
 

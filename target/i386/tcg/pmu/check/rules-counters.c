@@ -83,7 +83,7 @@ static uint64_t any_thread(const PmuCheck *check, const PmuCheckEvent *event)
     unsigned index = written_selector(event);
     uint64_t broken = 0;
 
-    if (check->perfmon->config.anythread) {
+    if (check->perfmon->anythread) {
         return 0;
     }
     if (index < PERFMON_ARCH_GP && event->value & PERF_EVTSEL_ANYTHREAD) {

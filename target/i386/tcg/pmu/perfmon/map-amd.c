@@ -30,13 +30,13 @@ static const PerfmonMsr rows[] = {
     {
         .name = "PerfCntrGlobalStatus", .first = MSR_GLOBAL_STATUS, .count = 1,
         .present = PERFMON_PRESENT_GLOBAL,
-        .write = PERFMON_WRITE_IGNORED, .writable = PERFMON_MASK_ALL,
+        .write = PERFMON_WRITE_NOT_STORED, .writable = PERFMON_MASK_ALL,
         .holds = PERFMON_MASK_STATUS,
         .stored = offsetof(Perfmon, global_status),
     }, {
         .name = "PerfCntrGlobalCtl", .first = MSR_GLOBAL_CTL, .count = 1,
         .present = PERFMON_PRESENT_GLOBAL,
-        .write = PERFMON_WRITE_STORE, .writable = PERFMON_MASK_GP,
+        .write = PERFMON_WRITE_STORE, .writable = PERFMON_MASK_ALL,
         .holds = PERFMON_MASK_GLOBAL_CTRL,
         .reset = PERFMON_MASK_GLOBAL_CTRL,
         .stored = offsetof(Perfmon, global_ctrl),
@@ -112,16 +112,28 @@ static void prepare(Perfmon *pmu)
 }
 
 /*
- * No guest of a guest is counted apart: HostOnly and GuestOnly have no effect
- * unless EFER.SVME is set, and what counts then is not modelled.
+ * GuestOnly alone counts nothing in the host; a guest's own guests are not
+ * counted apart.  HostOnly counts all the time; on families 10H and 15H it
+ * should count nothing unless EFER.SVME is set (Linux, commit 1018faa6cf23),
+ * which is not known here.
  */
+static PerfmonControl control(const Perfmon *pmu, unsigned index)
+{
+    PerfmonControl control = perfmon_evtsel_control(pmu, index);
+    uint64_t modes = pmu->evtsel[index] &
+                     (EVTSEL_GUEST_ONLY | EVTSEL_HOST_ONLY);
+
+    control.enabled &= modes != EVTSEL_GUEST_ONLY;
+    return control;
+}
+
 const PerfmonRegisterMap perfmon_map_amd = {
     .name = "AMD",
     .rows = rows, .num_rows = G_N_ELEMENTS(rows),
     .counter_name = "PERF_CTR",
     .max_gp = 6, .counter_width = 48,
     .prepare = prepare,
-    .control = perfmon_evtsel_control,
+    .control = control,
     .select = perfmon_evtsel_select,
     .rdpmc = perfmon_plain_rdpmc,
 };

@@ -119,7 +119,7 @@ static const PerfmonMsr rows[] = {
     {
         .name = "IA32_PERF_METRICS", .first = MSR_PMU_IA32_PERF_METRICS,
         .count = 1, .present = PERFMON_PRESENT_METRICS,
-        .write = PERFMON_WRITE_IGNORED, .writable = PERFMON_MASK_METRICS,
+        .write = PERFMON_WRITE_NOT_STORED, .writable = PERFMON_MASK_METRICS,
         .stored = PERFMON_NOT_STORED,
         .read = read_metrics, .written = metrics_written,
     },
@@ -151,13 +151,14 @@ static const PerfmonMsr rows[] = {
         .count = 1, .present = PERFMON_PRESENT_GLOBAL,
         .write = PERFMON_WRITE_STORE, .writable = PERFMON_MASK_GLOBAL_CTRL,
         .holds = PERFMON_MASK_GLOBAL_CTRL,
-        .reset = PERFMON_MASK_GLOBAL_CTRL_RESET,
+        .reset = PERFMON_MASK_GLOBAL_CTRL_AT_RESET,
         .stored = offsetof(Perfmon, global_ctrl),
     }, {
         .name = "IA32_PERF_GLOBAL_STATUS_RESET",
         .first = MSR_PMU_IA32_PERF_GLOBAL_OVF_CTRL,
         .count = 1, .present = PERFMON_PRESENT_GLOBAL,
-        .write = PERFMON_WRITE_CLEAR, .writable = PERFMON_MASK_STATUS_RESET,
+        .write = PERFMON_WRITE_CLEAR,
+        .writable = PERFMON_MASK_STATUS_CLEARABLE,
         .holds = PERFMON_MASK_STATUS,
         .stored = offsetof(Perfmon, global_status),
         .reads_zero = true,
@@ -168,16 +169,17 @@ static const PerfmonMsr rows[] = {
         .write = PERFMON_WRITE_SET, .writable = PERFMON_MASK_STATUS,
         .holds = PERFMON_MASK_STATUS,
         .stored = offsetof(Perfmon, global_status),
-        .reads_zero = true,
+        .reads_zero = true, .uncore = true,
     }, {
         .name = "IA32_PERF_GLOBAL_INUSE",
         .first = MSR_PMU_IA32_PERF_GLOBAL_INUSE,
         .count = 1, .present = PERFMON_PRESENT_V4,
         .write = PERFMON_WRITE_REFUSED,
         .stored = PERFMON_NOT_STORED,
-        .read = read_inuse,
+        .read = read_inuse, .uncore = true,
     },
-    PERFMON_ABSENT(0x393, 1),           /* behind IA32_PERF_GLOBAL_INUSE */
+    /* Behind IA32_PERF_GLOBAL_INUSE. */
+    PERFMON_ABSENT(0x393, 1, .uncore = true),
     {
         /*
          * Without PEBS there is nothing to enable; Linux reads it all the
@@ -185,7 +187,7 @@ static const PerfmonMsr rows[] = {
          */
         .name = "IA32_PEBS_ENABLE", .first = MSR_PMU_PEBS_ENABLE,
         .count = 1, .present = PERFMON_PRESENT,
-        .write = PERFMON_WRITE_IGNORED, .writable = PERFMON_MASK_NONE,
+        .write = PERFMON_WRITE_NOT_STORED, .writable = PERFMON_MASK_NONE,
         .stored = PERFMON_NOT_STORED,
         .reads_zero = true,
     },
@@ -235,6 +237,19 @@ static const ExtraRegisters extra_registers[PMU_CORE_NR] = {
     [PMU_CORE_SKYLAKE] = { 2, 0x3fffff8fffull, UINT16_MAX, 0x7fff17 },
 };
 
+/*
+ * From Nehalem to Broadwell the uncore has its global control and status at
+ * 391H to 393H, where version 4 later put registers.  Linux writes to the
+ * control when a CPU comes up (snb_uncore_msr_init_box() in
+ * arch/x86/events/intel/uncore_snb.c), and complains of a #GP.
+ */
+static bool has_uncore(const PerfmonConfig *config)
+{
+    return config->version < 4 && (config->core == PMU_CORE_NEHALEM ||
+                                   config->core == PMU_CORE_SANDYBRIDGE ||
+                                   config->core == PMU_CORE_HASWELL);
+}
+
 static void prepare(Perfmon *pmu)
 {
     const PerfmonConfig *config = &pmu->config;
@@ -246,6 +261,7 @@ static void prepare(Perfmon *pmu)
     uint64_t fixed_ctrl = 0, fixed_any = 0;
     uint64_t freeze = config->version >= 4 ? PERF_GLOBAL_CTR_FRZ : 0;
 
+    pmu->uncore = has_uncore(config);
     pmu->population[PERFMON_PRESENT_FW_WRITE] = fw_write ? config->num_gp : 0;
     pmu->population[PERFMON_PRESENT_FIXED] = config->num_fixed;
     pmu->population[PERFMON_PRESENT_PDCM] = config->pdcm;
@@ -265,21 +281,22 @@ static void prepare(Perfmon *pmu)
     }
     counters |= PERF_GLOBAL_GP(config->num_gp) - 1;
 
-    /*
-     * CPUID.0AH:EDX[15] is set: AnyThread is deprecated.  The SDM does not say
-     * what then becomes of its bits.  Linux offered the filter on Ice Lake
-     * before its commit cadbaa039b99, "even though the filter does not exist",
-     * and lets root set the bit in a raw event still.  So writes may have the
-     * bits, as a #GP would take what else is in the write with it; they do
-     * nothing, and software that reads back does not find them.
-     */
     mask[PERFMON_MASK_EVTSEL] = UINT32_MAX;
     mask[PERFMON_MASK_FIXED_CTR_CTRL] = fixed_ctrl | fixed_any;
-    if (config->anythread) {
+    if (pmu->anythread) {
         /* A core has one thread here: the bits change no count. */
         mask[PERFMON_MASK_EVTSEL_HELD] = UINT32_MAX;
         mask[PERFMON_MASK_FIXED_CTR_CTRL_HELD] = fixed_ctrl | fixed_any;
     } else {
+        /*
+         * CPUID.0AH:EDX[15] is set: AnyThread is deprecated.  The SDM does not
+         * say what then becomes of its bits.  Linux offered the filter on Ice
+         * Lake before its commit cadbaa039b99, "even though the filter does
+         * not exist", and lets root set the bit in a raw event still.  So
+         * writes may have the bits, as a #GP would take what else is in the
+         * write with it; they do nothing, and software that reads back does
+         * not find them.
+         */
         mask[PERFMON_MASK_EVTSEL_HELD] = UINT32_MAX & ~PERF_EVTSEL_ANYTHREAD;
         mask[PERFMON_MASK_FIXED_CTR_CTRL_HELD] = fixed_ctrl;
     }
@@ -287,11 +304,11 @@ static void prepare(Perfmon *pmu)
         mask[PERFMON_MASK_FIXED_CTR_CTRL_HELD] |= PERF_FIXED_METRICS_CLEAR;
     }
     mask[PERFMON_MASK_GLOBAL_CTRL] = counters;
-    mask[PERFMON_MASK_GLOBAL_CTRL_RESET] = config->stopped ? 0 :
-                                           mask[PERFMON_MASK_GP];
+    mask[PERFMON_MASK_GLOBAL_CTRL_AT_RESET] = config->stopped ? 0 :
+                                              mask[PERFMON_MASK_GP];
     /* Version 4 brought CTR_FRZ, LBR_FRZ and ASCI: SDM vol. 3B, 20.2.4. */
     mask[PERFMON_MASK_STATUS] = counters | freeze;
-    mask[PERFMON_MASK_STATUS_RESET] = counters | PERF_GLOBAL_TOPA_PMI |
+    mask[PERFMON_MASK_STATUS_CLEARABLE] = counters | PERF_GLOBAL_TOPA_PMI |
         (freeze ? PERF_GLOBAL_LBR_FRZ | PERF_GLOBAL_ASCI : 0) | freeze |
         PERF_GLOBAL_OVF_UNCORE | PERF_GLOBAL_OVF_BUF | PERF_GLOBAL_COND_CHGD;
     mask[PERFMON_MASK_METRICS] = config->num_metrics == PERFMON_MAX_METRICS ?

@@ -25,14 +25,15 @@ static const PerfmonMsr rows[] = {
     }, {
         .name = "PerfEvtSel0", .first = MSR_PMU_IA32_PERFEVTSEL0, .count = 1,
         .present = PERFMON_PRESENT,
-        .write = PERFMON_WRITE_IGNORED, .writable = PERFMON_MASK_ALL,
+        .write = PERFMON_WRITE_NOT_STORED, .writable = PERFMON_MASK_ALL,
         .stored = PERFMON_NOT_STORED,
         .reads_zero = true,
     }, {
         .name = "PerfEvtSel1", .first = MSR_PMU_IA32_PERFEVTSEL0 + 1,
         .count = 1, .present = PERFMON_PRESENT_GP,
         .write = PERFMON_WRITE_STORE, .writable = PERFMON_MASK_ALL,
-        .holds = PERFMON_MASK_EVTSEL_HELD, .reset = PERFMON_MASK_EVTSEL_RESET,
+        .holds = PERFMON_MASK_EVTSEL_HELD,
+        .reset = PERFMON_MASK_EVTSEL_AT_RESET,
         .stored = offsetof(Perfmon, evtsel),
         .written = perfmon_selector_written,
     },
@@ -45,7 +46,7 @@ static void prepare(Perfmon *pmu)
 {
     pmu->mask[PERFMON_MASK_EVTSEL_HELD] = UINT32_MAX;
     /* After RESET it counts clocks: perfctr found 00070079H in it. */
-    pmu->mask[PERFMON_MASK_EVTSEL_RESET] = 0x70079;
+    pmu->mask[PERFMON_MASK_EVTSEL_AT_RESET] = 0x70079;
 }
 
 static PerfmonControl control(const Perfmon *pmu, unsigned index)

@@ -18,7 +18,8 @@
 /* Fields of a counter in CESR, which begin at bit 16 x its number. */
 #define CESR_SHIFT(index)   (16 * (index))
 #define CESR_EVENT      0x3full
-#define CESR_OS         (1ull << 6)     /* CPL 0 to 2 */
+/* CPL 0 to 2, says the SDM; here CPL 1 and 2 count as CPL 3 does. */
+#define CESR_OS         (1ull << 6)
 #define CESR_USR        (1ull << 7)     /* CPL 3 */
 #define CESR_CLOCKS     (1ull << 8)     /* clocks of the event in place of it */
 #define CESR_PIN        (1ull << 9)

@@ -89,7 +89,10 @@ static unsigned index_in_row(const PerfmonMsr *row, uint32_t msr)
                                                  row->count);
 }
 
-/* The row that has @msr, and which of its registers; NULL if none does. */
+/*
+ * The row that has @msr, and which of its registers; NULL if it is not this
+ * unit's.
+ */
 static const PerfmonMsr *find_row(const Perfmon *pmu, uint32_t msr,
                                   unsigned *index)
 {
@@ -98,7 +101,7 @@ static const PerfmonMsr *find_row(const Perfmon *pmu, uint32_t msr,
     for (const PerfmonMsr *row = pmu->map->rows; row < end; row++) {
         *index = index_in_row(row, msr);
         if (*index < row->count) {
-            return row;
+            return row->uncore && pmu->uncore ? NULL : row;
         }
     }
     return NULL;

@@ -95,13 +95,13 @@ typedef enum PerfmonMask {
     PERFMON_MASK_GP,            /* a bit for each general-purpose counter */
     PERFMON_MASK_EVTSEL,        /* what may be set without #GP */
     PERFMON_MASK_EVTSEL_HELD,   /* what then reads back */
-    PERFMON_MASK_EVTSEL_RESET,  /* of C3 */
+    PERFMON_MASK_EVTSEL_AT_RESET, /* of C3 */
     PERFMON_MASK_FIXED_CTR_CTRL,
     PERFMON_MASK_FIXED_CTR_CTRL_HELD,
     PERFMON_MASK_GLOBAL_CTRL,
-    PERFMON_MASK_GLOBAL_CTRL_RESET,
+    PERFMON_MASK_GLOBAL_CTRL_AT_RESET,
     PERFMON_MASK_STATUS,        /* what GLOBAL_STATUS can report */
-    PERFMON_MASK_STATUS_RESET,  /* what may be cleared, there or not */
+    PERFMON_MASK_STATUS_CLEARABLE, /* what may be cleared, there or not */
     PERFMON_MASK_METRICS,
     PERFMON_MASK_DEBUGCTL,      /* what may be set without #GP */
     PERFMON_MASK_DEBUGCTL_HELD, /* what then reads back */
@@ -149,6 +149,13 @@ typedef enum PerfmonMap {
     PERFMON_MAP_NR
 } PerfmonMap;
 
+/* Whether AnyThread is deprecated, and its bits do not stick. */
+typedef enum PerfmonAnyThread {
+    PERFMON_ANYTHREAD_BY_VERSION,   /* from version 5 on, it is */
+    PERFMON_ANYTHREAD_HELD,         /* it is not, if the version has it */
+    PERFMON_ANYTHREAD_DEPRECATED,
+} PerfmonAnyThread;
+
 /*
  * What the unit of one vCPU consists of; constant after perfmon_init().  Other
  * maps than the architectural one need @core, @map, @num_gp and what is said to
@@ -171,7 +178,7 @@ typedef struct PerfmonConfig {
     bool iq_escrs;              /* NetBurst: models 1 and 2 have IQ_ESCRx */
     unsigned num_metrics;       /* fields of PERF_METRICS: 4, from SPR on 8 */
     unsigned metrics_width;     /* bits of its counters, in slots: 8 to 48 */
-    bool anythread;             /* CPUID.0AH:EDX[15] does not deprecate it */
+    PerfmonAnyThread anythread;
     uint8_t events_off;         /* CPUID.0AH:EBX: of no effect here */
     bool stopped;               /* IA32_PERF_GLOBAL_CTRL is 0 after RESET */
 } PerfmonConfig;
@@ -211,6 +218,8 @@ typedef struct Perfmon {
     const struct PerfmonRegisterMap *map;
     uint64_t mask[PERFMON_MASK_NR];
     unsigned population[PERFMON_PRESENT_NR];
+    bool anythread;             /* its bits stick: CPUID.0AH:EDX[15] is 0 */
+    bool uncore;                /* see PerfmonMsr */
 
     uint64_t gp[PERFMON_MAX_GP];            /* IA32_PMCx, 48 bits at most */
     uint64_t evtsel[PERFMON_MAX_GP];        /* NetBurst: CCCRs */

@@ -80,6 +80,13 @@ static bool check_config(const PerfmonConfig *config, const char **why)
            check_metrics(config, why);
 }
 
+/* AnyThread came with version 3. */
+static bool has_anythread(unsigned version, PerfmonAnyThread asked)
+{
+    return version >= 3 && (asked == PERFMON_ANYTHREAD_BY_VERSION
+                            ? version < 5 : asked == PERFMON_ANYTHREAD_HELD);
+}
+
 bool perfmon_init(Perfmon *pmu, const PerfmonConfig *config, const char **why)
 {
     if (!check_config(config, why)) {
@@ -94,8 +101,8 @@ bool perfmon_init(Perfmon *pmu, const PerfmonConfig *config, const char **why)
     }
     if (config->map == PERFMON_MAP_ARCHITECTURAL) {
         pmu->config.version = config->version ?: 5;
-        /* AnyThread came with version 3. */
-        pmu->config.anythread &= pmu->config.version >= 3;
+        pmu->anythread = has_anythread(pmu->config.version,
+                                       config->anythread);
     }
     pmu->config.counter_width = config->counter_width ?:
                                 pmu->map->counter_width;

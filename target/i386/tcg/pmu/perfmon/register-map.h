@@ -17,7 +17,7 @@
 
 typedef enum PerfmonWrite {
     PERFMON_WRITE_REFUSED,      /* read-only: every write raises #GP */
-    PERFMON_WRITE_IGNORED,
+    PERFMON_WRITE_NOT_STORED,   /* only .written sees it, if there is one */
     PERFMON_WRITE_STORE,
     PERFMON_WRITE_SIGN_EXTEND,  /* EAX, sign-extended; EDX does not count */
     PERFMON_WRITE_CLEAR,        /* ones clear bits */
@@ -40,6 +40,8 @@ typedef struct PerfmonMsr {
     uint8_t reset;              /* PerfmonMask that is the RESET value */
     size_t stored;              /* offset of a uint64_t[count] in Perfmon */
     bool reads_zero;
+    /* Not this unit's where the uncore has registers here: Perfmon.uncore. */
+    bool uncore;
     /* What RDMSR returns if it is not zero; NULL: what is stored. */
     uint64_t (*read)(const Perfmon *pmu);
     /* After the write proper: what else @value does. */
@@ -52,11 +54,12 @@ typedef struct PerfmonMsr {
  * does not know.  Drivers take the number of counters from CPUID and do not go
  * there.
  */
-#define PERFMON_ABSENT(first_, count_)                                  \
+#define PERFMON_ABSENT(first_, count_, ...)                             \
     {                                                                   \
         .name = "(absent)", .first = (first_), .count = (count_),       \
         .present = PERFMON_PRESENT_NOWHERE,                             \
         .write = PERFMON_WRITE_REFUSED, .stored = PERFMON_NOT_STORED,   \
+        __VA_ARGS__                                                     \
     }
 
 typedef struct PerfmonRegisterMap {
