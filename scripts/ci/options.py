@@ -25,9 +25,11 @@ commands (run, if none is given):
                   a job that is done is not done again
   merge DIR...    put results together: those of the jobs of one DIR, or of
                   several runs, or all the parts of one, into --out
+                  (default for one DIR: DIR)
   compare OLD NEW print what differs between two runs
-  report DIR...   write DIR/report.html, a page about that run; those named
-                  behind it are earlier ones, the last named the oldest
+  report DIR...   write report.html, a page about that run, to DIR or --out;
+                  those named behind it are earlier ones, the last named the
+                  oldest
   rerun DIR       run the cases of DIR again that were not as expected, into
                   another directory (default: DIR.rerun)
   list            print the suites, and the cases of those named
@@ -39,7 +41,9 @@ kernels:
 CPUs:
   icx, spr, or a model with properties as in QEMU's -cpu.
 
-results, in DIR (--out):
+  A command refuses options that it would ignore.
+
+results, in DIR (--out), which is absent, empty or that of an earlier run:
   results.jsonl, junit.xml, summary.md, report.html, and for each case
   logs/KERNEL/CPU/SUITE/CASE/ with out, console and reproduce.sh
 
@@ -60,6 +64,24 @@ DEFAULT_KERNELS = ('6.12',)
 DEFAULT_CPUS = ('icx',)
 DEFAULT_SUITES = ('counts', 'perf-test', 'selftests-perf_events', 'rr',
                   'papi')
+
+# What a plan holds.
+PLANNED = ('kernel', 'cpu', 'suite', 'param', 'from_', 'baseline', 'xfail',
+           'timeout', 'retries', 'long', 'measure', 'smp', 'memory', 'append',
+           'shard')
+# The options that each command heeds, besides --offline.
+TAKES = {
+    'run': (*PLANNED, 'strict', 'jobs', 'out', 'junit', 'resume', 'qemu'),
+    'plan': (*PLANNED, 'out', 'resume', 'qemu'),
+    'job': ('jobs', 'qemu'),
+    'merge': ('strict', 'out', 'junit'),
+    'compare': (),
+    'report': ('out',),
+    'rerun': ('strict', 'jobs', 'out', 'junit', 'resume', 'qemu'),
+    'list': ('kernel', 'cpu', 'suite', 'param', 'from_', 'baseline',
+             'measure')}
+# Commands for which the plan says the rest.
+OF_PLANS = ('job', 'merge', 'rerun')
 
 
 class UsageError(Exception):
@@ -108,6 +130,29 @@ def number_from(least):
 
 
 positive = number_from(1)
+
+
+def parse_given(parser):
+    """The options, and the names of those that the user gave."""
+    defaults = vars(parser.parse_args([]))
+    parser.set_defaults(**dict.fromkeys(defaults))
+    options = parser.parse_intermixed_args()
+    given = {name for name, value in vars(options).items()
+             if value is not None}
+    for name in set(defaults) - given:
+        setattr(options, name, defaults[name])
+    return options, given - {'arguments'}
+
+
+def refused(command, given):
+    """What to say of an option that the command would ignore, or None."""
+    for name in sorted(given - {'offline', *TAKES[command]}):
+        return '--%s: %s %s' % (
+            name.rstrip('_'), command,
+            'takes it from the plan'
+            if name in PLANNED and command in OF_PLANS
+            else 'does not take it')
+    return None
 
 
 def parse_arguments(commands):
@@ -169,7 +214,7 @@ def parse_arguments(commands):
         help='fetch nothing; what is not there is an error')
     add('--qemu', metavar='PATH', default=artifacts.default_qemu())
     add('arguments', nargs='*', metavar='command', help='see below')
-    options = parser.parse_intermixed_args()
+    options, given = parse_given(parser)
     options.command, *options.arguments = options.arguments or ['run']
     if options.command not in commands:
         parser.error('there is no command %s; there are %s'
@@ -177,6 +222,9 @@ def parse_arguments(commands):
     if options.command in ('run', 'plan') and options.arguments:
         parser.error('%s takes no %s' % (options.command,
                                          options.arguments[0]))
+    problem = refused(options.command, given)
+    if problem:
+        parser.error(problem)
     if options.measure and options.baseline:
         parser.error('--baseline runs without a PMU, and --measure takes the '
                      'time from its model: want one of them')

@@ -117,6 +117,16 @@ def read(directory):
     return plan
 
 
+def is_plan(directory):
+    """Is there a plan, be it of another version or changed?"""
+    try:
+        with open(os.path.join(directory, PLAN), encoding='utf-8') as file:
+            fields = json.load(file)
+    except (OSError, ValueError):
+        return False
+    return isinstance(fields, dict) and {'jobs', 'hash'} <= set(fields)
+
+
 def file_hash(path):
     """What names a QEMU, or a kernel.  PlanError if it cannot be read."""
     digest = hashlib.sha256()

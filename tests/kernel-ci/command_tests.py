@@ -131,6 +131,14 @@ def usage():
             (['--measure', '--cpu', 'icx', '--param', 'pmu=on,off'],
              'pmu=off has none'),
             (['compare', 'x'], 'compare wants two directories'),
+            (['rerun', 'x', '--timeout', '9'],
+             '--timeout: rerun takes it from the plan'),
+            (['job', 'x', '1', '--from', 'a=/tmp'],
+             '--from: job takes it from the plan'),
+            (['job', 'x', '1', '--junit', 'y'], 'job does not take it'),
+            (['merge', 'x', '--qemu', 'y'], 'merge does not take it'),
+            (['report', 'x', '--retries', '0'], 'report does not take it'),
+            (['plan', '--jobs', '2'], '--jobs: plan does not take it'),
             (['--xfail', '/nowhere'], '/nowhere: No such file')):
         _, said = kernel_ci(*arguments, status=2)
         assert text in said, 'expected %r in %r' % (text, said)
@@ -141,13 +149,80 @@ def infrastructure():
             (['--suite', 'nosuch'], 'there is no suite nosuch; there are'),
             (['--kernel', '/nowhere/bzImage'], 'there is no kernel'),
             (['--kernel', KERNEL_CI], 'is no kernel whose version'),
-            (['job', '/nowhere', '1'], 'No such file'),
-            (['merge', '/nowhere'], 'No such file'),
             (['--suite', 'mine', '--from', 'mine=/nowhere'], 'No such file'),
             (['--qemu', '/nowhere'], 'No such file')):
         with tempfile.TemporaryDirectory() as directory:
             _, said = kernel_ci(*arguments, '--out', directory, status=3)
         assert text in said, 'expected %r in %r' % (text, said)
+    for arguments in (['job', '/nowhere', '1'], ['merge', '/nowhere'],
+                      ['report', '/nowhere']):
+        _, said = kernel_ci(*arguments, status=3)
+        assert 'No such file' in said, said
+        assert not os.path.exists('/nowhere'), 'made it'
+
+
+def files_below(directory):
+    return sorted(os.path.relpath(os.path.join(at, name), directory)
+                  for at, _, names in os.walk(directory) for name in names)
+
+
+def not_its_own():
+    """What kernel-ci has not written it neither overwrites nor deletes."""
+    with tempfile.TemporaryDirectory() as directory:
+        project = os.path.join(directory, 'project')
+        part = os.path.join(directory, 'part')
+        write_part(part, 1, 1, 'a')
+        for name in ('logs/log', 'jobs/a.jsonl', 'junit.xml', 'plan.json',
+                     'results.jsonl'):
+            path = os.path.join(project, name)
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            with open(path, 'w', encoding='utf-8') as file:
+                file.write('{}\n')
+        before = files_below(project)
+        for arguments in (['--suite', 'counts'], ['plan'], ['merge', part],
+                          ['report', part]):
+            _, said = kernel_ci(*arguments, '--out', project, status=2)
+            assert ('--out %s: it has files, but no results of kernel-ci: '
+                    'want a directory that is absent, empty or that of an '
+                    'earlier run' % project) in said, said
+        equal('files', files_below(project), before)
+
+
+def junit_beforehand():
+    """That --junit cannot be written is said before the run, and loses
+    nothing.
+    """
+    with tempfile.TemporaryDirectory() as directory:
+        part = os.path.join(directory, 'part')
+        write_part(part, 1, 1, 'a')
+        before = files_below(part)
+        for path, text in (('no/j.xml', 'there is no directory'),
+                           ('.', 'it cannot be written')):
+            path = os.path.join(directory, path)
+            for arguments in ['merge', part], ['run', '--out', part]:
+                _, said = kernel_ci(*arguments, '--junit', path, status=2)
+                assert '--junit %s: %s' % (path, text) in said, said
+        equal('files', files_below(part), before)
+
+
+def elsewhere():
+    """What is made of a run goes to --out, if that is given."""
+    with tempfile.TemporaryDirectory() as directory:
+        part = os.path.join(directory, 'part')
+        write_part(part, 1, 1, 'a')
+        before = files_below(part)
+        page = os.path.join(directory, 'page')
+        out, _ = kernel_ci('report', part, '--out', page)
+        equal('page', out, page + '/report.html\n')
+        equal('files', files_below(page), ['report.html'])
+        merged = os.path.join(directory, 'merged')
+        # Its job was not done.
+        kernel_ci('merge', part, '--out', merged, status=3)
+        equal('files', files_below(merged),
+              ['junit.xml', 'report.html', 'results.jsonl', 'summary.md'])
+        equal('files of the run', files_below(part), before)
+        kernel_ci('merge', part, status=3)
+        assert 'junit.xml' in files_below(part)
 
 
 ENDS = {'passes': 'pass', 'counts': 'pass', 'counts-pinned': 'pass',
@@ -233,9 +308,10 @@ def measured():
         with open(case, 'w', encoding='ascii') as file:
             file.write(MEASURED)
         os.chmod(case, 0o755)
+        out = os.path.join(directory, 'out')
         kernel_ci('--measure', '--kernel', KERNEL, '--suite', 'mine', '--from',
-                  'mine=' + suite, '--out', directory, status=0)
-        logs = os.path.join(directory, 'logs', KERNEL, 'icx', 'mine', 'clock')
+                  'mine=' + suite, '--out', out, status=0)
+        logs = os.path.join(out, 'logs', KERNEL, 'icx', 'mine', 'clock')
         with open(logs + '/out', encoding='utf-8') as file:
             said = file.read()
         number = {event: float(re.search('^([0-9.]+);.*;?%s;' % event, said,
@@ -318,14 +394,20 @@ def side_by_side():
 
 def locked():
     """Two do not write to the same directory, whatever they do."""
-    with tempfile.TemporaryDirectory() as directory:
+    with tempfile.TemporaryDirectory() as above:
+        part = os.path.join(above, 'part')
+        write_part(part, 1, 1, 'a')
+        directory = os.path.join(above, 'out')
+        os.mkdir(directory)
         taken = os.open(directory, os.O_RDONLY)
         try:
             for mode in fcntl.LOCK_EX, fcntl.LOCK_SH:
                 fcntl.flock(taken, mode)
-                for command in 'run', 'plan':
-                    _, said = kernel_ci(command, '--suite', 'counts', '--out',
-                                        directory, status=2)
+                for command in (['run', '--suite', 'counts'], ['merge', part],
+                                ['plan', '--suite', 'counts'],
+                                ['report', part]):
+                    _, said = kernel_ci(*command, '--out', directory,
+                                        status=2)
                     assert ('another kernel-ci writes to %s: give --out'
                             % directory) in said, said
         finally:
@@ -414,9 +496,9 @@ def planted_bugs():
         kernels = [KERNEL] + [planted.plant(image, symbols, name, directory)
                               for name in planted.BUGS]
         kernel_ci(*(word for k in kernels for word in ('--kernel', k)),
-                  '--suite', 'counts', '--out', directory, status=1)
+                  '--suite', 'counts', '--out', directory + '/out', status=1)
         found = {(r.kernel, r.case): r.status for r in
-                 results.read(directory)}
+                 results.read(directory + '/out')}
     failed = {kernel: {case for (k, case), status in found.items()
                        if k == kernel and status != 'pass'}
               for kernel in (KERNEL, *planted.BUGS)}
@@ -483,6 +565,9 @@ TESTS = [
     ('merging parts', parts_merged),
     ('merging parts of two runs', parts_of_two_runs),
     ('a part without a case', part_without_case),
+    ('what is not its own', not_its_own),
+    ('--junit is tried beforehand', junit_beforehand),
+    ('--out of merge and report', elsewhere),
     ('wrong usage', usage), ('what cannot be had', infrastructure),
     ('every way to end', whole), ('long cases', long_cases),
     ('nothing was tested', baseline),
