@@ -308,10 +308,10 @@ class Guest(Machine):
         self._send(b'K')
         self._talk(lambda: not self._running, 10, 'to be killed')
 
-    def _write_stdin(self, data):
+    def _write_stdin(self, data, end):
         """Give the command input; no data means end of file."""
         if data:
-            self._send_pieces(b'I', data, None)
+            self._send_pieces(b'I', data, end)
         else:
             self._send(b'I')
 
@@ -346,7 +346,7 @@ class Guest(Machine):
                            'to finish the command', stdin)
                 if stdin and self._exit is None:
                     data = os.read(stdin.fileno(), FRAME_MAX)
-                    self._write_stdin(data)
+                    self._write_stdin(data, end)
                     stdin = stdin if data else None
         except GuestTimeout:
             self._kill()

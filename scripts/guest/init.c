@@ -35,7 +35,6 @@
 
 #define HOST_TTY "/dev/ttyS1"
 #define MAX_SYNCS 16
-#define MAX_ARGS 1024
 
 /* A process that waits for the host; fd is -1 in a free entry. */
 typedef struct {
@@ -56,11 +55,17 @@ typedef struct {
     int out;
     int err;
 
+    /* What the last FRAME_STDIN had that the command's pipe has no room for. */
+    size_t input_at;
+    size_t input_length;
+    char input[FRAME_MAX];
+
     Sync sync[MAX_SYNCS];
 
     /* The next command's argv, and one more NUL. */
     size_t args_length;
     char args[ARGS_MAX + 1];
+    char *argv[ARGS_MAX + 1];
 
     size_t have;
     uint8_t frame[FRAME_HEADER + FRAME_MAX];
@@ -238,6 +243,8 @@ static void start_command(Agent *a, char **argv, bool with_stdin)
         if (pipe2(in, O_CLOEXEC) < 0) {
             fatal("pipe");
         }
+        /* A command that does not read must not keep us from the others. */
+        fcntl(in[1], F_SETFL, O_NONBLOCK);
     } else {
         in[0] = open("/dev/null", O_RDONLY | O_CLOEXEC);
     }
@@ -326,6 +333,7 @@ static void finish_command(Agent *a, int status)
     close_fd(&a->in);
     close_fd(&a->out);
     close_fd(&a->err);
+    a->input_length = 0;
     a->pid = 0;
     send_frame(a, FRAME_EXIT, 0, payload, sizeof(payload));
 }
@@ -358,29 +366,50 @@ static void on_args(Agent *a, uint8_t id, const char *payload, size_t length)
 static void on_command(Agent *a, uint8_t id, const char *payload,
                        size_t length)
 {
-    char *argv[MAX_ARGS + 1];
     size_t n = 0;
 
     a->args[a->args_length] = 0;
-    for (size_t at = 0; at < a->args_length && n < MAX_ARGS; n++) {
-        argv[n] = a->args + at;
-        at += strlen(argv[n]) + 1;
+    for (size_t at = 0; at < a->args_length; n++) {
+        a->argv[n] = a->args + at;
+        at += strlen(a->argv[n]) + 1;
     }
-    argv[n] = NULL;
+    a->argv[n] = NULL;
     if (n && !a->pid) {
-        start_command(a, argv, length && payload[0] == '1');
+        start_command(a, a->argv, length && payload[0] == '1');
     }
     a->args_length = 0;
 }
 
+/* Gives the command what its pipe has room for, and asks for more after all. */
+static void write_input(Agent *a)
+{
+    ssize_t n = write(a->in, a->input + a->input_at,
+                      a->input_length - a->input_at);
+
+    if (n > 0) {
+        a->input_at += n;
+    } else if (n < 0 && errno != EAGAIN && errno != EINTR) {
+        /* Nobody reads it any more. */
+        close_fd(&a->in);
+        a->input_at = a->input_length;
+    }
+    if (a->input_at == a->input_length) {
+        a->input_length = 0;
+        /* Without this the host would send more than the tty can buffer. */
+        send_frame(a, FRAME_TAKEN, 0, NULL, 0);
+    }
+}
+
 static void on_stdin(Agent *a, uint8_t id, const char *payload, size_t length)
 {
-    if (length == 0) {
-        close_fd(&a->in);
-    } else if (a->in >= 0) {
-        write_all(a->in, payload, length);
+    if (length && a->in >= 0) {
+        memcpy(a->input, payload, length);
+        a->input_at = 0;
+        a->input_length = length;
+        write_input(a);
+        return;
     }
-    /* Without this the host would send more than the tty can buffer. */
+    close_fd(&a->in);
     send_frame(a, FRAME_TAKEN, 0, NULL, 0);
 }
 
@@ -483,13 +512,17 @@ static void read_sync(Agent *a, int id)
 
 static void serve(Agent *a)
 {
-    enum { TTY, SIGNALS, LISTENER, OUT, ERR, SYNCS };
+    enum { TTY, SIGNALS, LISTENER, IN, OUT, ERR, SYNCS };
     struct pollfd p[SYNCS + MAX_SYNCS];
 
     for (;;) {
         p[TTY] = (struct pollfd) { .fd = a->tty, .events = POLLIN };
         p[SIGNALS] = (struct pollfd) { .fd = a->signals, .events = POLLIN };
         p[LISTENER] = (struct pollfd) { .fd = a->listener, .events = POLLIN };
+        p[IN] = (struct pollfd) {
+            .fd = a->input_length ? a->in : -1,
+            .events = POLLOUT,
+        };
         p[OUT] = (struct pollfd) { .fd = a->out, .events = POLLIN };
         p[ERR] = (struct pollfd) { .fd = a->err, .events = POLLIN };
         for (int i = 0; i < MAX_SYNCS; i++) {
@@ -500,6 +533,9 @@ static void serve(Agent *a)
         }
         if (poll(p, SYNCS + MAX_SYNCS, -1) < 0) {
             continue;
+        }
+        if (p[IN].revents) {
+            write_input(a);
         }
         if (p[OUT].revents) {
             relay(a, &a->out, FRAME_STDOUT);

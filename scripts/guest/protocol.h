@@ -28,7 +28,8 @@
 #define FRAME_STDERR 'E'
 /* u32: the command's wait(2) status; what it left running was killed */
 #define FRAME_EXIT   'X'
-#define FRAME_TAKEN  'A'    /* the answer to FRAME_ARGS and FRAME_STDIN */
+/* The answer to FRAME_ARGS, and to FRAME_STDIN once its pipe has all of it */
+#define FRAME_TAKEN  'A'
 #define FRAME_SYNC   'S'    /* a process waits for the host; text */
 
 /* Host to guest */

@@ -10,8 +10,8 @@ import re
 import subprocess
 import time
 
-from harness import (TOP, Checks, Failure, Limits, Session, check_quantiles,
-                     in_guest)
+from harness import (TIMEOUT, TOP, Checks, Failure, Limits, Session,
+                     check_quantiles, in_guest)
 import blocks
 from kernel_tests import GROUP, check_conserved, group_counts, need_counts
 import guest
@@ -334,7 +334,9 @@ for each in 'trixie-backports', 'trixie', 'bookworm':
 # run-guest
 
 def run_guest(options, *arguments, **kwargs):
-    base = [RUN_GUEST, '--quiet', '--cpu', options.cpu]
+    # One that hangs must end, and its guest with it.
+    base = ['timeout', '--preserve-status', str(TIMEOUT),
+            RUN_GUEST, '--quiet', '--cpu', options.cpu]
     if options.qemu:
         base += ['--qemu', options.qemu]
     return subprocess.run(base + list(arguments), stdout=subprocess.PIPE,
@@ -346,15 +348,30 @@ def run_guest_works(options):
     data = os.urandom(100000)
     copied = os.path.abspath(__file__)
     script = ('cat; echo err >&2; test $(wc -c <%s) = %d && '
-              'test $(nproc) = 2 && exit 42'
+              'test $(nproc) = 2 && test $# = 2000 && exit 42'
               % (in_guest(os.path.basename(copied)), os.path.getsize(copied)))
     done = run_guest(options, '--smp', '2', '--stdin', '--copy', copied,
-                     '--', 'sh', '-c', script, input=data)
+                     '--', 'sh', '-c', script, 'sh', *['x'] * 2000, input=data)
     checks = Checks()
     checks.equal('exit status', done.returncode, 42)
     checks.that(done.stdout == data, 'stdout is not what went in: %d bytes '
                 'of %d' % (len(done.stdout), len(data)))
     checks.equal('stderr', done.stderr, b'err\n')
+    return checks.done()
+
+
+@test('run-guest: a command that prints or sleeps before it reads')
+def run_guest_reads_late(options):
+    data = bytes(100000)
+    done = run_guest(options, '--stdin', '--', 'sh', '-c',
+                     'sleep 5; head -c 100000 /dev/zero; wc -c', input=data)
+    checks = Checks()
+    checks.equal('exit status', done.returncode, 0)
+    checks.equal('bytes printed', done.stdout.count(b'\0'), 100000)
+    checks.equal('bytes read', done.stdout.lstrip(b'\0'), b'100000\n')
+    done = run_guest(options, '--stdin', '--timeout', '3', '--', 'sleep',
+                     '1000', input=data)
+    checks.equal('exit status of the one that sleeps', done.returncode, 124)
     return checks.done()
 
 
