@@ -19,6 +19,9 @@ INSTALLED = os.path.exists(PACKAGED_QEMU)
 # The directory in the guest where commands start and what is copied lands.
 HOME = '/guest'
 
+# Links to the directories of the same names in /usr
+MERGED = ('bin', 'sbin', 'lib', 'lib64')
+
 
 class GuestError(Exception):
     """What the user did or has does not work; the message says why."""
@@ -26,6 +29,13 @@ class GuestError(Exception):
 
 class Unavailable(GuestError):
     """What was asked for does not exist, though nothing is broken."""
+
+
+def merged(name):
+    """The name (without a leading /) of a file where /bin is a link.  The
+    kernel replaces the link when an archive has a directory of its name.
+    """
+    return 'usr/' + name if name.split('/')[0] in MERGED else name
 
 
 def build_dir():

@@ -17,9 +17,10 @@ import tempfile
 import time
 
 import cpio
+import untar
 from artifacts import (HOME, DsaParts, GuestError, default_qemu, find_kernel,
                        script)
-from machine import GuestDied, GuestTimeout, Machine
+from machine import GuestDied, GuestTimeout, Machine, TemporaryDirectory
 
 DEFAULT_CPU = 'Icelake-Server,+perf-metrics'
 DEFAULT_KERNEL = 'trixie'
@@ -51,8 +52,8 @@ stdout, stderr  text
 
 
 def end_on_signals(before=lambda: None):
-    """Have SIGTERM and SIGHUP end the guests with this program; before is
-    called first.
+    """Have SIGTERM and SIGHUP end the guests with this program, and remove
+    what is temporary; before is called first.
     """
     def end(number, _frame):
         # timeout(1) sends SIGTERM to its child and then to its group; a second
@@ -62,6 +63,7 @@ def end_on_signals(before=lambda: None):
         before()
         for running in list(Guest.running):
             running.close()
+        TemporaryDirectory.remove_all()
         os._exit(128 + number)
 
     for number in (signal.SIGTERM, signal.SIGHUP):
@@ -90,6 +92,22 @@ def exit_status(wait_status):
 # times longer.
 MEASURE = ('-icount', 'shift=model')
 MEASURED_SLOWER = 5
+
+
+def packed(copy):
+    """An archive with these files: (host path, guest path)."""
+    out = io.BytesIO()
+    archive = cpio.Archive(out)
+    for source, target in copy:
+        if not os.path.exists(source):
+            raise GuestError('there is no file %s to copy' % source)
+        try:
+            archive.path(source, target)
+        except OSError as e:
+            raise GuestError('cannot copy %s into the guest: %s'
+                             % (e.filename or source, e.strerror)) from None
+    archive.end()
+    return out.getvalue()
 
 
 class Options:
@@ -195,21 +213,15 @@ class Guest(Machine):
         copy = self.options.copy if copy is None else copy
         if not copy and not self.options.archives:
             return image
-        self._tmp = tempfile.TemporaryDirectory(prefix='run-guest-')
-        extra = io.BytesIO()
-        archive = cpio.Archive(extra)
-        for source, target in copy:
-            if not os.path.exists(source):
-                raise GuestError('there is no file %s to copy' % source)
-            archive.path(source, target)
-        archive.end()
+        self._tmp = TemporaryDirectory(prefix='run-guest-')
+        extra = packed(copy)
         name = os.path.join(self._tmp.name, 'initrd')
         with open(name, 'wb') as out:
             # The kernel unpacks concatenated archives in order.
             for part in [image, *self.options.archives]:
                 with open(part, 'rb') as file:
                     shutil.copyfileobj(file, out)
-            out.write(extra.getvalue())
+            out.write(extra)
         return name
 
     # Frames
@@ -371,19 +383,22 @@ class Guest(Machine):
         """Copy a file or directory of the guest into one of the host's.
         Of a relative name, artifacts.HOME is the beginning.
         """
-        packed, said = tempfile.TemporaryFile(), bytearray()
+        tar, said = tempfile.TemporaryFile(), bytearray()
         self.start_command(
             ['tar', '-c', '-f', '-', '-C',
              os.path.dirname(os.path.join(HOME, source.rstrip('/'))),
              '--', os.path.basename(source.rstrip('/'))],
-            packed.write, said.extend)
+            tar.write, said.extend)
         if self.wait_command(timeout):
             raise GuestError('cannot copy %s out of the guest: %s' % (
                 source, said.decode(errors='replace').strip()))
-        packed.seek(0)
-        with tarfile.open(fileobj=packed) as archive:
-            # What a guest wrote must not get out of the directory.
-            archive.extractall(directory, filter='data')
+        tar.seek(0)
+        try:
+            with tarfile.open(fileobj=tar) as archive:
+                untar.extract(archive, directory)
+        except (tarfile.TarError, OSError) as e:
+            raise GuestError('cannot copy %s out of the guest: %s'
+                             % (source, e)) from None
 
     def reset(self):
         """Reset the machine; returns when its kernel is up again.  Needs

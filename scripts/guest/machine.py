@@ -6,6 +6,7 @@
 import json
 import os
 import re
+import shutil
 import socket
 import subprocess
 import sys
@@ -20,6 +21,26 @@ class GuestDied(Exception):
 
 class GuestTimeout(Exception):
     """The time limit passed."""
+
+
+class TemporaryDirectory(tempfile.TemporaryDirectory):
+    """One that guest.end_on_signals() removes as well."""
+
+    names = set()
+
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs)
+        self.names.add(self.name)
+
+    def cleanup(self):
+        super().cleanup()
+        self.names.discard(self.name)
+
+    @classmethod
+    def remove_all(cls):
+        """For the end of the program."""
+        for name in list(cls.names):
+            shutil.rmtree(name, ignore_errors=True)
 
 
 def last_words(console):

@@ -348,10 +348,13 @@ def run_guest_works(options):
     data = os.urandom(100000)
     copied = os.path.abspath(__file__)
     script = ('cat; echo err >&2; test $(wc -c <%s) = %d && '
-              'test $(nproc) = 2 && test $# = 2000 && exit 42'
-              % (in_guest(os.path.basename(copied)), os.path.getsize(copied)))
+              'test $(nproc) = 2 && test $# = 2000 && '
+              'test -L /bin && cmp /bin/mytest %s && exit 42'
+              % (in_guest(os.path.basename(copied)), os.path.getsize(copied),
+                 in_guest(os.path.basename(copied))))
     done = run_guest(options, '--smp', '2', '--stdin', '--copy', copied,
-                     '--', 'sh', '-c', script, 'sh', *['x'] * 2000, input=data)
+                     '--copy', copied + ':/bin/mytest', '--', 'sh', '-c',
+                     script, 'sh', *['x'] * 2000, input=data)
     checks = Checks()
     checks.equal('exit status', done.returncode, 42)
     checks.that(done.stdout == data, 'stdout is not what went in: %d bytes '
