@@ -8,6 +8,7 @@
  * they cost is asked of the core alone.
  */
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "code.h"
@@ -339,15 +340,21 @@ static bool read_insn(CodeReader *reader, const Code *code, unsigned offset,
     return true;
 }
 
+static int compare_offset(const void *key, const void *element)
+{
+    int64_t offset = *(const int64_t *)key;
+    const CodeInsn *insn = element;
+
+    return (offset > insn->offset) - (offset < insn->offset);
+}
+
 /* The index of the instruction at @offset, or -1. */
 static int insn_at(const Code *code, int64_t offset)
 {
-    for (unsigned i = 0; i < code->num_insns; i++) {
-        if (code->insns[i].offset == offset) {
-            return i;
-        }
-    }
-    return -1;
+    const CodeInsn *found = bsearch(&offset, code->insns, code->num_insns,
+                                    sizeof(*found), compare_offset);
+
+    return found ? found - code->insns : -1;
 }
 
 static void leads_out(const CodeInsn *insn, const char *how, GError **error)

@@ -138,9 +138,11 @@ static bool find_in_table(const Elf *elf, const Elf64_Shdr *table,
         memcpy(&symbol, elf->data + table->sh_offset + i * sizeof(symbol),
                sizeof(symbol));
         if (symbol.st_shndx == SHN_UNDEF || symbol.st_shndx >= SHN_LORESERVE ||
-            !is_name(elf, &names, symbol.st_name, name) ||
-            !read_section(elf, symbol.st_shndx, &section)) {
+            !is_name(elf, &names, symbol.st_name, name)) {
             continue;
+        }
+        if (!read_section(elf, symbol.st_shndx, &section)) {
+            return false;
         }
         *place = (Place) {
             .section = symbol.st_shndx,
@@ -167,9 +169,9 @@ static bool find_symbol(const Elf *elf, const char *option, const char *name,
             find_in_table(elf, &section, name, place)) {
             return true;
         }
-    }
-    if (*elf->error) {
-        return false;
+        if (*elf->error) {
+            return false;
+        }
     }
     return fail(elf, "%s: no symbol \"%s\" is defined here (labels that begin "
                 "with .L are not kept in object files)", option, name);

@@ -40,6 +40,12 @@ typedef struct Tool {
 #define MAX_STRIDE      (1ll << 30)
 #define MAX_SPAN        (2ll << 30)
 
+/* About twice the L3 of either core. */
+#define DEFAULT_SPAN    (128ll << 20)
+
+/* Of --span; --span=0 is out of range, not absent. */
+#define NOT_GIVEN       G_MININT64
+
 /* The name of @core as an option: lower case, dashes for spaces. */
 static char *core_name(PmuCore core)
 {
@@ -93,6 +99,38 @@ static bool check_range(const char *option, gint64 value, gint64 low,
                  high);
 }
 
+static bool check_numbers(const Options *o, GError **error)
+{
+    return check_range("--timeline", o->timeline, 0, TIMELINE_MAX, error) &&
+           check_range("--rep", o->rep, 1, MAX_REP, error) &&
+           check_range("--stride", o->stride, -MAX_STRIDE, MAX_STRIDE,
+                       error) &&
+           (o->span == NOT_GIVEN ||
+            check_range("--span", o->span, 1, MAX_SPAN, error));
+}
+
+/* Options that would be ignored beside others, or without them. */
+static bool check_together(const Options *o, GError **error)
+{
+    if (o->loop + o->unroll + o->add_loop > 1) {
+        return usage(error, "--loop, --add-loop and --unroll exclude each "
+                     "other");
+    }
+    if (o->timeline && o->batch && !o->json) {
+        return usage(error, "--timeline: with --batch it needs --json");
+    }
+    if (o->figures && o->json) {
+        return usage(error, "--figures and --json exclude each other");
+    }
+    if (o->splits && o->stride) {
+        return usage(error, "--splits and --stride exclude each other");
+    }
+    if (o->span != NOT_GIVEN && !o->stride) {
+        return usage(error, "--span: only a --stride begins again");
+    }
+    return true;
+}
+
 static bool check_options(const Options *o, GError **error)
 {
     unsigned files = o->files ? g_strv_length(o->files) : 0;
@@ -101,22 +139,11 @@ static bool check_options(const Options *o, GError **error)
         return usage(error, "one of --hex, --batch, --figures and a file is "
                      "needed, and one only");
     }
-    if (o->loop + o->unroll + o->add_loop > 1) {
-        return usage(error, "--loop, --add-loop and --unroll exclude each "
-                     "other");
-    }
     if ((o->from || o->to) && !files) {
         return usage(error, "%s: only a file has symbols",
                      o->from ? "--from" : "--to");
     }
-    if (o->timeline && o->batch && !o->json) {
-        return usage(error, "--timeline: with --batch it needs --json");
-    }
-    return check_range("--timeline", o->timeline, 0, TIMELINE_MAX, error) &&
-           check_range("--rep", o->rep, 1, MAX_REP, error) &&
-           check_range("--stride", o->stride, -MAX_STRIDE, MAX_STRIDE,
-                       error) &&
-           check_range("--span", o->span, 1, MAX_SPAN, error);
+    return check_numbers(o, error) && check_together(o, error);
 }
 
 static bool parse(int *argc, char ***argv, Options *o, GError **error)
@@ -151,10 +178,10 @@ static bool parse(int *argc, char ***argv, Options *o, GError **error)
         { "stride", 0, 0, G_OPTION_ARG_INT64, &o->stride,
           "bytes by which each access advances per iteration", "N" },
         { "span", 0, 0, G_OPTION_ARG_INT64, &o->span,
-          "bytes after which a stride begins again (134217728)", "N" },
+          "bytes after which --stride begins again (134217728)", "N" },
         { "splits", 0, 0, G_OPTION_ARG_NONE, &o->splits,
-          "accesses may cross lines: registers hold multiples of 64 at first",
-          NULL },
+          "accesses may cross lines: registers hold multiples of 64 at first "
+          "(not with --stride)", NULL },
         { "timeline", 't', 0, G_OPTION_ARG_INT64, &o->timeline,
           "show when the instructions of N iterations pass which stage", "N" },
         { "json", 'j', 0, G_OPTION_ARG_NONE, &o->json,
@@ -242,7 +269,8 @@ static char *examine(Tool *tool, GByteArray *bytes, GError **error)
     MeasureOptions how = {
         .rep = o->rep, .timeline = o->timeline,
         .addresses = {
-            .stride = o->stride, .span = o->span, .splits = o->splits,
+            .stride = o->stride, .splits = o->splits,
+            .span = o->span == NOT_GIVEN ? DEFAULT_SPAN : o->span,
         },
     };
     Code *code = read_code(tool, bytes, error);
@@ -366,7 +394,7 @@ static bool choose_core(Tool *tool, GError **error)
 
 int main(int argc, char **argv)
 {
-    Options options = { .rep = 64, .span = 128 << 20 };
+    Options options = { .rep = 64, .span = NOT_GIVEN };
     Tool tool = { .options = &options };
     g_autoptr(GError) error = NULL;
     int status = EXIT_SUCCESS;
