@@ -5,7 +5,7 @@
 
 BUILD ?= build
 # Options for the first configure, for example
-# CONFIGURE=--qemu-src=DIR.  They are remembered.
+# CONFIGURE=--qemu-src=DIR.  They are remembered, as are CC and PYTHON.
 CONFIGURE ?=
 
 export BUILD := $(abspath $(BUILD))
@@ -34,7 +34,7 @@ run: all ## boot a Debian kernel and show perf stat --topdown in it
 
 .PHONY: check
 check: all core tools stock fuzz ## run all tests
-	scripts/install-deps package
+	scripts/install-deps --as-configured package
 	scripts/run-tests --beside "layers=tests/scripts/check-layers" \
 	    --beside "docs=tests/docs/run" \
 	    --beside "core-flags=tests/scripts/check-core-flags $(core) $(sanitized) $(qemu)" \
@@ -59,7 +59,7 @@ check: all core tools stock fuzz ## run all tests
 .PHONY: check-long
 check-long: all fuzz sanitize ## fuzz for two hours, and tests that take long
 	ninja -C $(qemu) tests/qtest/intel-dsa-lifecycle-test
-	scripts/install-deps kernel
+	scripts/install-deps --as-configured kernel
 	scripts/run-tests --timeout-scale 3 \
 	    --program "functional-long=tests/functional/run --long" \
 	    --program "kernel-ci-long=tests/kernel-ci/run --long" \
@@ -140,7 +140,7 @@ install: all ## install to the prefix configured
 
 .PHONY: deb
 deb: all tools ## make Debian packages in build/deb
-	scripts/install-deps package
+	scripts/install-deps --as-configured package
 	scripts/build-deb
 
 .PHONY: update-patches
