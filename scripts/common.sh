@@ -51,6 +51,13 @@ set_build_dir() {
     build=$(cd "$1" && pwd)
 }
 
+# configured NAME: the value of this variable of configure's last run, if any.
+configured() {
+    # shellcheck source=/dev/null
+    [[ ! -e $build/configure-options ]] ||
+        (. "$build/configure-options" && printf '%s' "${!1}")
+}
+
 # The python every step uses.  A python3 found first in PATH may be a
 # version manager's, without the modules that Debian's packages bring.
 PYTHON=${PYTHON:-/usr/bin/python3}
