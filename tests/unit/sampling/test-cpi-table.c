@@ -151,16 +151,16 @@ static uint64_t passed_slots(double passed, double loads, double wait,
     }
     costs->fit[PMU_RESPONSE_MEMORY_BOUND].slope = SLOTS_A_CYCLE;
 
-    pmu_cpi_table_set_weight(costs, 100);
+    pmu_cpi_table_set_observation(costs, PMU_OBSERVED_FOR_OTHERS);
     estimate->sum[PMU_SAMPLE_LOADS] = loads;
     estimate->covariates.n[PMU_COVARIATE_WAIT_DRAM] = wait;
     pmu_cpi_table_add_estimates(costs);
     for (unsigned i = 0; i < windows; i++) {
-        pmu_cpi_table_set_weight(costs, 100);
+        pmu_cpi_table_set_observation(costs, PMU_OBSERVED_FOR_OTHERS);
     }
     pmu_cpi_table_take_estimates(costs, PMU_LEVEL_USR, whole);
 
-    pmu_cpi_table_set_weight(costs, 0);
+    pmu_cpi_table_set_observation(costs, PMU_UNOBSERVED);
     estimate->sum[PMU_SAMPLE_LOADS] = passed;
     estimate->sum[PMU_SLOT_LIGHT_OPS] = PASSED;
     pmu_cpi_table_add_estimates(costs);

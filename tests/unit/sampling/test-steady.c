@@ -271,6 +271,29 @@ static uint64_t next_address(Rig *rig)
     return 0x10000000 + rig->line * PMU_LINE_SIZE;
 }
 
+/*
+ * But for what it ends with: the pieces of a long string, where translated code
+ * looks for interrupts.
+ */
+static void run_pieces(Rig *rig, const PmuBlock *block, PmuExecution *dynamic,
+                       uint64_t *addr)
+{
+    const uint64_t most = PMU_STRING_MAX_ITERATIONS - 1;
+
+    while (block->rep && dynamic->iterations > most + 1) {
+        uint64_t left = dynamic->iterations;
+
+        dynamic->rest = (left - 2) / most * most + 1;
+        dynamic->iterations = left - dynamic->rest;
+        pmu_timing_string(rig->timing, block, block->num_insns - 1, dynamic);
+        for (unsigned n = 0; n < block->num_accesses; n++) {
+            addr[n] += dynamic->iterations;
+        }
+        dynamic->iterations = dynamic->rest;
+    }
+    dynamic->rest = 0;
+}
+
 static void run_block(Rig *rig, const Blocks *blocks, unsigned i, bool taken,
                       uint64_t target)
 {
@@ -287,6 +310,7 @@ static void run_block(Rig *rig, const Blocks *blocks, unsigned i, bool taken,
                   : block->rep ? 0x20000000 + n * 0x10040
                                : next_address(rig);
     }
+    run_pieces(rig, block, &dynamic, addr);
     pmu_timing_run(rig->timing, block, 0, block->num_insns, &dynamic);
 }
 
@@ -648,6 +672,8 @@ static const Loop loops[] = {
     { "coin", { NOP, LEA, NOP }, 1, 100000, 50, .coin = true,
       .off = SLOTS_OFF },
     { "movs", { REP_MOVSB, NOP, NOP }, 1, 2000, 100, .bytes = 4096 },
+    /* In pieces, of which each is learnt. */
+    { "movs-long", { REP_MOVSB, NOP, NOP }, 1, 100, 60, .bytes = 300000 },
     { "movs-short", { REP_MOVSB, NOP, NOP }, 1, 20000, 100, .bytes = 100,
       .off = SLOTS_OFF },
 };

@@ -328,7 +328,7 @@ static void end_exposure(const PmuCpiTable *table, PmuEstimate *tally)
     double *loads = &tally->sum[PMU_SAMPLE_LOADS];
     double *branches = &tally->sum[PMU_SAMPLE_BRANCHES];
 
-    if (table->weight > 1) {
+    if (table->observation == PMU_OBSERVED_FOR_OTHERS) {
         tally->observed.loads += *loads;
         tally->observed.branches += *branches;
     }
@@ -352,13 +352,13 @@ static void take_known(PmuCpiTable *table, PmuEstimate *tally,
         double known = tally->covariates.n[i];
         double *predicted = &tally->sum[PMU_SAMPLE_COVARIATES + i];
 
-        beyond[i] = table->weight
+        beyond[i] = table->observation
             ? known - *predicted
             : observed->covariates[i] * exposure(tally, i);
-        if (table->weight > 1) {
+        if (table->observation == PMU_OBSERVED_FOR_OTHERS) {
             observed->covariates[i] += beyond[i];
         }
-        if (i <= PMU_COVARIATE_WAIT_DRAM && table->weight) {
+        if (i <= PMU_COVARIATE_WAIT_DRAM && table->observation) {
             table->waited += known;
             table->predicted += *predicted;
         }

@@ -37,7 +37,7 @@ bool pmu_cpi_table_init(PmuCpiTable *table, const PmuUarch *uarch)
         .entries = g_try_new0(PmuCpiEntry, PMU_CPI_ENTRIES),
         .uses = g_try_new0(PmuCpiUse, PMU_CPI_ENTRIES),
         .means = g_try_new0(PmuCpiMeans, PMU_CPI_ENTRIES),
-        .weight = 1, .wanted = UINT32_MAX, .uarch = uarch,
+        .observation = PMU_OBSERVED, .wanted = UINT32_MAX, .uarch = uarch,
     };
     if (!table->entries || !table->uses || !table->means) {
         pmu_cpi_table_destroy(table);
@@ -78,7 +78,8 @@ void pmu_cpi_table_clear(PmuCpiTable *table)
     memset(uses, 0, PMU_CPI_ENTRIES * sizeof(*uses));
     memset(means, 0, PMU_CPI_ENTRIES * sizeof(*means));
     *table = (PmuCpiTable) {
-        .entries = entries, .uses = uses, .means = means, .weight = 1,
+        .entries = entries, .uses = uses, .means = means,
+        .observation = PMU_OBSERVED,
         .wanted = table->wanted, .uarch = table->uarch,
     };
 }
@@ -185,18 +186,23 @@ void pmu_cpi_table_add_estimates(PmuCpiTable *table)
     pmu_cpi_table_correct_estimates(table);
 }
 
-void pmu_cpi_table_set_weight(PmuCpiTable *table, uint32_t weight)
+static void fade_observed(PmuObservedResidual *observed)
 {
-    table->weight = weight;
-    for (PmuLevel level = 0; weight > 1 && level < PMU_LEVEL_NR; level++) {
-        PmuObservedResidual *observed = &table->estimate[level].observed;
+    observed->loads = pmu_round_to_quantum(observed->loads / 2);
+    observed->branches = pmu_round_to_quantum(observed->branches / 2);
+    for (unsigned i = 0; i < PMU_COVARIATE_NR; i++) {
+        observed->covariates[i] =
+            pmu_round_to_quantum(observed->covariates[i] / 2);
+    }
+}
 
-        observed->loads = pmu_round_to_quantum(observed->loads / 2);
-        observed->branches = pmu_round_to_quantum(observed->branches / 2);
-        for (unsigned i = 0; i < PMU_COVARIATE_NR; i++) {
-            observed->covariates[i] =
-                pmu_round_to_quantum(observed->covariates[i] / 2);
-        }
+void pmu_cpi_table_set_observation(PmuCpiTable *table,
+                                   PmuObservation observation)
+{
+    table->observation = observation;
+    if (observation == PMU_OBSERVED_FOR_OTHERS) {
+        fade_observed(&table->estimate[PMU_LEVEL_OS].observed);
+        fade_observed(&table->estimate[PMU_LEVEL_USR].observed);
     }
 }
 
@@ -371,7 +377,7 @@ static void add_sample(PmuCpiEntry *cost, PmuCpiMeans *means,
     for (unsigned i = 0; i < PMU_SLOT_NR; i++) {
         slots += means->mean[i];
     }
-    cost->slots = slots * PMU_CPI_ONE;
+    cost->slots = MIN(slots, UINT32_MAX / PMU_CPI_ONE) * PMU_CPI_ONE;
 }
 
 /* The entry of @key, code at @code, which is about to learn. */
@@ -426,7 +432,7 @@ void pmu_cpi_table_add_sample(PmuCpiTable *table, uint64_t key, uint32_t insns,
     if (insns) {
         try_means(&table->trial, means, sample);
     }
-    if (!new) {
+    if (!new && insns) {
         pmu_cpi_table_add_residual(table, means, sample);
     }
     learn(table, cost, key, insns, sample);

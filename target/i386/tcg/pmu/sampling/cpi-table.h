@@ -122,11 +122,11 @@ static inline void pmu_cpi_table_want(PmuCpiTable *table, uint32_t items)
 }
 
 /*
- * What is known from now on, beyond what was predicted, stands for @weight
- * times as much: itself, and what runs while @weight is 0, of which nothing is
- * known.  1 to begin with.  What was counted before is to be settled.
+ * What is known of waits and mispredictions from now on, PMU_OBSERVED to begin
+ * with.  What was counted before is to be settled.
  */
-void pmu_cpi_table_set_weight(PmuCpiTable *table, uint32_t weight);
+void pmu_cpi_table_set_observation(PmuCpiTable *table,
+                                   PmuObservation observation);
 
 /* What was predicted so far says nothing about what is now. */
 static inline void pmu_cpi_table_forget_error(PmuCpiTable *table)
@@ -194,7 +194,7 @@ static inline uint64_t pmu_cpi_table_wait_slots(const PmuCpiTable *table,
     double slope = table->fit[PMU_RESPONSE_MEMORY_BOUND].slope +
                    table->fit[PMU_RESPONSE_CORE_BOUND].slope;
 
-    return slope > 0 ? wait * slope * table->weight * PMU_CPI_ONE : 0;
+    return slope > 0 && table->observation ? wait * slope * PMU_CPI_ONE : 0;
 }
 
 /* The same for a misprediction. */
@@ -204,7 +204,7 @@ static inline uint64_t pmu_cpi_table_mispredict_slots(const PmuCpiTable *table)
                    table->fit[PMU_RESPONSE_FETCH_LATENCY].slope +
                    table->fit[PMU_RESPONSE_BRANCH_WAIT].slope;
 
-    return MAX(slope, 0) * table->weight * PMU_CPI_ONE;
+    return slope > 0 && table->observation ? slope * PMU_CPI_ONE : 0;
 }
 
 /*

@@ -180,6 +180,13 @@ typedef struct PmuCpiEntrySet {
     uint64_t word[PMU_CPI_ENTRIES / 64];
 } PmuCpiEntrySet;
 
+/* What is known of waits and mispredictions beyond what costs predict. */
+typedef enum PmuObservation {
+    PMU_UNOBSERVED,             /* nothing: as much as was observed lately */
+    PMU_OBSERVED,               /* all */
+    PMU_OBSERVED_FOR_OTHERS     /* all, and it stands for what is unobserved */
+} PmuObservation;
+
 typedef struct PmuCpiTable {
     PmuCpiEntry *entries;
     PmuCpiUse *uses;            /* beside each entry */
@@ -194,7 +201,7 @@ typedef struct PmuCpiTable {
     uint64_t most_low_confidence;
     PmuPredictionError trial;   /* of what is learnt in sampling units */
     double waited, predicted;    /* in this epoch, in cycles */
-    uint32_t weight;            /* of what is beyond what was predicted */
+    PmuObservation observation;
     uint32_t wanted;            /* groups that are tallied, a bit each */
     const PmuUarch *uarch;
     PmuEstimate estimate[PMU_LEVEL_NR];

@@ -15,11 +15,6 @@
 #include "tcg/pmu/sampling/rep-strings.h"
 #include "tcg/pmu/sampling/timing-ledger.h"
 
-/*
- * No string instruction is longer to periods, nor are all of a sampling unit.
- */
-#define LINES_MOST  (1 << 20)
-
 /* Slots that a string instruction issues at its start and per 64 bytes. */
 typedef struct StringCost {
     uint8_t startup;
@@ -310,30 +305,37 @@ static void count_lines(PmuTiming *t, const PmuBlockInsn *bi,
 }
 
 /*
- * To periods each line's worth of bytes is an instruction: it takes as long,
- * here as there.
+ * To periods and sampling units each line's worth of bytes is an instruction:
+ * it takes as long, here as there.  No phase ends amid a string.
  */
 static void pass_string(PmuTiming *t)
 {
-    if (t->phase <= PMU_PHASE_FETCH_WARMING) {
-        t->left -= MIN(t->string.bytes / PMU_LINE_SIZE, LINES_MOST);
-    }
+    int32_t lines = t->string.bytes / PMU_LINE_SIZE;
+
+    t->left = MAX(t->left, INT32_MIN + lines) - lines;
 }
 
-void pmu_timing_end_string(PmuTiming *t)
+/* A piece of it is done: see ends_piece(). */
+static void end_piece(PmuTiming *t)
 {
     PmuString *s = &t->string;
 
-    if (!s->active) {
-        return;
-    }
     if (s->untimed) {
         count_string(t);
     } else if (s->detailed) {
         learn_string(t);
     }
     pass_string(t);
-    s->active = false;
+    s->bytes = 0;
+    s->sample = (PmuSample) {};
+}
+
+void pmu_timing_end_string(PmuTiming *t)
+{
+    if (t->string.active) {
+        end_piece(t);
+        t->string.active = false;
+    }
 }
 
 /* The pipeline begins with it, if nothing is known of any in its place. */
@@ -378,8 +380,9 @@ static void look_at_string(PmuTiming *t, const PmuBlockInsn *bi,
 
 /*
  * A string whose cost is known is counted where it ends, and a guest can make
- * one last for minutes.  So it ends in pieces too, that counters and interrupts
- * may follow: where translated code looks for interrupts
+ * one last for minutes.  So it is counted in pieces, that counters and
+ * interrupts may follow, and learnt in such, of which a long one has many:
+ * where translated code looks for interrupts
  * (PMU_STRING_MAX_ITERATIONS), which depends on rCX alone and not on how often
  * the string was left in between.  Where it stops behind each iteration
  * (single step, -icount shift=N), it does so in front of the last one too; that
@@ -413,5 +416,7 @@ void pmu_timing_run_string(PmuTiming *t, const PmuBlock *block,
     }
     if (last || (s->untimed && ends_piece(dynamic))) {
         pmu_timing_end_string(t);
+    } else if (ends_piece(dynamic)) {
+        end_piece(t);
     }
 }

@@ -135,24 +135,24 @@ static bool may_fast_forward(const PmuTiming *t)
            mean_period(t) >= 2 * t->sampling->functional_warming;
 }
 
-/*
- * Caches and predictors see the next @length instructions, and what they say
- * stands for @weight times as much.
- */
-static void begin_warming(PmuTiming *t, int32_t length, uint32_t weight)
+/* Caches and predictors see the next @length instructions. */
+static void begin_warming(PmuTiming *t, int32_t length,
+                          PmuObservation observation)
 {
     t->phase = PMU_PHASE_FUNCTIONAL_WARMING;
     t->left = length;
-    t->before = t->functional.covariates;
-    pmu_cpi_table_set_weight(&t->cpi_table, weight);
+    pmu_cpi_table_set_observation(&t->cpi_table, observation);
 }
 
 /* The same up to the sampling unit, whose code is to be fetched before. */
-static void begin_final_warming(PmuTiming *t, int32_t length, uint32_t weight)
+static void begin_final_warming(PmuTiming *t, int32_t length,
+                                PmuObservation observation)
 {
     t->refills = false;
+    t->observed = length;
+    t->before = t->functional.covariates;
     t->behind = MIN(length, (int32_t)t->sampling->fetch_warming);
-    begin_warming(t, length - t->behind, weight);
+    begin_warming(t, length - t->behind, observation);
 }
 
 /* Nothing is observed in the next piece of a period. */
@@ -214,9 +214,9 @@ static void begin_period(PmuTiming *t)
         t->left = 0;
         t->behind = t->period;
         begin_fast_forward_piece(t);
-        pmu_cpi_table_set_weight(&t->cpi_table, 0);
+        pmu_cpi_table_set_observation(&t->cpi_table, PMU_UNOBSERVED);
     } else {
-        begin_final_warming(t, t->period, 1);
+        begin_final_warming(t, t->period, PMU_OBSERVED);
     }
     t->first_of_dominant = false;
 }
@@ -262,11 +262,10 @@ static void add_warmed(PmuTiming *t, uint32_t length)
 /* What is functionally warmed stands for nothing else from now on. */
 void pmu_timing_end_extrapolation(PmuTiming *t)
 {
-    if (t->cpi_table.weight != 1) {
+    if (t->cpi_table.observation != PMU_OBSERVED) {
         pmu_timing_enter_estimates(t);
-        pmu_cpi_table_set_weight(&t->cpi_table, 1);
+        pmu_cpi_table_set_observation(&t->cpi_table, PMU_OBSERVED);
     }
-    t->weight = 1;
 }
 
 void pmu_sampling_simulate_unknown(PmuTiming *t)
@@ -325,37 +324,36 @@ static void warm_code(PmuTiming *t)
     }
 }
 
-/* Cycles that were waited for @item in what was functionally warmed. */
+/* Cycles that were waited for @item in what was observed. */
 static uint64_t waited(const PmuTiming *t, PmuCovariate item)
 {
     return t->functional.covariates.n[item] - t->before.n[item];
 }
 
-/* Did the last @length instructions wait for the L3 and beyond it a lot? */
-static bool is_memory_bound(const PmuTiming *t, uint32_t length)
+/* Did what was observed wait for the L3 and beyond it a lot? */
+static bool is_memory_bound(const PmuTiming *t)
 {
     double most = t->interest.time_only ? MEMORY_BOUND_WAIT_TIME
                                         : MEMORY_BOUND_WAIT;
 
     return waited(t, PMU_COVARIATE_WAIT_L3) +
-           waited(t, PMU_COVARIATE_WAIT_DRAM) >= most * length;
+           waited(t, PMU_COVARIATE_WAIT_DRAM) >= most * t->observed;
 }
 
-/*
- * Was what was functionally warmed, @length instructions, as the costs had it?
- */
-static void judge_period(PmuTiming *t, uint32_t length)
+/* Was what was observed as the costs had it? */
+static void judge_period(PmuTiming *t)
 {
-    bool changed = pmu_cpi_table_wait_error(&t->cpi_table) >= length /
-                     SURPRISE_SHARE;
+    bool changed = pmu_cpi_table_wait_error(&t->cpi_table) >=
+                   t->observed / SURPRISE_SHARE;
 
     if (changed) {
         pmu_cpi_table_note_change(&t->cpi_table);
     }
     t->waits_changed = changed && pmu_sampling_take_credit(t, 0);
-    t->memory_bound = is_memory_bound(t, length);
-    t->memory_doubtful = t->interest.time_only && t->memory_bound &&
-                         t->cpi_table.weight > 1;
+    t->memory_bound = is_memory_bound(t);
+    t->memory_doubtful =
+        t->interest.time_only && t->memory_bound &&
+        t->cpi_table.observation == PMU_OBSERVED_FOR_OTHERS;
 }
 
 /*
@@ -375,9 +373,8 @@ void pmu_timing_end_fast_forward(PmuTiming *t)
     warm_code(t);
     t->period = length + rest;
     t->behind = rest - refill;
-    t->weight = 1 + (length + refill + t->behind / 2) / t->behind;
     t->refills = true;
-    begin_warming(t, refill, 0);
+    begin_warming(t, refill, PMU_UNOBSERVED);
 }
 
 void pmu_sampling_end_fast_forward_early(PmuTiming *t)
@@ -390,9 +387,13 @@ void pmu_sampling_end_fast_forward_early(PmuTiming *t)
 static void end_refill(PmuTiming *t)
 {
     int32_t length = t->left + t->behind;
+    /* Unless pmu_timing_end_extrapolation() was called meanwhile. */
+    PmuObservation observation =
+        t->cpi_table.observation == PMU_UNOBSERVED ? PMU_OBSERVED_FOR_OTHERS
+                                                   : PMU_OBSERVED;
 
     warm_code(t);
-    begin_final_warming(t, length, t->weight);
+    begin_final_warming(t, length, observation);
 }
 
 /* The last part of what is functionally warmed. */
@@ -408,12 +409,10 @@ static void begin_fetch_warming(PmuTiming *t)
 /* A sampling unit is due. */
 static void end_period(PmuTiming *t)
 {
-    uint32_t length = pmu_sampling_in_period(t);
-
     pmu_timing_enter_estimates(t);
-    add_warmed(t, length);
-    judge_period(t, length / t->cpi_table.weight);
-    pmu_cpi_table_set_weight(&t->cpi_table, 1);
+    add_warmed(t, pmu_sampling_in_period(t));
+    judge_period(t);
+    pmu_cpi_table_set_observation(&t->cpi_table, PMU_OBSERVED);
     begin_phase(t, PMU_PHASE_FULL_WARMING);
 }
 

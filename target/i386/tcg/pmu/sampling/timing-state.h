@@ -96,9 +96,9 @@ struct PmuTiming {
     bool memory_doubtful;       /* ... maybe as L3 lacks what was not observed:
                                    with time_only it is soon asked again */
     bool refills;               /* see REFILL_SHARE */
-    uint32_t weight;            /* of what is functionally warmed behind that */
-    PmuCovariates before;       /* functional.covariates, before what is
-                                   functionally warmed */
+    int32_t observed;           /* instructions that caches and predictors
+                                   see in this period, but for that */
+    PmuCovariates before;       /* functional.covariates, before those */
     int32_t left;               /* instructions until this one ends */
     int32_t behind;             /* ... of the period at hand behind it */
     uint32_t wait;              /* cycles that do not make one of those yet */

@@ -188,7 +188,7 @@ void pmu_timing_set_sampling(PmuTiming *t, const PmuSampling *sampling)
         pmu_memory_misses_arrive(&t->functional.mem);
         t->phase = PMU_PHASE_DETAILED;
     }
-    pmu_cpi_table_set_weight(&t->cpi_table, 1);
+    pmu_cpi_table_set_observation(&t->cpi_table, PMU_OBSERVED);
     t->sampling = sampling;
     t->credit = pmu_timing_max_credit(t);
     t->left = sampling ? sampling->initial_detailed : INT32_MAX;
@@ -278,6 +278,13 @@ void pmu_timing_reset(PmuTiming *t)
     t->steady = 0;
     t->memory_bound = true;
     t->refills = false;
+    t->memory_doubtful = false;
+    t->loads = 0;
+    t->passed = 0;
+    t->paid = false;
+    t->sampled_insns = 0;
+    t->unknown = 0;
+    t->unknown_at = 0;
     t->wait = 0;
     t->first_of_dominant = false;
     t->for_unknown = false;
@@ -292,6 +299,7 @@ void pmu_timing_reset(PmuTiming *t)
     pmu_timing_resume_pipeline(t);
     pmu_functional_reset(&t->functional);
     t->accounted = t->functional.covariates;
+    t->clock = (PmuClockEstimate) { .progress = pmu_timing_progress_now(t) };
     t->phase = PMU_PHASE_DETAILED;
     t->left = t->sampling ? t->sampling->initial_detailed : INT32_MAX;
 }
