@@ -382,9 +382,11 @@ static void test_what_if(const void *data)
     g_autoptr(PmuScript) s = pmu_script_new();
     unsigned leaf = pmu_op(s, OP_CPUID, 10, 0, 0);
     unsigned capabilities = pmu_rdmsr(s, MSR_CAPABILITIES);
-    unsigned global_ctrl = pmu_rdmsr(s, MSR_GLOBAL_CTRL);
+    unsigned global_ctrl = pmu_rdmsr(s, MSR_GLOBAL_CTRL), any;
     uint64_t value[2];
 
+    pmu_wrmsr(s, MSR_EVTSEL(0), EVENT_INSTRUCTIONS | EVTSEL_ANY);
+    any = pmu_rdmsr(s, MSR_EVTSEL(0));
     pmu_run(s, args);
     memcpy(value, s->result[0][leaf].value, sizeof(value));
     pmu_expect((uint32_t)value[0], row->eax, "EAX of %s", row->cpu);
@@ -395,6 +397,11 @@ static void test_what_if(const void *data)
                "IA32_PERF_CAPABILITIES of %s", row->cpu);
     pmu_expect(pmu_register(s, global_ctrl), row->global_ctrl,
                "IA32_PERF_GLOBAL_CTRL of %s", row->cpu);
+    if ((row->eax & 0xff) >= 3) {
+        pmu_expect(pmu_register(s, any) & EVTSEL_ANY,
+                   row->edx >> 15 ? 0 : EVTSEL_ANY, "AnyThread of %s",
+                   row->cpu);
+    }
 }
 
 /* RDPMC at CPL 3 clears both registers where they are asked to be cleared. */

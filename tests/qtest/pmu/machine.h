@@ -42,6 +42,7 @@
 #define EVTSEL_OS           (1ull << 17)
 #define EVTSEL_EDGE         (1ull << 18)
 #define EVTSEL_INT          (1ull << 20)
+#define EVTSEL_ANY          (1ull << 21)
 #define EVTSEL_EN           (1ull << 22)
 #define EVTSEL_CMASK(n)     ((uint64_t)(n) << 24)
 #define EVENT_CYCLES        0x003c

@@ -37,7 +37,7 @@ static uint64_t in_runs(PmuCpiTable *costs, unsigned item, uint32_t times)
     return whole[item];
 }
 
-/* Entries that are not used again are evicted, slots and others. */
+/* A mean gets to 0 where that is found, slots and others. */
 static void test_forgetting(void)
 {
     static const unsigned items[] = {

@@ -734,7 +734,7 @@ static const Strings movs_parts = { I("\xf3\xa4"), true, { 0.015, 0.02 } };
 
 /*
  * Interest in what predictors and caches know comes late: from then on they
- * count what they count exactly, but for what they had to add_sample first.
+ * count what they count exactly, but for what they had to learn first.
  */
 static void run_late(Program *program, const Mode *mode, Random random,
                      PmuLedgerSnapshot *late)
@@ -1058,7 +1058,7 @@ static void test_code(gconstpointer data)
 
 #define CHASE_LOADS     16
 /*
- * What fills the caches; who always looks need not add_sample anything before.
+ * What fills the caches; who always looks need not learn anything before.
  */
 #define FILL_REGIONS  20000
 

@@ -64,6 +64,7 @@ bool x86_pmu_expand_features(X86CPU *cpu, Error **errp)
 #define METRICS_WIDTH_MIN 8
 #define METRICS_WIDTH_MAX 48
 
+/* Was it given by -cpu or -global?  What device_add gives is not seen. */
 static bool x86_pmu_set_by_user(X86CPU *cpu, const char *property)
 {
     return qdev_find_global_prop(OBJECT(cpu), property) != NULL;

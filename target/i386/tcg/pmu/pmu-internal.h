@@ -53,11 +53,12 @@ static inline uint64_t x86_pmu_branch_of(uint64_t insn)
            ? x86_pmu_branch(FIELD_EX64(insn, X86_PMU_INSN, COND)) : 0;
 }
 
-/* The block that changes mappings has made its accesses by the old ones. */
+/* What the model's TLBs have of the guest's mappings. */
 typedef enum PmuMappings {
-    PMU_MAPPINGS_FRESH,
-    PMU_MAPPINGS_STALE,
-    PMU_MAPPINGS_STALE_AFTER_BLOCK,
+    PMU_MAPPINGS_FRESH,         /* nothing else */
+    PMU_MAPPINGS_STALE,         /* flush before the next record runs */
+    PMU_MAPPINGS_STALE_AFTER_BLOCK, /* ... behind the newest record, whose
+                                       accesses were made by X86PMU.paging */
 } PmuMappings;
 
 /*

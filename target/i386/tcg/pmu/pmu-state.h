@@ -63,14 +63,14 @@ typedef struct X86PMUObserverOptions X86PMUObserverOptions;
 typedef struct X86PMUState {
     /* count: instructions that may retire before x86_pmu_expired() */
     int64_t budget[X86_PMU_LEVELS];
-    /* count: X86_PMU_BRANCHES retired since the last fold into the ledger */
+    /* count: x86_pmu_branch() of those retired since the last fold */
     uint64_t branches[X86_PMU_LEVELS];
 
     /* timing: the newest record; NULL if the model has seen all of it */
     PmuRecord *record;
     /* timing: where the next one goes */
     uint64_t *next;
-    /* timing: words that may be written yet; less than 0: call enter() */
+    /* timing: words that may be written yet; less than 0: ask the model */
     int32_t room;
     /*
      * timing: the newest record's instructions before @first are known to

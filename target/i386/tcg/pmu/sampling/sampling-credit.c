@@ -9,7 +9,7 @@
 #include "tcg/pmu/sampling/sampling-credit.h"
 #include "tcg/pmu/sampling/timing-ledger.h"
 
-/* Windows besides those of periods that can be saved up, or overdrawn. */
+/* Sampling units besides those of periods: to be saved up, or overdrawn. */
 #define CREDIT_UNITS  64
 #define UNKNOWN_SOME    (160 * PMU_UNKNOWN_SHARE)
 

@@ -13,7 +13,8 @@ typedef struct PmuTiming PmuTiming;
 
 /*
  * Systematic sampling (SMARTS: Wunderlich et al., ISCA 2003).  All figures are
- * numbers of instructions, rounded up to whole regions, and not 0.
+ * numbers of instructions, rounded up to whole regions, and not 0 but where
+ * that is said.
  *
  * The first @initial_detailed of all are simulated in detail, so that short
  * tests are exact.  Then a sampling unit is due each @period, or sooner, early
