@@ -5,12 +5,14 @@
  *
  * Between marks of the recording, and in all, it prints for user and
  * supervisor mode the slots of both and how far those estimated are off.
+ * The file may be anything: each number is checked before it is used.
  */
 
 #include <errno.h>
 #include <glib.h>
 #include <inttypes.h>
 #include <math.h>
+#include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "pmu-replay.h"
 #include "recording.h"
 #include "tcg/pmu/decode/block-builder.h"
 #include "tcg/pmu/decode/decoder.h"
@@ -35,7 +38,12 @@ typedef struct Known {
 
 /* One pass over a recording. */
 typedef struct Replay {
-    const uint8_t *at, *end;
+    const char *name;
+    const uint8_t *start, *at, *end;
+    const uint8_t *number;      /* where the last one that was read begins */
+    jmp_buf cut;                /* where to go on if the file ends in one */
+    bool ended;                 /* there was a REC_END */
+    bool quiet;                 /* another process tells what is wrong */
     GPtrArray *known;           /* Known */
     GHashTable *pages;          /* PmuMapping by linear page */
     PmuDecoder *decoder;
@@ -55,17 +63,42 @@ typedef struct Replay {
     unsigned marks;
 } Replay;
 
+static G_NORETURN void bad_input(const Replay *r, const char *what)
+{
+    if (!r->quiet) {
+        fprintf(stderr, "replay: %s: offset %zu: bad %s\n", r->name,
+                (size_t)(r->number - r->start), what);
+    }
+    exit(EXIT_FAILURE);
+}
+
 static uint64_t get(Replay *r)
 {
     uint64_t value = 0;
 
+    r->number = r->at;
     for (unsigned shift = 0; r->at < r->end; shift += 7) {
         uint8_t byte = *r->at++;
 
+        if (shift == 63 && byte > 1) {
+            bad_input(r, "number of more than 64 bits");
+        }
         value |= (uint64_t)(byte & 0x7f) << shift;
         if (!(byte & 0x80)) {
-            break;
+            return value;
         }
+    }
+    longjmp(r->cut, 1);
+}
+
+/* A number from @low to @high; any other is a bad @what. */
+static uint64_t get_in(Replay *r, uint64_t low, uint64_t high,
+                       const char *what)
+{
+    uint64_t value = get(r);
+
+    if (value < low || value > high) {
+        bad_input(r, what);
     }
     return value;
 }
@@ -85,48 +118,93 @@ static PmuMapping page_of(void *opaque, uint64_t page)
     return to ? *to : (PmuMapping) { .page = PMU_NO_PAGE };
 }
 
+static void get_encoding(Replay *r, PmuEncoding *enc)
+{
+    unsigned flags;
+
+    *enc = (PmuEncoding) {
+        .length = get_in(r, 1, PMU_ENCODING_BYTES, "length of instruction"),
+    };
+    for (unsigned i = 0; i < enc->length; i++) {
+        enc->bytes[i] = get_in(r, 0, UINT8_MAX, "byte");
+    }
+    enc->opcode = get_in(r, 0, PMU_NO_OPCODE, "place of opcode");
+    if (enc->opcode >= enc->length && enc->opcode != PMU_NO_OPCODE) {
+        bad_input(r, "place of opcode");
+    }
+    enc->prefixes = get_in(r, 0, 2 * PMU_PREFIX_VEX - 1, "prefixes");
+    enc->address_shift = get_in(r, 1, 3, "address size");
+    flags = get(r);
+    enc->string = flags & REC_STRING_INSN;
+    enc->falls_through = flags & REC_FALLS_THROUGH;
+}
+
+/* An access that the block does not have yet, as the translator numbers it. */
+static uint8_t get_access(Replay *r)
+{
+    unsigned next = r->builder.block.num_accesses;
+    uint8_t index = get_in(r, next, PMU_NO_ACCESS, "access");
+
+    if (index > next + 1 && index != PMU_NO_ACCESS) {
+        bad_input(r, "access");
+    }
+    return index;
+}
+
 static void define_insn(Replay *r)
 {
-    PmuEncoding enc = { .length = get(r) };
+    PmuEncoding enc;
     uint16_t page_offset;
-    unsigned flags;
-    uint8_t ea;
+    uint8_t ea, stack;
 
-    for (unsigned i = 0; i < enc.length; i++) {
-        enc.bytes[i] = get(r);
+    if (pmu_block_full(&r->builder.block)) {
+        bad_input(r, "instruction: its block is full");
     }
-    enc.opcode = get(r);
-    enc.prefixes = get(r);
-    enc.address_shift = get(r);
-    flags = get(r);
-    enc.string = flags & REC_STRING_INSN;
-    enc.falls_through = flags & REC_FALLS_THROUGH;
-    page_offset = get(r);
-    ea = get(r);
-    pmu_block_add(&r->builder, r->decoder, &enc, page_offset, ea, get(r));
+    get_encoding(r, &enc);
+    page_offset = get_in(r, 0, (1u << PMU_PAGE_SHIFT) - 1, "place in page");
+    ea = get_access(r);
+    stack = get_access(r);
+    pmu_block_add(&r->builder, r->decoder, &enc, page_offset, ea, stack);
+}
+
+static Known *known_new(const PmuBlock *block)
+{
+    Known *it = g_malloc0(sizeof(*it) +
+                          block->num_accesses * sizeof(uint64_t));
+
+    it->block = pmu_block_pack(aligned_alloc(64, (pmu_block_size(block) + 63)
+                                                 / 64 * 64), block);
+    return it;
+}
+
+static void known_free(void *opaque)
+{
+    Known *it = opaque;
+
+    free((void *)it->block);
+    g_free(it);
 }
 
 static void define(Replay *r)
 {
     PmuBlock *block = &r->builder.block;
-    unsigned flags, n;
-    Known *it;
+    unsigned mode = get_in(r, 16, 64, "mode"), flags, n;
 
-    pmu_decoder_set_mode(r->decoder, get(r));
+    if (mode & (mode - 1)) {
+        bad_input(r, "mode");
+    }
+    pmu_decoder_set_mode(r->decoder, mode);
     flags = get(r);
     pmu_block_begin(&r->builder,
                     flags & REC_USER ? PMU_LEVEL_USR : PMU_LEVEL_OS, get(r));
     block->phys_next = get(r);
-    for (n = get(r); n; n--) {
+    for (n = get_in(r, 1, PMU_BLOCK_INSNS, "number of instructions"); n; n--) {
         define_insn(r);
     }
     block->uninterruptible = flags & REC_UNINTERRUPTIBLE;
     block->ends_region |= !!(flags & REC_ENDS_REGION);
     pmu_block_set_number(block, r->known->len);
-    it = g_malloc0(sizeof(*it) + block->num_accesses * sizeof(uint64_t));
-    it->block = pmu_block_pack(aligned_alloc(64, (pmu_block_size(block) + 63)
-                                                 / 64 * 64), block);
-    g_ptr_array_add(r->known, it);
+    g_ptr_array_add(r->known, known_new(block));
 }
 
 static void run_log(Replay *r, uint64_t next)
@@ -177,9 +255,17 @@ static bool count(Replay *r, const PmuBlock *block)
     return true;
 }
 
+static Known *known_at(Replay *r, uint64_t number)
+{
+    if (number >= r->known->len) {
+        bad_input(r, "number of block");
+    }
+    return g_ptr_array_index(r->known, number);
+}
+
 static void block_ran(Replay *r, uint64_t op)
 {
-    Known *it = g_ptr_array_index(r->known, op >> 1);
+    Known *it = known_at(r, op >> 1);
     const PmuBlock *block = it->block;
     unsigned words = PMU_RECORD_WORDS(block->num_accesses);
     PmuRecord *record;
@@ -225,13 +311,15 @@ static const PmuBlock *get_execution(Replay *r, Known *it,
 
 static Known *get_known(Replay *r)
 {
-    return g_ptr_array_index(r->known, get(r));
+    return known_at(r, get(r));
 }
 
 static void part(Replay *r)
 {
     Known *it = get_known(r);
-    unsigned first = get(r), last = get(r);
+    /* What the block does not have counts as a repair of the model's. */
+    unsigned first = get_in(r, 0, PMU_BLOCK_INSNS, "instruction");
+    unsigned last = get_in(r, 0, PMU_BLOCK_INSNS, "instruction");
     PmuExecution dynamic;
 
     get_execution(r, it, &dynamic);
@@ -243,7 +331,7 @@ static void part(Replay *r)
 static void string(Replay *r)
 {
     Known *it = get_known(r);
-    unsigned index = get(r);
+    unsigned index = get_in(r, 0, PMU_BLOCK_INSNS, "instruction");
     PmuExecution dynamic;
 
     get_execution(r, it, &dynamic);
@@ -253,18 +341,17 @@ static void string(Replay *r)
 
 static void map(Replay *r)
 {
-    PmuMapping *to = g_new0(PmuMapping, 1);
     uint64_t page = get_near(r, &r->mapped);
+    PmuMapping to = { .page = get(r) };
 
-    to->page = get(r);
-    to->size = get(r);
-    to->global = get(r);
-    g_hash_table_insert(r->pages, (gpointer)page, to);
+    to.size = get_in(r, 0, PMU_PAGE_SIZES - 1, "size of page");
+    to.global = get(r);
+    g_hash_table_insert(r->pages, (gpointer)page, g_memdup2(&to, sizeof(to)));
 }
 
 static void flush_mappings(Replay *r)
 {
-    PmuTlbFlush kind = get(r);
+    PmuTlbFlush kind = get_in(r, 0, PMU_TLB_FLUSH_PAGE, "kind of flush");
 
     pmu_timing_flush_mappings(r->timing, kind, get(r));
 }
@@ -300,58 +387,66 @@ static void flush(Replay *r)
     }
 }
 
+static void run_operation(Replay *r)
+{
+    uint64_t op = get(r);
+
+    if (op >= REC_BLOCK_RAN) {
+        block_ran(r, op - REC_BLOCK_RAN);
+        return;
+    }
+    switch (op) {
+    case REC_DEFINE:
+        define(r);
+        break;
+    case REC_NEXT:
+        run_log(r, get_near(r, &r->next));
+        break;
+    case REC_PART:
+        part(r);
+        break;
+    case REC_STRING:
+        string(r);
+        break;
+    case REC_INTERRUPT:
+        pass(r);
+        pmu_timing_interrupt(r->timing);
+        break;
+    case REC_FLUSH_MAPPINGS:
+        flush_mappings(r);
+        break;
+    case REC_ASSIST:
+        pmu_timing_assist(r->timing, get_known(r)->block, false);
+        break;
+    case REC_MAP:
+        map(r);
+        break;
+    case REC_INTEREST:
+        set_interest(r);
+        break;
+    case REC_MARK:
+        mark(r);
+        break;
+    case REC_FLUSH:
+        flush(r);
+        break;
+    case REC_END:
+        r->ended = true;
+        break;
+    default:
+        bad_input(r, "operation");
+    }
+}
+
+/* Where QEMU was killed the file ends anywhere: what is whole counts. */
 static void run(Replay *r)
 {
-    while (r->at < r->end) {
-        uint64_t op = get(r);
-
-        if (op >= REC_BLOCK_RAN) {
-            block_ran(r, op - REC_BLOCK_RAN);
-            continue;
-        }
-        switch (op) {
-        case REC_DEFINE:
-            define(r);
-            break;
-        case REC_NEXT:
-            run_log(r, get_near(r, &r->next));
-            break;
-        case REC_PART:
-            part(r);
-            break;
-        case REC_STRING:
-            string(r);
-            break;
-        case REC_INTERRUPT:
-            pass(r);
-            pmu_timing_interrupt(r->timing);
-            break;
-        case REC_FLUSH_MAPPINGS:
-            flush_mappings(r);
-            break;
-        case REC_ASSIST:
-            pmu_timing_assist(r->timing, get_known(r)->block, false);
-            break;
-        case REC_MAP:
-            map(r);
-            break;
-        case REC_INTEREST:
-            set_interest(r);
-            break;
-        case REC_MARK:
-            mark(r);
-            break;
-        case REC_FLUSH:
-            flush(r);
-            break;
-        case REC_END:
-            r->end = r->at;
-            break;
-        default:
-            fprintf(stderr, "replay: operation %" PRIu64 "?\n", op);
-            exit(EXIT_FAILURE);
+    if (!setjmp(r->cut)) {
+        while (!r->ended) {
+            run_operation(r);
         }
     }
+    run_log(r, r->next);
     pass(r);
     pmu_timing_flush(r->timing);
     mark(r);
@@ -362,7 +457,23 @@ typedef struct Options {
     bool detailed, sampled, all, no_flush, cached, items;
 } Options;
 
-static Replay *replay(const char *data, size_t size, const Options *options,
+static void replay_free(Replay *r)
+{
+    pmu_timing_free(r->timing);
+    pmu_decoder_free(r->decoder);
+    g_hash_table_destroy(r->pages);
+    g_ptr_array_free(r->known, TRUE);
+    g_free(r);
+}
+
+/* The contents of a recording. */
+typedef struct Recording {
+    const char *name, *data;
+    size_t size;
+    bool quiet;
+} Recording;
+
+static Replay *replay(const Recording *recording, const Options *options,
                       bool sampled)
 {
     static const PmuInterest all = {
@@ -371,9 +482,12 @@ static Replay *replay(const char *data, size_t size, const Options *options,
     const PmuUarch *uarch = pmu_uarch(PMU_CORE_ICELAKE);
     Replay *r = g_new0(Replay, 1);
 
-    r->at = (const uint8_t *)data + strlen(RECORDING_MAGIC);
-    r->end = (const uint8_t *)data + size;
-    r->known = g_ptr_array_new();
+    r->name = recording->name;
+    r->quiet = recording->quiet;
+    r->start = (const uint8_t *)recording->data;
+    r->at = r->start + strlen(RECORDING_MAGIC);
+    r->end = r->start + recording->size;
+    r->known = g_ptr_array_new_with_free_func(known_free);
     r->pages = g_hash_table_new_full(NULL, NULL, NULL, g_free);
     r->decoder = pmu_decoder_new(PMU_CORE_ICELAKE, uarch);
     r->timing = pmu_timing_new(uarch, &r->ledger, NULL, page_of, r);
@@ -457,22 +571,50 @@ static void print_all(const Replay *is, const Replay *should,
     }
 }
 
-/* In a process of its own, as there is a second CPU. */
-static pid_t fork_detailed(const char *data, size_t size,
-                           const Options *options, const char *cache)
+/* What the child does: nothing but the file tells that it succeeded. */
+static int replay_detailed(const Recording *recording, const Options *options,
+                           const char *cache)
 {
-    pid_t pid = fork();
+    g_autoptr(GError) error = NULL;
+    Replay *r = replay(recording, options, false);
 
+    if (!g_file_set_contents(cache, (char *)r, sizeof(*r), &error)) {
+        fprintf(stderr, "replay: %s\n", error->message);
+        return EXIT_FAILURE;
+    }
+    return EXIT_SUCCESS;
+}
+
+/* In a process of its own, as there is a second CPU; -1 if there is none. */
+static pid_t fork_detailed(const Recording *recording, const Options *options,
+                           const char *cache)
+{
+    Recording quiet = *recording;
+    pid_t pid;
+
+    unlink(cache);
+    fflush(stdout);             /* else the child may write it as well */
+    pid = fork();
     if (!pid) {
-        Replay *r = replay(data, size, options, false);
-        g_autoptr(GError) error = NULL;
-
-        if (!g_file_set_contents(cache, (char *)r, sizeof(*r), &error)) {
-            fprintf(stderr, "replay: %s\n", error->message);
-        }
-        _exit(0);
+        quiet.quiet = true;
+        _exit(replay_detailed(&quiet, options, cache));
+    }
+    if (pid < 0) {
+        perror("replay: fork");
     }
     return pid;
+}
+
+static bool succeeded(pid_t pid)
+{
+    int status;
+
+    if (waitpid(pid, &status, 0) != pid || !WIFEXITED(status) ||
+        WEXITSTATUS(status)) {
+        fprintf(stderr, "replay: the detailed replay failed\n");
+        return false;
+    }
+    return true;
 }
 
 static Replay *read_cache(const char *cache)
@@ -480,54 +622,75 @@ static Replay *read_cache(const char *cache)
     char *data;
     size_t size;
 
-    if (!g_file_get_contents(cache, &data, &size, NULL) ||
-        size != sizeof(Replay)) {
+    if (!g_file_get_contents(cache, &data, &size, NULL)) {
+        return NULL;
+    }
+    if (size != sizeof(Replay)) {
+        g_free(data);
         return NULL;
     }
     return (Replay *)data;
 }
 
+/* All that changes what simulating in detail says is part of the name. */
+static char *cache_name(const char *name, const Options *options)
+{
+    return g_strdup_printf("%s.detailed%s%s", name,
+                           options->no_flush ? "-nf" : "",
+                           options->all ? "-all" : "");
+}
+
+static int compare(const Recording *recording, const Options *options)
+{
+    g_autofree char *cache = cache_name(recording->name, options);
+    g_autofree Replay *should = options->cached ? read_cache(cache) : NULL;
+    pid_t pid = should ? 0 : fork_detailed(recording, options, cache);
+    int status = EXIT_FAILURE;
+    Replay *is;
+
+    if (pid < 0) {
+        return EXIT_FAILURE;
+    }
+    is = replay(recording, options, options->sampled);
+    if (!is->ended) {
+        fprintf(stderr, "replay: warning: %s has no end: it was cut off\n",
+                recording->name);
+    }
+    if (pid && succeeded(pid)) {
+        should = read_cache(cache);
+    }
+    if (should && should->marks == is->marks) {
+        printf("%s\n", recording->name);
+        print_all(is, should, options);
+        status = EXIT_SUCCESS;
+    } else {
+        fprintf(stderr, "replay: nothing of this recording in %s\n", cache);
+    }
+    replay_free(is);
+    return status;
+}
+
 static int replay_file(const char *name, const Options *options)
 {
-    g_autofree char *cache = g_strdup_printf("%s.%s", name,
-                                             options->no_flush ? "detailed-nf"
-                                                               : "detailed");
     g_autoptr(GError) error = NULL;
     g_autoptr(GMappedFile) file = g_mapped_file_new(name, FALSE, &error);
-    Replay *should = NULL, *is;
-    const char *data;
-    size_t size;
-    pid_t pid = 0;
+    Recording recording = { .name = name };
 
     if (!file) {
         fprintf(stderr, "replay: %s\n", error->message);
         return EXIT_FAILURE;
     }
-    data = g_mapped_file_get_contents(file);
-    size = g_mapped_file_get_length(file);
-    if (size < 8 || memcmp(data, RECORDING_MAGIC, 8)) {
+    recording.data = g_mapped_file_get_contents(file);
+    recording.size = g_mapped_file_get_length(file);
+    if (recording.size < strlen(RECORDING_MAGIC) ||
+        memcmp(recording.data, RECORDING_MAGIC, strlen(RECORDING_MAGIC))) {
         fprintf(stderr, "replay: %s: not a recording\n", name);
         return EXIT_FAILURE;
     }
-    should = options->cached ? read_cache(cache) : NULL;
-    if (!should) {
-        pid = fork_detailed(data, size, options, cache);
-    }
-    is = replay(data, size, options, options->sampled);
-    if (pid) {
-        waitpid(pid, NULL, 0);
-        should = read_cache(cache);
-    }
-    if (!should) {
-        fprintf(stderr, "replay: nothing in %s\n", cache);
-        return EXIT_FAILURE;
-    }
-    printf("%s\n", name);
-    print_all(is, should, options);
-    return 0;
+    return compare(&recording, options);
 }
 
-int main(int argc, char **argv)
+int replay_main(int argc, char **argv)
 {
     Options options = { .sampled = true };
     int i, status = 0;
