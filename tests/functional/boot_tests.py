@@ -334,8 +334,9 @@ for each in 'trixie-backports', 'trixie', 'bookworm':
 # run-guest
 
 def run_guest(options, *arguments, **kwargs):
-    # One that hangs must end, and its guest with it.
-    base = ['timeout', '--preserve-status', str(TIMEOUT),
+    # One that hangs must end, and its guest with it, as must all when whoever
+    # runs this test ends its process group: --foreground stays in that.
+    base = ['timeout', '--foreground', '--preserve-status', str(TIMEOUT),
             RUN_GUEST, '--quiet', '--cpu', options.cpu]
     if options.qemu:
         base += ['--qemu', options.qemu]
