@@ -206,6 +206,9 @@ class Machine:
                 data = self._qmp.recv(65536)
             except socket.timeout:
                 raise GuestError('QEMU does not answer over QMP') from None
+            except ConnectionResetError:
+                # It ended before it read the command.
+                data = b''
             if not data:
                 raise self._died()
             self._qmp_buffer += data

@@ -6,6 +6,9 @@
 import os
 import tarfile
 
+# Linux, include/uapi/linux/limits.h
+PATH_MAX = 4096
+
 
 def extract(archive, directory):
     """Unpack an open tarfile.TarFile.  tarfile.TarError or OSError if that
@@ -14,29 +17,41 @@ def extract(archive, directory):
     if hasattr(tarfile, 'data_filter'):
         archive.extractall(directory, filter='data')
         return
-    # Python before 3.11.4, as in Debian 12
-    members = archive.getmembers()
-    for member in members:
-        _check(member)
-    for member in members:
+    # Python before 3.11.4, as in Debian 12.  Members before it, and what has
+    # been in the directory, decide where a member goes.
+    for member in archive:
+        _check(member, os.path.realpath(directory))
         _tame(member)
-    archive.extractall(directory, members)
+        archive.extract(member, directory)
 
 
-def _stays(name):
-    return not name.startswith('/') and '..' not in name.split('/')
+def _is_inside(path, directory):
+    """Does the path lead below the directory, which is a real path?"""
+    real = os.path.realpath(path)
+    # It follows no link whose own real path is longer.
+    return (len(os.fsencode(real)) < PATH_MAX and
+            os.path.commonpath([real, directory]) == directory)
 
 
-def _check(member):
+def _check(member, directory):
     """Refuse what would get out, and what is no data."""
     if not (member.isreg() or member.isdir() or member.issym() or
             member.islnk()):
         raise tarfile.ExtractError('%s is a special file' % member.name)
-    link = member.issym() or member.islnk()
-    for name in [member.name] + ([member.linkname] if link else []):
-        if not _stays(name):
+    paths = [member.name]
+    if member.issym():
+        paths.append(os.path.join(os.path.dirname(member.name),
+                                  member.linkname))
+    if member.islnk():
+        paths.append(member.linkname)
+        # Elsewhere a relative one would lead elsewhere.
+        if os.path.islink(os.path.join(directory, member.linkname)):
+            raise tarfile.ExtractError('%s is a link to a symbolic link'
+                                       % member.name)
+    for path in paths:
+        if not _is_inside(os.path.join(directory, path), directory):
             raise tarfile.ExtractError(
-                '%s would be outside of the directory' % name)
+                '%s would be outside of the directory' % path)
 
 
 def _tame(member):
