@@ -395,33 +395,43 @@ static void retire(IntelDsa *s, unsigned e, DsaWork *work)
     }
 }
 
-/* Complete what is due.  Several in one engine do so in their order. */
+/*
+ * What is to complete next of what is due, NULL if nothing is: several in one
+ * engine do so in their order, and a batch comes last.
+ */
+static DsaWork *first_due(DsaEngine *engine, int64_t time)
+{
+    DsaWork *first = NULL;
+
+    for (unsigned i = 0; i < DSA_ENGINE_SLOTS; i++) {
+        DsaWork *work = &engine->slot[i];
+
+        if (work->state == DSA_SLOT_RETIRE && work->due <= time &&
+            (!first || work->order < first->order)) {
+            first = work;
+        }
+    }
+    if (!first && engine->batch.active && engine->batch.work.due <= time &&
+        engine->batch.work.state == DSA_SLOT_RETIRE) {
+        first = &engine->batch.work;
+    }
+    return first;
+}
+
+/* Complete what is due, but for what comes behind a disturbance. */
 static void retire_due(IntelDsa *s, int64_t time)
 {
     for (unsigned e = 0; e < s->num_engines; e++) {
-        DsaEngine *engine = &s->engine[e];
-        DsaWork *first;
+        DsaWork *work;
 
-        do {
-            first = NULL;
-            for (unsigned i = 0; i < DSA_ENGINE_SLOTS; i++) {
-                DsaWork *work = &engine->slot[i];
-
-                if (work->state == DSA_SLOT_RETIRE && work->due <= time &&
-                    (!first || work->order < first->order)) {
-                    first = work;
-                }
-            }
-            if (first) {
-                retire(s, e, first);
-            }
-        } while (first);
-        if (engine->batch.active && engine->batch.work.due <= time &&
-            engine->batch.work.state == DSA_SLOT_RETIRE) {
-            retire(s, e, &engine->batch.work);
+        while (!dsa_is_disturbed(s) &&
+               (work = first_due(&s->engine[e], time))) {
+            retire(s, e, work);
         }
     }
-    dsa_command_check(s);
+    if (!dsa_is_disturbed(s)) {
+        dsa_command_check(s);
+    }
 }
 
 static void fetch_all(IntelDsa *s, int64_t time)
@@ -523,7 +533,9 @@ void dsa_engines_abort(IntelDsa *s, unsigned wq)
             }
             if (s->link.busy && s->link.engine == e && s->link.slot == i) {
                 s->link.busy = false;
-                s->link.free_at = MIN(s->link.free_at, s->clock);
+                /* The monitor's time is now, or as near as the engines are. */
+                s->link.free_at = MIN(s->link.free_at,
+                                      MAX(s->clock, s->perfmon.time));
             }
             drop_work(s, work);
         }

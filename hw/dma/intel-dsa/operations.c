@@ -90,7 +90,21 @@ bool dsa_dma(IntelDsa *s, uint64_t addr, void *buffer, uint32_t bytes,
                       MEMTXATTRS_UNSPECIFIED) == MEMTX_OK;
 }
 
-/* Nothing behind a byte that fails is accessed, and nothing twice. */
+/* Is a range RAM as a whole? */
+static bool is_ram(IntelDsa *s, uint64_t addr, uint32_t bytes, bool write)
+{
+    AddressSpace *as = pci_get_address_space(PCI_DEVICE(s));
+    hwaddr offset, length = bytes;
+    MemoryRegion *mr;
+
+    RCU_READ_LOCK_GUARD();
+    mr = address_space_translate(as, addr, &offset, &length, write,
+                                 MEMTXATTRS_UNSPECIFIED);
+    return length >= bytes &&
+           memory_access_is_direct(mr, write, MEMTXATTRS_UNSPECIFIED);
+}
+
+/* Nothing behind a page that fails is accessed, and nothing twice. */
 static DsaAccess access_memory(IntelDsa *s, uint64_t addr, void *buffer,
                                uint32_t bytes, DMADirection direction)
 {
@@ -102,8 +116,7 @@ static DsaAccess access_memory(IntelDsa *s, uint64_t addr, void *buffer,
         return access;
     }
     whole = !s->unplugged &&
-            dma_memory_valid(pci_get_address_space(PCI_DEVICE(s)), addr, bytes,
-                             direction, MEMTXATTRS_UNSPECIFIED);
+            is_ram(s, addr, bytes, direction == DMA_DIRECTION_FROM_DEVICE);
     while (access.done < bytes && !access.failed) {
         uint64_t at = addr + access.done;
         uint32_t part = bytes - access.done;
@@ -217,17 +230,8 @@ static void *map_source(IntelDsa *s, uint64_t addr, uint32_t bytes)
     dma_addr_t mapped = bytes;
     void *source;
 
-    WITH_RCU_READ_LOCK_GUARD() {
-        hwaddr offset, length = bytes;
-        MemoryRegion *mr = address_space_translate(pci_get_address_space(pci),
-                                                   addr, &offset, &length,
-                                                   false,
-                                                   MEMTXATTRS_UNSPECIFIED);
-
-        if (length < bytes ||
-            !memory_access_is_direct(mr, false, MEMTXATTRS_UNSPECIFIED)) {
-            return NULL;
-        }
+    if (!is_ram(s, addr, bytes, false)) {
+        return NULL;
     }
     source = pci_dma_map(pci, addr, &mapped, DMA_DIRECTION_TO_DEVICE);
     if (source && mapped < bytes) {

@@ -309,9 +309,8 @@ void dsa_perfmon_sync(IntelDsa *s)
  */
 void dsa_perfmon_arm(IntelDsa *s)
 {
-    int64_t from = MAX(s->perfmon.time,
-                       qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL));
-    int64_t next = INT64_MAX;
+    int64_t now = qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL);
+    int64_t next = INT64_MAX, due;
 
     if (s->unplugged) {
         return;
@@ -334,7 +333,9 @@ void dsa_perfmon_arm(IntelDsa *s)
     if (next == INT64_MAX) {
         timer_del(s->perfmon.timer);
     } else {
-        timer_mod_ns(s->perfmon.timer, from + MAX(next + 1, MIN_INTERRUPT_NS));
+        due = s->perfmon.time + MAX(next + 1, MIN_INTERRUPT_NS);
+        timer_mod_ns(s->perfmon.timer,
+                     due > now ? due : now + MIN_INTERRUPT_NS);
     }
 }
 
