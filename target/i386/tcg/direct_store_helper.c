@@ -45,12 +45,12 @@ void helper_movdir64b(CPUX86State *env, target_ulong dst, target_ulong src)
     }
     host = probe_access(env, dst, DIRECT_STORE_BYTES, MMU_DATA_STORE,
                         cpu_mmu_index(cs, false), ra);
-    for (int i = 0; i < DIRECT_STORE_QWORDS; i++) {
-        data[i] = cpu_ldq_data_ra(env, src + i * 8, ra);
-    }
     if (host && tcg_cflags_has(cs, CF_PARALLEL) &&
         !cpu_in_exclusive_context(cs)) {
         cpu_loop_exit_atomic(cs, ra);
+    }
+    for (int i = 0; i < DIRECT_STORE_QWORDS; i++) {
+        data[i] = cpu_ldq_data_ra(env, src + i * 8, ra);
     }
     if (!host) {
         store_to_device(env, dst, data, ra);

@@ -403,7 +403,7 @@ CPUState *x86_pmu_fault_cpu(const X86PMUFault *fault)
     CPUState *cs;
 
     CPU_FOREACH(cs) {
-        if (x86_pmu_fault_is_for(fault, cs) && cpu_env(cs)->pmu.unit) {
+        if (x86_pmu_fault_is_for(fault, cs) && x86_pmu_can_be_asked(cs)) {
             return cs;
         }
     }
@@ -474,8 +474,10 @@ void x86_pmu_fault_start(X86PMUFault *fault, CPUState *cs)
 
 void x86_pmu_fault_stop(X86PMUFault *fault)
 {
-    if (fault->unit) {
+    if (fault->unit && x86_pmu_can_be_asked(CPU(fault->unit->cpu))) {
         x86_pmu_run_on_cpu(CPU(fault->unit->cpu), x86_pmu_fault_remove_on_cpu,
                            fault);
+    } else if (fault->unit) {
+        x86_pmu_fault_remove(fault);
     }
 }

@@ -404,6 +404,12 @@ void x86_pmu_observer_free(X86PMU *unit);
 /* No property asks for observers; else false and @errp: they need @needs. */
 bool x86_pmu_check_unobserved(X86CPU *cpu, const char *needs, Error **errp);
 
+/* One that is being unplugged may run nothing any more. */
+static inline bool x86_pmu_can_be_asked(CPUState *cs)
+{
+    return cpu_env(cs)->pmu.unit && !cs->unplug;
+}
+
 /* Call @func with @data on the thread of @cs: pmu-monitor.c */
 void x86_pmu_run_on_cpu(CPUState *cs, run_on_cpu_func func, void *data);
 

@@ -135,10 +135,21 @@ void x86_pmu_run_on_cpu(CPUState *cs, run_on_cpu_func func, void *data)
     object_unref(cs);
 }
 
-/* One that is being unplugged may run nothing any more. */
-static bool pmu_can_be_asked(const CPUState *cs)
+/*
+ * The vCPUs that have a PMU, with a reference to each: while one is asked
+ * others may be unplugged.
+ */
+static GPtrArray *pmu_cpus(void)
 {
-    return cpu_env((CPUState *)cs)->pmu.unit && !cs->unplug;
+    GPtrArray *cpus = g_ptr_array_new_with_free_func(object_unref);
+    CPUState *cs;
+
+    CPU_FOREACH(cs) {
+        if (cpu_env(cs)->pmu.unit) {
+            g_ptr_array_add(cpus, object_ref(cs));
+        }
+    }
+    return cpus;
 }
 
 static void pmu_info_on_cpu(CPUState *cs, run_on_cpu_data data)
@@ -162,10 +173,12 @@ static void pmu_info_on_cpu(CPUState *cs, run_on_cpu_data data)
 PmuInfoList *qmp_x_query_pmu(Error **errp)
 {
     PmuInfoList *list = NULL, **tail = &list;
-    CPUState *cs;
+    g_autoptr(GPtrArray) cpus = pmu_cpus();
 
-    CPU_FOREACH(cs) {
-        if (pmu_can_be_asked(cs)) {
+    for (unsigned i = 0; i < cpus->len; i++) {
+        CPUState *cs = g_ptr_array_index(cpus, i);
+
+        if (x86_pmu_can_be_asked(cs)) {
             PmuInfo *info = g_new0(PmuInfo, 1);
 
             x86_pmu_run_on_cpu(cs, pmu_info_on_cpu, info);
@@ -198,7 +211,7 @@ static PmuRecorder *pmu_recorder_of(CPUState *cs)
 {
     X86PMU *unit = cpu_env(cs)->pmu.unit;
 
-    return pmu_can_be_asked(cs) && unit->observer ? unit->observer->recorder
+    return x86_pmu_can_be_asked(cs) && unit->observer ? unit->observer->recorder
                                                   : NULL;
 }
 
@@ -220,9 +233,11 @@ static void pmu_history_on_cpu(CPUState *cs, run_on_cpu_data data)
 PmuHistoryList *qmp_x_query_pmu_history(Error **errp)
 {
     PmuHistoryList *list = NULL, **tail = &list;
-    CPUState *cs;
+    g_autoptr(GPtrArray) cpus = pmu_cpus();
 
-    CPU_FOREACH(cs) {
+    for (unsigned i = 0; i < cpus->len; i++) {
+        CPUState *cs = g_ptr_array_index(cpus, i);
+
         if (pmu_recorder_of(cs)) {
             PmuHistory *history = g_new0(PmuHistory, 1);
 
@@ -307,10 +322,12 @@ static void hmp_print_history_on_cpu(CPUState *cs, run_on_cpu_data data)
 
 static void hmp_print_history(Monitor *mon)
 {
-    CPUState *cs;
+    g_autoptr(GPtrArray) cpus = pmu_cpus();
     bool any = false;
 
-    CPU_FOREACH(cs) {
+    for (unsigned i = 0; i < cpus->len; i++) {
+        CPUState *cs = g_ptr_array_index(cpus, i);
+
         if (pmu_recorder_of(cs)) {
             any = true;
             x86_pmu_run_on_cpu(cs, hmp_print_history_on_cpu, mon);

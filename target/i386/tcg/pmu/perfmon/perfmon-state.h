@@ -218,7 +218,7 @@ typedef struct Perfmon {
     const struct PerfmonRegisterMap *map;
     uint64_t mask[PERFMON_MASK_NR];
     unsigned population[PERFMON_PRESENT_NR];
-    bool anythread;             /* its bits stick: CPUID.0AH:EDX[15] is 0 */
+    bool anythread;             /* its bits stick */
     bool uncore;                /* see PerfmonMsr */
 
     uint64_t gp[PERFMON_MAX_GP];            /* IA32_PMCx, 48 bits at most */

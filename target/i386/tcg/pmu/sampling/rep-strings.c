@@ -320,12 +320,16 @@ static void end_piece(PmuTiming *t)
 {
     PmuString *s = &t->string;
 
+    if (s->in_pieces && !s->bytes) {
+        return;                 /* interrupted behind the last one */
+    }
     if (s->untimed) {
         count_string(t);
     } else if (s->detailed) {
         learn_string(t);
     }
     pass_string(t);
+    s->in_pieces = true;
     s->bytes = 0;
     s->sample = (PmuSample) {};
 }

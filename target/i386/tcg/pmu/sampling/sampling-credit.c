@@ -51,41 +51,19 @@ bool pmu_sampling_take_credit(PmuTiming *t, int32_t least)
     return true;
 }
 
-/* When what is unknown is much. */
-static uint32_t unknown_much(const PmuTiming *t)
+bool pmu_sampling_is_unknown(PmuTiming *t, PmuDoubt doubt)
 {
-    return UNKNOWN_SOME << t->unknown_twice;
+    uint32_t much = UNKNOWN_SOME << t->unknown_twice;
+
+    return t->unknown >= much / doubt && pmu_sampling_take_credit(t, 0);
 }
 
-bool pmu_sampling_may_be_unknown(PmuTiming *t)
-{
-    return t->unknown >= unknown_much(t) / 2 && pmu_sampling_take_credit(t, 0);
-}
-
-/* Do @insns make up one in @times DOMINANT_SHARE of the period so far? */
-static bool is_large_share(const PmuTiming *t, uint32_t insns, uint32_t times)
+bool pmu_sampling_is_dominant(PmuTiming *t, uint32_t insns, PmuDoubt doubt)
 {
     uint32_t share = t->interest.time_only ? DOMINANT_SHARE_TIME
                                            : DOMINANT_SHARE;
 
-    return insns >= pmu_sampling_in_period(t) / (times * share);
-}
-
-bool pmu_sampling_may_be_dominant(PmuTiming *t, uint32_t insns)
-{
-    return insns >= unit_insns(t) / 4 &&
-           is_large_share(t, insns, 2) &&
-           pmu_sampling_take_credit(t, -pmu_timing_max_credit(t));
-}
-
-bool pmu_sampling_is_unknown(PmuTiming *t)
-{
-    return t->unknown >= unknown_much(t) && pmu_sampling_take_credit(t, 0);
-}
-
-bool pmu_sampling_is_dominant(PmuTiming *t, uint32_t insns)
-{
-    return insns >= unit_insns(t) / 2 &&
-           is_large_share(t, insns, 1) &&
+    return insns >= unit_insns(t) / (2 * doubt) &&
+           insns >= pmu_sampling_in_period(t) / (share * doubt) &&
            pmu_sampling_take_credit(t, -pmu_timing_max_credit(t));
 }

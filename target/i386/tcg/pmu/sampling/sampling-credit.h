@@ -40,20 +40,19 @@ bool pmu_sampling_take_credit(PmuTiming *t, int32_t least);
 uint32_t pmu_sampling_in_period(const PmuTiming *t);
 
 /*
- * Is it time to prepare for a sampling unit, as there is too much of which
- * nothing is known?  Caches and predictors should have seen something of it
- * before.  It is paid for now: that they see what runs is as dear as the
- * sampling unit.
+ * What is asked: whether it is so, or, before caches and predictors have seen
+ * something of it, whether it may be: half as much will do.  That is paid for
+ * as well: that they see what runs is as dear as the sampling unit.
  */
-bool pmu_sampling_may_be_unknown(PmuTiming *t);
-
-/* ... or as one such region made up @insns instructions of this period? */
-bool pmu_sampling_may_be_dominant(PmuTiming *t, uint32_t insns);
+typedef enum PmuDoubt {
+    PMU_IS = 1,
+    PMU_MAY_BE = 2
+} PmuDoubt;
 
 /* Does so much unknown code run that it should be looked at? */
-bool pmu_sampling_is_unknown(PmuTiming *t);
+bool pmu_sampling_is_unknown(PmuTiming *t, PmuDoubt doubt);
 
 /* Is a region that made up @insns instructions of this period dominant? */
-bool pmu_sampling_is_dominant(PmuTiming *t, uint32_t insns);
+bool pmu_sampling_is_dominant(PmuTiming *t, uint32_t insns, PmuDoubt doubt);
 
 #endif

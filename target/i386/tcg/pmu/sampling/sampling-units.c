@@ -57,10 +57,9 @@ const PmuSampling pmu_sampling = {
 
 /*
  * After the first look at something dominant nothing goes forward, and periods
- * are short, until so many sampling units one after the other were as
+ * are short, until STEADY_MOST sampling units one after the other were as
  * predicted; or after so many instructions.
  */
-#define SETTLED_STEADY  3
 #define SETTLE          (1 << 21)
 #define SETTLE_PERIOD   (1 << 17)
 
@@ -83,7 +82,7 @@ const PmuSampling pmu_sampling = {
 /* See SETTLE.  With time_only no region is simulated for being dominant. */
 static bool is_settled(const PmuTiming *t)
 {
-    return t->interest.time_only || t->steady >= SETTLED_STEADY ||
+    return t->interest.time_only || t->steady == STEADY_MOST ||
            t->warmed_insns >= t->settled;
 }
 
@@ -149,10 +148,10 @@ static void begin_final_warming(PmuTiming *t, int32_t length,
                                 PmuObservation observation)
 {
     t->refills = false;
-    t->observed = length;
     t->before = t->functional.covariates;
     t->behind = MIN(length, (int32_t)t->sampling->fetch_warming);
     begin_warming(t, length - t->behind, observation);
+    t->observed_from = pmu_sampling_in_period(t);
 }
 
 /* Nothing is observed in the next piece of a period. */
@@ -330,27 +329,36 @@ static uint64_t waited(const PmuTiming *t, PmuCovariate item)
     return t->functional.covariates.n[item] - t->before.n[item];
 }
 
-/* Did what was observed wait for the L3 and beyond it a lot? */
-static bool is_memory_bound(const PmuTiming *t)
+/* Did the @observed instructions wait for the L3 and beyond it a lot? */
+static bool is_memory_bound(const PmuTiming *t, int32_t observed)
 {
     double most = t->interest.time_only ? MEMORY_BOUND_WAIT_TIME
                                         : MEMORY_BOUND_WAIT;
 
     return waited(t, PMU_COVARIATE_WAIT_L3) +
-           waited(t, PMU_COVARIATE_WAIT_DRAM) >= most * t->observed;
+           waited(t, PMU_COVARIATE_WAIT_DRAM) >= most * observed;
 }
 
-/* Was what was observed as the costs had it? */
+/*
+ * Was what was observed as the costs had it?  It may be next to nothing: a
+ * string instruction can be longer than what was to be observed.
+ */
 static void judge_period(PmuTiming *t)
 {
-    bool changed = pmu_cpi_table_wait_error(&t->cpi_table) >=
-                   t->observed / SURPRISE_SHARE;
+    int32_t observed = pmu_sampling_in_period(t) - t->observed_from;
+    bool changed;
 
+    if (observed < (int32_t)t->sampling->functional_warming / REFILL_SHARE) {
+        t->waits_changed = false;
+        return;
+    }
+    changed = pmu_cpi_table_wait_error(&t->cpi_table) >=
+              observed / SURPRISE_SHARE;
     if (changed) {
         pmu_cpi_table_note_change(&t->cpi_table);
     }
     t->waits_changed = changed && pmu_sampling_take_credit(t, 0);
-    t->memory_bound = is_memory_bound(t);
+    t->memory_bound = is_memory_bound(t, observed);
     t->memory_doubtful =
         t->interest.time_only && t->memory_bound &&
         t->cpi_table.observation == PMU_OBSERVED_FOR_OTHERS;
@@ -421,8 +429,8 @@ static void end_fast_forward_piece(PmuTiming *t)
     pmu_block_runs_collect_low_confidence(&t->runs, &t->cpi_table, t->ledger);
     if (t->left + t->behind <= (int32_t)t->sampling->functional_warming) {
         pmu_timing_end_fast_forward(t);
-    } else if (pmu_sampling_may_be_dominant(
-                   t, t->cpi_table.most_low_confidence)) {
+    } else if (pmu_sampling_is_dominant(t, t->cpi_table.most_low_confidence,
+                                        PMU_MAY_BE)) {
         pmu_sampling_end_fast_forward_early(t);
     } else {
         begin_fast_forward_piece(t);

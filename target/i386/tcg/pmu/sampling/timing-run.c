@@ -362,7 +362,7 @@ static void run_range(PmuTiming *t, const PmuBlock *block,
         run_in_phase(t, block, first, last, dynamic);
     }
     t->insns += last - first;
-    /* INTO, whose target is in no predictor, need not end a block. */
+    /* Where an INTO went that does not end its block is not known. */
     if (branch != PMU_BRANCH_NONE && last == block->num_insns) {
         t->taken += branch == PMU_BRANCH_COND && dynamic->taken;
         warm_branch(t, block, dynamic);

@@ -23,11 +23,12 @@ typedef struct PmuString {
     bool detailed;              /* ... it does, in PMU_PHASE_DETAILED */
     uint32_t hash;              /* of the instruction, see PmuBlockInsn */
     uint64_t pc;
-    uint64_t bytes;             /* done so far */
+    bool in_pieces;             /* some are done */
+    uint64_t bytes;             /* of this piece so far */
     uint64_t src_line, dst_line;        /* touched last */
     PmuCompletion ready;        /* when these lines are there */
     PmuRegionCode code;
-    PmuSample sample;           /* what it took so far, if @detailed */
+    PmuSample sample;           /* what those took, if @detailed */
 } PmuString;
 
 /* What is done with the regions of code that run: sampling-units.c. */
@@ -96,9 +97,9 @@ struct PmuTiming {
     bool memory_doubtful;       /* ... maybe as L3 lacks what was not observed:
                                    with time_only it is soon asked again */
     bool refills;               /* see REFILL_SHARE */
-    int32_t observed;           /* instructions that caches and predictors
-                                   see in this period, but for that */
-    PmuCovariates before;       /* functional.covariates, before those */
+    uint32_t observed_from;     /* instructions of this period that were over
+                                   when caches and predictors saw all of it */
+    PmuCovariates before;       /* functional.covariates then */
     int32_t left;               /* instructions until this one ends */
     int32_t behind;             /* ... of the period at hand behind it */
     uint32_t wait;              /* cycles that do not make one of those yet */

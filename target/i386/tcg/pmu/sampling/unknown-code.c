@@ -139,13 +139,13 @@ static void count_unknown(PmuTiming *t, uint64_t key)
     }
     note_unknown(t);
     if (t->phase == PMU_PHASE_FAST_FORWARD) {
-        if (pmu_sampling_may_be_unknown(t) ||
-            pmu_sampling_may_be_dominant(t, count_in_period(t, key))) {
+        if (pmu_sampling_is_unknown(t, PMU_MAY_BE) ||
+            pmu_sampling_is_dominant(t, count_in_period(t, key), PMU_MAY_BE)) {
             pmu_sampling_end_fast_forward_early(t);
         }
-    } else if (pmu_sampling_is_unknown(t)) {
+    } else if (pmu_sampling_is_unknown(t, PMU_IS)) {
         pmu_sampling_simulate_unknown(t);
-    } else if (pmu_sampling_is_dominant(t, count_in_period(t, key))) {
+    } else if (pmu_sampling_is_dominant(t, count_in_period(t, key), PMU_IS)) {
         pmu_sampling_simulate_dominant(t);
     }
 }
@@ -162,7 +162,7 @@ static void count_low_confidence(PmuTiming *t, PmuCpiEntry *cost)
         (t->phase == PMU_PHASE_FUNCTIONAL_WARMING ||
          t->phase == PMU_PHASE_FETCH_WARMING) &&
         pmu_sampling_is_dominant(t, pmu_cpi_table_times(&t->cpi_table, cost) *
-                                 t->insns)) {
+                                 t->insns, PMU_IS)) {
         pmu_sampling_simulate_dominant(t);
     }
 }
