@@ -49,7 +49,7 @@ static void make_architectural_unit(FuzzInput *in, Perfmon *pmu)
         .metrics_width = 8 + fuzz_below(in, 41),
         .version = 2 + fuzz_below(in, 4),
         .counter_width = fuzz_one_in(in, 2) ? 48 : 32 + fuzz_below(in, 17),
-        .anythread = fuzz_one_in(in, 4),
+        .anythread = fuzz_below(in, 3),
         .stopped = fuzz_one_in(in, 4),
     };
     const char *why = NULL;

@@ -225,7 +225,7 @@ static void pass(Replay *r)
     r->granted = r->left = 0;
 }
 
-/* As helper_x86_pmu_fast_forward(): no counter overflows. */
+/* As helper_x86_pmu_count_run(): no counter overflows. */
 static bool count(Replay *r, const PmuBlock *block)
 {
     PmuBlockRunCount *runs;
@@ -659,7 +659,8 @@ static int compare(const Recording *recording, const Options *options)
     if (pid && succeeded(pid)) {
         should = read_cache(cache);
     }
-    if (should && should->marks == is->marks) {
+    if (should && should->marks == is->marks &&
+        should->end - should->start == is->end - is->start) {
         printf("%s\n", recording->name);
         print_all(is, should, options);
         status = EXIT_SUCCESS;
