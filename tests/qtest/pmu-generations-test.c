@@ -56,8 +56,11 @@ static void plug_in(PmuMachine *machine)
                              " 'thread-id': 0}}");
 }
 
-/* Each line of @log: no generation but the one before may be kept. */
-static void check_log(const char *log)
+/*
+ * Each line of @log: no generation but the one before may be kept; by a vCPU
+ * that runs, any: it has to get to its next block, and the host may be busy.
+ */
+static void check_log(const char *log, Other other)
 {
     g_auto(GStrv) lines = g_strsplit(log, "\n", -1);
     unsigned generations = 0;
@@ -72,7 +75,10 @@ static void check_log(const char *log)
         g_assert_cmpint(sscanf(numbers, "cpu 0 generation %" SCNu64
                                " oldest %" SCNu64, &generation, &oldest),
                         ==, 2);
-        g_assert_cmpuint(oldest + 1, >=, generation);
+        g_assert_cmpuint(oldest, <=, generation);
+        if (other != RUNS) {
+            g_assert_cmpuint(oldest + 1, >=, generation);
+        }
         generations++;
     }
     g_assert_cmpuint(generations, >=, GENERATIONS);
@@ -134,7 +140,7 @@ static void test_generations(const void *data)
     pmu_stop(&machine);
     g_assert_true(g_file_get_contents(name, &log, NULL, NULL));
     unlink(name);
-    check_log(log);
+    check_log(log, test->other);
     if (test->other == RUNS) {
         s->cpu = 1;
         pmu_expect(pmu_register(s, result), 2 * LOOPS + 2 + RUN_CPL0_INSNS,
