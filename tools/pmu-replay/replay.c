@@ -1,33 +1,26 @@
 /*
- * Replay what a guest did through the timing model alone, in both modes.
+ * Replay what a guest did through the timing model alone.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Between marks of the recording, and in all, it prints for user and
- * supervisor mode the slots of both and how far those estimated are off.
  * The file may be anything: each number is checked before it is used.
  */
 
-#include <errno.h>
 #include <glib.h>
 #include <inttypes.h>
-#include <math.h>
 #include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <time.h>
-#include <unistd.h>
 
-#include "pmu-replay.h"
 #include "recording.h"
+#include "replay.h"
 #include "tcg/pmu/decode/block-builder.h"
 #include "tcg/pmu/decode/decoder.h"
 #include "tcg/pmu/sampling/timing.h"
 
 #define LOG_WORDS 512
-#define MAX_MARKS 256
 
 /* A block that was defined, and where it was last. */
 typedef struct Known {
@@ -42,8 +35,7 @@ typedef struct Replay {
     const uint8_t *start, *at, *end;
     const uint8_t *number;      /* where the last one that was read begins */
     jmp_buf cut;                /* where to go on if the file ends in one */
-    bool ended;                 /* there was a REC_END */
-    bool quiet;                 /* another process tells what is wrong */
+    bool quiet;                 /* see Recording */
     GPtrArray *known;           /* Known */
     GHashTable *pages;          /* PmuMapping by linear page */
     PmuDecoder *decoder;
@@ -58,9 +50,7 @@ typedef struct Replay {
     uint32_t granted, left;     /* may be counted */
     uint64_t progress;          /* was */
 
-    PmuLedgerSnapshot mark[MAX_MARKS];
-    double seconds[MAX_MARKS];
-    unsigned marks;
+    ReplayResult *result;
 } Replay;
 
 static G_NORETURN void bad_input(const Replay *r, const char *what)
@@ -373,9 +363,10 @@ static void mark(Replay *r)
 
     pass(r);
     pmu_timing_peek(r->timing, &ledger);
-    if (r->marks < MAX_MARKS) {
-        pmu_ledger_snapshot(&ledger, &r->mark[r->marks]);
-        r->seconds[r->marks++] = clock() / (double)CLOCKS_PER_SEC;
+    if (r->result->marks < REPLAY_MARKS) {
+        pmu_ledger_snapshot(&ledger, &r->result->mark[r->result->marks]);
+        r->result->seconds[r->result->marks++] =
+            clock() / (double)CLOCKS_PER_SEC;
     }
 }
 
@@ -431,7 +422,7 @@ static void run_operation(Replay *r)
         flush(r);
         break;
     case REC_END:
-        r->ended = true;
+        r->result->ended = true;
         break;
     default:
         bad_input(r, "operation");
@@ -442,7 +433,7 @@ static void run_operation(Replay *r)
 static void run(Replay *r)
 {
     if (!setjmp(r->cut)) {
-        while (!r->ended) {
+        while (!r->result->ended) {
             run_operation(r);
         }
     }
@@ -451,11 +442,6 @@ static void run(Replay *r)
     pmu_timing_flush(r->timing);
     mark(r);
 }
-
-/* Options of a run. */
-typedef struct Options {
-    bool detailed, sampled, all, no_flush, cached, items;
-} Options;
 
 static void replay_free(Replay *r)
 {
@@ -466,22 +452,18 @@ static void replay_free(Replay *r)
     g_free(r);
 }
 
-/* The contents of a recording. */
-typedef struct Recording {
-    const char *name, *data;
-    size_t size;
-    bool quiet;
-} Recording;
-
-static Replay *replay(const Recording *recording, const Options *options,
-                      bool sampled)
+ReplayResult *replay(const Recording *recording, const ReplayOptions *options,
+                     bool sampled)
 {
     static const PmuInterest all = {
         .sampled = UINT32_MAX, .observed = true, .taken = true,
     };
     const PmuUarch *uarch = pmu_uarch(PMU_CORE_ICELAKE);
     Replay *r = g_new0(Replay, 1);
+    ReplayResult *result = g_new0(ReplayResult, 1);
 
+    r->result = result;
+    result->size = recording->size;
     r->name = recording->name;
     r->quiet = recording->quiet;
     r->start = (const uint8_t *)recording->data;
@@ -502,228 +484,6 @@ static Replay *replay(const Recording *recording, const Options *options,
         fprintf(stderr, "replay: %" PRIu64 " repairs\n",
                 pmu_timing_repairs(r->timing));
     }
-    return r;
-}
-
-/* The classes of level 1. */
-static const char *const class_name[] = {
-    "retiring", "bad-spec", "frontend", "backend",
-};
-
-#define CLASSES G_N_ELEMENTS(class_name)
-
-static double item(const Replay *r, unsigned i, PmuLevel level, unsigned what)
-{
-    return r->mark[i].item[level][what] -
-           (i ? r->mark[i - 1].item[level][what] : 0);
-}
-
-static double class_of(const Replay *r, unsigned i, PmuLevel level,
-                       unsigned class)
-{
-    return item(r, i, level, 2 * class) + item(r, i, level, 2 * class + 1);
-}
-
-static void print_section(const Replay *is, const Replay *should, unsigned i,
-                          PmuLevel level, const Options *options)
-{
-    double insns = item(should, i, level, PMU_ITEM_INSTRUCTIONS);
-    double slots = item(should, i, level, PMU_ITEM_SLOTS);
-    double found = item(is, i, level, PMU_ITEM_SLOTS);
-
-    if (insns < 1000) {
-        return;
-    }
-    printf("%2u %-3s %8.3f%+4.0f %9.3f %+7.2f ", i,
-           level == PMU_LEVEL_USR ? "usr" : "os", insns / 1e6,
-           item(is, i, level, PMU_ITEM_INSTRUCTIONS) - insns, slots / 1e6,
-           100 * (found - slots) / slots);
-    for (unsigned c = 0; c < CLASSES; c++) {
-        double s = class_of(should, i, level, c);
-
-        printf(" %5.1f%+6.2f", 100 * s / slots,
-               100 * (class_of(is, i, level, c) - s) / slots);
-    }
-    printf("  %6.2f %6.2f\n",
-           should->seconds[i] - (i ? should->seconds[i - 1] : 0),
-           is->seconds[i] - (i ? is->seconds[i - 1] : 0));
-    for (unsigned n = 0; options->items && n < PMU_ITEM_NR; n++) {
-        double a = item(is, i, level, n), b = item(should, i, level, n);
-
-        if (a || b) {
-            printf("      %-32s %12.0f %12.0f %+7.2f %%\n",
-                   pmu_ledger_item_name(n), b, a, 100 * (a - b) / b);
-        }
-    }
-}
-
-static void print_all(const Replay *is, const Replay *should,
-                      const Options *options)
-{
-    printf("## lev  Minsns diff    Mslots error %% ");
-    for (unsigned c = 0; c < CLASSES; c++) {
-        printf(" %12s", class_name[c]);
-    }
-    printf("  seconds: detailed, sampled\n");
-    for (unsigned i = 0; i < is->marks; i++) {
-        print_section(is, should, i, PMU_LEVEL_USR, options);
-        print_section(is, should, i, PMU_LEVEL_OS, options);
-    }
-}
-
-/* What the child does: nothing but the file tells that it succeeded. */
-static int replay_detailed(const Recording *recording, const Options *options,
-                           const char *cache)
-{
-    g_autoptr(GError) error = NULL;
-    Replay *r = replay(recording, options, false);
-
-    if (!g_file_set_contents(cache, (char *)r, sizeof(*r), &error)) {
-        fprintf(stderr, "replay: %s\n", error->message);
-        return EXIT_FAILURE;
-    }
-    return EXIT_SUCCESS;
-}
-
-/* In a process of its own, as there is a second CPU; -1 if there is none. */
-static pid_t fork_detailed(const Recording *recording, const Options *options,
-                           const char *cache)
-{
-    Recording quiet = *recording;
-    pid_t pid;
-
-    unlink(cache);
-    fflush(stdout);             /* else the child may write it as well */
-    pid = fork();
-    if (!pid) {
-        quiet.quiet = true;
-        _exit(replay_detailed(&quiet, options, cache));
-    }
-    if (pid < 0) {
-        perror("replay: fork");
-    }
-    return pid;
-}
-
-static bool succeeded(pid_t pid)
-{
-    int status;
-
-    if (waitpid(pid, &status, 0) != pid || !WIFEXITED(status) ||
-        WEXITSTATUS(status)) {
-        fprintf(stderr, "replay: the detailed replay failed\n");
-        return false;
-    }
-    return true;
-}
-
-static Replay *read_cache(const char *cache)
-{
-    char *data;
-    size_t size;
-
-    if (!g_file_get_contents(cache, &data, &size, NULL)) {
-        return NULL;
-    }
-    if (size != sizeof(Replay)) {
-        g_free(data);
-        return NULL;
-    }
-    return (Replay *)data;
-}
-
-/* All that changes what simulating in detail says is part of the name. */
-static char *cache_name(const char *name, const Options *options)
-{
-    return g_strdup_printf("%s.detailed%s%s", name,
-                           options->no_flush ? "-nf" : "",
-                           options->all ? "-all" : "");
-}
-
-static int compare(const Recording *recording, const Options *options)
-{
-    g_autofree char *cache = cache_name(recording->name, options);
-    g_autofree Replay *should = options->cached ? read_cache(cache) : NULL;
-    pid_t pid = should ? 0 : fork_detailed(recording, options, cache);
-    int status = EXIT_FAILURE;
-    Replay *is;
-
-    if (pid < 0) {
-        return EXIT_FAILURE;
-    }
-    is = replay(recording, options, options->sampled);
-    if (!is->ended) {
-        fprintf(stderr, "replay: warning: %s has no end: it was cut off\n",
-                recording->name);
-    }
-    if (pid && succeeded(pid)) {
-        should = read_cache(cache);
-    }
-    if (should && should->marks == is->marks &&
-        should->end - should->start == is->end - is->start) {
-        printf("%s\n", recording->name);
-        print_all(is, should, options);
-        status = EXIT_SUCCESS;
-    } else {
-        fprintf(stderr, "replay: nothing of this recording in %s\n", cache);
-    }
-    replay_free(is);
-    return status;
-}
-
-static int replay_file(const char *name, const Options *options)
-{
-    g_autoptr(GError) error = NULL;
-    g_autoptr(GMappedFile) file = g_mapped_file_new(name, FALSE, &error);
-    Recording recording = { .name = name };
-
-    if (!file) {
-        fprintf(stderr, "replay: %s\n", error->message);
-        return EXIT_FAILURE;
-    }
-    recording.data = g_mapped_file_get_contents(file);
-    recording.size = g_mapped_file_get_length(file);
-    if (recording.size < strlen(RECORDING_MAGIC) ||
-        memcmp(recording.data, RECORDING_MAGIC, strlen(RECORDING_MAGIC))) {
-        fprintf(stderr, "replay: %s: not a recording\n", name);
-        return EXIT_FAILURE;
-    }
-    return compare(&recording, options);
-}
-
-int replay_main(int argc, char **argv)
-{
-    Options options = { .sampled = true };
-    int i, status = 0;
-
-    for (i = 1; i < argc && argv[i][0] == '-'; i++) {
-        if (!strcmp(argv[i], "--all")) {
-            options.all = true;
-        } else if (!strcmp(argv[i], "--no-flush")) {
-            options.no_flush = true;
-        } else if (!strcmp(argv[i], "--cached")) {
-            options.cached = true;
-        } else if (!strcmp(argv[i], "--items")) {
-            options.items = true;
-        } else if (!strcmp(argv[i], "--both-detailed")) {
-            options.sampled = false;
-        } else {
-            i = argc;
-        }
-    }
-    if (i >= argc) {
-        fprintf(stderr, "usage: pmu-replay [OPTION...] RECORDING...\n"
-                "  --cached     what always simulating in detail says is that "
-                "of the last run\n"
-                "  --all        all that is counted is of interest, not slots "
-                "alone\n"
-                "  --no-flush   leave out the guest's looks at its counters\n"
-                "  --items      print all items of the ledger\n"
-                "  --both-detailed   compare the replay with itself\n");
-        return EXIT_FAILURE;
-    }
-    for (; i < argc; i++) {
-        status |= replay_file(argv[i], &options);
-    }
-    return status;
+    replay_free(r);
+    return result;
 }
