@@ -8,6 +8,7 @@
 #define TARGET_I386_PMU_TRANSLATE_H
 
 #include "tcg/pmu/decode/encoding.h"
+#include "tcg/pmu/pmu-state.h"
 
 typedef struct X86PMUTranslation {
     X86PMU *unit;               /* NULL: this block is not instrumented */
