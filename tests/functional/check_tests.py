@@ -29,9 +29,9 @@ WORK = (
     # More events than counters: they take turns.
     'perf stat -e instructions,cycles,branches,branch-misses,r0151,r04d1,'
     'r08d1,r20d1,r0279,r0479 -- perf list sw',
-    'perf record -q -o /tmp/perf.data -e instructions,branches -c 20011 -- '
+    'perf record -q -o /tmp/perf.data -e instructions,branches -c 100003 -- '
     'perf list sw',
-    'perf record -q -o /tmp/perf.data -e slots -c 1000003 -- perf list sw',
+    'perf record -q -o /tmp/perf.data -e slots -c 5000011 -- perf list sw',
     "%s sh -c 'perf stat -e \"{slots,topdown-retiring}\" -- perf list sw & "
     "perf stat -e \"{slots,topdown-be-bound}\" -- perf list sw & wait'"
     % PINNED,
@@ -236,7 +236,7 @@ def register_profile(profile):
             counts = s.stat('-e ' + ','.join(['r00c0:u'] * (counters + 2)),
                             'perf list sw')
             checks.that(counts['r00c0:u'], 'no count: %s' % counts)
-            s.shell('perf record -q -o /tmp/perf.data -e branches -c 20011 '
+            s.shell('perf record -q -o /tmp/perf.data -e branches -c 100003 '
                     '-- perf list sw >/tmp/out 2>&1')
             samples = int(s.shell('perf script -i /tmp/perf.data -F ip | '
                                   'wc -l'))

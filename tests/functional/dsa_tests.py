@@ -202,7 +202,7 @@ def check_rebinding(checks, session):
                 'the kernel complains:\n' + log)
 
 
-@test('DSA: traffic class 1 without tc_override')
+@test('DSA: traffic class 1 without tc_override', LONG_TESTS)
 def dsa_traffic_class(options):
     with dsa(options, [''], parameters='') as s:
         checks = Checks()

@@ -76,7 +76,8 @@ PMUS = (
 # which tests/unit/test-perfmon-older holds: they are booted by --long.
 LIKE_ANOTHER = ('Pentium M', 'Core Duo', 'Atom', 'Nehalem', 'Westmere',
                 'Ivy Bridge', 'Haswell', 'Broadwell', 'K7', 'family 10H',
-                'Bulldozer', 'Zen', 'pentium2', 'qemu32', 'kvm32', 'n270')
+                'Bulldozer', 'Zen', 'pentium2', 'pentium3', 'athlon', 'qemu32',
+                'kvm32', 'n270')
 
 # Linux's generic events that are counts of the ledger.
 LEDGER_EVENTS = (
