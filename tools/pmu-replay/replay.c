@@ -479,6 +479,8 @@ ReplayResult *replay(const Recording *recording, const ReplayOptions *options,
     if (!sampled) {
         pmu_timing_set_sampling(r->timing, NULL);
     }
+    /* That with which recordings begin. */
+    pmu_timing_set_interest(r->timing, options->all ? all : (PmuInterest) {});
     run(r);
     if (pmu_timing_repairs(r->timing)) {
         fprintf(stderr, "replay: %" PRIu64 " repairs\n",

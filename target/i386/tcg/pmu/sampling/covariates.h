@@ -15,8 +15,9 @@
 
 /*
  * What is known of all that runs, simulated in detail or not: cycles that loads
- * waited, each by itself, by where they got what they waited for, and
- * mispredictions.
+ * waited, each by itself, by where they got what they waited for;
+ * mispredictions; and the cycles that stores waited for their lines, which is
+ * how long the store buffer holds them.
  */
 typedef enum PmuCovariate {
     PMU_COVARIATE_WAIT_L1,      /* ... translations, whatever comes then */
@@ -24,6 +25,7 @@ typedef enum PmuCovariate {
     PMU_COVARIATE_WAIT_L3,
     PMU_COVARIATE_WAIT_DRAM,
     PMU_COVARIATE_MISPREDICTS,
+    PMU_COVARIATE_WAIT_STORE,
     PMU_COVARIATE_NR
 } PmuCovariate;
 

@@ -38,13 +38,6 @@
  */
 #define LITTLE_FIRST    1024.0
 
-/*
- * So many loads and branches that were as predicted stand beside those that
- * were observed: one wait for DRAM among three loads says nothing of a hundred
- * thousand others.  A level that has all of a window has fifty times as many.
- */
-#define LITTLE_OBSERVED 128.0
-
 /* What one time may leave to be taken off by later ones. */
 #define DEBT_MOST   (1 << 28)
 
@@ -55,6 +48,7 @@
 #define L2      (1u << PMU_COVARIATE_WAIT_L2)
 #define L3      (1u << PMU_COVARIATE_WAIT_L3)
 #define DRAM    (1u << PMU_COVARIATE_WAIT_DRAM)
+#define STORE   (1u << PMU_COVARIATE_WAIT_STORE)
 
 /*
  * How much of an item is due to what it depends on: not known before there
@@ -81,7 +75,7 @@ static const struct {
     uint8_t due;
 } dependent[PMU_RESPONSE_DEPENDENT] = {
     [PMU_RESPONSE_MEMORY_BOUND] =
-        { PMU_SLOT_MEMORY_BOUND, L1 | L2 | L3 | DRAM, 0, 15, SLOTS },
+        { PMU_SLOT_MEMORY_BOUND, L1 | L2 | L3 | DRAM | STORE, 0, 15, SLOTS },
     [PMU_RESPONSE_CORE_BOUND] =
         { PMU_SLOT_CORE_BOUND, L1 | L2 | L3 | DRAM, -15, 15, UNKNOWN },
     [PMU_RESPONSE_BR_MISPREDICT] =
@@ -98,10 +92,10 @@ static const struct {
     { ITEM(RECOVERY_CYCLES), MISSES, 0, 512, ALL },
     { ITEM(CLEAR_CYCLES), MISSES, 0, 512, UNKNOWN },
     /* Cycles in which nothing is done. */
-    { ITEM(ISSUED_0), L1 | L2 | L3 | DRAM, 0, 1, CYCLES },
-    { ITEM(UNDELIVERED_0), L1 | L2 | L3 | DRAM, 0, 1, CYCLES },
-    { ITEM(EXECUTED_0), L1 | L2 | L3 | DRAM, 0, 1, CYCLES },
-    { ITEM(RETIRED_0), L1 | L2 | L3 | DRAM, 0, 1, CYCLES },
+    { ITEM(ISSUED_0), L1 | L2 | L3 | DRAM | STORE, 0, 1, CYCLES },
+    { ITEM(UNDELIVERED_0), L1 | L2 | L3 | DRAM | STORE, 0, 1, CYCLES },
+    { ITEM(EXECUTED_0), L1 | L2 | L3 | DRAM | STORE, 0, 1, CYCLES },
+    { ITEM(RETIRED_0), L1 | L2 | L3 | DRAM | STORE, 0, 1, CYCLES },
     /* Cycles by what is waited for: L1 while it is for nothing else. */
     { ITEM(WAIT_L1), L2 | L3 | DRAM, -1, 1, UNKNOWN },
     { ITEM(WAIT_L2), L2, 0, 1, ALL },
@@ -310,62 +304,26 @@ static void settle_unknown(const PmuCpiTable *table, PmuEstimate *tally,
 }
 
 /*
- * How many loads, or branches for mispredictions, were predicted for @tally for
- * each of those in what was observed last.
- */
-static double exposure(const PmuEstimate *tally, PmuCovariate covariate)
-{
-    return covariate <= PMU_COVARIATE_WAIT_DRAM
-        ? tally->sum[PMU_SAMPLE_LOADS] /
-          (tally->observed.loads + LITTLE_OBSERVED)
-        : tally->sum[PMU_SAMPLE_BRANCHES] /
-          (tally->observed.branches + LITTLE_OBSERVED);
-}
-
-/* Loads and branches that were predicted for @tally are accounted for. */
-static void end_exposure(const PmuCpiTable *table, PmuEstimate *tally)
-{
-    double *loads = &tally->sum[PMU_SAMPLE_LOADS];
-    double *branches = &tally->sum[PMU_SAMPLE_BRANCHES];
-
-    if (table->observation == PMU_OBSERVED_FOR_OTHERS) {
-        tally->observed.loads += *loads;
-        tally->observed.branches += *branches;
-    }
-    *loads = *branches = 0;
-}
-
-/*
- * What is known of @tally beyond what was predicted, or is taken to be if
- * nothing is known of it: as much to a load, or to a branch, as there was
- * lately in what stands for it (double sampling: Cochran, "Sampling
- * techniques", ch. 12).  All of it at once, where it is known, would be as
- * right in the long run; but that may be a short while, as between two looks
- * of perf.
+ * What is known of @tally beyond what was predicted, which is nothing if it was
+ * not observed.  What is observed stands for nothing else: a few thousand
+ * instructions with caches that missed all before them said too much of the
+ * hundreds of thousands that nobody saw.
  */
 static void take_known(PmuCpiTable *table, PmuEstimate *tally,
                        double beyond[PMU_COVARIATE_NR])
 {
-    PmuObservedResidual *observed = &tally->observed;
-
     for (unsigned i = 0; i < PMU_COVARIATE_NR; i++) {
         double known = tally->covariates.n[i];
         double *predicted = &tally->sum[PMU_SAMPLE_COVARIATES + i];
 
-        beyond[i] = table->observation
-            ? known - *predicted
-            : observed->covariates[i] * exposure(tally, i);
-        if (table->observation == PMU_OBSERVED_FOR_OTHERS) {
-            observed->covariates[i] += beyond[i];
-        }
-        if (i <= PMU_COVARIATE_WAIT_DRAM && table->observation) {
+        beyond[i] = table->observed ? known - *predicted : 0;
+        if (i <= PMU_COVARIATE_WAIT_DRAM && table->observed) {
             table->waited += known;
             table->predicted += *predicted;
         }
         *predicted = 0;
         tally->covariates.n[i] = 0;
     }
-    end_exposure(table, tally);
 }
 
 /* Make up for what was not as predicted. */

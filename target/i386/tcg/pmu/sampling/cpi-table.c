@@ -37,7 +37,7 @@ bool pmu_cpi_table_init(PmuCpiTable *table, const PmuUarch *uarch)
         .entries = g_try_new0(PmuCpiEntry, PMU_CPI_ENTRIES),
         .uses = g_try_new0(PmuCpiUse, PMU_CPI_ENTRIES),
         .means = g_try_new0(PmuCpiMeans, PMU_CPI_ENTRIES),
-        .observation = PMU_OBSERVED, .wanted = UINT32_MAX, .uarch = uarch,
+        .observed = true, .wanted = UINT32_MAX, .uarch = uarch,
     };
     if (!table->entries || !table->uses || !table->means) {
         pmu_cpi_table_destroy(table);
@@ -79,7 +79,7 @@ void pmu_cpi_table_clear(PmuCpiTable *table)
     memset(means, 0, PMU_CPI_ENTRIES * sizeof(*means));
     *table = (PmuCpiTable) {
         .entries = entries, .uses = uses, .means = means,
-        .observation = PMU_OBSERVED,
+        .observed = true,
         .wanted = table->wanted, .uarch = table->uarch,
     };
 }
@@ -184,26 +184,6 @@ void pmu_cpi_table_add_estimates(PmuCpiTable *table)
 {
     settle_known(table);
     pmu_cpi_table_correct_estimates(table);
-}
-
-static void fade_observed(PmuObservedResidual *observed)
-{
-    observed->loads = pmu_round_to_quantum(observed->loads / 2);
-    observed->branches = pmu_round_to_quantum(observed->branches / 2);
-    for (unsigned i = 0; i < PMU_COVARIATE_NR; i++) {
-        observed->covariates[i] =
-            pmu_round_to_quantum(observed->covariates[i] / 2);
-    }
-}
-
-void pmu_cpi_table_set_observation(PmuCpiTable *table,
-                                   PmuObservation observation)
-{
-    table->observation = observation;
-    if (observation == PMU_OBSERVED_FOR_OTHERS) {
-        fade_observed(&table->estimate[PMU_LEVEL_OS].observed);
-        fade_observed(&table->estimate[PMU_LEVEL_USR].observed);
-    }
 }
 
 void pmu_cpi_table_take_estimates(PmuCpiTable *table, PmuLevel level,

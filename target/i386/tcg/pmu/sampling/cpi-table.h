@@ -122,11 +122,15 @@ static inline void pmu_cpi_table_want(PmuCpiTable *table, uint32_t items)
 }
 
 /*
- * What is known of waits and mispredictions from now on, PMU_OBSERVED to begin
- * with.  What was counted before is to be settled.
+ * Are waits and mispredictions known of what is counted from now on, as to
+ * begin with?  If not they are taken to be as predicted.  What was counted
+ * before is to be settled.
  */
-void pmu_cpi_table_set_observation(PmuCpiTable *table,
-                                   PmuObservation observation);
+static inline void pmu_cpi_table_set_observed(PmuCpiTable *table,
+                                              bool observed)
+{
+    table->observed = observed;
+}
 
 /* What was predicted so far says nothing about what is now. */
 static inline void pmu_cpi_table_forget_error(PmuCpiTable *table)
@@ -194,7 +198,7 @@ static inline uint64_t pmu_cpi_table_wait_slots(const PmuCpiTable *table,
     double slope = table->fit[PMU_RESPONSE_MEMORY_BOUND].slope +
                    table->fit[PMU_RESPONSE_CORE_BOUND].slope;
 
-    return slope > 0 && table->observation ? wait * slope * PMU_CPI_ONE : 0;
+    return slope > 0 && table->observed ? wait * slope * PMU_CPI_ONE : 0;
 }
 
 /* The same for a misprediction. */
@@ -204,7 +208,7 @@ static inline uint64_t pmu_cpi_table_mispredict_slots(const PmuCpiTable *table)
                    table->fit[PMU_RESPONSE_FETCH_LATENCY].slope +
                    table->fit[PMU_RESPONSE_BRANCH_WAIT].slope;
 
-    return slope > 0 && table->observation ? slope * PMU_CPI_ONE : 0;
+    return slope > 0 && table->observed ? slope * PMU_CPI_ONE : 0;
 }
 
 /*

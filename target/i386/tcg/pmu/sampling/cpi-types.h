@@ -20,21 +20,18 @@
 #define PMU_SAMPLE_GROUP    PMU_INTEREST_GROUP
 
 /*
- * Slots by PmuSlotClass, and PmuCovariates by PmuCovariate, each in a group;
- * with these the loads that may have waited, and the branches that may have
- * been mispredicted.  Then ledger items from PMU_ITEM_SAMPLED on.
+ * Slots by PmuSlotClass, and PmuCovariates by PmuCovariate, each in a group.
+ * Then ledger items from PMU_ITEM_SAMPLED on.
  */
 enum {
     PMU_SAMPLE_COVARIATES = PMU_SAMPLE_GROUP,
-    PMU_SAMPLE_LOADS = PMU_SAMPLE_COVARIATES + PMU_COVARIATE_NR,
-    PMU_SAMPLE_BRANCHES,
     PMU_SAMPLE_ITEMS = 2 * PMU_SAMPLE_GROUP,
     PMU_SAMPLE_NR = PMU_SAMPLE_ITEMS + PMU_ITEM_NR - PMU_ITEM_SAMPLED,
 };
 
 G_STATIC_ASSERT(PMU_SLOT_NR <= PMU_SAMPLE_GROUP);
 
-G_STATIC_ASSERT(PMU_SAMPLE_BRANCHES < PMU_SAMPLE_ITEMS);
+G_STATIC_ASSERT(PMU_COVARIATE_NR <= PMU_SAMPLE_GROUP);
 
 #define PMU_SAMPLE_SPACE     ((PMU_SAMPLE_NR + PMU_SAMPLE_GROUP - 1) / \
                               PMU_SAMPLE_GROUP * PMU_SAMPLE_GROUP)
@@ -125,22 +122,11 @@ typedef struct PmuUnknownCode {
     PmuCodeMisses misses;
 } PmuUnknownCode;
 
-/*
- * The residual, known less predicted, of so many loads and branches that stand
- * for others, of which nothing is known.  Old ones are forgotten by half with
- * each such part of a period.
- */
-typedef struct PmuObservedResidual {
-    double loads, branches;
-    double covariates[PMU_COVARIATE_NR];
-} PmuObservedResidual;
-
 /* What was counted at a privilege level and not taken yet. */
 typedef struct PmuEstimate {
     double sum[PMU_SAMPLE_SPACE];
     PmuUnknownCode unknown[PMU_SIGHTED_NR];
     PmuCovariates covariates;
-    PmuObservedResidual observed;
     double correction[PMU_RESPONSE_DEPENDENT];  /* still to be made */
 } PmuEstimate;
 
@@ -180,13 +166,6 @@ typedef struct PmuCpiEntrySet {
     uint64_t word[PMU_CPI_ENTRIES / 64];
 } PmuCpiEntrySet;
 
-/* What is known of waits and mispredictions beyond what costs predict. */
-typedef enum PmuObservation {
-    PMU_UNOBSERVED,             /* nothing: as much as was observed lately */
-    PMU_OBSERVED,               /* all */
-    PMU_OBSERVED_FOR_OTHERS     /* all, and it stands for what is unobserved */
-} PmuObservation;
-
 typedef struct PmuCpiTable {
     PmuCpiEntry *entries;
     PmuCpiUse *uses;            /* beside each entry */
@@ -201,7 +180,7 @@ typedef struct PmuCpiTable {
     uint64_t most_low_confidence;
     PmuPredictionError trial;   /* of what is learnt in sampling units */
     double waited, predicted;    /* in this epoch, in cycles */
-    PmuObservation observation;
+    bool observed;              /* pmu_cpi_table_set_observed() */
     uint32_t wanted;            /* groups that are tallied, a bit each */
     const PmuUarch *uarch;
     PmuEstimate estimate[PMU_LEVEL_NR];

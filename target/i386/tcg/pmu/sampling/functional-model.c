@@ -112,8 +112,12 @@ PmuCodeMisses pmu_functional_code_misses(const PmuFunctionalModel *o)
 
 /* Data. */
 
-/* Cycles from a load's start until @access has its data, beyond L1's. */
-static void wait_for(PmuFunctionalModel *o, const PmuAccessOutcome *access)
+/*
+ * Cycles from the start of a load, or of what writes a @store to L1D, until
+ * @access has its line, beyond what L1D takes.
+ */
+static void wait_for(PmuFunctionalModel *o, const PmuAccessOutcome *access,
+                     bool store)
 {
     static const uint8_t source_of[] = {
         [PMU_SOURCE_L1] = PMU_COVARIATE_WAIT_L1,
@@ -129,9 +133,15 @@ static void wait_for(PmuFunctionalModel *o, const PmuAccessOutcome *access)
         pmu_uarch_dram_latency(uarch),
     };
     PmuCovariate source = source_of[access->source];
+    uint32_t before = access->delay + access->walk;
+    uint32_t line = latency[source] + access->snoop;
 
-    o->covariates.n[PMU_COVARIATE_WAIT_L1] += access->delay + access->walk;
-    o->covariates.n[source] += latency[source] + access->snoop;
+    if (store) {
+        o->covariates.n[PMU_COVARIATE_WAIT_STORE] += before + line;
+    } else {
+        o->covariates.n[PMU_COVARIATE_WAIT_L1] += before;
+        o->covariates.n[source] += line;
+    }
 }
 
 /* The lines of an access at @addr that nothing waits for. */
@@ -165,8 +175,8 @@ static unsigned data_access(PmuFunctionalModel *o, uint64_t addr,
             ? pmu_memory_load(mem, addr, kind->size, kind->ip, access) :
             !kind->load ? pmu_memory_store(mem, addr, kind->size, access) :
             pmu_memory_update(mem, addr, kind->size, kind->ip, access);
-    for (unsigned i = 0; i < lines && kind->load; i++) {
-        wait_for(o, &access[i]);
+    for (unsigned i = 0; i < lines; i++) {
+        wait_for(o, &access[i], !kind->load);
     }
     return lines;
 }

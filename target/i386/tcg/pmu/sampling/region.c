@@ -59,10 +59,6 @@ static void add_sample(PmuTiming *t)
         t->sample.item[PMU_SAMPLE_COVARIATES + i] =
             t->functional.covariates.n[i] - t->accounted.n[i];
     }
-    t->sample.item[PMU_SAMPLE_LOADS] = t->pipeline.lsu.loads - t->loads;
-    t->loads = t->pipeline.lsu.loads;
-    /* A branch ends most regions, and none has another. */
-    t->sample.item[PMU_SAMPLE_BRANCHES] = 1;
     t->accounted = t->functional.covariates;
     if (pmu_timing_is_typical(t, pmu_region_key(t))) {
         t->sampled_insns += t->insns;

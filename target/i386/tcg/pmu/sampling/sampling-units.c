@@ -135,22 +135,20 @@ static bool may_fast_forward(const PmuTiming *t)
 }
 
 /* Caches and predictors see the next @length instructions. */
-static void begin_warming(PmuTiming *t, int32_t length,
-                          PmuObservation observation)
+static void begin_warming(PmuTiming *t, int32_t length, bool observed)
 {
     t->phase = PMU_PHASE_FUNCTIONAL_WARMING;
     t->left = length;
-    pmu_cpi_table_set_observation(&t->cpi_table, observation);
+    pmu_cpi_table_set_observed(&t->cpi_table, observed);
 }
 
 /* The same up to the sampling unit, whose code is to be fetched before. */
-static void begin_final_warming(PmuTiming *t, int32_t length,
-                                PmuObservation observation)
+static void begin_final_warming(PmuTiming *t, int32_t length)
 {
     t->refills = false;
     t->before = t->functional.covariates;
     t->behind = MIN(length, (int32_t)t->sampling->fetch_warming);
-    begin_warming(t, length - t->behind, observation);
+    begin_warming(t, length - t->behind, true);
     t->observed_from = pmu_sampling_in_period(t);
 }
 
@@ -207,15 +205,16 @@ static void begin_period(PmuTiming *t)
     memset(t->unknown_regions, 0, sizeof(t->unknown_regions));
     pmu_cpi_table_begin_epoch(&t->cpi_table);
     t->period = period(t);
+    t->forwarded = false;
     pmu_block_runs_revise(&t->runs, may_fast_forward(t));
     if (may_fast_forward(t)) {
         t->phase = PMU_PHASE_FAST_FORWARD;
         t->left = 0;
         t->behind = t->period;
         begin_fast_forward_piece(t);
-        pmu_cpi_table_set_observation(&t->cpi_table, PMU_UNOBSERVED);
+        pmu_cpi_table_set_observed(&t->cpi_table, false);
     } else {
-        begin_final_warming(t, t->period, PMU_OBSERVED);
+        begin_final_warming(t, t->period);
     }
     t->first_of_dominant = false;
 }
@@ -237,7 +236,6 @@ static void begin_phase(PmuTiming *t, PmuPhase phase)
     case PMU_PHASE_DETAILED:
         pmu_timing_enter_estimates(t);
         pmu_timing_resume_pipeline(t);
-        t->loads = t->pipeline.lsu.loads;
         pmu_cpi_table_begin_unit(&t->cpi_table);
         break;
     default:
@@ -258,19 +256,19 @@ static void add_warmed(PmuTiming *t, uint32_t length)
     t->warmed_insns += length;
 }
 
-/* What is functionally warmed stands for nothing else from now on. */
-void pmu_timing_end_extrapolation(PmuTiming *t)
+void pmu_timing_observe(PmuTiming *t)
 {
-    if (t->cpi_table.observation != PMU_OBSERVED) {
+    if (!t->cpi_table.observed) {
         pmu_timing_enter_estimates(t);
-        pmu_cpi_table_set_observation(&t->cpi_table, PMU_OBSERVED);
+        pmu_cpi_table_set_observed(&t->cpi_table, true);
     }
+    t->forwarded = false;
 }
 
 void pmu_sampling_simulate_unknown(PmuTiming *t)
 {
     add_warmed(t, pmu_sampling_in_period(t));
-    pmu_timing_end_extrapolation(t);
+    pmu_timing_observe(t);
     t->steady = 0;
     t->for_unknown = true;
     t->sampled_insns = 0;
@@ -360,8 +358,7 @@ static void judge_period(PmuTiming *t)
     t->waits_changed = changed && pmu_sampling_take_credit(t, 0);
     t->memory_bound = is_memory_bound(t, observed);
     t->memory_doubtful =
-        t->interest.time_only && t->memory_bound &&
-        t->cpi_table.observation == PMU_OBSERVED_FOR_OTHERS;
+        t->interest.time_only && t->memory_bound && t->forwarded;
 }
 
 /*
@@ -382,7 +379,8 @@ void pmu_timing_end_fast_forward(PmuTiming *t)
     t->period = length + rest;
     t->behind = rest - refill;
     t->refills = true;
-    begin_warming(t, refill, PMU_UNOBSERVED);
+    t->forwarded = true;
+    begin_warming(t, refill, false);
 }
 
 void pmu_sampling_end_fast_forward_early(PmuTiming *t)
@@ -394,14 +392,8 @@ void pmu_sampling_end_fast_forward_early(PmuTiming *t)
 /* They have caught up. */
 static void end_refill(PmuTiming *t)
 {
-    int32_t length = t->left + t->behind;
-    /* Unless pmu_timing_end_extrapolation() was called meanwhile. */
-    PmuObservation observation =
-        t->cpi_table.observation == PMU_UNOBSERVED ? PMU_OBSERVED_FOR_OTHERS
-                                                   : PMU_OBSERVED;
-
     warm_code(t);
-    begin_final_warming(t, length, observation);
+    begin_final_warming(t, t->left + t->behind);
 }
 
 /* The last part of what is functionally warmed. */
@@ -420,7 +412,7 @@ static void end_period(PmuTiming *t)
     pmu_timing_enter_estimates(t);
     add_warmed(t, pmu_sampling_in_period(t));
     judge_period(t);
-    pmu_cpi_table_set_observation(&t->cpi_table, PMU_OBSERVED);
+    pmu_cpi_table_set_observed(&t->cpi_table, true);
     begin_phase(t, PMU_PHASE_FULL_WARMING);
 }
 

@@ -10,8 +10,8 @@
 
 #include "tcg/pmu/sampling/timing-state.h"
 
-/* What is functionally warmed stands for nothing else from now on. */
-void pmu_timing_end_extrapolation(PmuTiming *t);
+/* What is functionally warmed is observed from now on. */
+void pmu_timing_observe(PmuTiming *t);
 
 /*
  * Caches and predictors are to see the rest of the period at hand, which goes

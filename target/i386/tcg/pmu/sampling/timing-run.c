@@ -59,7 +59,7 @@ static void run_simulated(PmuTiming *t, const PmuBlock *block,
  */
 static void count_wait_in_period(PmuTiming *t, uint64_t wait)
 {
-    if (t->cpi_table.observation == PMU_OBSERVED) {
+    if (t->cpi_table.observed && !t->forwarded) {
         t->wait += wait;
         t->left -= t->wait / PERIOD_WAIT;
         t->wait %= PERIOD_WAIT;

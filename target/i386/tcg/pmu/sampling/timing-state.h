@@ -93,6 +93,8 @@ struct PmuTiming {
     PmuInterest interest;
     uint64_t functional_until;  /* in terms of @warmed_insns, see TURNS */
     uint64_t turns_until;       /* the same */
+    bool forwarded;             /* caches and predictors missed the first part
+                                   of this period */
     bool memory_bound;          /* see MEMORY_BOUND_WAIT */
     bool memory_doubtful;       /* ... maybe as L3 lacks what was not observed:
                                    with time_only it is soon asked again */
@@ -123,7 +125,6 @@ struct PmuTiming {
     PmuSighting sightings[PMU_SIGHTING_SETS][PMU_SIGHTING_WAYS];
     uint32_t contexts;          /* flushes of what is not global, so far */
     PmuCovariates accounted;    /* of functional.covariates, accounted for */
-    uint64_t loads;             /* of pipeline.lsu.loads, accounted for */
     uint64_t contested_until;   /* in terms of @progress: see CONTESTED */
 
     uint32_t assists;           /* at the end of the current region */

@@ -188,7 +188,7 @@ void pmu_timing_set_sampling(PmuTiming *t, const PmuSampling *sampling)
         pmu_memory_misses_arrive(&t->functional.mem);
         t->phase = PMU_PHASE_DETAILED;
     }
-    pmu_cpi_table_set_observation(&t->cpi_table, PMU_OBSERVED);
+    pmu_cpi_table_set_observed(&t->cpi_table, true);
     t->sampling = sampling;
     t->credit = pmu_timing_max_credit(t);
     t->left = sampling ? sampling->initial_detailed : INT32_MAX;
@@ -222,7 +222,7 @@ void pmu_timing_set_interest(PmuTiming *t, PmuInterest interest)
         if (t->phase == PMU_PHASE_FAST_FORWARD) {
             pmu_timing_end_fast_forward(t);
         }
-        pmu_timing_end_extrapolation(t);
+        pmu_timing_observe(t);
     }
 }
 
@@ -278,8 +278,8 @@ void pmu_timing_reset(PmuTiming *t)
     t->steady = 0;
     t->memory_bound = true;
     t->refills = false;
+    t->forwarded = false;
     t->memory_doubtful = false;
-    t->loads = 0;
     t->passed = 0;
     t->paid = false;
     t->sampled_insns = 0;
