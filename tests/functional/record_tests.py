@@ -53,7 +53,8 @@ RECORDINGS = (
 )
 SECONDS = 1
 # Fewer say nothing: what has fewer is recorded again for twice as long, so many
-# times.  With seven processes beside it the guest takes 2 in SECONDS.
+# times.  With seven processes beside it a guest took 2 samples of mispredicted
+# branches in SECONDS.
 SAMPLES = 10
 DOUBLINGS = 4
 # Measured and printed, but no test fails: see KNOWN_OFF of metric_tests.py.  On

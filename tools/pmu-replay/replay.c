@@ -479,8 +479,9 @@ ReplayResult *replay(const Recording *recording, const ReplayOptions *options,
     if (!sampled) {
         pmu_timing_set_sampling(r->timing, NULL);
     }
-    /* That with which recordings begin. */
-    pmu_timing_set_interest(r->timing, options->all ? all : (PmuInterest) {});
+    /* The recorder writes no interest before it is another than none. */
+    pmu_timing_set_interest(r->timing, r->interest ? *r->interest
+                                                   : (PmuInterest) {});
     run(r);
     if (pmu_timing_repairs(r->timing)) {
         fprintf(stderr, "replay: %" PRIu64 " repairs\n",

@@ -552,7 +552,7 @@ static void test_loop(gconstpointer data)
 
 /*
  * Whoever looks often, as perf does at each switch of tasks, is told of each
- * short while what that took, and not at times what many did: of 500 coins 250
+ * short while what that took, and not what others did: of 500 coins 250
  * are mispredicted, with a standard deviation of 4.5 %.  Beyond six of these is
  * one round in 500 million.
  */
@@ -586,8 +586,7 @@ static void test_short(void)
 
 /*
  * Loads whose data are near, and then some from DRAM, as where a program
- * starts; and a loop without loads, which is not to wait for any, however few
- * of the former were observed.
+ * starts; and a loop without loads, which is not to wait for any.
  */
 #define START_ROUNDS    300
 #define START_NEAR      2000    /* iterations */

@@ -1,5 +1,5 @@
 /*
- * Covariates: what the functional model knows of all that runs.
+ * Covariates: what the functional model knows of what is observed.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
@@ -9,15 +9,16 @@
 #ifndef TARGET_I386_PMU_SAMPLING_COVARIATES_H
 #define TARGET_I386_PMU_SAMPLING_COVARIATES_H
 
+#include <glib.h>
 #include <stdint.h>
 
 #include "tcg/pmu/memory/outcome.h"
 
 /*
- * What is known of all that runs, simulated in detail or not: cycles that loads
- * waited, each by itself, by where they got what they waited for;
- * mispredictions; and the cycles that stores waited for their lines, which is
- * how long the store buffer holds them.
+ * What is known of all that is observed, simulated in detail or not: cycles
+ * that loads waited, each by itself, by where they got what they waited for;
+ * mispredictions; and cycles that stores waited for their translations and
+ * lines, likewise.  What loads as well counts as a load.
  */
 typedef enum PmuCovariate {
     PMU_COVARIATE_WAIT_L1,      /* ... translations, whatever comes then */
@@ -32,6 +33,8 @@ typedef enum PmuCovariate {
 typedef struct PmuCovariates {
     uint64_t n[PMU_COVARIATE_NR];
 } PmuCovariates;
+
+G_STATIC_ASSERT(PMU_COVARIATE_WAIT_L1 == 0 && PMU_COVARIATE_WAIT_DRAM == 3);
 
 /* The cycles that all loads waited. */
 static inline uint64_t pmu_covariates_wait(const PmuCovariates *known)

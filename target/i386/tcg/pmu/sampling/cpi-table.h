@@ -191,14 +191,19 @@ static inline void pmu_cpi_table_note_low_confidence(PmuCpiTable *table,
     table->most_low_confidence = MAX(table->most_low_confidence, insns);
 }
 
-/* 1/PMU_CPI_ONE slots that another @wait cycles may make, about. */
+/*
+ * 1/PMU_CPI_ONE slots that cycles of waiting may make, about: another @loads of
+ * loads and @stores of stores.
+ */
 static inline uint64_t pmu_cpi_table_wait_slots(const PmuCpiTable *table,
-                                                uint64_t wait)
+                                                uint64_t loads,
+                                                uint64_t stores)
 {
-    double slope = table->fit[PMU_RESPONSE_MEMORY_BOUND].slope +
-                   table->fit[PMU_RESPONSE_CORE_BOUND].slope;
+    double memory = table->fit[PMU_RESPONSE_MEMORY_BOUND].slope;
+    double core = table->fit[PMU_RESPONSE_CORE_BOUND].slope;
+    double slots = loads * (memory + core) + stores * memory;
 
-    return slope > 0 && table->observed ? wait * slope * PMU_CPI_ONE : 0;
+    return slots > 0 && table->observed ? slots * PMU_CPI_ONE : 0;
 }
 
 /* The same for a misprediction. */

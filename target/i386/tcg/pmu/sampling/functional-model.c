@@ -113,8 +113,8 @@ PmuCodeMisses pmu_functional_code_misses(const PmuFunctionalModel *o)
 /* Data. */
 
 /*
- * Cycles from the start of a load, or of what writes a @store to L1D, until
- * @access has its line, beyond what L1D takes.
+ * Cycles from the start of a load or @store until @access has its translation
+ * and line, beyond what L1D takes.
  */
 static void wait_for(PmuFunctionalModel *o, const PmuAccessOutcome *access,
                      bool store)

@@ -75,7 +75,7 @@ const PmuSampling pmu_sampling = {
 
 /*
  * What caches and predictors say first, after they missed a part of a period,
- * is that they did: it stands for nothing, for a share of what they see.
+ * is that they did: it corrects nothing, for a share of what they see.
  */
 #define REFILL_SHARE    4
 

@@ -10,7 +10,10 @@
 
 #include "tcg/pmu/sampling/timing-state.h"
 
-/* What is functionally warmed is observed from now on. */
+/*
+ * What is functionally warmed is observed from now on, and its waits count in
+ * the period.
+ */
 void pmu_timing_observe(PmuTiming *t);
 
 /*

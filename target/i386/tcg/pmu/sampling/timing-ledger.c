@@ -176,10 +176,17 @@ void pmu_timing_enter_separate_counts(PmuTiming *t)
     enter_functional(t, false);
 }
 
-uint64_t pmu_timing_unaccounted_wait(const PmuTiming *t)
+/* What waits may make that are not accounted for, in 1/PMU_CPI_ONE slots. */
+static uint64_t unaccounted_slots(const PmuTiming *t)
 {
-    return pmu_covariates_wait(&t->functional.covariates) -
-           pmu_covariates_wait(&t->accounted);
+    const PmuCovariates *now = &t->functional.covariates;
+    const PmuCovariates *before = &t->accounted;
+
+    return pmu_cpi_table_wait_slots(&t->cpi_table,
+                                    pmu_covariates_wait(now) -
+                                    pmu_covariates_wait(before),
+                                    now->n[PMU_COVARIATE_WAIT_STORE] -
+                                    before->n[PMU_COVARIATE_WAIT_STORE]);
 }
 
 /*
@@ -190,8 +197,7 @@ void pmu_timing_enter_covariates(PmuTiming *t)
 {
     PmuCovariates *known = &t->cpi_table.estimate[t->ledger->level].covariates;
 
-    t->progress += pmu_cpi_table_wait_slots(&t->cpi_table,
-                                            pmu_timing_unaccounted_wait(t));
+    t->progress += unaccounted_slots(t);
     for (unsigned i = 0; i < PMU_COVARIATE_NR; i++) {
         known->n[i] += t->functional.covariates.n[i] - t->accounted.n[i];
     }
@@ -229,8 +235,7 @@ uint64_t pmu_timing_progress_now(const PmuTiming *t)
     uint64_t progress = t->progress;
 
     if (t->phase != PMU_PHASE_DETAILED) {
-        progress += pmu_cpi_table_wait_slots(&t->cpi_table,
-                                             pmu_timing_unaccounted_wait(t));
+        progress += unaccounted_slots(t);
     }
     return progress >> PMU_CPI_SHIFT;
 }

@@ -42,9 +42,6 @@ void pmu_timing_enter_pipeline_counts(PmuTiming *t, bool sampled);
 /* The same while the pipeline is not where the ledger is. */
 void pmu_timing_enter_separate_counts(PmuTiming *t);
 
-/* Cycles that data took to come, known and not accounted for. */
-uint64_t pmu_timing_unaccounted_wait(const PmuTiming *t);
-
 /*
  * What was seen of regions whose costs are known is in those; and what was
  * observed, where the pipeline did not run.

@@ -93,8 +93,8 @@ struct PmuTiming {
     PmuInterest interest;
     uint64_t functional_until;  /* in terms of @warmed_insns, see TURNS */
     uint64_t turns_until;       /* the same */
-    bool forwarded;             /* caches and predictors missed the first part
-                                   of this period */
+    bool forwarded;             /* fast-forward ended in this period: waits do
+                                   not shorten it */
     bool memory_bound;          /* see MEMORY_BOUND_WAIT */
     bool memory_doubtful;       /* ... maybe as L3 lacks what was not observed:
                                    with time_only it is soon asked again */

@@ -10,7 +10,7 @@
  * simulation, on average.  Data caches, TLBs and predictors see more of what
  * runs, as what they know would take longer to learn again: all of it if a
  * counter needs what they count, else the last part of each period.  What they
- * say corrects the estimates, and in that case those of the rest of the period.
+ * say corrects the estimates of what they saw.
  *
  * All of it is a function of the instruction stream: a region ends with a
  * branch or an interrupt, or where PmuBlock.ends_region says so, not where a
@@ -189,6 +189,7 @@ void pmu_timing_set_sampling(PmuTiming *t, const PmuSampling *sampling)
         t->phase = PMU_PHASE_DETAILED;
     }
     pmu_cpi_table_set_observed(&t->cpi_table, true);
+    t->forwarded = false;
     t->sampling = sampling;
     t->credit = pmu_timing_max_credit(t);
     t->left = sampling ? sampling->initial_detailed : INT32_MAX;
