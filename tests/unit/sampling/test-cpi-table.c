@@ -127,39 +127,74 @@ static void test_unknown(void)
     g_free(costs);
 }
 
-/* Memory-bound slots to a cycle of waiting, in the test below. */
+/* What a cycle of waiting makes in the test below. */
 #define SLOTS_A_CYCLE   1.0
 
 /*
- * Memory-bound slots where @wait cycles of loads are known that were not
- * predicted, in code that was observed or not.
+ * Memory-bound slots where @wait cycles of @covariate are known that were not
+ * predicted.
  */
-static uint64_t wait_slots(bool observed, double wait)
+static uint64_t memory_slots(PmuCpiTable *costs, PmuCovariate covariate,
+                             uint64_t wait)
 {
-    PmuCpiTable *costs = g_new0(PmuCpiTable, 1);
     PmuEstimate *estimate = &costs->estimate[PMU_LEVEL_USR];
     uint64_t whole[PMU_SAMPLE_NR];
 
-    g_assert_true(pmu_cpi_table_init(costs, pmu_uarch(PMU_CORE_ICELAKE)));
-    pmu_cpi_table_want(costs, UINT32_MAX);
-    for (unsigned i = 0; i < PMU_RESPONSE_DEPENDENT; i++) {
-        costs->fit[i].slope = 0;
-    }
-    costs->fit[PMU_RESPONSE_MEMORY_BOUND].slope = SLOTS_A_CYCLE;
-    pmu_cpi_table_set_observed(costs, observed);
-    estimate->covariates.n[PMU_COVARIATE_WAIT_DRAM] = wait;
+    estimate->covariates.n[covariate] = wait;
     pmu_cpi_table_add_estimates(costs);
     pmu_cpi_table_take_estimates(costs, PMU_LEVEL_USR, whole);
-    pmu_cpi_table_destroy(costs);
-    g_free(costs);
     return whole[PMU_SLOT_MEMORY_BOUND];
 }
 
-/* What loads waited counts where that was observed. */
+/*
+ * What loads and stores waited counts where it is observed, and there alone:
+ * what comes then and is not observed takes none of it.
+ */
 static void test_observed(void)
 {
-    g_assert_cmpuint(wait_slots(true, 1000), ==, 1000 * SLOTS_A_CYCLE);
-    g_assert_cmpuint(wait_slots(false, 1000), ==, 0);
+    static const PmuCovariate waits[] = {
+        PMU_COVARIATE_WAIT_DRAM, PMU_COVARIATE_WAIT_STORE,
+    };
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(waits); i++) {
+        PmuCpiTable *costs = g_new0(PmuCpiTable, 1);
+
+        g_assert_true(pmu_cpi_table_init(costs, pmu_uarch(PMU_CORE_ICELAKE)));
+        pmu_cpi_table_want(costs, UINT32_MAX);
+        costs->fit[PMU_RESPONSE_MEMORY_BOUND].slope = SLOTS_A_CYCLE;
+        g_assert_cmpuint(memory_slots(costs, waits[i], 1000), ==,
+                         1000 * SLOTS_A_CYCLE);
+        pmu_cpi_table_set_observed(costs, false);
+        g_assert_cmpuint(memory_slots(costs, waits[i], 1000), ==, 0);
+        g_assert_cmpuint(memory_slots(costs, waits[i], 0), ==, 0);
+        pmu_cpi_table_destroy(costs);
+        g_free(costs);
+    }
+}
+
+/*
+ * Unknown code waits for memory as any does if it is not observed; if it is,
+ * what is known of its waits says how long.
+ */
+static void test_unknown_waits(void)
+{
+    PmuCpiTable *costs = g_new0(PmuCpiTable, 1);
+    PmuSample sample = {};
+
+    g_assert_true(pmu_cpi_table_init(costs, pmu_uarch(PMU_CORE_ICELAKE)));
+    pmu_cpi_table_want(costs, UINT32_MAX);
+    sample.item[PMU_SLOT_MEMORY_BOUND] = 400;
+    sample.item[PMU_SAMPLE_COVARIATES + PMU_COVARIATE_WAIT_DRAM] = 100;
+    pmu_cpi_table_add_sample(costs, pmu_cpi_table_key(1, PMU_LEVEL_USR), INSNS,
+                             (PmuRegionCode) {}, &sample);
+    g_assert_cmpfloat(unknown_slots(costs, PMU_SIGHTED_AGAIN,
+                                    PMU_SLOT_MEMORY_BOUND), ==, 0);
+    pmu_cpi_table_set_observed(costs, false);
+    g_assert_cmpfloat_with_epsilon(unknown_slots(costs, PMU_SIGHTED_AGAIN,
+                                                 PMU_SLOT_MEMORY_BOUND),
+                                   400.0 / INSNS, 0.01);
+    pmu_cpi_table_destroy(costs);
+    g_free(costs);
 }
 
 int main(int argc, char **argv)
@@ -168,5 +203,6 @@ int main(int argc, char **argv)
     g_test_add_func("/cpi-table/forgetting", test_forgetting);
     g_test_add_func("/cpi-table/unknown", test_unknown);
     g_test_add_func("/cpi-table/observed", test_observed);
+    g_test_add_func("/cpi-table/unknown-waits", test_unknown_waits);
     return g_test_run();
 }
