@@ -123,8 +123,8 @@ static inline void pmu_cpi_table_want(PmuCpiTable *table, uint32_t items)
 
 /*
  * Are waits and mispredictions known of what is counted from now on, as to
- * begin with?  If not they are taken to be as predicted.  What was counted
- * before is to be settled.
+ * begin with?  If not they are taken to be as predicted, and unknown code to
+ * have none.  What was counted before is to be settled.
  */
 static inline void pmu_cpi_table_set_observed(PmuCpiTable *table,
                                               bool observed)
