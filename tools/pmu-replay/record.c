@@ -35,7 +35,7 @@ typedef struct Insn {
 static FILE *file;
 static GHashTable *known;           /* Known by PmuBlock */
 static uint64_t blocks, at, mapped;
-static PmuInterest interest;
+static PmuInterest interest;        /* none, until another is recorded */
 static PmuTranslate translate;
 static unsigned mode;
 static Insn insns[PMU_BLOCK_INSNS];

@@ -34,6 +34,7 @@ typedef struct PmuCovariates {
     uint64_t n[PMU_COVARIATE_NR];
 } PmuCovariates;
 
+/* Waits of loads come first, in the order of levels: they are indices. */
 G_STATIC_ASSERT(PMU_COVARIATE_WAIT_L1 == 0 && PMU_COVARIATE_WAIT_DRAM == 3);
 
 /* The cycles that all loads waited. */

@@ -5,8 +5,9 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * How long data took to come, and what was mispredicted, is known of what was
- * not simulated in detail, too, and of unknown code where it came from.  What
- * that makes of slots and cycles is learnt from what was.
+ * observed without being simulated in detail, too, and of unknown code where it
+ * came from.  What that makes of slots and cycles is learnt from what was
+ * simulated.
  */
 
 #include <glib.h>
@@ -74,12 +75,7 @@ static const struct {
     int16_t least, most;
     uint8_t due;
 } dependent[PMU_RESPONSE_DEPENDENT] = {
-    /*
-     * Of stores, too: in a recording of five programs each cycle of theirs
-     * went with 0.8 of the kernel's memory-bound slots, one of loads from L3
-     * with 0.7 and one of translations with 0.9 (least squares over 224 regions
-     * each).
-     */
+    /* Stores that wait fill the store buffer, and then issue waits for them. */
     [PMU_RESPONSE_MEMORY_BOUND] =
         { PMU_SLOT_MEMORY_BOUND, L1 | L2 | L3 | DRAM | STORE, 0, 15, SLOTS },
     [PMU_RESPONSE_CORE_BOUND] =
@@ -227,10 +223,11 @@ static void unknown_average(const PmuCpiTable *table, PmuSighted sighted,
 }
 
 /*
- * An instruction of @average, but for what is known of unknown ones if they are
- * observed: where their code was, how long data took and what was mispredicted.
- * If they are not, what others waited and mispredicted is not theirs either: of
- * code without data behind a chase through DRAM 15 % would be backend bound.
+ * An instruction of @average, but for what is known of unknown ones: where
+ * their code was, and if they are observed how long data took and what was
+ * mispredicted.  If they are not, it is without that all the same: the code
+ * beyond the caches of scripts/run-topdown, which has no data, would else wait
+ * as long as the chase through DRAM before it.
  */
 static void leave_known(const PmuCpiTable *table, const PmuCpiAverage *average,
                         double item[PMU_SAMPLE_SPACE])

@@ -9,9 +9,9 @@
  * sampling, the strata being the keys (Wunderlich et al., "SMARTS: Accelerating
  * microarchitecture simulation via rigorous statistical sampling", ISCA 2003;
  * Cochran, "Sampling Techniques", ch. 5).  What is known about each region that
- * was not simulated in detail, how long its data took to come and from where,
- * and what was mispredicted, corrects that: a regression estimator (Cochran,
- * ch. 7).
+ * was observed without being simulated in detail, how long its data took to
+ * come and from where, how long its stores waited, and what was mispredicted,
+ * corrects that: a regression estimator (Cochran, ch. 7).
  */
 
 #ifndef TARGET_I386_PMU_SAMPLING_CPI_TABLE_H
