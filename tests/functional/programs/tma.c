@@ -4,13 +4,15 @@
  * tma: run loops that are each built to move one metric of the top-down
  * tree.  The loops are in tma-loops.S, functions of the same name.
  *
- *   tma [--perf DIR] [--rounds N] [--least N] [--seed N] SECONDS NAME...
+ *   tma [--perf DIR] [--rounds N] [--least N] [--passes N] [--seed N]
+ *       SECONDS NAME...
  *   tma --list
  *
  *   --perf DIR   as in workload.c: perf counts the loops, not what prepares
  *                them
  *   --rounds N   for each name N turns of the loop, then the next name
  *   --least N    so many iterations of each loop, however long that takes
+ *   --passes N   all of it so many times, however long that takes
  *   --seed N     of the order in which pointers lead through memory
  *
  * All of it again until SECONDS have passed; with 0, just once.
@@ -276,6 +278,7 @@ static const struct option long_options[] = {
     { "perf", required_argument, NULL, 'p' },
     { "rounds", required_argument, NULL, 'r' },
     { "least", required_argument, NULL, 'm' },
+    { "passes", required_argument, NULL, 'n' },
     { "seed", required_argument, NULL, 's' },
     { "list", no_argument, NULL, 'l' },
     { }
@@ -287,7 +290,7 @@ int main(int argc, char **argv)
     const Loop *chosen[LOOPS];
     void *data[LOOPS];
     uint64_t state[LOOPS] = { };
-    uint64_t least = 0, done = 0, passes = 0;
+    uint64_t least = 0, done = 0, least_passes = 0, passes = 0;
     unsigned rounds = 1, n;
     double end;
     int option;
@@ -305,6 +308,9 @@ int main(int argc, char **argv)
         case 'm':
             least = strtoull(optarg, NULL, 0);
             break;
+        case 'n':
+            least_passes = strtoull(optarg, NULL, 0);
+            break;
         case 's':
             increment = strtoull(optarg, NULL, 0) << 1 | 1;
             break;
@@ -320,7 +326,7 @@ int main(int argc, char **argv)
     n = argc - optind - 1;
     if (argc - optind < 2 || n > LOOPS) {
         fprintf(stderr, "usage: tma [--perf DIR] [--rounds N] [--least N] "
-                "[--seed N] SECONDS NAME...\n");
+                "[--passes N] [--seed N] SECONDS NAME...\n");
         return EXIT_FAILURE;
     }
     for (unsigned i = 0; i < n; i++) {
@@ -342,7 +348,7 @@ int main(int argc, char **argv)
                                           state[i]);
             }
         }
-    } while (now() < end || done < least);
+    } while (now() < end || done < least || passes < least_passes);
     perf_control(&perf, "disable\n");
     return EXIT_SUCCESS;
 }
