@@ -133,8 +133,10 @@ static void test_delta_limits(void)
     desc = good(DSA_OP_CREATE_DELTA);
     stl_le_p(desc.op + 8, 70);
     expect_status(qts, &desc, DSA_STATUS_DELTA_SIZE);
+    /* Entries have 10 bytes: the size and the place of a record are free. */
     stl_le_p(desc.op + 8, 85);
-    expect_status(qts, &desc, DSA_STATUS_DELTA_SIZE);
+    stq_le_p(desc.op, DESTINATION2 + 3);
+    expect_status(qts, &desc, DSA_STATUS_SUCCESS);
     desc = good(DSA_OP_CREATE_DELTA);
     stq_le_p(desc.op, SOURCE + SIZE - 8);
     expect_status(qts, &desc, DSA_STATUS_OVERLAP);
@@ -142,6 +144,10 @@ static void test_delta_limits(void)
     desc = good(DSA_OP_APPLY_DELTA);
     stl_le_p(desc.op, 11);
     expect_status(qts, &desc, DSA_STATUS_DELTA_SIZE);
+    /* What goes on behind a page fault begins in the middle of a record. */
+    desc = good(DSA_OP_APPLY_DELTA);
+    desc.addr1 = cpu_to_le64(SOURCE + 10);
+    expect_status(qts, &desc, DSA_STATUS_SUCCESS);
     desc = good(DSA_OP_APPLY_DELTA);
     desc.addr1 = cpu_to_le64(DESTINATION + 8);
     expect_status(qts, &desc, DSA_STATUS_OVERLAP);

@@ -486,11 +486,52 @@ static void test_streams(void)
     g_unlink(path);
 }
 
+/*
+ * What is half a unit far would never end.  In a stream a descriptor of the
+ * device is as in memory; behind it are its state, ..., and how far it is: see
+ * vmstate_work.
+ */
+static void test_half_unit(void)
+{
+    QTestState *qts = dsa_ready("");
+    DsaDesc check = dsa_desc(DSA_OP_DIF_CHECK, 0, SOURCE, 0, 520 * 2000);
+    const unsigned before_done = 5 * 4 + 2 * 8;
+    g_autofree char *path = NULL, *stream = NULL;
+    gsize length, part_size;
+    char *part, *desc;
+
+    check.op[0] = DSA_DIF_SRC_F_ALL;
+    qtest_memset(qts, SOURCE, 0xff, 520 * 2000);
+    dsa_submit(qts, 0, &check);
+    qtest_clock_step(qts, 5000);
+    g_assert_cmphex(dsa_record(qts, 0).status, ==, 0);
+    path = save(qts);
+    qtest_quit(qts);
+    g_assert_true(g_file_get_contents(path, &stream, &length, NULL));
+    part = device_section(stream, length, &part_size);
+    /* The last one: a portal has it, and the ring. */
+    for (char *p = part; p; p = memmem(p + 1, part + part_size - p - 1,
+                                       &check, sizeof(check))) {
+        desc = p;
+    }
+    desc += sizeof(check) + before_done;
+    g_assert_cmpuint(ldl_be_p(desc), >, 0);
+    g_assert_cmpuint(ldl_be_p(desc) % 520, ==, 0);
+    qts = load(path);
+    g_assert_nonnull(qts);
+    qtest_quit(qts);
+    stl_be_p(desc, ldl_be_p(desc) + 1);
+    g_assert_true(g_file_set_contents(path, stream, length, NULL));
+    g_assert_null(load(path));
+    g_unlink(path);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     qtest_add_func("intel-dsa/migration", test_migration);
     qtest_add_func("intel-dsa/streams", test_streams);
+    qtest_add_func("intel-dsa/half-unit", test_half_unit);
     qtest_add_func("intel-dsa/reset", test_reset);
     qtest_add_func("intel-dsa/unplug", test_unplug);
     qtest_add_func("intel-dsa/unplug-busy", test_unplug_busy);

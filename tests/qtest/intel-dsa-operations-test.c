@@ -260,26 +260,35 @@ static void test_delta_large(void)
     qtest_quit(qts);
 }
 
-/* CRC-32C, bit by bit: RFC 3720's way, or most significant bit first */
-static uint32_t crc32c_bits(uint32_t crc, const uint8_t *data, size_t bytes,
-                            bool reflect)
+static uint32_t reverse(uint32_t value, unsigned bits)
 {
+    uint32_t reversed = 0;
+
+    for (unsigned i = 0; i < bits; i++) {
+        reversed |= (value >> i & 1) << (bits - 1 - i);
+    }
+    return reversed;
+}
+
+/*
+ * CRC-32C, bit by bit, the most significant first.  Table 8-19: one flag has
+ * neither seed nor result inverted and reversed, the other has the data's bytes
+ * not reversed.
+ */
+static uint32_t crc32c_bits(uint32_t seed, const uint8_t *data, size_t bytes,
+                            bool bypass, bool bypass_data)
+{
+    uint32_t crc = bypass ? seed : reverse(~seed, 32);
+
     while (bytes--) {
         uint8_t byte = *data++;
 
+        crc ^= (bypass_data ? byte : reverse(byte, 8)) << 24;
         for (int bit = 0; bit < 8; bit++) {
-            if (reflect) {
-                bool x = (crc ^ byte >> bit) & 1;
-
-                crc = crc >> 1 ^ (x ? 0x82f63b78 : 0);
-            } else {
-                bool x = crc >> 31 ^ (byte >> (7 - bit) & 1);
-
-                crc = crc << 1 ^ (x ? 0x1edc6f41 : 0);
-            }
+            crc = crc << 1 ^ (crc >> 31 ? 0x1edc6f41 : 0);
         }
     }
-    return crc;
+    return bypass ? crc : reverse(~crc, 32);
 }
 
 static void test_crc(void)
@@ -289,19 +298,19 @@ static void test_crc(void)
 
     /* RFC 3720, B.4: 32 bytes of zeroes */
     static const uint8_t zeroes[32];
-    g_assert_cmphex(~crc32c_bits(~0u, zeroes, 32, true), ==, 0x8a9136aa);
+    g_assert_cmphex(crc32c_bits(0, zeroes, 32, false, false), ==, 0x8a9136aa);
 
     for (unsigned i = 0; i < 16; i++) {
-        bool copy = i & 1, in_memory = i & 2, reflect = i & 4, invert = i & 8;
-        uint32_t seed = g_test_rand_int(), flip = invert ? ~0u : 0, want;
+        bool copy = i & 1, in_memory = i & 2, bypass = i & 4, plain = i & 8;
+        uint32_t seed = g_test_rand_int(), want;
         DsaDesc desc = dsa_desc(copy ? DSA_OP_COPY_CRC : DSA_OP_CRC, 0,
                                 SOURCE, copy ? DESTINATION : 0, ODD_SIZE);
         DsaRecord record;
 
-        want = flip ^ crc32c_bits(seed ^ flip, data, ODD_SIZE, reflect);
+        want = crc32c_bits(seed, data, ODD_SIZE, bypass, plain);
         set_flags(&desc, (in_memory ? DSA_FLAG_CRC_READ_SEED : 0) |
-                  (reflect ? 0 : DSA_FLAG_CRC_NO_REFLECT) |
-                  (invert ? 0 : DSA_FLAG_CRC_NO_INVERT));
+                  (bypass ? DSA_FLAG_CRC_BYPASS_REFLECTION : 0) |
+                  (plain ? DSA_FLAG_CRC_BYPASS_DATA_REFLECTION : 0));
         stl_le_p(desc.op, in_memory ? 0 : seed);
         stq_le_p(desc.op + 8, in_memory ? SOURCE2 : 0);
         qtest_writel(qts, SOURCE2, seed);

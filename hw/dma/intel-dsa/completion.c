@@ -14,6 +14,16 @@ static bool is_success(uint8_t status)
            status == DSA_STATUS_FALSE_PREDICATE;
 }
 
+/* Whether a record is to be written, if it can be (8.1.3) */
+static bool needs_record(const DsaWork *work)
+{
+    uint32_t flags = dsa_desc_flags(work->desc);
+
+    return flags & DSA_FLAG_CRAV &&
+           (flags & DSA_FLAG_RCR || !(is_success(work->status) ||
+                                      work->status == DSA_STATUS_BATCH_FAIL));
+}
+
 static void make_record(const DsaWork *work, uint8_t *record)
 {
     memset(record, 0, DSA_RECORD_SIZE);
@@ -187,8 +197,7 @@ static void add_information(IntelDsa *s, unsigned engine, const DsaWork *work,
                    interrupt ? dsa_desc_int_handle(work->desc) : 0);
     w = FIELD_DP64(w, SWERR1, INT_REQUIRED, interrupt);
     w = FIELD_DP64(w, SWERR1, IMS_PORTAL, work->ims != 0);
-    w = FIELD_DP64(w, SWERR1, RECORD_REQUIRED,
-                   (flags & DSA_FLAG_CRAV) != 0);
+    w = FIELD_DP64(w, SWERR1, RECORD_REQUIRED, needs_record(work));
     error->word[1] = FIELD_DP64(w, SWERR1, FIRST_IN_BATCH, first);
     w = FIELD_DP64(error->word[0], SWERR0, INFO_VALID, 1);
     /* An engine has one batch at a time. */
@@ -250,14 +259,25 @@ static uint8_t deferral(const IntelDsa *s, unsigned engine,
            work->status == DSA_STATUS_SUCCESS ? DSA_STATUS_DRAIN_LOGGED : 0;
 }
 
+/* An interrupt that cannot be sent is told in the event log too (5.4). */
+static void log_handle(IntelDsa *s, unsigned engine, const DsaWork *work,
+                       const uint8_t *record)
+{
+    DsaError error = make_error(work, work->status, work->fault_addr);
+
+    if (dsa_event_log_enabled(s)) {
+        add_information(s, engine, work, &error);
+        report(s, &error, record);
+    }
+}
+
 /* Write the record, or log it; whether its interrupt may be sent. */
-static bool report_completion(IntelDsa *s, unsigned engine, const DsaWork *work)
+static bool report_completion(IntelDsa *s, unsigned engine, DsaWork *work)
 {
     uint64_t addr = dsa_desc_completion(work->desc);
     uint32_t flags = dsa_desc_flags(work->desc);
     uint8_t code = deferral(s, engine, work);
     uint8_t record[DSA_RECORD_SIZE];
-    bool needed = flags & DSA_FLAG_RCR || work->status != DSA_STATUS_SUCCESS;
     DsaError error;
 
     make_record(work, record);
@@ -266,8 +286,7 @@ static bool report_completion(IntelDsa *s, unsigned engine, const DsaWork *work)
         error = make_error(work, work->status, addr);
         report(s, &error, record);
         return false;
-    } else if (code && (flags & DSA_FLAG_RCI ||
-                        (flags & DSA_FLAG_CRAV && needed))) {
+    } else if (code && (flags & DSA_FLAG_RCI || needs_record(work))) {
         log_record(s, engine, work, code, record);
         return false;
     } else if (!(flags & DSA_FLAG_CRAV)) {
@@ -277,10 +296,18 @@ static bool report_completion(IntelDsa *s, unsigned engine, const DsaWork *work)
             report(s, &error, record);
         }
         return true;
-    } else if (!needed) {
+    } else if (!needs_record(work)) {
         return true;
-    } else if (!write_record(s, addr, record)) {
+    }
+    if (work->status == DSA_STATUS_INT_HANDLE) {
+        log_handle(s, engine, work, record);
+    }
+    if (!write_record(s, addr, record)) {
         log_record(s, engine, work, DSA_STATUS_CRA_FAULT, record);
+        if (!dsa_event_log_enabled(s)) {
+            /* Nobody will write it: the operation has failed. */
+            work->status = DSA_STATUS_CRA_FAULT;
+        }
         return false;
     }
     count(s, engine, work, DSA_EV_COMPLETION_WRITES);

@@ -83,7 +83,9 @@ void dsa_create_delta(IntelDsa *s, unsigned engine, DsaWork *work)
     }
     if (made) {
         write_entries(s, engine, work, entries, made);
-        work->result = MAX(work->result, 1);
+        /* Behind a fault: whether any was written (8.3.8) */
+        work->result = work->status & DSA_STATUS_WRITE ? work->out > 0 :
+                       MAX(work->result, 1);
     }
 }
 

@@ -20,8 +20,8 @@
 #define FLAGS_TC1  DSA_FLAG_ADDR1_TC_B
 #define FLAGS_TC12 (DSA_FLAG_ADDR1_TC_B | DSA_FLAG_ADDR2_TC_B)
 #define FLAGS_TC123 (FLAGS_TC12 | DSA_FLAG_ADDR3_TC_B)
-#define FLAGS_CRC  (DSA_FLAG_CRC_READ_SEED | DSA_FLAG_CRC_NO_REFLECT | \
-                    DSA_FLAG_CRC_NO_INVERT)
+#define FLAGS_CRC  (DSA_FLAG_CRC_READ_SEED | DSA_FLAG_CRC_BYPASS_REFLECTION | \
+                    DSA_FLAG_CRC_BYPASS_DATA_REFLECTION)
 
 typedef struct DsaOperation {
     bool supported;
@@ -142,8 +142,7 @@ static uint32_t bad_flags(const IntelDsa *s, const DsaWork *work,
     if (!(flags & DSA_FLAG_CRAV)) {
         allowed &= ~(DSA_FLAG_RCR | DSA_FLAG_CR_TC_B);
     }
-    if (dsa_wq_has_pasid(s, work->wq) && !dsa_desc_priv(work->desc) &&
-        !FIELD_EX64(s->regs[R_GENCFG], GENCFG, USER_INT)) {
+    if (!dsa_interrupt_requestable(s, work->wq, work->desc)) {
         allowed &= ~DSA_FLAG_RCI;
     }
     if (op->has_result) {
@@ -188,12 +187,13 @@ static uint8_t check_delta(const uint8_t *desc, uint64_t max_bytes)
     uint64_t record = create ? dsa_desc_addr3(desc) : addr1;
     uint32_t record_size = ldl_le_p(desc + (create ? 48 : 40));
 
-    if ((addr1 | addr2 | record | size) % 8) {
+    /* The record may be anywhere: its entries are of 10 bytes (8.3.9). */
+    if (((create ? addr1 : 0) | addr2 | size) % 8) {
         return DSA_STATUS_ADDR_ALIGN;
     } else if (size > DSA_DELTA_MAX_XFER) {
         return DSA_STATUS_XFER_SIZE;
-    } else if (!record_size || record_size % DSA_DELTA_ENTRY ||
-               record_size > max_bytes ||
+    } else if (!record_size || record_size > max_bytes ||
+               (!create && record_size % DSA_DELTA_ENTRY) ||
                (create && record_size < DSA_DELTA_MIN_SIZE)) {
         return DSA_STATUS_DELTA_SIZE;
     } else if (overlap(record, record_size, addr2, size) ||

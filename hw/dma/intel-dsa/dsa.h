@@ -338,6 +338,9 @@ typedef struct DsaInterrupt {
 } DsaInterrupt;
 bool dsa_interrupt_exists(const IntelDsa *s, DsaInterrupt interrupt);
 /* Whether a descriptor of @wq may ask for it (5.4). */
+/* Whether a descriptor may ask for one: users' do if GENCFG has it (9.2.8). */
+bool dsa_interrupt_requestable(const IntelDsa *s, unsigned wq,
+                               const uint8_t *desc);
 bool dsa_interrupt_allowed(const IntelDsa *s, DsaInterrupt interrupt,
                            unsigned wq, const uint8_t *desc);
 /* One that exists.  Returns whether it was not ignored. */
@@ -388,6 +391,8 @@ bool dsa_descriptor_writes(const uint8_t *desc);
 
 /* operations.c */
 uint32_t dsa_operation_chunk(const DsaWork *work);
+/* Can it have come so far, and has it more to do? */
+bool dsa_operation_may_go_on(const DsaWork *work);
 /* How long its next chunk takes on the link, in ns */
 int64_t dsa_operation_cost(const IntelDsa *s, const DsaWork *work);
 /* Do the next chunk; whether the operation has ended. */

@@ -43,12 +43,20 @@ static uint32_t permission(const IntelDsa *s, DsaInterrupt interrupt)
                            s->msixperm[interrupt.handle];
 }
 
+bool dsa_interrupt_requestable(const IntelDsa *s, unsigned wq,
+                               const uint8_t *desc)
+{
+    return !dsa_wq_has_pasid(s, wq) || dsa_desc_priv(desc) ||
+           FIELD_EX64(s->regs[R_GENCFG], GENCFG, USER_INT);
+}
+
 bool dsa_interrupt_allowed(const IntelDsa *s, DsaInterrupt interrupt,
                            unsigned wq, const uint8_t *desc)
 {
     uint32_t perm;
 
-    if (!dsa_interrupt_exists(s, interrupt)) {
+    if (!dsa_interrupt_exists(s, interrupt) ||
+        !dsa_interrupt_requestable(s, wq, desc)) {
         return false;
     }
     perm = permission(s, interrupt);

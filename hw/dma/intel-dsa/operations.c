@@ -42,6 +42,30 @@ uint32_t dsa_operation_chunk(const DsaWork *work)
     }
 }
 
+bool dsa_operation_may_go_on(const DsaWork *work)
+{
+    const uint8_t *desc = work->desc;
+    uint32_t unit = 1, record = 0;
+
+    switch (dsa_desc_opcode(desc)) {
+    case DSA_OP_CREATE_DELTA:
+        unit = 8;
+        record = ldl_le_p(desc + 48);
+        break;
+    case DSA_OP_APPLY_DELTA:
+        record = ldl_le_p(desc + 40) - DSA_DELTA_ENTRY;
+        break;
+    case DSA_OP_DIF_CHECK:
+    case DSA_OP_DIF_INSERT:
+    case DSA_OP_DIF_STRIP:
+    case DSA_OP_DIF_UPDATE:
+        unit = dsa_dif_source_block(desc);
+        break;
+    }
+    return work->done < dsa_desc_size(desc) && work->done % unit == 0 &&
+           work->out <= record && work->out % DSA_DELTA_ENTRY == 0;
+}
+
 /*
  * Each way has the bandwidth; what moves twice as much one way takes twice as
  * long.
@@ -128,6 +152,10 @@ static DsaAccess access_memory(IntelDsa *s, uint64_t addr, void *buffer,
             access.done += part;
         } else {
             access.failed = true;
+        }
+        if (!whole) {
+            /* What is no RAM takes a few bytes at a time. */
+            s->run_work += part / 8 * ACCESS_WORK;
         }
     }
     return access;
@@ -382,38 +410,69 @@ static bool create_delta_step(IntelDsa *s, unsigned engine, DsaWork *work)
     return end;
 }
 
+/* How many bytes can be written, up to the first page that cannot be. */
+static uint32_t writable(IntelDsa *s, uint64_t addr, uint32_t bytes)
+{
+    AddressSpace *as = pci_get_address_space(PCI_DEVICE(s));
+    uint32_t done = 0;
+
+    while (done < bytes) {
+        uint32_t part = MIN(bytes - done, PAGE - (addr + done) % PAGE);
+
+        if (addr + done < addr ||
+            !dma_memory_valid(as, addr + done, part,
+                              DMA_DIRECTION_FROM_DEVICE,
+                              MEMTXATTRS_UNSPECIFIED)) {
+            break;
+        }
+        done += part;
+    }
+    return done;
+}
+
+/* As much is written to one destination as to the other (8.3.10). */
 static bool dualcast_step(IntelDsa *s, unsigned engine, DsaWork *work)
 {
     const uint8_t *desc = work->desc;
-    uint32_t bytes;
+    uint64_t addr3 = dsa_desc_addr3(desc) + work->done;
+    uint32_t bytes, both;
 
     bytes = get(s, engine, work, dsa_desc_addr1(desc) + work->done,
                 dsa_operation_chunk(work));
-    bytes = put(s, engine, work, DSA_FLAG_ADDR2_TC_B,
-                dsa_desc_addr2(desc) + work->done, bytes);
-    work->done += put(s, engine, work, DSA_FLAG_ADDR3_TC_B,
-                      dsa_desc_addr3(desc) + work->done, bytes);
+    both = writable(s, addr3, bytes);
+    both = put(s, engine, work, DSA_FLAG_ADDR2_TC_B,
+               dsa_desc_addr2(desc) + work->done, both);
+    work->done += put(s, engine, work, DSA_FLAG_ADDR3_TC_B, addr3, both);
+    if (both < bytes && !(work->status & DSA_STATUS_WRITE)) {
+        dsa_set_fault(work, addr3 + both, true);
+    }
     return ended(work);
 }
 
 /*
  * CRC-32C (RFC 3720, B.4) works on bits in the order of iSCSI, the least
- * significant first.  Without "reflection" it is the other one: the same on
- * bytes and values whose bits are reversed.
+ * significant first, and so does the host's.  A flag has the data's bits in
+ * the other order, another the CRC's, and that not inverted (8.3.11).
  */
+static uint32_t crc_register(const DsaWork *work, uint32_t crc)
+{
+    return dsa_desc_flags(work->desc) & DSA_FLAG_CRC_BYPASS_REFLECTION ?
+           revbit32(crc) : ~crc;
+}
+
+/* work->crc is what the record has. */
 static void crc_update(IntelDsa *s, DsaWork *work, uint32_t bytes)
 {
-    if (dsa_desc_flags(work->desc) & DSA_FLAG_CRC_NO_REFLECT) {
+    uint32_t crc = crc_register(work, work->crc);
+
+    if (dsa_desc_flags(work->desc) & DSA_FLAG_CRC_BYPASS_DATA_REFLECTION) {
         for (uint32_t i = 0; i < bytes; i++) {
             s->buffer[0][i] = revbit8(s->buffer[0][i]);
         }
-        work->crc = revbit32(work->crc);
     }
     /* crc32c() inverts its result. */
-    work->crc = ~crc32c(work->crc, s->buffer[0], bytes);
-    if (dsa_desc_flags(work->desc) & DSA_FLAG_CRC_NO_REFLECT) {
-        work->crc = revbit32(work->crc);
-    }
+    crc = ~crc32c(crc, s->buffer[0], bytes);
+    work->crc = crc_register(work, crc);
 }
 
 /* The seed, from the descriptor or from memory */
@@ -439,7 +498,6 @@ static bool crc_begin(IntelDsa *s, DsaWork *work)
 static bool crc_step(IntelDsa *s, unsigned engine, DsaWork *work)
 {
     const uint8_t *desc = work->desc;
-    bool invert = !(dsa_desc_flags(desc) & DSA_FLAG_CRC_NO_INVERT);
     uint32_t bytes;
 
     if (work->done == 0 && !crc_begin(s, work)) {
@@ -451,10 +509,7 @@ static bool crc_step(IntelDsa *s, unsigned engine, DsaWork *work)
         bytes = put(s, engine, work, DSA_FLAG_ADDR2_TC_B,
                     dsa_desc_addr2(desc) + work->done, bytes);
     }
-    /* work->crc is what the record has; the register is its inverse. */
-    work->crc ^= invert ? UINT32_MAX : 0;
     crc_update(s, work, bytes);
-    work->crc ^= invert ? UINT32_MAX : 0;
     work->done += bytes;
     return ended(work);
 }
@@ -464,19 +519,11 @@ static bool flush_step(IntelDsa *s, unsigned engine, DsaWork *work)
 {
     uint64_t addr = dsa_desc_addr2(work->desc) + work->done;
     uint32_t bytes = dsa_operation_chunk(work);
+    uint32_t valid = writable(s, addr, bytes);
 
-    while (bytes && !work->status) {
-        uint32_t part = MIN(bytes, PAGE - addr % PAGE);
-
-        if (dma_memory_valid(pci_get_address_space(PCI_DEVICE(s)), addr, part,
-                             DMA_DIRECTION_FROM_DEVICE,
-                             MEMTXATTRS_UNSPECIFIED)) {
-            work->done += part;
-        } else {
-            dsa_set_fault(work, addr, true);
-        }
-        addr += part;
-        bytes -= part;
+    work->done += valid;
+    if (valid < bytes) {
+        dsa_set_fault(work, addr + valid, true);
     }
     return ended(work);
 }

@@ -422,7 +422,7 @@ static uint64_t read_word(const IntelDsa *s, hwaddr addr)
     case DSA_PERFCAP:
         return s->num_counters ? capabilities(s) : 0;
     case DSA_PERFFRZ:
-        return perfmon->frozen & MAKE_64BIT_MASK(0, s->num_counters);
+        return perfmon->frozen & ((1ull << s->num_counters) - 1);
     case DSA_OVFSTATUS:
         return perfmon->overflow;
     }

@@ -156,22 +156,60 @@ static bool work_is_sane(const IntelDsa *s, const DsaWork *work)
     }
     return dsa_descriptor_has_data(work->desc) && !work->status &&
            !dsa_descriptor_check(s, &copy) &&
-           work->done < dsa_desc_size(work->desc) &&
-           dsa_operation_chunk(work) <= DSA_CHUNK;
+           dsa_operation_may_go_on(work);
+}
+
+/* Descriptors of its batch, and only those of one that waits for them. */
+static bool batch_is_sane(const IntelDsa *s, const DsaEngine *engine)
+{
+    const DsaBatch *batch = &engine->batch;
+
+    for (unsigned i = 0; i < DSA_ENGINE_SLOTS; i++) {
+        const DsaWork *work = &engine->slot[i];
+
+        if (work->state != DSA_SLOT_FREE && work->in_batch &&
+            (!batch->active || batch->work.state != DSA_SLOT_DATA ||
+             batch->work.wq != work->wq)) {
+            return false;
+        }
+    }
+    return !batch->active || (batch->work.wq < s->num_wqs &&
+                              (batch->work.state == DSA_SLOT_DATA ||
+                               batch->work.state == DSA_SLOT_RETIRE));
 }
 
 static bool engine_is_sane(const IntelDsa *s, const DsaEngine *engine)
 {
-    const DsaBatch *batch = &engine->batch;
-
     for (unsigned i = 0; i < DSA_ENGINE_SLOTS; i++) {
         if (!work_is_sane(s, &engine->slot[i])) {
             return false;
         }
     }
-    return !batch->active || (batch->work.wq < s->num_wqs &&
-                              batch->work.state <= DSA_SLOT_RETIRE &&
-                              batch->outstanding <= DSA_ENGINE_SLOTS);
+    return batch_is_sane(s, engine);
+}
+
+/* What is outstanding is in the slots, whatever a stream says of it. */
+static void count_outstanding(IntelDsa *s)
+{
+    for (unsigned wq = 0; wq < s->num_wqs; wq++) {
+        s->queue[wq].outstanding = 0;
+    }
+    for (unsigned e = 0; e < s->num_engines; e++) {
+        DsaEngine *engine = &s->engine[e];
+
+        engine->batch.outstanding = 0;
+        for (unsigned i = 0; i < DSA_ENGINE_SLOTS; i++) {
+            const DsaWork *work = &engine->slot[i];
+
+            if (work->state != DSA_SLOT_FREE) {
+                s->queue[work->wq].outstanding++;
+                engine->batch.outstanding += work->in_batch != 0;
+            }
+        }
+        if (engine->batch.active) {
+            s->queue[engine->batch.work.wq].outstanding++;
+        }
+    }
 }
 
 static bool queue_is_sane(const IntelDsa *s, const DsaQueue *queue)
@@ -222,6 +260,7 @@ static int dsa_post_load(void *opaque, int version_id)
         error_report("%s: impossible state of the link", TYPE_INTEL_DSA);
         return -EINVAL;
     }
+    count_outstanding(s);
     dsa_engines_kick(s);
     return 0;
 }

@@ -308,8 +308,8 @@ enum {
 #define DSA_FLAG_CR_TC_B        0x001000
 #define DSA_FLAG_STRICT_ORDER   0x002000
 #define DSA_FLAG_CRC_READ_SEED  0x010000
-#define DSA_FLAG_CRC_NO_REFLECT 0x020000
-#define DSA_FLAG_CRC_NO_INVERT  0x040000
+#define DSA_FLAG_CRC_BYPASS_REFLECTION      0x020000 /* nor inversion */
+#define DSA_FLAG_CRC_BYPASS_DATA_REFLECTION 0x040000
 #define DSA_FLAG_DRAIN_NO_READBACK 0x0c0000 /* of what is written, implicitly */
 
 /* Status in a completion record */
