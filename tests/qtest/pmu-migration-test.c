@@ -505,6 +505,62 @@ static void test_live(void)
     expect_live(true, "-icount shift=3");
 }
 
+/* So many interrupts there have been; the machine runs on. */
+static uint64_t count_interrupts(PmuMachine *machine)
+{
+    return qtest_readq(machine->qts, PAYLOAD_PROGRESS + PROGRESS_EVENTS);
+}
+
+/*
+ * An interrupt whose overflow froze all counters comes, though nothing counts
+ * any more behind the snapshot: the handler, which goes on, is all that the
+ * guest has.  Each snapshot is at another place of a short period.
+ */
+static void test_frozen(void)
+{
+    const uint64_t reload = -1ll & COUNTER_MASK;
+    g_autoptr(PmuScript) s = pmu_script_new();
+    char *disk;
+    PmuMachine machine;
+
+    if (!can_snapshot()) {
+        return;
+    }
+    disk = make_disk();
+    pmu_wrmsr(s, MSR_FIXED_CTR_CTRL, FIXED_USR(0) | FIXED_PMI(0));
+    pmu_wrmsr(s, MSR_FIXED_CTR(0), reload);
+    pmu_wrmsr(s, MSR_DEBUGCTL, 1 << 12);
+    pmu_set(s, PROGRESS_ACTION, PMI_RELOAD);
+    pmu_set(s, PROGRESS_MSR, MSR_FIXED_CTR(0));
+    pmu_set(s, PROGRESS_RELOAD, reload);
+    pmu_set(s, PROGRESS_ENABLE, GLOBAL_FIXED(0));
+    pmu_set(s, PROGRESS_LVTPC, LVT_NMI);
+    pmu_poke32(s, APIC_LVTPC, LVT_NMI);
+    pmu_op(s, OP_RUN, BLOCK_SPIN | RUN_CPL3, GLOBAL_FIXED(0), 1);
+    start_with_disk(&machine, s, disk, PMU_CPU_METRICS);
+    pmu_wait_for(&machine, 1);
+    for (int i = 0; i < 200; i++) {
+        uint64_t before;
+        int64_t end;
+
+        g_usleep(g_test_rand_int_range(0, 2000));
+        qtest_qmp_assert_success(machine.qts, "{ 'execute': 'stop' }");
+        expect_hmp_ok(&machine, "savevm middle");
+        expect_hmp_ok(&machine, "loadvm middle");
+        before = count_interrupts(&machine);
+        qtest_qmp_assert_success(machine.qts, "{ 'execute': 'cont' }");
+        end = g_get_monotonic_time() + 60 * G_TIME_SPAN_SECOND;
+        while (count_interrupts(&machine) == before) {
+            g_assert_cmpint(g_get_monotonic_time(), <, end);
+            g_usleep(1000);
+        }
+    }
+    pmu_go(&machine, 1);
+    pmu_wait_done(&machine, 1);
+    pmu_stop(&machine);
+    remove_disk(disk);
+}
+
 /* What the first CPU's PMU has counted so far, by names. */
 static QDict *get_ledger(PmuMachine *machine)
 {
@@ -767,6 +823,7 @@ int main(int argc, char **argv)
     qtest_add_func("pmu/migration/loadvm-elsewhere", test_loadvm_elsewhere);
     qtest_add_func("pmu/migration/loadvm-refused", test_loadvm_refused);
     qtest_add_func("pmu/migration/live", test_live);
+    qtest_add_func("pmu/migration/frozen", test_frozen);
     qtest_add_func("pmu/migration/stream", test_stream);
     qtest_add_func("pmu/migration/items", test_items);
     qtest_add_func("pmu/migration/hostile", test_hostile);

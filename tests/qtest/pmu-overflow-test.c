@@ -709,6 +709,24 @@ static void test_freeze(void)
     }
 }
 
+/* An APIC that software disables masks all entries (SDM vol. 3A, 11.4.7.2). */
+static void test_disabled_apic(void)
+{
+    for (int enabled = 0; enabled < 2; enabled++) {
+        g_autoptr(PmuScript) s = pmu_script_new();
+        unsigned status;
+
+        set_counter(s, &fixed0, USR | INT, false, OVERFLOW_IN(100));
+        pmu_poke32(s, APIC_LVTPC, LVT_NMI);
+        pmu_poke32(s, APIC_SPIV, enabled ? 0x1ff : 0xff);
+        pmu_op(s, OP_RUN, BLOCK_NOPS | RUN_CPL3, GLOBAL_FIXED(0), 0);
+        status = pmu_rdmsr(s, MSR_GLOBAL_STATUS);
+        pmu_run(s, PMU_CPU_METRICS);
+        pmu_expect(pmu_register(s, status), GLOBAL_FIXED(0), "status");
+        pmu_expect(s->progress[0].events, enabled, "interrupts");
+    }
+}
+
 /* No PMI, no freezing. */
 static void test_no_freeze(void)
 {
@@ -900,6 +918,7 @@ int main(int argc, char **argv)
                    test_masked_after_delivery);
     qtest_add_func("pmu/overflow/freeze", test_freeze);
     qtest_add_func("pmu/overflow/no-freeze", test_no_freeze);
+    qtest_add_func("pmu/overflow/disabled-apic", test_disabled_apic);
     qtest_add_func("pmu/overflow/slots", test_slots);
     qtest_add_func("pmu/overflow/periods", test_periods);
     qtest_add_func("pmu/overflow/metrics", test_metrics_overflow);

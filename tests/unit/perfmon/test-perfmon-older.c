@@ -157,6 +157,34 @@ static void test_p6_wrap(void)
     g_assert_cmphex(read_ok(&u, 0xc1), ==, 0);
 }
 
+/* Fewer than two dividers, or not one, are busy: INV of what is no sum */
+static void test_p6_inverted(void)
+{
+    static const struct {
+        uint32_t cmask;
+        uint64_t cycles;
+    } cases[] = { { 1, 70 }, { 2, 100 } };
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+        PerfmonDistance distance;
+        PmuLedgerSnapshot now;
+        Unit u;
+
+        start(&u, &p6);
+        write_ok(&u, 0x186, 0x800014 | OS_USR | INT | EN |
+                 cases[i].cmask << 24);
+        write_ok(&u, 0xc1, -1000ll);
+        perfmon_distance_to_overflow(&u.pmu, &distance);
+        g_assert_cmpuint(MIN(distance.any, distance.cycles), <=, 1000);
+        pmu_ledger_snapshot(&u.ledger, &now);
+        now.item[PMU_LEVEL_USR][PMU_ITEM_FP_DIVIDER] += 30;
+        now.item[PMU_LEVEL_USR][PMU_ITEM_CYCLES] += 100;
+        perfmon_update(&u.pmu, &now);
+        g_assert_cmpuint(read_ok(&u, 0xc1), ==,
+                         (1ull << 40) - 1000 + cases[i].cycles);
+    }
+}
+
 static void test_p6_absent(void)
 {
     Unit u;
@@ -432,6 +460,26 @@ static void test_netburst_threads(void)
     g_assert_cmphex(read_ok(&u, CCCR(12)) & CCCR_PMI_T1, ==, CCCR_PMI_T1);
     g_assert_false(u.pmu.pmi);
     g_assert_false(perfmon_netburst_pmi_asserted(&u.pmu));
+}
+
+/* On the second thread of a core it is the other way round. */
+static void test_netburst_second_thread(void)
+{
+    PerfmonConfig second = netburst;
+    Unit u;
+
+    second.second_thread = true;
+    start(&u, &second);
+    count_instructions(&u, 12, CCCR_ENABLE | CCCR_PMI_T1);
+    write_ok(&u, CRU_ESCR0, INSTR_RETIRED);
+    write_ok(&u, COUNTER(12), (1ull << 40) - 1);
+    retire(&u, 3);
+    g_assert_cmphex(read_ok(&u, COUNTER(12)), ==, (1ull << 40) - 1);
+    write_ok(&u, CRU_ESCR0, (INSTR_RETIRED & ~0xcu) | 3);
+    retire(&u, 3);
+    g_assert_cmpuint(read_ok(&u, COUNTER(12)), ==, 2);
+    g_assert_true(u.pmu.pmi);
+    g_assert_true(perfmon_netburst_pmi_asserted(&u.pmu));
 }
 
 /* FORCE_OVF: each increment is an overflow, and the next one a unit away. */
@@ -711,6 +759,7 @@ int main(int argc, char **argv)
     g_test_add_func("/perfmon-older/p6/enable", test_p6_enable);
     g_test_add_func("/perfmon-older/p6/wrap", test_p6_wrap);
     g_test_add_func("/perfmon-older/p6/absent", test_p6_absent);
+    g_test_add_func("/perfmon-older/p6/inverted", test_p6_inverted);
     g_test_add_func("/perfmon-older/p6/constraints", test_p6_constraints);
     g_test_add_func("/perfmon-older/version-1", test_version_1);
     g_test_add_func("/perfmon-older/amd/k8", test_k8);
@@ -724,6 +773,8 @@ int main(int argc, char **argv)
     g_test_add_func("/perfmon-older/netburst/overflow",
                     test_netburst_overflow);
     g_test_add_func("/perfmon-older/netburst/threads", test_netburst_threads);
+    g_test_add_func("/perfmon-older/netburst/second-thread",
+                    test_netburst_second_thread);
     g_test_add_func("/perfmon-older/netburst/force-ovf",
                     test_netburst_force_ovf);
     g_test_add_func("/perfmon-older/netburst/cascade", test_netburst_cascade);

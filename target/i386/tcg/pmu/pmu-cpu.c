@@ -306,6 +306,7 @@ static bool x86_pmu_configure(X86CPU *cpu, const X86PMUModel *model,
         .counter_width = model->width, .num_metrics = model->num_metrics,
         .metrics_width = cpu->pmu_metrics_width,
         .iq_escrs = model->iq_escrs, .one_offcore = model->one_offcore,
+        .second_thread = cpu->thread_id > 0 && cpu->thread_id % 2,
         .pdcm = architectural && pdcm,
         .capabilities = architectural && pdcm
                         ? env->features[FEAT_PERF_CAPABILITIES] : 0,

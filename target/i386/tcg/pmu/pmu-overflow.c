@@ -16,6 +16,7 @@
 #include "exec/helper-proto.h"
 #include "hw/i386/apic.h"
 #include "hw/i386/apic_internal.h"
+#include "hw/i386/apic_internal.h"
 #include "system/cpu-timers.h"
 #include "pmu-fault.h"
 #include "tcg/pmu/perfmon/map-netburst.h"
@@ -286,6 +287,12 @@ static void x86_pmu_arm_all(CPUX86State *env, uint64_t insn, unsigned need,
         /* A driver that stops all counters for a while wants the same then. */
         x86_pmu_set_interest(unit, demand.interest);
         x86_pmu_set_mode(env, hflags);
+    } else if (unit->perfmon.pmi && !(env->hflags & HF_PMU_MASK)) {
+        /*
+         * A stream may end between an overflow that froze all counters and
+         * its interrupt: only instrumented code looks for that.
+         */
+        x86_pmu_set_mode(env, HF_PMU_OS_MASK | HF_PMU_USR_MASK);
     }
     x86_pmu_arm_counts(env, slack,
                        timing ? 0 : FIELD_EX64(insn, X86_PMU_INSN, AHEAD),
@@ -312,12 +319,16 @@ void x86_pmu_arm(CPUX86State *env, uint64_t insn, unsigned need)
 
 void x86_pmu_interrupt_apic(CPUX86State *env)
 {
+    DeviceState *apic = env_archcpu(env)->apic_state;
     bool locked = bql_locked();
 
     if (!locked) {
         bql_lock();
     }
-    apic_deliver_pmi(env_archcpu(env)->apic_state, env->pmu.unit->masks_lvt);
+    /* All entries of an APIC that is disabled are masked (SDM 3A, 11.4.7.2). */
+    if (APIC_COMMON(apic)->spurious_vec & APIC_SV_ENABLE) {
+        apic_deliver_pmi(apic, env->pmu.unit->masks_lvt);
+    }
     if (!locked) {
         bql_unlock();
     }

@@ -222,7 +222,11 @@ static void threshold_cycles(PmuSelection *selection, unsigned cmask, bool inv)
     if (cmask > 1) {
         selection->num_terms = 0;
     }
-    selection->whole = inv ? PMU_ITEM_CYCLES : 0;
+    if (inv) {
+        selection->whole = PMU_ITEM_CYCLES;
+        selection->capped = false;
+        selection->single = true;
+    }
     if (cmask > 1 && !inv) {
         selection->state = PMU_EVENT_NEVER;
         selection->note = "at most one is counted in a cycle";

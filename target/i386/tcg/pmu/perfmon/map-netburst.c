@@ -27,7 +27,7 @@
 #define CCCR_ESCR(cccr)     ((cccr) >> 13 & 7)
 /*
  * When: bits 17:16 are 01B while a single thread is active, 11B always.  00B
- * and 10B, while none or both are, is never on a core of one thread.
+ * and 10B, while none or both are, is never: each thread is alone here.
  */
 #define CCCR_ACTIVE_SINGLE  (1u << 16)
 #define CCCR_COMPARE        (1u << 18)
@@ -36,18 +36,27 @@
 #define CCCR_EDGE           (1u << 24)
 #define CCCR_FORCE_OVF      (1u << 25)
 #define CCCR_OVF_PMI_T0     (1u << 26)
+#define CCCR_OVF_PMI_T1     (1u << 27)
 #define CCCR_CASCADE        (1u << 30)
 #define CCCR_OVF            (1u << 31)
 /* Bits 0 to 11, 28 and 29 are reserved. */
 #define CCCR_HELD           0xcffff000u
 
 /*
- * Bits of an ESCR.  A core has one thread here, which is T0: what ESCRs and
- * CCCRs have for T1 is held, and neither counts nor interrupts.
+ * Bits of an ESCR.  Each thread has registers of its own here, where those of
+ * a core share them: what ESCRs and CCCRs have for the other thread is held,
+ * and neither counts nor interrupts.
  */
-#define ESCR_USR            (1u << 2)
-#define ESCR_OS             (1u << 3)
+#define ESCR_T1_USR         (1u << 0)
+#define ESCR_T1_OS          (1u << 1)
+#define ESCR_T0_USR         (1u << 2)
+#define ESCR_T0_OS          (1u << 3)
 #define ESCR_HELD           0x7fffffffu
+
+static uint32_t interrupt_bit(const Perfmon *pmu)
+{
+    return pmu->config.second_thread ? CCCR_OVF_PMI_T1 : CCCR_OVF_PMI_T0;
+}
 
 /*
  * The counter that @counter is in cascade with: the other pair's of its group,
@@ -198,14 +207,15 @@ static PerfmonControl control(const Perfmon *pmu, unsigned index)
 {
     uint32_t cccr = pmu->evtsel[index];
     uint32_t escr = selected_escr(pmu, index, cccr);
+    bool second = pmu->config.second_thread;
 
     return (PerfmonControl) {
         .selector = (cccr & SELECTING_CCCR) |
                     (uint64_t)(escr & SELECTING_ESCR) << 32,
         .enabled = cccr & CCCR_ENABLE && cccr & CCCR_ACTIVE_SINGLE,
-        .os = escr & ESCR_OS,
-        .usr = escr & ESCR_USR,
-        .interrupt = cccr & CCCR_OVF_PMI_T0,
+        .os = escr & (second ? ESCR_T1_OS : ESCR_T0_OS),
+        .usr = escr & (second ? ESCR_T1_USR : ESCR_T0_USR),
+        .interrupt = cccr & interrupt_bit(pmu),
         .each = cccr & CCCR_FORCE_OVF,
         .cascades = cascades(pmu, index),
     };
@@ -244,7 +254,7 @@ bool perfmon_netburst_pmi_asserted(const Perfmon *pmu)
     for (unsigned i = 0; i < pmu->config.num_gp; i++) {
         uint32_t cccr = pmu->evtsel[i];
 
-        if (cccr & CCCR_OVF && cccr & CCCR_OVF_PMI_T0) {
+        if (cccr & CCCR_OVF && cccr & interrupt_bit(pmu)) {
             return true;
         }
     }

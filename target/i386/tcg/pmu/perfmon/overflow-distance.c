@@ -73,7 +73,7 @@ static uint64_t item_distance(const PmuSelection *event, uint64_t distance)
             others++;
         }
     }
-    return (distance - 1) / (others + slots) + 1;
+    return (distance - 1) / MAX(others + slots, 1) + 1;
 }
 
 static void lower(uint64_t *bound, uint64_t distance)

@@ -176,6 +176,7 @@ typedef struct PerfmonConfig {
     bool pdcm;                  /* CPUID.1:ECX.PDCM: 0x345 exists */
     bool one_offcore;           /* there is no MSR_OFFCORE_RSP_1 */
     bool iq_escrs;              /* NetBurst: models 1 and 2 have IQ_ESCRx */
+    bool second_thread;         /* NetBurst: it is T1 of its core */
     unsigned num_metrics;       /* fields of PERF_METRICS: 4, from SPR on 8 */
     unsigned metrics_width;     /* bits of its counters, in slots: 8 to 48 */
     PerfmonAnyThread anythread;
