@@ -63,6 +63,7 @@ check-long: all fuzz sanitize ## fuzz for two hours, and tests that take long
 	scripts/run-tests --timeout-scale 3 \
 	    --program "functional-long=tests/functional/run --long" \
 	    --program "kernel-ci-long=tests/kernel-ci/run --long" \
+	    --program "virtme-ng-shim=tests/scripts/vng --shim" \
 	    --program "mutation=tests/mutation/run" \
 	    --program "accuracy-published=tests/accuracy/check --published" \
 	    --program "fuzz=tests/fuzz/run --seconds 900" \

@@ -6,6 +6,7 @@
 import collections
 import json
 import os
+import uuid
 
 PASS, FAIL, SKIP, ERROR = 'pass', 'fail', 'skip', 'error'
 # As the list of expected failures judges them
@@ -52,10 +53,12 @@ def ident(result):
 
 def write(results, path):
     """Write JSON lines, in the order of idents; readers see all or nothing."""
-    with open(path + '.new', 'w', encoding='utf-8') as out:
+    # Two may do the same job: each has a name of its own until it is done.
+    new = '%s.%s.new' % (path, uuid.uuid4().hex)
+    with open(new, 'w', encoding='utf-8') as out:
         for result in sorted(results, key=ident):
             out.write(json.dumps(result._asdict(), sort_keys=True) + '\n')
-    os.replace(path + '.new', path)
+    os.replace(new, path)
 
 
 def read(path, empty=False):

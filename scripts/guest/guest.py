@@ -61,6 +61,9 @@ def end_on_signals(before=lambda: None):
         for each in (signal.SIGTERM, signal.SIGHUP):
             signal.signal(each, signal.SIG_IGN)
         before()
+        # Other threads start none from now on.
+        with Guest.starting:
+            Machine.no_more = True
         for running in list(Guest.running):
             running.close()
         TemporaryDirectory.remove_all()
@@ -318,7 +321,8 @@ class Guest(Machine):
         """End the command that runs."""
         self._sinks = {}
         self._send(b'K')
-        self._talk(lambda: not self._running, 10, 'to be killed')
+        # init.c may take 5 of them, of a host that is not busy.
+        self._talk(lambda: not self._running, 60, 'to be killed')
 
     def _write_stdin(self, data, end):
         """Give the command input; no data means end of file."""

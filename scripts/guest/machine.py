@@ -11,6 +11,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 
 from artifacts import GuestError
 
@@ -60,6 +61,9 @@ class Machine:
 
     # Those that have a QEMU, for guest.end_on_signals().
     running = set()
+    # Held while one is started; whether none is any more.
+    starting = threading.RLock()
+    no_more = False
 
     def __init__(self, verbose=False):
         """verbose: what comes on the first serial port goes to stderr."""
@@ -101,11 +105,14 @@ class Machine:
         fds = [s.fileno() for s in ends]
         self._errors = tempfile.TemporaryFile()
         try:
-            self._process = subprocess.Popen(
-                [qemu, *arguments(*fds)],
-                stdin=subprocess.DEVNULL, stdout=self._errors,
-                stderr=self._errors, pass_fds=fds)
-            self.running.add(self)
+            with self.starting:
+                if self.no_more:
+                    raise GuestError('this program ends')
+                self._process = subprocess.Popen(
+                    [qemu, *arguments(*fds)],
+                    stdin=subprocess.DEVNULL, stdout=self._errors,
+                    stderr=self._errors, pass_fds=fds)
+                self.running.add(self)
         except OSError as e:
             raise GuestError('cannot run QEMU %s: %s'
                              % (qemu, e.strerror)) from None
@@ -117,7 +124,10 @@ class Machine:
     def quit(self):
         """Have QEMU end as it does by itself, and write what it then writes."""
         self.qmp('quit')
-        self._process.wait(timeout=60)
+        try:
+            self._process.wait(timeout=60)
+        except subprocess.TimeoutExpired:
+            raise GuestError('QEMU does not end') from None
 
     def close(self):
         """End QEMU, whatever it does."""

@@ -181,6 +181,13 @@ def reset(options):
             ['perf', 'stat', '-a', '-e', 'cycles,instructions', '--',
              'workload', '--seconds', '60', 'nops', '1000'],
             lambda data: None, lambda data: None)
+        end = time.monotonic() + TIMEOUT
+        while not any(counter['counting']
+                      for pmu in s.guest.qmp('x-query-pmu')
+                      for counter in pmu['counters']):
+            if time.monotonic() > end:
+                raise Failure('no counter counts')
+            time.sleep(0.1)
         s.guest.reset()
         checks = Checks()
         log = s.kernel_log()
@@ -213,11 +220,9 @@ def icount(options):
     program = ("awk 'BEGIN { for (i = 0; i < 5000; i++) "
                'x = x * 3 % 1000003 + length(i "a"); print x }\'')
     events = 'instructions:u,branches:u'
-    runs = []
-    for _ in range(2):
-        with booted(options, append='norandmaps',
-                    qemu_opts=['-icount', 'shift=1']) as s:
-            runs.append(s.stat('-e ' + events, program))
+    with booted(options, append='norandmaps',
+                qemu_opts=['-icount', 'shift=1']) as s:
+        runs = [s.stat('-e ' + events, program) for _ in range(2)]
     need_counts(runs[0], *events.split(','))
     checks = Checks()
     checks.equal('counts of the second run', runs[1], runs[0])
@@ -337,7 +342,8 @@ def run_guest(options, *arguments, **kwargs):
     # One that hangs must end, and its guest with it, as must all when whoever
     # runs this test ends its process group: --foreground stays in that.
     base = ['timeout', '--foreground', '--preserve-status', str(TIMEOUT),
-            RUN_GUEST, '--quiet', '--cpu', options.cpu]
+            RUN_GUEST, '--quiet', '--cpu', options.cpu,
+            '--boot-timeout', '%g' % TIMEOUT]
     if options.qemu:
         base += ['--qemu', options.qemu]
     return subprocess.run(base + list(arguments), stdout=subprocess.PIPE,

@@ -21,6 +21,7 @@ RECORDED = 'x86 PMU: C5 '
 GDB = '''
 set pagination off
 set confirm off
+set remotetimeout 600
 target remote %s
 continue
 info symbol $pc

@@ -715,7 +715,7 @@ static void test_random(void)
 {
     Random random = random_from_seed();
 
-    for (unsigned n = 0; n < 40; n++) {
+    for (unsigned n = 0; n < (g_test_slow() ? 40 : 10); n++) {
         PmuUarch uarch = *pmu_uarch(random_below(&random, PMU_CORE_NR));
 
         for (unsigned i = 0; i < PMU_UARCH_PARAMS; i++) {
