@@ -34,25 +34,46 @@
 /* How often code was about to be read, by all vCPUs. */
 static unsigned code_reads;
 
-/* The newest store of this thread's vCPU. */
-static __thread struct {
-    bool pending;
+typedef struct CodeStore {
     ram_addr_t start, last;
     unsigned code_reads;        /* before it */
-} code_store;
+} CodeStore;
+
+/*
+ * The newest stores of this thread's vCPU.  One that reaches into a second page
+ * is two, both of which are announced before it is done.
+ */
+#define CODE_STORES 2
+static __thread struct {
+    unsigned num;
+    CodeStore store[CODE_STORES];
+} pending;
+
+/* The store is done, and comes before what is read here. */
+static void look_behind(const CodeStore *store)
+{
+    smp_mb();
+    if (qatomic_read(&code_reads) != store->code_reads) {
+        tb_invalidate_phys_range(store->start, store->last);
+    }
+}
 
 void tcg_code_store(CPUState *cpu, ram_addr_t start, unsigned size)
 {
-    /* The one before is done. */
-    tcg_code_store_done();
     /* A vCPU that is alone translates nothing between the two. */
     if (!tcg_cflags_has(cpu, CF_PARALLEL)) {
         return;
     }
-    code_store.pending = true;
-    code_store.start = start;
-    code_store.last = start + size - 1;
-    code_store.code_reads = qatomic_read(&code_reads);
+    if (pending.num == CODE_STORES) {
+        /* The one before the one before is done. */
+        look_behind(&pending.store[0]);
+        pending.store[0] = pending.store[1];
+        pending.num--;
+    }
+    pending.store[pending.num++] = (CodeStore) {
+        .start = start, .last = start + size - 1,
+        .code_reads = qatomic_read(&code_reads),
+    };
     /*
      * A vCPU that reads code from now on is counted, or holds the page's lock.
      */
@@ -63,14 +84,8 @@ void tcg_code_store(CPUState *cpu, ram_addr_t start, unsigned size)
 
 void tcg_code_store_done(void)
 {
-    if (likely(!code_store.pending)) {
-        return;
-    }
-    code_store.pending = false;
-    /* The store comes before what is read here. */
-    smp_mb();
-    if (qatomic_read(&code_reads) != code_store.code_reads) {
-        tb_invalidate_phys_range(code_store.start, code_store.last);
+    while (unlikely(pending.num)) {
+        look_behind(&pending.store[--pending.num]);
     }
 }
 

@@ -3,15 +3,18 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- *   patch-code [PATCHES]
+ *   patch-code [PATCHES [OFFSET]]
  *
  * One thread patches a function that returns a number, and then says which; the
  * other one calls it and must get that number or a newer one.  Both follow the
  * rules for cross-modifying code (Intel SDM vol. 3A, "Handling Self- and
- * Cross-Modifying Code"): the number lies within an aligned doubleword, and the
- * caller executes a serializing instruction between reading what the number is
- * and the call.  The patching thread serializes as well before it tells the
- * number, as Linux does after each step of a patch.
+ * Cross-Modifying Code"): the caller executes a serializing instruction between
+ * reading what the number is and the call.  The patching thread serializes as
+ * well before it tells the number, as Linux does after each step of a patch.
+ *
+ * The number is at OFFSET from the end of a page: by default at -64, where it
+ * lies within an aligned doubleword.  At -2 its upper half, which is always 0,
+ * lies in the next page.
  *
  * Each patch waits for a call that returns the one before, so that it modifies
  * code that runs; MAX_OLD_CALLS that do not are enough to know.  A host may let
@@ -38,7 +41,7 @@
 
 static uint32_t patches = 200000;
 
-/* mov eax, imm32; ret; with the number at an aligned address. */
+/* mov eax, imm32; ret */
 static uint8_t *code;
 static _Atomic uint32_t *number;
 /* What the number is at least. */
@@ -76,7 +79,8 @@ static void *patch(void *unused)
     for (uint32_t n = 1; n <= patches && time(NULL) <= end; n++) {
         uint64_t enough = atomic_load(&old) + MAX_OLD_CALLS;
 
-        atomic_store(number, n);
+        /* A MOV, not an XCHG, for which QEMU stops the other thread. */
+        atomic_store_explicit(number, n, memory_order_relaxed);
         serialize();
         atomic_store(&published, n);
         while (atomic_load(&returned) != n && atomic_load(&old) < enough) {
@@ -111,19 +115,23 @@ int main(int argc, char **argv)
 {
     static const uint8_t bytes[] = { 0xb8, 0, 0, 0, 0, 0xc3 };
     pthread_t patcher;
-    uint8_t *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC,
-                         MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    int offset = -64;
+    uint8_t *pages = mmap(NULL, 2 * 4096, PROT_READ | PROT_WRITE | PROT_EXEC,
+                          MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-    if (page == MAP_FAILED) {
+    if (pages == MAP_FAILED) {
         perror("mmap");
         return EXIT_FAILURE;
     }
     if (argc > 1) {
         patches = strtoul(argv[1], NULL, 0);
     }
-    code = page + 63;
+    if (argc > 2) {
+        offset = atoi(argv[2]);
+    }
+    code = pages + 4096 + offset - 1;
     memcpy(code, bytes, sizeof(bytes));
-    number = (_Atomic uint32_t *)(page + 64);
+    number = (_Atomic uint32_t *)(code + 1);
     if (pthread_create(&patcher, NULL, patch, NULL)) {
         perror("pthread_create");
         return EXIT_FAILURE;
