@@ -193,6 +193,8 @@ static void test_interrupts(void)
         { "kind=no-automask", LVT_NMI, 2 },
         { "kind=double", LVT_MASKED | LVT_NMI, 3 },
         { "kind=double,cpl=3", LVT_MASKED | LVT_NMI, 2 },
+        /* Both overflows, each once more; the second's unmasks LVTPC. */
+        { "kind=double,max=2", LVT_MASKED | LVT_NMI, 4 },
     };
 
     for (int i = 0; i < ARRAY_SIZE(kinds); i++) {

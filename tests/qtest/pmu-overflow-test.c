@@ -727,6 +727,35 @@ static void test_disabled_apic(void)
     }
 }
 
+/*
+ * A block may take long without any access: an interrupt comes behind the one
+ * in which it is due, and not some log of them later.
+ */
+static void test_slow_blocks(void)
+{
+    static const Counter slots = {
+        "IA32_FIXED_CTR3", MSR_FIXED_CTR(3), GLOBAL_FIXED(3)
+    };
+    const uint64_t period = 40000, n = 20;
+    g_autoptr(PmuScript) s = pmu_script_new();
+    unsigned value;
+    uint64_t all;
+
+    set_counter(s, &slots, USR, false, 0);
+    pmu_op(s, OP_RUN, BLOCK_CPUID | RUN_CPL3, slots.global, n);
+    value = pmu_rdmsr(s, slots.msr);
+    set_counter(s, &slots, USR | INT, false, OVERFLOW_IN(period));
+    set_reload(s, &slots, false, OVERFLOW_IN(period), LVT_NMI);
+    pmu_poke32(s, APIC_LVTPC, LVT_NMI);
+    pmu_op(s, OP_RUN, BLOCK_CPUID | RUN_CPL3, slots.global, n);
+    pmu_run(s, PMU_CPU_METRICS);
+    all = pmu_register(s, value);
+    g_assert_cmpuint(all / n, >, 10000);
+    /* Each is up to a block late. */
+    g_assert_cmpuint(s->progress[0].events, >=,
+                     all / (period + all / n) - 1);
+}
+
 /* No PMI, no freezing. */
 static void test_no_freeze(void)
 {
@@ -917,6 +946,7 @@ int main(int argc, char **argv)
     qtest_add_func("pmu/overflow/masked-after-delivery",
                    test_masked_after_delivery);
     qtest_add_func("pmu/overflow/freeze", test_freeze);
+    qtest_add_func("pmu/overflow/slow-blocks", test_slow_blocks);
     qtest_add_func("pmu/overflow/no-freeze", test_no_freeze);
     qtest_add_func("pmu/overflow/disabled-apic", test_disabled_apic);
     qtest_add_func("pmu/overflow/slots", test_slots);

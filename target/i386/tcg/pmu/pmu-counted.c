@@ -18,13 +18,6 @@
 #define LEAST_INSNS (1 << 11)
 #define LEAST_PROGRESS (1 << 13)
 
-/*
- * Progress that is granted for each instruction which the model lets run, in
- * PMU_CPI_ONE: most make more, some slots besides one for themselves, and the
- * rest is granted when that is used up.
- */
-#define INSN_PROGRESS 2
-
 void x86_pmu_renumber(CPUX86State *env, const PmuBlock *block)
 {
     X86PMU *unit = env->pmu.unit;
@@ -163,7 +156,7 @@ void x86_pmu_choose(CPUX86State *env, const PmuBlock *block)
 static void x86_pmu_counted_renew(CPUX86State *env, const PmuBlock *block)
 {
     X86PMU *unit = env->pmu.unit;
-    uint64_t insns, progress;
+    uint64_t progress;
 
     x86_pmu_counted_stop(env);
     if (pmu_timing_progress(unit->timing) >= unit->check_at) {
@@ -171,8 +164,12 @@ static void x86_pmu_counted_renew(CPUX86State *env, const PmuBlock *block)
         x86_pmu_check(env, block->num_insns);
     }
     x86_pmu_choose(env, block);
-    insns = pmu_timing_fast_forward_insns(unit->timing);
-    progress = MIN(x86_pmu_distance_to_check(unit), insns * INSN_PROGRESS);
+    /*
+     * Each instruction makes some, besides its slots: no more of them run than
+     * the model lets.  What is left then is granted anew.
+     */
+    progress = MIN(x86_pmu_distance_to_check(unit),
+                   pmu_timing_fast_forward_insns(unit->timing));
     x86_pmu_counted_grant(env, MIN(progress << PMU_CPI_SHIFT, PMU_LEFT_MAX));
 }
 

@@ -122,8 +122,9 @@ bool x86_pmu_fault_deliver(CPUX86State *env)
         return true;
     case X86_PMU_FAULT_DOUBLE:
         x86_pmu_fault_deliver_unmasked(env, lvtpc);
-        /* The other one comes at the next block's entry. */
+        /* The other one comes at the next block's entry, and is no third. */
         unit->perfmon.pmi = true;
+        unit->fault_released = true;
         return true;
     default:
         return false;

@@ -30,9 +30,6 @@ static void x86_pmu_begin_flush(CPUX86State *env)
     X86PMUState *pmu = &env->pmu;
     X86PMU *unit = pmu->unit;
 
-    if (unit->mappings == PMU_MAPPINGS_STALE) {
-        x86_pmu_forget_mappings(unit);
-    }
     x86_pmu_run_older(pmu);
     pmu->room = -1;
     unit->paging = x86_pmu_paging(env);

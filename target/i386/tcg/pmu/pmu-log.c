@@ -61,6 +61,9 @@ void x86_pmu_run_older(X86PMUState *pmu)
 {
     uint64_t *newest = (uint64_t *)pmu->record;
 
+    if (unlikely(pmu->unit->mappings == PMU_MAPPINGS_STALE)) {
+        x86_pmu_forget_mappings(pmu->unit);
+    }
     if (pmu->unit->oldest != newest) {
         pmu_timing_run_log(pmu->unit->timing, pmu->unit->oldest, newest,
                            pmu->record->pc);
@@ -200,8 +203,9 @@ void x86_pmu_run_all(CPUX86State *env, uint64_t insn)
 
 /*
  * Words that can be logged before the model has to look whether an overflow is
- * near.  A block is supposed to take that many slots at most, which is two
- * loads from DRAM one after the other; more make an interrupt come later.
+ * near.  A block that is not slow is supposed to take that many slots at most,
+ * which is two loads from DRAM one after the other; more make an interrupt come
+ * later.
  */
 #define BLOCK_PROGRESS 4096
 
@@ -241,7 +245,7 @@ void x86_pmu_log(CPUX86State *env, const PmuBlock *block, uint64_t pc)
         memset(pmu->record->addr, 0, block->num_accesses * sizeof(uint64_t));
         pmu->room = -1;
     } else {
-        pmu->room = x86_pmu_log_room(pmu->unit) - words;
+        pmu->room = block->slow ? -1 : x86_pmu_log_room(pmu->unit) - words;
     }
 }
 

@@ -439,7 +439,11 @@ void helper_x86_pmu_expired(CPUX86State *env, uint32_t num_insns)
 
 void x86_pmu_poll(CPUX86State *env)
 {
-    if (env->pmu.unit && (env->hflags & HF_PMU_MASK)) {
+    const X86PMU *unit = env->pmu.unit;
+
+    /* Nothing that counts is near: what is left of the budget runs out. */
+    if (unit && (env->hflags & HF_PMU_MASK) &&
+        (!unit->idle || unit->perfmon.pmi)) {
         x86_pmu_look(env);
         x86_pmu_deliver(env);
         x86_pmu_arm(env, 0, 0);

@@ -748,4 +748,14 @@ patched:
 2:      I nop
         END     INTO_INSNS
 
+/* Microcode: a hundred cycles each */
+        BLOCK   BLOCK_CPUID
+        mov     %rdi, %rsi
+2:      .rept   CPUIDS
+        cpuid
+        .endr
+        dec     %rsi
+        jnz     2b
+        ret
+
         .section .note.GNU-stack, "", @progbits

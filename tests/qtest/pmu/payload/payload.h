@@ -271,7 +271,9 @@
                                     /* the first */
 #define BLOCK_INTO              56  /* INTO_INSNS, 4: 32-bit code, INTO with */
                                     /* OF set, and what follows */
+#define BLOCK_CPUID             57  /* (CPUIDS + 2)n + 2, n + 1 */
 
+#define CPUIDS                  60
 #define REMAP_PAGES             32      /* from PAGED on */
 #define REMAP_TIMES             200
 

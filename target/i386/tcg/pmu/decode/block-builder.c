@@ -100,6 +100,7 @@ void pmu_block_begin(PmuBlockBuilder *builder, PmuLevel level, uint64_t phys)
     memset(builder->block.accesses, 0,
            sizeof(builder->room) - offsetof(PmuBlock, accesses));
     memset(builder->rare, 0, sizeof(builder->rare));
+    builder->cycles = 0;
 }
 
 /* FNV-1a (Fowler, Noll and Vo). */
@@ -191,6 +192,8 @@ void pmu_block_add(PmuBlockBuilder *builder, PmuDecoder *decoder,
     block->length += enc->length;
     block->uops = MIN(block->uops + (bi->fused ? 0 : pmu_queue_uops(insn)),
                       UINT16_MAX);
+    builder->cycles += insn->latency;
+    block->slow = builder->cycles >= PMU_SLOW_BLOCK;
     add_counts(builder, bi);
     block->hash = pmu_insn_hash(bi->hash, block->hash);
     block->branch = insn->branch;

@@ -20,7 +20,14 @@ typedef struct PmuBlockBuilder {
     PmuBlockInsn insns[PMU_BLOCK_INSNS];
     PmuBlockSegment segments[PMU_BLOCK_SEGMENTS];
     uint64_t rare[PMU_COUNT_RARE_WORDS];
+    unsigned cycles;            /* latencies, one behind the other */
 } PmuBlockBuilder;
+
+/*
+ * A block that may take so many cycles, caches aside, takes as many slots as a
+ * load from DRAM, and more.
+ */
+#define PMU_SLOW_BLOCK  400
 
 /* Begin an empty block of @level whose first byte is at @phys; no number. */
 void pmu_block_begin(PmuBlockBuilder *builder, PmuLevel level, uint64_t phys);

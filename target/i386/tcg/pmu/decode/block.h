@@ -194,6 +194,7 @@ typedef struct PmuBlock {
     /* PmuCountField, of all instructions; others if any: @rare. */
     uint64_t counts[PMU_COUNT_COMMON_WORDS];
     uint64_t *rare;         /* PMU_COUNT_RARE_WORDS, or NULL */
+    bool slow;              /* PMU_SLOW_BLOCK cycles or more */
     uint64_t phys_next;     /* of the next page, if the block reaches it */
     uint64_t generation;    /* of the code buffer it belongs to */
     PmuBlockAccess accesses[];
