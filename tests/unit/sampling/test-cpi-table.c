@@ -37,6 +37,89 @@ static uint64_t in_runs(PmuCpiTable *costs, unsigned item, uint32_t times)
     return whole[item];
 }
 
+static PmuCpiTable *new_table(void)
+{
+    PmuCpiTable *table = g_new0(PmuCpiTable, 1);
+
+    g_assert_true(pmu_cpi_table_init(table, pmu_uarch(PMU_CORE_ICELAKE)));
+    pmu_cpi_table_want(table, UINT32_MAX);
+    return table;
+}
+
+static void free_table(PmuCpiTable *table)
+{
+    pmu_cpi_table_destroy(table);
+    g_free(table);
+}
+
+/* No code is that of empty entries. */
+static void test_keys(void)
+{
+    static const uint64_t hashes[] = { 0, UINT64_MAX, INT64_MAX };
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(hashes); i++) {
+        for (PmuLevel level = 0; level < PMU_LEVEL_NR; level++) {
+            uint64_t key = pmu_cpi_table_key(hashes[i], level);
+
+            g_assert_cmphex(key, !=, 0);
+            g_assert_cmpuint(key & 1, ==, level);
+        }
+    }
+}
+
+/* String instructions, which say nothing of other code, take nothing away. */
+static void test_strings_fade_nothing(void)
+{
+    PmuCpiTable *table = new_table();
+    PmuSample sample = {};
+    uint64_t insns;
+
+    add_sample(table, PMU_SLOT_LIGHT_OPS, 10, 100);
+    insns = table->typical.insns;
+    g_assert_cmpuint(insns, >, 0);
+    for (unsigned i = 0; i < 10000; i++) {
+        pmu_cpi_table_add_sample(table, pmu_cpi_table_key(i, PMU_LEVEL_OS), 0,
+                                 (PmuRegionCode) {}, &sample);
+    }
+    g_assert_cmpuint(table->typical.insns, ==, insns);
+    free_table(table);
+}
+
+/* What is owed is forgotten with who counted it. */
+static void test_debts(void)
+{
+    PmuCpiTable *table = new_table();
+    PmuEstimate *estimate = &table->estimate[PMU_LEVEL_USR];
+    unsigned left = 0;
+
+    for (unsigned i = 0; i < PMU_RESPONSE_DEPENDENT; i++) {
+        estimate->correction[i] = -1000;
+    }
+    pmu_cpi_table_want(table, 0);
+    pmu_cpi_table_correct_estimates(table);
+    pmu_cpi_table_want(table, UINT32_MAX);
+    for (unsigned i = 0; i < PMU_RESPONSE_DEPENDENT; i++) {
+        left += estimate->correction[i] != 0;
+    }
+    /* Slots are always wanted. */
+    g_assert_cmpuint(left, <=, PMU_SLOT_NR);
+    free_table(table);
+}
+
+/* Another wait never takes progress away, whatever the slopes are. */
+static void test_wait_progress(void)
+{
+    PmuCpiTable *table = new_table();
+
+    table->observed = true;
+    table->fit[PMU_RESPONSE_MEMORY_BOUND].slope = 2;
+    table->fit[PMU_RESPONSE_CORE_BOUND].slope = -3;
+    g_assert_cmpuint(pmu_cpi_table_wait_slots(table, 10, 10), >=,
+                     pmu_cpi_table_wait_slots(table, 0, 10));
+    g_assert_cmpuint(pmu_cpi_table_wait_slots(table, 0, 10), >, 0);
+    free_table(table);
+}
+
 /* A mean gets to 0 where that is found, slots and others. */
 static void test_forgetting(void)
 {
@@ -197,6 +280,11 @@ int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/cpi-table/forgetting", test_forgetting);
+    g_test_add_func("/cpi-table/keys", test_keys);
+    g_test_add_func("/cpi-table/strings-fade-nothing",
+                    test_strings_fade_nothing);
+    g_test_add_func("/cpi-table/debts", test_debts);
+    g_test_add_func("/cpi-table/wait-progress", test_wait_progress);
     g_test_add_func("/cpi-table/unknown", test_unknown);
     g_test_add_func("/cpi-table/observed", test_observed);
     g_test_add_func("/cpi-table/unknown-waits", test_unknown_waits);

@@ -348,6 +348,8 @@ static void correct(PmuCpiTable *table, PmuEstimate *tally)
         double now;
 
         if (!pmu_cpi_table_is_wanted(table, dependent[i].item)) {
+            /* Nothing is owed for what others count, some other time. */
+            tally->correction[i] = 0;
             continue;
         }
         correction = MAX(correction, -DEBT_MOST);

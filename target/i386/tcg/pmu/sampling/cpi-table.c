@@ -411,22 +411,15 @@ void pmu_cpi_table_add_sample(PmuCpiTable *table, uint64_t key, uint32_t insns,
 
     if (insns) {
         try_means(&table->trial, means, sample);
-    }
-    if (!new && insns) {
-        pmu_cpi_table_add_residual(table, means, sample);
+        if (!new) {
+            pmu_cpi_table_add_residual(table, means, sample);
+        }
     }
     learn(table, cost, key, insns, sample);
     if (insns) {
         note_averages(table, new, insns, sample);
+        if (++table->samples % ADJUST_SAMPLES == 0) {
+            pmu_cpi_table_update_regression(table);
+        }
     }
-    if (++table->samples % ADJUST_SAMPLES == 0) {
-        pmu_cpi_table_update_regression(table);
-    }
-}
-
-void pmu_cpi_table_add_to_mean(PmuCpiTable *table, uint64_t key,
-                               const PmuSample *sample)
-{
-    learn(table, begin_learning(table, key, (PmuRegionCode) {}), key, 0,
-          sample);
 }

@@ -51,7 +51,7 @@ static inline PmuCpiEntry *pmu_cpi_table_set(const PmuCpiTable *table,
  */
 static inline uint64_t pmu_cpi_table_key(uint64_t hash, PmuLevel level)
 {
-    return (hash + 1) << 1 | level;
+    return ((hash + 1) << 1 ?: 2) | level;
 }
 
 static inline PmuLevel pmu_cpi_table_level(uint64_t key)
@@ -201,9 +201,9 @@ static inline uint64_t pmu_cpi_table_wait_slots(const PmuCpiTable *table,
 {
     double memory = table->fit[PMU_RESPONSE_MEMORY_BOUND].slope;
     double core = table->fit[PMU_RESPONSE_CORE_BOUND].slope;
-    double slots = loads * (memory + core) + stores * memory;
+    double slots = loads * MAX(memory + core, 0) + stores * MAX(memory, 0);
 
-    return slots > 0 && table->observed ? slots * PMU_CPI_ONE : 0;
+    return table->observed ? slots * PMU_CPI_ONE : 0;
 }
 
 /* The same for a misprediction. */
@@ -218,17 +218,11 @@ static inline uint64_t pmu_cpi_table_mispredict_slots(const PmuCpiTable *table)
 
 /*
  * @key, a region of @insns instructions at @code, took @sample.  0: what it
- * took is not typical of anything else.
+ * took is not typical of anything else, as where @key stands for regions of
+ * different code, which then is none that could be warmed.
  */
 void pmu_cpi_table_add_sample(PmuCpiTable *table, uint64_t key, uint32_t insns,
                               PmuRegionCode code, const PmuSample *sample);
-
-/*
- * Some region took @sample, which goes into a mean over regions of different
- * code, @key.  It has no code to be warmed, and says nothing to the regression.
- */
-void pmu_cpi_table_add_to_mean(PmuCpiTable *table, uint64_t key,
-                               const PmuSample *sample);
 
 /* What is learnt from now on was simulated in detail together. */
 void pmu_cpi_table_begin_unit(PmuCpiTable *table);

@@ -83,8 +83,7 @@ static void end_detailed_warming(PmuTiming *t)
         pmu_timing_enter_covariates(t);
         pmu_timing_count_known_region(t, cost);
     } else {
-        pmu_timing_enter_separate_counts(t);
-        t->accounted = t->functional.covariates;
+        pmu_timing_enter_simulated(t);
     }
 }
 

@@ -204,6 +204,15 @@ void pmu_timing_enter_covariates(PmuTiming *t)
     t->accounted = t->functional.covariates;
 }
 
+void pmu_timing_enter_simulated(PmuTiming *t)
+{
+    uint64_t progress = t->progress + unaccounted_slots(t);
+
+    pmu_timing_enter_separate_counts(t);
+    t->accounted = t->functional.covariates;
+    t->progress = MAX(t->progress, progress);
+}
+
 static void enter_level(PmuTiming *t, PmuLevel level)
 {
     uint64_t whole[PMU_SAMPLE_NR];

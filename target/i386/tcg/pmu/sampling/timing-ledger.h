@@ -55,6 +55,11 @@ void pmu_timing_discard_functional(PmuTiming *t);
  * detail.
  */
 void pmu_timing_enter_covariates(PmuTiming *t);
+/*
+ * What is known so far was simulated in detail and counts as that says; it has
+ * made no less progress than it was said to have.
+ */
+void pmu_timing_enter_simulated(PmuTiming *t);
 
 /* What was counted of known costs. */
 void pmu_timing_enter_estimates(PmuTiming *t);

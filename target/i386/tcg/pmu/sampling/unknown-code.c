@@ -196,9 +196,9 @@ PmuCpiEntry *pmu_timing_substitute_cost(const PmuTiming *t, uint64_t key,
 void pmu_timing_learn_length(PmuTiming *t)
 {
     if (t->interest.time_only) {
-        pmu_cpi_table_add_to_mean(&t->cpi_table,
-                                  mean_key(t->insns, t->ledger->level),
-                                  &t->sample);
+        pmu_cpi_table_add_sample(&t->cpi_table,
+                                 mean_key(t->insns, t->ledger->level), 0,
+                                 (PmuRegionCode) {}, &t->sample);
     }
 }
 
