@@ -160,11 +160,13 @@ def register_machine(machine):
             check_conserved(checks, s.stat('-e "%s"' % GROUP,
                                            'workload multiply 10000'))
             # A firmware that waits for an empty drive takes 32 s more.  On a
-            # busy host everything takes longer, the kernel as well.
+            # busy host everything takes longer, the kernel as well, which on
+            # an idle one takes as long as the firmware; beside three busy loops
+            # the firmware took up to 3.3 times as long.
             kernel = seconds_of_kernel(s)
-            checks.between('seconds to boot but for the kernel, of which it '
-                           'takes %.1f' % kernel,
-                           s.guest.boot_seconds - kernel, 0, 10 + kernel)
+            checks.between('seconds to boot but for the kernel, which takes '
+                           '%.1f' % kernel,
+                           s.guest.boot_seconds - kernel, 0, 10 + 4 * kernel)
             return checks.done()
 
 
