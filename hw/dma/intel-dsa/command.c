@@ -20,7 +20,7 @@ static void finish(IntelDsa *s, uint32_t command, unsigned error)
     s->command = 0;
     s->regs[R_CMDSTS] = error;
     if (command & R_CMD_INT_MASK) {
-        dsa_raise(s, DSA_INTCAUSE_CMD, true);
+        dsa_raise(s, DSA_INTCAUSE_CMD);
     }
 }
 
@@ -343,7 +343,7 @@ void dsa_halt(IntelDsa *s)
     }
     dsa_report_error(s, DSA_ERROR_PCI_CONFIG);
     if (FIELD_EX64(s->regs[R_GENCTRL], GENCTRL, HALT_INT)) {
-        dsa_raise(s, DSA_INTCAUSE_HALT, true);
+        dsa_raise(s, DSA_INTCAUSE_HALT);
     }
 }
 

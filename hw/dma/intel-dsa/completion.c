@@ -109,8 +109,9 @@ static void set_swerror(IntelDsa *s, const DsaError *error)
     }
     memcpy(&s->regs[R_SWERR0], error->word, sizeof(error->word));
     s->regs[R_SWERR0] |= R_SWERR0_VALID_MASK;
-    dsa_raise(s, DSA_INTCAUSE_ERR,
-              FIELD_EX64(s->regs[R_GENCTRL], GENCTRL, SOFTERR_INT));
+    if (FIELD_EX64(s->regs[R_GENCTRL], GENCTRL, SOFTERR_INT)) {
+        dsa_raise(s, DSA_INTCAUSE_ERR);
+    }
 }
 
 /* To the event log (5.9); if that cannot take it, that is the error. */
@@ -140,7 +141,7 @@ static void log_error(IntelDsa *s, const DsaError *error,
     if (FIELD_EX64(s->regs[R_GENCTRL], GENCTRL, EVL_INT) &&
         !FIELD_EX64(s->regs[R_EVLSTATUS], EVLSTATUS, INT_PENDING)) {
         s->regs[R_EVLSTATUS] |= R_EVLSTATUS_INT_PENDING_MASK;
-        dsa_raise(s, DSA_INTCAUSE_EVL, true);
+        dsa_raise(s, DSA_INTCAUSE_EVL);
     }
 }
 

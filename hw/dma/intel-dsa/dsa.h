@@ -350,7 +350,7 @@ uint32_t dsa_ims_read(const IntelDsa *s, hwaddr offset);
 void dsa_ims_write(IntelDsa *s, hwaddr offset, uint32_t value);
 void dsa_ims_reset(IntelDsa *s);
 /* An interrupt of the device itself, MSI-X entry 0, and its cause */
-void dsa_raise(IntelDsa *s, uint32_t cause, bool enabled);
+void dsa_raise(IntelDsa *s, uint32_t cause);
 
 /* portal.c */
 extern const MemoryRegionOps dsa_portal_ops;

@@ -22,13 +22,11 @@ static void notify(IntelDsa *s, unsigned entry)
     }
 }
 
-void dsa_raise(IntelDsa *s, uint32_t cause, bool enabled)
+void dsa_raise(IntelDsa *s, uint32_t cause)
 {
     s->regs[R_INTCAUSE] |= cause;
-    if (enabled) {
-        trace_dsa_interrupt(0, s->regs[R_INTCAUSE]);
-        notify(s, 0);
-    }
+    trace_dsa_interrupt(0, s->regs[R_INTCAUSE]);
+    notify(s, 0);
 }
 
 bool dsa_interrupt_exists(const IntelDsa *s, DsaInterrupt interrupt)

@@ -161,7 +161,7 @@ static void add_all(IntelDsa *s, const DsaCounts *counts)
         interrupt |= FIELD_EX64(config, CNTRCFG, INT_OVERFLOW);
     }
     if (interrupt) {
-        dsa_raise(s, DSA_INTCAUSE_PERFMON, true);
+        dsa_raise(s, DSA_INTCAUSE_PERFMON);
     }
 }
 

@@ -75,7 +75,7 @@ void dsa_wq_check_occupancy(IntelDsa *s, unsigned wq)
     }
     cfg[6] |= R_WQCFG6_INT_GENERATED_MASK;
     if (!interrupt.ims && interrupt.handle == 0) {
-        dsa_raise(s, DSA_INTCAUSE_OCCUPANCY, true);
+        dsa_raise(s, DSA_INTCAUSE_OCCUPANCY);
     } else {
         dsa_interrupt_send(s, interrupt, false);
     }
