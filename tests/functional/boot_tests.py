@@ -13,7 +13,7 @@ import time
 from harness import (TIMEOUT, TOP, Checks, Failure, Limits, Session,
                      check_quantiles, in_guest)
 import blocks
-from kernel_tests import GROUP, check_conserved, group_counts, need_counts
+from groups import GROUP, check_conserved, group_counts, need_counts
 import guest
 
 RUN_GUEST = os.path.join(TOP, 'scripts', 'run-guest')

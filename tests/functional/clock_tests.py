@@ -11,7 +11,7 @@ import tempfile
 
 from harness import TIMEOUT, Checks, Failure
 from boot_tests import LONG_TESTS, booted, run_guest, test
-from kernel_tests import need_counts
+from groups import need_counts
 import event_tests
 import artifacts
 import guest

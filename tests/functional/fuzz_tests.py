@@ -11,7 +11,7 @@ import time
 
 from boot_tests import booted, test
 from harness import Checks, Failure, in_guest
-from kernel_tests import GROUP
+from groups import GROUP
 from ledger import LEVEL1, LEVELS, Ledger
 import guest
 

@@ -13,7 +13,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(HERE), 'functional'))
 
 # The path above finds them.
 from harness import PINNED, TIMEOUT, in_guest  # noqa: E402
-from kernel_tests import GROUP, GROUP_USER, group_counts  # noqa: E402
+from groups import GROUP, GROUP_USER, group_counts  # noqa: E402
 from ledger import Recorder  # noqa: E402
 
 WORKLOADS = {}

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# Counts of the group of slots and its metrics, as perf stat prints them, and
+# what is true of them whatever runs.
+
+from harness import Failure
+from ledger import LEVEL1
+
+METRICS = ('topdown-retiring', 'topdown-bad-spec', 'topdown-fe-bound',
+           'topdown-be-bound')
+GROUP = '{slots,%s}' % ','.join(METRICS)
+GROUP_USER = GROUP + ':u'
+# The class of the ledger that each metric is.
+CLASS_OF = dict(zip(METRICS, LEVEL1))
+
+# One of PERF_METRICS's 255 steps.
+STEP = 1 / 255
+
+
+def need_counts(counts, *events):
+    for event in events:
+        if counts.get(event) is None:
+            raise Failure('%s was not counted: %r' % (event, counts))
+
+
+def group_counts(counts):
+    """The counts of GROUP by ledger class, and those of slots."""
+    need_counts(counts, 'slots', *METRICS)
+    return {CLASS_OF[m]: counts[m] for m in METRICS}, counts['slots']
+
+
+def check_conserved(checks, counts):
+    """The four metrics sum to the slots, but for the steps of 1/255 in
+    which they come.
+    """
+    classes, slots = group_counts(counts)
+    checks.that(slots > 0, 'slots: expected more than 0')
+    checks.close('sum of the metrics', sum(classes.values()), slots,
+                 4 * STEP * slots)
+
+
+def check_against(checks, counts, ledger, tolerance, **where):
+    """Slots and classes agree with the ledger, within a share of slots."""
+    classes, slots = group_counts(counts)
+    expected = ledger.count('slots', **where)
+    checks.that(expected > 0, 'the ledger counted no slots')
+    checks.close('slots', slots, expected, tolerance * expected)
+    for name, count in classes.items():
+        checks.close(name, count, ledger.count(name, **where),
+                     tolerance * expected)
