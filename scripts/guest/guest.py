@@ -56,14 +56,18 @@ def end_on_signals(before=lambda: None):
     what is temporary; before is called first.
     """
     def end(number, _frame):
+        # None starts from now on; one that is starting is waited for, as this
+        # may have interrupted it.
+        with Machine.lock:
+            Machine.no_more = True
+            if Machine.starting:
+                Machine.waiting = number
+                return
         # timeout(1) sends SIGTERM to its child and then to its group; a second
         # one while the first waits for QEMU would wait for itself.
         for each in (signal.SIGTERM, signal.SIGHUP):
             signal.signal(each, signal.SIG_IGN)
         before()
-        # Other threads start none from now on.
-        with Guest.starting:
-            Machine.no_more = True
         for running in list(Guest.running):
             running.close()
         TemporaryDirectory.remove_all()

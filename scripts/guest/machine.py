@@ -3,6 +3,7 @@
 # A running QEMU: its process, what it says on stderr, its first serial port,
 # and QMP.  What runs in it is the concern of those who derive from it.
 
+import contextlib
 import json
 import os
 import re
@@ -53,6 +54,25 @@ def last_words(console):
     return lines[-20:]
 
 
+@contextlib.contextmanager
+def starting():
+    """A process starts, and is in Machine.running behind this: a signal that
+    is to end all of them waits for it.
+    """
+    with Machine.lock:
+        if Machine.no_more:
+            raise GuestError('this program ends')
+        Machine.starting += 1
+    try:
+        yield
+    finally:
+        with Machine.lock:
+            Machine.starting -= 1
+            number = None if Machine.starting else Machine.waiting
+        if number:
+            os.kill(os.getpid(), number)
+
+
 class Machine:
     """A QEMU.  A context manager; leaving it ends QEMU.
 
@@ -61,9 +81,12 @@ class Machine:
 
     # Those that have a QEMU, for guest.end_on_signals().
     running = set()
-    # Held while one is started; whether none is any more.
-    starting = threading.RLock()
+    # How many are being started, whether none is any more, and the signal that
+    # waits for that; with the lock held.
+    lock = threading.RLock()
+    starting = 0
     no_more = False
+    waiting = None
 
     def __init__(self, verbose=False):
         """verbose: what comes on the first serial port goes to stderr."""
@@ -105,9 +128,7 @@ class Machine:
         fds = [s.fileno() for s in ends]
         self._errors = tempfile.TemporaryFile()
         try:
-            with self.starting:
-                if self.no_more:
-                    raise GuestError('this program ends')
+            with starting():
                 self._process = subprocess.Popen(
                     [qemu, *arguments(*fds)],
                     stdin=subprocess.DEVNULL, stdout=self._errors,

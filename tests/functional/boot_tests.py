@@ -343,7 +343,7 @@ for each in 'trixie-backports', 'trixie', 'bookworm':
 def run_guest(options, *arguments, **kwargs):
     # One that hangs must end, and its guest with it, as must all when whoever
     # runs this test ends its process group: --foreground stays in that.
-    base = ['timeout', '--foreground', '--preserve-status', str(TIMEOUT),
+    base = ['timeout', '--foreground', '--preserve-status', str(2 * TIMEOUT),
             RUN_GUEST, '--quiet', '--cpu', options.cpu,
             '--boot-timeout', '%g' % TIMEOUT]
     if options.qemu:

@@ -116,8 +116,11 @@ static void test_drain_interrupt(void)
  */
 static void test_lost(void)
 {
-    for (unsigned logged = 0; logged < 2; logged++) {
-        QTestState *qts = logged ? ready_with_log() : dsa_ready("");
+    enum { NO_LOG, LOG, FULL_LOG, CASES };
+
+    for (unsigned i = 0; i < CASES; i++) {
+        bool logged = i == LOG;
+        QTestState *qts = i == NO_LOG ? dsa_ready("") : ready_with_log();
         DsaDesc batch = dsa_desc(DSA_OP_BATCH, 9, DESC_LIST, 0, 2);
         DsaDesc list[2] = {
             dsa_desc(DSA_OP_NOOP, 0, 0, 0, 0),
@@ -125,13 +128,17 @@ static void test_lost(void)
         };
         DsaRecord record;
 
+        if (i == FULL_LOG) {
+            /* The entry behind the tail is the head. */
+            dsa_writel(qts, A_EVLSTATUS, 1);
+        }
         list[0].completion = cpu_to_le64(OUTSIDE);
         list[1].flags_opcode |= cpu_to_le32(DSA_FLAG_FENCE);
         qtest_memwrite(qts, DESC_LIST, list, sizeof(list));
         record = dsa_run(qts, &batch);
         g_assert_cmphex(dsa_record(qts, 1).status, ==,
                         logged ? DSA_STATUS_SUCCESS : 0);
-        if (!logged) {
+        if (i == NO_LOG) {
             g_assert_cmphex(record.status, ==, DSA_STATUS_BATCH_FAIL);
             g_assert_cmpuint(record.bytes_completed, ==, 1);
         }

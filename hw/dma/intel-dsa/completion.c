@@ -114,8 +114,11 @@ static void set_swerror(IntelDsa *s, const DsaError *error)
     }
 }
 
-/* To the event log (5.9); if that cannot take it, that is the error. */
-static void log_error(IntelDsa *s, const DsaError *error,
+/*
+ * To the event log (5.9); if that cannot take it, that is the error.  Whether
+ * it could.
+ */
+static bool log_error(IntelDsa *s, const DsaError *error,
                       const uint8_t *record)
 {
     uint32_t size = FIELD_EX64(s->regs[R_EVLCFG1], EVLCFG1, SIZE);
@@ -134,7 +137,7 @@ static void log_error(IntelDsa *s, const DsaError *error,
         set_swerror(s, &(DsaError) {
             .word[0] = FIELD_DP64(0, SWERR0, ERROR, DSA_ERROR_EVL),
         });
-        return;
+        return false;
     }
     s->regs[R_EVLSTATUS] = FIELD_DP64(s->regs[R_EVLSTATUS], EVLSTATUS, TAIL,
                                       (tail + 1) % size);
@@ -143,9 +146,11 @@ static void log_error(IntelDsa *s, const DsaError *error,
         s->regs[R_EVLSTATUS] |= R_EVLSTATUS_INT_PENDING_MASK;
         dsa_raise(s, DSA_INTCAUSE_EVL);
     }
+    return true;
 }
 
-static void report(IntelDsa *s, const DsaError *error, const uint8_t *record)
+/* Whether software will find the record. */
+static bool report(IntelDsa *s, const DsaError *error, const uint8_t *record)
 {
     bool logged = dsa_event_log_enabled(s);
 
@@ -153,10 +158,10 @@ static void report(IntelDsa *s, const DsaError *error, const uint8_t *record)
                     FIELD_EX64(error->word[0], SWERR0, OPCODE),
                     FIELD_EX64(error->word[0], SWERR0, ERROR), logged);
     if (logged) {
-        log_error(s, error, record);
-    } else {
-        set_swerror(s, error);
+        return log_error(s, error, record);
     }
+    set_swerror(s, error);
+    return false;
 }
 
 void dsa_report_error(IntelDsa *s, uint8_t code)
@@ -205,19 +210,21 @@ static void add_information(IntelDsa *s, unsigned engine, const DsaWork *work,
     error->word[0] = FIELD_DP64(w, SWERR0, BATCH_ID, engine);
 }
 
-/* A record goes to the event log, for software to write it. */
-static void log_record(IntelDsa *s, unsigned engine, const DsaWork *work,
+/* A record goes to the event log, for software to write it; whether it did. */
+static bool log_record(IntelDsa *s, unsigned engine, const DsaWork *work,
                        uint8_t code, const uint8_t *record)
 {
     DsaError error = make_error(work, code, dsa_desc_completion(work->desc));
+    bool logged;
 
     if (dsa_event_log_enabled(s)) {
         add_information(s, engine, work, &error);
     }
-    report(s, &error, record);
+    logged = report(s, &error, record);
     if (work->in_batch) {
         s->engine[engine].batch.logged++;
     }
+    return logged;
 }
 
 static void count(IntelDsa *s, unsigned engine, const DsaWork *work,
@@ -304,8 +311,7 @@ static bool report_completion(IntelDsa *s, unsigned engine, DsaWork *work)
         log_handle(s, engine, work, record);
     }
     if (!write_record(s, addr, record)) {
-        log_record(s, engine, work, DSA_STATUS_CRA_FAULT, record);
-        if (!dsa_event_log_enabled(s)) {
+        if (!log_record(s, engine, work, DSA_STATUS_CRA_FAULT, record)) {
             /* Nobody will write it: the operation has failed. */
             work->status = DSA_STATUS_CRA_FAULT;
         }

@@ -337,10 +337,10 @@ typedef struct DsaInterrupt {
     uint16_t handle;
 } DsaInterrupt;
 bool dsa_interrupt_exists(const IntelDsa *s, DsaInterrupt interrupt);
-/* Whether a descriptor of @wq may ask for it (5.4). */
-/* Whether a descriptor may ask for one: users' do if GENCFG has it (9.2.8). */
+/* Whether a descriptor may ask for any: users' do if GENCFG has it (9.2.8). */
 bool dsa_interrupt_requestable(const IntelDsa *s, unsigned wq,
                                const uint8_t *desc);
+/* Whether a descriptor of @wq may ask for this one (5.4) */
 bool dsa_interrupt_allowed(const IntelDsa *s, DsaInterrupt interrupt,
                            unsigned wq, const uint8_t *desc);
 /* One that exists.  Returns whether it was not ignored. */

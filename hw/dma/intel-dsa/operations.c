@@ -153,8 +153,9 @@ static DsaAccess access_memory(IntelDsa *s, uint64_t addr, void *buffer,
         } else {
             access.failed = true;
         }
-        if (!whole) {
-            /* What is no RAM takes a few bytes at a time. */
+        if (!whole &&
+            !is_ram(s, at, part, direction == DMA_DIRECTION_FROM_DEVICE)) {
+            /* It takes a few bytes at a time. */
             s->run_work += part / 8 * ACCESS_WORK;
         }
     }

@@ -13,8 +13,8 @@
  * well before it tells the number, as Linux does after each step of a patch.
  *
  * The number is at OFFSET from the end of a page: by default at -64, where it
- * lies within an aligned doubleword.  At -2 its upper half, which is always 0,
- * lies in the next page.
+ * lies within an aligned doubleword.  At -2 its upper half, which is 0 in the
+ * first 65,535 patches, lies in the next page.
  *
  * Each patch waits for a call that returns the one before, so that it modifies
  * code that runs; MAX_OLD_CALLS that do not are enough to know.  A host may let

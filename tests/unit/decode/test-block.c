@@ -104,6 +104,26 @@ static void test_segments(Fixture *f, gconstpointer data)
     g_assert_cmphex(pmu_block_line(f->block, &segment[2]), ==, 0x3000 / 64);
 }
 
+/* What takes long, by how late its result is or by how seldom it can run */
+static void test_slow(Fixture *f, gconstpointer data)
+{
+    for (unsigned i = 0; i < 20; i++) {
+        ADD("\x48\x01\xd8", 3 * i, NONE, NONE);     /* add rax, rbx */
+    }
+    g_assert_false(f->block->slow);
+    ADD("\x0f\xc7\xf8", 60, NONE, NONE);           /* rdseed eax: 340 */
+    ADD("\x0f\xc7\xf8", 63, NONE, NONE);
+    g_assert_true(f->block->slow);
+    pmu_block_begin(f->builder, PMU_LEVEL_USR, 0x7000);
+    g_assert_false(f->block->slow);
+    ADD("\x48\x01\xd8", 0, NONE, NONE);
+    g_assert_false(f->block->slow);
+    for (unsigned i = 0; i < 5; i++) {
+        ADD("\x0f\xa2", 3 + 2 * i, NONE, NONE);      /* cpuid: 98 */
+    }
+    g_assert_true(f->block->slow);
+}
+
 /* Whatever fills up first, there is room for one instruction more till then. */
 static void test_full(Fixture *f, gconstpointer data)
 {
@@ -268,6 +288,7 @@ int main(int argc, char **argv)
                tear_down);
     g_test_add("/block/segments", Fixture, NULL, set_up, test_segments,
                tear_down);
+    g_test_add("/block/slow", Fixture, NULL, set_up, test_slow, tear_down);
     g_test_add("/block/full", Fixture, NULL, set_up, test_full, tear_down);
     g_test_add("/block/pack", Fixture, NULL, set_up, test_pack, tear_down);
     g_test_add("/block/ends", Fixture, NULL, set_up, test_ends, tear_down);

@@ -101,7 +101,7 @@ bool x86_pmu_fault_deliver(CPUX86State *env)
     uint32_t *lvtpc = apic ? &APIC_COMMON(apic)->lvt[APIC_LVT_PERFORM] : NULL;
     const X86PMUFault *fault;
 
-    if (unit->fault_released || !lvtpc || *lvtpc & APIC_LVT_MASKED) {
+    if (unit->fault_released || x86_pmu_lvtpc(env) & APIC_LVT_MASKED) {
         unit->fault_released = false;
         return false;
     }

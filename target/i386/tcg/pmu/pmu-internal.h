@@ -352,6 +352,12 @@ void x86_pmu_arm(CPUX86State *env, uint64_t insn, unsigned need);
  */
 bool x86_pmu_deliver(CPUX86State *env);
 
+/*
+ * LVTPC as it is in force: masked where there is no local APIC, and as all
+ * entries are of one that software has disabled (SDM vol. 3A, 11.4.7.2).
+ */
+uint32_t x86_pmu_lvtpc(CPUX86State *env);
+
 /* Have the local APIC interrupt, which @env has. */
 void x86_pmu_interrupt_apic(CPUX86State *env);
 

@@ -234,9 +234,7 @@ void x86_pmu_observe_overflow(CPUX86State *env, uint64_t bits)
 /* What LVTPC and the processor make of an interrupt that is asked for now. */
 static PmuCheckOutcome x86_pmu_outcome(CPUX86State *env, uint32_t *lvtpc)
 {
-    DeviceState *apic = env_archcpu(env)->apic_state;
-
-    *lvtpc = apic ? APIC_COMMON(apic)->lvt[APIC_LVT_PERFORM] : APIC_LVT_MASKED;
+    *lvtpc = x86_pmu_lvtpc(env);
     if (*lvtpc & APIC_LVT_MASKED) {
         return PMU_CHECK_MASKED;
     }

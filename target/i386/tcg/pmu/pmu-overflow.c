@@ -16,7 +16,6 @@
 #include "exec/helper-proto.h"
 #include "hw/i386/apic.h"
 #include "hw/i386/apic_internal.h"
-#include "hw/i386/apic_internal.h"
 #include "system/cpu-timers.h"
 #include "pmu-fault.h"
 #include "tcg/pmu/perfmon/map-netburst.h"
@@ -317,17 +316,29 @@ void x86_pmu_arm(CPUX86State *env, uint64_t insn, unsigned need)
     x86_pmu_arm_all(env, insn, need, &slack);
 }
 
+uint32_t x86_pmu_lvtpc(CPUX86State *env)
+{
+    DeviceState *dev = env_archcpu(env)->apic_state;
+    const APICCommonState *apic;
+
+    if (!dev) {
+        return APIC_LVT_MASKED;
+    }
+    apic = APIC_COMMON(dev);
+    return apic->lvt[APIC_LVT_PERFORM] |
+           (apic->spurious_vec & APIC_SV_ENABLE ? 0 : APIC_LVT_MASKED);
+}
+
 void x86_pmu_interrupt_apic(CPUX86State *env)
 {
-    DeviceState *apic = env_archcpu(env)->apic_state;
     bool locked = bql_locked();
 
     if (!locked) {
         bql_lock();
     }
-    /* All entries of an APIC that is disabled are masked (SDM 3A, 11.4.7.2). */
-    if (APIC_COMMON(apic)->spurious_vec & APIC_SV_ENABLE) {
-        apic_deliver_pmi(apic, env->pmu.unit->masks_lvt);
+    if (!(x86_pmu_lvtpc(env) & APIC_LVT_MASKED)) {
+        apic_deliver_pmi(env_archcpu(env)->apic_state,
+                         env->pmu.unit->masks_lvt);
     }
     if (!locked) {
         bql_unlock();
@@ -441,7 +452,7 @@ void x86_pmu_poll(CPUX86State *env)
 {
     const X86PMU *unit = env->pmu.unit;
 
-    /* Nothing that counts is near: what is left of the budget runs out. */
+    /* What is idle has but an interrupt to look for: let the budget run out. */
     if (unit && (env->hflags & HF_PMU_MASK) &&
         (!unit->idle || unit->perfmon.pmi)) {
         x86_pmu_look(env);

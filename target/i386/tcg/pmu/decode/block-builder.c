@@ -192,7 +192,7 @@ void pmu_block_add(PmuBlockBuilder *builder, PmuDecoder *decoder,
     block->length += enc->length;
     block->uops = MIN(block->uops + (bi->fused ? 0 : pmu_queue_uops(insn)),
                       UINT16_MAX);
-    builder->cycles += insn->latency;
+    builder->cycles += MAX(insn->latency, insn->hold);
     block->slow = builder->cycles >= PMU_SLOW_BLOCK;
     add_counts(builder, bi);
     block->hash = pmu_insn_hash(bi->hash, block->hash);

@@ -20,7 +20,7 @@ typedef struct PmuBlockBuilder {
     PmuBlockInsn insns[PMU_BLOCK_INSNS];
     PmuBlockSegment segments[PMU_BLOCK_SEGMENTS];
     uint64_t rare[PMU_COUNT_RARE_WORDS];
-    unsigned cycles;            /* latencies, one behind the other */
+    unsigned cycles;            /* of its instructions, one after the other */
 } PmuBlockBuilder;
 
 /*
