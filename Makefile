@@ -98,9 +98,10 @@ check-patches: configured ## check that the hooks fit and stay small
 .PHONY: bench
 bench: all stock ## print what counting costs, against unpatched QEMU
 	ninja -C $(qemu) tests/qtest/intel-dsa-lifecycle-test
-	QTEST_QEMU_BINARY=$(qemu)/qemu-system-x86_64 \
+	@said=$$(QTEST_QEMU_BINARY=$(qemu)/qemu-system-x86_64 \
 	    $(qemu)/tests/qtest/intel-dsa-lifecycle-test --verbose -m perf \
-	    -p /x86_64/intel-dsa/throughput | grep 'memcpy'
+	    -p /x86_64/intel-dsa/throughput) || { echo "$$said"; exit 1; }; \
+	echo "$$said" | grep memcpy
 	tests/bench/run
 
 # All reports are printed; the status is that of the worst.
