@@ -150,9 +150,11 @@ static void test_lost(void)
 static void test_user_interrupt(void)
 {
     const uint32_t pasid = 5;
-    QTestState *qts = dsa_start(",pasid=on");
+    QTestState *qts = qtest_init("-machine q35 -m 128M -nodefaults "
+                                 "-device intel-dsa,id=dsa,addr=4,pasid=on");
     DsaDesc desc = interrupting(3);
 
+    dsa_map(qts);
     dsa_set_pasid_control(qts, 1);
     dsa_configure(qts, 1, 1, 16);
     dsa_writel(qts, DSA_WQCFG_BASE + 8,
