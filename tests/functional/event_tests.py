@@ -238,26 +238,35 @@ for each in dict.fromkeys(f.topic for f in FACTS):
     register_facts(each)
 
 
+def timer_ticks(s):
+    """So many the CPU has had that PINNED names."""
+    return int(s.shell("awk '/LOC:/ { print $3 }' /proc/interrupts"))
+
+
 @test('perf stat -e: pages of 2 MiB need few entries of TLBs')
 @estimate
 def large_pages(s):
     # 32 of them, in as many entries of the first level: what is missed is due
-    # to timer ticks, after which all entries are gone.  The same places in
-    # pages of 4 KiB take a walk in 7 of 8 loads: the fact above.
+    # to timer ticks, after which all entries are gone, and on a busy host there
+    # are many.  The same places in pages of 4 KiB take a walk in 7 of 8 loads:
+    # the fact above.
+    ticks = timer_ticks(s)
     counts = count(s, ['dtlb_load_misses.stlb_hit',
                        'dtlb_load_misses.walk_completed',
                        'mem_inst_retired.all_loads'], 'large_pages',
                    LEAST_INSTRUCTIONS / 18)
+    ticks = timer_ticks(s) - ticks
     exact, checks = Checks(), Estimates()
     exact.between('loads of %d instructions' % counts['instructions'],
                   counts['mem_inst_retired.all_loads'],
                   0.9 * counts['instructions'] * 16 / 18, None)
     exact.done()
     for what in 'stlb_hit', 'walk_completed':
-        checks.between('%s of %d loads'
-                       % (what, counts['mem_inst_retired.all_loads']),
+        checks.between('%s of %d loads, with %d ticks'
+                       % (what, counts['mem_inst_retired.all_loads'], ticks),
                        counts['dtlb_load_misses.' + what], 0,
-                       0.02 * counts['mem_inst_retired.all_loads'])
+                       0.01 * counts['mem_inst_retired.all_loads'] +
+                       32 * ticks)
     return checks.done()
 
 
