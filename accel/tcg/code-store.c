@@ -65,7 +65,7 @@ void tcg_code_store(CPUState *cpu, ram_addr_t start, unsigned size)
         return;
     }
     if (pending.num == CODE_STORES) {
-        /* The one before the one before is done. */
+        /* An access announces two stores at most: the older one is done. */
         look_behind(&pending.store[0]);
         pending.store[0] = pending.store[1];
         pending.num--;

@@ -24,8 +24,8 @@ typedef struct PmuBlockBuilder {
 } PmuBlockBuilder;
 
 /*
- * A block that may take so many cycles, caches aside, takes as many slots as a
- * load from DRAM, and more.
+ * A block is slow if its instructions may take so many cycles, one after the
+ * other and caches aside: about two loads from DRAM that wait for each other.
  */
 #define PMU_SLOW_BLOCK  400
 

@@ -348,7 +348,7 @@ static void correct(PmuCpiTable *table, PmuEstimate *tally)
         double now;
 
         if (!pmu_cpi_table_is_wanted(table, dependent[i].item)) {
-            /* Nothing is owed for what others count, some other time. */
+            /* A correction that is left ends with the counters it was for. */
             tally->correction[i] = 0;
             continue;
         }
