@@ -24,6 +24,8 @@ import plan
 import planted
 import results
 import suites
+from tree_tests import fake_kvm_unit_tests
+
 
 def parts_merged():
     """All parts of a run, one that is missing, and the pages of all."""
@@ -514,18 +516,24 @@ def planted_bugs():
           {c for k, c in found if 'rdpmc' in c})
 
 
+def one_bare_case(directory):
+    """The arguments for a case that passes in a second: it needs no Linux."""
+    tree = os.path.join(directory, 'tree')
+    fake_kvm_unit_tests(tree)
+    return ('--suite', 'kvm-unit-tests:pmu', '--from', 'kvm-unit-tests=' + tree)
+
+
 def resumed():
     """--resume keeps what is there; without it, all is done again."""
     with tempfile.TemporaryDirectory() as directory:
-        wanted = ('--kernel', KERNEL, '--suite', 'counts:instructions',
-                  '--out', directory)
+        out = os.path.join(directory, 'out')
+        wanted = *one_bare_case(directory), '--out', out
         times = []
         for more in (), ('--resume',), ():
             kernel_ci(*wanted, *more)
-            one, = (n for n in os.listdir(directory + '/jobs')
+            one, = (n for n in os.listdir(out + '/jobs')
                     if n.endswith('.jsonl'))
-            times.append(os.stat(os.path.join(directory, 'jobs', one)
-                                 ).st_mtime_ns)
+            times.append(os.stat(os.path.join(out, 'jobs', one)).st_mtime_ns)
     assert times[0] == times[1] != times[2], times
 
 
@@ -534,35 +542,33 @@ def jobs_apart():
     job says.
     """
     with tempfile.TemporaryDirectory() as directory:
-        out, _ = kernel_ci('plan', *FAKE_SUITE, '--suite', 'rr:true', '--out',
-                           directory, '--suite', 'fake:passes')
-        idents = out.split()
-        assert len(idents) >= 2, out
-        planned = plan.read(directory)
-        for job_ in planned.jobs:
-            wanted = [c for c in job_.cases if c in ('passes', 'true')]
-            job_.cases[:] = wanted
-        planned = plan.Plan(planned.qemu, planned.images, planned.settings,
-                            [j for j in planned.jobs if j.cases])
-        planned.write(directory)
-        first, last = planned.jobs[0].id, planned.jobs[-1].id
-        kernel_ci('job', directory, first)
-        _, said = kernel_ci('merge', directory, status=3)
+        out = os.path.join(directory, 'out')
+        said, _ = kernel_ci('plan', *one_bare_case(directory), '--cpu', 'icx',
+                            '--cpu', 'spr', '--out', out)
+        first, last = said.split()
+        kernel_ci('job', out, first)
+        _, said = kernel_ci('merge', out, status=3)
         assert 'not run' in said, said
-        done = os.path.join(directory, 'jobs', os.listdir(
-            os.path.join(directory, 'jobs'))[0])
+        done, = (os.path.join(out, 'jobs', n)
+                 for n in os.listdir(out + '/jobs') if n.endswith('.jsonl'))
         before = os.stat(done)
-        kernel_ci('job', directory, first, last)
+        kernel_ci('job', out, first, last)
         equal('a job is not done twice', os.stat(done).st_ino, before.st_ino)
-        kernel_ci('merge', directory)
-        equal('cases', sorted(read_run(directory)), ['icx/passes',
-                                                     'icx/true'])
-        _, said = kernel_ci('job', '--qemu', '/bin/true', directory, first,
-                            status=3)
+        kernel_ci('merge', out)
+        equal('cases', sorted(read_run(out)), ['icx/pmu', 'spr/pmu'])
+        _, said = kernel_ci('job', '--qemu', '/bin/true', out, first, status=3)
         assert 'the plan is for another QEMU' in said, said
+
+
+def another_kernel():
+    """A job is not done with another kernel than that of its plan."""
+    with tempfile.TemporaryDirectory() as directory:
+        said, _ = kernel_ci('plan', '--kernel', KERNEL, '--suite',
+                            'counts:instructions', '--out', directory)
+        planned = plan.read(directory)
         plan.Plan(planned.qemu, {KERNEL: 'x'}, planned.settings,
                   planned.jobs).write(directory)
-        _, said = kernel_ci('job', directory, first, status=3)
+        _, said = kernel_ci('job', directory, said.strip(), status=3)
         assert 'the plan is for another kernel' in said, said
 
 
@@ -582,7 +588,7 @@ TESTS = [
     ('a pipe among the cases', pipe_among_cases),
     ('names that are there twice', names_twice), ('Ctrl-C', interrupted),
     ('--resume', resumed),
-    ('jobs one by one', jobs_apart)]
+    ('jobs one by one', jobs_apart), ('another kernel', another_kernel)]
 LONG_TESTS = [('the clock of the model', measured),
               ('counters in use', with_counters),
               ('planted bugs', planted_bugs)]
