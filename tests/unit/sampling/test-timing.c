@@ -1386,7 +1386,7 @@ static void rig_run_blocks(Rig *rig, unsigned first, unsigned n)
 /* The known region runs until the model is in @phase. */
 static void rig_run_until(Rig *rig, PmuPhase phase)
 {
-    while (rig->timing->phase != phase) {
+    while (rig->timing->plan.phase != phase) {
         rig_run_blocks(rig, 0, 1);
     }
 }
@@ -1443,7 +1443,7 @@ static void test_sighted(void)
     assert_sighted(rig, 1, UNKNOWN, PMU_SIGHTED_FIRST);
     assert_sighted(rig, 1, UNKNOWN, PMU_SIGHTED_AGAIN);
     /* The first period is of 786432 instructions at least. */
-    while (rig->timing->left > 1000) {
+    while (rig->timing->plan.left > 1000) {
         rig_run_blocks(rig, 0, 1);
     }
     assert_sighted(rig, 1, UNKNOWN, PMU_SIGHTED_FIRST);
@@ -1498,7 +1498,7 @@ static void test_branch_inside(void)
             pmu_timing_run(rig->timing, block, 0, block->num_insns, &dynamic);
         }
     }
-    g_assert_cmpint(rig->timing->phase, ==, PMU_PHASE_FUNCTIONAL_WARMING);
+    g_assert_cmpint(rig->timing->plan.phase, ==, PMU_PHASE_FUNCTIONAL_WARMING);
     g_assert_cmpuint(*missed, ==, misses);
     rig_free(rig);
 }

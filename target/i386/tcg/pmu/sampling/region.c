@@ -52,24 +52,25 @@ static void discount_cold_code(const PmuTiming *t, PmuSample *sample)
     item[pmu_sample_item(PMU_ITEM_L1I_HITS)] += lines;
 }
 
-/* The current region took @t->sample. */
+/* The current region took @t->region.sample. */
 static void add_sample(PmuTiming *t)
 {
     for (unsigned i = 0; i < PMU_COVARIATE_NR; i++) {
-        t->sample.item[PMU_SAMPLE_COVARIATES + i] =
+        t->region.sample.item[PMU_SAMPLE_COVARIATES + i] =
             t->functional.covariates.n[i] - t->accounted.n[i];
     }
     t->accounted = t->functional.covariates;
     if (pmu_timing_is_typical(t, pmu_region_key(t))) {
-        t->sampled_insns += t->insns;
-        t->code.large = pmu_functional_is_large_page(&t->functional,
-                                                     t->code.branch);
-        discount_cold_code(t, &t->sample);
-        pmu_cpi_table_add_sample(&t->cpi_table, pmu_region_key(t), t->insns,
-                                 t->code, &t->sample);
+        t->plan.sampled_insns += t->region.insns;
+        t->region.code.large = pmu_functional_is_large_page(&t->functional,
+                                                     t->region.code.branch);
+        discount_cold_code(t, &t->region.sample);
+        pmu_cpi_table_add_sample(&t->cpi_table, pmu_region_key(t),
+                                 t->region.insns, t->region.code,
+                                 &t->region.sample);
         pmu_timing_learn_length(t);
     }
-    t->sample = (PmuSample) {};
+    t->region.sample = (PmuSample) {};
 }
 
 /* What was seen counts if nothing else is known. */
@@ -89,7 +90,7 @@ static void end_detailed_warming(PmuTiming *t)
 
 static G_GNUC_NO_INLINE void end_simulated(PmuTiming *t)
 {
-    switch (t->phase) {
+    switch (t->plan.phase) {
     case PMU_PHASE_DETAILED:
         pmu_timing_enter_pipeline_counts(t, true);
         add_sample(t);
@@ -106,7 +107,7 @@ static G_GNUC_NO_INLINE void end_simulated(PmuTiming *t)
 void pmu_region_take_assists(PmuTiming *t)
 {
     t->ledger->event[t->ledger->level][PMU_ITEM_ASSISTS_FP] += t->assists;
-    if (t->phase == PMU_PHASE_FETCH_WARMING) {
+    if (t->plan.phase == PMU_PHASE_FETCH_WARMING) {
         pmu_timing_discard_seen(t);
     }
     for (; t->assists; t->assists--) {
@@ -118,29 +119,29 @@ void pmu_region_take_assists(PmuTiming *t)
 
 void pmu_region_end(PmuTiming *t)
 {
-    if (G_UNLIKELY(t->assists) && t->phase >= PMU_PHASE_DETAILED_WARMING) {
+    if (G_UNLIKELY(t->assists) && t->plan.phase >= PMU_PHASE_DETAILED_WARMING) {
         pmu_pipeline_drain(&t->pipeline);
     }
-    if (G_LIKELY(t->phase <= PMU_PHASE_FETCH_WARMING)) {
+    if (G_LIKELY(t->plan.phase <= PMU_PHASE_FETCH_WARMING)) {
         pmu_region_count(t);
     } else {
         end_simulated(t);
     }
-    t->hash = 0;
-    t->left -= t->insns;
-    t->insns = 0;
-    t->misses = (PmuCodeMisses) {};
+    t->plan.left -= t->region.insns;
+    t->region.hash = 0;
+    t->region.insns = 0;
+    t->region.misses = (PmuCodeMisses) {};
     if (G_UNLIKELY(t->assists)) {
         pmu_region_take_assists(t);
     }
-    if (G_UNLIKELY(t->left <= 0)) {
+    if (G_UNLIKELY(t->plan.left <= 0)) {
         pmu_timing_end_phase(t);
     }
 }
 
 void pmu_region_end_open(PmuTiming *t)
 {
-    if (t->insns) {
+    if (t->region.insns) {
         pmu_region_end(t);
     }
 }
@@ -149,7 +150,7 @@ void pmu_region_change_level(PmuTiming *t, PmuLevel level)
 {
     pmu_region_end_open(t);
     pmu_timing_enter_data(t);
-    if (t->phase == PMU_PHASE_DETAILED) {
+    if (t->plan.phase == PMU_PHASE_DETAILED) {
         pmu_slots_close_cycle(&t->pipeline);
         pmu_timing_enter_pipeline_counts(t, false);
         t->ledger->level = level;
@@ -162,18 +163,18 @@ void pmu_region_change_level(PmuTiming *t, PmuLevel level)
 
 void pmu_region_begin_code(PmuTiming *t)
 {
-    t->code = (PmuRegionCode) {
-        .first = t->phys >> PMU_LINE_SHIFT, .branch = t->pc,
+    t->region.code = (PmuRegionCode) {
+        .first = t->region.phys >> PMU_LINE_SHIFT, .branch = t->region.pc,
     };
 }
 
 /* What the DSB has of each line of code fills whole lines of its own. */
 static void add_dsb_uops(PmuTiming *t, const PmuBlockInsn *bi, uint64_t line)
 {
-    PmuRegionCode *code = &t->code;
+    PmuRegionCode *code = &t->region.code;
 
-    if (line != t->line) {
-        t->line = line;
+    if (line != t->region.line) {
+        t->region.line = line;
         code->dsb_uops += t->uarch->dsb_line - 1;
         code->dsb_uops -= code->dsb_uops % t->uarch->dsb_line;
     }
@@ -182,14 +183,16 @@ static void add_dsb_uops(PmuTiming *t, const PmuBlockInsn *bi, uint64_t line)
 }
 
 void pmu_region_extend_code(PmuTiming *t, const PmuBlock *block, unsigned first,
-                        unsigned last)
+                            unsigned last)
 {
+    PmuRegionCode *code = &t->region.code;
+
     for (unsigned i = first; i < last; i++) {
         uint64_t line = (block->phys + block->insns[i].offset) >>
                         PMU_LINE_SHIFT;
 
-        if (line - t->code.first < PMU_REGION_LINES) {
-            t->code.lines = MAX(t->code.lines, line - t->code.first + 1);
+        if (line - code->first < PMU_REGION_LINES) {
+            code->lines = MAX(code->lines, line - code->first + 1);
         }
         add_dsb_uops(t, &block->insns[i], line);
     }

@@ -17,7 +17,7 @@
 /* What is known of the current region is under this key. */
 static inline uint64_t pmu_region_key(const PmuTiming *t)
 {
-    return pmu_cpi_table_key(t->hash, t->ledger->level);
+    return pmu_cpi_table_key(t->region.hash, t->ledger->level);
 }
 
 /* The current region was not simulated in detail. */
@@ -51,7 +51,7 @@ void pmu_region_end_open(PmuTiming *t);
  */
 void pmu_region_change_level(PmuTiming *t, PmuLevel level);
 
-/* The current region begins where @t->pc and @t->phys say. */
+/* The current region begins where @t->region.pc and @t->region.phys say. */
 void pmu_region_begin_code(PmuTiming *t);
 
 /*

@@ -147,7 +147,7 @@ static void begin_pipeline(PmuTiming *t, const PmuBlock *block,
 {
     uint64_t from;
 
-    if (t->phase < PMU_PHASE_DETAILED_WARMING) {
+    if (t->plan.phase < PMU_PHASE_DETAILED_WARMING) {
         pmu_memory_misses_arrive(&t->functional.mem);
     }
     pmu_functional_fetch_string(&t->functional, block, index, block_pc);
@@ -312,7 +312,7 @@ static void pass_string(PmuTiming *t)
 {
     int32_t lines = t->string.bytes / PMU_LINE_SIZE;
 
-    t->left = MAX(t->left, INT32_MIN + lines) - lines;
+    t->plan.left = MAX(t->plan.left, INT32_MIN + lines) - lines;
 }
 
 /* A piece of it is done: see ends_piece(). */
@@ -353,17 +353,17 @@ static void begin_string(PmuTiming *t, const PmuBlock *block, unsigned index,
     *s = (PmuString) {
         .active = true, .pc = block_pc + bi->offset, .hash = bi->hash,
         .src_line = UINT64_MAX, .dst_line = UINT64_MAX,
-        .detailed = t->phase == PMU_PHASE_DETAILED,
+        .detailed = t->plan.phase == PMU_PHASE_DETAILED,
         .code = {
             .first = (block->phys + bi->offset) >> PMU_LINE_SHIFT,
             .branch = block_pc + bi->offset, .lines = 1,
         },
     };
-    s->untimed = t->phase <= PMU_PHASE_FULL_WARMING &&
+    s->untimed = t->plan.phase <= PMU_PHASE_FULL_WARMING &&
                  pmu_cpi_table_find_any(&t->cpi_table, place_key(t, bi->hash));
     if (!s->untimed) {
         begin_pipeline(t, block, index, block_pc);
-    } else if (t->phase == PMU_PHASE_FULL_WARMING) {
+    } else if (t->plan.phase == PMU_PHASE_FULL_WARMING) {
         pmu_functional_fetch_string(&t->functional, block, index, block_pc);
     }
 }
@@ -413,7 +413,7 @@ void pmu_timing_run_string(PmuTiming *t, const PmuBlock *block,
     if (!s->active || s->pc != dynamic->pc + bi->offset) {
         begin_string(t, block, index, dynamic->pc);
     }
-    if (s->untimed && t->phase == PMU_PHASE_FAST_FORWARD) {
+    if (s->untimed && t->plan.phase == PMU_PHASE_FAST_FORWARD) {
         count_lines(t, bi, &part);
     } else {
         look_at_string(t, bi, &part, last);

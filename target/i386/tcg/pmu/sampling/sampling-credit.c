@@ -25,37 +25,37 @@
 /* Instructions in a sampling unit. */
 static uint32_t unit_insns(const PmuTiming *t)
 {
-    return t->sampling->full_warming + t->sampling->detailed_warming +
-           t->sampling->detailed;
+    return t->plan.sampling->full_warming + t->plan.sampling->detailed_warming +
+           t->plan.sampling->detailed;
 }
 
 int32_t pmu_timing_max_credit(const PmuTiming *t)
 {
-    return t->sampling ? unit_insns(t) * CREDIT_UNITS : 0;
+    return t->plan.sampling ? unit_insns(t) * CREDIT_UNITS : 0;
 }
 
 uint32_t pmu_sampling_in_period(const PmuTiming *t)
 {
-    return t->period - t->behind - t->left;
+    return t->plan.period - t->plan.behind - t->plan.left;
 }
 
 bool pmu_sampling_take_credit(PmuTiming *t, int32_t least)
 {
     int32_t price = unit_insns(t);
 
-    if (!t->paid && t->credit - price < least) {
+    if (!t->plan.paid && t->plan.credit - price < least) {
         return false;
     }
-    t->credit -= t->paid ? 0 : price;
-    t->paid = false;
+    t->plan.credit -= t->plan.paid ? 0 : price;
+    t->plan.paid = false;
     return true;
 }
 
 bool pmu_sampling_is_unknown(PmuTiming *t, PmuDoubt doubt)
 {
-    uint32_t much = UNKNOWN_SOME << t->unknown_twice;
+    uint32_t much = UNKNOWN_SOME << t->unknown.doublings;
 
-    return t->unknown >= much / doubt && pmu_sampling_take_credit(t, 0);
+    return t->unknown.sum >= much / doubt && pmu_sampling_take_credit(t, 0);
 }
 
 bool pmu_sampling_is_dominant(PmuTiming *t, uint32_t insns, PmuDoubt doubt)

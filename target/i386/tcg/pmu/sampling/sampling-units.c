@@ -7,7 +7,6 @@
  */
 
 #include <glib.h>
-#include <string.h>
 
 #include "tcg/pmu/sampling/sampling-credit.h"
 #include "tcg/pmu/sampling/sampling-units.h"
@@ -79,11 +78,64 @@ const PmuSampling pmu_sampling = {
  */
 #define REFILL_SHARE    4
 
+/*
+ * A driver that has more events than counters makes them take turns of some
+ * milliseconds, and takes for granted that time goes equally fast in all of
+ * them.  So many instructions after the last change of interest they may still
+ * do so: then all is observed if some of it was of interest, as what goes
+ * forward is several times as fast, and periods do not become long.
+ */
+#define TURNS           (1 << 24)
+
+/* The first random number: any but 0. */
+#define RANDOM_SEED     2463534242u
+
+void pmu_sampling_begin(PmuTiming *t, const PmuSampling *sampling)
+{
+    t->plan.phase = PMU_PHASE_DETAILED;
+    t->plan.forwarded = false;
+    t->plan.sampling = sampling;
+    t->plan.credit = pmu_timing_max_credit(t);
+    t->plan.left = sampling ? sampling->initial_detailed : INT32_MAX;
+}
+
+void pmu_sampling_restart(PmuTiming *t, const PmuSampling *sampling)
+{
+    t->plan = (PmuSamplingPlan) {
+        .random = RANDOM_SEED,
+        /* Nothing says that it is not. */
+        .memory_bound = true,
+    };
+    pmu_sampling_begin(t, sampling);
+}
+
+static bool is_other(const PmuInterest *one, const PmuInterest *other)
+{
+    return one->sampled != other->sampled ||
+           one->observed != other->observed || one->taken != other->taken ||
+           one->time_only != other->time_only;
+}
+
+void pmu_sampling_note_interest(PmuTiming *t, const PmuInterest *interest)
+{
+    PmuSamplingPlan *plan = &t->plan;
+    uint64_t until = plan->warmed_insns + TURNS;
+
+    if (is_other(interest, &t->interest)) {
+        plan->turns_until = until;
+    }
+    if (interest->observed) {
+        plan->functional_until = UINT64_MAX;
+    } else if (plan->functional_until == UINT64_MAX) {
+        plan->functional_until = until;
+    }
+}
+
 /* See SETTLE.  With time_only no region is simulated for being dominant. */
 static bool is_settled(const PmuTiming *t)
 {
-    return t->interest.time_only || t->steady == STEADY_MOST ||
-           t->warmed_insns >= t->settled;
+    return t->interest.time_only || t->plan.steady == STEADY_MOST ||
+           t->plan.warmed_insns >= t->plan.settled;
 }
 
 /*
@@ -94,22 +146,22 @@ static bool is_settled(const PmuTiming *t)
  */
 static uint32_t mean_period(const PmuTiming *t)
 {
-    uint32_t longest = t->sampling->period;
+    uint32_t longest = t->plan.sampling->period;
     uint32_t shortest = MAX(longest / LONGEST_SHORTEST, 1);
 
-    if (t->waits_changed) {
+    if (t->plan.waits_changed) {
         return shortest;
     }
-    if (t->first_of_dominant) {
-        return MAX(t->sampling->functional_warming / 2, 1);
+    if (t->plan.first_of_dominant) {
+        return MAX(t->plan.sampling->functional_warming / 2, 1);
     }
-    if (t->warmed_insns >= t->turns_until) {
-        longest <<= t->steady;
+    if (t->plan.warmed_insns >= t->plan.turns_until) {
+        longest <<= t->plan.steady;
     }
-    if (!is_settled(t) || t->memory_doubtful) {
+    if (!is_settled(t) || t->plan.memory_doubtful) {
         longest = MIN(longest, SETTLE_PERIOD);
     }
-    return CLAMP(t->warmed_insns / 16, shortest, longest);
+    return CLAMP(t->plan.warmed_insns / 16, shortest, longest);
 }
 
 /*
@@ -120,59 +172,63 @@ static uint32_t period(PmuTiming *t)
 {
     uint32_t mean = mean_period(t), quarter = mean / 4;
 
-    t->random ^= t->random << 13;
-    t->random ^= t->random >> 17;
-    t->random ^= t->random << 5;
-    return mean - quarter + t->random % (2 * quarter + 1);
+    t->plan.random ^= t->plan.random << 13;
+    t->plan.random ^= t->plan.random >> 17;
+    t->plan.random ^= t->plan.random << 5;
+    return mean - quarter + t->plan.random % (2 * quarter + 1);
 }
 
 /* Nothing is observed in the first part of a period, if that is worth it. */
 static bool may_fast_forward(const PmuTiming *t)
 {
-    return !t->interest.observed && t->warmed_insns >= t->functional_until &&
-           is_settled(t) && !t->waits_changed && !t->memory_bound &&
-           mean_period(t) >= 2 * t->sampling->functional_warming;
+    return !t->interest.observed &&
+           t->plan.warmed_insns >= t->plan.functional_until &&
+           is_settled(t) && !t->plan.waits_changed && !t->plan.memory_bound &&
+           mean_period(t) >= 2 * t->plan.sampling->functional_warming;
 }
 
 /* Caches and predictors see the next @length instructions. */
 static void begin_warming(PmuTiming *t, int32_t length, bool observed)
 {
-    t->phase = PMU_PHASE_FUNCTIONAL_WARMING;
-    t->left = length;
+    t->plan.phase = PMU_PHASE_FUNCTIONAL_WARMING;
+    t->plan.left = length;
     pmu_cpi_table_set_observed(&t->cpi_table, observed);
 }
 
 /* The same up to the sampling unit, whose code is to be fetched before. */
 static void begin_final_warming(PmuTiming *t, int32_t length)
 {
-    t->refills = false;
-    t->before = t->functional.covariates;
-    t->behind = MIN(length, (int32_t)t->sampling->fetch_warming);
-    begin_warming(t, length - t->behind, true);
-    t->observed_from = pmu_sampling_in_period(t);
+    t->plan.refills = false;
+    t->plan.before = t->functional.covariates;
+    t->plan.behind = MIN(length, (int32_t)t->plan.sampling->fetch_warming);
+    begin_warming(t, length - t->plan.behind, true);
+    t->plan.observed_from = pmu_sampling_in_period(t);
 }
 
 /* Nothing is observed in the next piece of a period. */
 static void begin_fast_forward_piece(PmuTiming *t)
 {
-    int32_t piece = CLAMP(t->period / FAST_FORWARD_PIECES, FAST_FORWARD_PIECE,
-                          FAST_FORWARD_PIECE_MOST);
-    int32_t length = MIN(piece,
-                         t->behind - (int32_t)t->sampling->functional_warming);
+    PmuSamplingPlan *plan = &t->plan;
+    int32_t piece = CLAMP(plan->period / FAST_FORWARD_PIECES,
+                          FAST_FORWARD_PIECE, FAST_FORWARD_PIECE_MOST);
+    int32_t functional = plan->sampling->functional_warming;
+    int32_t length = MIN(piece, plan->behind - functional);
 
-    t->left += length;
-    t->behind -= length;
+    plan->left += length;
+    plan->behind -= length;
 }
 
 /* Was it worth while to look at unknown code? */
 static void judge_unknown_unit(PmuTiming *t)
 {
-    if (t->sampled_insns >= t->sampling->detailed / PMU_UNKNOWN_LITTLE) {
-        t->unknown_twice = 0;
-    } else if (t->unknown_twice < PMU_UNKNOWN_MAX_DOUBLINGS) {
-        t->unknown_twice++;
+    uint32_t little = t->plan.sampling->detailed / PMU_UNKNOWN_LITTLE;
+
+    if (t->plan.sampled_insns >= little) {
+        t->unknown.doublings = 0;
+    } else if (t->unknown.doublings < PMU_UNKNOWN_MAX_DOUBLINGS) {
+        t->unknown.doublings++;
     }
-    t->for_unknown = false;
+    t->plan.for_unknown = false;
 }
 
 /* Was it, and those before, as the costs predicted? */
@@ -180,51 +236,50 @@ static void judge_unit(PmuTiming *t)
 {
     double error = pmu_cpi_table_error(&t->cpi_table);
 
-    if (t->first_of_dominant) {
+    if (t->plan.first_of_dominant) {
         /* Nothing was predicted. */
         pmu_cpi_table_forget_error(&t->cpi_table);
-        t->steady = 0;
+        t->plan.steady = 0;
     } else if (error > UNSTEADY_ERROR) {
-        t->steady = 0;
-    } else if (error <= STEADY_ERROR && t->steady < STEADY_MOST) {
-        t->steady++;
+        t->plan.steady = 0;
+    } else if (error <= STEADY_ERROR && t->plan.steady < STEADY_MOST) {
+        t->plan.steady++;
     }
 }
 
 static void begin_period(PmuTiming *t)
 {
     judge_unit(t);
-    if (t->for_unknown) {
+    if (t->plan.for_unknown) {
         judge_unknown_unit(t);
     }
     t->accounted = t->functional.covariates;
     pmu_functional_skip(&t->functional);
-    t->unknown = 0;
-    t->unknown_at = t->warmed_insns;
-    t->paid = false;
-    memset(t->unknown_regions, 0, sizeof(t->unknown_regions));
+    t->unknown.sum = 0;
+    t->unknown.at = t->plan.warmed_insns;
+    t->plan.paid = false;
     pmu_cpi_table_begin_epoch(&t->cpi_table);
-    t->period = period(t);
-    t->forwarded = false;
+    t->plan.period = period(t);
+    t->plan.forwarded = false;
     pmu_block_runs_revise(&t->runs, may_fast_forward(t));
     if (may_fast_forward(t)) {
-        t->phase = PMU_PHASE_FAST_FORWARD;
-        t->left = 0;
-        t->behind = t->period;
+        t->plan.phase = PMU_PHASE_FAST_FORWARD;
+        t->plan.left = 0;
+        t->plan.behind = t->plan.period;
         begin_fast_forward_piece(t);
         pmu_cpi_table_set_observed(&t->cpi_table, false);
     } else {
-        begin_final_warming(t, t->period);
+        begin_final_warming(t, t->plan.period);
     }
-    t->first_of_dominant = false;
+    t->plan.first_of_dominant = false;
 }
 
 static void begin_phase(PmuTiming *t, PmuPhase phase)
 {
     const uint32_t length[] = {
-        [PMU_PHASE_FULL_WARMING] = t->sampling->full_warming,
-        [PMU_PHASE_DETAILED_WARMING] = t->sampling->detailed_warming,
-        [PMU_PHASE_DETAILED] = t->sampling->detailed,
+        [PMU_PHASE_FULL_WARMING] = t->plan.sampling->full_warming,
+        [PMU_PHASE_DETAILED_WARMING] = t->plan.sampling->detailed_warming,
+        [PMU_PHASE_DETAILED] = t->plan.sampling->detailed,
     };
 
     switch (phase) {
@@ -241,19 +296,21 @@ static void begin_phase(PmuTiming *t, PmuPhase phase)
     default:
         break;
     }
-    if (t->phase == PMU_PHASE_FETCH_WARMING) {
+    if (t->plan.phase == PMU_PHASE_FETCH_WARMING) {
         pmu_timing_discard_seen(t);
     }
-    t->phase = phase;
-    t->left = length[phase];
+    t->plan.phase = phase;
+    t->plan.left = length[phase];
 }
 
 /* Another @length instructions were functionally warmed. */
 static void add_warmed(PmuTiming *t, uint32_t length)
 {
-    t->credit = MIN(t->credit + (int32_t)(length / t->sampling->unknown_share),
-                    pmu_timing_max_credit(t));
-    t->warmed_insns += length;
+    PmuSamplingPlan *plan = &t->plan;
+    int32_t credit = length / plan->sampling->unknown_share;
+
+    plan->credit = MIN(plan->credit + credit, pmu_timing_max_credit(t));
+    plan->warmed_insns += length;
 }
 
 void pmu_timing_observe(PmuTiming *t)
@@ -262,25 +319,25 @@ void pmu_timing_observe(PmuTiming *t)
         pmu_timing_enter_estimates(t);
         pmu_cpi_table_set_observed(&t->cpi_table, true);
     }
-    t->forwarded = false;
+    t->plan.forwarded = false;
 }
 
 void pmu_sampling_simulate_unknown(PmuTiming *t)
 {
     add_warmed(t, pmu_sampling_in_period(t));
     pmu_timing_observe(t);
-    t->steady = 0;
-    t->for_unknown = true;
-    t->sampled_insns = 0;
+    t->plan.steady = 0;
+    t->plan.for_unknown = true;
+    t->plan.sampled_insns = 0;
     begin_phase(t, PMU_PHASE_DETAILED_WARMING);
-    t->left += t->sampling->full_warming;
+    t->plan.left += t->plan.sampling->full_warming;
 }
 
 void pmu_sampling_simulate_dominant(PmuTiming *t)
 {
     pmu_sampling_simulate_unknown(t);
-    t->first_of_dominant = true;
-    t->settled = t->warmed_insns + SETTLE;
+    t->plan.first_of_dominant = true;
+    t->plan.settled = t->plan.warmed_insns + SETTLE;
 }
 
 /* Code that ran, and what it needs of the DSB. */
@@ -324,7 +381,7 @@ static void warm_code(PmuTiming *t)
 /* Cycles that were waited for @item in what was observed. */
 static uint64_t waited(const PmuTiming *t, PmuCovariate item)
 {
-    return t->functional.covariates.n[item] - t->before.n[item];
+    return t->functional.covariates.n[item] - t->plan.before.n[item];
 }
 
 /* Did the @observed instructions wait for the L3 and beyond it a lot? */
@@ -343,11 +400,12 @@ static bool is_memory_bound(const PmuTiming *t, int32_t observed)
  */
 static void judge_period(PmuTiming *t)
 {
-    int32_t observed = pmu_sampling_in_period(t) - t->observed_from;
+    int32_t observed = pmu_sampling_in_period(t) - t->plan.observed_from;
+    int32_t functional = t->plan.sampling->functional_warming;
     bool changed;
 
-    if (observed < (int32_t)t->sampling->functional_warming / REFILL_SHARE) {
-        t->waits_changed = false;
+    if (observed < functional / REFILL_SHARE) {
+        t->plan.waits_changed = false;
         return;
     }
     changed = pmu_cpi_table_wait_error(&t->cpi_table) >=
@@ -355,10 +413,10 @@ static void judge_period(PmuTiming *t)
     if (changed) {
         pmu_cpi_table_note_change(&t->cpi_table);
     }
-    t->waits_changed = changed && pmu_sampling_take_credit(t, 0);
-    t->memory_bound = is_memory_bound(t, observed);
-    t->memory_doubtful =
-        t->interest.time_only && t->memory_bound && t->forwarded;
+    t->plan.waits_changed = changed && pmu_sampling_take_credit(t, 0);
+    t->plan.memory_bound = is_memory_bound(t, observed);
+    t->plan.memory_doubtful =
+        t->interest.time_only && t->plan.memory_bound && t->plan.forwarded;
 }
 
 /*
@@ -368,32 +426,32 @@ static void judge_period(PmuTiming *t)
 void pmu_timing_end_fast_forward(PmuTiming *t)
 {
     int32_t length = pmu_sampling_in_period(t);
-    int32_t rest = CLAMP(t->left + t->behind, 1,
-                         (int32_t)t->sampling->functional_warming);
+    int32_t rest = CLAMP(t->plan.left + t->plan.behind, 1,
+                         (int32_t)t->plan.sampling->functional_warming);
     int32_t refill = rest / REFILL_SHARE;
 
     pmu_timing_enter_block_runs(t);
     pmu_block_runs_revise(&t->runs, false);
     pmu_functional_skip_all(&t->functional);
     warm_code(t);
-    t->period = length + rest;
-    t->behind = rest - refill;
-    t->refills = true;
-    t->forwarded = true;
+    t->plan.period = length + rest;
+    t->plan.behind = rest - refill;
+    t->plan.refills = true;
+    t->plan.forwarded = true;
     begin_warming(t, refill, false);
 }
 
 void pmu_sampling_end_fast_forward_early(PmuTiming *t)
 {
     pmu_timing_end_fast_forward(t);
-    t->paid = true;
+    t->plan.paid = true;
 }
 
 /* They have caught up. */
 static void end_refill(PmuTiming *t)
 {
     warm_code(t);
-    begin_final_warming(t, t->left + t->behind);
+    begin_final_warming(t, t->plan.left + t->plan.behind);
 }
 
 /* The last part of what is functionally warmed. */
@@ -401,9 +459,9 @@ static void begin_fetch_warming(PmuTiming *t)
 {
     warm_code(t);
     pmu_fetch_unit_restart(&t->functional.fetcher);
-    t->phase = PMU_PHASE_FETCH_WARMING;
-    t->left += t->behind;
-    t->behind = 0;
+    t->plan.phase = PMU_PHASE_FETCH_WARMING;
+    t->plan.left += t->plan.behind;
+    t->plan.behind = 0;
 }
 
 /* A sampling unit is due. */
@@ -418,8 +476,10 @@ static void end_period(PmuTiming *t)
 
 static void end_fast_forward_piece(PmuTiming *t)
 {
+    int32_t functional = t->plan.sampling->functional_warming;
+
     pmu_block_runs_collect_low_confidence(&t->runs, &t->cpi_table, t->ledger);
-    if (t->left + t->behind <= (int32_t)t->sampling->functional_warming) {
+    if (t->plan.left + t->plan.behind <= functional) {
         pmu_timing_end_fast_forward(t);
     } else if (pmu_sampling_is_dominant(t, t->cpi_table.most_low_confidence,
                                         PMU_MAY_BE)) {
@@ -431,19 +491,19 @@ static void end_fast_forward_piece(PmuTiming *t)
 
 void pmu_timing_end_phase(PmuTiming *t)
 {
-    if (!t->sampling) {
-        t->left = INT32_MAX;
+    if (!t->plan.sampling) {
+        t->plan.left = INT32_MAX;
         return;
     }
-    if (t->phase != PMU_PHASE_FAST_FORWARD) {
+    if (t->plan.phase != PMU_PHASE_FAST_FORWARD) {
         pmu_timing_enter_block_runs(t);
     }
-    switch (t->phase) {
+    switch (t->plan.phase) {
     case PMU_PHASE_FAST_FORWARD:
         end_fast_forward_piece(t);
         break;
     case PMU_PHASE_FUNCTIONAL_WARMING:
-        if (t->refills) {
+        if (t->plan.refills) {
             end_refill(t);
         } else {
             begin_fetch_warming(t);

@@ -10,6 +10,15 @@
 
 #include "tcg/pmu/sampling/timing-state.h"
 
+/* From now on as @sampling says, whose first part is simulated in detail. */
+void pmu_sampling_begin(PmuTiming *t, const PmuSampling *sampling);
+
+/* The same for a cold core. */
+void pmu_sampling_restart(PmuTiming *t, const PmuSampling *sampling);
+
+/* What is of interest will be @interest. */
+void pmu_sampling_note_interest(PmuTiming *t, const PmuInterest *interest);
+
 /*
  * What is functionally warmed is observed from now on, and its waits count in
  * the period.

@@ -67,7 +67,8 @@ static void enter_functional(PmuTiming *t, bool sampled)
 {
     uint64_t *event = t->ledger->event[t->ledger->level];
     uint64_t *seen = t->seen.event[PMU_LEVEL_OS];
-    uint32_t *sample = t->sample.item + PMU_SAMPLE_ITEMS - PMU_ITEM_SAMPLED;
+    uint32_t *sample = t->region.sample.item + PMU_SAMPLE_ITEMS -
+                       PMU_ITEM_SAMPLED;
 
     for (unsigned i = PMU_ITEM_TIMED_END; i < PMU_ITEM_NR; i++) {
         event[i] += seen[i];
@@ -109,7 +110,7 @@ static inline void enter_group(uint64_t *restrict event,
 static void enter_pipeline_items(PmuTiming *t, bool sampled)
 {
     uint64_t *event = t->ledger->event[t->ledger->level] + PMU_ITEM_SAMPLED;
-    uint32_t *sample = t->sample.item + PMU_SAMPLE_ITEMS;
+    uint32_t *sample = t->region.sample.item + PMU_SAMPLE_ITEMS;
     uint32_t *item = t->pipeline.clock.counts.item + PMU_SLOT_NR;
     uint32_t mask = sampled ? UINT32_MAX : 0;
 
@@ -152,7 +153,7 @@ void pmu_timing_enter_pipeline_counts(PmuTiming *t, bool sampled)
     for (unsigned i = 0; i < PMU_SLOT_NR; i++) {
         t->ledger->slots[level][i] += item[i];
         t->progress += (uint64_t)item[i] << PMU_CPI_SHIFT;
-        t->sample.item[i] += sampled ? item[i] : 0;
+        t->region.sample.item[i] += sampled ? item[i] : 0;
         slots += item[i];
         item[i] = 0;
     }
@@ -243,7 +244,7 @@ uint64_t pmu_timing_progress_now(const PmuTiming *t)
 {
     uint64_t progress = t->progress;
 
-    if (t->phase != PMU_PHASE_DETAILED) {
+    if (t->plan.phase != PMU_PHASE_DETAILED) {
         progress += unaccounted_slots(t);
     }
     return progress >> PMU_CPI_SHIFT;
@@ -293,7 +294,7 @@ void pmu_timing_resume_pipeline(PmuTiming *t)
 
 void pmu_timing_enter_string(PmuTiming *t)
 {
-    if (t->phase == PMU_PHASE_DETAILED) {
+    if (t->plan.phase == PMU_PHASE_DETAILED) {
         pmu_timing_enter_pipeline_counts(t, false);
     } else {
         pmu_timing_enter_separate_counts(t);

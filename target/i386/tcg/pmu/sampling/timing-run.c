@@ -33,19 +33,19 @@ static void run_simulated(PmuTiming *t, const PmuBlock *block,
                           unsigned first, unsigned last,
                           const PmuExecution *dynamic)
 {
-    if (!t->insns) {
+    if (!t->region.insns) {
         pmu_region_begin_code(t);
     }
     pmu_region_extend_code(t, block, first, last);
     if (last == block->num_insns && block->branch != PMU_BRANCH_NONE) {
-        t->code.branch = dynamic->pc + block->last_offset;
-        t->code.taken = dynamic->taken && is_direct(block->branch);
+        t->region.code.branch = dynamic->pc + block->last_offset;
+        t->region.code.taken = dynamic->taken && is_direct(block->branch);
     }
     while (first < last) {
         unsigned end = pmu_functional_run(&t->functional, block, first, last,
                                           dynamic);
 
-        if (t->phase >= PMU_PHASE_DETAILED_WARMING) {
+        if (t->plan.phase >= PMU_PHASE_DETAILED_WARMING) {
             pmu_pipeline_run(&t->pipeline, block, first, end,
                              &t->functional.outcome);
         }
@@ -59,10 +59,10 @@ static void run_simulated(PmuTiming *t, const PmuBlock *block,
  */
 static void count_wait_in_period(PmuTiming *t, uint64_t wait)
 {
-    if (t->cpi_table.observed && !t->forwarded) {
-        t->wait += wait;
-        t->left -= t->wait / PERIOD_WAIT;
-        t->wait %= PERIOD_WAIT;
+    if (t->cpi_table.observed && !t->plan.forwarded) {
+        t->plan.wait += wait;
+        t->plan.left -= t->plan.wait / PERIOD_WAIT;
+        t->plan.wait %= PERIOD_WAIT;
     }
 }
 
@@ -107,7 +107,7 @@ static void warm_range(PmuTiming *t, const PmuBlock *block,
 static inline void warm_branch(PmuTiming *t, const PmuBlock *block,
                                const PmuExecution *dynamic)
 {
-    if (t->phase == PMU_PHASE_FUNCTIONAL_WARMING &&
+    if (t->plan.phase == PMU_PHASE_FUNCTIONAL_WARMING &&
         pmu_functional_warm_branch(&t->functional, block, dynamic)) {
         t->progress += pmu_cpi_table_mispredict_slots(&t->cpi_table);
     }
@@ -137,7 +137,7 @@ static void note_misses(PmuTiming *t, const PmuCodeMisses *before)
     PmuCodeMisses now = pmu_functional_code_misses(&t->functional);
 
     for (unsigned i = 0; i < PMU_FOUND_IN_NR; i++) {
-        t->misses.from[i] += now.from[i] - before->from[i];
+        t->region.misses.from[i] += now.from[i] - before->from[i];
     }
 }
 
@@ -151,7 +151,7 @@ static void run_in_phase(PmuTiming *t, const PmuBlock *block,
 {
     PmuCodeMisses before = pmu_functional_code_misses(&t->functional);
 
-    if (t->phase == PMU_PHASE_FETCH_WARMING) {
+    if (t->plan.phase == PMU_PHASE_FETCH_WARMING) {
         warm_fetch(t, block, first, last, dynamic);
     } else {
         run_simulated(t, block, first, last, dynamic);
@@ -188,9 +188,9 @@ static inline void prepare(PmuTiming *t, const PmuBlock *block, unsigned first)
     if (G_UNLIKELY(block->level != t->ledger->level)) {
         pmu_region_change_level(t, block->level);
     }
-    if (G_UNLIKELY(t->insns) &&
+    if (G_UNLIKELY(t->region.insns) &&
         ((block->begins_region && !first) ||
-         t->end != block->phys + block->insns[first].offset)) {
+         t->region.end != block->phys + block->insns[first].offset)) {
         pmu_region_end(t);
     }
 }
@@ -199,9 +199,9 @@ static inline void prepare(PmuTiming *t, const PmuBlock *block, unsigned first)
 static inline void extend_region(PmuTiming *t, const PmuBlock *block,
                                  unsigned from, unsigned to, uint64_t pc)
 {
-    t->pc = t->insns ? t->pc : pc + from;
-    t->phys = t->insns ? t->phys : block->phys + from;
-    t->end = block->phys + to;
+    t->region.pc = t->region.insns ? t->region.pc : pc + from;
+    t->region.phys = t->region.insns ? t->region.phys : block->phys + from;
+    t->region.end = block->phys + to;
 }
 
 /*
@@ -222,7 +222,7 @@ static bool count_from_now(PmuTiming *t, const PmuBlock *block,
 static PmuCpiEntry *cost_of(const PmuTiming *t, const PmuBlock *block)
 {
     uint64_t key = pmu_cpi_table_key(pmu_block_hash(block, 0), block->level);
-    PmuCpiEntry *cost = t->phase == PMU_PHASE_FAST_FORWARD
+    PmuCpiEntry *cost = t->plan.phase == PMU_PHASE_FAST_FORWARD
                         ? pmu_cpi_table_find_any(&t->cpi_table, key)
                         : pmu_cpi_table_find(&t->cpi_table, key);
 
@@ -283,7 +283,7 @@ bool run_counted_block(PmuTiming *t, const PmuBlock *block,
 {
     PmuBlockRunCount *count = &t->runs.count[block->number];
 
-    if (t->phase != PMU_PHASE_FUNCTIONAL_WARMING || t->insns ||
+    if (t->plan.phase != PMU_PHASE_FUNCTIONAL_WARMING || t->region.insns ||
         (G_UNLIKELY(!count->times) && !count_known(t, block))) {
         return false;
     }
@@ -292,11 +292,11 @@ bool run_counted_block(PmuTiming *t, const PmuBlock *block,
     t->progress += pmu_block_run_progress(count);
     t->taken += block->branch == PMU_BRANCH_COND && dynamic->taken;
     warm_counted_block(t, block, dynamic);
-    t->left -= block->num_insns;
+    t->plan.left -= block->num_insns;
     if (G_UNLIKELY(t->assists)) {
         pmu_region_take_assists(t);
     }
-    if (G_UNLIKELY(t->left <= 0)) {
+    if (G_UNLIKELY(t->plan.left <= 0)) {
         pmu_timing_end_phase(t);
     }
     return true;
@@ -311,17 +311,17 @@ void run_block(PmuTiming *t, const PmuBlock *block, const PmuExecution *dynamic)
     }
     pmu_counts_add(&t->counts, block);
     t->progress += (uint64_t)block->num_insns << PMU_CPI_SHIFT;
-    t->hash = pmu_block_hash(block, t->hash);
+    t->region.hash = pmu_block_hash(block, t->region.hash);
     __builtin_prefetch(pmu_cpi_table_set(&t->cpi_table, pmu_region_key(t)));
     extend_region(t, block, 0, block->length, dynamic->pc);
-    if (t->phase == PMU_PHASE_FUNCTIONAL_WARMING) {
+    if (t->plan.phase == PMU_PHASE_FUNCTIONAL_WARMING) {
         for (unsigned i = 0; i < block->num_accesses; i++) {
             warm_access(t, block, i, dynamic->addr);
         }
-    } else if (t->phase != PMU_PHASE_FAST_FORWARD) {
+    } else if (t->plan.phase != PMU_PHASE_FAST_FORWARD) {
         run_in_phase(t, block, 0, block->num_insns, dynamic);
     }
-    t->insns += block->num_insns;
+    t->region.insns += block->num_insns;
     if (G_LIKELY(block->ends_region)) {
         if (G_LIKELY(block->branch != PMU_BRANCH_NONE)) {
             t->taken += block->branch == PMU_BRANCH_COND && dynamic->taken;
@@ -349,19 +349,19 @@ static void run_range(PmuTiming *t, const PmuBlock *block,
         const PmuBlockInsn *bi = &block->insns[i];
 
         pmu_counts_add_insn(&t->counts, bi);
-        t->hash = pmu_insn_hash(bi->hash, t->hash);
+        t->region.hash = pmu_insn_hash(bi->hash, t->region.hash);
     }
     t->progress += (uint64_t)(last - first) << PMU_CPI_SHIFT;
     extend_region(t, block, block->insns[first].offset,
                   last == block->num_insns
                       ? block->length : block->insns[last].offset,
                   dynamic->pc);
-    if (t->phase == PMU_PHASE_FUNCTIONAL_WARMING) {
+    if (t->plan.phase == PMU_PHASE_FUNCTIONAL_WARMING) {
         warm_range(t, block, first, last, dynamic->addr);
-    } else if (t->phase != PMU_PHASE_FAST_FORWARD) {
+    } else if (t->plan.phase != PMU_PHASE_FAST_FORWARD) {
         run_in_phase(t, block, first, last, dynamic);
     }
-    t->insns += last - first;
+    t->region.insns += last - first;
     /* Where an INTO went that does not end its block is not known. */
     if (branch != PMU_BRANCH_NONE && last == block->num_insns) {
         t->taken += branch == PMU_BRANCH_COND && dynamic->taken;
@@ -389,11 +389,11 @@ static void run_string(PmuTiming *t, const PmuBlock *block, unsigned index,
                        const PmuExecution *dynamic, bool last)
 {
     pmu_region_end_open(t);
-    if (t->phase == PMU_PHASE_FETCH_WARMING) {
+    if (t->plan.phase == PMU_PHASE_FETCH_WARMING) {
         pmu_timing_discard_seen(t);
     }
     pmu_timing_run_string(t, block, index, dynamic, last);
-    if (t->phase <= PMU_PHASE_FETCH_WARMING) {
+    if (t->plan.phase <= PMU_PHASE_FETCH_WARMING) {
         pmu_fetch_unit_restart(&t->functional.fetcher);
     }
     if (last) {
@@ -514,8 +514,8 @@ void pmu_timing_assist(PmuTiming *t, const PmuBlock *block, bool counted)
 
 uint32_t pmu_timing_fast_forward_insns(const PmuTiming *t)
 {
-    return t->phase == PMU_PHASE_FAST_FORWARD && !t->interest.taken
-           ? MAX(t->left, 0) : 0;
+    return t->plan.phase == PMU_PHASE_FAST_FORWARD && !t->interest.taken
+           ? MAX(t->plan.left, 0) : 0;
 }
 
 PmuBlockRunCount *pmu_timing_block_runs(PmuTiming *t)
@@ -527,7 +527,7 @@ bool pmu_timing_start_counting(PmuTiming *t, const PmuBlock *block)
 {
     PmuCpiEntry *cost;
 
-    if (t->insns) {
+    if (t->region.insns) {
         return false;
     }
     if (t->runs.count[block->number].times) {
@@ -539,10 +539,10 @@ bool pmu_timing_start_counting(PmuTiming *t, const PmuBlock *block)
 
 void pmu_timing_add_passed(PmuTiming *t, uint32_t insns, uint64_t progress)
 {
-    t->left -= insns;
+    t->plan.left -= insns;
     t->passed += insns;
     t->progress += progress;
-    if (insns && t->phase == PMU_PHASE_FAST_FORWARD && t->left <= 0) {
+    if (insns && t->plan.phase == PMU_PHASE_FAST_FORWARD && t->plan.left <= 0) {
         pmu_timing_end_phase(t);
     }
 }

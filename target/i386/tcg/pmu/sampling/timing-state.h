@@ -42,26 +42,75 @@ typedef enum PmuPhase {
     PMU_PHASE_DETAILED,         /* both count */
 } PmuPhase;
 
-/* A region of which nothing is known, that runs often. */
+/* The region of code that runs: region.c. */
+typedef struct PmuRegion {
+    uint64_t hash;              /* of its instructions so far */
+    uint32_t insns;             /* their number */
+    uint64_t pc, phys, end;     /* where it begins; the latter's end so far */
+    PmuCodeMisses misses;       /* of its code, if that is fetched */
+    PmuRegionCode code;         /* where it lies, if that is looked at */
+    uint64_t line;              /* of the last instruction there */
+    PmuSample sample;           /* what the ledger shows of it already */
+} PmuRegion;
+
+/* When code is looked at: sampling-units.c, sampling-credit.c. */
+typedef struct PmuSamplingPlan {
+    PmuPhase phase;
+    const PmuSampling *sampling;        /* NULL: always detailed simulation */
+    int32_t left;               /* instructions until @phase ends */
+    int32_t behind;             /* ... of the period at hand behind it */
+    int32_t period;             /* instructions of the period at hand */
+    uint64_t warmed_insns;      /* not simulated in detail, so far */
+    uint32_t wait;              /* cycles of waiting that do not make one of
+                                   @left yet */
+    uint32_t random;            /* for the next period */
+    /* What is observed, in terms of @warmed_insns: */
+    uint64_t functional_until;  /* see TURNS */
+    uint64_t turns_until;       /* the same */
+    uint64_t settled;           /* see SETTLE */
+    bool forwarded;             /* fast-forward ended in this period: waits do
+                                   not shorten it */
+    bool refills;               /* see REFILL_SHARE */
+    uint32_t observed_from;     /* instructions of this period that were over
+                                   when caches and predictors saw all of it */
+    PmuCovariates before;       /* functional.covariates then */
+    /* What the last periods and sampling units said: */
+    bool memory_bound;          /* see MEMORY_BOUND_WAIT */
+    bool memory_doubtful;       /* ... maybe as L3 lacks what was not observed:
+                                   with time_only it is soon asked again */
+    bool waits_changed;         /* see SURPRISE_SHARE */
+    uint32_t steady;            /* see STEADY_MOST */
+    /* Sampling units besides those of periods: */
+    int32_t credit;             /* instructions that may be simulated in detail
+                                   yet */
+    bool paid;                  /* a sampling unit of this period is paid for */
+    bool first_of_dominant;     /* pmu_sampling_simulate_dominant() */
+    bool for_unknown;           /* pmu_sampling_simulate_unknown() */
+    uint32_t sampled_insns;     /* instructions since then */
+} PmuSamplingPlan;
+
+/* A region of which nothing was known when it ran last. */
 typedef struct PmuUnknownRegion {
-    uint32_t tag;               /* of its key */
-    uint32_t insns;             /* of it in this period, less those of others */
+    uint32_t tag;               /* tag_of() */
+    uint32_t at;                /* now() when it ran last, modulo 2^32 */
+    uint32_t insns;             /* of it in that period */
 } PmuUnknownRegion;
-
-#define PMU_UNKNOWN_REGIONS 1024
-
-/* When a region ran last of which nothing was known. */
-typedef struct PmuSighting {
-    uint32_t tag;               /* sighting_tag() of it */
-    uint32_t at;                /* now(), modulo 2^32 */
-} PmuSighting;
 
 /*
  * Half of them in sets of one confused the 4096 regions of /sampling/new-code
  * with new ones.
  */
-#define PMU_SIGHTING_SETS   2048
-#define PMU_SIGHTING_WAYS   4
+#define PMU_UNKNOWN_SETS    2048
+#define PMU_UNKNOWN_WAYS    4
+
+/* Code of which little or nothing is known: unknown-code.c. */
+typedef struct PmuUnknownRegions {
+    uint32_t sum;               /* see PMU_UNKNOWN_SHARE */
+    uint64_t at;                /* warmed_insns when it was changed last */
+    uint32_t doublings;         /* up to PMU_UNKNOWN_MAX_DOUBLINGS */
+    uint32_t contexts;          /* flushes of what is not global, so far */
+    PmuUnknownRegion regions[PMU_UNKNOWN_SETS][PMU_UNKNOWN_WAYS];
+} PmuUnknownRegions;
 
 /* What the clock will be when estimates are entered into the ledger. */
 typedef struct PmuClockEstimate {
@@ -73,66 +122,24 @@ struct PmuTiming {
     uint64_t progress;          /* see pmu_timing_progress() */
     PmuClockEstimate clock;     /* see pmu_timing_clock_estimate() */
     const PmuUarch *uarch;
+    PmuInterest interest;
     PmuLedger *ledger;
+    /* What the ledger lacks: */
     PmuCounts counts;           /* what @seen does not show */
     uint64_t taken;             /* conditional branches, likewise */
-    /* What the functional model saw and the ledger lacks, at PMU_LEVEL_OS. */
-    PmuLedger seen;
-
-    /* The current region. */
-    uint64_t hash;              /* of its instructions so far */
-    uint32_t insns;             /* their number */
-    uint64_t pc, phys, end;     /* where it begins; the latter's end so far */
-    PmuCodeMisses misses;       /* of its code, if that is fetched */
-    PmuRegionCode code;         /* where it lies, if that is looked at */
-    uint64_t line;              /* of the last instruction there */
-    PmuSample sample;           /* what the ledger shows of it already */
-
-    PmuPhase phase;
-    const PmuSampling *sampling;        /* NULL: always detailed simulation */
-    PmuInterest interest;
-    uint64_t functional_until;  /* in terms of @warmed_insns, see TURNS */
-    uint64_t turns_until;       /* the same */
-    bool forwarded;             /* fast-forward ended in this period: waits do
-                                   not shorten it */
-    bool memory_bound;          /* see MEMORY_BOUND_WAIT */
-    bool memory_doubtful;       /* ... maybe as L3 lacks what was not observed:
-                                   with time_only it is soon asked again */
-    bool refills;               /* see REFILL_SHARE */
-    uint32_t observed_from;     /* instructions of this period that were over
-                                   when caches and predictors saw all of it */
-    PmuCovariates before;       /* functional.covariates then */
-    int32_t left;               /* instructions until this one ends */
-    int32_t behind;             /* ... of the period at hand behind it */
-    uint32_t wait;              /* cycles that do not make one of those yet */
-    uint32_t random;            /* for the next period */
-    int32_t period;             /* instructions of the period at hand */
-    int32_t credit;             /* instructions that may be simulated in detail
-                                   yet */
-    bool paid;                  /* a sampling unit of this period is paid for */
-    uint64_t warmed_insns;      /* not simulated in detail, so far */
-    uint64_t settled;           /* in terms of @warmed_insns, see SETTLE */
-    uint32_t steady;            /* see STEADY_MOST */
-    bool waits_changed;         /* see SURPRISE_SHARE */
-    bool first_of_dominant;     /* pmu_sampling_simulate_dominant() */
-    bool for_unknown;           /* pmu_sampling_simulate_unknown() */
-    uint32_t sampled_insns;     /* instructions since then */
-    uint32_t unknown;           /* see PMU_UNKNOWN_SHARE */
-    uint32_t unknown_twice;     /* so many times, PMU_UNKNOWN_MAX_DOUBLINGS */
-    uint64_t unknown_at;        /* @warmed_insns when it was changed last */
-    /* By a hash of the key. */
-    PmuUnknownRegion unknown_regions[PMU_UNKNOWN_REGIONS];
-    PmuSighting sightings[PMU_SIGHTING_SETS][PMU_SIGHTING_WAYS];
-    uint32_t contexts;          /* flushes of what is not global, so far */
+    PmuLedger seen;             /* by the functional model, at PMU_LEVEL_OS */
+    uint32_t passed;            /* instructions that are in @runs alone */
     PmuCovariates accounted;    /* of functional.covariates, accounted for */
-    uint64_t contested_until;   /* in terms of @progress: see CONTESTED */
 
+    PmuRegion region;
+    PmuSamplingPlan plan;
+    PmuUnknownRegions unknown;
     uint32_t assists;           /* at the end of the current region */
     PmuString string;
+    uint64_t contested_until;   /* in terms of @progress: see CONTESTED */
     PmuBlockRuns runs;          /* in PMU_PHASE_FAST_FORWARD and
                                    PMU_PHASE_FUNCTIONAL_WARMING */
     uint64_t *successors;       /* see pmu_branch_predictor_successors() */
-    uint32_t passed;            /* instructions that are in @runs alone */
     PmuCpiTable cpi_table;
     PmuFunctionalModel functional;
     PmuPipeline pipeline;

@@ -34,17 +34,19 @@
  */
 #define LOOK_SHARE  2
 
-/*
- * A driver that has more events than counters makes them take turns of some
- * milliseconds, and takes for granted that time goes equally fast in all of
- * them.  So many instructions after the last change of interest they may still
- * do so: then all is observed if some of it was of interest, as what goes
- * forward is several times as fast, and periods do not become long.
- */
-#define TURNS           (1 << 24)
-
-/* Any but 0. */
-#define RANDOM_SEED     2463534242u
+/* What has happened, which is nothing yet; progress is kept: it never falls. */
+static void forget_all(PmuTiming *t)
+{
+    t->counts = (PmuCounts) {};
+    t->taken = 0;
+    t->passed = 0;
+    memset(t->seen.event, 0, sizeof(t->seen.event));
+    t->region = (PmuRegion) {};
+    memset(&t->unknown, 0, sizeof(t->unknown));
+    t->assists = 0;
+    t->string = (PmuString) {};
+    t->contested_until = 0;
+}
 
 PmuTiming *pmu_timing_new(const PmuUarch *uarch, PmuLedger *ledger, PmuL3 *l3,
                           PmuTranslate translate, void *opaque)
@@ -58,15 +60,11 @@ PmuTiming *pmu_timing_new(const PmuUarch *uarch, PmuLedger *ledger, PmuL3 *l3,
                     uarch->xclk_num, uarch->xclk_den);
     t->uarch = uarch;
     t->ledger = ledger;
-    t->sampling = &pmu_sampling;
     t->interest = (PmuInterest) {
         .sampled = UINT32_MAX, .observed = true, .taken = true,
     };
-    t->memory_bound = true;
-    t->random = RANDOM_SEED;
-    t->left = pmu_sampling.initial_detailed;
-    t->credit = pmu_timing_max_credit(t);
-    t->phase = PMU_PHASE_DETAILED;
+    forget_all(t);
+    pmu_sampling_restart(t, &pmu_sampling);
     pmu_pipeline_init(&t->pipeline, uarch);
     if (!pmu_cpi_table_init(&t->cpi_table, uarch) ||
         !pmu_block_runs_init(&t->runs) ||
@@ -97,7 +95,7 @@ void pmu_timing_flush_exact(PmuTiming *t)
         pmu_timing_enter_block_runs(t);
     }
     pmu_timing_enter_data(t);
-    if (t->phase == PMU_PHASE_DETAILED) {
+    if (t->plan.phase == PMU_PHASE_DETAILED) {
         pmu_timing_enter_pipeline_counts(t, true);
     }
 }
@@ -105,7 +103,7 @@ void pmu_timing_flush_exact(PmuTiming *t)
 void pmu_timing_flush(PmuTiming *t)
 {
     pmu_timing_flush_exact(t);
-    if (t->phase != PMU_PHASE_DETAILED) {
+    if (t->plan.phase != PMU_PHASE_DETAILED) {
         pmu_timing_enter_estimates(t);
     }
 }
@@ -139,7 +137,7 @@ uint64_t pmu_timing_clock(const PmuTiming *t)
 
 uint64_t pmu_timing_clock_estimate(PmuTiming *t)
 {
-    if (t->phase == PMU_PHASE_DETAILED) {
+    if (t->plan.phase == PMU_PHASE_DETAILED) {
         pmu_timing_flush_exact(t);
         return pmu_timing_clock(t);
     }
@@ -177,29 +175,18 @@ void pmu_timing_ports(const PmuTiming *t, uint64_t dispatched[PMU_MAX_PORTS])
 void pmu_timing_set_sampling(PmuTiming *t, const PmuSampling *sampling)
 {
     pmu_timing_flush(t);
-    if (t->phase != PMU_PHASE_DETAILED) {
+    if (t->plan.phase != PMU_PHASE_DETAILED) {
         pmu_region_end_open(t);
         pmu_timing_discard_seen(t);
-        if (t->phase == PMU_PHASE_FAST_FORWARD) {
+        if (t->plan.phase == PMU_PHASE_FAST_FORWARD) {
             pmu_functional_skip_all(&t->functional);
         }
         pmu_timing_enter_estimates(t);
         pmu_timing_resume_pipeline(t);
         pmu_memory_misses_arrive(&t->functional.mem);
-        t->phase = PMU_PHASE_DETAILED;
     }
     pmu_cpi_table_set_observed(&t->cpi_table, true);
-    t->forwarded = false;
-    t->sampling = sampling;
-    t->credit = pmu_timing_max_credit(t);
-    t->left = sampling ? sampling->initial_detailed : INT32_MAX;
-}
-
-static bool is_other(const PmuInterest *one, const PmuInterest *other)
-{
-    return one->sampled != other->sampled ||
-           one->observed != other->observed || one->taken != other->taken ||
-           one->time_only != other->time_only;
+    pmu_sampling_begin(t, sampling);
 }
 
 void pmu_timing_set_interest(PmuTiming *t, PmuInterest interest)
@@ -211,16 +198,10 @@ void pmu_timing_set_interest(PmuTiming *t, PmuInterest interest)
     if (interest.time_only != t->interest.time_only) {
         pmu_timing_clear_block_runs(t);
     }
-    if (is_other(&interest, &t->interest)) {
-        t->turns_until = t->warmed_insns + TURNS;
-    }
-    if (interest.observed || t->functional_until == UINT64_MAX) {
-        t->functional_until = interest.observed ? UINT64_MAX
-                                                : t->warmed_insns + TURNS;
-    }
+    pmu_sampling_note_interest(t, &interest);
     t->interest = interest;
     if (interest.observed) {
-        if (t->phase == PMU_PHASE_FAST_FORWARD) {
+        if (t->plan.phase == PMU_PHASE_FAST_FORWARD) {
             pmu_timing_end_fast_forward(t);
         }
         pmu_timing_observe(t);
@@ -255,52 +236,18 @@ void pmu_timing_interrupt(PmuTiming *t)
 void pmu_timing_flush_mappings(PmuTiming *t, PmuTlbFlush flush, uint64_t linear)
 {
     pmu_memory_flush_mappings(&t->functional.mem, flush, linear);
-    t->contexts += flush != PMU_TLB_FLUSH_PAGE;
+    t->unknown.contexts += flush != PMU_TLB_FLUSH_PAGE;
 }
 
 void pmu_timing_reset(PmuTiming *t)
 {
+    forget_all(t);
+    pmu_sampling_restart(t, t->plan.sampling);
     pmu_block_runs_clear(&t->runs);
     pmu_cpi_table_clear(&t->cpi_table);
-    t->counts = (PmuCounts) {};
-    t->taken = 0;
-    memset(t->seen.event, 0, sizeof(t->seen.event));
-    t->hash = 0;
-    t->insns = 0;
-    t->misses = (PmuCodeMisses) {};
-    t->line = 0;
-    t->sample = (PmuSample) {};
-    t->credit = pmu_timing_max_credit(t);
-    t->warmed_insns = 0;
-    t->functional_until = 0;
-    t->turns_until = 0;
-    t->settled = 0;
-    t->waits_changed = false;
-    t->steady = 0;
-    t->memory_bound = true;
-    t->refills = false;
-    t->forwarded = false;
-    t->memory_doubtful = false;
-    t->passed = 0;
-    t->paid = false;
-    t->sampled_insns = 0;
-    t->unknown = 0;
-    t->unknown_at = 0;
-    t->wait = 0;
-    t->first_of_dominant = false;
-    t->for_unknown = false;
-    t->unknown_twice = 0;
-    memset(t->sightings, 0, sizeof(t->sightings));
-    t->contexts = 0;
-    t->random = RANDOM_SEED;
-    t->assists = 0;
-    t->string = (PmuString) {};
-    t->contested_until = 0;
     pmu_pipeline_reset(&t->pipeline);
     pmu_timing_resume_pipeline(t);
     pmu_functional_reset(&t->functional);
     t->accounted = t->functional.covariates;
     t->clock = (PmuClockEstimate) { .progress = pmu_timing_progress_now(t) };
-    t->phase = PMU_PHASE_DETAILED;
-    t->left = t->sampling ? t->sampling->initial_detailed : INT32_MAX;
 }

@@ -35,24 +35,26 @@ static const uint8_t unknown_slots[PMU_SIGHTED_NR] = {
 /* Instructions so far, but for those of sampling units. */
 static uint64_t now(const PmuTiming *t)
 {
-    return t->warmed_insns + (t->phase <= PMU_PHASE_FETCH_WARMING
-                              ? pmu_sampling_in_period(t) : 0);
+    return t->plan.warmed_insns +
+           (t->plan.phase <= PMU_PHASE_FETCH_WARMING
+            ? pmu_sampling_in_period(t) : 0);
 }
 
 /* The current region is unknown: see PMU_UNKNOWN_SHARE. */
 static void note_unknown(PmuTiming *t)
 {
-    t->unknown -= MIN(t->unknown, now(t) - t->unknown_at);
-    t->unknown += PMU_UNKNOWN_SHARE * t->insns;
-    t->unknown_at = now(t);
+    t->unknown.sum -= MIN(t->unknown.sum, now(t) - t->unknown.at);
+    t->unknown.sum += PMU_UNKNOWN_SHARE * t->region.insns;
+    t->unknown.at = now(t);
 }
 
 /* The place in @set for @tag: its own, or that of what ran longest ago. */
-static PmuSighting *sighting_of(PmuSighting *set, uint32_t tag, uint32_t at)
+static PmuUnknownRegion *place_of(PmuUnknownRegion *set, uint32_t tag,
+                                  uint32_t at)
 {
-    PmuSighting *oldest = set;
+    PmuUnknownRegion *oldest = set;
 
-    for (unsigned i = 0; i < PMU_SIGHTING_WAYS; i++) {
+    for (unsigned i = 0; i < PMU_UNKNOWN_WAYS; i++) {
         if (set[i].tag == tag) {
             return &set[i];
         }
@@ -62,50 +64,33 @@ static PmuSighting *sighting_of(PmuSighting *set, uint32_t tag, uint32_t at)
 }
 
 /*
- * What the current region, @key, is sighted by: its linear address, too, as
+ * What the current region, @key, is known by: its linear address, too, as
  * elsewhere its page and branch are others; and in user mode the context, as a
  * load of CR3 empties the ITLB of all but the kernel's pages.
  */
-static uint32_t sighting_tag(const PmuTiming *t, uint64_t key)
+static uint32_t tag_of(const PmuTiming *t, uint64_t key)
 {
-    uint32_t context = t->ledger->level == PMU_LEVEL_USR ? t->contexts : 0;
+    uint64_t context = t->ledger->level == PMU_LEVEL_USR
+                       ? t->unknown.contexts : 0;
 
-    return (key ^ t->pc ^ (uint64_t)context << 40) * PMU_HASH_MULTIPLIER >> 32;
-}
-
-/* The current region, which is unknown, @key, runs now: did it lately? */
-static PmuSighted sight(PmuTiming *t, uint64_t key)
-{
-    uint32_t tag = sighting_tag(t, key), at = now(t);
-    PmuSighting *sighting = sighting_of(
-        t->sightings[key / PMU_LEVEL_NR % PMU_SIGHTING_SETS], tag, at);
-    bool lately = sighting->tag == tag && at - sighting->at < LATELY;
-
-    *sighting = (PmuSighting) { .tag = tag, .at = at };
-    return lately ? PMU_SIGHTED_AGAIN : PMU_SIGHTED_FIRST;
+    return (key ^ t->region.pc ^ context << 40) * PMU_HASH_MULTIPLIER >> 32;
 }
 
 /*
- * How many instructions of this period the current region, which is unknown,
- * @key, made up, at least.  Others in its place take theirs off: what is left
- * in a place is what ran the most (Misra and Gries, "Finding repeated
- * elements", 1982).
+ * The current region, which is unknown, @key, runs now: did it lately?
+ * *@insns: how many instructions of this period it made up.
  */
-static uint32_t count_in_period(PmuTiming *t, uint64_t key)
+static PmuSighted sight(PmuTiming *t, uint64_t key, uint32_t *insns)
 {
-    PmuUnknownRegion *sighted = &t->unknown_regions[key / PMU_LEVEL_NR %
-                                                    PMU_UNKNOWN_REGIONS];
-    uint32_t tag = key >> 32;
+    uint32_t tag = tag_of(t, key), at = now(t);
+    PmuUnknownRegion *region = place_of(
+        t->unknown.regions[key / PMU_LEVEL_NR % PMU_UNKNOWN_SETS], tag, at);
+    uint32_t age = region->tag == tag ? at - region->at : UINT32_MAX;
 
-    if (sighted->tag == tag) {
-        sighted->insns += t->insns;
-    } else if (sighted->insns > t->insns) {
-        sighted->insns -= t->insns;
-        return 0;
-    } else {
-        *sighted = (PmuUnknownRegion) { .tag = tag, .insns = t->insns };
-    }
-    return sighted->insns;
+    *insns = t->region.insns;
+    *insns += age <= pmu_sampling_in_period(t) ? region->insns : 0;
+    *region = (PmuUnknownRegion) { .tag = tag, .at = at, .insns = *insns };
+    return age < LATELY ? PMU_SIGHTED_AGAIN : PMU_SIGHTED_FIRST;
 }
 
 /* Caches of code see it, if they did not: it may be far away. */
@@ -114,38 +99,39 @@ static void enter_unknown(PmuTiming *t, PmuSighted sighted)
     PmuUnknownCode *unknown =
         &t->cpi_table.estimate[t->ledger->level].unknown[sighted];
 
-    unknown->insns += t->insns;
-    if (t->phase < PMU_PHASE_FETCH_WARMING) {
-        pmu_functional_fetch_lines(&t->functional, t->pc, t->phys,
-                                   t->end - t->phys);
-        t->misses = pmu_functional_code_misses(&t->functional);
+    unknown->insns += t->region.insns;
+    if (t->plan.phase < PMU_PHASE_FETCH_WARMING) {
+        pmu_functional_fetch_lines(&t->functional, t->region.pc, t->region.phys,
+                                   t->region.end - t->region.phys);
+        t->region.misses = pmu_functional_code_misses(&t->functional);
         pmu_timing_discard_functional(t);
     }
     for (unsigned i = 0; i < PMU_FOUND_IN_NR; i++) {
-        unknown->misses.from[i] += t->misses.from[i];
+        unknown->misses.from[i] += t->region.misses.from[i];
     }
 }
 
 /* The current region, of unknown cost, was not simulated in detail. */
 static void count_unknown(PmuTiming *t, uint64_t key)
 {
-    PmuSighted sighted = sight(t, key);
+    uint32_t insns;
+    PmuSighted sighted = sight(t, key, &insns);
 
     enter_unknown(t, sighted);
-    t->progress += (uint64_t)t->insns * unknown_slots[sighted] <<
+    t->progress += (uint64_t)t->region.insns * unknown_slots[sighted] <<
                    PMU_CPI_SHIFT;
-    if (t->phase > PMU_PHASE_FETCH_WARMING) {
+    if (t->plan.phase > PMU_PHASE_FETCH_WARMING) {
         return;
     }
     note_unknown(t);
-    if (t->phase == PMU_PHASE_FAST_FORWARD) {
+    if (t->plan.phase == PMU_PHASE_FAST_FORWARD) {
         if (pmu_sampling_is_unknown(t, PMU_MAY_BE) ||
-            pmu_sampling_is_dominant(t, count_in_period(t, key), PMU_MAY_BE)) {
+            pmu_sampling_is_dominant(t, insns, PMU_MAY_BE)) {
             pmu_sampling_end_fast_forward_early(t);
         }
     } else if (pmu_sampling_is_unknown(t, PMU_IS)) {
         pmu_sampling_simulate_unknown(t);
-    } else if (pmu_sampling_is_dominant(t, count_in_period(t, key), PMU_IS)) {
+    } else if (pmu_sampling_is_dominant(t, insns, PMU_IS)) {
         pmu_sampling_simulate_dominant(t);
     }
 }
@@ -159,10 +145,10 @@ static void count_low_confidence(PmuTiming *t, PmuCpiEntry *cost)
     pmu_timing_count_known_region(t, cost);
     pmu_cpi_table_note_low_confidence(&t->cpi_table, cost);
     if (!t->interest.time_only &&
-        (t->phase == PMU_PHASE_FUNCTIONAL_WARMING ||
-         t->phase == PMU_PHASE_FETCH_WARMING) &&
+        (t->plan.phase == PMU_PHASE_FUNCTIONAL_WARMING ||
+         t->plan.phase == PMU_PHASE_FETCH_WARMING) &&
         pmu_sampling_is_dominant(t, pmu_cpi_table_times(&t->cpi_table, cost) *
-                                 t->insns, PMU_IS)) {
+                                 t->region.insns, PMU_IS)) {
         pmu_sampling_simulate_dominant(t);
     }
 }
@@ -197,8 +183,8 @@ void pmu_timing_learn_length(PmuTiming *t)
 {
     if (t->interest.time_only) {
         pmu_cpi_table_add_sample(&t->cpi_table,
-                                 mean_key(t->insns, t->ledger->level), 0,
-                                 (PmuRegionCode) {}, &t->sample);
+                                 mean_key(t->region.insns, t->ledger->level), 0,
+                                 (PmuRegionCode) {}, &t->region.sample);
     }
 }
 
@@ -210,7 +196,7 @@ void pmu_timing_count_unknown_region(PmuTiming *t, uint64_t key)
         count_low_confidence(t, cost);
         return;
     }
-    cost = mean_cost(t, t->insns, t->ledger->level);
+    cost = mean_cost(t, t->region.insns, t->ledger->level);
     if (cost) {
         pmu_timing_count_known_region(t, cost);
     } else {
@@ -224,5 +210,5 @@ void pmu_timing_count_unknown_region(PmuTiming *t, uint64_t key)
  */
 bool pmu_timing_is_typical(const PmuTiming *t, uint64_t key)
 {
-    return !t->for_unknown || !pmu_cpi_table_find(&t->cpi_table, key);
+    return !t->plan.for_unknown || !pmu_cpi_table_find(&t->cpi_table, key);
 }

@@ -25,7 +25,7 @@ void pmu_timing_count_unknown_region(PmuTiming *t, uint64_t key);
 PmuCpiEntry *pmu_timing_substitute_cost(const PmuTiming *t, uint64_t key,
                                         uint32_t insns, PmuLevel level);
 
-/* The current region took @t->sample, which goes into that mean. */
+/* The current region took @t->region.sample, which goes into that mean. */
 void pmu_timing_learn_length(PmuTiming *t);
 
 /*
