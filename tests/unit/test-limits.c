@@ -706,81 +706,6 @@ static void test_full_block(void)
     pmu_decoder_free(decoder);
 }
 
-/* Predictors. */
-
-/* Two entries of the predictor's base, which all branches there share. */
-#define BRANCH(n)   (CODE + (n))
-
-/*
- * A guest can have all its branches share a place.  That a course ends, or
- * begins to depend on another place, takes no longer for that: in the order in
- * which lists of them are the longest to walk.
- */
-static void test_courses(void)
-{
-    enum { BLOCKS = 200000 };
-    PmuBranchPredictor *bp =
-        pmu_branch_predictor_new(pmu_uarch(PMU_CORE_ICELAKE));
-    double before = seconds();
-
-    for (unsigned place = 0; place < 4; place++) {
-        pmu_branch_predictor_conditional(bp, BRANCH(place & 1), true);
-        for (uint32_t number = 0; number < BLOCKS; number++) {
-            g_assert_true(pmu_branch_predictor_predict_block(
-                bp, number, BRANCH(place & 1), true,
-                                                                OTHER));
-            g_assert_cmphex(pmu_branch_predictor_successors(bp)[number], ==,
-                            OTHER);
-        }
-    }
-    g_test_message("%.3f s", seconds() - before);
-    g_assert_cmpfloat(seconds() - before, <, 3);
-    /* None goes on once the branch goes another way. */
-    pmu_branch_predictor_conditional(bp, BRANCH(1), false);
-    pmu_branch_predictor_conditional(bp, BRANCH(0), false);
-    for (uint32_t number = 0; number < BLOCKS; number++) {
-        g_assert_cmphex(pmu_branch_predictor_successors(bp)[number], ==,
-                        PMU_NO_SUCCESSOR);
-    }
-    pmu_branch_predictor_free(bp);
-}
-
-/* With as many to a place as a guest likes, predictions are what they were. */
-static void test_many_courses(void)
-{
-    enum { BLOCKS = 1000, PLACES = 3 };
-    PmuBranchPredictor *plain =
-        pmu_branch_predictor_new(pmu_uarch(PMU_CORE_ICELAKE));
-    PmuBranchPredictor *bp =
-        pmu_branch_predictor_new(pmu_uarch(PMU_CORE_ICELAKE));
-    Random random = random_from_seed();
-    unsigned skipped = 0;
-
-    for (unsigned n = 0; n < 200000; n++) {
-        uint32_t number = random_below(&random, BLOCKS);
-        uint64_t pc = BRANCH(number % PLACES);
-        bool taken = random_below(&random, 5000) != 0;
-        uint64_t target = taken ? OTHER + number % 7 * 64 : CODE;
-        bool right = pmu_branch_predictor_conditional(plain, pc, taken);
-
-        if (pmu_branch_predictor_successors(bp)[number] == target) {
-            g_assert_true(right);
-            skipped++;
-        } else {
-            g_assert_cmpint(pmu_branch_predictor_predict_block(
-                bp, number, pc, taken, target),
-                            ==, right);
-        }
-        if (taken) {
-            pmu_branch_history_add(pmu_branch_predictor_history(plain), target);
-            pmu_branch_history_add(pmu_branch_predictor_history(bp), target);
-        }
-    }
-    g_assert_cmpuint(skipped, >, 0);
-    pmu_branch_predictor_free(plain);
-    pmu_branch_predictor_free(bp);
-}
-
 /* What comes in a migration stream. */
 
 static void test_ledger(void)
@@ -861,8 +786,6 @@ int main(int argc, char **argv)
     g_test_add_func("/limits/memory", test_memory);
     g_test_add_func("/limits/block-memory", test_block_memory);
     g_test_add_func("/limits/full-block", test_full_block);
-    g_test_add_func("/limits/courses", test_courses);
-    g_test_add_func("/limits/many-courses", test_many_courses);
     g_test_add_func("/limits/ledger", test_ledger);
     g_test_add_func("/limits/selectors", test_selectors);
     return g_test_run();

@@ -540,25 +540,24 @@ static void test_reset(void)
 }
 
 /*
- * Blocks whose branches are told to predictors only if they may make a
- * difference, as pmu_branch_predictor_successors() says.
+ * A branch that pmu_direction_is_constant() need not be told to a predictor:
+ * another one that is told of all predicts it, and agrees about all others.
  */
 
-#define COURSE_BRANCHES 200
-#define COURSE_BLOCKS   500     /* some of which end with the same branch */
+#define BRANCHES    200
 
-typedef struct CourseBranch {
+typedef struct BiasedBranch {
     uint64_t pc;
     unsigned percent;           /* how often it is taken */
-} CourseBranch;
+} BiasedBranch;
 
 /* Branches from all over, so that some share an entry. */
-static void make_branches(CourseBranch *branch, Random *random)
+static void make_branches(BiasedBranch *branch, Random *random)
 {
     static const unsigned percents[] = { 0, 100, 100, 0, 1, 99, 50, 80 };
 
-    for (unsigned i = 0; i < COURSE_BRANCHES; i++) {
-        branch[i] = (CourseBranch) {
+    for (unsigned i = 0; i < BRANCHES; i++) {
+        branch[i] = (BiasedBranch) {
             .pc = 0x400000 + random_below(random, 1024) +
                   (random_below(random, 4) << 14),
             .percent = percents[random_below(random,
@@ -567,46 +566,29 @@ static void make_branches(CourseBranch *branch, Random *random)
     }
 }
 
-/*
- * Runs that go to their cached successor need not be told of: another
- * predictor, which is told of all, foresaw them, and it agrees about those that
- * do not.  A block stands for another branch now and then, as one that is
- * mapped elsewhere.
- */
-static void test_successors(void)
+static void test_is_constant(void)
 {
     Random random = random_from_seed();
     PmuBranchPredictor *all = new_bpred(), *some = new_bpred();
-    CourseBranch branch[COURSE_BRANCHES];
-    unsigned branch_of[COURSE_BLOCKS];
+    const PmuDirectionBase *base = pmu_branch_predictor_base(some);
+    BiasedBranch branch[BRANCHES];
     unsigned told = 0, runs = 500000;
 
     make_branches(branch, &random);
-    for (unsigned i = 0; i < COURSE_BLOCKS; i++) {
-        branch_of[i] = random_below(&random, COURSE_BRANCHES);
-        pmu_branch_predictor_successors(some)[i] = PMU_NO_SUCCESSOR;
-    }
     for (unsigned i = 0; i < runs; i++) {
-        unsigned block = random_below(&random, COURSE_BLOCKS);
-        const CourseBranch *b = &branch[branch_of[block]];
+        const BiasedBranch *b = &branch[random_below(&random, BRANCHES)];
         bool taken = random_below(&random, 100) < b->percent;
-        uint64_t target = successor_of(b->pc, taken);
         bool hit = run_cond(all, b->pc, taken);
 
-        if (pmu_branch_predictor_successors(some)[block] == target) {
+        if (pmu_direction_is_constant(base, b->pc, taken)) {
             g_assert_true(hit);
         } else {
-            g_assert_cmpint(pmu_branch_predictor_predict_block(some, block,
-                                                               b->pc, taken,
-                                                               target), ==,
-                            hit);
+            g_assert_cmpint(pmu_branch_predictor_conditional(some, b->pc,
+                                                             taken), ==, hit);
             told++;
         }
         if (taken) {
-            take(some, target);
-        }
-        if (random_below(&random, 1000) == 0) {
-            branch_of[block] = random_below(&random, COURSE_BRANCHES);
+            take(some, successor_of(b->pc, taken));
         }
     }
     g_test_message("told of %u runs of %u", told, runs);
@@ -615,32 +597,23 @@ static void test_successors(void)
     pmu_branch_predictor_free(some);
 }
 
-/*
- * A successor is dropped when its branch leaves it, and when predictors are
- * reset.
- */
-static void test_successor_ends(void)
+/* It is none any more once it went the other way, or after a reset. */
+static void test_constant_ends(void)
 {
     PmuBranchPredictor *bp = new_bpred();
-    uint64_t *successors = pmu_branch_predictor_successors(bp);
-    uint64_t target = successor_of(PC, true);
+    const PmuDirectionBase *base = pmu_branch_predictor_base(bp);
 
     for (unsigned i = 0; i < 2; i++) {
-        pmu_branch_predictor_predict_block(bp, 7, PC, true, target);
-        g_assert_cmphex(successors[7], ==, PMU_NO_SUCCESSOR);
-        pmu_branch_predictor_predict_block(bp, 7, PC, true, target);
-        g_assert_cmphex(successors[7], ==, target);
-        pmu_branch_predictor_predict_block(bp, 8, PC, true, target);
-        g_assert_cmphex(successors[8], ==, target);
+        g_assert_false(pmu_direction_is_constant(base, PC, true));
+        pmu_branch_predictor_conditional(bp, PC, true);
+        g_assert_true(pmu_direction_is_constant(base, PC, true));
+        g_assert_false(pmu_direction_is_constant(base, PC, false));
         if (i == 0) {
             pmu_branch_predictor_reset(bp);
-            g_assert_cmphex(successors[7], ==, PMU_NO_SUCCESSOR);
-            g_assert_cmphex(successors[8], ==, PMU_NO_SUCCESSOR);
         }
     }
     g_assert_false(pmu_branch_predictor_conditional(bp, PC, false));
-    g_assert_cmphex(successors[7], ==, PMU_NO_SUCCESSOR);
-    g_assert_cmphex(successors[8], ==, PMU_NO_SUCCESSOR);
+    g_assert_false(pmu_direction_is_constant(base, PC, true));
     pmu_branch_predictor_free(bp);
 }
 
@@ -666,7 +639,7 @@ int main(int argc, char **argv)
     g_test_add_func("/branch-predictor/forgotten-calls", test_forgotten_calls);
     g_test_add_func("/branch-predictor/btb", test_btb);
     g_test_add_func("/branch-predictor/reset", test_reset);
-    g_test_add_func("/branch-predictor/successors", test_successors);
-    g_test_add_func("/branch-predictor/successor-ends", test_successor_ends);
+    g_test_add_func("/branch-predictor/is-constant", test_is_constant);
+    g_test_add_func("/branch-predictor/constant-ends", test_constant_ends);
     return g_test_run();
 }

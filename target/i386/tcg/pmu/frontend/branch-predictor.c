@@ -7,14 +7,12 @@
 #include <glib.h>
 
 #include "tcg/pmu/frontend/branch-predictor.h"
-#include "tcg/pmu/frontend/direction-predictor.h"
 #include "tcg/pmu/frontend/indirect-predictor.h"
 #include "tcg/pmu/frontend/return-stack.h"
 #include "tcg/pmu/memory/cache.h"
 
 struct PmuBranchPredictor {
     PmuBranchHistory history;
-    PmuSuccessorCache successors;
     PmuDirectionPredictor direction;
     PmuIndirectPredictor indirect;
     PmuReturnStack returns;
@@ -30,7 +28,6 @@ PmuBranchPredictor *pmu_branch_predictor_new(const PmuUarch *uarch)
         return NULL;
     }
     ok &= pmu_return_stack_init(&bp->returns, uarch->return_stack);
-    ok &= pmu_successor_cache_init(&bp->successors, 1 << PMU_BASE_BITS);
     ok &= pmu_cache_init(&bp->btb, uarch->btb_entries / uarch->btb_ways,
                          uarch->btb_ways, false);
     if (!ok) {
@@ -45,7 +42,6 @@ void pmu_branch_predictor_free(PmuBranchPredictor *bp)
 {
     if (bp) {
         pmu_cache_destroy(&bp->btb);
-        pmu_successor_cache_destroy(&bp->successors);
         pmu_return_stack_destroy(&bp->returns);
         g_free(bp);
     }
@@ -54,17 +50,15 @@ void pmu_branch_predictor_free(PmuBranchPredictor *bp)
 void pmu_branch_predictor_reset(PmuBranchPredictor *bp)
 {
     bp->history = (PmuBranchHistory) {};
-    pmu_successor_cache_clear(&bp->successors);
-    pmu_direction_predictor_init(&bp->direction, &bp->history,
-                                 &bp->successors);
+    pmu_direction_predictor_init(&bp->direction, &bp->history);
     pmu_indirect_predictor_init(&bp->indirect, &bp->history);
     pmu_return_stack_clear(&bp->returns);
     pmu_cache_clear(&bp->btb);
 }
 
-uint64_t *pmu_branch_predictor_successors(PmuBranchPredictor *bp)
+const PmuDirectionBase *pmu_branch_predictor_base(const PmuBranchPredictor *bp)
 {
-    return bp->successors.successors;
+    return &bp->direction.base;
 }
 
 PmuBranchHistory *pmu_branch_predictor_history(PmuBranchPredictor *bp)
@@ -76,14 +70,6 @@ bool pmu_branch_predictor_conditional(PmuBranchPredictor *bp, uint64_t pc,
                                       bool taken)
 {
     return pmu_direction_predictor_predict(&bp->direction, pc, taken);
-}
-
-bool pmu_branch_predictor_predict_block(PmuBranchPredictor *bp,
-                                        uint32_t number, uint64_t pc,
-                                        bool taken, uint64_t target)
-{
-    return pmu_direction_predictor_predict_block(&bp->direction, number, pc,
-                                                 taken, target);
 }
 
 bool pmu_branch_predictor_indirect(PmuBranchPredictor *bp, uint64_t pc,

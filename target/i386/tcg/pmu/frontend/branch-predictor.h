@@ -13,7 +13,7 @@
 #include <stdbool.h>
 
 #include "tcg/pmu/frontend/branch-history.h"
-#include "tcg/pmu/frontend/successor-cache.h"
+#include "tcg/pmu/frontend/direction-predictor.h"
 #include "tcg/pmu/uarch/uarch.h"
 
 typedef struct PmuBranchPredictor PmuBranchPredictor;
@@ -36,21 +36,8 @@ PmuBranchHistory *pmu_branch_predictor_history(PmuBranchPredictor *bp);
 bool pmu_branch_predictor_conditional(PmuBranchPredictor *bp, uint64_t pc,
                                       bool taken);
 
-/*
- * By PmuBlock.number: as long as a run of the block goes on at this linear
- * address, the history alone need be told of its branch; PMU_NO_SUCCESSOR: the
- * predictors always have to be.  The caller sets that when it gives a number to
- * another block.
- */
-uint64_t *pmu_branch_predictor_successors(PmuBranchPredictor *bp);
-
-/*
- * The same as pmu_branch_predictor_conditional() for the branch of block
- * @number: see pmu_direction_predictor_predict_block().
- */
-bool pmu_branch_predictor_predict_block(PmuBranchPredictor *bp,
-                                        uint32_t number, uint64_t pc,
-                                        bool taken, uint64_t target);
+/* For pmu_direction_is_constant(). */
+const PmuDirectionBase *pmu_branch_predictor_base(const PmuBranchPredictor *bp);
 
 /* The indirect jump or call at @pc went to @target: was that predicted? */
 bool pmu_branch_predictor_indirect(PmuBranchPredictor *bp, uint64_t pc,

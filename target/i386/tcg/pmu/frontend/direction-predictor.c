@@ -10,20 +10,6 @@
 #include "tcg/pmu/frontend/direction-predictor.h"
 
 /*
- * States of a base entry: a counter of two bits, but for branches that only
- * ever went one way.
- */
-enum {
-    UNSEEN,                     /* predicted not taken */
-    ALWAYS_NOT,
-    STRONG_NOT,
-    WEAK_NOT,
-    WEAK_TAKEN,
-    STRONG_TAKEN,
-    ALWAYS_TAKEN
-};
-
-/*
  * A tagged entry's state has in the low three bits a counter, taken from 4 on,
  * above it the entry's merit: it grows when it is right and the base is not,
  * and falls the other way round, and if others find no place.
@@ -49,7 +35,8 @@ static const uint8_t history_length[PMU_TAGE_TABLES] = { 18, 34, 66, 194 };
 /* The state after @state of a branch that went both ways. */
 static inline uint8_t next_state(uint8_t state, bool taken)
 {
-    return taken ? MIN(state + 1, STRONG_TAKEN) : MAX(state - 1, STRONG_NOT);
+    return taken ? MIN(state + 1, PMU_DIRECTION_STRONG_TAKEN)
+                 : MAX(state - 1, PMU_DIRECTION_STRONG_NOT);
 }
 
 /* What becomes of a tagged entry in @state: see PmuDirectionPredictor.train. */
@@ -71,12 +58,10 @@ static uint8_t train_state(uint8_t state, bool base, bool taken)
 }
 
 void pmu_direction_predictor_init(PmuDirectionPredictor *p,
-                                  const PmuBranchHistory *history,
-                                  PmuSuccessorCache *successors)
+                                  const PmuBranchHistory *history)
 {
     memset(p, 0, sizeof(*p));
     p->history = history;
-    p->successors = successors;
     for (unsigned i = 0; i < PMU_TAGE_TABLES; i++) {
         p->factor[i] = pmu_branch_history_factor(history_length[i]);
     }
@@ -184,7 +169,7 @@ static G_GNUC_NO_INLINE bool predict_by_match(PmuDirectionPredictor *p,
                                               uint8_t *state)
 {
     uint64_t by_pc = pmu_branch_mix(pc);
-    bool base = *state >= WEAK_TAKEN, right = base == taken;
+    bool base = *state >= PMU_DIRECTION_WEAK_TAKEN, right = base == taken;
     int table = PMU_TAGE_TABLES - 1;
 
     *state = next_state(*state, taken);
@@ -216,33 +201,27 @@ static G_GNUC_NO_INLINE bool predict_by_match(PmuDirectionPredictor *p,
 /* The branch whose base entry is @state ran for the first time. */
 static bool predict_unseen(uint8_t *state, bool taken)
 {
-    *state = taken ? ALWAYS_TAKEN : ALWAYS_NOT;
+    *state = taken ? PMU_DIRECTION_ALWAYS_TAKEN : PMU_DIRECTION_ALWAYS_NOT;
     return !taken;
 }
 
 /* It goes the other way for the first time. */
-static G_GNUC_NO_INLINE void end_always(PmuDirectionPredictor *p,
-                                        uint8_t *state)
+static void end_always(uint8_t *state)
 {
-    *state = *state == ALWAYS_TAKEN ? STRONG_TAKEN : STRONG_NOT;
-    pmu_successor_cache_clear_entry(p->successors, state - p->base);
-}
-
-/* The base entry of the branch at @pc. */
-static inline unsigned base_index(uint64_t pc)
-{
-    return (pc ^ (pc >> PMU_BASE_BITS)) % (1u << PMU_BASE_BITS);
+    *state = *state == PMU_DIRECTION_ALWAYS_TAKEN ? PMU_DIRECTION_STRONG_TAKEN
+                                                  : PMU_DIRECTION_STRONG_NOT;
 }
 
 /* The branch at @pc, whose base entry is @state, did not always go there. */
 static inline bool predict_cond(PmuDirectionPredictor *p, uint64_t pc,
                                 bool taken, uint8_t *state)
 {
-    if (*state == UNSEEN) {
+    if (*state == PMU_DIRECTION_UNSEEN) {
         return predict_unseen(state, taken);
     }
-    if (*state == ALWAYS_NOT || *state == ALWAYS_TAKEN) {
-        end_always(p, state);
+    if (*state == PMU_DIRECTION_ALWAYS_NOT ||
+        *state == PMU_DIRECTION_ALWAYS_TAKEN) {
+        end_always(state);
     }
     return predict_by_match(p, pc, taken, state);
 }
@@ -250,23 +229,7 @@ static inline bool predict_cond(PmuDirectionPredictor *p, uint64_t pc,
 bool pmu_direction_predictor_predict(PmuDirectionPredictor *p, uint64_t pc,
                                      bool taken)
 {
-    uint8_t *state = &p->base[base_index(pc)];
-
-    return G_LIKELY(*state == (taken ? ALWAYS_TAKEN : ALWAYS_NOT)) ||
-           predict_cond(p, pc, taken, state);
-}
-
-bool pmu_direction_predictor_predict_block(PmuDirectionPredictor *p,
-                                           uint32_t number, uint64_t pc,
-                                           bool taken, uint64_t target)
-{
-    unsigned i = base_index(pc);
-    uint8_t *state = &p->base[i];
-
-    if (*state == (taken ? ALWAYS_TAKEN : ALWAYS_NOT)) {
-        pmu_successor_cache_set(p->successors, number, i, target);
-        return true;
-    }
-    p->successors->successors[number] = PMU_NO_SUCCESSOR;
-    return predict_cond(p, pc, taken, state);
+    return G_LIKELY(pmu_direction_is_constant(&p->base, pc, taken)) ||
+           predict_cond(p, pc, taken,
+                        &p->base.state[pmu_direction_index(pc)]);
 }

@@ -19,7 +19,6 @@
 #include <stdint.h>
 
 #include "tcg/pmu/frontend/branch-history.h"
-#include "tcg/pmu/frontend/successor-cache.h"
 
 #define PMU_BASE_BITS       14
 #define PMU_TAGE_TABLES     4
@@ -30,6 +29,25 @@
 /* States of a tagged entry: see direction-predictor.c. */
 #define PMU_TAGE_STATES     32
 
+/*
+ * States of a base entry: a counter of two bits, but for branches that only
+ * ever went one way.
+ */
+enum {
+    PMU_DIRECTION_UNSEEN,       /* predicted not taken */
+    PMU_DIRECTION_ALWAYS_NOT,
+    PMU_DIRECTION_STRONG_NOT,
+    PMU_DIRECTION_WEAK_NOT,
+    PMU_DIRECTION_WEAK_TAKEN,
+    PMU_DIRECTION_STRONG_TAKEN,
+    PMU_DIRECTION_ALWAYS_TAKEN
+};
+
+/* The table by address alone. */
+typedef struct PmuDirectionBase {
+    uint8_t state[1 << PMU_BASE_BITS];
+} PmuDirectionBase;
+
 typedef struct PmuTageSet {
     uint64_t tags;              /* way 0 in the lowest bits */
     uint8_t state[PMU_TAGE_WAYS];
@@ -37,8 +55,7 @@ typedef struct PmuTageSet {
 
 typedef struct PmuDirectionPredictor {
     const PmuBranchHistory *history;
-    PmuSuccessorCache *successors;      /* of blocks, by base entry */
-    uint8_t base[1 << PMU_BASE_BITS];   /* states */
+    PmuDirectionBase base;
     int32_t trust_new;          /* entries, not the base: 0 or more: yes */
     /* By outcome and base's prediction. */
     uint8_t train[2][2][PMU_TAGE_STATES];
@@ -46,10 +63,9 @@ typedef struct PmuDirectionPredictor {
     PmuTageSet tage[PMU_TAGE_TABLES][1 << PMU_TAGE_SET_BITS];
 } PmuDirectionPredictor;
 
-/* Untrained.  @successors has 1 << PMU_BASE_BITS entries. */
+/* Untrained. */
 void pmu_direction_predictor_init(PmuDirectionPredictor *p,
-                                  const PmuBranchHistory *history,
-                                  PmuSuccessorCache *successors);
+                                  const PmuBranchHistory *history);
 
 /*
  * The conditional branch at @pc went @taken: was that predicted?  Adding it to
@@ -58,13 +74,22 @@ void pmu_direction_predictor_init(PmuDirectionPredictor *p,
 bool pmu_direction_predictor_predict(PmuDirectionPredictor *p, uint64_t pc,
                                      bool taken);
 
+/* The base entry of the branch at @pc. */
+static inline unsigned pmu_direction_index(uint64_t pc)
+{
+    return (pc ^ (pc >> PMU_BASE_BITS)) % (1u << PMU_BASE_BITS);
+}
+
 /*
- * The same for the branch of block @number, which went to @target.  If it had
- * always gone there before, that is the block's successor, until it goes
- * elsewhere; else it has none.
+ * Did the conditional branches that share the entry of that at @pc, which went
+ * @taken, all go there up to now, and at least one?  Then it was predicted, and
+ * there is nothing to be learnt from it.  Hot.
  */
-bool pmu_direction_predictor_predict_block(PmuDirectionPredictor *p,
-                                           uint32_t number, uint64_t pc,
-                                           bool taken, uint64_t target);
+static inline bool pmu_direction_is_constant(const PmuDirectionBase *base,
+                                             uint64_t pc, bool taken)
+{
+    return base->state[pmu_direction_index(pc)] ==
+           (taken ? PMU_DIRECTION_ALWAYS_TAKEN : PMU_DIRECTION_ALWAYS_NOT);
+}
 
 #endif

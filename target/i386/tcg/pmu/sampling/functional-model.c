@@ -23,6 +23,7 @@ bool pmu_functional_init(PmuFunctionalModel *o, const PmuUarch *uarch,
         return false;
     }
     o->history = pmu_branch_predictor_history(o->bpred);
+    o->base = pmu_branch_predictor_base(o->bpred);
     return true;
 }
 
@@ -271,9 +272,9 @@ static bool observe_access(PmuFunctionalModel *o, unsigned i,
 
 /* Branches. */
 
-/* The next function without adding to the history. */
-static inline bool predict_alone(PmuFunctionalModel *o, const PmuBlock *block,
-                                 uint64_t pc, const PmuExecution *dynamic)
+/* Was the branch at the end of @block, at @pc, predicted?  It trains. */
+static inline bool predict(PmuFunctionalModel *o, const PmuBlock *block,
+                           uint64_t pc, const PmuExecution *dynamic)
 {
     bool hit = true;
 
@@ -298,15 +299,6 @@ static inline bool predict_alone(PmuFunctionalModel *o, const PmuBlock *block,
         break;
     }
     o->covariates.n[PMU_COVARIATE_MISPREDICTS] += !hit;
-    return hit;
-}
-
-/* Was the branch at the end of @block, at @pc, predicted?  It trains. */
-static inline bool predict(PmuFunctionalModel *o, const PmuBlock *block,
-                           uint64_t pc, const PmuExecution *dynamic)
-{
-    bool hit = predict_alone(o, block, pc, dynamic);
-
     pmu_functional_add_branch(o, block, dynamic);
     return hit;
 }
@@ -315,34 +307,6 @@ bool pmu_functional_warm_branch(PmuFunctionalModel *o, const PmuBlock *block,
                                 const PmuExecution *dynamic)
 {
     return !predict(o, block, dynamic->pc + block->last_offset, dynamic);
-}
-
-bool pmu_functional_warm_numbered_branch(PmuFunctionalModel *o,
-                                         const PmuBlock *block,
-                                         const PmuExecution *dynamic)
-{
-    uint64_t pc = dynamic->pc + block->last_offset;
-    bool hit;
-
-    switch ((PmuBranch)block->branch) {
-    case PMU_BRANCH_COND:
-        hit = pmu_branch_predictor_predict_block(o->bpred, block->number, pc,
-                                                 dynamic->taken,
-                                                 dynamic->target);
-        o->covariates.n[PMU_COVARIATE_MISPREDICTS] += !hit;
-        return !hit;
-    case PMU_BRANCH_JMP_INDIRECT:
-    case PMU_BRANCH_CALL_INDIRECT:
-    case PMU_BRANCH_CALL:
-    case PMU_BRANCH_RET:
-        /* The course leads nowhere, as at first. */
-        return !predict_alone(o, block, pc, dynamic);
-    default:
-        /* Nothing is predicted. */
-        pmu_branch_predictor_successors(o->bpred)[block->number] =
-            dynamic->target;
-        return false;
-    }
 }
 
 /* What follows is PMU_OUTCOME_x. */

@@ -20,6 +20,7 @@ typedef struct PmuFunctionalModel {
     PmuLedger *ledger;
     PmuBranchPredictor *bpred;
     PmuBranchHistory *history;  /* that @bpred looks up by */
+    const PmuDirectionBase *base;       /* of @bpred */
     uint64_t store_line;        /* that the newest store went to */
     PmuFetchUnit fetcher;
     PmuMemory mem;
@@ -76,16 +77,10 @@ void pmu_functional_fetch_string(PmuFunctionalModel *o, const PmuBlock *block,
  * not known behind it.  pmu_functional_warm_data() returns the cycles that a
  * load waits, pmu_functional_warm_branch() whether the last instruction of
  * @block, which is a branch and ran, was mispredicted.
- * pmu_functional_warm_numbered_branch() is the same for a block that has a
- * number, and finds its course: pmu_branch_predictor_successors(); the caller
- * adds its branch to the history, there and on its course.
  */
 void pmu_functional_skip(PmuFunctionalModel *o);
 bool pmu_functional_warm_branch(PmuFunctionalModel *o, const PmuBlock *block,
                                 const PmuExecution *dynamic);
-bool pmu_functional_warm_numbered_branch(PmuFunctionalModel *o,
-                                         const PmuBlock *block,
-                                         const PmuExecution *dynamic);
 uint32_t pmu_functional_warm_data(PmuFunctionalModel *o,
                                   const PmuBlockAccess *kind, uint64_t addr);
 
@@ -97,6 +92,29 @@ static inline void pmu_functional_add_branch(PmuFunctionalModel *o,
     if (block->branch == PMU_BRANCH_COND ? dynamic->taken
                                          : block->branch != PMU_BRANCH_NONE) {
         pmu_branch_history_add(o->history, dynamic->target);
+    }
+}
+
+/*
+ * Is the history all that need be told of the branch at the end of @block: is
+ * it none that is predicted, or one that always went there?  Hot.
+ */
+static inline bool pmu_functional_is_constant(const PmuFunctionalModel *o,
+                                              const PmuBlock *block,
+                                              const PmuExecution *dynamic)
+{
+    switch ((PmuBranch)block->branch) {
+    case PMU_BRANCH_COND:
+        return pmu_direction_is_constant(o->base,
+                                         dynamic->pc + block->last_offset,
+                                         dynamic->taken);
+    case PMU_BRANCH_JMP_INDIRECT:
+    case PMU_BRANCH_CALL_INDIRECT:
+    case PMU_BRANCH_CALL:
+    case PMU_BRANCH_RET:
+        return false;
+    default:
+        return true;
     }
 }
 

@@ -205,17 +205,6 @@ static inline void extend_region(PmuTiming *t, const PmuBlock *block,
 }
 
 /*
- * Runs of @block, a region of its own that has @cost, are counted from now on.
- * False if there is no room.
- */
-static bool count_from_now(PmuTiming *t, const PmuBlock *block,
-                           PmuCpiEntry *cost)
-{
-    t->successors[block->number] = PMU_NO_SUCCESSOR;
-    return pmu_block_runs_add(&t->runs, block, cost);
-}
-
-/*
  * What @block costs, a region of its own, or what stands in for that; forward,
  * few samples will do.  NULL: that is not known.
  */
@@ -236,7 +225,7 @@ static G_GNUC_NO_INLINE bool count_known(PmuTiming *t, const PmuBlock *block)
     PmuCpiEntry *cost = cost_of(t, block);
 
     return cost && pmu_block_has_number(block) && pmu_block_is_plain(block) &&
-           count_from_now(t, block, cost);
+           pmu_block_runs_add(&t->runs, block, cost);
 }
 
 /* Does an access of @block, which has a number, need looking at? */
@@ -265,11 +254,11 @@ void warm_counted_block(PmuTiming *t, const PmuBlock *block,
             warm_access(t, block, i, dynamic->addr);
         }
     }
-    if (dynamic->target != t->successors[block->number] &&
-        pmu_functional_warm_numbered_branch(&t->functional, block, dynamic)) {
+    if (pmu_functional_is_constant(&t->functional, block, dynamic)) {
+        pmu_functional_add_branch(&t->functional, block, dynamic);
+    } else if (pmu_functional_warm_branch(&t->functional, block, dynamic)) {
         t->progress += pmu_cpi_table_mispredict_slots(&t->cpi_table);
     }
-    pmu_functional_add_branch(&t->functional, block, dynamic);
 }
 
 /*
@@ -449,7 +438,6 @@ static inline const PmuRecord *next_record(const PmuTiming *t,
         return end;
     }
     __builtin_prefetch(&t->runs.count[record->block->number]);
-    __builtin_prefetch(&t->successors[record->block->number]);
     next = (const PmuRecord *)(record->addr + record->block->num_accesses);
     if (next != end) {
         __builtin_prefetch(next->block);
@@ -534,7 +522,7 @@ bool pmu_timing_start_counting(PmuTiming *t, const PmuBlock *block)
         return true;
     }
     cost = cost_of(t, block);
-    return cost && count_from_now(t, block, cost);
+    return cost && pmu_block_runs_add(&t->runs, block, cost);
 }
 
 void pmu_timing_add_passed(PmuTiming *t, uint32_t insns, uint64_t progress)

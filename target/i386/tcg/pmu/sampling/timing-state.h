@@ -139,7 +139,6 @@ struct PmuTiming {
     uint64_t contested_until;   /* in terms of @progress: see CONTESTED */
     PmuBlockRuns runs;          /* in PMU_PHASE_FAST_FORWARD and
                                    PMU_PHASE_FUNCTIONAL_WARMING */
-    uint64_t *successors;       /* see pmu_branch_predictor_successors() */
     PmuCpiTable cpi_table;
     PmuFunctionalModel functional;
     PmuPipeline pipeline;

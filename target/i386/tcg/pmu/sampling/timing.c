@@ -73,7 +73,6 @@ PmuTiming *pmu_timing_new(const PmuUarch *uarch, PmuLedger *ledger, PmuL3 *l3,
         pmu_timing_free(t);
         return NULL;
     }
-    t->successors = pmu_branch_predictor_successors(t->functional.bpred);
     return t;
 }
 
