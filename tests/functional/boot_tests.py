@@ -240,8 +240,8 @@ def blocks_icount(options):
     # Time stands still while the host works, so that there is a timer tick
     # in millions of instructions, as on hardware.
     with concurrent.futures.ThreadPoolExecutor(1) as pool:
-        short = pool.submit(blocks.make_loops, options.cpu, 'short', 10)
-        long = pool.submit(blocks.make_loops, options.cpu, 'long', 25)
+        short = pool.submit(blocks.make_loops, options.cpu, 'short', 20)
+        long = pool.submit(blocks.make_loops, options.cpu, 'long', 50)
         with booted(options, programs=['blocks'],
                     cpu=options.cpu + ',pmu-sampling=off',
                     qemu_opts=['-icount', 'shift=0']) as s:

@@ -353,12 +353,14 @@ def check_limits(s, loop, wanted, turns):
 # what was counted.
 Turns = collections.namedtuple('Turns', 'seconds turn_ms')
 
-SHORT_TURNS = Turns(0.4, TURN_MS)
+SHORT_TURNS = Turns(0.3, TURN_MS)
 OTHER_TURNS = {
-    # Each of their instructions takes the model long, or QEMU, which translates
-    # what was stored to.
+    # Each of their instructions takes the model long, or QEMU, which leaves
+    # translated code for it or translates what was stored to.
     'dram': Turns(0.05, 1),
     'walks': Turns(0.1, 1),
+    'pauses': Turns(0.1, 1),
+    'assists': Turns(0.1, 1),
     'clears': Turns(0.02, 1),
     # Caches fill up first.
     'l3': Turns(0.8, TURN_MS),

@@ -1696,7 +1696,9 @@ int main(int argc, char **argv)
     g_test_add_func("/memory/smc", test_smc);
     g_test_add_func("/memory/forward", test_forward);
     g_test_add_func("/memory/forward-cases", test_forward_cases);
-    g_test_add_func("/memory/ladder", test_ladder);
+    if (g_test_slow()) {
+        g_test_add_func("/memory/ladder", test_ladder);
+    }
     g_test_add_func("/memory/tlb-reach", test_tlb_reach);
     g_test_add_func("/memory/streams", test_streams);
     g_test_add_func("/memory/streamer-bounds", test_streamer_bounds);

@@ -1287,11 +1287,9 @@ int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_data_func("/sampling/near-data", &near_data, test_sampled);
-    g_test_add_data_func("/sampling/far-data", &far_data, test_sampled);
     g_test_add_func("/sampling/counting", test_counting);
     g_test_add_func("/sampling/counting-time", test_counting_time);
     g_test_add_data_func("/sampling/known/near", &near_data, test_known);
-    g_test_add_data_func("/sampling/known/far", &far_data, test_known);
     g_test_add_data_func("/sampling/strings/movs", &movs, test_strings);
     g_test_add_data_func("/sampling/strings/stos", &stos, test_strings);
     g_test_add_data_func("/sampling/strings/scas", &scas, test_strings);
@@ -1301,11 +1299,14 @@ int main(int argc, char **argv)
     g_test_add_func("/sampling/blocks-go", test_blocks_go);
     g_test_add_func("/sampling/turns", test_turns);
     g_test_add_func("/sampling/steady", test_steady);
-    g_test_add_data_func("/sampling/code/observed", &by_samples, test_code);
-    g_test_add_data_func("/sampling/code/slots", &slots_alone, test_code);
     g_test_add_func("/sampling/new-code", test_new_lines);
-    g_test_add_data_func("/sampling/move/l1-l2", &further, test_move);
+    /* Figures of millions of instructions, by code that others run as well. */
     if (g_test_slow()) {
+        g_test_add_data_func("/sampling/far-data", &far_data, test_sampled);
+        g_test_add_data_func("/sampling/known/far", &far_data, test_known);
+        g_test_add_data_func("/sampling/code/observed", &by_samples, test_code);
+        g_test_add_data_func("/sampling/code/slots", &slots_alone, test_code);
+        g_test_add_data_func("/sampling/move/l1-l2", &further, test_move);
         g_test_add_data_func("/sampling/move/l2-l1", &nearer, test_move);
         g_test_add_data_func("/sampling/move/l2-dram", &far_away, test_move);
         g_test_add_data_func("/sampling/move/dram-l2", &back, test_move);

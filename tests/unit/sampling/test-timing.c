@@ -1512,8 +1512,10 @@ int main(int argc, char **argv)
     g_test_add_func("/timing/imul-chain", test_imul_chain);
     g_test_add_func("/timing/vmulpd-chain", test_vmulpd_chain);
     g_test_add_func("/timing/l1-chase", test_l1_chase);
-    g_test_add_func("/timing/dram-chase", test_dram_chase);
-    g_test_add_func("/timing/misses-overlap", test_misses_overlap);
+    if (g_test_slow()) {
+        g_test_add_func("/timing/dram-chase", test_dram_chase);
+        g_test_add_func("/timing/misses-overlap", test_misses_overlap);
+    }
     g_test_add_func("/timing/stream", test_stream);
     g_test_add_func("/timing/store-misses", test_store_misses);
     g_test_add_func("/timing/pause", test_pause);
