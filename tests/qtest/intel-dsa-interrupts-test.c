@@ -27,20 +27,11 @@ static void set_ims_control(QTestState *qts, unsigned i, uint32_t value)
     dsa_writel(qts, DSA_IMS_BASE + i * DSA_IMS_ENTRY_SIZE + 12, value);
 }
 
-static DsaDesc interrupting(uint16_t handle)
-{
-    DsaDesc desc = dsa_desc(DSA_OP_NOOP, 0, 0, 0, 0);
-
-    desc.flags_opcode |= cpu_to_le32(DSA_FLAG_RCI);
-    desc.int_handle = cpu_to_le16(handle);
-    return desc;
-}
-
 /* Which table a handle is of depends on the portal (3.7, 9.2.28). */
 static void test_ims(void)
 {
     QTestState *qts = dsa_ready("");
-    DsaDesc desc = interrupting(255);
+    DsaDesc desc = dsa_interrupting(255);
     const uint64_t entry = DSA_IMS_BASE + 255 * DSA_IMS_ENTRY_SIZE;
 
     dsa_enable_msix(qts, 9);
@@ -62,10 +53,10 @@ static void test_ims(void)
     set_ims_control(qts, 255, R_MSIXPERM_PASID_EN_MASK);
     submit_at(qts, DSA_PORTAL_IMS, &desc);
     g_assert_cmphex(dsa_record(qts, 0).status, ==, DSA_STATUS_INT_HANDLE);
-    desc = interrupting(256);
+    desc = dsa_interrupting(256);
     submit_at(qts, DSA_PORTAL_IMS, &desc);
     g_assert_cmphex(dsa_record(qts, 0).status, ==, DSA_STATUS_INT_HANDLE);
-    desc = interrupting(255);
+    desc = dsa_interrupting(255);
     submit_at(qts, 0, &desc);
     g_assert_cmphex(dsa_record(qts, 0).status, ==, DSA_STATUS_INT_HANDLE);
     for (unsigned i = 0; i < 9; i++) {
@@ -170,7 +161,7 @@ static void test_required_flags(void)
         DSA_OP_CRC, DSA_OP_COPY_CRC, DSA_OP_DIF_CHECK, DSA_OP_DRAIN,
     };
     QTestState *qts = dsa_ready("");
-    DsaDesc drain = interrupting(1);
+    DsaDesc drain = dsa_interrupting(1);
 
     for (unsigned i = 0; i < ARRAY_SIZE(opcodes); i++) {
         DsaDesc desc = dsa_desc(opcodes[i], 0, 0, 0, 0);
@@ -232,14 +223,9 @@ static void test_halt(void)
     qtest_quit(qts);
 }
 
-static uint64_t entry_word(QTestState *qts, unsigned entry, unsigned word)
-{
-    return qtest_readq(qts, EVENT_LOG + entry * DSA_EVL_ENTRY + word * 8);
-}
-
 static uint8_t entry_error(QTestState *qts, unsigned entry)
 {
-    return FIELD_EX64(entry_word(qts, entry, 0), SWERR0, ERROR);
+    return FIELD_EX64(dsa_log_word(qts, entry, 0), SWERR0, ERROR);
 }
 
 /*
@@ -248,22 +234,16 @@ static uint8_t entry_error(QTestState *qts, unsigned entry)
  */
 static void test_event_log(void)
 {
-    QTestState *qts = dsa_start("");
+    QTestState *qts = dsa_ready_with_log();
     DsaDesc batch = dsa_desc(DSA_OP_BATCH, 9, DESC_LIST, 0, 3);
     DsaDesc drain = dsa_desc(DSA_OP_DRAIN, 8, 0, 0, 0);
     DsaDesc list[3];
     uint64_t word;
 
-    dsa_configure(qts, 1, 1, 16);
-    dsa_writeq(qts, A_EVLCFG0, EVENT_LOG);
-    dsa_writeq(qts, A_EVLCFG1, 64);
-    dsa_writel(qts, A_GENCFG, R_GENCFG_EVL_EN_MASK);
-    dsa_enable_msix(qts, 9);
-    dsa_enable(qts, 1);
     for (unsigned i = 0; i < 3; i++) {
         list[i] = dsa_desc(DSA_OP_NOOP, i, 0, 0, 0);
     }
-    list[1] = interrupting(4);
+    list[1] = dsa_interrupting(4);
     list[1].completion = cpu_to_le64(OUTSIDE);
     list[2].completion = cpu_to_le64(OUTSIDE + 32);
     qtest_memwrite(qts, DESC_LIST, list, sizeof(list));
@@ -274,22 +254,22 @@ static void test_event_log(void)
     /* Software writes the record, and sees to the interrupt. */
     g_assert_false(dsa_message(qts, 4));
     g_assert_cmphex(entry_error(qts, 0), ==, DSA_STATUS_CRA_FAULT);
-    word = entry_word(qts, 0, 1);
+    word = dsa_log_word(qts, 0, 1);
     g_assert_cmphex(FIELD_EX64(word, SWERR1, BATCH_INDEX), ==, 1);
     g_assert_cmphex(FIELD_EX64(word, SWERR1, FIRST_IN_BATCH), ==, 1);
     g_assert_cmphex(FIELD_EX64(word, SWERR1, RECORD_REQUIRED), ==, 1);
     g_assert_cmphex(FIELD_EX64(word, SWERR1, INT_REQUIRED), ==, 1);
     g_assert_cmphex(FIELD_EX64(word, SWERR1, INT_HANDLE), ==, 4);
-    g_assert_cmphex(entry_word(qts, 0, 2), ==, OUTSIDE);
-    word = entry_word(qts, 1, 1);
+    g_assert_cmphex(dsa_log_word(qts, 0, 2), ==, OUTSIDE);
+    word = dsa_log_word(qts, 1, 1);
     g_assert_cmphex(entry_error(qts, 1), ==, DSA_STATUS_CRA_FAULT);
     g_assert_cmphex(FIELD_EX64(word, SWERR1, FIRST_IN_BATCH), ==, 0);
     g_assert_cmphex(FIELD_EX64(word, SWERR1, INT_REQUIRED), ==, 0);
     g_assert_cmphex(entry_error(qts, 2), ==, DSA_STATUS_BATCH_LOGGED);
-    g_assert_cmphex(entry_word(qts, 2, 2), ==,
+    g_assert_cmphex(dsa_log_word(qts, 2, 2), ==,
                     RECORDS + 9 * DSA_RECORD_SIZE);
-    g_assert_cmphex(entry_word(qts, 2, 4) & 0xff, ==, DSA_STATUS_SUCCESS);
-    g_assert_cmphex(entry_word(qts, 2, 4) >> 32, ==, 3);
+    g_assert_cmphex(dsa_log_word(qts, 2, 4) & 0xff, ==, DSA_STATUS_SUCCESS);
+    g_assert_cmphex(dsa_log_word(qts, 2, 4) >> 32, ==, 3);
 
     /* One without such members is written as ever. */
     list[1].completion = list[2].completion = list[0].completion;
@@ -300,7 +280,7 @@ static void test_event_log(void)
     g_assert_cmphex(dsa_run(qts, &drain).status, ==, 0);
     g_assert_cmphex(dsa_readl(qts, A_EVLSTATUS + 4), ==, 4);
     g_assert_cmphex(entry_error(qts, 3), ==, DSA_STATUS_DRAIN_LOGGED);
-    g_assert_cmphex(entry_word(qts, 3, 2), ==,
+    g_assert_cmphex(dsa_log_word(qts, 3, 2), ==,
                     RECORDS + 8 * DSA_RECORD_SIZE);
     qtest_quit(qts);
 }

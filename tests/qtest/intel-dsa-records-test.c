@@ -13,54 +13,26 @@
 
 #define SIZE    4096
 
-/* A device with an event log of 64 entries */
-static QTestState *ready_with_log(void)
-{
-    QTestState *qts = dsa_start("");
-
-    dsa_configure(qts, 1, 1, 16);
-    dsa_writeq(qts, A_EVLCFG0, EVENT_LOG);
-    dsa_writeq(qts, A_EVLCFG1, 64);
-    dsa_writel(qts, A_GENCFG, R_GENCFG_EVL_EN_MASK);
-    dsa_enable_msix(qts, 9);
-    dsa_enable(qts, 1);
-    return qts;
-}
-
 static uint32_t log_tail(QTestState *qts)
 {
     return FIELD_EX64(dsa_readq(qts, A_EVLSTATUS), EVLSTATUS, TAIL);
 }
 
-static uint64_t entry_word(QTestState *qts, unsigned entry, unsigned word)
-{
-    return qtest_readq(qts, EVENT_LOG + entry * DSA_EVL_ENTRY + word * 8);
-}
-
-static DsaDesc interrupting(uint16_t handle)
-{
-    DsaDesc desc = dsa_desc(DSA_OP_NOOP, 0, 0, 0, 0);
-
-    desc.flags_opcode |= cpu_to_le32(DSA_FLAG_RCI);
-    desc.int_handle = cpu_to_le16(handle);
-    return desc;
-}
-
 /* A handle that cannot be used is told in the record and in the log (5.4). */
 static void test_handle(void)
 {
-    QTestState *qts = ready_with_log();
-    DsaDesc desc = interrupting(0xffff);
+    QTestState *qts = dsa_ready_with_log();
+    DsaDesc desc = dsa_interrupting(0xffff);
     uint64_t word;
 
     g_assert_cmphex(dsa_run(qts, &desc).status, ==, DSA_STATUS_INT_HANDLE);
     g_assert_cmpuint(log_tail(qts), ==, 1);
-    g_assert_cmphex(FIELD_EX64(entry_word(qts, 0, 0), SWERR0, ERROR), ==,
+    g_assert_cmphex(FIELD_EX64(dsa_log_word(qts, 0, 0), SWERR0, ERROR), ==,
                     DSA_STATUS_INT_HANDLE);
-    word = entry_word(qts, 0, 1);
+    word = dsa_log_word(qts, 0, 1);
     g_assert_cmphex(FIELD_EX64(word, SWERR1, INT_HANDLE), ==, 0xffff);
     g_assert_cmphex(FIELD_EX64(word, SWERR1, RECORD_REQUIRED), ==, 1);
-    g_assert_cmphex(entry_word(qts, 0, 4) & 0xff, ==, DSA_STATUS_INT_HANDLE);
+    g_assert_cmphex(dsa_log_word(qts, 0, 4) & 0xff, ==, DSA_STATUS_INT_HANDLE);
     qtest_quit(qts);
 }
 
@@ -93,7 +65,7 @@ static void test_not_requested(void)
 /* Nor is one required where a drain asks for an interrupt alone. */
 static void test_drain_interrupt(void)
 {
-    QTestState *qts = ready_with_log();
+    QTestState *qts = dsa_ready_with_log();
     DsaDesc drain = dsa_desc(DSA_OP_DRAIN, 0, 0, 0, 0);
     uint64_t word;
 
@@ -102,9 +74,9 @@ static void test_drain_interrupt(void)
     drain.int_handle = cpu_to_le16(3);
     dsa_run(qts, &drain);
     g_assert_cmpuint(log_tail(qts), ==, 1);
-    g_assert_cmphex(FIELD_EX64(entry_word(qts, 0, 0), SWERR0, ERROR), ==,
+    g_assert_cmphex(FIELD_EX64(dsa_log_word(qts, 0, 0), SWERR0, ERROR), ==,
                     DSA_STATUS_DRAIN_LOGGED);
-    word = entry_word(qts, 0, 1);
+    word = dsa_log_word(qts, 0, 1);
     g_assert_cmphex(FIELD_EX64(word, SWERR1, INT_REQUIRED), ==, 1);
     g_assert_cmphex(FIELD_EX64(word, SWERR1, RECORD_REQUIRED), ==, 0);
     qtest_quit(qts);
@@ -120,7 +92,7 @@ static void test_lost(void)
 
     for (unsigned i = 0; i < CASES; i++) {
         bool logged = i == LOG;
-        QTestState *qts = i == NO_LOG ? dsa_ready("") : ready_with_log();
+        QTestState *qts = i == NO_LOG ? dsa_ready("") : dsa_ready_with_log();
         DsaDesc batch = dsa_desc(DSA_OP_BATCH, 9, DESC_LIST, 0, 2);
         DsaDesc list[2] = {
             dsa_desc(DSA_OP_NOOP, 0, 0, 0, 0),
@@ -152,7 +124,7 @@ static void test_user_interrupt(void)
     const uint32_t pasid = 5;
     QTestState *qts = qtest_init("-machine q35 -m 128M -nodefaults "
                                  "-device intel-dsa,id=dsa,addr=4,pasid=on");
-    DsaDesc desc = interrupting(3);
+    DsaDesc desc = dsa_interrupting(3);
 
     dsa_map(qts);
     dsa_set_pasid_control(qts, 1);

@@ -142,6 +142,24 @@ QTestState *dsa_ready(const char *properties)
     return qts;
 }
 
+QTestState *dsa_ready_with_log(void)
+{
+    QTestState *qts = dsa_start("");
+
+    dsa_configure(qts, 1, 1, 16);
+    dsa_writeq(qts, A_EVLCFG0, EVENT_LOG);
+    dsa_writeq(qts, A_EVLCFG1, 64);
+    dsa_writel(qts, A_GENCFG, R_GENCFG_EVL_EN_MASK);
+    dsa_enable_msix(qts, 9);
+    dsa_enable(qts, 1);
+    return qts;
+}
+
+uint64_t dsa_log_word(QTestState *qts, unsigned entry, unsigned word)
+{
+    return qtest_readq(qts, EVENT_LOG + entry * DSA_EVL_ENTRY + word * 8);
+}
+
 void dsa_enable_msix(QTestState *qts, unsigned vectors)
 {
     unsigned cap = dsa_pci_read(qts, PCI_CAPABILITIES) & 0xff;
@@ -185,6 +203,15 @@ DsaDesc dsa_desc(unsigned opcode, unsigned record, uint64_t addr1,
         .addr2 = cpu_to_le64(addr2),
         .size = cpu_to_le32(size),
     };
+}
+
+DsaDesc dsa_interrupting(uint16_t handle)
+{
+    DsaDesc desc = dsa_desc(DSA_OP_NOOP, 0, 0, 0, 0);
+
+    desc.flags_opcode |= cpu_to_le32(DSA_FLAG_RCI);
+    desc.int_handle = cpu_to_le16(handle);
+    return desc;
 }
 
 void dsa_submit(QTestState *qts, unsigned wq, const DsaDesc *desc)

@@ -76,6 +76,10 @@ void dsa_configure_wq(QTestState *qts, unsigned wq, uint32_t size,
 void dsa_enable(QTestState *qts, uint64_t wqs);
 /* All of this: a device to which descriptors can be given */
 QTestState *dsa_ready(const char *properties);
+/* The same with MSI-X, and an event log of 64 entries at EVENT_LOG */
+QTestState *dsa_ready_with_log(void);
+/* A word of 8 bytes of an entry there */
+uint64_t dsa_log_word(QTestState *qts, unsigned entry, unsigned word);
 
 /* MSI-X: a message for each vector goes to a word in memory. */
 void dsa_enable_msix(QTestState *qts, unsigned vectors);
@@ -85,6 +89,8 @@ bool dsa_message(QTestState *qts, unsigned vector);
 /* A descriptor with a completion record, number @record */
 DsaDesc dsa_desc(unsigned opcode, unsigned record, uint64_t addr1,
                  uint64_t addr2, uint32_t size);
+/* A no-op that ends with record 0 and an interrupt */
+DsaDesc dsa_interrupting(uint16_t handle);
 void dsa_submit(QTestState *qts, unsigned wq, const DsaDesc *desc);
 DsaRecord dsa_record(QTestState *qts, unsigned record);
 /* Submit to WQ 0, give it @ns, and return the record. */
