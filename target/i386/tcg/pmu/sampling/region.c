@@ -62,8 +62,9 @@ static void add_sample(PmuTiming *t)
     t->accounted = t->functional.covariates;
     if (pmu_timing_is_typical(t, pmu_region_key(t))) {
         t->plan.sampled_insns += t->region.insns;
-        t->region.code.large = pmu_functional_is_large_page(&t->functional,
-                                                     t->region.code.branch);
+        t->region.code.large =
+            pmu_functional_is_large_page(&t->functional,
+                                         t->region.code.branch);
         discount_cold_code(t, &t->region.sample);
         pmu_cpi_table_add_sample(&t->cpi_table, pmu_region_key(t),
                                  t->region.insns, t->region.code,

@@ -64,10 +64,11 @@ typedef struct PmuSamplingPlan {
     uint32_t wait;              /* cycles of waiting that do not make one of
                                    @left yet */
     uint32_t random;            /* for the next period */
-    /* What is observed, in terms of @warmed_insns: */
-    uint64_t functional_until;  /* see TURNS */
-    uint64_t turns_until;       /* the same */
+    /* Until when there are no long periods, in terms of @warmed_insns: */
+    uint64_t functional_until;  /* ... and no fast-forward: see TURNS */
+    uint64_t turns_until;       /* see TURNS */
     uint64_t settled;           /* see SETTLE */
+    /* The period at hand: */
     bool forwarded;             /* fast-forward ended in this period: waits do
                                    not shorten it */
     bool refills;               /* see REFILL_SHARE */
@@ -86,12 +87,13 @@ typedef struct PmuSamplingPlan {
     bool paid;                  /* a sampling unit of this period is paid for */
     bool first_of_dominant;     /* pmu_sampling_simulate_dominant() */
     bool for_unknown;           /* pmu_sampling_simulate_unknown() */
-    uint32_t sampled_insns;     /* instructions since then */
+    uint32_t sampled_insns;     /* of code of little known cost, since then */
 } PmuSamplingPlan;
 
 /* A region of which nothing was known when it ran last. */
 typedef struct PmuUnknownRegion {
-    uint32_t tag;               /* tag_of() */
+    uint32_t tag;               /* of its key and linear address */
+    uint32_t context;           /* PmuUnknownRegions.contexts, in user mode */
     uint32_t at;                /* now() when it ran last, modulo 2^32 */
     uint32_t insns;             /* of it in that period */
 } PmuUnknownRegion;

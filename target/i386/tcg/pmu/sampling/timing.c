@@ -22,7 +22,6 @@
 
 #include "tcg/pmu/sampling/region.h"
 #include "tcg/pmu/sampling/rep-strings.h"
-#include "tcg/pmu/sampling/sampling-credit.h"
 #include "tcg/pmu/sampling/sampling-units.h"
 #include "tcg/pmu/sampling/timing-ledger.h"
 #include "tcg/pmu/sampling/timing.h"
@@ -34,7 +33,7 @@
  */
 #define LOOK_SHARE  2
 
-/* What has happened, which is nothing yet; progress is kept: it never falls. */
+/* Forget what ran.  Progress is kept: it never falls. */
 static void forget_all(PmuTiming *t)
 {
     t->counts = (PmuCounts) {};

@@ -64,33 +64,28 @@ static PmuUnknownRegion *place_of(PmuUnknownRegion *set, uint32_t tag,
 }
 
 /*
- * What the current region, @key, is known by: its linear address, too, as
- * elsewhere its page and branch are others; and in user mode the context, as a
- * load of CR3 empties the ITLB of all but the kernel's pages.
- */
-static uint32_t tag_of(const PmuTiming *t, uint64_t key)
-{
-    uint64_t context = t->ledger->level == PMU_LEVEL_USR
-                       ? t->unknown.contexts : 0;
-
-    return (key ^ t->region.pc ^ context << 40) * PMU_HASH_MULTIPLIER >> 32;
-}
-
-/*
- * The current region, which is unknown, @key, runs now: did it lately?
- * *@insns: how many instructions of this period it made up.
+ * The current region, which is unknown, @key, runs now: did it lately, at this
+ * linear address, as elsewhere its page and branch are others; and in user mode
+ * in this context, as a load of CR3 empties the ITLB of all but the kernel's
+ * pages?  *@insns: how many instructions of this period it made up, in any
+ * context.
  */
 static PmuSighted sight(PmuTiming *t, uint64_t key, uint32_t *insns)
 {
-    uint32_t tag = tag_of(t, key), at = now(t);
+    uint32_t tag = (key ^ t->region.pc) * PMU_HASH_MULTIPLIER >> 32;
+    uint32_t at = now(t), context = t->ledger->level == PMU_LEVEL_USR
+                                    ? t->unknown.contexts : 0;
     PmuUnknownRegion *region = place_of(
         t->unknown.regions[key / PMU_LEVEL_NR % PMU_UNKNOWN_SETS], tag, at);
     uint32_t age = region->tag == tag ? at - region->at : UINT32_MAX;
+    bool lately = age < LATELY && region->context == context;
 
     *insns = t->region.insns;
-    *insns += age <= pmu_sampling_in_period(t) ? region->insns : 0;
-    *region = (PmuUnknownRegion) { .tag = tag, .at = at, .insns = *insns };
-    return age < LATELY ? PMU_SIGHTED_AGAIN : PMU_SIGHTED_FIRST;
+    *insns += age < pmu_sampling_in_period(t) ? region->insns : 0;
+    *region = (PmuUnknownRegion) {
+        .tag = tag, .context = context, .at = at, .insns = *insns,
+    };
+    return lately ? PMU_SIGHTED_AGAIN : PMU_SIGHTED_FIRST;
 }
 
 /* Caches of code see it, if they did not: it may be far away. */
