@@ -43,7 +43,6 @@ WORK = (
 SHORT_WORK = WORK[:2] + WORK[-2:] + (
     'perf record -q -o /tmp/perf.data -e instructions,branches -c 100003 -- '
     'true',)
-# On other kernels and CPUs than run_checked()'s own.
 # On other kernels and CPUs than run_checked()'s own, from which the first
 # differs in both.
 OTHERS = (('bookworm', 'SapphireRapids'), ('trixie', 'SapphireRapids'),

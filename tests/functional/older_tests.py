@@ -75,9 +75,9 @@ PMUS = (
 # Those that differ from one of the others in little but the table of events,
 # which tests/unit/test-perfmon-older holds: they are booted by --long.
 LIKE_ANOTHER = ('Pentium M', 'Core Duo', 'Atom', 'Nehalem', 'Westmere',
-                'Ivy Bridge', 'Haswell', 'Broadwell', 'K7', 'family 10H',
-                'Bulldozer', 'Zen', 'pentium2', 'pentium3', 'athlon', 'qemu32',
-                'kvm32', 'n270')
+                'Sandy Bridge', 'Ivy Bridge', 'Haswell', 'Broadwell', 'K7',
+                'family 10H', 'Bulldozer', 'Zen', 'pentium2', 'pentium3',
+                'athlon', 'qemu32', 'kvm32', 'n270')
 
 # Linux's generic events that are counts of the ledger.
 LEDGER_EVENTS = (

@@ -1173,15 +1173,22 @@ static void run_new_lines(const PmuSampling *sampling, Pattern pattern,
 }
 
 /*
- * Code that comes while loads of the chase are under way waits for them, and
- * if it is watched then that is learnt with it: seldom, once in some hundred.
- * Three of six by chance: 20 * 0.01^3 is 2 in 100,000.
+ * Most lines have a sample or two, and the first is of when they came from
+ * DRAM.  Of 72 tries of each pattern with other seeds those behind a chase
+ * through L2 were never off by more than 5 % of the slots, those through L3
+ * once, and those through DRAM 17 times: four of six by chance are 1 in 90,000.
+ * Code that comes while loads of the chase are under way waits for them, and if
+ * it is watched then that is learnt with it: 3 of the 216 were off by more than
+ * 10 %.  Three of six by chance: 1 in 19,000.
  */
+#define MOST_OFF        3
+#define MOST_FAR_OFF    2
+
 static void test_new_lines(void)
 {
     static const Pattern patterns[] = { IN_L2, IN_L3, IN_DRAM };
     Random random = random_from_seed();
-    unsigned off = 0;
+    unsigned off = 0, far_off = 0;
 
     for (unsigned i = 0; i < (g_test_slow() ? NEW_TRIES : 1); i++) {
         Pattern pattern = patterns[i % G_N_ELEMENTS(patterns)];
@@ -1198,8 +1205,10 @@ static void test_new_lines(void)
         g_test_message("pattern %u: off by %.4f of the slots, for memory %.4f",
                        pattern, any, memory);
         off += any > 0.05 || memory > 0.01;
+        far_off += any > 0.1 || memory > 0.03;
     }
-    g_assert_cmpuint(off, <=, 2);
+    g_assert_cmpuint(off, <=, MOST_OFF);
+    g_assert_cmpuint(far_off, <=, MOST_FAR_OFF);
 }
 
 /* What the core did after the move. */
