@@ -8,6 +8,7 @@
  */
 
 #include <glib.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -206,39 +207,66 @@ static int replay_file(const char *name, const ReplayOptions *options)
     return compare(&recording, options);
 }
 
+/* Returns false, and says what is wrong, if the command line is no good. */
+static bool parse(int *argc, char ***argv, ReplayOptions *o, char ***files)
+{
+    gboolean all = false, no_flush = false, cached = false, items = false;
+    gboolean both_detailed = false;
+    gint64 seed = 0;
+    const GOptionEntry entries[] = {
+        { "cached", 0, 0, G_OPTION_ARG_NONE, &cached,
+          "what always simulating in detail says is that of the last run",
+          NULL },
+        { "all", 0, 0, G_OPTION_ARG_NONE, &all,
+          "all that is counted is of interest, not slots alone", NULL },
+        { "no-flush", 0, 0, G_OPTION_ARG_NONE, &no_flush,
+          "leave out the guest's looks at its counters", NULL },
+        { "items", 0, 0, G_OPTION_ARG_NONE, &items,
+          "print all items of the ledger", NULL },
+        { "both-detailed", 0, 0, G_OPTION_ARG_NONE, &both_detailed,
+          "compare the replay with itself", NULL },
+        { "seed", 0, 0, G_OPTION_ARG_INT64, &seed,
+          "of the random periods, 1 to 4294967295 (0: QEMU's)", "N" },
+        { G_OPTION_REMAINING, 0, 0, G_OPTION_ARG_FILENAME_ARRAY, files, NULL,
+          NULL },
+        {}
+    };
+    g_autoptr(GOptionContext) context =
+        g_option_context_new("RECORDING... - compare sampling with detail");
+    g_autoptr(GError) error = NULL;
+
+    g_option_context_add_main_entries(context, entries, NULL);
+    if (!g_option_context_parse(context, argc, argv, &error)) {
+        fprintf(stderr, "replay: %s\n", error->message);
+        return false;
+    }
+    if (seed < 0 || seed > UINT32_MAX) {
+        fprintf(stderr, "replay: --seed is %" PRId64 ", expected 0 to %" PRIu32
+                "\n", seed, UINT32_MAX);
+        return false;
+    }
+    if (!*files) {
+        fprintf(stderr, "replay: no recording is named: see --help\n");
+        return false;
+    }
+    *o = (ReplayOptions) {
+        .sampled = !both_detailed, .all = all, .no_flush = no_flush,
+        .cached = cached, .items = items, .seed = seed,
+    };
+    return true;
+}
+
 int replay_main(int argc, char **argv)
 {
-    ReplayOptions options = { .sampled = true };
-    int i, status = 0;
+    g_auto(GStrv) files = NULL;
+    ReplayOptions options;
+    int status = EXIT_SUCCESS;
 
-    for (i = 1; i < argc && argv[i][0] == '-'; i++) {
-        if (!strcmp(argv[i], "--all")) {
-            options.all = true;
-        } else if (!strcmp(argv[i], "--no-flush")) {
-            options.no_flush = true;
-        } else if (!strcmp(argv[i], "--cached")) {
-            options.cached = true;
-        } else if (!strcmp(argv[i], "--items")) {
-            options.items = true;
-        } else if (!strcmp(argv[i], "--both-detailed")) {
-            options.sampled = false;
-        } else {
-            i = argc;
-        }
-    }
-    if (i >= argc) {
-        fprintf(stderr, "usage: pmu-replay [OPTION...] RECORDING...\n"
-                "  --cached     what always simulating in detail says is that "
-                "of the last run\n"
-                "  --all        all that is counted is of interest, not slots "
-                "alone\n"
-                "  --no-flush   leave out the guest's looks at its counters\n"
-                "  --items      print all items of the ledger\n"
-                "  --both-detailed   compare the replay with itself\n");
+    if (!parse(&argc, &argv, &options, &files)) {
         return EXIT_FAILURE;
     }
-    for (; i < argc; i++) {
-        status |= replay_file(argv[i], &options);
+    for (char **file = files; *file; file++) {
+        status |= replay_file(*file, &options);
     }
     return status;
 }

@@ -459,6 +459,7 @@ ReplayResult *replay(const Recording *recording, const ReplayOptions *options,
         .sampled = UINT32_MAX, .observed = true, .taken = true,
     };
     const PmuUarch *uarch = pmu_uarch(PMU_CORE_ICELAKE);
+    PmuSampling sampling = pmu_sampling;
     Replay *r = g_new0(Replay, 1);
     ReplayResult *result = g_new0(ReplayResult, 1);
 
@@ -476,9 +477,8 @@ ReplayResult *replay(const Recording *recording, const ReplayOptions *options,
     r->free = r->log;
     r->interest = options->all ? &all : NULL;
     r->marks_flush = !options->no_flush;
-    if (!sampled) {
-        pmu_timing_set_sampling(r->timing, NULL);
-    }
+    sampling.seed = options->seed;
+    pmu_timing_set_sampling(r->timing, sampled ? &sampling : NULL);
     /* The recorder writes no interest before it is another than none. */
     pmu_timing_set_interest(r->timing, r->interest ? *r->interest
                                                    : (PmuInterest) {});

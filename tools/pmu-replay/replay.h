@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "tcg/pmu/ledger/ledger.h"
 
@@ -17,6 +18,7 @@
 
 typedef struct ReplayOptions {
     bool sampled, all, no_flush, cached, items;
+    uint32_t seed;              /* of the periods; 0: that of QEMU */
 } ReplayOptions;
 
 /* The contents of a recording. */

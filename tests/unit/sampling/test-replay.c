@@ -320,6 +320,24 @@ static void test_caches(Rig *rig, gconstpointer unused)
     assert_exits(rig, "--cached", EXIT_FAILURE);
 }
 
+/* A number that periods can begin with, or what is wrong with it. */
+static void test_seed(Rig *rig, gconstpointer unused)
+{
+    static const char *const refused[] = {
+        "--seed=-1", "--seed=4294967296", "--seed=1x",
+    };
+
+    put_recording(rig, RUNS);
+    assert_exits(rig, "--seed=4294967295", EXIT_SUCCESS);
+    for (unsigned i = 0; i < G_N_ELEMENTS(refused); i++) {
+        g_autofree char *err = NULL;
+
+        assert_exits(rig, refused[i], EXIT_FAILURE);
+        err = contents(rig->err);
+        g_assert_nonnull(strstr(err, refused[i] + strlen("--seed=")));
+    }
+}
+
 /* It ends by itself, and every line is its own, none a sanitizer's. */
 static void assert_sane(Rig *rig)
 {
@@ -380,6 +398,7 @@ int main(int argc, char **argv)
     add("/replay/refused", test_refused);
     add("/replay/stale", test_stale);
     add("/replay/caches", test_caches);
+    add("/replay/seed", test_seed);
     add("/replay/random", test_random);
     add("/replay/mutated", test_mutated);
     return g_test_run();

@@ -897,6 +897,31 @@ static void test_turns(void)
     program_free(program);
 }
 
+/* Slots of @program where @seed is that of the periods. */
+static uint64_t slots_by_seed(Program *program, Random random, uint32_t seed)
+{
+    PmuSampling sampling = pmu_sampling;
+    Mode mode = slots_alone;
+    PmuLedgerSnapshot result;
+
+    sampling.seed = seed;
+    mode.sampling = &sampling;
+    run(program, PMU_CORE_ICELAKE, &mode, REGIONS, random, &result);
+    return result.item[PMU_LEVEL_USR][PMU_ITEM_SLOTS];
+}
+
+/* Other periods have other samples, the same ones the same. */
+static void test_seed(void)
+{
+    Random random = random_from_seed();
+    Program *program = program_new(PMU_CORE_ICELAKE, false, &random);
+    uint64_t first = slots_by_seed(program, random, 1);
+
+    g_assert_cmpuint(slots_by_seed(program, random, 1), ==, first);
+    g_assert_cmpuint(slots_by_seed(program, random, 2), !=, first);
+    program_free(program);
+}
+
 /*
  * The share of a loop of @insns instructions, of which each is like the others,
  * that goes forward; after each million the interest changes, or not.
@@ -1307,6 +1332,7 @@ int main(int argc, char **argv)
     g_test_add_func("/sampling/time/ends", test_time_ends);
     g_test_add_func("/sampling/blocks-go", test_blocks_go);
     g_test_add_func("/sampling/turns", test_turns);
+    g_test_add_func("/sampling/seed", test_seed);
     g_test_add_func("/sampling/steady", test_steady);
     g_test_add_func("/sampling/new-code", test_new_lines);
     /* Figures of millions of instructions, by code that others run as well. */

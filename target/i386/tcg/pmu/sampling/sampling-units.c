@@ -97,6 +97,9 @@ void pmu_sampling_begin(PmuTiming *t, const PmuSampling *sampling)
     t->plan.sampling = sampling;
     t->plan.credit = pmu_timing_max_credit(t);
     t->plan.left = sampling ? sampling->initial_detailed : INT32_MAX;
+    if (sampling && sampling->seed) {
+        t->plan.random = sampling->seed;
+    }
 }
 
 void pmu_sampling_restart(PmuTiming *t, const PmuSampling *sampling)

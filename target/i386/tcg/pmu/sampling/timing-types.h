@@ -27,12 +27,15 @@ typedef struct PmuTiming PmuTiming;
  *
  * For one in @unknown_share instructions altogether, there are sampling units
  * besides when much runs of which nothing is known.
+ *
+ * Periods are random: another @seed makes others.  0: that of a new PmuTiming.
  */
 typedef struct PmuSampling {
     uint32_t initial_detailed, period;
     uint32_t functional_warming, fetch_warming, full_warming;
     uint32_t detailed_warming, detailed;
     uint32_t unknown_share;
+    uint32_t seed;
 } PmuSampling;
 
 /* What a new PmuTiming does. */
