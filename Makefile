@@ -59,7 +59,7 @@ check: all core tools stock fuzz ## run all tests
 .PHONY: check-long
 check-long: all fuzz sanitize ## fuzz for two hours, and tests that take long
 	ninja -C $(qemu) tests/qtest/intel-dsa-lifecycle-test
-	scripts/install-deps --as-configured kernel
+	scripts/install-deps --as-configured kernel hosts
 	scripts/run-tests --timeout-scale 3 \
 	    --program "functional-long=tests/functional/run --long" \
 	    --program "kernel-ci-long=tests/kernel-ci/run --long" \

@@ -116,7 +116,8 @@ class Place:
 
 def parallel_command(place, hosts, *more):
     if not shutil.which('parallel'):
-        raise Skip('GNU parallel is not installed')
+        raise Skip('GNU parallel is not installed: '
+                   'scripts/install-deps hosts')
     return ['parallel', '--will-cite', '--ssh',
             os.path.join(place.programs, 'ssh'), '--sshlogin',
             ','.join('1/' + host for host in hosts), *more, KERNEL_CI, 'job',
@@ -164,6 +165,7 @@ def slurm():
                 place.check_as_local()
 
 
-TESTS = [('GNU parallel over two hosts', parallel),
-         ('GNU parallel, one host lost', lost_host),
-         ("Slurm's array", slurm)]
+TESTS = [("Slurm's array", slurm)]
+# "make check-long" installs it.
+LONG_TESTS = [('GNU parallel over two hosts', parallel),
+              ('GNU parallel, one host lost', lost_host)]
