@@ -19,6 +19,7 @@
 #include "tcg/pmu/decode/decoder.h"
 #include "tcg/pmu/sampling/timing-state.h"
 #include "tcg/pmu/sampling/timing.h"
+#include "tcg/pmu/sampling/unknown-code.h"
 
 /* One instruction as bytes; the disassembly stands beside each use. */
 typedef struct Code {
@@ -1461,6 +1462,35 @@ static void test_sighted(void)
 }
 
 /*
+ * A sampling unit that opens for unknown code, whose caches are cold, says
+ * nothing of a region that has twelve samples, or 32 if it opens for a dominant
+ * region; one of a period does of any.
+ */
+static void test_typical(void)
+{
+    static const unsigned enough[] = { 12, 32 };
+    Rig *rig = rig_new(PMU_CORE_ICELAKE);
+    PmuTiming *t = rig->timing;
+    PmuSample sample = { .item = { [PMU_SLOT_LIGHT_OPS] = 10 } };
+
+    for (unsigned dominant = 0; dominant < 2; dominant++) {
+        uint64_t key = pmu_cpi_table_key(100 + dominant, PMU_LEVEL_USR);
+
+        t->plan.first_of_dominant = dominant;
+        for (unsigned n = 0; n < 40; n++) {
+            t->plan.for_unknown = true;
+            g_assert_cmpuint(pmu_timing_is_typical(t, key), ==,
+                             n < enough[dominant]);
+            t->plan.for_unknown = false;
+            g_assert_true(pmu_timing_is_typical(t, key));
+            pmu_cpi_table_add_sample(&t->cpi_table, key, 10,
+                                     (PmuRegionCode) {}, &sample);
+        }
+    }
+    rig_free(rig);
+}
+
+/*
  * A branch that need not end a block, as INTO does not, before one that does:
  * of CALL; far branch, CALL; RET; RET each return is predicted.
  */
@@ -1544,5 +1574,6 @@ int main(int argc, char **argv)
         g_test_add_func("/timing/speed", test_speed);
     }
     g_test_add_func("/timing/sighted", test_sighted);
+    g_test_add_func("/timing/typical", test_typical);
     return g_test_run();
 }

@@ -86,6 +86,13 @@ static inline PmuCpiEntry *pmu_cpi_table_find_low_confidence(
                                 key ^ PMU_CPI_LOW_CONFIDENCE);
 }
 
+/* Samples of @cost so far, as far as they are remembered: 1 or more. */
+static inline uint32_t pmu_cpi_table_samples(const PmuCpiTable *table,
+                                             const PmuCpiEntry *cost)
+{
+    return table->means[cost - table->entries].samples;
+}
+
 /* Either. */
 static inline PmuCpiEntry *pmu_cpi_table_find_any(const PmuCpiTable *table,
                                                   uint64_t key)
