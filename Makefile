@@ -48,6 +48,7 @@ check: all core tools stock fuzz ## run all tests
 	    --beside "accuracy=tests/accuracy/check" \
 	    --beside "fuzz=tests/fuzz/run" \
 	    --beside "zero-cost=tests/bench/zero-cost" \
+	    --beside "bench=tests/bench/smoke" \
 	    --beside "virtme-ng=tests/scripts/vng" \
 	    --meson $(core) --meson $(sanitized) \
 	    --meson "$(qemu):qtest-x86_64/pmu-*" \
