@@ -65,10 +65,11 @@ void pmu_timing_flush_exact(PmuTiming *timing);
 void pmu_timing_peek(PmuTiming *timing, PmuLedger *ledger);
 
 /*
- * Watch as @sampling says, from now on; a new PmuTiming does as pmu_sampling
- * says.  NULL: every instruction is simulated in detail, which takes many times
- * as long. This changes slots, what follows from them, and the ledger's items
- * from PMU_ITEM_SAMPLED on; all others are the same.
+ * Watch as @sampling says, from now on, which is to outlive @timing; a new
+ * PmuTiming does as pmu_sampling says.  NULL: every instruction is simulated in
+ * detail, which takes many times as long.  This changes slots, what follows
+ * from them, and the ledger's items from PMU_ITEM_SAMPLED on; all others are
+ * the same.
  */
 void pmu_timing_set_sampling(PmuTiming *timing, const PmuSampling *sampling);
 

@@ -33,11 +33,11 @@ static const uint8_t unknown_slots[PMU_SIGHTED_NR] = {
 #define LENGTH          128
 
 /*
- * A region that has so many samples gets none of sampling units that open for
- * unknown code, but of those of periods alone.  Without that, the kernel's
- * slots of ten programs' runs were 11 % too many in five sequences of periods
- * (pmu-replay --all --seed), 4 or 8 leave what the second run of new code took
- * in the mean (/sampling/new-code), and 12 leave 6 %.
+ * A region that has so many samples takes no more of them from sampling units
+ * that open for unknown code.  The kernel's slots of ten runs of programs are
+ * 6 % too many then (pmu-replay --all with three seeds), and 11 % without a
+ * limit (five).  With fewer samples, 4 or 8, the mean still has what the second
+ * run of new code took: /sampling/new-code is off by 14 and 5.5 % of the slots.
  */
 #define ENOUGH_FOR_UNKNOWN  12
 
@@ -209,9 +209,9 @@ void pmu_timing_count_unknown_region(PmuTiming *t, uint64_t key)
 }
 
 /*
- * In a sampling unit for unknown code caches were not prepared for what runs,
- * and what else runs there is new: that says too much of what is known a
- * little.  Of what is dominant there is nothing else.
+ * In a sampling unit for unknown code caches are cold, and regions take longer
+ * than they will later: such a sample is of use where there are few.  Where the
+ * unit is for a dominant region, it is until that is well known.
  */
 bool pmu_timing_is_typical(const PmuTiming *t, uint64_t key)
 {
