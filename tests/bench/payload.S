@@ -11,8 +11,9 @@
  *   ITERATIONS   how often everything is done
  *   FLUSHES      how often in an iteration the emulator's TLB is flushed, of
  *                which the size, and so the cost, depends on time
- *   COUNT        if 1, fixed counter 0 counts the first half of the run; if
- *                0, counters are written, but none is enabled
+ *   COUNT        if 1, fixed counter 0, instructions, counts the first half of
+ *                the run; if 2, fixed counter 1, cycles, does; if 0, counters
+ *                are written, but none is enabled
  */
 
 #define PAGE_TABLES     0x10000
@@ -115,7 +116,7 @@ long_mode:
     fninit
 
     write_msr FIXED_CTR0, 0
-    write_msr FIXED_CTR_CTRL, (3 * COUNT)
+    write_msr FIXED_CTR_CTRL, (3 * (COUNT & 1) + 0x18 * (COUNT & 2))
     write_msr GLOBAL_CTRL, 0, COUNT
     call work
     call probe

@@ -31,6 +31,13 @@ typedef struct X86PMUObserverOptions X86PMUObserverOptions;
 /* Some hundred blocks: what the model touches for them stays in host's L1D. */
 #define X86_PMU_LOG_WORDS 512
 
+/*
+ * So many words move the fields that translated code uses to where the low ten
+ * bits of their offsets from env are those of no field of QEMU's that it uses
+ * as often: tests/bench/zero-cost says why, and looks at it.
+ */
+#define X86_PMU_STATE_PAD 23
+
 /* X86PMUState.generation if no description of a block is needed. */
 #define X86_PMU_NO_GENERATION UINT64_MAX
 
@@ -61,10 +68,40 @@ typedef struct X86PMUObserverOptions X86PMUObserverOptions;
  *   in its middle.
  */
 typedef struct X86PMUState {
-    /* count: instructions that may retire before x86_pmu_expired() */
-    int64_t budget[X86_PMU_LEVELS];
-    /* count: x86_pmu_branch() of those retired since the last fold */
-    uint64_t branches[X86_PMU_LEVELS];
+    /* NULL: this CPU has no PMU, and no other field is ever used */
+    X86PMU *unit;
+
+    /* pmu-check and its relatives; NULL: none was given */
+    X86PMUObserverOptions *observer_options;
+    /* Properties, in the order of pmu_uarch_params[]: value + 1, 0: not set */
+    uint32_t figure[X86_PMU_PARAMS];
+    /* Features of AMD's units, which TCG knows nothing of */
+    bool perfctr_core, perfmon_v2;
+    /* pmu-sampling=off: the model's pipeline runs every instruction */
+    bool unsampled;
+    /* Properties of pmu-what-if.c: value + 1, 0: not set; and pmu-profile */
+    int what_if[X86_PMU_WHAT_IFS];
+    unsigned profile;
+
+    /*
+     * What translated code uses follows: in the first half of a line, so that
+     * no field has the low bits of the offset of an XMM register; see
+     * X86_PMU_STATE_PAD for those of other registers.
+     */
+    uint64_t pad[X86_PMU_STATE_PAD];
+
+    /* forward: PMU_LEFT_..., before the model is asked */
+    int64_t left;
+    /* ... the newest block if it is counted in @runs, else NULL */
+    const PmuBlock *counted;
+    /* ... how often blocks ran: pmu_timing_block_runs() */
+    PmuBlockRunCount *runs;
+    /*
+     * timing: of the code that records, or counts not collected, may be of;
+     * X86_PMU_NO_GENERATION if there are none
+     */
+    uint64_t generation;
+    uint64_t pad_forward[4];
 
     /* timing: the newest record; NULL if the model has seen all of it */
     PmuRecord *record;
@@ -79,36 +116,17 @@ typedef struct X86PMUState {
     uint16_t first;
     uint16_t cut;
     /* timing: its string instruction was reached, with @string_count in rCX */
-    uint8_t string;
     uint64_t string_count;
     bool string_waits;          /* ... and it has read from a device */
-    /*
-     * timing: of the code that records, or counts not collected, may be of;
-     * X86_PMU_NO_GENERATION if there are none
-     */
-    uint64_t generation;
-    /* forward: PMU_LEFT_..., before the model is asked */
-    int64_t left;
-    /* ... the newest block if it is counted in @runs, else NULL */
-    const PmuBlock *counted;
-    /* ... how often blocks ran: pmu_timing_block_runs() */
-    PmuBlockRunCount *runs;
+    uint8_t string;
+    uint64_t pad_timing[3];
+
+    /* count: instructions that may retire before x86_pmu_expired() */
+    int64_t budget[X86_PMU_LEVELS];
+    /* count: x86_pmu_branch() of those retired since the last fold */
+    uint64_t branches[X86_PMU_LEVELS];
+
     uint64_t log[X86_PMU_LOG_WORDS];
-
-    /* NULL: this CPU has no PMU, and no field before is ever used */
-    X86PMU *unit;
-
-    /* Properties, in the order of pmu_uarch_params[]: value + 1, 0: not set */
-    uint32_t figure[X86_PMU_PARAMS];
-    /* Features of AMD's units, which TCG knows nothing of */
-    bool perfctr_core, perfmon_v2;
-    /* pmu-sampling=off: the model's pipeline runs every instruction */
-    bool unsampled;
-    /* Properties of pmu-what-if.c: value + 1, 0: not set; and pmu-profile */
-    int what_if[X86_PMU_WHAT_IFS];
-    unsigned profile;
-    /* pmu-check and its relatives; NULL: none was given */
-    X86PMUObserverOptions *observer_options;
 } X86PMUState;
 
 #endif
