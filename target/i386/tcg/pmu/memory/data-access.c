@@ -68,13 +68,18 @@ static bool was_snooped(PmuMemory *mem, uint64_t line)
     return false;
 }
 
-/* What L1D remembers of the newest miss, of a line for @requests. */
-static PmuL1dLine new_line(const PmuMemory *mem, const PmuRequestKind *requests)
+/*
+ * @line is that of the newest miss, for @requests, and not in use up to now.
+ * Hot: a copy of a line that has just been written in parts would wait for
+ * these.
+ */
+static void begin_line(const PmuMemory *mem, PmuL1dLine *line,
+                       const PmuRequestKind *requests)
 {
-    return (PmuL1dLine) {
-        .linear = PMU_NO_LINE, .miss = mem->misses,
-        .owned = requests->writes || !pmu_l3_is_shared(mem->shared_l3),
-    };
+    line->linear = PMU_NO_LINE;
+    line->miss = mem->misses;
+    line->owned = requests->writes || !pmu_l3_is_shared(mem->shared_l3);
+    line->unused = true;
 }
 
 void pmu_data_prefetch(PmuMemory *mem, uint64_t line,
@@ -89,8 +94,7 @@ void pmu_data_prefetch(PmuMemory *mem, uint64_t line,
     }
     entry = pmu_l1d_insert(mem, line);
     pmu_beyond_l1_request(mem, line, requests, access);
-    *entry = new_line(mem, requests);
-    entry->unused = true;
+    begin_line(mem, entry, requests);
 }
 
 /* A load of @ip at @addr did not find its line in use: what will it need? */
@@ -132,9 +136,7 @@ static G_GNUC_NO_INLINE PmuL1dLine *l1d_miss(PmuMemory *mem, uint64_t phys,
     pmu_ledger_event(mem->ledger, PMU_ITEM_L1D_MISSES, 1);
     pmu_beyond_l1_request(mem, phys, requests[use], access);
     access->ordering_clear = use != PMU_USE_STORE && was_snooped(mem, phys);
-    *line = new_line(mem, requests[use]);
-    /* Up to now it is not in use. */
-    line->unused = true;
+    begin_line(mem, line, requests[use]);
     return line;
 }
 

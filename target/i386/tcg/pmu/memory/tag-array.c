@@ -113,16 +113,19 @@ static inline uint32_t find_tag(uint64_t line)
     return tag ? tag : 1;
 }
 
-/* The way that has @tag in the set at @words, or array->ways. */
+/*
+ * The first way that has @tag in the set at @words, or array->ways.  Hot: which
+ * it is cannot be predicted, so that all are looked at.
+ */
 static inline uint32_t find_way(const PmuTagArray *array, const uint32_t *words,
                                 uint32_t tag)
 {
-    uint32_t way = 0;
+    uint32_t found = 1u << array->ways;
 
-    while (way < array->ways && get(&words[1 + way]) != tag) {
-        way++;
+    for (uint32_t way = 0; way < array->ways; way++) {
+        found |= (uint32_t)(get(&words[1 + way]) == tag) << way;
     }
-    return way;
+    return __builtin_ctz(found);
 }
 
 /* Bits [@from, @to) of a word; @from <= @to < 32. */
