@@ -227,7 +227,7 @@ static uint64_t place_key(const PmuTiming *t, uint32_t hash)
 static void note_detailed(PmuTiming *t)
 {
     const uint32_t *item = t->pipeline.clock.counts.item;
-    uint32_t *sample = t->string.sample.item;
+    uint32_t *sample = t->string_sample.item;
 
     for (unsigned i = 0; i < PMU_SLOT_NR; i++) {
         sample[i] += item[i];
@@ -243,9 +243,9 @@ static void learn_string(PmuTiming *t)
     PmuString *s = &t->string;
 
     pmu_cpi_table_add_sample(&t->cpi_table, length_key(t, s->hash, s->bytes), 0,
-                             s->code, &s->sample);
+                             s->code, &t->string_sample);
     pmu_cpi_table_add_sample(&t->cpi_table, place_key(t, s->hash), 0, s->code,
-                             &s->sample);
+                             &t->string_sample);
 }
 
 /* It was left to its costs, all or the mean of any length if it is new. */
@@ -315,6 +315,14 @@ static void pass_string(PmuTiming *t)
     t->plan.left = MAX(t->plan.left, INT32_MIN + lines) - lines;
 }
 
+/* What the string took was learnt, or it does not go on. */
+static void forget_sample(PmuTiming *t)
+{
+    if (t->string.detailed) {
+        t->string_sample = (PmuSample) {};
+    }
+}
+
 /* A piece of it is done: see ends_piece(). */
 static void end_piece(PmuTiming *t)
 {
@@ -331,7 +339,7 @@ static void end_piece(PmuTiming *t)
     pass_string(t);
     s->in_pieces = true;
     s->bytes = 0;
-    s->sample = (PmuSample) {};
+    forget_sample(t);
 }
 
 void pmu_timing_end_string(PmuTiming *t)
@@ -350,6 +358,7 @@ static void begin_string(PmuTiming *t, const PmuBlock *block, unsigned index,
     PmuString *s = &t->string;
 
     pmu_timing_end_string(t);
+    forget_sample(t);
     *s = (PmuString) {
         .active = true, .pc = block_pc + bi->offset, .hash = bi->hash,
         .src_line = UINT64_MAX, .dst_line = UINT64_MAX,

@@ -28,7 +28,6 @@ typedef struct PmuString {
     uint64_t src_line, dst_line;        /* touched last */
     PmuCompletion ready;        /* when these lines are there */
     PmuRegionCode code;
-    PmuSample sample;           /* what those took, if @detailed */
 } PmuString;
 
 /* What is done with the regions of code that run: sampling-units.c. */
@@ -138,6 +137,8 @@ struct PmuTiming {
     PmuUnknownRegions unknown;
     uint32_t assists;           /* at the end of the current region */
     PmuString string;
+    PmuSample string_sample;    /* what its bytes took, if it is @detailed, and
+                                   else 0: it is large, strings are short */
     uint64_t contested_until;   /* in terms of @progress: see CONTESTED */
     PmuBlockRuns runs;          /* in PMU_PHASE_FAST_FORWARD and
                                    PMU_PHASE_FUNCTIONAL_WARMING */

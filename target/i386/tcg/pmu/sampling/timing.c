@@ -44,6 +44,7 @@ static void forget_all(PmuTiming *t)
     memset(&t->unknown, 0, sizeof(t->unknown));
     t->assists = 0;
     t->string = (PmuString) {};
+    t->string_sample = (PmuSample) {};
     t->contested_until = 0;
 }
 
