@@ -330,10 +330,8 @@ static void add_to_average(PmuCpiAverage *average, uint32_t insns,
 
 /* Add it to the mean of any code, and to that of new code if it is @new. */
 static void note_averages(PmuCpiTable *table, bool new, uint32_t insns,
-                          const PmuSample *sample)
+                          const PmuSample *sample, uint32_t groups)
 {
-    uint32_t groups = groups_of(sample->item);
-
     add_to_average(&table->typical, insns, sample, groups);
     if (new) {
         add_to_average(&table->first, insns, sample, groups);
@@ -391,11 +389,11 @@ static PmuCpiEntry *begin_learning(PmuCpiTable *table, uint64_t key,
 
 /* @cost, of @key, learns that a region of @insns instructions took @sample. */
 static void learn(PmuCpiTable *table, PmuCpiEntry *cost, uint64_t key,
-                  uint32_t insns, const PmuSample *sample)
+                  uint32_t insns, const PmuSample *sample, uint32_t groups)
 {
     PmuCpiMeans *means = &table->means[cost - table->entries];
 
-    add_sample(cost, means, sample, groups_of(sample->item));
+    add_sample(cost, means, sample, groups);
     if (means->samples >= ENOUGH) {
         cost->key = key;
     }
@@ -407,6 +405,7 @@ void pmu_cpi_table_add_sample(PmuCpiTable *table, uint64_t key, uint32_t insns,
 {
     PmuCpiEntry *cost = begin_learning(table, key, code);
     PmuCpiMeans *means = &table->means[cost - table->entries];
+    uint32_t groups = groups_of(sample->item);
     bool new = !means->samples;
 
     if (insns) {
@@ -415,9 +414,9 @@ void pmu_cpi_table_add_sample(PmuCpiTable *table, uint64_t key, uint32_t insns,
             pmu_cpi_table_add_residual(table, means, sample);
         }
     }
-    learn(table, cost, key, insns, sample);
+    learn(table, cost, key, insns, sample, groups);
     if (insns) {
-        note_averages(table, new, insns, sample);
+        note_averages(table, new, insns, sample, groups);
         if (++table->samples % ADJUST_SAMPLES == 0) {
             pmu_cpi_table_update_regression(table);
         }

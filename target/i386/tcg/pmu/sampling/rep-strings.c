@@ -362,7 +362,7 @@ static void begin_string(PmuTiming *t, const PmuBlock *block, unsigned index,
     *s = (PmuString) {
         .active = true, .pc = block_pc + bi->offset, .hash = bi->hash,
         .src_line = UINT64_MAX, .dst_line = UINT64_MAX,
-        .detailed = t->plan.phase == PMU_PHASE_DETAILED,
+        .detailed = t->plan.phase == PMU_PHASE_DETAILED && t->plan.sampling,
         .code = {
             .first = (block->phys + bi->offset) >> PMU_LINE_SHIFT,
             .branch = block_pc + bi->offset, .lines = 1,
