@@ -68,7 +68,7 @@ typedef struct X86PMUObserverOptions X86PMUObserverOptions;
  *   in its middle.
  */
 typedef struct X86PMUState {
-    /* NULL: this CPU has no PMU, and no other field is ever used */
+    /* NULL: this CPU has no PMU, and no field behind the pad is ever used */
     X86PMU *unit;
 
     /* pmu-check and its relatives; NULL: none was given */
@@ -96,12 +96,15 @@ typedef struct X86PMUState {
     const PmuBlock *counted;
     /* ... how often blocks ran: pmu_timing_block_runs() */
     PmuBlockRunCount *runs;
+    /* timing: its string instruction was reached, with @string_count in rCX */
+    uint8_t string;
+    bool string_waits;          /* ... and it has read from a device */
     /*
-     * timing: of the code that records, or counts not collected, may be of;
-     * X86_PMU_NO_GENERATION if there are none
+     * Second half.  timing: of the code that records, or counts not collected,
+     * may be of; X86_PMU_NO_GENERATION if there are none
      */
     uint64_t generation;
-    uint64_t pad_forward[4];
+    uint64_t pad_forward[3];
 
     /* timing: the newest record; NULL if the model has seen all of it */
     PmuRecord *record;
@@ -115,11 +118,8 @@ typedef struct X86PMUState {
      */
     uint16_t first;
     uint16_t cut;
-    /* timing: its string instruction was reached, with @string_count in rCX */
     uint64_t string_count;
-    bool string_waits;          /* ... and it has read from a device */
-    uint8_t string;
-    uint64_t pad_timing[3];
+    uint64_t pad_timing[4];
 
     /* count: instructions that may retire before x86_pmu_expired() */
     int64_t budget[X86_PMU_LEVELS];

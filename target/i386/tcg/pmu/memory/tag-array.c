@@ -22,6 +22,8 @@
 #define RUN_SHIFT       3
 #define RUN_HASH_SHIFT  13
 
+G_STATIC_ASSERT(PMU_MAX_TAG_ARRAY_WAYS <= HAND_SHIFT);
+
 static size_t array_bytes(const PmuTagArray *array)
 {
     return (size_t)array->sets * array->set_words * sizeof(*array->words);

@@ -306,13 +306,14 @@ static void count_lines(PmuTiming *t, const PmuBlockInsn *bi,
 
 /*
  * To periods and sampling units each line's worth of bytes is an instruction:
- * it takes as long, here as there.  No phase ends amid a string.
+ * it takes as long, here as there.  No phase ends amid a string, and what runs
+ * behind it is taken off as well.
  */
 static void pass_string(PmuTiming *t)
 {
     int32_t lines = t->string.bytes / PMU_LINE_SIZE;
 
-    t->plan.left = MAX(t->plan.left, INT32_MIN + lines) - lines;
+    t->plan.left = MAX(t->plan.left, INT32_MIN / 2 + lines) - lines;
 }
 
 /* What the string took was learnt, or it does not go on. */

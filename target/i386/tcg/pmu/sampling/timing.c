@@ -95,7 +95,7 @@ void pmu_timing_flush_exact(PmuTiming *t)
     }
     pmu_timing_enter_data(t);
     if (t->plan.phase == PMU_PHASE_DETAILED) {
-        pmu_timing_enter_pipeline_counts(t, true);
+        pmu_timing_enter_pipeline_counts(t, t->plan.sampling);
     }
 }
 
