@@ -100,8 +100,9 @@ typedef struct X86PMUState {
     uint8_t string;
     bool string_waits;          /* ... and it has read from a device */
     /*
-     * Second half.  timing: of the code that records, or counts not collected,
-     * may be of; X86_PMU_NO_GENERATION if there are none
+     * timing: of the code that records, or counts not collected, may be of;
+     * X86_PMU_NO_GENERATION if there are none.  Translated code does not use
+     * it, so that it is in the second half.
      */
     uint64_t generation;
     uint64_t pad_forward[3];

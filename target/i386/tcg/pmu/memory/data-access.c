@@ -70,8 +70,8 @@ static bool was_snooped(PmuMemory *mem, uint64_t line)
 
 /*
  * @line is that of the newest miss, for @requests, and not in use up to now.
- * Hot: a copy of a line that has just been written in parts would wait for
- * these.
+ * Hot: written in place, as to copy what was just written in parts defeats the
+ * host's store forwarding.
  */
 static void begin_line(const PmuMemory *mem, PmuL1dLine *line,
                        const PmuRequestKind *requests)

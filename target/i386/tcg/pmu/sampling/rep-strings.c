@@ -223,8 +223,8 @@ static uint64_t place_key(const PmuTiming *t, uint32_t hash)
     return pmu_cpi_table_key(pmu_insn_hash(hash, 1), t->ledger->level);
 }
 
-/* Another part was simulated in detail. */
-static void note_detailed(PmuTiming *t)
+/* Another part ran in a sampling unit. */
+static void note_sampled(PmuTiming *t)
 {
     const uint32_t *item = t->pipeline.clock.counts.item;
     uint32_t *sample = t->string_sample.item;
@@ -306,8 +306,8 @@ static void count_lines(PmuTiming *t, const PmuBlockInsn *bi,
 
 /*
  * To periods and sampling units each line's worth of bytes is an instruction:
- * it takes as long, here as there.  No phase ends amid a string, and what runs
- * behind it is taken off as well.
+ * it takes as long, here as there.  No phase ends amid a string, and however
+ * long one is, what runs behind it can be taken off without overflow.
  */
 static void pass_string(PmuTiming *t)
 {
@@ -319,7 +319,7 @@ static void pass_string(PmuTiming *t)
 /* What the string took was learnt, or it does not go on. */
 static void forget_sample(PmuTiming *t)
 {
-    if (t->string.detailed) {
+    if (t->string.sampled) {
         t->string_sample = (PmuSample) {};
     }
 }
@@ -334,7 +334,7 @@ static void end_piece(PmuTiming *t)
     }
     if (s->untimed) {
         count_string(t);
-    } else if (s->detailed) {
+    } else if (s->sampled) {
         learn_string(t);
     }
     pass_string(t);
@@ -363,7 +363,7 @@ static void begin_string(PmuTiming *t, const PmuBlock *block, unsigned index,
     *s = (PmuString) {
         .active = true, .pc = block_pc + bi->offset, .hash = bi->hash,
         .src_line = UINT64_MAX, .dst_line = UINT64_MAX,
-        .detailed = t->plan.phase == PMU_PHASE_DETAILED && t->plan.sampling,
+        .sampled = t->plan.phase == PMU_PHASE_DETAILED && t->plan.sampling,
         .code = {
             .first = (block->phys + bi->offset) >> PMU_LINE_SHIFT,
             .branch = block_pc + bi->offset, .lines = 1,
@@ -386,8 +386,8 @@ static void look_at_string(PmuTiming *t, const PmuBlockInsn *bi,
     if (last && !t->string.untimed) {
         pmu_pipeline_string_end(&t->pipeline, bi->insn);
     }
-    if (t->string.detailed) {
-        note_detailed(t);
+    if (t->string.sampled) {
+        note_sampled(t);
     }
     pmu_timing_enter_string(t);
 }

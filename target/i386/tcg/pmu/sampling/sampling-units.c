@@ -32,8 +32,8 @@ const PmuSampling pmu_sampling = {
  * While sampling units are as the costs predicted, but for such a share of the
  * slots, periods become twice as long with each, so many times.  When one is
  * not, but for a larger share, they are as long as at first.  With three times
- * instead of four tests/bench/run --only topdown takes a tenth longer for shell
- * and awk.
+ * instead of four, a tenth more is what
+ * tests/bench/run --only topdown --workloads shell,awk --scale 4 shows.
  */
 #define STEADY_ERROR    (1.0 / 12)
 #define UNSTEADY_ERROR  (1.0 / 6)

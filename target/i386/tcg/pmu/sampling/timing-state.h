@@ -20,7 +20,8 @@
 typedef struct PmuString {
     bool active;
     bool untimed;               /* the pipeline does not run it */
-    bool detailed;              /* ... it does, in PMU_PHASE_DETAILED */
+    bool sampled;               /* ... it does in a sampling unit, and what it
+                                   takes is learnt */
     uint32_t hash;              /* of the instruction, see PmuBlockInsn */
     uint64_t pc;
     bool in_pieces;             /* some are done */
@@ -137,8 +138,8 @@ struct PmuTiming {
     PmuUnknownRegions unknown;
     uint32_t assists;           /* at the end of the current region */
     PmuString string;
-    PmuSample string_sample;    /* what its bytes took, if it is @detailed, and
-                                   else 0: it is large, strings are short */
+    PmuSample string_sample;    /* what it took, if it is @sampled, else 0: not
+                                   in @string, as to clear that takes time */
     uint64_t contested_until;   /* in terms of @progress: see CONTESTED */
     PmuBlockRuns runs;          /* in PMU_PHASE_FAST_FORWARD and
                                    PMU_PHASE_FUNCTIONAL_WARMING */
