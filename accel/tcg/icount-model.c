@@ -19,6 +19,7 @@
 #include "system/cpu-timers.h"
 #include "system/cpu-timers-internal.h"
 #include "system/cpus.h"
+#include "system/replay.h"
 #include "icount-model.h"
 
 /* Instructions from one look to the next. */
@@ -49,6 +50,7 @@ typedef struct ModelVCPU {
     int64_t deadline;           /* the next event as of the last plan, ns */
     int64_t insn_time;          /* of the last stretch, in 1/1024 ns */
     int64_t looked_icount;      /* ... and where that began */
+    int64_t read_icount;        /* of the last read or look */
     bool publishing;            /* a look is under way */
     bool halted;                /* it was, when it was last seen */
     bool waits;                 /* it is another one's turn */
@@ -75,12 +77,6 @@ bool icount_model_configure(QemuOpts *opts, const char **option, Error **errp)
     if (qemu_opt_get_bool(opts, "align", false)) {
         error_setg(errp, "-icount shift=model and align=on are incompatible: "
                    "modelled time does not follow the host's");
-        return false;
-    }
-    if (qemu_opt_get(opts, "rr")) {
-        error_setg(errp, "-icount shift=model and rr=%s are incompatible: a "
-                   "replay does not always find its way through modelled time",
-                   qemu_opt_get(opts, "rr"));
         return false;
     }
     model.enabled = true;
@@ -143,6 +139,7 @@ bool icount_model_loaded(CPUState *cpu, int64_t ran)
     vcpu->halted = true;
     vcpu->look = vcpu->icount;
     vcpu->looked_icount = vcpu->icount;
+    vcpu->read_icount = -1;
     model.round = 0;
     model.horizon = 0;
     qatomic_set(&model.turn, NULL);
@@ -155,16 +152,25 @@ static void model_move(int64_t ns)
                     timers_state.qemu_icount_bias + ns);
 }
 
-/* Look how far @cpu is, which executed @executed since it was accounted. */
+/*
+ * Look how far @cpu is, which executed @executed since it was accounted.  Once:
+ * to settle estimates again can change them, and who comes here how often at
+ * one place is the host's doing.
+ */
 static void model_look(CPUState *cpu, ModelVCPU *vcpu, int64_t executed)
 {
-    int64_t ran = vcpu->run_time(cpu, false);
-    int64_t insns = vcpu->icount + executed - vcpu->looked_icount;
+    int64_t icount = vcpu->icount + executed;
+    int64_t insns = icount - vcpu->looked_icount, ran;
 
+    if (!insns) {
+        return;
+    }
+    ran = vcpu->run_time(cpu, false);
     if (insns >= STRETCH_LEAST) {
         vcpu->insn_time = (ran - vcpu->ran) * 1024 / insns;
     }
-    vcpu->looked_icount = vcpu->icount + executed;
+    vcpu->looked_icount = icount;
+    vcpu->read_icount = icount;
     vcpu->local += ran - vcpu->ran;
     vcpu->ran = ran;
 }
@@ -201,22 +207,35 @@ void icount_model_look(CPUState *cpu, unsigned ahead)
     cpu_exit(cpu);
 }
 
-void icount_model_read(CPUState *cpu)
+void icount_model_read(void)
 {
-    int64_t executed = model_executed(cpu);
+    CPUState *cpu = current_cpu;
     ModelVCPU *vcpu;
+    int64_t icount;
 
-    if (!model.enabled || !executed) {
-        /* Or this instruction has looked already. */
+    if (!model.enabled || !cpu || !cpu->running) {
         return;
     }
     vcpu = model_vcpu(cpu);
+    icount = vcpu->icount + model_executed(cpu);
+    if (icount == vcpu->read_icount) {
+        return;
+    }
+    vcpu->read_icount = icount;
     vcpu->rough = vcpu->local + vcpu->run_time(cpu, true) - vcpu->ran;
     if (vcpu->rough >= vcpu->deadline) {
         /* Look right behind this instruction. */
         icount_model_look(cpu, 0);
     }
     model_account(cpu, vcpu);
+}
+
+void icount_model_account(CPUState *cpu)
+{
+    /* It locks, so that whoever reads while it does reads again. */
+    if (model.enabled && model_executed(cpu)) {
+        icount_update(cpu);
+    }
 }
 
 void icount_model_halt(CPUState *cpu)
@@ -389,6 +408,16 @@ static bool model_is_turn(CPUState *cpu)
     return turn == cpu;
 }
 
+/*
+ * Which timers decide where a look is.  A replay need not have those by which
+ * something comes from outside.
+ */
+static int model_timers(void)
+{
+    return replay_mode == REPLAY_MODE_NONE ? QEMU_TIMER_ATTR_ALL
+                                           : ~QEMU_TIMER_ATTR_EXTERNAL;
+}
+
 int64_t icount_model_budget(CPUState *cpu, int64_t budget)
 {
     int64_t left, event;
@@ -404,10 +433,14 @@ int64_t icount_model_budget(CPUState *cpu, int64_t budget)
                      "type %s", object_get_typename(OBJECT(cpu)));
         exit(1);
     }
-    left = qemu_clock_deadline_ns_all(QEMU_CLOCK_VIRTUAL,
-                                      QEMU_TIMER_ATTR_ALL);
-    alone = g_hash_table_size(model.vcpus) == 1;
     vcpu->waits = false;
+    vcpu->skips = false;
+    if (replay_mode == REPLAY_MODE_PLAY && !budget) {
+        /* Something else comes first, which may move the clock. */
+        return 0;
+    }
+    left = qemu_clock_deadline_ns_all(QEMU_CLOCK_VIRTUAL, model_timers());
+    alone = g_hash_table_size(model.vcpus) == 1;
     if (!left) {
         /* Timers run before it is decided whose turn it is: they may wake. */
         vcpu->skips = !alone;
@@ -431,7 +464,9 @@ int64_t icount_model_budget(CPUState *cpu, int64_t budget)
         vcpu->deadline = event;
         model_plan(vcpu, event, alone ? INT64_MAX : model.horizon);
     }
-    return vcpu->look - vcpu->icount;
+    left = vcpu->look - vcpu->icount;
+    /* A replay's log says where something else comes first. */
+    return replay_mode == REPLAY_MODE_PLAY ? MIN(left, budget) : left;
 }
 
 bool icount_model_waits(CPUState *cpu)

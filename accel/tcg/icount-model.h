@@ -53,12 +53,18 @@ bool icount_model_loaded(CPUState *cpu, int64_t ran);
  */
 void icount_model_halt(CPUState *cpu);
 
-/* An instruction of @cpu, the last one of its block, reads the clock. */
-void icount_model_read(CPUState *cpu);
+/*
+ * The clock is about to be read, by an instruction that is the last one of its
+ * block, or by who is no vCPU.
+ */
+void icount_model_read(void);
+
+/* What @cpu executed so far is about to be counted; that reads no clock. */
+void icount_model_account(CPUState *cpu);
 
 /*
- * What @cpu executed took longer than its instructions say: make it leave its
- * execution loop soon, and bring the clock up to date there.  @ahead of the
+ * What @cpu executed took longer than its instructions say: bring the clock up
+ * to date here, where @cpu leaves its execution loop.  @ahead of the
  * instructions that were taken off its budget have not executed.
  */
 void icount_model_look(CPUState *cpu, unsigned ahead);

@@ -408,8 +408,6 @@ static const Refusal refusals[] = {
       "align=on" },
     { "value", "-cpu Icelake-Server,pmu=on -icount shift=modle",
       "0 to 10, auto or model" },
-    { "record", "-cpu Icelake-Server,pmu=on -icount "
-      "shift=model,rr=record,rrfile=/dev/null", "rr=record" },
     { "threads", "-cpu Icelake-Server,pmu=on " CLOCK
       "-accel tcg,thread=multi", "icount" },
 };

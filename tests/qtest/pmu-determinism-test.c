@@ -350,17 +350,17 @@ static void test_icount(void)
     }
 }
 
-static void expect_replay(PmuScript *s)
+static void expect_replay(PmuScript *s, const char *shift)
 {
     g_autoptr(GBytes) recorded = NULL;
     g_autofree char *record = NULL, *replay = NULL;
     PmuMachine machine;
 
     pmu_prepare(&machine, s);
-    record = g_strdup_printf("%s -icount shift=auto,rr=record,rrfile=%s/rr",
-                             PMU_CPU_METRICS, machine.dir);
-    replay = g_strdup_printf("%s -icount shift=auto,rr=replay,rrfile=%s/rr",
-                             PMU_CPU_METRICS, machine.dir);
+    record = g_strdup_printf("%s -icount shift=%s,rr=record,rrfile=%s/rr",
+                             PMU_CPU_METRICS, shift, machine.dir);
+    replay = g_strdup_printf("%s -icount shift=%s,rr=replay,rrfile=%s/rr",
+                             PMU_CPU_METRICS, shift, machine.dir);
     recorded = pmu_run_prepared(&machine, record);
     for (int i = 0; i < 3; i++) {
         g_autoptr(GBytes) replayed = pmu_run_prepared(&machine, replay);
@@ -419,14 +419,16 @@ static void test_replay(void)
 {
     g_autoptr(PmuScript) s = timer_script();
 
-    expect_replay(s);
+    expect_replay(s, "auto");
+    expect_replay(s, "model");
 }
 
 static void test_replay_overflow(void)
 {
     g_autoptr(PmuScript) s = interrupted_script(true);
 
-    expect_replay(s);
+    expect_replay(s, "auto");
+    expect_replay(s, "model");
 }
 
 /* Enough for many interrupts, and not the same on both CPUs. */

@@ -128,22 +128,36 @@ void x86_pmu_clock_string(X86PMU *unit, uint64_t iterations)
                                   STRING_LOOK - unit->clock_iterations);
 }
 
-bool x86_pmu_clock_catch_up(CPUX86State *env, const PmuBlock *block)
+static bool x86_pmu_clock_is_behind(X86PMU *unit)
 {
-    X86PMU *unit = env->pmu.unit;
-
     if (likely(unit->clock_iterations < STRING_LOOK)) {
         return false;
     }
-    if (block->uninterruptible) {
-        return true;
-    }
     unit->clock_iterations = 0;
-    if (unit->is_clock) {
+    return unit->is_clock;
+}
+
+void x86_pmu_clock_catch_up(CPUX86State *env, const PmuBlock *block)
+{
+    X86PMU *unit = env->pmu.unit;
+
+    if (unlikely(x86_pmu_clock_is_behind(unit))) {
         icount_model_look(CPU(unit->cpu), block->num_insns);
         x86_pmu_leave(env, block->num_insns, 0);
     }
-    return false;
+}
+
+void x86_pmu_clock_leave(X86PMU *unit)
+{
+    if (unlikely(x86_pmu_clock_is_behind(unit))) {
+        icount_model_look(CPU(unit->cpu), 0);
+    }
+}
+
+void x86_pmu_clock_device(X86PMU *unit, uint64_t iterations)
+{
+    x86_pmu_clock_string(unit, iterations);
+    x86_pmu_clock_leave(unit);
 }
 
 void x86_pmu_clock_halt(X86PMU *unit)

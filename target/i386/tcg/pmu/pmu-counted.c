@@ -209,18 +209,17 @@ void helper_x86_pmu_count_run(CPUX86State *env, const void *opaque)
 {
     X86PMUState *pmu = &env->pmu;
     const PmuBlock *block = opaque;
-    bool due;
 
     if (pmu->record) {
         x86_pmu_run(env);
     }
-    due = x86_pmu_clock_catch_up(env, block);
+    x86_pmu_clock_catch_up(env, block);
     x86_pmu_counted_pass(env);
     x86_pmu_renumber(env, block);
     if (pmu_left_progress(pmu->left) <= 0 && !block->uninterruptible) {
         x86_pmu_counted_renew(env, block);
     }
-    if (due || !x86_pmu_try_to_count(env, block)) {
+    if (!x86_pmu_try_to_count(env, block)) {
         x86_pmu_counted_stop(env);
         x86_pmu_log(env, block, x86_pmu_pc(env));
     }

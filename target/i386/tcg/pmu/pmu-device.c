@@ -37,7 +37,7 @@ void x86_pmu_port(CPUX86State *env)
                                       user ? PMU_LEVEL_USR : PMU_LEVEL_OS,
                                       unit->uarch.frequency_mhz *
                                       DEVICE_READ_NS / 1000);
-    x86_pmu_clock_string(unit, DEVICE_ITERATIONS);
+    x86_pmu_clock_device(unit, DEVICE_ITERATIONS);
     /* Counters are looked at so much sooner. */
     x86_pmu_counted_shorten(env, progress);
     env->pmu.room = -1;

@@ -230,18 +230,26 @@ void x86_pmu_clock_save(X86PMU *unit);
  */
 bool x86_pmu_clock_loaded(X86PMU *unit);
 
-/*
- * @unit's vCPU has done @iterations of a REP string instruction, or what takes
- * as long without being many instructions.
- */
+/* @unit's vCPU has done @iterations of a REP string instruction. */
 void x86_pmu_clock_string(X86PMU *unit, uint64_t iterations);
 
 /*
  * @block is about to run, and nothing is in the log.  If string instructions
- * took long, exit to the main loop, where the clock is looked at.  True: that
- * is due, but @block must not be interrupted; ask again in front of the next.
+ * took long, exit to the main loop, where the clock is looked at.  Also if
+ * @block must not be interrupted: whether it is such a block is not the
+ * instruction stream's doing, and whoever wants it will ask for it again.
  */
-bool x86_pmu_clock_catch_up(CPUX86State *env, const PmuBlock *block);
+void x86_pmu_clock_catch_up(CPUX86State *env, const PmuBlock *block);
+
+/* The same where the execution loop is left in front of the next block. */
+void x86_pmu_clock_leave(X86PMU *unit);
+
+/*
+ * @unit's vCPU is at an instruction, with icount the last one of its block,
+ * that takes as long as @iterations do.  The clock is looked at behind it, if
+ * that and string instructions took long.
+ */
+void x86_pmu_clock_device(X86PMU *unit, uint64_t iterations);
 
 /* @unit's vCPU is about to halt, and nothing is in the log. */
 void x86_pmu_clock_halt(X86PMU *unit);

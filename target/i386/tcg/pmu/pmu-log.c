@@ -254,12 +254,11 @@ void helper_x86_pmu_enter(CPUX86State *env, const void *opaque)
 {
     X86PMUState *pmu = &env->pmu;
     const PmuBlock *block = opaque;
-    bool due;
 
     if (pmu->record) {
         x86_pmu_run(env);
     }
-    due = x86_pmu_clock_catch_up(env, block);
+    x86_pmu_clock_catch_up(env, block);
     x86_pmu_renumber(env, block);
     if (unlikely(pmu_timing_progress(pmu->unit->timing) >=
                  pmu->unit->check_at) &&
@@ -268,7 +267,6 @@ void helper_x86_pmu_enter(CPUX86State *env, const void *opaque)
     }
     x86_pmu_choose(env, block);
     x86_pmu_log(env, block, x86_pmu_pc(env));
-    pmu->room = due ? -1 : pmu->room;
 }
 
 /*
