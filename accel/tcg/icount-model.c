@@ -85,6 +85,12 @@ bool icount_model_configure(QemuOpts *opts, const char **option, Error **errp)
     return true;
 }
 
+/* With rr=, only vCPUs that sleep let in what comes from outside. */
+bool icount_model_sleeps(QemuOpts *opts)
+{
+    return !model.enabled || qemu_opt_get(opts, "rr");
+}
+
 static ModelVCPU *model_vcpu(CPUState *cpu)
 {
     return g_hash_table_lookup(model.vcpus, cpu);

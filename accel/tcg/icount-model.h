@@ -32,6 +32,9 @@ bool icount_model_enabled(void);
  */
 bool icount_model_configure(QemuOpts *opts, const char **option, Error **errp);
 
+/* What sleep= is in @opts if it is not given. */
+bool icount_model_sleeps(QemuOpts *opts);
+
 /* The target has a model of @cpu.  Before any vCPU runs. */
 void icount_model_add(CPUState *cpu, IcountModelRunTime *run_time);
 
