@@ -36,15 +36,15 @@ print/x *(int *) &selector
 '''
 
 
-def replay_arguments(options, directory, mode, check):
+def replay_arguments(options, directory, shift, mode, check):
     return [options.qemu or artifacts.default_qemu(), '-nodefaults',
             '-no-user-config', '-display', 'none', '-machine', 'pc',
             '-accel', 'tcg', '-m', '64', '-net', 'none', '-cpu',
             'Icelake-Server,+perf-metrics,pmu-check=' + check,
             '-global', 'apic-common.vapic=off',
             '-kernel', options.programs['driver'],
-            '-icount', 'shift=0,rr=%s,rrfile=%s/rr,rrsnapshot=start'
-            % (mode, directory),
+            '-icount', 'shift=%s,rr=%s,rrfile=%s/rr,rrsnapshot=start'
+            % (shift, mode, directory),
             '-drive', 'if=none,id=snapshots,driver=qcow2,file.filename=%s/disk'
             % directory]
 
@@ -62,23 +62,24 @@ def wait_for(path, text, process, times=1):
         time.sleep(0.1)
 
 
-def record(options, directory):
-    """The hit's clock in the guest that is recorded."""
+def record(options, directory, shift, last='quit'):
+    """The hit's steps in the guest that is recorded, and what QEMU says."""
     image = os.path.join(artifacts.build_dir(), 'qemu', 'qemu-img')
     subprocess.run([image, 'create', '-q', '-f', 'qcow2',
                     directory + '/disk', '64M'], check=True)
     log = directory + '/log'
     with open(log, 'w', encoding='utf-8') as errors:
         process = subprocess.Popen(
-            replay_arguments(options, directory, 'record', 'log') +
+            replay_arguments(options, directory, shift, 'record', 'log') +
             ['-monitor', 'stdio'], stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL, stderr=errors, text=True)
+            stdout=errors, stderr=errors, text=True)
     try:
         said = wait_for(log, RECORDED, process)
-        process.communicate('quit\n', timeout=TIMEOUT)
+        process.communicate(last + '\n', timeout=TIMEOUT)
     finally:
         process.kill()
-    return steps(said)
+    with open(log, encoding='utf-8', errors='replace') as file:
+        return steps(said), file.read()
 
 
 def steps(text):
@@ -87,7 +88,7 @@ def steps(text):
                       re.M)
 
 
-def debug(options, directory):
+def debug(options, directory, shift):
     """What gdb and QEMU say of the replay."""
     log, commands = directory + '/log', directory + '/gdb'
     socket = directory + '/socket'
@@ -95,7 +96,7 @@ def debug(options, directory):
         file.write(GDB % socket)
     with open(log, 'w', encoding='utf-8') as errors:
         process = subprocess.Popen(
-            replay_arguments(options, directory, 'replay', 'stop') +
+            replay_arguments(options, directory, shift, 'replay', 'stop') +
             ['-S', '-gdb', 'unix:%s,server=on,wait=off' % socket],
             stderr=errors, stdin=subprocess.DEVNULL)
     try:
@@ -112,13 +113,12 @@ def debug(options, directory):
         return done.stdout, file.read()
 
 
-@test('record, replay, reverse: from a hit to the write that caused it')
-def reverse(options):
+def reverse(options, shift):
     if not shutil.which('gdb'):
         raise Skip('gdb is not installed')
     with tempfile.TemporaryDirectory() as directory:
-        recorded = record(options, directory)
-        said, messages = debug(options, directory)
+        recorded, _ = record(options, directory, shift)
+        said, messages = debug(options, directory, shift)
     checks = Checks()
     checks.equal('steps in the replay', steps(messages), recorded)
     checks.equal('places', re.findall(r'^(\w+)(?: \+ \d+)? in section', said,
@@ -133,6 +133,26 @@ def reverse(options):
         return checks.done()
     except Failure as e:
         raise Failure('%s\n%s\n%s' % (e, said, messages)) from None
+
+
+@test('record, replay, reverse: from a hit to the write that caused it')
+def reverse_instructions(options):
+    return reverse(options, '0')
+
+
+@test('record, replay, reverse with modelled time')
+def reverse_modelled(options):
+    return reverse(options, 'model')
+
+
+@test('record with modelled time: no snapshot but that of the start')
+def refuse_snapshot(options):
+    with tempfile.TemporaryDirectory() as directory:
+        _, said = record(options, directory, 'model', 'savevm later\nquit')
+    checks = Checks()
+    checks.equal('refused', 'snapshots can be taken before the guest runs'
+                 in said, True)
+    return checks.done()
 
 
 # What the shell of a Linux that is recorded is told: to read its clocks, which

@@ -10,6 +10,7 @@
 
 #include "qemu/osdep.h"
 #include "qapi/error.h"
+#include "system/replay.h"
 #include "accel/tcg/icount-model.h"
 #include "cpu.h"
 #include "pmu-internal.h"
@@ -108,10 +109,11 @@ void x86_pmu_clock_detach(X86PMU *unit)
     }
 }
 
-void x86_pmu_clock_save(X86PMU *unit)
+bool x86_pmu_clock_save(X86PMU *unit)
 {
     unit->migrated.clock_ran =
         unit->is_clock ? icount_model_ran(CPU(unit->cpu)) : -1;
+    return replay_mode == REPLAY_MODE_NONE || unit->migrated.clock_ran <= 0;
 }
 
 bool x86_pmu_clock_loaded(X86PMU *unit)

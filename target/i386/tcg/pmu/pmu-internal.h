@@ -221,8 +221,12 @@ bool x86_pmu_clock_check(X86CPU *cpu, bool has_unit, Error **errp);
 void x86_pmu_clock_attach(X86PMU *unit);
 void x86_pmu_clock_detach(X86PMU *unit);
 
-/* What is to travel with the ledger: into migrated.clock_ran. */
-void x86_pmu_clock_save(X86PMU *unit);
+/*
+ * What is to travel with the ledger: into migrated.clock_ran.  False if it must
+ * not: caches and predictors start cold when it is loaded, so that a replay
+ * from there on would have another time than what is recorded.
+ */
+bool x86_pmu_clock_save(X86PMU *unit);
 
 /*
  * The ledger of @unit has been loaded from elsewhere.  False if that and

@@ -53,7 +53,12 @@ static int x86_pmu_pre_save(void *opaque)
     pmu_ledger_save(&ledger, x86_pmu_saved(unit));
     x86_pmu_faults_save(unit, x86_pmu_unseen(unit));
     x86_pmu_observe_save(unit);
-    x86_pmu_clock_save(unit);
+    if (!x86_pmu_clock_save(unit)) {
+        error_report("cpu/pmu/clock: where modelled time is recorded or "
+                     "replayed, snapshots can be taken before the guest runs "
+                     "(rrsnapshot=), not later");
+        return -EINVAL;
+    }
     return 0;
 }
 
