@@ -79,6 +79,12 @@ bool icount_model_configure(QemuOpts *opts, const char **option, Error **errp)
                    "modelled time does not follow the host's");
         return false;
     }
+    if (qemu_opt_get(opts, "rr") && !qemu_opt_get_bool(opts, "sleep", true)) {
+        error_setg(errp, "-icount shift=model and rr=%s need sleep=on: nothing "
+                   "comes from outside while vCPUs do not sleep",
+                   qemu_opt_get(opts, "rr"));
+        return false;
+    }
     model.enabled = true;
     model.vcpus = g_hash_table_new_full(NULL, NULL, NULL, g_free);
     *option = "0";
@@ -146,6 +152,7 @@ bool icount_model_loaded(CPUState *cpu, int64_t ran)
     vcpu->look = vcpu->icount;
     vcpu->looked_icount = vcpu->icount;
     vcpu->read_icount = -1;
+    vcpu->insn_time = 0;
     model.round = 0;
     model.horizon = 0;
     qatomic_set(&model.turn, NULL);
@@ -159,9 +166,9 @@ static void model_move(int64_t ns)
 }
 
 /*
- * Look how far @cpu is, which executed @executed since it was accounted.  Once:
- * to settle estimates again can change them, and who comes here how often at
- * one place is the host's doing.
+ * Look how far @cpu is, which executed @executed since it was accounted.  At
+ * most once at one place: settling estimates again changes them, and how often
+ * this is called at one place depends on the host.
  */
 static void model_look(CPUState *cpu, ModelVCPU *vcpu, int64_t executed)
 {
@@ -265,8 +272,10 @@ void icount_model_executed(CPUState *cpu, int64_t executed)
         return;
     }
     vcpu = model_vcpu(cpu);
-    model_move(-executed);
-    vcpu->icount += executed;
+    if (executed) {
+        model_move(-executed);
+        vcpu->icount += executed;
+    }
     if (cpu->running) {
         if (vcpu->publishing) {
             /* It runs on: what is due must not have been yet. */
@@ -448,6 +457,11 @@ int64_t icount_model_budget(CPUState *cpu, int64_t budget)
     left = qemu_clock_deadline_ns_all(QEMU_CLOCK_VIRTUAL, model_timers());
     alone = g_hash_table_size(model.vcpus) == 1;
     if (!left) {
+        if (replay_mode == REPLAY_MODE_PLAY) {
+            warn_report_once("-icount shift=model: a timer is due at "
+                             "instruction %" PRId64 ", which is not in the "
+                             "log: the replay waits for ever", vcpu->icount);
+        }
         /* Timers run before it is decided whose turn it is: they may wake. */
         vcpu->skips = !alone;
         return 0;

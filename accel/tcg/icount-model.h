@@ -58,7 +58,7 @@ void icount_model_halt(CPUState *cpu);
 
 /*
  * The clock is about to be read, by an instruction that is the last one of its
- * block, or by who is no vCPU.
+ * block, or by a thread that is not a vCPU's.
  */
 void icount_model_read(void);
 
@@ -66,9 +66,9 @@ void icount_model_read(void);
 void icount_model_account(CPUState *cpu);
 
 /*
- * What @cpu executed took longer than its instructions say: bring the clock up
- * to date here, where @cpu leaves its execution loop.  @ahead of the
- * instructions that were taken off its budget have not executed.
+ * What @cpu executed took longer than its instructions say: make it leave its
+ * execution loop, and bring the clock up to date at this instruction.  @ahead
+ * of the instructions that were taken off its budget have not executed.
  */
 void icount_model_look(CPUState *cpu, unsigned ahead);
 

@@ -408,6 +408,8 @@ static const Refusal refusals[] = {
       "align=on" },
     { "value", "-cpu Icelake-Server,pmu=on -icount shift=modle",
       "0 to 10, auto or model" },
+    { "record", "-cpu Icelake-Server,pmu=on -icount "
+      "shift=model,sleep=off,rr=record,rrfile=/dev/null", "sleep=on" },
     { "threads", "-cpu Icelake-Server,pmu=on " CLOCK
       "-accel tcg,thread=multi", "icount" },
 };

@@ -144,7 +144,13 @@ void x86_pmu_clock_catch_up(CPUX86State *env, const PmuBlock *block)
     X86PMU *unit = env->pmu.unit;
 
     if (unlikely(x86_pmu_clock_is_behind(unit))) {
-        icount_model_look(CPU(unit->cpu), block->num_insns);
+        CPUState *cs = CPU(unit->cpu);
+
+        if (block->uninterruptible) {
+            /* @block is for that alone: its access will hit again. */
+            cs->watchpoint_hit = NULL;
+        }
+        icount_model_look(cs, block->num_insns);
         x86_pmu_leave(env, block->num_insns, 0);
     }
 }

@@ -241,7 +241,8 @@ void x86_pmu_clock_string(X86PMU *unit, uint64_t iterations);
  * @block is about to run, and nothing is in the log.  If string instructions
  * took long, exit to the main loop, where the clock is looked at.  Also if
  * @block must not be interrupted: whether it is such a block is not the
- * instruction stream's doing, and whoever wants it will ask for it again.
+ * instruction stream's doing.  What asked for it (a watchpoint, code that was
+ * changed, a device) comes up again.
  */
 void x86_pmu_clock_catch_up(CPUX86State *env, const PmuBlock *block);
 

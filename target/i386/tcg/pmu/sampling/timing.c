@@ -241,6 +241,9 @@ void pmu_timing_flush_mappings(PmuTiming *t, PmuTlbFlush flush, uint64_t linear)
 void pmu_timing_reset(PmuTiming *t)
 {
     forget_all(t);
+    /* What counts is said anew, which begins periods as it did at first. */
+    t->interest = (PmuInterest) {};
+    pmu_cpi_table_want(&t->cpi_table, t->interest.sampled);
     pmu_sampling_restart(t, t->plan.sampling);
     pmu_block_runs_clear(&t->runs);
     pmu_cpi_table_clear(&t->cpi_table);
