@@ -204,3 +204,21 @@ def same_one(options):
       LONG_TESTS)
 def same_two(options):
     return same(options, 2)
+
+
+@test('-icount shift=model: a data breakpoint where the clock is looked at')
+def watchpoint(options):
+    # Behind long strings; programs/watchpoint.S says what it ends with.
+    done = subprocess.run(
+        [options.qemu or artifacts.default_qemu(), '-nodefaults',
+         '-no-user-config', '-display', 'none', '-machine', 'pc', '-accel',
+         'tcg', '-m', '64', '-net', 'none', '-cpu',
+         'Icelake-Server,+perf-metrics', '-kernel',
+         options.programs['watchpoint'], '-device',
+         'isa-debug-exit,iobase=0xf4,iosize=4'] + CLOCK,
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT, text=True, timeout=TIMEOUT, check=False)
+    checks = Checks()
+    checks.equal('status', done.returncode, 7)
+    checks.equal('messages', done.stdout, '')
+    return checks.done()

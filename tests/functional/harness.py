@@ -41,9 +41,15 @@ PROGRAM_SOURCES = {
     # without thread-local storage.
     'fuzz': (('fuzz.c',), ('-pthread', '-no-pie', '-fno-stack-protector',
                            '-fcf-protection=none')),
-    # A kernel, not a program.
+    # Kernels, not programs.
     'driver': (('driver.S',), ('-nostdlib', '-no-pie', '-Wl,-Ttext=0x100000',
                                '-Wl,--build-id=none')),
+    'watchpoint': (('watchpoint.S',),
+                   ('-nostdlib', '-no-pie', '-Wl,-Ttext=0x100000',
+                    '-Wl,--build-id=none', '-DWATCH')),
+    'long-strings': (('watchpoint.S',),
+                     ('-nostdlib', '-no-pie', '-Wl,-Ttext=0x100000',
+                      '-Wl,--build-id=none')),
     'tma': (('tma.c', 'tma-loops.S'), ('-pthread',)),
     'patch-code': (('patch-code.c',), ('-pthread',)),
     'vperfctr': (('vperfctr.c',), ()),

@@ -62,11 +62,16 @@ def wait_for(path, text, process, times=1):
         time.sleep(0.1)
 
 
-def record(options, directory, shift, last='quit'):
-    """The hit's steps in the guest that is recorded, and what QEMU says."""
+def create_disk(directory):
+    """For snapshots."""
     image = os.path.join(artifacts.build_dir(), 'qemu', 'qemu-img')
     subprocess.run([image, 'create', '-q', '-f', 'qcow2',
                     directory + '/disk', '64M'], check=True)
+
+
+def record(options, directory, shift, last='quit'):
+    """The hit's steps in the guest that is recorded, and what QEMU says."""
+    create_disk(directory)
     log = directory + '/log'
     with open(log, 'w', encoding='utf-8') as errors:
         process = subprocess.Popen(
@@ -152,6 +157,24 @@ def refuse_snapshot(options):
     checks = Checks()
     checks.equal('refused', 'snapshots can be taken before the guest runs'
                  in said, True)
+    return checks.done()
+
+
+@test('record, replay with modelled time: from a snapshot, with a timer')
+def replay_snapshot(options):
+    ends = []
+    with tempfile.TemporaryDirectory() as directory:
+        create_disk(directory)
+        for mode in ('record', 'replay'):
+            command = replay_arguments(options, directory, 'model', mode, 'off')
+            command[command.index('-kernel') + 1] = \
+                options.programs['long-strings']
+            ends.append(subprocess.run(
+                command + ['-device', 'isa-debug-exit,iobase=0xf4,iosize=4'],
+                stdin=subprocess.DEVNULL, timeout=TIMEOUT,
+                check=False).returncode)
+    checks = Checks()
+    checks.equal('statuses', ends, [5, 5])
     return checks.done()
 
 
