@@ -203,12 +203,20 @@ def linux_arguments(options, directory, mode):
             '-serial', 'stdio']
 
 
-def type_line(process, line):
-    """A recorded serial port loses what does not fit into its FIFO."""
+def type_line(process, line, log):
+    """A recorded serial port loses what does not fit into its FIFO: wait for
+    the echo.
+    """
     for at in range(0, len(line), 8):
-        process.stdin.write(line[at:at + 8])
+        piece = line[at:at + 8]
+        size = os.path.getsize(log) + len(piece)
+        end = time.monotonic() + TIMEOUT
+        process.stdin.write(piece)
         process.stdin.flush()
-        time.sleep(0.2)
+        while os.path.getsize(log) < size:
+            if process.poll() is not None or time.monotonic() > end:
+                raise Failure('no echo of %r' % piece)
+            time.sleep(0.05)
 
 
 def record_linux(options, directory):
@@ -221,7 +229,7 @@ def record_linux(options, directory):
     try:
         for number, line in enumerate(TYPED):
             wait_for(log, PROMPT, process, number + 1)
-            type_line(process, line + '\n')
+            type_line(process, line + '\n', log)
         process.wait(TIMEOUT)
     finally:
         process.kill()
