@@ -174,7 +174,8 @@ def replay_snapshot(options):
                 stdin=subprocess.DEVNULL, timeout=TIMEOUT,
                 check=False).returncode)
     checks = Checks()
-    checks.equal('statuses', ends, [5, 5])
+    # Whoever comes first ends the replay: the guest, or the end of the log.
+    checks.that(ends in ([5, 5], [5, 0]), 'statuses: %r' % ends)
     return checks.done()
 
 
