@@ -155,7 +155,7 @@ void x86_pmu_clock_catch_up(CPUX86State *env, const PmuBlock *block)
     }
 }
 
-void x86_pmu_clock_leave(X86PMU *unit)
+void x86_pmu_clock_look(X86PMU *unit)
 {
     if (unlikely(x86_pmu_clock_is_behind(unit))) {
         icount_model_look(CPU(unit->cpu), 0);
@@ -165,7 +165,7 @@ void x86_pmu_clock_leave(X86PMU *unit)
 void x86_pmu_clock_device(X86PMU *unit, uint64_t iterations)
 {
     x86_pmu_clock_string(unit, iterations);
-    x86_pmu_clock_leave(unit);
+    x86_pmu_clock_look(unit);
 }
 
 void x86_pmu_clock_halt(X86PMU *unit)

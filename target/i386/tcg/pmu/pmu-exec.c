@@ -146,7 +146,7 @@ void x86_pmu_exec_exit(CPUX86State *env)
         x86_pmu_run(env);
     }
     /* Here: a replay may run one block next that icount does not count. */
-    x86_pmu_clock_leave(env->pmu.unit);
+    x86_pmu_clock_look(env->pmu.unit);
     env->pmu.room = -1;
     if (cs->halted || cs->stop || !(env->hflags & HF_PMU_TIMING_MASK)) {
         /*

@@ -246,8 +246,8 @@ void x86_pmu_clock_string(X86PMU *unit, uint64_t iterations);
  */
 void x86_pmu_clock_catch_up(CPUX86State *env, const PmuBlock *block);
 
-/* The same where the execution loop is left in front of the next block. */
-void x86_pmu_clock_leave(X86PMU *unit);
+/* The same where @unit's vCPU leaves its execution loop anyway. */
+void x86_pmu_clock_look(X86PMU *unit);
 
 /*
  * @unit's vCPU is at an instruction, with icount the last one of its block,
