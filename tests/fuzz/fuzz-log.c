@@ -225,7 +225,7 @@ static void run_forward(Rig *rig, Core *core)
     runs->times++;
     core->retired[block->level] += block->num_insns;
     pmu_timing_add_passed(core->timing, block->num_insns,
-                          pmu_block_run_progress(runs));
+                          pmu_cost_progress(runs->cost));
     if (fuzz_one_in(&rig->in, 4)) {
         pmu_timing_assist(core->timing, block, true);
     }

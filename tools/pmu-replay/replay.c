@@ -241,7 +241,7 @@ static bool count(Replay *r, const PmuBlock *block)
     }
     runs->times++;
     r->left -= block->num_insns;
-    r->progress += pmu_block_run_progress(runs);
+    r->progress += pmu_cost_progress(runs->cost);
     return true;
 }
 

@@ -32,10 +32,17 @@ static void take(PmuBranchPredictor *bp, uint64_t target)
     pmu_branch_history_add(pmu_branch_predictor_history(bp), target);
 }
 
+/* The conditional branch at @pc goes @taken: is that predicted? */
+static bool conditional(PmuBranchPredictor *bp, uint64_t pc, bool taken)
+{
+    return pmu_direction_predictor_predict(pmu_branch_predictor_direction(bp),
+                                           pc, taken);
+}
+
 /* A conditional branch: was it predicted? */
 static bool run_cond(PmuBranchPredictor *bp, uint64_t pc, bool taken)
 {
-    bool hit = pmu_branch_predictor_conditional(bp, pc, taken);
+    bool hit = conditional(bp, pc, taken);
 
     if (taken) {
         take(bp, successor_of(pc, true));
@@ -570,7 +577,7 @@ static void test_is_constant(void)
 {
     Random random = random_from_seed();
     PmuBranchPredictor *all = new_bpred(), *some = new_bpred();
-    const PmuDirectionBase *base = pmu_branch_predictor_base(some);
+    const PmuDirectionBase *base = &pmu_branch_predictor_direction(some)->base;
     BiasedBranch branch[BRANCHES];
     unsigned told = 0, runs = 500000;
 
@@ -583,7 +590,7 @@ static void test_is_constant(void)
         if (pmu_direction_is_constant(base, b->pc, taken)) {
             g_assert_true(hit);
         } else {
-            g_assert_cmpint(pmu_branch_predictor_conditional(some, b->pc,
+            g_assert_cmpint(conditional(some, b->pc,
                                                              taken), ==, hit);
             told++;
         }
@@ -601,18 +608,18 @@ static void test_is_constant(void)
 static void test_constant_ends(void)
 {
     PmuBranchPredictor *bp = new_bpred();
-    const PmuDirectionBase *base = pmu_branch_predictor_base(bp);
+    const PmuDirectionBase *base = &pmu_branch_predictor_direction(bp)->base;
 
     for (unsigned i = 0; i < 2; i++) {
         g_assert_false(pmu_direction_is_constant(base, PC, true));
-        pmu_branch_predictor_conditional(bp, PC, true);
+        conditional(bp, PC, true);
         g_assert_true(pmu_direction_is_constant(base, PC, true));
         g_assert_false(pmu_direction_is_constant(base, PC, false));
         if (i == 0) {
             pmu_branch_predictor_reset(bp);
         }
     }
-    g_assert_false(pmu_branch_predictor_conditional(bp, PC, false));
+    g_assert_false(conditional(bp, PC, false));
     g_assert_false(pmu_direction_is_constant(base, PC, true));
     pmu_branch_predictor_free(bp);
 }

@@ -232,7 +232,7 @@ static void count(Counter *counter, const PmuBlock *block)
 
     runs->times++;
     counter->left -= block->num_insns;
-    counter->progress += pmu_block_run_progress(runs);
+    counter->progress += pmu_cost_progress(runs->cost);
     counter->counted++;
 }
 

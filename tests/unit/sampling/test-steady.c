@@ -257,7 +257,7 @@ static uint32_t count(Rig *rig, const PmuBlock *block, uint32_t times)
     times = MIN(times, rig->left / block->num_insns);
     runs[block->number].times += times;
     rig->left -= times * block->num_insns;
-    rig->progress += times * pmu_block_run_progress(&runs[block->number]);
+    rig->progress += times * pmu_cost_progress(runs[block->number].cost);
     return times;
 }
 

@@ -39,7 +39,7 @@ static inline void pmu_branch_history_add(PmuBranchHistory *history,
 
     history->num++;
     history->prefix[history->num % PMU_BRANCH_HISTORY] =
-        pmu_branch_mix(before) + target;
+        pmu_branch_mix(before + target);
 }
 
 /* PMU_HASH_MULTIPLIER to the power of @length, for the next function. */

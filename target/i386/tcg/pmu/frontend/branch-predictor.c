@@ -56,20 +56,14 @@ void pmu_branch_predictor_reset(PmuBranchPredictor *bp)
     pmu_cache_clear(&bp->btb);
 }
 
-const PmuDirectionBase *pmu_branch_predictor_base(const PmuBranchPredictor *bp)
+PmuDirectionPredictor *pmu_branch_predictor_direction(PmuBranchPredictor *bp)
 {
-    return &bp->direction.base;
+    return &bp->direction;
 }
 
 PmuBranchHistory *pmu_branch_predictor_history(PmuBranchPredictor *bp)
 {
     return &bp->history;
-}
-
-bool pmu_branch_predictor_conditional(PmuBranchPredictor *bp, uint64_t pc,
-                                      bool taken)
-{
-    return pmu_direction_predictor_predict(&bp->direction, pc, taken);
 }
 
 bool pmu_branch_predictor_indirect(PmuBranchPredictor *bp, uint64_t pc,

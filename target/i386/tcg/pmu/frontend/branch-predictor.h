@@ -32,12 +32,8 @@ void pmu_branch_predictor_reset(PmuBranchPredictor *bp);
  */
 PmuBranchHistory *pmu_branch_predictor_history(PmuBranchPredictor *bp);
 
-/* The conditional branch at @pc went @taken: was that predicted? */
-bool pmu_branch_predictor_conditional(PmuBranchPredictor *bp, uint64_t pc,
-                                      bool taken);
-
-/* For pmu_direction_is_constant(). */
-const PmuDirectionBase *pmu_branch_predictor_base(const PmuBranchPredictor *bp);
+/* What predicts conditional branches. */
+PmuDirectionPredictor *pmu_branch_predictor_direction(PmuBranchPredictor *bp);
 
 /* The indirect jump or call at @pc went to @target: was that predicted? */
 bool pmu_branch_predictor_indirect(PmuBranchPredictor *bp, uint64_t pc,

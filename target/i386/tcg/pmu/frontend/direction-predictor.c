@@ -74,16 +74,13 @@ void pmu_direction_predictor_init(PmuDirectionPredictor *p,
 
 /*
  * Where the branch whose hash is @by_pc falls in tagged table @table, and under
- * which tag.
+ * which tag.  Both hashes are products: their upper bits are mixed.
  */
 static inline uint64_t tage_hash(const PmuDirectionPredictor *p, int table,
                                  uint64_t by_pc)
 {
-    uint64_t history = pmu_branch_history_hash(p->history,
-                                               history_length[table],
-                                               p->factor[table]);
-
-    return pmu_branch_mix(history ^ by_pc);
+    return by_pc ^ pmu_branch_history_hash(p->history, history_length[table],
+                                           p->factor[table]);
 }
 
 static inline PmuTageSet *tage_set(PmuDirectionPredictor *p, int table,
@@ -92,12 +89,10 @@ static inline PmuTageSet *tage_set(PmuDirectionPredictor *p, int table,
     return &p->tage[table][hash >> (64 - PMU_TAGE_SET_BITS)];
 }
 
-/* Not 0, which is that of an empty way. */
+/* Odd: the tag of an empty way is 0. */
 static inline uint16_t tage_tag(uint64_t hash)
 {
-    uint16_t tag = hash >> 32;
-
-    return tag ? tag : 1;
+    return hash >> 32 | 1;
 }
 
 /*
@@ -125,9 +120,11 @@ static G_GNUC_NO_INLINE void tage_allocate(PmuDirectionPredictor *p,
                                            uint64_t by_pc,
                                            int provider, bool taken)
 {
+    PmuTageSet *sets[PMU_TAGE_TABLES];
+
     for (int i = provider + 1; i < PMU_TAGE_TABLES; i++) {
         uint64_t hash = tage_hash(p, i, by_pc);
-        PmuTageSet *set = tage_set(p, i, hash);
+        PmuTageSet *set = sets[i] = tage_set(p, i, hash);
 
         for (unsigned way = 0; way < PMU_TAGE_WAYS; way++) {
             if (set->state[way] < TAGE_MERIT) {
@@ -139,10 +136,8 @@ static G_GNUC_NO_INLINE void tage_allocate(PmuDirectionPredictor *p,
         }
     }
     for (int i = provider + 1; i < PMU_TAGE_TABLES; i++) {
-        PmuTageSet *set = tage_set(p, i, tage_hash(p, i, by_pc));
-
         for (unsigned way = 0; way < PMU_TAGE_WAYS; way++) {
-            set->state[way] -= TAGE_MERIT;
+            sets[i]->state[way] -= TAGE_MERIT;
         }
     }
 }
@@ -164,9 +159,8 @@ static bool trust_new_entry(PmuDirectionPredictor *p, bool right)
  * The branch does not always go the same way: look up the longest match.
  * @state is its base entry.
  */
-static G_GNUC_NO_INLINE bool predict_by_match(PmuDirectionPredictor *p,
-                                              uint64_t pc, bool taken,
-                                              uint8_t *state)
+static inline bool predict_by_match(PmuDirectionPredictor *p, uint64_t pc,
+                                    bool taken, uint8_t *state)
 {
     uint64_t by_pc = pmu_branch_mix(pc);
     bool base = *state >= PMU_DIRECTION_WEAK_TAKEN, right = base == taken;
@@ -212,10 +206,11 @@ static void end_always(uint8_t *state)
                                                   : PMU_DIRECTION_STRONG_NOT;
 }
 
-/* The branch at @pc, whose base entry is @state, did not always go there. */
-static inline bool predict_cond(PmuDirectionPredictor *p, uint64_t pc,
-                                bool taken, uint8_t *state)
+bool pmu_direction_predictor_train(PmuDirectionPredictor *p, uint64_t pc,
+                                   bool taken)
 {
+    uint8_t *state = &p->base.state[pmu_direction_index(pc)];
+
     if (*state == PMU_DIRECTION_UNSEEN) {
         return predict_unseen(state, taken);
     }
@@ -224,12 +219,4 @@ static inline bool predict_cond(PmuDirectionPredictor *p, uint64_t pc,
         end_always(state);
     }
     return predict_by_match(p, pc, taken, state);
-}
-
-bool pmu_direction_predictor_predict(PmuDirectionPredictor *p, uint64_t pc,
-                                     bool taken)
-{
-    return G_LIKELY(pmu_direction_is_constant(&p->base, pc, taken)) ||
-           predict_cond(p, pc, taken,
-                        &p->base.state[pmu_direction_index(pc)]);
 }

@@ -67,13 +67,6 @@ typedef struct PmuDirectionPredictor {
 void pmu_direction_predictor_init(PmuDirectionPredictor *p,
                                   const PmuBranchHistory *history);
 
-/*
- * The conditional branch at @pc went @taken: was that predicted?  Adding it to
- * the history is left to the caller.
- */
-bool pmu_direction_predictor_predict(PmuDirectionPredictor *p, uint64_t pc,
-                                     bool taken);
-
 /* The base entry of the branch at @pc. */
 static inline unsigned pmu_direction_index(uint64_t pc)
 {
@@ -90,6 +83,25 @@ static inline bool pmu_direction_is_constant(const PmuDirectionBase *base,
 {
     return base->state[pmu_direction_index(pc)] ==
            (taken ? PMU_DIRECTION_ALWAYS_TAKEN : PMU_DIRECTION_ALWAYS_NOT);
+}
+
+/*
+ * The conditional branch at @pc, which is not pmu_direction_is_constant(), went
+ * @taken: was that predicted?  The predictor learns from it.
+ */
+bool pmu_direction_predictor_train(PmuDirectionPredictor *p, uint64_t pc,
+                                   bool taken);
+
+/*
+ * The same for any conditional branch.  Adding it to the history is left to the
+ * caller.
+ */
+static inline bool pmu_direction_predictor_predict(PmuDirectionPredictor *p,
+                                                   uint64_t pc, bool taken)
+{
+    return __builtin_expect(pmu_direction_is_constant(&p->base, pc, taken),
+                            1) ||
+           pmu_direction_predictor_train(p, pc, taken);
 }
 
 #endif

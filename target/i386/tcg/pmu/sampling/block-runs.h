@@ -86,10 +86,18 @@ void pmu_block_runs_collect_low_confidence(PmuBlockRuns *runs,
                                            PmuCpiTable *table,
                                            PmuLedger *ledger);
 
-/* The progress that a run of what has @count makes. */
-static inline uint64_t pmu_block_run_progress(const PmuBlockRunCount *count)
+/*
+ * Instructions, less than 1 << PMU_LEFT_INSN_BITS, and progress of runs that
+ * cost @cost in all.
+ */
+static inline uint32_t pmu_cost_insns(int64_t cost)
 {
-    return pmu_left_progress(count->cost + PMU_LEFT_INSNS);
+    return -cost & PMU_LEFT_INSNS;
+}
+
+static inline uint64_t pmu_cost_progress(int64_t cost)
+{
+    return pmu_left_progress(cost + PMU_LEFT_INSNS);
 }
 
 #endif

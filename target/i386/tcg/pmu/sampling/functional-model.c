@@ -23,7 +23,7 @@ bool pmu_functional_init(PmuFunctionalModel *o, const PmuUarch *uarch,
         return false;
     }
     o->history = pmu_branch_predictor_history(o->bpred);
-    o->base = pmu_branch_predictor_base(o->bpred);
+    o->direction = pmu_branch_predictor_direction(o->bpred);
     return true;
 }
 
@@ -280,7 +280,8 @@ static inline bool predict(PmuFunctionalModel *o, const PmuBlock *block,
 
     switch ((PmuBranch)block->branch) {
     case PMU_BRANCH_COND:
-        hit = pmu_branch_predictor_conditional(o->bpred, pc, dynamic->taken);
+        hit = pmu_direction_predictor_predict(o->direction, pc,
+                                              dynamic->taken);
         break;
     case PMU_BRANCH_JMP_INDIRECT:
         hit = pmu_branch_predictor_indirect(o->bpred, pc, dynamic->target);

@@ -20,7 +20,7 @@ typedef struct PmuFunctionalModel {
     PmuLedger *ledger;
     PmuBranchPredictor *bpred;
     PmuBranchHistory *history;  /* that @bpred looks up by */
-    const PmuDirectionBase *base;       /* of @bpred */
+    PmuDirectionPredictor *direction;   /* of @bpred */
     uint64_t store_line;        /* that the newest store went to */
     PmuFetchUnit fetcher;
     PmuMemory mem;
@@ -96,26 +96,33 @@ static inline void pmu_functional_add_branch(PmuFunctionalModel *o,
 }
 
 /*
- * Is the history all that need be told of the branch at the end of @block: is
- * it none that is predicted, or one that always went there?  Hot.
+ * The same as pmu_functional_warm_branch(), for a block that may not end with a
+ * branch.  @dynamic is not passed on, so that it may be in registers.  Hot: few
+ * branches are other than conditional ones that always went there.
  */
-static inline bool pmu_functional_is_constant(const PmuFunctionalModel *o,
-                                              const PmuBlock *block,
-                                              const PmuExecution *dynamic)
+static inline bool pmu_functional_warm_end(PmuFunctionalModel *o,
+                                           const PmuBlock *block,
+                                           const PmuExecution *dynamic)
 {
-    switch ((PmuBranch)block->branch) {
-    case PMU_BRANCH_COND:
-        return pmu_direction_is_constant(o->base,
-                                         dynamic->pc + block->last_offset,
-                                         dynamic->taken);
-    case PMU_BRANCH_JMP_INDIRECT:
-    case PMU_BRANCH_CALL_INDIRECT:
-    case PMU_BRANCH_CALL:
-    case PMU_BRANCH_RET:
+    bool hit;
+
+    if (block->branch == PMU_BRANCH_NONE) {
         return false;
-    default:
-        return true;
     }
+    if (block->branch != PMU_BRANCH_COND) {
+        return pmu_functional_warm_branch(o, block, &(PmuExecution) {
+            .pc = dynamic->pc, .target = dynamic->target,
+            .taken = dynamic->taken,
+        });
+    }
+    hit = pmu_direction_predictor_predict(o->direction,
+                                          dynamic->pc + block->last_offset,
+                                          dynamic->taken);
+    if (dynamic->taken) {
+        pmu_branch_history_add(o->history, dynamic->target);
+    }
+    o->covariates.n[PMU_COVARIATE_MISPREDICTS] += !hit;
+    return !hit;
 }
 
 /*

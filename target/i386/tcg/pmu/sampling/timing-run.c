@@ -6,14 +6,13 @@
 
 #include <glib.h>
 
+#include "tcg/pmu/sampling/counted-blocks.h"
 #include "tcg/pmu/sampling/region.h"
 #include "tcg/pmu/sampling/rep-strings.h"
 #include "tcg/pmu/sampling/sampling-units.h"
 #include "tcg/pmu/sampling/timing-ledger.h"
 #include "tcg/pmu/sampling/timing-run.h"
-
-/* So many cycles that data took to come are an instruction to periods. */
-#define PERIOD_WAIT     16
+#include "tcg/pmu/sampling/warming.h"
 
 /*
  * Lines are contested, in instructions and slots, so long after one that this
@@ -53,80 +52,12 @@ static void run_simulated(PmuTiming *t, const PmuBlock *block,
     }
 }
 
-/*
- * Waits count in the period: a loop that waits for DRAM does little else,
- * whether or not it is simulated in detail.
- */
-static void count_wait_in_period(PmuTiming *t, uint64_t wait)
-{
-    if (t->cpi_table.observed && !t->plan.forwarded) {
-        t->plan.wait += wait;
-        t->plan.left -= t->plan.wait / PERIOD_WAIT;
-        t->plan.wait %= PERIOD_WAIT;
-    }
-}
-
-/* The same as warm_access(), that is more than a plain hit. */
-static G_GNUC_NO_INLINE void warm_slow_access(PmuTiming *t,
-                                              const PmuBlockAccess *kind,
-                                              uint64_t addr)
-{
-    count_wait_in_period(t,
-                         pmu_functional_warm_data(&t->functional, kind, addr));
-}
-
-/* Data access @index of @block, if it is one, and nothing else is looked at. */
-static inline void warm_access(PmuTiming *t, const PmuBlock *block,
-                               unsigned index, const uint64_t *addr)
-{
-    const PmuBlockAccess *kind = &block->accesses[index];
-
-    if (G_UNLIKELY(!pmu_memory_hit(&t->functional.mem, addr[index],
-                                   kind->extent, kind->store))) {
-        warm_slow_access(t, kind, addr[index]);
-    }
-}
-
-/* The accesses of instructions [@first, @last) of @block, in their order. */
-static void warm_range(PmuTiming *t, const PmuBlock *block,
-                       unsigned first, unsigned last, const uint64_t *addr)
-{
-    for (unsigned i = first; i < last; i++) {
-        const PmuBlockInsn *bi = &block->insns[i];
-
-        if (bi->ea != PMU_NO_ACCESS) {
-            warm_access(t, block, bi->ea, addr);
-        }
-        if (bi->stack != PMU_NO_ACCESS) {
-            warm_access(t, block, bi->stack, addr);
-        }
-    }
-}
-
 /* The branch at the end of @block, if nothing else is looked at. */
 static inline void warm_branch(PmuTiming *t, const PmuBlock *block,
                                const PmuExecution *dynamic)
 {
     if (t->plan.phase == PMU_PHASE_FUNCTIONAL_WARMING &&
         pmu_functional_warm_branch(&t->functional, block, dynamic)) {
-        t->progress += pmu_cpi_table_mispredict_slots(&t->cpi_table);
-    }
-}
-
-/* Instructions [@first, @last) of @block, in PMU_PHASE_FETCH_WARMING. */
-static G_GNUC_NO_INLINE void warm_fetch(PmuTiming *t, const PmuBlock *block,
-                                        unsigned first, unsigned last,
-                                        const PmuExecution *dynamic)
-{
-    uint64_t before = pmu_covariates_wait(&t->functional.covariates);
-
-    while (first < last) {
-        first = pmu_functional_run_fetch(&t->functional, block, first, last,
-                                         dynamic);
-    }
-    count_wait_in_period(t, pmu_covariates_wait(&t->functional.covariates) -
-                         before);
-    if (t->functional.outcome.branch & PMU_OUTCOME_MISPREDICT) {
         t->progress += pmu_cpi_table_mispredict_slots(&t->cpi_table);
     }
 }
@@ -152,7 +83,7 @@ static void run_in_phase(PmuTiming *t, const PmuBlock *block,
     PmuCodeMisses before = pmu_functional_code_misses(&t->functional);
 
     if (t->plan.phase == PMU_PHASE_FETCH_WARMING) {
-        warm_fetch(t, block, first, last, dynamic);
+        pmu_timing_warm_fetch(t, block, first, last, dynamic);
     } else {
         run_simulated(t, block, first, last, dynamic);
     }
@@ -204,98 +135,11 @@ static inline void extend_region(PmuTiming *t, const PmuBlock *block,
     t->region.end = block->phys + to;
 }
 
-/*
- * What @block costs, a region of its own, or what stands in for that; forward,
- * few samples will do.  NULL: that is not known.
- */
-static PmuCpiEntry *cost_of(const PmuTiming *t, const PmuBlock *block)
+/* All of @block ran, which is pmu_block_is_whole(). */
+static inline void run_block(PmuTiming *t, const PmuBlock *block,
+                             const PmuExecution *dynamic)
 {
-    uint64_t key = pmu_cpi_table_key(pmu_block_hash(block, 0), block->level);
-    PmuCpiEntry *cost = t->plan.phase == PMU_PHASE_FAST_FORWARD
-                        ? pmu_cpi_table_find_any(&t->cpi_table, key)
-                        : pmu_cpi_table_find(&t->cpi_table, key);
-
-    return cost ? cost : pmu_timing_substitute_cost(t, key, block->num_insns,
-                                                    block->level);
-}
-
-/* Count runs of @block from now on, if it can be and its cost is known. */
-static G_GNUC_NO_INLINE bool count_known(PmuTiming *t, const PmuBlock *block)
-{
-    PmuCpiEntry *cost = cost_of(t, block);
-
-    return cost && pmu_block_has_number(block) && pmu_block_is_plain(block) &&
-           pmu_block_runs_add(&t->runs, block, cost);
-}
-
-/* Does an access of @block, which has a number, need looking at? */
-static inline bool any_misses_filter(const PmuTiming *t, const PmuBlock *block,
-                                     const uint64_t *addr)
-{
-    bool fast = true;
-
-    for (unsigned i = 0; i < block->num_accesses; i++) {
-        PmuAccessSummary brief = block->summary[i];
-
-        fast &= pmu_memory_hit(&t->functional.mem, addr[i],
-                               brief & PMU_ACCESS_SUMMARY_EXTENT,
-                               brief & PMU_ACCESS_SUMMARY_STORE);
-    }
-    return !fast;
-}
-
-/* @block ran, and its run is counted: the functional model sees the rest. */
-static inline __attribute__((always_inline))
-void warm_counted_block(PmuTiming *t, const PmuBlock *block,
-                        const PmuExecution *dynamic)
-{
-    if (any_misses_filter(t, block, dynamic->addr)) {
-        for (unsigned i = 0; i < block->num_accesses; i++) {
-            warm_access(t, block, i, dynamic->addr);
-        }
-    }
-    if (pmu_functional_is_constant(&t->functional, block, dynamic)) {
-        pmu_functional_add_branch(&t->functional, block, dynamic);
-    } else if (pmu_functional_warm_branch(&t->functional, block, dynamic)) {
-        t->progress += pmu_cpi_table_mispredict_slots(&t->cpi_table);
-    }
-}
-
-/*
- * All of @block ran.  If nothing but data and branches are looked at, and what
- * it costs is well known, its runs are counted, and there is more to do about
- * some of them alone.  False: it is another one.  Hot.
- */
-static inline __attribute__((always_inline))
-bool run_counted_block(PmuTiming *t, const PmuBlock *block,
-                       const PmuExecution *dynamic)
-{
-    PmuBlockRunCount *count = &t->runs.count[block->number];
-
-    if (t->plan.phase != PMU_PHASE_FUNCTIONAL_WARMING || t->region.insns ||
-        (G_UNLIKELY(!count->times) && !count_known(t, block))) {
-        return false;
-    }
-    count->times++;
-    t->passed += block->num_insns;
-    t->progress += pmu_block_run_progress(count);
-    t->taken += block->branch == PMU_BRANCH_COND && dynamic->taken;
-    warm_counted_block(t, block, dynamic);
-    t->plan.left -= block->num_insns;
-    if (G_UNLIKELY(t->assists)) {
-        pmu_region_take_assists(t);
-    }
-    if (G_UNLIKELY(t->plan.left <= 0)) {
-        pmu_timing_end_phase(t);
-    }
-    return true;
-}
-
-/* All of @block ran, which is pmu_block_is_whole().  Hot. */
-static inline __attribute__((always_inline))
-void run_block(PmuTiming *t, const PmuBlock *block, const PmuExecution *dynamic)
-{
-    if (run_counted_block(t, block, dynamic)) {
+    if (pmu_timing_run_counted_block(t, block, dynamic)) {
         return;
     }
     pmu_counts_add(&t->counts, block);
@@ -305,7 +149,7 @@ void run_block(PmuTiming *t, const PmuBlock *block, const PmuExecution *dynamic)
     extend_region(t, block, 0, block->length, dynamic->pc);
     if (t->plan.phase == PMU_PHASE_FUNCTIONAL_WARMING) {
         for (unsigned i = 0; i < block->num_accesses; i++) {
-            warm_access(t, block, i, dynamic->addr);
+            pmu_timing_warm_access(t, block, i, dynamic->addr);
         }
     } else if (t->plan.phase != PMU_PHASE_FAST_FORWARD) {
         run_in_phase(t, block, 0, block->num_insns, dynamic);
@@ -346,7 +190,7 @@ static void run_range(PmuTiming *t, const PmuBlock *block,
                       ? block->length : block->insns[last].offset,
                   dynamic->pc);
     if (t->plan.phase == PMU_PHASE_FUNCTIONAL_WARMING) {
-        warm_range(t, block, first, last, dynamic->addr);
+        pmu_timing_warm_range(t, block, first, last, dynamic->addr);
     } else if (t->plan.phase != PMU_PHASE_FAST_FORWARD) {
         run_in_phase(t, block, first, last, dynamic);
     }
@@ -423,46 +267,21 @@ void pmu_timing_run(PmuTiming *t, const PmuBlock *block,
     pmu_timing_enter_counts(t);
 }
 
-/*
- * The record behind @record, and none behind @end.  The block of that one and
- * what is known of that of @record are on their way from the host's memory:
- * there are too many for its caches.
- */
-static inline const PmuRecord *next_record(const PmuTiming *t,
-                                           const PmuRecord *record,
-                                           const PmuRecord *end)
-{
-    const PmuRecord *next;
-
-    if (record == end) {
-        return end;
-    }
-    __builtin_prefetch(&t->runs.count[record->block->number]);
-    next = (const PmuRecord *)(record->addr + record->block->num_accesses);
-    if (next != end) {
-        __builtin_prefetch(next->block);
-    }
-    return next;
-}
-
 void pmu_timing_run_log(PmuTiming *t, const uint64_t *from,
                         const uint64_t *to, uint64_t next_pc)
 {
     const PmuRecord *record = (const PmuRecord *)from;
     const PmuRecord *end = (const PmuRecord *)to;
-    const PmuRecord *next = next_record(t, record, end);
     unsigned blocks = 0;
 
     take_snoops(t);
+    record = pmu_timing_run_counted_blocks(t, record, end, next_pc);
     while (record != end) {
         const PmuBlock *block = record->block;
-        const PmuRecord *behind = next_record(t, next, end);
-        PmuExecution dynamic = {
-            .addr = record->addr, .pc = record->pc,
-            .target = next != end ? next->pc : next_pc,
-        };
+        const PmuRecord *next = pmu_timing_next_record(t, record, end);
+        PmuExecution dynamic = pmu_record_execution(
+            record, next != end ? next->pc : next_pc);
 
-        dynamic.taken = dynamic.target != pmu_block_end(block, record->pc);
         prepare(t, block, 0);
         if (G_UNLIKELY(!pmu_block_is_whole(block))) {
             run_part(t, block, 0, block->num_insns, &dynamic);
@@ -472,8 +291,7 @@ void pmu_timing_run_log(PmuTiming *t, const uint64_t *from,
         if (G_UNLIKELY(++blocks % PMU_COUNTS_BLOCKS == 0)) {
             pmu_timing_enter_counts(t);
         }
-        record = next;
-        next = behind;
+        record = pmu_timing_run_counted_blocks(t, next, end, next_pc);
     }
     pmu_timing_enter_counts(t);
 }
@@ -521,7 +339,7 @@ bool pmu_timing_start_counting(PmuTiming *t, const PmuBlock *block)
     if (t->runs.count[block->number].times) {
         return true;
     }
-    cost = cost_of(t, block);
+    cost = pmu_timing_cost_of_block(t, block);
     return cost && pmu_block_runs_add(&t->runs, block, cost);
 }
 

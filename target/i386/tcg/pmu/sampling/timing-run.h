@@ -67,7 +67,7 @@ void pmu_timing_assist(PmuTiming *timing, const PmuBlock *block, bool counted);
  * own, or nothing is known of it.
  *
  * pmu_timing_add_passed(): @insns more instructions were counted there, which
- * make @progress, the sum of their pmu_block_run_progress().  That has to be
+ * make @progress, pmu_cost_progress() of what they cost.  That has to be
  * known before counters are looked at, and before more instructions ran than
  * are allowed.
  *
