@@ -4,34 +4,19 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * How long data took to come, and what was mispredicted, is known of what was
- * observed without being simulated in detail, too, and of unknown code where it
- * came from.  What that makes of slots and cycles is learnt from what was
- * simulated.
+ * Of what was observed it is known how long data took to come, and what was
+ * mispredicted; of unknown code where it came from; and of costs that were
+ * found where code was new, how they differ from what the same costs later on.
  */
 
 #include <glib.h>
+#include <string.h>
 
 #include "tcg/pmu/sampling/cpi-estimate.h"
+#include "tcg/pmu/sampling/cpi-regression.h"
 
-/*
- * So many samples, half a sampling unit of short regions, are compared with
- * their means together, as slots are lost some regions behind the load that is
- * waited for.
- */
-#define BATCH       224
-
-/*
- * A fit to batches that differ by less than that, in cycles of waiting or in
- * mispredictions, says nothing about what makes a difference: its slope is
- * pulled to what is expected as if one more had been so much different, and as
- * expected (ridge regression: Hoerl and Kennard, 1970).
- */
-#define LITTLE_WAIT     100.0
-#define LITTLE_MISSES   1.0
-
-/* Adjustments of which what was before weighs 1/e. */
-#define ADJUST_MEMORY   8
+/* Where ledger item PMU_ITEM_@item is in a sample. */
+#define ITEM(item)  (PMU_SAMPLE_ITEMS + PMU_ITEM_##item - PMU_ITEM_SAMPLED)
 
 /*
  * So many instructions of any code stand beside those of code that was new:
@@ -41,107 +26,6 @@
 
 /* What one time may leave to be taken off by later ones. */
 #define DEBT_MOST   (1 << 28)
-
-/* Where ledger item PMU_ITEM_@item is in a sample. */
-#define ITEM(item)  (PMU_SAMPLE_ITEMS + PMU_ITEM_##item - PMU_ITEM_SAMPLED)
-#define MISSES  (1u << PMU_COVARIATE_MISPREDICTS)
-#define L1      (1u << PMU_COVARIATE_WAIT_L1)
-#define L2      (1u << PMU_COVARIATE_WAIT_L2)
-#define L3      (1u << PMU_COVARIATE_WAIT_L3)
-#define DRAM    (1u << PMU_COVARIATE_WAIT_DRAM)
-#define STORE   (1u << PMU_COVARIATE_WAIT_STORE)
-
-/*
- * How much of an item is due to what it depends on: not known before there
- * is a fit; all of it; or at most that nothing is done in all of these cycles,
- * in slots or in cycles.
- */
-typedef enum Due {
-    UNKNOWN, ALL, SLOTS, CYCLES,
-} Due;
-
-/*
- * What depends on what is known, and how much of it a cycle of waiting or a
- * misprediction can make: slots, cycles, or requests under way.  One regressor
- * each: where data come from L3 more often and from DRAM less, two would
- * explain each other.  CORE_BOUND has two rows all the same: without the one of
- * mispredictions, each of which costs the backend 11 slots there, the rounds of
- * /sampling/steady/coin deviate by 0.9 % of their slots, and with it by 0.3.
- * Its limits are chosen: 4096, as of the rows beside it, would let
- * mispredictions stand for waits.
- */
-static const struct {
-    uint8_t item, on;
-    int16_t least, most;
-    uint8_t due;
-} dependent[PMU_RESPONSE_DEPENDENT] = {
-    /* Stores that wait fill the store buffer, and then issue waits for them. */
-    [PMU_RESPONSE_MEMORY_BOUND] =
-        { PMU_SLOT_MEMORY_BOUND, L1 | L2 | L3 | DRAM | STORE, 0, 15, SLOTS },
-    [PMU_RESPONSE_CORE_BOUND] =
-        { PMU_SLOT_CORE_BOUND, L1 | L2 | L3 | DRAM, -15, 15, UNKNOWN },
-    [PMU_RESPONSE_BR_MISPREDICT] =
-        { PMU_SLOT_BR_MISPREDICT, MISSES, 0, 4096, ALL },
-    [PMU_RESPONSE_FETCH_LATENCY] =
-        { PMU_SLOT_FETCH_LATENCY, MISSES, 0, 4096, UNKNOWN },
-    [PMU_RESPONSE_BRANCH_WAIT] =
-        { PMU_SLOT_CORE_BOUND, MISSES, -50, 100, UNKNOWN },
-    { ITEM(MISSES_COND_NTAKEN), MISSES, 0, 1, ALL },
-    { ITEM(MISSES_COND_TAKEN), MISSES, 0, 1, ALL },
-    { ITEM(MISSES_JMP_INDIRECT), MISSES, 0, 1, ALL },
-    { ITEM(MISSES_CALL_INDIRECT), MISSES, 0, 1, ALL },
-    { ITEM(MISSES_RET), MISSES, 0, 1, ALL },
-    { ITEM(RECOVERY_CYCLES), MISSES, 0, 512, ALL },
-    { ITEM(CLEAR_CYCLES), MISSES, 0, 512, UNKNOWN },
-    /* Cycles in which nothing is done. */
-    { ITEM(ISSUED_0), L1 | L2 | L3 | DRAM | STORE, 0, 1, CYCLES },
-    { ITEM(UNDELIVERED_0), L1 | L2 | L3 | DRAM | STORE, 0, 1, CYCLES },
-    { ITEM(EXECUTED_0), L1 | L2 | L3 | DRAM | STORE, 0, 1, CYCLES },
-    { ITEM(RETIRED_0), L1 | L2 | L3 | DRAM | STORE, 0, 1, CYCLES },
-    /* Cycles by what is waited for: L1 while it is for nothing else. */
-    { ITEM(WAIT_L1), L2 | L3 | DRAM, -1, 1, UNKNOWN },
-    { ITEM(WAIT_L2), L2, 0, 1, ALL },
-    { ITEM(WAIT_L3), L3, 0, 1, ALL },
-    { ITEM(WAIT_DRAM), DRAM, 0, 1, ALL },
-    { ITEM(STALL_L1), L2 | L3 | DRAM, -1, 1, UNKNOWN },
-    { ITEM(STALL_L2), L2, 0, 1, ALL },
-    { ITEM(STALL_L3), L3, 0, 1, ALL },
-    { ITEM(STALL_DRAM), DRAM, 0, 1, ALL },
-    /* Requests. */
-    { ITEM(L1D_PENDING), L2 | L3 | DRAM, 0, 1, ALL },
-    { ITEM(OFFCORE_DATA), L3 | DRAM, 0, 1, ALL },
-    { ITEM(OFFCORE_DRAM), DRAM, 0, 1, ALL },
-};
-
-/* The sum of what @dependent[@i] depends on, of @covariates. */
-static double regressor(const double covariates[PMU_COVARIATE_NR], unsigned i)
-{
-    double sum = 0;
-
-    for (unsigned j = 0; j < PMU_COVARIATE_NR; j++) {
-        sum += dependent[i].on >> j & 1 ? covariates[j] : 0;
-    }
-    return sum;
-}
-
-/* How much of @dependent[@i] of @average is due to what is known. */
-static double due(const PmuCpiTable *table, const PmuCpiAverage *average,
-                  unsigned i)
-{
-    const double *item = average->item;
-    double known = regressor(item + PMU_SAMPLE_COVARIATES, i);
-
-    switch ((Due)dependent[i].due) {
-    case ALL:
-        return item[dependent[i].item];
-    case SLOTS:
-        return known * table->uarch->width;
-    case CYCLES:
-        return known;
-    default:
-        return known * table->fit[i].slope;
-    }
-}
 
 /* Cycles of which fetch waits for code that is not in L1I, in slots or not. */
 static const struct {
@@ -241,9 +125,9 @@ static void leave_known(const PmuCpiTable *table, const PmuCpiAverage *average,
         item[PMU_SAMPLE_COVARIATES + i] = 0;
     }
     for (unsigned i = 0; i < PMU_RESPONSE_DEPENDENT; i++) {
-        double *of = &item[dependent[i].item];
+        double *of = &item[pmu_cpi_dependent_item(i)];
 
-        *of = MAX(*of - due(table, average, i), 0);
+        *of = MAX(*of - pmu_cpi_due(table, average, i), 0);
     }
     item[ITEM(L1I_MISSES)] = 0;
     item[ITEM(FETCH_DATA_PERIODS)] = 0;
@@ -260,55 +144,95 @@ static void leave_known(const PmuCpiTable *table, const PmuCpiAverage *average,
     }
 }
 
-/* Tally @n of @item. */
-static void add_wanted(const PmuCpiTable *table, double sum[PMU_SAMPLE_SPACE],
-                       unsigned item, double n)
-{
-    sum[item] += pmu_cpi_table_is_wanted(table, item) ? n : 0;
-}
-
-/* Unknown code, which is like @average, had @misses. */
+/* Add what code like @average waits for @misses to @item. */
 static void add_misses(const PmuCpiTable *table, const PmuCpiAverage *average,
-                       double sum[PMU_SAMPLE_SPACE],
-                       const PmuCodeMisses *misses)
+                       const PmuCodeMisses *misses,
+                       double item[PMU_SAMPLE_SPACE])
 {
     double wait = 0, share = waited(table, average);
 
     for (unsigned i = 0; i < PMU_FOUND_IN_NR; i++) {
         wait += misses->from[i] * share * code_latency(table, i);
-        add_wanted(table, sum, ITEM(FETCH_DATA_PERIODS),
-                   misses->from[i] * share);
-        add_wanted(table, sum, ITEM(CODE_L2) + i, misses->from[i]);
-        add_wanted(table, sum, ITEM(L1I_MISSES), misses->from[i]);
+        item[ITEM(FETCH_DATA_PERIODS)] += misses->from[i] * share;
+        item[ITEM(CODE_L2) + i] += misses->from[i];
+        item[ITEM(L1I_MISSES)] += misses->from[i];
     }
     for (unsigned i = 0; i < G_N_ELEMENTS(fetch_bound); i++) {
-        add_wanted(table, sum, fetch_bound[i].item, wait * cycle(table, i));
+        item[fetch_bound[i].item] += wait * cycle(table, i);
     }
 }
 
 /* Unknown code is taken to cost what unknown_average() says. */
-static void settle_unknown(const PmuCpiTable *table, PmuEstimate *tally,
-                           PmuSighted sighted)
+static void predict_unknown(const PmuCpiTable *table, PmuSighted sighted,
+                            const PmuUnknownCode *unknown,
+                            double item[PMU_SAMPLE_SPACE])
 {
-    double item[PMU_SAMPLE_SPACE];
     PmuCpiAverage average;
+
+    if (!table->typical.insns) {
+        /* Most instructions take one slot. */
+        memset(item, 0, PMU_SAMPLE_SPACE * sizeof(*item));
+        item[PMU_SLOT_LIGHT_OPS] = unknown->insns;
+        return;
+    }
+    unknown_average(table, sighted, &average);
+    leave_known(table, &average, item);
+    for (unsigned i = 0; i < PMU_SAMPLE_SPACE; i++) {
+        item[i] *= unknown->insns;
+    }
+    add_misses(table, &average, &unknown->misses, item);
+}
+
+static void settle_unknown(const PmuCpiTable *table, PmuEstimate *tally,
+                           PmuSighted sighted, double *sum)
+{
     PmuUnknownCode unknown = tally->unknown[sighted];
+    double item[PMU_SAMPLE_SPACE];
 
     tally->unknown[sighted] = (PmuUnknownCode) {};
     if (!unknown.insns) {
         return;
     }
-    if (!table->typical.insns) {
-        /* Most instructions take one slot. */
-        tally->sum[PMU_SLOT_LIGHT_OPS] += unknown.insns;
-        return;
-    }
-    unknown_average(table, sighted, &average);
-    leave_known(table, &average, item);
+    predict_unknown(table, sighted, &unknown, item);
     for (unsigned i = 0; i < PMU_SAMPLE_NR; i++) {
-        add_wanted(table, tally->sum, i, item[i] * unknown.insns);
+        sum[i] += pmu_cpi_table_is_wanted(table, i) ? item[i] : 0;
     }
-    add_misses(table, &average, tally->sum, &unknown.misses);
+}
+
+/*
+ * So many slots, cycles or requests that were as predicted stand beside what is
+ * known of a ratio, which a few regions would else decide.
+ */
+#define LITTLE_RATIO    1000
+
+/* Ratios are multiples of 1/RATIO_GRAINS, so that products are exact. */
+#define RATIO_GRAINS    256
+
+/* What @item is to be multiplied by that costs as those of @ratio predict. */
+static double ratio_of(const PmuCostRatio *ratio, unsigned item)
+{
+    double predicted = MAX(ratio->predicted[item], 0) + LITTLE_RATIO;
+    double took = MAX(ratio->took[item], 0) + LITTLE_RATIO;
+
+    /* What retires is known. */
+    return item <= PMU_SLOT_HEAVY_OPS
+           ? 1 : (double)(uint64_t)(took / predicted * RATIO_GRAINS + 0.5) /
+                 RATIO_GRAINS;
+}
+
+/* Doubtful costs of @tally become what they are taken to be. */
+static void settle_doubtful(const PmuCpiTable *table, PmuEstimate *tally)
+{
+    for (PmuDoubtfulCost which = 0; which < PMU_DOUBTFUL_NR; which++) {
+        double *sum = tally->doubtful[which];
+
+        for (unsigned i = 0; i < PMU_SAMPLE_SPACE; i++) {
+            if (sum[i]) {
+                tally->sum[i] += sum[i] * ratio_of(&table->ratio[which], i);
+                sum[i] = 0;
+            }
+        }
+    }
 }
 
 /*
@@ -342,12 +266,12 @@ static void correct(PmuCpiTable *table, PmuEstimate *tally)
 
     take_known(table, tally, beyond);
     for (unsigned i = 0; i < PMU_RESPONSE_DEPENDENT; i++) {
-        double *sum = &tally->sum[dependent[i].item];
+        double *sum = &tally->sum[pmu_cpi_dependent_item(i)];
         double correction = tally->correction[i] +
-                            regressor(beyond, i) * fit[i].slope;
+                            pmu_cpi_regressor(beyond, i) * fit[i].slope;
         double now;
 
-        if (!pmu_cpi_table_is_wanted(table, dependent[i].item)) {
+        if (!pmu_cpi_table_is_wanted(table, pmu_cpi_dependent_item(i))) {
             /* A correction that is left ends with the counters it was for. */
             tally->correction[i] = 0;
             continue;
@@ -362,168 +286,59 @@ static void correct(PmuCpiTable *table, PmuEstimate *tally)
 void pmu_cpi_table_correct_estimates(PmuCpiTable *table)
 {
     for (PmuLevel level = 0; level < PMU_LEVEL_NR; level++) {
-        settle_unknown(table, &table->estimate[level], PMU_SIGHTED_FIRST);
-        settle_unknown(table, &table->estimate[level], PMU_SIGHTED_AGAIN);
-        correct(table, &table->estimate[level]);
+        PmuEstimate *tally = &table->estimate[level];
+
+        settle_unknown(table, tally, PMU_SIGHTED_FIRST,
+                       tally->doubtful[PMU_DOUBTFUL_UNKNOWN]);
+        settle_unknown(table, tally, PMU_SIGHTED_AGAIN, tally->sum);
+        settle_doubtful(table, tally);
+        correct(table, tally);
     }
 }
 
 /* Learning. */
 
-/* A batch is full: into the sums, and begin the next. */
-static void end_batch(PmuCpiTable *table)
+/* What stands for unknown code that took @sample, all that is known of it. */
+static void predict_known(const PmuCpiTable *table, uint32_t insns,
+                          const PmuSample *sample,
+                          double item[PMU_SAMPLE_SPACE])
 {
-    const PmuResidualBatch *batch = &table->batch;
+    PmuUnknownCode unknown = { .insns = insns };
+    double covariates[PMU_COVARIATE_NR];
 
-    for (unsigned i = 0; i < PMU_RESPONSE_DEPENDENT; i++) {
-        double known = regressor(batch->covariates, i);
-        double took = batch->took[i];
-
-        table->fit[i].xx += known * known;
-        table->fit[i].xy += known * took;
-        table->fit[i].yy += took * took;
+    for (unsigned i = 0; i < PMU_FOUND_IN_NR; i++) {
+        unknown.misses.from[i] = sample->item[ITEM(CODE_L2) + i];
     }
-    table->batch = (PmuResidualBatch) { 0 };
-    table->batches++;
-}
-
-/* What has what is known to do with how @sample is not as the mean? */
-void pmu_cpi_table_add_residual(PmuCpiTable *table, const PmuCpiMeans *means,
-                                const PmuSample *sample)
-{
-    PmuResidualBatch *batch = &table->batch;
-
+    predict_unknown(table, PMU_SIGHTED_FIRST, &unknown, item);
     for (unsigned i = 0; i < PMU_COVARIATE_NR; i++) {
-        batch->covariates[i] += pmu_sample_residual(means, sample,
-                                                    PMU_SAMPLE_COVARIATES + i);
+        covariates[i] = sample->item[PMU_SAMPLE_COVARIATES + i];
+        item[PMU_SAMPLE_COVARIATES + i] += covariates[i];
     }
     for (unsigned i = 0; i < PMU_RESPONSE_DEPENDENT; i++) {
-        batch->took[i] += pmu_sample_residual(means, sample, dependent[i].item);
-    }
-    if (++batch->samples == BATCH) {
-        end_batch(table);
+        item[pmu_cpi_dependent_item(i)] +=
+            pmu_cpi_regressor(covariates, i) * table->fit[i].slope;
     }
 }
 
-/* What to expect of a slope before there is a fit, and give or take what. */
-typedef struct Expected {
-    double slope, deviation;
-} Expected;
-
-/* ... of @dependent[@i]. */
-static Expected expected(const PmuCpiTable *table, unsigned i)
+void pmu_cpi_table_compare_doubtful(PmuCpiTable *table,
+                                    const PmuCpiMeans *means, uint32_t insns,
+                                    const PmuSample *sample)
 {
-    const double *item = table->typical.item;
-    double width = table->uarch->width;
-    double known = regressor(item + PMU_SAMPLE_COVARIATES, i);
-    double all = known ? item[dependent[i].item] / known : 0;
-    double refill = table->uarch->mispredict_penalty * width;
-    double refetch = pmu_uarch_refetch(table->uarch,
-                                       table->uarch->mispredict_penalty) *
-                     width;
+    PmuCostRatio *ratio = &table->ratio[means->samples
+                                        ? PMU_DOUBTFUL_LOW_CONFIDENCE
+                                        : PMU_DOUBTFUL_UNKNOWN];
+    double unknown[PMU_SAMPLE_SPACE];
 
-    if (i == PMU_RESPONSE_BR_MISPREDICT) {
-        /* More is issued from the wrong path before that, within reason. */
-        return (Expected) { CLAMP(all, refill - refetch, 3 * refill), refill };
+    if (!table->stands_for || !table->typical.insns) {
+        return;
     }
-    if (i == PMU_RESPONSE_FETCH_LATENCY) {
-        return (Expected) { refetch, refetch / 2 };
+    if (!means->samples) {
+        predict_known(table, insns, sample, unknown);
     }
-    if (i == PMU_RESPONSE_BRANCH_WAIT) {
-        return (Expected) { 0, refill / 2 };
+    for (unsigned i = 0; i < PMU_SAMPLE_SPACE; i++) {
+        double predicted = means->samples ? means->mean[i] : unknown[i];
+
+        ratio->took[i] += table->stands_for * (int32_t)sample->item[i];
+        ratio->predicted[i] += table->stands_for * predicted;
     }
-    switch ((Due)dependent[i].due) {
-    case ALL:
-        return (Expected) { all, all / 2 };
-    case SLOTS:
-        /* If it were more, some is lost for other, unknown reasons. */
-        return (Expected) { all <= width ? all : 0, width / 2 };
-    case CYCLES:
-        return (Expected) {
-            table->fit[PMU_RESPONSE_MEMORY_BOUND].slope / width, 0.5,
-        };
-    default:
-        return (Expected) { 0, i == PMU_RESPONSE_CORE_BOUND ? width / 2 : 0.5 };
-    }
-}
-
-/* The variance of what batches took besides what @fit explains. */
-static double unexplained(const PmuCpiTable *table, const PmuRegression *fit)
-{
-    double explained = fit->xx
-                       ? fit->xy * fit->xy / fit->xx
-                       : 0;
-
-    return MAX(fit->yy - explained, 0) / MAX(table->batches - 1, 1);
-}
-
-/*
- * The slope that is the most likely if what is expected of it is normally
- * distributed, and so is what a batch took besides.
- */
-static void adjust_fit(PmuCpiTable *table, unsigned i)
-{
-    PmuRegression *fit = &table->fit[i];
-    Expected before = expected(table, i);
-    double little = dependent[i].on == MISSES ? LITTLE_MISSES : LITTLE_WAIT;
-    double ridge = little * little, slope;
-
-    if (before.deviation) {
-        ridge += unexplained(table, fit) /
-                 (before.deviation * before.deviation);
-    }
-    slope = (fit->xy + ridge * before.slope) /
-            (fit->xx + ridge);
-    fit->slope = pmu_round_to_quantum(CLAMP(slope, dependent[i].least,
-                                            dependent[i].most));
-    fit->xx -= fit->xx / ADJUST_MEMORY;
-    fit->xy -= fit->xy / ADJUST_MEMORY;
-    fit->yy -= fit->yy / ADJUST_MEMORY;
-}
-
-void pmu_cpi_average_fade(PmuCpiAverage *average)
-{
-    average->insns -= average->insns / ADJUST_MEMORY;
-    for (unsigned i = 0; i < PMU_SAMPLE_NR; i++) {
-        average->item[i] = pmu_round_to_quantum(average->item[i] -
-                                                average->item[i] /
-                                                    ADJUST_MEMORY);
-    }
-}
-
-void pmu_cpi_table_update_regression(PmuCpiTable *table)
-{
-    for (unsigned i = 0; i < PMU_RESPONSE_DEPENDENT; i++) {
-        adjust_fit(table, i);
-    }
-    table->batches -= table->batches / ADJUST_MEMORY;
-    pmu_cpi_average_fade(&table->typical);
-}
-
-/* What of class @item was predicted, had that been known which was. */
-static double corrected(const PmuCpiTable *table, unsigned item)
-{
-    double predicted = table->trial.predicted[item];
-
-    for (unsigned i = 0; i < PMU_RESPONSE_DEPENDENT; i++) {
-        predicted += dependent[i].item == item
-                    ? regressor(table->trial.covariates, i) *
-                        table->fit[i].slope
-                    : 0;
-    }
-    return predicted;
-}
-
-double pmu_cpi_table_error(const PmuCpiTable *table)
-{
-    const PmuPredictionError *trial = &table->trial;
-    double most = 0, slots = 0;
-
-    for (unsigned i = 0; i < PMU_SLOT_NR; i++) {
-        double off = trial->took[i] - corrected(table, i);
-
-        slots += trial->took[i];
-        most = MAX(most, MAX(off, -off));
-    }
-    return slots ? most / slots : 1;
 }

@@ -10,33 +10,11 @@
 
 #include "tcg/pmu/sampling/cpi-types.h"
 
-/*
- * Adding and taking off one of these rounds to a multiple of 2^-20, or of more
- * if a float has no more digits.  Sums of a few thousand millions of such are
- * exact, so that it does not matter when they are taken; and what fades away
- * becomes 0: hosts take a hundred times as long for numbers that are too small
- * to be normalised.
- */
-#define PMU_QUANTUM_FLOAT     12.0f         /* 1.5 * 2^(23 - 20) */
-#define PMU_QUANTUM_DOUBLE    6442450944.0  /* 1.5 * 2^(52 - 20) */
-
-static inline double pmu_round_to_quantum(double value)
-{
-    return (value + PMU_QUANTUM_DOUBLE) - PMU_QUANTUM_DOUBLE;
-}
-
 /* Is @item of a sample tallied? */
 static inline bool pmu_cpi_table_is_wanted(const PmuCpiTable *table,
                                            unsigned item)
 {
     return table->wanted >> item / PMU_SAMPLE_GROUP & 1;
-}
-
-/* How far @item of @sample is from its mean. */
-static inline float pmu_sample_residual(const PmuCpiMeans *means,
-                                        const PmuSample *sample, unsigned item)
-{
-    return (int32_t)sample->item[item] - means->mean[item];
 }
 
 /*
@@ -45,20 +23,12 @@ static inline float pmu_sample_residual(const PmuCpiMeans *means,
  */
 void pmu_cpi_table_correct_estimates(PmuCpiTable *table);
 
-/* What has what is known to do with how @sample is not as @means? */
-void pmu_cpi_table_add_residual(PmuCpiTable *table, const PmuCpiMeans *means,
-                                const PmuSample *sample);
-
-/* Samples of @average so far weigh less from now on: ADJUST_MEMORY. */
-void pmu_cpi_average_fade(PmuCpiAverage *average);
-
-/* Some time has passed: look at what was compared, and forget older ones. */
-void pmu_cpi_table_update_regression(PmuCpiTable *table);
-
 /*
- * By how much of their slots, from 0 on, the newest sampling units were not as
- * the costs predicted: in the class that differs most.
+ * A region of @insns instructions and of low confidence, or unknown, took
+ * @sample in a sampling unit, and has @means so far: is it as predicted?
  */
-double pmu_cpi_table_error(const PmuCpiTable *table);
+void pmu_cpi_table_compare_doubtful(PmuCpiTable *table,
+                                    const PmuCpiMeans *means, uint32_t insns,
+                                    const PmuSample *sample);
 
 #endif

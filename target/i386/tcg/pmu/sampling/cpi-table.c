@@ -7,6 +7,7 @@
 #include <glib.h>
 #include <string.h>
 
+#include "tcg/pmu/sampling/cpi-regression.h"
 #include "tcg/pmu/sampling/cpi-table.h"
 
 /*
@@ -16,14 +17,6 @@
  * region changes with the phases of a program.
  */
 #define HORIZON     256
-
-/*
- * Those of the first sampling unit in which a region was simulated in detail
- * are no more than so many when it is simulated in detail again: that one may
- * have had its data come from far away, or its code, and where all goes forward
- * nothing makes up for that.
- */
-#define FIRST       4
 
 /* As many samples are enough for not asking for more. */
 #define ENOUGH      32
@@ -137,7 +130,9 @@ static void settle(PmuCpiTable *table, PmuCpiEntry *cost)
 {
     uint32_t n = cost - table->entries;
     const PmuCpiMeans *means = &table->means[n];
-    double *sum = table->estimate[pmu_cpi_table_level(cost->key)].sum;
+    PmuEstimate *tally = &table->estimate[pmu_cpi_table_level(cost->key)];
+    double *sum = means->samples < ENOUGH
+                  ? tally->doubtful[PMU_DOUBTFUL_LOW_CONFIDENCE] : tally->sum;
     uint32_t times = cost->pending;
 
     for (uint32_t left = means->groups & table->wanted; left;
@@ -285,11 +280,18 @@ static void try_means(PmuPredictionError *trial, const PmuCpiMeans *means,
     }
 }
 
-void pmu_cpi_table_begin_unit(PmuCpiTable *table)
+/*
+ * A sampling unit weighs as many instructions as it stands for, but no more
+ * than that: else a few of them, in long periods, decide.
+ */
+#define WHOLE_PERIOD (1 << 17)
+
+void pmu_cpi_table_begin_unit(PmuCpiTable *table, uint32_t period)
 {
     PmuPredictionError *trial = &table->trial;
 
     table->units++;
+    table->stands_for = (double)MIN(period, WHOLE_PERIOD) / WHOLE_PERIOD;
     for (unsigned i = 0; i < PMU_SLOT_NR; i++) {
         trial->took[i] /= 2;
         trial->predicted[i] /= 2;
@@ -377,13 +379,6 @@ static PmuCpiEntry *begin_learning(PmuCpiTable *table, uint64_t key,
         means->changes = table->changes;
         means->samples = MIN(means->samples, ENOUGH);
     }
-    if (means->unit != table->units) {
-        if (means->samples && !means->again) {
-            means->samples = MIN(means->samples, FIRST);
-            means->again = true;
-        }
-        means->unit = table->units;
-    }
     return cost;
 }
 
@@ -408,6 +403,9 @@ void pmu_cpi_table_add_sample(PmuCpiTable *table, uint64_t key, uint32_t insns,
     uint32_t groups = groups_of(sample->item);
     bool new = !means->samples;
 
+    if (insns && means->samples < ENOUGH) {
+        pmu_cpi_table_compare_doubtful(table, means, insns, sample);
+    }
     if (insns) {
         try_means(&table->trial, means, sample);
         if (!new) {

@@ -231,8 +231,12 @@ static inline uint64_t pmu_cpi_table_mispredict_slots(const PmuCpiTable *table)
 void pmu_cpi_table_add_sample(PmuCpiTable *table, uint64_t key, uint32_t insns,
                               PmuRegionCode code, const PmuSample *sample);
 
-/* What is learnt from now on was simulated in detail together. */
-void pmu_cpi_table_begin_unit(PmuCpiTable *table);
+/*
+ * What is learnt from now on was simulated in detail together, and stands for
+ * the @period instructions in which it was due; 0: for nothing, as it was
+ * chosen for what it is.
+ */
+void pmu_cpi_table_begin_unit(PmuCpiTable *table, uint32_t period);
 
 /*
  * Call @see for the code of each that was counted since the last time, as far

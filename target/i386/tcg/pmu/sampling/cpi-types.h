@@ -84,8 +84,6 @@ typedef struct PmuCpiMeans {
     PmuRegionCode code;         /* when last simulated */
     uint32_t samples;           /* up to a limit */
     uint32_t changes;           /* PmuCpiTable.changes when last simulated */
-    uint32_t unit;              /* PmuCpiTable.units when last simulated */
-    bool again;                 /* ... which was not the first time */
     uint32_t groups;            /* with a mean that is not 0: a bit each */
     float mean[PMU_SAMPLE_SPACE];
 } PmuCpiMeans;
@@ -122,9 +120,29 @@ typedef struct PmuUnknownCode {
     PmuCodeMisses misses;
 } PmuUnknownCode;
 
+/*
+ * Costs that are not those of most runs: sampling units open where code is new,
+ * and it costs less later on.
+ */
+typedef enum PmuDoubtfulCost {
+    PMU_DOUBTFUL_LOW_CONFIDENCE,        /* of regions of few samples */
+    PMU_DOUBTFUL_UNKNOWN,               /* ... of PMU_SIGHTED_FIRST */
+    PMU_DOUBTFUL_NR
+} PmuDoubtfulCost;
+
+/*
+ * What regions took in sampling units that were due, by item, and what their
+ * costs had predicted, for a ratio estimator (Cochran, "Sampling Techniques",
+ * ch. 6).
+ */
+typedef struct PmuCostRatio {
+    double took[PMU_SAMPLE_SPACE], predicted[PMU_SAMPLE_SPACE];
+} PmuCostRatio;
+
 /* What was counted at a privilege level and not taken yet. */
 typedef struct PmuEstimate {
     double sum[PMU_SAMPLE_SPACE];
+    double doubtful[PMU_DOUBTFUL_NR][PMU_SAMPLE_SPACE];
     PmuUnknownCode unknown[PMU_SIGHTED_NR];
     PmuCovariates covariates;
     double correction[PMU_RESPONSE_DEPENDENT];  /* still to be made */
@@ -178,6 +196,8 @@ typedef struct PmuCpiTable {
     uint32_t units;             /* calls of pmu_cpi_table_begin_unit() */
     /* The most instructions of this epoch by an entry of low confidence. */
     uint64_t most_low_confidence;
+    double stands_for;          /* what the current one does: WHOLE_PERIOD */
+    PmuCostRatio ratio[PMU_DOUBTFUL_NR];
     PmuPredictionError trial;   /* of what is learnt in sampling units */
     double waited, predicted;    /* in this epoch, in cycles */
     bool observed;              /* pmu_cpi_table_set_observed() */
@@ -194,5 +214,27 @@ typedef struct PmuCpiTable {
 
 /* Turned over in the keys of entries that have not enough samples yet. */
 #define PMU_CPI_LOW_CONFIDENCE (1ull << 63)
+
+/*
+ * Adding and taking off one of these rounds to a multiple of 2^-20, or of more
+ * if a float has no more digits.  Sums of a few thousand millions of such are
+ * exact, so that it does not matter when they are taken; and what fades away
+ * becomes 0: hosts take a hundred times as long for numbers that are too small
+ * to be normalised.
+ */
+#define PMU_QUANTUM_FLOAT     12.0f         /* 1.5 * 2^(23 - 20) */
+#define PMU_QUANTUM_DOUBLE    6442450944.0  /* 1.5 * 2^(52 - 20) */
+
+static inline double pmu_round_to_quantum(double value)
+{
+    return (value + PMU_QUANTUM_DOUBLE) - PMU_QUANTUM_DOUBLE;
+}
+
+/* How far @item of @sample is from its mean. */
+static inline float pmu_sample_residual(const PmuCpiMeans *means,
+                                        const PmuSample *sample, unsigned item)
+{
+    return (int32_t)sample->item[item] - means->mean[item];
+}
 
 #endif

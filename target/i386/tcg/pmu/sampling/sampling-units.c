@@ -8,6 +8,7 @@
 
 #include <glib.h>
 
+#include "tcg/pmu/sampling/cpi-regression.h"
 #include "tcg/pmu/sampling/sampling-credit.h"
 #include "tcg/pmu/sampling/sampling-units.h"
 #include "tcg/pmu/sampling/timing-ledger.h"
@@ -99,6 +100,7 @@ void pmu_sampling_begin(PmuTiming *t, const PmuSampling *sampling)
     t->plan.sampling = sampling;
     t->plan.credit = pmu_timing_max_credit(t);
     t->plan.left = sampling ? sampling->initial_detailed : INT32_MAX;
+    t->cpi_table.stands_for = 0;
     if (sampling && sampling->seed) {
         t->plan.random = sampling->seed;
     }
@@ -296,7 +298,8 @@ static void begin_phase(PmuTiming *t, PmuPhase phase)
     case PMU_PHASE_DETAILED:
         pmu_timing_enter_estimates(t);
         pmu_timing_resume_pipeline(t);
-        pmu_cpi_table_begin_unit(&t->cpi_table);
+        pmu_cpi_table_begin_unit(&t->cpi_table,
+                                 t->plan.for_unknown ? 0 : t->plan.period);
         break;
     default:
         break;
