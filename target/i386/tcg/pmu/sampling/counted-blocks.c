@@ -27,10 +27,13 @@ PmuCpiEntry *pmu_timing_cost_of_block(const PmuTiming *t,
 /* Count runs of @block from now on, if it can be and its cost is known. */
 static G_GNUC_NO_INLINE bool count_known(PmuTiming *t, const PmuBlock *block)
 {
-    PmuCpiEntry *cost = pmu_timing_cost_of_block(t, block);
+    PmuCpiEntry *cost;
 
-    return cost && pmu_block_has_number(block) && pmu_block_is_plain(block) &&
-           pmu_block_runs_add(&t->runs, block, cost);
+    if (!pmu_block_has_number(block) || !pmu_block_is_plain(block)) {
+        return false;
+    }
+    cost = pmu_timing_cost_of_block(t, block);
+    return cost && pmu_block_runs_add(&t->runs, block, cost);
 }
 
 /* Does an access of @block, which has a number, need looking at? */
