@@ -276,6 +276,71 @@ static void test_unknown_waits(void)
     g_free(costs);
 }
 
+/* Region @n takes @slots of CLASS, and retires as many. */
+static void take(PmuCpiTable *costs, uint64_t n, uint32_t slots,
+                 unsigned samples)
+{
+    PmuSample sample = {};
+
+    sample.item[CLASS] = slots;
+    sample.item[PMU_SLOT_LIGHT_OPS] = slots;
+    for (unsigned i = 0; i < samples; i++) {
+        pmu_cpi_table_add_sample(costs,
+                                 pmu_cpi_table_key(n * PMU_HASH_MULTIPLIER,
+                                                   PMU_LEVEL_USR),
+                                 INSNS, (PmuRegionCode) {}, &sample);
+    }
+}
+
+/* Slots of @class that a run of region @n is taken to take. */
+static double slots_of_run(PmuCpiTable *costs, uint64_t n, PmuSlotClass class)
+{
+    const unsigned times = 1000;
+    PmuCpiEntry *cost = pmu_cpi_table_find_any(
+        costs, pmu_cpi_table_key(n * PMU_HASH_MULTIPLIER, PMU_LEVEL_USR));
+    uint64_t whole[PMU_SAMPLE_NR];
+
+    g_assert_nonnull(cost);
+    pmu_cpi_table_count_times(costs, cost, times);
+    pmu_cpi_table_add_estimates(costs);
+    pmu_cpi_table_take_estimates(costs, PMU_LEVEL_USR, whole);
+    return (double)whole[class] / times;
+}
+
+/*
+ * Regions were seen when they were new, in a unit that opened for that, and are
+ * cheaper by now, as units of periods find: then so are others of as few
+ * samples, but not what they retire, nor those of many.
+ */
+static void test_doubtful(void)
+{
+    enum { FEW = REGIONS + 1, MANY };
+    PmuCpiTable *costs = new_table();
+
+    pmu_cpi_table_begin_unit(costs, 0);
+    for (uint64_t n = 1; n <= FEW; n++) {
+        take(costs, n, NEW_SLOTS, 2);
+    }
+    take(costs, MANY, NEW_SLOTS, 100);
+    g_assert_cmpfloat(slots_of_run(costs, FEW, CLASS), ==, NEW_SLOTS);
+
+    pmu_cpi_table_begin_unit(costs, 1 << 20);
+    for (uint64_t n = 1; n <= REGIONS; n++) {
+        take(costs, n, OLD_SLOTS, 1);
+    }
+    g_assert_cmpfloat(slots_of_run(costs, FEW, CLASS), >=, OLD_SLOTS);
+    /* LITTLE_RATIO slots were as predicted. */
+    g_assert_cmpfloat(slots_of_run(costs, FEW, CLASS), <, OLD_SLOTS * 1.1);
+    g_assert_cmpfloat(slots_of_run(costs, FEW, PMU_SLOT_LIGHT_OPS), ==,
+                      NEW_SLOTS);
+    g_assert_cmpfloat(slots_of_run(costs, MANY, CLASS), ==, NEW_SLOTS);
+
+    pmu_cpi_table_clear(costs);
+    take(costs, FEW, NEW_SLOTS, 2);
+    g_assert_cmpfloat(slots_of_run(costs, FEW, CLASS), ==, NEW_SLOTS);
+    free_table(costs);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -286,6 +351,7 @@ int main(int argc, char **argv)
     g_test_add_func("/cpi-table/debts", test_debts);
     g_test_add_func("/cpi-table/wait-progress", test_wait_progress);
     g_test_add_func("/cpi-table/unknown", test_unknown);
+    g_test_add_func("/cpi-table/doubtful", test_doubtful);
     g_test_add_func("/cpi-table/observed", test_observed);
     g_test_add_func("/cpi-table/unknown-waits", test_unknown_waits);
     return g_test_run();
