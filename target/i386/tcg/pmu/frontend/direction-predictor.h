@@ -24,7 +24,7 @@
 #define PMU_TAGE_TABLES     4
 #define PMU_TAGE_SET_BITS   9
 #define PMU_TAGE_WAYS       4
-#define PMU_TAGE_TAG_BITS   16
+#define PMU_TAGE_TAG_BITS   16      /* the lowest is 1 in all that are in use */
 
 /* States of a tagged entry: see direction-predictor.c. */
 #define PMU_TAGE_STATES     32

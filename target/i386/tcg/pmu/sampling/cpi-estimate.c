@@ -162,41 +162,51 @@ static void add_misses(const PmuCpiTable *table, const PmuCpiAverage *average,
     }
 }
 
-/* Unknown code is taken to cost what unknown_average() says. */
-static void predict_unknown(const PmuCpiTable *table, PmuSighted sighted,
-                            const PmuUnknownCode *unknown,
+/*
+ * @insns instructions of unknown code are taken to cost @item, which is what
+ * unknown_average() says, besides what is known of them.
+ */
+static void predict_unknown(const PmuCpiTable *table,
+                            const PmuCpiAverage *average, uint64_t insns,
                             double item[PMU_SAMPLE_SPACE])
 {
-    PmuCpiAverage average;
-
-    if (!table->typical.insns) {
-        /* Most instructions take one slot. */
-        memset(item, 0, PMU_SAMPLE_SPACE * sizeof(*item));
-        item[PMU_SLOT_LIGHT_OPS] = unknown->insns;
-        return;
-    }
-    unknown_average(table, sighted, &average);
-    leave_known(table, &average, item);
+    leave_known(table, average, item);
     for (unsigned i = 0; i < PMU_SAMPLE_SPACE; i++) {
-        item[i] *= unknown->insns;
+        item[i] *= insns;
     }
-    add_misses(table, &average, &unknown->misses, item);
 }
 
+/* Tally those of @item that are asked for. */
+static void tally_items(const PmuCpiTable *table, double *sum,
+                        const double item[PMU_SAMPLE_SPACE])
+{
+    for (unsigned i = 0; i < PMU_SAMPLE_NR; i++) {
+        sum[i] += pmu_cpi_table_is_wanted(table, i) ? item[i] : 0;
+    }
+}
+
+/* Tally unknown code: in @sum, and what it missed as it was. */
 static void settle_unknown(const PmuCpiTable *table, PmuEstimate *tally,
                            PmuSighted sighted, double *sum)
 {
     PmuUnknownCode unknown = tally->unknown[sighted];
-    double item[PMU_SAMPLE_SPACE];
+    double item[PMU_SAMPLE_SPACE], missed[PMU_SAMPLE_SPACE] = {};
+    PmuCpiAverage average;
 
     tally->unknown[sighted] = (PmuUnknownCode) {};
     if (!unknown.insns) {
         return;
     }
-    predict_unknown(table, sighted, &unknown, item);
-    for (unsigned i = 0; i < PMU_SAMPLE_NR; i++) {
-        sum[i] += pmu_cpi_table_is_wanted(table, i) ? item[i] : 0;
+    if (!table->typical.insns) {
+        /* Most instructions take one slot. */
+        tally->sum[PMU_SLOT_LIGHT_OPS] += unknown.insns;
+        return;
     }
+    unknown_average(table, sighted, &average);
+    predict_unknown(table, &average, unknown.insns, item);
+    tally_items(table, sum, item);
+    add_misses(table, &average, &unknown.misses, missed);
+    tally_items(table, tally->sum, missed);
 }
 
 /*
@@ -205,19 +215,48 @@ static void settle_unknown(const PmuCpiTable *table, PmuEstimate *tally,
  */
 #define LITTLE_RATIO    1000
 
-/* Ratios are multiples of 1/RATIO_GRAINS, so that products are exact. */
-#define RATIO_GRAINS    256
+/*
+ * Ratios are multiples of 1/RATIO_GRAINS: products of what is counted in a
+ * period are exact.
+ */
+#define RATIO_GRAINS    64
+
+/* New code that costs less than half of what it does later: that is chance. */
+#define RATIO_MOST      2
+
+/* Does @item count what instructions do, which does not depend on when? */
+static bool is_work(unsigned item)
+{
+    static const struct {
+        uint8_t first, last;
+    } work[] = {
+        { PMU_SLOT_LIGHT_OPS, PMU_SLOT_HEAVY_OPS },
+        { ITEM(UOPS_ISSUED), ITEM(UOPS_ISSUED) },
+        { ITEM(UOPS_EXECUTED), ITEM(UOPS_EXECUTED) },
+        { ITEM(PORT_0), ITEM(PORT_STORE_ADDRESS) },
+        { ITEM(X87_UOPS), ITEM(MACRO_FUSED) },
+        { ITEM(DECODED), ITEM(DECODED) },
+    };
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(work); i++) {
+        if (item >= work[i].first && item <= work[i].last) {
+            return true;
+        }
+    }
+    return false;
+}
 
 /* What @item is to be multiplied by that costs as those of @ratio predict. */
 static double ratio_of(const PmuCostRatio *ratio, unsigned item)
 {
-    double predicted = MAX(ratio->predicted[item], 0) + LITTLE_RATIO;
-    double took = MAX(ratio->took[item], 0) + LITTLE_RATIO;
+    /* The sum of several has one ratio. */
+    unsigned of = item >= ITEM(CODE_L2) && item <= ITEM(CODE_DRAM)
+                  ? ITEM(L1I_MISSES) : item;
+    double predicted = MAX(ratio->predicted[of], 0) + LITTLE_RATIO;
+    double took = MAX(ratio->took[of], 0) + LITTLE_RATIO;
+    double grains = MIN(took / predicted, RATIO_MOST) * RATIO_GRAINS;
 
-    /* What retires is known. */
-    return item <= PMU_SLOT_HEAVY_OPS
-           ? 1 : (double)(uint64_t)(took / predicted * RATIO_GRAINS + 0.5) /
-                 RATIO_GRAINS;
+    return is_work(item) ? 1 : (double)(unsigned)(grains + 0.5) / RATIO_GRAINS;
 }
 
 /* Doubtful costs of @tally become what they are taken to be. */
@@ -298,18 +337,18 @@ void pmu_cpi_table_correct_estimates(PmuCpiTable *table)
 
 /* Learning. */
 
-/* What stands for unknown code that took @sample, all that is known of it. */
-static void predict_known(const PmuCpiTable *table, uint32_t insns,
-                          const PmuSample *sample,
-                          double item[PMU_SAMPLE_SPACE])
+/* What is known of unknown code like @average that took @sample. */
+static void find_known(const PmuCpiTable *table, const PmuCpiAverage *average,
+                       const PmuSample *sample, double item[PMU_SAMPLE_SPACE])
 {
-    PmuUnknownCode unknown = { .insns = insns };
     double covariates[PMU_COVARIATE_NR];
+    PmuCodeMisses misses;
 
+    memset(item, 0, PMU_SAMPLE_SPACE * sizeof(*item));
     for (unsigned i = 0; i < PMU_FOUND_IN_NR; i++) {
-        unknown.misses.from[i] = sample->item[ITEM(CODE_L2) + i];
+        misses.from[i] = sample->item[ITEM(CODE_L2) + i];
     }
-    predict_unknown(table, PMU_SIGHTED_FIRST, &unknown, item);
+    add_misses(table, average, &misses, item);
     for (unsigned i = 0; i < PMU_COVARIATE_NR; i++) {
         covariates[i] = sample->item[PMU_SAMPLE_COVARIATES + i];
         item[PMU_SAMPLE_COVARIATES + i] += covariates[i];
@@ -320,25 +359,45 @@ static void predict_known(const PmuCpiTable *table, uint32_t insns,
     }
 }
 
+/* The region was unknown. */
+static void compare_unknown(PmuCpiTable *table, uint32_t insns,
+                            const PmuSample *sample)
+{
+    PmuCostRatio *ratio = &table->ratio[PMU_DOUBTFUL_UNKNOWN];
+    double predicted[PMU_SAMPLE_SPACE], known[PMU_SAMPLE_SPACE];
+    PmuCpiAverage average;
+
+    unknown_average(table, PMU_SIGHTED_FIRST, &average);
+    predict_unknown(table, &average, insns, predicted);
+    find_known(table, &average, sample, known);
+    for (unsigned i = 0; i < PMU_SAMPLE_SPACE; i++) {
+        ratio->took[i] += table->stands_for *
+                          ((int32_t)sample->item[i] - known[i]);
+        ratio->predicted[i] += table->stands_for * predicted[i];
+    }
+}
+
+static void compare_low_confidence(PmuCpiTable *table, const PmuCpiMeans *means,
+                                   const PmuSample *sample)
+{
+    PmuCostRatio *ratio = &table->ratio[PMU_DOUBTFUL_LOW_CONFIDENCE];
+
+    for (unsigned i = 0; i < PMU_SAMPLE_SPACE; i++) {
+        ratio->took[i] += table->stands_for * (int32_t)sample->item[i];
+        ratio->predicted[i] += table->stands_for * means->mean[i];
+    }
+}
+
 void pmu_cpi_table_compare_doubtful(PmuCpiTable *table,
                                     const PmuCpiMeans *means, uint32_t insns,
                                     const PmuSample *sample)
 {
-    PmuCostRatio *ratio = &table->ratio[means->samples
-                                        ? PMU_DOUBTFUL_LOW_CONFIDENCE
-                                        : PMU_DOUBTFUL_UNKNOWN];
-    double unknown[PMU_SAMPLE_SPACE];
-
     if (!table->stands_for || !table->typical.insns) {
         return;
     }
-    if (!means->samples) {
-        predict_known(table, insns, sample, unknown);
-    }
-    for (unsigned i = 0; i < PMU_SAMPLE_SPACE; i++) {
-        double predicted = means->samples ? means->mean[i] : unknown[i];
-
-        ratio->took[i] += table->stands_for * (int32_t)sample->item[i];
-        ratio->predicted[i] += table->stands_for * predicted;
+    if (means->samples) {
+        compare_low_confidence(table, means, sample);
+    } else {
+        compare_unknown(table, insns, sample);
     }
 }

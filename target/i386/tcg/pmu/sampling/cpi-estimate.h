@@ -25,7 +25,8 @@ void pmu_cpi_table_correct_estimates(PmuCpiTable *table);
 
 /*
  * A region of @insns instructions and of low confidence, or unknown, took
- * @sample in a sampling unit, and has @means so far: is it as predicted?
+ * @sample, and has @means so far: enter both into the ratios, if the sampling
+ * unit was due.
  */
 void pmu_cpi_table_compare_doubtful(PmuCpiTable *table,
                                     const PmuCpiMeans *means, uint32_t insns,

@@ -131,8 +131,10 @@ static void settle(PmuCpiTable *table, PmuCpiEntry *cost)
     uint32_t n = cost - table->entries;
     const PmuCpiMeans *means = &table->means[n];
     PmuEstimate *tally = &table->estimate[pmu_cpi_table_level(cost->key)];
-    double *sum = means->samples < ENOUGH
-                  ? tally->doubtful[PMU_DOUBTFUL_LOW_CONFIDENCE] : tally->sum;
+    /* Other code says nothing of what says nothing of other code. */
+    bool doubtful = means->samples < ENOUGH && table->uses[n].insns;
+    double *sum = doubtful ? tally->doubtful[PMU_DOUBTFUL_LOW_CONFIDENCE]
+                           : tally->sum;
     uint32_t times = cost->pending;
 
     for (uint32_t left = means->groups & table->wanted; left;
@@ -280,11 +282,26 @@ static void try_means(PmuPredictionError *trial, const PmuCpiMeans *means,
     }
 }
 
-/*
- * A sampling unit weighs as many instructions as it stands for, but no more
- * than that: else a few of them, in long periods, decide.
- */
+/* A sampling unit stands for no more, in instructions: else a few decide. */
 #define WHOLE_PERIOD (1 << 17)
+
+/* Units of periods after which what was known of ratios weighs 1/e. */
+#define RATIO_MEMORY 256
+
+/* What is known of ratios weighs less from now on. */
+static void fade_ratios(PmuCpiTable *table)
+{
+    for (PmuDoubtfulCost which = 0; which < PMU_DOUBTFUL_NR; which++) {
+        PmuCostRatio *ratio = &table->ratio[which];
+
+        for (unsigned i = 0; i < PMU_SAMPLE_SPACE; i++) {
+            ratio->took[i] = pmu_round_to_quantum(
+                ratio->took[i] - ratio->took[i] / RATIO_MEMORY);
+            ratio->predicted[i] = pmu_round_to_quantum(
+                ratio->predicted[i] - ratio->predicted[i] / RATIO_MEMORY);
+        }
+    }
+}
 
 void pmu_cpi_table_begin_unit(PmuCpiTable *table, uint32_t period)
 {
@@ -292,6 +309,9 @@ void pmu_cpi_table_begin_unit(PmuCpiTable *table, uint32_t period)
 
     table->units++;
     table->stands_for = (double)MIN(period, WHOLE_PERIOD) / WHOLE_PERIOD;
+    if (period) {
+        fade_ratios(table);
+    }
     for (unsigned i = 0; i < PMU_SLOT_NR; i++) {
         trial->took[i] /= 2;
         trial->predicted[i] /= 2;

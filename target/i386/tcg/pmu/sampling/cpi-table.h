@@ -233,8 +233,8 @@ void pmu_cpi_table_add_sample(PmuCpiTable *table, uint64_t key, uint32_t insns,
 
 /*
  * What is learnt from now on was simulated in detail together, and stands for
- * the @period instructions in which it was due; 0: for nothing, as it was
- * chosen for what it is.
+ * the @period instructions in which it was due, up to a limit; 0: for nothing,
+ * as it was chosen for what it is.
  */
 void pmu_cpi_table_begin_unit(PmuCpiTable *table, uint32_t period);
 

@@ -122,11 +122,12 @@ typedef struct PmuUnknownCode {
 
 /*
  * Costs that are not those of most runs: sampling units open where code is new,
- * and it costs less later on.
+ * which mostly costs less later on.
  */
 typedef enum PmuDoubtfulCost {
     PMU_DOUBTFUL_LOW_CONFIDENCE,        /* of regions of few samples */
-    PMU_DOUBTFUL_UNKNOWN,               /* ... of PMU_SIGHTED_FIRST */
+    PMU_DOUBTFUL_UNKNOWN,               /* of no sample, for PMU_SIGHTED_FIRST,
+                                           without what is known of them */
     PMU_DOUBTFUL_NR
 } PmuDoubtfulCost;
 
@@ -196,7 +197,7 @@ typedef struct PmuCpiTable {
     uint32_t units;             /* calls of pmu_cpi_table_begin_unit() */
     /* The most instructions of this epoch by an entry of low confidence. */
     uint64_t most_low_confidence;
-    double stands_for;          /* what the current one does: WHOLE_PERIOD */
+    double stands_for;          /* ... of WHOLE_PERIOD, the current one */
     PmuCostRatio ratio[PMU_DOUBTFUL_NR];
     PmuPredictionError trial;   /* of what is learnt in sampling units */
     double waited, predicted;    /* in this epoch, in cycles */

@@ -299,7 +299,8 @@ static void begin_phase(PmuTiming *t, PmuPhase phase)
         pmu_timing_enter_estimates(t);
         pmu_timing_resume_pipeline(t);
         pmu_cpi_table_begin_unit(&t->cpi_table,
-                                 t->plan.for_unknown ? 0 : t->plan.period);
+                                 t->plan.for_unknown || t->plan.paid
+                                 ? 0 : t->plan.period);
         break;
     default:
         break;
