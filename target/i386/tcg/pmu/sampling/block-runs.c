@@ -30,12 +30,6 @@ static int64_t cost_of_run(uint32_t insns, uint32_t slots)
     return (int64_t)(progress << PMU_LEFT_INSN_BITS) - insns;
 }
 
-/* The instructions of that. */
-static uint32_t insns_of_run(int64_t cost)
-{
-    return -cost & PMU_LEFT_INSNS;
-}
-
 /* Is the cost of @run its own, and of low confidence? */
 static bool is_low_confidence(const PmuBlockRun *run)
 {
@@ -95,7 +89,7 @@ void pmu_block_runs_revise(PmuBlockRuns *runs, bool low_confidence_too)
         PmuBlockRun run = runs->run[i];
 
         if (((run.cost->key ^ run.key) & same) == 0) {
-            run.count->cost = cost_of_run(insns_of_run(run.count->cost),
+            run.count->cost = cost_of_run(pmu_cost_insns(run.count->cost),
                                           run.cost->slots);
             append(runs, &run);
         } else {

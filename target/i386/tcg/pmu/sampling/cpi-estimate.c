@@ -15,8 +15,7 @@
 #include "tcg/pmu/sampling/cpi-estimate.h"
 #include "tcg/pmu/sampling/cpi-regression.h"
 
-/* Where ledger item PMU_ITEM_@item is in a sample. */
-#define ITEM(item)  (PMU_SAMPLE_ITEMS + PMU_ITEM_##item - PMU_ITEM_SAMPLED)
+#define ITEM PMU_SAMPLE_ITEM
 
 /*
  * So many instructions of any code stand beside those of code that was new:
@@ -211,7 +210,8 @@ static void settle_unknown(const PmuCpiTable *table, PmuEstimate *tally,
 
 /*
  * So many slots, cycles or requests that were as predicted stand beside what is
- * known of a ratio, which a few regions would else decide.
+ * known of a ratio, which a few regions would else decide.  With a third and
+ * three times as many, pmu-replay shows the same errors to a few tenths.
  */
 #define LITTLE_RATIO    1000
 
@@ -221,7 +221,7 @@ static void settle_unknown(const PmuCpiTable *table, PmuEstimate *tally,
  */
 #define RATIO_GRAINS    64
 
-/* New code that costs less than half of what it does later: that is chance. */
+/* Chosen: code that takes twice as much later as when it is new is a chance. */
 #define RATIO_MOST      2
 
 /* Does @item count what instructions do, which does not depend on when? */

@@ -31,8 +31,7 @@
 /* Adjustments of which what was before weighs 1/e. */
 #define ADJUST_MEMORY   8
 
-/* Where ledger item PMU_ITEM_@item is in a sample. */
-#define ITEM(item)  (PMU_SAMPLE_ITEMS + PMU_ITEM_##item - PMU_ITEM_SAMPLED)
+#define ITEM PMU_SAMPLE_ITEM
 #define MISSES  (1u << PMU_COVARIATE_MISPREDICTS)
 #define L1      (1u << PMU_COVARIATE_WAIT_L1)
 #define L2      (1u << PMU_COVARIATE_WAIT_L2)

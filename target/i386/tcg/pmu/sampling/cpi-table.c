@@ -131,7 +131,7 @@ static void settle(PmuCpiTable *table, PmuCpiEntry *cost)
     uint32_t n = cost - table->entries;
     const PmuCpiMeans *means = &table->means[n];
     PmuEstimate *tally = &table->estimate[pmu_cpi_table_level(cost->key)];
-    /* Other code says nothing of what says nothing of other code. */
+    /* Ratios are of code; what string instructions take has none. */
     bool doubtful = means->samples < ENOUGH && table->uses[n].insns;
     double *sum = doubtful ? tally->doubtful[PMU_DOUBTFUL_LOW_CONFIDENCE]
                            : tally->sum;
@@ -282,10 +282,13 @@ static void try_means(PmuPredictionError *trial, const PmuCpiMeans *means,
     }
 }
 
-/* A sampling unit stands for no more, in instructions: else a few decide. */
+/*
+ * A sampling unit stands for so many instructions at most: else a few decide.
+ * With half as many pmu-replay shows the same errors to a few tenths.
+ */
 #define WHOLE_PERIOD (1 << 17)
 
-/* Units of periods after which what was known of ratios weighs 1/e. */
+/* Units of periods after which what was known of ratios weighs 1/e: chosen. */
 #define RATIO_MEMORY 256
 
 /* What is known of ratios weighs less from now on. */

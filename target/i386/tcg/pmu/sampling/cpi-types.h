@@ -40,7 +40,11 @@ typedef struct PmuSample {
     uint32_t item[PMU_SAMPLE_SPACE];
 } PmuSample;
 
-/* Where ledger item @item, PMU_ITEM_SAMPLED or later, is in a sample. */
+/* Where ledger item PMU_ITEM_@name, SAMPLED or later, is in a sample. */
+#define PMU_SAMPLE_ITEM(name) \
+    (PMU_SAMPLE_ITEMS + PMU_ITEM_##name - PMU_ITEM_SAMPLED)
+
+/* The same for ledger item @item. */
 static inline unsigned pmu_sample_item(PmuLedgerItem item)
 {
     return PMU_SAMPLE_ITEMS + item - PMU_ITEM_SAMPLED;
