@@ -34,7 +34,7 @@ static inline const PmuRecord *pmu_timing_next_record(const PmuTiming *t,
     return next;
 }
 
-/* What ran as @record says, which is behind @next or is @next_pc. */
+/* What ran as @record says, before what is at @target. */
 static inline PmuExecution pmu_record_execution(const PmuRecord *record,
                                                 uint64_t target)
 {
