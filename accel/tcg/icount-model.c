@@ -6,7 +6,9 @@
  * Each vCPU has its own time, which grows by what its model ran.  Virtual time
  * is the latest of them, plus what idle jumps added.  A look brings the clock
  * up to date where the instruction stream says so, and nowhere else: two runs
- * of one machine look at the same places, whatever the host does.
+ * of one machine look at the same places, whatever the host does.  A glance is
+ * where it is found, in much less time, that no look is needed yet: the model
+ * says only roughly how far it is.  It is planned as looks are.
  */
 
 #include "qemu/osdep.h"
@@ -22,9 +24,12 @@
 #include "system/replay.h"
 #include "icount-model.h"
 
-/* Instructions from one look to the next. */
+/* Instructions from one look or glance to the next. */
 #define STRETCH_LEAST   64
 #define STRETCH_MOST    65536
+
+/* So many instructions after a look, glances do no more. */
+#define GLANCES_MOST    (1 << 18)
 
 /* What an instruction is supposed to take at most, in 1/1024 ns... */
 #define INSN_TIME       (6 * 1024)
@@ -44,13 +49,15 @@ typedef struct ModelVCPU {
     IcountModelRunTime *run_time;
     int64_t ran;                /* run_time() at the last look */
     int64_t local;              /* its own time at the last look, ns */
-    int64_t rough;              /* ... at the last read of the clock */
+    int64_t rough;              /* ... at the last look, glance or read */
     int64_t icount;             /* instructions that it executed */
-    int64_t look;               /* ... of the next look */
+    int64_t look;               /* ... of the next look or glance */
+    int64_t looked_icount;      /* ... of the last look */
+    int64_t read_icount;        /* ... of the last look, glance or read */
     int64_t deadline;           /* the next event as of the last plan, ns */
-    int64_t insn_time;          /* of the last stretch, in 1/1024 ns */
-    int64_t looked_icount;      /* ... and where that began */
-    int64_t read_icount;        /* of the last read or look */
+    int64_t turn_end;           /* ... and the end of its turn */
+    int64_t insn_time;          /* on average before that, in 1/1024 ns */
+    bool must_look;             /* a glance does not do next time */
     bool publishing;            /* a look is under way */
     bool halted;                /* it was, when it was last seen */
     bool waits;                 /* it is another one's turn */
@@ -152,6 +159,7 @@ bool icount_model_loaded(CPUState *cpu, int64_t ran)
     vcpu->look = vcpu->icount;
     vcpu->looked_icount = vcpu->icount;
     vcpu->read_icount = -1;
+    vcpu->must_look = false;
     vcpu->insn_time = 0;
     model.round = 0;
     model.horizon = 0;
@@ -165,6 +173,14 @@ static void model_move(int64_t ns)
                     timers_state.qemu_icount_bias + ns);
 }
 
+/* So many instructions took @ns. */
+static void model_note_speed(ModelVCPU *vcpu, int64_t insns, int64_t ns)
+{
+    if (insns >= STRETCH_LEAST) {
+        vcpu->insn_time = ns * 1024 / insns;
+    }
+}
+
 /*
  * Look how far @cpu is, which executed @executed since it was accounted.  At
  * most once at one place: settling estimates again changes them, and how often
@@ -175,17 +191,45 @@ static void model_look(CPUState *cpu, ModelVCPU *vcpu, int64_t executed)
     int64_t icount = vcpu->icount + executed;
     int64_t insns = icount - vcpu->looked_icount, ran;
 
+    vcpu->must_look = false;
     if (!insns) {
         return;
     }
     ran = vcpu->run_time(cpu, false);
-    if (insns >= STRETCH_LEAST) {
-        vcpu->insn_time = (ran - vcpu->ran) * 1024 / insns;
-    }
+    model_note_speed(vcpu, insns, ran - vcpu->ran);
     vcpu->looked_icount = icount;
     vcpu->read_icount = icount;
     vcpu->local += ran - vcpu->ran;
+    vcpu->rough = vcpu->local;
     vcpu->ran = ran;
+}
+
+/* Have the time of @cpu in @rough, after @icount of its instructions. */
+static void model_read(CPUState *cpu, ModelVCPU *vcpu, int64_t icount)
+{
+    if (icount != vcpu->read_icount) {
+        vcpu->read_icount = icount;
+        vcpu->rough = vcpu->local + vcpu->run_time(cpu, true) - vcpu->ran;
+    }
+}
+
+/* Does a glance do where @cpu is? */
+static bool model_glance(CPUState *cpu, ModelVCPU *vcpu)
+{
+    int64_t insns = vcpu->icount - vcpu->looked_icount;
+    int64_t guess, event;
+
+    if (vcpu->must_look || insns >= GLANCES_MOST || !insns) {
+        return false;
+    }
+    model_read(cpu, vcpu, vcpu->icount);
+    guess = vcpu->rough - vcpu->local;
+    event = MIN(vcpu->deadline, vcpu->turn_end);
+    if (event - vcpu->rough <= guess) {
+        return false;
+    }
+    model_note_speed(vcpu, insns, guess);
+    return true;
 }
 
 /* Time is @ns at least. */
@@ -217,6 +261,7 @@ void icount_model_look(CPUState *cpu, unsigned ahead)
     ModelVCPU *vcpu = model_vcpu(cpu);
 
     vcpu->look = MIN(vcpu->look, vcpu->icount + model_executed(cpu) - ahead);
+    vcpu->must_look = true;
     cpu_exit(cpu);
 }
 
@@ -234,8 +279,7 @@ void icount_model_read(void)
     if (icount == vcpu->read_icount) {
         return;
     }
-    vcpu->read_icount = icount;
-    vcpu->rough = vcpu->local + vcpu->run_time(cpu, true) - vcpu->ran;
+    model_read(cpu, vcpu, icount);
     if (vcpu->rough >= vcpu->deadline) {
         /* Look right behind this instruction. */
         icount_model_look(cpu, 0);
@@ -257,7 +301,6 @@ void icount_model_halt(CPUState *cpu)
     int64_t executed = model_executed(cpu);
 
     model_look(cpu, vcpu, executed);
-    vcpu->rough = vcpu->local;
     vcpu->look = MIN(vcpu->look, vcpu->icount + executed);
     vcpu->deadline = INT64_MAX;
     vcpu->halted = true;
@@ -287,8 +330,9 @@ void icount_model_executed(CPUState *cpu, int64_t executed)
         /* Not by HLT, or woken for nothing. */
         vcpu->halted = true;
         vcpu->look = MIN(vcpu->look, vcpu->icount);
+        vcpu->must_look = true;
     }
-    if (vcpu->icount >= vcpu->look) {
+    if (vcpu->icount >= vcpu->look && !model_glance(cpu, vcpu)) {
         model_look(cpu, vcpu, 0);
         model_publish(vcpu->local);
     }
@@ -298,12 +342,13 @@ void icount_model_executed(CPUState *cpu, int64_t executed)
 static int64_t model_insns(const ModelVCPU *vcpu, int64_t until,
                            int64_t insn_time)
 {
-    int64_t left = MIN(MAX(until - vcpu->local, 0), INT32_MAX);
+    int64_t now = MAX(vcpu->local, vcpu->rough);
+    int64_t left = MIN(MAX(until - now, 0), INT32_MAX);
 
     return left * 1024 / insn_time;
 }
 
-/* Look again before it can be @event, and where the turn is likely to end. */
+/* Look or glance before it can be @event, and where the turn may well end. */
 static void model_plan(ModelVCPU *vcpu, int64_t event, int64_t end)
 {
     int64_t soon = model_insns(vcpu, event, MAX(INSN_TIME, INSN_MARGIN *
@@ -312,6 +357,7 @@ static void model_plan(ModelVCPU *vcpu, int64_t event, int64_t end)
                                               vcpu->insn_time));
     int64_t insns = MIN(soon, turn);
 
+    vcpu->turn_end = end;
     vcpu->look = vcpu->icount + MIN(MAX(insns, STRETCH_LEAST), STRETCH_MOST);
 }
 
@@ -392,7 +438,7 @@ static void model_begin_round(void)
 }
 
 /*
- * A turn ends at a look or when its vCPU halts, and nowhere else: where the
+ * A turn ends at a look, or when its vCPU halts, and nowhere else: where the
  * host kicks vCPUs out of their loop makes no difference.
  */
 static bool model_turn_goes_on(CPUState *turn)

@@ -14,11 +14,11 @@
 #include "qemu/option.h"
 
 /*
- * Let the model know all that @cpu executed so far, its current instruction
- * (the last one of its block) excluded.  Returns for how long @cpu has run
- * since it was made, in nanoseconds; never falls.  With @roughly it may say
- * what is found sooner, which next time may turn out to have been too much or
- * too little.  Must not read a clock.
+ * For how long has @cpu run since it was made, in nanoseconds, its current
+ * instruction (the last one of its block) excluded?  Never falls.  Lets the
+ * model know all that @cpu executed; with @roughly it may say what is found
+ * sooner, which next time may turn out to have been too much or too little.
+ * Must not read a clock.
  */
 typedef int64_t IcountModelRunTime(CPUState *cpu, bool roughly);
 

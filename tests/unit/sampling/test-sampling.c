@@ -853,6 +853,38 @@ static void test_blocks_go(void)
     pmu_timing_free(timing);
 }
 
+/*
+ * What the clock is, roughly, is the same before the model is told of what was
+ * counted, which is when the host says, and then.
+ */
+static void test_clock_estimate(void)
+{
+    Random random = random_from_seed();
+    Program *program = program_new(PMU_CORE_ICELAKE, false, &random);
+    PmuLedger ledger;
+    PmuTiming *timing = pmu_timing_new(pmu_uarch(PMU_CORE_ICELAKE), &ledger,
+                                       NULL, page_of, NULL);
+    Walk walk = { .random = random, .counter.on = true };
+    unsigned compared = 0;
+
+    number_blocks(program, &slots_alone);
+    walk.counter.runs = pmu_timing_block_runs(timing);
+    pmu_timing_set_interest(timing, slots_alone.interest);
+    while (compared < 1000) {
+        uint64_t before;
+
+        walk_on(program, timing, &walk, 1 + random_below(&random, 10));
+        if (walk.counter.progress && walk.counter.left) {
+            before = pmu_timing_clock_estimate(timing, walk.counter.progress);
+            pass(timing, &walk.counter);
+            g_assert_cmpuint(pmu_timing_clock_estimate(timing, 0), ==, before);
+            compared++;
+        }
+    }
+    pmu_timing_free(timing);
+    program_free(program);
+}
+
 /* Does something go forward while @program runs @n instructions? */
 static bool may_fast_forward(Program *program, PmuTiming *timing, Walk *walk,
                              const PmuLedger *ledger, uint64_t n)
@@ -1331,6 +1363,7 @@ int main(int argc, char **argv)
     g_test_add_func("/sampling/interest", test_interest);
     g_test_add_func("/sampling/time/ends", test_time_ends);
     g_test_add_func("/sampling/blocks-go", test_blocks_go);
+    g_test_add_func("/sampling/clock-estimate", test_clock_estimate);
     g_test_add_func("/sampling/turns", test_turns);
     g_test_add_func("/sampling/seed", test_seed);
     g_test_add_func("/sampling/steady", test_steady);

@@ -59,19 +59,33 @@ static void x86_pmu_clock_settle(CPUX86State *env)
                     env->pmu.record && !env->pmu.cut ? last_of_block : 0);
 }
 
+/* What translated code counts is asked for, and stays where it is. */
+static uint64_t x86_pmu_slots_roughly(CPUX86State *env)
+{
+    PmuTiming *timing = env->pmu.unit->timing;
+
+    if (env->pmu.counted) {
+        return pmu_timing_clock_estimate(timing, x86_pmu_counted_passed(env));
+    }
+    x86_pmu_clock_settle(env);
+    return pmu_timing_clock_estimate(timing, 0);
+}
+
+static uint64_t x86_pmu_slots(CPUX86State *env)
+{
+    PmuTiming *timing = env->pmu.unit->timing;
+
+    x86_pmu_clock_settle(env);
+    pmu_timing_flush(timing);
+    return pmu_timing_clock(timing);
+}
+
 static int64_t x86_pmu_run_time(CPUState *cs, bool roughly)
 {
     CPUX86State *env = cpu_env(cs);
     const X86PMU *unit = env->pmu.unit;
-    uint64_t slots;
+    uint64_t slots = roughly ? x86_pmu_slots_roughly(env) : x86_pmu_slots(env);
 
-    x86_pmu_clock_settle(env);
-    if (roughly) {
-        slots = pmu_timing_clock_estimate(unit->timing);
-    } else {
-        pmu_timing_flush(unit->timing);
-        slots = pmu_timing_clock(unit->timing);
-    }
     return muldiv64(slots / unit->uarch.width, 1000,
                     unit->uarch.frequency_mhz);
 }

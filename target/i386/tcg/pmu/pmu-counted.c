@@ -52,6 +52,16 @@ void x86_pmu_counted_pass(CPUX86State *env)
     }
 }
 
+uint64_t x86_pmu_counted_passed(const CPUX86State *env)
+{
+    const X86PMUState *pmu = &env->pmu;
+    const PmuBlock *block = pmu->counted;
+    uint64_t all = pmu->unit->granted_progress - pmu_left_progress(pmu->left);
+    uint64_t before = all - pmu_cost_progress(pmu->runs[block->number].cost);
+
+    return before + ((uint64_t)(block->num_insns - 1) << PMU_CPI_SHIFT);
+}
+
 /* @progress may be made before the model is asked; less than 0: none. */
 static void x86_pmu_counted_grant(CPUX86State *env, int64_t progress)
 {

@@ -473,6 +473,12 @@ void x86_pmu_renumber(CPUX86State *env, const PmuBlock *block);
  */
 void x86_pmu_collect(CPUX86State *env);
 
+/*
+ * Progress that was counted since the model was let know, as if @counted, whose
+ * last instruction runs, had been logged: its slots come when it has ended.
+ */
+uint64_t x86_pmu_counted_passed(const CPUX86State *env);
+
 /* Let the model know what was counted; @counted is complete. */
 void x86_pmu_counted_pass(CPUX86State *env);
 

@@ -240,19 +240,25 @@ uint64_t pmu_timing_entered_slots(const PmuTiming *t)
     return slots;
 }
 
-uint64_t pmu_timing_progress_now(const PmuTiming *t)
+/* In 1/PMU_CPI_ONE. */
+static uint64_t progress_now(const PmuTiming *t)
 {
     uint64_t progress = t->progress;
 
     if (t->plan.phase != PMU_PHASE_DETAILED) {
         progress += unaccounted_slots(t);
     }
-    return progress >> PMU_CPI_SHIFT;
+    return progress;
 }
 
-uint64_t pmu_timing_clock_progress(const PmuTiming *t)
+uint64_t pmu_timing_progress_now(const PmuTiming *t)
 {
-    uint64_t progress = pmu_timing_progress_now(t);
+    return progress_now(t) >> PMU_CPI_SHIFT;
+}
+
+uint64_t pmu_timing_clock_progress(const PmuTiming *t, uint64_t passed)
+{
+    uint64_t progress = (progress_now(t) + passed) >> PMU_CPI_SHIFT;
 
     return progress - MIN(progress, t->clock.progress);
 }
@@ -263,7 +269,7 @@ uint64_t pmu_timing_clock_progress(const PmuTiming *t)
 /* What progress there was took @slots, which the ledger has now. */
 static void note_clock(PmuTiming *t, uint64_t slots)
 {
-    uint64_t progress = pmu_timing_clock_progress(t);
+    uint64_t progress = pmu_timing_clock_progress(t, 0);
 
     if (progress >= CLOCK_LEAST) {
         t->clock.slots = (double)slots / progress;

@@ -16,10 +16,11 @@ uint64_t pmu_timing_entered_slots(const PmuTiming *t);
 uint64_t pmu_timing_progress_now(const PmuTiming *t);
 
 /*
- * Progress since estimates were entered last.  Waits that are not accounted for
+ * Progress since estimates were entered last, and @passed, which is in
+ * 1/PMU_CPI_ONE of that, in whole units.  Waits that are not accounted for
  * yet are worth what the costs say now: 0 if that has become less.
  */
-uint64_t pmu_timing_clock_progress(const PmuTiming *t);
+uint64_t pmu_timing_clock_progress(const PmuTiming *t, uint64_t passed);
 
 /* Take what was counted of block runs: see timing-run.h. */
 void pmu_timing_enter_block_runs(PmuTiming *t);

@@ -134,14 +134,14 @@ uint64_t pmu_timing_clock(const PmuTiming *t)
     return pmu_timing_entered_slots(t);
 }
 
-uint64_t pmu_timing_clock_estimate(PmuTiming *t)
+uint64_t pmu_timing_clock_estimate(PmuTiming *t, uint64_t passed)
 {
     if (t->plan.phase == PMU_PHASE_DETAILED) {
         pmu_timing_flush_exact(t);
         return pmu_timing_clock(t);
     }
     return pmu_timing_clock(t) +
-           (uint64_t)(pmu_timing_clock_progress(t) * t->clock.slots);
+           (uint64_t)(pmu_timing_clock_progress(t, passed) * t->clock.slots);
 }
 
 uint64_t pmu_timing_progress(const PmuTiming *t)

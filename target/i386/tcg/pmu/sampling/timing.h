@@ -110,9 +110,10 @@ uint64_t pmu_timing_clock(const PmuTiming *timing);
 
 /*
  * What it would be after a pmu_timing_flush(), roughly and in a fraction of the
- * time: nothing is entered while costs are estimated.  May fall.
+ * time: nothing is entered while costs are estimated.  May fall.  @passed is
+ * what pmu_timing_add_passed() is yet to be told of.
  */
-uint64_t pmu_timing_clock_estimate(PmuTiming *timing);
+uint64_t pmu_timing_clock_estimate(PmuTiming *timing, uint64_t passed);
 
 /*
  * The clock at any time and more roughly, plus instructions retired; never
