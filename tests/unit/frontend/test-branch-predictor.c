@@ -590,8 +590,7 @@ static void test_is_constant(void)
         if (pmu_direction_is_constant(base, b->pc, taken)) {
             g_assert_true(hit);
         } else {
-            g_assert_cmpint(conditional(some, b->pc,
-                                                             taken), ==, hit);
+            g_assert_cmpint(conditional(some, b->pc, taken), ==, hit);
             told++;
         }
         if (taken) {

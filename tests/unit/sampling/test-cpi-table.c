@@ -230,8 +230,8 @@ static uint64_t memory_slots(PmuCpiTable *costs, PmuCovariate covariate,
 }
 
 /*
- * What loads and stores waited counts where it is observed, and there alone:
- * what comes then and is not observed takes none of it.
+ * What loads and stores waited that was not predicted counts where it is
+ * observed, and there alone.
  */
 static void test_observed(void)
 {
@@ -253,6 +253,65 @@ static void test_observed(void)
         pmu_cpi_table_destroy(costs);
         g_free(costs);
     }
+}
+
+/* What a run waits and loses by what its cost says, in the test below. */
+#define WAIT            100
+#define LOST            200
+
+/* Memory-bound slots of @runs of KEY, where @wait cycles are known. */
+static uint64_t lost_slots(PmuCpiTable *costs, uint32_t runs, uint64_t wait)
+{
+    costs->estimate[PMU_LEVEL_USR].covariates.n[PMU_COVARIATE_WAIT_DRAM] = wait;
+    return in_runs(costs, PMU_SLOT_MEMORY_BOUND, runs);
+}
+
+/* Slots of what is not observed after @runs of which @wait cycles are known. */
+static uint64_t slots_after(PmuCpiTable *costs, uint32_t runs, uint64_t wait)
+{
+    pmu_cpi_table_set_observed(costs, true);
+    g_assert_cmpuint(lost_slots(costs, runs, wait), ==,
+                     runs * (LOST - WAIT * SLOTS_A_CYCLE) + wait);
+    pmu_cpi_table_set_observed(costs, false);
+    return lost_slots(costs, runs, 0);
+}
+
+/*
+ * What is not observed waits as predicted, or for less time if what was
+ * observed lately did.
+ */
+static void test_unobserved(void)
+{
+    const unsigned runs = 1000;
+    PmuCpiTable *costs = new_table();
+    PmuSample sample = { .item = {
+        [PMU_SLOT_MEMORY_BOUND] = LOST,
+        [PMU_SAMPLE_COVARIATES + PMU_COVARIATE_WAIT_DRAM] = WAIT,
+    } };
+    uint64_t slots;
+
+    for (unsigned i = 0; i < 100; i++) {
+        pmu_cpi_table_add_sample(costs, pmu_cpi_table_key(KEY, PMU_LEVEL_USR),
+                                 10, (PmuRegionCode) {}, &sample);
+    }
+    costs->fit[PMU_RESPONSE_MEMORY_BOUND].slope = SLOTS_A_CYCLE;
+    g_assert_cmpuint(slots_after(costs, runs, runs * WAIT * 2), ==,
+                     runs * LOST);
+
+    pmu_cpi_table_note_change(costs);
+    slots = slots_after(costs, runs, runs * WAIT / 2);
+    g_assert_cmpuint(slots, >=, runs * (LOST - WAIT / 2 * SLOTS_A_CYCLE));
+    /* LITTLE_RATIO cycles were as predicted, and a ratio is in 64ths. */
+    g_assert_cmpuint(slots, <=, runs * (LOST - WAIT * 0.48 * SLOTS_A_CYCLE));
+    /* Who looks when makes no difference. */
+    g_assert_cmpuint(lost_slots(costs, runs / 4, 0) +
+                     lost_slots(costs, runs - runs / 4, 0), ==, slots);
+
+    for (unsigned i = 0; i < 100; i++) {
+        pmu_cpi_table_begin_epoch(costs);
+    }
+    g_assert_cmpuint(lost_slots(costs, runs, 0), ==, runs * LOST);
+    free_table(costs);
 }
 
 /* Unknown code waits for nothing that others waited for, observed or not. */
@@ -353,6 +412,7 @@ int main(int argc, char **argv)
     g_test_add_func("/cpi-table/unknown", test_unknown);
     g_test_add_func("/cpi-table/doubtful", test_doubtful);
     g_test_add_func("/cpi-table/observed", test_observed);
+    g_test_add_func("/cpi-table/unobserved", test_unobserved);
     g_test_add_func("/cpi-table/unknown-waits", test_unknown_waits);
     return g_test_run();
 }

@@ -158,6 +158,8 @@ static int x86_pmu_post_load(void *opaque, int version_id)
     }
     unit->ledger = ledger;
     unit->perfmon = unit->migrated.perfmon;
+    /* What was learnt of another past is no part of this one. */
+    unit->rates = (PerfmonEventRates) {};
     unit->perfmon.rates = &unit->rates;
     x86_pmu_observe_load(unit);
     x86_pmu_faults_load(&cpu->env);

@@ -5,8 +5,9 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * Of what was observed it is known how long data took to come, and what was
- * mispredicted; of unknown code where it came from; and of costs that were
- * found where code was new, how they differ from what the same costs later on.
+ * mispredicted, and so about how much of that there is in what was not; of
+ * unknown code where it came from; and of costs that were found where code was
+ * new, how they differ from what the same costs later on.
  */
 
 #include <glib.h>
@@ -214,6 +215,8 @@ static void settle_unknown(const PmuCpiTable *table, PmuEstimate *tally,
  * three times as many, pmu-replay shows the same errors to a few tenths.
  */
 #define LITTLE_RATIO    1000
+/* So many mispredictions are about as many slots. */
+#define LITTLE_MISPREDICTS 20
 
 /*
  * Ratios are multiples of 1/RATIO_GRAINS: products of what is counted in a
@@ -246,17 +249,26 @@ static bool is_work(unsigned item)
     return false;
 }
 
+/* @took / @predicted, as if @little more had been as predicted; up to @most. */
+static double limited_ratio(double took, double predicted, double little,
+                            unsigned most)
+{
+    double ratio = (MAX(took, 0) + little) / (MAX(predicted, 0) + little);
+    double grains = MIN(ratio, most) * RATIO_GRAINS;
+
+    return (double)(unsigned)(grains + 0.5) / RATIO_GRAINS;
+}
+
 /* What @item is to be multiplied by that costs as those of @ratio predict. */
 static double ratio_of(const PmuCostRatio *ratio, unsigned item)
 {
     /* The sum of several has one ratio. */
     unsigned of = item >= ITEM(CODE_L2) && item <= ITEM(CODE_DRAM)
                   ? ITEM(L1I_MISSES) : item;
-    double predicted = MAX(ratio->predicted[of], 0) + LITTLE_RATIO;
-    double took = MAX(ratio->took[of], 0) + LITTLE_RATIO;
-    double grains = MIN(took / predicted, RATIO_MOST) * RATIO_GRAINS;
 
-    return is_work(item) ? 1 : (double)(unsigned)(grains + 0.5) / RATIO_GRAINS;
+    return is_work(item) ? 1
+           : limited_ratio(ratio->took[of], ratio->predicted[of], LITTLE_RATIO,
+                           RATIO_MOST);
 }
 
 /* Doubtful costs of @tally become what they are taken to be. */
@@ -275,22 +287,43 @@ static void settle_doubtful(const PmuCpiTable *table, PmuEstimate *tally)
 }
 
 /*
- * What is known of @tally beyond what was predicted, which is nothing if it was
- * not observed.  What is observed stands for nothing else: a few thousand
- * instructions with caches that missed all before them said too much of the
- * hundreds of thousands that nobody saw.
+ * What covariate @i is, as a ratio to what costs predict, where it was observed
+ * lately: means lag behind caches and predictors that still warm up.  It is not
+ * more than predicted: the progress of what is not observed is made already,
+ * and covariates of unknown code, which are not predicted, are observed, too.
  */
-static void take_known(PmuCpiTable *table, PmuEstimate *tally,
-                       double beyond[PMU_COVARIATE_NR])
+static double observed_ratio(const PmuCpiTable *table, unsigned i)
 {
+    const PmuObservedCovariates *observed = &table->observed_covariates;
+
+    return limited_ratio(observed->known[i], observed->predicted[i],
+                         i == PMU_COVARIATE_MISPREDICTS ? LITTLE_MISPREDICTS
+                                                        : LITTLE_RATIO, 1);
+}
+
+/*
+ * What covariates of @tally are beyond what was predicted.  Where they were not
+ * observed, they are less by as much as where they were, lately.
+ */
+static void take_covariates(PmuCpiTable *table, PmuEstimate *tally,
+                            double beyond[PMU_COVARIATE_NR])
+{
+    PmuObservedCovariates *observed = &table->observed_covariates;
+
     for (unsigned i = 0; i < PMU_COVARIATE_NR; i++) {
         double known = tally->covariates.n[i];
         double *predicted = &tally->sum[PMU_SAMPLE_COVARIATES + i];
 
-        beyond[i] = table->observed ? known - *predicted : 0;
-        if (i <= PMU_COVARIATE_WAIT_DRAM && table->observed) {
-            table->waited += known;
-            table->predicted += *predicted;
+        if (table->observed) {
+            beyond[i] = known - *predicted;
+            observed->known[i] += known;
+            observed->predicted[i] += *predicted;
+            if (i <= PMU_COVARIATE_WAIT_DRAM) {
+                table->waited += known;
+                table->predicted += *predicted;
+            }
+        } else {
+            beyond[i] = *predicted * (observed_ratio(table, i) - 1);
         }
         *predicted = 0;
         tally->covariates.n[i] = 0;
@@ -303,7 +336,7 @@ static void correct(PmuCpiTable *table, PmuEstimate *tally)
     const PmuRegression *fit = table->fit;
     double beyond[PMU_COVARIATE_NR];
 
-    take_known(table, tally, beyond);
+    take_covariates(table, tally, beyond);
     for (unsigned i = 0; i < PMU_RESPONSE_DEPENDENT; i++) {
         double *sum = &tally->sum[pmu_cpi_dependent_item(i)];
         double correction = tally->correction[i] +

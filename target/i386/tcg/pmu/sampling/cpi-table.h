@@ -130,8 +130,9 @@ static inline void pmu_cpi_table_want(PmuCpiTable *table, uint32_t items)
 
 /*
  * Are waits and mispredictions known of what is counted from now on, as to
- * begin with?  If not they are taken to be as predicted, and unknown code to
- * have none.  What was counted before is to be settled.
+ * begin with?  If not, they are taken to be as predicted, or fewer if they were
+ * where they were known lately; and unknown code to have none.  What was
+ * counted before is to be settled.
  */
 static inline void pmu_cpi_table_set_observed(PmuCpiTable *table,
                                               bool observed)
@@ -145,9 +146,21 @@ static inline void pmu_cpi_table_forget_error(PmuCpiTable *table)
     table->trial = (PmuPredictionError) {};
 }
 
+/* What was observed of covariates weighs less from now on. */
+static inline void pmu_cpi_table_fade_observed(PmuCpiTable *table)
+{
+    PmuObservedCovariates *observed = &table->observed_covariates;
+
+    for (unsigned i = 0; i < PMU_COVARIATE_NR; i++) {
+        observed->known[i] = pmu_round_to_quantum(observed->known[i] * 0.75);
+        observed->predicted[i] =
+            pmu_round_to_quantum(observed->predicted[i] * 0.75);
+    }
+}
+
 /*
  * From now on pmu_cpi_table_times(), pmu_cpi_table_wait_error() and
- * @most_low_confidence begin at 0.
+ * @most_low_confidence begin at 0, and what was observed before weighs less.
  */
 static inline void pmu_cpi_table_begin_epoch(PmuCpiTable *table)
 {
@@ -155,6 +168,7 @@ static inline void pmu_cpi_table_begin_epoch(PmuCpiTable *table)
     table->most_low_confidence = 0;
     table->waited = 0;
     table->predicted = 0;
+    pmu_cpi_table_fade_observed(table);
 }
 
 /*
@@ -174,6 +188,7 @@ static inline double pmu_cpi_table_wait_error(const PmuCpiTable *table)
 static inline void pmu_cpi_table_note_change(PmuCpiTable *table)
 {
     table->changes++;
+    table->observed_covariates = (PmuObservedCovariates) {};
 }
 
 /*

@@ -153,6 +153,14 @@ typedef struct PmuEstimate {
     double correction[PMU_RESPONSE_DEPENDENT];  /* still to be made */
 } PmuEstimate;
 
+/*
+ * Covariates of all code as they were where they were observed, and as the
+ * costs of what is known of it had predicted; old ones fade with each epoch.
+ */
+typedef struct PmuObservedCovariates {
+    double known[PMU_COVARIATE_NR], predicted[PMU_COVARIATE_NR];
+} PmuObservedCovariates;
+
 /* What some samples were beyond their means, together. */
 typedef struct PmuResidualBatch {
     double covariates[PMU_COVARIATE_NR];
@@ -205,6 +213,7 @@ typedef struct PmuCpiTable {
     PmuCostRatio ratio[PMU_DOUBTFUL_NR];
     PmuPredictionError trial;   /* of what is learnt in sampling units */
     double waited, predicted;    /* in this epoch, in cycles */
+    PmuObservedCovariates observed_covariates;
     bool observed;              /* pmu_cpi_table_set_observed() */
     uint32_t wanted;            /* groups that are tallied, a bit each */
     const PmuUarch *uarch;

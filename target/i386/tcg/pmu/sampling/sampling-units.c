@@ -46,6 +46,9 @@ const PmuSampling pmu_sampling = {
  */
 #define SURPRISE_SHARE  4
 
+/* A smaller share of what was to be observed says nothing of memory. */
+#define LEAST_OBSERVED  4
+
 /*
  * Where data come from the L3, it has to see all that goes there: lines that it
  * did not get would come from DRAM later on, which takes three times as long.
@@ -74,12 +77,6 @@ const PmuSampling pmu_sampling = {
 #define FAST_FORWARD_PIECES 8
 #define FAST_FORWARD_PIECE (1 << 16)
 #define FAST_FORWARD_PIECE_MOST (1 << 17)
-
-/*
- * What caches and predictors say first, after they missed a part of a period,
- * is that they did: it corrects nothing, for a share of what they see.
- */
-#define REFILL_SHARE    4
 
 /*
  * A driver that has more events than counters makes them take turns of some
@@ -148,8 +145,7 @@ static bool is_settled(const PmuTiming *t)
 /*
  * When a sampling unit is due, on average: sooner in short programs, which have
  * few of them, and after a sixteenth of all that ran; or soon after waits
- * changed, when it is doubtful whether they are so long, or when the last one
- * was the first of something dominant.
+ * changed, when it is doubtful whether they are so long.
  */
 static uint32_t mean_period(const PmuTiming *t)
 {
@@ -158,9 +154,6 @@ static uint32_t mean_period(const PmuTiming *t)
 
     if (t->plan.waits_changed) {
         return shortest;
-    }
-    if (t->plan.first_of_dominant) {
-        return MAX(t->plan.sampling->functional_warming / 2, 1);
     }
     if (t->plan.warmed_insns >= t->plan.turns_until) {
         longest <<= t->plan.steady;
@@ -194,21 +187,17 @@ static bool may_fast_forward(const PmuTiming *t)
            mean_period(t) >= 2 * t->plan.sampling->functional_warming;
 }
 
-/* Caches and predictors see the next @length instructions. */
-static void begin_warming(PmuTiming *t, int32_t length, bool observed)
+/*
+ * Caches and predictors see the next @length instructions, up to the sampling
+ * unit, whose code is to be fetched before.
+ */
+static void begin_warming(PmuTiming *t, int32_t length)
 {
-    t->plan.phase = PMU_PHASE_FUNCTIONAL_WARMING;
-    t->plan.left = length;
-    pmu_cpi_table_set_observed(&t->cpi_table, observed);
-}
-
-/* The same up to the sampling unit, whose code is to be fetched before. */
-static void begin_final_warming(PmuTiming *t, int32_t length)
-{
-    t->plan.refills = false;
     t->plan.before = t->functional.covariates;
+    t->plan.phase = PMU_PHASE_FUNCTIONAL_WARMING;
     t->plan.behind = MIN(length, (int32_t)t->plan.sampling->fetch_warming);
-    begin_warming(t, length - t->plan.behind, true);
+    t->plan.left = length - t->plan.behind;
+    pmu_cpi_table_set_observed(&t->cpi_table, true);
     t->plan.observed_from = pmu_sampling_in_period(t);
 }
 
@@ -276,7 +265,7 @@ static void begin_period(PmuTiming *t)
         begin_fast_forward_piece(t);
         pmu_cpi_table_set_observed(&t->cpi_table, false);
     } else {
-        begin_final_warming(t, t->plan.period);
+        begin_warming(t, t->plan.period);
     }
     t->plan.first_of_dominant = false;
 }
@@ -413,7 +402,7 @@ static void judge_period(PmuTiming *t)
     int32_t functional = t->plan.sampling->functional_warming;
     bool changed;
 
-    if (observed < functional / REFILL_SHARE) {
+    if (observed < functional / LEAST_OBSERVED) {
         t->plan.waits_changed = false;
         return;
     }
@@ -430,37 +419,27 @@ static void judge_period(PmuTiming *t)
 
 /*
  * Caches and predictors are to see the rest of the period at hand, which is no
- * longer than that takes.  At first they catch up with what they missed.
+ * longer than that takes.
  */
 void pmu_timing_end_fast_forward(PmuTiming *t)
 {
     int32_t length = pmu_sampling_in_period(t);
     int32_t rest = CLAMP(t->plan.left + t->plan.behind, 1,
                          (int32_t)t->plan.sampling->functional_warming);
-    int32_t refill = rest / REFILL_SHARE;
 
     pmu_timing_enter_block_runs(t);
     pmu_block_runs_revise(&t->runs, false);
     pmu_functional_skip_all(&t->functional);
     warm_code(t);
     t->plan.period = length + rest;
-    t->plan.behind = rest - refill;
-    t->plan.refills = true;
     t->plan.forwarded = true;
-    begin_warming(t, refill, false);
+    begin_warming(t, rest);
 }
 
 void pmu_sampling_end_fast_forward_early(PmuTiming *t)
 {
     pmu_timing_end_fast_forward(t);
     t->plan.paid = true;
-}
-
-/* They have caught up. */
-static void end_refill(PmuTiming *t)
-{
-    warm_code(t);
-    begin_final_warming(t, t->plan.left + t->plan.behind);
 }
 
 /* The last part of what is functionally warmed. */
@@ -512,11 +491,7 @@ void pmu_timing_end_phase(PmuTiming *t)
         end_fast_forward_piece(t);
         break;
     case PMU_PHASE_FUNCTIONAL_WARMING:
-        if (t->plan.refills) {
-            end_refill(t);
-        } else {
-            begin_fetch_warming(t);
-        }
+        begin_fetch_warming(t);
         break;
     case PMU_PHASE_FETCH_WARMING:
         end_period(t);

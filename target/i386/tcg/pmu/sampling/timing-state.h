@@ -33,8 +33,8 @@ typedef struct PmuString {
 
 /* What is done with the regions of code that run: sampling-units.c. */
 typedef enum PmuPhase {
-    PMU_PHASE_FAST_FORWARD,     /* they cost what they cost in detailed
-                                   simulation */
+    PMU_PHASE_FAST_FORWARD,     /* they are taken to cost what they cost in
+                                   detailed simulation */
     PMU_PHASE_FUNCTIONAL_WARMING, /* ... but caches and predictors see them */
     PMU_PHASE_FETCH_WARMING,    /* ... and so do caches of code */
     PMU_PHASE_FULL_WARMING,     /* ... and all of the functional model does */
@@ -71,9 +71,8 @@ typedef struct PmuSamplingPlan {
     /* The period at hand: */
     bool forwarded;             /* fast-forward ended in this period: waits do
                                    not shorten it */
-    bool refills;               /* see REFILL_SHARE */
     uint32_t observed_from;     /* instructions of this period that were over
-                                   when caches and predictors saw all of it */
+                                   since when caches and predictors see it */
     PmuCovariates before;       /* functional.covariates then */
     /* What the last periods and sampling units said: */
     bool memory_bound;          /* see MEMORY_BOUND_WAIT */
