@@ -282,7 +282,7 @@ static uint64_t slots_after(PmuCpiTable *costs, uint32_t runs, uint64_t wait)
  */
 static void test_unobserved(void)
 {
-    const unsigned runs = 1000;
+    const unsigned runs = 1024;      /* a multiple of 64 */
     PmuCpiTable *costs = new_table();
     PmuSample sample = { .item = {
         [PMU_SLOT_MEMORY_BOUND] = LOST,
@@ -301,7 +301,7 @@ static void test_unobserved(void)
     pmu_cpi_table_note_change(costs);
     slots = slots_after(costs, runs, runs * WAIT / 2);
     g_assert_cmpuint(slots, >=, runs * (LOST - WAIT / 2 * SLOTS_A_CYCLE));
-    /* LITTLE_RATIO cycles were as predicted, and a ratio is in 64ths. */
+    /* LITTLE_WAITS cycles were as predicted, and a ratio is in 64ths. */
     g_assert_cmpuint(slots, <=, runs * (LOST - WAIT * 0.48 * SLOTS_A_CYCLE));
     /* Who looks when makes no difference. */
     g_assert_cmpuint(lost_slots(costs, runs / 4, 0) +

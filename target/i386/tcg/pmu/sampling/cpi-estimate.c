@@ -215,8 +215,14 @@ static void settle_unknown(const PmuCpiTable *table, PmuEstimate *tally,
  * three times as many, pmu-replay shows the same errors to a few tenths.
  */
 #define LITTLE_RATIO    1000
-/* So many mispredictions are about as many slots. */
-#define LITTLE_MISPREDICTS 20
+/*
+ * The same for ratios of covariates, in cycles and in mispredictions, which are
+ * about as many slots.  With a quarter of it, and memory of half as many
+ * epochs, ratios less than 1 by chance make tests/accuracy/programs count 1 %
+ * less in user mode.
+ */
+#define LITTLE_WAITS        4000
+#define LITTLE_MISPREDICTS  80
 
 /*
  * Ratios are multiples of 1/RATIO_GRAINS: products of what is counted in a
@@ -298,7 +304,7 @@ static double observed_ratio(const PmuCpiTable *table, unsigned i)
 
     return limited_ratio(observed->known[i], observed->predicted[i],
                          i == PMU_COVARIATE_MISPREDICTS ? LITTLE_MISPREDICTS
-                                                        : LITTLE_RATIO, 1);
+                                                        : LITTLE_WAITS, 1);
 }
 
 /*

@@ -152,9 +152,9 @@ static inline void pmu_cpi_table_fade_observed(PmuCpiTable *table)
     PmuObservedCovariates *observed = &table->observed_covariates;
 
     for (unsigned i = 0; i < PMU_COVARIATE_NR; i++) {
-        observed->known[i] = pmu_round_to_quantum(observed->known[i] * 0.75);
+        observed->known[i] = pmu_round_to_quantum(observed->known[i] * 0.875);
         observed->predicted[i] =
-            pmu_round_to_quantum(observed->predicted[i] * 0.75);
+            pmu_round_to_quantum(observed->predicted[i] * 0.875);
     }
 }
 
