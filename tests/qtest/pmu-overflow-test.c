@@ -160,6 +160,8 @@ static void test_straight_line_cpl0(void)
         pmu_poke32(s, APIC_LVTPC, LVT_NMI);
         block = pmu_op(s, OP_BLOCK, BLOCK_NOPS, 0, 0);
         pmu_op(s, OP_RUN, BLOCK_NOPS, enable_mask(&fixed0, timing), 0);
+        /* The payload's end would have events until the log has wrapped. */
+        pmu_set(s, PROGRESS_ENABLE, 0);
         pmu_run(s, PMU_CPU_METRICS);
 
         base = pmu_value(s, block);
