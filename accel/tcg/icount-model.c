@@ -28,7 +28,7 @@
 #define STRETCH_LEAST   64
 #define STRETCH_MOST    65536
 
-/* So many instructions after a look, glances do no more. */
+/* A look is due so many instructions after the last one, and no glance. */
 #define GLANCES_MOST    (1 << 18)
 
 /* What an instruction is supposed to take at most, in 1/1024 ns... */
@@ -56,8 +56,8 @@ typedef struct ModelVCPU {
     int64_t read_icount;        /* ... of the last look, glance or read */
     int64_t deadline;           /* the next event as of the last plan, ns */
     int64_t turn_end;           /* ... and the end of its turn */
-    int64_t insn_time;          /* on average before that, in 1/1024 ns */
-    bool must_look;             /* a glance does not do next time */
+    int64_t insn_time;          /* of an instruction lately, in 1/1024 ns */
+    bool must_look;             /* next time, not glance */
     bool publishing;            /* a look is under way */
     bool halted;                /* it was, when it was last seen */
     bool waits;                 /* it is another one's turn */
@@ -204,16 +204,21 @@ static void model_look(CPUState *cpu, ModelVCPU *vcpu, int64_t executed)
     vcpu->ran = ran;
 }
 
-/* Have the time of @cpu in @rough, after @icount of its instructions. */
-static void model_read(CPUState *cpu, ModelVCPU *vcpu, int64_t icount)
+/*
+ * Have the time of @cpu in @rough, after @icount of its instructions.  False if
+ * it is there.
+ */
+static bool model_read(CPUState *cpu, ModelVCPU *vcpu, int64_t icount)
 {
-    if (icount != vcpu->read_icount) {
-        vcpu->read_icount = icount;
-        vcpu->rough = vcpu->local + vcpu->run_time(cpu, true) - vcpu->ran;
+    if (icount == vcpu->read_icount) {
+        return false;
     }
+    vcpu->read_icount = icount;
+    vcpu->rough = vcpu->local + vcpu->run_time(cpu, true) - vcpu->ran;
+    return true;
 }
 
-/* Does a glance do where @cpu is? */
+/* Glance where @cpu is.  False if it is to look. */
 static bool model_glance(CPUState *cpu, ModelVCPU *vcpu)
 {
     int64_t insns = vcpu->icount - vcpu->looked_icount;
@@ -276,10 +281,9 @@ void icount_model_read(void)
     }
     vcpu = model_vcpu(cpu);
     icount = vcpu->icount + model_executed(cpu);
-    if (icount == vcpu->read_icount) {
+    if (!model_read(cpu, vcpu, icount)) {
         return;
     }
-    model_read(cpu, vcpu, icount);
     if (vcpu->rough >= vcpu->deadline) {
         /* Look right behind this instruction. */
         icount_model_look(cpu, 0);

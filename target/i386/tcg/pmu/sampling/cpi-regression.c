@@ -248,11 +248,7 @@ static void adjust_fit(PmuCpiTable *table, unsigned i)
 void pmu_cpi_average_fade(PmuCpiAverage *average)
 {
     average->insns -= average->insns / ADJUST_MEMORY;
-    for (unsigned i = 0; i < PMU_SAMPLE_NR; i++) {
-        average->item[i] = pmu_round_to_quantum(average->item[i] -
-                                                average->item[i] /
-                                                    ADJUST_MEMORY);
-    }
+    pmu_fade_sums(average->item, PMU_SAMPLE_NR, ADJUST_MEMORY);
 }
 
 void pmu_cpi_table_update_regression(PmuCpiTable *table)

@@ -291,19 +291,30 @@ static void try_means(PmuPredictionError *trial, const PmuCpiMeans *means,
 /* Units of periods after which what was known of ratios weighs 1/e: chosen. */
 #define RATIO_MEMORY 256
 
+/* Epochs after which what was observed of covariates weighs 1/e. */
+#define OBSERVED_MEMORY 8
+
 /* What is known of ratios weighs less from now on. */
 static void fade_ratios(PmuCpiTable *table)
 {
     for (PmuDoubtfulCost which = 0; which < PMU_DOUBTFUL_NR; which++) {
         PmuCostRatio *ratio = &table->ratio[which];
 
-        for (unsigned i = 0; i < PMU_SAMPLE_SPACE; i++) {
-            ratio->took[i] = pmu_round_to_quantum(
-                ratio->took[i] - ratio->took[i] / RATIO_MEMORY);
-            ratio->predicted[i] = pmu_round_to_quantum(
-                ratio->predicted[i] - ratio->predicted[i] / RATIO_MEMORY);
-        }
+        pmu_fade_sums(ratio->took, PMU_SAMPLE_SPACE, RATIO_MEMORY);
+        pmu_fade_sums(ratio->predicted, PMU_SAMPLE_SPACE, RATIO_MEMORY);
     }
+}
+
+void pmu_cpi_table_begin_epoch(PmuCpiTable *table)
+{
+    PmuObservedCovariates *observed = &table->observed_covariates;
+
+    table->epoch++;
+    table->most_low_confidence = 0;
+    table->waited = 0;
+    table->predicted = 0;
+    pmu_fade_sums(observed->known, PMU_COVARIATE_NR, OBSERVED_MEMORY);
+    pmu_fade_sums(observed->predicted, PMU_COVARIATE_NR, OBSERVED_MEMORY);
 }
 
 void pmu_cpi_table_begin_unit(PmuCpiTable *table, uint32_t period)

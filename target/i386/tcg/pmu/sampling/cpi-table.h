@@ -146,30 +146,11 @@ static inline void pmu_cpi_table_forget_error(PmuCpiTable *table)
     table->trial = (PmuPredictionError) {};
 }
 
-/* What was observed of covariates weighs less from now on. */
-static inline void pmu_cpi_table_fade_observed(PmuCpiTable *table)
-{
-    PmuObservedCovariates *observed = &table->observed_covariates;
-
-    for (unsigned i = 0; i < PMU_COVARIATE_NR; i++) {
-        observed->known[i] = pmu_round_to_quantum(observed->known[i] * 0.875);
-        observed->predicted[i] =
-            pmu_round_to_quantum(observed->predicted[i] * 0.875);
-    }
-}
-
 /*
  * From now on pmu_cpi_table_times(), pmu_cpi_table_wait_error() and
  * @most_low_confidence begin at 0, and what was observed before weighs less.
  */
-static inline void pmu_cpi_table_begin_epoch(PmuCpiTable *table)
-{
-    table->epoch++;
-    table->most_low_confidence = 0;
-    table->waited = 0;
-    table->predicted = 0;
-    pmu_cpi_table_fade_observed(table);
-}
+void pmu_cpi_table_begin_epoch(PmuCpiTable *table);
 
 /*
  * By how many cycles waits of this epoch differ from what the costs predicted,

@@ -233,8 +233,8 @@ typedef struct PmuCpiTable {
  * Adding and taking off one of these rounds to a multiple of 2^-20, or of more
  * if a float has no more digits.  Sums of a few thousand millions of such are
  * exact, so that it does not matter when they are taken; and what fades away
- * becomes 0: hosts take a hundred times as long for numbers that are too small
- * to be normalised.
+ * stays a multiple: hosts take a hundred times as long for numbers that are too
+ * small to be normalised.
  */
 #define PMU_QUANTUM_FLOAT     12.0f         /* 1.5 * 2^(23 - 20) */
 #define PMU_QUANTUM_DOUBLE    6442450944.0  /* 1.5 * 2^(52 - 20) */
@@ -242,6 +242,14 @@ typedef struct PmuCpiTable {
 static inline double pmu_round_to_quantum(double value)
 {
     return (value + PMU_QUANTUM_DOUBLE) - PMU_QUANTUM_DOUBLE;
+}
+
+/* The @n sums weigh 1/e after @memory calls of this. */
+static inline void pmu_fade_sums(double *sum, unsigned n, unsigned memory)
+{
+    for (unsigned i = 0; i < n; i++) {
+        sum[i] = pmu_round_to_quantum(sum[i] - sum[i] / memory);
+    }
 }
 
 /* How far @item of @sample is from its mean. */

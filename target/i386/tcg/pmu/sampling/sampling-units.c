@@ -46,7 +46,10 @@ const PmuSampling pmu_sampling = {
  */
 #define SURPRISE_SHARE  4
 
-/* A smaller share of what was to be observed says nothing of memory. */
+/*
+ * Less than such a part of what was to be observed says nothing of memory.  A
+ * quarter is chosen.
+ */
 #define LEAST_OBSERVED  4
 
 /*
