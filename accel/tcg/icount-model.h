@@ -13,6 +13,15 @@
 
 #include "qemu/option.h"
 
+#ifdef CONFIG_USER_ONLY
+
+static inline bool icount_model_may_thread(void)
+{
+    return false;
+}
+
+#else
+
 /*
  * For how long has @cpu run since it was made, in nanoseconds, its current
  * instruction (the last one of its block) excluded?  Never falls.  Lets the
@@ -34,6 +43,9 @@ bool icount_model_configure(QemuOpts *opts, const char **option, Error **errp);
 
 /* What sleep= is in @opts if it is not given. */
 bool icount_model_sleeps(QemuOpts *opts);
+
+/* May vCPUs run on threads of their own? */
+bool icount_model_may_thread(void);
 
 /* The target has a model of @cpu.  Before any vCPU runs. */
 void icount_model_add(CPUState *cpu, IcountModelRunTime *run_time);
@@ -62,8 +74,11 @@ void icount_model_halt(CPUState *cpu);
  */
 void icount_model_read(void);
 
-/* What @cpu executed so far is about to be counted; that reads no clock. */
-void icount_model_account(CPUState *cpu);
+/*
+ * What @cpu executed so far is about to be counted; that reads no clock.
+ * Without a model, @stock does it.
+ */
+void icount_model_account(CPUState *cpu, void (*stock)(CPUState *cpu));
 
 /*
  * What @cpu executed took longer than its instructions say: make it leave its
@@ -86,9 +101,23 @@ int64_t icount_model_budget(CPUState *cpu, int64_t budget);
 bool icount_model_waits(CPUState *cpu);
 
 /*
- * Of several vCPUs, @cpu is not to execute at all: with its budget of 0 it
- * would take interrupts although it is not its turn.
+ * tcg_cpu_exec(), unless @cpu is not to execute at all as another vCPU is: with
+ * its budget of 0 it would take interrupts although it is not its turn.
  */
-bool icount_model_skips(CPUState *cpu);
+int icount_model_exec(CPUState *cpu);
+
+/*
+ * For threads of vCPUs: tcg_cpu_exec(), and with a model what icount needs
+ * around it.  Without the BQL.
+ */
+int icount_model_thread_exec(CPUState *cpu);
+
+/* The same for cpu_exec_step_atomic(). */
+void icount_model_step_atomic(CPUState *cpu);
+
+/* @cpu is out of its execution loop: wait for the others.  With the BQL. */
+void icount_model_wait(CPUState *cpu);
+
+#endif /* CONFIG_USER_ONLY */
 
 #endif

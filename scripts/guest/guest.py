@@ -200,7 +200,7 @@ class Guest(Machine):
             '-nodefaults', '-no-user-config', '-display', 'none',
             '-no-reboot',
             '-machine', machine_option(options.machine, options.smp),
-            '-accel', 'tcg', '-cpu', cpu,
+            '-cpu', cpu,
             '-smp', str(options.smp), '-m', options.memory,
             '-chardev', 'socket,id=con,fd=%d' % con,
             '-serial', 'chardev:con',
@@ -210,7 +210,9 @@ class Guest(Machine):
             '-mon', 'chardev=qmp,mode=control',
             '-kernel', kernel, '-initrd', initrd,
             '-append', ' '.join(a for a in append if a),
-            *DsaParts.arguments(options.dsa), *options.qemu_opts]
+            *DsaParts.arguments(options.dsa), *options.qemu_opts,
+            # Of several, QEMU takes the first that works.
+            '-accel', 'tcg']
 
     def initrd(self, copy=None):
         """A file with the image and, behind it, further ones and the files to

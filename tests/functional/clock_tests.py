@@ -8,6 +8,7 @@ import random
 import re
 import subprocess
 import tempfile
+import time
 
 from harness import TIMEOUT, Checks, Failure
 from boot_tests import LONG_TESTS, booted, run_guest, test
@@ -105,23 +106,64 @@ def measure(options):
     return checks.done()
 
 
-@test('-icount shift=model: two vCPUs, each with all of the time',
-      LONG_TESTS)
-def two_cpus(options):
-    program = ('taskset 1 workload branches 20000000 & '
-               'taskset 2 workload branches 20000000; wait')
-    with booted(options, smp=2, qemu_opts=CLOCK) as s:
-        counts = s.stat('-e cycles,task-clock,duration_time',
-                        "sh -c '%s'" % program)
-        log = s.kernel_log()
+# Two programs, side by side.
+SIDE_BY_SIDE = ('taskset 1 workload branches 20000000 & '
+                'taskset 2 workload branches 20000000; wait')
+THREADS = ['-accel', 'tcg,thread=multi']
+
+
+def check_side_by_side(s, checks):
+    counts = s.stat('-e cycles,task-clock,duration_time',
+                    "sh -c '%s'" % SIDE_BY_SIDE)
     need_counts(counts, 'cycles', 'task-clock', 'duration_time')
-    checks = Checks()
     checks.close('clock in MHz', counts['cycles'] /
                  (counts['task-clock'] * 1000), MHZ, MHZ * 0.02)
     # In nanoseconds, beside milliseconds.
     checks.between('CPUs used', counts['task-clock'] * 1e6 /
                    counts['duration_time'], 1.5, 2)
-    check_log(checks, log)
+
+
+def two_cpus(options, *qemu_opts):
+    checks = Checks()
+    with booted(options, smp=2, qemu_opts=CLOCK + list(qemu_opts)) as s:
+        check_side_by_side(s, checks)
+        check_log(checks, s.kernel_log())
+    return checks.done()
+
+
+@test('-icount shift=model: two vCPUs, each with all of the time',
+      LONG_TESTS)
+def two_cpus_by_turns(options):
+    return two_cpus(options)
+
+
+@test('-icount shift=model: two vCPUs on threads, a busy host')
+def two_cpus_on_threads(options):
+    with busy(4):
+        return two_cpus(options, *THREADS)
+
+
+@test('-icount shift=model: vCPUs on threads are stopped, go on, and are reset',
+      LONG_TESTS)
+def threads_stopped(options):
+    checks = Checks()
+    rng = random.Random(options.seed)
+    with booted(options, smp=3, append='nmi_watchdog=1',
+                qemu_opts=CLOCK + THREADS + ['-action', 'reboot=reset']) as s:
+        for _ in range(2):
+            s.shell('(%s) >/dev/null 2>&1 &' %
+                    SIDE_BY_SIDE.replace('20000000', '200000000'))
+            for _ in range(20):
+                s.guest.qmp('stop')
+                time.sleep(rng.uniform(0, 0.02))
+                s.guest.qmp('cont')
+                time.sleep(rng.uniform(0, 0.1))
+            s.shell('killall workload; true')
+            # Many messages from one vCPU to another.
+            s.shell('perf bench sched pipe -l 2000')
+            check_side_by_side(s, checks)
+            check_log(checks, s.kernel_log())
+            s.guest.reset()
     return checks.done()
 
 

@@ -368,11 +368,15 @@ static void test_same(void)
     }
 }
 
+#define THREADS     "-accel tcg,thread=multi "
+
 /*
  * Two CPUs that run side by side each get all of the time: that is not the sum
- * of what both do.
+ * of what both do.  On threads of their own neither must see how fast the host
+ * executes the other: beside a loop, CPU 1 waits for multiplications, which
+ * take more of the modelled time and less of the host's.
  */
-static void test_two(void)
+static void expect_two(const char *args, int beside)
 {
     const uint64_t n = 3000000;
     g_autoptr(PmuScript) s = pmu_script_new();
@@ -384,18 +388,32 @@ static void test_two(void)
         /* Until both are there. */
         pmu_op(s, OP_RUN, BLOCK_LOOP, 0, s->cpu ? 1000 : 500000);
         before[s->cpu] = rdtsc(s);
-        pmu_op(s, OP_RUN, BLOCK_LOOP, 0, n);
+        pmu_op(s, OP_RUN, s->cpu ? beside : BLOCK_LOOP, 0, n);
         after[s->cpu] = rdtsc(s);
     }
-    pmu_start(&machine, s, PMU_CPU_METRICS "-smp 2 " CLOCK);
+    pmu_start(&machine, s, args);
     pmu_wait_done(&machine, 2);
     pmu_read_results(&machine, s, 2);
     pmu_stop(&machine);
-    for (s->cpu = 0; s->cpu < 2; s->cpu++) {
-        expect_between(tsc_between(s, before[s->cpu], after[s->cpu]),
-                       n * 98 / 100, n * 102 / 100,
-                       s->cpu ? "TSC of CPU 1" : "TSC of CPU 0");
+    s->cpu = 0;
+    expect_between(tsc_between(s, before[0], after[0]),
+                   n * 98 / 100, n * 102 / 100, "TSC of CPU 0");
+    if (beside == BLOCK_LOOP) {
+        s->cpu = 1;
+        expect_between(tsc_between(s, before[1], after[1]),
+                       n * 98 / 100, n * 102 / 100, "TSC of CPU 1");
     }
+}
+
+static void test_two(void)
+{
+    expect_two(PMU_CPU_METRICS "-smp 2 " CLOCK, BLOCK_LOOP);
+}
+
+static void test_two_threads(void)
+{
+    expect_two(PMU_CPU_METRICS "-smp 2 " CLOCK THREADS, BLOCK_LOOP);
+    expect_two(PMU_CPU_METRICS "-smp 2 " CLOCK THREADS, BLOCK_MULTIPLY);
 }
 
 typedef struct Refusal {
@@ -410,8 +428,10 @@ static const Refusal refusals[] = {
       "0 to 10, auto or model" },
     { "record", "-cpu Icelake-Server,pmu=on -icount "
       "shift=model,sleep=off,rr=record,rrfile=/dev/null", "sleep=on" },
-    { "threads", "-cpu Icelake-Server,pmu=on " CLOCK
-      "-accel tcg,thread=multi", "icount" },
+    { "threads", "-cpu Icelake-Server,pmu=on -icount shift=3 " THREADS,
+      "icount" },
+    { "record-threads", "-cpu Icelake-Server,pmu=on -icount "
+      "shift=model,rr=record,rrfile=/dev/null " THREADS, "icount" },
 };
 
 static void test_refusal(const void *data)
@@ -473,6 +493,7 @@ int main(int argc, char **argv)
     qtest_add_func("pmu/clock/sampled", test_sampled);
     qtest_add_func("pmu/clock/same", test_same);
     qtest_add_func("pmu/clock/two", test_two);
+    qtest_add_func("pmu/clock/two-threads", test_two_threads);
     qtest_add_func("pmu/clock/hotplug", test_hotplug);
     for (int i = 0; i < ARRAY_SIZE(refusals); i++) {
         g_autofree char *path = g_strdup_printf("pmu/clock/refusal/%s",

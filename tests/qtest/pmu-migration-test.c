@@ -336,9 +336,8 @@ static void expect_tsc_of_cycles(PmuMachine *machine, PmuScript *s,
  * the guest has read it and begun to count: soon, the model has not been asked
  * for the time since.
  */
-static void expect_clock_goes_on(unsigned us)
+static void expect_clock_goes_on(const char *args, unsigned us)
 {
-    static const char args[] = PMU_CPU_METRICS "-icount shift=model";
     g_autoptr(PmuScript) s = pmu_script_new();
     PmuMachine machine;
     unsigned first;
@@ -369,9 +368,13 @@ static void expect_clock_goes_on(unsigned us)
 
 static void test_clock(void)
 {
+    static const char args[] = PMU_CPU_METRICS "-icount shift=model";
+
     if (can_snapshot()) {
-        expect_clock_goes_on(100);
-        expect_clock_goes_on(100000);
+        expect_clock_goes_on(args, 100);
+        expect_clock_goes_on(args, 100000);
+        expect_clock_goes_on(PMU_CPU_METRICS "-icount shift=model "
+                             "-accel tcg,thread=multi", 100000);
     }
 }
 

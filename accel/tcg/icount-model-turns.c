@@ -1,0 +1,129 @@
+/*
+ * Virtual time by a timing model of the CPUs: several vCPUs on one thread
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Whose turn it is follows from the vCPUs' own times alone.
+ */
+
+#include "qemu/osdep.h"
+#include "icount-model-internal.h"
+
+/* How far a vCPU may be ahead of the others, in ns. */
+#define QUANTUM         10000
+
+static struct {
+    CPUState *turn;             /* whose turn it is */
+    int64_t round, horizon;     /* when turns began, and end */
+} turns;
+
+void icount_model_turns_reset(void)
+{
+    turns.round = 0;
+    turns.horizon = 0;
+    qatomic_set(&turns.turn, NULL);
+}
+
+void icount_model_turns_forget(CPUState *cpu)
+{
+    qatomic_cmpxchg(&turns.turn, cpu, NULL);
+}
+
+/*
+ * If all vCPUs were halted, time may have jumped: a round begins now.  A vCPU
+ * that was halted goes on from where the round began: another one has woken it
+ * since.
+ */
+static void model_wake(void)
+{
+    bool all_halted = true;
+    CPUState *cpu;
+
+    CPU_FOREACH(cpu) {
+        if ((!cpu->halted || cpu_has_work(cpu)) &&
+            !icount_model_vcpu(cpu)->halted) {
+            all_halted = false;
+        }
+    }
+    if (all_halted) {
+        turns.round = icount_model_now();
+        turns.horizon = turns.round + QUANTUM;
+    }
+    CPU_FOREACH(cpu) {
+        IcountModelVCPU *vcpu = icount_model_vcpu(cpu);
+
+        if (icount_model_is_awake(cpu)) {
+            icount_model_start(vcpu, turns.round);
+        }
+    }
+}
+
+static CPUState *model_next(CPUState *cpu)
+{
+    return (cpu ? CPU_NEXT(cpu) : NULL) ?: first_cpu;
+}
+
+/* Whose turn it goes on to be, or is next in the round; NULL: all had theirs */
+static CPUState *model_find(void)
+{
+    CPUState *first = qatomic_read(&turns.turn) ?: first_cpu, *cpu = first;
+
+    do {
+        if (icount_model_is_awake(cpu) &&
+            icount_model_vcpu(cpu)->local < turns.horizon) {
+            return cpu;
+        }
+        cpu = model_next(cpu);
+    } while (cpu != first);
+    return NULL;
+}
+
+/* All that are awake have had their turn: begin where the last of them is. */
+static void model_begin_round(void)
+{
+    int64_t least = INT64_MAX;
+    CPUState *cpu;
+
+    CPU_FOREACH(cpu) {
+        if (icount_model_is_awake(cpu)) {
+            least = MIN(least, icount_model_vcpu(cpu)->local);
+        }
+    }
+    if (least < INT64_MAX - QUANTUM) {
+        turns.round = least;
+        turns.horizon = least + QUANTUM;
+    }
+}
+
+/*
+ * A turn ends at a look, or when its vCPU halts, and nowhere else: where the
+ * host kicks vCPUs out of their loop makes no difference.
+ */
+static bool model_turn_goes_on(CPUState *turn)
+{
+    const IcountModelVCPU *vcpu = turn ? icount_model_vcpu(turn) : NULL;
+
+    return vcpu && icount_model_is_awake(turn) && !vcpu->halted &&
+           vcpu->icount < vcpu->look;
+}
+
+bool icount_model_is_turn(CPUState *cpu, int64_t *end)
+{
+    CPUState *turn = qatomic_read(&turns.turn);
+
+    *end = turns.horizon;
+    if (model_turn_goes_on(turn)) {
+        return turn == cpu;
+    }
+    model_wake();
+    turn = model_find();
+    if (!turn) {
+        model_begin_round();
+        turn = model_find();
+    }
+    if (turn) {
+        qatomic_set(&turns.turn, turn);
+    }
+    *end = turns.horizon;
+    return turn == cpu;
+}
