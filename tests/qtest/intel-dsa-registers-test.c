@@ -289,6 +289,36 @@ static void test_waiting(void)
     }
 }
 
+/*
+ * To drain is to wait for what is there: the device is never idle, as another
+ * descriptor comes before it is done with those it has.
+ */
+static void test_drain_of_busy(void)
+{
+    static const unsigned drains[] = { DSA_CMD_DRAIN_ALL, DSA_CMD_DRAIN_WQ };
+
+    for (unsigned i = 0; i < ARRAY_SIZE(drains); i++) {
+        DsaDesc desc = dsa_desc(DSA_OP_MEMMOVE, 0, SOURCE, DESTINATION,
+                                1 << 20);
+        QTestState *qts = dsa_ready("");
+
+        for (int n = 0; n < 4; n++) {
+            dsa_submit(qts, 0, &desc);
+        }
+        start_command(qts, drains[i], 1);
+        for (int n = 0; status(qts) && n < 20; n++) {
+            desc = dsa_desc(DSA_OP_MEMMOVE, 1 + n, SOURCE, DESTINATION,
+                            1 << 20);
+            dsa_submit(qts, 0, &desc);
+            /* One takes 35 us. */
+            qtest_clock_step(qts, 20000);
+        }
+        g_assert_cmphex(status(qts), ==, 0);
+        g_assert_cmphex(dsa_record(qts, 0).status, ==, DSA_STATUS_SUCCESS);
+        qtest_quit(qts);
+    }
+}
+
 /* Completion interrupts go to the vector that the descriptor names. */
 static void test_completion_interrupts(void)
 {
@@ -391,6 +421,7 @@ int main(int argc, char **argv)
     qtest_add_func("intel-dsa/locked", test_locked);
     qtest_add_func("intel-dsa/command-errors", test_command_errors);
     qtest_add_func("intel-dsa/waiting", test_waiting);
+    qtest_add_func("intel-dsa/drain-of-busy", test_drain_of_busy);
     qtest_add_func("intel-dsa/completion-interrupts",
                    test_completion_interrupts);
     qtest_add_func("intel-dsa/properties", test_properties);

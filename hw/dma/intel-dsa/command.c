@@ -24,21 +24,21 @@ static void finish(IntelDsa *s, uint32_t command, unsigned error)
     }
 }
 
-static bool pasid_is_idle(const IntelDsa *s, uint32_t pasid)
+static bool pasid_is_done(const IntelDsa *s, uint32_t pasid)
 {
     for (unsigned wq = 0; wq < s->num_wqs; wq++) {
-        if (dsa_queue_has_pasid(s, wq, pasid)) {
+        if (dsa_queue_awaits_pasid(s, wq, pasid)) {
             return false;
         }
     }
-    return !dsa_engines_have_pasid(s, pasid);
+    return !dsa_engines_await_pasid(s, pasid);
 }
 
-static bool is_idle(const IntelDsa *s, uint32_t wqs)
+static bool wqs_are_done(const IntelDsa *s, uint32_t wqs)
 {
     for (unsigned wq = 0; wq < s->num_wqs; wq++) {
         if (wqs & 1u << wq &&
-            (s->queue[wq].count || s->queue[wq].outstanding)) {
+            (s->queue[wq].awaited || dsa_engines_await_wq(s, wq))) {
             return false;
         }
     }
@@ -117,9 +117,9 @@ static bool command_is_done(const IntelDsa *s)
     switch (FIELD_EX32(s->command, CMD, CODE)) {
     case DSA_CMD_DRAIN_PASID:
     case DSA_CMD_ABORT_PASID:
-        return pasid_is_idle(s, FIELD_EX32(s->command, CMD, OPERAND));
+        return pasid_is_done(s, FIELD_EX32(s->command, CMD, OPERAND));
     default:
-        return is_idle(s, s->command_wqs);
+        return wqs_are_done(s, s->command_wqs);
     }
 }
 
@@ -144,9 +144,19 @@ void dsa_command_check(IntelDsa *s)
     finish(s, command, DSA_CMD_OK);
 }
 
+/* All that is there now, and nothing that is submitted later, is awaited. */
+void dsa_command_await(IntelDsa *s)
+{
+    for (unsigned wq = 0; wq < s->num_wqs; wq++) {
+        s->queue[wq].awaited = s->queue[wq].count;
+    }
+    dsa_engines_await(s);
+}
+
 /* Wait for descriptors of these WQs, if there are any. */
 static void wait_for(IntelDsa *s, uint32_t command, uint32_t wqs)
 {
+    dsa_command_await(s);
     s->command = command;
     s->command_wqs = wqs;
     s->regs[R_CMDSTS] = R_CMDSTS_ACTIVE_MASK;

@@ -64,6 +64,7 @@ typedef struct DsaQueue {
     uint32_t head;
     uint32_t count;
     uint32_t outstanding;       /* dispatched and not completed */
+    uint32_t awaited;           /* of count, the first: by the command */
     int32_t credit;             /* of the arbiter */
     uint32_t disabling;         /* by a command that waits for it */
     DsaPortal portal;
@@ -85,6 +86,7 @@ typedef struct DsaWork {
     uint32_t batch_index;
     int64_t due;                /* DATA: may begin; RETIRE: completes */
     uint64_t order;             /* of dispatch in its engine */
+    bool awaited;               /* by the command that waits */
 
     uint32_t done;              /* bytes of the transfer */
     uint32_t out;               /* bytes of delta record written or read */
@@ -319,6 +321,8 @@ unsigned dsa_traffic_class(const IntelDsa *s, unsigned wq,
 /* command.c */
 void dsa_command_write(IntelDsa *s, uint64_t value);
 /* Something has completed: a command may wait for it. */
+/* The command waits for all descriptors that are there. */
+void dsa_command_await(IntelDsa *s);
 void dsa_command_check(IntelDsa *s);
 /* The states that software sees */
 unsigned dsa_visible_state(const IntelDsa *s);
@@ -364,13 +368,18 @@ bool dsa_queue_pop(IntelDsa *s, unsigned wq);
 void dsa_queue_clear(IntelDsa *s, unsigned wq);
 /* Drop what waits in a WQ with a PASID; whether some does. */
 void dsa_queue_drop_pasid(IntelDsa *s, unsigned wq, uint32_t pasid);
-bool dsa_queue_has_pasid(const IntelDsa *s, unsigned wq, uint32_t pasid);
+/* Does one that the command waits for, in a WQ, have a PASID? */
+bool dsa_queue_awaits_pasid(const IntelDsa *s, unsigned wq, uint32_t pasid);
 
 /* engine.c */
 void dsa_engines_reset(IntelDsa *s);
 /* Drop what engines have of a WQ, without completing it. */
 void dsa_engines_abort(IntelDsa *s, unsigned wq);
-bool dsa_engines_have_pasid(const IntelDsa *s, uint32_t pasid);
+/* The command waits for all that engines have, and for nothing later. */
+void dsa_engines_await(IntelDsa *s);
+/* Do engines have something that it waits for, of a WQ; with a PASID? */
+bool dsa_engines_await_wq(const IntelDsa *s, unsigned wq);
+bool dsa_engines_await_pasid(const IntelDsa *s, uint32_t pasid);
 /* Something was submitted: look at the queues. */
 void dsa_engines_kick(IntelDsa *s);
 void dsa_engines_run(void *opaque);

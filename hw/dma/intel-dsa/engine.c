@@ -190,7 +190,7 @@ static bool fetch_from_queues(IntelDsa *s, unsigned e, int64_t time)
     const uint8_t *head;
     int64_t submitted;
     uint64_t wqs;
-    bool ims;
+    bool ims, awaited;
     int wq;
 
     if (group < 0) {
@@ -207,11 +207,16 @@ static bool fetch_from_queues(IntelDsa *s, unsigned e, int64_t time)
         return false;
     }
     memcpy(desc, head, sizeof(desc));
+    awaited = s->queue[wq].awaited;
     ims = dsa_queue_pop(s, wq);
     if (dsa_desc_opcode(desc) == DSA_OP_BATCH) {
         start_batch(s, e, desc, wq, ims, time);
+        engine->batch.work.awaited = awaited;
     } else {
-        start_work(s, e, free_slot(engine), desc, wq, ims, NULL, time);
+        DsaWork *work = free_slot(engine);
+
+        start_work(s, e, work, desc, wq, ims, NULL, time);
+        work->awaited = awaited;
     }
     return true;
 }
@@ -546,27 +551,64 @@ void dsa_engines_abort(IntelDsa *s, unsigned wq)
     }
 }
 
-static bool has_pasid(const IntelDsa *s, const DsaWork *work, uint32_t pasid)
+void dsa_engines_await(IntelDsa *s)
 {
-    return work->state != DSA_SLOT_FREE && dsa_wq_has_pasid(s, work->wq) &&
+    for (unsigned e = 0; e < s->num_engines; e++) {
+        DsaEngine *engine = &s->engine[e];
+
+        for (unsigned i = 0; i < DSA_ENGINE_SLOTS; i++) {
+            engine->slot[i].awaited = true;
+        }
+        engine->batch.work.awaited = true;
+    }
+}
+
+/* Does the command wait for @work, of @wq, or with @pasid? */
+typedef bool IsAwaited(const IntelDsa *s, const DsaWork *work, uint32_t which);
+
+static bool is_awaited_of_wq(const IntelDsa *s, const DsaWork *work,
+                             uint32_t wq)
+{
+    return work->awaited && work->wq == wq;
+}
+
+static bool is_awaited_with_pasid(const IntelDsa *s, const DsaWork *work,
+                                  uint32_t pasid)
+{
+    return work->awaited && dsa_wq_has_pasid(s, work->wq) &&
            dsa_desc_pasid(work->desc) == pasid;
 }
 
-bool dsa_engines_have_pasid(const IntelDsa *s, uint32_t pasid)
+/* A batch is in its engine until all that it consists of has completed. */
+static bool engines_await(const IntelDsa *s, IsAwaited *is_awaited,
+                          uint32_t which)
 {
     for (unsigned e = 0; e < s->num_engines; e++) {
         const DsaEngine *engine = &s->engine[e];
 
         for (unsigned i = 0; i < DSA_ENGINE_SLOTS; i++) {
-            if (has_pasid(s, &engine->slot[i], pasid)) {
+            const DsaWork *work = &engine->slot[i];
+
+            if (work->state != DSA_SLOT_FREE && is_awaited(s, work, which)) {
                 return true;
             }
         }
-        if (engine->batch.active && has_pasid(s, &engine->batch.work, pasid)) {
+        if (engine->batch.active &&
+            is_awaited(s, &engine->batch.work, which)) {
             return true;
         }
     }
     return false;
+}
+
+bool dsa_engines_await_wq(const IntelDsa *s, unsigned wq)
+{
+    return engines_await(s, is_awaited_of_wq, wq);
+}
+
+bool dsa_engines_await_pasid(const IntelDsa *s, uint32_t pasid)
+{
+    return engines_await(s, is_awaited_with_pasid, pasid);
 }
 
 void dsa_engines_reset(IntelDsa *s)

@@ -161,6 +161,7 @@ bool dsa_queue_pop(IntelDsa *s, unsigned wq)
 
     queue->head = (queue->head + 1) % s->total_wq_size;
     queue->count--;
+    queue->awaited -= MIN(queue->awaited, 1);
     dsa_wq_check_occupancy(s, wq);
     return ims;
 }
@@ -170,11 +171,11 @@ static uint32_t pasid_at(const DsaQueue *queue, uint32_t place)
     return dsa_desc_pasid(queue->desc + place * DSA_DESC_SIZE);
 }
 
-bool dsa_queue_has_pasid(const IntelDsa *s, unsigned wq, uint32_t pasid)
+bool dsa_queue_awaits_pasid(const IntelDsa *s, unsigned wq, uint32_t pasid)
 {
     const DsaQueue *queue = &s->queue[wq];
 
-    for (uint32_t i = 0; dsa_wq_has_pasid(s, wq) && i < queue->count; i++) {
+    for (uint32_t i = 0; dsa_wq_has_pasid(s, wq) && i < queue->awaited; i++) {
         if (pasid_at(queue, (queue->head + i) % s->total_wq_size) == pasid) {
             return true;
         }
@@ -209,6 +210,7 @@ void dsa_queue_drop_pasid(IntelDsa *s, unsigned wq, uint32_t pasid)
 void dsa_queue_clear(IntelDsa *s, unsigned wq)
 {
     s->queue[wq].count = 0;
+    s->queue[wq].awaited = 0;
     s->queue[wq].portal.filled = 0;
 }
 
