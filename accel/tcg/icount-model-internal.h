@@ -7,6 +7,7 @@
 #ifndef ACCEL_TCG_ICOUNT_MODEL_INTERNAL_H
 #define ACCEL_TCG_ICOUNT_MODEL_INTERNAL_H
 
+#include "qemu/atomic.h"
 #include "hw/core/cpu.h"
 #include "system/cpus.h"
 #include "icount-model.h"
@@ -19,16 +20,16 @@ typedef struct IcountModelVCPU {
     IcountModelRunTime *run_time;
     int64_t ran;                /* run_time() at the last look */
     int64_t local;              /* its own time at the last look, ns */
-    int64_t rough;              /* [o] at the last look, glance or read */
+    aligned_int64_t rough;      /* [o] at the last look, glance or read */
     int64_t icount;             /* instructions that it executed */
     int64_t look;               /* ... of the next look or glance */
     int64_t looked_icount;      /* ... of the last look */
     int64_t read_icount;        /* ... of the last look, glance or read */
-    int64_t deadline;           /* [o] the next event as of the last plan, ns */
+    aligned_int64_t deadline;   /* [o] the next event as of the last plan, ns */
     int64_t turn_end;           /* ... and the end of its turn */
     int64_t insn_time;          /* of an instruction lately, in 1/1024 ns */
     bool must_look;             /* next time, not glance */
-    bool publishing;            /* a look is under way */
+    bool publishing;            /* its time, in the execution loop */
     bool halted;                /* [o] it was, when it was last seen */
     bool waits;                 /* [o] for other vCPUs: it does not execute */
     bool skips;                 /* ... or timers ran: it does not execute now */
@@ -45,8 +46,8 @@ static inline bool icount_model_is_awake(CPUState *cpu)
     return cpu_can_run(cpu) && (!cpu->halted || cpu_has_work(cpu));
 }
 
-/* @cpu, which was halted or has not run yet, goes on at @ns, if not later. */
-void icount_model_start(IcountModelVCPU *vcpu, int64_t ns);
+/* Does idle time take as long as it says (sleep=on)? */
+bool icount_model_sleeps_when_idle(void);
 
 /* @cpu is out of its execution loop: look or glance if that is due. */
 void icount_model_catch_up(CPUState *cpu);
@@ -70,7 +71,10 @@ void icount_model_turns_forget(CPUState *cpu);
  */
 bool icount_model_may_run(CPUState *cpu, int64_t *pause);
 
-/* An event at @ns is new: those that did not plan for it must plan again. */
+/*
+ * The next event is at @ns: those but @cpu that execute, and have planned for a
+ * later one, must plan again.
+ */
 void icount_model_replan(CPUState *cpu, int64_t ns);
 
 #endif

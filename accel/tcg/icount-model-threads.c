@@ -12,8 +12,8 @@
 
 #include "qemu/osdep.h"
 #include "qemu/main-loop.h"
-#include "qemu/rcu.h"
-#include "system/cpus.h"
+#include "qemu/lockable.h"
+#include "system/cpu-timers.h"
 #include "system/replay.h"
 #include "exec/cpu-common.h"
 #include "icount-model-internal.h"
@@ -31,60 +31,88 @@ static int64_t model_time(const IcountModelVCPU *vcpu)
     return qatomic_read_i64(&vcpu->rough);
 }
 
-/* Of the others that run, the time of the last one; INT64_MAX: none does. */
-static int64_t model_last_of_others(CPUState *cpu)
+/* Does @cpu, which is another one, run or wait, from a time that it has? */
+static bool model_runs(CPUState *cpu, const IcountModelVCPU *vcpu)
 {
-    int64_t last = INT64_MAX;
+    return vcpu && !qatomic_load_acquire(&vcpu->halted) &&
+           icount_model_is_awake(cpu);
+}
+
+/*
+ * The time of that one which is furthest behind of the others that run;
+ * INT64_MAX: none does.
+ */
+static int64_t model_furthest_behind(CPUState *cpu)
+{
+    int64_t time = INT64_MAX;
     CPUState *other;
 
-    RCU_READ_LOCK_GUARD();
+    /* Unplugged CPUs leave the list with that. */
+    QEMU_LOCK_GUARD(&qemu_cpu_list_lock);
     CPU_FOREACH(other) {
         IcountModelVCPU *vcpu = icount_model_vcpu(other);
 
-        if (other != cpu && icount_model_is_awake(other) &&
-            !qatomic_read(&vcpu->halted)) {
-            last = MIN(last, model_time(vcpu));
+        if (other != cpu && model_runs(other, vcpu)) {
+            time = MIN(time, model_time(vcpu));
         }
     }
-    return last;
+    return time;
 }
 
-static bool model_is_ahead(const IcountModelVCPU *vcpu, int64_t last)
+static bool model_is_ahead(const IcountModelVCPU *vcpu, int64_t others)
 {
-    return last < INT64_MAX && model_time(vcpu) - last > SLACK;
+    return others < INT64_MAX && model_time(vcpu) - others > SLACK;
+}
+
+/*
+ * A vCPU that was halted goes on at @ns: one of the others has woken it, or
+ * time has jumped.  Who sees that it runs sees its new time.
+ */
+static void model_start(IcountModelVCPU *vcpu, int64_t ns)
+{
+    vcpu->local = MAX(vcpu->local, ns);
+    qatomic_set_i64(&vcpu->rough, MAX(vcpu->rough, vcpu->local));
+    qatomic_store_release(&vcpu->halted, false);
 }
 
 bool icount_model_may_run(CPUState *cpu, int64_t *pause)
 {
     IcountModelVCPU *vcpu = icount_model_vcpu(cpu);
-    int64_t last;
+    int64_t others;
 
     if (!icount_model_is_awake(cpu)) {
         return false;
     }
-    last = model_last_of_others(cpu);
+    others = model_furthest_behind(cpu);
     if (vcpu->halted) {
-        /* One of the others has woken it, or time has jumped. */
-        icount_model_start(vcpu, last < INT64_MAX ? last : icount_model_now());
-        qatomic_set_i64(&vcpu->rough, MAX(vcpu->rough, vcpu->local));
-        qatomic_set(&vcpu->halted, false);
+        model_start(vcpu, others < INT64_MAX ? others : icount_model_now());
     }
-    *pause = model_time(vcpu) + (last < INT64_MAX ? PAUSE : SLACK);
-    return !model_is_ahead(vcpu, last);
+    *pause = model_time(vcpu) + (others < INT64_MAX ? PAUSE : SLACK);
+    return !model_is_ahead(vcpu, others);
 }
 
 void icount_model_replan(CPUState *cpu, int64_t ns)
 {
     CPUState *other;
 
-    RCU_READ_LOCK_GUARD();
+    QEMU_LOCK_GUARD(&qemu_cpu_list_lock);
     CPU_FOREACH(other) {
         IcountModelVCPU *vcpu = icount_model_vcpu(other);
 
-        if (other != cpu && !qatomic_read(&vcpu->halted) &&
+        if (other != cpu && model_runs(other, vcpu) &&
+            !qatomic_read(&vcpu->waits) &&
             qatomic_read_i64(&vcpu->deadline) > ns) {
             cpu_exit(other);
         }
+    }
+}
+
+/* What rr_cpu_thread_fn() does before it lets vCPUs run. */
+static void model_account_idle_time(void)
+{
+    if (icount_model_sleeps_when_idle()) {
+        BQL_LOCK_GUARD();
+        icount_account_warp_timer();
     }
 }
 
@@ -95,6 +123,7 @@ int icount_model_thread_exec(CPUState *cpu)
     if (!icount_model_enabled()) {
         return tcg_cpu_exec(cpu);
     }
+    model_account_idle_time();
     icount_prepare_for_run(cpu, INT64_MAX);
     reason = icount_model_exec(cpu);
     icount_model_catch_up(cpu);
@@ -112,10 +141,11 @@ void icount_model_step_atomic(CPUState *cpu)
     cpu->icount_budget = 1;
     cpu->neg.icount_decr.u16.low = 1;
     cpu_exec_step_atomic(cpu);
+    icount_model_catch_up(cpu);
     icount_process_data(cpu);
 }
 
-/* Those that need not wait any more go on. */
+/* Those that need not wait for @cpu any more go on. */
 static void model_release(CPUState *cpu)
 {
     CPUState *other;
@@ -123,10 +153,20 @@ static void model_release(CPUState *cpu)
     CPU_FOREACH(other) {
         IcountModelVCPU *vcpu = icount_model_vcpu(other);
 
-        if (other != cpu && qatomic_read(&vcpu->waits) &&
-            !model_is_ahead(vcpu, model_last_of_others(other))) {
+        if (other != cpu && vcpu && qatomic_read(&vcpu->waits) &&
+            !model_is_ahead(vcpu, model_furthest_behind(other))) {
             qemu_cond_broadcast(other->halt_cond);
         }
+    }
+}
+
+/* Let time jump, if nobody runs: icount_start_warp_timer(). */
+static void model_idle(void)
+{
+    if (all_cpu_threads_idle()) {
+        /* Timers that are due are run by any thread, whoever is stopped. */
+        icount_handle_deadline();
+        qemu_notify_event();
     }
 }
 
@@ -134,24 +174,25 @@ static void model_release(CPUState *cpu)
 static bool model_has_to_wait(CPUState *cpu, const IcountModelVCPU *vcpu)
 {
     return icount_model_is_awake(cpu) && cpu_work_list_empty(cpu) &&
-           model_is_ahead(vcpu, model_last_of_others(cpu));
+           model_is_ahead(vcpu, model_furthest_behind(cpu));
 }
 
 void icount_model_wait(CPUState *cpu)
 {
-    IcountModelVCPU *vcpu;
+    IcountModelVCPU *vcpu =
+        icount_model_enabled() ? icount_model_vcpu(cpu) : NULL;
 
-    if (!icount_model_enabled()) {
+    if (!vcpu) {
         return;
     }
-    vcpu = icount_model_vcpu(cpu);
-    model_release(cpu);
-    if (all_cpu_threads_idle()) {
-        /* Time may jump: icount_start_warp_timer(). */
-        qemu_notify_event();
+    if (!cpu_can_run(cpu)) {
+        /* Others may go on without it. */
+        qatomic_set(&vcpu->halted, true);
     }
+    model_release(cpu);
+    model_idle();
     while (model_has_to_wait(cpu, vcpu)) {
-        vcpu->waits = true;
+        qatomic_set(&vcpu->waits, true);
         qemu_cond_wait_bql(cpu->halt_cond);
     }
 }

@@ -53,7 +53,8 @@ static void model_wake(void)
         IcountModelVCPU *vcpu = icount_model_vcpu(cpu);
 
         if (icount_model_is_awake(cpu)) {
-            icount_model_start(vcpu, turns.round);
+            vcpu->local = MAX(vcpu->local, turns.round);
+            vcpu->halted = false;
         }
     }
 }

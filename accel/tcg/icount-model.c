@@ -45,7 +45,8 @@
 static struct {
     bool enabled;
     bool may_thread;            /* no replay: vCPUs may run on threads */
-    GHashTable *vcpus;          /* ModelVCPU by CPUState: fixed at startup */
+    bool sleeps;                /* idle time takes time */
+    GHashTable *vcpus;          /* of CPUState: fixed at startup */
 } model;
 
 bool icount_model_enabled(void)
@@ -71,6 +72,7 @@ bool icount_model_configure(QemuOpts *opts, const char **option, Error **errp)
     }
     model.enabled = true;
     model.may_thread = !qemu_opt_get(opts, "rr");
+    model.sleeps = qemu_opt_get_bool(opts, "sleep", !model.may_thread);
     model.vcpus = g_hash_table_new_full(NULL, NULL, NULL, g_free);
     *option = "0";
     return true;
@@ -80,6 +82,11 @@ bool icount_model_configure(QemuOpts *opts, const char **option, Error **errp)
 bool icount_model_sleeps(QemuOpts *opts)
 {
     return !model.enabled || qemu_opt_get(opts, "rr");
+}
+
+bool icount_model_sleeps_when_idle(void)
+{
+    return model.sleeps;
 }
 
 bool icount_model_may_thread(void)
@@ -234,6 +241,27 @@ static bool model_glance(CPUState *cpu, IcountModelVCPU *vcpu, int64_t icount)
     return true;
 }
 
+/*
+ * @cpu, out of its execution loop, executed @executed since it was accounted:
+ * look or glance if that is due.  True if it was a look.
+ */
+static bool model_catch_up(CPUState *cpu, IcountModelVCPU *vcpu,
+                           int64_t executed)
+{
+    int64_t icount = vcpu->icount + executed;
+
+    if (cpu->halted && !vcpu->halted) {
+        /* Not by HLT, or woken for nothing. */
+        vcpu->look = MIN(vcpu->look, icount);
+        vcpu->must_look = true;
+    }
+    if (icount < vcpu->look || model_glance(cpu, vcpu, icount)) {
+        return false;
+    }
+    model_look(cpu, vcpu, executed);
+    return true;
+}
+
 /* Time is @ns at least.  With vm_clock_lock. */
 static void model_publish(int64_t ns)
 {
@@ -306,8 +334,8 @@ void icount_model_halt(CPUState *cpu)
     model_look(cpu, vcpu, executed);
     vcpu->look = MIN(vcpu->look, vcpu->icount + executed);
     qatomic_set_i64(&vcpu->deadline, INT64_MAX);
-    qatomic_set(&vcpu->halted, true);
     model_account(cpu, vcpu);
+    qatomic_store_release(&vcpu->halted, true);
 }
 
 void icount_model_executed(CPUState *cpu, int64_t executed)
@@ -329,33 +357,17 @@ void icount_model_executed(CPUState *cpu, int64_t executed)
         }
         return;
     }
-    if (cpu->halted && !vcpu->halted) {
-        /* Not by HLT, or woken for nothing. */
-        qatomic_set(&vcpu->halted, true);
-        vcpu->look = MIN(vcpu->look, vcpu->icount);
-        vcpu->must_look = true;
-    }
-    if (vcpu->icount >= vcpu->look &&
-        !model_glance(cpu, vcpu, vcpu->icount)) {
-        model_look(cpu, vcpu, 0);
+    if (model_catch_up(cpu, vcpu, 0)) {
         model_publish(vcpu->local);
+    }
+    if (cpu->halted) {
+        qatomic_store_release(&vcpu->halted, true);
     }
 }
 
 void icount_model_catch_up(CPUState *cpu)
 {
-    IcountModelVCPU *vcpu = icount_model_vcpu(cpu);
-    int64_t executed = model_executed(cpu), icount = vcpu->icount + executed;
-
-    if (icount >= vcpu->look && !model_glance(cpu, vcpu, icount)) {
-        model_look(cpu, vcpu, executed);
-    }
-}
-
-void icount_model_start(IcountModelVCPU *vcpu, int64_t ns)
-{
-    vcpu->local = MAX(vcpu->local, ns);
-    vcpu->halted = false;
+    model_catch_up(cpu, icount_model_vcpu(cpu), model_executed(cpu));
 }
 
 /* Instructions until @until if one takes @insn_time, in 1/1024 ns. */
@@ -409,24 +421,16 @@ static bool model_may_execute(CPUState *cpu, IcountModelVCPU *vcpu,
         return own;
     }
     if (vcpu->halted) {
-        icount_model_start(vcpu, icount_model_now());
+        vcpu->local = MAX(vcpu->local, icount_model_now());
+        vcpu->halted = false;
     }
     return true;
-}
-
-/* @cpu, before its next look, gets ready for an event at @event. */
-static void model_expect(CPUState *cpu, IcountModelVCPU *vcpu, int64_t event)
-{
-    if (event < vcpu->deadline && qemu_tcg_mttcg_enabled()) {
-        icount_model_replan(cpu, event);
-    }
-    qatomic_set_i64(&vcpu->deadline, event);
 }
 
 int64_t icount_model_budget(CPUState *cpu, int64_t budget)
 {
     IcountModelVCPU *vcpu;
-    int64_t left, event, pause;
+    int64_t now, left, event, pause;
 
     if (!model.enabled) {
         return budget;
@@ -443,6 +447,7 @@ int64_t icount_model_budget(CPUState *cpu, int64_t budget)
         /* Something else comes first, which may move the clock. */
         return 0;
     }
+    now = icount_model_now();
     left = qemu_clock_deadline_ns_all(QEMU_CLOCK_VIRTUAL, model_timers());
     if (!left) {
         if (replay_mode == REPLAY_MODE_PLAY) {
@@ -454,18 +459,21 @@ int64_t icount_model_budget(CPUState *cpu, int64_t budget)
         vcpu->skips = g_hash_table_size(model.vcpus) > 1;
         return 0;
     }
+    event = left < 0 ? INT64_MAX : now + left;
+    if (qemu_tcg_mttcg_enabled()) {
+        icount_model_replan(cpu, event);
+    }
     vcpu->skips = !model_may_execute(cpu, vcpu, &pause);
     qatomic_set(&vcpu->waits, vcpu->skips);
     if (vcpu->skips) {
         return 0;
     }
-    event = left < 0 ? INT64_MAX : icount_model_now() + left;
     /*
      * An event that is put off makes no difference: nothing ends the execution
      * loop for that.
      */
     if (vcpu->icount >= vcpu->look || event < vcpu->deadline) {
-        model_expect(cpu, vcpu, event);
+        qatomic_set_i64(&vcpu->deadline, event);
         model_plan(vcpu, event, pause);
     }
     left = vcpu->look - vcpu->icount;
