@@ -29,6 +29,7 @@ typedef struct IcountModelVCPU {
     int64_t turn_end;           /* ... and the end of its turn */
     int64_t insn_time;          /* of an instruction lately, in 1/1024 ns */
     bool must_look;             /* next time, not glance */
+    bool passed;                /* time has, maybe with no instruction */
     bool publishing;            /* its time, in the execution loop */
     bool halted;                /* [o] it was, when it was last seen */
     bool waits;                 /* [o] for other vCPUs: it does not execute */

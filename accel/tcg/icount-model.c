@@ -162,6 +162,7 @@ bool icount_model_loaded(CPUState *cpu, int64_t ran)
     vcpu->looked_icount = vcpu->icount;
     vcpu->read_icount = -1;
     vcpu->must_look = false;
+    vcpu->passed = false;
     vcpu->insn_time = 0;
     icount_model_turns_reset();
     return true;
@@ -192,9 +193,10 @@ static void model_look(CPUState *cpu, IcountModelVCPU *vcpu, int64_t executed)
     int64_t insns = icount - vcpu->looked_icount, ran;
 
     vcpu->must_look = false;
-    if (!insns) {
+    if (!insns && !vcpu->passed) {
         return;
     }
+    vcpu->passed = false;
     ran = vcpu->run_time(cpu, false);
     model_note_speed(vcpu, insns, ran - vcpu->ran);
     vcpu->looked_icount = icount;
@@ -292,6 +294,7 @@ void icount_model_look(CPUState *cpu, unsigned ahead)
 
     vcpu->look = MIN(vcpu->look, vcpu->icount + model_executed(cpu) - ahead);
     vcpu->must_look = true;
+    vcpu->passed = true;
     cpu_exit(cpu);
 }
 

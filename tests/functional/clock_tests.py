@@ -264,3 +264,51 @@ def watchpoint(options):
     checks.equal('status', done.returncode, 7)
     checks.equal('messages', done.stdout, '')
     return checks.done()
+
+
+# Real mode at the reset vector: the handler of #UD begins with UD2, which
+# raises #UD, on a stack of its own.
+FAULTS_FOR_EVER = {
+    0xfff0: 'ea 0000 00f0',             # ljmp $0xf000, $0
+    0: '31c0 8ed8'                      # xor %ax, %ax; mov %ax, %ds
+       'c706 1800 4000 8c0e 1a00'       # vector 6: 0x40 of %cs
+       'b8 0020 8ed0'                   # mov $0x2000, %ax; mov %ax, %ss
+       '0f0b',                          # ud2
+    0x40: '0f0b',                       # ud2
+}
+
+
+@test('-icount shift=model: faults without end take time')
+def faults_for_ever(options):
+    rom = bytearray(1 << 16)
+    for at, code in FAULTS_FOR_EVER.items():
+        code = bytes.fromhex(code)
+        rom[at:at + len(code)] = code
+    with tempfile.NamedTemporaryFile() as file:
+        file.write(rom)
+        file.flush()
+        process = subprocess.Popen(
+            [options.qemu or artifacts.default_qemu(), '-nodefaults',
+             '-display', 'none', '-machine', 'pc', '-accel', 'tcg', '-m', '16',
+             '-cpu', options.cpu, '-bios', file.name, '-monitor', 'stdio',
+             *CLOCK], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT, text=True)
+        # The counter of the PIT: mode 2, from 65536.
+        commands = ['o/b 0x43 0x34', 'o/b 0x40 0', 'o/b 0x40 0']
+        for _ in range(5):
+            commands += ['i/b 0x40'] * 2
+        try:
+            for command in commands:
+                process.stdin.write(command + '\n')
+                process.stdin.flush()
+                time.sleep(0.2)
+            said, _ = process.communicate('quit\n', timeout=TIMEOUT)
+        finally:
+            process.kill()
+            process.wait()
+    counter = re.findall(r'portb\[0x0040\] = (0x[0-9a-f]+)', said)
+    checks = Checks()
+    checks.equal('bytes read', len(counter), 10)
+    pairs = set(zip(counter[::2], counter[1::2]))
+    checks.that(len(pairs) > 1, 'the counter stands at %s' % pairs)
+    return checks.done()

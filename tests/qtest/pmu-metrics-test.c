@@ -789,6 +789,43 @@ static void test_query_left_early(void)
     }
 }
 
+/* Slots of the kernel's level while @block runs @n times, with @cpu. */
+static uint64_t kernel_slots(unsigned block, unsigned n, unsigned cycles)
+{
+    g_autofree char *args = g_strdup_printf(
+        PMU_CPU_UNSAMPLED "-global Icelake-Server-x86_64-cpu."
+        "pmu-event-delivery=%u", cycles);
+    g_autoptr(PmuScript) s = pmu_script_new();
+    unsigned slots;
+
+    clear_metrics(s);
+    pmu_wrmsr(s, MSR_FIXED_CTR_CTRL, FIXED_OS(3));
+    pmu_op(s, OP_RUN, block, ENABLE, n);
+    slots = pmu_rdpmc(s, RDPMC_SLOTS);
+    pmu_run(s, args);
+    return pmu_register(s, slots);
+}
+
+/* Exceptions take so much longer by the microcode that delivers them. */
+static void test_delivery(void)
+{
+    static const struct {
+        unsigned block, n, exceptions;
+    } row[] = {
+        { BLOCK_UD, 0, 1 }, { BLOCK_INT, 10, 10 }, { BLOCK_FAULTS, 20, 20 },
+        { BLOCK_LOOP, 100, 0 },
+    };
+    const unsigned cycles = 1000;
+
+    for (int i = 0; i < ARRAY_SIZE(row); i++) {
+        uint64_t without = kernel_slots(row[i].block, row[i].n, 0);
+
+        pmu_expect(kernel_slots(row[i].block, row[i].n, cycles),
+                   without + row[i].exceptions * cycles * 5,
+                   "slots, block %u", row[i].block);
+    }
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -811,6 +848,7 @@ int main(int argc, char **argv)
     qtest_add_func("pmu/metrics/bottlenecks", test_bottlenecks);
     qtest_add_func("pmu/metrics/smc", test_smc);
     qtest_add_func("pmu/metrics/two-tasks", test_two_tasks);
+    qtest_add_func("pmu/metrics/delivery", test_delivery);
     qtest_add_func("pmu/query", test_query);
     qtest_add_func("pmu/query/cpus", test_query_cpus);
     qtest_add_func("pmu/query/left-early", test_query_left_early);

@@ -1,5 +1,6 @@
 /*
- * The PMU while the guest runs: waits for devices.
+ * The PMU while the guest runs: what takes time beside instructions, devices
+ * and the delivery of exceptions and interrupts.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
@@ -24,23 +25,39 @@
 /* ... which is as long to the clock as so many iterations: half a ns each. */
 #define DEVICE_ITERATIONS (2 * DEVICE_READ_NS)
 
-void x86_pmu_port(CPUX86State *env)
+/* Time has passed: @progress, and what to the clock are @iterations. */
+static void x86_pmu_waited(CPUX86State *env, uint64_t progress,
+                           uint64_t iterations)
 {
-    X86PMU *unit = env->pmu.unit;
-    bool user = env->hflags & HF_CPL_MASK;
-    uint64_t progress;
-
-    if (!(env->hflags & HF_PMU_TIMING_MASK)) {
-        return;
-    }
-    progress = pmu_timing_device_wait(unit->timing,
-                                      user ? PMU_LEVEL_USR : PMU_LEVEL_OS,
-                                      unit->uarch.frequency_mhz *
-                                      DEVICE_READ_NS / 1000);
-    x86_pmu_clock_device(unit, DEVICE_ITERATIONS);
+    x86_pmu_clock_device(env->pmu.unit, iterations);
     /* Counters are looked at so much sooner. */
     x86_pmu_counted_shorten(env, progress);
     env->pmu.room = -1;
+}
+
+void x86_pmu_port(CPUX86State *env)
+{
+    X86PMU *unit = env->pmu.unit;
+    uint32_t cycles;
+
+    if (env->hflags & HF_PMU_TIMING_MASK) {
+        cycles = unit->uarch.frequency_mhz * DEVICE_READ_NS / 1000;
+        x86_pmu_waited(env, pmu_timing_device_wait(unit->timing,
+                                                   x86_pmu_level(env), cycles),
+                       DEVICE_ITERATIONS);
+    }
+}
+
+/* To the clock, a cycle is about an iteration. */
+void x86_pmu_delivered(CPUX86State *env)
+{
+    X86PMU *unit = env->pmu.unit;
+
+    if (env->hflags & HF_PMU_TIMING_MASK) {
+        x86_pmu_waited(env, pmu_timing_event_delivery(unit->timing,
+                                                      x86_pmu_level(env)),
+                       unit->uarch.event_delivery);
+    }
 }
 
 void x86_pmu_io_read(CPUState *cs, hwaddr addr)

@@ -94,9 +94,13 @@ void x86_pmu_interrupt(CPUX86State *env, int vector, bool is_int)
 
 void x86_pmu_interrupt_done(CPUX86State *env, bool is_int)
 {
-    if (env->pmu.unit && is_int) {
+    if (!env->pmu.unit) {
+        return;
+    }
+    if (is_int) {
         x86_pmu_recount_last(env, env->pmu.unit->int_level, 1, 1);
     }
+    x86_pmu_delivered(env);
 }
 
 void x86_pmu_halt(CPUX86State *env)

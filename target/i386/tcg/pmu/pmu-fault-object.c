@@ -213,24 +213,43 @@ type_init(x86_pmu_fault_register)
 
 /* The monitor -------------------------------------------------------------- */
 
+typedef struct FaultQuery {
+    const X86PMUFault *fault;
+    PmuFaultInfo *info;
+} FaultQuery;
+
+/* On its vCPU, so that all is as of one moment. */
+static void x86_pmu_fault_describe(CPUState *cs, run_on_cpu_data data)
+{
+    const FaultQuery *query = data.host_ptr;
+    const X86PMUFault *fault = query->fault;
+
+    query->info->fired = fault->fired;
+    query->info->clock = fault->clock;
+    query->info->rip = fault->rip;
+    query->info->added = fault->added;
+}
+
 static int x86_pmu_fault_query(Object *child, void *opaque)
 {
     PmuFaultInfoList ***tail = opaque;
     X86PMUFault *fault = (X86PMUFault *)
         object_dynamic_cast(child, TYPE_PMU_FAULT);
-    PmuFaultInfo *info;
+    FaultQuery query = { .fault = fault };
 
     if (!fault) {
         return 0;
     }
-    info = g_new0(PmuFaultInfo, 1);
-    info->id = g_strdup(x86_pmu_fault_id(fault));
-    info->kind = g_strdup(x86_pmu_fault_kind_name(fault->kind));
-    info->fired = qatomic_read_u64(&fault->fired);
-    info->clock = qatomic_read_u64(&fault->clock);
-    info->rip = qatomic_read_u64(&fault->rip);
-    info->added = qatomic_read_i64(&fault->added);
-    QAPI_LIST_APPEND(*tail, info);
+    query.info = g_new0(PmuFaultInfo, 1);
+    query.info->id = g_strdup(x86_pmu_fault_id(fault));
+    query.info->kind = g_strdup(x86_pmu_fault_kind_name(fault->kind));
+    if (fault->unit && x86_pmu_can_be_asked(CPU(fault->unit->cpu))) {
+        x86_pmu_run_on_cpu(CPU(fault->unit->cpu), x86_pmu_fault_describe,
+                           &query);
+    } else {
+        x86_pmu_fault_describe(NULL, RUN_ON_CPU_HOST_PTR(&query));
+    }
+    QAPI_LIST_APPEND(*tail, query.info);
     return 0;
 }
 

@@ -256,6 +256,9 @@ void x86_pmu_clock_look(X86PMU *unit);
  */
 void x86_pmu_clock_device(X86PMU *unit, uint64_t iterations);
 
+/* An exception or interrupt has been delivered: pmu-device.c */
+void x86_pmu_delivered(CPUX86State *env);
+
 /* @unit's vCPU is about to halt, and nothing is in the log. */
 void x86_pmu_clock_halt(X86PMU *unit);
 

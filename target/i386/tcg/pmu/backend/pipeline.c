@@ -114,6 +114,10 @@ static void special_after(PmuPipeline *p, const PmuInsn *insn,
                    ? PMU_COMPLETION_CYCLE(done)
                                                        : p->pause;
     }
+    if (insn->branch == PMU_BRANCH_FAR) {
+        /* What it takes is its own, at the level that it leaves. */
+        pmu_slots_wait_for_backend(p, p->barrier);
+    }
     if (insn->flags & PMU_INSN_FENCES_LOADS) {
         p->lsu.loads_from = MAX(p->lsu.loads_from, PMU_COMPLETION_CYCLE(done));
     }

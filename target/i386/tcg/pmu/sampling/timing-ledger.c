@@ -240,15 +240,23 @@ uint64_t pmu_timing_entered_slots(const PmuTiming *t)
     return slots;
 }
 
+/* Slots of the pipeline that are not entered yet: those of an open region. */
+static uint64_t open_slots(const PmuTiming *t)
+{
+    uint64_t slots = 0;
+
+    for (unsigned i = 0; i < PMU_SLOT_NR; i++) {
+        slots += t->pipeline.clock.counts.item[i];
+    }
+    return slots;
+}
+
 /* In 1/PMU_CPI_ONE. */
 static uint64_t progress_now(const PmuTiming *t)
 {
-    uint64_t progress = t->progress;
-
-    if (t->plan.phase != PMU_PHASE_DETAILED) {
-        progress += unaccounted_slots(t);
-    }
-    return progress;
+    return t->progress + (t->plan.phase == PMU_PHASE_DETAILED
+                          ? open_slots(t) << PMU_CPI_SHIFT
+                          : unaccounted_slots(t));
 }
 
 uint64_t pmu_timing_progress_now(const PmuTiming *t)

@@ -207,21 +207,39 @@ void pmu_timing_set_interest(PmuTiming *t, PmuInterest interest)
     }
 }
 
-uint64_t pmu_timing_device_wait(PmuTiming *t, PmuLevel level, uint32_t cycles)
+/*
+ * For @cycles nothing is issued, for the reason @slot.  Returns by how much
+ * the progress grows.
+ */
+static uint64_t wait_for_cycles(PmuTiming *t, PmuLevel level, PmuSlotClass slot,
+                                uint32_t cycles)
 {
     uint64_t *event = t->ledger->event[level];
     uint64_t slots = (uint64_t)cycles * t->uarch->width;
 
-    t->ledger->slots[level][PMU_SLOT_MEMORY_BOUND] += slots;
+    t->ledger->slots[level][slot] += slots;
     event[PMU_ITEM_ISSUED_0] += cycles;
     event[PMU_ITEM_UNDELIVERED_0] += cycles;
     event[PMU_ITEM_EXECUTED_0] += cycles;
     event[PMU_ITEM_RETIRED_0] += cycles;
-    event[PMU_ITEM_WAIT_DRAM] += cycles;
-    event[PMU_ITEM_STALL_DRAM] += cycles;
     t->progress += slots << PMU_CPI_SHIFT;
     t->clock.progress += slots;
     return slots << PMU_CPI_SHIFT;
+}
+
+uint64_t pmu_timing_device_wait(PmuTiming *t, PmuLevel level, uint32_t cycles)
+{
+    t->ledger->event[level][PMU_ITEM_WAIT_DRAM] += cycles;
+    t->ledger->event[level][PMU_ITEM_STALL_DRAM] += cycles;
+    return wait_for_cycles(t, level, PMU_SLOT_MEMORY_BOUND, cycles);
+}
+
+uint64_t pmu_timing_event_delivery(PmuTiming *t, PmuLevel level)
+{
+    uint32_t cycles = t->uarch->event_delivery;
+
+    t->ledger->event[level][PMU_ITEM_SERIALIZED] += cycles;
+    return wait_for_cycles(t, level, PMU_SLOT_CORE_BOUND, cycles);
 }
 
 void pmu_timing_interrupt(PmuTiming *t)

@@ -93,6 +93,12 @@ void pmu_timing_flush_mappings(PmuTiming *timing, PmuTlbFlush flush,
 uint64_t pmu_timing_device_wait(PmuTiming *timing, PmuLevel level,
                                 uint32_t cycles);
 
+/*
+ * At @level, an exception or interrupt is delivered: what its microcode takes,
+ * in the same way.  pmu_timing_interrupt() went before.
+ */
+uint64_t pmu_timing_event_delivery(PmuTiming *timing, PmuLevel level);
+
 /* An interrupt or exception was taken: the pipeline refills. */
 void pmu_timing_interrupt(PmuTiming *timing);
 

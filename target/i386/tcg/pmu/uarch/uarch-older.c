@@ -68,11 +68,12 @@
 
 /* What is the same for all of them; chosen, as on Sunny Cove. */
 #define OTHERS                                                          \
-    .forward_rmw = 1, .lock_latency = 13, .stream_half_cycles = 7,      \
-    .page_walk = 20, .snoop_latency = 70, .clear_resteer = 7,           \
-    .store_forward_blocked = 13, .address_alias = 7, .lcp_stall = 3,    \
-    .ms_switch = 2, .resteer_penalty = 10, .far_branch_penalty = 30,    \
-    .smc_penalty = 100, .assist_uops = 30, .assist_latency = 115
+    .store_forward_blocked = 13, .far_branch_penalty = 30,              \
+    .stream_half_cycles = 7, .resteer_penalty = 10, .lock_latency = 13, \
+    .event_delivery = 400, .assist_latency = 115, .snoop_latency = 70,  \
+    .clear_resteer = 7, .address_alias = 7, .smc_penalty = 100,         \
+    .assist_uops = 30, .forward_rmw = 1, .page_walk = 20,               \
+    .lcp_stall = 3, .ms_switch = 2
 
 static const PmuUarch table[PMU_CORE_NR - PMU_CORES_MEASURED] = {
     [PMU_CORE_P5 - PMU_CORES_MEASURED] = {

@@ -144,6 +144,12 @@ static const PmuUarch uarch_table[PMU_CORES_MEASURED] = {
          */
         .mispredict_penalty = 11,
         .far_branch_penalty = 30,       /* chosen: fetch from a new context */
+        /*
+         * xPerf (lastweek.io, 2019): on Haswell-EP a page fault takes some 440
+         * cycles from user mode to its handler, a few instructions of which are
+         * the handler's; Torvalds (2014) found 715 on Haswell.
+         */
+        .event_delivery = 400,
         /* IL64: LFENCE is 5, less than issue and execution take already. */
         .serialize_penalty = 0,
         /*
@@ -260,6 +266,7 @@ static const PmuUarch uarch_table[PMU_CORES_MEASURED] = {
         .clear_resteer = 7,             /* as on Sunny Cove */
         .mispredict_penalty = 12,       /* IAD: 17 cycles from a branch */
         .far_branch_penalty = 30,       /* chosen */
+        .event_delivery = 400,          /* as Sunny Cove */
         .serialize_penalty = 0,         /* as on Sunny Cove */
         .smc_penalty = 100,             /* as on Sunny Cove */
         .assist_uops = 30,              /* likewise */
