@@ -8,8 +8,7 @@
  * and what a wrong prediction costs.  Sources, as cited below:
  *   Fog      Agner Fog, "The microarchitecture of Intel, AMD and VIA CPUs", the
  *            chapter of the core
- *   SOM      Intel 64 and IA-32 Architectures Optimization Reference Manual,
- *            its appendix on earlier generations
+ *   SOM      Intel's Optimization Reference Manual, appendix on earlier cores
  *   SOG      AMD's software optimization guide of the family
  *   CPUID    leaves 2 and 4, or 80000005H and 80000006H, of parts of that core
  *   Downs, uiCA, TMA, C&C   as in uarch.c
