@@ -282,6 +282,10 @@ static void any_event(Rig *rig, Core *core)
         break;
     case 3:
         pmu_timing_interrupt(core->timing);
+        if (fuzz_one_in(&rig->in, 2)) {
+            pmu_timing_event_delivery(core->timing,
+                                      fuzz_below(&rig->in, PMU_LEVEL_NR));
+        }
         break;
     case 4:
         pmu_timing_assist(core->timing, any_block(rig), false);
