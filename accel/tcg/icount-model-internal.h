@@ -29,7 +29,7 @@ typedef struct IcountModelVCPU {
     int64_t turn_end;           /* ... and the end of its turn */
     int64_t insn_time;          /* of an instruction lately, in 1/1024 ns */
     bool must_look;             /* next time, not glance */
-    bool passed;                /* time has, maybe with no instruction */
+    bool passed;                /* a look was asked for: instructions or not */
     bool publishing;            /* its time, in the execution loop */
     bool halted;                /* [o] it was, when it was last seen */
     bool waits;                 /* [o] for other vCPUs: it does not execute */
@@ -52,6 +52,9 @@ bool icount_model_sleeps_when_idle(void);
 
 /* @cpu is out of its execution loop: look or glance if that is due. */
 void icount_model_catch_up(CPUState *cpu);
+
+/* ... and is not to run on for now: look, and count it with those that halt. */
+void icount_model_stop(CPUState *cpu);
 
 /*
  * What vCPUs on one thread take turns by.  Is it the turn of @cpu?  Sets where

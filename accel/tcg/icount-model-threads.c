@@ -187,7 +187,7 @@ void icount_model_wait(CPUState *cpu)
     }
     if (!cpu_can_run(cpu)) {
         /* Others may go on without it. */
-        qatomic_set(&vcpu->halted, true);
+        icount_model_stop(cpu);
     }
     model_release(cpu);
     model_idle();

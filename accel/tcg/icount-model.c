@@ -184,8 +184,9 @@ static void model_note_speed(IcountModelVCPU *vcpu, int64_t insns, int64_t ns)
 
 /*
  * Look how far @cpu is, which executed @executed since it was accounted.  At
- * most once at one place: settling estimates again changes them, and how often
- * this is called at one place depends on the host.
+ * most once at one place, but where icount_model_look() asked for it: settling
+ * estimates again changes them, and how often this is called at one place
+ * depends on the host.
  */
 static void model_look(CPUState *cpu, IcountModelVCPU *vcpu, int64_t executed)
 {
@@ -373,6 +374,20 @@ void icount_model_catch_up(CPUState *cpu)
     model_catch_up(cpu, icount_model_vcpu(cpu), model_executed(cpu));
 }
 
+void icount_model_stop(CPUState *cpu)
+{
+    IcountModelVCPU *vcpu = icount_model_vcpu(cpu);
+
+    if (vcpu->halted) {
+        return;
+    }
+    vcpu->look = MIN(vcpu->look, vcpu->icount);
+    vcpu->must_look = true;
+    icount_model_catch_up(cpu);
+    icount_update(cpu);
+    qatomic_store_release(&vcpu->halted, true);
+}
+
 /* Instructions until @until if one takes @insn_time, in 1/1024 ns. */
 static int64_t model_insns(const IcountModelVCPU *vcpu, int64_t until,
                            int64_t insn_time)
@@ -450,8 +465,10 @@ int64_t icount_model_budget(CPUState *cpu, int64_t budget)
         /* Something else comes first, which may move the clock. */
         return 0;
     }
-    now = icount_model_now();
-    left = qemu_clock_deadline_ns_all(QEMU_CLOCK_VIRTUAL, model_timers());
+    do {
+        now = icount_model_now();
+        left = qemu_clock_deadline_ns_all(QEMU_CLOCK_VIRTUAL, model_timers());
+    } while (icount_model_now() != now);
     if (!left) {
         if (replay_mode == REPLAY_MODE_PLAY) {
             warn_report_once("-icount shift=model: a timer is due at "

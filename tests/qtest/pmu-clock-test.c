@@ -416,6 +416,37 @@ static void test_two_threads(void)
     expect_two(PMU_CPU_METRICS "-smp 2 " CLOCK THREADS, BLOCK_MULTIPLY);
 }
 
+/* The TSC of code that reads it often, while the monitor stops it @stops times. */
+static uint64_t tsc_of_stopped(const char *args, unsigned stops)
+{
+    g_autoptr(PmuScript) s = pmu_script_new();
+    unsigned before = rdtsc(s), after;
+    PmuMachine machine;
+
+    for (int i = 0; i < 400; i++) {
+        pmu_op(s, OP_RUN, BLOCK_LOOP, 0, 100000);
+        after = rdtsc(s);
+    }
+    pmu_start(&machine, s, args);
+    for (unsigned i = 0; i < stops; i++) {
+        qtest_qmp_assert_success(machine.qts, "{'execute': 'stop'}");
+        qtest_qmp_assert_success(machine.qts, "{'execute': 'cont'}");
+    }
+    pmu_wait_done(&machine, 1);
+    pmu_read_results(&machine, s, 1);
+    pmu_stop(&machine);
+    return tsc_between(s, before, after);
+}
+
+/* To stop and go on takes no time; the loop is a cycle an iteration. */
+static void test_stopped(const void *args)
+{
+    uint64_t tsc = tsc_of_stopped(args, 0);
+
+    expect_between(tsc_of_stopped(args, 200), tsc * 99 / 100, tsc * 101 / 100,
+                   "TSC of code that is stopped");
+}
+
 typedef struct Refusal {
     const char *name, *args, *says;
 } Refusal;
@@ -494,6 +525,10 @@ int main(int argc, char **argv)
     qtest_add_func("pmu/clock/same", test_same);
     qtest_add_func("pmu/clock/two", test_two);
     qtest_add_func("pmu/clock/two-threads", test_two_threads);
+    qtest_add_data_func("pmu/clock/stopped", PMU_CPU_METRICS CLOCK,
+                        test_stopped);
+    qtest_add_data_func("pmu/clock/stopped-threads",
+                        PMU_CPU_METRICS CLOCK THREADS, test_stopped);
     qtest_add_func("pmu/clock/hotplug", test_hotplug);
     for (int i = 0; i < ARRAY_SIZE(refusals); i++) {
         g_autofree char *path = g_strdup_printf("pmu/clock/refusal/%s",

@@ -64,7 +64,7 @@ typedef struct DsaQueue {
     uint32_t head;
     uint32_t count;
     uint32_t outstanding;       /* dispatched and not completed */
-    uint32_t awaited;           /* of count, the first: by the command */
+    uint32_t awaited;           /* the command waits for so many, the first */
     int32_t credit;             /* of the arbiter */
     uint32_t disabling;         /* by a command that waits for it */
     DsaPortal portal;
@@ -320,9 +320,9 @@ unsigned dsa_traffic_class(const IntelDsa *s, unsigned wq,
 
 /* command.c */
 void dsa_command_write(IntelDsa *s, uint64_t value);
-/* Something has completed: a command may wait for it. */
 /* The command waits for all descriptors that are there. */
 void dsa_command_await(IntelDsa *s);
+/* Something has completed: a command may wait for it. */
 void dsa_command_check(IntelDsa *s);
 /* The states that software sees */
 unsigned dsa_visible_state(const IntelDsa *s);
@@ -366,7 +366,7 @@ bool dsa_queue_peek(const IntelDsa *s, unsigned wq, const uint8_t **desc,
 /* Takes the head away.  Returns whether it came by an IMS portal. */
 bool dsa_queue_pop(IntelDsa *s, unsigned wq);
 void dsa_queue_clear(IntelDsa *s, unsigned wq);
-/* Drop what waits in a WQ with a PASID; whether some does. */
+/* Drop what waits in a WQ with a PASID. */
 void dsa_queue_drop_pasid(IntelDsa *s, unsigned wq, uint32_t pasid);
 /* Does one that the command waits for, in a WQ, have a PASID? */
 bool dsa_queue_awaits_pasid(const IntelDsa *s, unsigned wq, uint32_t pasid);

@@ -261,7 +261,7 @@ static int dsa_post_load(void *opaque, int version_id)
         return -EINVAL;
     }
     count_outstanding(s);
-    /* What was submitted since a command began does not say so. */
+    /* The stream does not say which descriptors a command waits for: all. */
     dsa_command_await(s);
     dsa_engines_kick(s);
     return 0;

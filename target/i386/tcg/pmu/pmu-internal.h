@@ -250,9 +250,9 @@ void x86_pmu_clock_catch_up(CPUX86State *env, const PmuBlock *block);
 void x86_pmu_clock_look(X86PMU *unit);
 
 /*
- * @unit's vCPU is at an instruction, with icount the last one of its block,
- * that takes as long as @iterations do.  The clock is looked at behind it, if
- * that and string instructions took long.
+ * @unit's vCPU is at an instruction, with icount the last one of its block, or
+ * between two, and that takes as long as @iterations do.  The clock is looked
+ * at behind it, if that and string instructions took long.
  */
 void x86_pmu_clock_device(X86PMU *unit, uint64_t iterations);
 

@@ -95,7 +95,7 @@ uint64_t pmu_timing_device_wait(PmuTiming *timing, PmuLevel level,
 
 /*
  * At @level, an exception or interrupt is delivered: what its microcode takes,
- * in the same way.  pmu_timing_interrupt() went before.
+ * in the same way.
  */
 uint64_t pmu_timing_event_delivery(PmuTiming *timing, PmuLevel level);
 

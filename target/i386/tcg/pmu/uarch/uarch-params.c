@@ -196,7 +196,7 @@ const PmuUarchParam pmu_uarch_params[PMU_UARCH_PARAMS] = {
     { "far-branch-penalty", "cycles", "SYSCALL, interrupt",
       0, 1000, FIGURE(far_branch_penalty) },
     { "event-delivery", "cycles", "exception, interrupt",
-      0, 10000, FIGURE(event_delivery) },
+      1, 10000, FIGURE(event_delivery) },
     { "serialize-penalty", "cycles", "CPUID and the like",
       0, 1000, FIGURE(serialize_penalty) },
     { "assist-uops", "micro-ops", "assist for denormals",
