@@ -295,7 +295,11 @@ void icount_model_look(CPUState *cpu, unsigned ahead)
 
     vcpu->look = MIN(vcpu->look, vcpu->icount + model_executed(cpu) - ahead);
     vcpu->must_look = true;
-    vcpu->passed = true;
+    /*
+     * A replay that has an event first delivers it before the vCPU has its time
+     * behind an idle jump.
+     */
+    vcpu->passed = replay_mode == REPLAY_MODE_NONE;
     cpu_exit(cpu);
 }
 
