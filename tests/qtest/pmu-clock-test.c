@@ -416,7 +416,7 @@ static void test_two_threads(void)
     expect_two(PMU_CPU_METRICS "-smp 2 " CLOCK THREADS, BLOCK_MULTIPLY);
 }
 
-/* The TSC of code that reads it often, while the monitor stops it @stops times. */
+/* The TSC of code that reads it often, and is stopped @stops times. */
 static uint64_t tsc_of_stopped(const char *args, unsigned stops)
 {
     g_autoptr(PmuScript) s = pmu_script_new();
