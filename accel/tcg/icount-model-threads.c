@@ -31,7 +31,7 @@ static int64_t model_time(const IcountModelVCPU *vcpu)
     return qatomic_read_i64(&vcpu->rough);
 }
 
-/* Does @cpu, which is another one, run or wait, from a time that it has? */
+/* Does @cpu execute, or wait to?  Else its time says nothing. */
 static bool model_runs(CPUState *cpu, const IcountModelVCPU *vcpu)
 {
     return vcpu && !qatomic_load_acquire(&vcpu->halted) &&

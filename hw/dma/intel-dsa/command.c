@@ -24,27 +24,6 @@ static void finish(IntelDsa *s, uint32_t command, unsigned error)
     }
 }
 
-static bool pasid_is_done(const IntelDsa *s, uint32_t pasid)
-{
-    for (unsigned wq = 0; wq < s->num_wqs; wq++) {
-        if (dsa_queue_awaits_pasid(s, wq, pasid)) {
-            return false;
-        }
-    }
-    return !dsa_engines_await_pasid(s, pasid);
-}
-
-static bool wqs_are_done(const IntelDsa *s, uint32_t wqs)
-{
-    for (unsigned wq = 0; wq < s->num_wqs; wq++) {
-        if (wqs & 1u << wq &&
-            (s->queue[wq].awaited || dsa_engines_await_wq(s, wq))) {
-            return false;
-        }
-    }
-    return true;
-}
-
 static uint32_t all_wqs(const IntelDsa *s)
 {
     return MAKE_64BIT_MASK(0, s->num_wqs);
@@ -117,9 +96,9 @@ static bool command_is_done(const IntelDsa *s)
     switch (FIELD_EX32(s->command, CMD, CODE)) {
     case DSA_CMD_DRAIN_PASID:
     case DSA_CMD_ABORT_PASID:
-        return pasid_is_done(s, FIELD_EX32(s->command, CMD, OPERAND));
+        return dsa_pasid_is_done(s, FIELD_EX32(s->command, CMD, OPERAND));
     default:
-        return wqs_are_done(s, s->command_wqs);
+        return dsa_wqs_are_done(s, s->command_wqs);
     }
 }
 
@@ -142,15 +121,6 @@ void dsa_command_check(IntelDsa *s)
         break;
     }
     finish(s, command, DSA_CMD_OK);
-}
-
-/* All that is there now, and nothing that is submitted later, is awaited. */
-void dsa_command_await(IntelDsa *s)
-{
-    for (unsigned wq = 0; wq < s->num_wqs; wq++) {
-        s->queue[wq].awaited = s->queue[wq].count;
-    }
-    dsa_engines_await(s);
 }
 
 /* Wait for descriptors of these WQs, if there are any. */

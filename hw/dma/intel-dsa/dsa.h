@@ -318,10 +318,15 @@ int dsa_group_of_engine(const IntelDsa *s, unsigned engine);
 unsigned dsa_traffic_class(const IntelDsa *s, unsigned wq,
                            const uint8_t *desc, uint32_t flag);
 
-/* command.c */
-void dsa_command_write(IntelDsa *s, uint64_t value);
+/* drain.c */
 /* The command waits for all descriptors that are there. */
 void dsa_command_await(IntelDsa *s);
+/* Have those with a PASID completed; those of WQs, a bit each? */
+bool dsa_pasid_is_done(const IntelDsa *s, uint32_t pasid);
+bool dsa_wqs_are_done(const IntelDsa *s, uint32_t wqs);
+
+/* command.c */
+void dsa_command_write(IntelDsa *s, uint64_t value);
 /* Something has completed: a command may wait for it. */
 void dsa_command_check(IntelDsa *s);
 /* The states that software sees */
@@ -375,11 +380,6 @@ bool dsa_queue_awaits_pasid(const IntelDsa *s, unsigned wq, uint32_t pasid);
 void dsa_engines_reset(IntelDsa *s);
 /* Drop what engines have of a WQ, without completing it. */
 void dsa_engines_abort(IntelDsa *s, unsigned wq);
-/* The command waits for all that engines have, and for nothing later. */
-void dsa_engines_await(IntelDsa *s);
-/* Do engines have something that it waits for, of a WQ; with a PASID? */
-bool dsa_engines_await_wq(const IntelDsa *s, unsigned wq);
-bool dsa_engines_await_pasid(const IntelDsa *s, uint32_t pasid);
 /* Something was submitted: look at the queues. */
 void dsa_engines_kick(IntelDsa *s);
 void dsa_engines_run(void *opaque);

@@ -551,66 +551,6 @@ void dsa_engines_abort(IntelDsa *s, unsigned wq)
     }
 }
 
-void dsa_engines_await(IntelDsa *s)
-{
-    for (unsigned e = 0; e < s->num_engines; e++) {
-        DsaEngine *engine = &s->engine[e];
-
-        for (unsigned i = 0; i < DSA_ENGINE_SLOTS; i++) {
-            engine->slot[i].awaited = true;
-        }
-        engine->batch.work.awaited = true;
-    }
-}
-
-/* Does the command wait for @work, of @wq, or with @pasid? */
-typedef bool IsAwaited(const IntelDsa *s, const DsaWork *work, uint32_t which);
-
-static bool is_awaited_of_wq(const IntelDsa *s, const DsaWork *work,
-                             uint32_t wq)
-{
-    return work->awaited && work->wq == wq;
-}
-
-static bool is_awaited_with_pasid(const IntelDsa *s, const DsaWork *work,
-                                  uint32_t pasid)
-{
-    return work->awaited && dsa_wq_has_pasid(s, work->wq) &&
-           dsa_desc_pasid(work->desc) == pasid;
-}
-
-/* A batch is in its engine until all that it consists of has completed. */
-static bool engines_await(const IntelDsa *s, IsAwaited *is_awaited,
-                          uint32_t which)
-{
-    for (unsigned e = 0; e < s->num_engines; e++) {
-        const DsaEngine *engine = &s->engine[e];
-
-        for (unsigned i = 0; i < DSA_ENGINE_SLOTS; i++) {
-            const DsaWork *work = &engine->slot[i];
-
-            if (work->state != DSA_SLOT_FREE && is_awaited(s, work, which)) {
-                return true;
-            }
-        }
-        if (engine->batch.active &&
-            is_awaited(s, &engine->batch.work, which)) {
-            return true;
-        }
-    }
-    return false;
-}
-
-bool dsa_engines_await_wq(const IntelDsa *s, unsigned wq)
-{
-    return engines_await(s, is_awaited_of_wq, wq);
-}
-
-bool dsa_engines_await_pasid(const IntelDsa *s, uint32_t pasid)
-{
-    return engines_await(s, is_awaited_with_pasid, pasid);
-}
-
 void dsa_engines_reset(IntelDsa *s)
 {
     for (unsigned wq = 0; wq < s->num_wqs; wq++) {

@@ -204,8 +204,7 @@ typedef struct PmuUarch {
     uint32_t clear_resteer;     /* cycles of fetch, the last of a flush's */
     uint32_t mispredict_penalty;        /* cycles, resolution to next issue */
     uint32_t far_branch_penalty;        /* cycles, SYSCALL and the like */
-    /* Cycles of an exception or interrupt, besides; 0: the clock may stop. */
-    uint32_t event_delivery;
+    uint32_t event_delivery;    /* cycles, exception or interrupt, besides */
     uint32_t serialize_penalty;         /* cycles */
     uint32_t assist_uops;       /* of the microcode for denormal numbers */
     uint32_t assist_latency;    /* cycles from its first one to what follows */
