@@ -276,6 +276,47 @@ class Commands(Suite):
                 for name, command in self._commands]
 
 
+class PapiTests(Suite):
+    """PAPI's own tests, of counts whose size they know among others."""
+
+    name = 'papi-tests'
+    # Of trixie's 119 on average
+    case_seconds = 10
+    # Twenty turns of multiplexing for each event, in turns of minutes
+    SECONDS = {'sdsc*': 1800, '*': SECONDS}
+
+    def _built(self, kernel):
+        try:
+            return artifacts.script('build-papi-tests', kernel.user_space)
+        except artifacts.Unavailable:
+            raise NoSuite("Debian's %s has no tests of PAPI"
+                          % kernel.user_space) from None
+        except artifacts.GuestError as e:
+            raise SuiteError(str(e)) from None
+
+    def cases(self, kernel, root):
+        return [Case(name, [FILES + '/' + name],
+                     next(s for glob, s in self.SECONDS.items()
+                          if fnmatch.fnmatchcase(name, glob)), True)
+                for name in sorted(os.listdir(self._built(kernel)))]
+
+    def copy(self, kernel):
+        return [(self._built(kernel), FILES)]
+
+    def verdict(self, _case, status, output):
+        """Its exit status is 0, too, where it skips; a child may fail."""
+        text = re.sub(r'\x1b\[[0-9;]*m', '', output.text())
+        said = re.findall(r'\b(PASSED|FAILED|SKIPPED)\b', text)
+        if 'FAILED' in said:
+            error = re.search(r'^Line # \d+ Error: .*$', text, re.MULTILINE)
+            return results.FAIL, error.group(0) if error else 'FAILED'
+        if status == 0 and not said:
+            return results.FAIL, 'it does not say how it ended'
+        if status == 0 and said[-1] == 'SKIPPED':
+            return results.SKIP, 'it says SKIPPED'
+        return by_status(status)
+
+
 class Directory(Suite):
     """The user's own: each executable file of a directory is a case."""
 
@@ -319,7 +360,7 @@ def record_and_replay(command):
 SUITES = {suite.name: suite for suite in (
     PerfTest(), Counts(),
     Selftests('perf_events', ('remove_on_exec',)),
-    Selftests('breakpoints'), LibPerf(),
+    Selftests('breakpoints'), LibPerf(), PapiTests(),
     Commands('rr', [(name, record_and_replay(command)) for name, command in (
         ('true', 'true'), ('echo', 'echo hello'), ('ls', 'ls -R /usr/bin'),
         ('sort', 'sort -r /usr/bin/bash'),

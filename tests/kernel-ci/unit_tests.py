@@ -122,6 +122,22 @@ def perf_verdicts():
         'util x: Ok\n')), ('pass', ''))
 
 
+def papi_verdicts():
+    suite = suites.PapiTests()
+    case = suites.Case('zero', ['zero'], 1, True)
+    failed = 'FAILED!!!\nLine # 7 Error: Sum'
+    for status, text, wanted in (
+            (0, 'PASSED\n', ('pass', '')),
+            (0, '\x1b[1;32mPASSED\x1b[0m\n', ('pass', '')),
+            (0, 'PASSED with WARNING\n', ('pass', '')),
+            (0, 'SKIPPED\n', ('skip', 'it says SKIPPED')),
+            (1, failed + '\n', ('fail', 'Line # 7 Error: Sum')),
+            (0, failed + '\nPASSED\n', ('fail', 'Line # 7 Error: Sum')),
+            (0, 'counted 5\n', ('fail', 'it does not say how it ended')),
+            (139, 'PASSED\n', ('fail', 'exit status 139'))):
+        equal(text, suite.verdict(case, status, printed(text)), wanted)
+
+
 def tap_verdicts():
     for status, text, wanted in (
             (0, '', 'pass'), (1, '', 'fail'), (4, '', 'skip'),
@@ -508,6 +524,7 @@ TESTS = [
     ('ranges of kernels', ranges), ('the first rule counts', first_rule),
     ('what rules say', judged), ('lines that are no rules', bad_rules),
     ('what perf says', perf_verdicts),
+    ("what PAPI's tests say", papi_verdicts),
     ('exit status and TAP', tap_verdicts),
     ('TAP of two streams', tap_of_two_streams),
     ('what kernels complain of', complaints), ('long output', long_output),
