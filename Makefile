@@ -113,7 +113,7 @@ accuracy: all tools ## print how near the model is to measurements
 	tests/accuracy/instructions --core icelake --require 83.2,95.6 \
 	    --worst 10 || status=1; \
 	tests/accuracy/instructions --core sapphirerapids \
-	    --require 92.9,96.8 --worst 10 || status=1; \
+	    --require 93.1,97.1 --worst 10 || status=1; \
 	tests/accuracy/programs --boot || status=1; \
 	tests/accuracy/programs --published || status=1; \
 	exit $$status

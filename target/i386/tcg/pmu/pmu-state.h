@@ -25,7 +25,7 @@ typedef struct X86PMUObserverOptions X86PMUObserverOptions;
 
 /* PMU_LEVEL_NR and PMU_UARCH_PARAMS: pmu-internal.h checks that. */
 #define X86_PMU_LEVELS 2
-#define X86_PMU_PARAMS 82
+#define X86_PMU_PARAMS 83
 #define X86_PMU_WHAT_IFS 8
 
 /* Some hundred blocks: what the model touches for them stays in host's L1D. */

@@ -81,6 +81,12 @@ static inline void count_wait(PmuPipeline *p, const PmuAccessOutcome *access,
     }
 }
 
+/* The store that came as the @ago-th before the next one. */
+static const PmuStoreSlot *store_before(const PmuPipeline *p, uint32_t ago)
+{
+    return &p->lsu.store[(p->lsu.stores - ago) % PMU_STORE_RING];
+}
+
 /*
  * When a load that is dispatched at @start and translated at @translated has
  * its data; @late and @forward_late are PmuInsn.load_latency and
@@ -97,8 +103,7 @@ static uint64_t load_line(PmuPipeline *p, const PmuAccessOutcome *access,
     uint64_t ready = arrives + late;
 
     if (access->store) {
-        const PmuStoreSlot *store =
-            &p->lsu.store[(p->lsu.stores - access->store) % PMU_STORE_RING];
+        const PmuStoreSlot *store = store_before(p, access->store);
 
         if (!access->blocked) {
             ready = MAX(ready, store->data + p->uarch->store_forward +
@@ -109,14 +114,24 @@ static uint64_t load_line(PmuPipeline *p, const PmuAccessOutcome *access,
             ++*pmu_count(&p->clock, PMU_ITEM_FORWARD_BLOCKED);
         }
     }
-    if (access->alias &&
-        p->lsu.store[(p->lsu.stores - access->alias) % PMU_STORE_RING].drained >
-        start) {
+    if (access->alias && store_before(p, access->alias)->drained > start) {
         ready += p->uarch->address_alias;
         ++*pmu_count(&p->clock, PMU_ITEM_ADDRESS_ALIAS);
     }
     count_wait(p, access, start, begun, arrives, ready);
     return ready;
+}
+
+/*
+ * Does memory renaming take the load of @insn, if of one line, for the register
+ * that was stored?  A store that has all bytes of it and is of its size is of
+ * its address.
+ */
+static bool is_renamed(const PmuInsn *insn, const PmuAccessOutcome *access,
+                       const PmuStoreSlot *store)
+{
+    return (insn->flags & PMU_INSN_RENAMES_MEMORY) && access->store &&
+           !access->blocked && store->renames == insn->access_size;
 }
 
 /* What happened to access @index; most were plain hits. */
@@ -193,6 +208,9 @@ uint64_t pmu_lsu_load(PmuPipeline *p, const PmuInsn *insn, uint8_t index,
             second = load_line(p, other, turn, second, insn->load_latency,
                                insn->forward_latency);
             ready = MAX(ready, second);
+        } else if (is_renamed(insn, access, store_before(p, access->store))) {
+            /* The load goes on, to find out whether that was right. */
+            ready = store_before(p, access->store)->data;
         }
         *pmu_count(&p->clock, PMU_ITEM_FB_HITS) += fill;
     }
@@ -202,17 +220,17 @@ uint64_t pmu_lsu_load(PmuPipeline *p, const PmuInsn *insn, uint8_t index,
 /*
  * A store that retires at @retired enters the buffer, for a line that is owned
  * from @owned on.  Stores leave in order, this one in @turns cycles: 0 if it
- * can go with the one before.
+ * can go with the one before.  @renames is PmuStoreSlot's.
  */
 static void drain(PmuPipeline *p, uint64_t owned, PmuCompletion retired,
-                  uint64_t data, uint32_t turns)
+                  uint64_t data, uint32_t turns, uint8_t renames)
 {
     uint64_t before = p->lsu.drained;
     uint64_t turn = before + (turns || p->lsu.paired ? MAX(turns, 1) : 0);
 
     p->lsu.drained = MAX(MAX(turn, owned), PMU_COMPLETION_CYCLE(retired));
     p->lsu.store[p->lsu.stores++ % PMU_STORE_RING] = (PmuStoreSlot) {
-        .data = data, .drained = p->lsu.drained,
+        .data = data, .drained = p->lsu.drained, .renames = renames,
     };
     p->lsu.paired = turns > 1 || p->lsu.drained == before;
 }
@@ -265,7 +283,8 @@ void pmu_lsu_store(PmuPipeline *p, const PmuInsn *insn, uint8_t index,
         }
     }
     drain(p, owned, p->rob.retired, data,
-          drain_turns(p, insn, outcome->same_line >> index & 1, split));
+          drain_turns(p, insn, outcome->same_line >> index & 1, split),
+          insn->flags & PMU_INSN_RENAMES_MEMORY ? insn->access_size : 0);
 }
 
 uint64_t pmu_lsu_string_load(PmuPipeline *p,
@@ -291,5 +310,5 @@ void pmu_lsu_string_store(PmuPipeline *p, const PmuAccessOutcome *access,
     pmu_slots_wait_for_backend(p,
                                PMU_COMPLETION_BY(pmu_lsu_store_buffer_free(p),
                                                  PMU_CAUSE_STORES));
-    drain(p, owned, p->rob.retired, start, !same_line);
+    drain(p, owned, p->rob.retired, start, !same_line, 0);
 }

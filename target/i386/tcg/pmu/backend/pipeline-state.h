@@ -78,6 +78,7 @@ typedef struct PmuPortSets {
 typedef struct PmuStoreSlot {
     uint64_t data;
     uint64_t drained;
+    uint8_t renames;            /* bytes that memory renaming knows; 0: none */
 } PmuStoreSlot;
 
 /* Registers: when each has its newest value, and where that comes from. */

@@ -216,6 +216,7 @@ static void build(PmuInsnBuilder *b, const PmuDisassembler *disassembler,
         insn->slots++;
     }
     set_flags(b);
+    pmu_build_memory_renaming(b);
     classify(b, disassembler, id);
 }
 

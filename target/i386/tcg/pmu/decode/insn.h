@@ -111,6 +111,12 @@ typedef enum PmuInsnClass {
 /* The line of its ModRM operand leaves all caches. */
 #define PMU_INSN_FLUSH          (1u << 23)
 
+/*
+ * Renaming can take its memory operand for the register that was stored there:
+ * memory renaming.
+ */
+#define PMU_INSN_RENAMES_MEMORY (1u << 24)
+
 /* Accesses of either kind. */
 #define PMU_INSN_LOADS          (PMU_INSN_LOAD | PMU_INSN_STACK_LOAD)
 #define PMU_INSN_STORES         (PMU_INSN_STORE | PMU_INSN_STACK_STORE)

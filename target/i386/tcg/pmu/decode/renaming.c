@@ -1,6 +1,6 @@
 /*
  * What register renaming does, so that nothing executes: idioms that zero a
- * register, moves, small constants added.
+ * register, moves, small constants added; and loads of what was just stored.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -104,4 +104,43 @@ void pmu_build_renaming(PmuInsnBuilder *b)
                 adds_constant(b))) {
         eliminate(insn);
     }
+}
+
+/* Are all operands of @b but memory general registers of its size? */
+static bool only_gprs(const PmuInsnBuilder *b)
+{
+    for (unsigned i = 0; i < b->x86->op_count; i++) {
+        const cs_x86_op *op = &b->x86->operands[i];
+
+        if (op->type == X86_OP_REG &&
+            (!pmu_builder_is_gpr(b, op) ||
+             op->size != b->insn->access_size)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/*
+ * IL64, on Golden Cove: ADD [m64], imm in a chain takes a cycle, pairs of MOV
+ * r32, of PUSH and POP r64 half of one.  Those of 16 bits, ADD [m], r, PUSH
+ * and POP of memory, and vector registers wait for the store buffer: an address
+ * and what was stored are all that renaming looks up for a micro-op.  That of
+ * addresses with an index is not known: left out, as bytes are, which merge.
+ */
+void pmu_build_memory_renaming(PmuInsnBuilder *b)
+{
+    uint32_t flags = b->insn->flags;
+    bool operand = flags & (PMU_INSN_LOAD | PMU_INSN_STORE);
+    bool stack = flags & (PMU_INSN_STACK_LOAD | PMU_INSN_STACK_STORE);
+
+    if (!b->context->uarch->renames_memory || operand == stack ||
+        (b->insn->access_size != 4 && b->insn->access_size != 8) ||
+        (flags & (PMU_INSN_LOCKED | PMU_INSN_MICROCODED | PMU_INSN_STRING |
+                  PMU_INSN_PREFETCH | PMU_INSN_X87 | PMU_INSN_STREAMING)) ||
+        b->insn->branch != PMU_BRANCH_NONE || b->indexed || !only_gprs(b) ||
+        ((flags & PMU_INSN_LOADS) && b->srcs)) {
+        return;
+    }
+    b->insn->flags |= PMU_INSN_RENAMES_MEMORY;
 }

@@ -12,4 +12,7 @@
 /* Take sources, micro-ops and latency off what renaming eliminates. */
 void pmu_build_renaming(PmuInsnBuilder *b);
 
+/* Mark what memory renaming is able to do, if the core has that. */
+void pmu_build_memory_renaming(PmuInsnBuilder *b);
+
 #endif

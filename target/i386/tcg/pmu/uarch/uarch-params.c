@@ -45,6 +45,8 @@ const PmuUarchParam pmu_uarch_params[PMU_UARCH_PARAMS] = {
       0, 1, FIGURE(eliminates_gpr_moves) },
     { "eliminate-adds", "0 or 1", "eliminated constant ADDs",
       0, 1, FIGURE(eliminates_constants) },
+    { "rename-memory", "0 or 1", "memory renaming",
+      0, 1, FIGURE(renames_memory) },
     { "idq", "micro-ops", "queue before the backend",
       1, PMU_MAX_IDQ, FIGURE(idq) },
     { "fill-buffers", "lines", "L1D misses at a time",

@@ -146,6 +146,7 @@ typedef struct PmuUarch {
     /* 0 or 1: */
     uint32_t eliminates_gpr_moves;      /* renaming moves general registers */
     uint32_t eliminates_constants;      /* renaming adds small constants */
+    uint32_t renames_memory;    /* ... takes loads for registers stored */
     uint32_t dsb_one_line;      /* no more than one in a cycle */
     uint32_t forward_vector;    /* cycles store_forward is longer to a vector
                                    register */

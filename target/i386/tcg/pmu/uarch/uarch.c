@@ -67,6 +67,7 @@ static const PmuUarch uarch_table[PMU_CORES_MEASURED] = {
         .lock_latency = 13,             /* IL64: 18 to 20 in all */
         .eliminates_gpr_moves = 0,      /* uiCA: a microcode update's doing */
         .eliminates_constants = 0,      /* IL64: ADD r, 1 takes a cycle */
+        .renames_memory = 0,            /* IL64: PUSH and POP r64 5 cycles */
         .dsb_one_line = 0,              /* uiCA: parts of two */
         .stream_half_cycles = 7,        /* IL64: 3 to 3.67 cycles, any size */
         /* IL64: stores of 128 bits two a cycle, of 256 bits one. */
@@ -199,6 +200,7 @@ static const PmuUarch uarch_table[PMU_CORES_MEASURED] = {
         .eliminates_gpr_moves = 1,      /* IL64: MOV 0.17 cycles */
         /* IL64: INC r64 and ADD r64, imm 0.17 cycles, but INC r32 0.2. */
         .eliminates_constants = 1,
+        .renames_memory = 1,            /* IL64: PUSH and POP r64 0.5 cycles */
         /*
          * A loop of 10-byte MOVABS runs at 3.2 a cycle, whether it fits or
          * not (pmu-tools #444): 6.4 of them are two lines.
