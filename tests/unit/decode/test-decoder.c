@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "tcg/pmu/uarch/uarch.h"
+#include "tcg/pmu/uarch/uarch-params.h"
 #include "tcg/pmu/decode/insn-table.h"
 #include "tcg/pmu/decode/decoder.h"
 
@@ -902,6 +903,63 @@ static void test_unknown(void)
     pmu_decoder_free(decoder);
 }
 
+/* How many of the rows' instructions two decoders describe otherwise. */
+static unsigned rows_that_differ(PmuDecoder *one, PmuDecoder *other)
+{
+    unsigned differ = 0;
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++) {
+        const uint8_t *bytes = (const uint8_t *)rows[i].bytes;
+        PmuInsn a, b;
+
+        pmu_decode_bytes(one, bytes, rows[i].length, &a);
+        pmu_decode_bytes(other, bytes, rows[i].length, &b);
+        differ += memcmp(&a, &b, sizeof(a)) != 0;
+    }
+    return differ;
+}
+
+/*
+ * vCPUs that share code may differ in figures that descriptions do not depend
+ * on, and those are all but the ones of the code.
+ */
+static void test_figures(void)
+{
+    for (unsigned core = 0; core < 2; core++) {
+        static const PmuCore cores[] = {
+            PMU_CORE_ICELAKE, PMU_CORE_SAPPHIRERAPIDS,
+        };
+        const PmuUarch *usual = pmu_uarch(cores[core]);
+        PmuDecoder *decoder = pmu_decoder_new(cores[core], usual);
+
+        for (unsigned i = 0; i < PMU_UARCH_PARAMS; i++) {
+            const PmuUarchParam *param = &pmu_uarch_params[i];
+            const uint32_t values[] = { param->min, param->max };
+            unsigned differ = 0;
+
+            for (unsigned j = 0; j < G_N_ELEMENTS(values); j++) {
+                PmuUarch uarch = *usual;
+                g_autofree char *why = pmu_uarch_set(&uarch, param, values[j],
+                                                     "");
+                PmuDecoder *other;
+
+                g_assert_null(why);
+                other = pmu_decoder_new(cores[core], &uarch);
+                differ += rows_that_differ(decoder, other);
+                pmu_decoder_free(other);
+            }
+            /* Blocks are made of windows, not instructions. */
+            if (!strcmp(param->name, "dsb-window") ||
+                !differ == !param->of_code) {
+                continue;
+            }
+            g_test_message("%s: %u descriptions differ", param->name, differ);
+            g_test_fail();
+        }
+        pmu_decoder_free(decoder);
+    }
+}
+
 /* No bytes, whatever they are, may upset the decoder. */
 static void test_random_bytes(void)
 {
@@ -943,6 +1001,7 @@ static void test_random_bytes(void)
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/decoder/figures", test_figures);
     g_test_add_func("/decoder/table", test_table);
     g_test_add_func("/decoder/latencies", test_latencies);
     g_test_add_func("/decoder/rows", test_rows);

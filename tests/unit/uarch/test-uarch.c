@@ -805,6 +805,7 @@ static const Effect effects[] = {
       { I("\x48\x89\xc3"), I("\x48\x89\xd8") } },
     { "eliminate-adds=1", -1, ONE_LINE, 8, 10,
       { I("\x48\x83\xc0\x01") } },
+    { "rename-memory=1", -1, ONE_LINE, 8, 1, { I("\x48\x83\x03\x01") } },
     { "dsb-one-line=1", 1, ONE_LINE, 64, 100, { NOP9 } },
     { "dsb-window=32", 1, ONE_LINE, 64, 2100, { NOP4 } },
     { "dsb-window-lines=2", 1, ONE_LINE, 64, 300, { NOP4 } },

@@ -152,25 +152,15 @@ bool x86_pmu_uarch(X86CPU *cpu, PmuCore core, PmuUarch *uarch, Error **errp)
     return true;
 }
 
-/*
- * Figures that instructions and blocks are described with (timing-rows.c,
- * block-builder.c).  A description belongs to translated code, which all vCPUs
- * share.
- */
-static const char *const code_figures[] = {
-    "eliminate-moves", "eliminate-adds", "store-forward-vector",
-    "store-forward-rmw", "lock-latency", "dsb-window",
-};
-
 static bool x86_pmu_same_code(const PmuUarch *own, const PmuUarch *other,
                               Error **errp)
 {
-    for (int i = 0; i < ARRAY_SIZE(code_figures); i++) {
-        const PmuUarchParam *param = pmu_uarch_param(code_figures[i]);
+    for (int i = 0; i < PMU_UARCH_PARAMS; i++) {
+        const PmuUarchParam *param = &pmu_uarch_params[i];
         uint32_t value = pmu_uarch_get(own, param);
         uint32_t wanted = pmu_uarch_get(other, param);
 
-        if (value != wanted) {
+        if (param->of_code && value != wanted) {
             error_setg(errp, PREFIX "%s=%u: this vCPU shares translated code "
                        "with others, for which it is %u", param->name, value,
                        wanted);

@@ -29,6 +29,7 @@
     .offset = offsetof(PmuUarch, member), \
     .bytes = sizeof(((PmuUarch *)NULL)->member)
 #define SIZE(member)    FIGURE(member), .is_size = true
+#define CODE_FIGURE(member)     FIGURE(member), .of_code = true
 
 /* In cycles. */
 #define L3_LATENCY_MAX 1000
@@ -42,11 +43,11 @@ const PmuUarchParam pmu_uarch_params[PMU_UARCH_PARAMS] = {
     { "scheduler", "unfused micro-ops", "scheduler",
       1, PMU_MAX_SCHEDULER, FIGURE(scheduler) },
     { "eliminate-moves", "0 or 1", "eliminated MOVs",
-      0, 1, FIGURE(eliminates_gpr_moves) },
+      0, 1, CODE_FIGURE(eliminates_gpr_moves) },
     { "eliminate-adds", "0 or 1", "eliminated constant ADDs",
-      0, 1, FIGURE(eliminates_constants) },
+      0, 1, CODE_FIGURE(eliminates_constants) },
     { "rename-memory", "0 or 1", "memory renaming",
-      0, 1, FIGURE(renames_memory) },
+      0, 1, CODE_FIGURE(renames_memory) },
     { "idq", "micro-ops", "queue before the backend",
       1, PMU_MAX_IDQ, FIGURE(idq) },
     { "fill-buffers", "lines", "L1D misses at a time",
@@ -129,15 +130,15 @@ const PmuUarchParam pmu_uarch_params[PMU_UARCH_PARAMS] = {
     { "store-forward", "cycles", "data from store to load",
       0, 1000, FIGURE(store_forward) },
     { "store-forward-vector", "cycles", "... more, to a vector register",
-      0, 100, FIGURE(forward_vector) },
+      0, 100, CODE_FIGURE(forward_vector) },
     { "store-forward-rmw", "cycles", "... more, to what is stored again",
-      0, 100, FIGURE(forward_rmw) },
+      0, 100, CODE_FIGURE(forward_rmw) },
     { "store-forward-blocked", "cycles", "load that a store blocks",
       0, 1000, FIGURE(store_forward_blocked) },
     { "address-alias", "cycles", "load 4 KiB off a store",
       0, 1000, FIGURE(address_alias) },
     { "lock-latency", "cycles", "LOCK, on top of the rest",
-      0, 100, FIGURE(lock_latency) },
+      0, 100, CODE_FIGURE(lock_latency) },
     { "store-pair-bytes", "bytes", "stores that leave in pairs",
       0, PMU_LINE_SIZE, FIGURE(store_pair_bytes) },
     { "stream-half-cycles", "half cycles", "non-temporal stores",
@@ -153,7 +154,7 @@ const PmuUarchParam pmu_uarch_params[PMU_UARCH_PARAMS] = {
     { "dsb-uops", "micro-ops", "DSB (decoded code)",
       1, 1 << 16, FIGURE(dsb_uops) },
     { "dsb-window", "bytes", "of code in a DSB window",
-      16, PMU_LINE_SIZE, FIGURE(dsb_window) },
+      16, PMU_LINE_SIZE, CODE_FIGURE(dsb_window) },
     { "dsb-window-lines", "lines", "DSB, most for one window",
       1, 32, FIGURE(dsb_window_lines) },
     { "dsb-one-line", "0 or 1", "no parts of two in a cycle",

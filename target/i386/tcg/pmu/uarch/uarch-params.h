@@ -25,6 +25,9 @@ typedef struct PmuUarchParam {
     uint32_t min, max;          /* values alone; see pmu_uarch_check() */
     uint16_t offset, bytes;     /* of the member: 2 or 4 bytes */
     bool is_size;               /* in bytes; people write it with a K or M */
+    bool of_code;               /* instructions and blocks are described with
+                                   it (decode/), once for all vCPUs that
+                                   share code */
 } PmuUarchParam;
 
 extern const PmuUarchParam pmu_uarch_params[PMU_UARCH_PARAMS];
