@@ -209,7 +209,7 @@ uint64_t pmu_lsu_load(PmuPipeline *p, const PmuInsn *insn, uint8_t index,
                                insn->forward_latency);
             ready = MAX(ready, second);
         } else if (is_renamed(insn, access, store_before(p, access->store))) {
-            /* The load goes on, to find out whether that was right. */
+            /* Hardware checks it by the load, which is taken to be right. */
             ready = store_before(p, access->store)->data;
         }
         *pmu_count(&p->clock, PMU_ITEM_FB_HITS) += fill;
