@@ -17,6 +17,7 @@ GUEST = os.path.join(TOP, 'scripts', 'guest')
 sys.path.insert(0, GUEST)
 
 import artifacts  # noqa: E402  (the path above finds it)
+import debian  # noqa: E402
 
 # In the guest.
 BIN = '/usr/bin'
@@ -337,8 +338,10 @@ def unpack_programs():
     root = os.path.join(build, 'guest', 'programs')
     image = build_image()
     wanted = [p for files in PACKAGES.values() for p in files]
-    if not all(os.path.exists(os.path.join(root, p)) for p in wanted):
-        image.unpack(build, root, tuple(PACKAGES))
+    # Several comparisons may run at once.
+    with debian.Lock(root + '.lock'):
+        if not all(os.path.exists(os.path.join(root, p)) for p in wanted):
+            image.unpack(build, root, tuple(PACKAGES))
     copy = [(os.path.join(root, p), '/' + p)
             for p in (*wanted, *DIRECTORIES)]
     for name, path in sorted(image.libraries(root, wanted).items()):

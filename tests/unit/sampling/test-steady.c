@@ -48,12 +48,13 @@ typedef struct Code {
 
 /* Where the data of a loop are. */
 typedef enum Data {
-    NEAR, IN_L1, IN_L2, IN_L3, IN_DRAM, STREAM, DATA_NR
+    NEAR, IN_L1, IN_L2, IN_L3, IN_DRAM, STREAM, STREAM_AGAIN, DATA_NR
 } Data;
 
 static const uint64_t data_lines[DATA_NR] = {
     [NEAR] = 1, [IN_L1] = 1 << 8, [IN_L2] = 1 << 13, [IN_L3] = 1 << 16,
     [IN_DRAM] = 1 << 21, [STREAM] = 1 << 22,
+    [STREAM_AGAIN] = 1 << 20,
 };
 
 /*
@@ -73,7 +74,7 @@ typedef enum Known {
  */
 typedef struct Loop {
     const char *name;
-    Code body[8];
+    Code body[12];
     unsigned copies;
     uint32_t iterations, rounds;
     double slots, retiring;     /* each iteration, or 0: not known */
@@ -233,6 +234,16 @@ static void pass(Rig *rig)
     rig->progress = 0;
 }
 
+static uint64_t next_address(Rig *rig)
+{
+    uint64_t lines = data_lines[rig->loop->data];
+
+    /* Full period (Knuth, TAOCP vol. 2, 3.2.1.2, theorem A). */
+    rig->line = (rig->loop->data >= STREAM
+                 ? rig->line + 1 : rig->line * 1664525 + 1013904223) % lines;
+    return 0x10000000 + rig->line * PMU_LINE_SIZE;
+}
+
 /*
  * How often @block ran, @times at most, by counting, as translated code does;
  * 0: it has to be logged.
@@ -258,17 +269,10 @@ static uint32_t count(Rig *rig, const PmuBlock *block, uint32_t times)
     runs[block->number].times += times;
     rig->left -= times * block->num_insns;
     rig->progress += times * pmu_cost_progress(runs[block->number].cost);
+    for (uint64_t n = (uint64_t)times * block->num_accesses; n; n--) {
+        next_address(rig);
+    }
     return times;
-}
-
-static uint64_t next_address(Rig *rig)
-{
-    uint64_t lines = data_lines[rig->loop->data];
-
-    /* Full period (Knuth, TAOCP vol. 2, 3.2.1.2, theorem A). */
-    rig->line = (rig->loop->data == STREAM
-                 ? rig->line + 1 : rig->line * 1664525 + 1013904223) % lines;
-    return 0x10000000 + rig->line * PMU_LINE_SIZE;
 }
 
 /*
@@ -638,6 +642,57 @@ static void test_start(void)
     g_assert_true(print_spread("start", "slots", &s, LIMIT));
 }
 
+/*
+ * Loads that find their data near, so that it is fast-forwarded, and then read
+ * more than the L3 holds from its begin to its end, again and again: that is as
+ * fast as lines come, though the streamer has them come before loads wait, and
+ * what is fast-forwarded does not evict what the L3 has of the time before.
+ */
+#define STREAM_NEAR     4000000     /* iterations */
+#define STREAM_LINES    (1 << 20)
+#define STREAM_PASSES   3
+#define STREAM_LIMIT    0.1
+
+static double stream_slots(const PmuSampling *sampling, PmuInterest interest,
+                           uint32_t near_iterations)
+{
+    const Loop near = {
+        .body = { LOAD_RDX_RSI, NOP4, NOP4, NOP4, NOP4, NOP4, NOP4, NOP4,
+                  NOP4, NOP4, NOP4 },
+        .copies = 1,
+    };
+    const Loop far = { .copies = 1, .data = STREAM_AGAIN };
+    Rig *rig = rig_new(&near, sampling, interest);
+    double before;
+
+    run_iterations(rig, near_iterations);
+    rig->loop = &far;
+    run_iterations(rig, STREAM_LINES);
+    before = snapshot(rig).slots;
+    run_iterations(rig, STREAM_PASSES * STREAM_LINES);
+    before = snapshot(rig).slots - before;
+    rig_free(rig);
+    return before;
+}
+
+static void test_stream_again(void)
+{
+    static const PmuInterest of[] = { {}, { .time_only = true } };
+    double should = stream_slots(NULL, of[0], 1);
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(of); i++) {
+        double slots = stream_slots(&pmu_sampling, of[i], STREAM_NEAR);
+
+        g_test_message("%s: %.3f slots a line, %.3f in detail",
+                       of[i].time_only ? "time" : "slots",
+                       slots / (STREAM_PASSES * STREAM_LINES),
+                       should / (STREAM_PASSES * STREAM_LINES));
+        if (fabs(slots / should - 1) > STREAM_LIMIT) {
+            g_test_fail();
+        }
+    }
+}
+
 static const Loop loops[] = {
     /* imul: 3 cycles; sub and jne are one micro-op. */
     { "latency", { NOP, NOP, IMUL_RAX, NOP }, 1, 300000, 400, 15, 5,
@@ -688,5 +743,6 @@ int main(int argc, char **argv)
     }
     g_test_add_func("/sampling/steady/short", test_short);
     g_test_add_func("/sampling/steady/start", test_start);
+    g_test_add_func("/sampling/steady/stream-again", test_stream_again);
     return g_test_run();
 }

@@ -101,6 +101,7 @@ static void stream_prefetch(PmuMemory *mem, uint64_t line,
         }
         pmu_ledger_event(mem->ledger, requests->prefetched + from, 1);
     }
+    mem->streamed += access->prefetch_dram;
     for (unsigned i = 0; i < access->prefetch_dram; i++) {
         record_prefetch(mem, dram[i]);
     }

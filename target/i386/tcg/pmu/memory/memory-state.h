@@ -67,6 +67,7 @@ typedef struct PmuMemory {
     /* ... of the newest whose line is there; UINT64_MAX: always the newest. */
     uint64_t misses_arrived;
     uint64_t prefetches;        /* ... likewise */
+    uint64_t streamed;          /* lines that the streamer got from DRAM */
     PmuTlb dtlb, itlb;
     PmuStlb stlb;
     PmuCache l1d, l1i;          /* by physical line */

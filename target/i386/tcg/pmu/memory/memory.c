@@ -89,6 +89,7 @@ void pmu_memory_reset(PmuMemory *mem)
     mem->misses = 0;
     mem->misses_arrived = 0;
     mem->prefetches = 0;
+    mem->streamed = 0;
     mem->num_snooped = 0;
     memset(mem->prefetch, 0, sizeof(mem->prefetch));
     pmu_write_combining_init(&mem->write_combining, mem->uarch->fill_buffers);

@@ -53,10 +53,11 @@ const PmuSampling pmu_sampling = {
 #define LEAST_OBSERVED  4
 
 /*
- * Where data come from the L3, it has to see all that goes there: lines that it
- * did not get would come from DRAM later on, which takes three times as long.
- * Where there is little of it, or it comes from DRAM now but seldom, that does
- * not matter.  Waits for one instruction, in cycles.  With time_only it is five
+ * Where data come from the L3 or DRAM, the L3 has to see all that goes there:
+ * lines that it did not get would come from DRAM later on, which takes three
+ * times as long, and lines that it was not told to evict from the L3.  Where
+ * there is little of it that does not matter.  Waits for one instruction, in
+ * cycles.  With time_only it is five
  * times as much: of Linux's boot half would be memory bound otherwise, as the
  * L3 did not see what was fast-forwarded, and the boot takes 1.4 times as long.
  */
@@ -161,7 +162,7 @@ static uint32_t mean_period(const PmuTiming *t)
     if (t->plan.warmed_insns >= t->plan.turns_until) {
         longest <<= t->plan.steady;
     }
-    if (!is_settled(t) || t->plan.memory_doubtful) {
+    if (!is_settled(t) || t->plan.memory_bound) {
         longest = MIN(longest, SETTLE_PERIOD);
     }
     return CLAMP(t->plan.warmed_insns / 16, shortest, longest);
@@ -197,6 +198,7 @@ static bool may_fast_forward(const PmuTiming *t)
 static void begin_warming(PmuTiming *t, int32_t length)
 {
     t->plan.before = t->functional.covariates;
+    t->plan.streamed_before = t->functional.mem.streamed;
     t->plan.phase = PMU_PHASE_FUNCTIONAL_WARMING;
     t->plan.behind = MIN(length, (int32_t)t->plan.sampling->fetch_warming);
     t->plan.left = length - t->plan.behind;
@@ -385,14 +387,28 @@ static uint64_t waited(const PmuTiming *t, PmuCovariate item)
     return t->functional.covariates.n[item] - t->plan.before.n[item];
 }
 
-/* Did the @observed instructions wait for the L3 and beyond it a lot? */
+/*
+ * Cycles that DRAM was busy with what the streamer asked for: no load waits for
+ * it, but what reads a lot of that is as fast as lines come.
+ */
+static uint64_t streamed(const PmuTiming *t)
+{
+    return (t->functional.mem.streamed - t->plan.streamed_before) *
+           t->uarch->dram_line_cycles;
+}
+
+/*
+ * Did the @observed instructions wait for the L3 and beyond it a lot, by loads
+ * or for the streamer?
+ */
 static bool is_memory_bound(const PmuTiming *t, int32_t observed)
 {
     double most = t->interest.time_only ? MEMORY_BOUND_WAIT_TIME
                                         : MEMORY_BOUND_WAIT;
 
-    return waited(t, PMU_COVARIATE_WAIT_L3) +
-           waited(t, PMU_COVARIATE_WAIT_DRAM) >= most * observed;
+    return MAX(waited(t, PMU_COVARIATE_WAIT_L3) +
+               waited(t, PMU_COVARIATE_WAIT_DRAM),
+               streamed(t)) >= most * observed;
 }
 
 /*
@@ -416,8 +432,6 @@ static void judge_period(PmuTiming *t)
     }
     t->plan.waits_changed = changed && pmu_sampling_take_credit(t, 0);
     t->plan.memory_bound = is_memory_bound(t, observed);
-    t->plan.memory_doubtful =
-        t->interest.time_only && t->plan.memory_bound && t->plan.forwarded;
 }
 
 /*

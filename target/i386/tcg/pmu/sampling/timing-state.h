@@ -74,10 +74,9 @@ typedef struct PmuSamplingPlan {
     uint32_t observed_from;     /* instructions of this period that were over
                                    since when caches and predictors see it */
     PmuCovariates before;       /* functional.covariates then */
+    uint64_t streamed_before;   /* ... and functional.mem.streamed */
     /* What the last periods and sampling units said: */
     bool memory_bound;          /* see MEMORY_BOUND_WAIT */
-    bool memory_doubtful;       /* ... maybe as L3 lacks what was not observed:
-                                   with time_only it is soon asked again */
     bool waits_changed;         /* see SURPRISE_SHARE */
     uint32_t steady;            /* see STEADY_MOST */
     /* Sampling units besides those of periods: */
