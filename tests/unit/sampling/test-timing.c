@@ -490,10 +490,11 @@ static void test_random_branches(void)
     g_assert_cmpfloat(count(rig, PMU_ITEM_CLEARS), ==, misses);
     /*
      * Each costs the penalty after its resolution, the end of which fetch
-     * takes, and before that what issues until it executes.
+     * takes, and before that what issues until it executes: few wait a cycle
+     * for the port that they are bound to.
      */
     assert_near("cycles of recovery", lost / misses, recovery + 1, recovery +
-                rig->uarch->issue_to_dispatch);
+                rig->uarch->issue_to_dispatch + 0.1);
     assert_near("cycles of fetching again", refetch / misses,
                 rig->uarch->clear_resteer, rig->uarch->clear_resteer + 2);
     rig_free(rig);

@@ -132,19 +132,13 @@ static inline void count_reads(PmuPipeline *p, uint32_t n, uint8_t reads)
     }
 }
 
-/*
- * The clock leaves cycle @cycle.  The model lets micro-ops that become ready
- * together be dispatched together; no more are counted than there are ports,
- * and the others after them.
- */
+/* The clock leaves cycle @cycle. */
 static inline void leave_cycle(PmuPipeline *p, uint64_t cycle,
                                PmuStallReason reason)
 {
     unsigned i = cycle % PMU_CYCLE_WINDOW;
-    uint32_t ready = p->scheduler.dispatches[i] + p->stats.backlog;
-    uint32_t n = MIN(ready, p->uarch->num_ports);
+    uint32_t n = p->scheduler.dispatches[i];
 
-    p->stats.backlog = ready - n;
     if (n) {
         count_busy(p, n, p->outstanding.waits[i] & PMU_WAITS, reason);
     } else {
@@ -152,7 +146,7 @@ static inline void leave_cycle(PmuPipeline *p, uint64_t cycle,
     }
     count_walks(p, 1, p->outstanding.waits[i]);
     count_reads(p, 1, p->outstanding.reads[i]);
-    p->scheduler.occupied -= p->scheduler.dispatches[i];
+    p->scheduler.occupied -= n;
     p->scheduler.dispatches[i] = 0;
     p->outstanding.waits[i] = 0;
     p->outstanding.reads[i] = 0;
@@ -168,7 +162,7 @@ static inline bool all_alike(const PmuPipeline *p, unsigned i)
     memcpy(&waits, &p->outstanding.waits[i], RUN);
     memcpy(&reads, &p->outstanding.reads[i], RUN);
     memcpy(dispatches, &p->scheduler.dispatches[i], sizeof(dispatches));
-    return !(dispatches[0] | dispatches[1]) && !p->stats.backlog &&
+    return !(dispatches[0] | dispatches[1]) &&
            waits == ONES * p->outstanding.waits[i] &&
                reads == ONES * p->outstanding.reads[i];
 }

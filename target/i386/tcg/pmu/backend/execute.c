@@ -120,8 +120,8 @@ static inline uint64_t compute(PmuPipeline *p, const PmuInsn *insn,
                                                   insn->hold);
                     count_resource(p, insn);
                 }
-                p->fusion.ports = insn->compute[i].ports;
-                p->fusion.item = p->ports.item;
+                p->fusion.has_port = true;
+                p->fusion.port = p->ports.port;
                 p->fusion.cycle = start;
                 p->fusion.issue = earliest;
                 p->fusion.ready = ready;
@@ -220,7 +220,7 @@ PmuCompletion pmu_execute(PmuPipeline *p, const PmuBlockInsn *bi,
     if (insn->flags & PMU_INSN_X87) {
         *pmu_count(&p->clock, PMU_ITEM_X87_UOPS) += uops;
     }
-    p->fusion.ports = 0;
+    p->fusion.has_port = false;
     if (insn->flags & PMU_INSN_LOADS) {
         uint64_t arrives = run_loads(p, bi, &issue, address, outcome);
 
@@ -229,7 +229,7 @@ PmuCompletion pmu_execute(PmuPipeline *p, const PmuBlockInsn *bi,
         p->lsu.loads++;
     }
     done = compute(p, insn, &issue, sources);
-    if (!p->fusion.ports) {
+    if (!p->fusion.has_port) {
         p->fusion.issue = p->clock.cycle + p->uarch->issue_to_dispatch;
         p->fusion.ready = done;
     }
@@ -292,8 +292,8 @@ PmuCompletion pmu_execute_fused(PmuPipeline *p, const PmuInsn *insn,
     }
     p->stages.issued = p->fusion.issue - p->uarch->issue_to_dispatch;
     p->stages.dispatched = UINT64_MAX;
-    if (p->fusion.ports) {
-        pmu_ports_release(p, p->fusion.ports);
+    if (p->fusion.has_port) {
+        pmu_ports_release(&p->ports, p->fusion.port, p->fusion.cycle);
         pmu_scheduler_remove(p, p->fusion.cycle);
     }
     start = pmu_ports_dispatch(p, ports, p->fusion.issue, p->fusion.ready);

@@ -58,22 +58,6 @@ typedef uint64_t PmuCompletion;
  */
 #define PMU_MAX_LATE_DISPATCHES (PMU_MAX_SCHEDULER + 1)
 
-/* Divides by the size of every set of ports that compute with each other. */
-#define PMU_PORT_UNIT   60
-#define PMU_MAX_PORT_SETS 32
-
-/* A core's sets of ports: the unions of those that its units are. */
-typedef struct PmuPortSets {
-    unsigned num;
-    uint16_t ports[PMU_MAX_PORT_SETS];
-    uint8_t share[PMU_MAX_PORT_SETS];   /* of a micro-op, 1/PMU_PORT_UNIT */
-    uint32_t with[1 << PMU_MAX_PORTS];  /* by ports: sets that have them all */
-    /* By ports: which items from PMU_ITEM_PORT_0 on can count them, a bit. */
-    uint8_t items[1 << PMU_MAX_PORTS];
-} PmuPortSets;
-
-#define PMU_PORT_ITEMS  (PMU_ITEM_PORT_STORE_ADDRESS - PMU_ITEM_PORT_0 + 1)
-
 /* A newer store: when a load can have its data, and when it left the buffer. */
 typedef struct PmuStoreSlot {
     uint64_t data;
@@ -97,17 +81,16 @@ typedef struct PmuReorderBuffer {
 } PmuReorderBuffer;
 
 /*
- * Ports.  By set of them: until when it is taken, in 1/PMU_PORT_UNIT cycles.  A
- * micro-op that can go to any of some ports takes its share of every set that
- * has them all (Hall's condition): together these say how fast the best choice
- * of ports is.
+ * Ports.  A micro-op is bound to one of those that it can go to when it issues,
+ * and stays there: @waiting is what decides which (ports.h).
  */
 typedef struct PmuPortState {
-    PmuPortSets sets;
-    uint64_t taken[PMU_MAX_PORT_SETS];
-    /* For counting: by item from PMU_ITEM_PORT_0 on, busy until. */
-    uint64_t busy[PMU_PORT_ITEMS];
-    uint8_t item;               /* ... that the newest micro-op counted as */
+    uint16_t memory;            /* ports of loads and stores: bound late */
+    uint64_t begin;             /* the first cycle that @taken knows of */
+    uint16_t taken[PMU_CYCLE_WINDOW];   /* by cycle: ports in use, a bit each */
+    uint64_t full[PMU_MAX_PORTS];       /* by port: no room before the cycle */
+    uint16_t waiting[PMU_MAX_PORTS];    /* by port: bound, in use from @begin */
+    uint8_t port;               /* of the newest micro-op */
     bool report;                /* whether to count in @dispatched */
     uint64_t dispatched[PMU_MAX_PORTS];         /* micro-ops */
 } PmuPortState;
@@ -133,8 +116,8 @@ typedef struct PmuLoadStoreUnit {
 /* The newest instruction if it can fuse with the next, for rebinding. */
 typedef struct PmuFusion {
     uint8_t kinds;              /* PMU_FUSE_x */
-    uint8_t item;               /* that its compute micro-op counted as */
-    uint16_t ports;             /* of that; 0: it has none */
+    bool has_port;              /* it has a compute micro-op */
+    uint8_t port;               /* of that */
     uint64_t cycle;             /* when that is dispatched */
     uint64_t issue;             /* when it could have been at the earliest */
     uint64_t ready;             /* when its sources are ready */
@@ -142,7 +125,6 @@ typedef struct PmuFusion {
 
 /* For counting cycles alone: see cycle-statistics.h. */
 typedef struct PmuCycleStats {
-    uint32_t backlog;           /* micro-ops that ports have no room for yet */
     bool scheduler_empty;       /* in the newest cycle */
     uint64_t counted;           /* micro-ops counted as retired */
     uint64_t retire_cycle;      /* the next one to be counted */

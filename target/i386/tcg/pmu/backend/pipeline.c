@@ -29,8 +29,8 @@ void pmu_pipeline_init(PmuPipeline *p, const PmuUarch *uarch)
 {
     memset(p, 0, sizeof(*p));
     p->uarch = uarch;
-    pmu_ports_init(&p->ports.sets, uarch);
     p->clock.cycle = PMU_FIRST_CYCLE;
+    pmu_ports_init(&p->ports, uarch, p->clock.cycle);
     p->right_path.cycle = PMU_FIRST_CYCLE;
     p->clock.window_due = UINT64_MAX;
     pmu_outstanding_init(&p->outstanding, &p->clock);
@@ -48,9 +48,10 @@ void pmu_pipeline_reset(PmuPipeline *p)
 
     pmu_pipeline_init(p, p->uarch);
     p->timeline = timeline;
-    p->ports.report = report;
     p->repairs = repairs;
     p->clock.cycle = p->right_path.cycle = cycle;
+    pmu_ports_init(&p->ports, p->uarch, cycle);
+    p->ports.report = report;
     pmu_delivery_begin(&p->delivery, cycle);
     p->stats.retire_cycle = cycle;
 }

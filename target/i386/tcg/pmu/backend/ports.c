@@ -1,82 +1,62 @@
 /*
- * Ports: which there are, and which of them go together.
+ * Ports: which there are, and what each is used for.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
 #include <glib.h>
+#include <string.h>
 
 #include "tcg/pmu/backend/ports.h"
 
-#define BIT_OF(item) (1u << (PMU_ITEM_##item - PMU_ITEM_PORT_0))
+#define ITEM(item) (PMU_ITEM_##item - PMU_ITEM_PORT_0)
 
-/* The ledger's items for ports; those of Golden Cove go by Intel's numbers. */
-static const uint8_t port_items[PMU_MAX_PORTS] = {
-    BIT_OF(PORT_0), BIT_OF(PORT_1), BIT_OF(PORT_LOAD), BIT_OF(PORT_LOAD),
-    BIT_OF(PORT_STORE_DATA), BIT_OF(PORT_5), BIT_OF(PORT_6),
-    BIT_OF(PORT_STORE_ADDRESS), BIT_OF(PORT_STORE_ADDRESS),
-    BIT_OF(PORT_STORE_DATA), BIT_OF(PORT_5), BIT_OF(PORT_LOAD),
+/* Those of Golden Cove go by Intel's numbers. */
+const uint8_t pmu_port_items[PMU_MAX_PORTS] = {
+    ITEM(PORT_0), ITEM(PORT_1), ITEM(PORT_LOAD), ITEM(PORT_LOAD),
+    ITEM(PORT_STORE_DATA), ITEM(PORT_5), ITEM(PORT_6),
+    ITEM(PORT_STORE_ADDRESS), ITEM(PORT_STORE_ADDRESS),
+    ITEM(PORT_STORE_DATA), ITEM(PORT_5), ITEM(PORT_LOAD),
 };
 
-static void add_set(PmuPortSets *sets, uint16_t ports)
+void pmu_ports_init(PmuPortState *ports, const PmuUarch *uarch,
+                    uint64_t cycle)
 {
-    for (unsigned i = 0; i < sets->num; i++) {
-        if (sets->ports[i] == ports) {
-            return;
-        }
-    }
-    g_assert(sets->num < PMU_MAX_PORT_SETS);
-    sets->ports[sets->num] = ports;
-    sets->share[sets->num++] = PMU_PORT_UNIT / __builtin_popcount(ports);
+    memset(ports, 0, sizeof(*ports));
+    ports->begin = cycle - PMU_PORT_DISPATCH_SEEN;
+    ports->memory = uarch->ports[PMU_UNIT_LOAD] |
+                    uarch->ports[PMU_UNIT_STORE_ADDRESS] |
+                    uarch->ports[PMU_UNIT_STORE_DATA];
 }
 
-/* The units of @uarch, and unions of those that have a port in common. */
-void pmu_ports_init(PmuPortSets *sets, const PmuUarch *uarch)
+static void forget_cycle(PmuPortState *ports, uint64_t cycle)
 {
-    unsigned known = 0;
+    uint16_t *taken = &ports->taken[cycle % PMU_CYCLE_WINDOW];
 
-    for (unsigned i = 0; i < PMU_UNIT_NR; i++) {
-        add_set(sets, uarch->ports[i]);
+    for (uint16_t left = *taken; left; left &= left - 1) {
+        ports->waiting[__builtin_ctz(left)]--;
     }
-    while (known < sets->num) {
-        uint16_t ports = sets->ports[known++];
-
-        for (unsigned i = 0; i < known; i++) {
-            if (ports & sets->ports[i]) {
-                add_set(sets, ports | sets->ports[i]);
-            }
-        }
-    }
-    for (unsigned ports = 0; ports < 1u << PMU_MAX_PORTS; ports++) {
-        for (unsigned i = 0; i < sets->num; i++) {
-            if (!(ports & ~sets->ports[i])) {
-                sets->with[ports] |= 1u << i;
-            }
-        }
-        for (unsigned i = 0; i < PMU_MAX_PORTS; i++) {
-            sets->items[ports] |= ports >> i & 1 ? port_items[i] : 0;
-        }
-    }
+    *taken = 0;
 }
 
-void pmu_ports_release(PmuPipeline *p, uint16_t ports)
+void pmu_ports_forget(PmuPortState *ports, uint64_t cycle)
 {
-    for (uint32_t sets = p->ports.sets.with[ports]; sets; sets &= sets - 1) {
-        p->ports.taken[__builtin_ctz(
-            sets)] -= p->ports.sets.share[__builtin_ctz(sets)];
+    uint64_t end = MIN(cycle, ports->begin + PMU_CYCLE_WINDOW);
+
+    for (uint64_t i = ports->begin; i < end; i++) {
+        forget_cycle(ports, i);
     }
+    ports->begin = cycle;
 }
 
-unsigned pmu_ports_idle(const PmuPipeline *p, uint16_t ports)
+void pmu_ports_release(PmuPortState *ports, unsigned port, uint64_t cycle)
 {
-    unsigned best = __builtin_ctz(ports);
+    uint16_t *taken = &ports->taken[cycle % PMU_CYCLE_WINDOW];
 
-    for (ports &= ports - 1; ports; ports &= ports - 1) {
-        unsigned port = __builtin_ctz(ports);
-
-        if (p->ports.dispatched[port] < p->ports.dispatched[best]) {
-            best = port;
-        }
+    if (cycle >= ports->begin && cycle < ports->begin + PMU_CYCLE_WINDOW &&
+        *taken >> port & 1) {
+        *taken &= ~(1u << port);
+        ports->waiting[port]--;
+        ports->full[port] = MIN(ports->full[port], cycle);
     }
-    return best;
 }

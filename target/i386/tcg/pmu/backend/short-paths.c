@@ -68,8 +68,8 @@ static inline uint64_t short_compute(PmuPipeline *p, const PmuBlockInsn *bi,
     uint64_t start = pmu_ports_dispatch(p, ports, earliest, ready);
 
     if (pmu_fuse_next(bi)) {
-        p->fusion.ports = ports;
-        p->fusion.item = p->ports.item;
+        p->fusion.has_port = true;
+        p->fusion.port = p->ports.port;
         p->fusion.cycle = start;
         p->fusion.issue = earliest;
         p->fusion.ready = ready;
@@ -108,7 +108,7 @@ static inline void run_load(PmuPipeline *p, const PmuBlockInsn *bi,
     if (insn->compute[0].count) {
         done = short_compute(p, bi, earliest, done);
     } else if (pmu_fuse_next(bi)) {
-        p->fusion.ports = 0;
+        p->fusion.has_port = false;
         p->fusion.issue = earliest;
         p->fusion.ready = done;
     }
