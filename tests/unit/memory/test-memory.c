@@ -1686,10 +1686,48 @@ static void test_reset(void)
     free_machine(fresh);
 }
 
+/*
+ * Lines that were written or read beside what is observed: they are where they
+ * were found from then on, unless there is no mapping, and nothing is counted.
+ */
+static void test_warm_lines(void)
+{
+    static const uint64_t lines = PAGE / LINE + 2;
+    const uint64_t first = 5 * PAGE - LINE;
+    Machine *machine = new_machine(pmu_uarch(PMU_CORE_ICELAKE), NULL,
+                                   translate_identity);
+    uint64_t from[PMU_FOUND_IN_NR] = {};
+    PmuLedgerSnapshot before, after;
+    PmuAccessOutcome access[2];
+
+    pmu_ledger_snapshot(&machine->ledger, &before);
+    pmu_memory_warm_lines(&machine->mem, first, lines, true, from);
+    g_assert_cmpuint(from[PMU_FOUND_IN_DRAM], ==, lines);
+    pmu_memory_warm_lines(&machine->mem, first, lines, false, from);
+    g_assert_cmpuint(from[PMU_FOUND_IN_L2], ==, lines);
+    g_assert_cmpuint(from[PMU_FOUND_IN_L3], ==, 0);
+    pmu_ledger_snapshot(&machine->ledger, &after);
+    g_assert_cmpmem(&before, sizeof(before), &after, sizeof(after));
+
+    pmu_memory_load(&machine->mem, first + (lines - 1) * LINE, 1, PMU_NO_IP,
+                    access);
+    g_assert_cmpuint(access[0].source, ==, PMU_SOURCE_L2);
+    pmu_memory_load(&machine->mem, first + lines * LINE, 1, PMU_NO_IP, access);
+    g_assert_cmpuint(access[0].source, ==, PMU_SOURCE_DRAM);
+    free_machine(machine);
+
+    machine = new_machine(pmu_uarch(PMU_CORE_ICELAKE), NULL, translate_pairs);
+    memset(from, 0, sizeof(from));
+    pmu_memory_warm_lines(&machine->mem, UNMAPPED - LINE, 3, true, from);
+    g_assert_cmpuint(from[PMU_FOUND_IN_DRAM], ==, 1);
+    free_machine(machine);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/memory/skipping", test_skipping);
+    g_test_add_func("/memory/warm-lines", test_warm_lines);
     g_test_add_func("/memory/naive", test_naive);
     g_test_add_func("/memory/naive-untimed", test_naive_untimed);
     g_test_add_func("/memory/streaming", test_streaming);

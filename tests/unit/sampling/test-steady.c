@@ -45,6 +45,7 @@ typedef struct Code {
 #define DIV             I("\x48\xf7\xf6")               /* div rsi */
 #define TEST            I("\xa8\x01")                   /* test al, 1 */
 #define REP_MOVSB       I("\xf3\xa4")
+#define REP_STOSB       I("\xf3\xaa")
 
 /* Where the data of a loop are. */
 typedef enum Data {
@@ -275,6 +276,19 @@ static uint32_t count(Rig *rig, const PmuBlock *block, uint32_t times)
     return times;
 }
 
+/* Where operand @n of a string begins: behind the last one, or always there. */
+static uint64_t string_address(Rig *rig, unsigned n)
+{
+    const Loop *loop = rig->loop;
+
+    if (loop->data == NEAR) {
+        return 0x20000000 + n * 0x10040;
+    }
+    rig->line = (rig->line + loop->bytes / PMU_LINE_SIZE) %
+                data_lines[loop->data];
+    return 0x40000000 + rig->line * PMU_LINE_SIZE;
+}
+
 /*
  * But for what it ends with: the pieces of a long string, where translated code
  * looks for interrupts.
@@ -311,7 +325,7 @@ static void run_block(Rig *rig, const Blocks *blocks, unsigned i, bool taken,
     pass(rig);
     for (unsigned n = 0; n < block->num_accesses; n++) {
         addr[n] = block->level == PMU_LEVEL_OS ? 0xffff888000000000 + n * 64
-                  : block->rep ? 0x20000000 + n * 0x10040
+                  : block->rep ? string_address(rig, n)
                                : next_address(rig);
     }
     run_pieces(rig, block, &dynamic, addr);
@@ -693,6 +707,62 @@ static void test_stream_again(void)
     }
 }
 
+/*
+ * Pages that are cleared: the same ones again and again, until they are
+ * fast-forwarded, and then, in turn, others that come from DRAM.  Each kind
+ * costs what it does in detail, by the mean of all rounds.
+ */
+#define CLEAR_FIRST     100000
+#define CLEAR_ROUNDS    40
+#define CLEAR_PAGES     400
+#define CLEAR_LIMIT     0.1
+
+static void clear_slots(const PmuSampling *sampling, PmuInterest interest,
+                        double slots[2])
+{
+    static const Loop near = {
+        .body = { REP_STOSB, NOP, NOP }, .copies = 1, .bytes = 4096,
+    };
+    static const Loop far = {
+        .copies = 1, .bytes = 4096, .data = STREAM_AGAIN,
+    };
+    Rig *rig = rig_new(&near, sampling, interest);
+
+    run_iterations(rig, sampling ? CLEAR_FIRST : 1);
+    for (unsigned i = 0; i < 2 * CLEAR_ROUNDS; i++) {
+        double before = snapshot(rig).slots;
+
+        rig->loop = i & 1 ? &far : &near;
+        run_iterations(rig, CLEAR_PAGES);
+        slots[i & 1] += snapshot(rig).slots - before;
+    }
+    rig_free(rig);
+}
+
+static void test_clear(void)
+{
+    static const char *const where[] = { "near", "DRAM" };
+    static const PmuInterest of[] = {
+        {}, { .sampled = UINT32_MAX, .observed = true, .taken = true },
+    };
+    double should[2] = {};
+
+    clear_slots(NULL, of[0], should);
+    for (unsigned i = 0; i < G_N_ELEMENTS(of); i++) {
+        double slots[2] = {};
+
+        clear_slots(&pmu_sampling, of[i], slots);
+        for (unsigned j = 0; j < 2; j++) {
+            g_test_message("%s: %.1f slots a page, %.1f in detail", where[j],
+                           slots[j] / (CLEAR_ROUNDS * CLEAR_PAGES),
+                           should[j] / (CLEAR_ROUNDS * CLEAR_PAGES));
+            if (fabs(slots[j] / should[j] - 1) > CLEAR_LIMIT) {
+                g_test_fail();
+            }
+        }
+    }
+}
+
 static const Loop loops[] = {
     /* imul: 3 cycles; sub and jne are one micro-op. */
     { "latency", { NOP, NOP, IMUL_RAX, NOP }, 1, 300000, 400, 15, 5,
@@ -744,5 +814,6 @@ int main(int argc, char **argv)
     g_test_add_func("/sampling/steady/short", test_short);
     g_test_add_func("/sampling/steady/start", test_start);
     g_test_add_func("/sampling/steady/stream-again", test_stream_again);
+    g_test_add_func("/sampling/steady/clear", test_clear);
     return g_test_run();
 }

@@ -82,6 +82,32 @@ static void begin_line(const PmuMemory *mem, PmuL1dLine *line,
     line->unused = true;
 }
 
+static unsigned warm_line(PmuMemory *mem, uint64_t line, bool write)
+{
+    if (pmu_tag_array_access(&mem->l2, line) &&
+        (!write || pmu_beyond_l1_may_write(mem, line))) {
+        return PMU_FOUND_IN_L2;
+    }
+    return pmu_beyond_l1_access_l3(mem, line, write) == PMU_DIRECTORY_MISS
+           ? PMU_FOUND_IN_DRAM : PMU_FOUND_IN_L3;
+}
+
+void pmu_memory_warm_lines(PmuMemory *mem, uint64_t addr, uint64_t lines,
+                           bool write, uint64_t from[PMU_FOUND_IN_NR])
+{
+    uint64_t linear = PMU_NO_PAGE, page = PMU_NO_PAGE;
+
+    for (; lines; lines--, addr += PMU_LINE_SIZE) {
+        if (addr >> PMU_PAGE_SHIFT != linear) {
+            linear = addr >> PMU_PAGE_SHIFT;
+            page = mem->translate(mem->opaque, linear).page;
+        }
+        if (page != PMU_NO_PAGE) {
+            from[warm_line(mem, pmu_line_in_page(page, addr), write)]++;
+        }
+    }
+}
+
 void pmu_data_prefetch(PmuMemory *mem, uint64_t line,
                        const PmuRequestKind *requests, PmuAccessOutcome *access)
 {

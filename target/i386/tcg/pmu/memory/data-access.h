@@ -47,6 +47,14 @@ unsigned pmu_memory_update(PmuMemory *mem, uint64_t addr, unsigned size,
 uint64_t pmu_data_page_walk(PmuMemory *mem, uint64_t page,
                             PmuUse use, PmuAccessOutcome *access);
 
+/*
+ * The @lines from linear address @addr on were read, or written if @write,
+ * beside what is observed: they are in L2 and L3 now.  Adds to @from how many
+ * were found where.  Counts nothing; L1D and the TLBs do not see it.
+ */
+void pmu_memory_warm_lines(PmuMemory *mem, uint64_t addr, uint64_t lines,
+                           bool write, uint64_t from[PMU_FOUND_IN_NR]);
+
 /* @requests ask for physical line @line, which L1D may lack, ahead of need. */
 void pmu_data_prefetch(PmuMemory *mem, uint64_t line,
                        const PmuRequestKind *requests,

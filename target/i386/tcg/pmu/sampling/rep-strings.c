@@ -5,9 +5,8 @@
  *
  * Cycles and slots are a function of the bytes done so far, so that it does
  * not matter in how many parts they are reported.  Where the pipeline does not
- * run they cost what those did that lay at the same place and did about as many
- * bytes, or any number; if there were none the pipeline says what they take by
- * themselves.
+ * run they cost what those did that lay at the same place, did about as many
+ * bytes and got most lines from as far; or any of the place.  If there were none the pipeline says what they take by themselves.
  */
 
 #include <glib.h>
@@ -60,6 +59,15 @@ static void string_uop(PmuTiming *t)
     pmu_pipeline_string_uop(&t->pipeline, t->string.ready);
 }
 
+static void note_source(PmuStringLines *lines, const PmuAccessOutcome *access)
+{
+    lines->all++;
+    lines->from[PMU_FOUND_IN_L3] += (access->source == PMU_SOURCE_L3) +
+                                    access->prefetch_l3;
+    lines->from[PMU_FOUND_IN_DRAM] += (access->source == PMU_SOURCE_DRAM) +
+                                      access->prefetch_dram;
+}
+
 /* What a line of one of the operands costs to get. */
 static void string_access(PmuTiming *t, uint64_t line, bool store,
                           PmuAccessOutcome *access)
@@ -84,6 +92,7 @@ static void string_access(PmuTiming *t, uint64_t line, bool store,
         }
         *access = both[0];
     }
+    note_source(&t->string.lines, access);
 }
 
 static void string_load(PmuTiming *t, uint64_t line)
@@ -205,22 +214,56 @@ static void string_iterate(PmuTiming *t, const PmuBlockInsn *bi,
 
 /* Costs of whole string instructions. */
 
-/*
- * What is known of string instruction @hash (PmuBlockInsn) with up to twice as
- * many bytes is under this key ...
- */
-static uint64_t length_key(const PmuTiming *t, uint32_t hash, uint64_t bytes)
-{
-    unsigned magnitude = bytes ? 64 - __builtin_clzll(bytes) : 0;
+/* From how far most of a string's lines came, or nearer; or any string. */
+typedef enum StringSource {
+    STRING_FROM_ANYWHERE, STRING_FROM_L2, STRING_FROM_L3, STRING_FROM_DRAM
+} StringSource;
 
-    return pmu_cpi_table_key(pmu_insn_hash(hash, magnitude + 2),
+static StringSource source_of(const PmuStringLines *lines)
+{
+    uint64_t dram = lines->from[PMU_FOUND_IN_DRAM];
+    uint64_t beyond_l2 = dram + lines->from[PMU_FOUND_IN_L3];
+
+    return 2 * dram > lines->all ? STRING_FROM_DRAM
+           : 2 * beyond_l2 > lines->all ? STRING_FROM_L3 : STRING_FROM_L2;
+}
+
+/*
+ * What is known of the string instruction with up to twice as many bytes is
+ * under this key, from @source or STRING_FROM_ANYWHERE ...
+ */
+static uint64_t length_key(const PmuTiming *t, StringSource source)
+{
+    const PmuString *s = &t->string;
+    unsigned magnitude = s->bytes ? 64 - __builtin_clzll(s->bytes) : 0;
+
+    return pmu_cpi_table_key(pmu_insn_hash(s->hash,
+                                           source * 128 + magnitude + 2),
                              t->ledger->level);
 }
 
-/* ... and with any number under that one. */
+/* ... and with any number, of @hash (PmuBlockInsn), under that one. */
 static uint64_t place_key(const PmuTiming *t, uint32_t hash)
 {
     return pmu_cpi_table_key(pmu_insn_hash(hash, 1), t->ledger->level);
+}
+
+#define STRING_KEYS 3
+
+/* By how much strings are alike: the most first. */
+typedef struct StringKeys {
+    uint64_t key[STRING_KEYS];
+} StringKeys;
+
+static StringKeys string_keys(const PmuTiming *t)
+{
+    return (StringKeys) {
+        {
+            length_key(t, source_of(&t->string.lines)),
+            length_key(t, STRING_FROM_ANYWHERE),
+            place_key(t, t->string.hash),
+        },
+    };
 }
 
 /* Another part ran in a sampling unit. */
@@ -240,25 +283,23 @@ static void note_sampled(PmuTiming *t)
 /* All of it was. */
 static void learn_string(PmuTiming *t)
 {
-    PmuString *s = &t->string;
+    StringKeys keys = string_keys(t);
 
-    pmu_cpi_table_add_sample(&t->cpi_table, length_key(t, s->hash, s->bytes), 0,
-                             s->code, &t->string_sample);
-    pmu_cpi_table_add_sample(&t->cpi_table, place_key(t, s->hash), 0, s->code,
-                             &t->string_sample);
+    for (unsigned i = 0; i < STRING_KEYS; i++) {
+        pmu_cpi_table_add_sample(&t->cpi_table, keys.key[i], 0,
+                                 t->string.code, &t->string_sample);
+    }
 }
 
-/* It was left to its costs, all or the mean of any length if it is new. */
+/* It was left to its costs: to those of strings that are most like it. */
 static void count_string(PmuTiming *t)
 {
-    PmuString *s = &t->string;
-    PmuCpiEntry *place = pmu_cpi_table_find_any(&t->cpi_table,
-                                                place_key(t, s->hash));
-    PmuCpiEntry *cost = pmu_cpi_table_find_any(&t->cpi_table,
-                                               length_key(t, s->hash,
-                                                          s->bytes));
+    StringKeys keys = string_keys(t);
+    PmuCpiEntry *cost = NULL;
 
-    cost = cost ? cost : place;
+    for (unsigned i = 0; !cost && i < STRING_KEYS; i++) {
+        cost = pmu_cpi_table_find_any(&t->cpi_table, keys.key[i]);
+    }
     if (cost) {
         pmu_timing_count_known_region(t, cost);
     }
@@ -286,6 +327,28 @@ static uint64_t lines_of(const PmuBlockInsn *bi, uint8_t access,
     return lines;
 }
 
+/* What is shorter is taken to be near: looking at it would cost as much. */
+#define WARM_LINES 16
+
+/*
+ * Of what is fast-forwarded, L2 and L3 see @lines of the operand at index
+ * @access: strings clear pages and copy them, and what comes then reads that.
+ */
+static void warm_lines(PmuTiming *t, const PmuBlockInsn *bi, uint8_t access,
+                       const PmuExecution *dynamic, uint64_t lines, bool write)
+{
+    PmuStringLines *s = &t->string.lines;
+    uint64_t span, addr;
+
+    if (lines < WARM_LINES) {
+        return;
+    }
+    span = (dynamic->iterations - 1) * element_size(bi->insn);
+    addr = dynamic->addr[access] - (dynamic->backwards ? span : 0);
+    pmu_memory_warm_lines(&t->functional.mem, addr, lines, write, s->from);
+    s->all += lines;
+}
+
 /* Accesses that are counted whether counters are looked at at them or not. */
 static void count_lines(PmuTiming *t, const PmuBlockInsn *bi,
                         const PmuExecution *dynamic)
@@ -301,6 +364,8 @@ static void count_lines(PmuTiming *t, const PmuBlockInsn *bi,
     pmu_ledger_event(t->ledger, PMU_ITEM_L1D_ACCESSES, src + dst);
     pmu_ledger_event(t->ledger, PMU_ITEM_LOADS_L1, src + (stores ? 0 : dst));
     pmu_ledger_event(t->ledger, PMU_ITEM_STORES, stores ? dst : 0);
+    warm_lines(t, bi, bi->ea, dynamic, src, false);
+    warm_lines(t, bi, bi->stack, dynamic, dst, stores);
     s->bytes += dynamic->iterations * element_size(bi->insn);
 }
 
@@ -340,6 +405,7 @@ static void end_piece(PmuTiming *t)
     pass_string(t);
     s->in_pieces = true;
     s->bytes = 0;
+    s->lines = (PmuStringLines) {};
     forget_sample(t);
 }
 

@@ -17,6 +17,12 @@
 #include "tcg/pmu/sampling/timing-types.h"
 
 /* A REP string instruction on its way: see rep-strings.c. */
+/* Lines of a string: all, and those that were demanded or prefetched ... */
+typedef struct PmuStringLines {
+    uint64_t all;
+    uint64_t from[PMU_FOUND_IN_NR];     /* ... from there */
+} PmuStringLines;
+
 typedef struct PmuString {
     bool active;
     bool untimed;               /* the pipeline does not run it */
@@ -26,6 +32,7 @@ typedef struct PmuString {
     uint64_t pc;
     bool in_pieces;             /* some are done */
     uint64_t bytes;             /* of this piece so far */
+    PmuStringLines lines;       /* ... likewise */
     uint64_t src_line, dst_line;        /* touched last */
     PmuCompletion ready;        /* when these lines are there */
     PmuRegionCode code;
