@@ -6,7 +6,8 @@
  * Cycles and slots are a function of the bytes done so far, so that it does
  * not matter in how many parts they are reported.  Where the pipeline does not
  * run they cost what those did that lay at the same place, did about as many
- * bytes and got most lines from as far; or any of the place.  If there were none the pipeline says what they take by themselves.
+ * bytes and got most lines from as far; or any of the place.  If there were
+ * none the pipeline says what they take by themselves.
  */
 
 #include <glib.h>
