@@ -82,9 +82,13 @@ static void begin_line(const PmuMemory *mem, PmuL1dLine *line,
     line->unused = true;
 }
 
+/*
+ * It does not evict from L2 what is in use: that is not seen to be used again
+ * as long as not all accesses are observed.
+ */
 static unsigned warm_line(PmuMemory *mem, uint64_t line, bool write)
 {
-    if (pmu_tag_array_access(&mem->l2, line) &&
+    if (pmu_tag_array_prefetch(&mem->l2, line) &&
         (!write || pmu_beyond_l1_may_write(mem, line))) {
         return PMU_FOUND_IN_L2;
     }
