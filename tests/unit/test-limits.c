@@ -331,6 +331,9 @@ static const Code strings[] = {
     I("\xf3\x6c"), I("\xf3\x6d"), I("\xf3\x6e"), I("\xf3\x6f"), /* INS, OUTS */
 };
 
+/* Where they may be: they wrap around at the end of an address space. */
+static const uint64_t string_addresses[] = { OTHER, 0, UINT64_MAX, 63, 0xfff };
+
 /*
  * However often a REP string instruction is said to have iterated, and wherever
  * it is: each time takes no more than what one can do in one go, and slots are
@@ -343,7 +346,6 @@ static void test_strings(void)
         UINT64_MAX, 1ull << 63, (1ull << 63) - 1, 1ull << 32,
         PMU_STRING_MAX_ITERATIONS + 1ull, PMU_STRING_MAX_ITERATIONS, 1, 0,
     };
-    static const uint64_t addresses[] = { OTHER, 0, UINT64_MAX, 63, 0xfff };
     g_autofree Run *run = g_new(Run, 1);
     double slowest = 0;
 
@@ -357,7 +359,7 @@ static void test_strings(void)
 
             run_begin(run, CODE, PMU_LEVEL_USR);
             run_add(run, core.decoder, strings[i],
-                    addresses[n % G_N_ELEMENTS(addresses)]);
+                    string_addresses[n % G_N_ELEMENTS(string_addresses)]);
             g_assert_true(run->builder.block.rep);
             run->dynamic.iterations = counts[n / 2];
             run->dynamic.backwards = n & 1;
@@ -395,6 +397,11 @@ static void test_strings_estimated(void)
         run_add(run, core.decoder, strings[i], OTHER);
         for (unsigned n = 0; n < 64; n++) {
             run->dynamic.iterations = n < 16 ? n : UINT64_MAX - n;
+            run->dynamic.backwards = n & 1;
+            for (unsigned j = 0; j < PMU_BLOCK_ACCESSES; j++) {
+                run->addr[j] = string_addresses[
+                    (n + j) % G_N_ELEMENTS(string_addresses)];
+            }
             core_run(&core, run);
         }
         assert_sound(&core, 48);

@@ -1704,16 +1704,23 @@ static void test_warm_lines(void)
     pmu_memory_warm_lines(&machine->mem, first, lines, true, from);
     g_assert_cmpuint(from[PMU_FOUND_IN_DRAM], ==, lines);
     pmu_memory_warm_lines(&machine->mem, first, lines, false, from);
-    g_assert_cmpuint(from[PMU_FOUND_IN_L2], ==, lines);
-    g_assert_cmpuint(from[PMU_FOUND_IN_L3], ==, 0);
+    g_assert_cmpuint(from[PMU_FOUND_IN_L3], ==, lines);
+    g_assert_cmpuint(from[PMU_FOUND_IN_L2], ==, 0);
     pmu_ledger_snapshot(&machine->ledger, &after);
     g_assert_cmpmem(&before, sizeof(before), &after, sizeof(after));
 
     pmu_memory_load(&machine->mem, first + (lines - 1) * LINE, 1, PMU_NO_IP,
                     access);
-    g_assert_cmpuint(access[0].source, ==, PMU_SOURCE_L2);
+    g_assert_cmpuint(access[0].source, ==, PMU_SOURCE_L3);
     pmu_memory_load(&machine->mem, first + lines * LINE, 1, PMU_NO_IP, access);
     g_assert_cmpuint(access[0].source, ==, PMU_SOURCE_DRAM);
+
+    /* They evict nothing from L2. */
+    pmu_memory_warm_lines(&machine->mem, 64 * PAGE,
+                          4 * machine->uarch.l2.size / LINE, true, from);
+    memset(from, 0, sizeof(from));
+    pmu_memory_warm_lines(&machine->mem, first + lines * LINE, 1, false, from);
+    g_assert_cmpuint(from[PMU_FOUND_IN_L2], ==, 1);
     free_machine(machine);
 
     machine = new_machine(pmu_uarch(PMU_CORE_ICELAKE), NULL, translate_pairs);

@@ -88,7 +88,6 @@ typedef struct PmuPortState {
     uint16_t memory;            /* ports of loads and stores: bound late */
     uint64_t begin;             /* the first cycle that @taken knows of */
     uint16_t taken[PMU_CYCLE_WINDOW];   /* by cycle: ports in use, a bit each */
-    uint64_t full[PMU_MAX_PORTS];       /* by port: no room before the cycle */
     uint16_t waiting[PMU_MAX_PORTS];    /* by port: bound, in use from @begin */
     uint8_t port;               /* of the newest micro-op */
     bool report;                /* whether to count in @dispatched */

@@ -57,6 +57,5 @@ void pmu_ports_release(PmuPortState *ports, unsigned port, uint64_t cycle)
         *taken >> port & 1) {
         *taken &= ~(1u << port);
         ports->waiting[port]--;
-        ports->full[port] = MIN(ports->full[port], cycle);
     }
 }

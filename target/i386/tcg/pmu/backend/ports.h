@@ -40,7 +40,6 @@ static inline uint64_t pmu_port_free_at(const PmuPortState *ports,
                                         unsigned port, uint64_t cycle)
 {
     cycle = MAX(cycle, ports->begin);
-    cycle = MAX(cycle, ports->full[port]);
     while (cycle < ports->begin + PMU_CYCLE_WINDOW &&
            ports->taken[cycle % PMU_CYCLE_WINDOW] >> port & 1) {
         cycle++;
@@ -96,9 +95,6 @@ static inline uint64_t pmu_ports_use(PmuPipeline *p, uint16_t set,
     port = set & ports->memory ? pmu_ports_first_free(ports, set, from)
                                : pmu_ports_bind(ports, set);
     cycle = pmu_port_free_at(ports, port, from);
-    if (from <= ports->full[port]) {
-        ports->full[port] = cycle + 1;
-    }
     if (cycle < ports->begin + PMU_CYCLE_WINDOW) {
         ports->taken[cycle % PMU_CYCLE_WINDOW] |= 1u << port;
         ports->waiting[port]++;

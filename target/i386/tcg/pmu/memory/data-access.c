@@ -83,12 +83,12 @@ static void begin_line(const PmuMemory *mem, PmuL1dLine *line,
 }
 
 /*
- * It does not evict from L2 what is in use: that is not seen to be used again
- * as long as not all accesses are observed.
+ * L2 is as it was: it would lose what other accesses use, which nobody sees to
+ * be used again.
  */
 static unsigned warm_line(PmuMemory *mem, uint64_t line, bool write)
 {
-    if (pmu_tag_array_prefetch(&mem->l2, line) &&
+    if (pmu_tag_array_has(&mem->l2, line) &&
         (!write || pmu_beyond_l1_may_write(mem, line))) {
         return PMU_FOUND_IN_L2;
     }

@@ -49,8 +49,9 @@ uint64_t pmu_data_page_walk(PmuMemory *mem, uint64_t page,
 
 /*
  * The @lines from linear address @addr on were read, or written if @write,
- * beside what is observed: they are in L2 and L3 now.  Adds to @from how many
- * were found where.  Counts nothing; L1D and the TLBs do not see it.
+ * beside what is observed: those that are mapped and not in L2 are in the L3
+ * from now on.  Adds to @from how many were found where.  Counts nothing; what
+ * is nearer than the L3 stays as it is.  The caller bounds @lines.
  */
 void pmu_memory_warm_lines(PmuMemory *mem, uint64_t addr, uint64_t lines,
                            bool write, uint64_t from[PMU_FOUND_IN_NR]);

@@ -268,6 +268,12 @@ bool pmu_tag_array_prefetch(PmuTagArray *array, uint64_t line)
     return false;
 }
 
+bool pmu_tag_array_has(const PmuTagArray *array, uint64_t line)
+{
+    return find_way(array, find_set(array, line), find_tag(line)) <
+           array->ways;
+}
+
 bool pmu_tag_array_remove(PmuTagArray *array, uint64_t line)
 {
     uint32_t *words = find_set(array, line);

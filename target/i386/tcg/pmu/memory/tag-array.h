@@ -99,6 +99,9 @@ bool pmu_tag_array_upgrade(PmuTagArray *array, uint64_t line, PmuSharer sharer);
  */
 bool pmu_tag_array_prefetch(PmuTagArray *array, uint64_t line);
 
+/* Is @line present?  Nothing changes. */
+bool pmu_tag_array_has(const PmuTagArray *array, uint64_t line);
+
 /* Was @line present?  It is not from now on. */
 bool pmu_tag_array_remove(PmuTagArray *array, uint64_t line);
 

@@ -60,13 +60,28 @@ static void string_uop(PmuTiming *t)
     pmu_pipeline_string_uop(&t->pipeline, t->string.ready);
 }
 
+/* A line that a prefetch brought came from where prefetches come from now. */
 static void note_source(PmuStringLines *lines, const PmuAccessOutcome *access)
 {
+    static const uint8_t found_in[] = {
+        [PMU_SOURCE_L1] = PMU_FOUND_IN_NR, [PMU_SOURCE_FILL] = PMU_FOUND_IN_NR,
+        [PMU_SOURCE_L2] = PMU_FOUND_IN_L2,
+        [PMU_SOURCE_PREFETCH] = PMU_FOUND_IN_NR,
+        [PMU_SOURCE_L3] = PMU_FOUND_IN_L3,
+        [PMU_SOURCE_DRAM] = PMU_FOUND_IN_DRAM,
+    };
+    unsigned from = access->source == PMU_SOURCE_PREFETCH
+                    ? lines->prefetched_from : found_in[access->source];
+
     lines->all++;
-    lines->from[PMU_FOUND_IN_L3] += (access->source == PMU_SOURCE_L3) +
-                                    access->prefetch_l3;
-    lines->from[PMU_FOUND_IN_DRAM] += (access->source == PMU_SOURCE_DRAM) +
-                                      access->prefetch_dram;
+    if (from < PMU_FOUND_IN_NR) {
+        lines->from[from]++;
+    }
+    if (access->prefetch_dram) {
+        lines->prefetched_from = PMU_FOUND_IN_DRAM;
+    } else if (access->prefetch_l3) {
+        lines->prefetched_from = PMU_FOUND_IN_L3;
+    }
 }
 
 /* What a line of one of the operands costs to get. */
@@ -215,7 +230,7 @@ static void string_iterate(PmuTiming *t, const PmuBlockInsn *bi,
 
 /* Costs of whole string instructions. */
 
-/* From how far most of a string's lines came, or nearer; or any string. */
+/* From how far most of a string's lines came, or nearer; or not known. */
 typedef enum StringSource {
     STRING_FROM_ANYWHERE, STRING_FROM_L2, STRING_FROM_L3, STRING_FROM_DRAM
 } StringSource;
@@ -225,7 +240,8 @@ static StringSource source_of(const PmuStringLines *lines)
     uint64_t dram = lines->from[PMU_FOUND_IN_DRAM];
     uint64_t beyond_l2 = dram + lines->from[PMU_FOUND_IN_L3];
 
-    return 2 * dram > lines->all ? STRING_FROM_DRAM
+    return !lines->all ? STRING_FROM_ANYWHERE
+           : 2 * dram > lines->all ? STRING_FROM_DRAM
            : 2 * beyond_l2 > lines->all ? STRING_FROM_L3 : STRING_FROM_L2;
 }
 
@@ -314,40 +330,36 @@ static uint64_t lines_of(const PmuBlockInsn *bi, uint8_t access,
                          const PmuExecution *dynamic, uint64_t *line)
 {
     uint64_t span = (dynamic->iterations - 1) * element_size(bi->insn);
-    uint64_t first, last, lines;
+    uint64_t first, offset, lines;
 
     if (access == PMU_NO_ACCESS || !dynamic->iterations) {
         return 0;
     }
     first = dynamic->addr[access];
-    last = dynamic->backwards ? first - span : first + span;
-    first /= PMU_LINE_SIZE;
-    last /= PMU_LINE_SIZE;
-    lines = MAX(first, last) - MIN(first, last) + (first != *line);
-    *line = last;
+    offset = first % PMU_LINE_SIZE;
+    offset = dynamic->backwards ? PMU_LINE_SIZE - 1 - offset : offset;
+    /* An address that wraps around does so in steps of a line, too. */
+    lines = (offset + span) / PMU_LINE_SIZE +
+            (first / PMU_LINE_SIZE != *line);
+    *line = (dynamic->backwards ? first - span : first + span) / PMU_LINE_SIZE;
     return lines;
 }
 
-/* What is shorter is taken to be near: looking at it would cost as much. */
-#define WARM_LINES 16
-
 /*
- * Of what is fast-forwarded, L2 and L3 see @lines of the operand at index
- * @access: strings clear pages and copy them, and what comes then reads that.
+ * Of what is fast-forwarded, the L3 sees @lines, the last of which is @last:
+ * strings clear pages and copy them, and what comes then reads that.
  */
-static void warm_lines(PmuTiming *t, const PmuBlockInsn *bi, uint8_t access,
-                       const PmuExecution *dynamic, uint64_t lines, bool write)
+static void warm_lines(PmuTiming *t, const PmuExecution *dynamic,
+                       uint64_t last, uint64_t lines, bool write)
 {
-    PmuStringLines *s = &t->string.lines;
-    uint64_t span, addr;
+    PmuString *s = &t->string;
+    uint64_t first = dynamic->backwards ? last : last - lines + 1;
 
-    if (lines < WARM_LINES) {
-        return;
+    if (s->warm) {
+        pmu_memory_warm_lines(&t->functional.mem, first << PMU_LINE_SHIFT,
+                              lines, write, s->lines.from);
+        s->lines.all += lines;
     }
-    span = (dynamic->iterations - 1) * element_size(bi->insn);
-    addr = dynamic->addr[access] - (dynamic->backwards ? span : 0);
-    pmu_memory_warm_lines(&t->functional.mem, addr, lines, write, s->from);
-    s->all += lines;
 }
 
 /* Accesses that are counted whether counters are looked at at them or not. */
@@ -365,8 +377,8 @@ static void count_lines(PmuTiming *t, const PmuBlockInsn *bi,
     pmu_ledger_event(t->ledger, PMU_ITEM_L1D_ACCESSES, src + dst);
     pmu_ledger_event(t->ledger, PMU_ITEM_LOADS_L1, src + (stores ? 0 : dst));
     pmu_ledger_event(t->ledger, PMU_ITEM_STORES, stores ? dst : 0);
-    warm_lines(t, bi, bi->ea, dynamic, src, false);
-    warm_lines(t, bi, bi->stack, dynamic, dst, stores);
+    warm_lines(t, dynamic, s->src_line, src, false);
+    warm_lines(t, dynamic, s->dst_line, dst, stores);
     s->bytes += dynamic->iterations * element_size(bi->insn);
 }
 
@@ -418,10 +430,16 @@ void pmu_timing_end_string(PmuTiming *t)
     }
 }
 
-/* The pipeline begins with it, if nothing is known of any in its place. */
+/*
+ * The pipeline begins with it, if nothing is known of any in its place.  One
+ * that is short is not looked at in fast-forward: that would cost as much.
+ */
+#define WARM_BYTES 1024
+
 static void begin_string(PmuTiming *t, const PmuBlock *block, unsigned index,
-                         uint64_t block_pc)
+                         const PmuExecution *dynamic)
 {
+    uint64_t block_pc = dynamic->pc;
     const PmuBlockInsn *bi = &block->insns[index];
     PmuString *s = &t->string;
 
@@ -430,6 +448,8 @@ static void begin_string(PmuTiming *t, const PmuBlock *block, unsigned index,
     *s = (PmuString) {
         .active = true, .pc = block_pc + bi->offset, .hash = bi->hash,
         .src_line = UINT64_MAX, .dst_line = UINT64_MAX,
+        .warm = dynamic->iterations >= WARM_BYTES / element_size(bi->insn) ||
+                dynamic->rest >= WARM_BYTES / element_size(bi->insn),
         .sampled = t->plan.phase == PMU_PHASE_DETAILED && t->plan.sampling,
         .code = {
             .first = (block->phys + bi->offset) >> PMU_LINE_SHIFT,
@@ -488,7 +508,7 @@ void pmu_timing_run_string(PmuTiming *t, const PmuBlock *block,
         t->ledger->repairs++;
     }
     if (!s->active || s->pc != dynamic->pc + bi->offset) {
-        begin_string(t, block, index, dynamic->pc);
+        begin_string(t, block, index, dynamic);
     }
     if (s->untimed && t->plan.phase == PMU_PHASE_FAST_FORWARD) {
         count_lines(t, bi, &part);

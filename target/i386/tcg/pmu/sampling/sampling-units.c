@@ -53,13 +53,13 @@ const PmuSampling pmu_sampling = {
 #define LEAST_OBSERVED  4
 
 /*
- * Where data come from the L3 or DRAM, the L3 has to see all that goes there:
- * lines that it did not get would come from DRAM later on, which takes three
- * times as long, and lines that it was not told to evict from the L3.  Where
- * there is little of it that does not matter.  Waits for one instruction, in
- * cycles.  With time_only it is five
- * times as much: of Linux's boot half would be memory bound otherwise, as the
- * L3 did not see what was fast-forwarded, and the boot takes 1.4 times as long.
+ * Where data come from the L3 or DRAM, the L3 has to see all that goes there.
+ * Lines that it did not get would come from DRAM later on, which takes three
+ * times as long; lines that these would have evicted would come from the L3.
+ * Where there is little of it that does not matter.  Waits for one instruction,
+ * in cycles.  With time_only it is five times as much: of Linux's boot half
+ * would be memory bound otherwise, as the L3 did not see what was
+ * fast-forwarded, and the boot takes 1.4 times as long.
  */
 #define MEMORY_BOUND_WAIT       0.05
 #define MEMORY_BOUND_WAIT_TIME  0.25

@@ -16,12 +16,14 @@
 #include "tcg/pmu/sampling/functional-model.h"
 #include "tcg/pmu/sampling/timing-types.h"
 
-/* A REP string instruction on its way: see rep-strings.c. */
-/* Lines of a string: all, and those that were demanded or prefetched ... */
+/* Lines of a string: those that were looked at, and where they came from. */
 typedef struct PmuStringLines {
     uint64_t all;
-    uint64_t from[PMU_FOUND_IN_NR];     /* ... from there */
+    uint64_t from[PMU_FOUND_IN_NR];     /* beyond L1D */
+    uint8_t prefetched_from;    /* PMU_FOUND_IN_x: the newest prefetch */
 } PmuStringLines;
+
+/* A REP string instruction on its way: see rep-strings.c. */
 
 typedef struct PmuString {
     bool active;
@@ -31,6 +33,7 @@ typedef struct PmuString {
     uint32_t hash;              /* of the instruction, see PmuBlockInsn */
     uint64_t pc;
     bool in_pieces;             /* some are done */
+    bool warm;                  /* the L3 sees it where it is counted */
     uint64_t bytes;             /* of this piece so far */
     PmuStringLines lines;       /* ... likewise */
     uint64_t src_line, dst_line;        /* touched last */
