@@ -235,6 +235,12 @@ def icount(options):
 
 # The model in a guest
 
+# Which port a micro-op is bound to depends on what was bound before, and what a
+# loop settles in on where it begins: x86-slots has 7.44 to 7.66 cycles for a
+# block of sqlite, by how often the loop repeats it.  One loop in twenty may be
+# such a one.
+SETTLED_SHARE = 0.95
+
 @test('-icount: blocks take the cycles that x86-slots says')
 def blocks_icount(options):
     # Time stands still while the host works, so that there is a timer tick
@@ -247,7 +253,8 @@ def blocks_icount(options):
                     qemu_opts=['-icount', 'shift=0']) as s:
             return blocks.judge(
                 blocks.measure(s, short.result(), blocks.LASTING) +
-                blocks.measure(s, long.result(), blocks.BRIEF_LONG))
+                blocks.measure(s, long.result(), blocks.BRIEF_LONG),
+                share=SETTLED_SHARE)
 
 
 # Programs in which nothing lasts: they begin, and end after some millions of
