@@ -301,8 +301,10 @@ static void note_sampled(PmuTiming *t)
 static void learn_string(PmuTiming *t)
 {
     StringKeys keys = string_keys(t);
+    /* Without lines the first two are the same. */
+    unsigned first = t->string.lines.all ? 0 : 1;
 
-    for (unsigned i = 0; i < STRING_KEYS; i++) {
+    for (unsigned i = first; i < STRING_KEYS; i++) {
         pmu_cpi_table_add_sample(&t->cpi_table, keys.key[i], 0,
                                  t->string.code, &t->string_sample);
     }
@@ -355,11 +357,9 @@ static void warm_lines(PmuTiming *t, const PmuExecution *dynamic,
     PmuString *s = &t->string;
     uint64_t first = dynamic->backwards ? last : last - lines + 1;
 
-    if (s->warm) {
-        pmu_memory_warm_lines(&t->functional.mem, first << PMU_LINE_SHIFT,
-                              lines, write, s->lines.from);
-        s->lines.all += lines;
-    }
+    pmu_memory_warm_lines(&t->functional.mem, first << PMU_LINE_SHIFT, lines,
+                          write, s->lines.from);
+    s->lines.all += lines;
 }
 
 /* Accesses that are counted whether counters are looked at at them or not. */
@@ -430,16 +430,10 @@ void pmu_timing_end_string(PmuTiming *t)
     }
 }
 
-/*
- * The pipeline begins with it, if nothing is known of any in its place.  One
- * that is short is not looked at in fast-forward: that would cost as much.
- */
-#define WARM_BYTES 1024
-
+/* The pipeline begins with it, if nothing is known of any in its place. */
 static void begin_string(PmuTiming *t, const PmuBlock *block, unsigned index,
-                         const PmuExecution *dynamic)
+                         uint64_t block_pc)
 {
-    uint64_t block_pc = dynamic->pc;
     const PmuBlockInsn *bi = &block->insns[index];
     PmuString *s = &t->string;
 
@@ -448,8 +442,6 @@ static void begin_string(PmuTiming *t, const PmuBlock *block, unsigned index,
     *s = (PmuString) {
         .active = true, .pc = block_pc + bi->offset, .hash = bi->hash,
         .src_line = UINT64_MAX, .dst_line = UINT64_MAX,
-        .warm = dynamic->iterations >= WARM_BYTES / element_size(bi->insn) ||
-                dynamic->rest >= WARM_BYTES / element_size(bi->insn),
         .sampled = t->plan.phase == PMU_PHASE_DETAILED && t->plan.sampling,
         .code = {
             .first = (block->phys + bi->offset) >> PMU_LINE_SHIFT,
@@ -508,7 +500,7 @@ void pmu_timing_run_string(PmuTiming *t, const PmuBlock *block,
         t->ledger->repairs++;
     }
     if (!s->active || s->pc != dynamic->pc + bi->offset) {
-        begin_string(t, block, index, dynamic);
+        begin_string(t, block, index, dynamic->pc);
     }
     if (s->untimed && t->plan.phase == PMU_PHASE_FAST_FORWARD) {
         count_lines(t, bi, &part);

@@ -24,7 +24,6 @@ typedef struct PmuStringLines {
 } PmuStringLines;
 
 /* A REP string instruction on its way: see rep-strings.c. */
-
 typedef struct PmuString {
     bool active;
     bool untimed;               /* the pipeline does not run it */
@@ -33,7 +32,6 @@ typedef struct PmuString {
     uint32_t hash;              /* of the instruction, see PmuBlockInsn */
     uint64_t pc;
     bool in_pieces;             /* some are done */
-    bool warm;                  /* the L3 sees it where it is counted */
     uint64_t bytes;             /* of this piece so far */
     PmuStringLines lines;       /* ... likewise */
     uint64_t src_line, dst_line;        /* touched last */
