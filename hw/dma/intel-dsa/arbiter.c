@@ -1,5 +1,5 @@
 /*
- * Intel Data Streaming Accelerator: who is next.
+ * Intel Data Streaming Accelerator: the arbiter of engines and WQs.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -8,10 +8,10 @@
 #include "dsa.h"
 
 /*
- * Each contender's credit grows by its weight; who has most is served and pays
- * the sum of the weights.  Over a round each is served as often as its weight
- * says, without bursts.  A weight of 0 does not contend.  Returns the one to
- * serve, or -1.
+ * Smooth weighted round robin.  Each contender's credit grows by its weight.
+ * The one with most credit is served and pays the sum of the weights.  Over a
+ * round each is served as often as its weight says, without bursts.  A weight
+ * of 0 does not contend.  Returns the index of the one to serve, or -1.
  */
 int dsa_arbitrate(int32_t *const credit[], const uint32_t weight[],
                   unsigned count)

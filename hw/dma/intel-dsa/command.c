@@ -3,8 +3,8 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * A command that has to wait for descriptors is the one in s->command until
- * dsa_command_check() finds that they are done.
+ * s->command holds a command that waits for descriptors, until
+ * dsa_command_check() finds that they have completed.
  */
 
 #include "qemu/osdep.h"
@@ -41,7 +41,7 @@ static void abort_wqs(IntelDsa *s, uint32_t wqs)
     dsa_engines_kick(s);
 }
 
-/* The same, with the interrupts of their occupancy */
+/* Abort descriptors of @wqs, and send the WQs' occupancy interrupts. */
 static void abort_and_notify_wqs(IntelDsa *s, uint32_t wqs)
 {
     abort_wqs(s, wqs);
@@ -64,7 +64,7 @@ static void disable_wqs(IntelDsa *s, uint32_t wqs)
     }
 }
 
-/* Take no more descriptors for these, which are about to be disabled. */
+/* Accept no more descriptors for these WQs: a command will disable them. */
 static void stop_wqs(IntelDsa *s, uint32_t wqs)
 {
     for (unsigned wq = 0; wq < s->num_wqs; wq++) {
@@ -123,7 +123,7 @@ void dsa_command_check(IntelDsa *s)
     finish(s, command, DSA_CMD_OK);
 }
 
-/* Wait for descriptors of these WQs, if there are any. */
+/* Let @command wait for descriptors, of @wqs or its PASID, if there are any. */
 static void wait_for(IntelDsa *s, uint32_t command, uint32_t wqs)
 {
     dsa_command_await(s);
@@ -133,7 +133,7 @@ static void wait_for(IntelDsa *s, uint32_t command, uint32_t wqs)
     dsa_command_check(s);
 }
 
-/* An active WQ is in one group, an engine in one at most (5.1). */
+/* A WQ with a size must be in one group, an engine in at most one (5.1). */
 static unsigned check_groups(const IntelDsa *s)
 {
     uint64_t wqs = 0, engines = 0, active = 0;
@@ -236,7 +236,7 @@ static unsigned enable_wq(IntelDsa *s, uint32_t wq)
     return error;
 }
 
-/* The WQs that an operand names: a mask of 16, and which 16. */
+/* The WQs of an operand: bits 15:0 are a mask, those above say which 16. */
 static bool parse_wqs(const IntelDsa *s, uint32_t operand, uint32_t *wqs)
 {
     *wqs = operand & 0xffff;
@@ -253,7 +253,7 @@ static bool all_enabled(const IntelDsa *s, uint32_t wqs)
     return true;
 }
 
-/* Commands about some WQs.  Resetting clears their configuration as well. */
+/* Commands about some WQs.  Reset WQ clears their configuration as well. */
 static void command_wqs(IntelDsa *s, uint32_t command)
 {
     unsigned code = FIELD_EX32(command, CMD, CODE);
@@ -389,7 +389,7 @@ void dsa_command_write(IntelDsa *s, uint64_t value)
         dsa_report_error(s, DSA_ERROR_CMD_ACTIVE);
     } else {
         do_command(s, command);
-        /* Counters of cycles may go on from here. */
+        /* Counters of cycles may count again from here: set the timer. */
         dsa_perfmon_arm(s);
     }
 }

@@ -14,7 +14,7 @@ static bool is_success(uint8_t status)
            status == DSA_STATUS_FALSE_PREDICATE;
 }
 
-/* Whether a record is to be written, if it can be (8.1.3) */
+/* Whether to write a record: it has an address, and a reason (8.1.3) */
 static bool needs_record(const DsaWork *work)
 {
     uint32_t flags = dsa_desc_flags(work->desc);
@@ -53,7 +53,7 @@ static void make_record(const DsaWork *work, uint8_t *record)
     }
 }
 
-/* Software polls the status: it comes last. */
+/* Write the status last, as software polls it.  False if memory fails. */
 static bool write_record(IntelDsa *s, uint64_t addr, const uint8_t *record)
 {
     if (!dsa_dma(s, addr + 8, (void *)(record + 8), DSA_RECORD_SIZE - 8,
@@ -65,12 +65,12 @@ static bool write_record(IntelDsa *s, uint64_t addr, const uint8_t *record)
                           MEMTXATTRS_UNSPECIFIED) == MEMTX_OK;
 }
 
-/* An error that cannot be told in a completion record */
+/* An error that a completion record cannot report */
 typedef struct DsaError {
     uint64_t word[4];           /* as in SWERROR */
 } DsaError;
 
-/* An error of a descriptor */
+/* An error of descriptor @work.  @addr: the address that is wrong */
 static DsaError make_error(const DsaWork *work, uint8_t status, uint64_t addr)
 {
     bool fault = status == DSA_STATUS_CRA_FAULT ||
@@ -115,8 +115,8 @@ static void set_swerror(IntelDsa *s, const DsaError *error)
 }
 
 /*
- * To the event log (5.9); if that cannot take it, that is the error.  Whether
- * it could.
+ * Write the error and @record to the event log (5.9).  If the log cannot take
+ * it, SWERROR reports that instead, and the function returns false.
  */
 static bool log_error(IntelDsa *s, const DsaError *error,
                       const uint8_t *record)
@@ -149,7 +149,7 @@ static bool log_error(IntelDsa *s, const DsaError *error,
     return true;
 }
 
-/* Whether software will find the record. */
+/* Report an error.  Returns whether @record is in the event log. */
 static bool report(IntelDsa *s, const DsaError *error, const uint8_t *record)
 {
     bool logged = dsa_event_log_enabled(s);
@@ -188,7 +188,7 @@ void dsa_report_full(IntelDsa *s, unsigned wq, const uint8_t *desc,
     set_swerror(s, &error);
 }
 
-/* What software has to do that finds a record in the event log */
+/* Tell software that finds the record in the event log what it has to do. */
 static void add_information(IntelDsa *s, unsigned engine, const DsaWork *work,
                             DsaError *error)
 {
@@ -210,7 +210,7 @@ static void add_information(IntelDsa *s, unsigned engine, const DsaWork *work,
     error->word[0] = FIELD_DP64(w, SWERR0, BATCH_ID, engine);
 }
 
-/* A record goes to the event log, for software to write it; whether it did. */
+/* Log the record, for software to write it.  Returns whether it is logged. */
 static bool log_record(IntelDsa *s, unsigned engine, const DsaWork *work,
                        uint8_t code, const uint8_t *record)
 {
@@ -251,9 +251,9 @@ static uint32_t status_event(uint8_t status)
 }
 
 /*
- * The code under which a record goes to the event log although its address
- * may be fine, or 0: what it says of other descriptors may be wrong until
- * software has seen to theirs (5.9).
+ * Whether a record must go to the event log even if its address is fine: the
+ * code for the log, or 0.  Records of a batch or a drain are about other
+ * descriptors, whose own records software may still have to write (5.9).
  */
 static uint8_t deferral(const IntelDsa *s, unsigned engine,
                         const DsaWork *work)
@@ -267,7 +267,7 @@ static uint8_t deferral(const IntelDsa *s, unsigned engine,
            work->status == DSA_STATUS_SUCCESS ? DSA_STATUS_DRAIN_LOGGED : 0;
 }
 
-/* An interrupt that cannot be sent is told in the event log too (5.4). */
+/* The event log reports a bad interrupt handle as well (5.4). */
 static void log_handle(IntelDsa *s, unsigned engine, const DsaWork *work,
                        const uint8_t *record)
 {
@@ -279,7 +279,7 @@ static void log_handle(IntelDsa *s, unsigned engine, const DsaWork *work,
     }
 }
 
-/* Write the record, or log it; whether its interrupt may be sent. */
+/* Write the record, or log it.  Returns whether to send the interrupt. */
 static bool report_completion(IntelDsa *s, unsigned engine, DsaWork *work)
 {
     uint64_t addr = dsa_desc_completion(work->desc);
@@ -312,7 +312,7 @@ static bool report_completion(IntelDsa *s, unsigned engine, DsaWork *work)
     }
     if (!write_record(s, addr, record)) {
         if (!log_record(s, engine, work, DSA_STATUS_CRA_FAULT, record)) {
-            /* Nobody will write it: the operation has failed. */
+            /* It is not logged, so nobody will write it: the work fails. */
             work->status = DSA_STATUS_CRA_FAULT;
         }
         return false;

@@ -10,7 +10,7 @@
 #include "dsa.h"
 #include "trace.h"
 
-/* WQCFG fields that can be written, by dword. */
+/* Bits of WQCFG that software can write, by dword */
 static const uint32_t wqcfg_writable[DSA_WQCFG_SIZE / 4] = {
     [0] = R_WQCFG0_SIZE_MASK,
     [1] = R_WQCFG1_THRESHOLD_MASK,
@@ -23,7 +23,7 @@ static const uint32_t wqcfg_writable[DSA_WQCFG_SIZE / 4] = {
     [DSA_WQCFG_OPCFG / 4 ... DSA_WQCFG_SIZE / 4 - 1] = UINT32_MAX,
 };
 
-/* GRPCFG, by 64-bit register: the mask of WQs, that of engines, flags. */
+/* Bits of GRPCFG that software can write, by 64-bit register */
 static uint64_t grpcfg_writable(const IntelDsa *s, unsigned reg)
 {
     switch (reg * 8) {
@@ -38,15 +38,15 @@ static uint64_t grpcfg_writable(const IntelDsa *s, unsigned reg)
     }
 }
 
-/* A register below the tables. */
+/* A register below the tables */
 typedef struct DsaRegister {
     const char *name;
     uint32_t addr;
-    uint64_t writable;
-    uint64_t w1c;               /* cleared where 1 is written */
-    /* Instead of all of this, and with what has not been written as 0 */
+    uint64_t writable;          /* bits that a write changes */
+    uint64_t w1c;               /* bits that writing 1 clears */
+    /* Called instead of changing bits; those not written are 0 in @value. */
     void (*write)(IntelDsa *s, uint64_t value);
-    /* Its bits can only be written while the device is disabled. */
+    /* It can only be written while the device is disabled. */
     bool locked;
     bool only_with_event_log;
 } DsaRegister;
@@ -97,8 +97,8 @@ static const DsaRegister *find_register(hwaddr addr)
 }
 
 /*
- * The capabilities: an OPCAP bit for each operation, sizes and masks from the
- * properties.
+ * Set the capability registers: an OPCAP bit for each operation, sizes and
+ * masks by the properties.
  */
 static void set_capabilities(IntelDsa *s)
 {
@@ -142,7 +142,7 @@ static void set_capabilities(IntelDsa *s)
         s->regs[R_OFFSETS0] |= (uint64_t)DSA_IMS_BASE / DSA_TABLE_UNIT << 48;
     }
     s->regs[R_OFFSETS1] = DSA_PERFMON_BASE / DSA_TABLE_UNIT;
-    /* Commands that interrupt handles need are not among these. */
+    /* The commands for interrupt handles are not among these. */
     s->regs[R_CMDCAP] = MAKE_64BIT_MASK(DSA_CMD_ENABLE_DEVICE,
                                         DSA_CMD_ABORT_PASID);
 }
@@ -157,7 +157,7 @@ void dsa_wqcfg_reset(IntelDsa *s, unsigned wq)
     }
 }
 
-/* Table 9-3.  The command leaves what tells of its end, and of errors. */
+/* Table 9-3.  A reset by command keeps CMDSTS, SWERROR and EVLSTATUS. */
 void dsa_config_reset(IntelDsa *s, bool by_command)
 {
     uint64_t swerror[4], cmdsts = s->regs[R_CMDSTS];
@@ -210,7 +210,7 @@ unsigned dsa_traffic_class(const IntelDsa *s, unsigned wq,
                                          FIELD_EX64(flags, GRPFLAGS, TC_A);
 }
 
-/* A read or write of part of a 64-bit register. */
+/* The bits of a 64-bit register that an access of @size bytes covers */
 static uint64_t part_mask(hwaddr addr, unsigned size)
 {
     return MAKE_64BIT_MASK(addr % 8 * 8, size * 8);
@@ -231,7 +231,7 @@ static void write_register(IntelDsa *s, const DsaRegister *reg,
         writable &= ~R_GENCFG_EVL_EN_MASK;
     }
     if (reg->write) {
-        /* A command is the low half. */
+        /* The command is in the low half; without it, nothing happens. */
         if (mask & UINT32_MAX) {
             reg->write(s, value & mask);
         }
@@ -242,7 +242,7 @@ static void write_register(IntelDsa *s, const DsaRegister *reg,
                              (value & writable);
 }
 
-/* Whether a part of WQCFG can be written now (table 9-7) */
+/* Whether dword @reg of WQCFG cannot be written now (table 9-7) */
 static bool wqcfg_is_locked(const IntelDsa *s, unsigned wq, unsigned reg)
 {
     switch (reg) {

@@ -3,18 +3,18 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * A delta record lists the 8-byte words in which two blocks of memory differ:
- * 10 bytes each, the word's number and its value in the second block.
+ * A delta record lists the 8-byte words in which two blocks of memory differ.
+ * An entry is 10 bytes: the word's number and its value in the second block.
  */
 
 #include "qemu/osdep.h"
 #include "qemu/units.h"
 #include "dsa.h"
 
-/* Where in the second buffer the entries of a chunk are put together. */
+/* Offset in the second buffer of the entries that a chunk makes */
 #define ENTRIES     (DSA_CHUNK / 2)
 
-/* Read a source into a buffer; how much of it. */
+/* Read a source into a buffer.  Returns the bytes that could be read. */
 static uint32_t get(IntelDsa *s, unsigned engine, DsaWork *work,
                     uint32_t tc_flag, uint64_t addr, uint8_t *buffer,
                     uint32_t bytes)
@@ -28,8 +28,8 @@ static uint32_t get(IntelDsa *s, unsigned engine, DsaWork *work,
 }
 
 /*
- * Write the entries that were made; the work goes back to the first that
- * could not be.
+ * Write the entries that were made.  If one cannot be written, @work goes back
+ * to its word.
  */
 static void write_entries(IntelDsa *s, unsigned engine, DsaWork *work,
                           const uint8_t *entries, uint32_t bytes)
@@ -76,14 +76,14 @@ void dsa_create_delta(IntelDsa *s, unsigned engine, DsaWork *work)
     }
     work->done += bytes;
     if (full) {
-        /* What lies behind was not looked at. */
+        /* What follows was not compared; a fault there does not count. */
         work->result = 2;
         work->status = DSA_STATUS_SUCCESS;
         work->fault_addr = 0;
     }
     if (made) {
         write_entries(s, engine, work, entries, made);
-        /* Behind a fault: whether any was written (8.3.8) */
+        /* After a write fault: whether any entry was written (8.3.8) */
         work->result = work->status & DSA_STATUS_WRITE ? work->out > 0 :
                        MAX(work->result, 1);
     }

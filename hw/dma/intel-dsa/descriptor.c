@@ -1,5 +1,5 @@
 /*
- * Intel Data Streaming Accelerator: which descriptors are refused.
+ * Intel Data Streaming Accelerator: checks that refuse descriptors.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -7,7 +7,7 @@
 #include "qemu/osdep.h"
 #include "dsa.h"
 
-/* Bytes of a descriptor, as bits */
+/* Bytes of a descriptor, a bit for each */
 #define BYTES(first, last)  MAKE_64BIT_MASK(first, (last) - (first) + 1)
 #define ADDR1   BYTES(16, 23)
 #define ADDR2   BYTES(24, 31)
@@ -26,11 +26,11 @@
 typedef struct DsaOperation {
     bool supported;
     bool has_data;              /* a transfer of "size" bytes */
-    uint32_t flags;
-    uint64_t used;              /* bytes; others are reserved */
-    bool reads;                 /* a first source, which is not a list */
+    uint32_t flags;             /* that may be set; others are reserved */
+    uint64_t used;              /* BYTES() with fields; others are reserved */
+    bool reads;                 /* a first source; a list is none */
     bool writes;                /* a first destination */
-    bool has_result;            /* which needs a completion record */
+    bool has_result;            /* so it needs a completion record */
 } DsaOperation;
 
 #define READS   .reads = true
@@ -118,7 +118,7 @@ bool dsa_descriptor_writes(const uint8_t *desc)
     return op && op->writes;
 }
 
-/* Whether a WQ's configuration has it. */
+/* Whether the configuration of @wq allows @opcode. */
 static bool is_allowed(const IntelDsa *s, unsigned wq, unsigned opcode)
 {
     uint32_t word = s->wqcfg[wq][DSA_WQCFG_OPCFG / 4 + opcode / 32];
@@ -127,8 +127,8 @@ static bool is_allowed(const IntelDsa *s, unsigned wq, unsigned opcode)
 }
 
 /*
- * Those of an operation's flags that are reserved in this descriptor (table
- * 5-4), or not set although they have to be (table 5-5).
+ * The flags of a descriptor that are wrong: set but reserved (table 5-4), or
+ * clear but required (table 5-5).
  */
 static uint32_t bad_flags(const IntelDsa *s, const DsaWork *work,
                           const DsaOperation *op)
@@ -169,11 +169,11 @@ static bool has_reserved(const uint8_t *desc, uint64_t used)
             return true;
         }
     }
-    /* Between PASID and privilege */
+    /* The trusted fields' bits between PASID and privilege */
     return ldl_le_p(desc) & MAKE_64BIT_MASK(20, 11);
 }
 
-/* Ranges may end at the end of the address space. */
+/* Whether two ranges overlap, which may end at the address space's end. */
 static bool overlap(uint64_t a, uint64_t a_bytes, uint64_t b, uint64_t b_bytes)
 {
     return a - b < b_bytes || b - a < a_bytes;
@@ -187,7 +187,7 @@ static uint8_t check_delta(const uint8_t *desc, uint64_t max_bytes)
     uint64_t record = create ? dsa_desc_addr3(desc) : addr1;
     uint32_t record_size = ldl_le_p(desc + (create ? 48 : 40));
 
-    /* The record may be anywhere: its entries are of 10 bytes (8.3.9). */
+    /* The record needs no alignment: its entries are 10 bytes (8.3.9). */
     if (((create ? addr1 : 0) | addr2 | size) % 8) {
         return DSA_STATUS_ADDR_ALIGN;
     } else if (size > DSA_DELTA_MAX_XFER) {
@@ -293,7 +293,7 @@ static uint8_t check_operation(const IntelDsa *s, const DsaWork *work)
     }
 }
 
-/* The checks of 5.4 */
+/* The checks of 5.4.  Sets @work's invalid_flags if flags are wrong. */
 uint8_t dsa_descriptor_check(const IntelDsa *s, DsaWork *work)
 {
     const uint8_t *desc = work->desc;

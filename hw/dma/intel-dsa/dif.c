@@ -3,9 +3,9 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * A data integrity field stands behind each block of data (T10 SBC-3, 4.22):
- * 16 bits of guard, a CRC of the block, 16 bits of application tag and 32 of
- * reference tag, each with its most significant byte first.
+ * A data integrity field (DIF) follows each block of data (T10 SBC-3, 4.22): a
+ * 16-bit guard, which is a CRC of the block, a 16-bit application tag and a
+ * 32-bit reference tag.  Each has its most significant byte first.
  */
 
 #include "qemu/osdep.h"
@@ -15,17 +15,17 @@
 #define DIF_BYTES       8
 #define T10_POLYNOMIAL  0x8bb7
 
-/* Bytes of a descriptor */
+/* Offsets in a descriptor */
 #define SOURCE_FLAGS        40
 #define DESTINATION_FLAGS   41
 #define DIF_FLAGS           42
 #define SOURCE_TAGS         48
 #define DESTINATION_TAGS    56
 
-/* Tags as a descriptor has them, and a completion record as well */
+/* Tags, as a descriptor or a completion record has them */
 typedef struct DifTags {
     uint32_t ref;
-    uint16_t app_mask;          /* bits that are not looked at */
+    uint16_t app_mask;          /* bits of the tag that are not checked */
     uint16_t app;
 } DifTags;
 
@@ -76,7 +76,7 @@ uint32_t dsa_dif_destination_block(const uint8_t *desc)
     }
 }
 
-/* The tags of block number @block */
+/* The tags of block number @block; @tags are those of block 0. */
 static DifTags tags_of(const uint8_t *tags, uint32_t block, bool fixed_ref,
                        bool inc_app)
 {
@@ -114,7 +114,7 @@ static uint16_t guard_of(const IntelDsa *s, const uint8_t *desc,
     return flags & DSA_DIF_INVERT_RESULT ? ~crc : crc;
 }
 
-/* What is wrong with a block of the source and its DIF, 0 if nothing is */
+/* What is wrong with a block of the source and its DIF: DSA_DIF_x, or 0 */
 static uint8_t check_block(const IntelDsa *s, const uint8_t *desc,
                            const uint8_t *block, uint32_t number)
 {
@@ -147,7 +147,7 @@ static uint8_t check_block(const IntelDsa *s, const uint8_t *desc,
     return bad;
 }
 
-/* Make the DIF of a block that is written; what passes is there already. */
+/* Make the DIF of a block to write; fields that pass are there already. */
 static void make_dif(const IntelDsa *s, const uint8_t *desc, uint8_t *block,
                      uint32_t number)
 {

@@ -3,8 +3,8 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Those that are in WQs and engines when it begins, and none that is submitted
- * later: the device need not be idle for it to end.
+ * A command waits for those that are in WQs and engines when it begins, and for
+ * none that is submitted later.  So it ends even if the device is never idle.
  */
 
 #include "qemu/osdep.h"
@@ -22,7 +22,7 @@ static void await_engines(IntelDsa *s)
     }
 }
 
-/* Does the command wait for @work, of @wq, or with @pasid? */
+/* Whether the command waits for @work, and @which is its WQ, or its PASID */
 typedef bool IsAwaited(const IntelDsa *s, const DsaWork *work, uint32_t which);
 
 static bool is_awaited_of_wq(const IntelDsa *s, const DsaWork *work,
@@ -38,7 +38,7 @@ static bool is_awaited_with_pasid(const IntelDsa *s, const DsaWork *work,
            dsa_desc_pasid(work->desc) == pasid;
 }
 
-/* A batch is in its engine until all that it consists of has completed. */
+/* A batch is in its engine until all its descriptors have completed. */
 static bool engines_await(const IntelDsa *s, IsAwaited *is_awaited,
                           uint32_t which)
 {

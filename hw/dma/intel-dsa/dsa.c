@@ -20,7 +20,7 @@
 #define PASID_CAP   PCI_CONFIG_SPACE_SIZE
 #define PASID_BITS  20
 
-/* A property of a number, and what it may be */
+/* A numeric property, and its limits */
 typedef struct DsaLimit {
     const char *name;
     uint32_t value;
@@ -59,9 +59,9 @@ static bool check_properties(const IntelDsa *s, Error **errp)
 }
 
 /*
- * The capability and, with it, shared WQs.  QEMU's IOMMUs have no way for a
- * device to ask for the address space of a PASID; without one there is none
- * but memory itself.
+ * Add the PASID capability, which shared WQs need.  QEMU's IOMMUs have no way
+ * for a device to ask for the address space of a PASID.  So the device must not
+ * be behind one: then there is no address space but memory itself.
  */
 static bool add_pasid(IntelDsa *s, Error **errp)
 {
@@ -154,7 +154,7 @@ static void dsa_realize(PCIDevice *pci, Error **errp)
     make_queues(s);
     s->ims = g_new0(DsaIms, s->ims_entries);
     for (unsigned i = 0; i < ARRAY_SIZE(s->buffer); i++) {
-        /* A pattern may reach over the end. */
+        /* The last copy of an 8-byte pattern may reach past the chunk. */
         s->buffer[i] = g_malloc0(DSA_CHUNK + 8);
     }
     dsa_dif_init(s);
@@ -163,8 +163,8 @@ static void dsa_realize(PCIDevice *pci, Error **errp)
 }
 
 /*
- * Code of the device may run, or a CPU be about to access it: what that needs
- * stays until nobody refers to the device.
+ * Code of the device may be running, or a CPU may be about to access it.  What
+ * these need stays until dsa_instance_finalize().
  */
 static void dsa_exit(PCIDevice *pci)
 {
@@ -215,7 +215,7 @@ static void dsa_reset(DeviceState *dev)
     }
 }
 
-/* An interrupt's message may go to the device's own registers. */
+/* Halt.  An interrupt's message must not reach the device's own registers. */
 static void halt(IntelDsa *s)
 {
     MemReentrancyGuard *guard = &DEVICE(s)->mem_reentrancy_guard;
@@ -255,7 +255,7 @@ bool dsa_enter(IntelDsa *s)
 
 void dsa_leave(IntelDsa *s)
 {
-    /* A device that was reset or halted is asked to halt no more. */
+    /* This ends: a device that was reset or halted cannot halt again. */
     while (s->depth == 1 && !s->unplugged && dsa_is_disturbed(s)) {
         do_what_was_asked(s);
     }
@@ -303,7 +303,7 @@ static void dsa_config_write(PCIDevice *pci, uint32_t addr, uint32_t value,
     dsa_leave(s);
 }
 
-/* On a conventional bus it does without the capability. */
+/* On a conventional PCI bus it has no PCI Express capability. */
 static void dsa_instance_init(Object *obj)
 {
     PCI_DEVICE(obj)->cap_present |= QEMU_PCI_CAP_EXPRESS;

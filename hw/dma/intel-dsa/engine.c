@@ -3,12 +3,11 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * A descriptor is dispatched to a slot of an engine, moves its data in chunks
- * through the link to memory that all engines share, and completes when the
- * latency has passed; meanwhile others move their data.  s->clock goes from
- * event to event, in virtual time.  Where the host is slower than the device
- * it lags behind QEMU_CLOCK_VIRTUAL, and what is counted stays that of the
- * device.
+ * A descriptor is dispatched to a slot of an engine.  It moves its data in
+ * chunks through the link to memory, which all engines share.  It completes
+ * when the latency has passed, while others move their data.  s->clock advances
+ * from event to event, in virtual time.  If the host is slower than the device,
+ * s->clock lags behind QEMU_CLOCK_VIRTUAL; counts stay those of the device.
  */
 
 #include "qemu/osdep.h"
@@ -17,8 +16,8 @@
 #include "trace.h"
 
 /*
- * What is done before other parts of QEMU have their turn, in units of
- * IntelDsa.run_work, and how often time goes on.
+ * Limits of one run, after which other parts of QEMU have their turn: work, in
+ * units of IntelDsa.run_work, and steps of s->clock.
  */
 #define RUN_WORK    (1 * MiB)
 #define RUN_EVENTS  64
@@ -43,7 +42,7 @@ static DsaWork *free_slot(DsaEngine *engine)
     return NULL;
 }
 
-/* The slot whose data move next: that which was dispatched first. */
+/* The slot whose data move next, the one dispatched first; or NULL */
 static DsaWork *first_with_data(DsaEngine *engine)
 {
     DsaWork *first = NULL;
@@ -67,7 +66,7 @@ static bool overlaps(const uint8_t *desc)
     return distance < size || -distance < size;
 }
 
-/* The event of an opcode, 0 for none: their bits have no gap after DUALCAST. */
+/* The event bit of an opcode, or 0.  Bits have no gap after DUALCAST. */
 static uint32_t operation_event(unsigned opcode)
 {
     if (opcode <= DSA_OP_DUALCAST) {
@@ -95,7 +94,7 @@ static void count_dispatch(IntelDsa *s, unsigned e, const DsaWork *work)
     }
 }
 
-/* What has data begins: whether it has a first source and destination */
+/* A descriptor with data begins: count its READS and WRITES events. */
 static void count_begin(IntelDsa *s, unsigned e, const DsaWork *work)
 {
     DsaSource source = dsa_perfmon_source(s, e, work->wq, work->desc,
@@ -110,8 +109,8 @@ static void count_begin(IntelDsa *s, unsigned e, const DsaWork *work)
 }
 
 /*
- * Fill a free slot.  @batch: that the descriptor is from, or NULL.  @time:
- * from when on it may begin.
+ * Start a descriptor in @work, a free slot.  @batch: the batch it is from, or
+ * NULL.  @time: when it may begin.
  */
 static void start_work(IntelDsa *s, unsigned e, DsaWork *work,
                        const uint8_t *desc, unsigned wq, bool ims,
@@ -159,7 +158,7 @@ static void start_batch(IntelDsa *s, unsigned e, const uint8_t *desc,
     }
 }
 
-/* Whether the head of a WQ can go to an engine that has a free slot. */
+/* Whether the head of a WQ can go to @engine, which has a free slot. */
 static bool can_dispatch(const IntelDsa *s, const DsaEngine *engine,
                          unsigned wq, int64_t time)
 {
@@ -233,7 +232,7 @@ static void end_batch(IntelDsa *s, DsaBatch *batch, int64_t time)
     }
 }
 
-/* Stop a batch; what it has begun is completed. */
+/* Begin no more descriptors of a batch.  Those that it has begun go on. */
 static void cut_batch(DsaBatch *batch)
 {
     batch->next = dsa_desc_size(batch->work.desc);
@@ -251,7 +250,7 @@ static void count_fence(IntelDsa *s, unsigned e, const DsaBatch *batch)
                       1);
 }
 
-/* Take a batch's next descriptor from memory, and begin it. */
+/* Read a batch's next descriptor from memory, and begin it. */
 static bool fetch_from_batch(IntelDsa *s, unsigned e, int64_t time)
 {
     DsaEngine *engine = &s->engine[e];
@@ -316,8 +315,8 @@ static void fetch(IntelDsa *s, unsigned e, int64_t time)
 }
 
 /*
- * Give the link to an engine, by the traffic class of what it has to move:
- * class n as often as n + 1 times class 0.
+ * Grant the link, if it is free, to an engine.  The traffic class of its data
+ * decides: class n gets the link n + 1 times as often as class 0.
  */
 static void grant_link(IntelDsa *s)
 {
@@ -346,7 +345,7 @@ static void grant_link(IntelDsa *s)
     }
 }
 
-/* The next time at which something happens, INT64_MAX if nothing will. */
+/* When the next chunk arrives or descriptor completes; INT64_MAX: never */
 static int64_t next_event(const IntelDsa *s)
 {
     int64_t next = s->link.busy ? s->link.free_at : INT64_MAX;
@@ -367,7 +366,7 @@ static int64_t next_event(const IntelDsa *s)
     return next;
 }
 
-/* A chunk has arrived: move it. */
+/* A chunk has passed the link: move its data. */
 static void move_chunk(IntelDsa *s)
 {
     unsigned e = s->link.engine;
@@ -401,8 +400,8 @@ static void retire(IntelDsa *s, unsigned e, DsaWork *work)
 }
 
 /*
- * What is to complete next of what is due, NULL if nothing is: several in one
- * engine do so in their order, and a batch comes last.
+ * The next descriptor to complete that is due, or NULL.  Those of one engine
+ * complete in the order of dispatch, but a batch after all others.
  */
 static DsaWork *first_due(DsaEngine *engine, int64_t time)
 {
@@ -423,7 +422,7 @@ static DsaWork *first_due(DsaEngine *engine, int64_t time)
     return first;
 }
 
-/* Complete what is due, but for what comes behind a disturbance. */
+/* Complete what is due.  Stop after a disturbance, dsa_is_disturbed(). */
 static void retire_due(IntelDsa *s, int64_t time)
 {
     for (unsigned e = 0; e < s->num_engines; e++) {
@@ -447,7 +446,7 @@ static void fetch_all(IntelDsa *s, int64_t time)
     grant_link(s);
 }
 
-/* The earliest submission of what waits at the head of a WQ after @time. */
+/* The earliest submission after @time of a WQ's head; INT64_MAX: none */
 static int64_t next_submission(const IntelDsa *s, int64_t time)
 {
     int64_t next = INT64_MAX, submitted;
@@ -483,7 +482,7 @@ static void run_events(IntelDsa *s, int64_t now)
             }
             return;
         }
-        /* An event may be of an earlier time than that of a submission. */
+        /* An event may be before a submission that s->clock has reached. */
         s->clock = MAX(s->clock, next);
         dsa_perfmon_advance(s, s->clock);
         if (s->link.busy && s->link.free_at <= s->clock) {
@@ -492,7 +491,7 @@ static void run_events(IntelDsa *s, int64_t now)
         retire_due(s, s->clock);
     }
     if (!s->unplugged) {
-        /* Later than now, so that others have their turn before. */
+        /* Later than now, so that others have their turn first. */
         timer_mod_ns(s->timer, now + 1);
     }
 }
@@ -503,7 +502,7 @@ static void run_now(IntelDsa *s)
     dsa_perfmon_arm(s);
 }
 
-/* A descriptor may have the device's own registers as its data. */
+/* Guarded, as a descriptor's data may be the device's own registers. */
 void dsa_engines_run(void *opaque)
 {
     dsa_run_guarded(opaque, run_now);
@@ -538,7 +537,7 @@ void dsa_engines_abort(IntelDsa *s, unsigned wq)
             }
             if (s->link.busy && s->link.engine == e && s->link.slot == i) {
                 s->link.busy = false;
-                /* The monitor's time is now, or as near as the engines are. */
+                /* perfmon.time is now, or as near to it as engines are. */
                 s->link.free_at = MIN(s->link.free_at,
                                       MAX(s->clock, s->perfmon.time));
             }

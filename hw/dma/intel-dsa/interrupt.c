@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * 3.7, 9.2.22 and 9.2.28.  A handle is the index of an entry.
+ * See 3.7, 9.2.22 and 9.2.28.  An interrupt handle is the index of an entry.
  */
 
 #include "qemu/osdep.h"
@@ -111,7 +111,7 @@ uint32_t dsa_ims_read(const IntelDsa *s, hwaddr offset)
     }
 }
 
-/* An address that is not that of an interrupt is not taken. */
+/* A write of an address that is not an interrupt's has no effect. */
 void dsa_ims_write(IntelDsa *s, hwaddr offset, uint32_t value)
 {
     DsaIms *ims = &s->ims[offset / DSA_IMS_ENTRY_SIZE];

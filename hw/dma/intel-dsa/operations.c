@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * An operation is done in chunks; work->done says how far it is.
+ * An operation is done in chunks; work->done counts the bytes done so far.
  */
 
 #include "qemu/osdep.h"
@@ -15,8 +15,8 @@
 #define PAGE    (4 * KiB)
 
 /*
- * Entries of a delta record are applied one by one; those created share a
- * buffer with a source.
+ * Chunks of delta record operations, in bytes.  Entries are applied one by one.
+ * Entries that are created share a buffer with a source.
  */
 #define APPLY_CHUNK     (512 * DSA_DELTA_ENTRY)
 #define CREATE_CHUNK    (DSA_CHUNK / 4)
@@ -67,8 +67,8 @@ bool dsa_operation_may_go_on(const DsaWork *work)
 }
 
 /*
- * Each way has the bandwidth; what moves twice as much one way takes twice as
- * long.
+ * The link has the bandwidth in each direction.  Operations that move twice as
+ * much in one direction take twice as long.
  */
 int64_t dsa_operation_cost(const IntelDsa *s, const DsaWork *work)
 {
@@ -84,7 +84,7 @@ int64_t dsa_operation_cost(const IntelDsa *s, const DsaWork *work)
     return MAX(1, bytes * 1000 / s->bandwidth);
 }
 
-/* How many units of so many bytes a range touches; it does not wrap. */
+/* How many units of @unit bytes a range touches, which does not wrap */
 static uint64_t touched(uint64_t addr, uint32_t bytes, uint32_t unit)
 {
     return bytes ? (addr + bytes - 1) / unit - addr / unit + 1 : 0;
@@ -102,7 +102,7 @@ static void count_access(IntelDsa *s, unsigned engine, const DsaWork *work,
                       &source, touched(addr, access.done, 32));
 }
 
-/* What an access takes besides its bytes, in as many that are copied. */
+/* Work of an access besides its bytes, as bytes whose copy takes as long */
 #define ACCESS_WORK     1024
 
 bool dsa_dma(IntelDsa *s, uint64_t addr, void *buffer, uint32_t bytes,
@@ -114,7 +114,7 @@ bool dsa_dma(IntelDsa *s, uint64_t addr, void *buffer, uint32_t bytes,
                       MEMTXATTRS_UNSPECIFIED) == MEMTX_OK;
 }
 
-/* Is a range RAM as a whole? */
+/* Whether a range is RAM as a whole */
 static bool is_ram(IntelDsa *s, uint64_t addr, uint32_t bytes, bool write)
 {
     AddressSpace *as = pci_get_address_space(PCI_DEVICE(s));
@@ -128,7 +128,7 @@ static bool is_ram(IntelDsa *s, uint64_t addr, uint32_t bytes, bool write)
            memory_access_is_direct(mr, write, MEMTXATTRS_UNSPECIFIED);
 }
 
-/* Nothing behind a page that fails is accessed, and nothing twice. */
+/* Access memory up to the first page that fails, and nothing twice. */
 static DsaAccess access_memory(IntelDsa *s, uint64_t addr, void *buffer,
                                uint32_t bytes, DMADirection direction)
 {
@@ -155,7 +155,7 @@ static DsaAccess access_memory(IntelDsa *s, uint64_t addr, void *buffer,
         }
         if (!whole &&
             !is_ram(s, at, part, direction == DMA_DIRECTION_FROM_DEVICE)) {
-            /* It takes a few bytes at a time. */
+            /* What is not RAM is accessed a few bytes at a time. */
             s->run_work += part / 8 * ACCESS_WORK;
         }
     }
@@ -195,9 +195,9 @@ void dsa_set_fault(DsaWork *work, uint64_t addr, bool write)
 }
 
 /*
- * The end of an operation, if it has come: a status, or all is done, of which
- * the record says no number (8.2.4).  A delta record is applied as far as it
- * has been read.
+ * Whether an operation has ended: it has a status, or all is done.  Sets its
+ * status and bytes_completed, which is 0 if all is done (8.2.4).  APPLY_DELTA
+ * is done when all of the delta record is applied.
  */
 static bool ended(DsaWork *work)
 {
@@ -216,7 +216,7 @@ static bool ended(DsaWork *work)
     return work->status;
 }
 
-/* From the host's memory to a destination; how much of it. */
+/* Write host memory to a destination.  Returns the bytes written. */
 static uint32_t put_from(IntelDsa *s, unsigned engine, DsaWork *work,
                          uint32_t tc_flag, uint64_t addr, const void *data,
                          uint32_t bytes)
@@ -229,14 +229,14 @@ static uint32_t put_from(IntelDsa *s, unsigned engine, DsaWork *work,
     return access.done;
 }
 
-/* From buffer 0 to a destination; how much of it. */
+/* Write buffer 0 to a destination.  Returns the bytes written. */
 static uint32_t put(IntelDsa *s, unsigned engine, DsaWork *work,
                     uint32_t tc_flag, uint64_t addr, uint32_t bytes)
 {
     return put_from(s, engine, work, tc_flag, addr, s->buffer[0], bytes);
 }
 
-/* From the first source to buffer 0; how much of it. */
+/* Read the first source into buffer 0.  Returns the bytes read. */
 static uint32_t get(IntelDsa *s, unsigned engine, DsaWork *work,
                     uint64_t addr, uint32_t bytes)
 {
@@ -250,8 +250,8 @@ static uint32_t get(IntelDsa *s, unsigned engine, DsaWork *work,
 }
 
 /*
- * Where the host has a source that is RAM as a whole; NULL for any other.
- * Give it back with pci_dma_unmap().
+ * The host memory of a source that is RAM as a whole; NULL for any other.
+ * Release it with pci_dma_unmap().
  */
 static void *map_source(IntelDsa *s, uint64_t addr, uint32_t bytes)
 {
@@ -270,7 +270,7 @@ static void *map_source(IntelDsa *s, uint64_t addr, uint32_t bytes)
     return source;
 }
 
-/* From a source in RAM to the destination, once; whether it was in RAM */
+/* Move from RAM without a buffer.  Returns false if the source is not RAM. */
 static bool move_from_ram(IntelDsa *s, unsigned engine, DsaWork *work,
                           uint32_t bytes)
 {
@@ -290,7 +290,7 @@ static bool move_from_ram(IntelDsa *s, unsigned engine, DsaWork *work,
     return true;
 }
 
-/* The last part of both ranges that lies in one page of each. */
+/* Bytes at the end of both ranges that lie within one page of each */
 static uint32_t last_part(uint64_t end1, uint64_t end2, uint32_t bytes)
 {
     bytes = MIN(bytes, (end1 - 1) % PAGE + 1);
@@ -298,8 +298,8 @@ static uint32_t last_part(uint64_t end1, uint64_t end2, uint32_t bytes)
 }
 
 /*
- * The destination overlaps the end of the source: from the end to the
- * beginning, which the result says.
+ * Move from the end to the beginning, as the destination overlaps the end of
+ * the source.  The result says so.
  */
 static bool move_backwards(IntelDsa *s, unsigned engine, DsaWork *work)
 {
@@ -352,7 +352,7 @@ static bool fill_step(IntelDsa *s, unsigned engine, DsaWork *work)
     return ended(work);
 }
 
-/* A result that is not among those expected is a success of another kind. */
+/* Change a status of success if bit work->result of @expected is clear. */
 static void check_result(DsaWork *work, uint8_t expected)
 {
     if (work->status == DSA_STATUS_SUCCESS &&
@@ -388,7 +388,7 @@ static bool compare_step(IntelDsa *s, unsigned engine, DsaWork *work)
         while (s->buffer[0][same] == s->buffer[1][same]) {
             same++;
         }
-        /* A difference ends it, whatever lies behind. */
+        /* A difference ends it; a fault after that does not count. */
         work->result = 1;
         work->status = DSA_STATUS_SUCCESS;
         work->fault_addr = 0;
@@ -411,7 +411,7 @@ static bool create_delta_step(IntelDsa *s, unsigned engine, DsaWork *work)
     return end;
 }
 
-/* How many bytes can be written, up to the first page that cannot be. */
+/* Bytes that can be written, up to the first page that cannot be */
 static uint32_t writable(IntelDsa *s, uint64_t addr, uint32_t bytes)
 {
     AddressSpace *as = pci_get_address_space(PCI_DEVICE(s));
@@ -431,7 +431,7 @@ static uint32_t writable(IntelDsa *s, uint64_t addr, uint32_t bytes)
     return done;
 }
 
-/* As much is written to one destination as to the other (8.3.10). */
+/* Write the same number of bytes to both destinations (8.3.10). */
 static bool dualcast_step(IntelDsa *s, unsigned engine, DsaWork *work)
 {
     const uint8_t *desc = work->desc;
@@ -451,9 +451,10 @@ static bool dualcast_step(IntelDsa *s, unsigned engine, DsaWork *work)
 }
 
 /*
- * CRC-32C (RFC 3720, B.4) works on bits in the order of iSCSI, the least
- * significant first, and so does the host's.  A flag has the data's bits in
- * the other order, another the CRC's, and that not inverted (8.3.11).
+ * Convert a CRC from a completion record's form to crc32c()'s, or back.
+ * CRC-32C (RFC 3720, B.4) takes the least significant bit first, as iSCSI and
+ * crc32c() do.  One flag selects the other bit order for the data, another for
+ * the CRC, which is then not inverted either (8.3.11).
  */
 static uint32_t crc_register(const DsaWork *work, uint32_t crc)
 {
@@ -461,7 +462,7 @@ static uint32_t crc_register(const DsaWork *work, uint32_t crc)
            revbit32(crc) : ~crc;
 }
 
-/* work->crc is what the record has. */
+/* Extend work->crc, which has the record's form, by the data in buffer 0. */
 static void crc_update(IntelDsa *s, DsaWork *work, uint32_t bytes)
 {
     uint32_t crc = crc_register(work, work->crc);
@@ -476,7 +477,7 @@ static void crc_update(IntelDsa *s, DsaWork *work, uint32_t bytes)
     work->crc = crc_register(work, crc);
 }
 
-/* The seed, from the descriptor or from memory */
+/* Get the seed, from the descriptor or from memory.  False: page fault */
 static bool crc_begin(IntelDsa *s, DsaWork *work)
 {
     const uint8_t *desc = work->desc;
@@ -515,7 +516,7 @@ static bool crc_step(IntelDsa *s, unsigned engine, DsaWork *work)
     return ended(work);
 }
 
-/* There are no caches to be flushed, but addresses that are wrong. */
+/* Check the addresses; the model has no caches to flush. */
 static bool flush_step(IntelDsa *s, unsigned engine, DsaWork *work)
 {
     uint64_t addr = dsa_desc_addr2(work->desc) + work->done;

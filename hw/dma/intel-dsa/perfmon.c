@@ -3,8 +3,8 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Counters count events as they happen, dsa_perfmon_count(), and cycles in
- * which the queues and engines are in some state, dsa_perfmon_advance().  A
+ * Counters count events as they happen, in dsa_perfmon_count(), and cycles in
+ * which queues and engines are in some state, in dsa_perfmon_advance().  A
  * cycle is a nanosecond of virtual time.
  */
 
@@ -13,7 +13,10 @@
 #include "dsa.h"
 #include "trace.h"
 
-/* A counter of few bits can overflow all the time; the guest has to get on. */
+/*
+ * Least time to an overflow by the timer, in ns.  A counter of few bits can
+ * overflow all the time, and the guest must still make progress.
+ */
 #define MIN_INTERRUPT_NS    100000
 
 #define WQ_CYCLES       (DSA_EV_WQ_WORK_READY | DSA_EV_WQ_BATCH_READY | \
@@ -27,7 +30,7 @@
 /* A filter register's bits, all of which are set after a reset */
 #define FILTER_MASK     0xffff
 
-/* The events that a category has, and filters that apply to most of them */
+/* The events of each category, and the filters that apply to most of them */
 static const struct {
     uint32_t events;
     uint32_t filters;
@@ -44,7 +47,7 @@ static const struct {
         ENGINE_CYCLES,
         FILTER(TC) | FILTER(XFER_SIZE) | FILTER(ENGINE),
     },
-    /* All of them are about ATS, which the device does not have. */
+    /* All its events are about ATS, which the device does not have. */
     [DSA_CATEGORY_TRANSLATION] = { },
     [DSA_CATEGORY_OPERATION] = {
         MAKE_64BIT_MASK(0, 16) | DSA_EV_OPERATION_CACHE_FLUSH |
@@ -70,7 +73,7 @@ static uint32_t event_filters(unsigned category, uint32_t event)
     return categories[category].filters;
 }
 
-/* The bit of a transfer's size: up to what each of the first seven goes. */
+/* The filter bit of a transfer's size; bit i is for less than limit[i]. */
 static unsigned size_class(uint32_t bytes)
 {
     static const uint32_t limit[] = {
@@ -127,12 +130,12 @@ static bool counts(const IntelDsa *s, unsigned i, unsigned category)
            !(s->perfmon.frozen & 1u << i);
 }
 
-/* What counters count at the same time: how much each goes up */
+/* By how much each counter goes up at the same time */
 typedef struct DsaCounts {
     uint64_t n[DSA_MAX_COUNTERS];
 } DsaCounts;
 
-/* Counter @i goes up by @n: does it overflow? */
+/* Add @n to counter @i.  Returns whether it overflows. */
 static bool add(IntelDsa *s, unsigned i, uint64_t n)
 {
     DsaCounter *counter = &s->perfmon.counter[i];
@@ -142,7 +145,7 @@ static bool add(IntelDsa *s, unsigned i, uint64_t n)
     return overflow;
 }
 
-/* One that freezes all of them does not before all have counted. */
+/* All counters count before an overflow of one of them freezes all. */
 static void add_all(IntelDsa *s, const DsaCounts *counts)
 {
     bool interrupt = false;
@@ -183,7 +186,7 @@ void dsa_perfmon_count(IntelDsa *s, unsigned category, uint32_t event,
 }
 
 /*
- * The descriptor at the head of a WQ where the monitor's time is, or NULL: what
+ * The descriptor at the head of a WQ at the monitor's time, or NULL.  One that
  * was submitted later is not there yet.
  */
 static const uint8_t *waiting(const IntelDsa *s, unsigned wq)
@@ -195,7 +198,7 @@ static const uint8_t *waiting(const IntelDsa *s, unsigned wq)
            submitted <= s->perfmon.time ? desc : NULL;
 }
 
-/* The state of a WQ, as the event that its cycles are */
+/* The event of cycles that the state of a WQ is now, or 0 */
 static uint32_t wq_cycles(const IntelDsa *s, unsigned wq)
 {
     const uint8_t *desc;
@@ -211,7 +214,7 @@ static uint32_t wq_cycles(const IntelDsa *s, unsigned wq)
                                                    DSA_EV_WQ_WORK_READY;
 }
 
-/* Descriptors that wait for an engine of this group, as such events */
+/* The same of all WQs of a group */
 static uint32_t group_waits(const IntelDsa *s, int group)
 {
     uint32_t events = 0;
@@ -224,7 +227,7 @@ static uint32_t group_waits(const IntelDsa *s, int group)
     return events;
 }
 
-/* The state of an engine, as events */
+/* The events of cycles that the state of an engine is now, or 0 */
 static uint32_t engine_cycles(const IntelDsa *s, unsigned e)
 {
     const DsaBatch *batch = &s->engine[e].batch;
@@ -252,9 +255,9 @@ static uint32_t engine_cycles(const IntelDsa *s, unsigned e)
 }
 
 /*
- * How much a counter of cycles goes up in one now: an event of WQs once,
- * however many of those that are selected it is true of; one of engines for
- * each.
+ * By how much counter @i goes up in a cycle now.  An event of WQs counts once,
+ * however many of the selected WQs are in that state.  An event of engines
+ * counts once for each selected engine.
  */
 static unsigned cycle_rate(const IntelDsa *s, unsigned i)
 {
@@ -303,9 +306,9 @@ void dsa_perfmon_sync(IntelDsa *s)
 }
 
 /*
- * Have the timer expire when the next counter of cycles overflows that is to
- * say so.  Where the engines lag, their time and so the monitor's comes there
- * later: a timer that has expired already would be the next one for ever.
+ * Set the timer for the next overflow of a counter of cycles that interrupts or
+ * freezes.  If the engines lag, so does the monitor's time, and that overflow
+ * can be due in the past.  A timer set to then would expire again for ever.
  */
 void dsa_perfmon_arm(IntelDsa *s)
 {
@@ -345,7 +348,7 @@ static void sync_and_arm(IntelDsa *s)
     dsa_perfmon_arm(s);
 }
 
-/* An interrupt's message may go to the device's own registers. */
+/* Guarded, as an interrupt's message may go to the device's own registers. */
 void dsa_perfmon_timer(void *opaque)
 {
     dsa_run_guarded(opaque, sync_and_arm);
@@ -394,14 +397,14 @@ static uint64_t capabilities(const IntelDsa *s)
     return FIELD_DP64(cap, PERFCAP, OVERFLOW_INT, 1);
 }
 
-/* The index of @addr in an array of registers, or -1 */
+/* The index of the register at @addr in an array of registers, or -1 */
 static int index_in(hwaddr addr, hwaddr base, unsigned count, unsigned stride)
 {
     return addr >= base && addr - base < count * stride ?
            (addr - base) / stride : -1;
 }
 
-/* Two filters, of 32 bits each, or 0 beyond the last one */
+/* Two 32-bit filters as a word; 0 instead of those after the last one */
 static uint64_t read_filters(const DsaCounter *counter, hwaddr offset)
 {
     unsigned first = offset / 4;
@@ -470,7 +473,7 @@ static void write_filters(DsaCounter *counter, hwaddr offset, uint64_t value,
     }
 }
 
-/* Of an enabled counter nothing can be changed but that it is. */
+/* Of an enabled counter, a write can change only the enable bit. */
 static void write_config(IntelDsa *s, unsigned i, uint64_t value)
 {
     DsaCounter *counter = &s->perfmon.counter[i];
@@ -489,7 +492,7 @@ static void write_config(IntelDsa *s, unsigned i, uint64_t value)
     }
 }
 
-/* Write those bits of a word that are in @mask. */
+/* Write the bits of a word that are in @mask. */
 static void write_word(IntelDsa *s, hwaddr addr, uint64_t value, uint64_t mask)
 {
     DsaPerfmon *perfmon = &s->perfmon;

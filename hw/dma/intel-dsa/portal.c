@@ -22,7 +22,7 @@ static void count(IntelDsa *s, unsigned wq, uint32_t event)
                       1);
 }
 
-/* Why a WQ takes nothing from this portal, or NULL */
+/* Why a WQ accepts nothing from this portal, or NULL */
 static const char *refusal(const IntelDsa *s, unsigned wq, uint32_t portal)
 {
     if (dsa_state(s) != DSA_STATE_ENABLED || !dsa_wq_enabled(s, wq) ||
@@ -57,7 +57,7 @@ static void enqueue(IntelDsa *s, unsigned wq, uint32_t portal,
     dsa_engines_kick(s);
 }
 
-/* In a dedicated WQ the trusted fields are those of its configuration. */
+/* A dedicated WQ's descriptors get trusted fields from its configuration. */
 static uint32_t trusted_fields(const IntelDsa *s, unsigned wq,
                                const uint8_t *desc)
 {
@@ -92,7 +92,7 @@ static void submit(IntelDsa *s, unsigned wq, uint32_t portal,
     }
 }
 
-/* A limited portal leaves what is over the threshold to the other one. */
+/* A limited portal accepts up to the threshold, another one up to the size. */
 static bool has_room(const IntelDsa *s, unsigned wq, bool limited)
 {
     uint32_t room = wq_size(s, wq);
@@ -133,7 +133,7 @@ bool dsa_portal_defer(Object *obj, MemoryRegion *mr, hwaddr addr,
         !dsa_enter(s)) {
         return false;
     }
-    /* An interrupt's message may go to the device's own registers. */
+    /* An interrupt's message must not reach the device's own registers. */
     guard->engaged_in_io = true;
     accepted = defer(s, wq, addr % DSA_PORTALS_SIZE, data);
     guard->engaged_in_io = false;
@@ -220,8 +220,8 @@ static uint64_t dsa_portal_read(void *opaque, hwaddr addr, unsigned size)
 }
 
 /*
- * MOVDIR64B stores its 64 bytes as eight times eight, in order, and lets no
- * other CPU in between.  What does not arrive like that is no descriptor.
+ * MOVDIR64B stores 64 bytes as eight stores of eight, in order, without one of
+ * another CPU in between.  The portal drops what does not arrive like that.
  */
 static void write_portal(IntelDsa *s, hwaddr addr, uint64_t value,
                          unsigned size)

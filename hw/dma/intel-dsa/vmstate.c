@@ -23,7 +23,7 @@ static const VMStateDescription vmstate_portal = {
     }
 };
 
-/* The descriptors themselves are in the rings, fields of the device. */
+/* The descriptors are in the rings, which are fields of IntelDsa. */
 static const VMStateDescription vmstate_queue = {
     .name = "intel-dsa/queue",
     .version_id = 1,
@@ -136,8 +136,8 @@ static const VMStateDescription vmstate_counter = {
 };
 
 /*
- * What a stream says must not lead anywhere that a guest could not.  Whether
- * an interrupt is permitted may have changed since it was looked at.
+ * A stream must not bring a descriptor into a state that a guest could not.
+ * Permission of its interrupt is not checked: it may have changed since.
  */
 static bool work_is_sane(const IntelDsa *s, const DsaWork *work)
 {
@@ -159,7 +159,7 @@ static bool work_is_sane(const IntelDsa *s, const DsaWork *work)
            dsa_operation_may_go_on(work);
 }
 
-/* Descriptors of its batch, and only those of one that waits for them. */
+/* Those from a batch must be of the engine's batch, which waits for them. */
 static bool batch_is_sane(const IntelDsa *s, const DsaEngine *engine)
 {
     const DsaBatch *batch = &engine->batch;
@@ -188,7 +188,7 @@ static bool engine_is_sane(const IntelDsa *s, const DsaEngine *engine)
     return batch_is_sane(s, engine);
 }
 
-/* What is outstanding is in the slots, whatever a stream says of it. */
+/* Count what is outstanding in the slots, whatever the stream says of it. */
 static void count_outstanding(IntelDsa *s)
 {
     for (unsigned wq = 0; wq < s->num_wqs; wq++) {
@@ -220,7 +220,7 @@ static bool queue_is_sane(const IntelDsa *s, const DsaQueue *queue)
            queue->portal.filled % 8 == 0;
 }
 
-/* What is on the link is the data of a descriptor. */
+/* If the link is busy, it is so with a descriptor that has data. */
 static bool link_is_sane(const IntelDsa *s)
 {
     return !s->link.busy ||
@@ -261,7 +261,7 @@ static int dsa_post_load(void *opaque, int version_id)
         return -EINVAL;
     }
     count_outstanding(s);
-    /* The stream does not say which descriptors a command waits for: all. */
+    /* The stream does not say which ones a command waits for: assume all. */
     dsa_command_await(s);
     dsa_engines_kick(s);
     return 0;

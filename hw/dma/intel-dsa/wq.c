@@ -1,5 +1,6 @@
 /*
- * Intel Data Streaming Accelerator: a WQ's configuration, its occupancy.
+ * Intel Data Streaming Accelerator: checks of a WQ's configuration, and its
+ * occupancy interrupt.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -15,7 +16,7 @@ static DsaInterrupt occupancy_interrupt(const uint32_t *cfg)
     };
 }
 
-/* Operations that the device does not have */
+/* Whether OPCFG allows operations that the device does not have */
 static bool has_foreign_operations(const IntelDsa *s, const uint32_t *cfg)
 {
     for (unsigned i = 0; i < 8; i++) {
@@ -28,7 +29,7 @@ static bool has_foreign_operations(const IntelDsa *s, const uint32_t *cfg)
     return false;
 }
 
-/* The checks of 5.2, in the order of their codes */
+/* The checks of 5.2, in the order of their error codes */
 unsigned dsa_wq_check(const IntelDsa *s, unsigned wq)
 {
     const uint32_t *cfg = s->wqcfg[wq];

@@ -3,9 +3,9 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * From Intel, "Data Streaming Accelerator Architecture Specification", 341204,
- * revision 3.0, June 2025.  Section numbers in the device's sources are that
- * document's.  docs/specs/intel-dsa.rst says what is left out.
+ * Source: Intel, "Data Streaming Accelerator Architecture Specification",
+ * 341204, revision 3.0, June 2025.  Section numbers in the device's sources are
+ * those of that document.  docs/specs/intel-dsa.rst says what is left out.
  */
 
 #ifndef HW_DMA_INTEL_DSA_REGS_H
@@ -91,7 +91,7 @@ REG64(SWERR0, 0xc0)
 REG64(SWERR1, 0xc8)
     FIELD(SWERR1, BATCH_INDEX, 0, 16)
     FIELD(SWERR1, INVALID_FLAGS, 32, 32)
-    /* Instead of flags, in an event log entry */
+    /* In an event log entry, these are there instead of INVALID_FLAGS. */
     FIELD(SWERR1, INT_HANDLE, 32, 16)
     FIELD(SWERR1, INT_REQUIRED, 48, 1)
     FIELD(SWERR1, IMS_PORTAL, 49, 1)
@@ -182,7 +182,7 @@ enum {
     DSA_CMD_WQ_NOT_ENABLED = 0x32,
 };
 
-/* GRPCFG, an entry of 64 bytes: offsets of its 64-bit registers */
+/* GRPCFG, entries of 64 bytes: offsets of their 64-bit registers */
 #define DSA_GRPCFG_SIZE         0x40
 #define DSA_GRPCFG_WQS          0x00
 #define DSA_GRPCFG_ENGINES      0x20
@@ -190,7 +190,7 @@ enum {
 FIELD(GRPFLAGS, TC_A, 0, 3)
 FIELD(GRPFLAGS, TC_B, 3, 3)
 
-/* WQCFG, an entry of 64 bytes: 32-bit registers */
+/* WQCFG, entries of 64 bytes: 32-bit registers 0 to 6, and offset of OPCFG */
 #define DSA_WQCFG_SIZE          0x40
 #define DSA_WQCFG_OPCFG         0x20
 FIELD(WQCFG0, SIZE, 0, 16)
@@ -211,22 +211,22 @@ FIELD(WQCFG6, OCCUPANCY, 0, 16)
 FIELD(WQCFG6, INT_GENERATED, 16, 1)
 FIELD(WQCFG6, STATE, 30, 2)
 
-/* MSIXPERM, an entry of 8 bytes */
+/* MSIXPERM, entries of 8 bytes */
 #define DSA_MSIXPERM_SIZE       8
 FIELD(MSIXPERM, IGNORE, 2, 1)
 FIELD(MSIXPERM, PASID_EN, 3, 1)
 FIELD(MSIXPERM, PASID, 12, 20)
 
-/* The trusted fields of a descriptor, its first 32 bits */
+/* The trusted fields of a descriptor: its first 32 bits */
 FIELD(TRUSTED, PASID, 0, 20)
 FIELD(TRUSTED, PRIV, 31, 1)
 
 /*
- * Interrupt Message Storage, an entry of 16 bytes: address, data, and the
- * control register, which has MSIXPERM's fields as well.
+ * Interrupt Message Storage, entries of 16 bytes: address, data, and a control
+ * register, which has the fields of MSIXPERM as well.
  */
 #define DSA_IMS_ENTRY_SIZE      16
-#define DSA_IMS_UNIT            256     /* entries in GENCAP.IMS_SIZE */
+#define DSA_IMS_UNIT            256     /* entries, for GENCAP.IMS_SIZE */
 #define DSA_IMS_ADDRESS         0xfee00000
 FIELD(IMSCTL, MASK, 0, 1)
 FIELD(IMSCTL, PENDING, 1, 1)
@@ -256,7 +256,7 @@ FIELD(CNTRCFG, EVENTS, 32, 28)
 #define DSA_CNTRDATA            0x200
 #define DSA_FLTCFG              0x300
 #define DSA_FLTCFG_STRIDE       0x20
-/* A 32-bit register each, for one counter. */
+/* The filters of one counter, in order: a 32-bit register each */
 enum {
     DSA_FILTER_WQ,
     DSA_FILTER_TC,
@@ -266,7 +266,7 @@ enum {
     DSA_FILTERS
 };
 
-/* BAR 2: portals, a page of each kind for a WQ */
+/* BAR 2: portals; each WQ has a page of each kind. */
 #define DSA_PORTAL_PAGE         0x1000
 #define DSA_PORTAL_LIMITED      0x1000
 #define DSA_PORTAL_IMS          0x2000
@@ -308,9 +308,9 @@ enum {
 #define DSA_FLAG_CR_TC_B        0x001000
 #define DSA_FLAG_STRICT_ORDER   0x002000
 #define DSA_FLAG_CRC_READ_SEED  0x010000
-#define DSA_FLAG_CRC_BYPASS_REFLECTION      0x020000 /* nor inversion */
+#define DSA_FLAG_CRC_BYPASS_REFLECTION      0x020000 /* and inversion */
 #define DSA_FLAG_CRC_BYPASS_DATA_REFLECTION 0x040000
-#define DSA_FLAG_DRAIN_NO_READBACK 0x0c0000 /* of what is written, implicitly */
+#define DSA_FLAG_DRAIN_NO_READBACK 0x0c0000 /* no implicit readback of writes */
 
 /* Status in a completion record */
 enum {
@@ -341,7 +341,7 @@ enum {
     DSA_STATUS_BATCH_LOGGED = 0x27,
 };
 
-/* What SWERROR has else */
+/* Error codes of SWERROR that are no status of a descriptor */
 enum {
     DSA_ERROR_PCI_CONFIG = 0x51,
     DSA_ERROR_CMD_ACTIVE = 0x52,
@@ -349,7 +349,7 @@ enum {
     DSA_ERROR_EVL = 0x54,
 };
 
-/* Set in the status of a page fault on a write. */
+/* This bit is set in the status of a page fault on a write. */
 #define DSA_STATUS_WRITE        0x80
 
 #define DSA_RECORD_SIZE         32
@@ -357,7 +357,7 @@ enum {
 #define DSA_DELTA_MIN_SIZE      80
 #define DSA_DELTA_MAX_XFER      0x80000
 
-/* Flags of the DIF of the source, of that written, and of both */
+/* DIF flags: for the source, for the destination, and for both */
 #define DSA_DIF_SRC_FIXED_REF       0x80
 #define DSA_DIF_SRC_NO_REF_CHECK    0x40
 #define DSA_DIF_SRC_NO_GUARD_CHECK  0x20
@@ -375,7 +375,7 @@ enum {
 #define DSA_DIF_INVERT_SEED         0x04
 #define DSA_DIF_INVERT_RESULT       0x08
 
-/* What of a DIF was wrong, in the result of a completion record */
+/* What was wrong in a DIF: bits of the result in a completion record */
 #define DSA_DIF_BAD_GUARD       0x01
 #define DSA_DIF_BAD_APP         0x02
 #define DSA_DIF_BAD_REF         0x04

@@ -1,5 +1,5 @@
 /*
- * What the checker remembers, and what it makes of an event.
+ * The checker's state, and the form in which rules see an event.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
@@ -16,13 +16,13 @@
 #include "tcg/pmu/check/controls.h"
 #include "tcg/pmu/check/rule.h"
 
-/* C8, P3: units of PmuCheckWhere.clock, about instructions. */
+/* C8, P3: limit in units of PmuCheckWhere.clock, about instructions. */
 #define PMU_CHECK_LIMIT 1000000
 
-/* Rules at most: a bit each in PmuRuleSet. */
+/* Most rules that there can be: each has a bit in PmuRuleSet. */
 #define PMU_CHECK_RULES 64
 
-/* P7: Linux gives up behind so many (intel_pmu_handle_irq()). */
+/* P7: status reads after which Linux gives up (intel_pmu_handle_irq()). */
 #define PMU_CHECK_STATUS_READS 100
 
 /* LVTPC, SDM vol. 3A, figure 11-8. */
@@ -33,19 +33,19 @@
 #define PMU_LVTPC_NMI       0x400u
 #define PMU_LVTPC_MASKED    0x10000u
 
-/* What the selector of a general-purpose counter means; counters 0: unknown. */
+/* What a selector means.  While counters is 0, it was not looked up yet. */
 typedef struct PmuCheckSelector {
     uint64_t event;             /* code and umask */
     uint8_t counters;           /* pmu_event_counters() */
     uint8_t extra;              /* PmuEventExtra */
 } PmuCheckSelector;
 
-/* Sets of counters, as pmu_controls_...() give them. */
+/* Sets of counters: the results of pmu_controls_enabled() and so on. */
 typedef struct PmuCheckSets {
     uint64_t enabled, counting, interrupting;
 } PmuCheckSets;
 
-/* What registers say, and what that means. */
+/* The control registers, and the sets of counters that follow from them. */
 typedef struct PmuCheckView {
     PmuControls controls;
     PmuCheckSets sets;
@@ -59,31 +59,31 @@ typedef struct PmuCheckRuleList {
 typedef struct PmuCheck {
     const Perfmon *perfmon;
     PmuCheckConfig config;
-    /* The rules that are on, by the kinds of events that they are about. */
+    /* The rules that are on, by kind of event; a rule can be in several. */
     PmuCheckRuleList rules[PMU_CHECK_KINDS];
-    /* What registers said behind the last event, and room for the next one. */
+    /* view[current]: registers after the last event; the other one is free. */
     PmuCheckView view[2];
     unsigned current;
     PmuCheckMemory memory;
-    uint64_t idle;              /* C8: counters whose memory says so */
+    uint64_t idle;              /* C8: counters whose memory has @idle set */
     PmuCheckSelector selector[PERFMON_ARCH_GP];
 
-    GHashTable *sites;          /* of PmuCheckSite */
-    GPtrArray *hits;            /* the same, in their order */
+    GHashTable *sites;          /* of PmuCheckHit, by rule and RIP */
+    GPtrArray *hits;            /* the same ones, in order of occurrence */
 } PmuCheck;
 
-/* What is told. */
+/* An event that rules judge, in one form for all kinds. */
 typedef struct PmuCheckEvent {
-    unsigned kind;              /* PmuCheckKind */
+    unsigned kind;              /* a set of PmuCheckKind */
     const PmuCheckWhere *where;
     PmuCheckAccess how;
     uint32_t msr;
     uint64_t value;
-    unsigned counter;           /* that is @msr, PMU_CHECK_COUNTERS if none */
-    /* What the registers say before and after a write. */
+    unsigned counter;           /* that @msr is; PMU_CHECK_COUNTERS: none */
+    /* Registers before and after a write; of other events, the same. */
     const PmuControls *before, *after;
-    const PmuCheckSets *old, *new;      /* the same as sets */
-    uint64_t starting, stopping; /* counters */
+    const PmuCheckSets *old, *new;      /* their sets of counters */
+    uint64_t starting, stopping; /* counters, by a write */
     PmuCheckOutcome outcome;
     PmuCheckHalt halt;
 } PmuCheckEvent;
@@ -94,13 +94,13 @@ static inline bool pmu_check_is_write(const PmuCheckEvent *event, uint32_t msr)
     return event->kind & PMU_CHECK_ON_WRITE && event->msr == msr;
 }
 
-/* CR3 without PCID, and without the bit that KPTI tells its tables by. */
+/* The address space: CR3 without PCID, and without KPTI's bit 12. */
 static inline uint64_t pmu_check_space(const PmuCheckWhere *where)
 {
     return where->cr3 & ~0x1fffull;
 }
 
-/* A condition has held since @since, and still does at @event: for too long? */
+/* Has a condition that has held since @since lasted too long at @event? */
 static inline bool pmu_check_too_long(const PmuCheckEvent *event,
                                       uint64_t since)
 {
@@ -108,7 +108,7 @@ static inline bool pmu_check_too_long(const PmuCheckEvent *event,
            event->where->clock - since > PMU_CHECK_LIMIT;
 }
 
-/* The handler runs, and has not let the next interrupt come. */
+/* The handler of a PMI runs, and has not unmasked LVTPC yet. */
 static inline bool pmu_check_in_pmi(const PmuCheck *check)
 {
     return check->memory.pmi.active && !check->memory.pmi.unmasked;

@@ -1,5 +1,6 @@
 /*
- * The checker: from what it is told to events, rules, and states.
+ * The checker turns what callers tell into events, lets rules judge them, and
+ * updates its memory.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -10,7 +11,7 @@
 #include "tcg/pmu/check/check-state.h"
 #include "tcg/pmu/check/transitions.h"
 
-/* A guest has millions of addresses to break rules at. */
+/* Most hits that are kept: a guest can break rules at millions of addresses. */
 #define MAX_SITES 4096
 
 static unsigned site_hash(const void *key)
@@ -50,7 +51,7 @@ static void collect_rules(PmuCheck *check)
     }
 }
 
-/* The selector of a counter is @value: look up what that says. */
+/* If @msr is a selector, look up what @value, its contents, means. */
 static void learn_selector(PmuCheck *check, uint32_t msr, uint64_t value)
 {
     const uint64_t mask = PERF_EVTSEL_EVENT | PERF_EVTSEL_UMASK;
@@ -78,7 +79,7 @@ static PmuCheckSets sets_of(const PmuControls *controls)
     };
 }
 
-/* All that follows from registers as they are now, and from the memory. */
+/* Compute all that follows from the registers' contents and the memory. */
 static void learn(PmuCheck *check)
 {
     PmuCheckView *view = &check->view[check->current];
@@ -175,7 +176,7 @@ const PmuCheckHit *pmu_check_hit(const PmuCheck *check, unsigned index)
                                     : NULL;
 }
 
-/* @rule was broken by @event, which is about @counters. */
+/* Record that @event broke @rule; @counters are those it is about. */
 static void report(PmuCheck *check, const PmuCheckRule *rule,
                    const PmuCheckEvent *event, uint64_t counters)
 {
@@ -218,7 +219,7 @@ static void judge_by(PmuCheck *check, const PmuCheckRuleList *list,
     }
 }
 
-/* Limits are of what has begun before. */
+/* Whether a condition holds that breaks a rule (C8, P3) if it lasts. */
 static bool is_limited(const PmuCheck *check)
 {
     return check->idle || check->memory.pmi.masked;
@@ -237,7 +238,7 @@ static void judge(PmuCheck *check, const PmuCheckEvent *event)
     }
 }
 
-/* What registers say now: most often what the last event left them with. */
+/* The registers' contents now; most often the last event left them so. */
 static const PmuCheckView *look(PmuCheck *check)
 {
     PmuCheckView *view = &check->view[check->current];
@@ -249,7 +250,7 @@ static const PmuCheckView *look(PmuCheck *check)
     return view;
 }
 
-/* What a write makes of them. */
+/* Fill in what the write of @event makes of the registers. */
 static void look_ahead(PmuCheck *check, PmuCheckEvent *event)
 {
     PmuCheckView *view = &check->view[!check->current];

@@ -1,5 +1,5 @@
 /*
- * Control registers of the PMU, before and after a write: which counters count.
+ * Copies of the PMU's control registers, and which counters count by them.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -1,5 +1,5 @@
 /*
- * Control registers of the PMU, before and after a write: which counters count.
+ * Copies of the PMU's control registers, and which counters count by them.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -9,7 +9,7 @@
 
 #include "tcg/pmu/perfmon/perfmon.h"
 
-/* General-purpose counters first, then fixed ones. */
+/* Indexes of counters: general-purpose ones first, then fixed ones. */
 #define PMU_CHECK_COUNTERS (PERFMON_ARCH_GP + PERFMON_MAX_FIXED)
 #define PMU_CHECK_FIXED(n) (PERFMON_ARCH_GP + (n))
 #define PMU_CHECK_SLOTS    PMU_CHECK_FIXED(3)
@@ -24,14 +24,16 @@ typedef struct PmuControls {
     bool metrics;               /* the unit has PERF_METRICS */
 } PmuControls;
 
-/* Those of @perfmon, and what a write makes of them. */
+/* A copy of the control registers of @perfmon. */
 PmuControls pmu_controls(const Perfmon *perfmon);
+
+/* Change @controls as a write of @value to @msr would change the registers. */
 void pmu_controls_write(PmuControls *controls, uint32_t msr, uint64_t value);
 
-/* Are those of @perfmon the same as @controls has? */
+/* Whether the control registers of @perfmon are as in @controls. */
 bool pmu_controls_equal(const PmuControls *controls, const Perfmon *perfmon);
 
-/* Does register @msr have a part in them? */
+/* Whether @msr is a register of PmuControls, or changes one. */
 bool pmu_controls_have(uint32_t msr);
 
 /* The bit of counter @index in IA32_PERF_GLOBAL_x. */
@@ -41,7 +43,7 @@ static inline uint64_t pmu_check_bit(unsigned index)
                                   : PERF_GLOBAL_FIXED(index - PERFMON_ARCH_GP);
 }
 
-/* The counter of the lowest bit in @set, which has one, and takes it out. */
+/* Remove the lowest bit of @set, which is not 0; return its counter. */
 static inline unsigned pmu_check_take(uint64_t *set)
 {
     unsigned bit = __builtin_ctzll(*set);
@@ -50,18 +52,19 @@ static inline unsigned pmu_check_take(uint64_t *set)
     return bit < 32 ? bit : bit - 32 + PERFMON_ARCH_GP;
 }
 
-/* All counters, without PERF_METRICS. */
+/* The bits of all counters, without that of PERF_METRICS. */
 #define PMU_CHECK_ALL \
     (((1ull << PERFMON_ARCH_GP) - 1) | \
      ((1ull << PERFMON_MAX_FIXED) - 1) * PERF_GLOBAL_FIXED(0))
 
-/* Which counter register @msr is; PMU_CHECK_COUNTERS if it is none. */
+/* The index of the counter that @msr is; PMU_CHECK_COUNTERS if none. */
 unsigned pmu_check_counter_of(uint32_t msr);
 
 /*
- * Sets of counters, as in IA32_PERF_GLOBAL_x: those with a level to count at
- * and the enable bit of their own; those of them that count; those that
- * interrupt.  Bit 48 is set where PERF_METRICS counts, or interrupts.
+ * Sets of counters, as bits of IA32_PERF_GLOBAL_x.  Enabled: they have a
+ * privilege level to count at, and their own enable bit.  Counting: enabled,
+ * and neither IA32_PERF_GLOBAL_CTRL nor CTR_FRZ stops them.  Interrupting: an
+ * overflow asks for an interrupt.  In the last two, bit 48 is PERF_METRICS.
  */
 uint64_t pmu_controls_enabled(const PmuControls *controls);
 uint64_t pmu_controls_counting(const PmuControls *controls);

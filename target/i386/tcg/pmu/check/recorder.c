@@ -1,5 +1,5 @@
 /*
- * The flight recorder: the last steps of a driver.
+ * The flight recorder: a ring of the last events of a driver.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -1,5 +1,6 @@
 /*
- * The flight recorder: the last steps of a driver.
+ * The flight recorder keeps the last events of a driver: accesses, overflows,
+ * interrupts.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -18,36 +19,36 @@ typedef enum PmuRecordKind {
     PMU_RECORD_RDPMC,
     PMU_RECORD_GP,              /* an access that raised #GP */
     PMU_RECORD_OVERFLOW,        /* value: bits of GLOBAL_STATUS */
-    PMU_RECORD_PMI,             /* value: GLOBAL_STATUS; @outcome */
-    PMU_RECORD_LVTPC,
+    PMU_RECORD_PMI,             /* value: GLOBAL_STATUS; old: LVTPC; outcome */
+    PMU_RECORD_LVTPC,           /* a write to it */
     PMU_RECORD_KINDS
 } PmuRecordKind;
 
 typedef struct PmuRecorderEntry {
-    uint64_t clock;             /* as PmuCheckWhere has it */
+    uint64_t clock;             /* in the caller's unit */
     uint64_t rip;
-    uint64_t old, value;        /* of the register, before and after */
-    uint32_t msr;               /* of RDPMC, what is behind ECX */
-    uint32_t page;              /* CR3 >> 12: low 32 bits */
+    uint64_t old, value;        /* of the register, before and after a write */
+    uint32_t msr;               /* for RDPMC, the MSR that ECX selects */
+    uint32_t page;              /* low 32 bits of CR3 >> 12 */
     uint8_t kind;               /* PmuRecordKind */
     uint8_t cpl;
-    uint8_t outcome;            /* PmuCheckOutcome */
+    uint8_t outcome;            /* PmuCheckOutcome, of a PMI */
 } PmuRecorderEntry;
 
 typedef struct PmuRecorder PmuRecorder;
 
-/* Room for @size (1 to PMU_RECORDER_MAX) entries. */
+/* Create an empty recorder for @size (1 to PMU_RECORDER_MAX) entries. */
 #define PMU_RECORDER_MAX (1 << 20)
 PmuRecorder *pmu_recorder_new(unsigned size);
 void pmu_recorder_free(PmuRecorder *recorder);
 
-/* Note @entry in place of the oldest one. */
+/* Add a copy of @entry; it replaces the oldest one if there is no room. */
 void pmu_recorder_add(PmuRecorder *recorder, const PmuRecorderEntry *entry);
 
 /* Forget all entries. */
 void pmu_recorder_clear(PmuRecorder *recorder);
 
-/* Entry @index, the oldest first, NULL past the newest. */
+/* Entry @index, where 0 is the oldest; NULL past the newest. */
 const PmuRecorderEntry *pmu_recorder_get(const PmuRecorder *recorder,
                                          unsigned index);
 unsigned pmu_recorder_count(const PmuRecorder *recorder);
@@ -59,17 +60,18 @@ const char *pmu_recorder_kind_name(PmuRecordKind kind);
 const char *pmu_recorder_outcome_name(unsigned outcome);
 
 /*
- * The name of @msr in @map, to be freed; "MSR_0x123" if it is none of the PMU.
+ * The name of @msr in @map, or "MSR_0x123" if @map does not have it.  The
+ * caller frees it.
  */
 char *pmu_register_name(const PerfmonRegisterMap *map, uint32_t msr);
 
-/* The MSR that RDPMC with @ecx reads; 0 if none. */
+/* The MSR that RDPMC reads with this ECX; 0 if none. */
 uint32_t pmu_rdpmc_msr(uint32_t ecx);
 
-/* The name of the register that @entry is about, to be freed. */
+/* The name of the register that @entry is about.  The caller frees it. */
 char *pmu_recorder_register(const PmuRecorderEntry *entry);
 
-/* @entry as a line of text without a newline, to be freed. */
+/* @entry as text, without a newline.  The caller frees it. */
 char *pmu_recorder_text(const PmuRecorderEntry *entry);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * All rules, and which of them are on.
+ * The list of all rules, and sets of rules that are on.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -14,7 +14,7 @@
 
 #define SEVERITY "severity>="
 
-/* In the order of PmuCheckSeverity. */
+/* Letters of severities, in the order of PmuCheckSeverity. */
 static const char *const severity_letters = "ULWS";
 
 const PmuCheckRule *pmu_check_rule(unsigned index)
@@ -59,7 +59,7 @@ bool pmu_rule_set_has(const PmuRuleSet *set, unsigned index)
     return set->on >> index & 1;
 }
 
-/* A bit for each rule that is @id, or 0; "all" is all of them. */
+/* A bit for each rule with @id, which may be "all"; 0 if there is none. */
 static uint64_t rules_named(const char *id)
 {
     const PmuCheckRule *rule;
@@ -73,7 +73,7 @@ static uint64_t rules_named(const char *id)
     return set;
 }
 
-/* Switch off what is less severe than @letter says.  False if it is none. */
+/* Switch off rules less severe than @letter.  False if no severity has it. */
 static bool limit_severity(PmuRuleSet *set, const char *letter)
 {
     const char *found = strlen(letter) == 1

@@ -1,5 +1,5 @@
 /*
- * All rules, and which of them are on.
+ * The list of all rules, and sets of rules that are on.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -9,7 +9,7 @@
 
 #include "tcg/pmu/check/rule.h"
 
-/* Rule @index of all, NULL past the last.  Several can have one id. */
+/* Rule @index of all; NULL past the last.  Several can have the same id. */
 const PmuCheckRule *pmu_check_rule(unsigned index);
 
 /* "undefined", "loss", "waste", "suspicious" */
@@ -21,10 +21,10 @@ PmuRuleSet pmu_rule_set_default(void);
 bool pmu_rule_set_has(const PmuRuleSet *set, unsigned index);
 
 /*
- * Change @set as @text says: "+C14", "-P2", "+all", "-all", or "severity>=L"
- * (U, L, W, S: what is less severe is off), one after the other, with ":" or
- * "," between.  Returns NULL, or what is wrong, to be freed; @set is as it was
- * then.
+ * Change @set as @text says: a list of "+C14", "-P2", "+all", "-all" and
+ * "severity>=L" (U, L, W or S: less severe rules go off), applied in order and
+ * separated by ":" or ",".  Returns NULL if @text is valid; else what is wrong,
+ * which the caller frees, and @set does not change.
  */
 char *pmu_rule_set_change(PmuRuleSet *set, const char *text);
 

@@ -1,16 +1,16 @@
 /*
- * Rules C: counters and their selectors; and L: their lifetime.
+ * Rules C: counters and their selectors.  Rules L: their lifetime.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * Sources: SDM vol. 3B, 20.2 (architectural performance monitoring); Intel's
- * lists of events, by events/.
+ * lists of events, as events/ has them.
  */
 
 #include "tcg/pmu/check/check-state.h"
 #include "tcg/pmu/check/rules-counters.h"
 
-/* The selector register that @event writes; PERFMON_ARCH_GP if it is none. */
+/* The index of the selector that @event writes; PERFMON_ARCH_GP if none. */
 static unsigned written_selector(const PmuCheckEvent *event)
 {
     uint32_t index = event->msr - MSR_PMU_IA32_PERFEVTSEL0;
@@ -24,7 +24,7 @@ static uint64_t written_counting(const PmuCheck *check G_GNUC_UNUSED,
 {
     if (event->counter == PMU_CHECK_COUNTERS ||
         (event->counter == PMU_CHECK_SLOTS && event->before->metrics)) {
-        return 0;               /* M6 says that */
+        return 0;               /* rule M6 reports that */
     }
     return event->old->counting &
            pmu_check_bit(event->counter);
@@ -109,7 +109,7 @@ static uint64_t wrong_counter(const PmuCheck *check,
            ? PERF_GLOBAL_GP(index) : 0;
 }
 
-/* The access is to what a capability bit would have announced. */
+/* Whether @event accesses a register whose capability bit is clear. */
 static bool not_announced(const PmuCheck *check, const PmuCheckEvent *event)
 {
     const PerfmonConfig *config = &check->perfmon->config;
@@ -178,7 +178,7 @@ static uint64_t counts_nothing(const PmuCheck *check G_GNUC_UNUSED,
            ? PERF_GLOBAL_GP(index) : 0;
 }
 
-/* Which of MSR_OFFCORE_RSP_x counter @index takes a part of its event from. */
+/* The x of the MSR_OFFCORE_RSP_x that counter @index uses; -1: none. */
 static int offcore_of(const PmuCheck *check, unsigned index)
 {
     switch (check->selector[index].extra) {
@@ -191,7 +191,7 @@ static int offcore_of(const PmuCheck *check, unsigned index)
     }
 }
 
-/* Which of @counters take a part of their event from a register that is 0. */
+/* Those of @counters that use an MSR_OFFCORE_RSP_x which is 0. */
 static uint64_t offcore_zero(const PmuCheck *check, uint64_t counters)
 {
     uint64_t broken = 0;
@@ -207,7 +207,7 @@ static uint64_t offcore_zero(const PmuCheck *check, uint64_t counters)
     return broken;
 }
 
-/* Which of @counters take a part of their event from MSR_OFFCORE_RSP_@rsp. */
+/* Those of @counters that use MSR_OFFCORE_RSP_@rsp. */
 static uint64_t offcore_users(const PmuCheck *check, uint64_t counters,
                               int rsp)
 {

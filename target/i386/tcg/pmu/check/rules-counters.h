@@ -1,5 +1,5 @@
 /*
- * Rules C: counters and their selectors; and L: their lifetime.
+ * Rules C: counters and their selectors.  Rules L: their lifetime.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -9,7 +9,7 @@
 
 #include "tcg/pmu/check/rule.h"
 
-/* The last row has no id. */
+/* The row after the last rule has a NULL id. */
 extern const PmuCheckRule pmu_check_counter_rules[];
 
 #endif

@@ -3,9 +3,9 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Sources: SDM vol. 3B, 20.3.9.3, "Performance Metrics"; the driver of Linux,
- * arch/x86/events/intel/core.c, icl_set_topdown_event_period() and
- * intel_update_topdown_event(), and what its author says there.
+ * Sources: SDM vol. 3B, 20.3.9.3, "Performance Metrics"; code and comments of
+ * icl_set_topdown_event_period() and intel_update_topdown_event() in Linux's
+ * driver, arch/x86/events/intel/core.c.
  */
 
 #include "tcg/pmu/check/check-state.h"

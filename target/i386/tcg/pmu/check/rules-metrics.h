@@ -9,7 +9,7 @@
 
 #include "tcg/pmu/check/rule.h"
 
-/* The last row has no id. */
+/* The row after the last rule has a NULL id. */
 extern const PmuCheckRule pmu_check_metrics_rules[];
 
 #endif

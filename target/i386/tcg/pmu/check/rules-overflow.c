@@ -1,5 +1,5 @@
 /*
- * Rules O: overflows; and P: their interrupts.
+ * Rules O: overflows of counters.  Rules P: their interrupts.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
@@ -13,7 +13,7 @@
 #define SLOTS   PERF_GLOBAL_FIXED(3)
 #define METRICS PERF_GLOBAL_METRICS
 
-/* Counters that @event starts, and that interrupt. */
+/* Counters that @event starts, and whose overflows interrupt. */
 static uint64_t starting_to_interrupt(const PmuCheckEvent *event)
 {
     return event->starting & event->new->interrupting;
@@ -47,14 +47,14 @@ static uint64_t started_unwritten(const PmuCheck *check,
     return broken;
 }
 
-/* Counters that interrupt and start without an overflow. */
+/* Those of starting_to_interrupt() whose overflow bit is clear. */
 static uint64_t starting_clear(const PmuCheckEvent *event)
 {
     return starting_to_interrupt(event) & ~event->after->global_status &
            PMU_CHECK_ALL;
 }
 
-/* Counter @index, which starts, does so for the first time since written. */
+/* Whether starting counter @index has not counted since it was written. */
 static bool starts_anew(const PmuCheck *check, unsigned index)
 {
     const PmuCheckCounter *counter = &check->memory.counter[index];

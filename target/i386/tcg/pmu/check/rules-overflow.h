@@ -1,5 +1,5 @@
 /*
- * Rules O: overflows; and P: their interrupts.
+ * Rules O: overflows of counters.  Rules P: their interrupts.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -9,7 +9,7 @@
 
 #include "tcg/pmu/check/rule.h"
 
-/* The last row has no id. */
+/* The row after the last rule has a NULL id. */
 extern const PmuCheckRule pmu_check_overflow_rules[];
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * Hits of rules that are known, each with its reason.
+ * Suppressions: hits of rules that the user knows of, each with its reason.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -13,8 +13,8 @@
 
 typedef struct Suppression {
     char *rule;
-    char *name;                 /* of the register; NULL: any */
-    uint64_t first, end;        /* addresses; equal: none */
+    char *name;                 /* of the accessed register; NULL: any */
+    uint64_t first, end;        /* of the code; equal: no address */
     char *reason;
 } Suppression;
 
@@ -43,7 +43,7 @@ static bool rule_exists(const char *id)
     return false;
 }
 
-/* What is wrong with @place, or NULL. */
+/* Set the addresses of @suppression.  Returns what is wrong, or NULL. */
 static const char *take_place(Suppression *suppression, const char *place,
                               const PmuSymbols *symbols)
 {
@@ -69,7 +69,7 @@ static const char *take_place(Suppression *suppression, const char *place,
     return NULL;
 }
 
-/* The next word of *@line, which moves behind it; to be freed. */
+/* Return the next word, which the caller frees, and move *@line past it. */
 static char *take_word(const char **line)
 {
     size_t length = strcspn(*line, " \t");

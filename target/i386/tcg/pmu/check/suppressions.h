@@ -1,5 +1,5 @@
 /*
- * Hits of rules that are known, each with its reason.
+ * Suppressions: hits of rules that the user knows of, each with its reason.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -14,21 +14,20 @@
 typedef struct PmuSuppressions PmuSuppressions;
 
 /*
- * The lines of @text, which comes from @file: "RULE PLACE REASON", where RULE
- * can have the name of the register behind it that is accessed, as in
- * "C7:IA32_DEBUGCTL", and PLACE is "*", an address "0x..." or a function of
- * @symbols (or NULL: there are none, and lines with functions are an error).  A
- * function that @symbols does not have suppresses nothing.  Empty lines and
- * those that begin with "#" are skipped.  NULL, and *@why to be freed, if a
- * line is wrong.
+ * Parse the lines of @text, "RULE PLACE REASON"; messages name @file.  RULE can
+ * be limited to accesses to one register, as in "C7:IA32_DEBUGCTL".  PLACE is
+ * "*", an address "0x..." or a function of @symbols.  A function that @symbols
+ * does not have suppresses nothing; without @symbols (NULL) it is an error.
+ * Empty lines and those that begin with "#" are skipped.  If a line is wrong,
+ * returns NULL and sets *@why to a message, which the caller frees.
  */
 PmuSuppressions *pmu_suppressions_new(const char *file, const char *text,
                                       const PmuSymbols *symbols, char **why);
 void pmu_suppressions_free(PmuSuppressions *suppressions);
 
 /*
- * The reason why it is known that @rule is broken at @rip by an access to @msr
- * (0: by none); NULL if it is not.
+ * The reason of the first suppression of @rule at @rip by an access to @msr (0:
+ * by none); NULL if there is none.
  */
 const char *pmu_suppressions_find(const PmuSuppressions *suppressions,
                                   const char *rule, uint64_t rip,

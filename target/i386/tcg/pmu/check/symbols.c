@@ -1,5 +1,5 @@
 /*
- * Addresses of a guest's code by name, from its System.map.
+ * Symbols of a guest's kernel, from its System.map.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -46,7 +46,7 @@ static void add_line(PmuSymbols *symbols, const char *line)
     if (end == word[0] || *end) {
         return;
     }
-    /* Those of modules have "\t[module]" behind. */
+    /* Symbols of modules end with "\t[module]". */
     symbol.name = g_strndup(word[2], strcspn(word[2], " \t\r"));
     g_array_append_val(symbols->sorted, symbol);
 }
@@ -88,7 +88,7 @@ char *pmu_symbols_name(const PmuSymbols *symbols, uint64_t address)
     unsigned first = 0, end = symbols->sorted->len;
     const Symbol *symbol;
 
-    /* The first one behind @address. */
+    /* Find the first symbol above @address. */
     while (first < end) {
         unsigned middle = first + (end - first) / 2;
 

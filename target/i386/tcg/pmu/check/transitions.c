@@ -1,12 +1,12 @@
 /*
- * What the checker remembers of an event, after rules have judged it.
+ * Updates of the checker's memory by an event, after rules have judged it.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
 #include "tcg/pmu/check/transitions.h"
 
-/* C8: which counters are locally on without being counted, since when. */
+/* C8: which counters are enabled, but not in GLOBAL_CTRL, and since when. */
 static void note_idle(PmuCheck *check, const PmuCheckEvent *event)
 {
     uint64_t idle = event->new->enabled &
@@ -30,7 +30,7 @@ static void note_idle(PmuCheck *check, const PmuCheckEvent *event)
     check->idle = idle;
 }
 
-/* P3: counters would interrupt, but LVTPC masks that, since when. */
+/* P3: whether counters interrupt while LVTPC is masked, and since when. */
 static void note_masked(PmuCheck *check, const PmuCheckEvent *event)
 {
     PmuCheckPmi *pmi = &check->memory.pmi;
@@ -88,7 +88,7 @@ static void note_slots_read(PmuCheck *check, const PmuCheckEvent *event)
     }
 }
 
-/* RDPMC is about to clear both registers. */
+/* Whether @event is an RDPMC that clears fixed counter 3 and PERF_METRICS. */
 static bool clears(const PmuCheck *check, const PmuCheckEvent *event)
 {
     return event->how == PMU_CHECK_RDPMC &&
@@ -161,7 +161,7 @@ static void note_metrics_written(PmuCheck *check)
     }
 }
 
-/* C12: who uses the counter that @event writes, or whose selector it is. */
+/* C12: who writes the counter or selector that @event is about. */
 static void note_owner(PmuCheck *check, const PmuCheckEvent *event)
 {
     unsigned index = event->msr - MSR_PMU_IA32_PERFEVTSEL0 < PERFMON_ARCH_GP
@@ -209,7 +209,7 @@ static void note_ack(PmuCheck *check, const PmuCheckEvent *event)
     check->memory.lost &= ~event->value;
 }
 
-/* Counters start and stop. */
+/* @event starts or stops counters. */
 static void note_start(PmuCheck *check, const PmuCheckEvent *event)
 {
     uint64_t after = event->new->counting;
@@ -303,7 +303,7 @@ void pmu_check_note_lvtpc(PmuCheck *check, const PmuCheckEvent *event)
     pmu_check_note_time(check, event);
 }
 
-/* The vector that LVTPC asks for; -1: none that the handler is entered by. */
+/* The vector by which LVTPC's interrupt enters a handler; -1: none. */
 static int lvtpc_vector(const PmuCheckPmi *pmi)
 {
     switch (pmi->lvtpc & PMU_LVTPC_MODE) {

@@ -1,5 +1,5 @@
 /*
- * What the checker remembers of an event, after rules have judged it.
+ * Updates of the checker's memory by an event, after rules have judged it.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
@@ -19,10 +19,10 @@ void pmu_check_note_lvtpc(PmuCheck *check, const PmuCheckEvent *event);
 void pmu_check_note_interrupt(PmuCheck *check, const PmuCheckEvent *event);
 void pmu_check_note_iret(PmuCheck *check, const PmuCheckEvent *event);
 
-/* RESET and INIT: LVTPC is masked, and no handler runs. */
+/* After RESET or INIT, LVTPC is masked and no handler runs. */
 void pmu_check_note_init(PmuCheck *check);
 
-/* What only depends on time; all others do that as well. */
+/* Update what depends on time alone; all others with @event do so, too. */
 void pmu_check_note_time(PmuCheck *check, const PmuCheckEvent *event);
 
 #endif

@@ -8,7 +8,7 @@
 
 #include "tcg/pmu/decode/arena.h"
 
-/* Some thousand blocks of five instructions. */
+/* Bytes: some thousand blocks of five instructions. */
 #define CHUNK_SIZE (1024 * 1024)
 
 struct PmuArenaChunk {
@@ -16,10 +16,10 @@ struct PmuArenaChunk {
     uint64_t generation;
     size_t size;
     size_t used;
-    char *data;                 /* behind this, aligned */
+    char *data;                 /* @size bytes behind this struct, aligned */
 };
 
-/* What a chunk with room for @size bytes takes. */
+/* Returns the bytes that a chunk with room for @size bytes takes. */
 static size_t chunk_bytes(size_t size)
 {
     return sizeof(PmuArenaChunk) + PMU_ARENA_ALIGNMENT + size;

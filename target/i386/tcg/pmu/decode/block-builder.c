@@ -1,5 +1,5 @@
 /*
- * The description of a translated block in the making.
+ * Building the description of a translated block.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -11,10 +11,10 @@
 #include "tcg/pmu/decode/block-counts.h"
 #include "tcg/pmu/decode/decoder.h"
 
-/* An instruction makes this many recorded accesses at most. */
+/* The most recorded accesses of one instruction. */
 #define INSN_ACCESSES 2
 
-/* What @insn says to the caches besides. */
+/* Returns what @insn asks of the caches besides data. */
 static PmuHint hint_of(const PmuInsn *insn)
 {
     if (insn->flags & PMU_INSN_STREAMING) {
@@ -31,16 +31,16 @@ static PmuHint hint_of(const PmuInsn *insn)
            PMU_HINT_PREFETCH;
 }
 
-/* A line that is in L1D is all that PMU_HINT_PREFETCH asks for. */
+/* Does an access with @hint ask for no more than a line in L1D? */
 static bool may_hit(PmuHint hint)
 {
     return hint == PMU_HINT_NONE || hint == PMU_HINT_PREFETCH;
 }
 
 /*
- * Access @index, of the newest instruction, is @access, in which a size of 0 is
- * not known: a byte.  Of those that are longer than a line (FXSAVE and the
- * like) the first one's worth is seen.
+ * Note that the newest instruction makes @access, at @index.  A size of 0 is
+ * unknown and taken for one byte.  Of an access longer than a line (FXSAVE and
+ * the like) only one line's worth is noted.
  */
 static void note_access(PmuBlockBuilder *builder, uint8_t index,
                         PmuBlockAccess access)
@@ -61,7 +61,7 @@ static void note_access(PmuBlockBuilder *builder, uint8_t index,
     }
 }
 
-/* The newest instruction @bi begins at @page_offset: in which @window bytes? */
+/* Begin a segment if @bi, at @page_offset, begins in a new window. */
 static void note_window(PmuBlockBuilder *builder, const PmuBlockInsn *bi,
                         uint16_t page_offset, uint32_t window)
 {
@@ -116,7 +116,7 @@ static uint32_t insn_hash(const uint8_t *bytes, unsigned length,
     return hash;
 }
 
-/* Count the newest instruction @bi in its block. */
+/* Add what the newest instruction @bi counts to its block. */
 static void add_counts(PmuBlockBuilder *builder, const PmuBlockInsn *bi)
 {
     PmuBlock *block = &builder->block;
@@ -134,7 +134,7 @@ static void add_counts(PmuBlockBuilder *builder, const PmuBlockInsn *bi)
     }
 }
 
-/* A region begins with the next instruction: see PmuBlock.ends_region. */
+/* The next instruction begins a region: see PmuBlock.ends_region. */
 static void begin_region(PmuBlockBuilder *builder)
 {
     PmuBlock *block = &builder->block;

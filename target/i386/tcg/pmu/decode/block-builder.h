@@ -1,5 +1,5 @@
 /*
- * The description of a translated block in the making.
+ * Building the description of a translated block.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -10,7 +10,7 @@
 #include "tcg/pmu/decode/block.h"
 #include "tcg/pmu/decode/decoder.h"
 
-/* A block in the making; its pointers are to the arrays beside it. */
+/* A block being built; its pointers point to the arrays below. */
 typedef struct PmuBlockBuilder {
     union {
         PmuBlock block;
@@ -20,24 +20,24 @@ typedef struct PmuBlockBuilder {
     PmuBlockInsn insns[PMU_BLOCK_INSNS];
     PmuBlockSegment segments[PMU_BLOCK_SEGMENTS];
     uint64_t rare[PMU_COUNT_RARE_WORDS];
-    unsigned cycles;            /* of its instructions, one after the other */
+    unsigned cycles;            /* its instructions take, one after another */
 } PmuBlockBuilder;
 
 /*
- * A block is slow if its instructions may take so many cycles, one after the
- * other and caches aside: about two loads from DRAM that wait for each other.
+ * A block is slow if its instructions may take at least this many cycles, one
+ * after another and caches aside: about two dependent loads from DRAM.
  */
 #define PMU_SLOW_BLOCK  400
 
-/* Begin an empty block of @level whose first byte is at @phys; no number. */
+/* Begin a block of @level at physical address @phys: empty, no number. */
 void pmu_block_begin(PmuBlockBuilder *builder, PmuLevel level, uint64_t phys);
 
 /*
- * Append the instruction of @enc, which lies at @page_offset of its page.
- * There must be room: see pmu_block_full().  @ea and @stack are indices below
- * PMU_BLOCK_ACCESSES that the block does not use yet, at which the emulator
- * logs the linear addresses of its accesses, or PMU_NO_ACCESS where it logs
- * none.  @decoder must outlive the block.
+ * Append the instruction of @enc, which is @page_offset bytes into its page.
+ * There must be room: see pmu_block_full().  @ea and @stack are the indices at
+ * which the emulator logs the linear addresses of its accesses; PMU_NO_ACCESS:
+ * it logs none.  They are below PMU_BLOCK_ACCESSES, and the block does not use
+ * them yet.  @decoder must outlive the block.
  */
 void pmu_block_add(PmuBlockBuilder *builder, PmuDecoder *decoder,
                    const PmuEncoding *enc, uint16_t page_offset,
@@ -48,7 +48,7 @@ void pmu_block_add_bytes(PmuBlockBuilder *builder, PmuDecoder *decoder,
                          const uint8_t *bytes, unsigned length,
                          uint16_t page_offset, uint8_t ea, uint8_t stack);
 
-/* Is there no room for another instruction, whichever it is? */
+/* Might @block lack room for the next instruction? */
 bool pmu_block_full(const PmuBlock *block);
 
 #endif

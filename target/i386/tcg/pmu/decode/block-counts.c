@@ -29,7 +29,7 @@ static void count_branch(PmuCounts *counts, PmuBranch branch)
     }
 }
 
-/* A recorded access at @index, if it is one. */
+/* Count the access at @index, if it is recorded. */
 static void count_access(PmuCounts *counts, const PmuInsn *insn, uint8_t index,
                          bool load, bool store)
 {
@@ -51,7 +51,7 @@ void pmu_counts_add_insn(PmuCounts *counts, const PmuBlockInsn *bi)
 
     count(counts, PMU_COUNT_INSNS, 1);
     count_branch(counts, insn->branch);
-    /* REP string instructions count what they do: see rep-strings.c. */
+    /* rep-strings.c counts the accesses of REP string instructions. */
     if (!(flags & PMU_INSN_REP)) {
         count_access(counts, insn, bi->ea, flags & PMU_INSN_LOAD,
                      flags & PMU_INSN_STORE);
@@ -64,14 +64,14 @@ void pmu_counts_add_insn(PmuCounts *counts, const PmuBlockInsn *bi)
     }
 }
 
-/* The ledger items of the fields. */
+/* The ledger item of each field. */
 static const uint8_t item_of[PMU_COUNT_NR] = {
     [PMU_COUNT_INSNS] = PMU_ITEM_INSTRUCTIONS,
     [PMU_COUNT_ACCESSES] = PMU_ITEM_L1D_ACCESSES,
-    /* Those that miss it are taken off: see memory.c. */
+    /* data-access.c subtracts those that miss L1D. */
     [PMU_COUNT_LOADS] = PMU_ITEM_LOADS_L1,
     [PMU_COUNT_STORES] = PMU_ITEM_STORES,
-    /* So are those that are taken: see timing.c. */
+    /* timing-ledger.c subtracts those that are taken. */
     [PMU_COUNT_COND] = PMU_ITEM_BRANCHES_COND_NTAKEN,
     [PMU_COUNT_JMP] = PMU_ITEM_BRANCHES_JMP,
     [PMU_COUNT_CALL] = PMU_ITEM_BRANCHES_CALL,
@@ -107,7 +107,7 @@ static bool is_branch(PmuCountField field)
            (field >= PMU_COUNT_JMP_INDIRECT && field <= PMU_COUNT_FAR);
 }
 
-/* Enter @word, of the fields from @first on, @times times. */
+/* Enter @word, whose lowest field is @first, @times times. */
 static void enter_word(uint64_t word, unsigned first, uint64_t times,
                        uint64_t *event)
 {

@@ -13,10 +13,10 @@ typedef struct PmuCounts {
     uint64_t word[PMU_COUNT_WORDS];
 } PmuCounts;
 
-/* One more instruction was retired: count it in @counts. */
+/* Count in @counts that @bi was retired. */
 void pmu_counts_add_insn(PmuCounts *counts, const PmuBlockInsn *bi);
 
-/* All of @block was. */
+/* Count in @counts that all of @block was retired. */
 static inline void pmu_counts_add(PmuCounts *counts, const PmuBlock *block)
 {
     for (unsigned i = 0; i < PMU_COUNT_COMMON_WORDS; i++) {
@@ -32,7 +32,7 @@ static inline void pmu_counts_add(PmuCounts *counts, const PmuBlock *block)
 /* Enter @counts into the ledger's @event, an array by item, and clear them. */
 void pmu_counts_add_to_ledger(PmuCounts *counts, uint64_t *event);
 
-/* Enter that all of @block was retired @times times. */
+/* Enter into @event that all of @block was retired @times times. */
 void pmu_block_add_to_ledger(const PmuBlock *block, uint64_t times,
                              uint64_t *event);
 

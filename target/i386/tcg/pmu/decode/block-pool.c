@@ -17,7 +17,7 @@ static guint hash_of(gconstpointer key)
     return (block->hash ^ block->phys * PMU_HASH_MULTIPLIER) >> 32;
 }
 
-/* What follows from the instructions and where they lie is not compared. */
+/* Does not compare what follows from the instructions and their place. */
 static gboolean are_equal(gconstpointer a, gconstpointer b)
 {
     const PmuBlock *one = a, *other = b;

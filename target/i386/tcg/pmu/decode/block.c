@@ -1,5 +1,5 @@
 /*
- * A translated block as the timing model sees it.
+ * The description of a translated block that the timing model reads.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -19,7 +19,10 @@ static size_t rare_words(const PmuBlock *block)
     return block->rare ? PMU_COUNT_RARE_WORDS : 0;
 }
 
-/* Those that are looked at the most come first, and others are aligned. */
+/*
+ * Bytes of the accesses, rounded up so that what follows is aligned.  What is
+ * read the most comes first.
+ */
 static size_t accesses_size(const PmuBlock *block)
 {
     size_t size = block->num_accesses * sizeof(PmuBlockAccess);

@@ -1,5 +1,5 @@
 /*
- * Branches, and what they fuse with.
+ * Kinds of branches, and macro-fusion.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -1,5 +1,5 @@
 /*
- * Branches, and what they fuse with.
+ * Kinds of branches, and macro-fusion.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -9,12 +9,15 @@
 
 #include "tcg/pmu/decode/insn-builder.h"
 
-/* What kind of branch it is, if it is one, and which flags a Jcc fuses with. */
+/*
+ * Set what kind of branch it is, if it is one, the PMU_FUSE_x of a Jcc, and the
+ * stack access of CALL and RET.
+ */
 void pmu_build_branch(PmuInsnBuilder *b);
 
 /*
- * Whether it can be the first of a macro-fused pair (Intel SOM 3.4.2.2): no
- * memory destination, and no memory with an immediate.
+ * Set whether it can be the first of a macro-fused pair (Intel SOM 3.4.2.2).
+ * It cannot with a memory destination, nor with both memory and an immediate.
  */
 void pmu_build_fusion(PmuInsnBuilder *b);
 

@@ -26,7 +26,7 @@ struct PmuDecoder {
     uint64_t decoded, unknown;
 };
 
-/* Registers a block of Capstone's numbers stands for. */
+/* The registers that a range of Capstone's numbers stands for. */
 typedef struct RegRow {
     uint16_t first;             /* X86_REG_x */
     uint16_t count;
@@ -172,7 +172,7 @@ static void set_flags(PmuInsnBuilder *b)
     }
 }
 
-/* A row can be of several mnemonics; the decoder knows which one it is. */
+/* Set the class.  FMA3's row has many mnemonics: Capstone says which it is. */
 static void classify(PmuInsnBuilder *b, const PmuDisassembler *disassembler,
                      unsigned id)
 {
@@ -221,8 +221,8 @@ static void build(PmuInsnBuilder *b, const PmuDisassembler *disassembler,
 }
 
 /*
- * One slot, one cycle: what an unknown instruction counts as.  If it
- * iterates, its elements are taken for bytes that it does not access.
+ * Describe an unknown instruction: one slot, one cycle.  If it repeats, its
+ * elements are taken for bytes, and it has no accesses.
  */
 static void describe_unknown(const PmuDecoder *decoder, PmuInsn *insn,
                              const PmuEncoding *enc)
@@ -242,7 +242,7 @@ static void describe_unknown(const PmuDecoder *decoder, PmuInsn *insn,
     memset(insn->dst, PMU_REG_NR, sizeof(insn->dst));
 }
 
-/* The offset of the opcode's last byte: prefixes and escapes come before. */
+/* Returns the offset of the opcode's last byte, after prefixes and escapes. */
 static unsigned opcode_end(const PmuInsnBuilder *b)
 {
     unsigned at = b->enc->opcode;

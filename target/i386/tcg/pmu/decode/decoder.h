@@ -18,14 +18,12 @@
 #include "tcg/pmu/decode/insn.h"
 #include "tcg/pmu/uarch/uarch.h"
 
-/*
- * One decoder a translation thread: Capstone handles are not to be shared.
- */
+/* One for each translating thread: threads must not share Capstone handles. */
 typedef struct PmuDecoder PmuDecoder;
 
 /*
- * For the instruction table of @core with the ports and figures of @uarch,
- * which must stay where it is; in 64-bit mode.  NULL if Capstone cannot be
+ * Returns a decoder in 64-bit mode for the instruction table of @core, with the
+ * ports and figures of @uarch, which must not move.  NULL if Capstone cannot be
  * started.
  */
 PmuDecoder *pmu_decoder_new(PmuCore core, const PmuUarch *uarch);
@@ -35,37 +33,39 @@ void pmu_decoder_free(PmuDecoder *decoder);
 /* The core that it decodes for. */
 const PmuUarch *pmu_decoder_uarch(const PmuDecoder *decoder);
 
-/* The operand and address size mode of what follows: 16, 32 or 64 bits. */
+/* Decode code of @mode from now on: 16, 32 or 64 bits. */
 void pmu_decoder_set_mode(PmuDecoder *decoder, unsigned mode);
 
 unsigned pmu_decoder_mode(const PmuDecoder *decoder);
 
 /*
- * Describe the instruction of @enc.  Returns false, with a one-slot, one-cycle
- * description in *@insn (PMU_INSN_UNKNOWN), if Capstone does not know it, finds
- * another length, or takes it for something that @enc says it is not.  Whatever
- * @enc says, PMU_INSN_REP is set if and only if pmu_encoding_repeats().
+ * Describe the instruction of @enc in *@insn.  Returns false if it has no row
+ * in the instruction table (pmu_row_lookup_find()): the description is then of
+ * one slot and one cycle, PMU_INSN_UNKNOWN.  In either case PMU_INSN_REP is set
+ * if and only if pmu_encoding_repeats().
  */
 bool pmu_decode(PmuDecoder *decoder, const PmuEncoding *enc, PmuInsn *insn);
 
 /*
- * The same, kept as long as its generation: see pmu_decoder_begin_generation().
+ * The same.  The decoder keeps what it returns as long as its generation: see
+ * pmu_decoder_begin_generation().
  */
 const PmuInsn *pmu_decode_interned(PmuDecoder *decoder, const PmuEncoding *enc);
 
 /*
- * What is kept from now on is for code of @generation, and what is older than
- * @oldest goes: see pmu_insn_pool_begin_generation(), also for when it is full.
+ * Keep descriptions for code of @generation from now on, and free those of
+ * generations before @oldest: see pmu_insn_pool_begin_generation().
  */
 void pmu_decoder_begin_generation(PmuDecoder *decoder, uint64_t generation,
                                   uint64_t oldest);
 
+/* Is it time for another generation?  See PMU_INSN_POOL_MAX_BYTES. */
 bool pmu_decoder_is_full(const PmuDecoder *decoder);
 
-/* @to keeps what @from has kept from now on. */
+/* Move the memory of what @from keeps to @to, which frees it in time. */
 void pmu_decoder_adopt(PmuDecoder *to, PmuDecoder *from);
 
-/* The same without an emulator: see pmu_encoding_parse(). */
+/* pmu_decode() without an emulator: see pmu_encoding_parse(). */
 bool pmu_decode_bytes(PmuDecoder *decoder, const uint8_t *bytes,
                       unsigned length, PmuInsn *insn);
 
@@ -73,7 +73,7 @@ bool pmu_decode_bytes(PmuDecoder *decoder, const uint8_t *bytes,
 typedef struct PmuDecoderStats {
     uint64_t decoded;           /* all */
     uint64_t unknown;           /* those for which it returned false */
-    uint64_t disagreed;         /* ... as the emulator executes another one */
+    uint64_t disagreed;         /* of these, executed as something else */
 } PmuDecoderStats;
 
 PmuDecoderStats pmu_decoder_stats(const PmuDecoder *decoder);

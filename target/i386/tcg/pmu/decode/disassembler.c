@@ -32,12 +32,12 @@ void pmu_disassembler_close(PmuDisassembler *d)
 }
 
 /*
- * VEX instructions of the second map that Capstone 4.0 does not know, and the
- * sibling to show it instead, which differs in nothing but what is said here.
+ * VEX instructions of the second map that Capstone 4.0 does not know.  It is
+ * given a sibling instead, which differs in nothing but what is said here.
  */
 typedef struct StandIn {
     uint8_t first, last;        /* opcodes, with VEX.L set */
-    uint8_t change;             /* bits of the opcode to turn over */
+    uint8_t change;             /* bits of the opcode to flip */
     bool narrow;                /* the sibling's operands have 128 bits */
 } StandIn;
 
@@ -46,7 +46,7 @@ static const StandIn stand_ins[] = {
     { 0x5a, 0x5a, 0x40, false },        /* VBROADCASTI128: VBROADCASTF128 */
 };
 
-/* Legacy prefixes that can come before VEX. */
+/* Returns the number of legacy prefixes, those that VEX allows, at @bytes. */
 static unsigned skip_prefixes(const uint8_t *bytes, unsigned length)
 {
     static const uint8_t prefixes[] = { 0x26, 0x2e, 0x36, 0x3e, 0x64, 0x65,
@@ -59,7 +59,7 @@ static unsigned skip_prefixes(const uint8_t *bytes, unsigned length)
     return i;
 }
 
-/* Put the sibling of the instruction at @bytes into @sibling, or NULL. */
+/* Copy the sibling of the instruction at @bytes to @sibling; NULL: none. */
 static const StandIn *find_stand_in(const uint8_t *bytes, unsigned length,
                                     uint8_t *sibling)
 {

@@ -11,21 +11,21 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* For one thread. */
+/* For a single thread. */
 typedef struct PmuDisassembler {
     csh handle;
     cs_insn *insn;
 } PmuDisassembler;
 
-/* In 64-bit mode.  False if Capstone cannot be started. */
+/* Begin in 64-bit mode.  Returns false if Capstone cannot be started. */
 bool pmu_disassembler_open(PmuDisassembler *d);
 void pmu_disassembler_close(PmuDisassembler *d);
 
 /*
- * The first instruction of the @length bytes (1 or more) at @bytes, which lie
- * at @address, until the next call; NULL if it is not known.  Where Capstone
- * 4.0 does not know one it is shown as a sibling with the same operands;
- * @widened: but of 128 bits for 256.
+ * Returns the first instruction of the @length bytes (1 or more) at @bytes,
+ * which lie at @address.  It is valid until the next call; NULL if it is not
+ * known.  Instead of some that Capstone 4.0 does not know it is given a sibling
+ * with the same operands; *@widened: 128-bit ones instead of 256-bit ones.
  */
 const cs_insn *pmu_disassemble(PmuDisassembler *d, const uint8_t *bytes,
                                unsigned length, uint64_t address,

@@ -8,7 +8,7 @@
 
 #include "tcg/pmu/decode/encoding.h"
 
-/* The PMU_PREFIX_x of legacy prefix @byte; *@is_prefix is false for others. */
+/* Returns the PMU_PREFIX_x of @byte; *@is_prefix: it is a legacy prefix. */
 static unsigned legacy_prefix(uint8_t byte, bool *is_prefix)
 {
     *is_prefix = true;
@@ -30,7 +30,7 @@ static unsigned legacy_prefix(uint8_t byte, bool *is_prefix)
     }
 }
 
-/* The last of F2H and F3H is the one in effect. */
+/* Add @prefix; of F2H and F3H the last one is in effect. */
 static unsigned add_prefix(unsigned prefixes, unsigned prefix)
 {
     const unsigned repeat = PMU_PREFIX_REP | PMU_PREFIX_REPNE;
@@ -44,7 +44,7 @@ static uint8_t address_shift(unsigned mode, bool overridden)
            (mode == 32) != overridden ? 2 : 1;
 }
 
-/* C4H and C5H begin a VEX prefix, or outside 64-bit code LES and LDS. */
+/* C4H and C5H begin a VEX prefix or, outside 64-bit code, LES and LDS. */
 static bool is_vex(const PmuEncoding *enc, unsigned mode)
 {
     const uint8_t *op = enc->bytes + enc->opcode;

@@ -23,7 +23,7 @@
 /* PmuEncoding.opcode: the emulator did not get as far as an opcode. */
 #define PMU_NO_OPCODE 0xff
 
-/* PmuEncoding.prefixes; what a VEX prefix stands for is not among them. */
+/* PmuEncoding.prefixes; those that a VEX prefix implies are not set. */
 #define PMU_PREFIX_OPERAND_SIZE (1u << 0)   /* 66H */
 #define PMU_PREFIX_REP          (1u << 1)   /* F3H */
 #define PMU_PREFIX_REPNE        (1u << 2)   /* F2H */
@@ -38,17 +38,17 @@ typedef struct PmuEncoding {
      */
     uint8_t bytes[PMU_ENCODING_BYTES + 9];
     uint8_t length;             /* 1 to PMU_ENCODING_BYTES */
-    /* Index of the first opcode byte, or of a VEX prefix's first byte. */
+    /* Index of the first byte of opcode or VEX prefix, or PMU_NO_OPCODE. */
     uint8_t opcode;
     uint8_t prefixes;           /* PMU_PREFIX_x that are in effect */
     uint8_t address_shift;      /* address size: 1 << this bytes; 1, 2, 3 */
     /* It executes as INS, OUTS, MOVS, CMPS, STOS, LODS or SCAS. */
     bool string;
-    /* Translated code goes on behind it in the same block: it is no branch. */
+    /* Translated code goes on after it in the same block: it is no branch. */
     bool falls_through;
 } PmuEncoding;
 
-/* Does it iterate rCX times, and is it left in the middle by interrupts? */
+/* Does it iterate rCX times, so that interrupts can leave it in its middle? */
 static inline bool pmu_encoding_repeats(const PmuEncoding *enc)
 {
     return enc->string &&
@@ -56,9 +56,9 @@ static inline bool pmu_encoding_repeats(const PmuEncoding *enc)
 }
 
 /*
- * For use without an emulator, which would know better: fill in @enc from the
- * @length (1 to PMU_ENCODING_BYTES) bytes at @bytes, executed in @mode (16, 32
- * or 64), by the rules of SDM vol. 2A, chapter 2.
+ * Fill in @enc from the @length (1 to PMU_ENCODING_BYTES) bytes at @bytes,
+ * executed in @mode (16, 32 or 64), by the rules of SDM vol. 2A, chapter 2.
+ * For use without an emulator, which would know better.
  */
 void pmu_encoding_parse(PmuEncoding *enc, const uint8_t *bytes,
                         unsigned length, unsigned mode);

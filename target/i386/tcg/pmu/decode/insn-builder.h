@@ -1,5 +1,5 @@
 /*
- * The description of an instruction in the making.
+ * The description of an instruction while it is built.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
@@ -21,15 +21,15 @@
 
 /* What holds for all instructions that a decoder describes. */
 typedef struct PmuDecodeContext {
-    PmuCore core;               /* whose rows of the instruction table hold */
+    PmuCore core;               /* whose timing rows hold */
     const PmuUarch *uarch;
     unsigned mode;              /* 16, 32 or 64 */
-    uint8_t reg[X86_REG_ENDING];        /* PmuReg by Capstone's register */
+    uint8_t reg[X86_REG_ENDING];        /* PmuReg by X86_REG_x */
 } PmuDecodeContext;
 
 /*
- * A description in the making, and what it is made from.  The parts fill it in
- * in the order of decoder.c.
+ * A description while it is built, and what it is built from.  build() in
+ * decoder.c has the order in which the parts fill it in.
  */
 typedef struct PmuInsnBuilder {
     const PmuDecodeContext *context;
@@ -39,14 +39,14 @@ typedef struct PmuInsnBuilder {
     const PmuInsnRow *row;
     PmuInsn *insn;
     unsigned srcs, dsts;
-    unsigned access;            /* PmuOperandUse that holds for this form */
+    unsigned access;            /* PmuOperandUse of this form */
     uint32_t form;              /* PMU_FORM_x */
     const cs_x86_op *mem;       /* the memory operand, if there is one */
     bool indexed;
-    bool widened;               /* 256 bits, but Capstone was shown 128 */
+    bool widened;               /* 256 bits, but Capstone was given 128 */
 } PmuInsnBuilder;
 
-/* PmuInsn.src_late while building: not late, whatever the costs say. */
+/* PmuInsn.src_late while building: 0, whatever the timing row says. */
 #define PMU_SOONEST UINT8_MAX
 
 static inline bool pmu_builder_has_prefix(const PmuInsnBuilder *b,
@@ -79,7 +79,7 @@ static inline bool pmu_builder_is_gpr(const PmuInsnBuilder *b,
     return reg >= PMU_REG_GPR0 && reg < PMU_REG_GPR0 + 16;
 }
 
-/* Source @reg is read before execution.  There is room, or it is left out. */
+/* Add source @reg, once.  It is left out if there is no room. */
 static inline void pmu_builder_add_src(PmuInsnBuilder *b, unsigned reg)
 {
     PmuInsn *insn = b->insn;
@@ -89,7 +89,7 @@ static inline void pmu_builder_add_src(PmuInsnBuilder *b, unsigned reg)
     }
     for (unsigned i = 0; i < b->srcs; i++) {
         if (insn->src[i] == reg) {
-            /* It is needed as soon as the sooner of its two uses. */
+            /* The use that needs it sooner decides. */
             insn->src_late[i] = PMU_SOONEST;
             return;
         }
@@ -97,7 +97,7 @@ static inline void pmu_builder_add_src(PmuInsnBuilder *b, unsigned reg)
     insn->src[b->srcs++] = reg;
 }
 
-/* Destination @reg is written, likewise. */
+/* Add destination @reg, likewise. */
 static inline void pmu_builder_add_dst(PmuInsnBuilder *b, unsigned reg)
 {
     PmuInsn *insn = b->insn;

@@ -1,14 +1,14 @@
 /*
- * Which instructions events count by what they compute.
+ * Classes of instructions, by what they compute, that events count.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * Data and its lookup.
  *
- * Kinds and the instructions they consist of: events SW_PREFETCH_ACCESS,
+ * Source of the classes and of their instructions: events SW_PREFETCH_ACCESS,
  * FP_ARITH_INST_RETIRED and INT_VEC_RETIRED of Intel's event lists
  * (https://github.com/intel/perfmon).  The lists do not name the instructions
- * of INT_VEC_RETIRED: those of that kind in the instruction table.
+ * of INT_VEC_RETIRED: taken are those of that kind in the instruction table.
  */
 
 #include <glib.h>
@@ -16,7 +16,7 @@
 
 #include "tcg/pmu/decode/insn-class.h"
 
-/* Mnemonics that say all. */
+/* Classes by mnemonic. */
 static const struct {
     const char *name;
     PmuInsnClass insn_class;
@@ -31,7 +31,7 @@ static const struct {
     { "prefetchw", PMU_CLASS_PREFETCH_W },
 };
 
-/* What a mnemonic begins with, by kind and width; 128 bits first, then 256. */
+/* Classes by the beginning of the mnemonic, for 128 bits and for 256 bits. */
 static const struct {
     const char *prefix;
     PmuInsnClass insn_class[2];
@@ -55,10 +55,10 @@ static const struct {
 
 /*
  * Floating-point mnemonics without their suffix, how often they count, and
- * whether denormal numbers need an assist.  Some operations do without since
- * Sandy Bridge (Cordes, https://stackoverflow.com/a/60970819, which does not
- * list them): sums and comparisons are supposed to, products and what is made
- * of them are not.
+ * whether denormal numbers need an assist.  Since Sandy Bridge some operations
+ * need none (Cordes, https://stackoverflow.com/a/60970819, which does not list
+ * them).  Sums and comparisons are assumed to need none; products, and what is
+ * made of them, to need one.
  */
 static const struct {
     const char *stem;
@@ -73,10 +73,10 @@ static const struct {
     { "fmsubadd", 2, true },
 };
 
-/* By the suffix, in the order of tally_of below. */
+/* Suffixes, in the order of tally_of below. */
 static const char suffixes[][3] = { "sd", "ss", "pd", "ps" };
 
-/* FMA has the order of its operands between the stem and the suffix. */
+/* Returns @length without FMA's operand order, digits behind the stem. */
 static size_t stem_length(const char *name, size_t length)
 {
     while (length && g_ascii_isdigit(name[length - 1])) {

@@ -1,5 +1,5 @@
 /*
- * Which instructions events count by what they compute.
+ * Classes of instructions, by what they compute, that events count.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -12,8 +12,8 @@
 #include "tcg/pmu/decode/insn.h"
 
 /*
- * Set @insn_class and @class_count of @insn, whose mnemonic is @name, of 1 or
- * more characters, and whose widest registers are @xmm or @ymm.
+ * Set @insn_class, @class_count and PMU_INSN_ASSISTED of @insn.  Its mnemonic
+ * is @name, 1 or more characters; its widest registers are @xmm or @ymm.
  */
 void pmu_insn_classify(PmuInsn *insn, const char *name, bool xmm, bool ymm);
 

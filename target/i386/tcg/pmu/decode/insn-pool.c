@@ -11,9 +11,10 @@
 #include "tcg/pmu/decode/insn-pool.h"
 #include "tcg/pmu/uarch/hash.h"
 
+/* Encodings that are remembered: a power of 2. */
 #define ENCODINGS (1u << 12)
 
-/* All that a description follows from. */
+/* All that a description follows from, packed by key_of(). */
 typedef struct EncodingKey {
     uint64_t word[3];
 } EncodingKey;

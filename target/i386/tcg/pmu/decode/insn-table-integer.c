@@ -5,8 +5,9 @@
  *
  * Sources.  Operands, implicit registers and flags: SDM vol. 2.  Latencies
  * and throughputs: InstLatx64's dumps of a Xeon Gold 6330 (Sunny Cove) and of
- * a 06_97 P-core (Golden Cove).  Ports and numbers of micro-ops: uops.info,
- * Ice Lake and Alder Lake P, as far as they agree with the measured rates.
+ * a 06_97 P-core (Golden Cove), IL64 below.  Ports and numbers of micro-ops:
+ * uops.info, Ice Lake and Alder Lake P, as far as they agree with the measured
+ * rates.
  */
 
 #include <glib.h>
@@ -16,18 +17,18 @@
 /* Plain ALU instructions: any integer port. */
 static const PmuTimingRow alu[] = { C(0, 1, U(ALU)) };
 
-/* Flag users, conditional moves, most shifts: p06. */
+/* Instructions that use flags, conditional moves, most shifts: p06. */
 static const PmuTimingRow p06[] = { C(0, 1, U(SHIFT)) };
 
-/* The conditions that need CF and ZF take one micro-op for each, CF first. */
+/* Conditions of both CF and ZF take a micro-op for each flag, CF first. */
 static const PmuTimingRow two_flags[] = {
     C(0, 2, UN(2, SHIFT), .flags_late = 1),
 };
 
-/* Multiplier and its neighbours: bit scans, PDEP, CRC32. */
+/* What the multiplier's port does, in 3 cycles: bit scans, PDEP, CRC32. */
 static const PmuTimingRow p1_3[] = { C(0, 3, U(MUL)) };
 
-/* IL64: ADC AL/AX/EAX/RAX, imm of full size is slower on Sunny Cove. */
+/* IL64: on Sunny Cove ADC AL/AX/EAX/RAX, imm of full size is slower. */
 static const PmuTimingRow adc[] = {
     C(SNC | ACC, 2, UN(2, SHIFT)),
     C(0, 1, U(SHIFT)),
@@ -46,7 +47,7 @@ static const PmuTimingRow movzx[] = {
     C(LOAD, 0, NO_UOP),
     C(0, 1, U(ALU)),
 };
-/* IL64: 0.25 cycles on Sunny Cove, 0.33 on Golden Cove. */
+/* IL64: 0.25 cycles each on Sunny Cove, 0.33 on Golden Cove. */
 static const PmuTimingRow movsx[] = {
     C(LOAD | F16, 1, U(ALU)),
     C(LOAD, 0, NO_UOP),
@@ -74,9 +75,9 @@ static const PmuTimingRow lea[] = {
 };
 
 /*
- * XCHG of two registers by way of a temporary one: one direction takes one
- * cycle, the other two (IL64: 1.5 on average); one a cycle, or two cycles on
- * Golden Cove.
+ * XCHG of two registers goes through a temporary one: one direction takes one
+ * cycle, the other two (IL64: 1.5 on average).  It executes once a cycle, on
+ * Golden Cove once in two cycles.
  */
 static const PmuTimingRow xchg[] = {
     C(LOAD, 1, UN(3, ALU), .slots = 4),
@@ -95,7 +96,7 @@ static const PmuTimingRow cmpxchg[] = {
     C(0, 5, U2(ALU, 3, SHIFT, 2)),
 };
 
-/* One operand: two results, whose upper half may come a cycle later. */
+/* With one operand: two results, of which the upper may be a cycle later. */
 static const PmuTimingRow mul[] = {
     C(ONE_OP | F8, 3, U(MUL)),
     C(ONE_OP | F16, 4, U2(MUL, 1, ALU, 3), .second_dst_late = 1),
@@ -109,7 +110,7 @@ static const PmuTimingRow mulx[] = {
     C(0, 4, U2(MUL, 1, P5, 1)),
 };
 
-/* IL64: data-independent, but for bytes: 15 to 18, 17 on Golden Cove. */
+/* IL64: data-independent, except bytes: 15 to 18, 17 on Golden Cove. */
 static const PmuTimingRow divide[] = {
     C(GLC | F8, 17, U2(MUL, 1, ALU, 3), HOLDS(INT_DIV, 6)),
     C(F8, 16, U2(MUL, 1, ALU, 3), HOLDS(INT_DIV, 6)),
@@ -118,12 +119,12 @@ static const PmuTimingRow divide[] = {
     C(0, 18, U2(MUL, 1, ALU, 3), HOLDS(INT_DIV, 10)),
 };
 
-/* By CL the flags may stay, which costs a second micro-op. */
+/* A count of 0 in CL keeps the flags, which costs a second micro-op. */
 static const PmuTimingRow shift[] = {
     C(BY_CL, 1, UN(2, SHIFT)),
     C(0, 1, U(SHIFT)),
 };
-/* The short forms by 1 leave some flags: two micro-ops as well. */
+/* The short forms by 1 keep some flags: two micro-ops as well. */
 static const PmuTimingRow rotate[] = {
     C(BY_CL, 1, UN(2, SHIFT)),
     C(BY_1, 1, UN(2, SHIFT)),
@@ -139,7 +140,7 @@ static const PmuTimingRow rcr[] = {
     C(GLC | F8, 7, U2(SHIFT, 4, ALU, 7)),
     C(0, 6, U2(SHIFT, 4, ALU, 6)),
 };
-/* IL64: of a register with itself a rotate; by CL 4 or 3 cycles. */
+/* IL64: with one register twice it is a rotate; by CL it takes 4 or 3. */
 static const PmuTimingRow shld[] = {
     C(IMM | SAME, 1, U(SHIFT)),
     C(IMM, 3, U(MUL)),
@@ -153,7 +154,7 @@ static const PmuTimingRow shrd[] = {
     C(0, 4, U3(MUL, 1, SHIFT, 2, ALU, 1)),
 };
 
-/* A bit of memory that a register selects may lie outside the operand. */
+/* A bit number in a register may select memory outside the operand. */
 static const PmuTimingRow bt[] = {
     C(LOAD | FROM_GPR, 5, U2(ALU, 5, SHIFT, 4), .slots = 10),
     C(GLC, 1, U(MUL)),
@@ -184,13 +185,13 @@ static const PmuTimingRow ret[] = { C(0, 1, U(BRANCH_TAKEN), .slots = 2) };
 static const PmuTimingRow stack[] = { C(0, 0, NO_UOP) };
 static const PmuTimingRow leave[] = { C(0, 1, UN(2, ALU), .slots = 3) };
 static const PmuTimingRow pushf[] = { C(0, 1, U2(MUL, 1, ALU, 1)) };
-/* IL64: PUSHF and POPF 24 and 30 cycles. */
+/* IL64: PUSHF and POPF take 24 cycles, 30 on Golden Cove. */
 static const PmuTimingRow popf[] = {
     MICROCODE(GLC, 9, 23, 30),
     MICROCODE(0, 9, 18, 24),
 };
 
-/* IL64: 1.5 and 2 cycles. */
+/* IL64: 1.5 cycles, 2 on Golden Cove. */
 static const PmuTimingRow sahf[] = {
     C(GLC, 1, UN(4, SHIFT)),
     C(0, 1, UN(3, SHIFT)),
@@ -244,7 +245,7 @@ static const PmuInsnRow rows[] = {
     PLAIN("endbr32", NONE, nop),
     PLAIN("data16", NONE, nop),
     PLAIN("cwd", NONE, p06, .reads = RAX | RDX, .writes = RDX),
-    /* IL64: one a cycle, so EDX is waited for, unlike CQO's RDX. */
+    /* IL64: one per cycle, so it waits for EDX, unlike CQO for RDX. */
     PLAIN("cdq", NONE, p06, .reads = RAX | RDX, .writes = RDX),
     PLAIN("cqo", NONE, p06, .reads = RAX, .writes = RDX),
     PLAIN("cbw", NONE, alu, .reads = RAX, .writes = RAX),
@@ -254,7 +255,7 @@ static const PmuInsnRow rows[] = {
     PLAIN("xadd", RW2, xadd, .traits = FL_W),
     PLAIN("cmpxchg", RW, cmpxchg, .traits = FL_W, .reads = RAX,
           .writes = RAX),
-    /* IL64: 11 and 15 cycles, from store to store. */
+    /* IL64: CMPXCHG8B 11 and CMPXCHG16B 15 cycles, from store to store. */
     PLAIN("cmpxchg8b", RW,
           PMU_TIMINGS(C(0, 6, U2(ALU, 10, SHIFT, 2), .slots = 14)),
           .traits = SPAZO_W, .reads = RAX | RBX | RCX | RDX,
@@ -276,7 +277,7 @@ static const PmuInsnRow rows[] = {
     ROW("sal", RW, SHIFT, shift, .traits = FL_W),
     ROW("shr", RW, SHIFT, shift, .traits = FL_W),
     ROW("sar", RW, SHIFT, shift, .traits = FL_W),
-    /* Rotates write OF as well, but leave ZF: no instruction waits for that. */
+    /* Rotates also write OF, but keep ZF: no instruction waits for that OF. */
     ROW("rol", RW, SHIFT, rotate, .traits = CF_W),
     ROW("ror", RW, SHIFT, rotate, .traits = CF_W),
     ROW("rcl", RW, SHIFT, rcl, .traits = CF_R | CF_W),
@@ -291,6 +292,7 @@ static const PmuInsnRow rows[] = {
     PLAIN("btc", RW, bt, .traits = CF_W),
     PLAIN("btr", RW, bt, .traits = CF_W),
     PLAIN("bts", RW, bt, .traits = CF_W),
+    /* BSF and BSR keep the destination if the source is 0, so they read it. */
     PLAIN("bsf", RW, p1_3, .traits = FL_W),
     PLAIN("bsr", RW, p1_3, .traits = FL_W),
     PLAIN("lzcnt", W, p1_3, .traits = FL_W),

@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * For the files that hold the rows alone.
+ * Only the files that hold the rows include it.
  */
 
 #ifndef TARGET_I386_PMU_DECODE_INSN_TABLE_ROWS_H
@@ -11,8 +11,9 @@
 
 #include "tcg/pmu/decode/insn-table.h"
 
-/* Costs that one mnemonic alone has. */
+/* The timing rows of a single mnemonic. */
 #define PMU_TIMINGS(...) ((const PmuTimingRow[]) { __VA_ARGS__ })
+/* Compute micro-ops: PMU_UNIT_x, and how many of them. */
 #define U(u)            .compute = { { PMU_UNIT_##u, 1 } }
 #define UN(n, u)        .compute = { { PMU_UNIT_##u, n } }
 #define U2(u, n, u2, n2)                                                \
@@ -21,9 +22,9 @@
     .compute = { { PMU_UNIT_##u, n }, { PMU_UNIT_##u2, n2 },            \
                  { PMU_UNIT_##u3, n3 } }
 #define NO_UOP          .compute = {}
-/* A cost row: form, latency, then the micro-ops and what else it needs. */
+/* A timing row: form, latency, then the micro-ops and what else it needs. */
 #define C(f, l, ...)    { .form = (f), .latency = l, __VA_ARGS__ }
-/* The resource that a row holds, and for how long. */
+/* The resource that a row holds, and the cycles it does. */
 #define HOLDS(r, c)     .resource = PMU_RESOURCE_##r, .hold = c
 
 #define SNC     PMU_FORM_SNC
@@ -69,13 +70,13 @@
 #define FL_W            (CF_W | SPAZO_W)
 #define ENDS            PMU_TRAIT_ENDS_REGION
 
-/* A row of the table: mnemonic, access, kind, costs, the rest by name. */
+/* A row of the table: mnemonic, access, kind, timing rows, the rest by name. */
 #define ROW(n, a, k, c, ...)                                            \
     { .name = n, .access = PMU_OPERANDS_##a, .kind = PMU_KIND_##k,      \
       .timing = c, __VA_ARGS__ }
 #define PLAIN(n, a, c, ...)     ROW(n, a, PLAIN, c, __VA_ARGS__)
 
-/* Microcode of @s micro-ops that keeps the core busy for @h cycles. */
+/* Microcode of @s slots, latency @l, that keeps the core busy @h cycles. */
 #define MICROCODE(f, s, l, h) \
     C(f, l, UN(s, ALU), .slots = s, HOLDS(SYSTEM, h))
 

@@ -3,27 +3,27 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Sources.  Operands and implicit registers: SDM vol. 2.  What user programs
- * can run: InstLatx64's dumps of a Xeon Gold 6330 (Sunny Cove) and of a 06_97
- * P-core (Golden Cove); micro-ops: uops.info.  System instructions without
- * published figures (WRMSR, port I/O, descriptor loads, far transfers) have
- * round ones.
+ * Sources.  Operands and implicit registers: SDM vol. 2.  Cycles of what user
+ * programs can run: InstLatx64's dumps of a Xeon Gold 6330 (Sunny Cove) and of
+ * a 06_97 P-core (Golden Cove), IL64 below; micro-ops: uops.info.  System
+ * instructions without published figures (WRMSR, port I/O, descriptor loads,
+ * far transfers) have round ones.
  */
 
 #include <glib.h>
 
 #include "tcg/pmu/decode/insn-table-rows.h"
 
-/* Microcode: @s slots, a result after @l cycles, one each @h cycles. */
+/* Microcode: @s slots, a result after @l cycles, one every @h cycles. */
 #define MICRO(n, a, s, l, h, ...) \
     PLAIN(n, a, PMU_TIMINGS(MICROCODE(0, s, l, h)), __VA_ARGS__)
 
-/* The same with other figures for Golden Cove. */
+/* The same with @l2 and @h2 for Golden Cove. */
 #define MICRO2(n, a, s, l, h, l2, h2, ...)                              \
     PLAIN(n, a, PMU_TIMINGS(MICROCODE(GLC, s, l2, h2),                  \
                             MICROCODE(0, s, l, h)), __VA_ARGS__)
 
-/* The same, and serializing (SDM vol. 3A, 8.3). */
+/* Serializing microcode (SDM vol. 3A, 8.3), one every @l cycles. */
 #define SERIAL(n, a, s, l, ...)                                         \
     PLAIN(n, a, PMU_TIMINGS(MICROCODE(0, s, l, l)),                     \
           .flags = PMU_INSN_SERIALIZING | PMU_INSN_BLOCKS_ISSUE,        \
@@ -34,8 +34,8 @@
         .flags = PMU_INSN_BLOCKS_ISSUE)
 
 /*
- * String instructions without a REP prefix, @h and @h2 cycles each; with one
- * the pipeline has figures of its own.
+ * A string instruction without a REP prefix: one every @h cycles, on Golden
+ * Cove @h2.  With REP the model has figures of its own.
  */
 #define STRING(n, s, l, h, h2, ...)                                     \
     ROW(n, NONE, STRING, PMU_TIMINGS(MICROCODE(GLC, s, l, h2),          \
@@ -46,10 +46,10 @@
 
 static const PmuInsnRow rows[] = {
     /*
-     * Far transfers: round figures, but for a refill of 30 cycles.  IRET takes
+     * Far transfers: round figures, without a refill of 30 cycles.  IRET takes
      * some 270 cycles to user mode on Haswell-EP (xPerf, lastweek.io, 2019),
-     * and 230 to the same level, far RET 90 (Vlasenko, LKML 2015).  INT has the
-     * delivery of an exception behind it.
+     * and 230 to the same level, far RET 90 (Vlasenko, LKML 2015).  Delivery
+     * of an exception follows INT.
      */
     FAR("ljmp", R, 30, 30),
     FAR("lcall", R, 40, 40),
@@ -98,8 +98,8 @@ static const PmuInsnRow rows[] = {
 
     /* Ordering, hints, time. */
     /*
-     * IL64: 34 cycles on Sunny Cove, 160 on Golden Cove; six of them pass from
-     * issue to the end of a one-cycle latency.
+     * IL64: 34 cycles on Sunny Cove, 160 on Golden Cove.  Six of them pass in
+     * any case from issue to the end of a one-cycle latency.
      */
     PLAIN("pause", NONE, PMU_TIMINGS(C(GLC, 154, UN(8, ALU)),
                                      C(0, 28, UN(8, ALU))),
@@ -127,7 +127,7 @@ static const PmuInsnRow rows[] = {
     MICRO2("rdrand", W, 16, 70, 70, 70, 970, .traits = FL_W | ENDS),
     MICRO2("rdseed", W, 16, 70, 340, 70, 966, .traits = FL_W | ENDS),
     MICRO("rdpid", W, 4, 8, 5),
-    /* IL64: leaf 0; others take longer. */
+    /* IL64: leaf 0; other leaves take longer. */
     SERIAL("cpuid", NONE, 30, 98, .reads = RAX | RCX,
            .writes = RAX | RBX | RCX | RDX),
     SERIAL("serialize", NONE, 20, 40),

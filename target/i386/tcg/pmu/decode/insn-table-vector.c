@@ -16,20 +16,20 @@
 #define SIMD    .bypass = PMU_BYPASS_SIMD
 #define FP      .bypass = PMU_BYPASS_FP
 
-/* Logic, plain additions, blends: p015, MMX p05. */
+/* Logic, plain additions, blends: p015; MMX: p05. */
 static const PmuTimingRow vec[] = {
     C(MMX, 1, U(P05)),
     C(0, 1, U(VEC), SIMD),
 };
 
-/* Saturating additions, compares, minima, PABS, PSIGN, PAVG: p01, MMX p0. */
+/* Saturating additions, compares, minima, PABS, PSIGN, PAVG: p01; MMX: p0. */
 static const PmuTimingRow vec01[] = {
     C(MMX, 1, U(P0)),
     C(0, 1, U(P01), SIMD),
 };
 
 /*
- * Shifts: by a constant one micro-op; by a register its count is broadcast
+ * Shifts by a constant take one micro-op.  A count in a register is broadcast
  * first, across lanes for 256 bits.
  */
 static const PmuTimingRow vec_shift[] = {
@@ -48,8 +48,8 @@ static const PmuTimingRow vec_mul[] = {
 static const PmuTimingRow pmulld[] = { C(0, 10, UN(2, VEC_SHIFT)) };
 
 /*
- * Shuffles: within lanes p15, but the second port takes only some and none of
- * MMX; across lanes p5 in 3 cycles.
+ * Shuffles within lanes: p15, but p1 takes only some of them and none of MMX.
+ * Shuffles across lanes: p5, 3 cycles.
  */
 static const PmuTimingRow shuffle2[] = {
     C(MMX, 1, U(SHUFFLE)),
@@ -69,7 +69,7 @@ static const PmuTimingRow widen[] = {
     C(YMM, 3, U(SHUFFLE)),
     C(0, 1, U(SHUFFLE2)),
 };
-/* From memory the load ports broadcast, bytes and words excepted. */
+/* The load ports broadcast from memory, except bytes and words. */
 static const PmuTimingRow broadcast[] = {
     C(LOAD, 0, NO_UOP),
     C(YMM, 3, U(SHUFFLE)),
@@ -105,7 +105,7 @@ static const PmuTimingRow blendv[] = {
     C(0, 1, U(VEC)),
 };
 
-/* IL64: 1 cycle from the insertion, 2 from the register moved. */
+/* IL64: 1 cycle for the insertion, 2 for moving the register. */
 static const PmuTimingRow pinsr[] = {
     C(LOAD, 1, U(SHUFFLE)),
     C(MMX, 3, UN(2, SHUFFLE)),
@@ -115,7 +115,7 @@ static const PmuTimingRow pextr[] = {
     C(STORE, 1, U(SHUFFLE)),
     C(0, 3, U2(P0, 1, SHUFFLE, 1)),
 };
-/* Vector to general register: p0. */
+/* From vector to general register: p0. */
 static const PmuTimingRow movmsk[] = { C(0, 3, U(P0)) };
 
 /* Moves. */
@@ -133,7 +133,7 @@ static const PmuTimingRow movd[] = {
     C(MMX, 1, U(P05)),
     C(0, 1, U(VEC), SIMD),
 };
-/* IL64: 7.5 cycles with the store, as of instructions that read and write. */
+/* IL64: 7.5 cycles with the store, like those that read and write memory. */
 static const PmuTimingRow movlps[] = {
     C(STORE, 0, NO_UOP),
     C(SNC, 1, U(VEC), .load_latency = 1),
@@ -146,7 +146,7 @@ static const PmuTimingRow movhps[] = {
     C(0, 1, U(SHUFFLE)),
 };
 static const PmuTimingRow movdq2q[] = { C(0, 2, U2(P0, 1, P5, 1)) };
-/* IL64: one a cycle either way. */
+/* IL64: one per cycle, both loads and stores. */
 static const PmuTimingRow maskmov[] = {
     C(STORE, 3, U(P0)),
     C(0, 3, U(P5)),
@@ -157,7 +157,7 @@ static const PmuTimingRow maskmovq[] = {
     C(0, 10, U2(P0, 2, ALU, 5), HOLDS(SYSTEM, 7)),
 };
 
-/* Floating point: FMA units p01; Golden Cove has adders on p15. */
+/* Floating point: FMA units on p01; Golden Cove has adders on p15. */
 static const PmuTimingRow fadd[] = {
     C(GLC, 2, U(FADD), .bypass = PMU_BYPASS_FADD),
     C(0, 4, U(FADD), FP),
@@ -170,7 +170,7 @@ static const PmuTimingRow hadd[] = {
     C(GLC, 5, U2(SHUFFLE, 2, FADD, 1)),
     C(0, 7, U2(SHUFFLE, 2, FADD, 1)),
 };
-/* IL64: 16 and 14 cycles, 4 each. */
+/* IL64: latency 16, on Golden Cove 14 cycles; one every 4 cycles. */
 static const PmuTimingRow dpps[] = {
     C(GLC, 14, U3(FMA, 2, FADD, 2, SHUFFLE, 2), HOLDS(DOT, 4)),
     C(0, 16, U3(FMA, 3, SHUFFLE, 1, VEC, 2), HOLDS(DOT, 4)),
@@ -199,8 +199,8 @@ static const PmuTimingRow sqrtpd[] = {
 };
 
 /*
- * Conversions between sizes: a shuffle and a conversion, three cycles for
- * the shuffle if it crosses lanes.
+ * Conversions between sizes take a shuffle and a conversion; a shuffle across
+ * lanes takes three cycles.
  */
 static const PmuTimingRow cvt[] = { C(0, 4, U(FMA)) };
 static const PmuTimingRow cvt_size[] = {
@@ -208,8 +208,9 @@ static const PmuTimingRow cvt_size[] = {
     C(0, 5, U2(SHUFFLE, 1, FMA, 1)),
 };
 /*
- * From memory the widening is the load's.  On Sunny Cove a conversion's result
- * reaches the shuffle a cycle later (IL64: chains of 6 and 8 cycles).
+ * A load from memory does the widening itself.  On Sunny Cove the result of a
+ * conversion reaches the shuffle a cycle later (IL64: chains of 6 and 8
+ * cycles).
  */
 static const PmuTimingRow cvt_widen[] = {
     C(LOAD, 4, U(FMA)),
@@ -218,7 +219,7 @@ static const PmuTimingRow cvt_widen[] = {
     C(YMM, 7, U2(SHUFFLE, 1, FMA, 1)),
     C(0, 5, U2(SHUFFLE, 1, FMA, 1)),
 };
-/* Scalars: the rest of the destination is merged last. */
+/* Scalars: merging the rest of the destination comes last. */
 static const PmuTimingRow cvtsd2ss[] = {
     C(0, 5, U2(SHUFFLE, 1, FMA, 1), .first_late = 4),
 };
@@ -234,8 +235,8 @@ static const PmuTimingRow cvt_half[] = {
     C(0, 5, U2(SHUFFLE, 1, FMA, 1)),
 };
 /*
- * Integer to scalar; without VEX a 64-bit one to single takes one more
- * shuffle (IL64: 14 and 13 cycles with the way back).
+ * Integer to scalar.  Without VEX, from 64 bits to single takes one more
+ * shuffle (IL64: 14 and 13 cycles together with the way back).
  */
 static const PmuTimingRow cvt_from_int[] = {
     C(LOAD, 4, U(FMA), .slots = 2),
@@ -247,7 +248,7 @@ static const PmuTimingRow cvtsi2ss[] = {
     C(F64, 8, U2(SHUFFLE, 2, FMA, 1), .first_late = 4),
     C(0, 7, U2(SHUFFLE, 1, FMA, 1), .first_late = 3),
 };
-/* Scalar to integer: IL64, 13 and 12 cycles with the way back. */
+/* Scalar to integer (IL64: 13, Golden Cove 12 cycles with the way back). */
 static const PmuTimingRow cvt_to_int[] = {
     C(GLC, 5, U2(P0, 1, FMA, 1)),
     C(0, 6, U2(P0, 1, FMA, 1)),
@@ -276,9 +277,9 @@ static const PmuTimingRow ptest[] = { C(0, 4, U2(P0, 1, SHUFFLE, 1)) };
 static const PmuTimingRow vtest[] = { C(0, 3, U(P0)) };
 
 /*
- * Gathers: a load an element, and as the rates tell (IL64) one or two more;
- * latencies from the index to the result, the destination is merged last.
- * Slots: Agner Fog, Skylake-X.
+ * A gather of @n loads: one for each element and, by the rates (IL64), one or
+ * two more.  @l is the latency from the index to the result; the destination is
+ * merged last.  Slots: Agner Fog, Skylake-X.
  */
 #define GATHER(f, l, n)                                                 \
     C(f, l, U3(P0, 1, LOAD, (n) - 1, SHUFFLE, 1), .slots = 4,           \
@@ -306,13 +307,13 @@ static const PmuTimingRow pclmul[] = {
     C(GLC, 3, U(SHUFFLE)),
     C(0, 6, U(SHUFFLE)),
 };
-/* SHA: p5 is busy for more than a cycle a micro-op (IL64). */
+/* SHA: a micro-op keeps p5 busy for more than a cycle (IL64). */
 static const PmuTimingRow sha1rnds4[] = {
     C(GLC, 4, UN(3, SHUFFLE), .slots = 1),
     C(0, 6, UN(3, SHUFFLE), .slots = 1),
 };
 
-/* IL64: one a cycle. */
+/* IL64: one per cycle. */
 static const PmuTimingRow vzeroupper[] = {
     C(0, 0, U(ALU), .slots = 4, HOLDS(SYSTEM, 1)),
 };
@@ -346,7 +347,7 @@ static const PmuInsnRow rows[] = {
     STREAM("movntq"),
     PLAIN("movq", W, movd), PLAIN("movd", W, movd),
     PLAIN("movss", W, mov_vec, .traits = PMU_TRAIT_MERGE),
-    /* Also the string instruction: the opcode tells them apart. */
+    /* A string instruction has this name too: the opcode tells them apart. */
     PLAIN("movsd", W, mov_vec, .traits = PMU_TRAIT_MERGE),
     HALF("movlps", movlps), HALF("movlpd", movlps),
     HALF("movhps", movhps), HALF("movhpd", movhps),
@@ -359,8 +360,8 @@ static const PmuInsnRow rows[] = {
     ROW("maskmovq", R, MASKMOV, maskmovq),
     ROW("maskmovdqu", R, MASKMOV, maskmovq),
     /*
-     * An element stands for all, as the mask is not known; stores across a
-     * line are no slower (IL64).
+     * Taken to access one element, as the mask is not known.  Stores across
+     * lines are no slower (IL64).
      */
     PLAIN("vmaskmovps", W, maskmov, .memory = 4),
     PLAIN("vmaskmovpd", W, maskmov, .memory = 8),
@@ -376,12 +377,12 @@ static const PmuInsnRow rows[] = {
     FADD("subps"), FADD("subpd"), FADD("subss"), FADD("subsd"),
     FADD("addsubps"), FADD("addsubpd"),
     FMA("mulps"), FMA("mulpd"), FMA("mulss"), FMA("mulsd"),
-    /* All of FMA3: vfmadd..., vfmsub..., vfnmadd..., vfnmsub... */
+    /* All of FMA3: vfmadd..., vfmsub..., vfnmadd... and vfnmsub... */
     PLAIN("vfma", RW, fma, .traits = PMU_TRAIT_VEX_RW),
     FMA("minps"), FMA("minpd"), FMA("minss"), FMA("minsd"),
     FMA("maxps"), FMA("maxpd"), FMA("maxss"), FMA("maxsd"),
     FMA("cmpps"), FMA("cmppd"), FMA("cmpss"),
-    /* Also the string instruction: the opcode tells them apart. */
+    /* A string instruction has this name too: the opcode tells them apart. */
     FMA("cmpsd"),
     FCOMI("comiss", 4), FCOMI("comisd", 8), FCOMI("ucomiss", 4),
     FCOMI("ucomisd", 8),

@@ -14,10 +14,10 @@
 
 static const PmuTimingRow add[] = { C(0, 3, U(P5)) };
 static const PmuTimingRow mul[] = { C(0, 4, U(P0)) };
-/* An integer of memory is converted first. */
+/* An integer in memory is converted first. */
 static const PmuTimingRow int_add[] = { C(0, 7, U2(P5, 2, FMA, 1)) };
 static const PmuTimingRow int_mul[] = { C(0, 8, U3(P0, 1, P5, 1, FMA, 1)) };
-/* Of 80 bits, the default precision: 14 to 16 and 4.5 cycles. */
+/* 80 bits, the default precision: latency 14 to 16, one every 4.5 cycles. */
 static const PmuTimingRow divide[] = { C(0, 15, U(P0), HOLDS(FP_DIV, 4)) };
 static const PmuTimingRow int_divide[] = {
     C(0, 20, U3(P0, 1, P5, 1, FMA, 1), HOLDS(FP_DIV, 4)),
@@ -29,8 +29,8 @@ static const PmuTimingRow compare2[] = { C(0, 3, UN(2, P5)) };
 static const PmuTimingRow compare_flags[] = { C(0, 3, U2(P0, 1, P5, 1)) };
 static const PmuTimingRow cmov[] = { C(0, 3, U2(P0, 1, P5, 1)) };
 /*
- * Of 80 bits: 4 and 7 micro-ops, 2 and 5 cycles (Agner Fog, Skylake); the ports
- * are those that make it so long.
+ * Loads and stores of 80 bits: 4 and 7 micro-ops, one every 2 and 5 cycles
+ * (Agner Fog, Skylake).  The ports are those that make it take that long.
  */
 static const PmuTimingRow move[] = {
     C(F80 | LOAD, 1, UN(2, P0), .slots = 4, .load_latency = 2),
@@ -43,7 +43,7 @@ static const PmuTimingRow int_load[] = { C(0, 4, U2(P5, 1, FMA, 1)) };
 static const PmuTimingRow int_store[] = { C(0, 4, U(P5)) };
 static const PmuTimingRow constant[] = { C(0, 1, UN(2, P05)) };
 static const PmuTimingRow zero[] = { C(0, 1, U(P05)) };
-/* IL64: 0.5 and 1 cycle. */
+/* IL64: 0.5 cycles, on Golden Cove 1. */
 static const PmuTimingRow exchange[] = {
     C(GLC, 0, UN(2, P05)),
     C(0, 0, U(P05)),
@@ -81,7 +81,7 @@ static const PmuInsnRow rows[] = {
     USE("fucom", compare), USE("fucomp", compare), USE("fucompp", compare2),
     USE("ficom", int_add), USE("ficomp", int_add),
     USE_FLAGS("fcomi", compare_flags), USE_FLAGS("fcomip", compare_flags),
-    /* Capstone 5 spells them so. */
+    /* Capstone 5's spelling. */
     USE_FLAGS("fcompi", compare_flags), USE_FLAGS("fucompi", compare_flags),
     USE_FLAGS("fucomi", compare_flags), USE_FLAGS("fucomip", compare_flags),
     USE("ftst", compare), USE("fxam", compare2),

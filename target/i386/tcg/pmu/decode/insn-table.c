@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The rows stand in insn-table-integer.c, insn-table-system.c,
+ * The rows are in insn-table-integer.c, insn-table-system.c,
  * insn-table-vector.c and insn-table-x87.c.
  */
 
@@ -17,7 +17,7 @@ static const PmuInsnRows *const parts[] = {
         &pmu_insn_table_x87,
 };
 
-/* FMA3 has 60 mnemonics and one set of figures. */
+/* Is @name one of the 60 mnemonics of FMA3, which share a row? */
 static bool is_fma3(const char *name)
 {
     static const char *const stems[] = { "vfmadd", "vfmsub", "vfnmadd",
@@ -31,7 +31,7 @@ static bool is_fma3(const char *name)
     return false;
 }
 
-/* CMPccPS and the like: the predicate is part of the mnemonic. */
+/* The mnemonic without a predicate of CMPccPS and the like, or NULL. */
 static const char *fp_compare(const char *name)
 {
     static const char *const suffixes[] = { "ps", "pd", "ss", "sd" };

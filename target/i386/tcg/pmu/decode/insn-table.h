@@ -14,14 +14,16 @@
 #include "tcg/pmu/decode/insn.h"
 
 /*
- * The form of an instruction: which core, and what its operands are.  A row
- * of timing holds for the forms that have all of its bits.
+ * The form of an instruction: which core, and what its operands are.  A timing
+ * row holds for the forms that have all of its bits.  The size is that of the
+ * first general register operand; without one, of the memory source if there
+ * are two operands, or else of the first operand.
  */
 #define PMU_FORM_SNC        (1u << 0)   /* on Sunny Cove */
 #define PMU_FORM_GLC        (1u << 1)   /* on Golden Cove */
-#define PMU_FORM_8          (1u << 2)   /* size of the first general register */
-#define PMU_FORM_16         (1u << 3)   /* operand, or else of the first */
-#define PMU_FORM_32         (1u << 4)   /* operand */
+#define PMU_FORM_8          (1u << 2)   /* size in bits, see above */
+#define PMU_FORM_16         (1u << 3)
+#define PMU_FORM_32         (1u << 4)
 #define PMU_FORM_64         (1u << 5)
 #define PMU_FORM_MMX        (1u << 6)   /* widest vector register */
 #define PMU_FORM_XMM        (1u << 7)
@@ -32,10 +34,10 @@
 #define PMU_FORM_CL         (1u << 12)  /* shifts by CL */
 #define PMU_FORM_BY_1       (1u << 13)  /* shifts by 1, opcodes D0 and D1 */
 #define PMU_FORM_ONE        (1u << 14)  /* one operand */
-#define PMU_FORM_SAME       (1u << 15)  /* the first two operands agree */
-#define PMU_FORM_ACC        (1u << 16)  /* accumulator, immediate: short form */
+#define PMU_FORM_SAME       (1u << 15)  /* the first two are one register */
+#define PMU_FORM_ACC        (1u << 16)  /* short form: accumulator, immediate */
 #define PMU_FORM_GPR_DST    (1u << 17)  /* the first operand is a GPR */
-#define PMU_FORM_GPR_SRC    (1u << 18)  /* another one is */
+#define PMU_FORM_GPR_SRC    (1u << 18)  /* another operand is one */
 #define PMU_FORM_VEX        (1u << 19)
 #define PMU_FORM_SCALED     (1u << 20)  /* an index times 2, 4 or 8 */
 #define PMU_FORM_ABSOLUTE   (1u << 21)  /* an address without registers */
@@ -44,21 +46,21 @@
 #define PMU_FORM_LOCK       (1u << 24)
 
 /*
- * What forms take.  Fused-domain slots are the micro-ops of @compute, one
- * more for each store, and one for a load that has nothing to fuse with,
- * unless @slots says otherwise.
+ * A timing row: what instructions of some forms take.  Their fused-domain slots
+ * are the micro-ops of @compute, one for a store, and one for a load that has
+ * nothing to fuse with, unless @slots says otherwise.
  */
 typedef struct PmuTimingRow {
-    uint32_t form;              /* PMU_FORM_x that it is for, all of them */
+    uint32_t form;              /* PMU_FORM_x that a form must have */
     uint8_t latency;            /* as in PmuInsn */
-    uint8_t slots;              /* 0: as above */
+    uint8_t slots;              /* 0: that sum */
     uint8_t resource;           /* PmuResource */
     uint16_t hold;              /* cycles */
-    uint8_t load_latency;       /* on top of the register size's */
-    uint8_t flags_late;         /* the flags but CF as a source */
-    uint8_t first_late;         /* the first operand as a source */
-    uint8_t second_dst_late;    /* the second destination */
-    uint8_t bypass;             /* PmuBypass, of what is no load or store */
+    uint8_t load_latency;       /* cycles on top of the width's */
+    uint8_t flags_late;         /* src_late of the flags but CF */
+    uint8_t first_late;         /* src_late of the first source */
+    uint8_t second_dst_late;    /* dst_late of the second destination */
+    uint8_t bypass;             /* PmuBypass, of @compute */
     struct {
         uint8_t unit, count;    /* PmuUnit */
     } compute[PMU_INSN_COMPUTE];
@@ -98,31 +100,31 @@ typedef enum PmuKind {
     PMU_KIND_MASKMOV,           /* stores to [rDI] */
 } PmuKind;
 
-/* PmuInsnRow.traits */
-#define PMU_TRAIT_ELIM_SIMD     (1u << 0)   /* register move, eliminated */
-#define PMU_TRAIT_ELIM_GPR      (1u << 1)   /* the same where GPR ones are */
-#define PMU_TRAIT_ELIM_IMM      (1u << 2)   /* adds a small constant: same */
-#define PMU_TRAIT_ZERO          (1u << 3)   /* zero if both sources agree */
-#define PMU_TRAIT_ONES          (1u << 4)   /* ones if both sources agree */
-#define PMU_TRAIT_MERGE         (1u << 5)   /* from a register: keeps part of
-                                               the destination */
-#define PMU_TRAIT_KEEPS_HALF    (1u << 6)   /* to memory: only writes */
+/* PmuInsnRow.traits; renaming eliminates the first three. */
+#define PMU_TRAIT_ELIM_SIMD     (1u << 0)   /* vector move */
+#define PMU_TRAIT_ELIM_GPR      (1u << 1)   /* move, if eliminates_gpr_moves */
+#define PMU_TRAIT_ELIM_IMM      (1u << 2)   /* sum, if eliminates_constants */
+#define PMU_TRAIT_ZERO          (1u << 3)   /* zero if sources are the same */
+#define PMU_TRAIT_ONES          (1u << 4)   /* ones if sources are the same */
+#define PMU_TRAIT_MERGE         (1u << 5)   /* from register to register: part
+                                               of the destination stays */
+#define PMU_TRAIT_KEEPS_HALF    (1u << 6)   /* to memory: it only writes */
 #define PMU_TRAIT_CF_R          (1u << 7)
 #define PMU_TRAIT_CF_W          (1u << 8)
 #define PMU_TRAIT_SPAZO_R       (1u << 9)   /* the other flags */
 #define PMU_TRAIT_SPAZO_W       (1u << 10)
 #define PMU_TRAIT_FUSES         (1u << 11)  /* see PmuInsnRow.fuse */
-#define PMU_TRAIT_VEX_RW        (1u << 12)  /* VEX form reads the first, too */
+#define PMU_TRAIT_VEX_RW        (1u << 12)  /* VEX form reads operand 0, too */
 #define PMU_TRAIT_ENDS_REGION          (1u << 13) /* see PMU_INSN_ENDS_REGION */
 
 typedef struct PmuInsnRow {
     const char *name;           /* mnemonic without prefixes */
-    const PmuTimingRow *timing; /* the first that fits holds; the last one
-                                   fits always */
+    const PmuTimingRow *timing; /* the first row that fits holds; the last
+                                   row always fits */
     uint8_t access;             /* PmuOperandUse */
     uint8_t kind;               /* PmuKind */
-    uint8_t fuse;               /* PMU_FUSE_x it can do as the first */
-    uint8_t memory;             /* bytes, where Capstone is wrong, or 0 */
+    uint8_t fuse;               /* PMU_FUSE_x it fuses with as the first */
+    uint8_t memory;             /* its bytes where Capstone is wrong, or 0 */
     uint16_t traits;
     uint16_t reads, writes;     /* implicit GPR, bit n is register n */
     uint32_t flags;             /* PMU_INSN_x that always hold */
@@ -139,12 +141,12 @@ extern const PmuInsnRows pmu_insn_table_integer, pmu_insn_table_system,
                          pmu_insn_table_x87;
 
 /*
- * The row of mnemonic @name, or NULL.  A VEX form without a row of its own
- * has that of the legacy form.
+ * Returns the row of mnemonic @name, or NULL.  A VEX form without a row of its
+ * own has that of the legacy form.
  */
 const PmuInsnRow *pmu_insn_table_find(const char *name);
 
-/* Row @index of the table for self-checks, NULL past the end. */
+/* For self-checks: returns row @index of the table, NULL past the end. */
 const PmuInsnRow *pmu_insn_table_row(unsigned index);
 
 #endif

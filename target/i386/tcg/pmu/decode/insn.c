@@ -9,7 +9,7 @@
 
 #include "tcg/pmu/decode/insn.h"
 
-/* Unfused micro-ops of @insn: see there. */
+/* Returns the unfused micro-ops of @insn, at most UINT8_MAX: see PmuInsn. */
 static unsigned count_uops(const PmuInsn *insn)
 {
     unsigned uops = 0;
@@ -24,7 +24,7 @@ static unsigned count_uops(const PmuInsn *insn)
     return MIN(uops, UINT8_MAX);
 }
 
-/* Flags that take an instruction off the short paths. */
+/* Flags of instructions that no short path can run. */
 #define NOT_SHORT (PMU_INSN_MICROCODED | PMU_INSN_SERIALIZING |         \
                    PMU_INSN_LOCKED | PMU_INSN_PREFETCH |                \
                    PMU_INSN_STRING | PMU_INSN_REP | PMU_INSN_SWAP |     \

@@ -1,5 +1,5 @@
 /*
- * An instruction as micro-ops: the static description the timing model needs.
+ * An instruction as micro-ops: the static description that the model needs.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
@@ -14,10 +14,10 @@
 
 /*
  * Registers with a ready time: 1-16 GPR, 17 and 18 flags, 19-34 vector, 35-42
- * MMX and x87, the latter by their distance from the top of the stack as the
- * instruction sees it; 0 means none.  CF is renamed apart from the other flags
- * (SF, PF, AF, ZF, OF) since Sandy Bridge: INC and DEC leave it alone, ADCX and
- * ADOX are two chains (Agner Fog, "The microarchitecture of Intel, AMD and VIA
+ * MMX and x87; 0 means none.  x87 ones are numbered from the top of the stack
+ * as the instruction sees it.  CF is renamed apart from the other flags (SF,
+ * PF, AF, ZF, OF) since Sandy Bridge: INC and DEC leave it alone, ADCX and ADOX
+ * are two chains (Agner Fog, "The microarchitecture of Intel, AMD and VIA
  * CPUs"; Intel, "New Instructions Supporting Large Integer Arithmetic", 2013).
  */
 typedef enum PmuReg {
@@ -50,8 +50,8 @@ typedef enum PmuBranch {
 } PmuBranch;
 
 /*
- * What an instruction is retired as, besides its branch and its accesses: the
- * kinds that events tell apart.
+ * The class of a retired instruction: what events tell apart besides kinds of
+ * branches and accesses.
  */
 typedef enum PmuInsnClass {
     PMU_CLASS_NONE,
@@ -88,50 +88,51 @@ typedef enum PmuInsnClass {
 #define PMU_INSN_PREFETCH       (1u << 9)   /* its load brings no result */
 #define PMU_INSN_STRING         (1u << 10)  /* ea is [rSI], stack is [rDI] */
 #define PMU_INSN_REP            (1u << 11)
-#define PMU_INSN_UNKNOWN        (1u << 12)  /* counted by class only */
+#define PMU_INSN_UNKNOWN        (1u << 12)  /* has no row in the table */
 #define PMU_INSN_X87            (1u << 13)
 #define PMU_INSN_LCP            (1u << 14)  /* length-changing prefix */
 #define PMU_INSN_IMM64          (1u << 15)  /* takes two places in the DSB */
-#define PMU_INSN_BLOCKS_ISSUE   (1u << 16)  /* nothing issues before it ends */
+#define PMU_INSN_BLOCKS_ISSUE   (1u << 16)  /* nothing issues until it ends */
 #define PMU_INSN_FENCES_LOADS   (1u << 17)  /* later loads wait for it */
-#define PMU_INSN_LOW32          (1u << 18)  /* not 64-bit code */
+#define PMU_INSN_LOW32          (1u << 18)  /* it is 16- or 32-bit code */
 #define PMU_INSN_SWAP           (1u << 19)  /* each of two registers gets what
                                                is in the other */
 #define PMU_INSN_STREAMING      (1u << 20)  /* its stores are non-temporal */
 
 /*
- * It is the last of a region of code, as branches are: QEMU translates nothing
- * behind it in the same block.
+ * A region of code ends with it, as with a branch: QEMU translates nothing
+ * after it in the same block.
  */
 #define PMU_INSN_ENDS_REGION    (1u << 21)
 
-/* Denormal operands or results of it need an assist. */
+/* Denormal operands or results make it need an assist. */
 #define PMU_INSN_ASSISTED       (1u << 22)
 
 /* The line of its ModRM operand leaves all caches. */
 #define PMU_INSN_FLUSH          (1u << 23)
 
 /*
- * Renaming can take its memory operand for the register that was stored there:
- * memory renaming.
+ * Memory renaming can treat its memory operand as the register that was stored
+ * there.
  */
 #define PMU_INSN_RENAMES_MEMORY (1u << 24)
 
-/* Accesses of either kind. */
+/* Loads and stores by ModRM operand or stack. */
 #define PMU_INSN_LOADS          (PMU_INSN_LOAD | PMU_INSN_STACK_LOAD)
 #define PMU_INSN_STORES         (PMU_INSN_STORE | PMU_INSN_STACK_STORE)
+
+/* The most sources and destinations of an instruction ... */
 #define PMU_INSN_SRCS 5
 #define PMU_INSN_DSTS 4
 
-/* ... of instructions that take a short path. */
+/* ... and of one that takes a short path. */
 #define PMU_SHORT_SRCS 3
 #define PMU_SHORT_DSTS 3
 
 /*
- * What a core has once and does not pipeline: an instruction that needs it
- * holds it for PmuInsn.hold cycles.  Those up to PMU_RESOURCE_DOT take
- * micro-ops as their sources become ready; the others keep to the order of the
- * program.
+ * What a core has only once and does not pipeline.  An instruction that needs
+ * it holds it for PmuInsn.hold cycles.  Resources up to PMU_RESOURCE_DOT serve
+ * micro-ops as their sources become ready, the others in program order.
  */
 typedef enum PmuResource {
     PMU_RESOURCE_NONE,
@@ -151,15 +152,16 @@ typedef struct PmuPorts {
 
 #define PMU_INSN_COMPUTE 3
 
-/* What a flag-setting instruction fuses with, PmuInsn.fuse. */
+/* Groups of Jcc that flag-setting instructions fuse with, PmuInsn.fuse. */
 #define PMU_FUSE_CARRY_ZERO     (1u << 0)   /* JB JAE JE JNE JA JBE */
 #define PMU_FUSE_SIGNED         (1u << 1)   /* JL JGE JLE JG */
 #define PMU_FUSE_OTHER          (1u << 2)   /* JO JNO JS JNS JP JNP */
 #define PMU_FUSE_ZERO           (1u << 3)   /* JE JNE, after INC and DEC */
 
 /*
- * How much of the pipeline model an instruction needs.  All but the first are
- * of one slot and lack most of what can be special; see pipeline.c.
+ * Which path through the pipeline model an instruction takes.  All but the
+ * first are short paths, for instructions of one slot without anything special:
+ * see choose_path() and short-paths.c.
  */
 typedef enum PmuPath {
     PMU_PATH_FULL,
@@ -168,7 +170,7 @@ typedef enum PmuPath {
     PMU_PATH_STORE,             /* one store */
 } PmuPath;
 
-/* What an instruction has to do with the stack pointer. */
+/* How an instruction uses the stack pointer. */
 typedef enum PmuRsp {
     PMU_RSP_NONE,
     PMU_RSP_STACK,              /* PUSH, POP and the like */
@@ -179,14 +181,14 @@ typedef enum PmuRsp {
 /*
  * An instruction.  Its unfused micro-ops are, in this order, one load for each
  * of PMU_INSN_LOAD and _STACK_LOAD, those of @compute, and a store address and
- * a store data micro-op for each of PMU_INSN_STORE and _STACK_STORE.  Which
- * ports loads and stores use stands in the core's table (PmuUarch).
+ * a store data micro-op for each of PMU_INSN_STORE and _STACK_STORE.  The
+ * core's table (PmuUarch) has the ports of loads and stores.
  *
- * The result of source i in destination j is there @latency - @src_late[i] +
- * @dst_late[j] cycles after the source, if a port is free; the first micro-op
- * of @compute is the one whose dispatch decides that.  A load is one more
- * source; its data are there L1D latency + @load_latency after its address, or
- * store_forward + @forward_latency after those of the store that gives them.
+ * If a port is free, destination j is ready @latency - @src_late[i] +
+ * @dst_late[j] cycles after source i.  The dispatch of the first micro-op of
+ * @compute decides that.  A load is one more source.  Its data are ready L1D
+ * latency + @load_latency cycles after its address, or store_forward +
+ * @forward_latency cycles after the data of the store that forwards them.
  * Without compute micro-ops the data of a load are the result, and stores wait
  * for the sources themselves.
  */
@@ -198,33 +200,33 @@ typedef struct PmuInsn {
     uint8_t branch;             /* PmuBranch */
     uint8_t slots;              /* issue slots: fused-domain micro-ops, after
                                    un-lamination */
-    uint8_t decode_uops;        /* what decoders and DSB see of it: before
+    uint8_t decode_uops;        /* its micro-ops in decoders and DSB: before
                                    un-lamination; above 4 with microcode */
     uint8_t latency;            /* cycles, see above */
     uint8_t load_latency;       /* cycles on top of L1D's */
     uint8_t forward_latency;    /* cycles on top of store_forward's, if a
-                                   store gives the data */
+                                   store forwards the data */
     uint8_t access_size;        /* bytes of the memory operand, 0 unknown */
-    uint8_t fuse;               /* PMU_FUSE_x: a first's that it can do, a
-                                   second's that it is */
+    uint8_t fuse;               /* PMU_FUSE_x: groups that a first can
+                                   fuse with, or that a second is in */
     uint8_t src[PMU_INSN_SRCS]; /* PmuReg read before execution */
-    uint8_t src_late[PMU_INSN_SRCS];    /* cycles it may come after others */
+    uint8_t src_late[PMU_INSN_SRCS];    /* cycles it may be later than others */
     uint8_t addr_src[2];        /* PmuReg that form the address */
     uint8_t dst[PMU_INSN_DSTS]; /* PmuReg written, PMU_REG_NR for none */
-    uint8_t dst_late[PMU_INSN_DSTS];    /* cycles it comes after others */
+    uint8_t dst_late[PMU_INSN_DSTS];    /* cycles it is later than others */
     PmuPorts compute[PMU_INSN_COMPUTE];
     uint8_t opcode;             /* offset of the opcode's last byte */
     uint8_t bypass;             /* PmuBypass: of the result, and of sources
                                    (PmuUarch.bypass) */
     uint8_t insn_class;         /* PmuInsnClass */
-    uint8_t class_count;        /* counted so often: 2 for FMA, else 1 or 0 */
-    /* What follows from the rest: pmu_insn_complete(). */
-    uint8_t uops;               /* unfused micro-ops, see above; 255: or more */
+    uint8_t class_count;        /* times it counts: FMA, DPPx 2; else 1, 0 */
+    /* pmu_insn_complete() sets these from the rest: */
+    uint8_t uops;               /* unfused micro-ops, see above; at most 255 */
     uint8_t path;               /* PmuPath */
     uint8_t rsp;                /* PmuRsp */
 } PmuInsn;
 
-/* Set what follows from the rest of @insn. */
+/* Set @uops, @path and @rsp of @insn from the rest. */
 void pmu_insn_complete(PmuInsn *insn);
 
 #endif

@@ -15,7 +15,7 @@
 #include "tcg/pmu/decode/operands.h"
 #include "tcg/pmu/decode/strings.h"
 
-/* A memory operand's registers, direction and size. */
+/* Add a memory operand: its registers, direction and size. */
 static void add_memory(PmuInsnBuilder *b, const cs_x86_op *op, bool read,
                        bool write)
 {
@@ -39,7 +39,7 @@ static void add_memory(PmuInsnBuilder *b, const cs_x86_op *op, bool read,
     }
 }
 
-/* The operands of x87 say little: see use_stack(). */
+/* Is it x87?  Its listed operands say little: see use_stack(). */
 static bool is_x87(const PmuInsnBuilder *b)
 {
     return b->row->kind == PMU_KIND_X87 ||
@@ -47,7 +47,7 @@ static bool is_x87(const PmuInsnBuilder *b)
            b->row->kind == PMU_KIND_X87_USE;
 }
 
-/* The address of LEA and its like is an ordinary source. */
+/* Add the address of LEA, whose registers are ordinary sources. */
 static void add_address(PmuInsnBuilder *b, const cs_x86_op *op)
 {
     const uint8_t *reg = b->context->reg;
@@ -82,7 +82,7 @@ static void add_operand(PmuInsnBuilder *b, unsigned i)
     if (b->access == PMU_OPERANDS_NONE || is_x87(b)) {
         return;
     }
-    /* A byte or word written leaves the rest of the register. */
+    /* Writing a byte or word keeps the rest of the register. */
     if (write && pmu_builder_is_gpr(b, op) && op->size <= 2) {
         read = true;
     }
@@ -118,13 +118,13 @@ static void add_implicit(PmuInsnBuilder *b)
     }
 }
 
-/* The access that holds for the form at hand. */
+/* Returns the PmuOperandUse of this form. */
 static unsigned form_access(const PmuInsnBuilder *b)
 {
     const PmuInsnRow *row = b->row;
     const cs_x86_op *op = b->x86->operands;
 
-    /* A VEX form with its own destination does not read it. */
+    /* A VEX form with a destination of its own does not read that. */
     if (pmu_builder_is_vex(b) && row->access == PMU_OPERANDS_RW &&
         !(row->traits & PMU_TRAIT_VEX_RW)) {
         return PMU_OPERANDS_W;
@@ -134,7 +134,7 @@ static unsigned form_access(const PmuInsnBuilder *b)
                pmu_operand_is_reg(&op[1])
                ? PMU_OPERANDS_RW : PMU_OPERANDS_W;
     }
-    /* MOVLPS and the like keep the other half, but not in memory. */
+    /* MOVLPS and the like keep the other half, except in memory. */
     if ((row->traits & PMU_TRAIT_KEEPS_HALF) && op[0].type == X86_OP_MEM) {
         return PMU_OPERANDS_W;
     }
@@ -142,7 +142,6 @@ static unsigned form_access(const PmuInsnBuilder *b)
         return b->x86->op_count == 1 ? PMU_OPERANDS_R :
                b->x86->op_count == 3 ? PMU_OPERANDS_W : PMU_OPERANDS_RW;
     }
-    /* BSF and BSR leave the destination alone if the source is 0. */
     return row->access;
 }
 
@@ -161,9 +160,9 @@ static void kind_mul(PmuInsnBuilder *b)
 }
 
 /*
- * The registers of an x87 instruction, by its opcode: the stack moves, but
- * what is said here is relative to the top before it does, other than results
- * of instructions that pop, which are found one place higher up after it.
+ * Add the registers of an x87 instruction, by its opcode.  They are relative to
+ * the top of the stack before the instruction moves it.  But the result of
+ * arithmetic that pops is one place nearer to the top, where it is afterwards.
  */
 static void use_stack(PmuInsnBuilder *b)
 {
@@ -220,7 +219,7 @@ static void add_kind_operands(PmuInsnBuilder *b)
         kind_mul(b);
         break;
     case PMU_KIND_SHIFT:
-        /* By CL: the flags may stay, so they are merged. */
+        /* A count of 0 in CL keeps the flags, so they are sources. */
         if (b->x86->op_count == 2 && pmu_operand_is_reg(&b->x86->operands[1])) {
             pmu_builder_add_src(b, PMU_REG_CF);
             if (b->row->traits & PMU_TRAIT_SPAZO_W) {

@@ -9,16 +9,16 @@
 
 #include "tcg/pmu/decode/insn-builder.h"
 
-/* The operands of @b->row that are explicit, implicit or of its kind. */
+/* Add the operands: explicit ones, implicit ones, those of the row's kind. */
 void pmu_build_operands(PmuInsnBuilder *b);
 
 /*
- * It accesses the stack, as @flag, PMU_INSN_STACK_LOAD or _STACK_STORE, says,
- * which takes another @slots issue slots.
+ * Add the stack access that @flag says: PMU_INSN_STACK_LOAD or _STACK_STORE.
+ * It takes another @slots issue slots.
  */
 void pmu_build_stack_access(PmuInsnBuilder *b, uint32_t flag, unsigned slots);
 
-/* PUSH, POP, LEAVE: their stack accesses.  Branches have their own. */
+/* Add the stack accesses of PUSH, POP, LEAVE.  Branches add their own. */
 void pmu_build_stack_operands(PmuInsnBuilder *b);
 
 #endif

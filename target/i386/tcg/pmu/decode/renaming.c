@@ -1,6 +1,7 @@
 /*
- * What register renaming does, so that nothing executes: idioms that zero a
- * register, moves, small constants added; and loads of what was just stored.
+ * What register renaming does without executing anything: idioms that zero a
+ * register, moves, additions of small constants; and, if the core has memory
+ * renaming, loads of what was just stored.  IL64: see uarch.c.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -13,7 +14,7 @@
 #define ELIMINATED_MIN  (-1024)
 #define ELIMINATED_MAX  1023
 
-/* Do the two sources of a dependency-breaking idiom agree? */
+/* Are the two sources of a dependency-breaking idiom the same register? */
 static bool same_sources(const PmuInsnBuilder *b)
 {
     const cs_x86_op *op = b->x86->operands;
@@ -24,7 +25,7 @@ static bool same_sources(const PmuInsnBuilder *b)
             op[first].reg != op[first + 1].reg) {
         return false;
     }
-    /* Byte and word forms are no idioms (uops.info). */
+    /* Byte and word forms are not such idioms (uops.info). */
     return !pmu_builder_is_gpr(b, &op[first]) || op[first].size >= 4;
 }
 
@@ -47,7 +48,7 @@ static bool adds_constant(const PmuInsnBuilder *b)
         return false;
     }
     if (b->row->kind == PMU_KIND_LEA) {
-        /* IL64: not of 32-bit addresses. */
+        /* IL64: not LEA with 32-bit addresses. */
         if (op[1].mem.index != X86_REG_INVALID || b->x86->addr_size != 8 ||
             !b->context->reg[op[1].mem.base]) {
             return false;
@@ -94,7 +95,7 @@ void pmu_build_renaming(PmuInsnBuilder *b)
 
         memset(insn->src, PMU_REG_NONE, sizeof(insn->src));
         b->srcs = 0;
-        /* Ones, and MMX (IL64), still take an execution unit. */
+        /* All-ones idioms, and those of MMX (IL64), still execute. */
         if ((traits & PMU_TRAIT_ZERO) && !mmx) {
             eliminate(insn);
         }
@@ -106,7 +107,7 @@ void pmu_build_renaming(PmuInsnBuilder *b)
     }
 }
 
-/* Are all operands of @b but memory general registers of its size? */
+/* Are all register operands of @b general ones, of the memory's size? */
 static bool only_gprs(const PmuInsnBuilder *b)
 {
     for (unsigned i = 0; i < b->x86->op_count; i++) {
@@ -122,11 +123,12 @@ static bool only_gprs(const PmuInsnBuilder *b)
 }
 
 /*
- * IL64, on Golden Cove: ADD [m64], imm in a chain takes a cycle, pairs of MOV
- * r32, of PUSH and POP r64 half of one.  Those of 16 bits, ADD [m], r, PUSH
- * and POP of memory, and vector registers wait for the store buffer: an address
- * and what was stored are all that renaming looks up for a micro-op.  That of
- * addresses with an index is not known: left out, as bytes are, which merge.
+ * IL64, on Golden Cove: ADD [m64], imm in a chain takes one cycle; pairs of MOV
+ * r32, and of PUSH and POP r64, take half of one.  16-bit ones, ADD [m], r,
+ * PUSH and POP of memory, and vector registers wait for the store buffer:
+ * renaming looks up no more than an address and what was stored for a micro-op.
+ * Addresses with an index are left out, as it is not known what it does with
+ * them.  So are bytes, which merge.
  */
 void pmu_build_memory_renaming(PmuInsnBuilder *b)
 {

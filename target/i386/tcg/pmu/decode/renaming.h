@@ -1,5 +1,5 @@
 /*
- * What register renaming does, so that nothing executes.
+ * What register renaming does without executing anything.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -9,10 +9,10 @@
 
 #include "tcg/pmu/decode/insn-builder.h"
 
-/* Take sources, micro-ops and latency off what renaming eliminates. */
+/* Remove sources, micro-ops and latency that renaming eliminates. */
 void pmu_build_renaming(PmuInsnBuilder *b);
 
-/* Mark what memory renaming is able to do, if the core has that. */
+/* Set PMU_INSN_RENAMES_MEMORY, if the core has memory renaming. */
 void pmu_build_memory_renaming(PmuInsnBuilder *b);
 
 #endif

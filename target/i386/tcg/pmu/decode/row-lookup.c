@@ -1,12 +1,12 @@
 /*
- * Which row of the instruction table an instruction has.
+ * Lookup of the row that an instruction has in the instruction table.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * Capstone names the instruction.  The place of the opcode and the prefixes
- * come from the emulator (PmuEncoding), which settles what Capstone confuses:
- * MOVSD and CMPSD the string instructions with their SSE namesakes, RDPID with
- * RDSEED, the shadow stack's hints with nothing.
+ * come from the emulator (PmuEncoding), which settles what Capstone gets wrong:
+ * it confuses the string instructions MOVSD and CMPSD with their SSE namesakes,
+ * and RDPID with RDSEED, and does not know the shadow stack's hints.
  */
 
 #include <glib.h>
@@ -56,10 +56,10 @@ static const char *const string_names[] = {
 G_STATIC_ASSERT(G_N_ELEMENTS(misnamed) == PMU_MISNAMED_ROWS);
 G_STATIC_ASSERT(G_N_ELEMENTS(string_names) == PMU_STRING_ROWS);
 
-/* Near branches by their opcodes, for where Capstone finds another length. */
+/* Near branches by opcode, used where Capstone finds another length. */
 typedef struct NearBranch {
-    uint8_t first, last;        /* of one byte, or the second one after 0FH */
-    bool escaped;               /* after 0FH */
+    uint8_t first, last;        /* opcode byte, the second one after 0FH */
+    bool escaped;               /* 0FH comes first */
     const char *name;
 } NearBranch;
 
@@ -92,7 +92,7 @@ void pmu_row_lookup_init(PmuRowLookup *lookup)
     }
 }
 
-/* The first VEX map has the opcodes that 0F begins elsewhere. */
+/* Is it the VEX form of 0FH @opcode? */
 static bool is_vex_0f(const PmuInsnBuilder *b, uint8_t opcode)
 {
     const uint8_t *vex = b->op;
@@ -101,7 +101,7 @@ static bool is_vex_0f(const PmuInsnBuilder *b, uint8_t opcode)
                       (vex[1] & 0x1f) == 1 && vex[3] == opcode);
 }
 
-/* The row of what the opcode alone tells, or NULL. */
+/* Returns the row that follows from the opcode alone, or NULL. */
 static const PmuInsnRow *corrected_row(const PmuRowLookup *lookup,
                                        const PmuInsnBuilder *b)
 {
@@ -124,7 +124,7 @@ static const PmuInsnRow *corrected_row(const PmuRowLookup *lookup,
     return is_vex_0f(b, 0xc2) ? lookup->misnamed[MISNAMED_CMPPS] : NULL;
 }
 
-/* The row of Capstone's instruction @id, or NULL. */
+/* Returns the row of Capstone's instruction @id, or NULL. */
 static const PmuInsnRow *row_of(PmuRowLookup *lookup,
                                 const PmuDisassembler *disassembler,
                                 unsigned id)
@@ -142,7 +142,7 @@ static const PmuInsnRow *row_of(PmuRowLookup *lookup,
     return lookup->row[id];
 }
 
-/* The row that Capstone and the opcode name; operands go to b->x86. */
+/* Returns the row that Capstone and opcode give, or NULL.  May set @b->x86. */
 static const PmuInsnRow *named_row(PmuRowLookup *lookup,
                                    PmuDisassembler *disassembler,
                                    PmuInsnBuilder *b)
@@ -165,7 +165,7 @@ static bool is_branch(const PmuInsnRow *row)
            row->kind == PMU_KIND_CALL || row->kind == PMU_KIND_RET;
 }
 
-/* The row of the near branch that the opcode is, or NULL if it is none. */
+/* Returns the row of the near branch that @b is by its opcode, or NULL. */
 static const PmuInsnRow *branch_row(const PmuInsnBuilder *b)
 {
     bool escaped = b->op[0] == 0x0f;

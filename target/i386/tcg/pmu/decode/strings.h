@@ -10,8 +10,8 @@
 #include "tcg/pmu/decode/insn-builder.h"
 
 /*
- * The operands of the string instruction of @b: the size of an element is in
- * its opcode and prefixes.  It repeats if pmu_encoding_repeats().
+ * Add the operands of the string instruction of @b.  Its opcode and prefixes
+ * tell the size of an element.  It repeats if pmu_encoding_repeats().
  */
 void pmu_build_string(PmuInsnBuilder *b);
 

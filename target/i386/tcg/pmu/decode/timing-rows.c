@@ -9,11 +9,11 @@
 
 #include "tcg/pmu/decode/timing-rows.h"
 
-/* What a locked access costs beside latency (IL64). */
+/* What a locked access takes besides latency: cycles, slots (IL64). */
 #define LOCK_HOLD       18
 #define LOCK_SLOTS      5
 
-/* Vector loads take longer the wider they are (uops.info). */
+/* Cycles by which loads of vector registers are longer (uops.info). */
 #define XMM_LOAD_LATENCY    1
 #define YMM_LOAD_LATENCY    2
 
@@ -30,13 +30,13 @@ static uint32_t address_form(const PmuInsnBuilder *b, const cs_x86_op *op)
     if (mem->index == X86_REG_INVALID) {
         return b->context->reg[mem->base] ? 0 : PMU_FORM_ABSOLUTE;
     }
-    /* Of a gather the index is a vector. */
+    /* The index of a gather is a vector. */
     return (mem->scale > 1 ? PMU_FORM_SCALED : 0) |
            (mem->index >= X86_REG_YMM0 && mem->index < X86_REG_YMM0 + 16
             ? PMU_FORM_YMM : 0);
 }
 
-/* The form at hand, as the rows of costs name it. */
+/* Returns the PMU_FORM_x of the operands. */
 static uint32_t operand_form(const PmuInsnBuilder *b)
 {
     const cs_x86_op *op = b->x86->operands;
@@ -91,7 +91,7 @@ static uint32_t find_form(const PmuInsnBuilder *b)
     uint8_t opcode = b->op[0];
     uint32_t form = operand_form(b);
 
-    /* Older cores have Sunny Cove's rows. */
+    /* Older cores use Sunny Cove's rows. */
     form |= b->context->core == PMU_CORE_SAPPHIRERAPIDS ? PMU_FORM_GLC
                                                         : PMU_FORM_SNC;
     if (b->insn->flags & PMU_INSN_LOAD) {
@@ -127,7 +127,7 @@ static uint32_t find_form(const PmuInsnBuilder *b)
     return form;
 }
 
-/* Lateness of sources and destinations, once these are all known. */
+/* Set src_late and dst_late, once all sources and destinations are known. */
 static void set_lateness(PmuInsnBuilder *b, const PmuTimingRow *timing)
 {
     PmuInsn *insn = b->insn;
@@ -147,7 +147,7 @@ static void set_lateness(PmuInsnBuilder *b, const PmuTimingRow *timing)
     }
 }
 
-/* When a load's data are there, from L1D or from a store. */
+/* Set when a load has its data, from L1D or forwarded from a store. */
 static void set_load_latency(PmuInsnBuilder *b, const PmuTimingRow *timing)
 {
     const PmuUarch *uarch = b->context->uarch;
@@ -155,7 +155,7 @@ static void set_load_latency(PmuInsnBuilder *b, const PmuTimingRow *timing)
 
     insn->load_latency = timing->load_latency +
                          uarch->bypass[PMU_BYPASS_NONE][timing->bypass];
-    /* The widths that stores forward make no difference (IL64: MOVAPS). */
+    /* The width makes no difference to forwarding (IL64: MOVAPS). */
     insn->forward_latency = insn->load_latency;
     if ((b->form & PMU_FORM_LOAD) && (b->form & PMU_FORM_STORE)) {
         insn->forward_latency += uarch->forward_rmw;
@@ -203,7 +203,7 @@ void pmu_build_timing(PmuInsnBuilder *b)
     set_lateness(b, timing);
 }
 
-/* Is the number of explicit register or memory operands at least @n? */
+/* Are there at least @n explicit operands that are register or memory? */
 static bool has_operands(const PmuInsnBuilder *b, unsigned n)
 {
     unsigned count = 0;

@@ -9,10 +9,10 @@
 
 #include "tcg/pmu/decode/insn-builder.h"
 
-/* Micro-ops, ports and latency, by the first timing row that fits. */
+/* Set micro-ops, ports, latency and slots from the first row that fits. */
 void pmu_build_timing(PmuInsnBuilder *b);
 
-/* What LOCK adds to that. */
+/* Add what LOCK takes. */
 void pmu_build_lock(const PmuInsnBuilder *b);
 
 /*

@@ -6,15 +6,15 @@
  * Names, codes and definitions: AMD Athlon Processor x86 Code Optimization
  * Guide (22007), appendix D; BIOS and Kernel Developer's Guides for AMD Athlon
  * 64 and Opteron (26094), for families 10H (31116) and 15H (42301); Processor
- * Programming Reference for family 17H (54945).  Of umasks and of what is
- * newer: Linux, arch/x86/events/amd/core.c.
+ * Programming Reference for family 17H (54945).  Umasks, and what is newer:
+ * Linux, arch/x86/events/amd/core.c.
  */
 
 #include <glib.h>
 
 #include "tcg/pmu/events/events-older.h"
 
-/* On all of them; up to Bulldozer; on some; from K8 to Bulldozer; on Zen. */
+/* Selectors: on all cores (AMD), K8 to Bulldozer (FROM_K8), or as named. */
 #define AMD(code, umask, modifiers)                                     \
     .on = { AT(K7, code, umask, modifiers, ANY_COUNTER),                \
             AT(K8, code, umask, modifiers, ANY_COUNTER),                \
@@ -89,8 +89,8 @@ static const PmuEvent rows[] = {
     { "DATA_CACHE_MISSES", TO_BULLDOZER(0x41, 0x01),
       MODELLED(PMU_ITEM_L1D_MISSES) },
     /*
-     * The umask is the line's state in L2.  From K8 on, bit 0 is no state of
-     * L2's but what comes from elsewhere; on Bulldozer, whatever is valid.
+     * The umask selects lines by their state in L2.  From K8 on, bit 0 selects
+     * lines that come from elsewhere; on Bulldozer, all lines that are valid.
      */
     { "DATA_CACHE_REFILLS_FROM_L2", K7(0x42, 0x1f), MODELLED(L2_REFILLS) },
     { "DATA_CACHE_REFILLS.SYSTEM", K8_AND_K10(0x42, 0x01),
@@ -104,7 +104,7 @@ static const PmuEvent rows[] = {
       MODELLED(SYSTEM_REFILLS) },
     { "DATA_CACHE_LINES_EVICTED", TO_BULLDOZER(0x44, 0x1f),
       NOT_MODELLED(WHY_NO_DIRTY) },
-    /* The umask is the size of pages: 4 KiB, 2 MiB, 1 GiB. */
+    /* The umask selects page sizes: 4 KiB, 2 MiB, 1 GiB. */
     { "L1_DTLB_MISS_AND_L2_DTLB_HIT", K7_AND_K8(0x45, 0x00),
       MODELLED(PMU_ITEM_DTLB_LOAD_STLB, PMU_ITEM_DTLB_STORE_STLB) },
     { "L1_DTLB_MISS_AND_L2_DTLB_HIT.ALL", K10(0x45, 0x07),
@@ -185,7 +185,7 @@ static const PmuEvent rows[] = {
     { "L2_DTLB_MISSES", ZEN(0x45, 0xf0), MODELLED(LOAD_WALKS, STORE_WALKS) },
     { "L1_ITLB_MISS_L2_ITLB_MISS", ZEN(0x85, 0xff), MODELLED(CODE_WALKS) },
     { "L1_ITLB_MISS_L2_ITLB_MISS", ZEN(0x85, 0x07), MODELLED(CODE_WALKS) },
-    /* Of Zen 2 and later, and reference cycles of Zen 4. */
+    /* 0xa9 is of Zen 2 and later, 0x120 of Zen 4. */
     { "STALLED_CYCLES_FRONTEND", ZEN(0xa9, 0x00),
       ABOUT_CYCLES("fetch waits for a line or a translation",
                    PMU_ITEM_FETCH_DATA_CYCLES, PMU_ITEM_FETCH_TAG_CYCLES) },
@@ -199,7 +199,7 @@ static const PmuEvent rows[] = {
     { "HARDWARE_PREFETCH_DATA_CACHE_FILLS", ZEN(0x5a, 0xff),
       MODELLED(PMU_ITEM_L1D_PREFETCH_L2, PMU_ITEM_L1D_PREFETCH_L3,
                PMU_ITEM_L1D_PREFETCH_DRAM) },
-    /* The odd half of a pair of counters. */
+    /* The event of the odd counter in a pair of merged counters. */
     { "MERGE", .on = { AT(ZEN, 0xfff, 0x00, 0, ANY_COUNTER) },
       NOT_MODELLED("counters are not merged in pairs") },
 };

@@ -1,5 +1,5 @@
 /*
- * Events: rows of both cores.
+ * Events: rows of both Ice Lake and Sapphire Rapids, fixed counters, aliases.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -1,5 +1,5 @@
 /*
- * Events that are no rows of a core's list: fixed counters, other names.
+ * Events outside the tables: those of fixed counters, and other names.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -9,7 +9,7 @@
 
 #include "tcg/pmu/events/event.h"
 
-/* Another name that a list has for the selector of @of. */
+/* @name is another name, in Intel's lists, for the selector of event @of. */
 typedef struct PmuEventAlias {
     const char *name, *of;
     uint8_t cores;              /* a bit for each PmuCore */
@@ -18,7 +18,7 @@ typedef struct PmuEventAlias {
 /* Alias @index, NULL past the end. */
 const PmuEventAlias *pmu_event_alias(unsigned index);
 
-/* The row of fixed counter @index. */
+/* The row of fixed counter @index (0 to 3). */
 const PmuEvent *pmu_event_fixed(unsigned index);
 
 #endif

@@ -13,7 +13,7 @@
 
 #include "tcg/pmu/events/events-older.h"
 
-/* On all of them; from Nehalem on; from Sandy Bridge on. */
+/* Selectors: on all these cores (ALL), or on those that the name says. */
 #define ALL(code, umask)                                                \
     .on = { AT(CORE, code, umask, 0, ANY_COUNTER),                      \
             AT(BONNELL, code, umask, 0, ANY_COUNTER),                   \
@@ -51,10 +51,10 @@
     .on = { AT(SKYLAKE, code, umask, 0, ANY_COUNTER) }
 
 /*
- * What a last-level cache is asked for but by L2's hardware prefetcher, whose
- * lines Nehalem "excludes" (SDM vol. 3B), as "demand requests" do up to
- * Broadwell; Skylake has "hardware prefetches from L1 and L2" (Intel's event
- * lists of these cores).
+ * Requests to the last-level cache without those of L2's hardware prefetcher.
+ * Nehalem "excludes" that prefetcher's lines (SDM vol. 3B), and so do the
+ * "demand requests" up to Broadwell.  Skylake counts "hardware prefetches from
+ * L1 and L2", too (Intel's event lists of these cores).
  */
 #define CORE_REQUESTS(place)                                            \
     DEMANDS(place), PMU_ITEM_SOFT_PREFETCH_##place
@@ -210,7 +210,7 @@ static const PmuEvent rows[] = {
                PMU_ITEM_L1D_PREFETCH_DRAM) },
     { "DTLB_LOAD_MISSES.MISS_CAUSES_A_WALK", FROM_SANDYBRIDGE(0x08, 0x01, 0),
       MODELLED(LOAD_WALKS) },
-    /* Of Ivy Bridge, for demand loads. */
+    /* Ivy Bridge's, for demand loads. */
     { "DTLB_LOAD_MISSES.MISS_CAUSES_A_WALK", SANDYBRIDGE(0x08, 0x81),
       MODELLED(LOAD_WALKS) },
     { "DTLB_STORE_MISSES.MISS_CAUSES_A_WALK", FROM_SANDYBRIDGE(0x49, 0x01, 0),
@@ -227,7 +227,7 @@ static const PmuEvent rows[] = {
       MODELLED(LOAD_WALKS) },
     { "DTLB_STORE_MISSES.WALK_COMPLETED", SKYLAKE(0x49, 0x0e),
       MODELLED(STORE_WALKS) },
-    /* Early kernels took these for pages of all sizes. */
+    /* Early kernels took these two for walks of all page sizes. */
     { "DTLB_LOAD_MISSES.WALK_COMPLETED_4K_2M", SKYLAKE(0x08, 0x06),
       MODELLED(PMU_ITEM_DTLB_LOAD_WALKS_4K, PMU_ITEM_DTLB_LOAD_WALKS_2M) },
     { "DTLB_STORE_MISSES.WALK_COMPLETED_4K_2M", SKYLAKE(0x49, 0x06),

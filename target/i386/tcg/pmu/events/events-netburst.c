@@ -1,5 +1,5 @@
 /*
- * Events: rows of NetBurst, and what its selectors mean.
+ * Events: rows of NetBurst, and the lookup of its selectors.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
@@ -39,7 +39,7 @@ static const NetburstRow rows[] = {
     BIT(IQ, 4, 0x01, 1, "UOPS_RETIRED.BOGUS", NEVER(WHY_NO_BOGUS)),
     BIT(IQ, 4, 0x03, 0, "MISPRED_BRANCH_RETIRED.NBOGUS",
         MODELLED(PMU_ITEM_BRANCH_MISSES)),
-    /* Not taken and predicted, not taken and mispredicted, taken likewise. */
+    /* Not taken: predicted (P) or mispredicted (M); taken likewise. */
     BIT(IQ, 5, 0x06, 0, "BRANCH_RETIRED.MMNP",
         LESS(PMU_ITEM_BRANCHES_COND_NTAKEN, PMU_ITEM_MISSES_COND_NTAKEN)),
     BIT(IQ, 5, 0x06, 1, "BRANCH_RETIRED.MMNM",
@@ -47,7 +47,7 @@ static const NetburstRow rows[] = {
     BIT(IQ, 5, 0x06, 2, "BRANCH_RETIRED.MMTP",
         NOT_MODELLED("with MMTM alone: see the mask 0xf")),
     BIT(IQ, 5, 0x06, 3, "BRANCH_RETIRED.MMTM", MODELLED(TAKEN_MISSES)),
-    /* Bits 2 and 6, says the SDM; Linux's perf_event_p4.h has 1 and 2. */
+    /* The SDM has bits 2 and 6 here; Linux's perf_event_p4.h has 1 and 2. */
     BIT(IQ, 5, 0x02, 0, "MACHINE_CLEAR.CLEAR",
         APPROXIMATE("times, not cycles", PMU_ITEM_CLEARS_SMC,
                     PMU_ITEM_CLEARS_ORDERING)),
@@ -179,7 +179,7 @@ static const NetburstRow rows[] = {
         NOT_MODELLED("the model cancels no requests")),
 };
 
-/* All branches: what BRANCH_RETIRED's four bits are together. */
+/* All branches: what BRANCH_RETIRED counts with all four bits of its mask. */
 static const PmuEvent all_branches = {
     "BRANCH_RETIRED", EXACT(PMU_ITEM_BRANCHES),
 };
@@ -208,7 +208,7 @@ static const struct {
       MODELLED(PMU_ITEM_STORES_SPLIT) } },
 };
 
-/* Bits of IA32_PEBS_ENABLE that tag, beside UOP_TAG. */
+/* Bits of IA32_PEBS_ENABLE: which replays tag; and that tagging is on. */
 #define PEBS_METRICS    0x1fff
 #define PEBS_UOP_TAG    (1u << 24)
 
@@ -248,7 +248,7 @@ static const PmuEvent *find_replay(const NetburstSelector *s)
     return NULL;
 }
 
-/* The one row that says all of what @s selects, NULL if there is none. */
+/* The single row for all that @s selects, NULL if there is none. */
 static const PmuEvent *find_whole(const NetburstSelector *s, unsigned event,
                                   unsigned mask)
 {
@@ -270,7 +270,7 @@ static void add_term(PmuSelection *selection, uint8_t item)
     }
 }
 
-/* What bits have in common counts once. */
+/* Add @row to the sum.  An item that two rows have in common counts once. */
 static void add_row(PmuSelection *selection, const PmuEvent *row)
 {
     bool first = !selection->name;
@@ -298,7 +298,7 @@ static void count_nothing(PmuSelection *selection, PmuEventState state,
     selection->whole = 0;
 }
 
-/* The sum of what the bits of @mask select. */
+/* Add the rows for the bits of @mask; count nothing if that cannot be done. */
 static void add_bits(PmuSelection *selection, const NetburstSelector *s,
                      unsigned event, unsigned mask)
 {
@@ -317,7 +317,7 @@ static void add_bits(PmuSelection *selection, const NetburstSelector *s,
         some |= row->num_terms || row->whole;
         add_row(selection, row);
     }
-    /* Kinds that are not modelled take nothing from those that are. */
+    /* Rows that are not modelled do not stop the others from counting. */
     if (selection->state == PMU_EVENT_NOT_MODELLED && some) {
         selection->state = PMU_EVENT_APPROXIMATE;
     }
@@ -350,7 +350,7 @@ void pmu_event_select_netburst(PmuSelection *selection,
     unsigned event = ESCR_EVENT(s->escr), mask = ESCR_MASK(s->escr);
     const PmuEvent *whole = find_whole(s, event, mask);
 
-    /* As long as no row says anything else. */
+    /* Until a row says otherwise. */
     *selection = (PmuSelection) { .state = PMU_EVENT_NEVER };
     if (whole) {
         add_row(selection, whole);

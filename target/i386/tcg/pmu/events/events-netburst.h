@@ -22,34 +22,34 @@ typedef struct NetburstSelector {
     NetburstGroup group;
     unsigned escr_select;       /* of the CCCR: 0 to 7 */
     uint32_t escr;              /* what the ESCR holds */
-    /* Fields of the CCCR: a threshold for what comes in one cycle. */
+    /* Fields of the CCCR: a threshold for the number in one cycle. */
     bool compare, complement, edge;
     unsigned threshold;         /* 0 to 15 */
-    /* IA32_PEBS_ENABLE and MSR_PEBS_MATRIX_VERT: which replays are tagged. */
+    /* IA32_PEBS_ENABLE, MSR_PEBS_MATRIX_VERT: which replays tag micro-ops. */
     uint32_t pebs_enable, pebs_matrix_vert;
 } NetburstSelector;
 
 /*
- * What a counter counts.  The sum of what the bits of the event mask select, of
- * which the table has a row each; what two have in common counts once.  Of a
- * mask with a bit that has no row, none.
+ * Set *@selection to what a counter counts: the sum of the rows for the bits of
+ * the event mask.  An item that two rows have in common counts once.  The
+ * counter stands still if a bit has no row, or one of several is a difference.
  *
- * With COMPARE it counts the cycles with more than the threshold, or with
- * COMPLEMENT no more.  Known are the limits of that alone: of what never
- * comes, as an event whose micro-ops nothing tags, with COMPLEMENT all cycles
- * (the second "cycles" of Linux); of others, with a threshold of 0 and EDGE,
- * what is counted without.
+ * With COMPARE a counter counts the cycles with more than the threshold; with
+ * COMPLEMENT, those with no more.  The model knows only the extreme cases.  If
+ * the event never happens, as when nothing tags its micro-ops, COMPLEMENT
+ * selects all cycles (the second "cycles" of Linux).  For other events, a
+ * threshold of 0 with EDGE counts what is counted without COMPARE.
  */
 void pmu_event_select_netburst(PmuSelection *selection,
                                const NetburstSelector *selector);
 
-/* One bit of an event's mask. */
+/* What one bit of an event's mask selects. */
 typedef struct NetburstRow {
     uint8_t group;              /* NetburstGroup */
     uint8_t escr_select;
     uint8_t event;
     uint8_t bit;
-    PmuEvent event_row;         /* without a place */
+    PmuEvent event_row;         /* .on is not used */
 } NetburstRow;
 
 /* Row @index of the table, NULL past the end. */

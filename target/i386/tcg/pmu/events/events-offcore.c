@@ -4,11 +4,11 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * The register has a bit for each type of request and for each kind of answer:
- * who supplied the line, and what snooping other cores had to say.  A request
- * counts if its type is named and so are both its supplier and its snoop, or
- * "any" answer is (SDM vol. 3B, "Off-core Response Performance Monitoring").
- * What the bits stand for on these cores: the values of Intel's event lists,
- * events-rows.h.
+ * who supplied the line, and what the snoop of other cores found.  A request
+ * counts if the bit of its type is set and so are those of its supplier and of
+ * its snoop result, or that of "any" answer (SDM vol. 3B, "Off-core Response
+ * Performance Monitoring").  Source of what the bits mean on these cores: the
+ * values in Intel's event lists (see events-rows.h).
  */
 
 #include <glib.h>
@@ -25,9 +25,9 @@
 #define L3_HIT_S        (1ull << 20)
 #define LOCAL_DRAM      (1ull << 26)
 /*
- * Snoops: no other core was asked, of requests that bring no data (streaming
- * stores; and what the lists call ITOM, which shares its bit with RFO) and of
- * those that do; one had the line, clean or modified.
+ * Snoop results.  No other core was asked, for a request that brings no data
+ * (streaming stores, and what the lists call ITOM, which shares its bit with
+ * RFO), and for one that does.  Another core had the line, clean or modified.
  */
 #define NO_SNOOP_DATALESS (1ull << 31)
 #define NO_SNOOP        (1ull << 32)
@@ -35,9 +35,9 @@
 #define SNOOP_HITM      (1ull << 36)
 
 /*
- * The requests that the model can tell apart, and who has their line in the
- * L3: no other core, one that only read it, or one that wrote it.  0: there is
- * no such item.
+ * The types of requests that the model can tell apart, and their items.  Items
+ * of lines found in the L3 are split by who else has the line: no other core,
+ * one that only read it, or one that wrote it.  0: there is no such item.
  */
 static const struct {
     uint64_t request[PMU_CORE_NR];      /* its bit */
@@ -71,7 +71,7 @@ static const struct {
       PMU_ITEM_STREAM_L3 },
 };
 
-/* Names, and the values that they stand for; 0: not in that core's list. */
+/* Names and values on Ice Lake, Sapphire Rapids; 0: not in that list. */
 static const PmuOffcoreName names[] = {
     { "OCR.DEMAND_DATA_RD.L3_HIT.SNOOP_HIT_NO_FWD",
       { 0x4003c0001, 0x4003c0001 } },
@@ -222,7 +222,7 @@ static void add_term(PmuSelection *selection, bool wanted, uint8_t item)
     }
 }
 
-/* Requests of kind @i with one of @answers. */
+/* Add the items of requests of kind @i that get one of @answers. */
 static void add_kind(PmuSelection *selection, unsigned i,
                      const Answers *answers)
 {

@@ -1,5 +1,5 @@
 /*
- * Events of MSR_OFFCORE_RSP_x: requests to the L3.
+ * Events of MSR_OFFCORE_RSP_x: requests to the L3, by type and answer.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -9,13 +9,13 @@
 
 #include "tcg/pmu/events/event.h"
 
-/* A name for a value of MSR_OFFCORE_RSP_x, which is 0 where there is none. */
+/* An event's name and its value of MSR_OFFCORE_RSP_x; 0: not on that core. */
 typedef struct PmuOffcoreName {
     const char *name;
     uint64_t value[PMU_CORE_NR];
 } PmuOffcoreName;
 
-/* What an event of MSR_OFFCORE_RSP_x counts if @value is in it. */
+/* Set *@selection to what @value in MSR_OFFCORE_RSP_x selects. */
 void pmu_event_offcore(PmuSelection *selection, PmuCore core, uint64_t value);
 
 /* Name @index, NULL past the end. */

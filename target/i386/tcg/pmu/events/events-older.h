@@ -1,5 +1,5 @@
 /*
- * What the rows of older cores share.
+ * Macros that the tables of older cores share.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -9,7 +9,7 @@
 
 #include "tcg/pmu/events/events-rows.h"
 
-/* Where an event is on one core: code, umask, modifiers, counters. */
+/* The selector of an event on one core, and the counters that can count it. */
 #define AT(core, code, umask, modifiers, counters)                      \
     [PMU_CORE_##core] = { code, umask, counters, modifiers }
 
@@ -40,7 +40,7 @@
     PMU_ITEM_MISSES_COND_TAKEN, PMU_ITEM_MISSES_JMP_INDIRECT,           \
     PMU_ITEM_MISSES_CALL_INDIRECT, PMU_ITEM_MISSES_RET
 
-/* Reasons. */
+/* Notes. */
 #define WHY_NO_BUS      "the model has no bus"
 #define WHY_NO_SEGMENTS "segment loads are not told apart"
 #define WHY_NO_WALK_REQUESTS "without those of page walks"

@@ -78,7 +78,7 @@ static const PmuEvent rows[] = {
       MODELLED(DEMANDS(L2), DEMANDS(L3), DEMANDS(DRAM)) },
     { "L2_RQSTS.I", P6(0x2e, 0x01, ANY_COUNTER),
       MODELLED(DEMANDS(L3), DEMANDS(DRAM)) },
-    /* What Linux gives a counter that is to count nothing. */
+    /* Linux selects this in a counter that is to count nothing. */
     { "L2_RQSTS without a state", P6(0x2e, 0x00, ANY_COUNTER),
       NEVER("a line in no state is none") },
     { "BUS_DRDY_CLOCKS", P6(0x62, 0x00, ANY_COUNTER),

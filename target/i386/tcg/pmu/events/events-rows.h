@@ -1,5 +1,5 @@
 /*
- * The rows of the event table, and how they are written.
+ * The tables of events, and the macros that write their rows.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
@@ -16,18 +16,18 @@
 typedef struct PmuEventRows {
     const PmuEvent *rows;
     unsigned num_rows;
-    uint32_t cores;             /* that have any of them, a bit each */
+    uint32_t cores;             /* that have any of the rows, a bit each */
 } PmuEventRows;
 
-extern const PmuEventRows pmu_event_common_rows;        /* see ON_BOTH */
-extern const PmuEventRows pmu_event_icelake_rows;       /* on this one alone */
+extern const PmuEventRows pmu_event_common_rows;        /* of ON_BOTH */
+extern const PmuEventRows pmu_event_icelake_rows;       /* of this core alone */
 extern const PmuEventRows pmu_event_sapphirerapids_rows;
 /* Older cores. */
 extern const PmuEventRows pmu_event_p6_rows;
 extern const PmuEventRows pmu_event_amd_rows;
 extern const PmuEventRows pmu_event_core_rows;
 
-/* Counters that count an event. */
+/* Counters that can count an event, a bit each. */
 #define PMC0_TO_7   0xff
 #define PMC0_TO_3   0x0f
 
@@ -37,7 +37,7 @@ extern const PmuEventRows pmu_event_core_rows;
 #define EDGE        PMU_EVENT_EDGE
 #define EDGES       (EDGE | CMASK(1))
 
-/* Where an event is: code, umask, modifiers, counters. */
+/* The selector of an event on each core, and the counters that can count it. */
 #define ICX(code, umask, modifiers, counters)                           \
     .on[PMU_CORE_ICELAKE] = { code, umask, counters, modifiers }
 #define SPR(code, umask, modifiers, counters)                           \
@@ -46,14 +46,14 @@ extern const PmuEventRows pmu_event_core_rows;
     ICX(code, umask, modifiers, counters),                              \
     SPR(code, umask, modifiers, counters)
 
-/* Bits of PmuEventAlias.cores and the like: both are the newer cores. */
+/* Bits of PmuEventAlias.cores and the like.  "Both" are the newer cores. */
 #define ON_ICELAKE          (1u << PMU_CORE_ICELAKE)
 #define ON_SAPPHIRERAPIDS   (1u << PMU_CORE_SAPPHIRERAPIDS)
 #define ON_BOTH             (ON_ICELAKE | ON_SAPPHIRERAPIDS)
 
 /*
- * Requests for lines that are found in @place, L2, L3 or DRAM.  L2 takes those
- * of the prefetcher of L1D for demand reads.
+ * Items of requests for lines that are found in @place: L2, L3 or DRAM.  L2
+ * takes requests of the L1D prefetcher for demand reads.
  */
 #define DATA_READS(place)                                               \
     PMU_ITEM_DATA_##place, PMU_ITEM_L1D_PREFETCH_##place
@@ -76,28 +76,28 @@ extern const PmuEventRows pmu_event_core_rows;
 #define CYCLES(...)         MODELLED(__VA_ARGS__), .unit = PMU_EVENT_CYCLES
 #define ABOUT_CYCLES(why, ...)                                          \
     APPROXIMATE(why, __VA_ARGS__), .unit = PMU_EVENT_CYCLES
-/* Cycles of kinds that overlap: their sum, up to all cycles. */
+/* The sum of cycles of several kinds that may overlap, at most all cycles. */
 #define OVERLAPPING_CYCLES(why, ...)                                    \
     ABOUT_CYCLES(why, __VA_ARGS__), .capped = true
 /*
  * No guest can make it happen, whatever devices and sockets its machine has:
- * the CPU has not what it counts, and CPUID says so.
+ * the CPU lacks what it counts, and CPUID says so.
  */
 #define NEVER(why)          .state = PMU_EVENT_NEVER, .note = why
-/* It may happen, and the model does not know. */
+/* It may happen, but the model does not know. */
 #define NOT_MODELLED(why)   .state = PMU_EVENT_NOT_MODELLED, .note = why
-/* The row without modifiers says what it counts. */
+/* The row without modifiers says what this one counts. */
 #define AS_PLAIN            .state = PMU_EVENT_MODELLED,                \
                             .unit = PMU_EVENT_AS_PLAIN
-/* What there is of @all but for the other items. */
+/* Item @all less the other items. */
 #define LESS(all, ...)      MODELLED(__VA_ARGS__), .whole = (all)
-/* Cycles in which 0, 1, 2... are counted: @num items from @first on. */
+/* Items of cycles in which 0, 1, 2, ... are counted: @num from @first on. */
 #define BINS(first, num)                                                \
     .unit = PMU_EVENT_BINS, .first_bin = (first), .num_bins = (num)
 #define BINS_FROM_1(first, num)                                         \
     .unit = PMU_EVENT_BINS_FROM_1, .first_bin = (first), .num_bins = (num)
 
-/* MSR_PEBS_FRONTEND must be this, in the bits of the mask. */
+/* The low 32 bits that MSR_PEBS_FRONTEND or _LD_LAT_THRESHOLD must hold. */
 #define FRONTEND(value)                                                 \
     .extra = PMU_EXTRA_FRONTEND, .extra_value = (value),                \
     .extra_mask = UINT32_MAX
@@ -106,7 +106,7 @@ extern const PmuEventRows pmu_event_core_rows;
     .extra_mask = UINT32_MAX
 #define OFFCORE(n)          .extra = PMU_EXTRA_OFFCORE_##n
 
-/* Reasons that several rows share. */
+/* Notes that several rows share. */
 #define WHY_ACCESSES    "accesses: an instruction that makes two counts " \
                         "twice, REP ones once for each line"
 #define WHY_SPLITS      "but for those of REP strings, gathers and XSAVE"

@@ -38,7 +38,7 @@ static const PmuEvent rows[] = {
       CYCLES(PMU_ITEM_PAUSE_CYCLES) },
     { "CPU_CLK_UNHALTED.PAUSE_INST", SPR(0xec, 0x40, EDGES, PMC0_TO_7),
       EXACT(PMU_ITEM_PAUSES) },
-    /* TCG has no UMWAIT and no TPAUSE. */
+    /* C01, C02 and PAUSE: TCG has no UMWAIT and no TPAUSE. */
     { "CPU_CLK_UNHALTED.C0_WAIT", SPR(0xec, 0x70, 0, PMC0_TO_7),
       CYCLES(PMU_ITEM_PAUSE_CYCLES) },
 

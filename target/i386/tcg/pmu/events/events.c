@@ -1,5 +1,5 @@
 /*
- * Events: lookup of selectors, and what CMASK, INV and EDGE make of them.
+ * Events: looks up selectors in the tables, and applies CMASK, INV and EDGE.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
@@ -18,10 +18,10 @@ static const PmuEventRows *const tables[] = {
     &pmu_event_p6_rows, &pmu_event_amd_rows, &pmu_event_core_rows,
 };
 
-/* Tables of the cores that measurements check, before those of the others. */
+/* The first tables: of the cores that are checked against measurements. */
 #define NEWER_TABLES 3
 
-/* Row @index of the tables from @first to @end - 1, NULL past the last. */
+/* Row @index of all tables from @first to @end - 1, NULL past the last. */
 static const PmuEvent *row_of(unsigned first, unsigned end, unsigned index)
 {
     for (unsigned i = first; i < end; i++) {
@@ -84,14 +84,14 @@ static Selector take_apart(PmuCore core, unsigned counter, uint64_t evtsel,
     };
 
     if (!(s.modifiers & PMU_EVENT_CMASK(0xff))) {
-        /* There is no condition to invert, or it is "any". */
+        /* INV has no condition to invert; EDGE has the condition "any". */
         s.modifiers = s.modifiers & PMU_EVENT_EDGE
                       ? PMU_EVENT_EDGE | PMU_EVENT_CMASK(1) : 0;
     }
     return s;
 }
 
-/* Behind the last row of table @index, which has none of other cores' rows. */
+/* The end of table @index; its first row if it has no rows of @core. */
 static const PmuEvent *table_end(unsigned index, PmuCore core)
 {
     const PmuEventRows *table = tables[index];
@@ -109,7 +109,7 @@ static bool matches(const PmuEvent *event, const Selector *s, uint8_t umask,
            (s->extra[event->extra] & event->extra_mask) == event->extra_value;
 }
 
-/* The row of @s with these bits in place of its own, NULL if there is none. */
+/* The row of @s with @umask and @modifiers in place of its own, or NULL. */
 static const PmuEvent *find_row(const Selector *s, uint8_t umask,
                                 uint32_t modifiers)
 {
@@ -126,8 +126,9 @@ static const PmuEvent *find_row(const Selector *s, uint8_t umask,
 }
 
 /*
- * Row @index of those that select @evtsel on @core, whatever the modifiers and
- * other registers say; with @all_kinds, whatever its umask says.
+ * Row @index of those with the event code and umask of @evtsel on @core, NULL
+ * past the last.  Modifiers and other registers are ignored, and with
+ * @all_kinds the umask.
  */
 static const PmuEvent *find_kind(PmuCore core, uint64_t evtsel, bool all_kinds,
                                  unsigned index)
@@ -167,7 +168,7 @@ PmuEventExtra pmu_event_extra(PmuCore core, uint64_t evtsel)
     return row ? row->extra : PMU_EXTRA_NONE;
 }
 
-/* It counts zero, because of @note. */
+/* Let @selection count zero, because of @note. */
 static void count_nothing(PmuSelection *selection, const char *note)
 {
     selection->state = PMU_EVENT_NOT_MODELLED;
@@ -179,7 +180,7 @@ static void count_nothing(PmuSelection *selection, const char *note)
 
 static void add_term(PmuSelection *selection, unsigned item)
 {
-    /* No selector has more: /limits/selectors tries all of them. */
+    /* No selector has more terms: /limits/selectors tries all selectors. */
     if (selection->num_terms < PMU_SELECTION_TERMS) {
         selection->term[selection->num_terms++] = item;
     }
@@ -198,7 +199,7 @@ static void take_row(PmuSelection *selection, const PmuEvent *event)
     }
 }
 
-/* Cycles in which at least @cmask are counted, or with @inv less. */
+/* Select cycles in which at least @cmask, or with @inv fewer, are counted. */
 static void threshold_bins(PmuSelection *selection, const PmuEvent *event,
                            unsigned cmask, bool inv)
 {
@@ -216,7 +217,7 @@ static void threshold_bins(PmuSelection *selection, const PmuEvent *event,
     }
 }
 
-/* The same where at most one is counted in each cycle. */
+/* The same for an event that counts at most one in each cycle. */
 static void threshold_cycles(PmuSelection *selection, unsigned cmask, bool inv)
 {
     if (cmask > 1) {
@@ -233,7 +234,7 @@ static void threshold_cycles(PmuSelection *selection, unsigned cmask, bool inv)
     }
 }
 
-/* ... of what never happens: in all cycles there is none. */
+/* The same for an event that never happens: with @inv, all cycles. */
 static void threshold_never(PmuSelection *selection, bool inv)
 {
     if (inv) {
@@ -251,7 +252,7 @@ static void approximate(PmuSelection *selection, const char *note)
     }
 }
 
-/* The same of what may come any number of times in a cycle. */
+/* The same for an event that may come any number of times in a cycle. */
 static void threshold_occurrences(PmuSelection *selection,
                                   const PmuEvent *event, uint32_t modifiers)
 {
@@ -272,7 +273,7 @@ static void threshold_occurrences(PmuSelection *selection,
     selection->single = selection->whole;
 }
 
-/* More in a cycle than the bins tell apart. */
+/* The threshold is above what the bins tell apart. */
 static void many_in_a_cycle(PmuSelection *selection, bool inv)
 {
     if (inv) {
@@ -282,7 +283,7 @@ static void many_in_a_cycle(PmuSelection *selection, bool inv)
     }
 }
 
-/* Apply @modifiers to @selection, which is what @event counts. */
+/* Apply @modifiers to @selection, which is what @event (or NULL) counts. */
 static void modify(PmuSelection *selection, const PmuEvent *event,
                    uint32_t modifiers)
 {
@@ -319,12 +320,12 @@ static void modify(PmuSelection *selection, const PmuEvent *event,
     }
 }
 
-/* Codes whose umask bits each stand for a kind of the same thing. */
+/* Does each umask bit of @code stand for one kind of the same thing? */
 static bool is_sum_of_kinds(PmuCore core, uint8_t code)
 {
     static const struct {
         uint8_t code;
-        uint8_t cores;          /* the newer ones */
+        uint8_t cores;          /* newer ones alone, a bit each */
     } sums[] = {
         { 0xc4, ON_BOTH },      /* BR_INST_RETIRED */
         { 0xc5, ON_BOTH },      /* BR_MISP_RETIRED */
@@ -349,7 +350,7 @@ static void add_kind(PmuSelection *selection, const PmuEvent *event)
     if (event->note) {
         selection->note = event->note;
     }
-    /* What two of the kinds have in common counts once. */
+    /* An item that two of the kinds have in common counts once. */
     for (unsigned i = 0; i < event->num_terms; i++) {
         if (!memchr(selection->term, event->term[i], selection->num_terms)) {
             add_term(selection, event->term[i]);
@@ -357,7 +358,7 @@ static void add_kind(PmuSelection *selection, const PmuEvent *event)
     }
 }
 
-/* The sum of rows, one for each bit of the umask.  False if one lacks. */
+/* Select the sum of the rows for the umask's bits.  False if one lacks. */
 static bool sum_kinds(PmuSelection *selection, const Selector *s)
 {
     if (!s->umask || !is_sum_of_kinds(s->core, s->code)) {
@@ -384,7 +385,7 @@ static bool sum_kinds(PmuSelection *selection, const Selector *s)
     return true;
 }
 
-/* What @s counts without its modifiers; the row that says so, if one does. */
+/* Select what @s counts without its modifiers.  Returns its row, or NULL. */
 static const PmuEvent *select_plain(PmuSelection *selection, const Selector *s)
 {
     const PmuEvent *event = find_row(s, s->umask, 0);
@@ -397,7 +398,7 @@ static const PmuEvent *select_plain(PmuSelection *selection, const Selector *s)
     return event;
 }
 
-/* A row of the table stands for @event with all its modifiers. */
+/* Does row @event say by itself what it counts with its modifiers? */
 static bool stands_alone(const PmuEvent *event)
 {
     return event && event->unit != PMU_EVENT_AS_PLAIN;
@@ -451,7 +452,7 @@ static uint64_t growth(const PmuLedgerSnapshot *from,
     return sum;
 }
 
-/* How much all that is summed up grew. */
+/* How much the sum of the terms grew. */
 static uint64_t growth_of_terms(const PmuSelection *selection,
                                 const PmuLedgerSnapshot *from,
                                 const PmuLedgerSnapshot *to, unsigned levels)
@@ -485,7 +486,7 @@ uint64_t pmu_selection_gain(const PmuSelection *selection,
     if (selection->capped) {
         uint64_t cycles = growth(from, to, levels, PMU_ITEM_CYCLES);
 
-        /* S - C, and what min(S, C) = C + min(S - C, 0) gained. */
+        /* Keep S - C, return what min(S, C) = C + min(S - C, 0) gained. */
         *remainder = add_saturated(was, sum - cycles);
         return cycles + MIN(*remainder, 0) - MIN(was, 0);
     }
@@ -493,7 +494,7 @@ uint64_t pmu_selection_gain(const PmuSelection *selection,
         uint64_t whole = growth(from, to, levels, selection->whole);
         int64_t more = (uint64_t)was + whole - sum;
 
-        /* W - S less the most that it has been. */
+        /* Keep W - S less the largest that it has been. */
         *remainder = MIN(more, 0);
         return MAX(more, 0);
     }

@@ -16,7 +16,7 @@ unsigned perfmon_num_counters(const Perfmon *pmu)
     return pmu->config.num_gp + pmu->config.num_fixed;
 }
 
-/* The counter with bit @status is on, if its own control has it @enabled. */
+/* Is the counter with bit @status on, if its own control says @enabled? */
 static bool is_running(const Perfmon *pmu, uint64_t status, bool enabled)
 {
     return enabled && (pmu->global_ctrl & status & ~pmu->held) &&
@@ -81,8 +81,10 @@ bool perfmon_awaits_overflow(const PerfmonCounter *counter)
 }
 
 /*
- * A driver stops and starts counters far more often than it gives them another
- * event, and a lookup takes about as long as all the rest of a WRMSR.
+ * Update what the registers say about general-purpose counter @index.  What it
+ * counts is looked up only if its selector changed, or with @look_up: drivers
+ * stop and start counters far more often than they give them another event, and
+ * a lookup takes about as long as all the rest of a WRMSR.
  */
 static void select_gp(Perfmon *pmu, unsigned index, bool look_up)
 {

@@ -1,5 +1,5 @@
 /*
- * How fast events count.
+ * How fast events counted lately.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -10,16 +10,16 @@
 #include "tcg/pmu/perfmon/event-rates.h"
 #include "tcg/pmu/uarch/hash.h"
 
-/* As fast as any event can be, for all that is known of a new one. */
+/* Events a slot: the fastest that can be, and taken for an unknown event. */
 #define RATE_MAX    4
 
-/* In less than the first, much may be by chance; the second makes 1/e of it. */
+/* Slots in which a rate is more than chance; in which it fades to about 1/e. */
 #define LEAST_SLOTS     256
 #define MEMORY_SLOTS    (1u << 20)
-/* Nothing that counts is slower. */
+/* The lowest rate, in events a slot: nothing that counts is slower. */
 #define RATE_MIN        1e-9
 
-/* The place for @event; multiplicative hashing (Knuth). */
+/* The index of the entry for @event; multiplicative hashing (Knuth). */
 static unsigned index_of(uint64_t event)
 {
     return (event * PMU_HASH_MULTIPLIER >> 32) % PERFMON_RATES;

@@ -1,12 +1,11 @@
 /*
- * How fast events count: when a counter may overflow, as far as experience
- * goes.
+ * How fast events counted lately, to estimate when a counter overflows.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * A heuristic of the caller's, for PerfmonDistance.expected: it decides when
- * counters are looked at, never what they count.  Rates are kept by event, as
- * drivers let more events than counters take turns.
+ * A heuristic for PerfmonDistance.expected.  It decides when the caller looks
+ * at counters, never what they count.  Rates are kept by event, not by counter,
+ * as drivers let more events than there are counters take turns.
  */
 
 #ifndef TARGET_I386_PMU_PERFMON_EVENT_RATES_H
@@ -15,17 +14,17 @@
 #include <stdint.h>
 
 
-/* How fast counters of an event counted at most lately. */
+/* The highest rate at which counters of an event counted lately. */
 typedef struct PerfmonRate {
-    uint64_t event;             /* bits of IA32_PERFEVTSELx; counters share it,
-                                   and fixed ones have a bit each beyond */
-    uint64_t counted, slots;    /* since @most was looked at */
-    double most;                /* in a slot; 0: nothing is known */
+    uint64_t event;             /* perfmon_event_of(): counters of the same
+                                   event share the entry */
+    uint64_t counted, slots;    /* since @most was updated */
+    double most;                /* events a slot; 0: nothing is known */
 } PerfmonRate;
 
 #define PERFMON_RATES   64
 
-/* By a hash of the event; all zero: nothing is known. */
+/* Indexed by a hash of the event; all zero: nothing is known. */
 typedef struct PerfmonEventRates {
     PerfmonRate rate[PERFMON_RATES];
 } PerfmonEventRates;
@@ -35,15 +34,15 @@ void perfmon_event_rates_add(PerfmonEventRates *rates, uint64_t event,
                              uint64_t n, uint64_t slots);
 
 /*
- * In how many slots, up to INT64_MAX, a counter of @event counts @distance if
+ * The slots, up to INT64_MAX, in which a counter of @event counts @distance if
  * it counts no faster than it did lately.  @rates may be NULL.
  */
 uint64_t perfmon_event_rates_expected(const PerfmonEventRates *rates,
                                       uint64_t event, uint64_t distance);
 
 /*
- * What was added since the last call is what events can do.  It is forgotten
- * within some million slots.
+ * Update the highest rates with what was added since the last call.  An old
+ * rate fades within some million slots.
  */
 void perfmon_event_rates_update(PerfmonEventRates *rates);
 

@@ -3,8 +3,8 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * AMD64 Architecture Programmer's Manual, vol. 2, "Performance Monitoring
- * Counters", and appendix A.
+ * Source: AMD64 Architecture Programmer's Manual, vol. 2, "Performance
+ * Monitoring Counters", and appendix A.
  */
 
 #include <glib.h>
@@ -55,7 +55,7 @@ static const PerfmonMsr rows[] = {
         .stored = offsetof(Perfmon, global_status),
         .reads_zero = true,
     },
-    /* The first four counters, under the addresses of K7. */
+    /* The first four counters, at the addresses of K7. */
     {
         .name = "PERF_LEGACY_CTL", .first = MSR_PERF_LEGACY_CTL0,
         .count = PERFMON_AMD_LEGACY_GP, .present = PERFMON_PRESENT_GP,
@@ -88,8 +88,8 @@ static const PerfmonMsr rows[] = {
 };
 
 /*
- * Reserved bits do not stick.  The manuals call them "reserved" and not "must
- * be zero", and KVM takes writes of them, too.
+ * Reserved bits do not stick, and writes of them do not raise #GP: the manuals
+ * call them "reserved" and not "must be zero", and KVM accepts them, too.
  */
 static void prepare(Perfmon *pmu)
 {
@@ -112,9 +112,9 @@ static void prepare(Perfmon *pmu)
 }
 
 /*
- * GuestOnly alone counts nothing in the host; a guest's own guests are not
- * counted apart.  HostOnly counts all the time; on families 10H and 15H it
- * should count nothing unless EFER.SVME is set (Linux, commit 1018faa6cf23),
+ * GuestOnly alone counts nothing: all code counts as the host's, as a guest's
+ * own guests are not told apart.  HostOnly always counts.  On families 10H and
+ * 15H it should only count while EFER.SVME is set (Linux, commit 1018faa6cf23),
  * which is not known here.
  */
 static PerfmonControl control(const Perfmon *pmu, unsigned index)

@@ -4,7 +4,7 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Facts without a source of their own: SDM vol. 3B, chapter 20 (architectural
+ * Source, if a comment names no other: SDM vol. 3B, chapter 20 (architectural
  * performance monitoring, versions 1 to 5) and vol. 4, tables 2-2 and 2-44.
  */
 
@@ -25,7 +25,7 @@ static uint64_t read_metrics(const Perfmon *pmu)
     return perfmon_metrics(pmu);
 }
 
-/* What is in use, so that software can share the unit: SDM 20.2.4.3. */
+/* What is in use, for software that shares the unit: SDM 20.2.4.3. */
 static uint64_t read_inuse(const Perfmon *pmu)
 {
     uint64_t value = 0;
@@ -50,9 +50,9 @@ static uint64_t read_inuse(const Perfmon *pmu)
 }
 
 /*
- * Clearing IA32_FIXED_CTR3 clears PERF_METRICS.  Any other value leaves the
- * hidden counters alone: software restores PERF_METRICS after it, and
- * profilers reload it before they read PERF_METRICS.
+ * A write of 0 to IA32_FIXED_CTR3 clears PERF_METRICS.  Any other value leaves
+ * the hidden counters alone: software restores IA32_FIXED_CTR3 before
+ * PERF_METRICS, and profilers reload it before they read PERF_METRICS.
  */
 static void fixed_written(Perfmon *pmu, unsigned index, uint64_t value)
 {
@@ -69,7 +69,7 @@ static void metrics_written(Perfmon *pmu, unsigned index G_GNUC_UNUSED,
 }
 
 static const PerfmonMsr rows[] = {
-    /* By address.  Absent ones: SDM vol. 4, table 2-2, and later cores'. */
+    /* By address.  Absent registers: SDM vol. 4, table 2-2 and later cores'. */
     {
         .name = "IA32_PMC", .first = MSR_PMU_IA32_PMC0, .count = 8,
         .present = PERFMON_PRESENT_GP,
@@ -97,10 +97,10 @@ static const PerfmonMsr rows[] = {
         .written = perfmon_shared_written,
     }, {
         /*
-         * LBR, BTF and FREEZE_LBRS_ON_PMI do not stick, so that software that
-         * reads back finds no last-branch records; drivers set them without
-         * asking (block stepping in Linux, arch/x86/kernel/step.c), so they
-         * must not raise #GP either.
+         * LBR, BTF and FREEZE_LBRS_ON_PMI do not stick: software that reads
+         * them back finds no last-branch records.  They must not raise #GP,
+         * as drivers set them without a check (block stepping in Linux,
+         * arch/x86/kernel/step.c).
          */
         .name = "IA32_DEBUGCTL", .first = MSR_PMU_IA32_DEBUGCTL,
         .count = 1, .present = PERFMON_PRESENT,
@@ -145,7 +145,7 @@ static const PerfmonMsr rows[] = {
         .holds = PERFMON_MASK_STATUS,
         .stored = offsetof(Perfmon, global_status),
     }, {
-        /* All general-purpose counters on: SDM since March 2023. */
+        /* RESET enables all general-purpose counters: SDM since March 2023. */
         .name = "IA32_PERF_GLOBAL_CTRL",
         .first = MSR_PMU_IA32_PERF_GLOBAL_CTRL,
         .count = 1, .present = PERFMON_PRESENT_GLOBAL,
@@ -182,8 +182,8 @@ static const PerfmonMsr rows[] = {
     PERFMON_ABSENT(0x393, 1, .uncore = true),
     {
         /*
-         * Without PEBS there is nothing to enable; Linux reads it all the
-         * same when it prints the unit's state (arch/x86/events/core.c).
+         * Without PEBS there is nothing to enable, but Linux reads this
+         * register when it prints the unit's state (arch/x86/events/core.c).
          */
         .name = "IA32_PEBS_ENABLE", .first = MSR_PMU_PEBS_ENABLE,
         .count = 1, .present = PERFMON_PRESENT,
@@ -219,9 +219,9 @@ static const PerfmonMsr rows[] = {
 };
 
 /*
- * Registers that events take a part of their selector from, as far as a core
- * has them, and their bits: intel_*_extra_regs in Linux,
- * arch/x86/events/intel/core.c.
+ * The registers of a core from which events take a part of their selector, and
+ * their bits; 0: the core does not have it.  Source: intel_*_extra_regs in
+ * Linux, arch/x86/events/intel/core.c.
  */
 typedef struct ExtraRegisters {
     unsigned num_offcore;
@@ -239,9 +239,9 @@ static const ExtraRegisters extra_registers[PMU_CORE_NR] = {
 
 /*
  * From Nehalem to Broadwell the uncore has its global control and status at
- * 391H to 393H, where version 4 later put registers.  Linux writes to the
+ * 391H to 393H, where version 4 later put other registers.  Linux writes this
  * control when a CPU comes up (snb_uncore_msr_init_box() in
- * arch/x86/events/intel/uncore_snb.c), and complains of a #GP.
+ * arch/x86/events/intel/uncore_snb.c), and complains about a #GP.
  */
 static bool has_uncore(const PerfmonConfig *config)
 {
@@ -284,18 +284,17 @@ static void prepare(Perfmon *pmu)
     mask[PERFMON_MASK_EVTSEL] = UINT32_MAX;
     mask[PERFMON_MASK_FIXED_CTR_CTRL] = fixed_ctrl | fixed_any;
     if (pmu->anythread) {
-        /* A core has one thread here: the bits change no count. */
+        /* Each core has one thread here, so the bits change no count. */
         mask[PERFMON_MASK_EVTSEL_HELD] = UINT32_MAX;
         mask[PERFMON_MASK_FIXED_CTR_CTRL_HELD] = fixed_ctrl | fixed_any;
     } else {
         /*
          * CPUID.0AH:EDX[15] is set: AnyThread is deprecated.  The SDM does not
-         * say what then becomes of its bits.  Linux offered the filter on Ice
-         * Lake before its commit cadbaa039b99, "even though the filter does
-         * not exist", and lets root set the bit in a raw event still.  So
-         * writes may have the bits, as a #GP would take what else is in the
-         * write with it; they do nothing, and software that reads back does
-         * not find them.
+         * say what its bits then do.  Linux offered the filter on Ice Lake
+         * before its commit cadbaa039b99, "even though the filter does not
+         * exist", and still lets root set the bit in a raw event.  So writes
+         * may set the bits, as a #GP would lose the rest of the write.  They do
+         * nothing and do not read back.
          */
         mask[PERFMON_MASK_EVTSEL_HELD] = UINT32_MAX & ~PERF_EVTSEL_ANYTHREAD;
         mask[PERFMON_MASK_FIXED_CTR_CTRL_HELD] = fixed_ctrl;
@@ -323,7 +322,7 @@ static void prepare(Perfmon *pmu)
     mask[PERFMON_MASK_FRONTEND] = extra->frontend;
 }
 
-/* ECX[31:16] of RDPMC, SDM vol. 2B.  PERF_METRICS is perfmon.c's. */
+/* ECX[31:16] of RDPMC, SDM vol. 2B.  perfmon.c handles PERF_METRICS. */
 enum {
     RDPMC_GP        = 0x0000,
     RDPMC_FIXED     = 0x4000,

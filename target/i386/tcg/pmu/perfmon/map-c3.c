@@ -1,12 +1,12 @@
 /*
- * The register map of VIA's C3: one counter, which nothing stops.
+ * The register map of VIA's C3: one counter, which cannot be stopped.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * Addresses and rules: the comments of perfctr's driver (Mikael Pettersson,
  * drivers/perfctr/x86.c), which cites the "VIA C3 Samuel 2 Processor
- * Datasheet" and own tests.  The first counter is the time stamp counter under
- * another address, which is pmu-msr.c's.
+ * Datasheet" and his own tests.  The first counter is the time stamp counter at
+ * another address; pmu-msr.c has it.
  */
 
 #include <glib.h>
@@ -39,13 +39,13 @@ static const PerfmonMsr rows[] = {
     },
 };
 
-/* An event's code. */
+/* The bits of PerfEvtSel1 that select an event. */
 #define EVENT   0x1ffull
 
 static void prepare(Perfmon *pmu)
 {
     pmu->mask[PERFMON_MASK_EVTSEL_HELD] = UINT32_MAX;
-    /* After RESET it counts clocks: perfctr found 00070079H in it. */
+    /* After RESET the counter counts clocks: perfctr found 00070079H there. */
     pmu->mask[PERFMON_MASK_EVTSEL_AT_RESET] = 0x70079;
 }
 

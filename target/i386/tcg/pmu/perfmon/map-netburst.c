@@ -3,9 +3,10 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * SDM vol. 3B, "Performance Monitoring (Processors Based on Intel NetBurst
- * Microarchitecture)".  A counter has a configuration control register (CCCR),
- * which selects one of up to eight event selection control registers (ESCRs).
+ * Each counter has a configuration control register (CCCR), which selects one
+ * of up to eight event selection control registers (ESCRs).  Source: SDM vol.
+ * 3B, "Performance Monitoring (Processors Based on Intel NetBurst
+ * Microarchitecture)".
  */
 
 #include <glib.h>
@@ -26,8 +27,9 @@
 #define CCCR_ENABLE         (1u << 12)
 #define CCCR_ESCR(cccr)     ((cccr) >> 13 & 7)
 /*
- * When: bits 17:16 are 01B while a single thread is active, 11B always.  00B
- * and 10B, while none or both are, is never: each thread is alone here.
+ * Bits 17:16 say when to count: 01B while a single thread is active, 11B
+ * always, 00B while none is, 10B while both are.  As each thread is alone here,
+ * the latter two never count.
  */
 #define CCCR_ACTIVE_SINGLE  (1u << 16)
 #define CCCR_COMPARE        (1u << 18)
@@ -43,9 +45,9 @@
 #define CCCR_HELD           0xcffff000u
 
 /*
- * Bits of an ESCR.  Each thread has registers of its own here, where those of
- * a core share them: what ESCRs and CCCRs have for the other thread is held,
- * and neither counts nor interrupts.
+ * Bits of an ESCR.  Each thread has its own registers here, while the threads
+ * of a real core share them.  Bits of ESCRs and CCCRs for the other thread are
+ * held but neither count nor interrupt.
  */
 #define ESCR_T1_USR         (1u << 0)
 #define ESCR_T1_OS          (1u << 1)
@@ -59,16 +61,16 @@ static uint32_t interrupt_bit(const Perfmon *pmu)
 }
 
 /*
- * The counter that @counter is in cascade with: the other pair's of its group,
- * in the same place.  16 and 17 have extended cascading alone, which is not
- * modelled: themselves.
+ * The counter that @counter is in cascade with: that in the same place of the
+ * other pair in its group.  Counters 16 and 17 have only extended cascading,
+ * which is not modelled; for these it is @counter itself.
  */
 static unsigned cascade_of(unsigned counter)
 {
     return counter < 16 ? counter ^ 2 : counter;
 }
 
-/* Whether the one that counter @index is in cascade with waits for it. */
+/* Does the counter in cascade with @index wait for the overflow of @index? */
 static bool cascades(const Perfmon *pmu, unsigned index)
 {
     unsigned next = cascade_of(index);
@@ -76,6 +78,7 @@ static bool cascades(const Perfmon *pmu, unsigned index)
     return next != index && pmu->evtsel[next] & CCCR_CASCADE;
 }
 
+/* A row of ESCRs. */
 #define PART(name_, first_, count_)                                     \
     {                                                                   \
         .name = (name_), .first = (first_), .count = (count_),          \
@@ -89,8 +92,8 @@ static bool cascades(const Perfmon *pmu, unsigned index)
 
 static const PerfmonMsr rows[] = {
     /*
-     * Numbered through, where the SDM begins anew in each group: counter 4 is
-     * its MSR_MS_COUNTER0, counter 16 MSR_IQ_COUNTER4.
+     * Counters are numbered from 0 to 17.  The SDM numbers them in each group:
+     * counter 4 is its MSR_MS_COUNTER0, counter 16 MSR_IQ_COUNTER4.
      */
     {
         .name = "MSR_COUNTER", .first = MSR_NETBURST_COUNTER0,
@@ -105,7 +108,7 @@ static const PerfmonMsr rows[] = {
         .write = PERFMON_WRITE_STORE, .writable = PERFMON_MASK_LOW,
         .holds = PERFMON_MASK_CCCR,
         .stored = offsetof(Perfmon, evtsel),
-        /* It says something about the other of a cascade, too. */
+        /* A CCCR controls the counter in cascade with its own, too. */
         .written = perfmon_shared_selector_written,
     },
     PART("MSR_BSU_ESCR", 0x3a0, 2), PART("MSR_FSB_ESCR", 0x3a2, 2),
@@ -116,7 +119,7 @@ static const PerfmonMsr rows[] = {
     PART("MSR_IS_ESCR", 0x3b4, 2), PART("MSR_ITLB_ESCR", 0x3b6, 2),
     PART("MSR_CRU_ESCR", 0x3b8, 2),
     {
-        /* Of models 1 and 2 alone. */
+        /* Only models 1 and 2 have these. */
         .name = "MSR_IQ_ESCR", .first = 0x3ba, .count = 2,
         .present = PERFMON_PRESENT_IQ_ESCRS,
         .write = PERFMON_WRITE_STORE, .writable = PERFMON_MASK_LOW,
@@ -149,9 +152,9 @@ static const PerfmonMsr rows[] = {
 };
 
 /*
- * ESCRs by the counters' group and the CCCR's ESCR select, those of the first
- * pair of a group: SDM vol. 3B, "Performance Counter MSRs and Associated CCCR
- * and ESCR MSRs".  0: none.
+ * Addresses of ESCRs by the counter's group and its CCCR's ESCR select, for the
+ * first pair of a group; 0: none.  Source: SDM vol. 3B, "Performance Counter
+ * MSRs and Associated CCCR and ESCR MSRs".
  */
 static const uint16_t escr_of[NETBURST_GROUPS][8] = {
     [NETBURST_BPU] = { 0x3b2, 0x3b4, 0x3aa, 0x3b6, 0x3ac, 0x3c8, 0x3a2,
@@ -167,13 +170,13 @@ static NetburstGroup group_of(unsigned counter)
     return MIN(counter / 4, NETBURST_IQ);
 }
 
-/* The second pair of a group has the ESCRs of odd address. */
+/* Is @counter in its group's second pair?  That has ESCRs of odd address. */
 static bool in_second_pair(unsigned counter)
 {
     return counter < 16 ? counter & 2 : counter == 17;
 }
 
-/* The ESCR that @cccr selects for @counter; 0 if there is none. */
+/* The value of the ESCR that @cccr selects for @counter; 0 if none. */
 static uint32_t selected_escr(const Perfmon *pmu, unsigned counter,
                               uint32_t cccr)
 {
@@ -193,12 +196,12 @@ static void prepare(Perfmon *pmu)
         pmu->config.iq_escrs ? UINT8_MAX : 0;
     mask[PERFMON_MASK_CCCR] = CCCR_HELD;
     mask[PERFMON_MASK_ESCR] = ESCR_HELD;
-    /* Which replays tag, and bit 24, that tagging is on; no PEBS. */
+    /* Which replays tag; bit 24: tagging is on.  There is no PEBS. */
     mask[PERFMON_MASK_PEBS_ENABLE] = 0x1001fff;
     mask[PERFMON_MASK_PEBS_MATRIX] = 0x1fff;
 }
 
-/* The selector is CCCR and ESCR, but for what switches on and off. */
+/* The selector: bits of CCCR and ESCR that say what, not whether, to count. */
 #define SELECTING_CCCR \
     (7u << 13 | CCCR_COMPARE | CCCR_COMPLEMENT | 15u << 20 | CCCR_EDGE)
 #define SELECTING_ESCR  0x7ffffff0u
@@ -239,7 +242,7 @@ static void select_event(Perfmon *pmu, unsigned index, uint64_t selector)
     pmu_event_select_netburst(&pmu->selected[index], &netburst);
 }
 
-/* A counter with CASCADE begins when the one before it overflows. */
+/* A counter with CASCADE begins when the counter in cascade overflows. */
 static void overflowed(Perfmon *pmu, unsigned index)
 {
     pmu->evtsel[index] |= CCCR_OVF;
@@ -261,7 +264,7 @@ bool perfmon_netburst_pmi_asserted(const Perfmon *pmu)
     return false;
 }
 
-/* ECX[31]: the low 32 bits alone, which takes less time. */
+/* ECX[31] asks for the low 32 bits alone, which takes less time. */
 static int rdpmc(const Perfmon *pmu, uint32_t ecx, uint64_t *mask)
 {
     uint32_t index = ecx & 0x7fffffff;

@@ -1,5 +1,5 @@
 /*
- * What the register map of NetBurst has beyond those of others.
+ * The register map of NetBurst: what other maps do not have.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -10,9 +10,9 @@
 #include "tcg/pmu/perfmon/perfmon-state.h"
 
 /*
- * Does a CCCR of @pmu ask for an interrupt?  It does so until its OVF is
- * cleared: a PMI comes again when its LVT entry is unmasked before that (Linux,
- * arch/x86/events/intel/p4.c, p4_pmu_handle_irq()).
+ * Does a CCCR of @pmu ask for an interrupt?  It does so until software clears
+ * its OVF.  If software unmasks the LVT entry before that, the PMI comes again
+ * (Linux, arch/x86/events/intel/p4.c, p4_pmu_handle_irq()).
  */
 bool perfmon_netburst_pmi_asserted(const Perfmon *pmu);
 

@@ -3,8 +3,8 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * SDM vol. 3B, "Performance Monitoring (Pentium Processors)".  An overflow is
- * seen at the pins PM0/BP0 and PM1/BP1 alone, which no machine here has.
+ * Source: SDM vol. 3B, "Performance Monitoring (Pentium Processors)".  Only the
+ * pins PM0/BP0 and PM1/BP1 show an overflow, and no machine here has them.
  */
 
 #include <glib.h>
@@ -15,13 +15,13 @@
 #define MSR_P5_CESR     0x11
 #define MSR_P5_CTR0     0x12
 
-/* Fields of a counter in CESR, which begin at bit 16 x its number. */
+/* Fields of a counter in CESR; they begin at bit 16 x the counter's number. */
 #define CESR_SHIFT(index)   (16 * (index))
 #define CESR_EVENT      0x3full
-/* CPL 0 to 2, says the SDM; here CPL 1 and 2 count as CPL 3 does. */
+/* In the SDM CPL 0 to 2; here CPL 0, as CPL 1 and 2 count as CPL 3 does. */
 #define CESR_OS         (1ull << 6)
 #define CESR_USR        (1ull << 7)     /* CPL 3 */
-#define CESR_CLOCKS     (1ull << 8)     /* clocks of the event in place of it */
+#define CESR_CLOCKS     (1ull << 8)     /* count clocks of the event instead */
 #define CESR_PIN        (1ull << 9)
 #define CESR_FIELD \
     (CESR_EVENT | CESR_OS | CESR_USR | CESR_CLOCKS | CESR_PIN)
@@ -51,7 +51,7 @@ static void prepare(Perfmon *pmu)
                                    CESR_FIELD << CESR_SHIFT(1);
 }
 
-/* An event's clocks are what CMASK=1 selects on later cores. */
+/* Clocks of an event are selected as CMASK=1, as on later cores. */
 static PerfmonControl control(const Perfmon *pmu, unsigned index)
 {
     uint64_t field = pmu->cesr >> CESR_SHIFT(index);

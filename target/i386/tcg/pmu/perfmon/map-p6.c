@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * SDM vol. 3B, "Performance Monitoring (P6 Family Processor)".
+ * Source: SDM vol. 3B, "Performance Monitoring (P6 Family Processor)".
  */
 
 #include <glib.h>
@@ -25,12 +25,12 @@ static const PerfmonMsr rows[] = {
         .write = PERFMON_WRITE_STORE, .writable = PERFMON_MASK_LOW,
         .holds = PERFMON_MASK_EVTSEL_HELD,
         .stored = offsetof(Perfmon, evtsel),
-        /* The enable bit is both counters'. */
+        /* The enable bit of PerfEvtSel0 controls both counters. */
         .written = perfmon_shared_selector_written,
     },
 };
 
-/* Bit 21 is reserved; no source says that writing it raises #GP. */
+/* Bit 21 is reserved; no source says that a write of it raises #GP. */
 static void prepare(Perfmon *pmu)
 {
     pmu->mask[PERFMON_MASK_EVTSEL_HELD] = UINT32_MAX & ~PERF_EVTSEL_ANYTHREAD;

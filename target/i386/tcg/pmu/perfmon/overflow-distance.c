@@ -1,5 +1,5 @@
 /*
- * How far the ledger may move before a counter can interrupt, or start another.
+ * How far the ledger may move before a counter can interrupt or start another.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -53,10 +53,10 @@ static ItemKind event_kind(const PmuSelection *event)
 }
 
 /*
- * The items that @event adds up can each grow by @distance - 1 at most, all
- * together, before a counter that is @distance from its wrap wraps: by how
- * much each of them?  Leaf classes of slots together grow no faster than
- * SLOTS does, and PmuSelection.single says the like of others.
+ * A counter of @event is @distance from its wrap: its items together may grow
+ * by @distance - 1.  Returns the least growth of the fastest item with which
+ * the counter can wrap.  Leaf classes of slots are one item here, as together
+ * they grow no faster than SLOTS.  PmuSelection.single says the like of all.
  */
 static uint64_t item_distance(const PmuSelection *event, uint64_t distance)
 {
@@ -93,7 +93,7 @@ static void bound_instructions(PerfmonDistance *to_overflow,
     }
 }
 
-/* When counter @index that is @distance from its end is there, in slots. */
+/* The slots in which counter @index probably counts @distance. */
 static uint64_t expected_at(const Perfmon *pmu, unsigned index,
                             uint64_t distance)
 {

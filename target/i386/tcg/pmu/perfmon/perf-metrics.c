@@ -8,7 +8,7 @@
 
 #include "tcg/pmu/perfmon/perf-metrics.h"
 
-/* Field by field, the leaf classes [first, last] that it counts. */
+/* The leaf classes [first, last] that each field counts. */
 static const struct {
     uint8_t first, last;
 } field_classes[] = {
@@ -43,7 +43,7 @@ bool pmu_metrics_add(uint64_t *hidden, unsigned width, uint64_t slots)
 {
     bool wraps = slots >= pmu_metrics_distance(*hidden, width);
 
-    /* Modulo 2^64 first, then modulo a smaller power of two: the same. */
+    /* Wrapping modulo 2^64 first changes nothing modulo a smaller 2^n. */
     *hidden = (*hidden + PMU_METRICS_UNIT * slots) & largest(width);
     return wraps;
 }
@@ -53,7 +53,7 @@ uint64_t pmu_metrics_distance(uint64_t hidden, unsigned width)
     return (largest(width) - hidden) / PMU_METRICS_UNIT + 1;
 }
 
-/* Field by field, round down; returns the sum. */
+/* Set each level-1 field, rounded down.  Returns their sum. */
 static unsigned round_down(const uint64_t *hidden, uint64_t slots,
                            unsigned *field)
 {
@@ -90,8 +90,8 @@ static void round_up(const uint64_t *hidden, uint64_t slots,
 }
 
 /*
- * Only when software made IA32_FIXED_CTR3 smaller than what was counted can
- * the fields exceed 0xff together: take @excess off the largest, one by one.
+ * Take @excess off the largest fields, one by one.  The fields exceed 0xff
+ * together only if software made IA32_FIXED_CTR3 smaller than what was counted.
  */
 static void level_down(unsigned *field, unsigned excess)
 {
@@ -182,7 +182,7 @@ static void move_slots(unsigned *field, unsigned from, unsigned to,
 
 static void disturb_level1(unsigned *field, unsigned most, uint64_t *random)
 {
-    /* One of the three ways to make pairs of four classes. */
+    /* There are three ways to pair four classes: i with i ^ @other. */
     unsigned other = 1 + random_up_to(random, 2);
 
     for (unsigned i = 0; i < PMU_METRICS_LEVEL1; i++) {

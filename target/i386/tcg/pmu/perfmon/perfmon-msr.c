@@ -50,7 +50,7 @@ void perfmon_msr_reset(Perfmon *pmu)
     memset(pmu->metrics, 0, sizeof(pmu->metrics));
 }
 
-/* Register @index of @row exists in this unit. */
+/* Does register @index of @row exist in this unit? */
 static bool present(const Perfmon *pmu, const PerfmonMsr *row, unsigned index)
 {
     return index < pmu->population[row->present];
@@ -77,7 +77,7 @@ bool perfmon_msr_plausible(const Perfmon *pmu)
     return true;
 }
 
-/* Which register of @row is at @msr; its number of registers if none is. */
+/* The index in @row of the register at @msr; @row->count if there is none. */
 static unsigned index_in_row(const PerfmonMsr *row, uint32_t msr)
 {
     uint32_t offset = msr - row->first;
@@ -90,8 +90,8 @@ static unsigned index_in_row(const PerfmonMsr *row, uint32_t msr)
 }
 
 /*
- * The row that has @msr, and which of its registers; NULL if it is not this
- * unit's.
+ * The row that has @msr, and the register's index in it; NULL if @msr is not
+ * this unit's.
  */
 static const PerfmonMsr *find_row(const Perfmon *pmu, uint32_t msr,
                                   unsigned *index)
@@ -140,7 +140,7 @@ PerfmonResult perfmon_wrmsr_check(const Perfmon *pmu, uint32_t msr,
     return PERFMON_OK;
 }
 
-/* @reg after a write of @value, of which it holds the bits in @mask. */
+/* @reg, which holds the bits in @mask, after a write of @value. */
 static uint64_t combine(uint64_t reg, PerfmonWrite how, uint64_t mask,
                         uint64_t value)
 {

@@ -9,30 +9,29 @@
 
 #include "tcg/pmu/perfmon/perfmon-state.h"
 
-/* Compute what @pmu derives from its configuration. */
+/* Compute the masks and populations of @pmu from its configuration. */
 void perfmon_msr_prepare(Perfmon *pmu);
 
 /* Give every register its RESET value. */
 void perfmon_msr_reset(Perfmon *pmu);
 
-/* Every register that is stored holds only bits that it has. */
+/* Does every stored register hold only bits that it has? */
 bool perfmon_msr_plausible(const Perfmon *pmu);
 
-/*
- * RDMSR.  *@value is written only on PERFMON_OK.
- */
+/* RDMSR.  *@value is written only on PERFMON_OK. */
 PerfmonResult perfmon_rdmsr(const Perfmon *pmu, uint32_t msr, uint64_t *value);
 
 /*
- * WRMSR in two steps, as a write that faults must not retire: the check has
- * no side effect, the write must have been checked and settled.
+ * WRMSR in two steps, as a write that faults must not retire.  The check has no
+ * side effect.  Before the write the caller must have made the check, with
+ * PERFMON_OK, and called perfmon_update().
  */
 PerfmonResult perfmon_wrmsr_check(const Perfmon *pmu, uint32_t msr,
                                   uint64_t value);
 
 void perfmon_wrmsr(Perfmon *pmu, uint32_t msr, uint64_t value);
 
-/* @msr says what general-purpose counters count, and whether they are on. */
+/* Does @msr say what general-purpose counters count, and if they are on? */
 bool perfmon_msr_selects(const Perfmon *pmu, uint32_t msr);
 
 #endif

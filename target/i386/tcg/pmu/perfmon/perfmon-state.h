@@ -1,10 +1,10 @@
 /*
- * The registers of one unit, and the constants that describe them.
+ * The registers of the PMU of one vCPU, and the constants that describe them.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Private to this folder and the migration description; others go through
- * perfmon.h.
+ * Only this folder and the migration description change the registers; others
+ * use perfmon.h, or only read.
  */
 
 #ifndef TARGET_I386_PMU_PERFMON_PERFMON_STATE_H
@@ -38,13 +38,13 @@
 #define MSR_PMU_PEBS_FRONTEND               0x3f7
 #define MSR_PMU_IA32_A_PMC0                 0x4c1
 
-/* General-purpose counters: NetBurst has most, others at most the latter. */
+/* The most counters of a kind; _ARCH_GP: of all maps but NetBurst's. */
 #define PERFMON_MAX_GP      18
 #define PERFMON_ARCH_GP     8
 #define PERFMON_MAX_FIXED   4
 #define PERFMON_MAX_METRICS 8
 
-/* From the first address of an ESCR to the last, 3A0H to 3E1H. */
+/* Addresses from the first ESCR's to the last's, 3A0H to 3E1H. */
 #define PERFMON_ESCRS       0x42
 
 /* Bits of IA32_PERF_GLOBAL_STATUS and its relatives, SDM vol. 3B, 20.2.4. */
@@ -75,7 +75,7 @@
 #define PERF_FIXED_USR(n)           (2ull << (4 * (n)))
 #define PERF_FIXED_ANYTHREAD(n)     (4ull << (4 * (n)))
 #define PERF_FIXED_PMI(n)           (8ull << (4 * (n)))
-/* METRICS_CLEAR_EN, with IA32_PERF_CAPABILITIES[19]: in place of AnyThread. */
+/* METRICS_CLEAR_EN, if IA32_PERF_CAPABILITIES[19]: in place of AnyThread. */
 #define PERF_FIXED_METRICS_CLEAR    PERF_FIXED_ANYTHREAD(3)
 
 /* Bits of IA32_DEBUGCTL. */
@@ -83,10 +83,10 @@
 #define PERF_DEBUGCTL_BTF                   (1ull << 1)
 #define PERF_DEBUGCTL_FREEZE_LBRS_ON_PMI    (1ull << 11)
 #define PERF_DEBUGCTL_FREEZE_PERFMON_ON_PMI (1ull << 12)
-/* Counters have 48 bits at most: PERFMON_MASK_COUNTER is what a unit has. */
+/* The widest counter, 48 bits.  PERFMON_MASK_COUNTER is what a unit has. */
 #define PERFMON_COUNTER_MASK ((1ull << 48) - 1)
 
-/* The bits that writes may set, one mask a kind of register. */
+/* Masks of register bits: what writes may set, what is held, RESET values. */
 typedef enum PerfmonMask {
     PERFMON_MASK_NONE,          /* only zero may be written */
     PERFMON_MASK_ALL,
@@ -95,13 +95,13 @@ typedef enum PerfmonMask {
     PERFMON_MASK_GP,            /* a bit for each general-purpose counter */
     PERFMON_MASK_EVTSEL,        /* what may be set without #GP */
     PERFMON_MASK_EVTSEL_HELD,   /* what then reads back */
-    PERFMON_MASK_EVTSEL_AT_RESET, /* of C3 */
+    PERFMON_MASK_EVTSEL_AT_RESET, /* C3's RESET value */
     PERFMON_MASK_FIXED_CTR_CTRL,
     PERFMON_MASK_FIXED_CTR_CTRL_HELD,
     PERFMON_MASK_GLOBAL_CTRL,
     PERFMON_MASK_GLOBAL_CTRL_AT_RESET,
     PERFMON_MASK_STATUS,        /* what GLOBAL_STATUS can report */
-    PERFMON_MASK_STATUS_CLEARABLE, /* what may be cleared, there or not */
+    PERFMON_MASK_STATUS_CLEARABLE, /* what may be cleared, even if absent */
     PERFMON_MASK_METRICS,
     PERFMON_MASK_DEBUGCTL,      /* what may be set without #GP */
     PERFMON_MASK_DEBUGCTL_HELD, /* what then reads back */
@@ -116,17 +116,17 @@ typedef enum PerfmonMask {
     PERFMON_MASK_NR
 } PerfmonMask;
 
-/* What decides how many registers of a kind there are. */
+/* What decides how many registers of a row exist: Perfmon.population. */
 typedef enum PerfmonPresence {
     PERFMON_PRESENT_NOWHERE,    /* none: each access raises #GP */
-    PERFMON_PRESENT,            /* as many as the table says */
+    PERFMON_PRESENT,            /* all that the row has */
     PERFMON_PRESENT_GP,
     PERFMON_PRESENT_FW_WRITE,
     PERFMON_PRESENT_FIXED,
     PERFMON_PRESENT_PDCM,
     PERFMON_PRESENT_METRICS,
-    PERFMON_PRESENT_GLOBAL,     /* those of version 2 and later */
-    PERFMON_PRESENT_V4,         /* ... of version 4 */
+    PERFMON_PRESENT_GLOBAL,     /* from version 2 on */
+    PERFMON_PRESENT_V4,         /* from version 4 on */
     PERFMON_PRESENT_OFFCORE,
     PERFMON_PRESENT_LD_LAT,
     PERFMON_PRESENT_FRONTEND,
@@ -135,7 +135,7 @@ typedef enum PerfmonPresence {
     PERFMON_PRESENT_NR
 } PerfmonPresence;
 
-/* AMD's counters of K7; where there are more, all have other addresses too. */
+/* K7's counters.  AMD cores with more have all at other addresses, too. */
 #define PERFMON_AMD_LEGACY_GP 4
 
 /* The register maps: register-map.h. */
@@ -149,17 +149,17 @@ typedef enum PerfmonMap {
     PERFMON_MAP_NR
 } PerfmonMap;
 
-/* Whether AnyThread is deprecated, and its bits do not stick. */
+/* Is AnyThread deprecated, so that writes of its bits do not stick? */
 typedef enum PerfmonAnyThread {
-    PERFMON_ANYTHREAD_BY_VERSION,   /* from version 5 on, it is */
-    PERFMON_ANYTHREAD_HELD,         /* it is not, if the version has it */
-    PERFMON_ANYTHREAD_DEPRECATED,
+    PERFMON_ANYTHREAD_BY_VERSION,   /* yes from version 5 on */
+    PERFMON_ANYTHREAD_HELD,         /* no, if the version has it */
+    PERFMON_ANYTHREAD_DEPRECATED,   /* yes */
 } PerfmonAnyThread;
 
 /*
- * What the unit of one vCPU consists of; constant after perfmon_init().  Other
- * maps than the architectural one need @core, @map, @num_gp and what is said to
- * be theirs.
+ * What the unit of one vCPU consists of; constant after perfmon_init().  Maps
+ * other than the architectural one need @core, @map, @num_gp and the fields
+ * whose comments name them.
  */
 typedef struct PerfmonConfig {
     PmuCore core;
@@ -167,24 +167,24 @@ typedef struct PerfmonConfig {
     unsigned num_gp;            /* 1 to PERFMON_MAX_GP */
     unsigned num_fixed;         /* 0, or 3 to PERFMON_MAX_FIXED */
     /*
-     * Architectural: 1 to 5; 0: 5.  AMD: 0, without global registers, or 2.
+     * Architectural: 1 to 5; 0: 5.  AMD: 0 (no global registers) or 2.
      */
     unsigned version;
-    /* Bits of a counter: 32 to 48; 0: what the map has. */
+    /* Bits of a counter: 32 to 48; 0: the map's counter_width. */
     unsigned counter_width;
     uint64_t capabilities;      /* IA32_PERF_CAPABILITIES as read */
-    bool pdcm;                  /* CPUID.1:ECX.PDCM: 0x345 exists */
+    bool pdcm;                  /* CPUID.1:ECX.PDCM: MSR 345H exists */
     bool one_offcore;           /* there is no MSR_OFFCORE_RSP_1 */
     bool iq_escrs;              /* NetBurst: models 1 and 2 have IQ_ESCRx */
     bool second_thread;         /* NetBurst: it is T1 of its core */
-    unsigned num_metrics;       /* fields of PERF_METRICS: 4, from SPR on 8 */
-    unsigned metrics_width;     /* bits of its counters, in slots: 8 to 48 */
+    unsigned num_metrics;       /* fields of PERF_METRICS: 4; from SPR on, 8 */
+    unsigned metrics_width;     /* bits of slots that a field counts: 8 to 48 */
     PerfmonAnyThread anythread;
-    uint8_t events_off;         /* CPUID.0AH:EBX: of no effect here */
+    uint8_t events_off;         /* CPUID.0AH:EBX; no effect in this folder */
     bool stopped;               /* IA32_PERF_GLOBAL_CTRL is 0 after RESET */
 } PerfmonConfig;
 
-/* Registers that say what is counted, beside those of PmuEventExtra. */
+/* Registers that select events, in addition to those of PmuEventExtra. */
 enum {
     PERFMON_EXTRA_PEBS_ENABLE = PMU_EXTRA_NR,
     PERFMON_EXTRA_PEBS_MATRIX,
@@ -193,8 +193,8 @@ enum {
 
 /* What a counter's registers say, in one form for all maps. */
 typedef struct PerfmonControl {
-    uint64_t selector;          /* what it counts, to the map's select() */
-    bool enabled;               /* but for IA32_PERF_GLOBAL_CTRL */
+    uint64_t selector;          /* what it counts, for the map's select() */
+    bool enabled;               /* on, unless IA32_PERF_GLOBAL_CTRL is off */
     bool os, usr;
     bool interrupt;             /* an overflow raises a PMI */
     bool each;                  /* each increment is an overflow */
@@ -209,8 +209,7 @@ typedef enum PerfmonResult {
 } PerfmonResult;
 
 /*
- * State of one unit.  All values are folded: they are current as of the last
- * perfmon_update().  Only this folder and the migration description look in.
+ * State of one unit.  Counter values are as of the last perfmon_update().
  */
 typedef struct Perfmon {
     PerfmonConfig config;
@@ -219,7 +218,7 @@ typedef struct Perfmon {
     const struct PerfmonRegisterMap *map;
     uint64_t mask[PERFMON_MASK_NR];
     unsigned population[PERFMON_PRESENT_NR];
-    bool anythread;             /* its bits stick */
+    bool anythread;             /* writes of AnyThread bits stick */
     bool uncore;                /* see PerfmonMsr */
 
     uint64_t gp[PERFMON_MAX_GP];            /* IA32_PMCx, 48 bits at most */
@@ -229,34 +228,34 @@ typedef struct Perfmon {
     uint64_t fixed_ctr_ctrl;
     uint64_t global_ctrl;
     uint64_t global_status;
-    uint64_t metrics[PERFMON_MAX_METRICS];  /* hidden, in 1/255 slot */
+    uint64_t metrics[PERFMON_MAX_METRICS];  /* hidden counters, in 1/255 slot */
     uint64_t debugctl;
     uint64_t offcore_rsp[2];
     uint64_t pebs_ld_lat;
     uint64_t pebs_frontend;
 
-    /* NetBurst: ESCRs by their address, and how replayed loads are tagged. */
+    /* NetBurst: ESCRs by address; which replays tag micro-ops. */
     uint64_t escr[PERFMON_ESCRS];
     uint64_t pebs_enable;
     uint64_t pebs_matrix_vert;
     uint64_t cesr;                          /* P5 */
 
-    /* What the registers above say of general-purpose counters. */
+    /* What the registers above say about general-purpose counters. */
     PerfmonControl control[PERFMON_MAX_GP];
-    /* What they make each counter count: GP, then fixed. */
+    /* What each counter counts, GP counters first, then fixed ones. */
     PmuSelection selected[PERFMON_MAX_GP + PERFMON_MAX_FIXED];
-    /* ... and what they were when that was looked up. */
+    /* The selectors and extra registers when @selected was looked up. */
     uint64_t selected_evtsel[PERFMON_MAX_GP];
     uint64_t selected_extra[PERFMON_EXTRA_NR];
 
-    /* Where rates of events are noted, or NULL: see event-rates.h. */
+    /* Where perfmon_update() notes event rates, or NULL: see event-rates.h. */
     PerfmonEventRates *rates;
 
-    /* Counters that count nothing, as in GLOBAL_STATUS: perfmon_hold(). */
+    /* Counters that stand still, bits as in GLOBAL_STATUS: perfmon_hold(). */
     uint64_t held;
 
-    PmuLedgerSnapshot last;     /* the ledger when counts were last folded in */
-    /* An overflow asked for an interrupt: the caller takes it and clears it. */
+    PmuLedgerSnapshot last;     /* the ledger at the last perfmon_update() */
+    /* An overflow asks for an interrupt.  The caller delivers and clears it. */
     bool pmi;
 } Perfmon;
 

@@ -80,7 +80,7 @@ static bool check_config(const PerfmonConfig *config, const char **why)
            check_metrics(config, why);
 }
 
-/* AnyThread came with version 3. */
+/* Do writes of AnyThread bits stick?  AnyThread came with version 3. */
 static bool has_anythread(unsigned version, PerfmonAnyThread asked)
 {
     return version >= 3 && (asked == PERFMON_ANYTHREAD_BY_VERSION
@@ -111,7 +111,7 @@ bool perfmon_init(Perfmon *pmu, const PerfmonConfig *config, const char **why)
     return true;
 }
 
-/* Registers that the map does not have hold nothing, whoever says so. */
+/* Clear registers that the map does not have, whatever was loaded. */
 static void clear_absent(Perfmon *pmu)
 {
     if (pmu->config.map != PERFMON_MAP_ARCHITECTURAL) {
@@ -133,7 +133,7 @@ static void clear_absent(Perfmon *pmu)
     }
 }
 
-/* Without IA32_PERF_GLOBAL_CTRL a counter's own register is all there is. */
+/* Without IA32_PERF_GLOBAL_CTRL only a counter's own register controls it. */
 static void enable_all(Perfmon *pmu)
 {
     if (!pmu->population[PERFMON_PRESENT_GLOBAL]) {
@@ -152,8 +152,8 @@ void perfmon_reset(Perfmon *pmu)
 }
 
 /*
- * Are remainders what counters can have left over?  One that nothing bounds
- * needs none, whatever it counted before.
+ * Can counters have left over the remainders that were loaded?  A counter that
+ * nothing bounds gets remainder 0, whatever it counted before.
  */
 static bool load_remainders(Perfmon *pmu, const PmuLedgerSnapshot *now)
 {
@@ -169,7 +169,7 @@ static bool load_remainders(Perfmon *pmu, const PmuLedgerSnapshot *now)
     return true;
 }
 
-/* Look up what counters count; their remainders are those that were loaded. */
+/* Look up what counters count, but keep the remainders that were loaded. */
 static void select_loaded(Perfmon *pmu)
 {
     int64_t remainder[PERFMON_MAX_GP];
@@ -205,11 +205,11 @@ bool perfmon_post_load(Perfmon *pmu, const PmuLedgerSnapshot *now,
     return true;
 }
 
-/* What counter @index, which is @counter, gained from @pmu->last to @now. */
+/* What @counter, which has @index, gained from @pmu->last to @now. */
 static uint64_t gain(Perfmon *pmu, const PmuLedgerSnapshot *now,
                      unsigned index, const PerfmonCounter *counter)
 {
-    int64_t none = 0;           /* nothing bounds what fixed counters count */
+    int64_t none = 0;           /* fixed counters have no bounds */
     int64_t *remainder = index < pmu->config.num_gp ? &pmu->remainder[index]
                                                     : &none;
     unsigned levels = 0;
@@ -221,7 +221,7 @@ static uint64_t gain(Perfmon *pmu, const PmuLedgerSnapshot *now,
                               remainder);
 }
 
-/* An overflow that is to set @status. */
+/* Overflows to be reported: their bits in GLOBAL_STATUS, and the PMI. */
 typedef struct PerfmonOverflow {
     uint64_t status;
     bool interrupt;
@@ -234,7 +234,7 @@ static void note_overflow(PerfmonOverflow *overflow, uint64_t status,
     overflow->interrupt |= interrupt;
 }
 
-/* Counter @index, which is @counter, gained @n: note how fast that was. */
+/* Note how fast @counter, which has @index, counted @n until @now. */
 static void add_rate(Perfmon *pmu, const PmuLedgerSnapshot *now,
                      unsigned index, const PerfmonCounter *counter, uint64_t n)
 {
@@ -294,8 +294,8 @@ static void update_metrics(Perfmon *pmu, const PmuLedgerSnapshot *now,
 }
 
 /*
- * Counters stop.  Before version 4, the global enable bits go (SDM vol. 3B,
- * "Freezing LBR and Performance Counters on PMI").
+ * Stop all counters.  Before version 4, that clears the global enable bits
+ * (SDM vol. 3B, "Freezing LBR and Performance Counters on PMI").
  */
 static void freeze(Perfmon *pmu)
 {
@@ -306,7 +306,7 @@ static void freeze(Perfmon *pmu)
     }
 }
 
-/* Counters have overflowed. */
+/* Report @overflow in GLOBAL_STATUS, the map's registers and @pmu->pmi. */
 static void report_overflow(Perfmon *pmu, const PerfmonOverflow *overflow)
 {
     if (pmu->population[PERFMON_PRESENT_GLOBAL]) {
@@ -387,7 +387,7 @@ uint64_t perfmon_wrap_metric(Perfmon *pmu, unsigned index)
     return (1ull << pmu_metrics_bits(pmu->config.metrics_width)) - hidden;
 }
 
-/* ECX[31:16] of RDPMC, SDM vol. 2B; maps know the rest. */
+/* ECX[31:16] of RDPMC, SDM vol. 2B; the maps have the other values. */
 #define RDPMC_METRICS   0x2000
 
 PerfmonResult perfmon_rdpmc(const Perfmon *pmu, uint32_t ecx, uint64_t *value)
@@ -419,7 +419,7 @@ bool perfmon_rdpmc_done(Perfmon *pmu, uint32_t ecx)
     return true;
 }
 
-/* Does @event count conditional branches, whichever way they go? */
+/* Does @event count conditional branches whichever way they went? */
 static bool counts_conditional(const PmuSelection *event)
 {
     unsigned ways = 0;
