@@ -19,6 +19,7 @@
 import collections
 import csv
 import json
+import math
 import os
 import re
 import subprocess
@@ -263,9 +264,9 @@ def describe(o):
     return text + (' (%s)' % o.reason if o.reason else '')
 
 
-def judge(outcomes, tolerance=TOLERANCE, worst=5, share=1):
-    """Has the guest what x86-slots has, in so many of what can be compared?
-    A report of the worst.
+def judge(outcomes, tolerance=TOLERANCE, worst=5, share=1, most=math.inf):
+    """Has the guest what x86-slots has, in so many of what can be compared, and
+    is none off by more than @most?  A report of the worst.
     """
     compared = [o for o in outcomes if not o.reason]
     compared.sort(key=lambda o: -abs(o.error))
@@ -285,4 +286,7 @@ def judge(outcomes, tolerance=TOLERANCE, worst=5, share=1):
     if len(bad) > (1 - share) * len(compared):
         raise OffEstimate('expected %g %% of them within %g %%\n%s'
                           % (100 * share, 100 * tolerance, report))
+    if abs(compared[0].error) > most:
+        raise OffEstimate('expected all of them within %.1f %%\n%s'
+                          % (100 * most, report))
     return report

@@ -260,6 +260,39 @@ static void test_held(void)
     driver_end(&d);
 }
 
+/* Each write of a counter begins anew what C9 says of reads since then. */
+static void test_counter_rewritten(void)
+{
+    Driver d;
+
+    driver_start(&d);
+    for (unsigned i = 0; i < 3; i++) {
+        driver_write(&d, PMC(1), 5);
+        driver_sample(&d);
+        driver_write(&d, GC, 0);
+        driver_rdpmc(&d, PMC(1));
+    }
+    print_hits(&d);
+    g_assert_cmpuint(driver_hits(&d, "C9"), ==, 0);
+    driver_end(&d);
+}
+
+/* PERF_METRICS is written while it counts (M6): it counts on (no M4). */
+static void test_metrics_rewritten(void)
+{
+    Driver d;
+
+    driver_start(&d);
+    driver_topdown(&d);
+    driver_write(&d, METRICS, 0);
+    driver_write(&d, GC, 0);
+    driver_rdpmc(&d, METRICS);
+    print_hits(&d);
+    g_assert_cmpuint(driver_hits(&d, "M6"), ==, 1);
+    g_assert_cmpuint(driver_hits(&d, "M4"), ==, 0);
+    driver_end(&d);
+}
+
 /* After a migration nothing is known, and no rule is broken by that. */
 static void test_forget(void)
 {
@@ -556,6 +589,8 @@ int main(int argc, char **argv)
     g_test_add_func("/check/linux", test_linux);
     g_test_add_func("/check/rewritten", test_rewritten);
     g_test_add_func("/check/held", test_held);
+    g_test_add_func("/check/counter-rewritten", test_counter_rewritten);
+    g_test_add_func("/check/metrics-rewritten", test_metrics_rewritten);
     g_test_add_func("/check/forget", test_forget);
     g_test_add_func("/check/init", test_init);
     g_test_add_func("/check/report", test_report);

@@ -75,7 +75,7 @@ static const VMStateDescription vmstate_counter = {
         VMSTATE_BOOL(idle, PmuCheckCounter),
         VMSTATE_BOOL(idle_reported, PmuCheckCounter),
         VMSTATE_UINT64(idle_since, PmuCheckCounter),
-        VMSTATE_UINT64(written, PmuCheckCounter),
+        VMSTATE_UNUSED(sizeof(uint64_t)),
         VMSTATE_UINT64(event, PmuCheckCounter),
         VMSTATE_UINT64(space, PmuCheckCounter),
         VMSTATE_END_OF_LIST()

@@ -28,7 +28,6 @@ typedef struct PmuCheckCounter {
     bool idle;                  /* C8: enabled, but not in GLOBAL_CTRL */
     bool idle_reported;
     uint64_t idle_since;        /* PmuCheckWhere.clock */
-    uint64_t written;           /* the value that was written */
     uint64_t event;             /* at its last start: pmu_check_selector() */
     uint64_t space;             /* pmu_check_space() of last start or stop */
 } PmuCheckCounter;
@@ -48,7 +47,7 @@ typedef struct PmuCheckSlots {
     /* PmuCheckMemory.number of the last such event; 0: there was none. */
     uint64_t slots_written, metrics_written, stopped, acked;
     bool metrics_acked;         /* bit 48 was acknowledged, PERF_METRICS */
-    bool ran;                   /* PERF_METRICS started since it was written */
+    bool ran;                   /* PERF_METRICS has counted since its write */
     /* Fixed counter 3 was read at CPL 0, and PERF_METRICS not since. */
     bool read;
     bool read_running;          /* ... while it counted */

@@ -148,13 +148,13 @@ static void note_slots_written(PmuCheck *check, const PmuCheckEvent *event)
     slots->state = event->value ? PMU_PAIR_STALE : PMU_PAIR_CLEARED;
 }
 
-static void note_metrics_written(PmuCheck *check)
+static void note_metrics_written(PmuCheck *check, const PmuCheckEvent *event)
 {
     PmuCheckSlots *slots = &check->memory.slots;
 
     slots->disturbed = slots->read;
     slots->metrics_written = check->memory.number;
-    slots->ran = false;
+    slots->ran = event->new->counting & PERF_GLOBAL_METRICS;
     slots->metrics_read = false;
     if (slots->state != PMU_PAIR_UNKNOWN) {
         slots->state = PMU_PAIR_SYNCED;
@@ -181,11 +181,11 @@ static void note_counter_written(PmuCheck *check, const PmuCheckEvent *event)
 
     counter->known = true;
     counter->touched = true;
-    counter->written = event->value;
     counter->acked = false;
     counter->counted = event->new->counting &
                        pmu_check_bit(event->counter);
     counter->passed_over = false;
+    counter->dead_reads = 0;
     if (event->counter == PMU_CHECK_SLOTS) {
         note_slots_written(check, event);
     }
@@ -248,7 +248,7 @@ void pmu_check_note_write(PmuCheck *check, const PmuCheckEvent *event)
     if (event->counter < PMU_CHECK_COUNTERS) {
         note_counter_written(check, event);
     } else if (event->msr == MSR_PMU_IA32_PERF_METRICS) {
-        note_metrics_written(check);
+        note_metrics_written(check, event);
     } else if (event->msr == MSR_PMU_IA32_PERF_GLOBAL_OVF_CTRL) {
         note_ack(check, event);
     }
