@@ -1,6 +1,6 @@
 /*
- * What each cycle was like: how much was dispatched and retired in it, and what
- * was waited for.
+ * Statistics of each cycle: how many micro-ops it issued, dispatched and
+ * retired, and what loads waited for in it.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -11,14 +11,17 @@
 #include "tcg/pmu/backend/cycle-statistics.h"
 #include "tcg/pmu/backend/scheduler.h"
 
-/* Slots that retire in a cycle: Sunny Cove and Golden Cove (usual figure). */
+/* Most slots that retire in a cycle, of both measured cores (usual figure). */
 #define RETIRE_WIDTH 8
 
-/* Cycles counted at a time when they are all alike. */
+/* Cycles counted in one step if they are all alike. */
 #define RUN 8
 #define ONES 0x0101010101010101ull
 
-/* The clock has moved on: what of that beyond the window is in it now? */
+/*
+ * The clock has advanced: note in the window the dispatches and requests that
+ * used to lie beyond it and no longer do.
+ */
 static G_GNUC_NO_INLINE void bring_near(PmuPipeline *p)
 {
     p->clock.window_due = pmu_scheduler_bring_near(p)
@@ -27,7 +30,7 @@ static G_GNUC_NO_INLINE void bring_near(PmuPipeline *p)
     pmu_outstanding_bring_near(&p->outstanding);
 }
 
-/* Micro-ops that retire before cycle @end. */
+/* Count the cycles before @end by the micro-ops that retire in them. */
 static inline void count_retired(PmuPipeline *p, uint64_t end)
 {
     uint32_t *bins = pmu_count(&p->clock, PMU_ITEM_RETIRED_0);
@@ -63,14 +66,14 @@ static inline void count_retired(PmuPipeline *p, uint64_t end)
     p->stats.retiring = n;
 }
 
-/* The item from @first on for what @waits is the furthest. */
+/* The item from @first on that belongs to the highest bit of @waits, not 0. */
 static inline uint32_t *wait_item(PmuPipeline *p, PmuLedgerItem first,
                                   uint8_t waits)
 {
     return pmu_count(&p->clock, first) + (31 - __builtin_clz(waits));
 }
 
-/* @n cycles in which nothing is dispatched and all else is the same. */
+/* Count @n equal cycles in which nothing is dispatched. */
 static inline void count_idle(PmuPipeline *p, uint32_t n, uint8_t waits,
                               PmuStallReason reason)
 {
@@ -92,7 +95,7 @@ static inline void count_idle(PmuPipeline *p, uint32_t n, uint8_t waits,
     }
 }
 
-/* One in which @n are. */
+/* Count one cycle in which @n micro-ops are dispatched. */
 static inline void count_busy(PmuPipeline *p, uint32_t n, uint8_t waits,
                               PmuStallReason reason)
 {
@@ -132,7 +135,7 @@ static inline void count_reads(PmuPipeline *p, uint32_t n, uint8_t reads)
     }
 }
 
-/* The clock leaves cycle @cycle. */
+/* The clock leaves @cycle: count it, and clear its entry in the rings. */
 static inline void leave_cycle(PmuPipeline *p, uint64_t cycle,
                                PmuStallReason reason)
 {
@@ -152,7 +155,10 @@ static inline void leave_cycle(PmuPipeline *p, uint64_t cycle,
     p->outstanding.reads[i] = 0;
 }
 
-/* Is nothing dispatched in RUN cycles from ring entry @i on, all alike? */
+/*
+ * Are the RUN cycles from ring entry @i on all alike, with nothing dispatched
+ * in any of them?
+ */
 static inline bool all_alike(const PmuPipeline *p, unsigned i)
 {
     uint64_t waits, reads, dispatches[2];
@@ -167,7 +173,7 @@ static inline bool all_alike(const PmuPipeline *p, unsigned i)
                reads == ONES * p->outstanding.reads[i];
 }
 
-/* The clock leaves the cycles before @end, all in the window. */
+/* The clock leaves the cycles before @end, which are all in the window. */
 static void leave_cycles(PmuPipeline *p, uint64_t end, PmuStallReason reason)
 {
     uint64_t cycle = p->clock.cycle;
@@ -188,7 +194,10 @@ static void leave_cycles(PmuPipeline *p, uint64_t end, PmuStallReason reason)
     }
 }
 
-/* Of the cycles before @cycle, how many were there with so many issued? */
+/*
+ * Count the cycles that the clock leaves for @cycle by the slots issued in
+ * them.  Only the first can have any, unless the wrong path fills them all.
+ */
 static inline void count_issued(PmuPipeline *p, uint64_t cycle,
                                 PmuStallReason reason)
 {
@@ -211,7 +220,10 @@ static inline void count_issued(PmuPipeline *p, uint64_t cycle,
     }
 }
 
-/* The same when that are many cycles, or something is beyond the window. */
+/*
+ * The clock leaves many cycles for @cycle, or something beyond the window is
+ * due.  Leaves p->clock.cycle as it was.
+ */
 static G_GNUC_NO_INLINE void leave_far(PmuPipeline *p, uint64_t cycle,
                                        PmuStallReason reason)
 {

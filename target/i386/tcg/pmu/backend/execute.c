@@ -1,5 +1,5 @@
 /*
- * Issue and execution of an instruction.
+ * Issue and execution of an instruction: from its slots to its retirement.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -37,12 +37,12 @@ void pmu_wait_to_issue(PmuPipeline *p, const PmuInsn *insn,
     pmu_slots_wait_for_frontend(p, p->delivery.cycle);
 }
 
-/* How many of an instruction's slots have been issued, and as what. */
+/* How far an instruction has been issued. */
 typedef struct Issue {
-    uint32_t slots;             /* of the instruction */
-    uint32_t issued;
+    uint32_t slots;             /* that the instruction takes */
+    uint32_t issued;            /* slots issued so far */
     uint32_t uop;               /* unfused micro-ops bound so far */
-    uint32_t pairs;             /* fused micro-ops that are two unfused ones */
+    uint32_t pairs;             /* slots of two unfused micro-ops each */
     bool microcoded;
 } Issue;
 
@@ -59,8 +59,9 @@ static inline void issue_slot(PmuPipeline *p, Issue *issue)
 }
 
 /*
- * Issue the slots before that of the next unfused micro-op: the first @pairs
- * slots have two of them.  Returns the earliest cycle it can be dispatched in.
+ * Issue all slots before the one that has the next unfused micro-op.  The
+ * first issue->pairs slots have two unfused micro-ops each, the others one.
+ * Returns the earliest cycle in which that micro-op can be dispatched.
  */
 static inline uint64_t next_uop(PmuPipeline *p, Issue *issue)
 {
@@ -73,7 +74,10 @@ static inline uint64_t next_uop(PmuPipeline *p, Issue *issue)
     return p->clock.cycle + p->uarch->issue_to_dispatch;
 }
 
-/* Cycles that a resource is held do not overlap: later instructions wait. */
+/*
+ * Count the cycles for which @insn holds its resource.  They overlap with no
+ * others, as later instructions wait for the resource.
+ */
 static void count_resource(PmuPipeline *p, const PmuInsn *insn)
 {
     static const uint8_t item_of[PMU_RESOURCE_NR] = {
@@ -88,8 +92,9 @@ static void count_resource(PmuPipeline *p, const PmuInsn *insn)
 }
 
 /*
- * Bind the compute micro-ops of @insn, whose sources are ready at @ready.
- * Returns when the first is dispatched, which is when the result begins.
+ * Dispatch the compute micro-ops of @insn, whose sources are ready in cycle
+ * @ready.  Returns the cycle from which the latency of the result counts: in
+ * which the first one begins to execute, or @ready if there are none.
  */
 static inline uint64_t compute(PmuPipeline *p, const PmuInsn *insn,
                                Issue *issue, uint64_t ready)
@@ -134,7 +139,7 @@ static inline uint64_t compute(PmuPipeline *p, const PmuInsn *insn,
 void pmu_write_back(PmuPipeline *p, const PmuInsn *insn,
                               uint64_t done)
 {
-    /* Renaming moves a register with all that belongs to it. */
+    /* An eliminated move keeps the bypass group of its source. */
     bool moves = !insn->compute[0].count && !(insn->flags & PMU_INSN_LOADS);
     uint8_t maker = moves ? p->registers.bypass[insn->src[0]] : insn->bypass;
 
@@ -145,8 +150,8 @@ void pmu_write_back(PmuPipeline *p, const PmuInsn *insn,
 }
 
 /*
- * The registers of @insn, a PMU_INSN_SWAP that can begin at @start: each gets
- * what is in the other, and does not wait for the one it loses.
+ * Write the two registers of @insn, a PMU_INSN_SWAP that can begin in cycle
+ * @start.  Each gets the other's value and does not wait for its own old one.
  */
 static void swap(PmuPipeline *p, const PmuInsn *insn, uint64_t start)
 {
@@ -159,7 +164,10 @@ static void swap(PmuPipeline *p, const PmuInsn *insn, uint64_t start)
     p->registers.ready[insn->src[1]] = first + insn->dst_late[1];
 }
 
-/* The loads of @bi, its address ready at @address; when all data are there. */
+/*
+ * Execute the loads of @bi, whose address is ready in cycle @address.  Returns
+ * the cycle in which all their data are there.
+ */
 static uint64_t run_loads(PmuPipeline *p, const PmuBlockInsn *bi,
                           Issue *issue, uint64_t address,
                           const PmuOutcome *outcome)
@@ -182,8 +190,9 @@ static uint64_t run_loads(PmuPipeline *p, const PmuBlockInsn *bi,
 }
 
 /*
- * The store micro-ops of one store whose data are ready at @data: when its
- * address is known; *@data gets when its data have been read.
+ * Dispatch the two micro-ops of a store, whose address is ready in cycle
+ * @address and whose data are ready in cycle *@data.  Returns the cycle of the
+ * store address micro-op, and sets *@data to that of the store data micro-op.
  */
 static uint64_t store_uops(PmuPipeline *p, Issue *issue, uint64_t address,
                            uint64_t *data)
@@ -254,7 +263,7 @@ PmuCompletion pmu_execute(PmuPipeline *p, const PmuBlockInsn *bi,
         issue_slot(p, &issue);
     }
     p->stages.executed = completed;
-    /* It cannot retire in the cycle it executes in. */
+    /* An instruction cannot retire in the cycle in which it executes. */
     pmu_retire(p, insn->slots, PMU_COMPLETION(completed + 1, memory));
     if (insn->flags & PMU_INSN_LOADS) {
         p->lsu.load[(p->lsu.loads - 1) % PMU_LOAD_RING] = p->rob.retired;

@@ -1,5 +1,5 @@
 /*
- * Macro-fusion: which port the first of a pair counts as.
+ * Macro-fusion: which port the micro-op of a pair is counted for.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -12,8 +12,8 @@
 #include "tcg/pmu/decode/block.h"
 
 /*
- * The newest instruction is @bi: where its micro-op goes is counted when it is
- * known that it does not fuse with the next.
+ * @bi is the newest instruction.  If it could fuse with the next one, its
+ * micro-op is not counted for a port until it is known that it does not.
  */
 static inline void pmu_fusion_begin(PmuPipeline *p, const PmuBlockInsn *bi)
 {
@@ -24,7 +24,7 @@ static inline void pmu_fusion_begin(PmuPipeline *p, const PmuBlockInsn *bi)
     }
 }
 
-/* It did not. */
+/* The newest instruction does not fuse with the next: count its micro-op. */
 static inline void pmu_fusion_end(PmuPipeline *p)
 {
     if (p->fusion.kinds && p->fusion.has_port) {

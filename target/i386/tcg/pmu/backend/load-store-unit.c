@@ -1,5 +1,6 @@
 /*
- * Loads and stores in the pipeline: when lines arrive, and what waits for them.
+ * The load/store unit: when loads have their data, when stores leave the store
+ * buffer, and what loads wait for.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -11,8 +12,9 @@
 #include "tcg/pmu/backend/slot-attribution.h"
 
 /*
- * The furthest that a load waits for, in a line that is asked for at @begun and
- * there at @ready: PMU_WAIT_ANY up to _L3, where it was missed last.
+ * The furthest level that a load missed, whose line is asked for in cycle
+ * @begun and there in cycle @ready: PMU_WAIT_L1 to PMU_WAIT_L3.  PMU_WAIT_ANY:
+ * it missed none.
  */
 static uint8_t furthest(const PmuPipeline *p, const PmuAccessOutcome *access,
                         uint64_t begun, uint64_t ready)
@@ -30,7 +32,7 @@ static uint8_t furthest(const PmuPipeline *p, const PmuAccessOutcome *access,
     if (access->source == PMU_SOURCE_FILL && cycles <= p->uarch->l1d.latency) {
         return PMU_WAIT_ANY;
     }
-    /* One that is still on its way to L2 has missed that, or L3 as well. */
+    /* A line still on its way to L2 has missed L2, and perhaps L3 as well. */
     if (access->source == PMU_SOURCE_PREFETCH &&
         cycles > p->uarch->l2.latency) {
         return cycles > p->uarch->l3.latency ? PMU_WAIT_L3 : PMU_WAIT_L2;
@@ -39,8 +41,8 @@ static uint8_t furthest(const PmuPipeline *p, const PmuAccessOutcome *access,
 }
 
 /*
- * A load needs a line that a prefetch is bringing, from @from to @ready: it
- * counts as a demand read from then on.
+ * From @from to @ready, a load waits for a line that a prefetch is bringing:
+ * the prefetch counts as a demand read from @from on.
  */
 static void count_promoted(PmuPipeline *p, uint8_t wait, uint64_t from,
                            uint64_t ready)
@@ -52,10 +54,11 @@ static void count_promoted(PmuPipeline *p, uint8_t wait, uint64_t from,
 }
 
 /*
- * A load waits from @start on for its translation and a buffer, from @begun on
- * for a line that arrives at @arrives, and has its data @ready.  It has missed
- * L1D from the beginning of that, and L2, and L3 for all that the queue to it
- * knows, once L2 has been looked at.
+ * Note what a load waits for: from cycle @start on, its translation and a fill
+ * buffer; from @begun on, its line, which arrives at @arrives.  Its data are
+ * there at @ready.  The load has missed L1D from @begun on.  If it misses L2,
+ * it has done so once L2 has been looked up; if it misses L3, too, both count
+ * from then on.
  */
 static inline void count_wait(PmuPipeline *p, const PmuAccessOutcome *access,
                               uint64_t start, uint64_t begun,
@@ -81,16 +84,16 @@ static inline void count_wait(PmuPipeline *p, const PmuAccessOutcome *access,
     }
 }
 
-/* The store that came as the @ago-th before the next one. */
+/* The @ago-th newest store; 1 is the newest. */
 static const PmuStoreSlot *store_before(const PmuPipeline *p, uint32_t ago)
 {
     return &p->lsu.store[(p->lsu.stores - ago) % PMU_STORE_RING];
 }
 
 /*
- * When a load that is dispatched at @start and translated at @translated has
- * its data; @late and @forward_late are PmuInsn.load_latency and
- * .forward_latency.
+ * The cycle in which a load from one line has its data.  It is dispatched at
+ * @start and its address is translated at @translated; @late and @forward_late
+ * are PmuInsn.load_latency and .forward_latency.
  */
 static uint64_t load_line(PmuPipeline *p, const PmuAccessOutcome *access,
                           uint64_t start, uint64_t translated, uint8_t late,
@@ -123,9 +126,9 @@ static uint64_t load_line(PmuPipeline *p, const PmuAccessOutcome *access,
 }
 
 /*
- * Does memory renaming take the load of @insn, if of one line, for the register
- * that was stored?  A store that has all bytes of it and is of its size is of
- * its address.
+ * Does memory renaming replace the load of @insn, which is within one line, by
+ * the register that @store stored?  A store of the load's size that has all its
+ * bytes is to the same address.
  */
 static bool is_renamed(const PmuInsn *insn, const PmuAccessOutcome *access,
                        const PmuStoreSlot *store)
@@ -134,7 +137,7 @@ static bool is_renamed(const PmuInsn *insn, const PmuAccessOutcome *access,
            !access->blocked && store->renames == insn->access_size;
 }
 
-/* What happened to access @index; most were plain hits. */
+/* The outcome of access @index; all zero for plain hits, which most are. */
 static const PmuAccessOutcome *special_access(const PmuOutcome *outcome,
                                               uint8_t index)
 {
@@ -144,8 +147,8 @@ static const PmuAccessOutcome *special_access(const PmuOutcome *outcome,
 }
 
 /*
- * A load of two lines, translated at @start and @turn, is found where the
- * further one is, once.
+ * Does a load of two lines, translated at @start and @turn, count as one that
+ * waits for a fill?  It counts once, by the line that is further away.
  */
 static bool split_waits_for_fill(const PmuPipeline *p,
                                  const PmuAccessOutcome *first, uint64_t start,
@@ -174,7 +177,7 @@ uint64_t pmu_lsu_load(PmuPipeline *p, const PmuInsn *insn, uint8_t index,
                                                         PMU_WALK_LOAD);
         uint64_t begun;
 
-        /* Nothing waits for it. */
+        /* Nothing waits for the line. */
         pmu_miss_timing_line(&p->misses, access, translated,
                              PMU_REQUEST_PREFETCH, &begun);
         ready = start;
@@ -194,7 +197,7 @@ uint64_t pmu_lsu_load(PmuPipeline *p, const PmuInsn *insn, uint8_t index,
         ready = load_line(p, access, start, translated, insn->load_latency,
                           insn->forward_latency);
         if (outcome->split >> index & 1) {
-            /* The other line takes a turn of its own. */
+            /* The second line takes a load port for another cycle. */
             const PmuAccessOutcome *other = &outcome->second[index];
             uint64_t turn = pmu_ports_use(p, ports, earliest, start + 1);
             uint64_t second;
@@ -209,7 +212,7 @@ uint64_t pmu_lsu_load(PmuPipeline *p, const PmuInsn *insn, uint8_t index,
                                insn->forward_latency);
             ready = MAX(ready, second);
         } else if (is_renamed(insn, access, store_before(p, access->store))) {
-            /* Hardware checks it by the load, which is taken to be right. */
+            /* Hardware loads as well, to check this; here it is right. */
             ready = store_before(p, access->store)->data;
         }
         *pmu_count(&p->clock, PMU_ITEM_FB_HITS) += fill;
@@ -218,9 +221,10 @@ uint64_t pmu_lsu_load(PmuPipeline *p, const PmuInsn *insn, uint8_t index,
 }
 
 /*
- * A store that retires at @retired enters the buffer, for a line that is owned
- * from @owned on.  Stores leave in order, this one in @turns cycles: 0 if it
- * can go with the one before.  @renames is PmuStoreSlot's.
+ * Enter a store that retires at @retired into the store buffer.  It owns its
+ * line from cycle @owned on; @data and @renames are PmuStoreSlot's.  Stores
+ * leave in order: this one takes @turns cycles, 0 if it can leave together with
+ * the one before.
  */
 static void drain(PmuPipeline *p, uint64_t owned, PmuCompletion retired,
                   uint64_t data, uint32_t turns, uint8_t renames)
@@ -236,8 +240,9 @@ static void drain(PmuPipeline *p, uint64_t owned, PmuCompletion retired,
 }
 
 /*
- * In how many cycles a store of @insn leaves: see drain().  Two of one line
- * can go at once; one of two lines, @split, takes two cycles.
+ * The cycles that a store of @insn takes to leave the buffer: see drain().  Two
+ * stores to the same line can leave in one cycle; a store to two lines, @split,
+ * takes two cycles.
  */
 static uint32_t drain_turns(const PmuPipeline *p, const PmuInsn *insn,
                             bool same_line, bool split)
@@ -251,7 +256,7 @@ static uint32_t drain_turns(const PmuPipeline *p, const PmuInsn *insn,
                                       uarch->store_pair_bytes);
 }
 
-/* When a store, its address known at @address, owns the line of @access. */
+/* When a store whose address is known at @address owns its line, @access. */
 static uint64_t own_line(PmuPipeline *p, const PmuAccessOutcome *access,
                          uint64_t address)
 {

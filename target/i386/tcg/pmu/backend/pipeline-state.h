@@ -21,7 +21,10 @@
 #include "tcg/pmu/memory/reservation-table.h"
 #include "tcg/pmu/uarch/uarch.h"
 
-/* What ends then was waiting for; from _MEMORY on it is memory. */
+/*
+ * What something waited for before it ended.  From PMU_CAUSE_MEMORY on, that is
+ * memory.
+ */
 typedef enum PmuCause {
     PMU_CAUSE_CORE,
     PMU_CAUSE_SERIAL,           /* a serialising instruction */
@@ -30,8 +33,8 @@ typedef enum PmuCause {
 } PmuCause;
 
 /*
- * A cycle in which something ends, and what that waits for: so that the later
- * of two brings its reason along.
+ * The cycle in which something ends, and in the low bits its PmuCause.  So the
+ * MAX() of two completions keeps the cause of the later one.
  */
 typedef uint64_t PmuCompletion;
 
@@ -41,120 +44,126 @@ typedef uint64_t PmuCompletion;
 #define PMU_COMPLETION_MEMORY(stamp)    ((stamp) >> 1 & 1)
 #define PMU_COMPLETION_CAUSE(stamp)     ((stamp) & 3)
 
-/* Ring sizes: powers of 2, at least the limits of what they follow. */
+/* Ring sizes: powers of 2, at least PMU_MAX_x of the buffers they follow. */
 #define PMU_ROB_RING    1024
 #define PMU_LOAD_RING   256
 #define PMU_STORE_RING  128
 
 /*
- * An instruction begins to issue when so many of its slots, or all, have room
- * in the reorder buffer; each of the others waits for its own.
+ * An instruction begins to issue when the reorder buffer has room for this many
+ * of its slots, or for all if it has fewer.  Each later slot waits for room.
  */
 #define PMU_ROB_CHUNK   8
 
 /*
- * Micro-ops that dispatch later than that: at most a scheduler full and one
- * that fuses with an instruction that needed no place there.
+ * Most micro-ops that can be dispatched beyond the window (PMU_CYCLE_WINDOW): a
+ * full scheduler, and one that fuses with an instruction without an entry in
+ * it.
  */
 #define PMU_MAX_LATE_DISPATCHES (PMU_MAX_SCHEDULER + 1)
 
-/* A newer store: when a load can have its data, and when it left the buffer. */
+/* One of the newest stores. */
 typedef struct PmuStoreSlot {
-    uint64_t data;
-    uint64_t drained;
+    uint64_t data;              /* cycle in which its data are ready */
+    uint64_t drained;           /* cycle in which it leaves the buffer */
     uint8_t renames;            /* bytes that memory renaming knows; 0: none */
 } PmuStoreSlot;
 
-/* Registers: when each has its newest value, and where that comes from. */
+/* Registers: when each has its newest value, and what made that. */
 typedef struct PmuRegisters {
-    uint64_t ready[PMU_REG_NR + 1];     /* the last is written for "none" */
+    uint64_t ready[PMU_REG_NR + 1];     /* cycle; last: destination "none" */
     uint8_t bypass[PMU_REG_NR + 1];     /* PmuBypass of what made it */
-    bool rsp_ahead;             /* the stack engine knows RSP better */
+    bool rsp_ahead;             /* only the stack engine knows RSP */
 } PmuRegisters;
 
 /* The reorder buffer. */
 typedef struct PmuReorderBuffer {
-    uint64_t uops;              /* so far */
+    uint64_t uops;              /* micro-ops issued so far */
     uint64_t retirable;         /* ... that have a time in @completed */
-    PmuCompletion retired;      /* of the newest micro-op */
-    PmuCompletion completed[PMU_ROB_RING];      /* by micro-op: it retired */
+    PmuCompletion retired;      /* when the newest micro-op retires */
+    PmuCompletion completed[PMU_ROB_RING];  /* by micro-op: it retires */
 } PmuReorderBuffer;
 
 /*
- * Ports.  A micro-op is bound to one of those that it can go to when it issues,
- * and stays there: @waiting is what decides which (ports.h).
+ * Ports.  When a micro-op issues, it is bound to one of the ports that it can
+ * go to, and stays there.  @waiting decides which one (ports.h).
  */
 typedef struct PmuPortState {
-    uint16_t memory;            /* ports of loads and stores: bound late */
+    uint16_t memory;            /* ports of loads and stores, which take
+                                   the one that is free first */
     uint64_t begin;             /* the first cycle that @taken knows of */
     uint16_t taken[PMU_CYCLE_WINDOW];   /* by cycle: ports in use, a bit each */
-    uint16_t waiting[PMU_MAX_PORTS];    /* by port: bound, in use from @begin */
+    uint16_t waiting[PMU_MAX_PORTS];    /* by port: micro-ops in @taken */
     uint8_t port;               /* of the newest micro-op */
-    bool report;                /* whether to count in @dispatched */
-    uint64_t dispatched[PMU_MAX_PORTS];         /* micro-ops */
+    bool report;                /* count in @dispatched */
+    uint64_t dispatched[PMU_MAX_PORTS];         /* micro-ops, by port */
 } PmuPortState;
 
 /* The scheduler. */
 typedef struct PmuScheduler {
     uint32_t occupied;          /* micro-ops in it */
-    uint16_t dispatches[PMU_CYCLE_WINDOW];      /* by cycle: leave it */
+    uint16_t dispatches[PMU_CYCLE_WINDOW];  /* by cycle: micro-ops that leave */
     uint32_t num_late;
-    uint64_t late[PMU_MAX_LATE_DISPATCHES];     /* ... beyond the window */
+    uint64_t late[PMU_MAX_LATE_DISPATCHES]; /* cycles beyond the window */
 } PmuScheduler;
 
 /* Load and store buffers. */
 typedef struct PmuLoadStoreUnit {
-    uint64_t loads, stores;             /* so far */
-    uint64_t loads_from;        /* no load starts before */
-    PmuCompletion load[PMU_LOAD_RING];  /* by load: when it retired */
+    uint64_t loads, stores;     /* so far */
+    uint64_t loads_from;        /* cycle: no load is dispatched before */
+    PmuCompletion load[PMU_LOAD_RING];  /* by load: when it retires */
     PmuStoreSlot store[PMU_STORE_RING];
-    uint64_t drained;           /* when the newest store left the buffer */
-    bool paired;                /* ... together with the one before */
+    uint64_t drained;           /* when the newest store leaves the buffer */
+    bool paired;                /* no further store can leave with that */
 } PmuLoadStoreUnit;
 
-/* The newest instruction if it can fuse with the next, for rebinding. */
+/*
+ * The newest instruction, if it can fuse with the next: their micro-op is then
+ * dispatched again, with other ports.
+ */
 typedef struct PmuFusion {
-    uint8_t kinds;              /* PMU_FUSE_x */
+    uint8_t kinds;              /* PMU_FUSE_x; 0: it cannot fuse */
     bool has_port;              /* it has a compute micro-op */
-    uint8_t port;               /* of that */
-    uint64_t cycle;             /* when that is dispatched */
-    uint64_t issue;             /* when it could have been at the earliest */
-    uint64_t ready;             /* when its sources are ready */
+    uint8_t port;               /* that this micro-op is bound to */
+    uint64_t cycle;             /* in which it is dispatched */
+    uint64_t issue;             /* earliest cycle in which it could be */
+    uint64_t ready;             /* cycle in which its sources are ready */
 } PmuFusion;
 
-/* For counting cycles alone: see cycle-statistics.h. */
+/* State that only counts cycles: see cycle-statistics.h. */
 typedef struct PmuCycleStats {
     bool scheduler_empty;       /* in the newest cycle */
     uint64_t counted;           /* micro-ops counted as retired */
-    uint64_t retire_cycle;      /* the next one to be counted */
-    uint32_t retiring;          /* micro-ops counted in it */
+    uint64_t retire_cycle;      /* next cycle to count by what retires */
+    uint32_t retiring;          /* micro-ops counted in @retire_cycle */
 } PmuCycleStats;
 
 /*
- * Where issue began after the newest flush.  The share of slots filled since
- * then is what a wrong path fills, too.
+ * Where issue began after the newest flush.  A wrong path fills the same share
+ * of the slots as has been filled since then.
  */
 typedef struct PmuRightPath {
-    uint64_t cycle;             /* in which it could begin to issue */
-    uint64_t uops;              /* of rob.uops, those before it */
+    uint64_t cycle;             /* first one in which it could issue */
+    uint64_t uops;              /* rob.uops at that time */
 } PmuRightPath;
 
 /*
- * Fetching after the newest flush, as far as it has passed with that: part of
- * the next bubble, if that follows, or one that is not counted yet.
+ * The part of fetch after the newest flush that pmu_slots_refetch() has let
+ * pass, and that no bubble has counted yet.  It joins a bubble that begins in
+ * cycle @until, or else is one by itself.
  */
 typedef struct PmuRefetch {
-    uint64_t cycles, until;
+    uint64_t cycles, until;     /* cycles: 0 if there is none */
 } PmuRefetch;
 
 typedef struct PmuPipeline {
     const PmuUarch *uarch;
     PmuTimeline *timeline;      /* of what retires; may be NULL */
-    PmuTimelineEntry stages;    /* of the newest instruction, with @timeline */
+    PmuTimelineEntry stages;    /* of the newest instruction, for @timeline */
     PmuClock clock;
-    PmuCompletion barrier;      /* no issue before */
-    uint64_t pause;             /* cycle: the newest PAUSE ends */
-    uint64_t repairs;           /* states that cannot be, found and repaired */
+    PmuCompletion barrier;      /* nothing issues before */
+    uint64_t pause;             /* cycle in which the newest PAUSE ends */
+    uint64_t repairs;           /* impossible states found and repaired */
     PmuFusion fusion;
     PmuRightPath right_path;
     PmuRefetch refetch;
@@ -170,9 +179,9 @@ typedef struct PmuPipeline {
     PmuCycleStats stats;
 } PmuPipeline;
 
-/* Who is to blame that the rest of a cycle, and those after it, are lost. */
+/* Why the rest of a cycle, and the cycles after it, pass. */
 typedef enum PmuStallReason {
-    PMU_STALL_ANY,
+    PMU_STALL_ANY,              /* none of the others */
     PMU_STALL_STORE_BUFFER,     /* the store buffer is full */
     PMU_STALL_WRONG_PATH,       /* micro-ops of the wrong path issue */
 } PmuStallReason;

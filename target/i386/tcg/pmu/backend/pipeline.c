@@ -4,12 +4,12 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Instructions issue in order, @width slots a cycle, as early as the frontend,
- * the buffers of the backend and serialising instructions permit.  Micro-ops
- * are dispatched once their sources are ready and one of their ports is free;
- * instructions retire in order.  Slots that issue are retiring slots; those
- * that pass in between get the one class of what the issue waited for.  Clock
- * and slots advance together, so nothing is lost.
+ * Instructions issue in order, PmuUarch.width slots a cycle, as early as the
+ * frontend, the buffers of the backend and serialising instructions permit.
+ * Micro-ops are dispatched once their sources are ready and their port is free;
+ * instructions retire in order.  A slot in which a micro-op issues is retiring.
+ * Slots that pass in between get the class of what issue waited for.  Clock and
+ * slots advance together, so every slot is counted.
  */
 
 #include <glib.h>
@@ -21,7 +21,7 @@
 #include "tcg/pmu/backend/ports.h"
 #include "tcg/pmu/backend/short-paths.h"
 
-/* Instructions that need more than to be issued and executed. */
+/* Flags of instructions for special_before() and special_after(). */
 #define SPECIAL (PMU_INSN_SERIALIZING | PMU_INSN_BLOCKS_ISSUE | \
                  PMU_INSN_FENCES_LOADS)
 
@@ -85,7 +85,7 @@ static void run_branch(PmuPipeline *p, const PmuInsn *insn,
     }
 }
 
-/* When all that has been issued has retired. */
+/* When all that has been issued so far has retired. */
 static PmuCompletion all_retired(const PmuPipeline *p)
 {
     uint64_t first = p->clock.cycle + p->uarch->issue_to_dispatch + 1;
@@ -116,7 +116,7 @@ static void special_after(PmuPipeline *p, const PmuInsn *insn,
                                                        : p->pause;
     }
     if (insn->branch == PMU_BRANCH_FAR) {
-        /* What it takes is its own, at the level that it leaves. */
+        /* Its time counts for the privilege level that it leaves. */
         pmu_slots_wait_for_backend(p, p->barrier);
     }
     if (insn->flags & PMU_INSN_FENCES_LOADS) {
@@ -152,7 +152,7 @@ static PmuCompletion run_whole(PmuPipeline *p, const PmuBlockInsn *bi,
     return done;
 }
 
-/* The newest instruction has retired: note when it passed which stage. */
+/* Note in which cycles the newest instruction passed the stages. */
 static void note_stages(PmuPipeline *p)
 {
     PmuTimeline *timeline = p->timeline;
@@ -165,7 +165,7 @@ static void note_stages(PmuPipeline *p)
     }
 }
 
-/* @bi was retired, whose first byte is @offset bytes into a 4 KiB page. */
+/* Simulate @bi, whose first byte is @offset bytes into a 4 KiB page. */
 static void run_insn(PmuPipeline *p, const PmuBlockInsn *bi, unsigned offset,
                      const PmuOutcome *outcome)
 {
@@ -188,7 +188,7 @@ static void run_insn(PmuPipeline *p, const PmuBlockInsn *bi, unsigned offset,
     }
 }
 
-/* Segment @segment begins, or is entered in its middle. */
+/* Tell the frontend that fetch goes on in segment @segment. */
 static void run_segment(PmuPipeline *p, unsigned segment,
                         const PmuOutcome *outcome)
 {
@@ -201,7 +201,7 @@ static void run_segment(PmuPipeline *p, unsigned segment,
     }
 }
 
-/* The loop in the queue was left, and fetch goes on behind it. */
+/* Has the loop in the queue been left, so that fetch goes on behind it? */
 static bool leaves_loop(const PmuPipeline *p, const PmuOutcome *outcome)
 {
     return p->delivery.source == PMU_DELIVERY_LSD && !outcome->looping;

@@ -4,18 +4,18 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Instructions are taken one by one, in program order; each leaves behind the
- * cycles at which what it used is free again.  That is exact for a machine that
- * lets the oldest ready micro-op go first: a younger one never delays an older
- * one, so the older one's cycle is known when its turn comes.  All of it is a
- * function of instructions and outcomes.
+ * The model takes instructions one by one, in program order.  Each of them
+ * notes in which cycles the resources that it used are free again.  That is
+ * exact for a machine that dispatches the oldest ready micro-op first: a
+ * younger one never delays an older one, so the model knows an instruction's
+ * cycles when its turn comes.  They depend on instructions and outcomes alone.
  *
  * This folder has issue and execution (execute, short-paths), ports and the
  * scheduler, the load/store unit, recovery, the attribution of slots, and cycle
  * statistics.  It includes what is below: decode/ for instructions, memory/ for
  * outcomes and the timing of misses, frontend/ for delivery, ledger/ for the
  * clock.  It must not know why an instruction is simulated, nor what becomes of
- * the counts: its owner takes PmuPipeline.clock.counts.
+ * the counts: the owner of the pipeline reads PmuPipeline.clock.counts.
  */
 
 #ifndef TARGET_I386_PMU_BACKEND_PIPELINE_H
@@ -28,31 +28,31 @@
 #include "tcg/pmu/decode/block.h"
 #include "tcg/pmu/memory/outcome.h"
 
-/* An idle pipeline at PMU_FIRST_CYCLE. */
+/* Make @p an idle pipeline whose clock is at PMU_FIRST_CYCLE. */
 void pmu_pipeline_init(PmuPipeline *p, const PmuUarch *uarch);
 
-/* The same at the current cycle: see pmu_pipeline_resume(). */
+/* Make @p idle again, at its current cycle; pmu_pipeline_resume() follows. */
 void pmu_pipeline_reset(PmuPipeline *p);
 
 /*
- * It was idle or not simulated in detail, and goes on where @open slots are
- * filled.
+ * The pipeline was idle or not simulated in detail, and goes on in a cycle of
+ * which @open slots are filled, with classes @history (PmuClock.history).
  */
 void pmu_pipeline_resume(PmuPipeline *p, uint32_t open, uint64_t history);
 
 /*
- * Instructions [@first, @last) of @block were retired, none of them a REP
- * string instruction; what @outcome says of them happened.  If the last one
- * clears the machine, pmu_recovery_smc_clear() is done.
+ * Simulate instructions [@first, @last) of @block, which have retired with
+ * @outcome.  None of them is a REP string instruction.  If the last one stored
+ * to code that fetch had, this includes pmu_recovery_smc_clear().
  */
 void pmu_pipeline_run(PmuPipeline *p, const PmuBlock *block,
                       unsigned first, unsigned last,
                       const PmuOutcome *outcome);
 
 /*
- * The newest instruction takes an assist.  pmu_pipeline_drain(): when it has
- * retired, all behind it is flushed.  pmu_pipeline_assist(), behind that or
- * where the pipeline does not run: what the assist takes.
+ * The newest instruction takes an assist.  pmu_pipeline_drain() waits until it
+ * has retired and flushes all behind it.  pmu_pipeline_assist() then takes the
+ * time of the assist; it may be called alone where the pipeline does not run.
  */
 void pmu_pipeline_drain(PmuPipeline *p);
 
@@ -62,9 +62,10 @@ void pmu_pipeline_assist(PmuPipeline *p);
 void pmu_pipeline_interrupt(PmuPipeline *p);
 
 /*
- * Parts of string instructions.  Fetch one, its slots are issued later: when
- * its sources are ready.  Issue a micro-op of it that waits for @ready.  Write
- * its results.  For its accesses see pmu_lsu_string_load() and _store().
+ * Parts of a string instruction.  _begin() fetches it, issues no slot yet, and
+ * returns the cycle in which its sources are ready.  _uop() issues one of its
+ * micro-ops, which waits for @ready.  _end() writes its results.  For its
+ * accesses see pmu_lsu_string_load() and _store().
  */
 uint64_t pmu_pipeline_string_begin(PmuPipeline *p, const PmuBlock *block,
                                    unsigned index, const PmuOutcome *outcome);

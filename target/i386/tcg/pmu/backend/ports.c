@@ -1,5 +1,5 @@
 /*
- * Ports: which there are, and what each is used for.
+ * Ports: which ledger item counts each, and in which cycles each is in use.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -11,7 +11,7 @@
 
 #define ITEM(item) (PMU_ITEM_##item - PMU_ITEM_PORT_0)
 
-/* Those of Golden Cove go by Intel's numbers. */
+/* Golden Cove's 10 and 11 as uops.info has them: an ALU and a load port. */
 const uint8_t pmu_port_items[PMU_MAX_PORTS] = {
     ITEM(PORT_0), ITEM(PORT_1), ITEM(PORT_LOAD), ITEM(PORT_LOAD),
     ITEM(PORT_STORE_DATA), ITEM(PORT_5), ITEM(PORT_6),

@@ -3,12 +3,12 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The renamer binds a micro-op to a port as it issues it, by how many
- * micro-ops wait at each; from there the scheduler dispatches one a cycle, the
- * oldest that is ready.  Source: Abel and Reineke, "uiCA: Accurate Throughput
- * Prediction of Basic Blocks on Recent Intel Microarchitectures" (ICS 2022).
- * As it is not known then what will be ready when, the choice can be worse than
- * the best one.
+ * When the renamer issues a micro-op, it binds it to a port, by how many
+ * micro-ops wait at each.  The scheduler dispatches one micro-op a cycle to
+ * each port, the oldest that is ready.  Source: Abel and Reineke, "uiCA:
+ * Accurate Throughput Prediction of Basic Blocks on Recent Intel
+ * Microarchitectures" (ICS 2022).  The renamer does not know yet what will be
+ * ready when, so its choice is not always the best.
  */
 
 #ifndef TARGET_I386_PMU_BACKEND_PORTS_H
@@ -20,20 +20,20 @@
 #include "tcg/pmu/backend/scheduler.h"
 
 /*
- * The renamer does not see the dispatches of so many cycles before it issues,
- * and takes these micro-ops for waiting.  Chosen: tests/accuracy/blocks has a
- * mean error of 2.19 % with 2, and of 2.24 with 1 or 3.
+ * Cycles before issue whose dispatches the renamer does not see yet: it counts
+ * these micro-ops as waiting.  Chosen: tests/accuracy/blocks has a mean error
+ * of 2.19 % with 2, and of 2.24 with 1 or 3.
  */
 #define PMU_PORT_DISPATCH_SEEN 2
 
-/* By port: the item from PMU_ITEM_PORT_0 on that counts its micro-ops. */
+/* By port: the item that counts its micro-ops, less PMU_ITEM_PORT_0. */
 extern const uint8_t pmu_port_items[PMU_MAX_PORTS];
 
-/* No port is in use on the core of @uarch; @cycle is the clock's. */
+/* No port of the core @uarch is in use; @cycle is the clock's current one. */
 void pmu_ports_init(PmuPortState *ports, const PmuUarch *uarch,
                     uint64_t cycle);
 
-/* Cycles before @cycle have gone. */
+/* Forget which ports are in use before @cycle. */
 void pmu_ports_forget(PmuPortState *ports, uint64_t cycle);
 
 /* The first cycle from @cycle on in which @port is not in use. */
@@ -48,7 +48,7 @@ static inline uint64_t pmu_port_free_at(const PmuPortState *ports,
     return cycle;
 }
 
-/* Of @set the port at which fewest micro-ops wait: of these, the last. */
+/* The port of @set at which fewest micro-ops wait; of several, the highest. */
 static inline unsigned pmu_ports_bind(const PmuPortState *ports, uint16_t set)
 {
     unsigned best = __builtin_ctz(set);
@@ -61,7 +61,7 @@ static inline unsigned pmu_ports_bind(const PmuPortState *ports, uint16_t set)
     return best;
 }
 
-/* Of @set the port that is free first from @cycle on: of these, the first. */
+/* The port of @set free first from @cycle on; of several, the lowest. */
 static inline unsigned pmu_ports_first_free(const PmuPortState *ports,
                                             uint16_t set, uint64_t cycle)
 {
@@ -79,9 +79,10 @@ static inline unsigned pmu_ports_first_free(const PmuPortState *ports,
 }
 
 /*
- * A micro-op for any of @set, that can be dispatched at @earliest and whose
- * sources are ready at @ready: when it is dispatched, to the port @port of the
- * state.  One for beyond the window takes no room.
+ * Bind a micro-op to a port of @set.  It can be dispatched from @earliest on,
+ * and its sources are ready at @ready.  Returns the cycle in which it is
+ * dispatched; p->ports.port gets its port.  A dispatch beyond the window takes
+ * no port.
  */
 static inline uint64_t pmu_ports_use(PmuPipeline *p, uint16_t set,
                                      uint64_t earliest, uint64_t ready)
@@ -104,7 +105,7 @@ static inline uint64_t pmu_ports_use(PmuPipeline *p, uint16_t set,
     return cycle;
 }
 
-/* Dispatch a micro-op: see pmu_ports_use(). */
+/* The same for a micro-op that enters the scheduler and is counted. */
 static inline uint64_t pmu_ports_dispatch(PmuPipeline *p, uint16_t set,
                                           uint64_t earliest, uint64_t ready)
 {
@@ -119,7 +120,7 @@ static inline uint64_t pmu_ports_dispatch(PmuPipeline *p, uint16_t set,
     return cycle;
 }
 
-/* A micro-op that @port had in @cycle does not exist. */
+/* Free @port in @cycle again: the micro-op that had it does not exist. */
 void pmu_ports_release(PmuPortState *ports, unsigned port, uint64_t cycle);
 
 #endif

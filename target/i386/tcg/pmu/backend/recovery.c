@@ -10,11 +10,11 @@
 #include "tcg/pmu/backend/slot-attribution.h"
 
 /*
- * Slots pass until a branch is resolved, at @resolved.  Of them micro-ops of
- * the wrong path fill the same share as micro-ops have filled since the last
- * flush, in full cycles and the first ones, and no more than the reorder buffer
- * has room for.  The rest are the backend's, which the branch waits for, though
- * some would be lost to the frontend.
+ * Let the slots pass until a branch is resolved, at @resolved.  Micro-ops of
+ * the wrong path fill the share of them that micro-ops have filled since the
+ * last flush, but no more than a reorder buffer.  In the model they fill the
+ * first cycles, and those whole.  The rest are lost to the backend, for which
+ * the branch waits, though some would be lost to the frontend.
  */
 static void pass_wrong_path(PmuPipeline *p, PmuCompletion resolved,
                             PmuSlotClass class)

@@ -12,13 +12,13 @@
 #include "tcg/pmu/decode/block.h"
 
 /*
- * What is behind the newest instruction is wrong, which shows at @resolved:
- * until then its micro-ops issue, if the reorder buffer has room for them.
- * The next micro-op issues @penalty cycles later.  First the core recovers,
- * slots of @class; the last cycles (uarch.clear_resteer), in which the right
- * path is fetched, are lost to the frontend, as TMA's branch resteers are:
- * INT_MISC.RECOVERY_CYCLES and .CLEAR_RESTEER_CYCLES, the latter without what
- * L1I misses add.
+ * Flush what is behind the newest instruction: at @resolved it turns out to be
+ * wrong.  Until then its micro-ops issue, at most a full reorder buffer.  The
+ * next micro-op issues @penalty cycles later.  First the core recovers: slots
+ * of @class, INT_MISC.RECOVERY_CYCLES.  In the last cycles
+ * (uarch.clear_resteer) the right path is fetched: slots lost to the frontend,
+ * as TMA's branch resteers are, INT_MISC.CLEAR_RESTEER_CYCLES, here without
+ * what L1I misses add.
  */
 void pmu_recovery_flush(PmuPipeline *p, PmuCompletion resolved,
                         uint32_t penalty, PmuSlotClass class);
@@ -30,14 +30,15 @@ void pmu_recovery_flush(PmuPipeline *p, PmuCompletion resolved,
 void pmu_recovery_begin_right_path(PmuPipeline *p, uint64_t cycle);
 
 /*
- * The newest instruction stored to code that fetch had: when it has retired,
- * all behind it is flushed and fetched again.
+ * The newest instruction stored to code that fetch had.  When it has retired,
+ * flush all behind it and fetch that again.
  */
 void pmu_recovery_smc_clear(PmuPipeline *p);
 
 /*
- * @bi loads what another vCPU has written to, and has to begin anew: all before
- * it has retired, and it is fetched as after a mispredicted branch.
+ * If an access of @bi is in the mask @clears, it loads a line that another vCPU
+ * has written to.  Then all before @bi retires, and @bi is fetched again, as
+ * after a mispredicted branch.
  */
 void pmu_recovery_ordering_clear(PmuPipeline *p, const PmuBlockInsn *bi,
                                  uint64_t clears);

@@ -17,7 +17,7 @@ static int compare_cycles(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Count anew how many micro-ops are in the scheduler: a repair. */
+/* Repair: count again how many micro-ops are in the scheduler. */
 static void recount(PmuPipeline *p)
 {
     p->repairs++;
@@ -38,12 +38,12 @@ uint64_t pmu_scheduler_free_at(PmuPipeline *p, uint32_t n)
     }
     if (G_UNLIKELY(scheduled + n > size &&
                    scheduled > p->scheduler.num_late)) {
-        /* There are more than leave in the window or behind it. */
+        /* More micro-ops are in it than ever leave, which is impossible. */
         recount(p);
         return cycle;
     }
     if (scheduled + n > size && p->scheduler.num_late) {
-        /* All the others are far next: wait for as many as it takes. */
+        /* The others leave beyond the window: wait for enough of them. */
         uint64_t late[PMU_MAX_LATE_DISPATCHES];
 
         memcpy(late, p->scheduler.late, p->scheduler.num_late * sizeof(*late));
@@ -58,7 +58,7 @@ void pmu_scheduler_remove(PmuPipeline *p, uint64_t cycle)
     uint16_t *near = &p->scheduler.dispatches[cycle % PMU_CYCLE_WINDOW];
 
     if (cycle < p->clock.cycle) {
-        return;                 /* it was dispatched while others issued */
+        return;                 /* it was dispatched meanwhile */
     }
     if (p->scheduler.num_late &&
         p->scheduler.late[p->scheduler.num_late - 1] == cycle) {
@@ -68,7 +68,7 @@ void pmu_scheduler_remove(PmuPipeline *p, uint64_t cycle)
         --*near;
         p->scheduler.occupied--;
     } else {
-        /* It is not there any more. */
+        /* The scheduler does not have it, which is impossible. */
         p->repairs++;
     }
 }

@@ -11,7 +11,7 @@
 
 #include "tcg/pmu/backend/pipeline-state.h"
 
-/* A micro-op is in the scheduler until @cycle. */
+/* A micro-op enters the scheduler and stays there until @cycle. */
 static inline void pmu_scheduler_enter(PmuPipeline *p, uint64_t cycle)
 {
     if (cycle < p->clock.cycle + PMU_CYCLE_WINDOW) {
@@ -21,25 +21,25 @@ static inline void pmu_scheduler_enter(PmuPipeline *p, uint64_t cycle)
         p->clock.window_due = MIN(p->clock.window_due,
                                   p->clock.cycle + PMU_CYCLE_WINDOW_STEP);
     } else {
-        /* More than a scheduler has room for: it takes none. */
+        /* More than a scheduler holds, which is impossible: leave it out. */
         p->repairs++;
         return;
     }
     p->scheduler.occupied++;
 }
 
-/* The newest micro-op, to leave in @cycle, is none, unless it has left. */
+/* Remove the newest micro-op, due to leave in @cycle, unless it has left. */
 void pmu_scheduler_remove(PmuPipeline *p, uint64_t cycle);
 
 /*
- * The cycle in which the scheduler has room for @n micro-ops more: the sooner
- * in which enough will have left.
+ * The first cycle in which the scheduler has room for @n more micro-ops, as
+ * enough others have left it.
  */
 uint64_t pmu_scheduler_free_at(PmuPipeline *p, uint32_t n);
 
 /*
- * The clock has moved on: dispatches beyond the window that are in it now are
- * noted there.  Returns whether there are any others.
+ * The clock has advanced: note in the window the dispatches that used to lie
+ * beyond it and no longer do.  Returns whether others still lie beyond it.
  */
 bool pmu_scheduler_bring_near(PmuPipeline *p);
 

@@ -1,5 +1,5 @@
 /*
- * Short paths: instructions of one micro-op without anything special.
+ * Short paths: issue and execution of plain instructions of one slot.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -38,7 +38,7 @@ static inline void short_wait(PmuPipeline *p, PmuCompletion room, uint32_t uops)
     }
 }
 
-/* Issue, and retire at @completed + 1 at the earliest. */
+/* Issue the slot, and retire it in cycle @completed + 1 at the earliest. */
 static inline void short_retire(PmuPipeline *p, uint64_t completed,
                                 bool memory)
 {
@@ -60,7 +60,10 @@ static inline void short_write_back(PmuPipeline *p, const PmuInsn *insn,
     }
 }
 
-/* The one compute micro-op of @insn, what fuses with it in mind. */
+/*
+ * Dispatch the one compute micro-op of @bi, and note it in case a branch fuses
+ * with it.  Returns the cycle.
+ */
 static inline uint64_t short_compute(PmuPipeline *p, const PmuBlockInsn *bi,
                                      uint64_t earliest, uint64_t ready)
 {

@@ -1,5 +1,5 @@
 /*
- * Short paths: instructions of one micro-op without anything special.
+ * Short paths: issue and execution of plain instructions of one slot.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -12,9 +12,9 @@
 #include "tcg/pmu/memory/outcome.h"
 
 /*
- * @bi was retired, whose first byte is @offset bytes into a 4 KiB page and
- * whose path is not PMU_PATH_FULL: does what the full path does (choose_path()
- * in insn.c).
+ * Simulate @bi, whose first byte is @offset bytes into a 4 KiB page and whose
+ * path is not PMU_PATH_FULL (choose_path() in insn.c).  The results are those
+ * of the full path.
  */
 void pmu_run_short(PmuPipeline *p, const PmuBlockInsn *bi,
                    unsigned offset, const PmuOutcome *outcome);

@@ -1,5 +1,5 @@
 /*
- * The pipeline's clock: which class each slot that passes is of.
+ * Slot attribution: it advances the clock and gives each slot its class.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -21,9 +21,9 @@ static uint32_t load_stalls(PmuPipeline *p)
 }
 
 /*
- * The backend is to reason up to the start of @cycle, but what ends then is not
- * memory.  What that itself has waited for may have been: cycles are lost to
- * memory that events count as stalled for a load.
+ * Slots up to the start of @cycle are lost to the backend, for something other
+ * than memory.  But that may itself have waited for memory: cycles that events
+ * count as stalled for a load are memory bound, the others core bound.
  */
 static void attribute_core(PmuPipeline *p, uint64_t cycle)
 {
@@ -64,7 +64,7 @@ void pmu_slots_backend_bound(PmuPipeline *p, PmuCompletion until)
     }
 }
 
-/* @cycles went by with @n slots each lost to the frontend. */
+/* Count @cycles that have passed, with @n slots each lost to the frontend. */
 static void count_undelivered(PmuPipeline *p, uint32_t n, uint32_t cycles)
 {
     uint32_t most = PMU_ITEM_UNDELIVERED_6 - PMU_ITEM_UNDELIVERED_0;
@@ -73,7 +73,7 @@ static void count_undelivered(PmuPipeline *p, uint32_t n, uint32_t cycles)
     pmu_count(&p->clock, PMU_ITEM_UNDELIVERED_0)[MIN(n, most)] += cycles;
 }
 
-/* Nothing comes in @cycles, from the beginning of one on. */
+/* Nothing is delivered in @cycles cycles, from the start of the current one. */
 static void pass_undelivered(PmuPipeline *p, uint64_t cycles)
 {
     pmu_slots_attribute(p, p->clock.cycle + cycles, PMU_SLOT_FETCH_LATENCY,
@@ -81,7 +81,7 @@ static void pass_undelivered(PmuPipeline *p, uint64_t cycles)
     count_undelivered(p, p->uarch->width, cycles);
 }
 
-/* The rest of a cycle that had some slots is lost to the frontend. */
+/* The rest of the current cycle, partly filled, is lost to the frontend. */
 static void attribute_rest(PmuPipeline *p, PmuSlotClass class)
 {
     uint32_t n = p->uarch->width - p->clock.slot;
@@ -90,7 +90,7 @@ static void attribute_rest(PmuPipeline *p, PmuSlotClass class)
     count_undelivered(p, n, 1);
 }
 
-/* How long it was that nothing came. */
+/* Count a bubble: nothing was delivered for @cycles. */
 static void count_bubble(PmuPipeline *p, uint64_t cycles)
 {
     unsigned most = PMU_ITEM_BUBBLE_512 - PMU_ITEM_BUBBLE_1;
@@ -99,7 +99,7 @@ static void count_bubble(PmuPipeline *p, uint64_t cycles)
                                                 most)]++;
 }
 
-/* Micro-ops, or the backend, came after what a flush had begun. */
+/* Count p->refetch as a bubble by itself. */
 static void end_refetch(PmuPipeline *p)
 {
     if (p->refetch.cycles) {
@@ -109,8 +109,8 @@ static void end_refetch(PmuPipeline *p)
 }
 
 /*
- * Latency means cycles without any micro-op, bandwidth the rest of a cycle
- * that had some: IDQ_UOPS_NOT_DELIVERED.CYCLES_0_UOPS_DELIV.CORE.
+ * Cycles without any micro-op are fetch latency, the rest of a cycle that had
+ * some is fetch bandwidth: IDQ_UOPS_NOT_DELIVERED.CYCLES_0_UOPS_DELIV.CORE.
  */
 void pmu_slots_frontend_bound(PmuPipeline *p, uint64_t until)
 {

@@ -1,6 +1,5 @@
 /*
- * The pipeline's clock: which class each slot that passes is of (stall
- * attribution).
+ * Slot attribution: it advances the clock and gives each slot its class.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -11,7 +10,7 @@
 #include "tcg/pmu/backend/cycle-statistics.h"
 #include "tcg/pmu/backend/pipeline-state.h"
 
-/* The clock moves on to the start of @cycle. */
+/* Advance the clock to the start of @cycle. */
 static inline void pmu_slots_advance(PmuPipeline *p, uint64_t cycle,
                                      PmuStallReason reason)
 {
@@ -21,7 +20,7 @@ static inline void pmu_slots_advance(PmuPipeline *p, uint64_t cycle,
     p->clock.history = 0;
 }
 
-/* The next slot is one of @class. */
+/* Fill the next slot with a micro-op, as @class. */
 static inline void pmu_slots_fill(PmuPipeline *p, PmuSlotClass class)
 {
     p->clock.counts.item[class]++;
@@ -31,7 +30,7 @@ static inline void pmu_slots_fill(PmuPipeline *p, PmuSlotClass class)
     }
 }
 
-/* Slots up to the start of @cycle, if that is to come, pass as @class. */
+/* Let slots up to the start of @cycle, if that is to come, pass as @class. */
 static inline void pmu_slots_attribute(PmuPipeline *p, uint64_t cycle,
                                        PmuSlotClass class,
                                        PmuStallReason reason)
@@ -43,23 +42,23 @@ static inline void pmu_slots_attribute(PmuPipeline *p, uint64_t cycle,
     }
 }
 
-/* Slots up to the start of @until's cycle, to come, are the backend's. */
+/* Slots up to the start of @until's cycle, to come, are lost to the backend. */
 void pmu_slots_backend_bound(PmuPipeline *p, PmuCompletion until);
 
-/* ... of cycle @until, the frontend's. */
+/* Slots up to the start of cycle @until, to come, are lost to the frontend. */
 void pmu_slots_frontend_bound(PmuPipeline *p, uint64_t until);
 
 /*
- * The frontend fetches up to the start of cycle @until, after a flush.  All of
- * it but the last cycle, which the next micro-op waits for, passes here, with
- * the flush: of what is sampled, both belong to the same region of code.
+ * After a flush, the frontend fetches up to the start of cycle @until.  All of
+ * that but the last cycle passes here; the next micro-op waits for the last
+ * one.  So the flush and the fetch count for the same region of code.
  */
 void pmu_slots_refetch(PmuPipeline *p, uint64_t until);
 
-/* Nothing issued in cycles [@from, @to), for a serialising instruction. */
+/* Count cycles [@from, @to), in which a serialising instruction held issue. */
 void pmu_slots_serialized(PmuPipeline *p, uint64_t from, uint64_t to);
 
-/* The backend takes nothing up to @until, if that is to come. */
+/* The backend takes no micro-op before @until, if that is to come. */
 static inline void pmu_slots_wait_for_backend(PmuPipeline *p,
                                               PmuCompletion until)
 {
@@ -68,7 +67,7 @@ static inline void pmu_slots_wait_for_backend(PmuPipeline *p,
     }
 }
 
-/* The frontend has nothing up to @until, if that is to come. */
+/* The frontend has no micro-op before cycle @until, if that is to come. */
 static inline void pmu_slots_wait_for_frontend(PmuPipeline *p, uint64_t until)
 {
     if (until > p->clock.cycle) {
@@ -76,7 +75,7 @@ static inline void pmu_slots_wait_for_frontend(PmuPipeline *p, uint64_t until)
     }
 }
 
-/* Fill an open cycle up: the privilege level changes. */
+/* Let the rest of a partly filled cycle pass: the privilege level changes. */
 void pmu_slots_close_cycle(PmuPipeline *p);
 
 #endif

@@ -3,7 +3,8 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * For tools that show what the model does.  Cycles are of the model's clock.
+ * For tools that show what the model does.  All times are cycles of the model's
+ * clock.
  */
 
 #ifndef TARGET_I386_PMU_BACKEND_TIMELINE_H
@@ -11,10 +12,10 @@
 
 #include <stdint.h>
 
-/* One retired instruction; of a REP string instruction, all iterations. */
+/* One retired instruction; a REP string instruction with all iterations. */
 typedef struct PmuTimelineEntry {
     uint64_t issued;            /* its first slot */
-    uint64_t dispatched;        /* its first micro-op; renamed: as @issued */
+    uint64_t dispatched;        /* its first micro-op; none: as @executed */
     uint64_t executed;          /* its last result */
     uint64_t retired;
 } PmuTimelineEntry;

@@ -1,5 +1,5 @@
 /*
- * Histories of branches that predictors look up by.
+ * Branch histories, by which predictors look up their tables.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -11,13 +11,13 @@
 
 #include "tcg/pmu/uarch/hash.h"
 
-/* Taken branches that a history reaches back, at most; a power of two. */
+/* A history reaches back fewer taken branches than this; a power of two. */
 #define PMU_BRANCH_HISTORY  256
 
 typedef struct PmuBranchHistory {
-    /* Of all up to the one with number n, at n % PMU_BRANCH_HISTORY. */
+    /* At n % PMU_BRANCH_HISTORY: hash of all taken branches up to number n. */
     uint64_t prefix[PMU_BRANCH_HISTORY];
-    uint32_t num;               /* of taken branches, modulo 2^32 */
+    uint32_t num;               /* taken branches so far, modulo 2^32 */
     uint64_t path;              /* hashes of indirect targets, newest lowest */
 } PmuBranchHistory;
 
@@ -28,9 +28,9 @@ static inline uint64_t pmu_branch_mix(uint64_t value)
 }
 
 /*
- * A branch of any kind was taken, to @target.  All of them are in the history,
- * and those that are not taken leave nothing, as on Intel's cores (Yavarzadeh
- * et al., "Half&Half", IEEE S&P 2023).  Polynomial hash (Karp and Rabin).  Hot.
+ * A branch of any kind was taken, to @target: add it to the history.  Branches
+ * that are not taken leave nothing there, as on Intel's cores (Yavarzadeh et
+ * al., "Half&Half", IEEE S&P 2023).  Polynomial hash (Karp and Rabin).  Hot.
  */
 static inline void pmu_branch_history_add(PmuBranchHistory *history,
                                           uint64_t target)
@@ -54,8 +54,8 @@ static inline uint64_t pmu_branch_history_factor(unsigned length)
 }
 
 /*
- * The hash of the last @length taken branches, less than PMU_BRANCH_HISTORY: of
- * all less what is older.
+ * The hash of the last @length taken branches, fewer than PMU_BRANCH_HISTORY:
+ * that of all branches less that of the older ones.
  */
 static inline uint64_t pmu_branch_history_hash(const PmuBranchHistory *history,
                                                unsigned length, uint64_t factor)

@@ -88,8 +88,9 @@ void pmu_branch_predictor_forget_calls(PmuBranchPredictor *bp)
 }
 
 /*
- * Which bits of an address choose the set is not known.  Those of its page do,
- * too: a branch at the same place in each page does not evict the others.
+ * Which bits of an address choose the set is not known.  Here some of its page
+ * take part, so that branches at the same offset in many pages do not evict
+ * each other.
  */
 bool pmu_branch_predictor_btb(PmuBranchPredictor *bp, uint64_t pc)
 {

@@ -3,8 +3,8 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Each call predicts, compares with the outcome and trains; all are functions
- * of the branches seen so far alone.
+ * Each function predicts a branch, compares that with the outcome and trains.
+ * Predictions depend on nothing but the branches seen so far.
  */
 
 #ifndef TARGET_I386_PMU_FRONTEND_BRANCH_PREDICTOR_H
@@ -18,7 +18,7 @@
 
 typedef struct PmuBranchPredictor PmuBranchPredictor;
 
-/* Untrained predictors; NULL if memory runs out. */
+/* Allocate untrained predictors.  Returns NULL if memory runs out. */
 PmuBranchPredictor *pmu_branch_predictor_new(const PmuUarch *uarch);
 
 void pmu_branch_predictor_free(PmuBranchPredictor *bp);
@@ -27,12 +27,12 @@ void pmu_branch_predictor_free(PmuBranchPredictor *bp);
 void pmu_branch_predictor_reset(PmuBranchPredictor *bp);
 
 /*
- * What predictors look up by.  Whoever runs code adds each branch that is
- * taken, after it is predicted.
+ * The history by which the predictors look up their tables.  The caller adds
+ * each taken branch to it, after the branch has been predicted.
  */
 PmuBranchHistory *pmu_branch_predictor_history(PmuBranchPredictor *bp);
 
-/* What predicts conditional branches. */
+/* The part that predicts conditional branches. */
 PmuDirectionPredictor *pmu_branch_predictor_direction(PmuBranchPredictor *bp);
 
 /* The indirect jump or call at @pc went to @target: was that predicted? */
@@ -46,14 +46,14 @@ void pmu_branch_predictor_call(PmuBranchPredictor *bp, uint64_t next);
 bool pmu_branch_predictor_return(PmuBranchPredictor *bp, uint64_t target);
 
 /*
- * Calls and returns were not seen for a while: what the return stack holds is
- * right, whatever it is.
+ * Calls and returns have run unseen for a while: whatever the return stack
+ * holds counts as right.
  */
 void pmu_branch_predictor_forget_calls(PmuBranchPredictor *bp);
 
 /*
- * The branch at @pc is taken: did fetch know of it?  It does from now on,
- * until others push it out.
+ * The branch at @pc is taken: did the BTB have it?  From now on it does, until
+ * other branches evict it.
  */
 bool pmu_branch_predictor_btb(PmuBranchPredictor *bp, uint64_t pc);
 

@@ -5,16 +5,16 @@
  *
  * The structure is that of uiCA (Abel and Reineke, ICS 2022): the predecoder
  * finds @predecode_insns instructions a cycle within one aligned chunk; the
- * decoders take @decoders of them, only the first one instructions of several
- * micro-ops; the DSB delivers @dsb_line micro-ops a cycle.  Fetch waits for
- * what is left of a miss that the predictor, ahead of it, has found before.
+ * decoders take @decoders of them, and only the first decoder takes those of
+ * several micro-ops; the DSB delivers @dsb_line micro-ops a cycle.  The
+ * predictor runs ahead and asks for what misses; fetch waits for the remainder.
  */
 
 #include <glib.h>
 
 #include "tcg/pmu/frontend/delivery.h"
 
-/* Nothing more fits into this cycle. */
+/* In .delivered and .decoded: nothing more fits into this cycle. */
 #define FULL UINT8_MAX
 
 /* Instructions of more micro-ops come from the microcode sequencer. */
@@ -38,7 +38,7 @@ void pmu_delivery_begin(PmuDelivery *d, uint64_t cycle)
     pmu_run_ahead_restart(&d->run_ahead, cycle);
 }
 
-/* What was delivered in @d->cycle is over: count it. */
+/* Cycle d->cycle is over: count what was delivered in it. */
 static void count_cycle(PmuDelivery *d)
 {
     if (d->source != PMU_DELIVERY_LEGACY) {
@@ -59,7 +59,7 @@ static void count_cycle(PmuDelivery *d)
     d->insns = 0;
 }
 
-/* The next micro-ops are delivered in @cycle, with none there yet. */
+/* Go on to @cycle, in which nothing has been delivered yet. */
 static void go_to(PmuDelivery *d, uint64_t cycle)
 {
     count_cycle(d);
@@ -73,7 +73,7 @@ static void next_cycle(PmuDelivery *d)
     go_to(d, d->cycle + 1);
 }
 
-/* Wait for @cycle, if that is to come. */
+/* Go on to @cycle if that is later. */
 static void wait_for(PmuDelivery *d, uint64_t cycle)
 {
     if (cycle > d->cycle) {
@@ -82,8 +82,9 @@ static void wait_for(PmuDelivery *d, uint64_t cycle)
 }
 
 /*
- * What the frontend could have done before the queue was full is over: bring
- * the state into the form that it has anyway when the next instruction comes.
+ * The queue lets the frontend be at most d->ahead cycles ahead of issue: move
+ * its state on to that cycle, and the predecoder's likewise.  In any case
+ * pmu_delivery_deliver() does so for the next instruction.
  */
 static void normalize(PmuDelivery *d)
 {
@@ -94,7 +95,7 @@ static void normalize(PmuDelivery *d)
     }
 }
 
-/* While the loop in the queue ran, the predictor had nothing to do. */
+/* While the loop in the queue ran, the predictor did not run ahead. */
 static void leave_loop(PmuDelivery *d)
 {
     if (d->source == PMU_DELIVERY_LSD) {
@@ -108,7 +109,7 @@ void pmu_delivery_dsb(PmuDelivery *d)
     leave_loop(d);
     pmu_run_ahead_enter(&d->run_ahead, d->cycle);
     pmu_run_ahead_leave(&d->run_ahead, d->cycle);
-    /* A line is of one window: the next window's may have to wait its turn. */
+    /* A DSB line is of one window: with dsb_one_line, the next one waits. */
     if (d->source != PMU_DELIVERY_DSB || d->uarch->dsb_one_line) {
         if (d->source != PMU_DELIVERY_DSB) {
             count_cycle(d);
@@ -119,9 +120,9 @@ void pmu_delivery_dsb(PmuDelivery *d)
 }
 
 /*
- * When a line is there that fetch gets to at @now.  What fetch waits for is
- * counted when it begins to, whether or not there is enough in the queues
- * meanwhile.
+ * The cycle in which the line of @access is there, to which fetch gets at @now.
+ * What fetch waits for is counted when the wait begins, whether or not the
+ * queues have enough micro-ops to hide it.
  */
 static uint64_t fetch_line(PmuDelivery *d, const PmuAccessOutcome *access,
                            uint64_t now)
@@ -178,9 +179,9 @@ void pmu_delivery_loop(PmuDelivery *d)
 }
 
 /*
- * An instruction belongs to the chunk in which it ends.  One whose opcode is in
- * the chunk before takes a place there as well (measured: ADDs of three bytes
- * come at 0.31 cycles each, InstLatx64).
+ * An instruction belongs to the chunk in which it ends.  If its opcode is in
+ * the chunk before, it takes a place there as well (measured: ADDs of three
+ * bytes come at 0.31 cycles each, InstLatx64).
  */
 static void predecode(PmuDelivery *d, const PmuInsn *insn, unsigned offset)
 {

@@ -5,7 +5,7 @@
  *
  * Micro-ops come from the decoded instruction cache (DSB), the legacy decoders,
  * the microcode sequencer or, in short loops, from the queue in front of the
- * backend (LSD); which of them is part of the outcome.
+ * backend (LSD).  PmuOutcome says which of them.
  */
 
 #ifndef TARGET_I386_PMU_FRONTEND_DELIVERY_H
@@ -32,44 +32,44 @@ typedef struct PmuDelivery {
     const PmuUarch *uarch;
     PmuClock *clock;
     PmuMissTiming *misses;
-    /* Cycles that the frontend and the predecoder can be ahead. */
+    /* Cycles that delivery can be ahead of issue, and predecode of delivery. */
     uint32_t ahead, predecode_ahead;
     uint64_t cycle;             /* what was delivered last can issue then */
-    uint64_t predecoded;        /* the cycle of the newest predecoded insn */
+    uint64_t predecoded;        /* when the newest insn was predecoded */
     uint8_t source;             /* PmuDeliverySource */
     uint8_t delivered;          /* micro-ops delivered in @cycle */
     uint8_t decoded;            /* instructions decoded in @cycle */
-    /* The same without what only keeps others from being there. */
+    /* Both as they are counted, without what only takes up room. */
     uint8_t uops, insns;
     uint8_t predecode_count;    /* instructions predecoded in @predecoded */
     uint8_t chunk;              /* fetch chunk that was predecoded last */
-    bool jumped;                /* the next chunk is another one in any case */
+    bool jumped;                /* the next insn begins a new chunk anyway */
     PmuRunAhead run_ahead;
 } PmuDelivery;
 
-/* Nothing was delivered.  @clock and @misses may not move. */
+/* Nothing was delivered yet.  @clock and @misses must keep their addresses. */
 void pmu_delivery_init(PmuDelivery *d, const PmuUarch *uarch, PmuClock *clock,
                        PmuMissTiming *misses);
 
-/* The same, but that it begins in @cycle. */
+/* Behind pmu_delivery_init(): delivery begins in @cycle. */
 void pmu_delivery_begin(PmuDelivery *d, uint64_t cycle);
 
-/* Instructions from another line follow, which is in the DSB. */
+/* Instructions of another segment follow, which is in the DSB. */
 void pmu_delivery_dsb(PmuDelivery *d);
 
-/* ... which must be decoded, its fetch told by @access. */
+/* ... which must be decoded; @access is the outcome of its fetch. */
 void pmu_delivery_legacy(PmuDelivery *d, const PmuAccessOutcome *access);
 
-/* ... which is in the loop that is in the queue. */
+/* ... which is part of the loop in the queue. */
 void pmu_delivery_loop(PmuDelivery *d);
 
 /*
- * Deliver @insn, whose first byte is @offset bytes into a page; when it can
- * issue is in d->cycle then.
+ * Deliver @insn, whose first byte is @offset bytes into a page.  Sets d->cycle
+ * to the cycle in which it can issue.
  */
 void pmu_delivery_deliver(PmuDelivery *d, const PmuInsn *insn, unsigned offset);
 
-/* The same if the DSB delivered it.  Hot. */
+/* Cycle d->cycle is over: count what the DSB delivered in it.  Hot. */
 static inline void pmu_delivery_count_dsb(PmuDelivery *d)
 {
     if (d->uops) {
@@ -80,7 +80,7 @@ static inline void pmu_delivery_count_dsb(PmuDelivery *d)
 }
 
 /*
- * As pmu_delivery_deliver(), shorter, unless @insn is decoded or comes from
+ * A faster pmu_delivery_deliver() for an @insn that does not come from
  * microcode.
  */
 static inline void pmu_delivery_deliver_one(PmuDelivery *d, const PmuInsn *insn,
@@ -112,19 +112,19 @@ static inline void pmu_delivery_deliver_one(PmuDelivery *d, const PmuInsn *insn,
     }
 }
 
-/* The microcode sequencer delivers @uops micro-ops, alone. */
+/* The microcode sequencer delivers @uops micro-ops, in cycles of their own. */
 void pmu_delivery_microcode(PmuDelivery *d, uint32_t uops);
 
-/* The same for the second of a fused pair: decoders see one instruction. */
+/* Deliver the second of a fused pair: the decoders see one instruction. */
 void pmu_delivery_fused(PmuDelivery *d, const PmuInsn *insn, unsigned offset);
 
 /*
  * A branch was taken, as predicted.  @unknown: fetch did not know of it in
- * time; @loop_end: the loop in the queue begins clears.
+ * time; @loop_end: the loop in the queue begins again.
  */
 void pmu_delivery_taken(PmuDelivery *d, bool unknown, bool loop_end);
 
-/* Fetch starts clears, so that the next micro-op issues in @cycle. */
+/* Fetch starts again, so that the next micro-op issues in @cycle. */
 void pmu_delivery_restart(PmuDelivery *d, uint64_t cycle);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * Directions of conditional branches: TAGE, branches that go one way.
+ * Predictor of the direction of conditional branches: TAGE.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -10,36 +10,41 @@
 #include "tcg/pmu/frontend/direction-predictor.h"
 
 /*
- * A tagged entry's state has in the low three bits a counter, taken from 4 on,
- * above it the entry's merit: it grows when it is right and the base is not,
- * and falls the other way round, and if others find no place.
+ * The state of a tagged entry has a counter in its low three bits, which
+ * predicts taken from TAGE_TAKEN on.  Above is the entry's merit.  It grows
+ * when the entry is right and the base is not; it falls when only the base is
+ * right, and when other branches find no place.
  */
 #define TAGE_TAKEN      4
 #define TAGE_MERIT      8
 
 /*
- * Merit of a new entry.  With none, two branches that want the same place
- * could throw each other out for ever.
+ * Merit of a new entry.  Without any, two branches that want the same place
+ * could evict each other for ever.
  */
 #define TAGE_NEW        TAGE_MERIT
 
-/* What an outcome makes of a tagged entry, beside its new state. */
-#define TAGE_RIGHT      0x80    /* it predicted that */
-#define TAGE_DOUBTFUL   0x40    /* the base did not agree, and it is new */
+/* What train_state() says of a tagged entry, beside its new state. */
+#define TAGE_RIGHT      0x80    /* it predicted the outcome */
+#define TAGE_DOUBTFUL   0x40    /* it is new, and the base did not agree */
 
+/* Limit of PmuDirectionPredictor.trust_new, above and below 0. */
 #define TRUST_MAX       8
 
-/* Taken branches that the tagged tables look back on. */
+/* Taken branches in the history of each tagged table. */
 static const uint8_t history_length[PMU_TAGE_TABLES] = { 18, 34, 66, 194 };
 
-/* The state after @state of a branch that went both ways. */
+/* The base state after @state, for a branch that has gone both ways. */
 static inline uint8_t next_state(uint8_t state, bool taken)
 {
     return taken ? MIN(state + 1, PMU_DIRECTION_STRONG_TAKEN)
                  : MAX(state - 1, PMU_DIRECTION_STRONG_NOT);
 }
 
-/* What becomes of a tagged entry in @state: see PmuDirectionPredictor.train. */
+/*
+ * The new state of a tagged entry in @state, with TAGE_RIGHT and TAGE_DOUBTFUL,
+ * when the base predicted @base and the branch went @taken.
+ */
 static uint8_t train_state(uint8_t state, bool base, bool taken)
 {
     int counter = state % TAGE_MERIT, merit = state / TAGE_MERIT;
@@ -73,8 +78,9 @@ void pmu_direction_predictor_init(PmuDirectionPredictor *p,
 }
 
 /*
- * Where the branch whose hash is @by_pc falls in tagged table @table, and under
- * which tag.  Both hashes are products: their upper bits are mixed.
+ * The hash that gives the set and the tag, in tagged table @table, of the
+ * branch whose hash is @by_pc.  It combines two products, whose upper bits are
+ * mixed.
  */
 static inline uint64_t tage_hash(const PmuDirectionPredictor *p, int table,
                                  uint64_t by_pc)
@@ -89,15 +95,15 @@ static inline PmuTageSet *tage_set(PmuDirectionPredictor *p, int table,
     return &p->tage[table][hash >> (64 - PMU_TAGE_SET_BITS)];
 }
 
-/* Odd: the tag of an empty way is 0. */
+/* Tags are odd, as the tag of an empty way is 0. */
 static inline uint16_t tage_tag(uint64_t hash)
 {
     return hash >> 32 | 1;
 }
 
 /*
- * 0 if no way of @set has @tag; else the lowest bit that is set is the upper
- * one of the first that does (Knuth, TAOCP vol. 4A, 7.1.3).
+ * 0 if no way of @set has @tag.  Otherwise the lowest bit that is set is the
+ * top bit of the first way that has it (Knuth, TAOCP vol. 4A, 7.1.3).
  */
 static inline uint64_t tage_ways(const PmuTageSet *set, uint16_t tag)
 {
@@ -115,7 +121,10 @@ static inline void tage_set_tag(PmuTageSet *set, unsigned way, uint16_t tag)
     set->tags |= (uint64_t)tag << shift;
 }
 
-/* After a misprediction by table @provider (-1: base): use more history. */
+/*
+ * Table @provider (-1: the base) predicted wrongly: give the branch an entry in
+ * a table of more history.  If there is no place, entries there lose merit.
+ */
 static G_GNUC_NO_INLINE void tage_allocate(PmuDirectionPredictor *p,
                                            uint64_t by_pc,
                                            int provider, bool taken)
@@ -143,8 +152,9 @@ static G_GNUC_NO_INLINE void tage_allocate(PmuDirectionPredictor *p,
 }
 
 /*
- * A new entry does not agree with the base, and was @right.  It counts only
- * while such entries do better: is what is predicted in the end right?
+ * A new entry did not agree with the base, and was @right or not.  It overrides
+ * the base only while such entries do better.  Returns whether the prediction
+ * that this gives was right.
  */
 static bool trust_new_entry(PmuDirectionPredictor *p, bool right)
 {
@@ -156,8 +166,8 @@ static bool trust_new_entry(PmuDirectionPredictor *p, bool right)
 }
 
 /*
- * The branch does not always go the same way: look up the longest match.
- * @state is its base entry.
+ * Predict a branch that has gone both ways, by the longest history that
+ * matches, and train.  @state is its base entry.  Was the prediction right?
  */
 static inline bool predict_by_match(PmuDirectionPredictor *p, uint64_t pc,
                                     bool taken, uint8_t *state)
@@ -192,14 +202,14 @@ static inline bool predict_by_match(PmuDirectionPredictor *p, uint64_t pc,
     return right;
 }
 
-/* The branch whose base entry is @state ran for the first time. */
+/* A branch ran for the first time, with base entry @state. */
 static bool predict_unseen(uint8_t *state, bool taken)
 {
     *state = taken ? PMU_DIRECTION_ALWAYS_TAKEN : PMU_DIRECTION_ALWAYS_NOT;
     return !taken;
 }
 
-/* It goes the other way for the first time. */
+/* A branch with base entry @state goes the other way for the first time. */
 static void end_always(uint8_t *state)
 {
     *state = *state == PMU_DIRECTION_ALWAYS_TAKEN ? PMU_DIRECTION_STRONG_TAKEN

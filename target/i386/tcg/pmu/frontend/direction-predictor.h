@@ -1,5 +1,5 @@
 /*
- * Directions of conditional branches.
+ * Predictor of the direction of conditional branches.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
@@ -8,8 +8,8 @@
  * branch prediction", JILP 2006): a table by address, and tagged ones of 512
  * sets of four ways by histories of 18, 34, 66 and 194 taken branches
  * (Yavarzadeh et al., "Half&Half", IEEE S&P 2023, and Chen's experiments on it;
- * Golden Cove has the same histories).  There is no predictor of loops: how
- * often one runs is known as far as the history reaches.
+ * Golden Cove has the same histories).  There is no loop predictor: a loop's
+ * exit is predicted as far as the history reaches.
  */
 
 #ifndef TARGET_I386_PMU_FRONTEND_DIRECTION_PREDICTOR_H
@@ -30,8 +30,8 @@
 #define PMU_TAGE_STATES     32
 
 /*
- * States of a base entry: a counter of two bits, but for branches that only
- * ever went one way.
+ * States of a base entry: a counter of two bits, and states for branches that
+ * have only gone one way.
  */
 enum {
     PMU_DIRECTION_UNSEEN,       /* predicted not taken */
@@ -56,14 +56,14 @@ typedef struct PmuTageSet {
 typedef struct PmuDirectionPredictor {
     const PmuBranchHistory *history;
     PmuDirectionBase base;
-    int32_t trust_new;          /* entries, not the base: 0 or more: yes */
-    /* By outcome and base's prediction. */
+    int32_t trust_new;          /* 0 or more: a new entry overrides the base */
+    /* train_state() by outcome, the base's prediction and the old state. */
     uint8_t train[2][2][PMU_TAGE_STATES];
     uint64_t factor[PMU_TAGE_TABLES];   /* see pmu_branch_history_hash() */
     PmuTageSet tage[PMU_TAGE_TABLES][1 << PMU_TAGE_SET_BITS];
 } PmuDirectionPredictor;
 
-/* Untrained. */
+/* Initialise an untrained predictor, which looks up by @history. */
 void pmu_direction_predictor_init(PmuDirectionPredictor *p,
                                   const PmuBranchHistory *history);
 
@@ -74,9 +74,9 @@ static inline unsigned pmu_direction_index(uint64_t pc)
 }
 
 /*
- * Did the conditional branches that share the entry of that at @pc, which went
- * @taken, all go there up to now, and at least one?  Then it was predicted, and
- * there is nothing to be learnt from it.  Hot.
+ * The conditional branch at @pc went @taken.  Have all branches so far that
+ * share its base entry, at least one, gone the same way?  Then this was
+ * predicted, and there is nothing to be learnt from it.  Hot.
  */
 static inline bool pmu_direction_is_constant(const PmuDirectionBase *base,
                                              uint64_t pc, bool taken)
@@ -93,8 +93,8 @@ bool pmu_direction_predictor_train(PmuDirectionPredictor *p, uint64_t pc,
                                    bool taken);
 
 /*
- * The same for any conditional branch.  Adding it to the history is left to the
- * caller.
+ * The same for any conditional branch.  The caller adds the branch to the
+ * history.
  */
 static inline bool pmu_direction_predictor_predict(PmuDirectionPredictor *p,
                                                    uint64_t pc, bool taken)

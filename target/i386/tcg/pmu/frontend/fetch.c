@@ -1,17 +1,17 @@
 /*
- * Which part of the frontend delivers: caches of code, and loops.
+ * The fetch unit: whether the DSB, the LSD or legacy decode delivers.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The DSB is a cache of windows of code, by where in them fetch enters.  That
- * takes as many lines as the micro-ops from there on need; it is looked up by
- * the first line, and if that has gone it is decoded again.  One that needs
- * more lines than there are ways for a window never gets in (Intel SOM,
- * 2.5.5.2; uiCA).  It has nothing that L1I or the ITLB has not: when a line
- * leaves L1I, or a page the ITLB, its windows go (Intel SOM, "Decoded ICache":
- * included in both), so that a store to code is found there.  All of it goes
- * when CR3 is loaded or CR0 and CR4 enable features (same page): here whenever
- * all TLBs, or all but global entries, are flushed.
+ * The DSB is a cache of windows of code, by the byte at which fetch enters
+ * them.  A window takes as many lines as the micro-ops from that byte on need.
+ * It is looked up by its first line; if that has been evicted, the window is
+ * decoded again.  A window that needs more than dsb_window_lines never gets in
+ * (Intel SOM, 2.5.5.2; uiCA).  The DSB is included in L1I and the ITLB: when a
+ * line leaves L1I, or a page the ITLB, its windows leave the DSB (Intel SOM,
+ * "Decoded ICache").  So a store to code need only look in L1I.  Loading CR3,
+ * or enabling features in CR0 and CR4, empties the DSB (same page): here
+ * whenever all TLB entries, or all but global ones, are flushed.
  */
 
 #include <glib.h>
@@ -68,7 +68,7 @@ static void leave_loop(PmuFetchUnit *f)
     f->loop_count = 0;
 }
 
-/* The windows in line @line go, which are all in one set. */
+/* Remove the windows of line @line, which are all in one set. */
 static void remove_windows(PmuFetchUnit *f, uint64_t line)
 {
     size_t entry = pmu_cache_first(&f->dsb, line);
@@ -83,7 +83,7 @@ static void remove_windows(PmuFetchUnit *f, uint64_t line)
     }
 }
 
-/* The windows in the @lines from @line on go: more than there are sets. */
+/* Remove the windows of the @lines lines from @line on, in whatever set. */
 static void remove_many_windows(PmuFetchUnit *f, uint64_t line, uint64_t lines)
 {
     size_t entries = (f->dsb.set_mask + 1) * f->dsb.ways;
@@ -98,9 +98,9 @@ static void remove_many_windows(PmuFetchUnit *f, uint64_t line, uint64_t lines)
 }
 
 /*
- * @lines from physical line @line on have left L1I or the ITLB.  Only the line
- * that is being built can get new windows without a look at these: what is left
- * of it is not built.
+ * @lines lines from physical line @line on have left L1I, or their page has
+ * left the ITLB.  Only the window that is being built could still enter the DSB
+ * without a look at these, so it is not built further.
  */
 static void lines_gone(void *opaque, uint64_t line, uint64_t lines)
 {
@@ -126,8 +126,7 @@ void pmu_fetch_unit_restart(PmuFetchUnit *f)
     f->fuse = 0;
 }
 
-/* The DSB: all lines of one window are in the same set. */
-
+/* Mark @key as used in the DSB, or insert it.  A window is all in one set. */
 static void dsb_access(PmuFetchUnit *f, uint64_t key)
 {
     if (pmu_cache_use(&f->dsb, key) == PMU_CACHE_NONE) {
@@ -135,7 +134,7 @@ static void dsb_access(PmuFetchUnit *f, uint64_t key)
     }
 }
 
-/* @uops more micro-ops are decoded in the window that is being built. */
+/* Add @uops decoded micro-ops to the window that is being built. */
 static void build(PmuFetchUnit *f, uint32_t uops)
 {
     /* An instruction does not straddle two lines. */
@@ -153,7 +152,7 @@ static void build(PmuFetchUnit *f, uint32_t uops)
     f->build_room -= MIN(uops, f->build_room);
 }
 
-/* The DSB lacks what is at byte @entry of @line: decode it. */
+/* The DSB lacks the window entered at byte @entry of @line: build it. */
 static void begin_build(PmuFetchUnit *f, uint64_t line, unsigned entry)
 {
     pmu_cache_insert(&f->dsb, pmu_dsb_key(line, entry, 0));
@@ -165,8 +164,8 @@ static void begin_build(PmuFetchUnit *f, uint64_t line, unsigned entry)
 }
 
 /*
- * Fetch segment @n of @block, from linear address @pc on.  The @first one can
- * be where fetch was.
+ * Fetch segment @n of @block, from linear address @pc on.  The @first one may
+ * be in the window in which fetch was before.
  */
 static void fetch_segment(PmuFetchUnit *f, const PmuBlock *block, unsigned n,
                           uint64_t pc, bool first, PmuOutcome *outcome)
@@ -195,14 +194,17 @@ static void fetch_segment(PmuFetchUnit *f, const PmuBlock *block, unsigned n,
     begin_build(f, line, entry);
 }
 
-/* Is instruction @i of @block, or the part of it from @first on, fused? */
+/*
+ * Is instruction @i of @block the second of a fused pair?  @first_fused says so
+ * of @first, the first one that ran.
+ */
 static bool is_fused(const PmuBlock *block, unsigned i, unsigned first,
                      bool first_fused)
 {
     return i > first ? block->insns[i].fused : first_fused;
 }
 
-/* Micro-ops of [@first, @last) of @block, as the queue holds them. */
+/* Micro-ops that instructions [@first, @last) of @block take in the queue. */
 static uint32_t queue_uops(const PmuBlock *block, unsigned first,
                            unsigned last, bool first_fused)
 {
@@ -250,16 +252,16 @@ void pmu_fetch_unit_segment(PmuFetchUnit *f, const PmuBlock *block, unsigned n,
 }
 
 /*
- * Iterations of a loop of @uops micro-ops that the queue holds at a time: it
- * unrolls short ones, as issue does not go from the last to the first in one
- * cycle (uiCA, table of Ice Lake).
+ * Iterations of a loop of @uops micro-ops that the queue holds.  Issue cannot
+ * go from the last micro-op to the first in one cycle, so the queue unrolls
+ * short loops (uiCA, table of Ice Lake).
  */
 static uint32_t unrolled(uint64_t uops)
 {
     return uops <= 6 ? 6 : uops <= 8 ? 4 : uops <= 12 ? 3 : uops <= 30 ? 2 : 1;
 }
 
-/* Another iteration of the loop in the queue. */
+/* The loop in the queue begins another iteration.  Returns PMU_OUTCOME_x. */
 static unsigned loop_again(PmuFetchUnit *f)
 {
     if (--f->loop_turn) {
@@ -270,8 +272,9 @@ static unsigned loop_again(PmuFetchUnit *f)
 }
 
 /*
- * The branch at @pc was taken, to where it was predicted to go.  Does the loop
- * in the queue begin again, or could one?
+ * The branch at @pc was taken, as predicted.  Returns whether the loop in the
+ * queue begins another iteration.  If not, notes whether the code since the
+ * last taken branch may become that loop.
  */
 static bool loop_branch(PmuFetchUnit *f, uint64_t pc)
 {

@@ -1,9 +1,9 @@
 /*
- * Which part of the frontend delivers: caches of code, and loops.
+ * The fetch unit: whether the DSB, the LSD or legacy decode delivers.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * A function of the instructions alone, without any time: see outcome.h.
+ * What it does depends on the instructions alone, not on time: see outcome.h.
  */
 
 #ifndef TARGET_I386_PMU_FRONTEND_FETCH_H
@@ -16,33 +16,37 @@
 #include "tcg/pmu/memory/outcome.h"
 
 typedef struct PmuFetchUnit {
-    uint64_t window;            /* linear address of the DSB's window fetched
-                                   from last */
+    uint64_t window;            /* linear address of the DSB window in which
+                                   fetch is; UINT64_MAX: none */
     bool looping;               /* the LSD delivers */
     uint8_t fuse;               /* PMU_FUSE_x of the newest instruction */
-    /* The DSB line being built: where its window is, which line, its room. */
+    /*
+     * The window that is being built in the DSB: which of its lines, micro-ops
+     * that this line can still take, byte at which fetch entered the window.
+     */
     bool building;
     uint32_t build_line, build_room, build_entry;
     uint64_t build_code;        /* 64-byte line, physical */
-    /* The newest taken branch, to see loops. */
+    /* The newest taken branch, to detect loops. */
     uint64_t uops;              /* micro-ops so far */
-    uint64_t loop_branch;
-    uint64_t loop_start;        /* micro-ops before the iteration */
+    uint64_t loop_branch;       /* its address */
+    uint64_t loop_start;        /* @uops when the iteration began */
     uint64_t loop_uops;         /* micro-ops of an iteration */
-    uint32_t loop_count;        /* iterations alike */
+    uint32_t loop_count;        /* equal iterations so far */
     uint32_t loop_turn;         /* iterations until the queue wraps */
     const PmuUarch *uarch;
     PmuMemory *mem;
     PmuBranchPredictor *bpred;
     PmuCache dsb;               /* windows and their lines */
-    /* The part of a block that is being fetched. */
-    unsigned first;
-    bool first_fused;
+    /* The block that is being fetched. */
+    unsigned first;             /* first instruction that runs */
+    bool first_fused;           /* that one is the second of a pair */
 } PmuFetchUnit;
 
 /*
- * A cold frontend that fetches through @mem, which tells @f what leaves L1I:
- * neither may move.  False if memory runs out.
+ * Initialise a cold fetch unit that fetches through @mem, which tells @f what
+ * leaves L1I: both must keep their addresses.  Returns false if memory runs
+ * out.
  */
 bool pmu_fetch_unit_init(PmuFetchUnit *f, const PmuUarch *uarch, PmuMemory *mem,
                          PmuBranchPredictor *bpred);
@@ -53,7 +57,7 @@ void pmu_fetch_unit_reset(PmuFetchUnit *f);
 void pmu_fetch_unit_begin(PmuFetchUnit *f, const PmuBlock *block,
                           unsigned first);
 
-/* They were, up to @last, which was not: @last is above @first. */
+/* They were, up to @last, exclusive; @last is greater than @first. */
 void pmu_fetch_unit_end(PmuFetchUnit *f, const PmuBlock *block, unsigned last);
 
 /*
@@ -64,17 +68,17 @@ void pmu_fetch_unit_segment(PmuFetchUnit *f, const PmuBlock *block, unsigned n,
                             unsigned from, uint64_t pc, PmuOutcome *outcome);
 
 /*
- * @f->building, and instruction @i of @block, of the segment where fetch is, is
- * decoded for the DSB.  That is before its accesses, which can take lines of
- * code out of L1I: so each line leaves the DSB behind the same instruction
- * however the code is cut into blocks.
+ * While @f->building: instruction @i of @block, in the segment where fetch is,
+ * is decoded for the DSB.  The caller does this before the instruction's data
+ * accesses, which can evict lines of code from L1I.  So each line leaves the
+ * DSB after the same instruction however the code is cut into blocks.
  */
 void pmu_fetch_unit_build(PmuFetchUnit *f, const PmuBlock *block, unsigned i);
 
 /*
- * The branch at @pc was taken, as predicted: PMU_OUTCOME_x that tell what
- * fetch makes of it.  Fetch can find out about a @direct one that it did not
- * know of; of others it knew, or they were not predicted.
+ * The branch at @pc was taken, as predicted.  Returns PMU_OUTCOME_x: what fetch
+ * makes of it.  Fetch need not have known of a @direct branch.  It knew of any
+ * other, or else that one was not predicted.
  */
 unsigned pmu_fetch_unit_taken(PmuFetchUnit *f, uint64_t pc, bool direct);
 
@@ -89,8 +93,8 @@ static inline void pmu_fetch_unit_not_taken(PmuFetchUnit *f, uint64_t pc)
 }
 
 /*
- * Other code ran, longer than the DSB, that this was not told of: the DSB has
- * none of what it had.
+ * Other code, more than the DSB holds, ran without calls of this: the DSB has
+ * lost all that it had.
  */
 void pmu_fetch_unit_forget(PmuFetchUnit *f);
 

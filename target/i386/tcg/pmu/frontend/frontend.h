@@ -3,14 +3,14 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Two halves, as of the model itself: branch-predictor (direction, indirect
- * targets, return stack, BTB) and fetch (DSB, LSD, legacy decode: which of them
- * has the code) are functions of the branches and addresses in program order;
- * delivery says when micro-ops are there.
+ * It has two halves, like the model itself.  branch-predictor (direction,
+ * indirect targets, return stack, BTB) and fetch (DSB, LSD, legacy decode:
+ * which of them has the code) are functions of the branches and addresses in
+ * program order.  delivery says when micro-ops are delivered.
  *
  * This folder includes memory/ for fetches, decode/ for instructions, ledger/
- * and uarch/.  It must not know the backend: delivery is told how far that is
- * by the clock they share.
+ * and uarch/.  It must not know the backend: delivery learns from the clock
+ * that they share how far the backend is.
  */
 
 #ifndef TARGET_I386_PMU_FRONTEND_FRONTEND_H

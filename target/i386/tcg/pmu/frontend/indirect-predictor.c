@@ -1,5 +1,5 @@
 /*
- * Targets of indirect branches.
+ * Predictor of the targets of indirect branches.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -9,7 +9,7 @@
 
 #include "tcg/pmu/frontend/indirect-predictor.h"
 
-/* Targets that the path tables look back on, eight bits each. */
+/* Indirect targets in the history of each path table, eight bits each. */
 static const uint8_t path_length[PMU_PATH_TABLES] = { 2, 8 };
 
 void pmu_indirect_predictor_init(PmuIndirectPredictor *p,
@@ -19,7 +19,10 @@ void pmu_indirect_predictor_init(PmuIndirectPredictor *p,
     p->history = history;
 }
 
-/* Where an indirect branch falls in path table @table, and with which tag. */
+/*
+ * The hash that gives the entry and the tag, in path table @table, of the
+ * indirect branch whose hash is @by_pc.
+ */
 static inline uint64_t path_hash(const PmuBranchHistory *history, int table,
                                  uint64_t by_pc)
 {
@@ -58,7 +61,10 @@ static void path_allocate(PmuPathTarget *entry, uint32_t tag, uint64_t target)
     }
 }
 
-/* A branch whose target changes: @predicted is its last target. */
+/*
+ * Predict and train a branch whose target changes; @predicted is its last
+ * target.  Was @target predicted?
+ */
 static G_GNUC_NO_INLINE bool predict_by_path(PmuIndirectPredictor *p,
                                              uint64_t by_pc,
                                              uint64_t predicted,

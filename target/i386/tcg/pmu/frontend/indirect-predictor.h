@@ -1,10 +1,10 @@
 /*
- * Targets of indirect branches.
+ * Predictor of the targets of indirect branches.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * An ITTAGE (Seznec, "A 64-Kbytes ITTAGE indirect branch predictor", CBP 2011)
- * behind a table of last targets.
+ * A table of last targets, and behind it an ITTAGE (Seznec, "A 64-Kbytes ITTAGE
+ * indirect branch predictor", CBP 2011) for branches whose target changes.
  */
 
 #ifndef TARGET_I386_PMU_FRONTEND_INDIRECT_PREDICTOR_H
@@ -18,13 +18,14 @@
 #define PMU_INDIRECT_BITS   10
 #define PMU_PATH_TABLES     2
 
-/* What the newest target of an indirect branch was. */
+/* The newest target of an indirect branch. */
 typedef struct PmuLastTarget {
-    uint64_t pc;
+    uint64_t pc;                /* of the branch, plus 1; 0: empty */
     uint64_t target;
-    bool changes;               /* there were others */
+    bool changes;               /* it has had other targets */
 } PmuLastTarget;
 
+/* The target of an indirect branch behind one path. */
 typedef struct PmuPathTarget {
     uint64_t target;
     uint32_t tag;               /* 0: empty */
@@ -37,7 +38,7 @@ typedef struct PmuIndirectPredictor {
     PmuPathTarget by_path[PMU_PATH_TABLES][1 << PMU_INDIRECT_BITS];
 } PmuIndirectPredictor;
 
-/* Untrained, with the @history that others add to as well. */
+/* Initialise an untrained predictor; others add to @history, too. */
 void pmu_indirect_predictor_init(PmuIndirectPredictor *p,
                                  PmuBranchHistory *history);
 

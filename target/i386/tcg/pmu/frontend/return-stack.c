@@ -1,5 +1,5 @@
 /*
- * The return stack.
+ * The return stack: it predicts where near returns go.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -8,7 +8,7 @@
 
 #include "tcg/pmu/frontend/return-stack.h"
 
-/* Right wherever a return goes. */
+/* An entry that counts as right wherever the return goes. */
 #define ANYWHERE UINT64_MAX
 
 bool pmu_return_stack_init(PmuReturnStack *stack, uint32_t size)

@@ -1,5 +1,5 @@
 /*
- * The return stack: where calls will return to.
+ * The return stack: it predicts where near returns go.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -13,10 +13,10 @@
 
 typedef struct PmuReturnStack {
     uint64_t *target;
-    uint32_t size, top, depth;  /* entries */
+    uint32_t size, top, depth;  /* entries; index of the newest; in use */
 } PmuReturnStack;
 
-/* Empty, of @size (1 or more) entries.  False if memory runs out. */
+/* Initialise an empty stack of @size (1 or more) entries; false: no memory. */
 bool pmu_return_stack_init(PmuReturnStack *stack, uint32_t size);
 void pmu_return_stack_destroy(PmuReturnStack *stack);
 void pmu_return_stack_clear(PmuReturnStack *stack);
@@ -28,8 +28,8 @@ void pmu_return_stack_push(PmuReturnStack *stack, uint64_t next);
 bool pmu_return_stack_pop(PmuReturnStack *stack, uint64_t target);
 
 /*
- * Calls and returns were not seen for a while: all entries are right, whatever
- * they hold.
+ * Calls and returns have run unseen for a while: every entry counts as right,
+ * wherever the return goes.
  */
 void pmu_return_stack_forget(PmuReturnStack *stack);
 

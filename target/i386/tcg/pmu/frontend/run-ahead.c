@@ -1,5 +1,5 @@
 /*
- * The predictor's run ahead of fetch: the fetch target queue.
+ * The fetch target queue, in which the branch predictor runs ahead of fetch.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -1,5 +1,5 @@
 /*
- * The ledger: what the modelled core did, exactly, per privilege level.
+ * The ledger: exact totals of what the modelled core did, by privilege level.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -276,13 +276,13 @@ static uint64_t scale(uint64_t cycles, uint32_t num, uint32_t den)
     return cycles / den * num + cycles % den * num / den;
 }
 
-/* The class of the @age-th newest slot. */
+/* The class of the slot that is followed by @age newer ones. */
 static unsigned history_class(const PmuOpenCycle *open, unsigned age)
 {
     return open->history >> (4 * age) & 0xf;
 }
 
-/* Slots of all whole cycles at @level, by class; returns the sum. */
+/* Write the slots of all whole cycles at @level to @slots; returns the sum. */
 static uint64_t whole_slots(const PmuLedger *ledger, PmuLevel level,
                             uint64_t *slots)
 {
@@ -312,7 +312,7 @@ static bool plausible_level(const PmuLedger *ledger, PmuLevel level)
     if (open->slots >= ledger->width) {
         return false;
     }
-    /* The open cycle has no more of a class than there is. */
+    /* The open cycle may not have more slots of a class than the total. */
     memcpy(left, ledger->slots[level], sizeof(left));
     for (uint32_t i = 0; i < open->slots; i++) {
         unsigned class = history_class(open, i);
@@ -379,7 +379,7 @@ static void want_sampled(PmuInterest *interest, PmuLedgerItem item)
 void pmu_interest_add(PmuInterest *interest, PmuLedgerItem item)
 {
     if (item == PMU_ITEM_BRANCH_MISSES || item == PMU_ITEM_CLEARS) {
-        /* The others are its parts. */
+        /* Both are sums of other items: see snapshot_level(). */
         for (unsigned i = PMU_ITEM_BRANCH_MISSES;
              i <= PMU_ITEM_CLEARS_ORDERING; i++) {
             want_sampled(interest, i);

@@ -1,5 +1,5 @@
 /*
- * The ledger as it is saved: items by their names.
+ * The saved ledger: the form of the ledger in a migration stream.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -10,12 +10,12 @@
 #include "tcg/pmu/ledger/saved-ledger.h"
 
 /*
- * No machine counts as far in a century, and no sum of some such counts is more
- * than 64 bits hold.
+ * Largest count of an item that is loaded.  No machine counts that far in a
+ * century, and the sum of a few such counts fits in 64 bits.
  */
 #define COUNT_MOST  (1ull << 58)
 
-/* Where @ledger has @item. */
+/* The count of @item at @level in @ledger. */
 static uint64_t *count_of(PmuLedger *ledger, PmuLevel level, unsigned item)
 {
     return item < PMU_SLOT_NR ? &ledger->slots[level][item]
@@ -62,7 +62,7 @@ static bool is_name(const char name[PMU_SAVED_NAME])
     return name[0] && memchr(name, 0, PMU_SAVED_NAME);
 }
 
-/* Load @saved, which has a name.  NULL, or what is wrong with it. */
+/* Load @saved, which has a name.  Returns NULL, or what is wrong with it. */
 static const char *load_item(PmuLedger *ledger, const PmuSavedItem *saved,
                              bool seen[PMU_ITEM_NR], const char **unknown)
 {
@@ -85,6 +85,7 @@ static const char *load_item(PmuLedger *ledger, const PmuSavedItem *saved,
     return NULL;
 }
 
+/* Load all items.  Returns NULL, or what is wrong with them. */
 static const char *load_items(PmuLedger *ledger, const PmuSavedLedger *saved,
                               const char **unknown)
 {

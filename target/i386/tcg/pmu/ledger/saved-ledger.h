@@ -1,10 +1,10 @@
 /*
- * The ledger as it is saved: items by their names.
+ * The saved ledger: the form of the ledger in a migration stream.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Items come and go from version to version; what another one saved is loaded
- * as far as both know it.  What arrives can be hostile.
+ * Items are saved by name, as they come and go from version to version: loading
+ * takes the items that both versions know.  The stream can be hostile.
  */
 
 #ifndef TARGET_I386_PMU_LEDGER_SAVED_LEDGER_H
@@ -12,9 +12,9 @@
 
 #include "tcg/pmu/ledger/ledger.h"
 
-/* Bytes of a name, the NUL that ends it included. */
+/* Bytes of a name, including the NUL that ends it. */
 #define PMU_SAVED_NAME      32
-/* Items at most, more than there are. */
+/* Most items in a saved ledger; this version has fewer. */
 #define PMU_SAVED_ITEMS     1024
 
 typedef struct PmuSavedItem {
@@ -30,15 +30,15 @@ typedef struct PmuSavedLedger {
     PmuSavedItem item[PMU_SAVED_ITEMS];
 } PmuSavedLedger;
 
-/* Those items of @ledger that are not 0. */
+/* Write the items of @ledger that are not 0 to @saved. */
 void pmu_ledger_save(const PmuLedger *ledger, PmuSavedLedger *saved);
 
 /*
- * Load @saved into @ledger, whose width and clocks are its own; items that are
- * not in @saved are 0.  *@unknown is the name of an item that this version does
- * not know, whose count is lost, or NULL.  False, with a reason in *@why
- * (static text) and @ledger as it was, if @saved is not what a ledger of that
- * width can be.
+ * Load @saved into @ledger, which keeps its width and clocks; items that are
+ * not in @saved become 0.  *@unknown gets the name of an item that this version
+ * does not know, whose count is lost, or NULL.  Returns false if @saved cannot
+ * be of a ledger of that width: *@why then gets a reason (static text), and
+ * @ledger does not change.
  */
 bool pmu_ledger_load(PmuLedger *ledger, const PmuSavedLedger *saved,
                      const char **unknown, const char **why);

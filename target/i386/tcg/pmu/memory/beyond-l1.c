@@ -6,7 +6,7 @@
 
 #include "tcg/pmu/memory/beyond-l1.h"
 
-/* The place of @line among the newest prefetches. */
+/* The entry for @line in the table of the newest prefetches. */
 static inline PmuPendingPrefetch *prefetch_slot(PmuMemory *mem, uint64_t line)
 {
     return &mem->prefetch[(line ^ line / PMU_PAGE_LINES * 37) %
@@ -29,7 +29,7 @@ const PmuRequestKind pmu_request_load = {
     }, false,
 };
 
-/* A load and a store: the line is written to as soon as it is there. */
+/* Counts as a load, but asks for a line to write to. */
 const PmuRequestKind pmu_request_update = {
     PMU_ITEM_DATA_L2, PMU_ITEM_PREFETCH_L2, {
         PMU_ITEM_NR, PMU_ITEM_DATA_L3_ALONE, PMU_ITEM_DATA_L3_SHARED,
@@ -77,7 +77,10 @@ bool pmu_beyond_l1_may_write(PmuMemory *mem, uint64_t line)
            pmu_tag_array_upgrade(mem->l3, line, mem->sharer);
 }
 
-/* @line missed the first level: ask for those after it. */
+/*
+ * @line missed the first level: prefetch into L2 what the streamer asks for.
+ * Those found in the L3 are numbered before those from DRAM.
+ */
 static void stream_prefetch(PmuMemory *mem, uint64_t line,
                             const PmuRequestKind *requests,
                             PmuAccessOutcome *access)
@@ -110,7 +113,7 @@ static void stream_prefetch(PmuMemory *mem, uint64_t line,
     }
 }
 
-/* @line is in L2. */
+/* @line is in L2, or a prefetch is bringing it there. */
 static void l2_hit(PmuMemory *mem, uint64_t line, PmuAccessOutcome *access)
 {
     PmuPendingPrefetch *prefetch = prefetch_slot(mem, line);
@@ -126,7 +129,7 @@ static void l2_hit(PmuMemory *mem, uint64_t line, PmuAccessOutcome *access)
     }
 }
 
-/* What demanded line @line, in L2 no more, finds in the L3. */
+/* Ask the L3 for @line, which L2 lacks or may not write; returns PmuFoundIn. */
 static unsigned l3_request(PmuMemory *mem, uint64_t line,
                            const PmuRequestKind *requests,
                            PmuAccessOutcome *access)

@@ -47,7 +47,10 @@ void pmu_cache_clear(PmuCache *cache)
     memset(cache->set, 0, sets * sizeof(*cache->set));
 }
 
-/* The ways of a set with @tags that stay, by their @values.  Hot. */
+/*
+ * Remove from the @tags of a set those whose values have no bit of @mask.
+ * Returns a bit for each way whose value has one.  Hot.
+ */
 static inline uint64_t keep_ways(uint64_t *restrict tags,
                                  const uint64_t *restrict values,
                                  unsigned ways, uint64_t mask)
@@ -93,7 +96,7 @@ size_t pmu_cache_find(const PmuCache *cache, uint64_t key)
     return PMU_CACHE_NONE;
 }
 
-/* @key, in @entry, is the last one used of its set. */
+/* Mark @key, which is in @entry, as used, and as the last used of its set. */
 static inline void mark_used(PmuCache *cache, uint64_t key, size_t entry)
 {
     size_t set = key & cache->set_mask;
@@ -132,7 +135,10 @@ size_t pmu_cache_choose(PmuCache *cache, uint64_t key, uint64_t *dropped)
         way = __builtin_ctzll(ahead);
         passed = bits(set->hand, way);
     } else {
-        /* Around: after a whole turn the first one passed is unused. */
+        /*
+         * No way from the hand on is unused, so the search goes on from way 0.
+         * If all are used it ends at the hand, having cleared all bits.
+         */
         way = unused ? (uint32_t)__builtin_ctzll(unused) : set->hand;
         passed = bits(set->hand, cache->ways) |
                  bits(0, unused ? way : set->hand);

@@ -1,5 +1,5 @@
 /*
- * Fetches: L1I, the ITLB, and what of code others are told.
+ * Fetches, which use L1I and the ITLB.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -57,7 +57,7 @@ static void l1i_insert(PmuMemory *mem, uint64_t line)
     pmu_l1d_unfilter(mem, line);
 }
 
-/* Translate @pc for a fetch. */
+/* Translate @pc for a fetch of the code at physical address @phys. */
 static void code_page(PmuMemory *mem, uint64_t pc, uint64_t phys,
                       PmuAccessOutcome *access)
 {
@@ -69,7 +69,7 @@ static void code_page(PmuMemory *mem, uint64_t pc, uint64_t phys,
     }
     mapping = pmu_page_walk(mem, page, PMU_TRANSLATIONS_CODE, access);
     if (mapping.page == PMU_NO_PAGE) {
-        /* It has just run, whatever the context is now. */
+        /* The code has just run at @phys, whatever is mapped by now. */
         mapping.page = phys >> PMU_PAGE_SHIFT;
         pmu_stlb_insert(&mem->stlb, page, mapping);
     }

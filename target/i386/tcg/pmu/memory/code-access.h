@@ -1,5 +1,6 @@
 /*
- * Fetches: L1I, the ITLB, and what of code others are told.
+ * Fetches, which use L1I and the ITLB, and the callback that tells the DSB what
+ * leaves these.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -15,16 +16,16 @@ static inline bool pmu_l1i_has(const PmuMemory *mem, uint64_t line)
     return pmu_cache_find(&mem->l1i, line) != PMU_CACHE_NONE;
 }
 
-/* Physical line @line leaves L1I, or has just left it: tell the listener. */
+/* Tell the listener that physical line @line leaves L1I, or has just left. */
 void pmu_l1i_notify_evicted(PmuMemory *mem, uint64_t line);
 
-/* @mapping leaves the ITLB, or has just left it; there may be none. */
+/* The same for @mapping, which leaves the ITLB, unless it is PMU_NO_PAGE. */
 void pmu_l1i_notify_page_evicted(PmuMemory *mem, PmuMapping mapping);
 
-/* Nothing of what was made of lines of L1I may stay. */
+/* Tell the listener to drop all that it derived from lines of L1I. */
 void pmu_l1i_notify_all_evicted(PmuMemory *mem);
 
-/* A store to physical line @line, which leaves L1I. */
+/* A store to physical line @line: if L1I has it, remove it and set .smc. */
 static inline void pmu_l1i_store(PmuMemory *mem, uint64_t line,
                                  PmuAccessOutcome *access)
 {
@@ -36,27 +37,29 @@ static inline void pmu_l1i_store(PmuMemory *mem, uint64_t line,
 }
 
 /*
- * The listener, which has what was made of lines of L1I, is told when one
- * leaves it, or when its page leaves the ITLB.
+ * Register the listener, which keeps what it derived from lines of L1I (the
+ * DSB).  It is called when such a line leaves L1I, or its page the ITLB.
  */
 void pmu_memory_on_code_evicted(PmuMemory *mem, PmuCodeEvicted code_gone,
                                 void *opaque);
 
 /*
- * A fetch of the line at linear address @pc, physical address @phys.  It finds
- * its line in L1I, or fetch waits; it never says PMU_SOURCE_FILL.
+ * A fetch of the line at linear address @pc, physical address @phys.  Its
+ * source is never PMU_SOURCE_FILL, as fetch waits for a line that L1I lacks.
  */
 void pmu_memory_fetch(PmuMemory *mem, uint64_t pc, uint64_t phys,
                       PmuAccessOutcome *access);
 
 /*
- * Code in physical line @line, physical address / 64, or in linear page @page,
- * which is physical page @phys and may be part of a @large one, ran, and was
- * not simulated: it is in the caches of code, or in the ITLB, and nothing is
- * counted.
+ * Warm L1I, L2 and L3 with physical line @line (physical address / 64), whose
+ * code ran without being simulated.  Counts nothing.
  */
 void pmu_memory_warm_code_line(PmuMemory *mem, uint64_t line);
 
+/*
+ * Warm the ITLB in the same way with linear page @page, which is mapped to
+ * physical page @phys, as a part of a page of 2 MiB if @large.
+ */
 void pmu_memory_warm_code_page(PmuMemory *mem, uint64_t page, uint64_t phys,
                                bool large);
 

@@ -1,6 +1,5 @@
 /*
- * Coherence: what other vCPUs' requests take away, and lines that leave all
- * caches.
+ * Coherence: snoops from other vCPUs, and lines that leave all caches.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -10,7 +9,10 @@
 #include "tcg/pmu/memory/coherence.h"
 #include "tcg/pmu/memory/l1d.h"
 
-/* Another vCPU asked for a line: it has that now, too, or alone. */
+/*
+ * Another vCPU asked for the line of @snoop.  If it writes, the line leaves
+ * this vCPU's caches, else this vCPU no longer owns it.  Did L1D have it?
+ */
 static bool take_snoop(PmuMemory *mem, const PmuSnoop *snoop)
 {
     size_t entry = pmu_cache_find(&mem->l1d, snoop->line);

@@ -1,6 +1,5 @@
 /*
- * Coherence: what other vCPUs' requests take away, and lines that leave all
- * caches.
+ * Coherence: snoops from other vCPUs, and lines that leave all caches.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -11,14 +10,16 @@
 #include "tcg/pmu/memory/memory-state.h"
 
 /*
- * Lines that other vCPUs asked for since the last time are theirs, or theirs as
- * well.  Returns whether L1D had one of them.  A load that finds such a line
- * gone had been executed early and is executed again
- * (PmuAccessOutcome.ordering_clear), which is the worst case: one for each
- * line, and not if there was another call in between.
+ * Process the snoops of other vCPUs since the last call: they have these lines
+ * now, alone if they write.  Returns whether L1D had one of the lines.
+ *
+ * The next load of a line that L1D lost here counts as executed too early and
+ * is executed again (PmuAccessOutcome.ordering_clear).  That is the worst case.
+ * It is one load for each line, and none after the next call.
  */
 bool pmu_memory_take_snoops(PmuMemory *mem);
 
+/* The same, but quick if there are no snoops. */
 static inline bool pmu_memory_snooped(PmuMemory *mem)
 {
     mem->num_snooped = 0;
@@ -26,7 +27,10 @@ static inline bool pmu_memory_snooped(PmuMemory *mem)
            pmu_memory_take_snoops(mem);
 }
 
-/* Line @line, physical, leaves all caches of data.  Was it in the L3? */
+/*
+ * Remove physical line @line from L1D, L2, the L3 and the caches of other
+ * vCPUs.  Was it in the L3?
+ */
 bool pmu_coherence_drop_line(PmuMemory *mem, uint64_t line);
 
 #endif

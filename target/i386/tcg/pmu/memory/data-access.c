@@ -1,5 +1,5 @@
 /*
- * Loads and stores: L1D, the DTLB, the L1-hit filter.
+ * Loads and stores, which use L1D, the DTLB and the L1-hit filter.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -11,7 +11,10 @@
 #include "tcg/pmu/memory/l1d.h"
 #include "tcg/pmu/memory/page-walk.h"
 
-/* What the DTLB uses no longer leaves the filter. */
+/*
+ * PmuTlbDrop: page @number of @size has lost its used bit in the DTLB, or its
+ * entry, so that its lines must leave the filter.
+ */
 static void dtlb_dropped(void *opaque, uint64_t number, PmuPageSize size)
 {
     PmuMemory *mem = opaque;
@@ -32,20 +35,20 @@ uint64_t pmu_data_page_walk(PmuMemory *mem, uint64_t page,
     return mapping.page;
 }
 
-/* Is the line of each miss in L1 at once? */
+/* Is the line of a miss in L1 at once?  See pmu_memory_set_untimed(). */
 static inline bool is_untimed(const PmuMemory *mem)
 {
     return mem->misses_arrived == UINT64_MAX;
 }
 
-/* A line of L1D whose fill is over: see pmu_memory_misses_arrive(). */
+/* Has @line arrived in L1D?  See pmu_memory_misses_arrive(). */
 static inline bool settled(const PmuMemory *mem, const PmuL1dLine *line)
 {
     return line->miss <= mem->misses_arrived ||
            mem->misses - line->miss >= PMU_OUTCOME_FILLS;
 }
 
-/* From now on accesses to linear line @linear, @line of L1D, tell nothing. */
+/* Put @line of L1D into the filter, by its linear address @linear. */
 static inline void filter_insert(PmuMemory *mem, uint64_t linear,
                                  PmuL1dLine *line)
 {
@@ -56,7 +59,7 @@ static inline void filter_insert(PmuMemory *mem, uint64_t linear,
     pmu_l1_hit_filter_add(&mem->filter, linear, line->owned);
 }
 
-/* Did another vCPU take @line just now?  It is not asked again. */
+/* Has another vCPU just taken @line?  A second call for it returns false. */
 static bool was_snooped(PmuMemory *mem, uint64_t line)
 {
     for (unsigned i = 0; i < mem->num_snooped; i++) {
@@ -69,9 +72,9 @@ static bool was_snooped(PmuMemory *mem, uint64_t line)
 }
 
 /*
- * @line is that of the newest miss, for @requests, and not in use up to now.
- * Hot: written in place, as to copy what was just written in parts defeats the
- * host's store forwarding.
+ * Initialise @line as that of the newest miss, which @requests caused.  Hot: it
+ * is written in place, as a copy of a structure just written in parts would
+ * defeat the host's store forwarding.
  */
 static void begin_line(const PmuMemory *mem, PmuL1dLine *line,
                        const PmuRequestKind *requests)
@@ -83,8 +86,9 @@ static void begin_line(const PmuMemory *mem, PmuL1dLine *line,
 }
 
 /*
- * L2 is as it was: it would lose what other accesses use, which nobody sees to
- * be used again.
+ * Warm the L3 with physical line @line; returns PmuFoundIn.  L2 stays as it
+ * is: it would lose lines that other accesses use, which are not observed and
+ * so could not bring them back.
  */
 static unsigned warm_line(PmuMemory *mem, uint64_t line, bool write)
 {
@@ -127,7 +131,10 @@ void pmu_data_prefetch(PmuMemory *mem, uint64_t line,
     begin_line(mem, entry, requests);
 }
 
-/* A load of @ip at @addr did not find its line in use: what will it need? */
+/*
+ * The load of instruction @ip at @addr was the first use of its line: prefetch
+ * what the prefetcher of L1D expects it to load next.
+ */
 static G_GNUC_NO_INLINE void look_ahead(PmuMemory *mem, uint8_t ip,
                                         uint64_t addr, PmuAccessOutcome *access)
 {
@@ -172,8 +179,8 @@ static G_GNUC_NO_INLINE PmuL1dLine *l1d_miss(PmuMemory *mem, uint64_t phys,
 
 /*
  * The L1D entry of physical line @phys for an access that does @use, or
- * PMU_CACHE_NONE.  A line that others may have is not there for a store: asking
- * for it fetches it anew.
+ * PMU_CACHE_NONE.  A store to a line that other vCPUs may have misses: the line
+ * leaves L1D and is fetched anew.
  */
 static inline size_t l1d_use(PmuMemory *mem, uint64_t phys, PmuUse use)
 {
@@ -185,8 +192,9 @@ static inline size_t l1d_use(PmuMemory *mem, uint64_t phys, PmuUse use)
 }
 
 /*
- * An access within one line.  Without a mapping the linear page serves.
- * Returns whether the line was not in use before.
+ * An access within one line.  If its page is not mapped, the number of the
+ * linear page serves as the physical one.  Returns whether this is the first
+ * use of the line since it was fetched.
  */
 static inline bool line_access(PmuMemory *mem, uint64_t addr, PmuUse use,
                                PmuAccessOutcome *access)
@@ -232,7 +240,10 @@ static G_GNUC_NO_INLINE bool half_access(PmuMemory *mem, uint64_t addr,
     return line_access(mem, addr, use, access);
 }
 
-/* One that reaches into the line of @last; returns whether one was not used. */
+/*
+ * An access to the lines of @first and @last.  Returns whether this is the
+ * first use of one of them.
+ */
 static G_GNUC_NO_INLINE bool two_lines(PmuMemory *mem, uint64_t first,
                                        uint64_t last, PmuUse use,
                                        PmuAccessOutcome access[2])
@@ -246,7 +257,7 @@ static G_GNUC_NO_INLINE bool two_lines(PmuMemory *mem, uint64_t first,
     return fresh;
 }
 
-/* How far away the line of @access was: as many items from LOADS_L1 on. */
+/* The level at which @access found its line, as an offset from LOADS_L1. */
 static unsigned distance(const PmuAccessOutcome *access)
 {
     static const uint8_t distance_of[] = {

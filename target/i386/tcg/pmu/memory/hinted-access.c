@@ -1,5 +1,5 @@
 /*
- * Prefetches, non-temporal stores, CLFLUSH.
+ * Prefetch instructions, non-temporal stores, CLFLUSH.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -16,8 +16,8 @@
 #define NO_PHYSICAL_LINE    UINT64_MAX
 
 /*
- * The physical line at @addr of an access that needs no line in L1D; none if
- * there is no mapping.
+ * Translate @addr for an access that need not have its line in L1D.  Returns
+ * the physical line, or NO_PHYSICAL_LINE if the page is not mapped.
  */
 static uint64_t hinted_line(PmuMemory *mem, uint64_t addr, PmuUse use,
                             PmuAccessOutcome *access)
@@ -55,7 +55,7 @@ void pmu_memory_prefetch(PmuMemory *mem, uint64_t addr, PmuHint hint,
     pmu_data_count_load(mem, 1, access);
 }
 
-/* Line @line, physical, goes from a write-combining buffer to DRAM. */
+/* Write physical line @line from a write-combining buffer to DRAM. */
 static void write_out(PmuMemory *mem, uint64_t line)
 {
     bool in_l3 = pmu_coherence_drop_line(mem, line);

@@ -1,6 +1,5 @@
 /*
- * Accesses that ask for something else than data: prefetches, non-temporal
- * stores, CLFLUSH.
+ * Accesses with a PmuHint: prefetch instructions, non-temporal stores, CLFLUSH.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -11,25 +10,26 @@
 #include "tcg/pmu/memory/memory-state.h"
 
 /*
- * The same for a non-temporal store, which pmu_memory_hit() must not be asked
- * about.  It asks for no line; those that are written leave all caches (SDM
- * vol. 1, "Caching of Temporal vs. Non-Temporal Data").
+ * As pmu_memory_store(), for a non-temporal store, for which the caller must
+ * not use pmu_memory_hit().  It fetches no line.  Lines that leave the
+ * write-combining buffers leave all caches (SDM vol. 1, "Caching of Temporal
+ * vs. Non-Temporal Data").
  */
 unsigned pmu_memory_non_temporal_store(PmuMemory *mem, uint64_t addr,
                                        unsigned size,
                                        PmuAccessOutcome access[2]);
 
 /*
- * A prefetch of the line at linear address @addr by an instruction, as @hint,
- * PMU_HINT_PREFETCH*, says (SDM vol. 2B, "PREFETCHh").  Like a load as far as
- * translations and LOADS_* go; without a mapping it is dropped.
+ * A prefetch instruction for the line at linear address @addr; @hint is
+ * PMU_HINT_PREFETCH* (SDM vol. 2B, "PREFETCHh").  Counts translations and
+ * LOADS_* as a load does.  If the page is not mapped nothing is prefetched.
  */
 void pmu_memory_prefetch(PmuMemory *mem, uint64_t addr, PmuHint hint,
                          PmuAccessOutcome *access);
 
 /*
- * CLFLUSH of the line at linear address @addr: it leaves all caches, those of
- * other vCPUs as well (SDM vol. 2A).
+ * CLFLUSH of the line at linear address @addr: the line leaves all caches,
+ * those of other vCPUs as well (SDM vol. 2A).
  */
 void pmu_memory_flush_line(PmuMemory *mem, uint64_t addr,
                            PmuAccessOutcome *access);

@@ -1,5 +1,5 @@
 /*
- * Messages between vCPUs that share an L3.
+ * The invalidation queue of a vCPU.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -19,7 +19,7 @@ void pmu_invalidation_queue_put(PmuInvalidationQueue *queue, PmuSnoop snoop)
     uint64_t before = __atomic_load_n(&queue->place[i], __ATOMIC_RELAXED);
     uint64_t pending = __atomic_load_n(&queue->pending, __ATOMIC_RELAXED);
 
-    /* A line that was written to is gone, whichever vCPU read it since. */
+    /* If the older snoop of the line is a write it stays one. */
     if ((pending >> i & 1) && before >> 1 == snoop.line) {
         now |= before & 1;
     }

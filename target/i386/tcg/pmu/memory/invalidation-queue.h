@@ -1,13 +1,13 @@
 /*
- * Messages between vCPUs that share an L3: what one's accesses do to lines
- * that another one has.
+ * The invalidation queue of a vCPU, in which the vCPUs that share its L3 put
+ * snoops for its caches.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * A vCPU's caches belong to its thread, so that others leave word in its queue.
- * No thread waits or takes a lock: of two messages in the same place the newer
- * one remains, and the other vCPU keeps a line that it should have lost until
- * that leaves its caches by itself.
+ * Only a vCPU's own thread changes its caches, so others put snoops into its
+ * queue.  No thread waits or takes a lock.  Of two snoops in the same place the
+ * newer one remains; the vCPU keeps the line of the older one, which it should
+ * have lost, until its caches evict that.
  */
 
 #ifndef TARGET_I386_PMU_MEMORY_INVALIDATION_QUEUE_H
@@ -16,11 +16,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Places of an queue, by a hash of the line: bits of a word. */
+/* Places of a queue, chosen by a hash of the line; the bits of a word. */
 #define PMU_SNOOP_SLOTS 64
 
 typedef struct PmuInvalidationQueue {
-    uint64_t pending;           /* places that have something new */
+    uint64_t pending;           /* bit n: place n has a snoop */
     uint64_t place[PMU_SNOOP_SLOTS]; /* PmuSnoop.line * 2 + PmuSnoop.write */
 } PmuInvalidationQueue;
 
@@ -30,17 +30,20 @@ typedef struct PmuSnoop {
     bool write;                 /* to write to it, else to read it */
 } PmuSnoop;
 
-/* From any thread. */
+/* Put @snoop into @queue.  Any thread may call it. */
 void pmu_invalidation_queue_put(PmuInvalidationQueue *queue, PmuSnoop snoop);
 
-/* Is there something in it?  From its owner's thread, as is the next. */
+/* Is there a snoop in @queue?  Only the owner's thread may call it. */
 static inline bool pmu_invalidation_queue_pending(
     const PmuInvalidationQueue *queue)
 {
     return __atomic_load_n(&queue->pending, __ATOMIC_RELAXED);
 }
 
-/* Take what is in it; returns how many they are. */
+/*
+ * Move all snoops from @queue to @snoops; returns their number.  Only the
+ * owner's thread may call it.
+ */
 unsigned pmu_invalidation_queue_take(PmuInvalidationQueue *queue,
                                      PmuSnoop snoops[PMU_SNOOP_SLOTS]);
 

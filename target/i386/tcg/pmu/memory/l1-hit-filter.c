@@ -1,5 +1,5 @@
 /*
- * Lines of data that an access changes nothing about.
+ * The L1-hit filter: lines to which an access changes nothing in the model.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -10,20 +10,20 @@
 
 G_STATIC_ASSERT(PMU_PAGE_LINES == 64);
 
-/* The page of 4 KiB that a place with @line is for. */
+/* The number of the page of 4 KiB that has @line. */
 static inline uint64_t page_of(PmuL1HitFilterEntry line)
 {
     return line >> PMU_PAGE_SHIFT;
 }
 
-/* Lines of the pages of 2 MiB that @page, of 4 KiB, is counted with. */
+/* The counter for the lines of @page, of 4 KiB: that of its page of 2 MiB. */
 static inline uint16_t *large_of(PmuL1HitFilter *filter, uint64_t page)
 {
     return &filter->large[pmu_page_of(page, PMU_PAGE_2M) %
                           PMU_L1_HIT_FILTER_LARGE];
 }
 
-/* Nothing is in @place any more, where a line is. */
+/* Remove the line in @place, which has one. */
 static void vacate(PmuL1HitFilter *filter, unsigned place)
 {
     --*large_of(filter, page_of(filter->line[place]));
@@ -31,7 +31,10 @@ static void vacate(PmuL1HitFilter *filter, unsigned place)
     filter->line[place] = 0;
 }
 
-/* There are no more lines than L1D has, in most cases by far. */
+/*
+ * Clears only the places that have a line: these are no more than L1D has
+ * lines, and in most cases far fewer.
+ */
 void pmu_l1_hit_filter_clear(PmuL1HitFilter *filter)
 {
     for (unsigned group = 0; group < PMU_L1_HIT_FILTER_GROUPS; group++) {

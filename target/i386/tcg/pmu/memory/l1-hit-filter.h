@@ -1,12 +1,12 @@
 /*
- * Lines of data that an access changes nothing about.
+ * The L1-hit filter: lines to which an access changes nothing in the model.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Most accesses hit L1D and the DTLB where they hit just before, and have
- * nothing to tell.  This is a direct-mapped table of the lines, by linear
- * address, of which the memory side knows that: whatever changes it takes them
- * out again.
+ * Most accesses hit L1D and the DTLB where they hit just before, and their
+ * outcome is all zero.  This direct-mapped table has the lines, by linear
+ * address, for which the memory side knows that.  Whatever changes it takes the
+ * line out again.
  */
 
 #ifndef TARGET_I386_PMU_MEMORY_L1_HIT_FILTER_H
@@ -18,28 +18,28 @@
 #include "tcg/pmu/decode/block.h"
 #include "tcg/pmu/memory/tlb.h"
 
-/* Lines that there is a place for, by their low bits; a power of 2. */
+/* Places, one line each, chosen by the low bits of its number; a power of 2. */
 #define PMU_L1_HIT_FILTER_LINES 8192
 
-/* Places that pages of 4 KiB share. */
+/* Groups of places; all lines of a page of 4 KiB have places in one group. */
 #define PMU_L1_HIT_FILTER_GROUPS (PMU_L1_HIT_FILTER_LINES / PMU_PAGE_LINES)
 
-/* Large pages by their low bits: are parts of one of them in the filter? */
+/* Counters of lines in pages of 2 MiB, chosen by the low bits of the page. */
 #define PMU_L1_HIT_FILTER_LARGE 64
 
 /*
- * What is in a place: the last address of a line if it may be read and written,
- * one less if it may be read, 0 if there is none.
+ * What is in a place: the last address of a line that may be read and written,
+ * one less for a line that may only be read, 0 for none.
  */
 typedef uint64_t PmuL1HitFilterEntry;
 
 typedef struct PmuL1HitFilter {
     PmuL1HitFilterEntry line[PMU_L1_HIT_FILTER_LINES];
-    uint64_t taken[PMU_L1_HIT_FILTER_GROUPS]; /* places, a bit each */
-    uint16_t large[PMU_L1_HIT_FILTER_LARGE]; /* lines in such a page */
+    uint64_t taken[PMU_L1_HIT_FILTER_GROUPS]; /* bit n: place n has a line */
+    uint16_t large[PMU_L1_HIT_FILTER_LARGE]; /* lines here of such pages */
 } PmuL1HitFilter;
 
-/* No line is in @filter any more; at first it is all zero. */
+/* Empty @filter, which is all zero before the first call. */
 void pmu_l1_hit_filter_clear(PmuL1HitFilter *filter);
 
 /* The place of the line at linear address @linear. */
@@ -49,9 +49,10 @@ static inline unsigned pmu_l1_hit_filter_place(uint64_t linear)
 }
 
 /*
- * An access of @reach bytes, 1 to PMU_EXTENT_NO_HIT, at linear address @addr,
- * that @stores or just loads: is its line in @filter, and does it not reach
- * into another one?  That has another last address.  Hot.
+ * Is the line of an access of @reach bytes, 1 to PMU_EXTENT_NO_HIT, at linear
+ * address @addr in @filter?  @stores: it stores, else it only loads.  False if
+ * the access reaches into a second line, as the last address of that is
+ * another.  Hot.
  */
 static inline bool pmu_l1_hit_filter_has(const PmuL1HitFilter *filter,
                                          uint64_t addr,
@@ -63,14 +64,14 @@ static inline bool pmu_l1_hit_filter_has(const PmuL1HitFilter *filter,
 }
 
 /*
- * From now on the line at linear address @linear, a multiple of PMU_LINE_SIZE,
- * may be read, and @written or not, with nothing to tell; another one that was
- * in its place may not.
+ * Put the line at linear address @linear, a multiple of PMU_LINE_SIZE, into
+ * @filter, for loads, and for stores as well if @written.  It replaces the line
+ * that was in its place.
  */
 void pmu_l1_hit_filter_add(PmuL1HitFilter *filter, uint64_t linear,
                            bool written);
 
-/* The line at @linear is not in @filter any more, if it was. */
+/* Remove the line at linear address @linear, if it is in @filter. */
 void pmu_l1_hit_filter_remove(PmuL1HitFilter *filter, uint64_t linear);
 
 /* The same for all lines of page @number of @size. */

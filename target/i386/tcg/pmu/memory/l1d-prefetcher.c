@@ -1,12 +1,13 @@
 /*
- * The prefetcher of L1D: where a load will go next.
+ * The prefetcher of L1D, which predicts where a load will go next.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * Intel SOM 2.5.5.4: the IP-based stride prefetcher follows single load
  * instructions, in steps of up to 2 KiB either way, and stays in the page.
- * Steps within a line are not seen here, so that what follows those is the next
- * line, as with the DCU prefetcher, which sees loads of one line go up.
+ * Loads within a line do not come here, so after shorter steps it prefetches
+ * the next line.  So does the DCU prefetcher, which ascending loads of one line
+ * trigger.
  */
 
 #include <glib.h>
@@ -15,7 +16,7 @@
 #include "tcg/pmu/decode/block.h"
 #include "tcg/pmu/memory/l1d-prefetcher.h"
 
-#define MAX_STEP        2048
+#define MAX_STEP        2048    /* bytes */
 
 void pmu_l1d_prefetcher_init(PmuL1dPrefetcher *prefetcher, uint32_t loads)
 {
@@ -24,7 +25,7 @@ void pmu_l1d_prefetcher_init(PmuL1dPrefetcher *prefetcher, uint32_t loads)
     prefetcher->loads = loads;
 }
 
-/* Is @n from -@most to @most?  It may be INT64_MIN, which has no llabs(). */
+/* Is @n from -@most to @most?  llabs() would not do for INT64_MIN. */
 static bool is_within(int64_t n, int64_t most)
 {
     return n >= -most && n <= most;

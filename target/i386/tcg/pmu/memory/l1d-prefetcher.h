@@ -1,11 +1,10 @@
 /*
- * The prefetcher of L1D: where a load will go next.
+ * The prefetcher of L1D, which predicts where a load will go next.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * A function of the loads that found a line of which L1D did not know that it
- * is in use, in program order: those that missed it, and the first ones of
- * lines that it prefetched.
+ * It sees the loads that are the first use of their line, in program order:
+ * those that miss L1D, and the first one of each line that was prefetched.
  */
 
 #ifndef TARGET_I386_PMU_MEMORY_L1D_PREFETCHER_H
@@ -16,27 +15,26 @@
 
 #include "tcg/pmu/uarch/uarch.h"
 
-/* Loads that can be followed, and so many bits of their addresses tell. */
-
-/* What a load did last. */
+/* What a load instruction did last. */
 typedef struct PmuL1dPrefetcherEntry {
     uint64_t addr;              /* linear */
-    int16_t step;               /* bytes to there; 0: too many */
-    int8_t lines;               /* -1, 1: to the next line; 0: neither */
+    int16_t step;               /* bytes from the address before; 0: too many */
+    int8_t lines;               /* 1, -1: addr is in the line after or before
+                                   that of the address before; 0: neither */
 } PmuL1dPrefetcherEntry;
 
 typedef struct PmuL1dPrefetcher {
-    uint32_t loads;             /* that are followed at a time */
+    uint32_t loads;             /* entries in use; 0: never prefetch */
     PmuL1dPrefetcherEntry load[PMU_MAX_L1D_PREFETCH_LOADS];
 } PmuL1dPrefetcher;
 
-/* None was seen; @loads is 0 (never prefetch) to PMU_MAX_L1D_PREFETCH_LOADS. */
+/* Forget all loads; @loads is 0 to PMU_MAX_L1D_PREFETCH_LOADS. */
 void pmu_l1d_prefetcher_init(PmuL1dPrefetcher *prefetcher, uint32_t loads);
 
 /*
- * A load by an instruction whose linear address has @ip as its low bits, at
- * linear address @addr.  True if the line of *@next, which is in its page, is
- * to be asked for.
+ * A load from linear address @addr by an instruction whose linear address has
+ * @ip as its low bits.  Returns whether to prefetch the line of linear address
+ * *@next, which is in the same page.
  */
 bool pmu_l1d_prefetcher_load(PmuL1dPrefetcher *prefetcher, uint8_t ip,
                              uint64_t addr, uint64_t *next);

@@ -1,5 +1,5 @@
 /*
- * L1D: its lines, and which of them the L1-hit filter has.
+ * The lines of L1D, and which of them the L1-hit filter has.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -1,5 +1,5 @@
 /*
- * L1D: its lines, and which of them the L1-hit filter has.
+ * The lines of L1D, and which of them the L1-hit filter has.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -10,13 +10,20 @@
 #include "tcg/pmu/memory/beyond-l1.h"
 #include "tcg/pmu/memory/memory-state.h"
 
-/* An entry of L1D for physical line @line, not in the filter. */
+/*
+ * Insert physical line @line into L1D.  Returns its PmuL1dLine, which the
+ * caller fills in: it still has the values of the evicted line, but is not in
+ * the filter.
+ */
 PmuL1dLine *pmu_l1d_insert(PmuMemory *mem, uint64_t line);
 
-/* Accesses to physical line @line have something to tell from now on. */
+/* Take physical line @line out of the filter, if L1D has it. */
 void pmu_l1d_unfilter(PmuMemory *mem, uint64_t line);
 
-/* Make physical line @phys, @entry of L1D, one to write to, or drop it. */
+/*
+ * Make this vCPU the owner of physical line @phys, which is in @entry of L1D.
+ * If that takes an upgrade the line leaves L1D, and the result is false.
+ */
 static inline bool pmu_l1d_own(PmuMemory *mem, uint64_t phys, size_t entry)
 {
     if (G_LIKELY(mem->line[entry].owned)) {

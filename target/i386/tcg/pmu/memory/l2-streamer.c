@@ -1,11 +1,11 @@
 /*
- * The streamer: which lines L2 asks for before they are needed.
+ * The streamer: the prefetcher of L2.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * Intel SOM 2.5.5.4: it follows ascending and descending misses within a page.
- * Neighbours start a stream at the second miss, the same larger step twice at
- * the third.
+ * Misses of neighbouring lines start a stream at the second miss.  Those of a
+ * larger step start one at the third miss, if both steps are the same.
  */
 
 #include <glib.h>
@@ -16,7 +16,7 @@
 
 #define PAGE_LINES      64
 
-/* Steps of different lengths are a stream if none is longer. */
+/* Steps of different lengths, in lines, make a stream if none is longer. */
 #define MAX_UNEVEN      4
 
 void pmu_streamer_init(PmuStreamer *streamer, uint32_t distance)
@@ -26,7 +26,7 @@ void pmu_streamer_init(PmuStreamer *streamer, uint32_t distance)
     streamer->distance = distance;
 }
 
-/* What to ask for after a step of @step; the one before was @before. */
+/* The stride after steps of @before lines, 0 for none, and then @step lines. */
 static int find_stride(int before, int step)
 {
     int sign = step < 0 ? -1 : 1;
@@ -41,7 +41,10 @@ static int find_stride(int before, int step)
            abs(step) <= MAX_UNEVEN ? sign : 0;
 }
 
-/* The lines ahead of line @miss of the page that were not asked for yet. */
+/*
+ * Write to @lines the next lines to prefetch ahead of line @miss of the page
+ * whose first line is @first; returns their number.
+ */
 static unsigned run_ahead(const PmuStreamer *streamer, PmuStream *stream,
                           int miss, uint64_t first,
                           uint64_t lines[PMU_STREAM_DEGREE])

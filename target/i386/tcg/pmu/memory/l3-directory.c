@@ -1,5 +1,5 @@
 /*
- * The L3 of a machine: its lines, the vCPUs that share it, and their queues.
+ * An L3: its lines, the vCPUs that share it, and their invalidation queues.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -11,7 +11,7 @@
 struct PmuL3 {
     PmuTagArray lines;
     gint references;
-    gint sharers;                /* that numbers were given to */
+    gint sharers;                /* vCPUs added so far */
     PmuInvalidationQueue queue[PMU_SHARER_MAX + 1]; /* by PmuSharer */
 };
 

@@ -1,5 +1,5 @@
 /*
- * The L3 of a machine: its lines, the vCPUs that share it, and their queues.
+ * An L3: its lines, the vCPUs that share it, and their invalidation queues.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -13,31 +13,33 @@
 #include "tcg/pmu/memory/tag-array.h"
 #include "tcg/pmu/uarch/uarch.h"
 
-/* The L3 of a machine. */
 typedef struct PmuL3 PmuL3;
 
-/* An empty one, with one reference; NULL if memory runs out. */
+/* Create an empty L3 with one reference.  Returns NULL if memory runs out. */
 PmuL3 *pmu_l3_new(const PmuUarch *uarch);
 
 PmuL3 *pmu_l3_ref(PmuL3 *l3);
 
-/* The last one frees it.  NULL is allowed. */
+/* Drop a reference; the last one frees @l3, which may be NULL. */
 void pmu_l3_unref(PmuL3 *l3);
 
 PmuTagArray *pmu_l3_tag_array(PmuL3 *l3);
 
-/* A number for another vCPU that shares it; they repeat if there are many. */
+/*
+ * Returns a number for one more vCPU that shares @l3.  Numbers repeat from the
+ * vCPU after PMU_SHARER_MAX on.
+ */
 PmuSharer pmu_l3_add_sharer(PmuL3 *l3);
 
-/* Is there more than one? */
+/* Does more than one vCPU share @l3? */
 bool pmu_l3_is_shared(const PmuL3 *l3);
 
-/* What others have to tell @sharer. */
+/* The invalidation queue of @sharer. */
 PmuInvalidationQueue *pmu_l3_queue(PmuL3 *l3, PmuSharer sharer);
 
 /*
- * @sharer asked for the line of @snoop: send it to @asked, see
- * pmu_tag_array_access_by()
+ * Send @snoop, for a line that @sharer asked for, to @asked: see
+ * pmu_tag_array_access_by().
  */
 void pmu_l3_send_snoop(PmuL3 *l3, PmuSharer sharer, PmuSharer asked,
                        PmuSnoop snoop);

@@ -1,5 +1,5 @@
 /*
- * The state of one vCPU's memory side.
+ * The state of one vCPU's memory side: TLBs, caches, prefetchers.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
@@ -25,28 +25,32 @@
 #include "tcg/pmu/memory/write-combining.h"
 #include "tcg/pmu/uarch/uarch.h"
 
-/* The newest prefetches are found by a hash in so many entries. */
+/* Entries in the table of the newest prefetches, by a hash of the line. */
 #define PMU_PENDING_PREFETCHES  128
 
 /* Where linear page @page is mapped in the vCPU's current context. */
 typedef PmuMapping (*PmuTranslate)(void *opaque, uint64_t page);
 
-/* What L1D remembers about a line. */
+/* What the model remembers about a line of L1D. */
 typedef struct PmuL1dLine {
-    uint64_t linear;            /* its address in the filter, if it is there */
+    uint64_t linear;            /* address at which the filter may have it, or
+                                   PMU_NO_LINE */
     uint64_t miss;              /* number of the miss that fetched it */
-    bool owned;                 /* others know that this vCPU writes to it */
-    bool unused;                /* prefetched, and not asked for since */
+    bool owned;                 /* this vCPU may write to it, as the L3 knows */
+    bool unused;                /* a prefetch fetched it, and no load or store
+                                   has used it since */
 } PmuL1dLine;
 
+/* A prefetch into L2 whose line may still be on its way. */
 typedef struct PmuPendingPrefetch {
     uint64_t line;              /* physical address / 64 */
-    uint64_t number;            /* 0: none */
+    uint64_t number;            /* in the order of prefetches; 0: none */
 } PmuPendingPrefetch;
 
 /*
- * @lines (1, those of a page, or PMU_ALL_LINES) from physical line @line on,
- * physical address / 64, have left L1I, or their pages the ITLB.
+ * Callback: @lines lines from @line on have left L1I, or their page has left
+ * the ITLB.  @line is a physical address / 64; @lines is 1, the number of lines
+ * in a page, or PMU_ALL_LINES.
  */
 #define PMU_ALL_LINES UINT64_MAX
 
@@ -54,7 +58,7 @@ typedef void (*PmuCodeEvicted)(void *opaque, uint64_t line, uint64_t lines);
 
 typedef struct PmuMemory {
     PmuStoreForwarding forwarding;
-    /* Lines of L1I are not here: stores to them do not leave them there. */
+    /* Never has a line of L1I, as a store to such a line evicts it. */
     PmuL1HitFilter filter;
 
     const PmuUarch *uarch;
@@ -63,22 +67,23 @@ typedef struct PmuMemory {
     void *opaque;
     PmuCodeEvicted code_evicted;   /* may be NULL */
     void *code_opaque;
-    uint64_t misses;            /* of L1D and L1I: the number of the newest */
-    /* ... of the newest whose line is there; UINT64_MAX: always the newest. */
+    /* Number of the newest miss of L1D (prefetches into it, too) or L1I. */
+    uint64_t misses;
+    /* ... of the newest whose line has arrived; UINT64_MAX: all have. */
     uint64_t misses_arrived;
-    uint64_t prefetches;        /* ... likewise */
+    uint64_t prefetches;        /* number of the newest prefetch into L2 */
     uint64_t streamed;          /* lines that the streamer got from DRAM */
     PmuTlb dtlb, itlb;
     PmuStlb stlb;
     PmuCache l1d, l1i;          /* by physical line */
-    PmuL1dLine *line;           /* beside each entry of l1d */
+    PmuL1dLine *line;           /* one for each entry of l1d */
     PmuTagArray l2;
-    PmuTagArray *l3;
-    PmuL3 *shared_l3;           /* that l3 is of */
-    bool own_l3;                /* no other vCPU has it */
-    PmuSharer sharer;             /* this vCPU among those that do */
-    PmuInvalidationQueue *snoops;       /* that they send it */
-    /* Lines of L1D that they have just taken. */
+    PmuTagArray *l3;            /* the tags of shared_l3 */
+    PmuL3 *shared_l3;
+    bool own_l3;                /* no other vCPU shares it */
+    PmuSharer sharer;             /* this vCPU's number among its sharers */
+    PmuInvalidationQueue *snoops;       /* from the other sharers */
+    /* Physical lines of L1D that other vCPUs have just taken. */
     uint64_t snooped[PMU_SNOOP_SLOTS];
     unsigned num_snooped;
     PmuStreamer streamer;

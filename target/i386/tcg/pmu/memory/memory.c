@@ -1,5 +1,5 @@
 /*
- * The memory side as a whole: its parts begin, end and are flushed together.
+ * The memory side as a whole: creates, destroys, resets and flushes its parts.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -107,7 +107,10 @@ static void flush_local(PmuMemory *mem)
     pmu_stlb_keep_global(&mem->stlb);
 }
 
-/* What the DSB has of the 4 KiB at linear page @page goes with its mapping. */
+/*
+ * Remove linear page @page, of 4 KiB, from the ITLB, and what the DSB has of
+ * it.
+ */
 static void flush_code_page(PmuMemory *mem, uint64_t page)
 {
     PmuMapping mapping = { pmu_tlb_use(&mem->itlb, page) };
@@ -140,7 +143,7 @@ void pmu_memory_flush_mappings(PmuMemory *mem, PmuTlbFlush flush,
         pmu_l1i_notify_all_evicted(mem);
         break;
     case PMU_TLB_FLUSH_LOCAL:
-        /* What was decoded of global pages goes as well: fetch.c */
+        /* The DSB loses global pages, too: see fetch.c. */
         flush_local(mem);
         pmu_l1i_notify_all_evicted(mem);
         break;

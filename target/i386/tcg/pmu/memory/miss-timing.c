@@ -1,5 +1,5 @@
 /*
- * When lines that missed L1 arrive.
+ * Times of memory accesses: when lines arrive and page walks end.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -23,9 +23,9 @@ static uint64_t dram(PmuMissTiming *m, uint64_t start)
 {
     const PmuUarch *uarch = m->uarch;
     /*
-     * Bandwidth is spent on the clock, which only moves forward: a request
-     * that starts late must not hold up those that do not.  One of fetch can
-     * have started before.
+     * A request takes its turn no later than at the clock's cycle, which only
+     * moves forward: one that starts late must not hold up others that start
+     * sooner.  A request of fetch can start before the clock's cycle.
      */
     uint64_t turn = MAX(m->dram_free, MIN(start, m->clock->cycle));
 
@@ -33,7 +33,7 @@ static uint64_t dram(PmuMissTiming *m, uint64_t start)
     return MAX(start, turn) + pmu_uarch_dram_latency(uarch);
 }
 
-/* When the line of a miss that starts at @start arrives. */
+/* When the line of @access, which misses L1 and starts at @start, arrives. */
 static uint64_t beyond_l1(PmuMissTiming *m, const PmuAccessOutcome *access,
                           uint64_t start)
 {
@@ -54,15 +54,15 @@ static uint64_t beyond_l1(PmuMissTiming *m, const PmuAccessOutcome *access,
 }
 
 /*
- * Cycles that begun before the clock are over, and counted already: what began
- * at @start is noted from then on for as long as it takes.
+ * From which cycle on to note what began at @start, for as long as it takes.
+ * Cycles before the clock's are over, and counted already.
  */
 static uint64_t noted_from(const PmuMissTiming *m, uint64_t start)
 {
     return MAX(start, m->clock->cycle);
 }
 
-/* Cycles that a prefetch takes beyond L2. */
+/* Count a prefetch into L2 that is under way beyond it for these cycles. */
 static void count_prefetch(PmuMissTiming *m, uint64_t start, uint64_t arrives)
 {
     uint64_t from = noted_from(m, start);
@@ -90,8 +90,8 @@ static void start_prefetches(PmuMissTiming *m, const PmuAccessOutcome *access,
 }
 
 /*
- * A request by @requester for a line that is not in L1D goes from @start to
- * @ready. It is under way beyond L2 once it has missed that.
+ * Count a request by @requester for a line that L1D lacks, from @start to
+ * @ready.  It is under way beyond L2 from when it has missed that.
  */
 static void count_miss(PmuMissTiming *m, const PmuAccessOutcome *access,
                        uint64_t start, uint64_t ready, PmuRequester requester)
@@ -118,7 +118,7 @@ static void count_miss(PmuMissTiming *m, const PmuAccessOutcome *access,
     pmu_outstanding_read(m->outstanding, from, ready);
 }
 
-/* One that starts at @start waits for a fill buffer until @free. */
+/* Count a request that waits for a fill buffer from @start until @free. */
 static void count_full(PmuMissTiming *m, uint64_t start, uint64_t free)
 {
     *pmu_count(m->clock, PMU_ITEM_FB_FULL_PERIODS) += start > m->buffers_full;
@@ -126,7 +126,7 @@ static void count_full(PmuMissTiming *m, uint64_t start, uint64_t free)
         pmu_outstanding_union(&m->buffers_full, start, free);
 }
 
-/* The next miss by number has its line @ready. */
+/* Give the miss of @requester, whose line arrives at @ready, its number. */
 static void enter_fill(PmuMissTiming *m, uint64_t ready, PmuRequester requester)
 {
     uint32_t i = m->fills++ % PMU_FILL_RING;
@@ -135,7 +135,7 @@ static void enter_fill(PmuMissTiming *m, uint64_t ready, PmuRequester requester)
     m->requester[i] = requester;
 }
 
-/* The one of @n buffers, any, that is free first. */
+/* The one of the @n buffers that is free first. */
 static uint64_t *first_free(uint64_t *buffers, uint32_t n)
 {
     uint64_t *first = buffers;
@@ -149,8 +149,8 @@ static uint64_t *first_free(uint64_t *buffers, uint32_t n)
 }
 
 /*
- * A miss waits for a fill buffer, which it has from *@begun on, and keeps it
- * until its line is there.
+ * When the line of a miss of L1D arrives.  The miss waits for a fill buffer,
+ * which it has from *@begun until then.
  */
 static uint64_t l1d_miss(PmuMissTiming *m, const PmuAccessOutcome *access,
                          uint64_t start, PmuRequester requester,
@@ -173,7 +173,7 @@ static uint64_t l1d_miss(PmuMissTiming *m, const PmuAccessOutcome *access,
     return ready;
 }
 
-/* Where the line of @access is on its way. */
+/* The ring entry of the miss that fetches the line of @access. */
 static uint32_t fill_of(const PmuMissTiming *m, const PmuAccessOutcome *access)
 {
     return (m->fills - 1 - access->fill) % PMU_FILL_RING;
@@ -210,7 +210,7 @@ uint64_t pmu_miss_timing_code_miss(PmuMissTiming *m,
     return ready;
 }
 
-/* What the prefetcher of L1D asks for, following @access from @start on. */
+/* Start at @start what the prefetcher of L1D asks for after @access. */
 static void start_l1d_prefetch(PmuMissTiming *m, const PmuAccessOutcome *access,
                         uint64_t start)
 {
@@ -230,8 +230,8 @@ static void start_l1d_prefetch(PmuMissTiming *m, const PmuAccessOutcome *access,
 }
 
 /*
- * Must @access wait for the line if a miss is fetching it?  Not if a store in
- * the buffer has its data (Intel SOM, "Store Forwarding").
+ * Does @access need a line that an earlier miss fetches?  Not if a store in the
+ * store buffer has its data (Intel SOM, "Store Forwarding").
  */
 static bool needs_fill(const PmuAccessOutcome *access)
 {
@@ -239,7 +239,10 @@ static bool needs_fill(const PmuAccessOutcome *access)
            (!access->store || access->blocked);
 }
 
-/* Wait for a page walker and keep it for @cycles; when that is over. */
+/*
+ * When a page walk of @cycles ends that waits for a page walker from @start on;
+ * @walk is PMU_WALK_x.
+ */
 static G_GNUC_NO_INLINE uint64_t walk_page(PmuMissTiming *m, uint64_t start,
                                            uint32_t cycles, uint8_t walk)
 {

@@ -1,12 +1,12 @@
 /*
- * What happened to an instruction, told without any time.
+ * Outcomes: what happened to the instructions of a block, without times.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * Caches, TLBs and predictors are functions of the addresses and targets in
  * program order; the pipeline model is a function of instructions and of these
- * outcomes.  No time flows back, so that the pipeline need not run for the
- * first half to know what happens: see timing.c.
+ * outcomes.  No time flows back, so that caches, TLBs and predictors can run
+ * without the pipeline: see timing.c.
  */
 
 #ifndef TARGET_I386_PMU_MEMORY_OUTCOME_H
@@ -20,29 +20,32 @@
 /* Where an access found its line, or a load its data. */
 typedef enum PmuDataSource {
     PMU_SOURCE_L1,
-    PMU_SOURCE_FILL,            /* in L1, but a miss may be fetching it yet */
+    PMU_SOURCE_FILL,            /* in L1, but perhaps still on its way */
     PMU_SOURCE_L2,
     PMU_SOURCE_PREFETCH,        /* in L2, but perhaps still on its way */
     PMU_SOURCE_L3,
     PMU_SOURCE_DRAM,
 } PmuDataSource;
 
-/* Where a line is that is not in L1; ledger items of a kind have this order. */
+/*
+ * Where a line that L1 lacks is found.  Ledger items of one kind of request
+ * have this order.
+ */
 typedef enum PmuFoundIn {
     PMU_FOUND_IN_L2, PMU_FOUND_IN_L3, PMU_FOUND_IN_DRAM, PMU_FOUND_IN_NR
 } PmuFoundIn;
 
-/* Outcomes that a PmuAccessOutcome cannot say exactly are cut at these. */
+/* How far back a PmuAccessOutcome reaches.  What is older counts as done. */
 #define PMU_OUTCOME_FILLS       64      /* PmuAccessOutcome.fill is below */
 #define PMU_OUTCOME_PREFETCHES  64      /* ... and .prefetch */
 #define PMU_OUTCOME_STORES      128     /* ... and .store is at most */
 
 /*
- * A line that a load has the prefetcher of L1D ask for; the members mean what
- * those of PmuAccessOutcome do.
+ * The line that the prefetcher of L1D asks for after a load.  The members mean
+ * what those of PmuAccessOutcome do.
  */
 typedef struct PmuL1dPrefetchOutcome {
-    uint8_t source;             /* PMU_SOURCE_L1: none, or it is there */
+    uint8_t source;             /* PMU_SOURCE_L1: no line, or L1D has it */
     uint8_t prefetch;
     uint8_t snoop;
     uint8_t prefetch_l3;
@@ -57,45 +60,47 @@ typedef struct PmuAccessOutcome {
     uint8_t source;             /* PmuDataSource */
     uint8_t store;              /* a load: 1 + number of stores since the one
                                    that it takes data from; 0: none */
-    uint8_t fill;               /* _FROM_FILL: misses since that one; data and
-                                   code misses of the L1s count alike */
-    uint8_t prefetch;           /* _FROM_PREFETCH: prefetches since that one */
-    uint8_t delay;              /* cycles that a look at the STLB takes */
-    uint16_t walk;              /* ... a page walk on top; 0: none */
-    uint8_t snoop;              /* ... another vCPU, which has the line */
-    uint8_t blocked;            /* the store cannot forward all it needs */
-    uint8_t alias;              /* a load: 1 + number of stores since one that
-                                   is alike in the low 12 bits; 0: none */
-    uint8_t prefetch_l3;        /* prefetches into L2 set off, found in L3 */
-    uint8_t prefetch_dram;      /* ... and in DRAM; they go after the others */
-    uint8_t smc;                /* a store to code that fetch had; no more */
+    uint8_t fill;               /* PMU_SOURCE_FILL: misses of L1D and L1I since
+                                   the one that fetches the line */
+    uint8_t prefetch;           /* PMU_SOURCE_PREFETCH: prefetches into L2
+                                   since that of the line */
+    uint8_t delay;              /* cycles that a lookup in the STLB takes */
+    uint16_t walk;              /* ... that a page walk takes; 0: none */
+    uint8_t snoop;              /* ... for another vCPU that has the line */
+    uint8_t blocked;            /* @store lacks some of the load's bytes */
+    uint8_t alias;              /* a load: 1 + number of stores since one whose
+                                   low 12 address bits match; 0: none */
+    uint8_t prefetch_l3;        /* prefetches into L2 that it caused, found in
+                                   L3 */
+    uint8_t prefetch_dram;      /* ... in DRAM; numbered after those */
+    uint8_t smc;                /* a store whose line was in L1I, and left it */
     uint8_t ordering_clear;     /* a load of a line that another vCPU has just
-                                   taken: what it had loaded before is void */
+                                   taken: an earlier execution of it is void */
     PmuL1dPrefetchOutcome l1d_prefetch; /* numbered after all the others */
 } PmuAccessOutcome;
 
-/* What the end of a block did, PmuOutcome.branch; 0: nothing that counts. */
+/* PmuOutcome.branch, at a block's end; 0: no branch, or none of these. */
 #define PMU_OUTCOME_TAKEN       (1u << 0)
 #define PMU_OUTCOME_MISPREDICT  (1u << 1)
-#define PMU_OUTCOME_UNKNOWN     (1u << 2)   /* taken, and fetch did not know */
-#define PMU_OUTCOME_LOOP_END    (1u << 3)   /* the queue's loop begins again */
+#define PMU_OUTCOME_UNKNOWN     (1u << 2)   /* taken, and not in the BTB */
+#define PMU_OUTCOME_LOOP_END    (1u << 3)   /* the LSD's loop begins again */
 
 /*
- * Of the part of a block that ran; what it says of the rest does not matter.
+ * The outcome of the part of a block that ran; bits for the rest mean nothing.
  * Bit n of a mask is for access n, or for segment n.
  */
 typedef struct PmuOutcome {
     uint8_t branch;             /* PMU_OUTCOME_x */
-    bool continues;             /* the first segment goes on where fetch was */
-    bool looping;               /* all comes from the loop in the queue (LSD) */
-    bool smc;                   /* the last of it stored to code that fetch
-                                   had: all behind is fetched again */
-    uint16_t legacy;            /* segments that are not in the DSB: @code */
+    bool continues;             /* the first segment is in the window that
+                                   fetch was in */
+    bool looping;               /* the LSD delivers all of it */
+    bool smc;                   /* the last instruction stored to a line of
+                                   L1I: all behind it is fetched again */
+    uint16_t legacy;            /* segments that the DSB lacks: see @code */
     uint64_t special;           /* accesses that are not all zero: @access */
     uint64_t split;             /* ... that reach into a second line: @second */
-    uint64_t same_line;         /* ... that are stores to the line of the store
-                                   before */
-    uint64_t ordering_clear;    /* ... with PmuAccessOutcome.ordering_clear */
+    uint64_t same_line;         /* stores to the line of the store before */
+    uint64_t ordering_clear;    /* accesses whose .ordering_clear is set */
     PmuAccessOutcome access[PMU_BLOCK_ACCESSES];
     PmuAccessOutcome second[PMU_BLOCK_ACCESSES];
     PmuAccessOutcome code[PMU_BLOCK_SEGMENTS];

@@ -9,7 +9,7 @@
 
 #include "tcg/pmu/memory/outstanding.h"
 
-/* Cycles marked at a time. */
+/* Cycles marked at a time, in the bytes of a word. */
 #define RUN 8
 #define ONES 0x0101010101010101ull
 
@@ -19,13 +19,13 @@ void pmu_outstanding_init(PmuOutstanding *o, PmuClock *clock)
     o->clock = clock;
 }
 
-/* One more read in each of eight cycles, but no more than 128. */
+/* Add one read to each of eight cycles; a cycle has no more than 128. */
 static inline uint64_t one_more(uint64_t reads)
 {
     return reads + (~(reads >> 7) & ONES);
 }
 
-/* In all of @n ring entries from @i on. */
+/* Note @interval in @n ring entries from @i on. */
 static void mark_entries(PmuOutstanding *o, unsigned i, unsigned n,
                          const PmuInterval *interval)
 {
@@ -48,7 +48,7 @@ static void mark_entries(PmuOutstanding *o, unsigned i, unsigned n,
     }
 }
 
-/* The part of [@start, @end) that is in the window, cycle by cycle. */
+/* Note the part of @interval that is in the window. */
 static void mark_near(PmuOutstanding *o, const PmuInterval *interval)
 {
     uint64_t from = MAX(interval->start, o->clock->cycle);
@@ -63,13 +63,14 @@ static void mark_near(PmuOutstanding *o, const PmuInterval *interval)
     }
 }
 
+/* Note @interval; keep the part beyond the window for later. */
 static void mark(PmuOutstanding *o, PmuInterval interval)
 {
     mark_near(o, &interval);
     if (interval.end > o->clock->cycle + PMU_CYCLE_WINDOW) {
         interval.start = MAX(interval.start,
                              o->clock->cycle + PMU_CYCLE_WINDOW);
-        /* More at a time than there are buffers for are not counted. */
+        /* If there is no room the part beyond the window is not counted. */
         if (o->num_late < PMU_MAX_LATE_INTERVALS) {
             o->late[o->num_late++] = interval;
         }

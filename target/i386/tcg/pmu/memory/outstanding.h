@@ -3,9 +3,9 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Noted by cycle when a request begins, as it is then known how long it takes;
- * counted when the clock leaves the cycle.  Nothing of it takes part in the
- * timing.
+ * When a request begins it is known how long it takes, and it is noted for each
+ * of its cycles.  The cycles are counted when the clock leaves them.  Timing
+ * does not depend on any of this.
  */
 
 #ifndef TARGET_I386_PMU_MEMORY_OUTSTANDING_H
@@ -18,21 +18,22 @@
 
 #include "tcg/pmu/ledger/slot-clock.h"
 
-/* PmuOutstanding.waits */
-#define PMU_WAIT_ANY    (1u << 0)
-#define PMU_WAIT_L1     (1u << 1)
-#define PMU_WAIT_L2     (1u << 2)
-#define PMU_WAIT_L3     (1u << 3)
-#define PMU_WAITS       15u
+/* PmuOutstanding.waits: a load waits for ... */
+#define PMU_WAIT_ANY    (1u << 0)       /* anything */
+#define PMU_WAIT_L1     (1u << 1)       /* a line that L1D lacks */
+#define PMU_WAIT_L2     (1u << 2)       /* ... and L2 */
+#define PMU_WAIT_L3     (1u << 3)       /* ... and the L3 */
+#define PMU_WAITS       15u             /* all of these */
 
-/* ... and for what a page walk is under way. */
+/* ... and a page walk is under way for a load, a store or a fetch. */
 #define PMU_WALK_LOAD   (1u << 4)
 #define PMU_WALK_STORE  (1u << 5)
 #define PMU_WALK_CODE   (1u << 6)
 
 /*
- * Cycles from @start up to @end in which a load waits, as PmuPipeline.waits has
- * it, or (@reads) a read of data is under way beyond L2.
+ * Cycles from @start up to, but not including, @end in which PMU_WAIT_x and
+ * PMU_WALK_x of @waits are true, or (@reads) a read of data is under way beyond
+ * L2.
  */
 typedef struct PmuInterval {
     uint64_t start, end;
@@ -40,28 +41,25 @@ typedef struct PmuInterval {
     bool reads;
 } PmuInterval;
 
-/* Intervals that reach beyond it: loads, walks and prefetches under way. */
+/* Most intervals that end beyond the window, PMU_CYCLE_WINDOW. */
 #define PMU_MAX_LATE_INTERVALS 1024
 
 typedef struct PmuOutstanding {
     PmuClock *clock;
-    /*
-     * By cycle: what loads wait for (bit 0: anything, 1: a line not in L1D, 2:
-     * nor in L2, 3: nor in L3) and page walks; reads beyond L2.
-     */
+    /* By cycle: PMU_WAIT_x and PMU_WALK_x; reads under way beyond L2. */
     uint8_t waits[PMU_CYCLE_WINDOW], reads[PMU_CYCLE_WINDOW];
     uint32_t num_late;
     PmuInterval late[PMU_MAX_LATE_INTERVALS];   /* end beyond the window */
 } PmuOutstanding;
 
-/* Nothing is outstanding. */
+/* Initialise @o: nothing is outstanding. */
 void pmu_outstanding_init(PmuOutstanding *o, PmuClock *clock);
 
-/* A load waits from @start up to @end; @waits: PMU_WAIT_x or _WALK_x. */
+/* Note @waits, PMU_WAIT_x or PMU_WALK_x, for the cycles from @start to @end. */
 void pmu_outstanding_wait_long(PmuOutstanding *o, uint64_t start, uint64_t end,
                                uint8_t waits);
 
-/* The same; most loads hit L1D.  Hot. */
+/* The same, faster for the few cycles of a load that hits L1D.  Hot. */
 static inline void pmu_outstanding_wait(PmuOutstanding *o, uint64_t start,
                                         uint64_t end, uint8_t waits)
 {
@@ -79,17 +77,18 @@ static inline void pmu_outstanding_wait(PmuOutstanding *o, uint64_t start,
     }
 }
 
-/* A read of data is under way beyond L2 from @start up to @end. */
+/* Note a read of data that is under way beyond L2 from @start to @end. */
 void pmu_outstanding_read(PmuOutstanding *o, uint64_t start, uint64_t end);
 
 /*
- * The cycles of [@start, @end) that are not before *@until, which becomes
- * @end: of what is under way how many cycles have any.  That is a few too many
- * or too few when @start falls behind earlier ones.
+ * How many cycles of [@start, @end) are not before *@until, which becomes @end
+ * if there are any.  The sum over all requests is the number of cycles with any
+ * request under way.  It is a few too many or too few if a request starts
+ * before an earlier one.
  */
 uint64_t pmu_outstanding_union(uint64_t *until, uint64_t start, uint64_t end);
 
-/* The clock has moved on: what of that beyond the window is in it now? */
+/* The clock has moved on: note the intervals that the window has reached. */
 void pmu_outstanding_bring_near(PmuOutstanding *o);
 
 #endif

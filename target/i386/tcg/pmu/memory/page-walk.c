@@ -1,5 +1,5 @@
 /*
- * Translations that first-level TLBs lack: the second level, and page walks.
+ * Translations that the first-level TLBs lack: the STLB, and page walks.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -11,15 +11,16 @@
 #include "tcg/pmu/memory/page-walk.h"
 
 /*
- * A page's entry in its table has eight bytes, eight entries a line.  Where the
- * tables are is not asked of the guest: they get lines of their own, beyond all
- * memory, in the order of linear pages, for each size of pages.
+ * The entry of a page in its page table has eight bytes, so a line has eight
+ * entries.  The model does not look up where the guest's tables are.  It gives
+ * them physical lines beyond all memory, in the order of linear pages, others
+ * for each page size.
  */
 #define PAGES_PER_LINE  8
 #define PAGE_TABLES(size)   (((uint64_t)(size) << 52) + \
                              (1ull << (52 - PMU_LINE_SHIFT)))
 
-/* Members of PmuTranslationItems, from its value on. */
+/* Items of a kind of translations, counted from PmuTranslationItems on. */
 enum { IN_STLB, WALK_CYCLES, WALKS };
 
 static void count(PmuMemory *mem, PmuTranslationItems items, unsigned member,
@@ -29,8 +30,9 @@ static void count(PmuMemory *mem, PmuTranslationItems items, unsigned member,
 }
 
 /*
- * The page walker loads physical line @line: cycles that it waits beyond a hit
- * in L1D.  The load fills caches as others do, but is not counted nor numbered.
+ * The page walker loads physical line @line.  Returns the cycles that it waits
+ * beyond a hit in L1D.  The load fills caches as others do, but it is neither
+ * counted nor numbered.
  */
 static uint32_t walker_load(PmuMemory *mem, uint64_t line)
 {
@@ -46,8 +48,9 @@ static uint32_t walker_load(PmuMemory *mem, uint64_t line)
 }
 
 /*
- * The walker waits for its last load, the entry of @page's page of @size in its
- * table; upper levels are in its own caches.
+ * Cycles of a page walk for linear page @page, which is part of a page of
+ * @size.  The walker loads the entry of that page; upper levels are in its own
+ * caches.
  */
 static uint16_t walk_cycles(PmuMemory *mem, uint64_t page, PmuPageSize size)
 {
@@ -58,7 +61,7 @@ static uint16_t walk_cycles(PmuMemory *mem, uint64_t page, PmuPageSize size)
     return MIN(cycles, UINT16_MAX);
 }
 
-/* Counters of walks see the walk alone, not the look at the STLB. */
+/* The items of walks count the walk alone, without the lookup in the STLB. */
 PmuMapping pmu_page_walk(PmuMemory *mem, uint64_t page,
                          PmuTranslationItems items, PmuAccessOutcome *access)
 {
@@ -70,7 +73,7 @@ PmuMapping pmu_page_walk(PmuMemory *mem, uint64_t page,
     } else {
         mapping = mem->translate(mem->opaque, page);
         access->walk = walk_cycles(mem, page, mapping.size);
-        /* Code has no items for the largest. */
+        /* Code has no item for the largest pages. */
         count(mem, items, WALKS + MIN(mapping.size,
                                       items == PMU_TRANSLATIONS_CODE
                                       ? PMU_PAGE_2M : PMU_PAGE_1G), 1);

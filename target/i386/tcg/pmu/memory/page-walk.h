@@ -1,5 +1,5 @@
 /*
- * Translations that first-level TLBs lack: the second level, and page walks.
+ * Translations that the first-level TLBs lack: the STLB, and page walks.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -10,8 +10,9 @@
 #include "tcg/pmu/memory/memory-state.h"
 
 /*
- * The ledger items of translations: found in the STLB, cycles of page walks,
- * and the walks by PmuPageSize, in this order.
+ * The first ledger item of each kind of translations.  It counts those found in
+ * the STLB; behind it are the cycles of page walks, and the walks by
+ * PmuPageSize.
  */
 typedef enum PmuTranslationItems {
     PMU_TRANSLATIONS_LOAD = PMU_ITEM_DTLB_LOAD_STLB,
@@ -20,9 +21,10 @@ typedef enum PmuTranslationItems {
 } PmuTranslationItems;
 
 /*
- * The mapping of linear page @page, which the first-level TLB lacks, and in
- * *@access how long that takes.  PMU_NO_PAGE: the access faulted elsewhere, or
- * is the emulator's own.  Then nothing is learnt.
+ * The mapping of linear page @page, which the first-level TLB lacks.  Sets
+ * .delay and .walk of *@access to the cycles that it takes.  The mapping is to
+ * PMU_NO_PAGE if the access faulted elsewhere, or is the emulator's own; the
+ * STLB does not keep such a mapping.
  */
 PmuMapping pmu_page_walk(PmuMemory *mem, uint64_t page,
                          PmuTranslationItems items, PmuAccessOutcome *access);

@@ -1,12 +1,12 @@
 /*
- * Reservation table of a resource that serves one user at a time.
+ * The reservation table of a resource that serves one user at a time.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Users come in program order, but hold it from when their operands are there.
- * Which of two that wait is first is known only when both have come; so a user
- * takes cycles, from those in between as well, rather than an interval of
- * them, and it is idle only if no user could use it.
+ * Users come in program order, but hold the resource from when their operands
+ * are ready.  Which of two users is first is known only when both have come.
+ * So a user does not take one interval: it takes that many free cycles, also
+ * between reservations.  The resource is idle only if no user could use it.
  */
 
 #include <glib.h>
@@ -26,7 +26,7 @@ uint64_t pmu_reservation_table_first_free(const PmuReservationTable *table,
     return from;
 }
 
-/* Make @i and the one behind it one. */
+/* Merge interval @i and the one behind it. */
 static void join(PmuReservationTable *table, uint32_t i)
 {
     table->at[i].end = table->at[i + 1].end;
@@ -35,6 +35,7 @@ static void join(PmuReservationTable *table, uint32_t i)
             (table->num - i - 1) * sizeof(*table->at));
 }
 
+/* Remove the intervals that end at @before or earlier. */
 static void forget(PmuReservationTable *table, uint64_t before)
 {
     uint32_t over = 0;
@@ -48,7 +49,10 @@ static void forget(PmuReservationTable *table, uint64_t before)
     }
 }
 
-/* The one that ends at @start, which is free: a new one if need be. */
+/*
+ * The number of the interval that ends at @start, in which the resource is
+ * free.  If there is none, inserts an empty one.
+ */
 static uint32_t begin(PmuReservationTable *table, uint64_t start)
 {
     uint32_t i = 0;

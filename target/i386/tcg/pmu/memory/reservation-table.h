@@ -1,6 +1,6 @@
 /*
- * Reservation table of a resource that serves one user at a time: dividers,
- * page walkers.
+ * The reservation table of a resource that serves one user at a time, such as a
+ * divider or a page walker.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -11,10 +11,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Intervals known at once; the two oldest beyond that become one. */
+/* Most intervals that a table keeps; it merges the two oldest if need be. */
 #define PMU_MAX_RESERVATIONS 16
 
-/* When it is reserved: from @start up to @end, in cycles, by time. */
+/*
+ * The intervals in which the resource is reserved, in order of time: cycles
+ * from @start up to, but not including, @end.
+ */
 typedef struct PmuReservationTable {
     uint32_t num;
     struct {
@@ -23,15 +26,15 @@ typedef struct PmuReservationTable {
 } PmuReservationTable;
 
 /*
- * The first cycle from @from on in which it is free; if users keep to the
- * program's @order, after all reservations.
+ * The first cycle from @from on in which the resource is free.  @order: it
+ * serves users in program order, so that this is after all reservations.
  */
 uint64_t pmu_reservation_table_first_free(const PmuReservationTable *table,
                                           uint64_t from, bool order);
 
 /*
- * Reserve it for @cycles from @start on, which is free; what ends by @now is
- * forgotten.
+ * Reserve the resource for @cycles free cycles from @start on; in @start it is
+ * free.  Reservations that end by @now are forgotten.
  */
 void pmu_reservation_table_reserve(PmuReservationTable *table, uint64_t now,
                                    uint64_t start, uint64_t cycles);

@@ -1,5 +1,5 @@
 /*
- * Which store a load takes its data from.
+ * Store forwarding: which store a load takes its data from.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -20,11 +20,11 @@ void pmu_store_forwarding_reset(PmuStoreForwarding *forward)
 {
     memset(forward->newest, 0, sizeof(forward->newest));
     memset(forward->size, 0, sizeof(forward->size));
-    /* Old enough for 0 in the slots to mean none. */
+    /* So that number 0, in the slots, is of a store out of reach. */
     forward->stores = PMU_OUTCOME_STORES;
 }
 
-/* How many slots @size bytes at @addr are in. */
+/* The number of granules that @size bytes at @addr are in. */
 static unsigned granules(uint64_t addr, unsigned size)
 {
     unsigned bytes = 1u << PMU_STORE_FORWARDING_GRANULE;
@@ -44,14 +44,14 @@ void pmu_store_forwarding_wide_store(PmuStoreForwarding *forward, uint64_t addr,
     }
 }
 
-/* Does [@addr, @addr + @size) meet [@other, @other + @bytes), if not empty? */
+/* Do @size bytes at @addr overlap @bytes, 0 or more, at @other? */
 static inline bool overlaps(uint64_t addr, unsigned size, uint64_t other,
                             unsigned bytes)
 {
     return addr - other < bytes || (other - addr < size && bytes);
 }
 
-/* The same for the bits of addresses that are compared first. */
+/* The same for the low bits of addresses, which hardware compares first. */
 static inline bool is_alike(uint64_t addr, unsigned size, uint64_t other,
                             unsigned bytes)
 {
@@ -60,9 +60,10 @@ static inline bool is_alike(uint64_t addr, unsigned size, uint64_t other,
 }
 
 /*
- * How many stores ago, from store @number on, which a slot or a link named,
- * something was written that the load reads; the window if that is longer.
- * *@alias is no more than how many ago one is alike that comes first.
+ * Follow a chain from store @number, which a slot named, to a store that wrote
+ * any of the @size bytes at @addr.  Returns the number of stores since that
+ * one, or the window if there is none in it.  *@alias becomes the number of
+ * stores since an alias on the way, if that is less than it was.
  */
 static uint32_t walk(const PmuStoreForwarding *forward, uint32_t number,
                      uint64_t addr, unsigned size, uint32_t *alias)
@@ -87,7 +88,7 @@ static uint32_t walk(const PmuStoreForwarding *forward, uint32_t number,
     return forward->window;
 }
 
-/* Has store number @i % PMU_OUTCOME_STORES all that the load reads? */
+/* Has the store in entry @i all of the @size bytes at @addr? */
 static inline bool has_all(const PmuStoreForwarding *forward, uint32_t i,
                            uint64_t addr, unsigned size)
 {
@@ -105,7 +106,7 @@ uint32_t pmu_store_forwarding_find(PmuStoreForwarding *forward, uint64_t addr,
     uint32_t result = 0;
     uint64_t at = addr;
 
-    /* In most cases the newest one of the slot has it. */
+    /* In most cases the newest store of the slot has all bytes. */
     if (since < forward->window && !pmu_store_forwarding_is_wide(addr, size) &&
         has_all(forward, newest % PMU_OUTCOME_STORES, addr, size)) {
         return since + 1;

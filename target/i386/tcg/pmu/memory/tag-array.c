@@ -1,5 +1,5 @@
 /*
- * Compact arrays of cache lines: L2, and the L3 that the vCPUs share.
+ * Tag arrays: compact set-associative arrays of cache lines.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -14,10 +14,11 @@
 #define HAND_SHIFT      24
 
 /*
- * Where sets are chosen by hash, those of 1 << RUN_SHIFT lines in a row are
- * neighbours, if that divides their number: who goes through data line by line
- * goes through the host's memory like that.  Which of them is whose depends on
- * the hash, too, so that lines a power of 2 apart use all sets.
+ * Where a hash chooses the set, an aligned run of 1 << RUN_SHIFT lines gets
+ * that many neighbouring sets, if that divides the number of sets.  A guest
+ * that goes through data line by line then has the model go through host memory
+ * in the same way.  The hash also permutes the sets of a run, so that lines a
+ * power of 2 apart use all sets.
  */
 #define RUN_SHIFT       3
 #define RUN_HASH_SHIFT  13
@@ -42,7 +43,7 @@ bool pmu_tag_array_init(PmuTagArray *array, const PmuCacheGeometry *geometry,
     array->set_mask = hashed || (array->sets & (array->sets - 1))
                       ? 0 : array->sets - 1;
     array->run_shift = array->sets % (1u << RUN_SHIFT) ? 0 : RUN_SHIFT;
-    /* A set of the host's lines, or of half lines if that is less. */
+    /* A set takes one line of the host, or else a multiple of half a line. */
     array->set_words = words <= 16 ? 16 : (words + 7) & ~7u;
     array->memory = g_try_malloc0(array_bytes(array) + LINE_BYTES);
     array->words = (uint32_t *)(((uintptr_t)array->memory + LINE_BYTES - 1) &
@@ -71,9 +72,10 @@ static inline void set(uint32_t *word, uint32_t value)
 }
 
 /*
- * All bits depend on all of @n: with less, lines at some distances would share
- * few sets.  The constants are those of SplitMix64 (Steele, Lea and Flood,
- * "Fast splittable pseudorandom number generators", OOPSLA 2014).
+ * Hash @n so that every bit of the result depends on all of @n.  With a weaker
+ * hash, lines at some distances would share few sets.  The constants are those
+ * of SplitMix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number
+ * generators", OOPSLA 2014).
  */
 static inline uint32_t mix(uint64_t n)
 {
@@ -107,7 +109,7 @@ void pmu_tag_array_touch_set(const PmuTagArray *array, uint64_t line)
     }
 }
 
-/* A multiplicative hash (Knuth): the upper bits of the product are mixed. */
+/* The tag of @line: a multiplicative hash (Knuth), never 0. */
 static inline uint32_t find_tag(uint64_t line)
 {
     uint32_t tag = line * PMU_HASH_MULTIPLIER >> 32;
@@ -116,8 +118,8 @@ static inline uint32_t find_tag(uint64_t line)
 }
 
 /*
- * The first way that has @tag in the set at @words, or array->ways.  Hot: which
- * it is cannot be predicted, so that all are looked at.
+ * The first way that has @tag in the set at @words, or array->ways.  Hot: the
+ * loop compares all ways, as the host could not predict an exit.
  */
 static inline uint32_t find_way(const PmuTagArray *array, const uint32_t *words,
                                 uint32_t tag)
@@ -136,7 +138,7 @@ static inline uint32_t bits(uint32_t from, uint32_t to)
     return (1u << to) - (1u << from);
 }
 
-/* Put @tag in, and where; it is marked as used if @used is 1, not if 0. */
+/* Insert @tag, marked as used if @used is 1.  Returns its way. */
 static uint32_t insert(const PmuTagArray *array, uint32_t *words, uint32_t tag,
                        uint32_t used)
 {
@@ -162,7 +164,7 @@ static inline void mark_used(uint32_t *words, uint32_t way)
 {
     uint32_t state = get(words);
 
-    /* Do not take the host's line from others for nothing. */
+    /* Write only if the bit changes: other threads may read this host line. */
     if (!(state >> way & 1)) {
         set(words, state | 1u << way);
     }
@@ -181,13 +183,16 @@ bool pmu_tag_array_access(PmuTagArray *array, uint64_t line)
     return false;
 }
 
-/* Has @sharer, or no vCPU, a line beside which @last stands, and no other? */
+/*
+ * Does no vCPU but @sharer have the line?  @last is the line's PmuSharer with
+ * its flags, or 0.
+ */
 static bool is_alone(uint8_t last, PmuSharer sharer)
 {
     return !last || (last & ~PMU_SHARER_WRITES) == sharer;
 }
 
-/* What stands beside it when @sharer has asked for it. */
+/* What becomes of @last when @sharer asks for the line. */
 static uint8_t ask(uint8_t last, PmuSharer sharer, bool write)
 {
     if (write) {
@@ -196,7 +201,7 @@ static uint8_t ask(uint8_t last, PmuSharer sharer, bool write)
     return is_alone(last, sharer) ? last | sharer : sharer | PMU_SHARER_SHARED;
 }
 
-/* What @sharer finds, and whom it has to ask. */
+/* What @sharer finds; *@asked gets whom it must ask. */
 static PmuDirectoryState find(uint8_t last, PmuSharer sharer, bool write,
                               PmuSharer *asked)
 {

@@ -8,7 +8,7 @@
 
 #include "tcg/pmu/memory/tlb.h"
 
-/* Keys of the second level have the page's size in bits that no page has. */
+/* The PmuPageSize in an STLB key: from this bit on, above those of a page. */
 #define STLB_SIZE_SHIFT 60
 
 static bool init_array(PmuCache *cache, const PmuTlbGeometry *geometry)
@@ -17,20 +17,20 @@ static bool init_array(PmuCache *cache, const PmuTlbGeometry *geometry)
                           geometry->ways, true);
 }
 
-/* The first page of that of @size that @page is a part of. */
+/* The first 4 KiB of the page of @size that @page is a part of. */
 static uint64_t base_of(uint64_t page, PmuPageSize size)
 {
     return pmu_page_of(page, size) << (PMU_PAGE_SIZE_BITS * size);
 }
 
-/* The value for @mapping, in an entry for pages of @size. */
+/* The value of an entry for pages of @size that has @mapping. */
 static uint64_t value_of(PmuMapping mapping, PmuPageSize size)
 {
     return base_of(mapping.page, size) |
            (mapping.global ? PMU_TLB_GLOBAL : 0);
 }
 
-/* The mapping of @page by an entry for pages of @size with @value. */
+/* The mapping of linear page @page in an entry for pages of @size. */
 static PmuMapping mapping_of(uint64_t value, uint64_t page, PmuPageSize size)
 {
     return (PmuMapping) {
@@ -135,7 +135,7 @@ PmuMapping pmu_tlb_insert(PmuTlb *tlb, uint64_t page, PmuMapping mapping,
     first = pmu_cache_first(cache, number);
     entry = pmu_cache_choose(cache, number, &dropped);
     for (; drop && dropped; dropped &= dropped - 1) {
-        /* Of an empty entry this drops page -1, which does no harm. */
+        /* For an empty entry this drops page -1, which does no harm. */
         drop(opaque, cache->tags[first + __builtin_ctzll(dropped)] - 1, size);
     }
     if (cache->tags[entry]) {
@@ -156,12 +156,13 @@ void pmu_tlb_remove(PmuTlb *tlb, uint64_t page)
     }
 }
 
+/* The key of linear page @page, as a part of a page of @size, in the STLB. */
 static uint64_t stlb_key(uint64_t page, PmuPageSize size)
 {
     return pmu_page_of(page, size) | (uint64_t)size << STLB_SIZE_SHIFT;
 }
 
-/* The sizes that are to be looked for. */
+/* The number of page sizes to look for, from PMU_PAGE_4K on. */
 static PmuPageSize stlb_sizes(const PmuStlb *stlb)
 {
     return stlb->large ? PMU_PAGE_SIZES : PMU_PAGE_2M;
@@ -201,6 +202,7 @@ void pmu_stlb_keep_global(PmuStlb *stlb)
     }
 }
 
+/* Remember that @entry has a mapping that is not global. */
 static void note_local(PmuStlb *stlb, size_t entry)
 {
     if (stlb->num_local < PMU_STLB_LOCAL) {

@@ -1,5 +1,5 @@
 /*
- * Write-combining buffers: what non-temporal stores gather.
+ * Write-combining buffers, which gather non-temporal stores.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -14,7 +14,7 @@ void pmu_write_combining_init(PmuWriteCombining *combining, uint32_t buffers)
     *combining = (PmuWriteCombining) { .buffers = buffers };
 }
 
-/* The buffer of @line; if there is none, the next one. */
+/* The buffer of @line; if there is none, the one taken longest ago. */
 static PmuWriteCombiningBuffer *find_buffer(PmuWriteCombining *combining,
                                             uint64_t line)
 {

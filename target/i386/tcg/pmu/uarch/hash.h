@@ -1,5 +1,5 @@
 /*
- * A multiplier that spreads a number's bits: multiplicative hashing.
+ * The multiplier of multiplicative hashing, which spreads a number's bits.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

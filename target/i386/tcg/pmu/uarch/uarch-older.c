@@ -3,9 +3,9 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Micro-ops and latencies of instructions are Sunny Cove's (uarch.h), so that a
- * row says how wide a core is, how much it holds, how far away its memory is
- * and what a wrong prediction costs.  Sources, as cited below:
+ * Micro-ops and latencies of instructions are Sunny Cove's (uarch.h).  A row
+ * says how wide a core is, how much its buffers hold, how far away its memory
+ * is and what a misprediction costs.  Sources, as cited below:
  *   Fog      Agner Fog, "The microarchitecture of Intel, AMD and VIA CPUs", the
  *            chapter of the core
  *   SOM      Intel's Optimization Reference Manual, appendix on earlier cores
@@ -15,15 +15,15 @@
  * Latencies of DRAM and the clocks are chosen: those of usual parts.  Whatever
  * has no source of its own is chosen, most of it as on Sunny Cove.
  *
- * Cores that execute in order (P5, Bonnell, C3) have a reorder buffer and a
- * scheduler of a few micro-ops instead.
+ * Cores that execute in order (P5, Bonnell, C3) are modelled by a reorder
+ * buffer and a scheduler of a few micro-ops.
  */
 
 #include "tcg/pmu/uarch/uarch-older.h"
 
 /*
- * Ports by what they do, a bit each: simple integer, shifts, branches, integer
- * multiplies, LEA, vector integer, floating-point multiply, floating-point add,
+ * Ports by what they do, bit n for port n: simple integer, shifts, branches,
+ * integer multiplies, LEA, vector integer, floating-point multiply and add,
  * shuffles, loads, store addresses, store data.
  */
 #define PORT_MAP(alu, shift, branch, mul, lea, vec, fmul, fadd, shuffle, \
@@ -43,29 +43,29 @@
         [PMU_UNIT_STORE_DATA] = (data),                                 \
     }
 
-/* A clock, also of the TSC, and that of the bus. */
+/* The clocks, in MHz: of the core, which the TSC has too, and of the bus. */
 #define CLOCK(mhz, bus)                                                 \
     .frequency_mhz = (mhz), .tsc_num = (mhz), .tsc_den = (mhz),         \
     .xclk_num = (bus), .xclk_den = (mhz)
 
-/* No cache of decoded instructions: the smallest that the model can have. */
+/* The core has no DSB: this is the smallest that the model can have. */
 #define NO_DSB                                                          \
     .dsb_uops = 1, .dsb_window = 16, .dsb_window_lines = 1,             \
     .dsb_line = 1, .dsb_ways = 1, .dsb_switch = 0
 
 /*
- * Windows that the predictor is ahead of fetch, misses of L1I at a time, cycles
- * between two lines.  The rate is measured where C&C is cited; a predictor that
- * needs L1I (coupled) knows the next line at most, four windows of 16 bytes.
+ * Windows that the predictor can be ahead of fetch, L1I misses at a time, and
+ * cycles between two lines, which are measured where C&C is cited.  A predictor
+ * that needs L1I (coupled) knows the next line at most: 4 windows of 16 bytes.
  */
 #define CODE(targets, buffers, cycles)                                  \
     .fetch_targets = (targets), .l1i_fill_buffers = (buffers),          \
     .l1i_line_cycles = (cycles)
 
-/* No third level: the smallest that the model can have, as far as DRAM. */
+/* No L3: the smallest that the model can have, with the latency of DRAM. */
 #define NO_L3(dram_cycles)  .l3 = { 64 * 1024, 16, (dram_cycles) }
 
-/* What is the same for all of them; chosen, as on Sunny Cove. */
+/* What is the same for all older cores; chosen, as on Sunny Cove. */
 #define OTHERS                                                          \
     .store_forward_blocked = 13, .far_branch_penalty = 30,              \
     .stream_half_cycles = 7, .resteer_penalty = 10, .lock_latency = 13, \
@@ -78,8 +78,8 @@ static const PmuUarch table[PMU_CORE_NR - PMU_CORES_MEASURED] = {
     [PMU_CORE_P5 - PMU_CORES_MEASURED] = {
         .name = "P5 (Pentium MMX)",
         /*
-         * Fog: two pipes, in order; L1 of 16 KiB each, 4 ways, a cycle. Fog:
-         * BTB of 256 entries; a wrong prediction costs 4 to 5 cycles.
+         * Fog: two pipes, in order; L1 of 16 KiB each, 4 ways, 1 cycle; BTB of
+         * 256 entries; a misprediction costs 4 to 5 cycles.
          */
         .width = 2, .rob = 8, .scheduler = 2, .idq = 4,
         .num_ports = 4,
@@ -111,9 +111,8 @@ static const PmuUarch table[PMU_CORE_NR - PMU_CORES_MEASURED] = {
         .name = "P6 (Pentium III)",
         /*
          * Fog, SOM: 3 slots, 40 entries, 20 in the reservation station, 5
-         * ports. Fog: decoders of 4, 1 and 1 micro-ops; L1 16 KiB each, 3
-         * cycles. Fog: BTB of 512 entries; a wrong prediction costs 10 to 15
-         * cycles.
+         * ports.  Fog: decoders of 4, 1 and 1 micro-ops; L1 of 16 KiB each, 3
+         * cycles; BTB of 512 entries; a misprediction costs 10 to 15 cycles.
          */
         .width = 3, .rob = 40, .scheduler = 20, .idq = 6,
         .num_ports = 5,
@@ -145,9 +144,9 @@ static const PmuUarch table[PMU_CORE_NR - PMU_CORES_MEASURED] = {
         .name = "NetBurst (Cedar Mill)",
         /*
          * Fog, SOM: 3 slots, 126 entries; trace cache of 12K micro-ops, 8
-         * ways, 6 a line; one decoder; L1D 16 KiB, 4 cycles, L2 2 MiB. Fog:
-         * a wrong prediction costs 30 cycles and more.  L1I: chosen, as a
-         * trace cache has none.
+         * ways, 6 a line; one decoder; L1D 16 KiB, 4 cycles, L2 2 MiB.  Fog: a
+         * misprediction costs 30 cycles and more.  L1I: chosen, as a core with
+         * a trace cache has none.
          */
         .width = 3, .rob = 126, .scheduler = 54, .idq = 24,
         .num_ports = 5,
@@ -213,8 +212,8 @@ static const PmuUarch table[PMU_CORE_NR - PMU_CORES_MEASURED] = {
     [PMU_CORE_BONNELL - PMU_CORES_MEASURED] = {
         .name = "Bonnell",
         /*
-         * Fog: two slots, in order; L1D 24 KiB, 3 cycles, L2 512 KiB, 15.
-         * Fog: BTB of 128 entries; a wrong prediction costs 13 cycles.
+         * Fog: two slots, in order; L1D 24 KiB, 3 cycles, L2 512 KiB, 15
+         * cycles; BTB of 128 entries; a misprediction costs 13 cycles.
          */
         .width = 2, .rob = 16, .scheduler = 4, .idq = 8,
         .num_ports = 4,
@@ -247,7 +246,7 @@ static const PmuUarch table[PMU_CORE_NR - PMU_CORES_MEASURED] = {
         /*
          * SOM, Fog: 4 slots, 128 entries, 36 in the scheduler, 6 ports;
          * queue of 28 micro-ops; 48 loads, 32 stores.  CPUID: caches and
-         * TLBs. Fog: a wrong prediction costs 17 cycles.
+         * TLBs.  Fog: a misprediction costs 17 cycles.
          */
         .width = 4, .rob = 128, .scheduler = 36, .idq = 28,
         .num_ports = 6,
@@ -396,7 +395,7 @@ static const PmuUarch table[PMU_CORE_NR - PMU_CORES_MEASURED] = {
         /*
          * SOG, Fog: 3 macro-ops a cycle, 72 entries, schedulers of 18 and
          * 36; L1 64 KiB each, 2 ways, 3 cycles, L2 256 KiB, 16 ways, 20
-         * cycles. SOG: BTB of 2048 entries; a wrong prediction costs 10
+         * cycles.  SOG: BTB of 2048 entries; a misprediction costs 10
          * cycles.
          */
         .width = 3, .rob = 72, .scheduler = 54, .idq = 12,
@@ -429,8 +428,8 @@ static const PmuUarch table[PMU_CORE_NR - PMU_CORES_MEASURED] = {
         .name = "K8 (Opteron)",
         /*
          * SOG, Fog: as K7, with L2 of 1 MiB, 12 cycles, and a memory
-         * controller. SOG: a wrong prediction costs 11 cycles. C&C, "Athlon
-         * 64": two misses of L1I at a time, coupled.
+         * controller.  SOG: a misprediction costs 11 cycles.  C&C, "Athlon
+         * 64": two L1I misses at a time; its predictor is coupled.
          */
         .width = 3, .rob = 72, .scheduler = 60, .idq = 12,
         .num_ports = 9,
@@ -495,8 +494,8 @@ static const PmuUarch table[PMU_CORE_NR - PMU_CORES_MEASURED] = {
         .name = "Bulldozer",
         /*
          * SOG, Fog: 4 macro-ops a cycle, 128 entries, schedulers of 40 and
-         * 60; L1D 16 KiB, 4 cycles, L2 2 MiB, 21, L3 8 MiB, 65. Fog: a wrong
-         * prediction costs 19 to 22 cycles. C&C: 4 bytes of code from L2.
+         * 60; L1D 16 KiB, 4 cycles, L2 2 MiB, 21, L3 8 MiB, 65.  Fog: a
+         * misprediction costs 19 to 22 cycles.  C&C: 4 bytes of code from L2.
          */
         .width = 4, .rob = 128, .scheduler = 100, .idq = 16,
         .num_ports = 9,
@@ -529,7 +528,7 @@ static const PmuUarch table[PMU_CORE_NR - PMU_CORES_MEASURED] = {
         /*
          * SOG, Fog: 6 macro-ops a cycle, 192 entries, schedulers of 84 and
          * 96; op cache of 2048, 8 ways, 8 a line; 72 loads, 44 stores.
-         * CPUID: caches and TLBs.  SOG: a wrong prediction costs 12 to 18
+         * CPUID: caches and TLBs.  SOG: a misprediction costs 12 to 18
          * cycles.
          */
         .width = 6, .rob = 192, .scheduler = 180, .idq = 72,
@@ -564,7 +563,7 @@ static const PmuUarch table[PMU_CORE_NR - PMU_CORES_MEASURED] = {
         .name = "C3",
         /*
          * Fog: an instruction a cycle, in order; L1 64 KiB each, 4 ways.
-         * Those of its L2 are chosen.
+         * The figures of its L2 are chosen.
          */
         .width = 1, .rob = 8, .scheduler = 2, .idq = 4,
         .num_ports = 4,

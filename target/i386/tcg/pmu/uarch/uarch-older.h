@@ -1,5 +1,5 @@
 /*
- * Parameters of the cores that are modelled in outline.
+ * Parameters of the older cores, which are modelled in outline.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *

@@ -1,19 +1,19 @@
 /*
- * The figures of a core that can be changed: "what if".
+ * The figures of a core that users can change: "what if".
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * What PmuUarch has and this table has not:
+ * Members of PmuUarch that are not in this table, and why:
  *   name             not a figure
  *   num_ports, ports which port does what is a map, not a figure; rows of the
  *                    instruction table name ports by it
  *   bypass           belongs to the instruction table
- *   tsc_den          the core's frequency
+ *   tsc_den          follows from the core's frequency
  *   xclk_den         likewise
  *   l1i.latency      fetch is pipelined: it is part of the branch penalties
  *   itlb[].latency   0: a hit is part of an L1I hit
  *   dtlb[].latency   0: a hit is part of an L1D hit
- *   itlb[PMU_PAGE_1G]    it has none
+ *   itlb[PMU_PAGE_1G]    the ITLB has no such entries
  */
 
 #include <glib.h>
@@ -22,7 +22,10 @@
 
 #include "tcg/pmu/uarch/uarch-params.h"
 
-/* No event may be much faster than slots are: PMU_TIMING_ITEM_RATE. */
+/*
+ * Most that the TSC and the crystal can be faster than the core: no event may
+ * count much faster than slots do (PMU_TIMING_ITEM_RATE).
+ */
 #define MAX_CLOCK_RATIO 4u
 
 #define FIGURE(member) \
@@ -31,7 +34,7 @@
 #define SIZE(member)    FIGURE(member), .is_size = true
 #define CODE_FIGURE(member)     FIGURE(member), .of_code = true
 
-/* In cycles. */
+/* The greatest latency of an L3, in cycles. */
 #define L3_LATENCY_MAX 1000
 
 /* Limits are those of the model's arrays, or else generous. */
@@ -241,8 +244,8 @@ char *pmu_uarch_set(PmuUarch *uarch, const PmuUarchParam *param,
     uint16_t half = value;
     uint32_t word = value;
     /*
-     * An L3 as far away as DRAM is there for none: it stays as far, or as far
-     * as an L3 can be.
+     * An L3 as far away as DRAM stands for no L3.  It keeps the latency of
+     * DRAM, up to L3_LATENCY_MAX, unless its own latency is set.
      */
     bool stand_in = uarch->l3.latency == pmu_uarch_dram_latency(uarch) &&
                     member != (char *)&uarch->l3.latency;
@@ -286,9 +289,9 @@ static bool is_power_of_2(uint32_t n)
 }
 
 /*
- * An array of @entries in sets of @ways, called @name-@of and @name-ways,
- * each way of @unit entries: does that give whole sets, as many as a power of
- * 2 if @power?
+ * Do @entries, figure @name-@of, make whole sets of @ways ways, figure
+ * @name-ways, with @unit entries in each way?  With @power, the number of sets
+ * must be a power of 2.  Returns NULL, or why not.
  */
 static char *check_sets(const char *prefix, const char *name, const char *of,
                         uint32_t entries, uint32_t ways, uint32_t unit,
@@ -332,7 +335,7 @@ static char *check_tlb(const char *prefix, const char *name,
                       true);
 }
 
-/* Its lines' size is one of the figures. */
+/* Unlike in caches, the size of a DSB line is a figure, too. */
 static char *check_dsb(const PmuUarch *u, const char *prefix)
 {
     uint32_t sets = u->dsb_uops / (u->dsb_ways * u->dsb_line);
@@ -366,7 +369,7 @@ static char *check_geometry(const PmuUarch *u, const char *prefix)
     return why ?: check_dsb(u, prefix);
 }
 
-/* Figure @low must not be more than figure @high times @factor. */
+/* Check that figure @low is not more than figure @high times @factor. */
 static char *check_order(const PmuUarch *uarch, const char *prefix,
                          const char *low, const char *high, uint32_t factor)
 {
@@ -384,7 +387,7 @@ static char *check_order(const PmuUarch *uarch, const char *prefix,
                            low, least, factor, prefix, high, most);
 }
 
-/* What is farther away takes longer: latencies are from a load to its use. */
+/* What is farther away must not be faster: latencies are from load to use. */
 static char *check_latencies(const PmuUarch *u, const char *prefix)
 {
     char *why = check_order(u, prefix, "l1d-latency", "l2-latency", 1);

@@ -10,10 +10,10 @@
 #include <stdint.h>
 
 /*
- * The modelled cores.  The first ones have instruction tables of their own, and
- * are checked against measurements.  Of the others sizes, widths and latencies
- * of memory are theirs, micro-ops and latencies of instructions are Sunny
- * Cove's: what they count of cycles is true in direction.
+ * The modelled cores.  Those before PMU_CORES_MEASURED have instruction tables
+ * of their own, and are checked against measurements.  The others have their
+ * own sizes, widths and memory latencies, but Sunny Cove's micro-ops and
+ * instruction latencies: the cycles that they count are true in direction.
  */
 typedef enum PmuCore {
     PMU_CORE_ICELAKE,           /* Sunny Cove */
@@ -38,12 +38,13 @@ typedef enum PmuCore {
 } PmuCore;
 
 typedef struct PmuCacheGeometry {
-    uint32_t size;              /* bytes; size / ways / 64 is a power of 2 */
+    uint32_t size;              /* bytes; size / ways / 64 is a whole number,
+                                   for L1I and L1D a power of 2 */
     uint16_t ways;
     uint16_t latency;           /* cycles, load to use */
 } PmuCacheGeometry;
 
-/* Pages of 4 MiB are two of 2 MiB. */
+/* A page of 4 MiB counts as two of 2 MiB. */
 typedef enum PmuPageSize {
     PMU_PAGE_4K,
     PMU_PAGE_2M,
@@ -51,7 +52,7 @@ typedef enum PmuPageSize {
     PMU_PAGE_SIZES
 } PmuPageSize;
 
-/* A page of one size has 2^9 of the size before. */
+/* A page of one size is as large as 2^9 pages of the size before. */
 #define PMU_PAGE_SIZE_BITS  9
 
 typedef struct PmuTlbGeometry {
@@ -61,8 +62,8 @@ typedef struct PmuTlbGeometry {
 } PmuTlbGeometry;
 
 /*
- * Limits of what the timing model has room for.  An instruction must find room
- * in the reorder buffer: PMU_ROB_CHUNK.
+ * Limits of what the timing model has room for.  PMU_MIN_ROB is PMU_ROB_CHUNK,
+ * so that every instruction finds room to begin to issue.
  */
 #define PMU_MAX_WIDTH           15      /* slots a cycle: see ledger.h */
 #define PMU_MIN_ROB             8
@@ -79,15 +80,15 @@ typedef struct PmuTlbGeometry {
 #define PMU_MAX_TAG_ARRAY_WAYS  24      /* of a PmuTagArray */
 #define PMU_MAX_L1D_PREFETCH_LOADS 256
 
-/* Lines of all caches, and 4 KiB pages of the modelled machine. */
+/* Lines of all caches, and 4 KiB pages: sizes, and shifts (log2 of these). */
 #define PMU_LINE_SHIFT          6
 #define PMU_LINE_SIZE           (1u << PMU_LINE_SHIFT)
 #define PMU_PAGE_SHIFT          12
 #define PMU_PAGE_LINES          (1u << (PMU_PAGE_SHIFT - PMU_LINE_SHIFT))
 
 /*
- * Groups of ports as instructions name them; which ports they are is each
- * core's.
+ * Groups of ports, as the instruction table names them.  PmuUarch.ports says
+ * which ports of a core they are.
  */
 typedef enum PmuUnit {
     PMU_UNIT_ALU,               /* simple integer */
@@ -116,75 +117,76 @@ typedef enum PmuUnit {
 } PmuUnit;
 
 /*
- * Groups of vector instructions whose results reach each other sooner than
- * others, PmuInsn.bypass.  The rest (loads, shuffles, conversions) has none.
+ * Groups of vector instructions, PmuInsn.bypass: their results reach each other
+ * sooner than others.  The rest (loads, shuffles, conversions) are in none.
  */
 typedef enum PmuBypass {
     PMU_BYPASS_NONE,
     PMU_BYPASS_SIMD,            /* integers, logic and moves of one cycle */
     PMU_BYPASS_FP,              /* what the FMA units do */
-    PMU_BYPASS_FADD,            /* adders beside these, if there are any */
+    PMU_BYPASS_FADD,            /* adders beside the FMA units, if any */
     PMU_BYPASS_NR
 } PmuBypass;
 
 typedef struct PmuUarch {
     const char *name;
     uint32_t width;             /* slots a cycle: 1 to PMU_MAX_WIDTH */
-    uint32_t rob;               /* fused-domain micro-ops: to PMU_MAX_ROB */
-    uint32_t scheduler;         /* unfused micro-ops that wait for dispatch: to
-                                   PMU_MAX_SCHEDULER */
-    uint32_t idq;               /* micro-ops between frontend and backend: to
-                                   PMU_MAX_IDQ */
-    uint32_t fill_buffers;      /* outstanding L1D misses: to
+    uint32_t rob;               /* fused-domain micro-ops, at most
+                                   PMU_MAX_ROB */
+    uint32_t scheduler;         /* unfused micro-ops that wait for dispatch, at
+                                   most PMU_MAX_SCHEDULER */
+    uint32_t idq;               /* micro-ops between frontend and backend, at
+                                   most PMU_MAX_IDQ */
+    uint32_t fill_buffers;      /* outstanding L1D misses, at most
                                    PMU_MAX_FILL_BUFFERS */
-    uint32_t load_buffer;       /* entries: to PMU_MAX_LOAD_BUFFER */
-    uint32_t store_buffer;      /* entries: to PMU_MAX_STORE_BUFFER */
-    uint32_t num_ports;         /* to PMU_MAX_PORTS */
+    uint32_t load_buffer;       /* entries, at most PMU_MAX_LOAD_BUFFER */
+    uint32_t store_buffer;      /* entries, at most PMU_MAX_STORE_BUFFER */
+    uint32_t num_ports;         /* at most PMU_MAX_PORTS */
     uint16_t ports[PMU_UNIT_NR];        /* bit n: port n */
-    /* Cycles from a result to a source, in that order, on top of latency. */
+    /* Cycles on top of latency, by the groups of a result and of its user. */
     uint8_t bypass[PMU_BYPASS_NR][PMU_BYPASS_NR];
     /* 0 or 1: */
     uint32_t eliminates_gpr_moves;      /* renaming moves general registers */
     uint32_t eliminates_constants;      /* renaming adds small constants */
-    uint32_t renames_memory;    /* ... takes loads for registers stored */
-    uint32_t dsb_one_line;      /* no more than one in a cycle */
-    uint32_t forward_vector;    /* cycles store_forward is longer to a vector
-                                   register */
-    uint32_t forward_rmw;       /* ... to what an instruction will store */
-    uint32_t lock_latency;      /* cycles, a locked access on top of others */
+    uint32_t renames_memory;    /* ... replaces loads by what was stored */
+    uint32_t dsb_one_line;      /* no parts of two DSB lines in a cycle */
+    uint32_t forward_vector;    /* cycles that store_forward is longer for a
+                                   load to a vector register */
+    uint32_t forward_rmw;       /* ... for a load of what is stored again */
+    uint32_t lock_latency;      /* cycles more for a locked access */
     uint32_t stream_half_cycles;        /* between two non-temporal stores; 0:
-                                   as other stores */
-    uint32_t store_pair_bytes;  /* most of two stores to one line that leave
-                                   the store buffer in one cycle */
-    uint32_t frequency_mhz;     /* of the core, for DRAM latency */
+                                   as between other stores */
+    uint32_t store_pair_bytes;  /* most bytes of two stores to one line that
+                                   leave the store buffer in one cycle */
+    uint32_t frequency_mhz;     /* of the core */
     uint32_t tsc_num, tsc_den;  /* TSC rate / core rate, in MHz */
     uint32_t xclk_num, xclk_den;        /* crystal rate / core rate, in MHz */
 
     PmuCacheGeometry l1i, l1d, l2, l3;
     PmuTlbGeometry itlb[PMU_PAGE_SIZES], dtlb[PMU_PAGE_SIZES], stlb;
-    uint32_t page_walk;         /* cycles, paging structures in the caches */
-    uint32_t page_walkers;      /* walks at a time: to PMU_MAX_PAGE_WALKERS */
+    uint32_t page_walk;         /* cycles, if its last load hits L1D */
+    uint32_t page_walkers;      /* at most PMU_MAX_PAGE_WALKERS */
     uint32_t dram_tenth_ns;     /* load to use, in 0.1 ns */
     uint32_t dram_line_cycles;  /* between two lines from DRAM, one core */
-    uint32_t snoop_latency;     /* cycles, a line in L3 that another core has,
-                                   beyond L3's */
-    uint32_t prefetch_distance; /* lines the L2 streamer runs ahead */
+    uint32_t snoop_latency;     /* cycles beyond L3's, for a line in L3 that
+                                   another core has */
+    uint32_t prefetch_distance; /* lines that the L2 streamer runs ahead */
     uint32_t l1d_prefetch;      /* loads that the prefetcher of L1D follows */
-    uint32_t store_forward;     /* cycles, store data ready to load result */
-    uint32_t store_forward_blocked;     /* cycles, load that needs more than
-                                   the newest store gives */
-    uint32_t address_alias;     /* cycles, load with the low 12 bits of the
-                                   address of a store before */
+    uint32_t store_forward;     /* cycles from store data to load result */
+    uint32_t store_forward_blocked;     /* cycles more, if the newest store
+                                   lacks some of a load's bytes */
+    uint32_t address_alias;     /* cycles more, if the low 12 bits of a load's
+                                   address are those of an earlier store's */
 
-    uint32_t fetch_targets;     /* entries of the queue in which the predictor
-                                   runs ahead of fetch, a window of the DSB or
-                                   less each: to PMU_MAX_FETCH_TARGETS; 0:
-                                   fetch asks for what it needs */
-    uint32_t l1i_fill_buffers;  /* outstanding L1I misses: to
+    uint32_t fetch_targets;     /* entries, at most PMU_MAX_FETCH_TARGETS, in
+                                   which the predictor runs ahead of fetch,
+                                   each of a DSB window or less; 0: fetch
+                                   asks for what it needs */
+    uint32_t l1i_fill_buffers;  /* outstanding L1I misses, at most
                                    PMU_MAX_FILL_BUFFERS */
     uint32_t l1i_line_cycles;   /* between two lines that L1I asks for */
     uint32_t dsb_uops;          /* capacity of the decoded instruction cache */
-    uint32_t dsb_window;        /* bytes: a power of 2, to 64 */
+    uint32_t dsb_window;        /* bytes: a power of 2, at most 64 */
     uint32_t dsb_window_lines;  /* most lines of one window */
     uint32_t dsb_line;          /* micro-ops a line, delivered in one cycle */
     uint32_t dsb_ways;
@@ -193,24 +195,26 @@ typedef struct PmuUarch {
     uint32_t predecode_insns;   /* predecoded a cycle */
     uint32_t decoders;          /* instructions decoded a cycle */
     uint32_t decode_uops;       /* micro-ops decoded a cycle */
-    uint32_t instruction_queue; /* instructions from predecode to decode */
+    uint32_t instruction_queue; /* instructions between predecode and decode */
     uint32_t lcp_stall;         /* cycles a length-changing prefix costs */
     uint32_t ms_switch;         /* cycles, to the microcode sequencer */
-    uint32_t ms_uops;           /* a cycle from the microcode sequencer */
+    uint32_t ms_uops;           /* micro-ops a cycle, from the same */
 
     uint32_t issue_to_dispatch; /* cycles, at least */
     uint32_t btb_entries, btb_ways;
     uint32_t return_stack;      /* entries */
     uint32_t resteer_penalty;   /* cycles, taken branch unknown to the BTB */
-    uint32_t clear_resteer;     /* cycles of fetch, the last of a flush's */
+    uint32_t clear_resteer;     /* the last cycles of a flush: see
+                                   pmu_uarch_refetch() */
     uint32_t mispredict_penalty;        /* cycles, resolution to next issue */
     uint32_t far_branch_penalty;        /* cycles, SYSCALL and the like */
-    uint32_t event_delivery;    /* cycles, exception or interrupt, besides */
-    uint32_t serialize_penalty;         /* cycles */
+    uint32_t event_delivery;    /* cycles more, exception or interrupt */
+    uint32_t serialize_penalty; /* cycles, serialising instruction */
     uint32_t assist_uops;       /* of the microcode for denormal numbers */
     uint32_t assist_latency;    /* cycles from its first one to what follows */
-    uint32_t smc_penalty;       /* cycles, a store to code that fetch had has
-                                   retired to next issue, without the fetch */
+    uint32_t smc_penalty;       /* cycles from the retirement of a store to code
+                                   that fetch had to the next issue, without
+                                   the fetch */
 } PmuUarch;
 
 #endif

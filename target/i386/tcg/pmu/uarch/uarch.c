@@ -1,5 +1,6 @@
 /*
- * Parameters of the cores that measurements check: figures and their sources.
+ * Parameters of the cores that are checked against measurements: figures and
+ * their sources.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
@@ -20,7 +21,7 @@
 #include "tcg/pmu/uarch/uarch-older.h"
 #include "tcg/pmu/uarch/uarch.h"
 
-/* Ports that all cores have in common: uops.info, OSACA. */
+/* Ports that both cores have in common.  Source: uops.info, OSACA. */
 #define COMMON_PORTS \
     [PMU_UNIT_SHIFT] = 0x041,              /* p06 */                       \
     [PMU_UNIT_BRANCH] = 0x041,             /* p06 */                       \
@@ -65,10 +66,10 @@ static const PmuUarch uarch_table[PMU_CORES_MEASURED] = {
         /* IL64: ADD [m], r 7.5 cycles, one of them the ADD's. */
         .forward_rmw = 1,
         .lock_latency = 13,             /* IL64: 18 to 20 in all */
-        .eliminates_gpr_moves = 0,      /* uiCA: a microcode update's doing */
+        .eliminates_gpr_moves = 0,      /* uiCA: since a microcode update */
         .eliminates_constants = 0,      /* IL64: ADD r, 1 takes a cycle */
         .renames_memory = 0,            /* IL64: PUSH and POP r64 5 cycles */
-        .dsb_one_line = 0,              /* uiCA: parts of two */
+        .dsb_one_line = 0,              /* uiCA: parts of two in a cycle */
         .stream_half_cycles = 7,        /* IL64: 3 to 3.67 cycles, any size */
         /* IL64: stores of 128 bits two a cycle, of 256 bits one. */
         .store_pair_bytes = 32,
@@ -86,7 +87,7 @@ static const PmuUarch uarch_table[PMU_CORES_MEASURED] = {
         .l2 = { 1280 * 1024, 20, 14 },  /* CPUID; usual figure, IL64 RKL 13 */
         /* CPUID: 12 ways a slice, here of 32 slices; TMA: 23 ns. */
         .l3 = { 48 * 1024 * 1024, 12, 64 },
-        /* CPUID; of 1 GiB: parts of 2 MiB. */
+        /* CPUID; of a page of 1 GiB it has parts of 2 MiB. */
         .itlb[PMU_PAGE_4K] = { 128, 8, 0 },
         .itlb[PMU_PAGE_2M] = { 16, 16, 0 },
         /* CPUID: those of loads; stores have 16 for all sizes. */
@@ -101,7 +102,7 @@ static const PmuUarch uarch_table[PMU_CORES_MEASURED] = {
         /* TMA: contested accesses 44 ns, hits in L3 19. */
         .snoop_latency = 70,
         .prefetch_distance = 20,        /* SOM 2.5.5.4: runs up to 20 ahead */
-        .l1d_prefetch = 256,            /* not known; enough */
+        .l1d_prefetch = 256,            /* not known; this is enough */
         .store_forward = 5,             /* usual figure: 4 to 5 */
         /* TMA: weight of LD_BLOCKS.STORE_FORWARD. */
         .store_forward_blocked = 13,
@@ -110,12 +111,12 @@ static const PmuUarch uarch_table[PMU_CORES_MEASURED] = {
 
         /*
          * Chosen: gem5 has 8 of 32 bytes by default, Ishii et al. (ISPASS
-         * 2021) 24.  4 would hide L2 as well, more hide the L3.
+         * 2021) 24.  4 would hide the latency of L2 as well; more hide L3's.
          */
         .fetch_targets = 16,
         /*
-         * Chosen: as Intel's Crestmont (C&C, Meteor Lake).  With more than 3
-         * it is the lines' rate that limits code from L2.
+         * Chosen: as Intel's Crestmont (C&C, Meteor Lake).  With more than 3,
+         * l1i_line_cycles limits code from L2.
          */
         .l1i_fill_buffers = 8,
         .l1i_line_cycles = 4,           /* C&C: 16 bytes a cycle from L2 */
@@ -140,8 +141,9 @@ static const PmuUarch uarch_table[PMU_CORES_MEASURED] = {
         .resteer_penalty = 10,          /* TMA: BAClear */
         .clear_resteer = 7,             /* chosen: see docs/devel/pmu.rst */
         /*
-         * The usual 16 to 19 cycles hold for a branch that does not wait; it
-         * issues, dispatches issue_to_dispatch later and executes in one.
+         * The usual 16 to 19 cycles count from the issue of a branch that does
+         * not wait: it is dispatched issue_to_dispatch cycles later and
+         * executes in one.
          */
         .mispredict_penalty = 11,
         .far_branch_penalty = 30,       /* chosen: fetch from a new context */
@@ -155,8 +157,8 @@ static const PmuUarch uarch_table[PMU_CORES_MEASURED] = {
         .serialize_penalty = 0,
         /*
          * Chosen: Intel calls it severe (event MACHINE_CLEARS.SMC), without a
-         * figure.  The pipeline refills and a microcoded nuke runs before it;
-         * usual statements are 100 to 300 cycles.
+         * figure.  A microcoded nuke runs, then the pipeline refills; usual
+         * statements are 100 to 300 cycles.
          */
         .smc_penalty = 100,
         .assist_uops = 30,              /* TMA's formula for FP_Assists */
@@ -203,7 +205,7 @@ static const PmuUarch uarch_table[PMU_CORES_MEASURED] = {
         .renames_memory = 1,            /* IL64: PUSH and POP r64 0.5 cycles */
         /*
          * A loop of 10-byte MOVABS runs at 3.2 a cycle, whether it fits or
-         * not (pmu-tools #444): 6.4 of them are two lines.
+         * not (pmu-tools #444): 6.4 of them, one window, take two lines.
          */
         .dsb_one_line = 1,
         .stream_half_cycles = 0,        /* IL64: 0.5 cycles */
@@ -242,7 +244,7 @@ static const PmuUarch uarch_table[PMU_CORES_MEASURED] = {
         .fetch_targets = 24,            /* chosen: Ishii et al. */
         /*
          * C&C, Loongson 3A6000: more than 3 instructions of 4 bytes a cycle
-         * from L3, which are 14 lines in its latency.
+         * from L3: that takes 14 lines within its latency.
          */
         .l1i_fill_buffers = 16,
         .l1i_line_cycles = 4,           /* C&C: 16 bytes a cycle from L2 */

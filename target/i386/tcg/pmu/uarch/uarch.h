@@ -1,5 +1,5 @@
 /*
- * Parameters of the modelled cores, which the timing model consults.
+ * Parameters of the modelled cores, which the timing model reads.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
@@ -27,9 +27,9 @@ static inline uint32_t pmu_uarch_dram_latency(const PmuUarch *uarch)
 }
 
 /*
- * The last of @penalty cycles from the end of a flush to the next micro-op, in
- * which the right path is fetched.  Before that the core recovers, a cycle at
- * least if there is any.
+ * Of the @penalty cycles that a flush takes, those at the end in which the
+ * right path is fetched.  Before that the core recovers, for at least one cycle
+ * if @penalty is not 0.
  */
 static inline uint32_t pmu_uarch_refetch(const PmuUarch *uarch,
                                          uint32_t penalty)
