@@ -25,8 +25,8 @@ static void load_counter(FuzzInput *in, PmuCheckCounter *counter)
         .acked = any_bool(in), .inside = any_bool(in),
         .owned = any_bool(in), .dead_reads = fuzz_byte(in),
         .idle = any_bool(in), .idle_reported = any_bool(in),
-        .idle_since = fuzz_number(in), .written = fuzz_number(in),
-        .event = fuzz_number(in), .space = fuzz_number(in),
+        .idle_since = fuzz_number(in), .event = fuzz_number(in),
+        .space = fuzz_number(in),
     };
 }
 

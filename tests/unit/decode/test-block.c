@@ -249,6 +249,23 @@ static const PmuBlock *make(Fixture *f, uint64_t generation, uint64_t phys,
     return f->block;
 }
 
+/* The same instruction counts in CX or in ECX, by the mode. */
+static void test_pool_address_size(Fixture *f, gconstpointer data)
+{
+    PmuBlockPool pool;
+
+    pmu_block_pool_init(&pool);
+    for (unsigned mode = 16; mode <= 32; mode += 16) {
+        pmu_decoder_set_mode(f->decoder, mode);
+        pmu_block_begin(f->builder, PMU_LEVEL_USR, 0x7000);
+        ADD("\xf3\xa4", 0, 0, 1);              /* rep movsb */
+        g_assert_cmpuint(1u << f->block->address_shift, ==, mode / 8);
+        g_assert_null(pmu_block_pool_find(&pool, f->block));
+        pmu_block_pool_add(&pool, f->block);
+    }
+    pmu_block_pool_destroy(&pool);
+}
+
 /* What is the same is kept once, as long as its code; nothing else is. */
 static void test_pool(Fixture *f, gconstpointer data)
 {
@@ -295,6 +312,8 @@ int main(int argc, char **argv)
     g_test_add("/block/begins", Fixture, NULL, set_up, test_begins,
                tear_down);
     g_test_add("/block/pool", Fixture, NULL, set_up, test_pool, tear_down);
+    g_test_add("/block/pool-address-size", Fixture, NULL, set_up,
+               test_pool_address_size, tear_down);
     g_test_add("/block/rsp", Fixture, NULL, set_up, test_rsp, tear_down);
     return g_test_run();
 }

@@ -125,6 +125,8 @@ static const Row rows[] = {
     ROW("pextrb [rbx], xmm1, 1", "\x66\x0f\x3a\x14\x0b\x01", ST, 0, NO_BRANCH,
         "x1", "", "rbx"),
     ROW("fstp qword [rbx]", "\xdd\x1b", ST, 1, NO_BRANCH, "st0", "", "rbx"),
+    ROW("fst st(2)", "\xdd\xd2", 0, 1, NO_BRANCH, "st0", "st2", ""),
+    ROW("fstp st(2)", "\xdd\xda", 0, 1, NO_BRANCH, "st0", "st1", ""),
     ROW("fld qword [rbx]", "\xdd\x03", LD, 1, NO_BRANCH, "", "st0", "rbx"),
     ROW("fld st(2)", "\xd9\xc2", 0, 1, NO_BRANCH, "st2", "st0", ""),
     ROW("fadd st(0), st(3)", "\xd8\xc3", 0, 1, NO_BRANCH, "st0 st3", "st0",
@@ -669,6 +671,30 @@ static void test_paths(void)
 }
 
 /* Loads to vector registers take longer, the wider the longer: uops.info. */
+/* A count in CL does not make what is rotated a byte. */
+static void test_rotate_by_cl(void)
+{
+    g_assert_cmpuint(DECODE64("\x48\xd3\x10").latency, ==,
+                     DECODE64("\xd3\x10").latency);
+    g_assert_cmpuint(DECODE64("\x48\xd3\x10").latency, !=,
+                     DECODE64("\xd2\x10").latency);
+}
+
+/* VZEROUPPER has no operands: the shortest VEX encodings there are. */
+static void test_shortest_vex(void)
+{
+    static const uint8_t two[] = { 0xc5, 0xf8, 0x77 };
+    static const uint8_t three[] = { 0xc4, 0xe1, 0x78, 0x77 };
+    PmuEncoding enc;
+
+    pmu_encoding_parse(&enc, two, sizeof(two), 64);
+    g_assert_cmphex(enc.prefixes & PMU_PREFIX_VEX, ==, PMU_PREFIX_VEX);
+    g_assert_cmpuint(DECODE64("\xc5\xf8\x77").opcode, ==, 2);
+    pmu_encoding_parse(&enc, three, sizeof(three), 64);
+    g_assert_cmphex(enc.prefixes & PMU_PREFIX_VEX, ==, PMU_PREFIX_VEX);
+    g_assert_cmpuint(DECODE64("\xc4\xe1\x78\x77").opcode, ==, 3);
+}
+
 static void test_load_latency(void)
 {
     g_assert_cmpuint(DECODE64("\x48\x8b\x03").load_latency, ==, 0);
@@ -1009,6 +1035,8 @@ int main(int argc, char **argv)
     g_test_add_func("/decoder/cores-differ", test_cores_differ);
     g_test_add_func("/decoder/paths", test_paths);
     g_test_add_func("/decoder/load-latency", test_load_latency);
+    g_test_add_func("/decoder/rotate-by-cl", test_rotate_by_cl);
+    g_test_add_func("/decoder/shortest-vex", test_shortest_vex);
     g_test_add_func("/decoder/unlamination", test_unlamination);
     g_test_add_func("/decoder/resources", test_resources);
     g_test_add_func("/decoder/macro-fusion", test_macro_fusion);

@@ -17,7 +17,10 @@ static guint hash_of(gconstpointer key)
     return (block->hash ^ block->phys * PMU_HASH_MULTIPLIER) >> 32;
 }
 
-/* Does not compare what follows from the instructions and their place. */
+/*
+ * Does not compare what follows from the instructions and their place.  The
+ * address size does not: the same bytes have another one in another mode.
+ */
 static gboolean are_equal(gconstpointer a, gconstpointer b)
 {
     const PmuBlock *one = a, *other = b;
@@ -26,7 +29,8 @@ static gboolean are_equal(gconstpointer a, gconstpointer b)
            one->phys_next == other->phys_next &&
            one->generation == other->generation &&
            one->level == other->level &&
-               one->ends_region == other->ends_region &&
+           one->address_shift == other->address_shift &&
+           one->ends_region == other->ends_region &&
            one->uninterruptible == other->uninterruptible &&
            one->num_insns == other->num_insns &&
            !memcmp(one->insns, other->insns,

@@ -50,7 +50,7 @@ static bool is_vex(const PmuEncoding *enc, unsigned mode)
     const uint8_t *op = enc->bytes + enc->opcode;
 
     return (op[0] == 0xc4 || op[0] == 0xc5) &&
-           enc->length > enc->opcode + (op[0] == 0xc4 ? 4 : 3) &&
+           enc->length > enc->opcode + (op[0] == 0xc4 ? 3 : 2) &&
            (mode == 64 || (op[1] & 0xc0) == 0xc0);
 }
 

@@ -184,7 +184,9 @@ static void use_stack(PmuInsnBuilder *b)
     pmu_builder_add_src(b, top);
     if (b->row->kind == PMU_KIND_X87_USE) {
         if (opcode == 0xdd && modrm >= 0xd0 && modrm < 0xe0) {
-            pmu_builder_add_dst(b, other);     /* FST st(i) */
+            /* FST st(i), or FSTP, after which it is one place nearer. */
+            pmu_builder_add_dst(b, modrm >= 0xd8 && other != top
+                                ? other - 1 : other);
         } else {
             pmu_builder_add_src(b, other);
         }

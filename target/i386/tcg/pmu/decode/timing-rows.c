@@ -46,7 +46,10 @@ static uint32_t operand_form(const PmuInsnBuilder *b)
 
     for (unsigned i = count; i-- > 0; ) {
         if (pmu_builder_is_gpr(b, &op[i])) {
-            size = op[i].size;
+            /* With memory to change, the register may be a count in CL. */
+            if (!i || op[0].type != X86_OP_MEM) {
+                size = op[i].size;
+            }
             form |= i ? PMU_FORM_GPR_SRC : PMU_FORM_GPR_DST;
         } else if (op_is_vec(&op[i], X86_REG_YMM0, 16)) {
             form |= PMU_FORM_YMM;
