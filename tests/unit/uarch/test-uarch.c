@@ -72,6 +72,20 @@ static void test_no_l3(void)
     }
 }
 
+/* An L3 is one even if a user sets it to be as far as DRAM. */
+static void test_far_l3(void)
+{
+    PmuUarch uarch = *pmu_uarch(PMU_CORE_ICELAKE);
+    uint32_t far = pmu_uarch_dram_latency(&uarch);
+
+    g_assert_cmpstr(pmu_uarch_set(&uarch, pmu_uarch_param("l3-latency"), far,
+                                  ""), ==, NULL);
+    g_assert_cmpstr(pmu_uarch_set(&uarch, pmu_uarch_param("dram-tenth-ns"),
+                                  800, ""), ==, NULL);
+    g_assert_cmpuint(pmu_uarch_dram_latency(&uarch), >, far);
+    g_assert_cmpuint(uarch.l3.latency, ==, far);
+}
+
 /* Members that are not in the table: uarch-params.c says why. */
 #define MEMBER(member) \
     { #member, offsetof(PmuUarch, member), sizeof(((PmuUarch *)NULL)->member) }
@@ -81,7 +95,7 @@ static const struct {
     size_t offset, bytes;
 } fixed_members[] = {
     MEMBER(name), MEMBER(num_ports), MEMBER(ports), MEMBER(bypass),
-    MEMBER(tsc_den), MEMBER(xclk_den),
+    MEMBER(tsc_den), MEMBER(xclk_den), MEMBER(no_l3),
     MEMBER(l1i.latency), MEMBER(itlb[PMU_PAGE_4K].latency),
     MEMBER(itlb[PMU_PAGE_2M].latency), MEMBER(itlb[PMU_PAGE_1G]),
     MEMBER(dtlb[PMU_PAGE_4K].latency), MEMBER(dtlb[PMU_PAGE_2M].latency),
@@ -934,6 +948,7 @@ int main(int argc, char **argv)
     g_test_add_func("/uarch/table", test_table);
     g_test_add_func("/uarch/cores", test_cores);
     g_test_add_func("/uarch/no-l3", test_no_l3);
+    g_test_add_func("/uarch/far-l3", test_far_l3);
     g_test_add_func("/uarch/complete", test_complete);
     g_test_add_func("/uarch/ranges", test_ranges);
     g_test_add_func("/uarch/clocks", test_clocks);

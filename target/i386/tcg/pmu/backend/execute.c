@@ -304,6 +304,7 @@ PmuCompletion pmu_execute_fused(PmuPipeline *p, const PmuInsn *insn,
     if (p->fusion.has_port) {
         pmu_ports_release(&p->ports, p->fusion.port, p->fusion.cycle);
         pmu_scheduler_remove(p, p->fusion.cycle);
+        p->ports.dispatched[p->fusion.port] -= p->ports.report;
     }
     start = pmu_ports_dispatch(p, ports, p->fusion.issue, p->fusion.ready);
     p->stages.executed = start + 1;

@@ -63,7 +63,8 @@
     .l1i_line_cycles = (cycles)
 
 /* No L3: the smallest that the model can have, with the latency of DRAM. */
-#define NO_L3(dram_cycles)  .l3 = { 64 * 1024, 16, (dram_cycles) }
+#define NO_L3(dram_cycles)                                              \
+    .no_l3 = 1, .l3 = { 64 * 1024, 16, (dram_cycles) }
 
 /* What is the same for all older cores; chosen, as on Sunny Cove. */
 #define OTHERS                                                          \

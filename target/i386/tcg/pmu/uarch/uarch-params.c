@@ -243,12 +243,6 @@ char *pmu_uarch_set(PmuUarch *uarch, const PmuUarchParam *param,
     char *member = (char *)uarch + param->offset;
     uint16_t half = value;
     uint32_t word = value;
-    /*
-     * An L3 as far away as DRAM stands for no L3.  It keeps the latency of
-     * DRAM, up to L3_LATENCY_MAX, unless its own latency is set.
-     */
-    bool stand_in = uarch->l3.latency == pmu_uarch_dram_latency(uarch) &&
-                    member != (char *)&uarch->l3.latency;
 
     if (value < param->min || value > param->max) {
         return g_strdup_printf("%s%s=%" G_GINT64_FORMAT " is out of range: it "
@@ -262,7 +256,10 @@ char *pmu_uarch_set(PmuUarch *uarch, const PmuUarchParam *param,
     }
     uarch->tsc_den = uarch->frequency_mhz;
     uarch->xclk_den = uarch->frequency_mhz;
-    if (stand_in) {
+    if (member == (char *)&uarch->l3.latency) {
+        uarch->no_l3 = 0;
+    }
+    if (uarch->no_l3) {
         uarch->l3.latency = MIN(pmu_uarch_dram_latency(uarch),
                                 L3_LATENCY_MAX);
     }

@@ -163,6 +163,7 @@ typedef struct PmuUarch {
     uint32_t xclk_num, xclk_den;        /* crystal rate / core rate, in MHz */
 
     PmuCacheGeometry l1i, l1d, l2, l3;
+    uint32_t no_l3;             /* 1: @l3.latency follows that of DRAM */
     PmuTlbGeometry itlb[PMU_PAGE_SIZES], dtlb[PMU_PAGE_SIZES], stlb;
     uint32_t page_walk;         /* cycles, if its last load hits L1D */
     uint32_t page_walkers;      /* at most PMU_MAX_PAGE_WALKERS */
