@@ -1,24 +1,25 @@
 /*
- * Stores to code that is translated at the same time
+ * Stores to code that another vCPU translates at the same time
  *
- * Blocks that a store modifies are thrown away before it: notdirty_write(),
- * cputlb.c.  Until the store is done another vCPU may run the old code, and
- * translate it anew; no later store finds that block, which stays.  Linux
- * patches its code while it runs: an INT3, the rest of the instruction, its
- * first byte in place of the INT3, and an interrupt on all CPUs after each step
- * (smp_text_poke_batch_finish(), arch/x86/kernel/alternative.c).  A block left
- * over with the INT3 kills the guest once it does not expect that any more.
+ * QEMU throws away the blocks that a store modifies before it makes the store:
+ * notdirty_write(), cputlb.c.  Until the store is done another vCPU may run the
+ * old code, and translate it anew.  No later store finds that block, so it
+ * stays.  Linux patches its code while it runs: it writes an INT3, the rest of
+ * the instruction, and its first byte in place of the INT3.  It interrupts all
+ * CPUs after each step (smp_text_poke_batch_finish(),
+ * arch/x86/kernel/alternative.c).  A block left over with the INT3 kills the
+ * guest once it does not expect that any more.
  *
  * Intel asks the CPU that runs modified code to serialize before it does (SDM
- * vol. 3A, 10.1.3).  The one that stored has to tell it when, for which it
- * needs another block in practice: at the beginning of that it looks whether
- * any vCPU began to read code since, and if so throws away what was made of
- * these bytes.
+ * vol. 3A, 10.1.3).  The CPU that stored has to tell it when.  For that it
+ * needs another block in practice.  At the beginning of that block, it looks
+ * whether any vCPU began to read code since the store was announced.  If so, it
+ * throws away the blocks that were made of the stored bytes.
  *
- * The other order, a store to a page that has no block yet, while the first one
- * is made of it: pages are watched for stores before they are read.  What is
- * left are stores that were found not to be watched, which are done some host
- * instructions later.
+ * In the other order, a vCPU stores to a page that has no block yet while
+ * another makes the first block of it.  Therefore pages are watched for stores
+ * before they are read.  One case is left: a store that found its page not
+ * watched, and is done some host instructions later.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -31,17 +32,19 @@
 #include "exec/ram_addr.h"
 #include "code-store.h"
 
-/* How often code was about to be read, by all vCPUs. */
+/* How often any vCPU was about to read code for translation. */
 static unsigned code_reads;
 
+/* A store to bytes @start to @last. */
 typedef struct CodeStore {
     ram_addr_t start, last;
-    unsigned code_reads;        /* before it */
+    unsigned code_reads;        /* the global one, before the store */
 } CodeStore;
 
 /*
- * The newest stores of this thread's vCPU.  One that reaches into a second page
- * is two, both of which are announced before it is done.
+ * Stores of this thread's vCPU that were announced and not looked behind yet.
+ * A store that reaches into a second page is two, both announced before it is
+ * done.
  */
 #define CODE_STORES 2
 static __thread struct {
@@ -49,7 +52,7 @@ static __thread struct {
     CodeStore store[CODE_STORES];
 } pending;
 
-/* The store is done, and comes before what is read here. */
+/* @store is done.  The barrier orders it before the read of code_reads. */
 static void look_behind(const CodeStore *store)
 {
     smp_mb();
@@ -60,7 +63,7 @@ static void look_behind(const CodeStore *store)
 
 void tcg_code_store(CPUState *cpu, ram_addr_t start, unsigned size)
 {
-    /* A vCPU that is alone translates nothing between the two. */
+    /* If there is one vCPU, nothing is translated before the store is done. */
     if (!tcg_cflags_has(cpu, CF_PARALLEL)) {
         return;
     }
@@ -78,7 +81,7 @@ void tcg_code_store(CPUState *cpu, ram_addr_t start, unsigned size)
      * A vCPU that reads code from now on is counted, or holds the page's lock.
      */
     smp_mb();
-    /* As cpu_exit(), but the execution loop is not left. */
+    /* End the block as cpu_exit() does, without leaving the execution loop. */
     qatomic_set(&cpu->neg.icount_decr.u16.high, -1);
 }
 
@@ -89,6 +92,7 @@ void tcg_code_store_done(void)
     }
 }
 
+/* Have stores to the page of @addr call notdirty_write(), if they do not. */
 static void watch_page(tb_page_addr_t addr)
 {
     if (addr != -1 &&
@@ -101,6 +105,6 @@ void tcg_code_read(const TranslationBlock *tb)
 {
     watch_page(tb_page_addr0(tb));
     watch_page(tb_page_addr1(tb));
-    /* A barrier as well: no byte is read before this. */
+    /* This is a barrier as well: no byte of the code is read before it. */
     qatomic_inc(&code_reads);
 }

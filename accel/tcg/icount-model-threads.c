@@ -5,9 +5,9 @@
  *
  * Slack simulation (Chen, Annavaram and Dubois, "SlackSim: a platform for
  * parallel simulations of CMPs on CMPs", SIGARCH Computer Architecture News 37,
- * 2009): a vCPU runs on while its own time is no more than a slack ahead of the
- * time of each other vCPU that runs, and waits for them then.  One that is
- * halted holds nobody up.
+ * 2009).  A vCPU runs while its own time is at most a slack ahead of the time
+ * of each other vCPU that runs.  Else it waits for the others.  No vCPU waits
+ * for one that is halted.
  */
 
 #include "qemu/osdep.h"
@@ -23,15 +23,19 @@
 /* How far a vCPU may be ahead of the others, in ns. */
 #define SLACK           10000
 
-/* How often it looks where they are, and tells them where it is, in ns. */
+/*
+ * Time, in ns, after which a vCPU looks how far the others are, and tells them
+ * how far it is.
+ */
 #define PAUSE           (SLACK / 4)
 
+/* The own time of a vCPU, in ns. */
 static int64_t model_time(const IcountModelVCPU *vcpu)
 {
     return qatomic_read_i64(&vcpu->rough);
 }
 
-/* Does @cpu execute, or wait to?  Else its time says nothing. */
+/* Does @cpu execute, or wait to?  Else its time means nothing. */
 static bool model_runs(CPUState *cpu, const IcountModelVCPU *vcpu)
 {
     return vcpu && !qatomic_load_acquire(&vcpu->halted) &&
@@ -39,15 +43,15 @@ static bool model_runs(CPUState *cpu, const IcountModelVCPU *vcpu)
 }
 
 /*
- * The time of that one which is furthest behind of the others that run;
- * INT64_MAX: none does.
+ * The earliest time of the vCPUs other than @cpu that run; INT64_MAX: none
+ * runs.
  */
 static int64_t model_furthest_behind(CPUState *cpu)
 {
     int64_t time = INT64_MAX;
     CPUState *other;
 
-    /* Unplugged CPUs leave the list with that. */
+    /* CPUs that are unplugged leave the list with this lock held. */
     QEMU_LOCK_GUARD(&qemu_cpu_list_lock);
     CPU_FOREACH(other) {
         IcountModelVCPU *vcpu = icount_model_vcpu(other);
@@ -65,8 +69,8 @@ static bool model_is_ahead(const IcountModelVCPU *vcpu, int64_t others)
 }
 
 /*
- * A vCPU that was halted goes on at @ns: one of the others has woken it, or
- * time has jumped.  Who sees that it runs sees its new time.
+ * A vCPU that was halted goes on at time @ns: another vCPU has woken it, or
+ * time has jumped.  A thread that sees that it runs also sees its new time.
  */
 static void model_start(IcountModelVCPU *vcpu, int64_t ns)
 {
@@ -107,7 +111,7 @@ void icount_model_replan(CPUState *cpu, int64_t ns)
     }
 }
 
-/* What rr_cpu_thread_fn() does before it lets vCPUs run. */
+/* Do what rr_cpu_thread_fn() does before it lets vCPUs run. */
 static void model_account_idle_time(void)
 {
     if (icount_model_sleeps_when_idle()) {
@@ -145,7 +149,7 @@ void icount_model_step_atomic(CPUState *cpu)
     icount_process_data(cpu);
 }
 
-/* Those that need not wait for @cpu any more go on. */
+/* Wake the vCPUs that need not wait for @cpu any more. */
 static void model_release(CPUState *cpu)
 {
     CPUState *other;
@@ -160,17 +164,17 @@ static void model_release(CPUState *cpu)
     }
 }
 
-/* Let time jump, if nobody runs: icount_start_warp_timer(). */
+/* If no vCPU runs, let time jump: icount_start_warp_timer(). */
 static void model_idle(void)
 {
     if (all_cpu_threads_idle()) {
-        /* Timers that are due are run by any thread, whoever is stopped. */
+        /* Any thread may run timers that are due, whichever vCPU is stopped. */
         icount_handle_deadline();
         qemu_notify_event();
     }
 }
 
-/* Is there nothing else for the thread of @cpu to do? */
+/* Is @cpu ahead of the others, with no other work for its thread? */
 static bool model_has_to_wait(CPUState *cpu, const IcountModelVCPU *vcpu)
 {
     return icount_model_is_awake(cpu) && cpu_work_list_empty(cpu) &&
@@ -186,7 +190,7 @@ void icount_model_wait(CPUState *cpu)
         return;
     }
     if (!cpu_can_run(cpu)) {
-        /* Others may go on without it. */
+        /* The others need not wait for it. */
         icount_model_stop(cpu);
     }
     model_release(cpu);

@@ -3,7 +3,9 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Whose turn it is follows from the vCPUs' own times alone.
+ * vCPUs take turns.  In a round, each vCPU that is awake runs until its own
+ * time is QUANTUM ahead of where the round began.  Whose turn it is follows
+ * from the vCPUs' own times alone.
  */
 
 #include "qemu/osdep.h"
@@ -13,8 +15,8 @@
 #define QUANTUM         10000
 
 static struct {
-    CPUState *turn;             /* whose turn it is */
-    int64_t round, horizon;     /* when turns began, and end */
+    CPUState *turn;             /* whose turn it is; NULL: nobody's yet */
+    int64_t round, horizon;     /* when the round began, and its turns end */
 } turns;
 
 void icount_model_turns_reset(void)
@@ -30,9 +32,9 @@ void icount_model_turns_forget(CPUState *cpu)
 }
 
 /*
- * If all vCPUs were halted, time may have jumped: a round begins now.  A vCPU
- * that was halted goes on from where the round began: another one has woken it
- * since.
+ * Let vCPUs that have woken take part.  If all vCPUs were halted, time may have
+ * jumped, so a round begins now.  A vCPU that was halted goes on from where the
+ * round began, as another vCPU has woken it since.
  */
 static void model_wake(void)
 {
@@ -59,12 +61,16 @@ static void model_wake(void)
     }
 }
 
+/* The vCPU behind @cpu in the list, which is taken for a circle. */
 static CPUState *model_next(CPUState *cpu)
 {
     return (cpu ? CPU_NEXT(cpu) : NULL) ?: first_cpu;
 }
 
-/* Whose turn it goes on to be, or is next in the round; NULL: all had theirs */
+/*
+ * The first vCPU, from the one whose turn it is on, that is awake and has not
+ * used up its turn in this round; NULL: all have.
+ */
 static CPUState *model_find(void)
 {
     CPUState *first = qatomic_read(&turns.turn) ?: first_cpu, *cpu = first;
@@ -79,7 +85,10 @@ static CPUState *model_find(void)
     return NULL;
 }
 
-/* All that are awake have had their turn: begin where the last of them is. */
+/*
+ * All vCPUs that are awake have had their turn.  Begin a round at the time of
+ * the one that is furthest behind.
+ */
 static void model_begin_round(void)
 {
     int64_t least = INT64_MAX;
@@ -97,8 +106,9 @@ static void model_begin_round(void)
 }
 
 /*
- * A turn ends at a look, or when its vCPU halts, and nowhere else: where the
- * host kicks vCPUs out of their loop makes no difference.
+ * Does the turn of @turn go on?  It ends at a look or when the vCPU halts, and
+ * nowhere else.  So it makes no difference where the host kicks vCPUs out of
+ * their execution loop.
  */
 static bool model_turn_goes_on(CPUState *turn)
 {

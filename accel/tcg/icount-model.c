@@ -3,12 +3,15 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Each vCPU has its own time, which grows by what its model ran.  Virtual time
- * is the latest of them, plus what idle jumps added.  A look brings the clock
- * up to date where the instruction stream says so, and nowhere else: two runs
- * of one machine look at the same places, whatever the host does.  A glance is
- * where it is found, in much less time, that no look is needed yet: the model
- * says only roughly how far it is.  It is planned as looks are.
+ * Each vCPU has its own time, which grows by the time that its model says it
+ * ran.  Virtual time is the latest of these times, plus what idle jumps added.
+ *
+ * A look brings the clock up to date.  Looks are where the instruction stream
+ * says so, and nowhere else: two runs of one machine look at the same places,
+ * whatever the host does.  A glance asks the model only roughly how far the
+ * vCPU is, which takes much less time, and finds that no look is needed yet.
+ * Glances are planned as looks are.  A stretch is what runs from one look or
+ * glance to the next.
  */
 
 #include "qemu/osdep.h"
@@ -24,29 +27,38 @@
 #include "icount-model-internal.h"
 #include "tcg-accel-ops.h"
 
-/* Instructions from one look or glance to the next. */
+/* Range of a stretch, in instructions. */
 #define STRETCH_LEAST   64
 #define STRETCH_MOST    65536
 
-/* A look is due so many instructions after the last one, and no glance. */
+/* Instructions after the last look from which on a glance does not suffice. */
 #define GLANCES_MOST    (1 << 18)
 
-/* What an instruction is supposed to take at most, in 1/1024 ns... */
+/*
+ * A plan supposes that an instruction takes at most the larger of INSN_TIME, in
+ * 1/1024 ns, and INSN_MARGIN times its average in the stretch before.
+ */
 #define INSN_TIME       (6 * 1024)
-/* ... or so many times what it took on average in the stretch before. */
 #define INSN_MARGIN     4
 
-/* What it is supposed to take on average if nothing is known, in 1/1024 ns. */
+/*
+ * The average time of an instruction in a plan if nothing is known, and the
+ * least otherwise, in 1/1024 ns.
+ */
 #define INSN_TIME_LEAST 256
 
-/* A stretch hardly takes longer: what travels may not claim so, in ns. */
+/*
+ * Most time, in ns, that a vCPU can have run without a look in state that is
+ * loaded; more is refused.  A stretch hardly takes longer.
+ */
 #define UNSEEN_MOST     NANOSECONDS_PER_SECOND
 
 static struct {
     bool enabled;
-    bool may_thread;            /* no replay: vCPUs may run on threads */
-    bool sleeps;                /* idle time takes time */
-    GHashTable *vcpus;          /* of CPUState: fixed at startup */
+    bool may_thread;            /* no record or replay: threads are possible */
+    bool sleeps;                /* idle time passes at the host's pace */
+    GHashTable *vcpus;          /* IcountModelVCPU by CPUState; only startup
+                                   adds to it */
 } model;
 
 bool icount_model_enabled(void)
@@ -78,7 +90,7 @@ bool icount_model_configure(QemuOpts *opts, const char **option, Error **errp)
     return true;
 }
 
-/* With rr=, only vCPUs that sleep let in what comes from outside. */
+/* With rr=, input from outside comes only while vCPUs sleep. */
 bool icount_model_sleeps(QemuOpts *opts)
 {
     return !model.enabled || qemu_opt_get(opts, "rr");
@@ -110,11 +122,14 @@ void icount_model_add(CPUState *cpu, IcountModelRunTime *run_time)
 
 void icount_model_remove(CPUState *cpu)
 {
-    /* What is kept of it is not looked at: threads look without a lock. */
+    /* The entry in @vcpus stays, as threads look it up without a lock. */
     icount_model_turns_forget(cpu);
 }
 
-/* Virtual time now, as shift is 0.  With vm_clock_lock, or in its seqlock. */
+/*
+ * Virtual time now, in ns, as shift is 0.  The caller holds vm_clock_lock, or
+ * reads in its seqlock.
+ */
 static int64_t model_now_locked(void)
 {
     return qatomic_read_i64(&timers_state.qemu_icount) +
@@ -136,7 +151,7 @@ int64_t icount_model_now(void)
 int64_t icount_model_ran(CPUState *cpu)
 {
     IcountModelVCPU *vcpu = icount_model_vcpu(cpu);
-    /* Reads have published that, of what no look has accounted for. */
+    /* What reads of the clock have published and no look has accounted for. */
     int64_t published = MIN(vcpu->rough, icount_model_now()) - vcpu->local;
 
     return vcpu->ran + MAX(published, 0);
@@ -152,9 +167,9 @@ bool icount_model_loaded(CPUState *cpu, int64_t ran)
         vcpu->ran = run_time;
         return false;
     }
-    /* What was published may have been more, by an estimate. */
+    /* What was published was an estimate, which may have been too much. */
     vcpu->ran = MIN(ran, run_time);
-    /* Now, when it comes to run. */
+    /* When the vCPU comes to run, its time becomes the present one. */
     vcpu->local = 0;
     vcpu->rough = 0;
     vcpu->halted = true;
@@ -168,13 +183,14 @@ bool icount_model_loaded(CPUState *cpu, int64_t ran)
     return true;
 }
 
+/* Move virtual time by @ns.  With vm_clock_lock. */
 static void model_move(int64_t ns)
 {
     qatomic_set_i64(&timers_state.qemu_icount_bias,
                     timers_state.qemu_icount_bias + ns);
 }
 
-/* So many instructions took @ns. */
+/* Note that @insns instructions took @ns. */
 static void model_note_speed(IcountModelVCPU *vcpu, int64_t insns, int64_t ns)
 {
     if (insns >= STRETCH_LEAST) {
@@ -183,10 +199,11 @@ static void model_note_speed(IcountModelVCPU *vcpu, int64_t insns, int64_t ns)
 }
 
 /*
- * Look how far @cpu is, which executed @executed since it was accounted.  At
- * most once at one place, but where icount_model_look() asked for it: settling
- * estimates again changes them, and how often this is called at one place
- * depends on the host.
+ * Look how far @cpu is.  It has executed @executed instructions that
+ * vcpu->icount does not include yet.  There is one look at most at one place,
+ * unless icount_model_look() asked for another.  Else runs would differ:
+ * settling estimates again changes them, and how often this is called at one
+ * place depends on the host.
  */
 static void model_look(CPUState *cpu, IcountModelVCPU *vcpu, int64_t executed)
 {
@@ -208,8 +225,8 @@ static void model_look(CPUState *cpu, IcountModelVCPU *vcpu, int64_t executed)
 }
 
 /*
- * Have the time of @cpu in @rough, after @icount of its instructions.  False if
- * it is there.
+ * Set vcpu->rough to the time of @cpu after @icount of its instructions.  False
+ * if that had been done at this place.
  */
 static bool model_read(CPUState *cpu, IcountModelVCPU *vcpu, int64_t icount)
 {
@@ -223,7 +240,7 @@ static bool model_read(CPUState *cpu, IcountModelVCPU *vcpu, int64_t icount)
 }
 
 /*
- * Glance where @cpu is, after @icount of its instructions.  False if it is to
+ * Glance how far @cpu is after @icount of its instructions.  False if it has to
  * look.
  */
 static bool model_glance(CPUState *cpu, IcountModelVCPU *vcpu, int64_t icount)
@@ -245,8 +262,9 @@ static bool model_glance(CPUState *cpu, IcountModelVCPU *vcpu, int64_t icount)
 }
 
 /*
- * @cpu, out of its execution loop, executed @executed since it was accounted:
- * look or glance if that is due.  True if it was a look.
+ * @cpu is out of its execution loop, and has executed @executed instructions
+ * that vcpu->icount does not include yet.  Look or glance if that is due.
+ * Returns whether it was a look.
  */
 static bool model_catch_up(CPUState *cpu, IcountModelVCPU *vcpu,
                            int64_t executed)
@@ -254,7 +272,7 @@ static bool model_catch_up(CPUState *cpu, IcountModelVCPU *vcpu,
     int64_t icount = vcpu->icount + executed;
 
     if (cpu->halted && !vcpu->halted) {
-        /* Not by HLT, or woken for nothing. */
+        /* It was not HLT that halted it, or it woke for nothing. */
         vcpu->look = MIN(vcpu->look, icount);
         vcpu->must_look = true;
     }
@@ -265,7 +283,7 @@ static bool model_catch_up(CPUState *cpu, IcountModelVCPU *vcpu,
     return true;
 }
 
-/* Time is @ns at least.  With vm_clock_lock. */
+/* Move virtual time forward to @ns if it is not there.  With vm_clock_lock. */
 static void model_publish(int64_t ns)
 {
     int64_t now = model_now_locked();
@@ -275,13 +293,17 @@ static void model_publish(int64_t ns)
     }
 }
 
+/* Instructions that @cpu executed since icount_update(). */
 static int64_t model_executed(const CPUState *cpu)
 {
     return cpu->icount_budget -
            (cpu->neg.icount_decr.u16.low + cpu->icount_extra);
 }
 
-/* Both counters change together for other threads: icount_update() locks. */
+/*
+ * Account what @cpu executed, and publish its time.  icount_update() locks, so
+ * that other threads see qemu_icount and qemu_icount_bias change together.
+ */
 static void model_account(CPUState *cpu, IcountModelVCPU *vcpu)
 {
     vcpu->publishing = true;
@@ -296,8 +318,8 @@ void icount_model_look(CPUState *cpu, unsigned ahead)
     vcpu->look = MIN(vcpu->look, vcpu->icount + model_executed(cpu) - ahead);
     vcpu->must_look = true;
     /*
-     * A replay that has an event first delivers it before the vCPU has its time
-     * behind an idle jump.
+     * Only without rr=: a replay that has an event first delivers it before the
+     * vCPU has its time behind an idle jump.
      */
     vcpu->passed = replay_mode == REPLAY_MODE_NONE;
     cpu_exit(cpu);
@@ -318,7 +340,7 @@ void icount_model_read(void)
         return;
     }
     if (vcpu->rough >= vcpu->deadline) {
-        /* Look right behind this instruction. */
+        /* An event is due: look right behind this instruction. */
         icount_model_look(cpu, 0);
     }
     model_account(cpu, vcpu);
@@ -329,7 +351,7 @@ void icount_model_account(CPUState *cpu, void (*stock)(CPUState *cpu))
     if (!model.enabled) {
         stock(cpu);
     } else if (model_executed(cpu)) {
-        /* It locks, so that whoever reads while it does reads again. */
+        /* This locks, so that a concurrent reader of the clock reads again. */
         icount_update(cpu);
     }
 }
@@ -360,7 +382,7 @@ void icount_model_executed(CPUState *cpu, int64_t executed)
     }
     if (cpu->running) {
         if (vcpu->publishing) {
-            /* It runs on: what is due must not have been yet. */
+            /* The vCPU runs on, so time must stay before the next event. */
             model_publish(MIN(vcpu->rough, vcpu->deadline - 1));
         }
         return;
@@ -392,7 +414,7 @@ void icount_model_stop(CPUState *cpu)
     qatomic_store_release(&vcpu->halted, true);
 }
 
-/* Instructions until @until if one takes @insn_time, in 1/1024 ns. */
+/* Instructions until time @until if one takes @insn_time, in 1/1024 ns. */
 static int64_t model_insns(const IcountModelVCPU *vcpu, int64_t until,
                            int64_t insn_time)
 {
@@ -402,7 +424,10 @@ static int64_t model_insns(const IcountModelVCPU *vcpu, int64_t until,
     return left * 1024 / insn_time;
 }
 
-/* Look or glance before it can be @event, and where it may well be @end. */
+/*
+ * Plan the next look or glance: before time @event if no instruction takes
+ * longer than supposed, and where time is @end if they take the average.
+ */
 static void model_plan(IcountModelVCPU *vcpu, int64_t event, int64_t end)
 {
     int64_t soon = model_insns(vcpu, event, MAX(INSN_TIME, INSN_MARGIN *
@@ -415,8 +440,8 @@ static void model_plan(IcountModelVCPU *vcpu, int64_t event, int64_t end)
 }
 
 /*
- * Which timers decide where a look is.  A replay need not have those by which
- * something comes from outside.
+ * The attributes of timers that decide where looks are.  A replay may lack
+ * timers by which something comes from outside.
  */
 static int model_timers(void)
 {
@@ -425,8 +450,9 @@ static int model_timers(void)
 }
 
 /*
- * May @cpu execute, as far as other vCPUs are concerned?  Sets where it is to
- * see to them again, and where its turn ends, if there are turns.
+ * May @cpu execute, as far as other vCPUs are concerned?  Sets @pause to its
+ * time at which it must look for them again, and vcpu->turn_end to the end of
+ * its turn if vCPUs take turns.  INT64_MAX: never.
  */
 static bool model_may_execute(CPUState *cpu, IcountModelVCPU *vcpu,
                               int64_t *pause)
@@ -466,7 +492,7 @@ int64_t icount_model_budget(CPUState *cpu, int64_t budget)
     qatomic_set(&vcpu->waits, false);
     vcpu->skips = false;
     if (replay_mode == REPLAY_MODE_PLAY && !budget) {
-        /* Something else comes first, which may move the clock. */
+        /* The log has something else first, which may move the clock. */
         return 0;
     }
     do {
@@ -479,7 +505,7 @@ int64_t icount_model_budget(CPUState *cpu, int64_t budget)
                              "instruction %" PRId64 ", which is not in the "
                              "log: the replay waits for ever", vcpu->icount);
         }
-        /* Timers run before it is decided whose turn it is: they may wake. */
+        /* Timers run before a turn is given, as they may wake a vCPU. */
         vcpu->skips = g_hash_table_size(model.vcpus) > 1;
         return 0;
     }
@@ -493,15 +519,16 @@ int64_t icount_model_budget(CPUState *cpu, int64_t budget)
         return 0;
     }
     /*
-     * An event that is put off makes no difference: nothing ends the execution
-     * loop for that.
+     * Plan again where a look is due, or the next event is nearer than planned.
+     * If it is farther away the plan stays, as nothing ends the execution loop
+     * when an event is put off.
      */
     if (vcpu->icount >= vcpu->look || event < vcpu->deadline) {
         qatomic_set_i64(&vcpu->deadline, event);
         model_plan(vcpu, event, pause);
     }
     left = vcpu->look - vcpu->icount;
-    /* A replay's log says where something else comes first. */
+    /* In a replay, @budget ends where the log has something else first. */
     return replay_mode == REPLAY_MODE_PLAY ? MIN(left, budget) : left;
 }
 

@@ -1,5 +1,6 @@
 /*
- * Devices that take deferrable memory writes: find the one at an address.
+ * Deferrable memory writes: find the device at an address, and hand it the
+ * data.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

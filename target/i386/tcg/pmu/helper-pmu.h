@@ -1,5 +1,5 @@
 /*
- * Helpers that instrumented code calls: pmu-log.c, pmu-overflow.c
+ * Helpers that instrumented code calls.  They are in pmu-log.c, pmu-overflow.c
  * and pmu-counted.c.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later

@@ -14,12 +14,14 @@
 
 #define LINE_BYTES      64
 
-/* L2's associativity in leaf 80000006H, ECX[15:12], if it has no code there. */
+/*
+ * Leaf 80000006H, ECX[15:12]: the L2's associativity has no code, see leaf 4.
+ */
 #define SEE_LEAF_4      7
 
 /*
- * Leaf 4 as these cores have it.  No cache is inclusive: a line that leaves
- * the L3 stays in the others, in the model as on silicon.
+ * What leaf 4 says of @cache, as on these cores.  No cache is inclusive: a line
+ * that leaves the L3 stays in the others, in the model as on silicon.
  */
 static CPUCacheInfo x86_pmu_cache_info(const PmuCacheGeometry *cache,
                                        enum CacheType type, int level,
@@ -42,7 +44,7 @@ static CPUCacheInfo x86_pmu_cache_info(const PmuCacheGeometry *cache,
     };
 }
 
-/* Leaf 4 shows the model's caches, not something that the user prefers. */
+/* Does leaf 4 show the model's caches, as the user did not choose others? */
 static bool x86_pmu_shows_caches(X86CPU *cpu)
 {
     X86PMU *unit = cpu->env.pmu.unit;
@@ -55,7 +57,7 @@ void x86_pmu_describe_caches(X86CPU *cpu)
 {
     X86PMU *unit = cpu->env.pmu.unit;
 
-    /* Of older cores QEMU's models say more than the model knows. */
+    /* QEMU's CPU models say more of older cores' caches than ours knows. */
     if (!unit || unit->perfmon.config.core >= PMU_CORES_MEASURED ||
         qdev_find_global_prop(OBJECT(cpu), "legacy-cache")) {
         return;
@@ -68,7 +70,7 @@ void x86_pmu_describe_caches(X86CPU *cpu)
                                        CPU_TOPOLOGY_LEVEL_CORE);
     unit->l3_info = x86_pmu_cache_info(&unit->uarch.l3, UNIFIED_CACHE, 3,
                                        CPU_TOPOLOGY_LEVEL_DIE);
-    /* For a size without a descriptor leaf 2 says: see leaf 4. */
+    /* Leaf 2 refers to leaf 4 for a size that has no descriptor. */
     cpu->env.cache_info_cpuid2 = cpu->env.cache_info_cpuid4 = (CPUCaches) {
         .l1d_cache = &unit->l1d_info,
         .l1i_cache = &unit->l1i_info,
@@ -99,7 +101,7 @@ void x86_pmu_cpuid_caches(X86CPU *cpu, uint32_t index, uint32_t *eax,
     }
 }
 
-/* vCPUs with the same answer are told that they share an L3. */
+/* CPUID tells vCPUs for which this returns the same that they share an L3. */
 static uint32_t x86_pmu_l3_domain(X86CPU *cpu)
 {
     MachineState *ms = MACHINE(qdev_get_machine());
@@ -118,7 +120,7 @@ static uint32_t x86_pmu_l3_domain(X86CPU *cpu)
     }
 }
 
-/* The PMU of a vCPU that @unit's shares its L3 with, or NULL. */
+/* The PMU of another vCPU with which @unit's vCPU shares its L3; NULL: none. */
 static X86PMU *x86_pmu_l3_sharer(X86PMU *unit)
 {
     CPUState *cs;

@@ -1,9 +1,9 @@
 /*
- * Migration of the checker: what it remembers goes with the guest.
+ * Migration of the checker: what it remembers migrates with the guest.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Hits stay in the report of the side where they were.
+ * Hits do not migrate: they stay in the report of the side that found them.
  */
 
 #include "qemu/osdep.h"
@@ -45,7 +45,10 @@ void x86_pmu_observe_load(X86PMU *unit)
     } else if (observer && observer->check) {
         pmu_check_forget(observer->check);
     }
-    /* Steps of another guest, or, with reverse debugging, those to come. */
+    /*
+     * The steps were another guest's, or, with reverse debugging, they are in
+     * the future.
+     */
     if (observer && observer->recorder) {
         pmu_recorder_clear(observer->recorder);
     }

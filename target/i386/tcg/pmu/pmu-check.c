@@ -11,14 +11,14 @@
 #include "hw/qdev-properties.h"
 #include "pmu-observe.h"
 
-/* Entries of the recorder if there is a checker, and nothing else was said. */
+/* Entries of the recorder if there is a checker, and pmu-recorder not given. */
 #define RECORDER_SIZE 256
 
 static const char *const mode_names[X86_PMU_CHECK_MODES] = {
     "off", "log", "event", "stop", "exit",
 };
 
-/* The options of @obj, to be changed. */
+/* The options of @obj, for changing them. */
 static X86PMUObserverOptions *x86_pmu_options(Object *obj)
 {
     X86PMUState *pmu = &X86_CPU(obj)->env.pmu;
@@ -30,7 +30,7 @@ static X86PMUObserverOptions *x86_pmu_options(Object *obj)
     return pmu->observer_options;
 }
 
-/* Those of @obj that were given; else what stands for none. */
+/* The options of @obj, for reading them; defaults if none was given. */
 static const X86PMUObserverOptions *x86_pmu_given(Object *obj)
 {
     static const X86PMUObserverOptions none = { .recorder = -1 };
@@ -67,7 +67,7 @@ static void x86_pmu_set_mode_name(Object *obj, const char *value, Error **errp)
                value);
 }
 
-/* Properties that are text, and where it goes. */
+/* A property that is text; @offset: of its field in X86PMUObserverOptions. */
 typedef struct X86PMUText {
     const char *name;
     size_t offset;
@@ -189,7 +189,7 @@ void x86_pmu_observer_class_init(ObjectClass *oc)
         "How many steps of a driver to remember");
 }
 
-/* The first property that only a checker has a use for; NULL: none. */
+/* The first property given that only a checker uses; NULL: none. */
 static const char *x86_pmu_needs_checker(const X86PMUObserverOptions *options)
 {
     for (int i = 0; i < ARRAY_SIZE(texts); i++) {
@@ -232,7 +232,7 @@ static bool x86_pmu_parse_text(PmuCheckConfig *config, const char *text,
     return true;
 }
 
-/* What the checker of @observer is to know. */
+/* Set @config for the checker of @observer. */
 static bool x86_pmu_configure(PmuCheckConfig *config,
                               X86PMUObserver *observer,
                               const X86PMUObserverOptions *options,
@@ -271,7 +271,10 @@ static bool x86_pmu_add_checker(X86PMU *unit,
     return true;
 }
 
-/* Rules and history are of architectural registers with global ones. */
+/*
+ * Rules and history are about architectural registers, global ones included: no
+ * other unit may have observers.
+ */
 static bool x86_pmu_check_observable(X86PMU *unit, Error **errp)
 {
     const PerfmonConfig *config = &unit->perfmon.config;

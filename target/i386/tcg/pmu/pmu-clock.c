@@ -1,11 +1,11 @@
 /*
- * The PMU as the machine's clock: cycles of the model as time (-icount
- * shift=model), CPUID's and the TSC's frequencies.
+ * The PMU as the machine's clock (-icount shift=model): turns cycles of the
+ * model into time, and gives frequencies for CPUID and the TSC.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * accel/tcg/icount-model.c asks how long a vCPU has run; docs/devel/pmu.rst
- * says when.
+ * accel/tcg/icount-model.c asks how long a vCPU has run.  docs/devel/pmu.rst
+ * says when ("The machine's time").
  */
 
 #include "qemu/osdep.h"
@@ -19,36 +19,43 @@
 /* The local APIC's timer counts nanoseconds: hw/intc/apic_common.c. */
 #define CRYSTAL_HZ      NANOSECONDS_PER_SECOND
 
-/* The bus that CPUID.16H:ECX speaks of, in MHz. */
+/* The bus frequency in CPUID.16H:ECX, in MHz. */
 #define BUS_MHZ         100
 
 /*
- * To icount a REP string instruction is one instruction until it can be
- * interrupted; it may take as long as tens of thousands of others.  The clock
- * is looked at after so many iterations, which take some tens of microseconds.
+ * Iterations of REP string instructions after which the vCPU looks at the
+ * clock; they take some tens of microseconds.  icount takes such an instruction
+ * for a single one until it can be interrupted, but it may last as long as tens
+ * of thousands of others.
  */
 #define STRING_LOOK     (1 << 15)
 
-/* The newest instruction is the last one of its block and has not retired. */
+/*
+ * An insn_start word: the last instruction of a block, which has not retired.
+ */
 static const uint64_t last_of_block =
     R_X86_PMU_INSN_TIMING_MASK | (1 << R_X86_PMU_INSN_AHEAD_SHIFT);
 
 /*
- * The newest block is counted, and its last instruction runs: begin a record of
- * it instead.  EIP is that of some instruction in it, not always that one.
+ * The newest block is counted, and its last instruction runs.  Replace the
+ * count by a record.  EIP is that of some instruction of the block, not always
+ * that of the last one.
  */
 static void x86_pmu_clock_open(CPUX86State *env)
 {
     uint64_t pc = x86_pmu_pc(env), phys = env->pmu.counted->phys;
 
-    /* In a device's memory a block is one instruction, and @phys all ones. */
+    /*
+     * In a device's memory a block is one instruction, and @phys is all ones.
+     * Elsewhere @phys says where in its page the block begins.
+     */
     x86_pmu_counted_open_at(env, phys == UINT64_MAX
                             ? pc : pc - ((pc - phys) & ~TARGET_PAGE_MASK));
 }
 
 /*
- * The model knows all before the newest block's last instruction, or, if that
- * was left before, all that ran of it.
+ * Run the model over all before the newest block's last instruction.  If the
+ * block was left in its middle, run it over all that ran of the block.
  */
 static void x86_pmu_clock_settle(CPUX86State *env)
 {
@@ -59,7 +66,10 @@ static void x86_pmu_clock_settle(CPUX86State *env)
                     env->pmu.record && !env->pmu.cut ? last_of_block : 0);
 }
 
-/* What translated code counts is asked for, and stays where it is. */
+/*
+ * The model's clock in slots, roughly.  Includes what translated code counted,
+ * but does not collect it.
+ */
 static uint64_t x86_pmu_slots_roughly(CPUX86State *env)
 {
     PmuTiming *timing = env->pmu.unit->timing;
@@ -161,7 +171,7 @@ void x86_pmu_clock_catch_up(CPUX86State *env, const PmuBlock *block)
         CPUState *cs = CPU(unit->cpu);
 
         if (block->uninterruptible) {
-            /* @block is for that alone: its access will hit again. */
+            /* @block may be for the watchpoint alone, which will hit again. */
             cs->watchpoint_hit = NULL;
         }
         icount_model_look(cs, block->num_insns);
@@ -197,7 +207,7 @@ uint64_t x86_pmu_ticks(CPUX86State *env, uint64_t ticks)
                                   : ticks;
 }
 
-/* Does @cpu state frequencies, as Intel's do since Skylake? */
+/* Does CPUID of @cpu state frequencies, as Intel's CPUs do since Skylake? */
 static bool x86_pmu_states_frequencies(X86CPU *cpu)
 {
     const X86PMUModel *model = x86_pmu_model(cpu);

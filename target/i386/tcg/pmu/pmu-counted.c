@@ -1,9 +1,10 @@
 /*
- * The PMU while translated code counts blocks, in place of logging them.
+ * Fast-forward: translated code counts how often blocks run, in place of
+ * logging them.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * See X86PMUState and pmu_timing_fast_forward_insns().
+ * See X86PMUState, mode forward, and pmu_timing_fast_forward_insns().
  */
 
 #include "qemu/osdep.h"
@@ -12,8 +13,8 @@
 #include "pmu-internal.h"
 
 /*
- * It takes longer to change the code that runs than to log so many
- * instructions, or so many instructions and slots.
+ * Instructions, and progress (instructions and slots), that are logged in less
+ * time than it takes to change the mode, which means other translated code.
  */
 #define LEAST_INSNS (1 << 11)
 #define LEAST_PROGRESS (1 << 13)
@@ -62,7 +63,10 @@ uint64_t x86_pmu_counted_passed(const CPUX86State *env)
     return before + ((uint64_t)(block->num_insns - 1) << PMU_CPI_SHIFT);
 }
 
-/* @progress may be made before the model is asked; less than 0: none. */
+/*
+ * Let @progress, in units of 1/PMU_CPI_ONE, be made before the model is asked;
+ * less than 0: none.
+ */
 static void x86_pmu_counted_grant(CPUX86State *env, int64_t progress)
 {
     env->pmu.left = progress * (1ll << PMU_LEFT_INSN_BITS);
@@ -77,7 +81,7 @@ void x86_pmu_counted_stop(CPUX86State *env)
 
 void x86_pmu_counted_shorten(CPUX86State *env, uint64_t progress)
 {
-    /* Where none is left, the guest can come here any number of times. */
+    /* At least -1 is left: the guest can come here any number of times. */
     int64_t most = MAX(pmu_left_progress(env->pmu.left) + 1, 0);
 
     progress = MIN(progress, most);
@@ -93,7 +97,7 @@ void x86_pmu_counted_ask(CPUX86State *env)
 void x86_pmu_counted_assist(CPUX86State *env)
 {
     pmu_timing_assist(env->pmu.unit->timing, env->pmu.counted, true);
-    /* What it took is not in @progress. */
+    /* What the assist cost is not in X86PMUState.left. */
     x86_pmu_counted_ask(env);
 }
 
@@ -118,7 +122,7 @@ void x86_pmu_counted_open(CPUX86State *env, unsigned ahead)
                             x86_pmu_pc(env) - block->insns[current].offset);
 }
 
-/* Instructions and slots that may pass before counters are looked at. */
+/* Progress that may be made before counters are looked at. */
 static uint64_t x86_pmu_distance_to_check(const X86PMU *unit)
 {
     uint64_t now = pmu_timing_progress(unit->timing);
@@ -127,8 +131,8 @@ static uint64_t x86_pmu_distance_to_check(const X86PMU *unit)
 }
 
 /*
- * The bits of hflags for code that counts as the model allows now, if that is
- * worth a change of what runs, which is @current.
+ * The bits of hflags for the mode that the model allows now, forward or timing.
+ * Timing, if a change from @current to forward is not worth its cost.
  */
 static uint32_t x86_pmu_wanted_mode(const X86PMU *unit, uint32_t current)
 {
@@ -138,7 +142,7 @@ static uint32_t x86_pmu_wanted_mode(const X86PMU *unit, uint32_t current)
     if (mode == current) {
         return mode;
     }
-    /* What a driver does between two periods is not worth it. */
+    /* What a driver does between two periods is not worth a change. */
     return insns < LEAST_INSNS || unit->idle ||
            x86_pmu_distance_to_check(unit) < LEAST_PROGRESS
            ? HF_PMU_MASK : mode;
@@ -152,7 +156,7 @@ void x86_pmu_choose(CPUX86State *env, const PmuBlock *block)
         return;
     }
     if (!(env->hflags & HF_PMU_TIMING_MASK)) {
-        /* An overflow has just stopped what was counted. */
+        /* An overflow has just stopped the counters that need the model. */
         x86_pmu_leave(env, block->num_insns, 0);
     }
     mode = x86_pmu_wanted_mode(env->pmu.unit, current);
@@ -162,7 +166,7 @@ void x86_pmu_choose(CPUX86State *env, const PmuBlock *block)
     }
 }
 
-/* What may run before @block, which is about to, has used up all of it. */
+/* X86PMUState.left is used up, and @block is about to run: grant more. */
 static void x86_pmu_counted_renew(CPUX86State *env, const PmuBlock *block)
 {
     X86PMU *unit = env->pmu.unit;
@@ -175,8 +179,8 @@ static void x86_pmu_counted_renew(CPUX86State *env, const PmuBlock *block)
     }
     x86_pmu_choose(env, block);
     /*
-     * Each instruction makes some, besides its slots: no more of them run than
-     * the model lets.  What is left then is granted anew.
+     * Each instruction makes progress besides its slots, so no more of them run
+     * than the model allows.  What these leave over is granted again then.
      */
     progress = MIN(x86_pmu_distance_to_check(unit),
                    pmu_timing_fast_forward_insns(unit->timing));
@@ -194,7 +198,7 @@ static void x86_pmu_count_block(CPUX86State *env, const PmuBlock *block)
     pmu->counted = block;
 }
 
-/* ... if it can be.  False: it has to be logged. */
+/* The same, if @block can be counted.  False: it has to be logged. */
 static bool x86_pmu_try_to_count(CPUX86State *env, const PmuBlock *block)
 {
     X86PMUState *pmu = &env->pmu;
@@ -212,8 +216,8 @@ static bool x86_pmu_try_to_count(CPUX86State *env, const PmuBlock *block)
 }
 
 /*
- * forward: @opaque, a PmuBlock, is about to run.  It is not counted yet, or too
- * long for what may run.
+ * forward: @opaque, a PmuBlock, is about to run.  It is not counted yet, or
+ * costs more than what is left.  Count it if possible, else log it.
  */
 void helper_x86_pmu_count_run(CPUX86State *env, const void *opaque)
 {

@@ -1,5 +1,6 @@
 /*
- * The PMU as a property of a CPU: which CPUs have one, CPUID, life cycle.
+ * The PMU as a property of a CPU: the CPU features that come with it, and its
+ * life from realize to unrealize.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -22,8 +23,9 @@ static bool x86_pmu_wants_metrics(X86CPU *cpu)
 }
 
 /*
- * Without a PMU the bits that describe one must not appear, not even for
- * "max", which takes all that the accelerator has.
+ * @cpu has no PMU.  Mark the feature bits that describe one as the user's
+ * choice, so that not even "max" gets them, which takes all features that the
+ * accelerator has.
  */
 static void x86_pmu_hide(X86CPU *cpu)
 {
@@ -54,23 +56,23 @@ bool x86_pmu_expand_features(X86CPU *cpu, Error **errp)
 #include "tcg/pmu/decode/decoder.h"
 #include "tcg/pmu/perfmon/register-map.h"
 
-/* What can have PERF_METRICS, and what can have a PMU besides: for messages. */
+/* For messages: CPU models with PERF_METRICS, and others with a PMU. */
 #define X86_PMU_MODEL_NAMES "Icelake-Server, SapphireRapids"
 #define X86_PMU_OLDER_NAMES "pentium, pentium2, pentium3, qemu32, kvm32, " \
     "kvm64, coreduo, core2duo, n270, Conroe, Penryn, Nehalem to Cooperlake, " \
     "athlon, qemu64, max, phenom, Opteron_G1 to _G5, EPYC, Dhyana"
 
-/* Of perf-metrics-width: a hidden counter holds this many bits of slots. */
+/* Range of perf-metrics-width: bits of PERF_METRICS' hidden counters. */
 #define METRICS_WIDTH_MIN 8
 #define METRICS_WIDTH_MAX 48
 
-/* Was it given by -cpu or -global?  What device_add gives is not seen. */
+/* Did -cpu or -global give @property?  Does not see those of device_add. */
 static bool x86_pmu_set_by_user(X86CPU *cpu, const char *property)
 {
     return qdev_find_global_prop(OBJECT(cpu), property) != NULL;
 }
 
-/* The user took away the bit that announces IA32_PERF_CAPABILITIES. */
+/* Did the user switch off pdcm, which announces IA32_PERF_CAPABILITIES? */
 static bool x86_pmu_without_pdcm(X86CPU *cpu)
 {
     return ~cpu->env.features[FEAT_1_ECX] &
@@ -89,7 +91,7 @@ static const char *x86_pmu_obstacle(X86CPU *cpu, bool metrics)
                                           : NULL;
 }
 
-/* CPU features that come with the PMU of AMD's family 15H and later. */
+/* Set the CPU features that come with the PMU of AMD's family 15H and later. */
 static void x86_pmu_imply_amd(X86CPU *cpu, const X86PMUModel *model)
 {
     CPUX86State *env = &cpu->env;
@@ -109,6 +111,7 @@ static void x86_pmu_imply_amd(X86CPU *cpu, const X86PMUModel *model)
     }
 }
 
+/* @cpu gets a PMU: set the features that come with it, unless the user did. */
 static void x86_pmu_imply(X86CPU *cpu, const X86PMUModel *model)
 {
     CPUX86State *env = &cpu->env;
@@ -133,7 +136,7 @@ static void x86_pmu_imply(X86CPU *cpu, const X86PMUModel *model)
     }
 }
 
-/* There will be no PMU. */
+/* @cpu gets no PMU.  False and @errp set if a property needs one. */
 static bool x86_pmu_go_without(X86CPU *cpu, Error **errp)
 {
     x86_pmu_hide(cpu);
@@ -204,8 +207,8 @@ bool x86_pmu_expand_features(X86CPU *cpu, Error **errp)
 }
 
 /*
- * TCG lacks these features of AMD's, but for CPUs with a unit: keep them where
- * no warning is given of them, until x86_pmu_realize().
+ * Hide AMD's features of a PMU until x86_pmu_realize().  TCG lacks them, except
+ * on CPUs with a unit, so QEMU would warn of them.
  */
 static void x86_pmu_take_amd(X86CPU *cpu)
 {
@@ -248,7 +251,7 @@ void x86_pmu_drop_implied(X86CPU *cpu)
     }
 }
 
-/* The core behind @unit, of model @model. */
+/* Give @unit its core, that of @model.  False and @errp set if it cannot. */
 static bool x86_pmu_build_core(X86PMU *unit, const X86PMUModel *model,
                                Error **errp)
 {
@@ -276,7 +279,10 @@ static bool x86_pmu_build_core(X86PMU *unit, const X86PMUModel *model,
     return true;
 }
 
-/* What features say of the unit of AMD's CPUs, and the other way round. */
+/*
+ * Complete @config of an AMD unit by the features that x86_pmu_take_amd() hid,
+ * and let @cpu have these features again.
+ */
 static void x86_pmu_configure_amd(X86CPU *cpu, PerfmonConfig *config)
 {
     CPUX86State *env = &cpu->env;
@@ -292,7 +298,7 @@ static void x86_pmu_configure_amd(X86CPU *cpu, PerfmonConfig *config)
     }
 }
 
-/* The registers of @model with the features that @cpu has. */
+/* Set @config to the registers of @model with the features that @cpu has. */
 static bool x86_pmu_configure(X86CPU *cpu, const X86PMUModel *model,
                               PerfmonConfig *config, Error **errp)
 {
@@ -369,7 +375,7 @@ bool x86_pmu_realize(X86CPU *cpu, Error **errp)
     return true;
 }
 
-/* What a vCPU leaves behind: descriptions that translated code refers to. */
+/* What an unplugged vCPU leaves: descriptions that code still refers to. */
 typedef struct X86PMUEstate {
     PmuBlockPool blocks;
     PmuDecoder *decoder;        /* NULL if realizing failed */
@@ -382,14 +388,17 @@ static void x86_pmu_estate_free(X86PMUEstate *estate)
     g_free(estate);
 }
 
-/* On the heir's thread, which may be translating at any other time. */
+/*
+ * Add the estate to the pools of vCPU @cs.  Runs on the thread of @cs, as that
+ * may be translating at any other time.
+ */
 static void x86_pmu_inherit(CPUState *cs, run_on_cpu_data data)
 {
     X86PMUEstate *estate = data.host_ptr;
     X86PMU *heir = cpu_env(cs)->pmu.unit;
 
     if (!heir) {
-        return;                 /* gone as well, and code may still be there */
+        return;                 /* gone as well; keep it, code may remain */
     }
     pmu_block_pool_adopt(&heir->blocks, &estate->blocks);
     if (estate->decoder) {
@@ -398,7 +407,7 @@ static void x86_pmu_inherit(CPUState *cs, run_on_cpu_data data)
     x86_pmu_estate_free(estate);
 }
 
-/* No vCPU executes code: throw it away, and then what it refers to. */
+/* No vCPU executes code: throw the code away, then what it refers to. */
 static void x86_pmu_discard(CPUState *cs, run_on_cpu_data data)
 {
     tb_flush(cs);
@@ -406,8 +415,10 @@ static void x86_pmu_discard(CPUState *cs, run_on_cpu_data data)
 }
 
 /*
- * Other vCPUs can still run what @unit's translated.  A guest that ejects a CPU
- * is in the middle of an instruction of its own: no thread waits here.
+ * Hand the descriptions of @unit's vCPU to another vCPU with a PMU, as others
+ * can still run what it translated.  If none has a PMU, throw all code away.
+ * This must not wait for other threads: a guest that ejects a CPU is in the
+ * middle of an instruction of its own.
  */
 static void x86_pmu_bequeath(X86PMU *unit)
 {

@@ -1,6 +1,6 @@
 /*
- * The PMU while the guest runs: instructions that do not complete, interrupts,
- * halting, leaving the execution loop.
+ * What the PMU does where execution does not simply go on: at instructions that
+ * do not complete, at interrupts, before halting, out of the execution loop.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -35,7 +35,10 @@ void x86_pmu_unwind(CPUX86State *env, const TranslationBlock *tb,
     }
 }
 
-/* Take back, or count again, the instruction that ends the current block. */
+/*
+ * Add @count (-1: take back, 1: count again) instructions and @branches for the
+ * instruction that ends the current block, which runs at @level.
+ */
 static void x86_pmu_recount_last(CPUX86State *env, PmuLevel level, int count,
                                  int branches)
 {
@@ -112,9 +115,10 @@ void x86_pmu_halt(CPUX86State *env)
 }
 
 /*
- * A block of exact length that has not run yet: if it is still due when the
- * execution loop is entered again, x86_pmu_check() will ask for it again; but a
- * debugger that steps, for one, needs a block of another kind by then.
+ * Forget the block of exact length that x86_pmu_leave() asked for, if it has
+ * not run yet.  If it is still due when the execution loop is entered again,
+ * x86_pmu_check() will ask again.  By then another kind of block may be needed,
+ * for example by a debugger that steps.
  */
 static void x86_pmu_drop_exact_block(CPUState *cs)
 {
@@ -124,9 +128,9 @@ static void x86_pmu_drop_exact_block(CPUState *cs)
 }
 
 /*
- * Would the next block's prologue look whether a counter overflows?  The counts
- * of translated code are the same whenever counters are looked at; the model's
- * estimates are settled by a look, so that one more changes them.
+ * Would the next block's prologue look whether a counter overflows?  What
+ * translated code counts is the same whenever counters are looked at.  But a
+ * look settles the model's estimates, so one more look would change them.
  */
 static bool x86_pmu_look_is_due(const CPUX86State *env)
 {
@@ -144,19 +148,20 @@ void x86_pmu_exec_exit(CPUX86State *env)
         return;
     }
     x86_pmu_drop_exact_block(cs);
-    /* Translated code may go away now: see x86_pmu_renumber(). */
+    /* QEMU may throw translated code away now: see x86_pmu_renumber(). */
     x86_pmu_counted_stop(env);
     if (env->pmu.record) {
         x86_pmu_run(env);
     }
-    /* Here: a replay may run one block next that icount does not count. */
+    /* Look here: a replay may run a block next that icount does not count. */
     x86_pmu_clock_look(env->pmu.unit);
     env->pmu.room = -1;
     if (cs->halted || cs->stop || !(env->hflags & HF_PMU_TIMING_MASK)) {
         /*
-         * It may be long until it counts again.  For all other exits it is too
-         * much: Linux's boot under -icount shift=model has 290,000, most for
-         * PAUSE, and 1230 blocks are looked at in the mean.
+         * It may be long until the vCPU counts again.  At all other exits this
+         * would take too much time: Linux's boot under -icount shift=model has
+         * 290,000 exits, most for PAUSE, and x86_pmu_collect() looks at 1230
+         * blocks on average.
          */
         x86_pmu_collect(env);
     }

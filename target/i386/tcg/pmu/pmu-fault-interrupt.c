@@ -1,5 +1,5 @@
 /*
- * Faults on demand: what becomes of interrupts.
+ * Faults on demand: those of interrupts, which come late, twice or not at all.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -8,7 +8,7 @@
 #include "hw/i386/apic_internal.h"
 #include "pmu-fault.h"
 
-/* A late interrupt: those that come now are as good as it. */
+/* If the late interrupt is due, ask for it; any other one then is the same. */
 void x86_pmu_fault_release(X86PMU *unit, uint64_t n)
 {
     if (unit->fault_held) {
@@ -27,7 +27,7 @@ void x86_pmu_faults_reset(X86PMU *unit)
     unit->fault_released = false;
 }
 
-/* The interrupt that comes now was to stop all counters, and has. */
+/* Has the interrupt that comes now frozen all counters, as DEBUGCTL asks? */
 static bool x86_pmu_fault_is_frozen(const Perfmon *perfmon)
 {
     if (!(perfmon->debugctl & PERF_DEBUGCTL_FREEZE_PERFMON_ON_PMI)) {
@@ -38,12 +38,13 @@ static bool x86_pmu_fault_is_frozen(const Perfmon *perfmon)
            : !perfmon->global_ctrl;
 }
 
+/* Do all conditions of @fault apart from nth= hold, now that a PMI comes? */
 static bool x86_pmu_fault_is_interrupt(const X86PMUFault *fault,
                                        CPUX86State *env)
 {
     const X86PMU *unit = env->pmu.unit;
 
-    /* One interrupt is held back at a time. */
+    /* Only one interrupt is held back at a time. */
     return fault->time == FAULT_AT_INTERRUPT &&
            (fault->kind != FAULT_LATE || !unit->fault_held) &&
            (fault->kind != FAULT_FREEZE_LOST ||
@@ -51,7 +52,10 @@ static bool x86_pmu_fault_is_interrupt(const X86PMUFault *fault,
            x86_pmu_fault_is_here(fault, env);
 }
 
-/* An interrupt comes.  The fault that decides what becomes of it, or NULL. */
+/*
+ * An interrupt comes: let faults fire.  Returns the one that decides what
+ * becomes of the interrupt, the last of several; NULL: none.
+ */
 static const X86PMUFault *x86_pmu_fault_interrupt(CPUX86State *env)
 {
     X86PMU *unit = env->pmu.unit;
@@ -74,7 +78,7 @@ static const X86PMUFault *x86_pmu_fault_interrupt(CPUX86State *env)
     return decides;
 }
 
-/* Deliver an interrupt other than as usual. */
+/* Deliver an interrupt, and leave LVTPC unmasked. */
 static void x86_pmu_fault_deliver_unmasked(CPUX86State *env, uint32_t *lvtpc)
 {
     x86_pmu_observe_pmi(env);
@@ -82,7 +86,9 @@ static void x86_pmu_fault_deliver_unmasked(CPUX86State *env, uint32_t *lvtpc)
     *lvtpc &= ~APIC_LVT_MASKED;
 }
 
-/* ... as if LVTPC were @as, but for its mask, which is its own. */
+/*
+ * Deliver an interrupt as if LVTPC were @as.  LVTPC keeps only the mask of it.
+ */
 static void x86_pmu_fault_deliver_as(CPUX86State *env, uint32_t *lvtpc,
                                      uint32_t as)
 {
@@ -106,7 +112,7 @@ bool x86_pmu_fault_deliver(CPUX86State *env)
         return false;
     }
     fault = x86_pmu_fault_interrupt(env);
-    /* Of a counter that overflows as well: this is its interrupt. */
+    /* If kind merge has let a counter overflow: this is its interrupt, too. */
     unit->perfmon.pmi = false;
     switch (fault ? fault->action : X86_PMU_FAULT_NONE) {
     case X86_PMU_FAULT_DROP:
@@ -122,7 +128,7 @@ bool x86_pmu_fault_deliver(CPUX86State *env)
         return true;
     case X86_PMU_FAULT_DOUBLE:
         x86_pmu_fault_deliver_unmasked(env, lvtpc);
-        /* The other one comes at the next block's entry, and is no third. */
+        /* The second comes at the next block's entry; no fault changes it. */
         unit->perfmon.pmi = true;
         unit->fault_released = true;
         return true;

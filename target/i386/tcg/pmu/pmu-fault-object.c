@@ -1,5 +1,6 @@
 /*
- * Faults on demand: -object pmu-fault.
+ * Faults on demand: the object (-object pmu-fault) and its properties, and
+ * x-query-pmu-faults.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -30,6 +31,7 @@ const char *x86_pmu_fault_id(const X86PMUFault *fault)
     return object_get_canonical_path_component(OBJECT(fault));
 }
 
+/* The machine is complete: exit if no vCPU has taken the fault. */
 static void x86_pmu_fault_machine_done(Notifier *notifier, void *data)
 {
     X86PMUFault *fault = container_of(notifier, X86PMUFault, machine_done);
@@ -45,7 +47,11 @@ static void x86_pmu_fault_machine_done(Notifier *notifier, void *data)
 
 /* Properties --------------------------------------------------------------- */
 
-/* A fault at once, and what a replay cannot know. */
+/*
+ * Only object-add can create a fault that fires at once.  In record and replay,
+ * only the command line can create faults, as a replay would not know of
+ * others.
+ */
 static bool x86_pmu_fault_check_time(X86PMUFault *fault, Error **errp)
 {
     bool ready = phase_check(PHASE_MACHINE_READY);
@@ -63,6 +69,7 @@ static bool x86_pmu_fault_check_time(X86PMUFault *fault, Error **errp)
     return true;
 }
 
+/* Put @fault on its vCPU, now or at the vCPU's realize. */
 static bool x86_pmu_fault_install(X86PMUFault *fault, Error **errp)
 {
     CPUState *cs = x86_pmu_fault_cpu(fault);
@@ -111,7 +118,9 @@ static void x86_pmu_fault_get_number(Object *obj, Visitor *v,
                       errp);
 }
 
-/* Only before it is complete: -object and object-add know no other time. */
+/*
+ * Fails once @fault is complete: -object and object-add set properties before.
+ */
 static void x86_pmu_fault_set_number(Object *obj, Visitor *v,
                                      const char *name, void *opaque,
                                      Error **errp)
@@ -218,7 +227,7 @@ typedef struct FaultQuery {
     PmuFaultInfo *info;
 } FaultQuery;
 
-/* On its vCPU, so that all is as of one moment. */
+/* Runs on the thread of the fault's vCPU, so that all is as of one moment. */
 static void x86_pmu_fault_describe(CPUState *cs, run_on_cpu_data data)
 {
     const FaultQuery *query = data.host_ptr;

@@ -1,5 +1,5 @@
 /*
- * Faults on demand: what their properties mean.
+ * Faults on demand: from the properties of the object to what they mean.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -9,34 +9,35 @@
 #include "qemu/cutils.h"
 #include "pmu-fault.h"
 
+/* Which counter= a kind takes. */
 typedef enum X86PMUFaultCounter {
-    COUNTER_NONE,
-    COUNTER_ANY,                /* needed */
-    COUNTER_PLAIN,              /* needed, and not of PERF_METRICS */
-    COUNTER_OPTIONAL,           /* any */
-    COUNTER_REF_CYCLES,         /* always that */
+    COUNTER_NONE,               /* none */
+    COUNTER_ANY,                /* any; must be given */
+    COUNTER_PLAIN,              /* not of PERF_METRICS; must be given */
+    COUNTER_OPTIONAL,           /* any; need not be given */
+    COUNTER_REF_CYCLES,         /* none: it is about reference cycles */
 } X86PMUFaultCounter;
 
-/* Properties that some kinds alone have, and need. */
+/* Properties that a kind needs, and that no other kind may have. */
 typedef enum X86PMUFaultNeeds {
     NEEDS_BY = 1,
-    NEEDS_SMALL_BY = 2,         /* 1 to 255 */
+    NEEDS_SMALL_BY = 2,         /* by=1 to by=255 */
     NEEDS_MODE = 4,
     NEEDS_BITS = 8,
 } X86PMUFaultNeeds;
 
-/* What a kind is about. */
+/* What faults of one kind have in common. */
 typedef struct X86PMUFaultTraits {
     const char *name;
     X86PMUFaultTime time;
-    X86PMUFaultAction action;   /* but for action= */
+    X86PMUFaultAction action;   /* unless action= is given */
     X86PMUFaultCounter counter;
     unsigned needs;             /* X86PMUFaultNeeds */
-    uint32_t msr;               /* the only one that it is about; 0: any */
-    bool lasts;                 /* unless max= says otherwise */
+    uint32_t msr;               /* the only MSR that it is about; 0: any */
+    bool lasts;                 /* fires any number of times without max= */
 } X86PMUFaultTraits;
 
-/* The one register that clears a status bit */
+/* The one register that clears bits of IA32_PERF_GLOBAL_STATUS. */
 #define MSR_STATUS_RESET MSR_PMU_IA32_PERF_GLOBAL_OVF_CTRL
 
 static const X86PMUFaultTraits kinds[FAULT_KINDS] = {
@@ -79,7 +80,7 @@ static const X86PMUFaultTraits kinds[FAULT_KINDS] = {
 #define COUNTER_KIND_NAMES "overflow, merge, stuck, one-more, still or half"
 #define BY_KIND_NAMES "late, smi, ref-jump or metrics-noise"
 
-/* What hardware does as well, and what there is no model of. */
+/* Kinds that are refused by name: hardware has them, but no model does. */
 static const char *const not_modelled[] = {
     "erratum", "unplug", "tsc-jump",
 };
@@ -111,7 +112,10 @@ static bool x86_pmu_fault_parse_kind(X86PMUFault *fault, Error **errp)
     return false;
 }
 
-/* "pmc3", "fixed0", "metrics.1": false if @text is none of them. */
+/*
+ * Parse @text, such as "pmc3", "fixed0" or "metrics.1": @prefix, then a number
+ * below @count.  Sets @counter to @first + that number.  False if it is not.
+ */
 static bool x86_pmu_fault_parse_index(const char *text, const char *prefix,
                                       unsigned first, unsigned count,
                                       unsigned *counter)
@@ -127,7 +131,10 @@ static bool x86_pmu_fault_parse_index(const char *text, const char *prefix,
     return true;
 }
 
-/* @text is one of @which, which is needed or optional. */
+/*
+ * Parse @text, the name of a counter.  False if it is none, or @which does not
+ * allow it.
+ */
 static bool x86_pmu_fault_parse_name(const char *text, X86PMUFaultCounter which,
                                      unsigned *counter)
 {
@@ -147,7 +154,7 @@ static bool x86_pmu_fault_parse_counter(X86PMUFault *fault, Error **errp)
 
     fault->has_counter = which == COUNTER_OPTIONAL ? text != NULL
                                                    : which != COUNTER_NONE;
-    fault->counter = PMU_CHECK_FIXED(2);        /* of reference cycles */
+    fault->counter = PMU_CHECK_FIXED(2);        /* reference cycles */
     if (!fault->has_counter || which == COUNTER_REF_CYCLES) {
         if (text) {
             error_setg(errp, "counter=%s needs kind=" COUNTER_KIND_NAMES,
@@ -190,8 +197,9 @@ static bool x86_pmu_fault_parse_action(X86PMUFault *fault, Error **errp)
 }
 
 /*
- * Number @which, called @name, must be 1 to @most if the kind has it (@has);
- * else it must not be given, as only @kinds have it.
+ * Check property @which, a number called @name.  If the kind of @fault has it
+ * (@has), it must be 1 to @most.  Else it must not be given, as only @kinds
+ * have it.
  */
 static bool x86_pmu_fault_parse_own(const X86PMUFault *fault,
                                     X86PMUFaultNumber which, const char *name,
@@ -228,7 +236,7 @@ static bool x86_pmu_fault_parse_by(X86PMUFault *fault, Error **errp)
                                    errp);
 }
 
-/* Delivery modes (SDM vol. 3A, 11.5.1) that LVTPC can have. */
+/* Values of mode=, with the delivery mode in LVTPC (SDM vol. 3A, 11.5.1). */
 static const struct {
     const char *name;
     uint32_t lvtpc;
@@ -348,7 +356,7 @@ static bool x86_pmu_fault_parse_place(X86PMUFault *fault, Error **errp)
     return true;
 }
 
-/* every, jitter and seed */
+/* Check every=, jitter= and seed=. */
 static bool x86_pmu_fault_parse_period(X86PMUFault *fault, Error **errp)
 {
     uint64_t every = fault->number[NUMBER_EVERY];
@@ -379,7 +387,10 @@ static bool x86_pmu_fault_parse_period(X86PMUFault *fault, Error **errp)
     return true;
 }
 
-/* At no access and no interrupt: after insns or every, or else now. */
+/*
+ * Check insns= and max=.  A fault that needs no access and no interrupt fires
+ * by insns= or every=, else at once.
+ */
 static bool x86_pmu_fault_parse_insns(X86PMUFault *fault, Error **errp)
 {
     uint64_t insns = fault->number[NUMBER_INSNS];

@@ -1,9 +1,9 @@
 /*
- * Faults on demand: when they fire.
+ * Faults on demand: the conditions under which they fire.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * That depends on what the guest does alone, so a replay has the same faults.
+ * These depend only on what the guest does, so a replay has the same faults.
  */
 
 #include "qemu/osdep.h"
@@ -11,6 +11,7 @@
 #include "pmu-observe.h"
 #include "trace.h"
 
+/* The value of property @which. */
 static uint64_t x86_pmu_fault_number(const X86PMUFault *fault,
                                      X86PMUFaultNumber which,
                                      uint64_t if_not_given)
@@ -20,6 +21,7 @@ static uint64_t x86_pmu_fault_number(const X86PMUFault *fault,
     return number == NOT_GIVEN ? if_not_given : number;
 }
 
+/* Has @fault fired as often as max= allows? */
 static bool x86_pmu_fault_is_spent(const X86PMUFault *fault)
 {
     return fault->fired >= fault->most;
@@ -31,7 +33,9 @@ bool x86_pmu_fault_is_due(X86PMUFault *fault)
            !x86_pmu_fault_is_spent(fault);
 }
 
-/* A number below @limit: xorshift64 (Marsaglia, "Xorshift RNGs", 2003). */
+/*
+ * A random number below @limit: xorshift64 (Marsaglia, "Xorshift RNGs", 2003)
+ */
 static uint64_t x86_pmu_fault_random(X86PMUFault *fault, uint64_t limit)
 {
     fault->random ^= fault->random << 13;
@@ -40,7 +44,7 @@ static uint64_t x86_pmu_fault_random(X86PMUFault *fault, uint64_t limit)
     return fault->random % limit;
 }
 
-/* Instructions between two times, by every= and jitter=. */
+/* Instructions until @fault can fire again, by every= and jitter=. */
 static uint64_t x86_pmu_fault_period(X86PMUFault *fault)
 {
     uint64_t every = fault->number[NUMBER_EVERY];

@@ -3,8 +3,8 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Both sides have the same objects.  One that the other side does not have is
- * not known there, and goes on here as it was.
+ * The destination needs all objects of the source.  An object that only the
+ * destination has keeps its state there.
  */
 
 #include "qemu/osdep.h"
@@ -20,7 +20,10 @@ void x86_pmu_faults_make_room(X86PMU *unit)
     memset(unit->migrated.faults, 0, sizeof(*unit->migrated.faults));
 }
 
-/* One that fired at once has done so, and need not be on the other side. */
+/*
+ * Does @fault migrate?  One that fired at once is done, unless it still holds a
+ * counter, and need not be on the other side.
+ */
 static bool x86_pmu_fault_travels(const X86PMUFault *fault)
 {
     return !fault->at_once || fault->kind == FAULT_STILL;
@@ -62,7 +65,7 @@ void x86_pmu_faults_save(X86PMU *unit, uint64_t retired)
     }
 }
 
-/* The fault of @unit that is called as @saved is, NULL if there is none. */
+/* The fault of @unit with the name of @saved; NULL: there is none. */
 static X86PMUFault *x86_pmu_fault_find(const X86PMU *unit,
                                        const X86PMUSavedFault *saved)
 {
@@ -150,7 +153,7 @@ static const VMStateDescription vmstate_fault = {
     }
 };
 
-/* Before they are read, as there is no room for more. */
+/* Checks @count before faults are read, as there is no room for more. */
 static bool x86_pmu_faults_fit(void *opaque, int version_id)
 {
     const X86PMUSavedFaults *saved = opaque;

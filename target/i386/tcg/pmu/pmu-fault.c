@@ -1,9 +1,9 @@
 /*
- * Faults on demand: what they do, and where they belong.
+ * Faults on demand: what they do, and how they come to a vCPU.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * A fault belongs to one vCPU, whose thread alone looks at it.
+ * A fault belongs to one vCPU.  Only the thread of that vCPU looks at it.
  */
 
 #include "qemu/osdep.h"
@@ -16,7 +16,7 @@
 
 /* What they do ------------------------------------------------------------- */
 
-/* The counter of @fault, which is none of PERF_METRICS, to perfmon. */
+/* The perfmon index of @fault's counter, which is not one of PERF_METRICS. */
 static unsigned x86_pmu_fault_index(const X86PMUFault *fault,
                                     const Perfmon *perfmon)
 {
@@ -64,8 +64,9 @@ static void x86_pmu_fault_gain(X86PMUFault *fault, CPUX86State *env,
 }
 
 /*
- * All counters that count at CPL 0, as code of System Management Mode is there:
- * before one of them freezes the others.
+ * All counters that count at CPL 0 gain by=, as if System Management Mode had
+ * run.  Which ones gain is found first, as an overflow of one of them may
+ * freeze the others.
  */
 static void x86_pmu_fault_smi(X86PMUFault *fault, CPUX86State *env)
 {
@@ -85,7 +86,7 @@ static void x86_pmu_fault_smi(X86PMUFault *fault, CPUX86State *env)
     }
 }
 
-/* Reference cycles go on while a core sleeps, if they are counted. */
+/* The counter of reference cycles gains by=, if it counts. */
 static void x86_pmu_fault_ref_jump(X86PMUFault *fault, CPUX86State *env)
 {
     const Perfmon *perfmon = &env->pmu.unit->perfmon;
@@ -99,10 +100,10 @@ static void x86_pmu_fault_ref_jump(X86PMUFault *fault, CPUX86State *env)
 }
 
 /*
- * The counter stops on the very cycle at which its lower half carries into the
- * upper one, and the carry is lost (Intel Xeon Processor MP Specification
+ * The counter stops in the cycle in which its lower half carries into the upper
+ * one, and the carry is lost.  Source: Intel Xeon Processor MP Specification
  * Update, O9: "Performance counter may contain incorrect value after being
- * stopped").
+ * stopped".
  */
 static void x86_pmu_fault_half(X86PMUFault *fault, CPUX86State *env)
 {
@@ -112,7 +113,7 @@ static void x86_pmu_fault_half(X86PMUFault *fault, CPUX86State *env)
                                        x86_pmu_fault_index(fault, perfmon));
 }
 
-/* Counters of all faults that have begun to hold one. */
+/* Hold the counters of all faults of kind still that have fired. */
 static void x86_pmu_fault_hold(X86PMU *unit)
 {
     uint64_t held = 0;
@@ -127,7 +128,10 @@ static void x86_pmu_fault_hold(X86PMU *unit)
     perfmon_hold(&unit->perfmon, held);
 }
 
-/* Counters are up to date; an interrupt is delivered by the caller. */
+/*
+ * Let @fault fire.  The caller has brought counters up to date, and will
+ * deliver an interrupt.
+ */
 static void x86_pmu_fault_fire(X86PMUFault *fault, CPUX86State *env)
 {
     X86PMU *unit = env->pmu.unit;
@@ -167,7 +171,7 @@ static void x86_pmu_fault_fire(X86PMUFault *fault, CPUX86State *env)
     }
 }
 
-/* @fault waits no more. */
+/* @fault has waited for all its instructions.  If no access is needed, fire. */
 static void x86_pmu_fault_count(X86PMUFault *fault, CPUX86State *env)
 {
     if (!fault->by_count) {
@@ -260,7 +264,7 @@ X86PMUFaultAction x86_pmu_fault_access(CPUX86State *env, PmuCheckAccess how,
     return action;
 }
 
-/* WRMSR stops the counter of @fault. */
+/* Does WRMSR of @value to @msr stop the counter of @fault? */
 static bool x86_pmu_fault_is_stop(const X86PMUFault *fault,
                                   const Perfmon *perfmon, uint32_t msr,
                                   uint64_t value)
@@ -273,7 +277,7 @@ static bool x86_pmu_fault_is_stop(const X86PMUFault *fault,
            x86_pmu_fault_bits(fault);
 }
 
-/* WRMSR is one that @fault waits for, wherever it is done. */
+/* Is WRMSR of @value to @msr one at which a fault of this kind can fire? */
 static bool x86_pmu_fault_is_write(const X86PMUFault *fault,
                                    const Perfmon *perfmon, uint32_t msr,
                                    uint64_t value)
@@ -309,7 +313,7 @@ uint64_t x86_pmu_fault_write(CPUX86State *env, uint32_t msr, uint64_t value)
     return written;
 }
 
-/* What @fault, which fires, makes of @value. */
+/* @fault fires at a read of @value.  Returns what it makes of the value. */
 static uint64_t x86_pmu_fault_change(X86PMUFault *fault, const X86PMU *unit,
                                      uint64_t value)
 {
@@ -317,7 +321,7 @@ static uint64_t x86_pmu_fault_change(X86PMUFault *fault, const X86PMU *unit,
     case FAULT_CAPS:
         return value ^ fault->number[NUMBER_BITS];
     case FAULT_METRICS_NOISE:
-        /* Of fixed counter 3 being 0 there are no fractions. */
+        /* 0: fixed counter 3 is 0, and there are no fractions to disturb. */
         return value ? pmu_metrics_disturb(value,
                                            unit->perfmon.config.num_metrics,
                                            fault->number[NUMBER_BY],
@@ -345,7 +349,7 @@ uint64_t x86_pmu_fault_read(CPUX86State *env, PmuCheckAccess how,
     return value;
 }
 
-/* Where they belong -------------------------------------------------------- */
+/* How they come to a vCPU -------------------------------------------------- */
 
 static void x86_pmu_fault_add(X86PMUFault *fault, X86PMU *unit)
 {
@@ -364,7 +368,7 @@ static void x86_pmu_fault_remove(X86PMUFault *fault)
     fault->unit = NULL;
 }
 
-/* On the vCPU's thread, between two blocks. */
+/* Runs on the vCPU's thread, between two blocks, as the next function does. */
 static void x86_pmu_fault_add_on_cpu(CPUState *cs, run_on_cpu_data data)
 {
     CPUX86State *env = cpu_env(cs);
@@ -391,7 +395,7 @@ static void x86_pmu_fault_remove_on_cpu(CPUState *cs, run_on_cpu_data data)
     }
 }
 
-/* @fault is for @cs, which need not be in the list of vCPUs yet. */
+/* Is @fault for @cs, by cpu=?  @cs need not be in the list of vCPUs yet. */
 static bool x86_pmu_fault_is_for(const X86PMUFault *fault, const CPUState *cs)
 {
     return cs->cpu_index == (fault->number[NUMBER_CPU] == NOT_GIVEN

@@ -1,5 +1,6 @@
 /*
- * Faults on demand: what a PMU does once in a while.
+ * Faults on demand (-object pmu-fault): what a PMU does once in a while, at a
+ * moment that the user chooses.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -11,7 +12,7 @@
 #include "pmu-internal.h"
 #include "tcg/pmu/check/controls.h"
 
-/* What becomes of an access, and of an interrupt. */
+/* What a fault makes of an access, or of an interrupt. */
 typedef enum X86PMUFaultAction {
     X86_PMU_FAULT_NONE,
     X86_PMU_FAULT_GP,           /* the access raises #GP */
@@ -21,7 +22,8 @@ typedef enum X86PMUFaultAction {
     X86_PMU_FAULT_UNMASKED,     /* LVTPC stays unmasked */
     X86_PMU_FAULT_DOUBLE,       /* the interrupt comes twice */
     X86_PMU_FAULT_LATE,         /* the interrupt comes later */
-    X86_PMU_FAULT_MODE,         /* ... in another way than LVTPC says */
+    X86_PMU_FAULT_MODE,         /* the interrupt comes as mode= says, not as
+                                   LVTPC does */
 } X86PMUFaultAction;
 
 #define TYPE_PMU_FAULT "pmu-fault"
@@ -51,16 +53,16 @@ typedef enum X86PMUFaultKind {
     FAULT_KINDS
 } X86PMUFaultKind;
 
-/* When a fault can be done. */
+/* When a fault of some kind can fire. */
 typedef enum X86PMUFaultTime {
-    FAULT_AT_WRITE,             /* ... or at no access: counters are its */
-    FAULT_OF_WRITE,             /* what that does is its */
-    FAULT_OF_READ,              /* what that returns is its */
-    FAULT_AT_ACCESS,
-    FAULT_AT_INTERRUPT,
+    FAULT_AT_WRITE,             /* at a write or at no access */
+    FAULT_OF_WRITE,             /* at a write, whose effect it changes */
+    FAULT_OF_READ,              /* at a read, whose value it changes */
+    FAULT_AT_ACCESS,            /* at any access */
+    FAULT_AT_INTERRUPT,         /* when a PMI is about to be delivered */
 } X86PMUFaultTime;
 
-/* How properties that are numbers read if they were not given. */
+/* The value of a number property that was not given. */
 #define NOT_GIVEN UINT64_MAX
 
 typedef enum X86PMUFaultNumber {
@@ -77,42 +79,49 @@ typedef enum X86PMUFaultText {
 struct X86PMUFault {
     Object parent_obj;
 
+    /* The properties as given. */
     char *text[TEXTS];          /* NULL: not given */
-    uint64_t number[NUMBERS];
+    uint64_t number[NUMBERS];   /* NOT_GIVEN: not given */
 
-    /* From these, by x86_pmu_fault_parse(). */
+    /* What x86_pmu_fault_parse() makes of the properties. */
     X86PMUFaultKind kind;
     X86PMUFaultTime time;
     X86PMUFaultAction action;
-    unsigned counter;           /* as in controls.h, and then metrics */
-    bool has_counter;
-    uint32_t lvtpc;             /* mode: vector and delivery mode */
-    uint64_t most;              /* times that it fires */
-    bool read, write;
-    uint32_t before, msr;       /* 0: any */
-    bool at_once;
-    bool by_count;              /* at an instruction, whatever it is */
-    uint64_t random;            /* xorshift64: not 0 */
+    unsigned counter;           /* as in controls.h, or COUNTER_METRICS() */
+    bool has_counter;           /* it is about @counter alone */
+    uint32_t lvtpc;             /* kind mode: vector and delivery mode */
+    uint64_t most;              /* how often it fires */
+    bool read, write;           /* at which accesses it fires */
+    uint32_t before, msr;       /* MSR of the access before, and of the access
+                                   at which it fires; 0: any */
+    bool at_once;               /* it fires when it is created */
+    bool by_count;              /* it fires by insns= or every=, at no access */
+    uint64_t random;            /* state of xorshift64: never 0 */
 
-    X86PMU *unit;               /* NULL: not there yet, or no more */
+    X86PMU *unit;               /* NULL: not on a vCPU yet, or no longer */
     Notifier machine_done;
-    bool complete;              /* properties do not change any more */
-    uint64_t left;              /* instructions that it waits for yet */
+    bool complete;              /* properties cannot change any more */
+    uint64_t left;              /* instructions that it still waits for */
+    /*
+     * How often all conditions but nth= held; how often it fired; when
+     * (x86_pmu_clock()) and where it fired last.
+     */
     uint64_t seen, fired, clock, rip;
-    int64_t added;
+    int64_t added;              /* what it added to counters in all */
 };
 
+/* X86PMUFault.counter for field @n of PERF_METRICS. */
 #define COUNTER_METRICS(n) (PMU_CHECK_COUNTERS + (n))
 
-/* What faults ask for, x86_pmu_faults_act(): the guest stops; INIT. */
+/* Requests for x86_pmu_faults_act(): stop the guest; send the vCPU an INIT. */
 #define FAULT_ASKS_STOP     1u
 #define FAULT_ASKS_INIT     2u
 
-/* A vCPU has so many faults at most, with names of so many bytes. */
+/* Limits: faults of a vCPU; bytes of a fault's name, with the NUL. */
 #define X86_PMU_FAULTS      256
 #define X86_PMU_FAULT_NAME  128
 
-/* A fault as it travels. */
+/* A fault as it migrates: fields of X86PMUFault. */
 typedef struct X86PMUSavedFault {
     char id[X86_PMU_FAULT_NAME];
     uint64_t left, seen, fired, clock, rip, random;
@@ -120,100 +129,104 @@ typedef struct X86PMUSavedFault {
 } X86PMUSavedFault;
 
 struct X86PMUSavedFaults {
-    uint32_t msr, asked;
+    uint32_t msr, asked;        /* X86PMU.fault_msr and so on */
     bool released;
-    uint64_t held, retired;
-    uint32_t count;
+    uint64_t held, retired;     /* @retired: not told to the faults yet */
+    uint32_t count;             /* of @fault */
     X86PMUSavedFault fault[X86_PMU_FAULTS];
 };
 
-/* Its name, as id= has it. */
+/* The name of @fault: its id=. */
 const char *x86_pmu_fault_id(const X86PMUFault *fault);
 
 /*
- * Find out what the properties of @fault mean.  False and @errp set if they
- * contradict each other, or there is no such thing: pmu-fault-parse.c.
+ * Find out what the properties of @fault mean.  False and @errp set if one of
+ * them is invalid, or they contradict each other: pmu-fault-parse.c.
  */
 bool x86_pmu_fault_parse(X86PMUFault *fault, Error **errp);
 
 /* "overflow", "spurious" and so on */
 const char *x86_pmu_fault_kind_name(X86PMUFaultKind kind);
 
-/* The vCPU that @fault asks for if it has a PMU, else NULL. */
+/* The vCPU of @fault's cpu=; NULL: there is none, or it has no PMU. */
 CPUState *x86_pmu_fault_cpu(const X86PMUFault *fault);
 
-/* NULL if @fault can be on @unit, else why not. */
+/* NULL if @fault is possible on @unit, else why it is not. */
 const char *x86_pmu_fault_misfit(const X86PMUFault *fault,
                                  const X86PMU *unit);
 
 /* When: pmu-fault-trigger.c */
 
 /*
- * Wait for as many instructions as properties say, from now on: at first, or
- * behind a firing.
+ * Let @fault wait, from now on, for as many instructions as properties say: at
+ * first; and after it has fired, or could have fired (X86PMUFault.by_count).
  */
 void x86_pmu_fault_wait_first(X86PMUFault *fault);
 void x86_pmu_fault_wait_next(X86PMUFault *fault);
 
-/* All conditions hold but for access=, window= and nth=. */
+/* Do all conditions hold, apart from access=, window=, rw= and nth=? */
 bool x86_pmu_fault_is_here(const X86PMUFault *fault, CPUX86State *env);
-/* ... but for nth=. */
+/* Do all conditions apart from nth= hold, at an access @how to @msr? */
 bool x86_pmu_fault_is_access(const X86PMUFault *fault, CPUX86State *env,
                              PmuCheckAccess how, uint32_t msr);
-/* They hold once more: has nth= come? */
+/*
+ * All conditions apart from nth= hold: count that.  Returns whether @fault
+ * fires, by nth= and max=.
+ */
 bool x86_pmu_fault_is_due(X86PMUFault *fault);
-/* It fires. */
+/* @fault fires: note when and where. */
 void x86_pmu_fault_note(X86PMUFault *fault, CPUX86State *env);
 
-/* The counter of @fault overflows. */
+/* Let the counter of @fault overflow. */
 void x86_pmu_fault_overflow(X86PMUFault *fault, CPUX86State *env);
 
 /* @n instructions have retired: an interrupt that is held back may come. */
 void x86_pmu_fault_release(X86PMU *unit, uint64_t n);
 
-/* From now on; and no more.  Needs the BQL. */
+/* Put @fault on @cs from now on; take it off its vCPU.  Needs the BQL. */
 void x86_pmu_fault_start(X86PMUFault *fault, CPUState *cs);
 void x86_pmu_fault_stop(X86PMUFault *fault);
 
-/* @unit is being realized: faults that wait for its vCPU are there from now. */
+/* At realize of @unit: put on it the faults that wait for its vCPU. */
 void x86_pmu_faults_attach(X86PMU *unit);
+/* At unrealize of @unit: take all faults off it. */
 void x86_pmu_faults_detach(X86PMU *unit);
 
 /*
- * Another @n instructions have retired.  Counters are up to date; interrupts
- * are left for x86_pmu_deliver().
+ * Another @n instructions have retired, and counters are up to date.  Faults
+ * may fire; x86_pmu_deliver() delivers their interrupts.
  */
 void x86_pmu_faults_retire(CPUX86State *env, uint64_t n);
 
-/*
- * Counters that faults hold, and what was asked for, after faults have become
- * what they were elsewhere.
- */
+/* Faults were loaded from elsewhere: hold the counters that they hold. */
 void x86_pmu_faults_resume(CPUX86State *env);
 
 /*
- * Do what was asked for: the guest stops, the vCPU gets an INIT.  Between two
- * blocks.
+ * Do what faults asked for (FAULT_ASKS_x), between two blocks: stop the guest,
+ * send the vCPU an INIT.
  */
 void x86_pmu_faults_act(CPUX86State *env);
 
-/* Lower @slack to what may retire before x86_pmu_faults_retire() must know. */
+/*
+ * Lower @slack to the instructions that may retire before
+ * x86_pmu_faults_retire() must be called.
+ */
 void x86_pmu_faults_bound(const X86PMU *unit, PerfmonDistance *slack);
 
 /*
- * An access is about to begin.  Only of kind gp; nothing else happens.  RDPMC
- * is told as a read of the MSR behind ECX.
+ * An access is about to begin.  Returns what faults of kind gp make of it.  No
+ * other kind fires here.  RDPMC is told as a read of the MSR behind ECX.
  */
 X86PMUFaultAction x86_pmu_fault_access(CPUX86State *env, PmuCheckAccess how,
                                        uint32_t msr);
 
 /*
- * WRMSR of @value goes on: counters are up to date, and nothing is written yet.
- * Returns what is to be written.
+ * WRMSR is about to write @value to @msr, and counters are up to date.  Faults
+ * may fire.  Returns the value to write.
  */
 uint64_t x86_pmu_fault_write(CPUX86State *env, uint32_t msr, uint64_t value);
 
-/* What the guest gets in place of @value, which it reads. */
+/* The guest is about to read @value.  Returns what it reads instead. */
 uint64_t x86_pmu_fault_read(CPUX86State *env, PmuCheckAccess how,
                             uint32_t msr, uint64_t value);
 
@@ -224,21 +237,22 @@ void x86_pmu_faults_reset(X86PMU *unit);
 
 extern const VMStateDescription vmstate_x86_pmu_faults;
 
-/*
- * Room for faults as they travel, and those of @unit in it; @retired
- * instructions are not told to them yet.
- */
+/* Make X86PMU.migrated.faults empty room for faults. */
 void x86_pmu_faults_make_room(X86PMU *unit);
+/*
+ * Copy the faults of @unit there.  @retired: instructions that they have not
+ * been told of yet.
+ */
 void x86_pmu_faults_save(X86PMU *unit, uint64_t retired);
 
-/* Is what arrived, if anything did, good for @unit?  If not, it is reported. */
+/* Are the faults that arrived, if any, valid for @unit?  Reports why not. */
 bool x86_pmu_faults_check(const X86PMU *unit);
-/* From now on it is as it was elsewhere.  Counters are already. */
+/* Take over what arrived.  The counters are loaded already. */
 void x86_pmu_faults_load(CPUX86State *env);
 
 /*
- * An interrupt is about to be delivered.  If a fault changes that, this is done
- * in place of it, and true is returned.
+ * A PMI is about to be delivered.  If a fault changes that, do what the fault
+ * does and return true.  False: the caller delivers the PMI as usual.
  */
 bool x86_pmu_fault_deliver(CPUX86State *env);
 

@@ -1,10 +1,10 @@
 /*
- * The PMU while the guest runs: linear to physical mappings that are void.
+ * TLB flushes: the guest invalidates mappings, and the model's TLBs follow.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The model flushes its TLBs in the order of the instructions: behind the
- * blocks that are still in the log.
+ * The model flushes its TLBs in program order: behind the blocks that are still
+ * in the log.
  */
 
 #include "qemu/osdep.h"
@@ -22,8 +22,9 @@ void x86_pmu_forget_mappings(X86PMU *unit)
 }
 
 /*
- * The newest block changes mappings: all before it has made its accesses by
- * those of now, which the flushes of before led to.
+ * The newest block is about to change mappings.  All blocks before it made
+ * their accesses by the present mappings, so run the model over them first, and
+ * keep the present ones for the newest block.
  */
 static void x86_pmu_begin_flush(CPUX86State *env)
 {
@@ -51,7 +52,7 @@ static void x86_pmu_flush(CPUX86State *env, PmuTlbFlush kind, uint64_t linear)
         x86_pmu_begin_flush(env);
     }
     if (unit->num_flushes == X86_PMU_FLUSHES) {
-        /* Nothing is logged, so that flushes are not counted either. */
+        /* Nothing is logged here, so that nothing counts TLB flushes either. */
         unit->num_flushes = 0;
         kind = PMU_TLB_FLUSH_ALL;
     }

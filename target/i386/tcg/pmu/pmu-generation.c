@@ -1,5 +1,6 @@
 /*
- * Generations of translated code: what is known of its blocks goes with it.
+ * Generations of translated code: when code is thrown away, the descriptions of
+ * its blocks are freed.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
@@ -14,12 +15,12 @@
 #include "pmu-internal.h"
 
 /*
- * Translated code is thrown away all at once, when all vCPUs have left it, and
- * numbers are used again.
+ * QEMU throws translated code away all at once, when all vCPUs have left it.
+ * The numbers of its blocks are then used again.
  */
 uint32_t x86_pmu_block_number(uint64_t generation)
 {
-    /* The generation, 32 bits of it, and the next number. */
+    /* Low 32 bits of the generation, above the number that was given last. */
     static uint64_t last;
     uint64_t now = qatomic_read(&last), next, seen;
 
@@ -34,13 +35,14 @@ uint32_t x86_pmu_block_number(uint64_t generation)
 }
 
 /*
- * The oldest generation of code that a vCPU may still have records of, or
- * counts that it did not collect; @generation if there is none.  The load pairs
- * with the stores in x86_pmu_collect() and x86_pmu_renumber(): where it finds
- * that a vCPU has none of a generation any more, that has done all its reads of
- * descriptions, which can be freed.  A vCPU that logs or counts code of an
- * older generation began that before the flush that ends it, for which all
- * vCPUs stop.
+ * The oldest generation of code that a vCPU may still have records or
+ * uncollected counts of; @generation if there is none.
+ *
+ * The load pairs with the stores in x86_pmu_collect() and x86_pmu_renumber().
+ * If it finds that a vCPU has left a generation, this vCPU has done all its
+ * reads of the descriptions, which can be freed.  No vCPU can begin to log or
+ * count code of an older generation later: all vCPUs stop for the flush that
+ * ends it.
  */
 static uint64_t x86_pmu_oldest_generation(uint64_t generation)
 {
@@ -57,7 +59,7 @@ static uint64_t x86_pmu_oldest_generation(uint64_t generation)
     return generation;
 }
 
-/* Unless another vCPU had the same wish: @data is the generation to end. */
+/* End generation @data by throwing code away, unless another vCPU has. */
 static void x86_pmu_flush_code(CPUState *cs, run_on_cpu_data data)
 {
     if (qatomic_read(&tb_ctx.tb_flush_count) == data.target_ptr) {
@@ -65,13 +67,14 @@ static void x86_pmu_flush_code(CPUState *cs, run_on_cpu_data data)
     }
 }
 
+/* @cs translates its first block of @generation: free what nobody needs. */
 static void x86_pmu_next_generation(X86PMU *unit, CPUState *cs,
                                     uint64_t generation)
 {
     uint64_t oldest;
 
     if (!cpu_env(cs)->pmu.record) {
-        /* What this vCPU counted of older code must not hold that back. */
+        /* Else what this vCPU counted would keep older descriptions alive. */
         x86_pmu_collect(cpu_env(cs));
     }
     oldest = x86_pmu_oldest_generation(generation);

@@ -1,12 +1,12 @@
 /*
- * The PMU while the guest runs: the log of executed blocks, and the model that
- * reads it.
+ * The log of executed blocks, which translated code writes and the timing model
+ * reads.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Blocks are accounted after they ran, when the log of them is full or when
- * counters are looked at: only then their data addresses and branches are
- * known, and how far the newest one got.
+ * The model sees blocks after they ran: when the log is full or when counters
+ * are looked at.  Only then are their data addresses and branches known, and
+ * how far the newest block got.
  */
 
 #include "qemu/osdep.h"
@@ -23,7 +23,7 @@ uint64_t x86_pmu_pc(const CPUX86State *env)
            ? env->eip : (uint32_t)(env->eip + env->segs[R_CS].base);
 }
 
-/* What the newest record's block did. */
+/* Set @dynamic to what the newest record's block did. */
 static void x86_pmu_dynamic(CPUX86State *env, PmuExecution *dynamic)
 {
     const X86PMUState *pmu = &env->pmu;
@@ -45,7 +45,7 @@ static void x86_pmu_dynamic(CPUX86State *env, PmuExecution *dynamic)
     }
 }
 
-/* The log is empty, and the next block to be entered says so. */
+/* Empty the log.  The next block finds no room, and asks the model. */
 static void x86_pmu_log_reset(X86PMUState *pmu)
 {
     pmu->record = NULL;
@@ -71,7 +71,7 @@ void x86_pmu_run_older(X86PMUState *pmu)
     }
 }
 
-/* ... and of that the instructions before @end. */
+/* Run the model over the log, up to instruction @end of the newest block. */
 static void x86_pmu_run_until(CPUX86State *env, unsigned end)
 {
     X86PMUState *pmu = &env->pmu;
@@ -87,7 +87,10 @@ static void x86_pmu_run_until(CPUX86State *env, unsigned end)
     pmu->room = -1;
 }
 
-/* A REP string instruction that has iterations to go has not retired. */
+/*
+ * Run the model over iterations of a REP string instruction that has not
+ * retired, as it has iterations to go.
+ */
 static void x86_pmu_run_string(CPUX86State *env)
 {
     X86PMUState *pmu = &env->pmu;
@@ -101,7 +104,10 @@ static void x86_pmu_run_string(CPUX86State *env)
     }
 }
 
-/* Let the model see the newest block, which was left in its middle. */
+/*
+ * Run the model over the log if the newest block was left in its middle, or was
+ * seen in part, or ends in a REP string instruction.
+ */
 static G_GNUC_NO_INLINE void x86_pmu_run_special(CPUX86State *env)
 {
     X86PMUState *pmu = &env->pmu;
@@ -122,7 +128,7 @@ static G_GNUC_NO_INLINE void x86_pmu_run_special(CPUX86State *env)
     }
 }
 
-/* Has the model begun another sampling unit? */
+/* Trace it if the model has begun another sampling unit. */
 static void x86_pmu_trace_sampling(X86PMU *unit)
 {
     uint32_t units = pmu_timing_sampling_units(unit->timing);
@@ -155,7 +161,10 @@ void x86_pmu_run(CPUX86State *env)
     x86_pmu_log_reset(pmu);
 }
 
-/* Move what translated code counted, but for the block's rest, to the ledger */
+/*
+ * count: move to the ledger what translated code counted, except what the block
+ * counted for @insn, an insn_start word, and the instructions behind it.
+ */
 static void x86_pmu_fold_counts(CPUX86State *env, uint64_t insn)
 {
     X86PMUState *pmu = &env->pmu;
@@ -174,7 +183,7 @@ static void x86_pmu_fold_counts(CPUX86State *env, uint64_t insn)
         event[PMU_ITEM_INSTRUCTIONS] +=
             unit->granted[level] - pmu->budget[level] - ahead;
         event[PMU_ITEM_BRANCHES] += all;
-        /* No counter tells which way they went. */
+        /* No counter that counts in this mode tells which way they went. */
         event[PMU_ITEM_BRANCHES_COND_NTAKEN] +=
             (int64_t)(branches - all) >> X86_PMU_BRANCH_BITS;
         unit->granted[level] = pmu->budget[level] + ahead;
@@ -202,19 +211,20 @@ void x86_pmu_run_all(CPUX86State *env, uint64_t insn)
 }
 
 /*
- * Words that can be logged before the model has to look whether an overflow is
- * near.  A block that is not slow is supposed to take that many slots at most,
- * which is two loads from DRAM one after the other; more make an interrupt come
- * later.
+ * Progress (pmu_timing_progress()) that a block which is not slow is supposed
+ * to make at most: two loads from DRAM, one after the other.  If blocks make
+ * more, an interrupt comes later.
  */
 #define BLOCK_PROGRESS 4096
 
 /*
- * The same while vCPUs contend for lines, which change hands where the model
- * runs: some hundred cycles, as long as it takes a line to come.
+ * Words of the log that are used while vCPUs contend for lines, which change
+ * hands where the model runs.  They hold some hundred cycles, as long as it
+ * takes a line to come.
  */
 #define CONTESTED_WORDS 64
 
+/* Words that may be logged before the model must look for an overflow. */
 static int32_t x86_pmu_log_room(const X86PMU *unit)
 {
     uint64_t now = pmu_timing_progress(unit->timing);
@@ -234,14 +244,17 @@ void x86_pmu_log(CPUX86State *env, const PmuBlock *block, uint64_t pc)
     pmu->record = (PmuRecord *)pmu->log;
     pmu->record->block = block;
     pmu->record->pc = pc;
-    /* Of code in a device's memory the address is not known: all ones. */
+    /* Code in a device's memory has no known address: @phys is all ones. */
     if (unlikely((pc ^ block->phys) & ~TARGET_PAGE_MASK) &&
         block->phys != UINT64_MAX) {
         pmu->unit->repairs++;
     }
     pmu->next = pmu->log + words;
     if (x86_pmu_is_fast_forward(env)) {
-        /* One at a time; addresses are not stored, nor looked at. */
+        /*
+         * One record at a time.  Translated code stores no addresses in it,
+         * except those of a REP string instruction.
+         */
         memset(pmu->record->addr, 0, block->num_accesses * sizeof(uint64_t));
         pmu->room = -1;
     } else {
@@ -249,7 +262,10 @@ void x86_pmu_log(CPUX86State *env, const PmuBlock *block, uint64_t pc)
     }
 }
 
-/* timing: @opaque, a PmuBlock, is about to run, and the log has no room. */
+/*
+ * timing: @opaque, a PmuBlock, is about to run, and the log has no room for it.
+ * Run the model over the log, and begin a record of the block.
+ */
 void helper_x86_pmu_enter(CPUX86State *env, const void *opaque)
 {
     X86PMUState *pmu = &env->pmu;
@@ -270,9 +286,10 @@ void helper_x86_pmu_enter(CPUX86State *env, const void *opaque)
 }
 
 /*
- * timing, forward: an instruction that may take an assist has run, and there
- * are flags of denormal numbers; those @before are not its own.  What the guest
- * can see of them is in MXCSR from now on, so that the next one's show.
+ * timing, forward: an instruction that may take an assist has run, and flags of
+ * denormal numbers are set.  Those set @before are not the instruction's own.
+ * Move what the guest can see of the flags to MXCSR and clear them, so that the
+ * flags of the next instruction show.
  */
 void helper_x86_pmu_assist(CPUX86State *env, uint32_t before)
 {

@@ -1,11 +1,12 @@
 /*
- * Which CPUs have which PMU.
+ * The table of PMUs: which CPU has which one.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * A CPU is known by what CPUID says of vendor, family and model, as drivers
- * know it.  But Icelake-Server and SapphireRapids are known by their class:
- * Icelake-Server-v1 to -v3 and Snowridge share a model number.
+ * The table finds a CPU by vendor, family and model as CPUID gives them, which
+ * is what drivers do.  But it finds Icelake-Server and SapphireRapids by the
+ * class of QEMU's CPU: Icelake-Server-v1 to -v3 and Snowridge share a model
+ * number.
  */
 
 #include "qemu/osdep.h"
@@ -34,14 +35,15 @@
     .map = PERFMON_MAP_AMD, .num_gp = (gp_), .models = { ANY_MODEL }
 
 /*
- * Numbers of models: SDM vol. 4, table 2-1.  Architectural version, counters
- * and their width: CPUID.0AH of such parts (SDM vol. 3B, chapter 20).  With two
- * threads a core, as most were sold, Nehalem to Skylake have four counters a
- * thread.  Full-width writes came with Ivy Bridge (Linux, commit 069e0c3c4058).
+ * Sources.  Model numbers: SDM vol. 4, table 2-1.  Architectural version,
+ * counters and their width: CPUID.0AH of such parts (SDM vol. 3B, chapter 20).
+ * Nehalem to Skylake have four counters a thread with two threads a core, as
+ * most were sold.  Full-width writes came with Ivy Bridge (Linux, commit
+ * 069e0c3c4058).
  */
 static const X86PMUModel models[] = {
     {
-        /* 06_6AH; versions 1 to 3 say 86H, which is Tremont. */
+        /* 06_6AH; versions 1 to 3 give 86H, which is Tremont's. */
         .name = "Icelake-Server", .alias = "Icelake-Server-noTSX",
         INTEL6(ICELAKE, 5, 8, 4, 106), .misnamed = 134, .num_metrics = 4,
         .pdcm = true, .full_width = true,
@@ -62,7 +64,7 @@ static const X86PMUModel models[] = {
     { INTEL6(BONNELL, 3, 2, 3, 28, 38, 39, 53, 54), .width = 40 },
     { INTEL6(CORE, 2, 2, 3, 15, 22, 23, 29), .width = 40 },
     { INTEL6(CORE, 1, 2, 0, 14), .width = 40 },
-    /* That its LVT entry is masked, says oprofile's op_model_ppro.c. */
+    /* A PMI masks its LVT entry.  Source: oprofile's op_model_ppro.c. */
     { P6(9, 13), .pentium_m = true },
     { P6(1, 3, 5, 6, 7, 8, 10, 11) },
     /* And model 0: see x86_pmu_has_number(). */
@@ -85,6 +87,7 @@ static const X86PMUModel models[] = {
       .map = PERFMON_MAP_C3, .num_gp = 1, .models = { 6, 7, 8, 9 } },
 };
 
+/* Is @cpu of CPU model @name, or of a version of it? */
 static bool x86_pmu_class_is(X86CPU *cpu, const char *name)
 {
     const char *type = object_get_typename(OBJECT(cpu));
@@ -94,7 +97,10 @@ static bool x86_pmu_class_is(X86CPU *cpu, const char *name)
             g_str_equal(type + strlen(name), X86_CPU_TYPE_SUFFIX));
 }
 
-/* CPUID.1:EAX, SDM vol. 2A: the extended family counts for family 15 alone. */
+/*
+ * The family in @version, CPUID.1:EAX.  Only family 15 has an extended family,
+ * which is added (SDM vol. 2A).
+ */
 static int x86_pmu_family(uint32_t version)
 {
     int family = extract32(version, 8, 4);
@@ -112,7 +118,7 @@ static bool x86_pmu_has_number(const X86PMUModel *model, int number)
     if (model->models[0] == ANY_MODEL) {
         return true;
     }
-    /* The list ends with 0, which is a model of family 15 alone. */
+    /* 0s fill the list up; only in family 15 is there a model 0. */
     for (int i = 0; i < ARRAY_SIZE(model->models); i++) {
         if (model->models[i] == number) {
             return number || model->family == 15;

@@ -1,5 +1,5 @@
 /*
- * Which CPUs have which PMU.
+ * The table of PMUs: which CPU has which one.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -12,14 +12,16 @@
 
 #define X86_PMU_MODEL_NUMBERS 8
 
+/* A PMU and the CPUs that have it. */
 typedef struct X86PMUModel {
     const char *name;           /* of QEMU's CPU model, without version; NULL:
                                    any CPU with this signature */
     const char *alias;          /* of one of its versions, or NULL */
-    int misnamed;               /* what some version of it says, or 0 */
+    int misnamed;               /* model number that some version of it gives in
+                                   place of models[0]; 0: none does */
     const char *vendor;
-    int family;                 /* with the extended one */
-    uint8_t models[X86_PMU_MODEL_NUMBERS];
+    int family;                 /* with the extended family added */
+    uint8_t models[X86_PMU_MODEL_NUMBERS];      /* in CPUID.1:EAX; then 0s */
     PmuCore core;
     PerfmonMap map;
     unsigned version;           /* of architectural performance monitoring */
@@ -28,18 +30,18 @@ typedef struct X86PMUModel {
     unsigned width;             /* of counters, in bits; 0: the map's */
     bool pdcm;                  /* it has IA32_PERF_CAPABILITIES */
     bool full_width;            /* ... with IA32_A_PMCx */
-    bool iq_escrs;
-    bool one_offcore;
-    /* P6 with what Pentium M brought: LVT entry, IA32_MISC_ENABLE. */
+    bool iq_escrs;              /* NetBurst: it has IQ_ESCRx */
+    bool one_offcore;           /* it has no MSR_OFFCORE_RSP_1 */
+    /* P6 as of Pentium M: a PMI masks its LVT entry, IA32_MISC_ENABLE. */
     bool pentium_m;
     int perfmon_v2_from;        /* AMD: the first model with it; 0: none */
     bool rdpmc_with_mmx;        /* RDPMC came with MMX */
 } X86PMUModel;
 
-/* The PMU of @cpu, NULL if none is modelled. */
+/* The PMU of @cpu; NULL if it is not modelled. */
 const X86PMUModel *x86_pmu_model(X86CPU *cpu);
 
-/* The model number in CPUID.1:EAX. */
+/* The model number in @version, CPUID.1:EAX. */
 int x86_pmu_model_number(uint32_t version);
 
 #endif

@@ -3,8 +3,8 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The ledger shown here is the ground truth against which a driver under test
- * is judged; looking at it changes nothing.
+ * The ledger shown here is the ground truth for judging a driver under test.
+ * Looking at it changes nothing.
  */
 
 #include "qemu/osdep.h"
@@ -121,8 +121,8 @@ static PmuDecoderCounts *pmu_decoder_counts(X86PMU *unit)
 }
 
 /*
- * To record and to replay, a vCPU's thread needs a lock that the main loop
- * holds.  pause_all_vcpus() does the same.
+ * In record and replay a vCPU's thread needs the replay mutex, which the main
+ * loop holds.  So release it meanwhile, as pause_all_vcpus() does.
  */
 void x86_pmu_run_on_cpu(CPUState *cs, run_on_cpu_func func, void *data)
 {
@@ -136,8 +136,8 @@ void x86_pmu_run_on_cpu(CPUState *cs, run_on_cpu_func func, void *data)
 }
 
 /*
- * The vCPUs that have a PMU, with a reference to each: while one is asked
- * others may be unplugged.
+ * The vCPUs that have a PMU.  Holds a reference to each, as others may be
+ * unplugged while the monitor asks one.
  */
 static GPtrArray *pmu_cpus(void)
 {
@@ -206,7 +206,7 @@ static PmuHistoryEntry *pmu_history_entry(const PmuRecorderEntry *step)
     return entry;
 }
 
-/* The recorder of @cs, NULL if it has none. */
+/* The recorder of @cs; NULL: it has none. */
 static PmuRecorder *pmu_recorder_of(CPUState *cs)
 {
     X86PMU *unit = cpu_env(cs)->pmu.unit;

@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The registers themselves are perfmon's; here is only what surrounds an
+ * perfmon/ has the registers themselves.  This file has only what surrounds an
  * access: #GP, and which instructions count.
  */
 
@@ -36,7 +36,10 @@ static uint64_t x86_pmu_current_insn(CPUX86State *env, uintptr_t retaddr)
     return cpu_unwind_state_data(env_cpu(env), retaddr, data) ? data[2] : 0;
 }
 
-/* An instruction that reads does not count itself: it has not retired. */
+/*
+ * Bring counters up to date for the instruction that reads them.  It has not
+ * retired, so counters do not count it yet.
+ */
 static void x86_pmu_sync_before(CPUX86State *env, uintptr_t retaddr)
 {
     uint64_t insn = x86_pmu_current_insn(env, retaddr);
@@ -45,7 +48,7 @@ static void x86_pmu_sync_before(CPUX86State *env, uintptr_t retaddr)
     x86_pmu_arm(env, insn, 0);
 }
 
-/* What a fault makes of an access that is about to begin. */
+/* What faults on demand make of an access that is about to begin. */
 static X86PMUFaultAction x86_pmu_fault_of(CPUX86State *env, PmuCheckAccess how,
                                           uint32_t msr)
 {
@@ -54,8 +57,8 @@ static X86PMUFaultAction x86_pmu_fault_of(CPUX86State *env, PmuCheckAccess how,
 }
 
 /*
- * The time stamp counter, under an address of C3's.  With icount only the last
- * instruction of a block may ask for the time, which RDMSR need not be.
+ * The time stamp counter, which is also C3's PerfCtr0.  With icount only the
+ * last instruction of a block may read the time, and RDMSR need not be that.
  */
 static uint64_t x86_pmu_tsc(CPUX86State *env)
 {
@@ -108,7 +111,7 @@ bool x86_pmu_rdmsr(CPUX86State *env, uint64_t *value, uintptr_t retaddr)
     return true;
 }
 
-/* Why the counter that @view shows does not count as hardware does. */
+/* A text that says why the counter of @view does not count as hardware does. */
 static char *x86_pmu_describe(const PerfmonView *view)
 {
     return g_strdup_printf("x86 PMU: event 0x%" PRIx64 " (%s): %s%s%s%s",
@@ -121,10 +124,10 @@ static char *x86_pmu_describe(const PerfmonView *view)
                            view->note ? view->note : "");
 }
 
-/* A guest can make up millions of selectors. */
+/* Most texts that are logged: a guest can make up millions of selectors. */
 #define X86_PMU_MAX_LOGGED_EVENTS 4096
 
-/* Say so once for each event. */
+/* Log once for each event that it is not counted as hardware does. */
 static void x86_pmu_log_event(X86PMU *unit, const PerfmonView *view)
 {
     char *text;
@@ -142,7 +145,7 @@ static void x86_pmu_log_event(X86PMU *unit, const PerfmonView *view)
     }
 }
 
-/* @msr was written: what counters that it selects events for count. */
+/* @msr was written.  If it selects events, log what counters cannot count. */
 static void x86_pmu_log_events(X86PMU *unit, uint32_t msr)
 {
     PerfmonView view;
@@ -181,9 +184,9 @@ bool x86_pmu_wrmsr(CPUX86State *env, uint64_t value, uintptr_t retaddr)
         raise_exception_err_ra(env, EXCP0D_GPF, 0, retaddr);
     }
     /*
-     * The write that stops a counter is counted by it, the one that starts
-     * it is not.  WRMSR ends its block, so a stopped counter's interrupt can
-     * still come right behind.
+     * A counter counts the WRMSR that stops it, and not the one that starts it.
+     * WRMSR ends its block, so the interrupt of a counter that it stops can
+     * still come right behind it.
      */
     x86_pmu_sync(env, 0);
     if (unlikely(unit->faults)) {

@@ -1,9 +1,10 @@
 /*
- * What a driver does to the PMU, told to traces, recorder and checker.
+ * Observers: tell traces, recorder and checker what a driver does to the PMU.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Nothing here changes what the guest sees.
+ * Nothing here changes what the guest sees, except that x86_pmu_lvt() asserts
+ * NetBurst's interrupt again (x86_pmu_unmasked()).
  */
 
 #include "qemu/osdep.h"
@@ -21,13 +22,16 @@
 #include "tcg/pmu/check/controls.h"
 #include "trace.h"
 
-/* Without -icount, C8 and P3 speak of seconds: a vCPU's thread can wait. */
+/*
+ * Nanoseconds per unit of PmuCheckWhere.clock without -icount.  The limits of
+ * rules C8 and P3 are seconds then, as a vCPU's thread can wait.
+ */
 #define NANOSECONDS_PER_UNIT 1000
 
 /*
- * With -icount, the instructions begun so far; for RDMSR in the middle of a
- * block, to the end of it.  icount_get_raw() cannot be asked there, and would
- * account what x86_pmu_leave() may still take back.
+ * With -icount this returns the instructions begun so far.  For RDMSR in the
+ * middle of a block, that includes the block's rest.  icount_get_raw() cannot
+ * be called there, and would account what x86_pmu_leave() may still take back.
  */
 uint64_t x86_pmu_clock(CPUState *cs)
 {
@@ -47,7 +51,7 @@ const char *x86_pmu_clock_unit(void)
 /* Where something happens, for the checker; and when, for the recorder. */
 typedef struct X86PMUMoment {
     PmuCheckWhere where;
-    uint64_t clock;             /* x86_pmu_clock(), which takes its time */
+    uint64_t clock;             /* x86_pmu_clock(), which is slow: kept here */
 } X86PMUMoment;
 
 static X86PMUMoment x86_pmu_moment_at(CPUX86State *env, uint64_t rip)
@@ -68,6 +72,7 @@ static X86PMUMoment x86_pmu_moment(CPUX86State *env)
     return x86_pmu_moment_at(env, x86_pmu_pc(env));
 }
 
+/* Add a step to the recorder, if there is one. */
 static void x86_pmu_note(X86PMUObserver *observer, PmuRecordKind kind,
                          const X86PMUMoment *moment, uint32_t msr,
                          uint64_t old, uint64_t value,
@@ -84,12 +89,15 @@ static void x86_pmu_note(X86PMUObserver *observer, PmuRecordKind kind,
     }
 }
 
+/*
+ * The numbers of accesses to @msr; those of MSR 0 if there are too many MSRs.
+ */
 static X86PMUAccesses *x86_pmu_accesses(X86PMUObserver *observer, uint32_t msr)
 {
     X86PMUAccesses *accesses = g_hash_table_lookup(observer->accesses,
                                                    GUINT_TO_POINTER(msr));
 
-    /* RDPMC can fault with any ECX. */
+    /* A guest can make up any number of MSRs: RDPMC faults with any ECX. */
     if (!accesses && g_hash_table_size(observer->accesses) > 1000) {
         msr = 0;
         accesses = g_hash_table_lookup(observer->accesses, NULL);
@@ -129,7 +137,7 @@ void x86_pmu_observe_read(CPUX86State *env, PmuCheckAccess how, uint32_t msr,
     }
 }
 
-/* What @msr reads as, 0 if it does not. */
+/* The value of @msr; 0 if it cannot be read. */
 static uint64_t x86_pmu_old_value(X86PMU *unit, uint32_t msr)
 {
     uint64_t value = 0;
@@ -148,7 +156,7 @@ static void x86_pmu_trace_write(CPUX86State *env, uint32_t msr, uint64_t value)
                         x86_pmu_pc(env), name);
 }
 
-/* The counters that count change. */
+/* Trace it if the write of @value to @msr changes which counters count. */
 static void x86_pmu_trace_run(CPUX86State *env, uint32_t msr, uint64_t value)
 {
     PmuControls controls = pmu_controls(&env->pmu.unit->perfmon);
@@ -231,7 +239,7 @@ void x86_pmu_observe_overflow(CPUX86State *env, uint64_t bits)
     }
 }
 
-/* What LVTPC and the processor make of an interrupt that is asked for now. */
+/* What becomes of an interrupt now, by LVTPC and the processor's NMI mask. */
 static PmuCheckOutcome x86_pmu_outcome(CPUX86State *env, uint32_t *lvtpc)
 {
     *lvtpc = x86_pmu_lvtpc(env);
@@ -264,7 +272,7 @@ void x86_pmu_observe_pmi(CPUX86State *env)
     }
 }
 
-/* The instruction of @env that is writing to the local APIC. */
+/* Linear address of the instruction that is writing to the local APIC. */
 static uint64_t x86_pmu_io_pc(CPUX86State *env, bool by_msr)
 {
     CPUState *cs = env_cpu(env);
@@ -311,7 +319,7 @@ void x86_pmu_lvt(X86CPU *cpu, int entry, uint32_t value)
     }
 }
 
-/* The checker of @env, NULL if there is none. */
+/* The checker of @env; NULL: there is none. */
 static PmuCheck *x86_pmu_checker(CPUX86State *env)
 {
     X86PMU *unit = env->pmu.unit;

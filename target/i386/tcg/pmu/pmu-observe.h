@@ -1,5 +1,5 @@
 /*
- * Who looks at what a driver does to the PMU: traces, recorder, checker.
+ * Observers of what a driver does to the PMU: traces, recorder, checker.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -13,7 +13,7 @@
 
 typedef struct X86PMUReport X86PMUReport;
 
-/* pmu-check */
+/* Values of pmu-check: what happens when a driver breaks a rule. */
 typedef enum X86PMUCheckMode {
     X86_PMU_CHECK_OFF,
     X86_PMU_CHECK_LOG,
@@ -23,18 +23,18 @@ typedef enum X86PMUCheckMode {
     X86_PMU_CHECK_MODES
 } X86PMUCheckMode;
 
-/* Properties, as they were given. */
+/* The properties of one CPU, as the user gave them: pmu-check.c */
 struct X86PMUObserverOptions {
     X86PMUCheckMode mode;
     char *rules, *suppress, *map, *report, *text;       /* NULL: not given */
-    uint64_t min_period;
+    uint64_t min_period;        /* 0: not given */
     int64_t recorder;           /* entries; -1: not given */
 };
 
-/* What was done to one MSR, by PmuCheckAccess, and those that raised #GP. */
+/* Accesses to one MSR. */
 typedef struct X86PMUAccesses {
-    uint64_t count[PMU_CHECK_RDPMC + 1];
-    uint64_t faults;
+    uint64_t count[PMU_CHECK_RDPMC + 1];        /* by PmuCheckAccess */
+    uint64_t faults;            /* those that raised #GP; not in @count */
 } X86PMUAccesses;
 
 struct X86PMUObserver {
@@ -42,30 +42,34 @@ struct X86PMUObserver {
     X86PMUCheckMode mode;
     PmuCheck *check;            /* or NULL */
     PmuRecorder *recorder;      /* or NULL */
-    X86PMUReport *report;       /* that vCPUs share; or NULL */
+    X86PMUReport *report;       /* shared by all vCPUs; or NULL */
     GHashTable *accesses;       /* X86PMUAccesses by MSR */
     uint64_t interrupts[PMU_CHECK_MASKED + 1];  /* by PmuCheckOutcome */
 };
 
-/* Instructions with -icount, else nanoseconds: PmuRecorderEntry.clock. */
+/*
+ * The time for PmuRecorderEntry.clock: instructions with -icount, else
+ * nanoseconds; and the name of the unit.
+ */
 uint64_t x86_pmu_clock(CPUState *cs);
 const char *x86_pmu_clock_unit(void);
 
-/* The report: pmu-check.c */
+/* The report: pmu-report.c */
 
-/* PmuCheckReport of the X86PMUObserver @opaque. */
+/* A PmuCheckReport; @opaque is an X86PMUObserver. */
 void x86_pmu_report_hit(void *opaque, const PmuCheckHit *hit);
 
 /*
- * The report that all vCPUs share, with @observer among those it is about.
- * False and @errp set if a file cannot be read or is wrong.
+ * Add @observer to the report that all vCPUs share, which the first one
+ * creates.  False and @errp set if a file cannot be read or is wrong, or if
+ * other vCPUs have other files.
  */
 bool x86_pmu_report_join(X86PMUObserver *observer,
                          const X86PMUObserverOptions *options,
                          Error **errp);
 void x86_pmu_report_leave(X86PMUObserver *observer);
 
-/* What suppresses hits, or NULL. */
+/* The suppressions of the file pmu-check-suppress; NULL: none was given. */
 const PmuSuppressions *x86_pmu_report_suppressions(const X86PMUReport *report);
 
 #endif

@@ -1,10 +1,12 @@
 /*
- * The PMU while the guest runs: from counts to overflows and interrupts.
+ * Overflows and performance-monitoring interrupts: when to look for them, and
+ * how they reach the guest.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * An overflow is found by a budget that is checked at block entry, never by
- * polling: x86_pmu_arm() says how far it is, x86_pmu_check() looks.
+ * The PMU never polls for overflows.  x86_pmu_arm() sets a budget by the
+ * distance to the next one.  Blocks check the budget at their entry and call
+ * x86_pmu_check() when it is used up.
  */
 
 #include "qemu/osdep.h"
@@ -21,17 +23,17 @@
 #include "tcg/pmu/perfmon/map-netburst.h"
 #include "trace.h"
 
-/* How long instrumented code runs on after the last counter stopped. */
+/* Instructions that instrumented code runs after the last counter stopped. */
 #define IDLE_INSTRUCTIONS (1 << 20)
 
 /*
- * From this distance to an overflow on, the current level gets all of the
- * budget, and the first block at the other one looks again: until then each
- * gets half, so that a change of level costs nothing.
+ * Instructions or branches to an overflow, below which the current privilege
+ * level gets all of the budget, and the first block of the other level looks
+ * again.  Farther away each level gets half: a change of level costs nothing.
  */
 #define SPLIT_BUDGET (1 << 16)
 
-/* Instructions that the counters have not seen in @now yet. */
+/* Instructions in @now that the counters have not seen yet. */
 static uint64_t x86_pmu_retired(const X86PMU *unit,
                                 const PmuLedgerSnapshot *now)
 {
@@ -44,7 +46,7 @@ static uint64_t x86_pmu_retired(const X86PMU *unit,
     return sum;
 }
 
-/* Let the counters see the ledger. */
+/* Bring the counters, and what depends on them, up to date with the ledger. */
 static void x86_pmu_update(X86PMU *unit)
 {
     uint64_t before = unit->perfmon.global_status, retired = 0;
@@ -92,8 +94,9 @@ void x86_pmu_peek(CPUX86State *env, PmuLedger *ledger, Perfmon *perfmon)
 }
 
 /*
- * The same for a look at whether a counter overflows, which is taken when a
- * budget is used up: that depends on how code is cut into blocks.
+ * As x86_pmu_sync(), to see whether a counter overflows.  When this is called
+ * depends on how code is cut into blocks.  So it settles the model's estimates,
+ * which changes them, only if an overflow may depend on them.
  */
 static void x86_pmu_look(CPUX86State *env)
 {
@@ -128,7 +131,7 @@ void x86_pmu_set_mode(CPUX86State *env, uint32_t hflags)
     }
 }
 
-/* How far it is to an overflow, or to a fault that is to be found like one. */
+/* How far it is to an overflow, or to a fault that waits for instructions. */
 static void x86_pmu_distance(const X86PMU *unit, PerfmonDistance *slack)
 {
     perfmon_distance_to_overflow(&unit->perfmon, slack);
@@ -137,11 +140,7 @@ static void x86_pmu_distance(const X86PMU *unit, PerfmonDistance *slack)
     }
 }
 
-/*
- * The hflags bits for @demand.  When nothing counts any more the bits stay
- * for a while: a driver stops and starts all counters around each interrupt
- * and each context switch, and a change of bits means other translated code.
- */
+/* The hflags bits for @demand; 0: nothing counts. */
 static uint32_t x86_pmu_hflags(const CPUX86State *env,
                                const PerfmonDemand *demand,
                                const PerfmonDistance *slack)
@@ -151,7 +150,7 @@ static uint32_t x86_pmu_hflags(const CPUX86State *env,
                                                 : HF_PMU_MASK;
     }
     if (MIN(slack->instructions, slack->branches) != UINT64_MAX) {
-        /* The instruction that overflows can be the one that leaves CPL. */
+        /* The instruction that overflows can be one that changes the CPL. */
         return HF_PMU_OS_MASK | HF_PMU_USR_MASK;
     }
     return (demand->level[PMU_LEVEL_OS] ? HF_PMU_OS_MASK : 0) |
@@ -159,19 +158,20 @@ static uint32_t x86_pmu_hflags(const CPUX86State *env,
 }
 
 /*
- * Slots until it must be looked whether a counter of what the model estimates
- * overflows.  Nothing grows faster than PMU_TIMING_ITEM_RATE, but most that is
- * worth an interrupt is a hundred times as rare: half of the way that it takes
- * for these then.  Should they become more frequent just there, the interrupt
- * is late by so many slots at most.
+ * Most slots to the next look at counters of the model's events, where recent
+ * rates decide when it is (x86_pmu_distance_any()).  No event counts faster
+ * than PMU_TIMING_ITEM_RATE, but most that are worth an interrupt are a hundred
+ * times as rare.  So the look comes half of the way to the overflow expected by
+ * these rates.  If the event becomes more frequent just then, its interrupt is
+ * late by LOOK_AHEAD slots at most.
  */
 #define LOOK_AHEAD (1 << 14)
 
 /*
- * The same for slots and cycles.  How far it is to their overflow is known;
- * that pmu_timing_progress() counts instructions as well leaves room for its
- * being an estimate.  Each look finds a part of the way left that the one
- * before it found, and in the last part each block has one.
+ * Slots before an overflow of slots or cycles in which each block looks at the
+ * counters.  The distance to this overflow is known.  pmu_timing_progress() is
+ * an estimate, but it counts instructions besides slots, which leaves room for
+ * errors.  So each look comes early and finds a smaller part of the way left.
  */
 #define LAST_SLOTS 64
 
@@ -190,7 +190,7 @@ static uint64_t x86_pmu_distance_any(const PerfmonDistance *slack)
                MIN(slack->expected / 2, LOOK_AHEAD));
 }
 
-/* The same for what is counted exactly, instruction by instruction. */
+/* The same for what is counted exactly: instructions and branches. */
 static uint64_t x86_pmu_distance_exact(const PerfmonDistance *slack)
 {
     uint64_t distance = MIN(slack->branches / PMU_TIMING_ITEM_RATE,
@@ -201,8 +201,8 @@ static uint64_t x86_pmu_distance_exact(const PerfmonDistance *slack)
 }
 
 /*
- * Does a driver that has stopped all counters want the same soon, as far as one
- * can tell?
+ * All counters are stopped: may a driver start the same ones again soon?  Taken
+ * for true for IDLE_INSTRUCTIONS of progress.
  */
 static bool x86_pmu_may_resume(const X86PMU *unit)
 {
@@ -250,7 +250,7 @@ static void x86_pmu_arm_counts(CPUX86State *env, const PerfmonDistance *slack,
     }
 }
 
-/* What must run, for counters and for the machine's clock. */
+/* What must run for counters and for the machine's clock. */
 static PerfmonDemand x86_pmu_demand(const X86PMU *unit)
 {
     PerfmonDemand demand = perfmon_demand(&unit->perfmon);
@@ -260,7 +260,10 @@ static PerfmonDemand x86_pmu_demand(const X86PMU *unit)
     return demand;
 }
 
-/* All that runs goes on for a while after the last counter stopped. */
+/*
+ * Tell the model what is of interest.  After the last counter stopped, what was
+ * of interest stays so for a while.
+ */
 static void x86_pmu_set_interest(X86PMU *unit, PmuInterest interest)
 {
     if (!interest.time_only) {
@@ -282,14 +285,18 @@ static void x86_pmu_arm_all(CPUX86State *env, uint64_t insn, unsigned need,
 
     x86_pmu_counted_stop(env);
     unit->idle = !hflags;
+    /*
+     * When nothing counts any more, bits and interest stay for a while.  A
+     * driver stops and starts all counters around each interrupt and context
+     * switch, and a change of bits means other translated code.
+     */
     if (hflags) {
-        /* A driver that stops all counters for a while wants the same then. */
         x86_pmu_set_interest(unit, demand.interest);
         x86_pmu_set_mode(env, hflags);
     } else if (unit->perfmon.pmi && !(env->hflags & HF_PMU_MASK)) {
         /*
-         * A stream may end between an overflow that froze all counters and
-         * its interrupt: only instrumented code looks for that.
+         * State that was loaded may be from between an overflow that froze all
+         * counters and its interrupt: only instrumented code looks for that.
          */
         x86_pmu_set_mode(env, HF_PMU_OS_MASK | HF_PMU_USR_MASK);
     }
@@ -363,7 +370,7 @@ void x86_pmu_unmasked(CPUX86State *env, uint32_t lvtpc)
     if (unit->perfmon.config.map == PERFMON_MAP_NETBURST &&
         !(lvtpc & APIC_LVT_MASKED) &&
         perfmon_netburst_pmi_asserted(&unit->perfmon)) {
-        /* The entry is about to be written: it takes effect before this. */
+        /* LVTPC is about to be written: that takes effect before this runs. */
         async_run_on_cpu(env_cpu(env), x86_pmu_assert_again,
                          RUN_ON_CPU_NULL);
     }
@@ -441,7 +448,7 @@ void x86_pmu_check(CPUX86State *env, unsigned num_insns)
     }
 }
 
-/* count: the next block does not fit into the budget. */
+/* count: a block of @num_insns, about to run, does not fit into the budget. */
 void helper_x86_pmu_expired(CPUX86State *env, uint32_t num_insns)
 {
     x86_pmu_check(env, num_insns);
@@ -452,7 +459,7 @@ void x86_pmu_poll(CPUX86State *env)
 {
     const X86PMU *unit = env->pmu.unit;
 
-    /* What is idle has but an interrupt to look for: let the budget run out. */
+    /* An idle unit only waits for an interrupt: let its budget run out. */
     if (unit && (env->hflags & HF_PMU_MASK) &&
         (!unit->idle || unit->perfmon.pmi)) {
         x86_pmu_look(env);

@@ -1,15 +1,16 @@
 /*
- * Where the guest's linear pages are mapped, found without a trace.
+ * Page walks without side effects: find where the guest's linear pages are
+ * mapped.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The timing model asks for a translation after the access was made, so an
- * ordinary page walk comes too late: it would set Accessed bits that the guest
- * has cleared since, or set them when RAM has been sent already (migration), or
- * fault.  This one reads the guest's tables and does nothing else (SDM vol. 3A,
- * "4-Level Paging and 5-Level Paging"; nested paging: AMD64 manual vol. 2,
- * "Nested Paging").  Permissions and reserved bits were checked when the access
- * was made.
+ * The timing model asks for a translation after the guest made the access, when
+ * an ordinary page walk comes too late.  Such a walk would set Accessed bits
+ * that the guest has cleared since, or set them when migration has already sent
+ * the RAM, or fault.  This walk reads the guest's tables and does nothing else
+ * (SDM vol. 3A, "4-Level Paging and 5-Level Paging"; nested paging: AMD64
+ * manual vol. 2, "Nested Paging").  It does not check permissions and reserved
+ * bits, as the access itself did.
  */
 
 #include "qemu/osdep.h"
@@ -17,25 +18,28 @@
 #include "exec/memory.h"
 #include "pmu-internal.h"
 
-/* A page: where it is, and its size as a power of 2. */
+/* The result of a walk. */
 typedef struct X86PMUPage {
-    uint64_t phys;
-    unsigned bits;
-    bool global;
+    uint64_t phys;              /* the address that was asked for, translated */
+    unsigned bits;              /* the size of its page is 1 << this bytes */
+    bool global;                /* the G bit of the entry */
 } X86PMUPage;
 
 static bool x86_pmu_walk(CPUX86State *env, const X86PMUPaging *paging,
                          const X86PMUTables *tables, uint64_t addr,
                          X86PMUPage *page);
 
-/* Are addresses that @tables lead to those of an SVM guest? */
+/* Does @tables map to physical addresses of an SVM guest? */
 static bool x86_pmu_is_nested(const X86PMUPaging *paging,
                               const X86PMUTables *tables)
 {
     return paging->is_nested && tables != &paging->nested;
 }
 
-/* Translate @page's physical address, and that it is in, once more. */
+/*
+ * @page has a physical address of an SVM guest.  Translate it by the nested
+ * tables, and let the page be the smaller one of both.
+ */
 static bool x86_pmu_walk_nested(CPUX86State *env, const X86PMUPaging *paging,
                                 X86PMUPage *page)
 {
@@ -50,8 +54,8 @@ static bool x86_pmu_walk_nested(CPUX86State *env, const X86PMUPaging *paging,
 }
 
 /*
- * Read the @size bytes of a table's entry at @addr.  False if they are not in
- * memory: reading a device's registers can have effects.
+ * Read the entry of @size bytes at @addr of a table.  False if it is not in
+ * RAM: reads of a device's registers can have effects.
  */
 static bool x86_pmu_read_entry(CPUX86State *env, const X86PMUPaging *paging,
                                const X86PMUTables *tables, uint64_t addr,
@@ -88,7 +92,7 @@ static unsigned x86_pmu_num_levels(int mode)
     return !(mode & PG_MODE_LMA) ? 3 : mode & PG_MODE_LA57 ? 5 : 4;
 }
 
-/* Can an entry of @level, 0 for the last, map a page? */
+/* Does @entry of @level, 0 for the last one, map a page? */
 static bool x86_pmu_may_map(int mode, unsigned level, uint64_t entry)
 {
     if (level == 0) {
@@ -101,7 +105,7 @@ static bool x86_pmu_may_map(int mode, unsigned level, uint64_t entry)
                       : level == 2 && (mode & PG_MODE_LMA);
 }
 
-/* The address in @entry, which maps a page if @large. */
+/* The address in @entry.  @large: it maps a page of more than 4 KiB. */
 static uint64_t x86_pmu_address(int mode, uint64_t entry, bool large)
 {
     uint64_t address = entry & PG_ADDRESS_MASK;
@@ -156,7 +160,7 @@ X86PMUPaging x86_pmu_paging(CPUX86State *env)
 {
     return (X86PMUPaging) {
         .guest = { env->cr[3], get_pg_mode(env) },
-        /* VMRUN keeps of the mode what nested tables need of it. */
+        /* VMRUN has kept the mode bits that nested tables need. */
         .nested = { env->nested_cr3, env->nested_pg_mode | PG_MODE_PG },
         .is_nested = env->hflags2 & HF2_NPT_MASK,
         .is_long = env->hflags & HF_LMA_MASK,

@@ -1,10 +1,11 @@
 /*
- * What becomes of hits of the checker: one report for all vCPUs.
+ * What happens with hits of the checker: messages, events, and one report for
+ * all vCPUs.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Everything here runs under the BQL: a rule that is broken for the first time
- * at an address is rare.
+ * Everything here runs under the BQL, which x86_pmu_report_hit() takes: it is
+ * rare that a rule is broken for the first time at an address.
  */
 
 #include "qemu/osdep.h"
@@ -22,31 +23,31 @@
 #include "pmu-observe.h"
 #include "trace.h"
 
-/* Status of QEMU with pmu-check=exit, if a rule was broken. */
+/* Exit status of QEMU with pmu-check=exit, if a rule was broken. */
 #define EXIT_BROKEN 3
 
-/* Steps of the driver that a message shows. */
+/* The last steps of the driver that a message shows. */
 #define MESSAGE_STEPS 8
-/* ... and that the report has for each address: there can be thousands. */
+/* The same in the report for each address, of which there can be thousands. */
 #define REPORT_STEPS 32
 
 /* The first time that a rule was broken at an address, on any vCPU. */
 typedef struct X86PMUSite {
     const PmuCheckRule *rule;
     uint64_t rip;
-    uint64_t others;            /* times, on vCPUs that are gone */
-    QDict *dict;                /* as reported; "count" is still missing */
+    uint64_t others;            /* times it was broken on vCPUs now gone */
+    QDict *dict;                /* as in the report, but without "count" */
 } X86PMUSite;
 
 struct X86PMUReport {
     GPtrArray *observers;       /* of X86PMUObserver */
-    GPtrArray *sites;           /* of X86PMUSite, in their order */
-    PmuSymbols *symbols;
-    PmuSuppressions *suppressions;
-    char *file;
-    char *suppress, *map;       /* the files' names */
+    GPtrArray *sites;           /* of X86PMUSite, oldest first */
+    PmuSymbols *symbols;        /* of @map; NULL: no file */
+    PmuSuppressions *suppressions;      /* of @suppress; NULL: no file */
+    char *file;                 /* name of the report's file; NULL: none */
+    char *suppress, *map;       /* names of files; NULL: none */
     uint64_t interrupts[PMU_CHECK_MASKED + 1];  /* of vCPUs that are gone */
-    GHashTable *accesses;
+    GHashTable *accesses;       /* X86PMUAccesses by MSR, of these vCPUs */
     Notifier exit;
 };
 
@@ -67,7 +68,7 @@ static void x86_pmu_put_hex(QDict *dict, const char *key, uint64_t value)
     qdict_put_str(dict, key, text);
 }
 
-/* The last @steps of the driver, or all. */
+/* The last @steps steps of the driver as texts; all if there are fewer. */
 static QList *x86_pmu_history_list(const X86PMUObserver *observer,
                                    unsigned steps)
 {
@@ -115,7 +116,7 @@ static QDict *x86_pmu_site_dict(const X86PMUObserver *observer,
     return dict;
 }
 
-/* The site of @hit, NULL if there is none yet. */
+/* The site of @hit; NULL: there is none yet. */
 static X86PMUSite *x86_pmu_find_site(const X86PMUReport *report,
                                      const PmuCheckHit *hit)
 {
@@ -183,6 +184,7 @@ static void x86_pmu_send_hit(X86PMUObserver *observer, const PmuCheckHit *hit,
     qapi_free_strList(list);
 }
 
+/* Do what pmu-check= says. */
 static void x86_pmu_act(X86PMUObserver *observer, const PmuCheckHit *hit,
                         const QDict *dict)
 {
@@ -240,7 +242,7 @@ void x86_pmu_report_hit(void *opaque, const PmuCheckHit *hit)
     }
 }
 
-/* How often the rule of @site was broken there. */
+/* How often the rule of @site was broken there, on all vCPUs. */
 static uint64_t x86_pmu_site_count(const X86PMUReport *report,
                                    const X86PMUSite *site)
 {
@@ -294,7 +296,7 @@ static QDict *x86_pmu_rule_dict(const X86PMUReport *report,
     return dict;
 }
 
-/* Add what @from has to @to: both X86PMUAccesses by MSR. */
+/* Add the counts in @from to those in @to.  Both are X86PMUAccesses by MSR. */
 static void x86_pmu_sum_accesses(GHashTable *to, GHashTable *from)
 {
     GHashTableIter iter;
@@ -364,7 +366,7 @@ static QDict *x86_pmu_interrupts_dict(const X86PMUReport *report)
     return dict;
 }
 
-/* The command line, where the host has it; its arguments end in NUL. */
+/* QEMU's command line, if the host has /proc; its arguments end in NUL. */
 static QList *x86_pmu_command_line(void)
 {
     QList *list = qlist_new();
@@ -411,7 +413,9 @@ static void x86_pmu_write_report(Notifier *notifier, void *data)
     }
 }
 
-/* The file that property @name says. */
+/*
+ * Read @file, the value of property @name.  NULL and @errp set if that fails.
+ */
 static char *x86_pmu_read_file(const char *name, const char *file,
                                Error **errp)
 {
@@ -504,7 +508,7 @@ static X86PMUReport *x86_pmu_report_new(const X86PMUObserverOptions *options,
     return report;
 }
 
-/* That of another vCPU, NULL if no other one has one. */
+/* The report of another vCPU; NULL: no other vCPU has one. */
 static X86PMUReport *x86_pmu_report_of_others(const X86PMUObserver *self)
 {
     CPUState *cs;

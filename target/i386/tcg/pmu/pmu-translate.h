@@ -12,9 +12,9 @@
 
 typedef struct X86PMUTranslation {
     X86PMU *unit;               /* NULL: this block is not instrumented */
-    /* Of the instruction at hand: */
+    /* Of the instruction that is being translated: */
     uint8_t ea, stack;          /* see PmuBlockInsn */
-    uint8_t accesses;           /* of data, so far */
+    uint8_t accesses;           /* data accesses so far */
     PmuEncoding encoding;
 } X86PMUTranslation;
 

@@ -1,10 +1,10 @@
 /*
- * The core behind a PMU: properties that change it.
+ * Properties of a CPU that change parameters of the modelled core.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * There is a property for each figure of the core that can be changed
- * (uarch-params.c); one that is not set leaves the core's own.
+ * There is a property for each parameter that can be changed (uarch-params.c).
+ * A property that is not set leaves the core's own value.
  */
 
 #include "qemu/osdep.h"
@@ -13,13 +13,14 @@
 #include "hw/qdev-properties.h"
 #include "pmu-internal.h"
 
-/* What comes before the names of figures in those of properties. */
+/* A property's name is this, then the name of the parameter. */
 #define PREFIX "pmu-"
 
-/* How properties read that are not set; they can be set to that as well. */
+/* Values of properties that are not set.  Setting such a value unsets them. */
 #define UNSET_NUMBER    (-1)
 #define UNSET_SIZE      0
 
+/* Where @cpu keeps its property for @param: value + 1; 0: not set. */
 static uint32_t *x86_pmu_figure(X86CPU *cpu, const PmuUarchParam *param)
 {
     return &cpu->env.pmu.figure[param - pmu_uarch_params];
@@ -30,7 +31,10 @@ static int64_t x86_pmu_unset(const PmuUarchParam *param)
     return param->is_size ? UNSET_SIZE : UNSET_NUMBER;
 }
 
-/* Of a vCPU with a PMU the core as it is, of others what was asked for. */
+/*
+ * Reads the value that the modelled core has.  Before the CPU has a PMU, reads
+ * what was set.
+ */
 static void x86_pmu_get_figure(Object *obj, Visitor *v, const char *name,
                                void *opaque, Error **errp)
 {
@@ -152,6 +156,7 @@ bool x86_pmu_uarch(X86CPU *cpu, PmuCore core, PmuUarch *uarch, Error **errp)
     return true;
 }
 
+/* Do both agree in all parameters on which descriptions of code depend? */
 static bool x86_pmu_same_code(const PmuUarch *own, const PmuUarch *other,
                               Error **errp)
 {

@@ -3,8 +3,8 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Counters, hidden ones included, and the ledger travel; caches, predictors and
- * the pipeline start cold on the other side.
+ * Counters, hidden ones included, and the ledger migrate.  Caches, predictors
+ * and the pipeline start cold on the other side.
  */
 
 #include "qemu/osdep.h"
@@ -20,7 +20,7 @@ static bool x86_pmu_needed(void *opaque)
     return cpu->env.pmu.unit != NULL;
 }
 
-/* Room for the ledger as it travels, of which most is not used. */
+/* Room for the ledger as it migrates.  Allocated when first needed. */
 static PmuSavedLedger *x86_pmu_saved(X86PMU *unit)
 {
     if (!unit->migrated.ledger) {
@@ -29,7 +29,7 @@ static PmuSavedLedger *x86_pmu_saved(X86PMU *unit)
     return unit->migrated.ledger;
 }
 
-/* Instructions that travel in counters, which faults here have not seen yet. */
+/* Instructions that migrate in counters and that faults have not seen yet. */
 static uint64_t x86_pmu_unseen(const X86PMU *unit)
 {
     uint64_t sum = 0;
@@ -41,14 +41,14 @@ static uint64_t x86_pmu_unseen(const X86PMU *unit)
     return sum;
 }
 
-/* What is sent is as of now, and goes on here as if nothing had been sent. */
+/* Copies the present state.  The guest goes on here as if nothing was sent. */
 static int x86_pmu_pre_save(void *opaque)
 {
     X86CPU *cpu = opaque;
     X86PMU *unit = cpu->env.pmu.unit;
     PmuLedger ledger;
 
-    /* A pending interrupt travels with it. */
+    /* A pending interrupt (Perfmon.pmi) migrates with the registers. */
     x86_pmu_peek(&cpu->env, &ledger, &unit->migrated.perfmon);
     pmu_ledger_save(&ledger, x86_pmu_saved(unit));
     x86_pmu_faults_save(unit, x86_pmu_unseen(unit));
@@ -71,10 +71,10 @@ static int x86_pmu_pre_load(void *opaque)
         error_report("cpu/pmu: this CPU has no PMU");
         return -EINVAL;
     }
-    /* What was running here is gone; rCX is already the new one. */
+    /* The instruction that ran here is gone; rCX is already the new one. */
     env->pmu.string = false;
     x86_pmu_sync(env, 0);
-    /* What does not travel is the same on both sides. */
+    /* Fields that do not migrate are the same on both sides. */
     env->pmu.unit->migrated.perfmon = env->pmu.unit->perfmon;
     x86_pmu_saved(env->pmu.unit);
     x86_pmu_faults_make_room(env->pmu.unit);
@@ -83,7 +83,10 @@ static int x86_pmu_pre_load(void *opaque)
     return 0;
 }
 
-/* The machine's time is that of the model: how much of that it has seen. */
+/*
+ * With -icount shift=model, migrated.clock_ran migrates: how much of the vCPU's
+ * modelled time the machine's time has seen.
+ */
 static bool x86_pmu_clock_needed(void *opaque)
 {
     X86CPU *cpu = opaque;
@@ -125,7 +128,10 @@ static const VMStateDescription vmstate_clock = {
     }
 };
 
-/* Is what arrived a PMU?  If not, the one that was here goes on as it was. */
+/*
+ * Check what arrived, and take it over if it is valid.  Else the PMU goes on as
+ * it was, unless only x86_pmu_clock_loaded() fails.
+ */
 static int x86_pmu_post_load(void *opaque, int version_id)
 {
     X86CPU *cpu = opaque;
@@ -158,13 +164,13 @@ static int x86_pmu_post_load(void *opaque, int version_id)
     }
     unit->ledger = ledger;
     unit->perfmon = unit->migrated.perfmon;
-    /* What was learnt of another past is no part of this one. */
+    /* Rates that were learnt before the load do not hold any more. */
     unit->rates = (PerfmonEventRates) {};
     unit->perfmon.rates = &unit->rates;
     x86_pmu_observe_load(unit);
     x86_pmu_faults_load(&cpu->env);
     pmu_timing_reset(unit->timing);
-    /* No vCPU runs, those that share it will start cold as well. */
+    /* No vCPU runs, and those that share the L3 will start cold as well. */
     pmu_tag_array_clear(pmu_l3_tag_array(unit->l3));
     if (!x86_pmu_clock_loaded(unit)) {
         error_report("cpu/pmu/clock: time is not that of the ledger");
@@ -220,7 +226,7 @@ static const VMStateDescription vmstate_item = {
     }
 };
 
-/* Before items are read, as there is no room for more. */
+/* Checks @num_items before items are read, as there is no room for more. */
 static bool x86_pmu_items_fit(void *opaque, int version_id)
 {
     const PmuSavedLedger *saved = opaque;
@@ -246,7 +252,7 @@ static const VMStateDescription vmstate_ledger = {
     }
 };
 
-/* What registers have that are not architectural, AMD's or P6's. */
+/* NetBurst and P5 have state that other register maps do not have. */
 static bool x86_pmu_older_needed(void *opaque)
 {
     const Perfmon *perfmon = opaque;
@@ -322,7 +328,7 @@ static const VMStateDescription vmstate_unit = {
 
 const VMStateDescription vmstate_x86_pmu = {
     .name = "cpu/pmu",
-    /* 9: items of the ledger by their names: new ones need no other version */
+    /* 9: ledger items migrate by name, so new items need no new version */
     .version_id = 9,
     .minimum_version_id = 9,
     .needed = x86_pmu_needed,

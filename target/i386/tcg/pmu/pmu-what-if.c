@@ -1,10 +1,11 @@
 /*
- * Other PMUs than the core's own: properties that change the registers.
+ * Properties that give a CPU other PMU registers than its own, and CPUID's
+ * leaves that describe the registers.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * A driver meets units with fewer counters, of other versions, or behind a
- * hypervisor.  The core behind the registers stays what it is.
+ * With them a driver meets units with fewer counters, of other versions, or
+ * behind a hypervisor.  The core behind the registers stays as it is.
  */
 
 #include "qemu/osdep.h"
@@ -28,7 +29,7 @@ typedef enum X86PMUOption {
 
 QEMU_BUILD_BUG_ON(X86_PMU_WHAT_IFS != X86_PMU_OPTIONS);
 
-/* What a property may be; -1, as it reads, is that of the core. */
+/* A property's name and range.  It reads as -1 if it is not set. */
 typedef struct X86PMUOptionInfo {
     const char *name;
     int min, max;
@@ -54,12 +55,12 @@ static const X86PMUOptionInfo options[X86_PMU_OPTIONS] = {
         "RDPMC of PERF_METRICS can clear it: IA32_PERF_CAPABILITIES[19]" },
 };
 
-/* A unit that there is, by its properties; others are the core's. */
+/* A unit that exists, as values for the properties. */
 typedef struct X86PMUProfile {
     const char *name;
-    /* The option's value plus 1; 0: not set, the core's own. */
+    /* The property's value plus 1; 0: not set, the core's own. */
     int value[X86_PMU_OPTIONS];
-    bool without_full_width;
+    bool without_full_width;    /* it has no IA32_A_PMCx */
 } X86PMUProfile;
 
 static const X86PMUProfile profiles[] = {
@@ -93,7 +94,7 @@ static const X86PMUProfile *x86_pmu_profile(X86CPU *cpu)
     return &profiles[cpu->env.pmu.profile];
 }
 
-/* The value of @option for @cpu; @own if nothing was said. */
+/* @option of @cpu: as given, else by the profile, else @own. */
 static int x86_pmu_choose_option(X86CPU *cpu, X86PMUOption option, int own)
 {
     int given = cpu->env.pmu.what_if[option];
@@ -193,7 +194,7 @@ bool x86_pmu_profile_has_full_width(X86CPU *cpu)
     return !x86_pmu_profile(cpu)->without_full_width;
 }
 
-/* What asks for @option: for messages. */
+/* For messages: the property that asks for @option, with its value. */
 static char *x86_pmu_asked(X86CPU *cpu, X86PMUOption option)
 {
     int given = cpu->env.pmu.what_if[option];
@@ -203,7 +204,7 @@ static char *x86_pmu_asked(X86CPU *cpu, X86PMUOption option)
                                    x86_pmu_profile(cpu)->name);
 }
 
-/* Registers that are not architectural are as they are. */
+/* Check that no property changes registers that are not architectural. */
 static bool x86_pmu_check_map(X86CPU *cpu, const PerfmonConfig *config,
                               Error **errp)
 {
@@ -217,9 +218,10 @@ static bool x86_pmu_check_map(X86CPU *cpu, const PerfmonConfig *config,
 }
 
 /*
- * Events that CPUID.0AH:EBX speaks of: slots, the eighth, came with Ice Lake
- * and version 5.  Parts of other versions have seven (version 2: 07280202H,
- * Core 2; 3: 07300403H, Haswell-EP; 4: 07300404H, Skylake-SP).
+ * The number of events that CPUID.0AH:EBX describes.  The eighth, slots, came
+ * with Ice Lake and version 5.  Parts of other versions have seven:
+ * CPUID.0AH:EAX is 07280202H on Core 2 (version 2), 07300403H on Haswell-EP
+ * (3), 07300404H on Skylake-SP (4).
  */
 static unsigned x86_pmu_num_events(const PerfmonConfig *config)
 {
@@ -229,7 +231,10 @@ static unsigned x86_pmu_num_events(const PerfmonConfig *config)
     return has_slots && config->version >= 5 ? 8 : 7;
 }
 
-/* The version decides, and that may be another than the core's. */
+/*
+ * Without pmu-anythread= the version decides, which may be another than the
+ * core's.
+ */
 static PerfmonAnyThread x86_pmu_choose_anythread(X86CPU *cpu)
 {
     switch (x86_pmu_choose_option(cpu, X86_PMU_ANYTHREAD, -1)) {
@@ -299,13 +304,13 @@ void x86_pmu_cpuid_0a(X86CPU *cpu, uint32_t *eax, uint32_t *ebx,
         *eax = *ebx = *ecx = *edx = 0;
         return;
     }
-    /* Version, counters, their width, events that EBX speaks of. */
+    /* Version, number of counters, their width, number of events in EBX. */
     *eax = config->version | config->num_gp << 8 |
            config->counter_width << 16 | x86_pmu_num_events(config) << 24;
     *ebx = config->events_off;
     /* Version 5 brought the map of fixed counters, and EDX[15]. */
     *ecx = config->version >= 5 ? (1 << config->num_fixed) - 1 : 0;
-    /* Fixed counters, their width, AnyThread deprecated. */
+    /* Number of fixed counters, their width; bit 15: AnyThread deprecated. */
     *edx = (config->version >= 2 ? config->num_fixed |
                                    config->counter_width << 5 : 0) |
            (config->version >= 5 && !perfmon->anythread) << 15;

@@ -1,5 +1,5 @@
 /*
- * How often blocks ran, where that says all or nearly all.
+ * Counts how often blocks ran, where the model needs no or little more of them.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -22,7 +22,7 @@ void pmu_block_runs_destroy(PmuBlockRuns *runs)
     g_clear_pointer(&runs->run, g_free);
 }
 
-/* What a run of @insns that takes @slots takes off what is left. */
+/* PmuBlockRunCount.cost of @insns instructions; @slots in 1/PMU_CPI_ONE. */
 static int64_t cost_of_run(uint32_t insns, uint32_t slots)
 {
     uint64_t progress = ((uint64_t)insns << PMU_CPI_SHIFT) + slots;
@@ -30,13 +30,13 @@ static int64_t cost_of_run(uint32_t insns, uint32_t slots)
     return (int64_t)(progress << PMU_LEFT_INSN_BITS) - insns;
 }
 
-/* Is the cost of @run its own, and of low confidence? */
+/* Is the cost of @run that of its own block, and of low confidence? */
 static bool is_low_confidence(const PmuBlockRun *run)
 {
     return (run->cost->key ^ run->key) == PMU_CPI_LOW_CONFIDENCE;
 }
 
-/* There is room for @run at the end of the list. */
+/* Add @run to the list, which has room for it. */
 static void append(PmuBlockRuns *runs, const PmuBlockRun *run)
 {
     uint32_t at = runs->number++;
@@ -98,7 +98,7 @@ void pmu_block_runs_revise(PmuBlockRuns *runs, bool low_confidence_too)
     }
 }
 
-/* Enter how often @run was counted.  False: it was not. */
+/* Enter the runs that @run has counted.  Returns false if there are none. */
 static bool collect(const PmuBlockRun *run, PmuCpiTable *table,
                     PmuLedger *ledger)
 {

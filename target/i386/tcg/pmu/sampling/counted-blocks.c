@@ -1,5 +1,5 @@
 /*
- * Blocks whose runs are counted, as what they cost is known.
+ * Counted blocks: those of known cost, of which only the runs are counted.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -24,7 +24,7 @@ PmuCpiEntry *pmu_timing_cost_of_block(const PmuTiming *t,
                                                     block->level);
 }
 
-/* Count runs of @block from now on, if it can be and its cost is known. */
+/* Count runs of @block from now on, if that is possible; returns whether so. */
 static G_GNUC_NO_INLINE bool count_known(PmuTiming *t, const PmuBlock *block)
 {
     PmuCpiEntry *cost;
@@ -36,7 +36,7 @@ static G_GNUC_NO_INLINE bool count_known(PmuTiming *t, const PmuBlock *block)
     return cost && pmu_block_runs_add(&t->runs, block, cost);
 }
 
-/* Does an access of @block, which has a number, need looking at? */
+/* Does the memory side need to see an access of @block, which has a number? */
 static inline bool any_misses_filter(const PmuTiming *t, const PmuBlock *block,
                                      const uint64_t *addr)
 {
@@ -52,16 +52,13 @@ static inline bool any_misses_filter(const PmuTiming *t, const PmuBlock *block,
     return !fast;
 }
 
-/* Runs of blocks that were counted, of which the plan does not know yet. */
+/* Sums over runs that were counted and are not in the PmuTiming yet. */
 typedef struct CountedRuns {
     int64_t cost;               /* sum of PmuBlockRunCount.cost */
-    uint64_t taken;             /* conditional branches */
+    uint64_t taken;             /* conditional branches that were taken */
 } CountedRuns;
 
-/*
- * Does what @block costs, of which nothing but data and branches are looked at,
- * stand in @count?
- */
+/* In functional warming: does @count, of @block, count its runs? */
 static inline bool is_counted(const PmuTiming *t, const PmuBlock *block,
                               const PmuBlockRunCount *count)
 {
@@ -69,8 +66,8 @@ static inline bool is_counted(const PmuTiming *t, const PmuBlock *block,
 }
 
 /*
- * All of @block ran, which is_counted(): the functional model sees what it has
- * to, the rest is in @runs.  Hot.
+ * All of @block ran, which is_counted().  Show the functional model what it has
+ * to see, and add the rest to @runs.  Hot.
  */
 static inline __attribute__((always_inline))
 void run_counted(PmuTiming *t, const PmuBlock *block, PmuBlockRunCount *count,
@@ -89,7 +86,7 @@ void run_counted(PmuTiming *t, const PmuBlock *block, PmuBlockRunCount *count,
     }
 }
 
-/* Some blocks ran, some of which may have taken assists; end of the phase? */
+/* Enter @runs, take assists, and end the phase if it is over. */
 static inline void enter_counted(PmuTiming *t, const CountedRuns *runs)
 {
     uint32_t insns = pmu_cost_insns(runs->cost);

@@ -1,10 +1,10 @@
 /*
- * Blocks whose runs are counted, as what they cost is known.
+ * Counted blocks: those of known cost, of which only the runs are counted.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The model counts them itself where caches and predictors see what runs, and
- * translated code does where they do not: see timing-run.h.
+ * In functional warming, where caches and predictors see what runs, the model
+ * counts the runs.  In fast-forward translated code does: see timing-run.h.
  */
 
 #ifndef TARGET_I386_PMU_SAMPLING_COUNTED_BLOCKS_H
@@ -13,9 +13,9 @@
 #include "tcg/pmu/sampling/timing-state.h"
 
 /*
- * The record behind @record, and none behind @end.  The block of that one and
- * what is known of that of @record are on their way from the host's memory:
- * there are too many for its caches.
+ * Returns the record behind @record, or @end if there is none.  Prefetches the
+ * block of that record, and the count of runs of @record's block: there are too
+ * many for the host's caches.
  */
 static inline const PmuRecord *pmu_timing_next_record(const PmuTiming *t,
                                                       const PmuRecord *record,
@@ -34,7 +34,7 @@ static inline const PmuRecord *pmu_timing_next_record(const PmuTiming *t,
     return next;
 }
 
-/* What ran as @record says, before what is at @target. */
+/* Returns how the block of @record ran; execution went on at @target then. */
 static inline PmuExecution pmu_record_execution(const PmuRecord *record,
                                                 uint64_t target)
 {
@@ -45,23 +45,23 @@ static inline PmuExecution pmu_record_execution(const PmuRecord *record,
 }
 
 /*
- * What @block costs, a region of its own, or what stands in for that; forward,
- * few samples will do.  NULL: that is not known.
+ * Returns the cost of @block, a region of its own, or a cost that stands in for
+ * it; NULL if there is none.  In fast-forward a cost of few samples is enough.
  */
 PmuCpiEntry *pmu_timing_cost_of_block(const PmuTiming *t,
                                       const PmuBlock *block);
 
 /*
- * All of @block ran.  If nothing but data and branches are looked at, and what
- * it costs is well known, its run is counted.  False: it is another one.
+ * All of @block ran.  Count the run in functional warming, if the block is a
+ * region of its own whose cost is well known.  Returns whether it did.
  */
 bool pmu_timing_run_counted_block(PmuTiming *t, const PmuBlock *block,
                                   const PmuExecution *dynamic);
 
 /*
- * Blocks ran as the records from @record up to @end say, and then what is at
- * @next_pc.  Takes those whose runs are counted already, up to the first that
- * is another one or to the end of the phase; returns what is left.
+ * Blocks ran as the records from @record up to @end say, and execution went on
+ * at @next_pc.  Count runs of blocks that are counted already, up to the first
+ * other block or to the end of the phase.  Returns the first record left.
  */
 const PmuRecord *pmu_timing_run_counted_blocks(PmuTiming *t,
                                                const PmuRecord *record,

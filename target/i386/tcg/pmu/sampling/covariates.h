@@ -1,9 +1,10 @@
 /*
- * Covariates: what the functional model knows of what is observed.
+ * Covariates: waits and mispredictions that the functional model observes,
+ * whether or not the code is simulated in detail.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Estimates of what was not simulated in detail are corrected by them.
+ * They correct the estimates for code that was not simulated in detail.
  */
 
 #ifndef TARGET_I386_PMU_SAMPLING_COVARIATES_H
@@ -15,13 +16,13 @@
 #include "tcg/pmu/memory/outcome.h"
 
 /*
- * What is known of all that is observed, simulated in detail or not: cycles
- * that loads waited, each by itself, by where they got what they waited for;
+ * Kinds of covariates: cycles that loads waited, by where their lines were;
  * mispredictions; and cycles that stores waited for their translations and
- * lines, likewise.  What loads as well counts as a load.
+ * lines.  Each access waits by itself: the cycles of accesses that overlap are
+ * added up.  An instruction that loads and stores counts as a load.
  */
 typedef enum PmuCovariate {
-    PMU_COVARIATE_WAIT_L1,      /* ... translations, whatever comes then */
+    PMU_COVARIATE_WAIT_L1,      /* translations, wherever the line is */
     PMU_COVARIATE_WAIT_L2,
     PMU_COVARIATE_WAIT_L3,
     PMU_COVARIATE_WAIT_DRAM,
@@ -34,17 +35,17 @@ typedef struct PmuCovariates {
     uint64_t n[PMU_COVARIATE_NR];
 } PmuCovariates;
 
-/* Waits of loads come first, in the order of levels: they are indices. */
+/* Waits of loads come first, in the order of the levels. */
 G_STATIC_ASSERT(PMU_COVARIATE_WAIT_L1 == 0 && PMU_COVARIATE_WAIT_DRAM == 3);
 
-/* The cycles that all loads waited. */
+/* The cycles that loads waited, of all levels. */
 static inline uint64_t pmu_covariates_wait(const PmuCovariates *known)
 {
     return known->n[PMU_COVARIATE_WAIT_L1] + known->n[PMU_COVARIATE_WAIT_L2] +
            known->n[PMU_COVARIATE_WAIT_L3] + known->n[PMU_COVARIATE_WAIT_DRAM];
 }
 
-/* Lines of code that were not in L1I, by where they were. */
+/* Lines of code that missed L1I, by PmuFoundIn. */
 typedef struct PmuCodeMisses {
     uint64_t from[PMU_FOUND_IN_NR];
 } PmuCodeMisses;

@@ -1,13 +1,13 @@
 /*
- * What regions of code took beyond what was predicted, as far as more is
- * known of them.
+ * Estimates of what was not simulated in detail: corrections of the means.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Of what was observed it is known how long data took to come, and what was
- * mispredicted, and so about how much of that there is in what was not; of
- * unknown code where it came from; and of costs that were found where code was
- * new, how they differ from what the same costs later on.
+ * Of observed code the functional model knows how long data took to come, and
+ * what was mispredicted.  That says about how much of it there is in code that
+ * was not observed.  Of unknown code it knows where its lines came from.  Costs
+ * that were found where code was new are corrected by a ratio: what the same
+ * code costs later.
  */
 
 #include <glib.h>
@@ -19,18 +19,18 @@
 #define ITEM PMU_SAMPLE_ITEM
 
 /*
- * So many instructions of any code stand beside those of code that was new:
- * half a sampling unit.  That is chosen: one region alone says little.
+ * Instructions of average code that are added to those of new code, as one
+ * region alone says little.  Chosen: half a sampling unit.
  */
 #define LITTLE_FIRST    1024.0
 
-/* What one time may leave to be taken off by later ones. */
+/* The most that a correction may leave to be subtracted by later ones. */
 #define DEBT_MOST   (1 << 28)
 
-/* Cycles of which fetch waits for code that is not in L1I, in slots or not. */
+/* Items that count waits of fetch for lines that missed L1I. */
 static const struct {
     uint8_t item;
-    bool slots;
+    bool slots;                 /* it counts slots, not cycles */
 } fetch_bound[] = {
     { PMU_SLOT_FETCH_LATENCY, true },
     { ITEM(ISSUED_0), false },
@@ -40,13 +40,13 @@ static const struct {
     { ITEM(FETCH_DATA_CYCLES), false },
 };
 
-/* What a cycle makes of fetch_bound[@i]. */
+/* What a cycle of waiting adds to the item of fetch_bound[@i]. */
 static double cycle(const PmuCpiTable *table, unsigned i)
 {
     return fetch_bound[i].slots ? table->uarch->width : 1;
 }
 
-/* Cycles that a line takes which is in @place. */
+/* Cycles to fetch a line of code that is in @place. */
 static uint32_t code_latency(const PmuCpiTable *table, PmuFoundIn place)
 {
     switch (place) {
@@ -59,7 +59,7 @@ static uint32_t code_latency(const PmuCpiTable *table, PmuFoundIn place)
     }
 }
 
-/* Cycles that the lines take which code of @average has missed. */
+/* The sum of the latencies of the lines in @average that missed L1I. */
 static double line_latency(const PmuCpiTable *table,
                            const PmuCpiAverage *average)
 {
@@ -73,8 +73,8 @@ static double line_latency(const PmuCpiTable *table,
 }
 
 /*
- * Cycles that fetch waits for each that a line takes: misses that the predictor
- * finds ahead of it overlap.  1 if code of @average has had none.
+ * The share of line_latency() that fetch waits, 0 to 1: misses that the
+ * predictor finds ahead of fetch overlap.  1 if @average has no misses.
  */
 static double waited(const PmuCpiTable *table, const PmuCpiAverage *average)
 {
@@ -85,9 +85,8 @@ static double waited(const PmuCpiTable *table, const PmuCpiAverage *average)
 }
 
 /*
- * What stands for unknown code: the mean of code that was new, or of any code
- * if it ran lately.  LITTLE_FIRST instructions of any code stand beside what
- * was new.
+ * Set @average to what stands for unknown code: new code, with LITTLE_FIRST
+ * instructions of average code; or average code if it ran lately.
  */
 static void unknown_average(const PmuCpiTable *table, PmuSighted sighted,
                             PmuCpiAverage *average)
@@ -107,11 +106,12 @@ static void unknown_average(const PmuCpiTable *table, PmuSighted sighted,
 }
 
 /*
- * An instruction of @average, but for what is known of unknown ones: where
- * their code was, and if they are observed how long data took and what was
- * mispredicted.  If they are not, it is without that all the same: the code
- * beyond the caches of scripts/run-topdown, which has no data, would else wait
- * as long as the chase through DRAM before it.
+ * Set @item to what an instruction of @average costs, less what is known of
+ * unknown code by itself: where its lines were; and, if it is observed, how
+ * long data took and what was mispredicted.  These are left out even if they
+ * are not observed.  Otherwise the code beyond the caches of
+ * scripts/run-topdown, which has no data, would wait as long as the chase
+ * through DRAM before it.
  */
 static void leave_known(const PmuCpiTable *table, const PmuCpiAverage *average,
                         double item[PMU_SAMPLE_SPACE])
@@ -144,7 +144,7 @@ static void leave_known(const PmuCpiTable *table, const PmuCpiAverage *average,
     }
 }
 
-/* Add what code like @average waits for @misses to @item. */
+/* Add @misses to @item, and how long code like @average waits for them. */
 static void add_misses(const PmuCpiTable *table, const PmuCpiAverage *average,
                        const PmuCodeMisses *misses,
                        double item[PMU_SAMPLE_SPACE])
@@ -163,8 +163,8 @@ static void add_misses(const PmuCpiTable *table, const PmuCpiAverage *average,
 }
 
 /*
- * @insns instructions of unknown code are taken to cost @item, which is what
- * unknown_average() says, besides what is known of them.
+ * Set @item to what @insns instructions of unknown code are taken to cost,
+ * besides what is known of them.  @average is from unknown_average().
  */
 static void predict_unknown(const PmuCpiTable *table,
                             const PmuCpiAverage *average, uint64_t insns,
@@ -176,7 +176,7 @@ static void predict_unknown(const PmuCpiTable *table,
     }
 }
 
-/* Tally those of @item that are asked for. */
+/* Add to @sum those of @item that are wanted. */
 static void tally_items(const PmuCpiTable *table, double *sum,
                         const double item[PMU_SAMPLE_SPACE])
 {
@@ -185,7 +185,10 @@ static void tally_items(const PmuCpiTable *table, double *sum,
     }
 }
 
-/* Tally unknown code: in @sum, and what it missed as it was. */
+/*
+ * Tally unknown code: what it is taken to cost in @sum, and its misses, which
+ * are known, in @tally->sum.
+ */
 static void settle_unknown(const PmuCpiTable *table, PmuEstimate *tally,
                            PmuSighted sighted, double *sum)
 {
@@ -198,7 +201,7 @@ static void settle_unknown(const PmuCpiTable *table, PmuEstimate *tally,
         return;
     }
     if (!table->typical.insns) {
-        /* Most instructions take one slot. */
+        /* There are no samples yet.  Most instructions take one slot. */
         tally->sum[PMU_SLOT_LIGHT_OPS] += unknown.insns;
         return;
     }
@@ -210,30 +213,33 @@ static void settle_unknown(const PmuCpiTable *table, PmuEstimate *tally,
 }
 
 /*
- * So many slots, cycles or requests that were as predicted stand beside what is
- * known of a ratio, which a few regions would else decide.  With a third and
- * three times as many, pmu-replay shows the same errors to a few tenths.
+ * Slots, cycles or requests that are added to both terms of a ratio, which a
+ * few regions would decide otherwise.  With a third and three times as many,
+ * pmu-replay shows the same errors to a few tenths.
  */
 #define LITTLE_RATIO    1000
 /*
  * The same for ratios of covariates, in cycles and in mispredictions, which are
- * about as many slots.  With a quarter of it and half of OBSERVED_MEMORY one in
- * ten of the kernel's parts that tests/accuracy/programs --runs 2 runs with
- * seeds 21 and 22 is 10.5 and 11.1 % off, with these 10.3 and 7.7 %.
+ * about as many slots.  With these, one in ten of the kernel's parts that
+ * tests/accuracy/programs --runs 2 runs with seeds 21 and 22 is 10.3 and 7.7 %
+ * off.  With a quarter of it and half of OBSERVED_MEMORY it is 10.5 and 11.1 %.
  */
 #define LITTLE_WAITS        4000
 #define LITTLE_MISPREDICTS  80
 
 /*
- * Ratios are multiples of 1/RATIO_GRAINS: products of what is counted in a
- * period are exact.
+ * Ratios are multiples of 1/RATIO_GRAINS, so that products with what is counted
+ * in a period are exact.
  */
 #define RATIO_GRAINS    64
 
-/* Chosen: code that takes twice as much later as when it is new is a chance. */
+/*
+ * The largest ratio.  Chosen: if code takes twice as much later as when it is
+ * new, that is chance.
+ */
 #define RATIO_MOST      2
 
-/* Does @item count what instructions do, which does not depend on when? */
+/* Does @item count work, which is the same whenever an instruction runs? */
 static bool is_work(unsigned item)
 {
     static const struct {
@@ -255,7 +261,7 @@ static bool is_work(unsigned item)
     return false;
 }
 
-/* @took / @predicted, as if @little more had been as predicted; up to @most. */
+/* @took / @predicted, with @little added to both; at most @most. */
 static double limited_ratio(double took, double predicted, double little,
                             unsigned most)
 {
@@ -265,10 +271,10 @@ static double limited_ratio(double took, double predicted, double little,
     return (double)(unsigned)(grains + 0.5) / RATIO_GRAINS;
 }
 
-/* What @item is to be multiplied by that costs as those of @ratio predict. */
+/* The ratio that corrects @item of costs like those in @ratio. */
 static double ratio_of(const PmuCostRatio *ratio, unsigned item)
 {
-    /* The sum of several has one ratio. */
+    /* CODE_x have the ratio of their sum, which stays their sum. */
     unsigned of = item >= ITEM(CODE_L2) && item <= ITEM(CODE_DRAM)
                   ? ITEM(L1I_MISSES) : item;
 
@@ -277,7 +283,7 @@ static double ratio_of(const PmuCostRatio *ratio, unsigned item)
                            RATIO_MOST);
 }
 
-/* Doubtful costs of @tally become what they are taken to be. */
+/* Multiply doubtful costs of @tally by their ratios, and tally them. */
 static void settle_doubtful(const PmuCpiTable *table, PmuEstimate *tally)
 {
     for (PmuDoubtfulCost which = 0; which < PMU_DOUBTFUL_NR; which++) {
@@ -293,10 +299,10 @@ static void settle_doubtful(const PmuCpiTable *table, PmuEstimate *tally)
 }
 
 /*
- * What covariate @i is, as a ratio to what costs predict, where it was observed
- * lately: means lag behind caches and predictors that still warm up.  It is not
- * more than predicted: the progress of what is not observed is made already,
- * and covariates of unknown code, which are not predicted, are observed, too.
+ * The ratio of covariate @i, where it was observed lately, to what costs
+ * predict: means lag behind caches and predictors that still warm up.  It is at
+ * most 1, for two reasons.  The progress of what is not observed is made
+ * already.  And covariates of unknown code are observed, but not predicted.
  */
 static double observed_ratio(const PmuCpiTable *table, unsigned i)
 {
@@ -308,8 +314,8 @@ static double observed_ratio(const PmuCpiTable *table, unsigned i)
 }
 
 /*
- * What covariates of @tally are beyond what was predicted.  Where they were not
- * observed, they are less by as much as where they were, lately.
+ * Take covariates from @tally, and set @beyond to them less what was predicted.
+ * If they were not observed, estimate them by observed_ratio().
  */
 static void take_covariates(PmuCpiTable *table, PmuEstimate *tally,
                             double beyond[PMU_COVARIATE_NR])
@@ -336,7 +342,7 @@ static void take_covariates(PmuCpiTable *table, PmuEstimate *tally,
     }
 }
 
-/* Make up for what was not as predicted. */
+/* Correct @tally by how covariates differ from what was predicted. */
 static void correct(PmuCpiTable *table, PmuEstimate *tally)
 {
     const PmuRegression *fit = table->fit;
@@ -350,7 +356,7 @@ static void correct(PmuCpiTable *table, PmuEstimate *tally)
         double now;
 
         if (!pmu_cpi_table_is_wanted(table, pmu_cpi_dependent_item(i))) {
-            /* A correction that is left ends with the counters it was for. */
+            /* No counter needs it any more: drop what is left to correct. */
             tally->correction[i] = 0;
             continue;
         }
@@ -376,7 +382,10 @@ void pmu_cpi_table_correct_estimates(PmuCpiTable *table)
 
 /* Learning. */
 
-/* What is known of unknown code like @average that took @sample. */
+/*
+ * Set @item to what would be known of unknown code like @average that took
+ * @sample: its misses, its covariates, and what depends on these.
+ */
 static void find_known(const PmuCpiTable *table, const PmuCpiAverage *average,
                        const PmuSample *sample, double item[PMU_SAMPLE_SPACE])
 {
@@ -398,7 +407,7 @@ static void find_known(const PmuCpiTable *table, const PmuCpiAverage *average,
     }
 }
 
-/* The region was unknown. */
+/* Add @sample, of a region that was unknown, to the ratio of such code. */
 static void compare_unknown(PmuCpiTable *table, uint32_t insns,
                             const PmuSample *sample)
 {
@@ -416,6 +425,7 @@ static void compare_unknown(PmuCpiTable *table, uint32_t insns,
     }
 }
 
+/* Add @sample, of a region of low confidence, to the ratio of these. */
 static void compare_low_confidence(PmuCpiTable *table, const PmuCpiMeans *means,
                                    const PmuSample *sample)
 {

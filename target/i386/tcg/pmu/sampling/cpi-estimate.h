@@ -1,6 +1,6 @@
 /*
  * Estimates of what was not simulated in detail: means, corrected by
- * covariates.
+ * covariates and by ratios.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -10,7 +10,7 @@
 
 #include "tcg/pmu/sampling/cpi-types.h"
 
-/* Is @item of a sample tallied? */
+/* Does a counter need @item of a sample, so that it is tallied? */
 static inline bool pmu_cpi_table_is_wanted(const PmuCpiTable *table,
                                            unsigned item)
 {
@@ -18,15 +18,15 @@ static inline bool pmu_cpi_table_is_wanted(const PmuCpiTable *table,
 }
 
 /*
- * Make up for what is known of what was counted and was not as predicted, of
- * regions of unknown cost and of others.
+ * Add estimates of unknown code and of doubtful costs to the tallies, and
+ * correct these by how covariates differ from what was predicted.
  */
 void pmu_cpi_table_correct_estimates(PmuCpiTable *table);
 
 /*
- * A region of @insns instructions and of low confidence, or unknown, took
- * @sample, and has @means so far: enter both into the ratios, if the sampling
- * unit was due.
+ * A region of @insns instructions, unknown or of low confidence, took @sample;
+ * @means are those from before.  If the sampling unit was due, add both to the
+ * ratios.
  */
 void pmu_cpi_table_compare_doubtful(PmuCpiTable *table,
                                     const PmuCpiMeans *means, uint32_t insns,

@@ -1,11 +1,11 @@
 /*
- * What has to do with waits and mispredictions, and how much of it.
+ * The regression of slots, cycles and requests on waits and mispredictions.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * How long data took to come, and what was mispredicted, is known of what was
- * observed without being simulated in detail, too.  What that makes of slots
- * and cycles is learnt from what was simulated.
+ * The functional model knows how long data took to come, and what was
+ * mispredicted, of code that is not simulated in detail, too.  How many slots
+ * and cycles that costs is learnt here from code that is.
  */
 
 #include <glib.h>
@@ -13,25 +13,26 @@
 #include "tcg/pmu/sampling/cpi-regression.h"
 
 /*
- * So many samples, half a sampling unit of short regions, are compared with
- * their means together, as slots are lost some regions behind the load that is
- * waited for.
+ * Samples that are compared with their means together: half a sampling unit of
+ * short regions.  Slots are lost some regions behind the load that is waited
+ * for.
  */
 #define BATCH       224
 
 /*
- * A fit to batches that differ by less than that, in cycles of waiting or in
- * mispredictions, says nothing about what makes a difference: its slope is
- * pulled to what is expected as if one more had been so much different, and as
- * expected (ridge regression: Hoerl and Kennard, 1970).
+ * Batches that differ by less than this, in cycles of waiting or in
+ * mispredictions, say nothing about the slope.  So it is pulled to what is
+ * expected, as if one more batch had differed by this much, and as expected
+ * (ridge regression: Hoerl and Kennard, 1970).
  */
 #define LITTLE_WAIT     100.0
 #define LITTLE_MISSES   1.0
 
-/* Adjustments of which what was before weighs 1/e. */
+/* Adjustments after which older samples and batches weigh 1/e. */
 #define ADJUST_MEMORY   8
 
 #define ITEM PMU_SAMPLE_ITEM
+/* Covariates, a bit each. */
 #define MISSES  (1u << PMU_COVARIATE_MISPREDICTS)
 #define L1      (1u << PMU_COVARIATE_WAIT_L1)
 #define L2      (1u << PMU_COVARIATE_WAIT_L2)
@@ -39,31 +40,30 @@
 #define DRAM    (1u << PMU_COVARIATE_WAIT_DRAM)
 #define STORE   (1u << PMU_COVARIATE_WAIT_STORE)
 
-/*
- * How much of an item is due to what it depends on: not known before there
- * is a fit; all of it; or at most that nothing is done in all of these cycles,
- * in slots or in cycles.
- */
+/* How much of an item is due to its regressor. */
 typedef enum Due {
-    UNKNOWN, ALL, SLOTS, CYCLES,
+    UNKNOWN,            /* what the fit says */
+    ALL,
+    SLOTS,              /* at most all slots of the cycles in the regressor */
+    CYCLES,             /* ... at most these cycles */
 } Due;
 
 /*
- * What depends on what is known, and how much of it a cycle of waiting or a
- * misprediction can make: slots, cycles, or requests under way.  One regressor
- * each: where data come from L3 more often and from DRAM less, two would
- * explain each other.  CORE_BOUND has two rows all the same: without the one of
- * mispredictions, each of which costs the backend 11 slots there, the rounds of
- * /sampling/steady/coin deviate by 0.9 % of their slots, and with it by 0.3.
- * Its limits are chosen: 4096, as of the rows beside it, would let
- * mispredictions stand for waits.
+ * The responses.  Each has one regressor: where data come from L3 more often
+ * and from DRAM less, two would explain each other.  CORE_BOUND has two rows
+ * all the same: without the one of mispredictions, each of which costs the
+ * backend 11 slots there, the rounds of /sampling/steady/coin deviate by 0.9 %
+ * of their slots, and with it by 0.3.  The limits of that row are chosen: 4096,
+ * as in the rows beside it, would let mispredictions stand for waits.
  */
 static const struct {
-    uint8_t item, on;
-    int16_t least, most;
-    uint8_t due;
+    uint8_t item, on;           /* the response; covariates it depends on */
+    int16_t least, most;        /* limits of the slope: slots, cycles or
+                                   requests under way, for each cycle of
+                                   waiting or misprediction */
+    uint8_t due;                /* Due */
 } dependent[PMU_RESPONSE_DEPENDENT] = {
-    /* Stores that wait fill the store buffer, and then issue waits for them. */
+    /* Stores that wait fill the store buffer, then issue waits for it. */
     [PMU_RESPONSE_MEMORY_BOUND] =
         { PMU_SLOT_MEMORY_BOUND, L1 | L2 | L3 | DRAM | STORE, 0, 15, SLOTS },
     [PMU_RESPONSE_CORE_BOUND] =
@@ -86,7 +86,7 @@ static const struct {
     { ITEM(UNDELIVERED_0), L1 | L2 | L3 | DRAM | STORE, 0, 1, CYCLES },
     { ITEM(EXECUTED_0), L1 | L2 | L3 | DRAM | STORE, 0, 1, CYCLES },
     { ITEM(RETIRED_0), L1 | L2 | L3 | DRAM | STORE, 0, 1, CYCLES },
-    /* Cycles by what is waited for: L1 while it is for nothing else. */
+    /* Cycles by the furthest level that a load waits for: L1 if no other. */
     { ITEM(WAIT_L1), L2 | L3 | DRAM, -1, 1, UNKNOWN },
     { ITEM(WAIT_L2), L2, 0, 1, ALL },
     { ITEM(WAIT_L3), L3, 0, 1, ALL },
@@ -95,7 +95,7 @@ static const struct {
     { ITEM(STALL_L2), L2, 0, 1, ALL },
     { ITEM(STALL_L3), L3, 0, 1, ALL },
     { ITEM(STALL_DRAM), DRAM, 0, 1, ALL },
-    /* Requests. */
+    /* Requests under way, added up over cycles. */
     { ITEM(L1D_PENDING), L2 | L3 | DRAM, 0, 1, ALL },
     { ITEM(OFFCORE_DATA), L3 | DRAM, 0, 1, ALL },
     { ITEM(OFFCORE_DRAM), DRAM, 0, 1, ALL },
@@ -134,7 +134,7 @@ double pmu_cpi_due(const PmuCpiTable *table, const PmuCpiAverage *average,
     }
 }
 
-/* A batch is full: into the sums, and begin the next. */
+/* The batch is full: add it to the sums, and begin the next. */
 static void end_batch(PmuCpiTable *table)
 {
     const PmuResidualBatch *batch = &table->batch;
@@ -151,7 +151,6 @@ static void end_batch(PmuCpiTable *table)
     table->batches++;
 }
 
-/* What has what is known to do with how @sample is not as the mean? */
 void pmu_cpi_table_add_residual(PmuCpiTable *table, const PmuCpiMeans *means,
                                 const PmuSample *sample)
 {
@@ -169,12 +168,11 @@ void pmu_cpi_table_add_residual(PmuCpiTable *table, const PmuCpiMeans *means,
     }
 }
 
-/* What to expect of a slope before there is a fit, and give or take what. */
+/* The expected slope before there is a fit, and its standard deviation. */
 typedef struct Expected {
     double slope, deviation;
 } Expected;
 
-/* ... of @dependent[@i]. */
 static Expected expected(const PmuCpiTable *table, unsigned i)
 {
     const double *item = table->typical.item;
@@ -187,7 +185,7 @@ static Expected expected(const PmuCpiTable *table, unsigned i)
                      width;
 
     if (i == PMU_RESPONSE_BR_MISPREDICT) {
-        /* More is issued from the wrong path before that, within reason. */
+        /* The recovery; and, within reason, what the wrong path issues. */
         return (Expected) { CLAMP(all, refill - refetch, 3 * refill), refill };
     }
     if (i == PMU_RESPONSE_FETCH_LATENCY) {
@@ -200,7 +198,7 @@ static Expected expected(const PmuCpiTable *table, unsigned i)
     case ALL:
         return (Expected) { all, all / 2 };
     case SLOTS:
-        /* If it were more, some is lost for other, unknown reasons. */
+        /* If it is more, some is lost for other, unknown reasons. */
         return (Expected) { all <= width ? all : 0, width / 2 };
     case CYCLES:
         return (Expected) {
@@ -211,7 +209,7 @@ static Expected expected(const PmuCpiTable *table, unsigned i)
     }
 }
 
-/* The variance of what batches took besides what @fit explains. */
+/* The variance of what batches took, less what @fit explains of it. */
 static double unexplained(const PmuCpiTable *table, const PmuRegression *fit)
 {
     double explained = fit->xx
@@ -222,8 +220,8 @@ static double unexplained(const PmuCpiTable *table, const PmuRegression *fit)
 }
 
 /*
- * The slope that is the most likely if what is expected of it is normally
- * distributed, and so is what a batch took besides.
+ * Set the slope of response @i to the most likely one if the expected slope,
+ * and what a batch took besides, are normally distributed.  Then fade the sums.
  */
 static void adjust_fit(PmuCpiTable *table, unsigned i)
 {
@@ -260,7 +258,7 @@ void pmu_cpi_table_update_regression(PmuCpiTable *table)
     pmu_cpi_average_fade(&table->typical);
 }
 
-/* What of class @item was predicted, had that been known which was. */
+/* Slots of class @item that were predicted, corrected by covariates. */
 static double corrected(const PmuCpiTable *table, unsigned item)
 {
     double predicted = table->trial.predicted[item];

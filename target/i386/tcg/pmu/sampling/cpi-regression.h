@@ -1,5 +1,5 @@
 /*
- * What has to do with waits and mispredictions, and how much of it.
+ * The regression of slots, cycles and requests on waits and mispredictions.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -9,29 +9,30 @@
 
 #include "tcg/pmu/sampling/cpi-types.h"
 
-/* Which item of a sample is response @i, below PMU_RESPONSE_DEPENDENT. */
+/* The item of a sample that is response @i, below PMU_RESPONSE_DEPENDENT. */
 uint8_t pmu_cpi_dependent_item(unsigned i);
 
-/* The sum of what response @i depends on, of @covariates. */
+/* The regressor of response @i: the sum of @covariates it depends on. */
 double pmu_cpi_regressor(const double covariates[PMU_COVARIATE_NR], unsigned i);
 
-/* How much of response @i of @average is due to what it depends on. */
+/* How much of response @i in @average is due to its regressor. */
 double pmu_cpi_due(const PmuCpiTable *table, const PmuCpiAverage *average,
                    unsigned i);
 
-/* What has what is known to do with how @sample is not as @means? */
+/* Add the residual of @sample, which is @sample less @means, to a batch. */
 void pmu_cpi_table_add_residual(PmuCpiTable *table, const PmuCpiMeans *means,
                                 const PmuSample *sample);
 
-/* Samples of @average so far weigh less from now on: ADJUST_MEMORY. */
+/* Make the samples in @average so far weigh less: see ADJUST_MEMORY. */
 void pmu_cpi_average_fade(PmuCpiAverage *average);
 
-/* Some time has passed: look at what was compared, and forget older ones. */
+/* Adjust all slopes to the batches so far, then make these weigh less. */
 void pmu_cpi_table_update_regression(PmuCpiTable *table);
 
 /*
- * By how much of their slots, from 0 on, the newest sampling units were not as
- * the costs predicted: in the class that differs most.
+ * The error of what costs, corrected by covariates, predicted of the newest
+ * sampling units: of the class that differs most, as a share of all slots, 0 or
+ * more.  1 if there are none.
  */
 double pmu_cpi_table_error(const PmuCpiTable *table);
 

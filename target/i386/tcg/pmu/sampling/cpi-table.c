@@ -1,5 +1,5 @@
 /*
- * What regions of code cost, as far as they were simulated in detail.
+ * The CPI table: what regions of code cost, on average, in detailed simulation.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -11,17 +11,17 @@
 #include "tcg/pmu/sampling/cpi-table.h"
 
 /*
- * A sample weighs as much as its number says, counted from 0, of so many at
- * most: what was found first, with cold caches and untrained predictors, is
- * soon forgotten, and later what was found long ago, as what is around a
- * region changes with the phases of a program.
+ * A sample weighs in proportion to its number, counted from 0, up to this.  So
+ * the first samples, with cold caches and untrained predictors, are soon
+ * forgotten.  Later old samples are, too, as what is around a region changes
+ * with the phases of a program.
  */
 #define HORIZON     256
 
-/* As many samples are enough for not asking for more. */
+/* Samples from which on a cost is well known, no longer of low confidence. */
 #define ENOUGH      32
 
-/* Samples between two adjustments of what they have in common. */
+/* Samples between two updates of the regression and of the averages. */
 #define ADJUST_SAMPLES      512
 
 bool pmu_cpi_table_init(PmuCpiTable *table, const PmuUarch *uarch)
@@ -79,7 +79,7 @@ void pmu_cpi_table_clear(PmuCpiTable *table)
 
 /* Counting. */
 
-/* What @use is beside was counted @times times, and is needed. */
+/* The entry of @use is needed, and was counted @times times. */
 static void note_use(const PmuCpiTable *table, PmuCpiUse *use, uint32_t times)
 {
     if (use->epoch != table->epoch) {
@@ -89,9 +89,7 @@ static void note_use(const PmuCpiTable *table, PmuCpiUse *use, uint32_t times)
     use->times += times;
 }
 
-/*
- * The first entry from number @n on that is in @set, or PMU_CPI_ENTRIES.
- */
+/* The index of the first entry in @set, from @n on, or PMU_CPI_ENTRIES. */
 static uint32_t next_of(const PmuCpiEntrySet *set, uint32_t n)
 {
     while (n < PMU_CPI_ENTRIES) {
@@ -105,7 +103,7 @@ static uint32_t next_of(const PmuCpiEntrySet *set, uint32_t n)
     return n;
 }
 
-/* Entry @n is next: there are too many for the host's caches. */
+/* Prefetch the means of entry @n: all do not fit in the host's caches. */
 static inline void expect(const PmuCpiTable *table, uint32_t n)
 {
     const PmuCpiMeans *means = &table->means[n % PMU_CPI_ENTRIES];
@@ -115,7 +113,7 @@ static inline void expect(const PmuCpiTable *table, uint32_t n)
     __builtin_prefetch(&means->mean[PMU_SAMPLE_ITEMS]);
 }
 
-/* Add those of @group of @mean to @sum, @times.  Hot: vectors will do. */
+/* Add @times times @group of @mean to @sum.  Hot: the loop vectorises. */
 static void add_means(double *restrict sum, const float *restrict mean,
                       unsigned group, double times)
 {
@@ -126,12 +124,13 @@ static void add_means(double *restrict sum, const float *restrict mean,
     }
 }
 
+/* Add the pending runs of @cost to the tally of its level. */
 static void settle(PmuCpiTable *table, PmuCpiEntry *cost)
 {
     uint32_t n = cost - table->entries;
     const PmuCpiMeans *means = &table->means[n];
     PmuEstimate *tally = &table->estimate[pmu_cpi_table_level(cost->key)];
-    /* Ratios are of code; what string instructions take has none. */
+    /* Only regions of code have ratios, string instructions have not. */
     bool doubtful = means->samples < ENOUGH && table->uses[n].insns;
     double *sum = doubtful ? tally->doubtful[PMU_DOUBTFUL_LOW_CONFIDENCE]
                            : tally->sum;
@@ -146,8 +145,9 @@ static void settle(PmuCpiTable *table, PmuCpiEntry *cost)
 }
 
 /*
- * In the order of the entries, whatever ran first: that may have been counted
- * elsewhere up to when counters were looked at.
+ * Settle all pending entries, in the order of the table.  The order in which
+ * they were counted depends on when counters are read: PmuBlockRuns counts runs
+ * until then.
  */
 static void settle_known(PmuCpiTable *table)
 {
@@ -199,8 +199,8 @@ void pmu_cpi_table_take_estimates(PmuCpiTable *table, PmuLevel level,
 /* Learning. */
 
 /*
- * Which of the set that begins with entry @set was needed last the longest ago;
- * of several, the weakest.
+ * The least recently needed entry of the set that begins at index @set; of
+ * several, the one of the fewest samples.
  */
 static uint32_t oldest(const PmuCpiTable *table, uint32_t set)
 {
@@ -218,7 +218,7 @@ static uint32_t oldest(const PmuCpiTable *table, uint32_t set)
     return result;
 }
 
-/* An entry for @key, which has none. */
+/* Make an entry for @key, which has none, in place of another one. */
 static PmuCpiEntry *replace(PmuCpiTable *table, uint64_t key)
 {
     uint32_t n = oldest(table, pmu_cpi_table_set(table, key) - table->entries);
@@ -233,16 +233,15 @@ static PmuCpiEntry *replace(PmuCpiTable *table, uint64_t key)
     return victim;
 }
 
-/* What sample number @samples, from 1 on, weighs in a mean. */
+/* The weight of sample number @samples, counted from 1, in a mean. */
 static float weight_of(uint32_t samples)
 {
     return samples <= 2 ? 1 : 2.0f / samples;
 }
 
 /*
- * Move those of @group of @mean to @value by @weight.  What is near 0, and does
- * not get there by whole grains, is there if that is what was found.  Hot:
- * vectors will do.
+ * Move @group of @mean towards @value by @weight, in whole quanta.  A mean that
+ * is too near 0 to move becomes 0 if @value is.  Hot: the loop vectorises.
  */
 static void move_means(float *restrict mean, const uint32_t *restrict value,
                        unsigned group, float weight)
@@ -257,7 +256,7 @@ static void move_means(float *restrict mean, const uint32_t *restrict value,
     }
 }
 
-/* Add those of @group of @item to @sum.  Hot: vectors will do. */
+/* Add @group of @item to @sum.  Hot: the loop vectorises. */
 static void add_items(double *restrict sum, const uint32_t *restrict item,
                       unsigned group)
 {
@@ -268,7 +267,7 @@ static void add_items(double *restrict sum, const uint32_t *restrict item,
     }
 }
 
-/* Would @means have predicted @sample?  If there are none: nothing was. */
+/* Compare @sample with @means, which predict 0 if they have no samples. */
 static void try_means(PmuPredictionError *trial, const PmuCpiMeans *means,
                       const PmuSample *sample)
 {
@@ -283,18 +282,17 @@ static void try_means(PmuPredictionError *trial, const PmuCpiMeans *means,
 }
 
 /*
- * A sampling unit stands for so many instructions at most: else a few decide.
- * With half as many pmu-replay shows the same errors to a few tenths.
+ * Most instructions that a sampling unit stands for, so that a few units do not
+ * decide.  With half as many pmu-replay shows the same errors to a few tenths.
  */
 #define WHOLE_PERIOD (1 << 17)
 
-/* Units of periods after which what was known of ratios weighs 1/e: chosen. */
+/* Units of periods after which older terms of ratios weigh 1/e.  Chosen. */
 #define RATIO_MEMORY 256
 
-/* Epochs after which what was observed of covariates weighs 1/e. */
+/* Epochs after which older observed covariates weigh 1/e. */
 #define OBSERVED_MEMORY 8
 
-/* What is known of ratios weighs less from now on. */
 static void fade_ratios(PmuCpiTable *table)
 {
     for (PmuDoubtfulCost which = 0; which < PMU_DOUBTFUL_NR; which++) {
@@ -336,8 +334,8 @@ void pmu_cpi_table_begin_unit(PmuCpiTable *table, uint32_t period)
 }
 
 /*
- * Groups of items, a bit each, of which one is not zero: most never are, and
- * there are many.
+ * The groups of @item that are not all 0, a bit each.  There are many groups,
+ * and most are always 0.
  */
 static uint32_t groups_of(const uint32_t *item)
 {
@@ -354,7 +352,7 @@ static uint32_t groups_of(const uint32_t *item)
     return groups;
 }
 
-/* A region of @insns instructions took @sample, which has @groups. */
+/* Add @sample, of a region of @insns instructions, to @average. */
 static void add_to_average(PmuCpiAverage *average, uint32_t insns,
                            const PmuSample *sample, uint32_t groups)
 {
@@ -364,7 +362,7 @@ static void add_to_average(PmuCpiAverage *average, uint32_t insns,
     }
 }
 
-/* Add it to the mean of any code, and to that of new code if it is @new. */
+/* Add @sample to the average of all code, and if @new to that of new code. */
 static void note_averages(PmuCpiTable *table, bool new, uint32_t insns,
                           const PmuSample *sample, uint32_t groups)
 {
@@ -377,6 +375,7 @@ static void note_averages(PmuCpiTable *table, bool new, uint32_t insns,
     }
 }
 
+/* Add @sample, with @groups that are not 0, to the means of @cost. */
 static void add_sample(PmuCpiEntry *cost, PmuCpiMeans *means,
                        const PmuSample *sample, uint32_t groups)
 {
@@ -394,7 +393,10 @@ static void add_sample(PmuCpiEntry *cost, PmuCpiMeans *means,
     cost->slots = MIN(slots, UINT32_MAX / PMU_CPI_ONE) * PMU_CPI_ONE;
 }
 
-/* The entry of @key, code at @code, which is about to learn. */
+/*
+ * Find or make the entry of @key, whose region lies at @code, so that it can
+ * learn: nothing of it is pending.
+ */
 static PmuCpiEntry *begin_learning(PmuCpiTable *table, uint64_t key,
                                    PmuRegionCode code)
 {
@@ -416,7 +418,7 @@ static PmuCpiEntry *begin_learning(PmuCpiTable *table, uint64_t key,
     return cost;
 }
 
-/* @cost, of @key, learns that a region of @insns instructions took @sample. */
+/* Add @sample to @cost, of @key: it may become well known. */
 static void learn(PmuCpiTable *table, PmuCpiEntry *cost, uint64_t key,
                   uint32_t insns, const PmuSample *sample, uint32_t groups)
 {

@@ -1,5 +1,5 @@
 /*
- * What regions of code cost, as far as they were simulated in detail.
+ * The CPI table: what regions of code cost, on average, in detailed simulation.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
@@ -8,10 +8,10 @@
  * are.  Its cost is the mean of what it took in detailed simulation: stratified
  * sampling, the strata being the keys (Wunderlich et al., "SMARTS: Accelerating
  * microarchitecture simulation via rigorous statistical sampling", ISCA 2003;
- * Cochran, "Sampling Techniques", ch. 5).  What is known about each region that
- * was observed without being simulated in detail, how long its data took to
- * come and from where, how long its stores waited, and what was mispredicted,
- * corrects that: a regression estimator (Cochran, ch. 7).
+ * Cochran, "Sampling Techniques", ch. 5).  A regression estimator (Cochran,
+ * ch. 7) corrects the estimates for code that was observed without being
+ * simulated in detail.  Of that the functional model knows how long data took
+ * to come and from where, how long stores waited, and what was mispredicted.
  */
 
 #ifndef TARGET_I386_PMU_SAMPLING_CPI_TABLE_H
@@ -21,23 +21,24 @@
 #include "tcg/pmu/sampling/cpi-types.h"
 #include "tcg/pmu/uarch/hash.h"
 
-/* No costs are known of a core of @uarch.  False if memory runs out. */
+/* Create an empty table for a core of @uarch.  False if memory runs out. */
 bool pmu_cpi_table_init(PmuCpiTable *table, const PmuUarch *uarch);
 
 void pmu_cpi_table_destroy(PmuCpiTable *table);
 
 /*
- * @copy is @table: what is counted or settled there does not show here.  It
- * must not learn, and is to be discarded before @table learns.
+ * Make @copy a copy of @table.  Counting and settling in @copy leave @table as
+ * it is, but both share the means: @copy must not learn, and the caller
+ * discards it before @table learns.
  */
 void pmu_cpi_table_copy(PmuCpiTable *copy, const PmuCpiTable *table);
 
 void pmu_cpi_table_discard(PmuCpiTable *copy);
 
-/* Forget them, and what was counted. */
+/* Forget all costs, and what was counted. */
 void pmu_cpi_table_clear(PmuCpiTable *table);
 
-/* The set of @key; multiplicative hashing (Knuth). */
+/* The first entry of the set of @key; multiplicative hashing (Knuth). */
 static inline PmuCpiEntry *pmu_cpi_table_set(const PmuCpiTable *table,
                                              uint64_t key)
 {
@@ -46,8 +47,8 @@ static inline PmuCpiEntry *pmu_cpi_table_set(const PmuCpiTable *table,
 }
 
 /*
- * A region's key is made of a hash of its instructions and of the level they
- * run at; it is not 0.
+ * The key of a region, which is not 0, from the hash of its instructions and
+ * the level that they run at.
  */
 static inline uint64_t pmu_cpi_table_key(uint64_t hash, PmuLevel level)
 {
@@ -59,25 +60,26 @@ static inline PmuLevel pmu_cpi_table_level(uint64_t key)
     return key & 1;
 }
 
+/* The entry of @set whose key is exactly @key, or NULL. */
 static inline PmuCpiEntry *pmu_cpi_table_in_set(PmuCpiEntry *set, uint64_t key)
 {
     unsigned way = 0;
 
-    /* Which one it is cannot be predicted: no branches. */
+    /* No branches: the host could not predict which way it is. */
     for (unsigned i = 1; i < PMU_CPI_WAYS; i++) {
         way |= set[i].key == key ? i : 0;
     }
     return set[way].key == key ? &set[way] : NULL;
 }
 
-/* The cost of @key; NULL: it is not well known.  Hot. */
+/* The entry of @key if its cost is well known, else NULL.  Hot. */
 static inline PmuCpiEntry *pmu_cpi_table_find(const PmuCpiTable *table,
                                               uint64_t key)
 {
     return pmu_cpi_table_in_set(pmu_cpi_table_set(table, key), key);
 }
 
-/* The cost of @key if there are some samples of it, but not many. */
+/* The entry of @key if it is of low confidence (few samples), else NULL. */
 static inline PmuCpiEntry *pmu_cpi_table_find_low_confidence(
     const PmuCpiTable *table,
                                                              uint64_t key)
@@ -93,7 +95,7 @@ static inline uint32_t pmu_cpi_table_samples(const PmuCpiTable *table,
     return table->means[cost - table->entries].samples;
 }
 
-/* Either. */
+/* The entry of @key, of low confidence or not, or NULL. */
 static inline PmuCpiEntry *pmu_cpi_table_find_any(const PmuCpiTable *table,
                                                   uint64_t key)
 {
@@ -102,7 +104,7 @@ static inline PmuCpiEntry *pmu_cpi_table_find_any(const PmuCpiTable *table,
     return cost ? cost : pmu_cpi_table_find_low_confidence(table, key);
 }
 
-/* Count @cost another @times times, more than 0.  Hot. */
+/* Count another @times runs, more than 0, of the region of @cost.  Hot. */
 static inline void pmu_cpi_table_count_times(PmuCpiTable *table,
                                              PmuCpiEntry *cost, uint32_t times)
 {
@@ -114,13 +116,16 @@ static inline void pmu_cpi_table_count_times(PmuCpiTable *table,
     cost->pending += times;
 }
 
-/* The same, once. */
+/* Count one run. */
 static inline void pmu_cpi_table_count(PmuCpiTable *table, PmuCpiEntry *cost)
 {
     pmu_cpi_table_count_times(table, cost, 1);
 }
 
-/* From now on tally slots and those items of PmuInterest.sampled @items. */
+/*
+ * From now on tally slots, covariates and the groups of ledger items in @items,
+ * which is PmuInterest.sampled.
+ */
 static inline void pmu_cpi_table_want(PmuCpiTable *table, uint32_t items)
 {
     unsigned first = PMU_SAMPLE_ITEMS / PMU_SAMPLE_GROUP;
@@ -129,10 +134,11 @@ static inline void pmu_cpi_table_want(PmuCpiTable *table, uint32_t items)
 }
 
 /*
- * Are waits and mispredictions known of what is counted from now on, as to
- * begin with?  If not, they are taken to be as predicted, or fewer if they were
- * where they were known lately; and unknown code to have none.  What was
- * counted before is to be settled.
+ * Say whether waits and mispredictions of what is counted from now on are
+ * observed.  In a new table they are.  If not, they are taken to be as
+ * predicted, or fewer by the ratio in which the newest observed ones were
+ * fewer; unknown code is taken to have none.  The caller settles before what
+ * was counted so far: pmu_cpi_table_add_estimates().
  */
 static inline void pmu_cpi_table_set_observed(PmuCpiTable *table,
                                               bool observed)
@@ -140,21 +146,22 @@ static inline void pmu_cpi_table_set_observed(PmuCpiTable *table,
     table->observed = observed;
 }
 
-/* What was predicted so far says nothing about what is now. */
+/* Forget how well means predicted samples so far: pmu_cpi_table_error(). */
 static inline void pmu_cpi_table_forget_error(PmuCpiTable *table)
 {
     table->trial = (PmuPredictionError) {};
 }
 
 /*
- * From now on pmu_cpi_table_times(), pmu_cpi_table_wait_error() and
- * @most_low_confidence begin at 0, and what was observed before weighs less.
+ * Begin an epoch: pmu_cpi_table_times(), pmu_cpi_table_wait_error() and
+ * @most_low_confidence start at 0 again, and older covariates weigh less.
  */
 void pmu_cpi_table_begin_epoch(PmuCpiTable *table);
 
 /*
- * By how many cycles waits of this epoch differ from what the costs predicted,
- * as far as that is settled, if they differ by half of it or more; else 0.
+ * Cycles by which the waits of loads in this epoch, as far as they are settled,
+ * differ from what the costs predicted.  0 if that is less than half of what
+ * was predicted.
  */
 static inline double pmu_cpi_table_wait_error(const PmuCpiTable *table)
 {
@@ -165,7 +172,7 @@ static inline double pmu_cpi_table_wait_error(const PmuCpiTable *table)
     return difference >= table->predicted / 2 ? difference : 0;
 }
 
-/* Data are elsewhere now: what is found next weighs more than what was. */
+/* Data are elsewhere in the caches now: new samples weigh more from now on. */
 static inline void pmu_cpi_table_note_change(PmuCpiTable *table)
 {
     table->changes++;
@@ -173,8 +180,8 @@ static inline void pmu_cpi_table_note_change(PmuCpiTable *table)
 }
 
 /*
- * How often @cost was counted in this epoch, whenever it was settled: that may
- * be for a look at counters.
+ * How often @cost was counted in this epoch, settled or not: reading counters
+ * settles it, too.
  */
 static inline uint32_t pmu_cpi_table_times(const PmuCpiTable *table,
                                            const PmuCpiEntry *cost)
@@ -184,7 +191,7 @@ static inline uint32_t pmu_cpi_table_times(const PmuCpiTable *table,
     return cost->pending + (use->epoch == table->epoch ? use->times : 0);
 }
 
-/* @cost, which was counted, is of low confidence. */
+/* @cost, of low confidence, was just counted: update @most_low_confidence. */
 static inline void pmu_cpi_table_note_low_confidence(PmuCpiTable *table,
                                                      const PmuCpiEntry *cost)
 {
@@ -195,8 +202,8 @@ static inline void pmu_cpi_table_note_low_confidence(PmuCpiTable *table,
 }
 
 /*
- * 1/PMU_CPI_ONE slots that cycles of waiting may make, about: another @loads of
- * loads and @stores of stores.
+ * About how many slots are lost if loads wait another @loads cycles and stores
+ * another @stores, in 1/PMU_CPI_ONE.  0 while nothing is observed.
  */
 static inline uint64_t pmu_cpi_table_wait_slots(const PmuCpiTable *table,
                                                 uint64_t loads,
@@ -209,7 +216,7 @@ static inline uint64_t pmu_cpi_table_wait_slots(const PmuCpiTable *table,
     return table->observed ? slots * PMU_CPI_ONE : 0;
 }
 
-/* The same for a misprediction. */
+/* The same for one misprediction. */
 static inline uint64_t pmu_cpi_table_mispredict_slots(const PmuCpiTable *table)
 {
     double slope = table->fit[PMU_RESPONSE_BR_MISPREDICT].slope +
@@ -220,33 +227,36 @@ static inline uint64_t pmu_cpi_table_mispredict_slots(const PmuCpiTable *table)
 }
 
 /*
- * @key, a region of @insns instructions at @code, took @sample.  0: what it
- * took is not typical of anything else, as where @key stands for regions of
- * different code, which then is none that could be warmed.
+ * Learn that the region of @key, @insns instructions at @code, took @sample.
+ * If @insns is 0, @key learns from the sample and nothing else does: it is not
+ * typical of code.  @code is empty where @key stands for different regions.
  */
 void pmu_cpi_table_add_sample(PmuCpiTable *table, uint64_t key, uint32_t insns,
                               PmuRegionCode code, const PmuSample *sample);
 
 /*
- * What is learnt from now on was simulated in detail together, and stands for
- * the @period instructions in which it was due, up to a limit; 0: for nothing,
- * as it was chosen for what it is.
+ * Begin a sampling unit, whose samples are learnt next.  It stands for the
+ * @period instructions in which it was due, up to a limit; or for none, 0, if
+ * it opened because of the code that it samples.
  */
 void pmu_cpi_table_begin_unit(PmuCpiTable *table, uint32_t period);
 
 /*
- * Call @see for the code of each that was counted since the last time, as far
- * as that is settled.
+ * Call @see with @opaque for the code of each region that was counted since the
+ * last call, as far as that is settled.
  */
 void pmu_cpi_table_for_each_code(PmuCpiTable *table,
                                  void (*see)(const PmuRegionCode *code,
                                              void *opaque),
                                  void *opaque);
 
-/* Enter what was counted into the tallies. */
+/* Settle what was counted: add it to the tallies, and correct these. */
 void pmu_cpi_table_add_estimates(PmuCpiTable *table);
 
-/* Take whole numbers from @level's tally; fractions and PmuCovariates stay. */
+/*
+ * Take the whole numbers in the tally of @level; fractions stay.  Covariates
+ * are not taken: @whole is 0 there.
+ */
 void pmu_cpi_table_take_estimates(PmuCpiTable *table, PmuLevel level,
                                   uint64_t whole[PMU_SAMPLE_NR]);
 

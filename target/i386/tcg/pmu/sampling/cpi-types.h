@@ -1,5 +1,5 @@
 /*
- * CPI table entries, samples, estimates: the data alone.
+ * Data types of the CPI table: entries, samples, estimates.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -16,12 +16,12 @@
 #include "tcg/pmu/sampling/covariates.h"
 #include "tcg/pmu/uarch/uarch.h"
 
-/* What a region took is in groups, so that empty ones can be left out. */
+/* Items of a sample come in groups of this many; empty ones are skipped. */
 #define PMU_SAMPLE_GROUP    PMU_INTEREST_GROUP
 
 /*
- * Slots by PmuSlotClass, and PmuCovariates by PmuCovariate, each in a group.
- * Then ledger items from PMU_ITEM_SAMPLED on.
+ * Layout of a sample: a group with slots by PmuSlotClass, a group with
+ * covariates by PmuCovariate, then the ledger items from PMU_ITEM_SAMPLED on.
  */
 enum {
     PMU_SAMPLE_COVARIATES = PMU_SAMPLE_GROUP,
@@ -33,135 +33,145 @@ G_STATIC_ASSERT(PMU_SLOT_NR <= PMU_SAMPLE_GROUP);
 
 G_STATIC_ASSERT(PMU_COVARIATE_NR <= PMU_SAMPLE_GROUP);
 
+/* PMU_SAMPLE_NR, rounded up to whole groups. */
 #define PMU_SAMPLE_SPACE     ((PMU_SAMPLE_NR + PMU_SAMPLE_GROUP - 1) / \
                               PMU_SAMPLE_GROUP * PMU_SAMPLE_GROUP)
 
+/* What one run of a region took in detailed simulation. */
 typedef struct PmuSample {
     uint32_t item[PMU_SAMPLE_SPACE];
 } PmuSample;
 
-/* Where ledger item PMU_ITEM_@name, SAMPLED or later, is in a sample. */
+/* The index in a sample of PMU_ITEM_@name, PMU_ITEM_SAMPLED or later. */
 #define PMU_SAMPLE_ITEM(name) \
     (PMU_SAMPLE_ITEMS + PMU_ITEM_##name - PMU_ITEM_SAMPLED)
 
-/* The same for ledger item @item. */
+/* The same for @item. */
 static inline unsigned pmu_sample_item(PmuLedgerItem item)
 {
     return PMU_SAMPLE_ITEMS + item - PMU_ITEM_SAMPLED;
 }
 
-/* Slots, where they are whole numbers, are in units of 1/PMU_CPI_ONE. */
+/* Slots in integers are in units of 1/PMU_CPI_ONE (fixed point). */
 #define PMU_CPI_SHIFT   12
 #define PMU_CPI_ONE     (1u << PMU_CPI_SHIFT)
 
-/* What each region needs; the rest is in PmuCpiMeans. */
+/*
+ * An entry of the CPI table: what is needed each time a region runs.  The rest
+ * is in PmuCpiUse and PmuCpiMeans.
+ */
 typedef struct PmuCpiEntry {
     uint64_t key;               /* see PMU_CPI_LOW_CONFIDENCE; 0: empty */
-    uint32_t pending;           /* times counted, not in a tally yet */
-    uint32_t slots;             /* the sum of the means that are slots */
+    uint32_t pending;           /* runs counted, not in PmuEstimate yet */
+    uint32_t slots;             /* the mean of all slots, in 1/PMU_CPI_ONE */
 } PmuCpiEntry;
 
-/* More lines of a region than that are not remembered. */
+/* The most lines of a region that are remembered. */
 #define PMU_REGION_LINES 64
 
-/*
- * Where a region lies: so many lines from @first on, physical address / 64;
- * and the linear address of its branch, or of its beginning if there is none.
- */
+/* The place of a region's code. */
 typedef struct PmuRegionCode {
-    uint64_t first;
-    uint64_t branch;
-    uint32_t lines;
-    uint32_t dsb_uops;          /* room that it takes in the DSB */
-    bool taken;                 /* ... which was, and was a direct one */
+    uint64_t first;             /* line: physical address / 64 */
+    uint64_t branch;            /* linear address of the branch at its end; of
+                                   its beginning if there is none */
+    uint32_t lines;             /* from @first on; 0: unknown */
+    uint32_t dsb_uops;          /* room that it takes in the DSB, micro-ops */
+    bool taken;                 /* @branch is direct, and was taken */
     bool large;                 /* in a page larger than 4 KiB */
 } PmuRegionCode;
 
-/* What is looked at most of what is not needed for each region. */
+/* When an entry was used: needed less often than PmuCpiEntry. */
 typedef struct PmuCpiUse {
-    uint32_t epoch;             /* when it was needed last: see PmuCpiTable */
-    uint32_t times;             /* counted in that epoch and settled */
-    uint32_t insns;             /* of the region */
+    uint32_t epoch;             /* PmuCpiTable.epoch when needed last */
+    uint32_t times;             /* runs counted in that epoch, and settled */
+    uint32_t insns;             /* of the region; 0: see
+                                   pmu_cpi_table_add_sample() */
 } PmuCpiUse;
 
+/* What is known of the region of an entry. */
 typedef struct PmuCpiMeans {
     PmuRegionCode code;         /* when last simulated */
-    uint32_t samples;           /* up to a limit */
+    uint32_t samples;           /* so far, as far as they are remembered */
     uint32_t changes;           /* PmuCpiTable.changes when last simulated */
-    uint32_t groups;            /* with a mean that is not 0: a bit each */
+    uint32_t groups;            /* a bit each: a sample was not 0 there */
     float mean[PMU_SAMPLE_SPACE];
 } PmuCpiMeans;
 
 G_STATIC_ASSERT(PMU_SAMPLE_SPACE / PMU_SAMPLE_GROUP <= 32);
 
-/* Sums over sampled regions, old ones forgotten little by little. */
+/* Sums over sampled regions; old samples fade.  @item / @insns is a mean. */
 typedef struct PmuCpiAverage {
     double insns;
     double item[PMU_SAMPLE_SPACE];
 } PmuCpiAverage;
 
 /*
- * What of a sample depends on PmuCovariates: the first rows, and their number.
+ * Responses: what of a sample depends on covariates.  These are rows of
+ * dependent[] in cpi-regression.c: the first ones, and the number of all.
  */
 enum {
     PMU_RESPONSE_MEMORY_BOUND,
     PMU_RESPONSE_CORE_BOUND,
     PMU_RESPONSE_BR_MISPREDICT,
     PMU_RESPONSE_FETCH_LATENCY,
-    /* CORE_BOUND again: micro-ops of a wrong path do not fill all slots. */
+    /* CORE_BOUND, too: micro-ops of a wrong path do not fill all slots. */
     PMU_RESPONSE_BRANCH_WAIT,
     PMU_RESPONSE_DEPENDENT = 27
 };
 
-/* Whether an unknown region ran a short while before. */
+/* Did an unknown region run a short while before?  See LATELY. */
 typedef enum PmuSighted {
     PMU_SIGHTED_FIRST, PMU_SIGHTED_AGAIN, PMU_SIGHTED_NR
 } PmuSighted;
 
-/* What ran of regions of which nothing is known. */
+/* Runs of regions that have no entry: instructions, and misses of L1I. */
 typedef struct PmuUnknownCode {
     uint64_t insns;
     PmuCodeMisses misses;
 } PmuUnknownCode;
 
 /*
- * Costs that are not those of most runs: sampling units open where code is new,
- * which mostly costs less later on.
+ * Costs that may not be those of most runs.  Sampling units open where code is
+ * new, and the same code mostly costs less later on.
  */
 typedef enum PmuDoubtfulCost {
     PMU_DOUBTFUL_LOW_CONFIDENCE,        /* of regions of few samples */
-    PMU_DOUBTFUL_UNKNOWN,               /* of no sample, for PMU_SIGHTED_FIRST,
-                                           without what is known of them */
+    PMU_DOUBTFUL_UNKNOWN,               /* of regions of no sample, that are
+                                           PMU_SIGHTED_FIRST; less what their
+                                           misses and covariates say */
     PMU_DOUBTFUL_NR
 } PmuDoubtfulCost;
 
 /*
- * What regions took in sampling units that were due, by item, and what their
- * costs had predicted, for a ratio estimator (Cochran, "Sampling Techniques",
- * ch. 6).
+ * For a ratio estimator (Cochran, "Sampling Techniques", ch. 6): what regions
+ * took in sampling units that were due, and what their costs had predicted.
  */
 typedef struct PmuCostRatio {
     double took[PMU_SAMPLE_SPACE], predicted[PMU_SAMPLE_SPACE];
 } PmuCostRatio;
 
-/* What was counted at a privilege level and not taken yet. */
+/*
+ * The tally of a privilege level: estimates of what was counted, until
+ * pmu_cpi_table_take_estimates() takes them.
+ */
 typedef struct PmuEstimate {
     double sum[PMU_SAMPLE_SPACE];
+    /* To be multiplied by ratios, and added to @sum: */
     double doubtful[PMU_DOUBTFUL_NR][PMU_SAMPLE_SPACE];
-    PmuUnknownCode unknown[PMU_SIGHTED_NR];
-    PmuCovariates covariates;
-    double correction[PMU_RESPONSE_DEPENDENT];  /* still to be made */
+    PmuUnknownCode unknown[PMU_SIGHTED_NR];     /* not in the sums yet */
+    PmuCovariates covariates;                   /* observed */
+    double correction[PMU_RESPONSE_DEPENDENT];  /* still to be made; <= 0 */
 } PmuEstimate;
 
 /*
- * Covariates of all code as they were where they were observed, and as the
- * costs of what is known of it had predicted; old ones fade with each epoch.
+ * Covariates of code that was observed: as they were, and as the entries of the
+ * CPI table predicted, which unknown code lacks.  Old ones fade each epoch.
  */
 typedef struct PmuObservedCovariates {
     double known[PMU_COVARIATE_NR], predicted[PMU_COVARIATE_NR];
 } PmuObservedCovariates;
 
-/* What some samples were beyond their means, together. */
+/* Residuals of @samples samples, summed up: samples less their means. */
 typedef struct PmuResidualBatch {
     double covariates[PMU_COVARIATE_NR];
     double took[PMU_RESPONSE_DEPENDENT];
@@ -169,8 +179,8 @@ typedef struct PmuResidualBatch {
 } PmuResidualBatch;
 
 /*
- * The linear regression of something on what is known: sums of products over
- * batches, and the slope.
+ * The linear regression of a response, y, on covariates, x: sums of products
+ * over batches, and the slope.
  */
 typedef struct PmuRegression {
     double xx, xy, yy;
@@ -178,63 +188,66 @@ typedef struct PmuRegression {
 } PmuRegression;
 
 /*
- * Slots by PmuSlotClass: what they were, and what was predicted of them before;
- * and what was known beyond that.  Old ones are forgotten by half with each
- * sampling unit.
+ * How well means predict samples: slots by PmuSlotClass as they were and as the
+ * means predicted, and residuals of covariates.  With each sampling unit older
+ * ones weigh half as much.
  */
 typedef struct PmuPredictionError {
     double took[PMU_SLOT_NR], predicted[PMU_SLOT_NR];
     double covariates[PMU_COVARIATE_NR];
 } PmuPredictionError;
 
-/* Sets of a few entries, each set a line of the host's cache. */
+/* The table is set-associative.  A set is a line of the host's cache. */
 #define PMU_CPI_SET_BITS    12
 #define PMU_CPI_WAYS        4
 #define PMU_CPI_ENTRIES     (PMU_CPI_WAYS << PMU_CPI_SET_BITS)
 
-/* Entries, a bit each. */
+/* Some of the entries of the table, a bit each. */
 typedef struct PmuCpiEntrySet {
     uint64_t word[PMU_CPI_ENTRIES / 64];
 } PmuCpiEntrySet;
 
 typedef struct PmuCpiTable {
     PmuCpiEntry *entries;
-    PmuCpiUse *uses;            /* beside each entry */
+    PmuCpiUse *uses;            /* of the entry with the same index */
     PmuCpiMeans *means;         /* likewise */
-    PmuCpiEntrySet dirty;       /* those with pending */
-    PmuCpiEntrySet ran;         /* settled, and not seen: for_each_code() */
-    uint32_t samples;           /* so far */
+    PmuCpiEntrySet dirty;       /* their @pending is not 0 */
+    PmuCpiEntrySet ran;         /* settled since the last
+                                   pmu_cpi_table_for_each_code() */
+    uint32_t samples;           /* of regions, so far */
     uint32_t epoch;             /* calls of pmu_cpi_table_begin_epoch() */
     uint32_t changes;           /* calls of pmu_cpi_table_note_change() */
     uint32_t units;             /* calls of pmu_cpi_table_begin_unit() */
-    /* The most instructions of this epoch by an entry of low confidence. */
+    /* Most instructions of one region of low confidence, in this epoch. */
     uint64_t most_low_confidence;
-    double stands_for;          /* ... of WHOLE_PERIOD, the current one */
+    double stands_for;          /* weight of the current sampling unit: the
+                                   share of WHOLE_PERIOD that it stands for */
     PmuCostRatio ratio[PMU_DOUBTFUL_NR];
-    PmuPredictionError trial;   /* of what is learnt in sampling units */
-    double waited, predicted;    /* in this epoch, in cycles */
+    PmuPredictionError trial;   /* of samples from sampling units */
+    double waited, predicted;   /* cycles of loads in this epoch, as observed
+                                   and as the means predicted */
     PmuObservedCovariates observed_covariates;
     bool observed;              /* pmu_cpi_table_set_observed() */
-    uint32_t wanted;            /* groups that are tallied, a bit each */
+    uint32_t wanted;            /* groups of items to tally, a bit each */
     const PmuUarch *uarch;
     PmuEstimate estimate[PMU_LEVEL_NR];
-    PmuCpiAverage typical;      /* of any code */
-    PmuCpiAverage first;        /* of code that was new to the table */
-    uint32_t firsts;            /* samples of that, so far */
-    PmuResidualBatch batch;
-    double batches;             /* in fits, as far as they are remembered */
+    PmuCpiAverage typical;      /* of all samples of regions */
+    PmuCpiAverage first;        /* of the first sample of each region */
+    uint32_t firsts;            /* samples that went into @first, so far */
+    PmuResidualBatch batch;     /* the current one */
+    double batches;             /* number of those in @fit; old ones fade */
     PmuRegression fit[PMU_RESPONSE_DEPENDENT];
 } PmuCpiTable;
 
-/* Turned over in the keys of entries that have not enough samples yet. */
+/* This bit is inverted in PmuCpiEntry.key while there are few samples. */
 #define PMU_CPI_LOW_CONFIDENCE (1ull << 63)
 
 /*
- * Adding and taking off one of these rounds to a multiple of 2^-20, or of more
- * if a float has no more digits.  Sums of a few thousand millions of such are
- * exact, so that it does not matter when they are taken; and what fades away
- * stays a multiple: hosts take a hundred times as long for numbers that are too
- * small to be normalised.
+ * Adding and subtracting one of these rounds a number to a multiple of 2^-20,
+ * the quantum, or of more if a float has no more digits.  Sums of a few
+ * thousand millions of such multiples are exact, so it does not matter when
+ * they are taken.  Rounding also keeps sums that fade from becoming subnormal:
+ * hosts take a hundred times as long for subnormal numbers.
  */
 #define PMU_QUANTUM_FLOAT     12.0f         /* 1.5 * 2^(23 - 20) */
 #define PMU_QUANTUM_DOUBLE    6442450944.0  /* 1.5 * 2^(52 - 20) */
@@ -244,7 +257,7 @@ static inline double pmu_round_to_quantum(double value)
     return (value + PMU_QUANTUM_DOUBLE) - PMU_QUANTUM_DOUBLE;
 }
 
-/* The @n sums weigh 1/e after @memory calls of this. */
+/* Fade the @n sums: after @memory calls they weigh 1/e. */
 static inline void pmu_fade_sums(double *sum, unsigned n, unsigned memory)
 {
     for (unsigned i = 0; i < n; i++) {
@@ -252,7 +265,7 @@ static inline void pmu_fade_sums(double *sum, unsigned n, unsigned memory)
     }
 }
 
-/* How far @item of @sample is from its mean. */
+/* The residual of @item: @sample less its mean, which may be negative. */
 static inline float pmu_sample_residual(const PmuCpiMeans *means,
                                         const PmuSample *sample, unsigned item)
 {

@@ -1,5 +1,5 @@
 /*
- * What happens to executed blocks, told without any time.
+ * The functional model: caches, TLBs, predictors and fetch, without any time.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -114,8 +114,8 @@ PmuCodeMisses pmu_functional_code_misses(const PmuFunctionalModel *o)
 /* Data. */
 
 /*
- * Cycles from the start of a load or @store until @access has its translation
- * and line, beyond what L1D takes.
+ * Add to the covariates the cycles that a load, or a @store, waits for its
+ * translation and line, beyond what L1D takes.
  */
 static void wait_for(PmuFunctionalModel *o, const PmuAccessOutcome *access,
                      bool store)
@@ -145,7 +145,10 @@ static void wait_for(PmuFunctionalModel *o, const PmuAccessOutcome *access,
     }
 }
 
-/* The lines of an access at @addr that nothing waits for. */
+/*
+ * Show the caches an access at @addr with a PmuHint, for which nothing waits.
+ * Returns its number of lines, 1 or 2, with their outcomes in @access.
+ */
 static unsigned hint(PmuMemory *mem, uint64_t addr,
                      const PmuBlockAccess *kind, PmuAccessOutcome access[2])
 {
@@ -161,7 +164,7 @@ static unsigned hint(PmuMemory *mem, uint64_t addr,
     return 1;
 }
 
-/* An access at @addr that may be special: its lines. */
+/* Show the caches any access that may not be a plain hit; returns the same. */
 static unsigned data_access(PmuFunctionalModel *o, uint64_t addr,
                             const PmuBlockAccess *kind,
                             PmuAccessOutcome access[2])
@@ -182,7 +185,7 @@ static unsigned data_access(PmuFunctionalModel *o, uint64_t addr,
     return lines;
 }
 
-/* Did an access to these @lines find code that fetch had? */
+/* Did an access to @lines lines store to code that fetch had? */
 static bool is_smc(const PmuAccessOutcome access[2], unsigned lines)
 {
     return access[0].smc || (lines == 2 && access[1].smc);
@@ -201,7 +204,7 @@ uint32_t pmu_functional_warm_data(PmuFunctionalModel *o,
     return pmu_covariates_wait(&o->covariates) - before;
 }
 
-/* The same while fetch goes on: returns whether the machine is cleared. */
+/* The same for pmu_functional_run_fetch(); returns whether it was is_smc(). */
 static bool fetch_access(PmuFunctionalModel *o, const PmuBlockAccess *kind,
                          uint64_t addr)
 {
@@ -220,7 +223,10 @@ static bool is_plain(const PmuAccessOutcome *access)
     return !memcmp(access, &plain, sizeof(plain));
 }
 
-/* Data access @i at @addr is not plain, or may not be: see is_smc(). */
+/*
+ * Data access @i at @addr may be other than a plain hit: @store is what store
+ * forwarding says.  Returns is_smc().
+ */
 static bool special_access(PmuFunctionalModel *o, unsigned i, uint64_t addr,
                            const PmuBlockAccess *kind, uint32_t store)
 {
@@ -247,7 +253,7 @@ static bool special_access(PmuFunctionalModel *o, unsigned i, uint64_t addr,
     return is_smc(access, lines);
 }
 
-/* Returns whether the machine is cleared. */
+/* Data access @i of the block, at @addr; returns whether it was is_smc(). */
 static bool observe_access(PmuFunctionalModel *o, unsigned i,
                            const PmuBlockAccess *kind, uint64_t addr)
 {
@@ -272,7 +278,10 @@ static bool observe_access(PmuFunctionalModel *o, unsigned i,
 
 /* Branches. */
 
-/* Was the branch at the end of @block, at @pc, predicted?  It trains. */
+/*
+ * Train the predictors with the branch at the end of @block, which is at @pc.
+ * Returns whether they had predicted it.
+ */
 static inline bool predict(PmuFunctionalModel *o, const PmuBlock *block,
                            uint64_t pc, const PmuExecution *dynamic)
 {
@@ -310,9 +319,9 @@ bool pmu_functional_warm_branch(PmuFunctionalModel *o, const PmuBlock *block,
     return !predict(o, block, dynamic->pc + block->last_offset, dynamic);
 }
 
-/* What follows is PMU_OUTCOME_x. */
+/* The next four functions return bits PMU_OUTCOME_x. */
 
-/* @item: which kind of misprediction. */
+/* Count a misprediction in @item; @outcome are its other bits. */
 static unsigned mispredicted(PmuFunctionalModel *o, PmuLedgerItem item,
                              unsigned outcome)
 {
@@ -341,7 +350,7 @@ static inline unsigned observe_cond(PmuFunctionalModel *o,
 static unsigned observe_other(PmuFunctionalModel *o, const PmuBlock *block,
                               uint64_t pc, const PmuExecution *dynamic)
 {
-    /* Those that can miss. */
+    /* Only these can be mispredicted. */
     static const PmuLedgerItem misses[] = {
         [PMU_BRANCH_JMP_INDIRECT] = PMU_ITEM_MISSES_JMP_INDIRECT,
         [PMU_BRANCH_CALL_INDIRECT] = PMU_ITEM_MISSES_CALL_INDIRECT,
@@ -390,13 +399,13 @@ static void observe_begin(PmuFunctionalModel *o)
     outcome->ordering_clear = 0;
 }
 
-/* What is asked for. */
+/* What the caller asks for. */
 typedef enum Detail {
-    ALL,
-    FETCH_ALONE,                /* see pmu_functional_run_fetch() */
+    ALL,                        /* pmu_functional_run() */
+    FETCH_ALONE,                /* pmu_functional_run_fetch() */
 } Detail;
 
-/* Returns whether the machine is cleared. */
+/* Access @index of @block, if any; returns whether it was is_smc(). */
 static inline bool observe_index(PmuFunctionalModel *o, const PmuBlock *block,
                                  unsigned index, const uint64_t *addr,
                                  Detail detail)
@@ -411,7 +420,7 @@ static inline bool observe_index(PmuFunctionalModel *o, const PmuBlock *block,
                                  : observe_access(o, index, kind, addr[index]);
 }
 
-/* Instruction @i of @block; returns whether it clears the machine. */
+/* Instruction @i of @block ran; returns whether it clears the machine. */
 static inline bool observe_insn(PmuFunctionalModel *o, const PmuBlock *block,
                                 unsigned i, const uint64_t *addr,
                                 Detail detail)
@@ -423,8 +432,9 @@ static inline bool observe_insn(PmuFunctionalModel *o, const PmuBlock *block,
 }
 
 /*
- * Instructions [@first, @last) of @block, which are in segment @n.  Returns
- * how far: see pmu_functional_run().  Sets @outcome.smc.
+ * Instructions [@first, @last) of @block ran, which are in segment @n.  Returns
+ * the index behind the last one observed, as pmu_functional_run() does.  Sets
+ * @o->outcome.smc.
  */
 static inline unsigned observe_insns(PmuFunctionalModel *o,
                                      const PmuBlock *block,
@@ -450,7 +460,7 @@ void pmu_functional_machine_clear(PmuFunctionalModel *o)
     pmu_fetch_unit_restart(&o->fetcher);
 }
 
-/* All before instruction @last of @block was observed. */
+/* All instructions of @block before @last were observed. */
 static void observe_end(PmuFunctionalModel *o, const PmuBlock *block,
                         unsigned last, const PmuExecution *dynamic)
 {

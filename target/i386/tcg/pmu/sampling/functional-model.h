@@ -1,10 +1,10 @@
 /*
- * What happens to executed blocks, told without any time.
+ * The functional model: caches, TLBs, predictors and fetch, without any time.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Caches, TLBs, predictors and fetch see instructions in program order.  For
- * the pipeline they say what became of each access and each block (PmuOutcome).
+ * These units see instructions in program order.  They tell the pipeline what
+ * happened to each access and each block (PmuOutcome).
  */
 
 #ifndef TARGET_I386_PMU_SAMPLING_FUNCTIONAL_MODEL_H
@@ -16,67 +16,72 @@
 #include "tcg/pmu/sampling/covariates.h"
 
 typedef struct PmuFunctionalModel {
-    PmuCovariates covariates;   /* so far */
-    PmuLedger *ledger;
+    PmuCovariates covariates;   /* totals so far */
+    PmuLedger *ledger;          /* not owned; see pmu_functional_init() */
     PmuBranchPredictor *bpred;
-    PmuBranchHistory *history;  /* that @bpred looks up by */
-    PmuDirectionPredictor *direction;   /* of @bpred */
-    uint64_t store_line;        /* that the newest store went to */
+    PmuBranchHistory *history;  /* that of @bpred, not owned */
+    PmuDirectionPredictor *direction;   /* ... likewise */
+    uint64_t store_line;        /* of the newest store: linear address / 64 */
     PmuFetchUnit fetcher;
     PmuMemory mem;
-    PmuOutcome outcome;         /* of what was observed in full last */
+    PmuOutcome outcome;         /* of the newest part that was observed */
 } PmuFunctionalModel;
 
 /*
- * Cold caches and untrained predictors.  It counts in @ledger what they know:
- * misses of caches and predictors.  @l3, @translate and
- * @opaque: see pmu_memory_init().  False if memory runs out.
+ * Initialise @o with cold caches and untrained predictors.  It counts their
+ * accesses and misses in @ledger.  @l3, @translate and @opaque: see
+ * pmu_memory_init().  Returns false if memory runs out.
  */
 bool pmu_functional_init(PmuFunctionalModel *o, const PmuUarch *uarch,
                          PmuLedger *ledger, PmuL3 *l3, PmuTranslate translate,
                          void *opaque);
 void pmu_functional_destroy(PmuFunctionalModel *o);
+
+/* Make @o cold again, but for an L3 that came from the caller. */
 void pmu_functional_reset(PmuFunctionalModel *o);
 
 /* An interrupt or exception was taken. */
 void pmu_functional_interrupt(PmuFunctionalModel *o);
 
 /*
- * The machine is cleared: the newest instruction stored to code that fetch
- * had, and what is behind it is fetched again.  For string instructions, whose
- * accesses are not observed here.
+ * A string instruction clears the machine: it stored to code that fetch had,
+ * and what is behind it is fetched again.  For other instructions
+ * pmu_functional_run() does so, but it does not see the accesses of strings.
  */
 void pmu_functional_machine_clear(PmuFunctionalModel *o);
 
 /*
  * Instructions [@first, @last) of @block ran, none of them a REP string
- * instruction.  Returns how far they were observed, above @first and at most
- * @last: behind an instruction that clears the machine there is more to come,
- * in another call.  What happened to them is in @o->outcome, if that is asked
- * for.
+ * instruction.  Returns the index behind the last one that was observed: above
+ * @first, and below @last if that one clears the machine; the caller passes the
+ * others in another call.  What happened to them is in @o->outcome.
  */
 unsigned pmu_functional_run(PmuFunctionalModel *o, const PmuBlock *block,
                             unsigned first, unsigned last,
                             const PmuExecution *dynamic);
 
 /*
- * The same where the caller does not ask what happened to their data:
- * @o->outcome tells of fetch and the branch alone.
+ * The same without what happened to their data accesses: @o->outcome tells of
+ * fetch and the branch alone.
  */
 unsigned pmu_functional_run_fetch(PmuFunctionalModel *o, const PmuBlock *block,
                                   unsigned first, unsigned last,
                                   const PmuExecution *dynamic);
 
-/* The same for a REP string instruction @index: its fetch alone. */
+/* Fetch REP string instruction @index of @block, which is at @pc. */
 void pmu_functional_fetch_string(PmuFunctionalModel *o, const PmuBlock *block,
                                  unsigned index, uint64_t pc);
 
 /*
- * Some code runs that is not observed, but for its branches and those of its
- * data accesses that pmu_memory_hit() does not know.  What was being fetched is
- * not known behind it.  pmu_functional_warm_data() returns the cycles that a
- * load waits, pmu_functional_warm_branch() whether the last instruction of
- * @block, which is a branch and ran, was mispredicted.
+ * pmu_functional_skip(): code follows of which the functional model sees only
+ * branches, and data accesses for which pmu_memory_hit() is false.  What fetch
+ * and store forwarding knew is void then.
+ *
+ * pmu_functional_warm_branch(): @block ran, and ends with a branch.  Returns
+ * whether that was mispredicted.
+ *
+ * pmu_functional_warm_data(): there was a data access of @kind at @addr.
+ * Returns the cycles that loads waited for it.
  */
 void pmu_functional_skip(PmuFunctionalModel *o);
 bool pmu_functional_warm_branch(PmuFunctionalModel *o, const PmuBlock *block,
@@ -84,7 +89,7 @@ bool pmu_functional_warm_branch(PmuFunctionalModel *o, const PmuBlock *block,
 uint32_t pmu_functional_warm_data(PmuFunctionalModel *o,
                                   const PmuBlockAccess *kind, uint64_t addr);
 
-/* Add the branch at the end of @block, if that is one and is taken.  Hot. */
+/* Add the branch that ends @block to the history, if it is taken.  Hot. */
 static inline void pmu_functional_add_branch(PmuFunctionalModel *o,
                                              const PmuBlock *block,
                                              const PmuExecution *dynamic)
@@ -96,9 +101,9 @@ static inline void pmu_functional_add_branch(PmuFunctionalModel *o,
 }
 
 /*
- * The same as pmu_functional_warm_branch(), for a block that may not end with a
- * branch.  @dynamic is not passed on, so that it may be in registers.  Hot: few
- * branches are other than conditional ones that always went there.
+ * The same as pmu_functional_warm_branch(), but @block need not end with a
+ * branch.  Hot: most branches are conditional and have always gone the same
+ * way.  @dynamic is not passed on, so that it may be in registers.
  */
 static inline bool pmu_functional_warm_end(PmuFunctionalModel *o,
                                            const PmuBlock *block,
@@ -126,25 +131,26 @@ static inline bool pmu_functional_warm_end(PmuFunctionalModel *o,
 }
 
 /*
- * The lines of code of a region are fetched that is @length bytes long and
- * begins at linear address @pc, physical address @phys; it is not observed
- * otherwise.  It ends where its page does, whatever @length says: an SMI or a
- * #VMEXIT, of which the model is not told, can have left it in its middle, and
- * gone on anywhere.
+ * Fetch the lines of a region that is not observed otherwise.  It begins at
+ * linear address @pc, physical address @phys, and is @length bytes long.  Only
+ * its lines up to the end of the page are fetched, whatever @length says: an
+ * SMI or a #VMEXIT, of which the model is not told, can have left the region in
+ * its middle, and execution can have gone on anywhere.
  */
 void pmu_functional_fetch_lines(PmuFunctionalModel *o, uint64_t pc,
                                 uint64_t phys, uint64_t length);
 
-/* What was observed so far of lines of code, since the ledger was cleared. */
+/* Returns the misses of code that are in @o->ledger. */
 PmuCodeMisses pmu_functional_code_misses(const PmuFunctionalModel *o);
 
-/* Some code ran that was not observed at all. */
+/* Some code ran of which the functional model saw nothing at all. */
 void pmu_functional_skip_all(PmuFunctionalModel *o);
 
 /*
- * What ran meanwhile, in any order: @lines lines of code from physical address
- * / 64 @line on; code at linear address @pc, in a @large page or not; a taken
- * branch there that fetch could have known.
+ * Warm L1I, L2, L3, ITLB and BTB with code that ran meanwhile, in any order.
+ * _code(): @lines lines from @line on (physical address / 64).  _page(): the
+ * page of linear address @pc, to which physical @line belongs; @large: it is
+ * larger than 4 KiB.  _taken_branch(): a direct branch at @pc that was taken.
  */
 void pmu_functional_warm_code(PmuFunctionalModel *o, uint64_t line,
                               unsigned lines);

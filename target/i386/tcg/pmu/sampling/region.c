@@ -10,7 +10,7 @@
 #include "tcg/pmu/sampling/sampling-units.h"
 #include "tcg/pmu/sampling/timing-ledger.h"
 
-/* Up to @n of @item of @sample were for what will not be so again. */
+/* Subtract @n, or all, from @item of @sample: it will not be so again. */
 static void discount(PmuSample *sample, PmuLedgerItem item, uint32_t n)
 {
     uint32_t *of = &sample->item[pmu_sample_item(item)];
@@ -19,9 +19,9 @@ static void discount(PmuSample *sample, PmuLedgerItem item, uint32_t n)
 }
 
 /*
- * Code that came from DRAM will be nearer from then on, as there is no more of
- * it than fits in the L3, and most of it is in L1I: what to expect of a region
- * is what it had taken with its code there.
+ * Subtract from @sample what fetch waited for code from DRAM, as if that had
+ * been in L1I.  It will be nearer the next time: all code fits in the L3, and
+ * most of it is in L1I.
  */
 static void discount_cold_code(const PmuTiming *t, PmuSample *sample)
 {
@@ -32,7 +32,7 @@ static void discount_cold_code(const PmuTiming *t, PmuSample *sample)
     uint32_t *item = sample->item;
     uint32_t lines = item[pmu_sample_item(PMU_ITEM_CODE_DRAM)];
     uint32_t latency = lines * pmu_uarch_dram_latency(t->uarch);
-    /* Lines come at the same time: fetch waits for less than they take. */
+    /* Misses overlap: fetch waits for less than the sum of latencies. */
     uint32_t waited = item[pmu_sample_item(PMU_ITEM_FETCH_DATA_CYCLES)];
     uint32_t cycles = MIN(latency, waited);
     uint32_t *slots = &item[PMU_SLOT_FETCH_LATENCY];
@@ -52,14 +52,14 @@ static void discount_cold_code(const PmuTiming *t, PmuSample *sample)
     item[pmu_sample_item(PMU_ITEM_L1I_HITS)] += lines;
 }
 
-/* Everything is simulated in detail: nobody asks what it costs. */
+/* Everything is simulated in detail, so the CPI table learns nothing. */
 static void end_unsampled(PmuTiming *t)
 {
     pmu_timing_enter_pipeline_counts(t, false);
     t->accounted = t->functional.covariates;
 }
 
-/* The current region took @t->region.sample. */
+/* The current region took @t->region.sample: the CPI table learns that. */
 static void add_sample(PmuTiming *t)
 {
     for (unsigned i = 0; i < PMU_COVARIATE_NR; i++) {
@@ -81,7 +81,7 @@ static void add_sample(PmuTiming *t)
     t->region.sample = (PmuSample) {};
 }
 
-/* What was seen counts if nothing else is known. */
+/* What the pipeline says of the current region counts if it has no cost yet. */
 static void end_detailed_warming(PmuTiming *t)
 {
     PmuCpiEntry *cost = pmu_cpi_table_find_any(&t->cpi_table,
@@ -96,6 +96,7 @@ static void end_detailed_warming(PmuTiming *t)
     }
 }
 
+/* End the current region, which all of the functional model saw. */
 static G_GNUC_NO_INLINE void end_simulated(PmuTiming *t)
 {
     switch (t->plan.phase) {
@@ -180,7 +181,10 @@ void pmu_region_begin_code(PmuTiming *t)
     };
 }
 
-/* What the DSB has of each line of code fills whole lines of its own. */
+/*
+ * Add the room that @bi, in @line of code, needs in the DSB.  Two lines of code
+ * do not share a line of the DSB.
+ */
 static void add_dsb_uops(PmuTiming *t, const PmuBlockInsn *bi, uint64_t line)
 {
     PmuRegionCode *code = &t->region.code;

@@ -3,9 +3,9 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * A region is what runs from behind a branch to the next one, and may end
- * before that (PmuBlock.ends_region).  When one ends, it is counted with the
- * cost that the CPI table has, or its own is added there.
+ * A region is the code that runs from behind a branch to the next one, and may
+ * end before that (PmuBlock.ends_region).  When a region ends, it is counted
+ * with the cost that the CPI table has, or the table learns what it took.
  */
 
 #ifndef TARGET_I386_PMU_SAMPLING_REGION_H
@@ -14,13 +14,13 @@
 #include "tcg/pmu/sampling/timing-state.h"
 #include "tcg/pmu/sampling/unknown-code.h"
 
-/* What is known of the current region is under this key. */
+/* Returns the CPI table's key for the current region. */
 static inline uint64_t pmu_region_key(const PmuTiming *t)
 {
     return pmu_cpi_table_key(t->region.hash, t->ledger->level);
 }
 
-/* The current region was not simulated in detail. */
+/* Count the current region, which was not simulated in detail. */
 static inline void pmu_region_count(PmuTiming *t)
 {
     uint64_t key = pmu_region_key(t);
@@ -34,29 +34,30 @@ static inline void pmu_region_count(PmuTiming *t)
 }
 
 /*
- * Assists at the end of a region.  They take as long wherever they are, and
- * are entered apart from it; that all before has to retire is what it takes.
+ * Take the assists at the end of a region.  Each takes the same time wherever
+ * it is, so they are entered apart from the region.  The region's own cost has
+ * the time until everything before them has retired.
  */
 void pmu_region_take_assists(PmuTiming *t);
 
-/* The current region ends. */
+/* End the current region. */
 void pmu_region_end(PmuTiming *t);
 
-/* The same if there is one. */
+/* The same, if a region has begun. */
 void pmu_region_end_open(PmuTiming *t);
 
 /*
- * Go on at @level: hardware drains the pipeline, the rest of an open cycle is
- * lost.
+ * Go on at privilege level @level.  Hardware drains the pipeline, so the rest
+ * of an open cycle is lost.
  */
 void pmu_region_change_level(PmuTiming *t, PmuLevel level);
 
-/* The current region begins where @t->region.pc and @t->region.phys say. */
+/* Begin @t->region.code, at @t->region.pc and @t->region.phys. */
 void pmu_region_begin_code(PmuTiming *t);
 
 /*
- * Instructions [@first, @last) of @block are its newest, in the same page or
- * another one.
+ * Extend @t->region.code by instructions [@first, @last) of @block, in the same
+ * page or another one.
  */
 void pmu_region_extend_code(PmuTiming *t, const PmuBlock *block, unsigned first,
                             unsigned last);

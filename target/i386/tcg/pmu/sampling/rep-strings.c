@@ -1,13 +1,13 @@
 /*
- * REP string instructions.
+ * Timing of REP string instructions.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Cycles and slots are a function of the bytes done so far, so that it does
- * not matter in how many parts they are reported.  Where the pipeline does not
- * run they cost what those did that lay at the same place, did about as many
- * bytes and got most lines from as far; or any of the place.  If there were
- * none the pipeline says what they take by themselves.
+ * The cycles and slots of a string instruction are a function of the bytes done
+ * so far, so it does not matter in how many parts these are reported.  Where
+ * the pipeline does not run, a string costs what earlier ones at the same place
+ * cost: those that did about as many bytes and got most lines from the same
+ * level, or else any.  If there were none, the pipeline runs the string alone.
  */
 
 #include <glib.h>
@@ -15,17 +15,18 @@
 #include "tcg/pmu/sampling/rep-strings.h"
 #include "tcg/pmu/sampling/timing-ledger.h"
 
-/* Slots that a string instruction issues at its start and per 64 bytes. */
+/* Slots that a string instruction issues. */
 typedef struct StringCost {
-    uint8_t startup;
-    uint16_t slots_64;          /* each 64 bytes, if the element is a byte */
-    bool per_element;           /* slots_64 is for 64 elements instead */
+    uint8_t startup;            /* at its start */
+    uint16_t slots_64;          /* for each 64 bytes */
+    bool per_element;           /* @slots_64 is for 64 elements instead */
 } StringCost;
 
 /*
- * InstLatx64, in L1: MOVSB 118 bytes a cycle, STOSB 62; 5 slots a cycle.
- * Compare and scan go element by element, about 2 cycles each (uops.info);
- * so does LODS.  Startup: chosen, 20 to 35 cycles are usually measured.
+ * Source: InstLatx64, in L1: MOVSB does 118 bytes a cycle, STOSB 62; a cycle is
+ * 5 slots.  Compare and scan go element by element and take about 2 cycles for
+ * each (uops.info); so does LODS.  @startup is chosen: 20 to 35 cycles are
+ * usually measured.
  */
 static const StringCost cost_movs = { 60, 3, false };
 static const StringCost cost_stos = { 60, 5, false };
@@ -44,6 +45,7 @@ static uint64_t element_size(const PmuInsn *insn)
     return MAX(insn->access_size, 1);
 }
 
+/* Slots that the first @bytes take, without @cost->startup. */
 static uint64_t string_slots(const StringCost *cost, const PmuInsn *insn,
                              uint64_t bytes)
 {
@@ -60,7 +62,10 @@ static void string_uop(PmuTiming *t)
     pmu_pipeline_string_uop(&t->pipeline, t->string.ready);
 }
 
-/* A line that a prefetch brought came from where prefetches come from now. */
+/*
+ * Count in @lines a line of the string, and where it came from.  A line that a
+ * prefetch brought is taken to come from where the newest prefetch found one.
+ */
 static void note_source(PmuStringLines *lines, const PmuAccessOutcome *access)
 {
     static const uint8_t found_in[] = {
@@ -84,7 +89,10 @@ static void note_source(PmuStringLines *lines, const PmuAccessOutcome *access)
     }
 }
 
-/* What a line of one of the operands costs to get. */
+/*
+ * Show the caches an access to @line of an operand (linear address / 64), and
+ * count it.  Its outcome is in @access.
+ */
 static void string_access(PmuTiming *t, uint64_t line, bool store,
                           PmuAccessOutcome *access)
 {
@@ -143,7 +151,7 @@ static void string_store(PmuTiming *t, uint64_t line)
     }
 }
 
-/* Touch the lines of the elements at @src and @dst, if they are others. */
+/* Access the lines of the elements at @src and @dst unless they were last. */
 static void string_lines(PmuTiming *t, const PmuInsn *insn, uint64_t src,
                          uint64_t dst)
 {
@@ -166,7 +174,7 @@ static void string_lines(PmuTiming *t, const PmuInsn *insn, uint64_t src,
     }
 }
 
-/* The pipeline begins with it. */
+/* Let the pipeline fetch string instruction @index and issue its startup. */
 static void begin_pipeline(PmuTiming *t, const PmuBlock *block,
                            unsigned index, uint64_t block_pc)
 {
@@ -185,7 +193,7 @@ static void begin_pipeline(PmuTiming *t, const PmuBlock *block,
     }
 }
 
-/* How many elements at @addr on lie in its line: 1 or more. */
+/* How many elements from @addr on begin in its line: 1 or more. */
 static uint64_t elements_in_line(uint64_t addr, uint64_t size, bool backwards)
 {
     uint64_t offset = addr & (PMU_LINE_SIZE - 1);
@@ -195,9 +203,9 @@ static uint64_t elements_in_line(uint64_t addr, uint64_t size, bool backwards)
 }
 
 /*
- * @dynamic->iterations of the string instruction.  Going to another line comes
- * before the elements in it, a micro-op once the bytes that it is for are
- * done: so parts add up to the whole.
+ * Do @dynamic->iterations iterations of the string instruction.  A line is
+ * accessed before the elements in it are done.  A micro-op issues when the
+ * bytes that it is for are done.  So the parts add up to the whole.
  */
 static void string_iterate(PmuTiming *t, const PmuBlockInsn *bi,
                            const PmuExecution *dynamic)
@@ -230,7 +238,10 @@ static void string_iterate(PmuTiming *t, const PmuBlockInsn *bi,
 
 /* Costs of whole string instructions. */
 
-/* From how far most of a string's lines came, or nearer; or not known. */
+/*
+ * The level that most of a string's lines came from, if not from a nearer one.
+ * STRING_FROM_L2 includes L1D, and STRING_FROM_ANYWHERE says nothing.
+ */
 typedef enum StringSource {
     STRING_FROM_ANYWHERE, STRING_FROM_L2, STRING_FROM_L3, STRING_FROM_DRAM
 } StringSource;
@@ -246,8 +257,8 @@ static StringSource source_of(const PmuStringLines *lines)
 }
 
 /*
- * What is known of the string instruction with up to twice as many bytes is
- * under this key, from @source or STRING_FROM_ANYWHERE ...
+ * Returns the key of the cost of the string instruction when it does as many
+ * bytes, to a power of two, and most of its lines come from @source.
  */
 static uint64_t length_key(const PmuTiming *t, StringSource source)
 {
@@ -259,7 +270,7 @@ static uint64_t length_key(const PmuTiming *t, StringSource source)
                              t->ledger->level);
 }
 
-/* ... and with any number, of @hash (PmuBlockInsn), under that one. */
+/* Returns the key of its cost for any number; @hash: see PmuBlockInsn. */
 static uint64_t place_key(const PmuTiming *t, uint32_t hash)
 {
     return pmu_cpi_table_key(pmu_insn_hash(hash, 1), t->ledger->level);
@@ -267,7 +278,7 @@ static uint64_t place_key(const PmuTiming *t, uint32_t hash)
 
 #define STRING_KEYS 3
 
-/* By how much strings are alike: the most first. */
+/* Keys of a string's cost; the first one stands for those most similar. */
 typedef struct StringKeys {
     uint64_t key[STRING_KEYS];
 } StringKeys;
@@ -283,7 +294,7 @@ static StringKeys string_keys(const PmuTiming *t)
     };
 }
 
-/* Another part ran in a sampling unit. */
+/* A part of the string ran in a sampling unit: add it to its sample. */
 static void note_sampled(PmuTiming *t)
 {
     const uint32_t *item = t->pipeline.clock.counts.item;
@@ -297,7 +308,7 @@ static void note_sampled(PmuTiming *t)
     }
 }
 
-/* All of it was. */
+/* A piece of the string ran in a sampling unit: the CPI table learns it. */
 static void learn_string(PmuTiming *t)
 {
     StringKeys keys = string_keys(t);
@@ -310,7 +321,7 @@ static void learn_string(PmuTiming *t)
     }
 }
 
-/* It was left to its costs: to those of strings that are most like it. */
+/* The pipeline did not run the piece: count the cost of the most similar. */
 static void count_string(PmuTiming *t)
 {
     StringKeys keys = string_keys(t);
@@ -325,8 +336,9 @@ static void count_string(PmuTiming *t)
 }
 
 /*
- * Lines of the operand at index @access that are touched, if it is one, beyond
- * *@line, which was touched last.
+ * Returns how many lines of the operand @access the iterations touch; 0 if
+ * there is no such operand.  *@line is the line that was touched before, and
+ * does not count if it is the first of them.  On return it is their last one.
  */
 static uint64_t lines_of(const PmuBlockInsn *bi, uint8_t access,
                          const PmuExecution *dynamic, uint64_t *line)
@@ -340,7 +352,7 @@ static uint64_t lines_of(const PmuBlockInsn *bi, uint8_t access,
     first = dynamic->addr[access];
     offset = first % PMU_LINE_SIZE;
     offset = dynamic->backwards ? PMU_LINE_SIZE - 1 - offset : offset;
-    /* An address that wraps around does so in steps of a line, too. */
+    /* An address wraps around at the start of a line. */
     lines = (offset + span) / PMU_LINE_SIZE +
             (first / PMU_LINE_SIZE != *line);
     *line = (dynamic->backwards ? first - span : first + span) / PMU_LINE_SIZE;
@@ -348,8 +360,8 @@ static uint64_t lines_of(const PmuBlockInsn *bi, uint8_t access,
 }
 
 /*
- * Of what is fast-forwarded, the L3 sees @lines, the last of which is @last:
- * strings clear pages and copy them, and what comes then reads that.
+ * Show the L3 the @lines lines of a fast-forwarded string that end with @last.
+ * Strings clear pages and copy them, and the code that follows reads these.
  */
 static void warm_lines(PmuTiming *t, const PmuExecution *dynamic,
                        uint64_t last, uint64_t lines, bool write)
@@ -362,7 +374,10 @@ static void warm_lines(PmuTiming *t, const PmuExecution *dynamic,
     s->lines.all += lines;
 }
 
-/* Accesses that are counted whether counters are looked at at them or not. */
+/*
+ * A part of the string is fast-forwarded: show its lines to the L3, and count
+ * its accesses, which are counted in every phase.
+ */
 static void count_lines(PmuTiming *t, const PmuBlockInsn *bi,
                         const PmuExecution *dynamic)
 {
@@ -383,9 +398,10 @@ static void count_lines(PmuTiming *t, const PmuBlockInsn *bi,
 }
 
 /*
- * To periods and sampling units each line's worth of bytes is an instruction:
- * it takes as long, here as there.  No phase ends amid a string, and however
- * long one is, what runs behind it can be taken off without overflow.
+ * Take the string off the phase at hand.  Each 64 bytes of it count as an
+ * instruction, as they take as long, in periods and in sampling units.  No
+ * phase ends amid a string.  However long one is, the instructions behind it
+ * can be subtracted without overflow.
  */
 static void pass_string(PmuTiming *t)
 {
@@ -394,7 +410,7 @@ static void pass_string(PmuTiming *t)
     t->plan.left = MAX(t->plan.left, INT32_MIN / 2 + lines) - lines;
 }
 
-/* What the string took was learnt, or it does not go on. */
+/* Clear the sample of the string, which was learnt or does not go on. */
 static void forget_sample(PmuTiming *t)
 {
     if (t->string.sampled) {
@@ -402,13 +418,13 @@ static void forget_sample(PmuTiming *t)
     }
 }
 
-/* A piece of it is done: see ends_piece(). */
+/* A piece of the string, or all of it, is done: see ends_piece(). */
 static void end_piece(PmuTiming *t)
 {
     PmuString *s = &t->string;
 
     if (s->in_pieces && !s->bytes) {
-        return;                 /* interrupted behind the last one */
+        return;                 /* nothing ran since the last piece */
     }
     if (s->untimed) {
         count_string(t);
@@ -430,7 +446,10 @@ void pmu_timing_end_string(PmuTiming *t)
     }
 }
 
-/* The pipeline begins with it, if nothing is known of any in its place. */
+/*
+ * Begin with string instruction @index of @block.  Before detailed warming, the
+ * pipeline runs it only if the CPI table has no cost for its place.
+ */
 static void begin_string(PmuTiming *t, const PmuBlock *block, unsigned index,
                          uint64_t block_pc)
 {
@@ -457,7 +476,10 @@ static void begin_string(PmuTiming *t, const PmuBlock *block, unsigned index,
     }
 }
 
-/* Caches see it, and the pipeline runs it unless its cost is known. */
+/*
+ * Show the caches a part of the string, @dynamic.  The pipeline runs it unless
+ * PmuString.untimed.
+ */
 static void look_at_string(PmuTiming *t, const PmuBlockInsn *bi,
                            const PmuExecution *dynamic, bool last)
 {
@@ -472,14 +494,13 @@ static void look_at_string(PmuTiming *t, const PmuBlockInsn *bi,
 }
 
 /*
- * A string whose cost is known is counted where it ends, and a guest can make
- * one last for minutes.  So it is counted in pieces, that counters and
- * interrupts may follow, and learnt in such, of which a long one has many:
- * where translated code looks for interrupts
- * (PMU_STRING_MAX_ITERATIONS), which depends on rCX alone and not on how often
- * the string was left in between.  Where it stops behind each iteration
- * (single step, -icount shift=N), it does so in front of the last one too; that
- * one is part of the piece.
+ * Does a piece of the string end behind this part?  A string whose cost is
+ * known is counted where it ends, and a guest can make one last for minutes.
+ * So it is counted and learnt in pieces, for counters and interrupts to keep
+ * up.  A piece ends where translated code looks for interrupts
+ * (PMU_STRING_MAX_ITERATIONS).  That depends on rCX alone, not on how often the
+ * string was left in between.  Single step and -icount shift=N stop behind each
+ * iteration, also in front of the last one, which is part of the last piece.
  */
 static bool ends_piece(const PmuExecution *dynamic)
 {

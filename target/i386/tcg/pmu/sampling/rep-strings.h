@@ -1,5 +1,5 @@
 /*
- * REP string instructions.
+ * Timing of REP string instructions.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -10,14 +10,15 @@
 #include "tcg/pmu/sampling/timing-state.h"
 
 /*
- * Iterations of the REP string instruction @index of @block; @last: it has
- * retired.  See pmu_timing_string(), also for how many.
+ * The REP string instruction @index of @block did @dynamic->iterations
+ * iterations, at most PMU_STRING_MAX_ITERATIONS.  @last: it has retired.  See
+ * pmu_timing_string().
  */
 void pmu_timing_run_string(PmuTiming *t, const PmuBlock *block,
                            unsigned index, const PmuExecution *dynamic,
                            bool last);
 
-/* It will not go on. */
+/* The REP string instruction that is under way, if any, will not go on. */
 void pmu_timing_end_string(PmuTiming *t);
 
 #endif

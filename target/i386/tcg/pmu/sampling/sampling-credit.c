@@ -9,15 +9,16 @@
 #include "tcg/pmu/sampling/sampling-credit.h"
 #include "tcg/pmu/sampling/timing-ledger.h"
 
-/* Sampling units besides those of periods: to be saved up, or overdrawn. */
+/* Sampling units for which credit can be saved up, or overdrawn. */
 #define CREDIT_UNITS  64
+/* The sum at which there is much unknown code: see PMU_UNKNOWN_SHARE. */
 #define UNKNOWN_SOME    (160 * PMU_UNKNOWN_SHARE)
 
 /*
- * The same if one region alone, of which little or nothing is known, makes up
- * one in DOMINANT_SHARE, and for that the credit is overdrawn.  With time_only
- * that would end fast-forward so often that Linux's boot takes 1.4 times as
- * long, so that it is one in DOMINANT_SHARE_TIME.
+ * A region of which little or nothing is known is dominant if it makes up one
+ * in DOMINANT_SHARE instructions of the period.  Credit may be overdrawn for
+ * it.  With time_only that would end fast-forward so often that Linux's boot
+ * takes 1.4 times as long, so there it is one in DOMINANT_SHARE_TIME.
  */
 #define DOMINANT_SHARE      64
 #define DOMINANT_SHARE_TIME 8

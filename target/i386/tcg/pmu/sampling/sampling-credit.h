@@ -1,6 +1,6 @@
 /*
- * What may be simulated in detail besides the sampling units of periods: when
- * there is much code of unknown cost, and credit for it.
+ * Sampling units besides those of periods: when there is much code of unknown
+ * cost, and the credit that limits them.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -12,47 +12,50 @@
 
 /*
  * A sampling unit is worth while where at least one in PMU_UNKNOWN_SHARE
- * instructions is of unknown cost: each such one adds PMU_UNKNOWN_SHARE to a
- * sum, and any one takes one off.  When so much has come together a sampling
- * unit opens if there is credit.
+ * instructions is of unknown cost.  Each such instruction adds
+ * PMU_UNKNOWN_SHARE to a sum, and every instruction takes one off.  When the
+ * sum reaches UNKNOWN_SOME a sampling unit opens, if there is credit.
  */
 #define PMU_UNKNOWN_SHARE   16
 
 /*
- * If there was little of it in the sampling unit any more, as of code that
- * comes and goes with a timer's interrupt, the next one takes twice as much, so
- * many times.  Little is less than one in PMU_UNKNOWN_LITTLE of what was
- * simulated in detail.
+ * If the sampling unit had little unknown code in it any more, as with code
+ * that comes and goes with a timer's interrupt, the next one takes twice as
+ * large a sum, up to PMU_UNKNOWN_MAX_DOUBLINGS times.  Little is less than one
+ * in PMU_UNKNOWN_LITTLE of the instructions simulated in detail.
  */
 #define PMU_UNKNOWN_MAX_DOUBLINGS    6
 #define PMU_UNKNOWN_LITTLE  8
 
-/* Credit, in instructions, that can be saved up. */
+/* The most credit that can be saved up, in instructions. */
 int32_t pmu_timing_max_credit(const PmuTiming *t);
 
 /*
- * Is there credit for a sampling unit, leaving at least @least, or has it been
- * taken in this period already?  Take it.
+ * Take the credit for a sampling unit, unless that was done in this period
+ * already.  False, and nothing is taken, if less than @least would be left.
  */
 bool pmu_sampling_take_credit(PmuTiming *t, int32_t least);
 
-/* How much of the period at hand is over. */
+/* Instructions of the current period that are over. */
 uint32_t pmu_sampling_in_period(const PmuTiming *t);
 
 /*
- * What is asked: whether it is so, or, before caches and predictors have seen
- * something of it, whether it may be: half as much will do.  That is paid for
- * as well: that they see what runs is as dear as the sampling unit.
+ * Whether code is unknown or dominant, or may be: that takes half as much, and
+ * is for fast-forward, where caches and predictors have seen nothing of it yet.
+ * It takes credit, too: warming them costs as much as the sampling unit.
  */
 typedef enum PmuDoubt {
     PMU_IS = 1,
     PMU_MAY_BE = 2
 } PmuDoubt;
 
-/* Does so much unknown code run that it should be looked at? */
+/* Does so much unknown code run that a unit is worth while?  Takes credit. */
 bool pmu_sampling_is_unknown(PmuTiming *t, PmuDoubt doubt);
 
-/* Is a region that made up @insns instructions of this period dominant? */
+/*
+ * Is a region that made up @insns instructions of this period dominant?  Takes
+ * credit, if so.
+ */
 bool pmu_sampling_is_dominant(PmuTiming *t, uint32_t insns, PmuDoubt doubt);
 
 #endif

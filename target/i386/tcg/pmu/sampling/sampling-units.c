@@ -1,5 +1,5 @@
 /*
- * When code is looked at.
+ * The schedule of sampling units and of what lies between them.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
@@ -14,11 +14,12 @@
 #include "tcg/pmu/sampling/timing-ledger.h"
 
 /*
- * The DSB has some thousand micro-ops to find again, and where it is too small
- * those of the last turns of a long loop; warm is a pipeline whose reorder
- * buffer has been filled: one of 512 micro-ops by 768 instructions, if two of
- * three are one each. An instruction in a sampling unit takes as much time
- * as some ten that are functionally warmed, or some tens that go forward.
+ * Fetch warming: the DSB has some thousand micro-ops to find again, and where
+ * it is too small those of the last iterations of a long loop.  Detailed
+ * warming: the pipeline is warm when its reorder buffer has been filled.  768
+ * instructions fill one of 512 micro-ops, if two of three make one each.  An
+ * instruction in a sampling unit takes the host as long as some ten that are
+ * functionally warmed, or some tens that are fast-forwarded.
  */
 const PmuSampling pmu_sampling = {
     .initial_detailed = 1u << 19, .fetch_warming = 1u << 15,
@@ -26,14 +27,14 @@ const PmuSampling pmu_sampling = {
     .unknown_share = 64, .period = 1u << 19, .functional_warming = 1u << 15,
 };
 
-/* So many times as short as the longest are the shortest periods. */
+/* The shortest period is PmuSampling.period divided by this. */
 #define LONGEST_SHORTEST    16
 
 /*
- * While sampling units are as the costs predicted, but for such a share of the
- * slots, periods become twice as long with each, so many times.  When one is
- * not, but for a larger share, they are as long as at first.  With three times
- * instead of four, a tenth more is what
+ * Each sampling unit that is as the costs predicted, but for STEADY_ERROR of
+ * its slots, makes periods twice as long, up to STEADY_MOST times.  One that is
+ * off by more than UNSTEADY_ERROR makes them as long as at first.  With three
+ * times instead of four, a tenth more is what
  * tests/bench/run --only topdown --workloads shell,awk --scale 4 shows.
  */
 #define STEADY_ERROR    (1.0 / 12)
@@ -41,53 +42,56 @@ const PmuSampling pmu_sampling = {
 #define STEADY_MOST     4
 
 /*
- * The costs are in doubt when waits were so much longer or shorter in a period
- * than they predicted: a share of the period, in cycles for instructions.
+ * The costs are in doubt if the waits in a period differ from what they
+ * predicted by a cycle or more for each SURPRISE_SHARE observed instructions.
  */
 #define SURPRISE_SHARE  4
 
 /*
- * Less than such a part of what was to be observed says nothing of memory.  A
- * quarter is chosen.
+ * If less than one in LEAST_OBSERVED of the instructions to be observed was,
+ * that says nothing about memory.  Chosen.
  */
 #define LEAST_OBSERVED  4
 
 /*
- * Where data come from the L3 or DRAM, the L3 has to see all that goes there.
- * Lines that it did not get would come from DRAM later on, which takes three
- * times as long; lines that these would have evicted would come from the L3.
- * Where there is little of it that does not matter.  Waits for one instruction,
- * in cycles.  With time_only it is five times as much: of Linux's boot half
- * would be memory bound otherwise, as the L3 did not see what was
- * fast-forwarded, and the boot takes 1.4 times as long.
+ * Cycles of waiting for the L3 and DRAM, for each instruction, from which on
+ * code is memory bound.  Then the L3 has to see all that goes there.  Lines
+ * that it did not get would come from DRAM later, which takes three times as
+ * long; lines that these would have evicted would come from the L3.  Where
+ * there is little of it that does not matter.  With time_only it is five times
+ * as much.  Otherwise half of Linux's boot would be memory bound, as the L3 did
+ * not see what was fast-forwarded, and the boot would take 1.4 times as long.
  */
 #define MEMORY_BOUND_WAIT       0.05
 #define MEMORY_BOUND_WAIT_TIME  0.25
 
 /*
- * After the first look at something dominant nothing goes forward, and periods
- * are short, until STEADY_MOST sampling units one after the other were as
- * predicted; or after so many instructions.
+ * After the first sampling unit for a dominant region there is no fast-forward,
+ * and periods are SETTLE_PERIOD instructions at most.  That ends when
+ * STEADY_MOST sampling units were as predicted and none in between was off by
+ * more than UNSTEADY_ERROR, or after SETTLE instructions.
  */
 #define SETTLE          (1 << 21)
 #define SETTLE_PERIOD   (1 << 17)
 
 /*
- * Forward, it is asked whether one of those of which little is known is
- * dominant so many times in a period, but not sooner or later than after so
- * many instructions: up to then a loop that was seen once, with cold caches,
- * takes that each time.
+ * In fast-forward it is asked FAST_FORWARD_PIECES times in a period whether a
+ * region of low confidence is dominant, but every FAST_FORWARD_PIECE
+ * instructions at the soonest and FAST_FORWARD_PIECE_MOST at the latest.  Up to
+ * then a loop that was sampled once, with cold caches, is taken to cost that
+ * much each time.
  */
 #define FAST_FORWARD_PIECES 8
 #define FAST_FORWARD_PIECE (1 << 16)
 #define FAST_FORWARD_PIECE_MOST (1 << 17)
 
 /*
- * A driver that has more events than counters makes them take turns of some
- * milliseconds, and takes for granted that time goes equally fast in all of
- * them.  So many instructions after the last change of interest they may still
- * do so: then all is observed if some of it was of interest, as what goes
- * forward is several times as fast, and periods do not become long.
+ * Instructions after the last change of interest for which events may still be
+ * taking turns: a driver that has more events than counters makes them take
+ * turns of some milliseconds, and takes for granted that time goes equally fast
+ * in all of them.  Until then periods do not become long.  And if a counter
+ * needed observed items in one of the turns, all is observed: fast-forwarded
+ * code runs several times as fast.
  */
 #define TURNS           (1 << 24)
 
@@ -111,12 +115,13 @@ void pmu_sampling_restart(PmuTiming *t, const PmuSampling *sampling)
 {
     t->plan = (PmuSamplingPlan) {
         .random = RANDOM_SEED,
-        /* Nothing says that it is not. */
+        /* Until a period says that it is not. */
         .memory_bound = true,
     };
     pmu_sampling_begin(t, sampling);
 }
 
+/* Do @one and @other differ? */
 static bool is_other(const PmuInterest *one, const PmuInterest *other)
 {
     return one->sampled != other->sampled ||
@@ -139,7 +144,7 @@ void pmu_sampling_note_interest(PmuTiming *t, const PmuInterest *interest)
     }
 }
 
-/* See SETTLE.  With time_only no region is simulated for being dominant. */
+/* See SETTLE.  With time_only no unit opens for a dominant region. */
 static bool is_settled(const PmuTiming *t)
 {
     return t->interest.time_only || t->plan.steady == STEADY_MOST ||
@@ -147,9 +152,10 @@ static bool is_settled(const PmuTiming *t)
 }
 
 /*
- * When a sampling unit is due, on average: sooner in short programs, which have
- * few of them, and after a sixteenth of all that ran; or soon after waits
- * changed, when it is doubtful whether they are so long.
+ * Instructions until a sampling unit is due, on average.  A sixteenth of those
+ * that ran so far, within limits, so that short programs, which have few units,
+ * have them sooner.  The shortest period after waits changed, when it is
+ * doubtful whether they are so long: see SURPRISE_SHARE.
  */
 static uint32_t mean_period(const PmuTiming *t)
 {
@@ -169,7 +175,8 @@ static uint32_t mean_period(const PmuTiming *t)
 }
 
 /*
- * By up to a quarter more or less: loops of programs must not beat with it.
+ * The length of the next period, in instructions: mean_period(), up to a
+ * quarter more or less at random, as loops of programs must not beat with it.
  * The random numbers are Marsaglia's ("Xorshift RNGs", 2003).
  */
 static uint32_t period(PmuTiming *t)
@@ -182,7 +189,7 @@ static uint32_t period(PmuTiming *t)
     return mean - quarter + t->plan.random % (2 * quarter + 1);
 }
 
-/* Nothing is observed in the first part of a period, if that is worth it. */
+/* May the next period begin with fast-forward?  A short one is not worth it. */
 static bool may_fast_forward(const PmuTiming *t)
 {
     return !t->interest.observed &&
@@ -192,8 +199,8 @@ static bool may_fast_forward(const PmuTiming *t)
 }
 
 /*
- * Caches and predictors see the next @length instructions, up to the sampling
- * unit, whose code is to be fetched before.
+ * Begin functional warming of the next @length instructions, up to the sampling
+ * unit.  The last of them are left to fetch warming.
  */
 static void begin_warming(PmuTiming *t, int32_t length)
 {
@@ -206,7 +213,7 @@ static void begin_warming(PmuTiming *t, int32_t length)
     t->plan.observed_from = pmu_sampling_in_period(t);
 }
 
-/* Nothing is observed in the next piece of a period. */
+/* Fast-forward the next piece of the period. */
 static void begin_fast_forward_piece(PmuTiming *t)
 {
     PmuSamplingPlan *plan = &t->plan;
@@ -219,7 +226,7 @@ static void begin_fast_forward_piece(PmuTiming *t)
     plan->behind -= length;
 }
 
-/* Was it worth while to look at unknown code? */
+/* The sampling unit for unknown code is over: was it worth while? */
 static void judge_unknown_unit(PmuTiming *t)
 {
     uint32_t little = t->plan.sampling->detailed / PMU_UNKNOWN_LITTLE;
@@ -232,7 +239,7 @@ static void judge_unknown_unit(PmuTiming *t)
     t->plan.for_unknown = false;
 }
 
-/* Was it, and those before, as the costs predicted? */
+/* The sampling unit is over: was it, and those before, as predicted? */
 static void judge_unit(PmuTiming *t)
 {
     double error = pmu_cpi_table_error(&t->cpi_table);
@@ -286,7 +293,7 @@ static void begin_phase(PmuTiming *t, PmuPhase phase)
     switch (phase) {
     case PMU_PHASE_DETAILED_WARMING:
         pmu_timing_enter_covariates(t);
-        /* The pipeline did not run what missed since. */
+        /* The pipeline did not run in between: no miss is under way. */
         pmu_memory_misses_arrive(&t->functional.mem);
         break;
     case PMU_PHASE_DETAILED:
@@ -306,7 +313,7 @@ static void begin_phase(PmuTiming *t, PmuPhase phase)
     t->plan.left = length[phase];
 }
 
-/* Another @length instructions were functionally warmed. */
+/* Another @length instructions ran outside of sampling units: add credit. */
 static void add_warmed(PmuTiming *t, uint32_t length)
 {
     PmuSamplingPlan *plan = &t->plan;
@@ -343,12 +350,13 @@ void pmu_sampling_simulate_dominant(PmuTiming *t)
     t->plan.settled = t->plan.warmed_insns + SETTLE;
 }
 
-/* Code that ran, and what it needs of the DSB. */
+/* For warm_one(): what to warm, and micro-ops that the code has in the DSB. */
 typedef struct WarmedCode {
     PmuFunctionalModel *functional;
     uint64_t dsb_uops;
 } WarmedCode;
 
+/* Show code at @code to caches, ITLB and BTB, in whatever order. */
 static void warm_one(const PmuRegionCode *code, void *opaque)
 {
     WarmedCode *touched = opaque;
@@ -366,9 +374,8 @@ static void warm_one(const PmuRegionCode *code, void *opaque)
 }
 
 /*
- * Caches of code are to have what ran lately, in whatever order; what that is
- * is known when costs are settled.  What the DSB had is gone if there was more
- * of it than fits.
+ * Make caches of code have what ran lately, in whatever order, which is known
+ * when costs are settled.  The DSB loses what it had if more ran than fits.
  */
 static void warm_code(PmuTiming *t)
 {
@@ -381,15 +388,15 @@ static void warm_code(PmuTiming *t)
     }
 }
 
-/* Cycles that were waited for @item in what was observed. */
+/* Cycles of @item, a wait, in what was observed in this period. */
 static uint64_t waited(const PmuTiming *t, PmuCovariate item)
 {
     return t->functional.covariates.n[item] - t->plan.before.n[item];
 }
 
 /*
- * Cycles that DRAM was busy with what the streamer asked for: no load waits for
- * it, but what reads a lot of that is as fast as lines come.
+ * Cycles for which DRAM was busy with requests of the streamer.  No load waits
+ * for these, but code that reads a lot is only as fast as lines arrive.
  */
 static uint64_t streamed(const PmuTiming *t)
 {
@@ -398,8 +405,8 @@ static uint64_t streamed(const PmuTiming *t)
 }
 
 /*
- * Did the @observed instructions wait for the L3 and beyond it a lot, by loads
- * or for the streamer?
+ * Did the @observed instructions wait a lot for the L3 and DRAM, be it by loads
+ * or for the streamer?  See MEMORY_BOUND_WAIT.
  */
 static bool is_memory_bound(const PmuTiming *t, int32_t observed)
 {
@@ -412,8 +419,9 @@ static bool is_memory_bound(const PmuTiming *t, int32_t observed)
 }
 
 /*
- * Was what was observed as the costs had it?  It may be next to nothing: a
- * string instruction can be longer than what was to be observed.
+ * The period is over: were waits as the costs predicted, where observed?  That
+ * may be next to nothing: a string instruction can be longer than what was to
+ * be observed.
  */
 static void judge_period(PmuTiming *t)
 {
@@ -434,10 +442,6 @@ static void judge_period(PmuTiming *t)
     t->plan.memory_bound = is_memory_bound(t, observed);
 }
 
-/*
- * Caches and predictors are to see the rest of the period at hand, which is no
- * longer than that takes.
- */
 void pmu_timing_end_fast_forward(PmuTiming *t)
 {
     int32_t length = pmu_sampling_in_period(t);
@@ -459,7 +463,7 @@ void pmu_sampling_end_fast_forward_early(PmuTiming *t)
     t->plan.paid = true;
 }
 
-/* The last part of what is functionally warmed. */
+/* Begin the last part of functional warming: caches of code see it, too. */
 static void begin_fetch_warming(PmuTiming *t)
 {
     warm_code(t);
@@ -469,7 +473,7 @@ static void begin_fetch_warming(PmuTiming *t)
     t->plan.behind = 0;
 }
 
-/* A sampling unit is due. */
+/* A sampling unit is due: end the period, and begin full warming. */
 static void end_period(PmuTiming *t)
 {
     pmu_timing_enter_estimates(t);
@@ -479,6 +483,7 @@ static void end_period(PmuTiming *t)
     begin_phase(t, PMU_PHASE_FULL_WARMING);
 }
 
+/* A piece is over: go on with fast-forward, or end it, early or as planned. */
 static void end_fast_forward_piece(PmuTiming *t)
 {
     int32_t functional = t->plan.sampling->functional_warming;
@@ -520,7 +525,7 @@ void pmu_timing_end_phase(PmuTiming *t)
         begin_phase(t, PMU_PHASE_DETAILED);
         break;
     case PMU_PHASE_DETAILED:
-        /* The ledger has all of it. */
+        /* The ledger has all slots so far. */
         t->clock.progress = pmu_timing_progress_now(t);
         begin_period(t);
         break;

@@ -1,5 +1,5 @@
 /*
- * Into the ledger: what was counted, simulated and estimated.
+ * Enters into the ledger what was counted, simulated and estimated.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -38,7 +38,6 @@ void pmu_timing_discard_seen(PmuTiming *t)
     t->pipeline.clock.counts = (PmuPipelineCounts) {};
 }
 
-/* What needs no looking closer. */
 void pmu_timing_enter_counts(PmuTiming *t)
 {
     uint64_t *event = t->ledger->event[t->ledger->level];
@@ -49,7 +48,6 @@ void pmu_timing_enter_counts(PmuTiming *t)
     t->taken = 0;
 }
 
-/* What was observed of data, which is seen in every phase. */
 void pmu_timing_enter_data(PmuTiming *t)
 {
     uint64_t *event = t->ledger->event[t->ledger->level];
@@ -62,7 +60,10 @@ void pmu_timing_enter_data(PmuTiming *t)
     }
 }
 
-/* What else was observed, of the current region or (not @sampled) of none. */
+/*
+ * Enter what the functional model counted besides data accesses.  @sampled: add
+ * it to the sample of the current region as well.
+ */
 static void enter_functional(PmuTiming *t, bool sampled)
 {
     uint64_t *event = t->ledger->event[t->ledger->level];
@@ -90,11 +91,14 @@ static inline bool any_of(const uint32_t *item)
 
 G_STATIC_ASSERT(PMU_SLOT_NR % PMU_PIPELINE_COUNT_GROUP == 0);
 
-/* Those behind the last one, which are zero, are added to others. */
+/* The items that fill up the last group are zero, and are added to others. */
 G_STATIC_ASSERT(PMU_PIPELINE_COUNT_SPACE - PMU_PIPELINE_COUNT_NR <=
                 PMU_ITEM_NR - PMU_ITEM_TIMED_END);
 
-/* Move a group of items at @item to @event, and those in @mask to @sample. */
+/*
+ * Move a group of items at @item to @event.  Also add them to @sample if @mask
+ * is all ones, but not if it is 0.
+ */
 static inline void enter_group(uint64_t *restrict event,
                                uint32_t *restrict sample,
                                uint32_t *restrict item, uint32_t mask)
@@ -106,7 +110,7 @@ static inline void enter_group(uint64_t *restrict event,
     }
 }
 
-/* What the pipeline did since the last time, but for slots. */
+/* Enter what the pipeline counted since the last call, except slots. */
 static void enter_pipeline_items(PmuTiming *t, bool sampled)
 {
     uint64_t *event = t->ledger->event[t->ledger->level] + PMU_ITEM_SAMPLED;
@@ -114,7 +118,7 @@ static void enter_pipeline_items(PmuTiming *t, bool sampled)
     uint32_t *item = t->pipeline.clock.counts.item + PMU_SLOT_NR;
     uint32_t mask = sampled ? UINT32_MAX : 0;
 
-    /* Of a region most are zero. */
+    /* In a region most items are zero. */
     for (unsigned first = 0; first < PMU_PIPELINE_COUNT_SPACE - PMU_SLOT_NR;
          first += PMU_PIPELINE_COUNT_GROUP) {
         if (any_of(item + first)) {
@@ -124,9 +128,10 @@ static void enter_pipeline_items(PmuTiming *t, bool sampled)
 }
 
 /*
- * The pipeline's open cycle becomes the ledger's, in which @slots were entered
- * since its last one began.  If the two do not agree, slots were lost or
- * counted twice: what was entered stays, and the pipeline goes on from there.
+ * The pipeline's open cycle becomes the ledger's.  @slots were entered since
+ * the ledger's last open cycle began.  If they do not agree with the pipeline,
+ * slots were lost or counted twice: what was entered stays, and the pipeline
+ * goes on from there.
  */
 static inline void enter_open_cycle(PmuTiming *t, PmuLevel level,
                                     uint64_t slots)
@@ -143,7 +148,6 @@ static inline void enter_open_cycle(PmuTiming *t, PmuLevel level,
     }
 }
 
-/* What it did, and what was seen besides. */
 void pmu_timing_enter_pipeline_counts(PmuTiming *t, bool sampled)
 {
     PmuLevel level = t->ledger->level;
@@ -162,7 +166,6 @@ void pmu_timing_enter_pipeline_counts(PmuTiming *t, bool sampled)
     enter_functional(t, sampled);
 }
 
-/* The same while the pipeline is not where the ledger is. */
 void pmu_timing_enter_separate_counts(PmuTiming *t)
 {
     double *sum = t->cpi_table.estimate[t->ledger->level].sum;
@@ -177,7 +180,7 @@ void pmu_timing_enter_separate_counts(PmuTiming *t)
     enter_functional(t, false);
 }
 
-/* What waits may make that are not accounted for, in 1/PMU_CPI_ONE slots. */
+/* Slots of waits that are not accounted for yet, about, in 1/PMU_CPI_ONE. */
 static uint64_t unaccounted_slots(const PmuTiming *t)
 {
     const PmuCovariates *now = &t->functional.covariates;
@@ -190,10 +193,6 @@ static uint64_t unaccounted_slots(const PmuTiming *t)
                                     before->n[PMU_COVARIATE_WAIT_STORE]);
 }
 
-/*
- * What is known so far was at the current level, and nothing was simulated in
- * detail.
- */
 void pmu_timing_enter_covariates(PmuTiming *t)
 {
     PmuCovariates *known = &t->cpi_table.estimate[t->ledger->level].covariates;
@@ -214,6 +213,7 @@ void pmu_timing_enter_simulated(PmuTiming *t)
     t->progress = MAX(t->progress, progress);
 }
 
+/* Enter the estimates of @level. */
 static void enter_level(PmuTiming *t, PmuLevel level)
 {
     uint64_t whole[PMU_SAMPLE_NR];
@@ -240,7 +240,7 @@ uint64_t pmu_timing_entered_slots(const PmuTiming *t)
     return slots;
 }
 
-/* Slots of the pipeline that are not entered yet: those of an open region. */
+/* Slots that the pipeline counted and that are not entered yet. */
 static uint64_t open_slots(const PmuTiming *t)
 {
     uint64_t slots = 0;
@@ -251,7 +251,7 @@ static uint64_t open_slots(const PmuTiming *t)
     return slots;
 }
 
-/* In 1/PMU_CPI_ONE. */
+/* pmu_timing_progress() in 1/PMU_CPI_ONE. */
 static uint64_t progress_now(const PmuTiming *t)
 {
     return t->progress + (t->plan.phase == PMU_PHASE_DETAILED
@@ -271,10 +271,13 @@ uint64_t pmu_timing_clock_progress(const PmuTiming *t, uint64_t passed)
     return progress - MIN(progress, t->clock.progress);
 }
 
-/* Slots of so much progress say what a slot of it is worth. */
+/* Progress from which on its slots say what one unit of it is worth. */
 #define CLOCK_LEAST 1024
 
-/* What progress there was took @slots, which the ledger has now. */
+/*
+ * Estimates were entered: the progress since the last time took @slots, which
+ * are in the ledger now.
+ */
 static void note_clock(PmuTiming *t, uint64_t slots)
 {
     uint64_t progress = pmu_timing_clock_progress(t, 0);
@@ -285,7 +288,6 @@ static void note_clock(PmuTiming *t, uint64_t slots)
     t->clock.progress = pmu_timing_progress_now(t);
 }
 
-/* What was counted of known costs. */
 void pmu_timing_enter_estimates(PmuTiming *t)
 {
     uint64_t before = pmu_timing_entered_slots(t);
@@ -298,7 +300,6 @@ void pmu_timing_enter_estimates(PmuTiming *t)
     note_clock(t, pmu_timing_entered_slots(t) - before);
 }
 
-/* The pipeline goes on where the ledger is. */
 void pmu_timing_resume_pipeline(PmuTiming *t)
 {
     const PmuOpenCycle *open = &t->ledger->open[t->ledger->level];

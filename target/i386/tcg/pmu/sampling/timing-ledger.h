@@ -1,5 +1,5 @@
 /*
- * Into the ledger: what was counted, simulated and estimated.
+ * Enters into the ledger what was counted, simulated and estimated.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -9,69 +9,79 @@
 
 #include "tcg/pmu/sampling/timing-state.h"
 
-/* Slots that were entered so far: pmu_timing_clock(). */
+/* Slots that are in the ledger: pmu_timing_clock(). */
 uint64_t pmu_timing_entered_slots(const PmuTiming *t);
 
-/* pmu_timing_progress() */
+/* The same as pmu_timing_progress(). */
 uint64_t pmu_timing_progress_now(const PmuTiming *t);
 
 /*
- * Progress since estimates were entered last, and @passed, which is in
- * 1/PMU_CPI_ONE of that, in whole units.  Waits that are not accounted for
- * yet are worth what the costs say now: 0 if that has become less.
+ * Returns the progress since estimates were entered last plus @passed, in whole
+ * units; @passed is in 1/PMU_CPI_ONE of these.  Waits that are not accounted
+ * for yet are worth what the CPI table says now.  Returns 0 if that has fallen
+ * so that the result would be negative.
  */
 uint64_t pmu_timing_clock_progress(const PmuTiming *t, uint64_t passed);
 
-/* Take what was counted of block runs: see timing-run.h. */
+/* Enter the runs of counted blocks: see pmu_timing_collect(). */
 void pmu_timing_enter_block_runs(PmuTiming *t);
 
-/* The same, and nothing is counted from now on. */
+/* The same, and count no block from now on. */
 void pmu_timing_clear_block_runs(PmuTiming *t);
 
-/* What needs no looking closer. */
+/* Enter instructions and branches that retired, by kind. */
 void pmu_timing_enter_counts(PmuTiming *t);
 
-/* ... and what was observed of data, which is seen in every phase. */
+/*
+ * The same, and what data accesses counted: items below PMU_ITEM_SAMPLED, which
+ * are not estimated in any phase.
+ */
 void pmu_timing_enter_data(PmuTiming *t);
 
 /*
- * What the pipeline did since the last time, and what was seen besides: of the
- * region at hand or (not @sampled) of none.
+ * Enter what the pipeline counted since the last call, and items from
+ * PMU_ITEM_SAMPLED on that the functional model counted.  @sampled: also add
+ * them to the sample of the current region.
  */
 void pmu_timing_enter_pipeline_counts(PmuTiming *t, bool sampled);
 
-/* The same while the pipeline is not where the ledger is. */
+/*
+ * The same for no region, while the pipeline's clock is not the ledger's: slots
+ * go to the estimates of the current level.
+ */
 void pmu_timing_enter_separate_counts(PmuTiming *t);
 
 /*
- * What was seen of regions whose costs are known is in those; and what was
- * observed, where the pipeline did not run.
+ * Discard slots and items from PMU_ITEM_SAMPLED on that the pipeline and the
+ * functional model counted, of regions whose known costs include them.
  */
 void pmu_timing_discard_seen(PmuTiming *t);
 
+/* The same for the functional model alone, where the pipeline did not run. */
 void pmu_timing_discard_functional(PmuTiming *t);
 
 /*
- * What is known so far was at the current level, and nothing was simulated in
- * detail.
+ * Add the covariates that are not accounted for yet to the estimates of the
+ * current level.  They are of code that was not simulated in detail.
  */
 void pmu_timing_enter_covariates(PmuTiming *t);
+
 /*
- * What is known so far was simulated in detail and counts as that says; it has
- * made no less progress than it was said to have.
+ * They are of code that was simulated in detail: enter what the pipeline says
+ * of it.  Progress does not fall below what pmu_timing_progress() said.
  */
 void pmu_timing_enter_simulated(PmuTiming *t);
 
-/* What was counted of known costs. */
+/* Enter the estimates, in whole slots; fractions are kept for later. */
 void pmu_timing_enter_estimates(PmuTiming *t);
 
-/* The pipeline goes on where the ledger is. */
+/* Let the pipeline go on in the ledger's open cycle. */
 void pmu_timing_resume_pipeline(PmuTiming *t);
 
 /*
- * Enter what the pipeline and the functional model did for a string
- * instruction, which they run in any phase: before, there was nothing that is
- * not entered.
+ * Enter what the pipeline and the functional model did for a string instruction
+ * or an assist, which they may run in any phase.  The caller has entered or
+ * discarded all that they counted before.
  */
 void pmu_timing_enter_string(PmuTiming *t);
 

@@ -1,5 +1,5 @@
 /*
- * What ran: each block in the phase at hand.
+ * Runs executed blocks through those parts of the model that the phase needs.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -15,19 +15,22 @@
 #include "tcg/pmu/sampling/warming.h"
 
 /*
- * Lines are contested, in instructions and slots, so long after one that this
- * vCPU had in L1D was asked for by another.
+ * Instructions and slots for which lines are contested after another vCPU asked
+ * for one that this vCPU had in L1D.
  */
 #define CONTESTED       (1 << 13)
 
-/* Branches that fetch finds in the BTB, or not. */
+/* Is @branch a direct one, which fetch may or may not find in the BTB? */
 static bool is_direct(PmuBranch branch)
 {
     return branch == PMU_BRANCH_COND || branch == PMU_BRANCH_JMP ||
            branch == PMU_BRANCH_CALL;
 }
 
-/* Instructions [@first, @last) of @block ran, and are looked at. */
+/*
+ * Instructions [@first, @last) of @block ran: all of the functional model sees
+ * them, and from detailed warming on the pipeline does.
+ */
 static void run_simulated(PmuTiming *t, const PmuBlock *block,
                           unsigned first, unsigned last,
                           const PmuExecution *dynamic)
@@ -52,7 +55,7 @@ static void run_simulated(PmuTiming *t, const PmuBlock *block,
     }
 }
 
-/* The branch at the end of @block, if nothing else is looked at. */
+/* In functional warming, show the predictors the branch that ends @block. */
 static inline void warm_branch(PmuTiming *t, const PmuBlock *block,
                                const PmuExecution *dynamic)
 {
@@ -62,7 +65,7 @@ static inline void warm_branch(PmuTiming *t, const PmuBlock *block,
     }
 }
 
-/* The current region misses what was missed since there were @before. */
+/* Add the misses of code since @before to those of the current region. */
 static void note_misses(PmuTiming *t, const PmuCodeMisses *before)
 {
     PmuCodeMisses now = pmu_functional_code_misses(&t->functional);
@@ -72,10 +75,7 @@ static void note_misses(PmuTiming *t, const PmuCodeMisses *before)
     }
 }
 
-/*
- * Instructions [@first, @last) of @block ran, and are more than functionally
- * warmed.
- */
+/* Instructions [@first, @last) of @block ran in fetch warming or later on. */
 static void run_in_phase(PmuTiming *t, const PmuBlock *block,
                          unsigned first, unsigned last,
                          const PmuExecution *dynamic)
@@ -91,8 +91,9 @@ static void run_in_phase(PmuTiming *t, const PmuBlock *block,
 }
 
 /*
- * What runs next finds lines where other vCPUs left them, and nothing in the
- * store buffer: before a line was given away, stores to it have left that.
+ * Process what other vCPUs asked for: what runs next finds lines where they
+ * left them.  If L1D had such a line, the store buffer is empty now, as stores
+ * to a line leave it before the line is given away.
  */
 static inline void take_snoops(PmuTiming *t)
 {
@@ -109,10 +110,10 @@ bool pmu_timing_contested(const PmuTiming *t)
 }
 
 /*
- * Instructions of @block from @first on are next.  A region is contiguous: if
- * execution goes on elsewhere without a branch that the model knows (which is
- * unknown to it, or a page that was mapped to another place meanwhile), that
- * ends it.
+ * Instructions of @block from @first on are next.  A region is contiguous.  It
+ * also ends where execution goes on elsewhere without a branch that the model
+ * knows: the branch is unknown to it, or the page was mapped to another place
+ * meanwhile.
  */
 static inline void prepare(PmuTiming *t, const PmuBlock *block, unsigned first)
 {
@@ -126,7 +127,7 @@ static inline void prepare(PmuTiming *t, const PmuBlock *block, unsigned first)
     }
 }
 
-/* The current region goes on with bytes [@from, @to) of @block, at @pc. */
+/* Extend the current region by bytes [@from, @to) of @block, at @pc. */
 static inline void extend_region(PmuTiming *t, const PmuBlock *block,
                                  unsigned from, unsigned to, uint64_t pc)
 {
@@ -171,7 +172,7 @@ static bool ends_with(const PmuBlock *block, unsigned last)
            ? block->ends_region : block->insns[last - 1].ends_region;
 }
 
-/* Some of its instructions did, none but the last of which ends a region. */
+/* The same for instructions [@first, @last); only the last may end a region. */
 static void run_range(PmuTiming *t, const PmuBlock *block,
                       unsigned first, unsigned last,
                       const PmuExecution *dynamic)
@@ -195,7 +196,7 @@ static void run_range(PmuTiming *t, const PmuBlock *block,
         run_in_phase(t, block, first, last, dynamic);
     }
     t->region.insns += last - first;
-    /* Where an INTO went that does not end its block is not known. */
+    /* It is not known where an INTO went that does not end its block. */
     if (branch != PMU_BRANCH_NONE && last == block->num_insns) {
         t->taken += branch == PMU_BRANCH_COND && dynamic->taken;
         warm_branch(t, block, dynamic);
@@ -205,7 +206,7 @@ static void run_range(PmuTiming *t, const PmuBlock *block,
     }
 }
 
-/* The same for any. */
+/* The same, but any of them may end a region. */
 static void run_ranges(PmuTiming *t, const PmuBlock *block,
                        unsigned first, unsigned last,
                        const PmuExecution *dynamic)
@@ -218,6 +219,10 @@ static void run_ranges(PmuTiming *t, const PmuBlock *block,
     }
 }
 
+/*
+ * REP string instruction @index of @block did @dynamic->iterations iterations,
+ * and retired if @last.
+ */
 static void run_string(PmuTiming *t, const PmuBlock *block, unsigned index,
                        const PmuExecution *dynamic, bool last)
 {
@@ -235,6 +240,7 @@ static void run_string(PmuTiming *t, const PmuBlock *block, unsigned index,
     }
 }
 
+/* As run_ranges(), but the last one may be a REP string instruction. */
 static void run_part(PmuTiming *t, const PmuBlock *block,
                      unsigned first, unsigned last, const PmuExecution *dynamic)
 {
@@ -250,7 +256,7 @@ void pmu_timing_run(PmuTiming *t, const PmuBlock *block,
                     unsigned first, unsigned last, const PmuExecution *dynamic)
 {
     if (G_UNLIKELY(first >= last || last > block->num_insns)) {
-        /* There are no such instructions. */
+        /* @block has no such instructions. */
         t->ledger->repairs++;
         last = MIN(last, block->num_insns);
         if (first >= last) {

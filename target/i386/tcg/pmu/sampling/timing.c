@@ -1,18 +1,19 @@
 /*
- * The timing model: executed instructions in, slots and events out.
+ * The timing model as a whole: it turns executed instructions into slots and
+ * events in the ledger.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Two halves meet here.  The functional model (caches, TLBs, predictors, fetch)
- * says what happened to instructions, the pipeline how long that took.  Both
- * are many times as slow as translated code, so they run in sampling units
+ * The model has two halves.  The functional model (caches, TLBs, predictors,
+ * fetch) says what happened to instructions, the pipeline how long that took.
+ * Both are many times as slow as translated code, so they run in sampling units
  * only.  In between, a region of code is taken to cost what it cost in detailed
- * simulation, on average.  Data caches, TLBs and predictors see more of what
- * runs, as what they know would take longer to learn again: all of it if a
+ * simulation, on average.  Data caches, TLBs and predictors see more of the
+ * code that runs, as they would take longer to warm up again: all of it if a
  * counter needs what they count, else the last part of each period.  What they
- * say corrects the estimates of what they saw.
+ * find corrects the estimates for the code that they saw.
  *
- * All of it is a function of the instruction stream: a region ends with a
+ * All of this is a function of the instruction stream.  A region ends with a
  * branch or an interrupt, or where PmuBlock.ends_region says so, not where a
  * block happens to end.
  */
@@ -27,13 +28,13 @@
 #include "tcg/pmu/sampling/timing.h"
 
 /*
- * When counters are looked at after fewer instructions than half of the blocks
- * that are counted, it costs less to find out again what runs than to ask for
- * each.
+ * If fewer instructions ran between two looks at the counters than there are
+ * counted blocks, divided by this, the list of these is cleared: to find out
+ * again which blocks run costs less than to ask for the count of each.
  */
 #define LOOK_SHARE  2
 
-/* Forget what ran.  Progress is kept: it never falls. */
+/* Forget all that ran, but keep the progress, which never falls. */
 static void forget_all(PmuTiming *t)
 {
     t->counts = (PmuCounts) {};
@@ -108,8 +109,9 @@ void pmu_timing_flush(PmuTiming *t)
 }
 
 /*
- * A copy is flushed.  What of it lies elsewhere is not written to by that, but
- * for costs, and for runs that are not collected yet.
+ * Flush a copy.  Of what @t and the copy share, flushing would write to costs
+ * and to counts of runs.  So the costs are copied as well, and the runs are
+ * collected before.
  */
 void pmu_timing_peek(PmuTiming *t, PmuLedger *ledger)
 {
@@ -208,8 +210,8 @@ void pmu_timing_set_interest(PmuTiming *t, PmuInterest interest)
 }
 
 /*
- * For @cycles nothing is issued, for the reason @slot.  Returns by how much
- * the progress grows.
+ * Enter @cycles at @level in which nothing is issued, all slots of which are of
+ * class @slot.  Returns by how much the progress grows, in 1/PMU_CPI_ONE.
  */
 static uint64_t wait_for_cycles(PmuTiming *t, PmuLevel level, PmuSlotClass slot,
                                 uint32_t cycles)
@@ -259,7 +261,7 @@ void pmu_timing_flush_mappings(PmuTiming *t, PmuTlbFlush flush, uint64_t linear)
 void pmu_timing_reset(PmuTiming *t)
 {
     forget_all(t);
-    /* What counts is said anew, which begins periods as it did at first. */
+    /* The caller sets it again, which begins periods as it did at first. */
     t->interest = (PmuInterest) {};
     pmu_cpi_table_want(&t->cpi_table, t->interest.sampled);
     pmu_sampling_restart(t, t->plan.sampling);

@@ -1,5 +1,6 @@
 /*
- * Code of which little or nothing is known.
+ * Code of which little or nothing is known: what it is taken to cost, and when
+ * it is simulated in detail.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -12,7 +13,7 @@
 #include "tcg/pmu/sampling/unknown-code.h"
 
 /*
- * Slots that an unknown instruction is supposed to take, for the progress: new
+ * Slots that an unknown instruction is taken to cost, for the progress.  New
  * code took 12 in the kernel and 20 in user mode where a shell forks.
  */
 static const uint8_t unknown_slots[PMU_SIGHTED_NR] = {
@@ -20,28 +21,30 @@ static const uint8_t unknown_slots[PMU_SIGHTED_NR] = {
 };
 
 /*
- * So many instructions after it ran, the page of a region is in the ITLB still
- * and its branch in the BTB.  With a quarter of that the kernel's slots of a
- * second run of tr were 29 % too many, not 18 (tests/accuracy/programs).
+ * Instructions after a region ran for which its page is taken to be in the ITLB
+ * still, and its branch in the BTB.  With a quarter of that the kernel's slots
+ * of a second run of tr were 29 % too many, not 18 (tests/accuracy/programs).
  */
 #define LATELY          (1 << 19)
 
 /*
- * For keys that stand for a number of instructions: other than those for places
- * and lengths of strings, 1 to 66 (rep-strings.c).
+ * Starts the hash of keys that stand for a number of instructions.  It differs
+ * from what starts those for places (1) and lengths of strings (2 to 66 more
+ * than a multiple of 128: rep-strings.c).
  */
 #define LENGTH          128
 
 /*
- * A region that has so many samples takes no more of them from sampling units
- * that open for unknown code.  The kernel's slots of ten runs of programs are
- * 6 % too many then (pmu-replay --all with three seeds), and 11 % without a
- * limit (five).  With fewer samples, 4 or 8, the mean still has what the second
- * run of new code took: /sampling/new-code is off by 14 and 5.5 % of the slots.
+ * Samples from which on a region takes no more of them from sampling units that
+ * open for unknown code.  With this limit the kernel's slots of ten runs of
+ * programs are 6 % too many (pmu-replay --all with three seeds), and 11 %
+ * without a limit (five).  With fewer samples, 4 or 8, the mean still has what
+ * the second run of new code took: /sampling/new-code is off by 14 and 5.5 % of
+ * the slots.
  */
 #define ENOUGH_FOR_UNKNOWN  12
 
-/* Instructions so far, but for those of sampling units. */
+/* Instructions that ran so far, without those in sampling units. */
 static uint64_t now(const PmuTiming *t)
 {
     return t->plan.warmed_insns +
@@ -49,7 +52,7 @@ static uint64_t now(const PmuTiming *t)
             ? pmu_sampling_in_period(t) : 0);
 }
 
-/* The current region is unknown: see PMU_UNKNOWN_SHARE. */
+/* Add the current region, which is unknown: see PMU_UNKNOWN_SHARE. */
 static void note_unknown(PmuTiming *t)
 {
     t->unknown.sum -= MIN(t->unknown.sum, now(t) - t->unknown.at);
@@ -57,7 +60,7 @@ static void note_unknown(PmuTiming *t)
     t->unknown.at = now(t);
 }
 
-/* The place in @set for @tag: its own, or that of what ran longest ago. */
+/* The place in @set for @tag: its own, or that of the least recent region. */
 static PmuUnknownRegion *place_of(PmuUnknownRegion *set, uint32_t tag,
                                   uint32_t at)
 {
@@ -73,11 +76,11 @@ static PmuUnknownRegion *place_of(PmuUnknownRegion *set, uint32_t tag,
 }
 
 /*
- * The current region, which is unknown, @key, runs now: did it lately, at this
- * linear address, as elsewhere its page and branch are others; and in user mode
- * in this context, as a load of CR3 empties the ITLB of all but the kernel's
- * pages?  *@insns: how many instructions of this period it made up, in any
- * context.
+ * Note that the current region, @key, which is unknown, runs now.  Returns
+ * whether it also ran lately: at this linear address, as elsewhere its page and
+ * branch are others; and in user mode in this context, as a load of CR3 empties
+ * the ITLB of all but the kernel's pages.  Sets @insns to the instructions of
+ * this period that the region made up, in any context.
  */
 static PmuSighted sight(PmuTiming *t, uint64_t key, uint32_t *insns)
 {
@@ -97,7 +100,10 @@ static PmuSighted sight(PmuTiming *t, uint64_t key, uint32_t *insns)
     return lately ? PMU_SIGHTED_AGAIN : PMU_SIGHTED_FIRST;
 }
 
-/* Caches of code see it, if they did not: it may be far away. */
+/*
+ * Tally the current region as unknown code.  If caches of code did not see it
+ * yet in this phase, fetch its lines: they may be far away.
+ */
 static void enter_unknown(PmuTiming *t, PmuSighted sighted)
 {
     PmuUnknownCode *unknown =
@@ -115,7 +121,10 @@ static void enter_unknown(PmuTiming *t, PmuSighted sighted)
     }
 }
 
-/* The current region, of unknown cost, was not simulated in detail. */
+/*
+ * Count the current region, which has no samples.  May open a sampling unit, or
+ * end fast-forward so that one opens.
+ */
 static void count_unknown(PmuTiming *t, uint64_t key)
 {
     uint32_t insns;
@@ -141,8 +150,9 @@ static void count_unknown(PmuTiming *t, uint64_t key)
 }
 
 /*
- * ... nor one of @cost, of which little is known.  With time_only fast-forward
- * ends for what may be dominant, but no sampling unit opens for it.
+ * Count the current region, of @cost, which is of low confidence.  With
+ * time_only fast-forward ends for what may be dominant, but no sampling unit
+ * opens for it.
  */
 static void count_low_confidence(PmuTiming *t, PmuCpiEntry *cost)
 {
@@ -157,13 +167,13 @@ static void count_low_confidence(PmuTiming *t, PmuCpiEntry *cost)
     }
 }
 
-/* The mean of regions of @insns instructions is under this key. */
+/* The key for the mean of all regions of @insns instructions at @level. */
 static uint64_t mean_key(uint32_t insns, PmuLevel level)
 {
     return pmu_cpi_table_key(pmu_insn_hash(insns, LENGTH), level);
 }
 
-/* With time_only that mean stands for what is unknown; NULL: it is, too. */
+/* With time_only, the entry of that mean; NULL: it is not well known. */
 static PmuCpiEntry *mean_cost(const PmuTiming *t, uint32_t insns,
                               PmuLevel level)
 {
@@ -210,8 +220,8 @@ void pmu_timing_count_unknown_region(PmuTiming *t, uint64_t key)
 
 /*
  * In a sampling unit for unknown code caches are cold, and regions take longer
- * than they will later: such a sample is of use where there are few.  Where the
- * unit is for a dominant region, it is until that is well known.
+ * than they will later.  Such a sample is of use where there are few.  In a
+ * unit for a dominant region it is until the cost is well known.
  */
 bool pmu_timing_is_typical(const PmuTiming *t, uint64_t key)
 {

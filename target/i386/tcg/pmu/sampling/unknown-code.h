@@ -1,6 +1,6 @@
 /*
- * Code of which little or nothing is known: what counts for it, and when it is
- * simulated.
+ * Code of which little or nothing is known: what it is taken to cost, and when
+ * it is simulated in detail.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -11,26 +11,30 @@
 #include "tcg/pmu/sampling/timing-state.h"
 
 /*
- * The current region, @key, was not simulated in detail; its cost is not well
- * known.
+ * Count a run of the current region, @key, that was not simulated in detail and
+ * whose cost is not well known.  May open a sampling unit for it, or end
+ * fast-forward.
  */
 void pmu_timing_count_unknown_region(PmuTiming *t, uint64_t key);
 
 /*
- * Where PmuInterest.time_only, what stands in for the cost, @key, of a region
- * of @insns instructions at @level, as that is not well known: the mean of the
- * few samples there are, or of all regions with as many instructions.  NULL
- * elsewhere, or if there is none.
+ * With PmuInterest.time_only: what stands in for the cost, not well known, of
+ * the region of @key, which has @insns instructions at @level.  That is the
+ * mean of its few samples, or the mean of all regions with as many
+ * instructions.  NULL without time_only, or if there is neither.
  */
 PmuCpiEntry *pmu_timing_substitute_cost(const PmuTiming *t, uint64_t key,
                                         uint32_t insns, PmuLevel level);
 
-/* The current region took @t->region.sample, which goes into that mean. */
+/*
+ * With time_only: add @t->region.sample, which the current region took, to the
+ * mean of all regions with as many instructions.
+ */
 void pmu_timing_learn_length(PmuTiming *t);
 
 /*
- * The current region, @key, was simulated in detail: is what it took typical of
- * it?
+ * The current region, @key, was simulated in detail.  Is what it took typical
+ * of it, so that its cost should learn from it?
  */
 bool pmu_timing_is_typical(const PmuTiming *t, uint64_t key);
 

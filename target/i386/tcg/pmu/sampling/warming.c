@@ -1,5 +1,5 @@
 /*
- * Code runs that caches and predictors see, and the pipeline does not.
+ * Warming: caches and predictors see code that the pipeline does not run.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -8,12 +8,12 @@
 
 #include "tcg/pmu/sampling/warming.h"
 
-/* So many cycles that data took to come are an instruction to periods. */
+/* Cycles of waiting for data that count as an instruction in a period. */
 #define PERIOD_WAIT     16
 
 /*
- * Waits count in the period: a loop that waits for DRAM does little else,
- * whether or not it is simulated in detail.
+ * Let @wait cycles shorten the period: a loop that waits for DRAM does little
+ * else, whether or not it is simulated in detail.
  */
 static void count_wait_in_period(PmuTiming *t, uint64_t wait)
 {

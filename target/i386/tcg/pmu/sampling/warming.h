@@ -1,5 +1,5 @@
 /*
- * Code runs that caches and predictors see, and the pipeline does not.
+ * Warming: caches and predictors see code that the pipeline does not run.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -9,11 +9,11 @@
 
 #include "tcg/pmu/sampling/timing-state.h"
 
-/* A data access at @addr that pmu_memory_hit() does not know. */
+/* Warm data caches with an access at @addr that is no pmu_memory_hit(). */
 void pmu_timing_warm_slow_access(PmuTiming *t, const PmuBlockAccess *kind,
                                  uint64_t addr);
 
-/* Data access @index of @block, if it is one, and nothing else is looked at. */
+/* Warm data caches with access @index of @block, which was at @addr[@index]. */
 static inline void pmu_timing_warm_access(PmuTiming *t, const PmuBlock *block,
                                           unsigned index, const uint64_t *addr)
 {
@@ -25,11 +25,11 @@ static inline void pmu_timing_warm_access(PmuTiming *t, const PmuBlock *block,
     }
 }
 
-/* The accesses of instructions [@first, @last) of @block, in their order. */
+/* The same for all accesses of instructions [@first, @last), in order. */
 void pmu_timing_warm_range(PmuTiming *t, const PmuBlock *block,
                            unsigned first, unsigned last, const uint64_t *addr);
 
-/* Instructions [@first, @last) of @block, in PMU_PHASE_FETCH_WARMING. */
+/* Instructions [@first, @last) of @block ran in PMU_PHASE_FETCH_WARMING. */
 void pmu_timing_warm_fetch(PmuTiming *t, const PmuBlock *block,
                            unsigned first, unsigned last,
                            const PmuExecution *dynamic);
