@@ -906,6 +906,8 @@ static const Refusal refusals[] = {
       "rw=r: kind=spurious is done at writes alone, rw=w" },
     { "kind=spurious,window=0x30c", "window=0x30c: it must be two MSRs" },
     { "kind=spurious,window=0x30c-0x329,access=0x38f", "contradict" },
+    { "kind=spurious,access=0x10000038d", "access=0x10000038d: it must be" },
+    { "kind=gp,access=0", "access=0x0: it must be an MSR" },
     { "kind=gp", "kind=gp needs access or window" },
     { "kind=spurious,insns=0",
       "insns=0: it must be 1 to 9223372036854775807" },

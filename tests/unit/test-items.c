@@ -1477,15 +1477,15 @@ static void test_dsb_pages(void)
 
 /*
  * A load of CR3 and what changes translation flush the whole DSB, INVLPG what
- * it has of a page.
+ * it has of a page: of 4 KiB, or of 2 MiB from LARGE_BASE on.
  */
-static void check_dsb_flush(PmuTlbFlush flush, uint64_t linear,
+static void check_dsb_flush(uint64_t code, PmuTlbFlush flush, uint64_t linear,
                             uint64_t decoded)
 {
     Rig *rig = rig_new(PMU_CORE_ICELAKE);
 
     for (unsigned i = 0; i < 8; i++) {
-        uint64_t pc = CODE_BASE + i * (4096 + 64);
+        uint64_t pc = code + i * (4096 + 64);
 
         rig_block(rig, pc);
         rig_append(rig, JMP, pc);
@@ -1504,10 +1504,12 @@ static void check_dsb_flush(PmuTlbFlush flush, uint64_t linear,
 
 static void test_dsb_flush(void)
 {
-    check_dsb_flush(PMU_TLB_FLUSH_LOCAL, 0, 8);
-    check_dsb_flush(PMU_TLB_FLUSH_ALL, 0, 8);
-    check_dsb_flush(PMU_TLB_FLUSH_PAGE, CODE_BASE, 1);
-    check_dsb_flush(PMU_TLB_FLUSH_PAGE, CODE_BASE - 4096, 0);
+    check_dsb_flush(CODE_BASE, PMU_TLB_FLUSH_LOCAL, 0, 8);
+    check_dsb_flush(CODE_BASE, PMU_TLB_FLUSH_ALL, 0, 8);
+    check_dsb_flush(CODE_BASE, PMU_TLB_FLUSH_PAGE, CODE_BASE, 1);
+    check_dsb_flush(CODE_BASE, PMU_TLB_FLUSH_PAGE, CODE_BASE - 4096, 0);
+    check_dsb_flush(LARGE_BASE, PMU_TLB_FLUSH_PAGE, LARGE_BASE + 4096, 8);
+    check_dsb_flush(LARGE_BASE, PMU_TLB_FLUSH_PAGE, LARGE_BASE - 4096, 0);
 }
 
 /*

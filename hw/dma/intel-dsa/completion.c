@@ -221,7 +221,7 @@ static bool log_record(IntelDsa *s, unsigned engine, const DsaWork *work,
         add_information(s, engine, work, &error);
     }
     logged = report(s, &error, record);
-    if (work->in_batch) {
+    if (work->in_batch && logged) {
         s->engine[engine].batch.logged++;
     }
     return logged;

@@ -110,7 +110,7 @@ typedef struct DsaBatch {
     uint32_t completed;
     uint32_t failed;            /* whether one has not succeeded */
     uint32_t have_desc;         /* desc holds descriptor @next, not begun */
-    uint32_t logged;            /* records reported by log_record() */
+    uint32_t logged;            /* records that went to the event log */
     uint8_t desc[DSA_DESC_SIZE];
 } DsaBatch;
 

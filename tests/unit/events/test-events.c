@@ -1380,6 +1380,40 @@ static void test_netburst_branches(void)
     }
 }
 
+/*
+ * Of 100 branches 40 are not taken, of which 3 are mispredicted, as are 7 that
+ * are taken: what NetBurst's BRANCH_RETIRED counts by its mask.
+ */
+static void test_netburst_directions(void)
+{
+    static const struct {
+        unsigned mask, count;
+    } cases[] = {
+        { 0x1, 37 }, { 0x2, 3 }, { 0x3, 40 }, { 0x5, 90 }, { 0x8, 7 },
+        { 0xa, 10 }, { 0xc, 60 }, { 0xf, 100 },
+    };
+    PmuLedgerSnapshot none = {}, some = {};
+    uint64_t *item = some.item[PMU_LEVEL_USR];
+
+    item[PMU_ITEM_BRANCHES] = 100;
+    item[PMU_ITEM_BRANCHES_COND_NTAKEN] = 40;
+    item[PMU_ITEM_BRANCH_MISSES] = 10;
+    item[PMU_ITEM_MISSES_COND_NTAKEN] = 3;
+    item[PMU_ITEM_MISSES_COND_TAKEN] = 7;
+    for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+        NetburstSelector s = {
+            .group = NETBURST_IQ, .escr_select = 5,
+            .escr = 0x6 << 25 | cases[i].mask << 9,
+        };
+        PmuSelection selection;
+
+        g_test_message("mask 0x%x", cases[i].mask);
+        pmu_event_select_netburst(&selection, &s);
+        g_assert_cmpuint(gain(&selection, &none, &some, PMU_LEVEL_USR), ==,
+                         cases[i].count);
+    }
+}
+
 static void add_core_test(const char *path, PmuCore core,
                           void (*test)(gconstpointer))
 {
@@ -1427,5 +1461,6 @@ int main(int argc, char **argv)
     g_test_add_func("/events/linux", test_linux_events);
     g_test_add_func("/events/older-meanings", test_older_meanings);
     g_test_add_func("/events/netburst-branches", test_netburst_branches);
+    g_test_add_func("/events/netburst-directions", test_netburst_directions);
     return g_test_run();
 }

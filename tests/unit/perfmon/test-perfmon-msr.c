@@ -759,6 +759,27 @@ static void test_refused_state(void)
 #undef REFUSES
 }
 
+/*
+ * A write to MSR_OFFCORE_RSP_0 begins another count of the counter that takes
+ * its event from there, of no other.
+ */
+static void test_offcore_begins_anew(void)
+{
+    Perfmon pmu;
+
+    start(&pmu, &icelake);
+    write_ok(&pmu, MSR_PMU_OFFCORE_RSP_0, 0x10001);
+    write_ok(&pmu, MSR_PMU_IA32_PERFEVTSEL0, 0x014301b7);
+    write_ok(&pmu, MSR_PMU_IA32_PERFEVTSEL0 + 1, 0x01432008);
+    pmu.remainder[0] = 5;
+    pmu.remainder[1] = 6;
+    write_ok(&pmu, MSR_PMU_OFFCORE_RSP_0, 0x10001);
+    g_assert_cmpint(pmu.remainder[0], ==, 5);
+    write_ok(&pmu, MSR_PMU_OFFCORE_RSP_0, 0x10002);
+    g_assert_cmpint(pmu.remainder[0], ==, 0);
+    g_assert_cmpint(pmu.remainder[1], ==, 6);
+}
+
 /* What bounds left over is no more than there was to count. */
 static void test_refused_remainders(void)
 {
@@ -932,6 +953,7 @@ int main(int argc, char **argv)
         { "refused-configurations", test_refused_configurations },
         { "refused-state", test_refused_state },
         { "refused-remainders", test_refused_remainders },
+        { "offcore-begins-anew", test_offcore_begins_anew },
         { "loaded-state-counts-on", test_loaded_state_counts_on },
         { "wrong-counter", test_wrong_counter },
         { "extra-register", test_extra_register },

@@ -326,6 +326,11 @@ static bool x86_pmu_fault_parse_place(X86PMUFault *fault, Error **errp)
                    "no window", fault->text[TEXT_KIND]);
         return false;
     }
+    if (access != NOT_GIVEN && (!access || access > UINT32_MAX)) {
+        error_setg(errp, "access=0x%" PRIx64 ": it must be an MSR, 0x1 to "
+                   "0xffffffff", access);
+        return false;
+    }
     fault->msr = access == NOT_GIVEN ? 0 : access;
     if (window) {
         if (qemu_strtou64(window, &end, 0, &first) || *end != '-' ||

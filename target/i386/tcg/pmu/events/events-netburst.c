@@ -45,7 +45,7 @@ static const NetburstRow rows[] = {
     BIT(IQ, 5, 0x06, 1, "BRANCH_RETIRED.MMNM",
         MODELLED(PMU_ITEM_MISSES_COND_NTAKEN)),
     BIT(IQ, 5, 0x06, 2, "BRANCH_RETIRED.MMTP",
-        NOT_MODELLED("with MMTM alone: see the mask 0xf")),
+        NOT_MODELLED("only the masks 0x5, 0xc and 0xf count it")),
     BIT(IQ, 5, 0x06, 3, "BRANCH_RETIRED.MMTM", MODELLED(TAKEN_MISSES)),
     /* The SDM has bits 2 and 6 here; Linux's perf_event_p4.h has 1 and 2. */
     BIT(IQ, 5, 0x02, 0, "MACHINE_CLEAR.CLEAR",
@@ -179,9 +179,21 @@ static const NetburstRow rows[] = {
         NOT_MODELLED("the model cancels no requests")),
 };
 
-/* All branches: what BRANCH_RETIRED counts with all four bits of its mask. */
-static const PmuEvent all_branches = {
-    "BRANCH_RETIRED", EXACT(PMU_ITEM_BRANCHES),
+/* What BRANCH_RETIRED counts with several bits of its mask. */
+static const struct {
+    uint8_t mask;
+    PmuEvent event;
+} branches[] = {
+    { 0x3, { "BRANCH_RETIRED, not taken",
+             EXACT(PMU_ITEM_BRANCHES_COND_NTAKEN) } },
+    { 0x5, { "BRANCH_RETIRED, predicted",
+             LESS(PMU_ITEM_BRANCHES, PMU_ITEM_BRANCH_MISSES) } },
+    { 0xa, { "BRANCH_RETIRED, mispredicted",
+             MODELLED(PMU_ITEM_BRANCH_MISSES) } },
+    { 0xc, { "BRANCH_RETIRED, taken",
+             EXACT(PMU_ITEM_BRANCHES_COND_NTAKEN),
+             .whole = PMU_ITEM_BRANCHES } },
+    { 0xf, { "BRANCH_RETIRED", EXACT(PMU_ITEM_BRANCHES) } },
 };
 
 /*
@@ -214,7 +226,6 @@ static const struct {
 
 #define REPLAY_EVENT    0x09
 #define BRANCH_RETIRED  0x06
-#define MASK_ALL_BRANCHES 0xf
 #define MASK_NBOGUS     0x1
 
 const NetburstRow *pmu_event_netburst_row(unsigned index)
@@ -248,6 +259,16 @@ static const PmuEvent *find_replay(const NetburstSelector *s)
     return NULL;
 }
 
+static const PmuEvent *find_branches(unsigned mask)
+{
+    for (unsigned i = 0; i < G_N_ELEMENTS(branches); i++) {
+        if (branches[i].mask == mask) {
+            return &branches[i].event;
+        }
+    }
+    return NULL;
+}
+
 /* The single row for all that @s selects, NULL if there is none. */
 static const PmuEvent *find_whole(const NetburstSelector *s, unsigned event,
                                   unsigned mask)
@@ -255,8 +276,8 @@ static const PmuEvent *find_whole(const NetburstSelector *s, unsigned event,
     if (s->group != NETBURST_IQ || s->escr_select != 5) {
         return NULL;
     }
-    if (event == BRANCH_RETIRED && mask == MASK_ALL_BRANCHES) {
-        return &all_branches;
+    if (event == BRANCH_RETIRED) {
+        return find_branches(mask);
     }
     return event == REPLAY_EVENT && mask == MASK_NBOGUS ? find_replay(s)
                                                         : NULL;

@@ -107,18 +107,6 @@ static void flush_local(PmuMemory *mem)
     pmu_stlb_keep_global(&mem->stlb);
 }
 
-/*
- * Remove linear page @page, of 4 KiB, from the ITLB, and what the DSB has of
- * it.
- */
-static void flush_code_page(PmuMemory *mem, uint64_t page)
-{
-    PmuMapping mapping = { pmu_tlb_use(&mem->itlb, page) };
-
-    pmu_l1i_notify_page_evicted(mem, mapping);
-    pmu_tlb_remove(&mem->itlb, page);
-}
-
 static void flush_page(PmuMemory *mem, uint64_t linear)
 {
     uint64_t page = linear >> PMU_PAGE_SHIFT;
@@ -129,7 +117,8 @@ static void flush_page(PmuMemory *mem, uint64_t linear)
                                       size);
     }
     pmu_tlb_remove(&mem->dtlb, page);
-    flush_code_page(mem, page);
+    /* The DSB is included in the ITLB. */
+    pmu_l1i_notify_page_evicted(mem, pmu_tlb_remove(&mem->itlb, page));
     pmu_stlb_remove(&mem->stlb, page);
 }
 

@@ -147,13 +147,22 @@ PmuMapping pmu_tlb_insert(PmuTlb *tlb, uint64_t page, PmuMapping mapping,
     return evicted;
 }
 
-void pmu_tlb_remove(PmuTlb *tlb, uint64_t page)
+PmuMapping pmu_tlb_remove(PmuTlb *tlb, uint64_t page)
 {
+    PmuMapping removed = { PMU_NO_PAGE };
+
     for (PmuPageSize size = 0; size < PMU_PAGE_SIZES; size++) {
-        if (has_entries(tlb, size)) {
-            pmu_cache_remove(&tlb->of[size], pmu_page_of(page, size));
+        PmuCache *cache = &tlb->of[size];
+        uint64_t number = pmu_page_of(page, size);
+        size_t entry = has_entries(tlb, size) ? pmu_cache_find(cache, number)
+                                              : PMU_CACHE_NONE;
+
+        if (entry != PMU_CACHE_NONE) {
+            removed = mapping_of(cache->data[entry], 0, size);
+            pmu_cache_remove(cache, number);
         }
     }
+    return removed;
 }
 
 /* The key of linear page @page, as a part of a page of @size, in the STLB. */

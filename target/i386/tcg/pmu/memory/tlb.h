@@ -100,9 +100,10 @@ PmuMapping pmu_tlb_insert(PmuTlb *tlb, uint64_t page, PmuMapping mapping,
 /*
  * Remove the entries of any size that map linear page @page.  If its page is
  * here in parts, the other parts stay; hardware drops those as well (SDM vol.
- * 3A, "Operations that Invalidate TLBs").
+ * 3A, "Operations that Invalidate TLBs").  Returns the mapping of the largest,
+ * as pmu_tlb_insert() does.
  */
-void pmu_tlb_remove(PmuTlb *tlb, uint64_t page);
+PmuMapping pmu_tlb_remove(PmuTlb *tlb, uint64_t page);
 
 /*
  * Most entries that are remembered as filled with a mapping that is not global.

@@ -102,6 +102,20 @@ static void select_gp(Perfmon *pmu, unsigned index, bool look_up)
     }
 }
 
+/* @extra is about to change: counts whose selector is in it begin anew. */
+static void begin_extra_counts(Perfmon *pmu,
+                               const uint64_t extra[PERFMON_EXTRA_NR])
+{
+    for (unsigned i = 0; i < pmu->config.num_gp; i++) {
+        PmuEventExtra of = pmu_event_extra(pmu->config.core,
+                                           pmu->selected_evtsel[i]);
+
+        if (of != PMU_EXTRA_NONE && pmu->selected_extra[of] != extra[of]) {
+            pmu->remainder[i] = 0;
+        }
+    }
+}
+
 void perfmon_select(Perfmon *pmu, bool all)
 {
     const uint64_t extra[PERFMON_EXTRA_NR] = {
@@ -113,8 +127,11 @@ void perfmon_select(Perfmon *pmu, bool all)
         [PERFMON_EXTRA_PEBS_MATRIX] = pmu->pebs_matrix_vert,
     };
 
-    all |= memcmp(pmu->selected_extra, extra, sizeof(extra)) != 0;
-    memcpy(pmu->selected_extra, extra, sizeof(extra));
+    if (memcmp(pmu->selected_extra, extra, sizeof(extra))) {
+        begin_extra_counts(pmu, extra);
+        memcpy(pmu->selected_extra, extra, sizeof(extra));
+        all = true;
+    }
     for (unsigned i = 0; i < pmu->config.num_gp; i++) {
         select_gp(pmu, i, all);
     }

@@ -44,19 +44,27 @@ bool pmu_sampling_take_credit(PmuTiming *t, int32_t least)
 {
     int32_t price = unit_insns(t);
 
-    if (!t->plan.paid && t->plan.credit - price < least) {
+    if (t->plan.credit - price < least) {
         return false;
     }
-    t->plan.credit -= t->plan.paid ? 0 : price;
-    t->plan.paid = false;
+    t->plan.credit -= price;
     return true;
+}
+
+/* The same, if it was not taken when fast-forward ended early. */
+static bool take_unpaid_credit(PmuTiming *t, int32_t least)
+{
+    bool paid = t->plan.paid;
+
+    t->plan.paid = false;
+    return paid || pmu_sampling_take_credit(t, least);
 }
 
 bool pmu_sampling_is_unknown(PmuTiming *t, PmuDoubt doubt)
 {
     uint32_t much = UNKNOWN_SOME << t->unknown.doublings;
 
-    return t->unknown.sum >= much / doubt && pmu_sampling_take_credit(t, 0);
+    return t->unknown.sum >= much / doubt && take_unpaid_credit(t, 0);
 }
 
 bool pmu_sampling_is_dominant(PmuTiming *t, uint32_t insns, PmuDoubt doubt)
@@ -66,5 +74,5 @@ bool pmu_sampling_is_dominant(PmuTiming *t, uint32_t insns, PmuDoubt doubt)
 
     return insns >= unit_insns(t) / (2 * doubt) &&
            insns >= pmu_sampling_in_period(t) / (share * doubt) &&
-           pmu_sampling_take_credit(t, -pmu_timing_max_credit(t));
+           take_unpaid_credit(t, -pmu_timing_max_credit(t));
 }

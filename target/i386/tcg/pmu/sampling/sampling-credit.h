@@ -31,8 +31,8 @@
 int32_t pmu_timing_max_credit(const PmuTiming *t);
 
 /*
- * Take the credit for a sampling unit, unless that was done in this period
- * already.  False, and nothing is taken, if less than @least would be left.
+ * Take the credit for a sampling unit.  False, and nothing is taken, if less
+ * than @least would be left.
  */
 bool pmu_sampling_take_credit(PmuTiming *t, int32_t least);
 
@@ -49,13 +49,13 @@ typedef enum PmuDoubt {
     PMU_MAY_BE = 2
 } PmuDoubt;
 
-/* Does so much unknown code run that a unit is worth while?  Takes credit. */
+/*
+ * Does so much unknown code run that a unit is worth while?  Takes credit if so,
+ * unless that was done when fast-forward ended early.
+ */
 bool pmu_sampling_is_unknown(PmuTiming *t, PmuDoubt doubt);
 
-/*
- * Is a region that made up @insns instructions of this period dominant?  Takes
- * credit, if so.
- */
+/* The same: is a region that made up @insns of this period dominant? */
 bool pmu_sampling_is_dominant(PmuTiming *t, uint32_t insns, PmuDoubt doubt);
 
 #endif
