@@ -46,7 +46,7 @@ static bool model_runs(CPUState *cpu, const IcountModelVCPU *vcpu)
  * The earliest time of the vCPUs other than @cpu that run; INT64_MAX: none
  * runs.
  */
-static int64_t model_furthest_behind(CPUState *cpu)
+static int64_t model_earliest_time(CPUState *cpu)
 {
     int64_t time = INT64_MAX;
     CPUState *other;
@@ -87,7 +87,7 @@ bool icount_model_may_run(CPUState *cpu, int64_t *pause)
     if (!icount_model_is_awake(cpu)) {
         return false;
     }
-    others = model_furthest_behind(cpu);
+    others = model_earliest_time(cpu);
     if (vcpu->halted) {
         model_start(vcpu, others < INT64_MAX ? others : icount_model_now());
     }
@@ -158,7 +158,7 @@ static void model_release(CPUState *cpu)
         IcountModelVCPU *vcpu = icount_model_vcpu(other);
 
         if (other != cpu && vcpu && qatomic_read(&vcpu->waits) &&
-            !model_is_ahead(vcpu, model_furthest_behind(other))) {
+            !model_is_ahead(vcpu, model_earliest_time(other))) {
             qemu_cond_broadcast(other->halt_cond);
         }
     }
@@ -178,7 +178,7 @@ static void model_idle(void)
 static bool model_has_to_wait(CPUState *cpu, const IcountModelVCPU *vcpu)
 {
     return icount_model_is_awake(cpu) && cpu_work_list_empty(cpu) &&
-           model_is_ahead(vcpu, model_furthest_behind(cpu));
+           model_is_ahead(vcpu, model_earliest_time(cpu));
 }
 
 void icount_model_wait(CPUState *cpu)

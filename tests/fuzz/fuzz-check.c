@@ -20,7 +20,7 @@ static bool any_bool(FuzzInput *in)
 static void load_counter(FuzzInput *in, PmuCheckCounter *counter)
 {
     *counter = (PmuCheckCounter) {
-        .known = any_bool(in), .touched = any_bool(in),
+        .known = any_bool(in), .ever_written = any_bool(in),
         .counted = any_bool(in), .passed_over = any_bool(in),
         .acked = any_bool(in), .inside = any_bool(in),
         .owned = any_bool(in), .dead_reads = fuzz_byte(in),

@@ -501,7 +501,7 @@ static void l3(Driver *d, bool wrong)
 static void l4(Driver *d, bool wrong)
 {
     d->perfmon.config.pdcm = !wrong;
-    d->perfmon.population[PERFMON_PRESENT_PDCM] = !wrong;
+    d->perfmon.num_present[PERFMON_PRESENT_PDCM] = !wrong;
     driver_read(d, MSR_PMU_IA32_PERF_CAPABILITIES);
 }
 

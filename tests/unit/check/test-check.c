@@ -249,7 +249,7 @@ static void test_held(void)
     driver_write(&d, PMC(0), PERIOD);
     driver_write(&d, GC, GC_ALL);
     driver_lvtpc(&d, 0x400);
-    driver_overflow(&d, PERF_GLOBAL_GP(0), PMU_CHECK_HELD);
+    driver_overflow(&d, PERF_GLOBAL_GP(0), PMU_CHECK_NMI_PENDING);
     driver_iret(&d);
     pmu_check_interrupt(d.check, &d.where, 2);
     driver_write(&d, GC, 0);

@@ -766,7 +766,7 @@ static void check_cost(const char *name, const PmuTimingRow *cost)
     expect(name, "what is held has a micro-op to begin with",
            !cost->hold || cost->compute[0].count, true);
     expect(name, "late beyond the latency",
-           cost->first_late > cost->latency ||
+           cost->src0_late > cost->latency ||
            cost->flags_late > cost->latency, false);
 }
 

@@ -1501,7 +1501,7 @@ static void stream_line(PmuMemory *mem, uint64_t addr)
 static void take_all_snoops(Machine *machine[SHARERS])
 {
     for (unsigned i = 0; i < SHARERS; i++) {
-        pmu_memory_snooped(&machine[i]->mem);
+        pmu_memory_poll_snoops(&machine[i]->mem);
     }
 }
 

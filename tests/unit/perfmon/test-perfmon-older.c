@@ -354,7 +354,7 @@ static void test_amd_no_status(void)
 #define CCCR_OVF        0x80000000u
 
 #define ESCR(event, mask)   ((event) << 25 | (mask) << 9 | 0xc)
-#define INSTR_RETIRED       ESCR(0x02u, 0x5u)
+#define INSTR_RETIRED       ESCR(0x02u, 0x1u)
 #define GLOBAL_POWER        ESCR(0x13u, 0x1u)
 #define EXECUTION           ESCR(0x0cu, 0xffu)
 
@@ -738,7 +738,7 @@ static void test_load(void)
         u.pmu.global_ctrl = UINT64_MAX;
         u.pmu.global_status = UINT64_MAX;
         u.pmu.debugctl = all[i] == &core_duo ? 0 : 1 << 12;
-        if (u.pmu.population[PERFMON_PRESENT_GLOBAL]) {
+        if (u.pmu.num_present[PERFMON_PRESENT_GLOBAL]) {
             g_assert_false(perfmon_post_load(&u.pmu, &now, &why));
             continue;
         }

@@ -92,13 +92,13 @@ static void test_debts(void)
     PmuEstimate *estimate = &table->estimate[PMU_LEVEL_USR];
     unsigned left = 0;
 
-    for (unsigned i = 0; i < PMU_RESPONSE_DEPENDENT; i++) {
+    for (unsigned i = 0; i < PMU_RESPONSE_NR; i++) {
         estimate->correction[i] = -1000;
     }
     pmu_cpi_table_want(table, 0);
     pmu_cpi_table_correct_estimates(table);
     pmu_cpi_table_want(table, UINT32_MAX);
-    for (unsigned i = 0; i < PMU_RESPONSE_DEPENDENT; i++) {
+    for (unsigned i = 0; i < PMU_RESPONSE_NR; i++) {
         left += estimate->correction[i] != 0;
     }
     /* Slots are always wanted. */

@@ -68,7 +68,7 @@ static const VMStateDescription vmstate_counter = {
     .minimum_version_id = 1,
     .fields = (const VMStateField[]) {
         VMSTATE_BOOL(known, PmuCheckCounter),
-        VMSTATE_BOOL(touched, PmuCheckCounter),
+        VMSTATE_BOOL(ever_written, PmuCheckCounter),
         VMSTATE_BOOL(counted, PmuCheckCounter),
         VMSTATE_BOOL(passed_over, PmuCheckCounter),
         VMSTATE_BOOL(acked, PmuCheckCounter),

@@ -32,7 +32,7 @@ void x86_pmu_renumber(CPUX86State *env, const PmuBlock *block)
 
 void x86_pmu_collect(CPUX86State *env)
 {
-    x86_pmu_counted_stop(env);
+    x86_pmu_counted_revoke(env);
     pmu_timing_collect(env->pmu.unit->timing);
     qatomic_store_release(&env->pmu.generation, X86_PMU_NO_GENERATION);
 }
@@ -73,7 +73,7 @@ static void x86_pmu_counted_grant(CPUX86State *env, int64_t progress)
     env->pmu.unit->granted_progress = progress;
 }
 
-void x86_pmu_counted_stop(CPUX86State *env)
+void x86_pmu_counted_revoke(CPUX86State *env)
 {
     x86_pmu_counted_pass(env);
     x86_pmu_counted_grant(env, -1);
@@ -109,7 +109,7 @@ void x86_pmu_counted_open_at(CPUX86State *env, uint64_t pc)
 
     count->times--;
     pmu->left += count->cost;
-    x86_pmu_counted_stop(env);
+    x86_pmu_counted_revoke(env);
     x86_pmu_log(env, block, pc);
 }
 
@@ -172,7 +172,7 @@ static void x86_pmu_counted_renew(CPUX86State *env, const PmuBlock *block)
     X86PMU *unit = env->pmu.unit;
     uint64_t progress;
 
-    x86_pmu_counted_stop(env);
+    x86_pmu_counted_revoke(env);
     if (pmu_timing_progress(unit->timing) >= unit->check_at) {
         pmu_timing_collect(unit->timing);
         x86_pmu_check(env, block->num_insns);
@@ -204,7 +204,7 @@ static bool x86_pmu_try_to_count(CPUX86State *env, const PmuBlock *block)
     X86PMUState *pmu = &env->pmu;
 
     if (unlikely(pmu->unit->mappings == PMU_MAPPINGS_STALE)) {
-        x86_pmu_forget_mappings(pmu->unit);
+        x86_pmu_flush_model_tlbs(pmu->unit);
     }
     if (!x86_pmu_is_countable(block) ||
         pmu_timing_fast_forward_insns(pmu->unit->timing) < block->num_insns ||
@@ -234,7 +234,7 @@ void helper_x86_pmu_count_run(CPUX86State *env, const void *opaque)
         x86_pmu_counted_renew(env, block);
     }
     if (!x86_pmu_try_to_count(env, block)) {
-        x86_pmu_counted_stop(env);
+        x86_pmu_counted_revoke(env);
         x86_pmu_log(env, block, x86_pmu_pc(env));
     }
 }

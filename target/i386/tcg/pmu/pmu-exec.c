@@ -149,7 +149,7 @@ void x86_pmu_exec_exit(CPUX86State *env)
     }
     x86_pmu_drop_exact_block(cs);
     /* QEMU may throw translated code away now: see x86_pmu_renumber(). */
-    x86_pmu_counted_stop(env);
+    x86_pmu_counted_revoke(env);
     if (env->pmu.record) {
         x86_pmu_run(env);
     }

@@ -41,8 +41,9 @@ typedef struct X86PMUFaultTraits {
 #define MSR_STATUS_RESET MSR_PMU_IA32_PERF_GLOBAL_OVF_CTRL
 
 static const X86PMUFaultTraits kinds[FAULT_KINDS] = {
-    [FAULT_OVERFLOW] = { "overflow", FAULT_AT_WRITE, .counter = COUNTER_ANY },
-    [FAULT_SPURIOUS] = { "spurious", FAULT_AT_WRITE },
+    [FAULT_OVERFLOW] = { "overflow", FAULT_WHEN_WRITTEN,
+                         .counter = COUNTER_ANY },
+    [FAULT_SPURIOUS] = { "spurious", FAULT_WHEN_WRITTEN },
     [FAULT_GP] = { "gp", FAULT_AT_ACCESS, X86_PMU_FAULT_GP },
     [FAULT_DROP] = { "drop", FAULT_AT_INTERRUPT, X86_PMU_FAULT_DROP },
     [FAULT_NO_AUTOMASK] = { "no-automask", FAULT_AT_INTERRUPT,
@@ -53,25 +54,25 @@ static const X86PMUFaultTraits kinds[FAULT_KINDS] = {
     [FAULT_MERGE] = { "merge", FAULT_AT_INTERRUPT, .counter = COUNTER_ANY },
     [FAULT_FREEZE_LOST] = { "freeze-lost", FAULT_AT_INTERRUPT,
                             X86_PMU_FAULT_DROP },
-    [FAULT_STUCK] = { "stuck", FAULT_OF_WRITE, .counter = COUNTER_OPTIONAL,
+    [FAULT_STUCK] = { "stuck", FAULT_CHANGES_WRITE, .counter = COUNTER_OPTIONAL,
                       .msr = MSR_STATUS_RESET },
-    [FAULT_ONE_MORE] = { "one-more", FAULT_OF_WRITE,
+    [FAULT_ONE_MORE] = { "one-more", FAULT_CHANGES_WRITE,
                          .counter = COUNTER_PLAIN },
-    [FAULT_SMI] = { "smi", FAULT_AT_WRITE, .needs = NEEDS_BY },
-    [FAULT_REF_JUMP] = { "ref-jump", FAULT_AT_WRITE,
+    [FAULT_SMI] = { "smi", FAULT_WHEN_WRITTEN, .needs = NEEDS_BY },
+    [FAULT_REF_JUMP] = { "ref-jump", FAULT_WHEN_WRITTEN,
                          .counter = COUNTER_REF_CYCLES, .needs = NEEDS_BY },
-    [FAULT_STILL] = { "still", FAULT_AT_WRITE, .counter = COUNTER_PLAIN },
-    [FAULT_HALF] = { "half", FAULT_OF_WRITE, .counter = COUNTER_PLAIN },
+    [FAULT_STILL] = { "still", FAULT_WHEN_WRITTEN, .counter = COUNTER_PLAIN },
+    [FAULT_HALF] = { "half", FAULT_CHANGES_WRITE, .counter = COUNTER_PLAIN },
     [FAULT_MODE] = { "mode", FAULT_AT_INTERRUPT, X86_PMU_FAULT_MODE,
                      .needs = NEEDS_MODE },
-    [FAULT_CAPS] = { "caps", FAULT_OF_READ, .needs = NEEDS_BITS,
+    [FAULT_CAPS] = { "caps", FAULT_CHANGES_READ, .needs = NEEDS_BITS,
                      .msr = MSR_PMU_IA32_PERF_CAPABILITIES, .lasts = true },
-    [FAULT_METRICS_NOISE] = { "metrics-noise", FAULT_OF_READ,
+    [FAULT_METRICS_NOISE] = { "metrics-noise", FAULT_CHANGES_READ,
                               .needs = NEEDS_SMALL_BY,
                               .msr = MSR_PMU_IA32_PERF_METRICS,
                               .lasts = true },
-    [FAULT_STOP] = { "stop", FAULT_AT_WRITE },
-    [FAULT_INIT] = { "init", FAULT_AT_WRITE },
+    [FAULT_STOP] = { "stop", FAULT_WHEN_WRITTEN },
+    [FAULT_INIT] = { "init", FAULT_WHEN_WRITTEN },
 };
 
 #define KIND_NAMES "overflow, spurious, gp, drop, no-automask, double, late, " \
@@ -287,13 +288,14 @@ static bool x86_pmu_fault_parse_mode(X86PMUFault *fault, Error **errp)
 
 static bool x86_pmu_fault_is_writes(const X86PMUFault *fault)
 {
-    return fault->time == FAULT_AT_WRITE || fault->time == FAULT_OF_WRITE;
+    return fault->time == FAULT_WHEN_WRITTEN ||
+           fault->time == FAULT_CHANGES_WRITE;
 }
 
 static bool x86_pmu_fault_parse_rw(X86PMUFault *fault, Error **errp)
 {
     const char *only = x86_pmu_fault_is_writes(fault) ? "w" :
-                       fault->time == FAULT_OF_READ ? "r" : NULL;
+                       fault->time == FAULT_CHANGES_READ ? "r" : NULL;
     const char *text = fault->text[TEXT_RW] ?: only ?: "rw";
 
     if (only && !g_str_equal(text, only)) {
@@ -347,7 +349,7 @@ static bool x86_pmu_fault_parse_place(X86PMUFault *fault, Error **errp)
         if (fault->msr && fault->msr != only) {
             error_setg(errp, "kind=%s is about %s 0x%x: it has no access to "
                        "0x%x", fault->text[TEXT_KIND],
-                       fault->time == FAULT_OF_READ ? "reads of"
+                       fault->time == FAULT_CHANGES_READ ? "reads of"
                                                     : "writes to",
                        only, fault->msr);
             return false;
@@ -401,7 +403,7 @@ static bool x86_pmu_fault_parse_insns(X86PMUFault *fault, Error **errp)
     uint64_t insns = fault->number[NUMBER_INSNS];
     bool waits = insns != NOT_GIVEN ||
                  fault->number[NUMBER_EVERY] != NOT_GIVEN;
-    bool by_itself = fault->time == FAULT_AT_WRITE && !fault->msr;
+    bool by_itself = fault->time == FAULT_WHEN_WRITTEN && !fault->msr;
 
     if (insns != NOT_GIVEN && (!insns || insns > INT64_MAX)) {
         error_setg(errp, "insns=%" PRIu64 ": it must be 1 to %" PRId64, insns,

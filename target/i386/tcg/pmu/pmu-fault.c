@@ -289,7 +289,7 @@ static bool x86_pmu_fault_is_write(const X86PMUFault *fault,
     case FAULT_HALF:
         return x86_pmu_fault_is_stop(fault, perfmon, msr, value);
     default:
-        return fault->time == FAULT_AT_WRITE && fault->msr;
+        return fault->time == FAULT_WHEN_WRITTEN && fault->msr;
     }
 }
 
@@ -339,7 +339,7 @@ uint64_t x86_pmu_fault_read(CPUX86State *env, PmuCheckAccess how,
     for (unsigned i = 0; unit->faults && i < unit->faults->len; i++) {
         X86PMUFault *fault = g_ptr_array_index(unit->faults, i);
 
-        if (fault->time == FAULT_OF_READ &&
+        if (fault->time == FAULT_CHANGES_READ &&
             x86_pmu_fault_is_access(fault, env, how, msr) &&
             x86_pmu_fault_is_due(fault)) {
             x86_pmu_fault_note(fault, env);

@@ -55,9 +55,9 @@ typedef enum X86PMUFaultKind {
 
 /* When a fault of some kind can fire. */
 typedef enum X86PMUFaultTime {
-    FAULT_AT_WRITE,             /* at a write or at no access */
-    FAULT_OF_WRITE,             /* at a write, whose effect it changes */
-    FAULT_OF_READ,              /* at a read, whose value it changes */
+    FAULT_WHEN_WRITTEN,             /* at a write or at no access */
+    FAULT_CHANGES_WRITE,             /* at a write, whose effect it changes */
+    FAULT_CHANGES_READ,              /* at a read, whose value it changes */
     FAULT_AT_ACCESS,            /* at any access */
     FAULT_AT_INTERRUPT,         /* when a PMI is about to be delivered */
 } X86PMUFaultTime;

@@ -11,7 +11,7 @@
 #include "cpu.h"
 #include "pmu-internal.h"
 
-void x86_pmu_forget_mappings(X86PMU *unit)
+void x86_pmu_flush_model_tlbs(X86PMU *unit)
 {
     for (unsigned i = 0; i < unit->num_flushes; i++) {
         pmu_timing_flush_mappings(unit->timing, unit->flush[i].kind,

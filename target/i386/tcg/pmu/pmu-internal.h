@@ -319,7 +319,7 @@ void x86_pmu_run_all(CPUX86State *env, uint64_t insn);
 /* Mappings: pmu-flush.c */
 
 /* Flush in the model's TLBs what the guest has flushed since the last call. */
-void x86_pmu_forget_mappings(X86PMU *unit);
+void x86_pmu_flush_model_tlbs(X86PMU *unit);
 
 /* Overflow and interrupts: pmu-overflow.c */
 
@@ -499,7 +499,7 @@ uint64_t x86_pmu_counted_passed(const CPUX86State *env);
 void x86_pmu_counted_pass(CPUX86State *env);
 
 /* The same, and each next block asks the model until there is a new grant. */
-void x86_pmu_counted_stop(CPUX86State *env);
+void x86_pmu_counted_revoke(CPUX86State *env);
 
 /* An instruction of the newest block, which is counted, took an assist. */
 void x86_pmu_counted_assist(CPUX86State *env);

@@ -62,7 +62,7 @@ void x86_pmu_run_older(X86PMUState *pmu)
     uint64_t *newest = (uint64_t *)pmu->record;
 
     if (unlikely(pmu->unit->mappings == PMU_MAPPINGS_STALE)) {
-        x86_pmu_forget_mappings(pmu->unit);
+        x86_pmu_flush_model_tlbs(pmu->unit);
     }
     if (pmu->unit->oldest != newest) {
         pmu_timing_run_log(pmu->unit->timing, pmu->unit->oldest, newest,
@@ -146,7 +146,7 @@ void x86_pmu_run(CPUX86State *env)
     X86PMU *unit = pmu->unit;
 
     if (unlikely(unit->mappings == PMU_MAPPINGS_STALE)) {
-        x86_pmu_forget_mappings(unit);
+        x86_pmu_flush_model_tlbs(unit);
     }
     if (unlikely(pmu->first || pmu->cut || pmu->record->block->rep)) {
         x86_pmu_run_special(env);
@@ -155,7 +155,7 @@ void x86_pmu_run(CPUX86State *env)
                            x86_pmu_pc(env));
     }
     if (unlikely(unit->mappings == PMU_MAPPINGS_STALE_AFTER_BLOCK)) {
-        x86_pmu_forget_mappings(unit);
+        x86_pmu_flush_model_tlbs(unit);
     }
     x86_pmu_trace_sampling(unit);
     x86_pmu_log_reset(pmu);
@@ -208,7 +208,7 @@ void x86_pmu_run_all(CPUX86State *env, uint64_t insn)
         }
     } else if (unlikely(pmu->unit->mappings == PMU_MAPPINGS_STALE)) {
         /* Those of before a counter starts are not its own. */
-        x86_pmu_forget_mappings(pmu->unit);
+        x86_pmu_flush_model_tlbs(pmu->unit);
     }
     x86_pmu_fold_counts(env, insn);
 }

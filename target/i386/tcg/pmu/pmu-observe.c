@@ -247,7 +247,8 @@ static PmuCheckOutcome x86_pmu_outcome(CPUX86State *env, uint32_t *lvtpc)
         return PMU_CHECK_MASKED;
     }
     return extract32(*lvtpc, 8, 3) == APIC_DM_NMI &&
-           env->hflags2 & HF2_NMI_MASK ? PMU_CHECK_HELD : PMU_CHECK_DELIVERED;
+           env->hflags2 & HF2_NMI_MASK
+           ? PMU_CHECK_NMI_PENDING : PMU_CHECK_DELIVERED;
 }
 
 void x86_pmu_observe_pmi(CPUX86State *env)

@@ -283,7 +283,7 @@ static void x86_pmu_arm_all(CPUX86State *env, uint64_t insn, unsigned need,
     uint32_t hflags = x86_pmu_hflags(env, &demand, slack);
     bool timing = FIELD_EX64(insn, X86_PMU_INSN, TIMING);
 
-    x86_pmu_counted_stop(env);
+    x86_pmu_counted_revoke(env);
     unit->idle = !hflags;
     /*
      * When nothing counts any more, bits and interest stay for a while.  A

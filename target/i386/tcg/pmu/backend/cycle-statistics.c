@@ -241,7 +241,7 @@ static G_GNUC_NO_INLINE void leave_far(PmuPipeline *p, uint64_t cycle,
     p->clock.cycle = first;
 }
 
-void pmu_cycle_stats_leave(PmuPipeline *p, uint64_t cycle,
+void pmu_cycle_stats_advance(PmuPipeline *p, uint64_t cycle,
                            PmuStallReason reason)
 {
     count_issued(p, cycle, reason);

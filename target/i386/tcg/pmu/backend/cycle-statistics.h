@@ -20,7 +20,7 @@
  * Count the cycles before @cycle; in the first, p->clock.slot slots issued.
  * Micro-ops dispatched in these cycles leave the scheduler.
  */
-void pmu_cycle_stats_leave(PmuPipeline *p, uint64_t cycle,
+void pmu_cycle_stats_advance(PmuPipeline *p, uint64_t cycle,
                            PmuStallReason reason);
 
 #endif

@@ -17,7 +17,7 @@
  */
 static inline void pmu_fusion_begin(PmuPipeline *p, const PmuBlockInsn *bi)
 {
-    p->fusion.kinds = pmu_fuse_next(bi);
+    p->fusion.kinds = pmu_fuse_as_first(bi);
     if (p->fusion.kinds && p->fusion.has_port) {
         --*pmu_count(&p->clock,
                      PMU_ITEM_PORT_0 + pmu_port_items[p->fusion.port]);

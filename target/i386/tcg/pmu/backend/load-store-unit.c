@@ -230,13 +230,13 @@ static void drain(PmuPipeline *p, uint64_t owned, PmuCompletion retired,
                   uint64_t data, uint32_t turns, uint8_t renames)
 {
     uint64_t before = p->lsu.drained;
-    uint64_t turn = before + (turns || p->lsu.paired ? MAX(turns, 1) : 0);
+    uint64_t turn = before + (turns || p->lsu.no_pair ? MAX(turns, 1) : 0);
 
     p->lsu.drained = MAX(MAX(turn, owned), PMU_COMPLETION_CYCLE(retired));
     p->lsu.store[p->lsu.stores++ % PMU_STORE_RING] = (PmuStoreSlot) {
         .data = data, .drained = p->lsu.drained, .renames = renames,
     };
-    p->lsu.paired = turns > 1 || p->lsu.drained == before;
+    p->lsu.no_pair = turns > 1 || p->lsu.drained == before;
 }
 
 /*

@@ -114,7 +114,7 @@ typedef struct PmuLoadStoreUnit {
     PmuCompletion load[PMU_LOAD_RING];  /* by load: when it retires */
     PmuStoreSlot store[PMU_STORE_RING];
     uint64_t drained;           /* when the newest store leaves the buffer */
-    bool paired;                /* no further store can leave with that */
+    bool no_pair;               /* no further store can leave with that */
 } PmuLoadStoreUnit;
 
 /*
@@ -162,7 +162,7 @@ typedef struct PmuPipeline {
     PmuTimelineEntry stages;    /* of the newest instruction, for @timeline */
     PmuClock clock;
     PmuCompletion barrier;      /* nothing issues before */
-    uint64_t pause;             /* cycle in which the newest PAUSE ends */
+    uint64_t pause_end;         /* cycle in which the newest PAUSE ends */
     uint64_t repairs;           /* impossible states found and repaired */
     PmuFusion fusion;
     PmuRightPath right_path;

@@ -111,9 +111,9 @@ static void special_after(PmuPipeline *p, const PmuInsn *insn,
     if (insn->flags & PMU_INSN_BLOCKS_ISSUE) {
         p->barrier = MAX(p->barrier, PMU_COMPLETION_MEMORY(done)
                                      ? done : done | PMU_CAUSE_SERIAL);
-        p->pause = insn->insn_class == PMU_CLASS_PAUSE
+        p->pause_end = insn->insn_class == PMU_CLASS_PAUSE
                    ? PMU_COMPLETION_CYCLE(done)
-                                                       : p->pause;
+                                                       : p->pause_end;
     }
     if (insn->branch == PMU_BRANCH_FAR) {
         /* Its time counts for the privilege level that it leaves. */
@@ -172,7 +172,7 @@ static void run_insn(PmuPipeline *p, const PmuBlockInsn *bi, unsigned offset,
     const PmuInsn *insn = bi->insn;
     PmuCompletion done;
 
-    if (p->fusion.kinds & pmu_fuse_last(bi)) {
+    if (p->fusion.kinds & pmu_fuse_as_second(bi)) {
         pmu_delivery_fused(&p->delivery, insn, offset);
         done = pmu_execute_fused(p, insn, outcome->branch & PMU_OUTCOME_TAKEN);
     } else {

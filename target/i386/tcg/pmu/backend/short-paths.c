@@ -70,7 +70,7 @@ static inline uint64_t short_compute(PmuPipeline *p, const PmuBlockInsn *bi,
     uint16_t ports = bi->insn->compute[0].ports;
     uint64_t start = pmu_ports_dispatch(p, ports, earliest, ready);
 
-    if (pmu_fuse_next(bi)) {
+    if (pmu_fuse_as_first(bi)) {
         p->fusion.has_port = true;
         p->fusion.port = p->ports.port;
         p->fusion.cycle = start;
@@ -110,7 +110,7 @@ static inline void run_load(PmuPipeline *p, const PmuBlockInsn *bi,
     done = MAX(sources, arrives);
     if (insn->compute[0].count) {
         done = short_compute(p, bi, earliest, done);
-    } else if (pmu_fuse_next(bi)) {
+    } else if (pmu_fuse_as_first(bi)) {
         p->fusion.has_port = false;
         p->fusion.issue = earliest;
         p->fusion.ready = done;

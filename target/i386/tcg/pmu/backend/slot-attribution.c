@@ -40,7 +40,7 @@ static void attribute_core(PmuPipeline *p, uint64_t cycle)
 void pmu_slots_serialized(PmuPipeline *p, uint64_t from, uint64_t to)
 {
     *pmu_count(&p->clock, PMU_ITEM_SERIALIZED) += to - from;
-    *pmu_count(&p->clock, PMU_ITEM_PAUSE_CYCLES) += MAX(MIN(to, p->pause),
+    *pmu_count(&p->clock, PMU_ITEM_PAUSE_CYCLES) += MAX(MIN(to, p->pause_end),
                                                         from) - from;
 }
 

@@ -14,7 +14,7 @@
 static inline void pmu_slots_advance(PmuPipeline *p, uint64_t cycle,
                                      PmuStallReason reason)
 {
-    pmu_cycle_stats_leave(p, cycle, reason);
+    pmu_cycle_stats_advance(p, cycle, reason);
     p->clock.cycle = cycle;
     p->clock.slot = 0;
     p->clock.history = 0;

@@ -18,7 +18,7 @@
 /* A counter.  Most fields are about the time since it was last written. */
 typedef struct PmuCheckCounter {
     bool known;                 /* the other fields are valid */
-    bool touched;               /* it was written since RESET */
+    bool ever_written;          /* it was written since RESET */
     bool counted;               /* it has counted since it was written */
     bool passed_over;           /* others started since then, it did not */
     bool acked;                 /* its overflow was acknowledged since then */

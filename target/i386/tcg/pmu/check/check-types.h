@@ -33,7 +33,7 @@ typedef enum PmuCheckAccess {
 /* What becomes of an interrupt that an overflow asks for. */
 typedef enum PmuCheckOutcome {
     PMU_CHECK_DELIVERED,        /* the processor takes it as soon as it can */
-    PMU_CHECK_HELD,             /* pending: the handler of an NMI runs */
+    PMU_CHECK_NMI_PENDING,             /* pending: the handler of an NMI runs */
     PMU_CHECK_MASKED,           /* LVTPC masks it: there will be none */
 } PmuCheckOutcome;
 

@@ -73,7 +73,7 @@ const char *pmu_recorder_outcome_name(unsigned outcome)
     switch (outcome) {
     case PMU_CHECK_DELIVERED:
         return "delivered";
-    case PMU_CHECK_HELD:
+    case PMU_CHECK_NMI_PENDING:
         return "nmi-pending";
     default:
         return "masked";

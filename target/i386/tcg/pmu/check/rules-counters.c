@@ -159,7 +159,7 @@ static uint64_t read_dead(const PmuCheck *check, const PmuCheckEvent *event)
     const PmuCheckCounter *counter = &check->memory.counter[event->counter];
 
     return event->counter < PMU_CHECK_COUNTERS && event->where->cpl == 0 &&
-           counter->known && counter->touched && !counter->counted &&
+           counter->known && counter->ever_written && !counter->counted &&
            counter->passed_over && counter->dead_reads
            ? pmu_check_bit(event->counter) : 0;
 }

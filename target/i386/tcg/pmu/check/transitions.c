@@ -115,7 +115,7 @@ static void note_counter_read(PmuCheck *check, const PmuCheckEvent *event)
     PmuCheckCounter *counter = &check->memory.counter[event->counter];
 
     check->memory.last_read = event->counter;
-    if (event->where->cpl == 0 && counter->touched && !counter->counted &&
+    if (event->where->cpl == 0 && counter->ever_written && !counter->counted &&
         counter->passed_over && counter->dead_reads < UINT8_MAX) {
         counter->dead_reads++;
         counter->passed_over = false;
@@ -180,7 +180,7 @@ static void note_counter_written(PmuCheck *check, const PmuCheckEvent *event)
     PmuCheckCounter *counter = &check->memory.counter[event->counter];
 
     counter->known = true;
-    counter->touched = true;
+    counter->ever_written = true;
     counter->acked = false;
     counter->counted = event->new->counting &
                        pmu_check_bit(event->counter);
@@ -284,7 +284,7 @@ void pmu_check_note_pmi(PmuCheck *check, const PmuCheckEvent *event)
     }
     if (event->outcome != PMU_CHECK_MASKED) {
         pmi->latched = true;
-        pmi->held = event->outcome == PMU_CHECK_HELD;
+        pmi->held = event->outcome == PMU_CHECK_NMI_PENDING;
         pmi->lvtpc |= PMU_LVTPC_MASKED;
         check->memory.slots.disturbed |= check->memory.slots.read;
     }

@@ -171,7 +171,8 @@ void pmu_block_add(PmuBlockBuilder *builder, PmuDecoder *decoder,
     if (page_offset + enc->length > 1u << PMU_PAGE_SHIFT) {
         begin_region(builder);
     }
-    bi->fused = block->num_insns && (pmu_fuse_next(bi - 1) & pmu_fuse_last(bi));
+    bi->fused = block->num_insns &&
+                (pmu_fuse_as_first(bi - 1) & pmu_fuse_as_second(bi));
     note_window(builder, bi, page_offset,
                 pmu_decoder_uarch(decoder)->dsb_window);
     if (!(flags & PMU_INSN_REP)) {

@@ -51,7 +51,7 @@ typedef struct PmuBlockInsn {
 G_STATIC_ASSERT(sizeof(PmuBlockInsn) <= 16);
 
 /* The PMU_FUSE_x that @bi can fuse with as the first of a pair, or 0. */
-static inline unsigned pmu_fuse_next(const PmuBlockInsn *bi)
+static inline unsigned pmu_fuse_as_first(const PmuBlockInsn *bi)
 {
     return bi->insn->flags & PMU_INSN_FUSE_FIRST ? bi->insn->fuse : 0;
 }
@@ -60,7 +60,7 @@ static inline unsigned pmu_fuse_next(const PmuBlockInsn *bi)
  * The PMU_FUSE_x that @bi is in if it can be the second of a pair, or 0.
  * A pair never straddles the start of a line (uiCA).
  */
-static inline unsigned pmu_fuse_last(const PmuBlockInsn *bi)
+static inline unsigned pmu_fuse_as_second(const PmuBlockInsn *bi)
 {
     return (bi->insn->flags & PMU_INSN_FUSE_SECOND) && !bi->begins_line
            ? bi->insn->fuse : 0;

@@ -109,7 +109,7 @@ static const PmuTimingRow blendv[] = {
 static const PmuTimingRow pinsr[] = {
     C(LOAD, 1, U(SHUFFLE)),
     C(MMX, 3, UN(2, SHUFFLE)),
-    C(0, 3, U2(SHUFFLE, 1, SHUFFLE2, 1), .first_late = 2),
+    C(0, 3, U2(SHUFFLE, 1, SHUFFLE2, 1), .src0_late = 2),
 };
 static const PmuTimingRow pextr[] = {
     C(STORE, 1, U(SHUFFLE)),
@@ -221,12 +221,12 @@ static const PmuTimingRow cvt_widen[] = {
 };
 /* Scalars: merging the rest of the destination comes last. */
 static const PmuTimingRow cvtsd2ss[] = {
-    C(0, 5, U2(SHUFFLE, 1, FMA, 1), .first_late = 4),
+    C(0, 5, U2(SHUFFLE, 1, FMA, 1), .src0_late = 4),
 };
 static const PmuTimingRow cvtss2sd[] = {
-    C(LOAD, 4, U(FMA), .first_late = 3),
-    C(SNC, 6, U2(SHUFFLE, 1, FMA, 1), .first_late = 5),
-    C(0, 5, U2(SHUFFLE, 1, FMA, 1), .first_late = 4),
+    C(LOAD, 4, U(FMA), .src0_late = 3),
+    C(SNC, 6, U2(SHUFFLE, 1, FMA, 1), .src0_late = 5),
+    C(0, 5, U2(SHUFFLE, 1, FMA, 1), .src0_late = 4),
 };
 static const PmuTimingRow cvt_half[] = {
     C(GLC | YMM, 8, U2(SHUFFLE, 1, FMA, 1)),
@@ -240,13 +240,13 @@ static const PmuTimingRow cvt_half[] = {
  */
 static const PmuTimingRow cvt_from_int[] = {
     C(LOAD, 4, U(FMA), .slots = 2),
-    C(0, 7, U2(SHUFFLE, 1, FMA, 1), .first_late = 3),
+    C(0, 7, U2(SHUFFLE, 1, FMA, 1), .src0_late = 3),
 };
 static const PmuTimingRow cvtsi2ss[] = {
     C(LOAD, 4, U(FMA), .slots = 2),
-    C(VEX, 7, U2(SHUFFLE, 1, FMA, 1), .first_late = 3),
-    C(F64, 8, U2(SHUFFLE, 2, FMA, 1), .first_late = 4),
-    C(0, 7, U2(SHUFFLE, 1, FMA, 1), .first_late = 3),
+    C(VEX, 7, U2(SHUFFLE, 1, FMA, 1), .src0_late = 3),
+    C(F64, 8, U2(SHUFFLE, 2, FMA, 1), .src0_late = 4),
+    C(0, 7, U2(SHUFFLE, 1, FMA, 1), .src0_late = 3),
 };
 /* Scalar to integer (IL64: 13, Golden Cove 12 cycles with the way back). */
 static const PmuTimingRow cvt_to_int[] = {
@@ -283,7 +283,7 @@ static const PmuTimingRow vtest[] = { C(0, 3, U(P0)) };
  */
 #define GATHER(f, l, n)                                                 \
     C(f, l, U3(P0, 1, LOAD, (n) - 1, SHUFFLE, 1), .slots = 4,           \
-      .first_late = (l) - 1)
+      .src0_late = (l) - 1)
 static const PmuTimingRow gather2[] = {
     GATHER(GLC | YMM, 18, 6),
     GATHER(YMM, 15, 6),

@@ -58,7 +58,7 @@ typedef struct PmuTimingRow {
     uint16_t hold;              /* cycles */
     uint8_t load_latency;       /* cycles on top of the width's */
     uint8_t flags_late;         /* src_late of the flags but CF */
-    uint8_t first_late;         /* src_late of the first source */
+    uint8_t src0_late;         /* src_late of the first source */
     uint8_t second_dst_late;    /* dst_late of the second destination */
     uint8_t bypass;             /* PmuBypass, of @compute */
     struct {

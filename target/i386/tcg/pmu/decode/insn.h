@@ -78,8 +78,8 @@ typedef enum PmuInsnClass {
 /* Properties of an instruction, PmuInsn.flags. */
 #define PMU_INSN_LOAD           (1u << 0)   /* reads its ModRM operand */
 #define PMU_INSN_STORE          (1u << 1)   /* writes its ModRM operand */
-#define PMU_INSN_STACK_LOAD     (1u << 2)   /* POP, RET, LEAVE */
-#define PMU_INSN_STACK_STORE    (1u << 3)   /* PUSH, CALL, ENTER */
+#define PMU_INSN_STACK_LOAD     (1u << 2)   /* POP, RET; strings: [rDI] */
+#define PMU_INSN_STACK_STORE    (1u << 3)   /* PUSH, CALL; strings: [rDI] */
 #define PMU_INSN_MICROCODED     (1u << 4)   /* its slots are heavy operations */
 #define PMU_INSN_SERIALIZING    (1u << 5)   /* SDM vol. 3A, 8.3, and LFENCE */
 #define PMU_INSN_LOCKED         (1u << 6)   /* LOCK prefix, XCHG with memory */

@@ -141,7 +141,7 @@ static void set_lateness(PmuInsnBuilder *b, const PmuTimingRow *timing)
         } else if (insn->src[i] == PMU_REG_SPAZO) {
             insn->src_late[i] = timing->flags_late;
         } else if (i == 0) {
-            insn->src_late[i] = timing->first_late;
+            insn->src_late[i] = timing->src0_late;
         }
     }
     if (b->dsts > 1 && insn->dst[1] != PMU_REG_CF &&

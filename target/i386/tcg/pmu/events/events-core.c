@@ -56,7 +56,7 @@
  * "demand requests" up to Broadwell.  Skylake counts "hardware prefetches from
  * L1 and L2", too (Intel's event lists of these cores).
  */
-#define CORE_REQUESTS(place)                                            \
+#define DEMANDS_AND_PREFETCHES(place)                                   \
     DEMANDS(place), PMU_ITEM_SOFT_PREFETCH_##place
 
 static const PmuEvent rows[] = {
@@ -76,9 +76,10 @@ static const PmuEvent rows[] = {
               AT(BONNELL, 0x2e, 0x41, 0, ANY_COUNTER) },
       MODELLED(DEMANDS(L3), DEMANDS(DRAM)) },
     { "LONGEST_LAT_CACHE.REFERENCE", NEHALEM_TO_HASWELL(0x2e, 0x4f),
-      MODELLED(CORE_REQUESTS(L3), CORE_REQUESTS(DRAM)) },
+      MODELLED(DEMANDS_AND_PREFETCHES(L3),
+               DEMANDS_AND_PREFETCHES(DRAM)) },
     { "LONGEST_LAT_CACHE.MISS", NEHALEM_TO_HASWELL(0x2e, 0x41),
-      MODELLED(CORE_REQUESTS(DRAM)) },
+      MODELLED(DEMANDS_AND_PREFETCHES(DRAM)) },
     { "LONGEST_LAT_CACHE.REFERENCE", SKYLAKE(0x2e, 0x4f),
       MODELLED(REQUESTS(L3), REQUESTS(DRAM)) },
     { "LONGEST_LAT_CACHE.MISS", SKYLAKE(0x2e, 0x41),

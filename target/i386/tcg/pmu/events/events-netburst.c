@@ -30,13 +30,13 @@ static const NetburstRow rows[] = {
         EXACT(PMU_ITEM_INSTRUCTIONS)),
     BIT(IQ, 4, 0x02, 1, "INSTR_RETIRED.NBOGUSTAG",
         NEVER("nothing tags them")),
-    BIT(IQ, 4, 0x02, 2, "INSTR_RETIRED.BOGUSNTAG", NEVER(WHY_NO_BOGUS)),
-    BIT(IQ, 4, 0x02, 3, "INSTR_RETIRED.BOGUSTAG", NEVER(WHY_NO_BOGUS)),
+    BIT(IQ, 4, 0x02, 2, "INSTR_RETIRED.BOGUSNTAG", NOT_MODELLED(WHY_NO_BOGUS)),
+    BIT(IQ, 4, 0x02, 3, "INSTR_RETIRED.BOGUSTAG", NOT_MODELLED(WHY_NO_BOGUS)),
     BIT(IQ, 4, 0x07, 0, "INSTR_COMPLETED.NBOGUS",
         EXACT(PMU_ITEM_INSTRUCTIONS)),
-    BIT(IQ, 4, 0x07, 1, "INSTR_COMPLETED.BOGUS", NEVER(WHY_NO_BOGUS)),
+    BIT(IQ, 4, 0x07, 1, "INSTR_COMPLETED.BOGUS", NOT_MODELLED(WHY_NO_BOGUS)),
     BIT(IQ, 4, 0x01, 0, "UOPS_RETIRED.NBOGUS", MODELLED(UOPS)),
-    BIT(IQ, 4, 0x01, 1, "UOPS_RETIRED.BOGUS", NEVER(WHY_NO_BOGUS)),
+    BIT(IQ, 4, 0x01, 1, "UOPS_RETIRED.BOGUS", NOT_MODELLED(WHY_NO_BOGUS)),
     BIT(IQ, 4, 0x03, 0, "MISPRED_BRANCH_RETIRED.NBOGUS",
         MODELLED(PMU_ITEM_BRANCH_MISSES)),
     /* Not taken: predicted (P) or mispredicted (M); taken likewise. */
@@ -59,10 +59,10 @@ static const NetburstRow rows[] = {
     BIT(IQ, 5, 0x0c, 1, "EXECUTION_EVENT.NBOGUS1", NEVER("nothing tags them")),
     BIT(IQ, 5, 0x0c, 2, "EXECUTION_EVENT.NBOGUS2", NEVER("nothing tags them")),
     BIT(IQ, 5, 0x0c, 3, "EXECUTION_EVENT.NBOGUS3", NEVER("nothing tags them")),
-    BIT(IQ, 5, 0x0c, 4, "EXECUTION_EVENT.BOGUS0", NEVER(WHY_NO_BOGUS)),
-    BIT(IQ, 5, 0x0c, 5, "EXECUTION_EVENT.BOGUS1", NEVER(WHY_NO_BOGUS)),
-    BIT(IQ, 5, 0x0c, 6, "EXECUTION_EVENT.BOGUS2", NEVER(WHY_NO_BOGUS)),
-    BIT(IQ, 5, 0x0c, 7, "EXECUTION_EVENT.BOGUS3", NEVER(WHY_NO_BOGUS)),
+    BIT(IQ, 5, 0x0c, 4, "EXECUTION_EVENT.BOGUS0", NEVER("nothing tags them")),
+    BIT(IQ, 5, 0x0c, 5, "EXECUTION_EVENT.BOGUS1", NEVER("nothing tags them")),
+    BIT(IQ, 5, 0x0c, 6, "EXECUTION_EVENT.BOGUS2", NEVER("nothing tags them")),
+    BIT(IQ, 5, 0x0c, 7, "EXECUTION_EVENT.BOGUS3", NEVER("nothing tags them")),
     BIT(IQ, 2, 0x02, 1, "UOP_TYPE.TAGLOADS",
         NOT_MODELLED("tags of micro-ops are not counted")),
     BIT(IQ, 2, 0x02, 2, "UOP_TYPE.TAGSTORES",
@@ -113,7 +113,7 @@ static const NetburstRow rows[] = {
                     PMU_ITEM_L1I_MISSES)),
     BIT(BPU, 3, 0x18, 1, "ITLB_REFERENCE.MISS", MODELLED(CODE_WALKS)),
     BIT(BPU, 3, 0x18, 2, "ITLB_REFERENCE.HIT_UK",
-        NEVER("the model takes all memory to be cacheable")),
+        NOT_MODELLED("the model takes all memory to be cacheable")),
     BIT(BPU, 4, 0x01, 0, "PAGE_WALK_TYPE.DTMISS",
         MODELLED(LOAD_WALKS, STORE_WALKS)),
     BIT(BPU, 4, 0x01, 1, "PAGE_WALK_TYPE.ITMISS", MODELLED(CODE_WALKS)),
@@ -270,8 +270,8 @@ static const PmuEvent *find_branches(unsigned mask)
 }
 
 /* The single row for all that @s selects, NULL if there is none. */
-static const PmuEvent *find_whole(const NetburstSelector *s, unsigned event,
-                                  unsigned mask)
+static const PmuEvent *find_single_row(const NetburstSelector *s,
+                                       unsigned event, unsigned mask)
 {
     if (s->group != NETBURST_IQ || s->escr_select != 5) {
         return NULL;
@@ -369,7 +369,7 @@ void pmu_event_select_netburst(PmuSelection *selection,
                                const NetburstSelector *s)
 {
     unsigned event = ESCR_EVENT(s->escr), mask = ESCR_MASK(s->escr);
-    const PmuEvent *whole = find_whole(s, event, mask);
+    const PmuEvent *whole = find_single_row(s, event, mask);
 
     /* Until a row says otherwise. */
     *selection = (PmuSelection) { .state = PMU_EVENT_NEVER };

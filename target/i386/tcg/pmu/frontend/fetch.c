@@ -222,7 +222,7 @@ void pmu_fetch_unit_begin(PmuFetchUnit *f, const PmuBlock *block,
                           unsigned first)
 {
     f->first = first;
-    f->first_fused = f->fuse & pmu_fuse_last(&block->insns[first]);
+    f->first_fused = f->fuse & pmu_fuse_as_second(&block->insns[first]);
 }
 
 void pmu_fetch_unit_end(PmuFetchUnit *f, const PmuBlock *block, unsigned last)
@@ -232,7 +232,7 @@ void pmu_fetch_unit_end(PmuFetchUnit *f, const PmuBlock *block, unsigned last)
     } else {
         f->uops += queue_uops(block, f->first, last, f->first_fused);
     }
-    f->fuse = pmu_fuse_next(&block->insns[last - 1]);
+    f->fuse = pmu_fuse_as_first(&block->insns[last - 1]);
 }
 
 void pmu_fetch_unit_build(PmuFetchUnit *f, const PmuBlock *block, unsigned i)

@@ -20,7 +20,7 @@
 bool pmu_memory_take_snoops(PmuMemory *mem);
 
 /* The same, but quick if there are no snoops. */
-static inline bool pmu_memory_snooped(PmuMemory *mem)
+static inline bool pmu_memory_poll_snoops(PmuMemory *mem)
 {
     mem->num_snooped = 0;
     return G_UNLIKELY(pmu_invalidation_queue_pending(mem->snoops)) &&

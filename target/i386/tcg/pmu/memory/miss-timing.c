@@ -121,9 +121,10 @@ static void count_miss(PmuMissTiming *m, const PmuAccessOutcome *access,
 /* Count a request that waits for a fill buffer from @start until @free. */
 static void count_full(PmuMissTiming *m, uint64_t start, uint64_t free)
 {
-    *pmu_count(m->clock, PMU_ITEM_FB_FULL_PERIODS) += start > m->buffers_full;
+    *pmu_count(m->clock, PMU_ITEM_FB_FULL_PERIODS) +=
+        start > m->buffer_waits_until;
     *pmu_count(m->clock, PMU_ITEM_FB_FULL) +=
-        pmu_outstanding_union(&m->buffers_full, start, free);
+        pmu_outstanding_union(&m->buffer_waits_until, start, free);
 }
 
 /* Give the miss of @requester, whose line arrives at @ready, its number. */

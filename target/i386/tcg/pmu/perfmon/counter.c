@@ -180,7 +180,7 @@ uint64_t perfmon_metrics(const Perfmon *pmu)
                             pmu->fixed[3]);
 }
 
-uint64_t perfmon_event_of(const Perfmon *pmu, unsigned index)
+uint64_t perfmon_rate_key(const Perfmon *pmu, unsigned index)
 {
     return index < pmu->config.num_gp
            ? pmu->selected_evtsel[index]

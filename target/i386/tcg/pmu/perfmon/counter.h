@@ -72,6 +72,6 @@ uint64_t perfmon_metrics(const Perfmon *pmu);
  * A number for what counter @index counts, for PerfmonEventRates: the selector,
  * or for a fixed counter a high bit of its own.
  */
-uint64_t perfmon_event_of(const Perfmon *pmu, unsigned index);
+uint64_t perfmon_rate_key(const Perfmon *pmu, unsigned index);
 
 #endif

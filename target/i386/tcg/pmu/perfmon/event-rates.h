@@ -16,7 +16,7 @@
 
 /* The highest rate at which counters of an event counted lately. */
 typedef struct PerfmonRate {
-    uint64_t event;             /* perfmon_event_of(): counters of the same
+    uint64_t event;             /* perfmon_rate_key(): counters of the same
                                    event share the entry */
     uint64_t counted, slots;    /* since @most was updated */
     double most;                /* events a slot; 0: nothing is known */

@@ -98,9 +98,9 @@ static void prepare(Perfmon *pmu)
                 config->core == PMU_CORE_ZEN || config->core == PMU_CORE_K10;
     uint64_t *mask = pmu->mask;
 
-    pmu->population[PERFMON_PRESENT_AMD_CORE] =
+    pmu->num_present[PERFMON_PRESENT_AMD_CORE] =
         config->num_gp > PERFMON_AMD_LEGACY_GP ? config->num_gp : 0;
-    pmu->population[PERFMON_PRESENT_GLOBAL] = config->version >= 2 ? UINT8_MAX
+    pmu->num_present[PERFMON_PRESENT_GLOBAL] = config->version >= 2 ? UINT8_MAX
                                                                    : 0;
     mask[PERFMON_MASK_EVTSEL_HELD] =
         (UINT32_MAX & ~PERF_EVTSEL_ANYTHREAD) |

@@ -262,17 +262,17 @@ static void prepare(Perfmon *pmu)
     uint64_t freeze = config->version >= 4 ? PERF_GLOBAL_CTR_FRZ : 0;
 
     pmu->uncore = has_uncore(config);
-    pmu->population[PERFMON_PRESENT_FW_WRITE] = fw_write ? config->num_gp : 0;
-    pmu->population[PERFMON_PRESENT_FIXED] = config->num_fixed;
-    pmu->population[PERFMON_PRESENT_PDCM] = config->pdcm;
-    pmu->population[PERFMON_PRESENT_METRICS] = metrics;
-    pmu->population[PERFMON_PRESENT_V4] = config->version >= 4 ? UINT8_MAX : 0;
-    pmu->population[PERFMON_PRESENT_GLOBAL] = config->version >= 2 ? UINT8_MAX
+    pmu->num_present[PERFMON_PRESENT_FW_WRITE] = fw_write ? config->num_gp : 0;
+    pmu->num_present[PERFMON_PRESENT_FIXED] = config->num_fixed;
+    pmu->num_present[PERFMON_PRESENT_PDCM] = config->pdcm;
+    pmu->num_present[PERFMON_PRESENT_METRICS] = metrics;
+    pmu->num_present[PERFMON_PRESENT_V4] = config->version >= 4 ? UINT8_MAX : 0;
+    pmu->num_present[PERFMON_PRESENT_GLOBAL] = config->version >= 2 ? UINT8_MAX
                                                                    : 0;
-    pmu->population[PERFMON_PRESENT_OFFCORE] =
+    pmu->num_present[PERFMON_PRESENT_OFFCORE] =
         MIN(extra->num_offcore, config->one_offcore ? 1 : 2);
-    pmu->population[PERFMON_PRESENT_LD_LAT] = extra->ld_lat != 0;
-    pmu->population[PERFMON_PRESENT_FRONTEND] = extra->frontend != 0;
+    pmu->num_present[PERFMON_PRESENT_LD_LAT] = extra->ld_lat != 0;
+    pmu->num_present[PERFMON_PRESENT_FRONTEND] = extra->frontend != 0;
 
     for (unsigned i = 0; i < config->num_fixed; i++) {
         counters |= PERF_GLOBAL_FIXED(i);

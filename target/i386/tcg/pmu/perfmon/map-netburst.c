@@ -83,7 +83,7 @@ static bool cascades(const Perfmon *pmu, unsigned index)
     {                                                                   \
         .name = (name_), .first = (first_), .count = (count_),          \
         .present = PERFMON_PRESENT,                                     \
-        .write = PERFMON_WRITE_STORE, .writable = PERFMON_MASK_LOW,     \
+        .write = PERFMON_WRITE_STORE, .writable = PERFMON_MASK_EAX,     \
         .holds = PERFMON_MASK_ESCR,                                     \
         .stored = offsetof(Perfmon, escr) +                             \
                   sizeof(uint64_t) * ((first_) - MSR_NETBURST_ESCR0),   \
@@ -105,7 +105,7 @@ static const PerfmonMsr rows[] = {
     }, {
         .name = "MSR_CCCR", .first = MSR_NETBURST_CCCR0, .count = COUNTERS,
         .present = PERFMON_PRESENT_GP,
-        .write = PERFMON_WRITE_STORE, .writable = PERFMON_MASK_LOW,
+        .write = PERFMON_WRITE_STORE, .writable = PERFMON_MASK_EAX,
         .holds = PERFMON_MASK_CCCR,
         .stored = offsetof(Perfmon, evtsel),
         /* A CCCR controls the counter in cascade with its own, too. */
@@ -122,7 +122,7 @@ static const PerfmonMsr rows[] = {
         /* Only models 1 and 2 have these. */
         .name = "MSR_IQ_ESCR", .first = 0x3ba, .count = 2,
         .present = PERFMON_PRESENT_IQ_ESCRS,
-        .write = PERFMON_WRITE_STORE, .writable = PERFMON_MASK_LOW,
+        .write = PERFMON_WRITE_STORE, .writable = PERFMON_MASK_EAX,
         .holds = PERFMON_MASK_ESCR,
         .stored = offsetof(Perfmon, escr) +
                   sizeof(uint64_t) * (0x3ba - MSR_NETBURST_ESCR0),
@@ -137,14 +137,14 @@ static const PerfmonMsr rows[] = {
     {
         .name = "IA32_PEBS_ENABLE", .first = MSR_PMU_PEBS_ENABLE, .count = 1,
         .present = PERFMON_PRESENT,
-        .write = PERFMON_WRITE_STORE, .writable = PERFMON_MASK_LOW,
+        .write = PERFMON_WRITE_STORE, .writable = PERFMON_MASK_EAX,
         .holds = PERFMON_MASK_PEBS_ENABLE,
         .stored = offsetof(Perfmon, pebs_enable),
         .written = perfmon_shared_written,
     }, {
         .name = "MSR_PEBS_MATRIX_VERT", .first = MSR_NETBURST_PEBS_MATRIX_VERT,
         .count = 1, .present = PERFMON_PRESENT,
-        .write = PERFMON_WRITE_STORE, .writable = PERFMON_MASK_LOW,
+        .write = PERFMON_WRITE_STORE, .writable = PERFMON_MASK_EAX,
         .holds = PERFMON_MASK_PEBS_MATRIX,
         .stored = offsetof(Perfmon, pebs_matrix_vert),
         .written = perfmon_shared_written,
@@ -192,7 +192,7 @@ static void prepare(Perfmon *pmu)
 {
     uint64_t *mask = pmu->mask;
 
-    pmu->population[PERFMON_PRESENT_IQ_ESCRS] =
+    pmu->num_present[PERFMON_PRESENT_IQ_ESCRS] =
         pmu->config.iq_escrs ? UINT8_MAX : 0;
     mask[PERFMON_MASK_CCCR] = CCCR_HELD;
     mask[PERFMON_MASK_ESCR] = ESCR_HELD;

@@ -30,7 +30,7 @@ static const PerfmonMsr rows[] = {
     {
         .name = "CESR", .first = MSR_P5_CESR, .count = 1,
         .present = PERFMON_PRESENT,
-        .write = PERFMON_WRITE_STORE, .writable = PERFMON_MASK_LOW,
+        .write = PERFMON_WRITE_STORE, .writable = PERFMON_MASK_EAX,
         .holds = PERFMON_MASK_CESR,
         .stored = offsetof(Perfmon, cesr),
         .written = perfmon_shared_written,

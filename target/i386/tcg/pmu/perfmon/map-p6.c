@@ -22,7 +22,7 @@ static const PerfmonMsr rows[] = {
     }, {
         .name = "PerfEvtSel", .first = MSR_PMU_IA32_PERFEVTSEL0, .count = 2,
         .present = PERFMON_PRESENT_GP,
-        .write = PERFMON_WRITE_STORE, .writable = PERFMON_MASK_LOW,
+        .write = PERFMON_WRITE_STORE, .writable = PERFMON_MASK_EAX,
         .holds = PERFMON_MASK_EVTSEL_HELD,
         .stored = offsetof(Perfmon, evtsel),
         /* The enable bit of PerfEvtSel0 controls both counters. */

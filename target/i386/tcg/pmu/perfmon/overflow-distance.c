@@ -98,7 +98,7 @@ static uint64_t expected_at(const Perfmon *pmu, unsigned index,
                             uint64_t distance)
 {
     return perfmon_event_rates_expected(pmu->rates,
-                                        perfmon_event_of(pmu, index),
+                                        perfmon_rate_key(pmu, index),
                                         distance);
 }
 

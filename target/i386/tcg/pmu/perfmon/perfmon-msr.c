@@ -14,10 +14,10 @@ void perfmon_msr_prepare(Perfmon *pmu)
 {
     const PerfmonConfig *config = &pmu->config;
 
-    pmu->population[PERFMON_PRESENT] = UINT8_MAX;
-    pmu->population[PERFMON_PRESENT_GP] = config->num_gp;
+    pmu->num_present[PERFMON_PRESENT] = UINT8_MAX;
+    pmu->num_present[PERFMON_PRESENT_GP] = config->num_gp;
     pmu->mask[PERFMON_MASK_ALL] = UINT64_MAX;
-    pmu->mask[PERFMON_MASK_LOW] = UINT32_MAX;
+    pmu->mask[PERFMON_MASK_EAX] = UINT32_MAX;
     pmu->mask[PERFMON_MASK_COUNTER] = (1ull << config->counter_width) - 1;
     pmu->mask[PERFMON_MASK_GP] = PERF_GLOBAL_GP(config->num_gp) - 1;
     if (pmu->map->prepare) {
@@ -53,7 +53,7 @@ void perfmon_msr_reset(Perfmon *pmu)
 /* Does register @index of @row exist in this unit? */
 static bool present(const Perfmon *pmu, const PerfmonMsr *row, unsigned index)
 {
-    return index < pmu->population[row->present];
+    return index < pmu->num_present[row->present];
 }
 
 static bool row_plausible(const Perfmon *pmu, const PerfmonMsr *row)

@@ -90,7 +90,7 @@
 typedef enum PerfmonMask {
     PERFMON_MASK_NONE,          /* only zero may be written */
     PERFMON_MASK_ALL,
-    PERFMON_MASK_LOW,           /* EAX */
+    PERFMON_MASK_EAX,           /* EAX */
     PERFMON_MASK_COUNTER,
     PERFMON_MASK_GP,            /* a bit for each general-purpose counter */
     PERFMON_MASK_EVTSEL,        /* what may be set without #GP */
@@ -116,7 +116,7 @@ typedef enum PerfmonMask {
     PERFMON_MASK_NR
 } PerfmonMask;
 
-/* What decides how many registers of a row exist: Perfmon.population. */
+/* What decides how many registers of a row exist: Perfmon.num_present. */
 typedef enum PerfmonPresence {
     PERFMON_PRESENT_NOWHERE,    /* none: each access raises #GP */
     PERFMON_PRESENT,            /* all that the row has */
@@ -217,7 +217,7 @@ typedef struct Perfmon {
     /* Derived from @config once, by perfmon_init(). */
     const struct PerfmonRegisterMap *map;
     uint64_t mask[PERFMON_MASK_NR];
-    unsigned population[PERFMON_PRESENT_NR];
+    unsigned num_present[PERFMON_PRESENT_NR];
     bool anythread;             /* writes of AnyThread bits stick */
     bool uncore;                /* see PerfmonMsr */
 

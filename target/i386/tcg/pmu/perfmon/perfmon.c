@@ -136,7 +136,7 @@ static void clear_absent(Perfmon *pmu)
 /* Without IA32_PERF_GLOBAL_CTRL only a counter's own register controls it. */
 static void enable_all(Perfmon *pmu)
 {
-    if (!pmu->population[PERFMON_PRESENT_GLOBAL]) {
+    if (!pmu->num_present[PERFMON_PRESENT_GLOBAL]) {
         pmu->global_ctrl = pmu->mask[PERFMON_MASK_GP];
         pmu->global_status = 0;
     }
@@ -249,7 +249,7 @@ static void add_rate(Perfmon *pmu, const PmuLedgerSnapshot *now,
                      pmu->last.item[level][PMU_ITEM_SLOTS];
         }
     }
-    perfmon_event_rates_add(pmu->rates, perfmon_event_of(pmu, index), n,
+    perfmon_event_rates_add(pmu->rates, perfmon_rate_key(pmu, index), n,
                             slots);
 }
 
@@ -309,7 +309,7 @@ static void freeze(Perfmon *pmu)
 /* Report @overflow in GLOBAL_STATUS, the map's registers and @pmu->pmi. */
 static void report_overflow(Perfmon *pmu, const PerfmonOverflow *overflow)
 {
-    if (pmu->population[PERFMON_PRESENT_GLOBAL]) {
+    if (pmu->num_present[PERFMON_PRESENT_GLOBAL]) {
         pmu->global_status |= overflow->status;
     }
     for (unsigned i = 0; pmu->map->overflowed && i < pmu->config.num_gp; i++) {
@@ -400,7 +400,7 @@ PerfmonResult perfmon_rdpmc(const Perfmon *pmu, uint32_t ecx, uint64_t *value)
         return PERFMON_OK;
     }
     if (ecx >> 16 == RDPMC_METRICS &&
-        pmu->population[PERFMON_PRESENT_METRICS]) {
+        pmu->num_present[PERFMON_PRESENT_METRICS]) {
         *value = perfmon_metrics(pmu);
         return PERFMON_OK;
     }

@@ -124,7 +124,7 @@ static void leave_known(const PmuCpiTable *table, const PmuCpiAverage *average,
     for (unsigned i = 0; i < PMU_COVARIATE_NR; i++) {
         item[PMU_SAMPLE_COVARIATES + i] = 0;
     }
-    for (unsigned i = 0; i < PMU_RESPONSE_DEPENDENT; i++) {
+    for (unsigned i = 0; i < PMU_RESPONSE_NR; i++) {
         double *of = &item[pmu_cpi_dependent_item(i)];
 
         *of = MAX(*of - pmu_cpi_due(table, average, i), 0);
@@ -349,7 +349,7 @@ static void correct(PmuCpiTable *table, PmuEstimate *tally)
     double beyond[PMU_COVARIATE_NR];
 
     take_covariates(table, tally, beyond);
-    for (unsigned i = 0; i < PMU_RESPONSE_DEPENDENT; i++) {
+    for (unsigned i = 0; i < PMU_RESPONSE_NR; i++) {
         double *sum = &tally->sum[pmu_cpi_dependent_item(i)];
         double correction = tally->correction[i] +
                             pmu_cpi_regressor(beyond, i) * fit[i].slope;
@@ -401,7 +401,7 @@ static void find_known(const PmuCpiTable *table, const PmuCpiAverage *average,
         covariates[i] = sample->item[PMU_SAMPLE_COVARIATES + i];
         item[PMU_SAMPLE_COVARIATES + i] += covariates[i];
     }
-    for (unsigned i = 0; i < PMU_RESPONSE_DEPENDENT; i++) {
+    for (unsigned i = 0; i < PMU_RESPONSE_NR; i++) {
         item[pmu_cpi_dependent_item(i)] +=
             pmu_cpi_regressor(covariates, i) * table->fit[i].slope;
     }

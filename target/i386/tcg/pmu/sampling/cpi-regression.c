@@ -62,7 +62,7 @@ static const struct {
                                    requests under way, for each cycle of
                                    waiting or misprediction */
     uint8_t due;                /* Due */
-} dependent[PMU_RESPONSE_DEPENDENT] = {
+} dependent[PMU_RESPONSE_NR] = {
     /* Stores that wait fill the store buffer, then issue waits for it. */
     [PMU_RESPONSE_MEMORY_BOUND] =
         { PMU_SLOT_MEMORY_BOUND, L1 | L2 | L3 | DRAM | STORE, 0, 15, SLOTS },
@@ -139,7 +139,7 @@ static void end_batch(PmuCpiTable *table)
 {
     const PmuResidualBatch *batch = &table->batch;
 
-    for (unsigned i = 0; i < PMU_RESPONSE_DEPENDENT; i++) {
+    for (unsigned i = 0; i < PMU_RESPONSE_NR; i++) {
         double known = pmu_cpi_regressor(batch->covariates, i);
         double took = batch->took[i];
 
@@ -160,7 +160,7 @@ void pmu_cpi_table_add_residual(PmuCpiTable *table, const PmuCpiMeans *means,
         batch->covariates[i] += pmu_sample_residual(means, sample,
                                                     PMU_SAMPLE_COVARIATES + i);
     }
-    for (unsigned i = 0; i < PMU_RESPONSE_DEPENDENT; i++) {
+    for (unsigned i = 0; i < PMU_RESPONSE_NR; i++) {
         batch->took[i] += pmu_sample_residual(means, sample, dependent[i].item);
     }
     if (++batch->samples == BATCH) {
@@ -251,7 +251,7 @@ void pmu_cpi_average_fade(PmuCpiAverage *average)
 
 void pmu_cpi_table_update_regression(PmuCpiTable *table)
 {
-    for (unsigned i = 0; i < PMU_RESPONSE_DEPENDENT; i++) {
+    for (unsigned i = 0; i < PMU_RESPONSE_NR; i++) {
         adjust_fit(table, i);
     }
     table->batches -= table->batches / ADJUST_MEMORY;
@@ -263,7 +263,7 @@ static double corrected(const PmuCpiTable *table, unsigned item)
 {
     double predicted = table->trial.predicted[item];
 
-    for (unsigned i = 0; i < PMU_RESPONSE_DEPENDENT; i++) {
+    for (unsigned i = 0; i < PMU_RESPONSE_NR; i++) {
         predicted += dependent[i].item == item
                     ? pmu_cpi_regressor(table->trial.covariates, i) *
                         table->fit[i].slope

@@ -9,7 +9,7 @@
 
 #include "tcg/pmu/sampling/cpi-types.h"
 
-/* The item of a sample that is response @i, below PMU_RESPONSE_DEPENDENT. */
+/* The item of a sample that is response @i, below PMU_RESPONSE_NR. */
 uint8_t pmu_cpi_dependent_item(unsigned i);
 
 /* The regressor of response @i: the sum of @covariates it depends on. */

@@ -116,7 +116,7 @@ enum {
     PMU_RESPONSE_FETCH_LATENCY,
     /* CORE_BOUND, too: micro-ops of a wrong path do not fill all slots. */
     PMU_RESPONSE_BRANCH_WAIT,
-    PMU_RESPONSE_DEPENDENT = 27
+    PMU_RESPONSE_NR = 27
 };
 
 /* Did an unknown region run a short while before?  See LATELY. */
@@ -160,7 +160,7 @@ typedef struct PmuEstimate {
     double doubtful[PMU_DOUBTFUL_NR][PMU_SAMPLE_SPACE];
     PmuUnknownCode unknown[PMU_SIGHTED_NR];     /* not in the sums yet */
     PmuCovariates covariates;                   /* observed */
-    double correction[PMU_RESPONSE_DEPENDENT];  /* still to be made; <= 0 */
+    double correction[PMU_RESPONSE_NR];  /* still to be made; <= 0 */
 } PmuEstimate;
 
 /*
@@ -174,7 +174,7 @@ typedef struct PmuObservedCovariates {
 /* Residuals of @samples samples, summed up: samples less their means. */
 typedef struct PmuResidualBatch {
     double covariates[PMU_COVARIATE_NR];
-    double took[PMU_RESPONSE_DEPENDENT];
+    double took[PMU_RESPONSE_NR];
     uint32_t samples;
 } PmuResidualBatch;
 
@@ -236,7 +236,7 @@ typedef struct PmuCpiTable {
     uint32_t firsts;            /* samples that went into @first, so far */
     PmuResidualBatch batch;     /* the current one */
     double batches;             /* number of those in @fit; old ones fade */
-    PmuRegression fit[PMU_RESPONSE_DEPENDENT];
+    PmuRegression fit[PMU_RESPONSE_NR];
 } PmuCpiTable;
 
 /* This bit is inverted in PmuCpiEntry.key while there are few samples. */

@@ -88,7 +88,7 @@ static void end_detailed_warming(PmuTiming *t)
                                                pmu_region_key(t));
 
     if (cost) {
-        pmu_timing_discard_seen(t);
+        pmu_timing_discard_counts(t);
         pmu_timing_enter_covariates(t);
         pmu_timing_count_known_region(t, cost);
     } else {
@@ -112,7 +112,7 @@ static G_GNUC_NO_INLINE void end_simulated(PmuTiming *t)
         end_detailed_warming(t);
         break;
     default:
-        pmu_timing_discard_seen(t);
+        pmu_timing_discard_counts(t);
         pmu_region_count(t);
     }
 }
@@ -121,7 +121,7 @@ void pmu_region_take_assists(PmuTiming *t)
 {
     t->ledger->event[t->ledger->level][PMU_ITEM_ASSISTS_FP] += t->assists;
     if (t->plan.phase == PMU_PHASE_FETCH_WARMING) {
-        pmu_timing_discard_seen(t);
+        pmu_timing_discard_counts(t);
     }
     for (; t->assists; t->assists--) {
         pmu_fetch_unit_restart(&t->functional.fetcher);

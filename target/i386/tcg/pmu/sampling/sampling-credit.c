@@ -12,7 +12,7 @@
 /* Sampling units for which credit can be saved up, or overdrawn. */
 #define CREDIT_UNITS  64
 /* The sum at which there is much unknown code: see PMU_UNKNOWN_SHARE. */
-#define UNKNOWN_SOME    (160 * PMU_UNKNOWN_SHARE)
+#define UNKNOWN_MUCH    (160 * PMU_UNKNOWN_SHARE)
 
 /*
  * A region of which little or nothing is known is dominant if it makes up one
@@ -37,7 +37,7 @@ int32_t pmu_timing_max_credit(const PmuTiming *t)
 
 uint32_t pmu_sampling_in_period(const PmuTiming *t)
 {
-    return t->plan.period - t->plan.behind - t->plan.left;
+    return t->plan.period - t->plan.after_phase - t->plan.left;
 }
 
 bool pmu_sampling_take_credit(PmuTiming *t, int32_t least)
@@ -60,14 +60,14 @@ static bool take_unpaid_credit(PmuTiming *t, int32_t least)
     return paid || pmu_sampling_take_credit(t, least);
 }
 
-bool pmu_sampling_is_unknown(PmuTiming *t, PmuDoubt doubt)
+bool pmu_sampling_claim_unknown(PmuTiming *t, PmuDoubt doubt)
 {
-    uint32_t much = UNKNOWN_SOME << t->unknown.doublings;
+    uint32_t much = UNKNOWN_MUCH << t->unknown.doublings;
 
     return t->unknown.sum >= much / doubt && take_unpaid_credit(t, 0);
 }
 
-bool pmu_sampling_is_dominant(PmuTiming *t, uint32_t insns, PmuDoubt doubt)
+bool pmu_sampling_claim_dominant(PmuTiming *t, uint32_t insns, PmuDoubt doubt)
 {
     uint32_t share = t->interest.time_only ? DOMINANT_SHARE_TIME
                                            : DOMINANT_SHARE;

@@ -14,7 +14,7 @@
  * A sampling unit is worth while where at least one in PMU_UNKNOWN_SHARE
  * instructions is of unknown cost.  Each such instruction adds
  * PMU_UNKNOWN_SHARE to a sum, and every instruction takes one off.  When the
- * sum reaches UNKNOWN_SOME a sampling unit opens, if there is credit.
+ * sum reaches UNKNOWN_MUCH a sampling unit opens, if there is credit.
  */
 #define PMU_UNKNOWN_SHARE   16
 
@@ -50,12 +50,12 @@ typedef enum PmuDoubt {
 } PmuDoubt;
 
 /*
- * Does so much unknown code run that a unit is worth while?  Takes credit if so,
- * unless that was done when fast-forward ended early.
+ * Does so much unknown code run that a unit is worth while?  Takes credit if
+ * so, unless that was done when fast-forward ended early.
  */
-bool pmu_sampling_is_unknown(PmuTiming *t, PmuDoubt doubt);
+bool pmu_sampling_claim_unknown(PmuTiming *t, PmuDoubt doubt);
 
 /* The same: is a region that made up @insns of this period dominant? */
-bool pmu_sampling_is_dominant(PmuTiming *t, uint32_t insns, PmuDoubt doubt);
+bool pmu_sampling_claim_dominant(PmuTiming *t, uint32_t insns, PmuDoubt doubt);
 
 #endif

@@ -132,7 +132,7 @@ static bool is_other(const PmuInterest *one, const PmuInterest *other)
 void pmu_sampling_note_interest(PmuTiming *t, const PmuInterest *interest)
 {
     PmuSamplingPlan *plan = &t->plan;
-    uint64_t until = plan->warmed_insns + TURNS;
+    uint64_t until = plan->unsampled_insns + TURNS;
 
     if (is_other(interest, &t->interest)) {
         plan->turns_until = until;
@@ -148,7 +148,7 @@ void pmu_sampling_note_interest(PmuTiming *t, const PmuInterest *interest)
 static bool is_settled(const PmuTiming *t)
 {
     return t->interest.time_only || t->plan.steady == STEADY_MOST ||
-           t->plan.warmed_insns >= t->plan.settled;
+           t->plan.unsampled_insns >= t->plan.settled;
 }
 
 /*
@@ -165,13 +165,13 @@ static uint32_t mean_period(const PmuTiming *t)
     if (t->plan.waits_changed) {
         return shortest;
     }
-    if (t->plan.warmed_insns >= t->plan.turns_until) {
+    if (t->plan.unsampled_insns >= t->plan.turns_until) {
         longest <<= t->plan.steady;
     }
     if (!is_settled(t) || t->plan.memory_bound) {
         longest = MIN(longest, SETTLE_PERIOD);
     }
-    return CLAMP(t->plan.warmed_insns / 16, shortest, longest);
+    return CLAMP(t->plan.unsampled_insns / 16, shortest, longest);
 }
 
 /*
@@ -193,7 +193,7 @@ static uint32_t period(PmuTiming *t)
 static bool may_fast_forward(const PmuTiming *t)
 {
     return !t->interest.observed &&
-           t->plan.warmed_insns >= t->plan.functional_until &&
+           t->plan.unsampled_insns >= t->plan.functional_until &&
            is_settled(t) && !t->plan.waits_changed && !t->plan.memory_bound &&
            mean_period(t) >= 2 * t->plan.sampling->functional_warming;
 }
@@ -207,8 +207,8 @@ static void begin_warming(PmuTiming *t, int32_t length)
     t->plan.before = t->functional.covariates;
     t->plan.streamed_before = t->functional.mem.streamed;
     t->plan.phase = PMU_PHASE_FUNCTIONAL_WARMING;
-    t->plan.behind = MIN(length, (int32_t)t->plan.sampling->fetch_warming);
-    t->plan.left = length - t->plan.behind;
+    t->plan.after_phase = MIN(length, (int32_t)t->plan.sampling->fetch_warming);
+    t->plan.left = length - t->plan.after_phase;
     pmu_cpi_table_set_observed(&t->cpi_table, true);
     t->plan.observed_from = pmu_sampling_in_period(t);
 }
@@ -220,10 +220,10 @@ static void begin_fast_forward_piece(PmuTiming *t)
     int32_t piece = CLAMP(plan->period / FAST_FORWARD_PIECES,
                           FAST_FORWARD_PIECE, FAST_FORWARD_PIECE_MOST);
     int32_t functional = plan->sampling->functional_warming;
-    int32_t length = MIN(piece, plan->behind - functional);
+    int32_t length = MIN(piece, plan->after_phase - functional);
 
     plan->left += length;
-    plan->behind -= length;
+    plan->after_phase -= length;
 }
 
 /* The sampling unit for unknown code is over: was it worth while? */
@@ -264,7 +264,7 @@ static void begin_period(PmuTiming *t)
     t->accounted = t->functional.covariates;
     pmu_functional_skip(&t->functional);
     t->unknown.sum = 0;
-    t->unknown.at = t->plan.warmed_insns;
+    t->unknown.at = t->plan.unsampled_insns;
     t->plan.paid = false;
     pmu_cpi_table_begin_epoch(&t->cpi_table);
     t->plan.period = period(t);
@@ -273,7 +273,7 @@ static void begin_period(PmuTiming *t)
     if (may_fast_forward(t)) {
         t->plan.phase = PMU_PHASE_FAST_FORWARD;
         t->plan.left = 0;
-        t->plan.behind = t->plan.period;
+        t->plan.after_phase = t->plan.period;
         begin_fast_forward_piece(t);
         pmu_cpi_table_set_observed(&t->cpi_table, false);
     } else {
@@ -307,7 +307,7 @@ static void begin_phase(PmuTiming *t, PmuPhase phase)
         break;
     }
     if (t->plan.phase == PMU_PHASE_FETCH_WARMING) {
-        pmu_timing_discard_seen(t);
+        pmu_timing_discard_counts(t);
     }
     t->plan.phase = phase;
     t->plan.left = length[phase];
@@ -320,7 +320,7 @@ static void add_warmed(PmuTiming *t, uint32_t length)
     int32_t credit = length / plan->sampling->unknown_share;
 
     plan->credit = MIN(plan->credit + credit, pmu_timing_max_credit(t));
-    plan->warmed_insns += length;
+    plan->unsampled_insns += length;
 }
 
 void pmu_timing_observe(PmuTiming *t)
@@ -347,7 +347,7 @@ void pmu_sampling_simulate_dominant(PmuTiming *t)
 {
     pmu_sampling_simulate_unknown(t);
     t->plan.first_of_dominant = true;
-    t->plan.settled = t->plan.warmed_insns + SETTLE;
+    t->plan.settled = t->plan.unsampled_insns + SETTLE;
 }
 
 /* For warm_one(): what to warm, and micro-ops that the code has in the DSB. */
@@ -445,7 +445,7 @@ static void judge_period(PmuTiming *t)
 void pmu_timing_end_fast_forward(PmuTiming *t)
 {
     int32_t length = pmu_sampling_in_period(t);
-    int32_t rest = CLAMP(t->plan.left + t->plan.behind, 1,
+    int32_t rest = CLAMP(t->plan.left + t->plan.after_phase, 1,
                          (int32_t)t->plan.sampling->functional_warming);
 
     pmu_timing_enter_block_runs(t);
@@ -469,8 +469,8 @@ static void begin_fetch_warming(PmuTiming *t)
     warm_code(t);
     pmu_fetch_unit_restart(&t->functional.fetcher);
     t->plan.phase = PMU_PHASE_FETCH_WARMING;
-    t->plan.left += t->plan.behind;
-    t->plan.behind = 0;
+    t->plan.left += t->plan.after_phase;
+    t->plan.after_phase = 0;
 }
 
 /* A sampling unit is due: end the period, and begin full warming. */
@@ -489,9 +489,9 @@ static void end_fast_forward_piece(PmuTiming *t)
     int32_t functional = t->plan.sampling->functional_warming;
 
     pmu_block_runs_collect_low_confidence(&t->runs, &t->cpi_table, t->ledger);
-    if (t->plan.left + t->plan.behind <= functional) {
+    if (t->plan.left + t->plan.after_phase <= functional) {
         pmu_timing_end_fast_forward(t);
-    } else if (pmu_sampling_is_dominant(t, t->cpi_table.most_low_confidence,
+    } else if (pmu_sampling_claim_dominant(t, t->cpi_table.most_low_confidence,
                                         PMU_MAY_BE)) {
         pmu_sampling_end_fast_forward_early(t);
     } else {

@@ -32,7 +32,7 @@ void pmu_timing_discard_functional(PmuTiming *t)
            (PMU_ITEM_NR - PMU_ITEM_TIMED_END) * sizeof(*seen));
 }
 
-void pmu_timing_discard_seen(PmuTiming *t)
+void pmu_timing_discard_counts(PmuTiming *t)
 {
     pmu_timing_discard_functional(t);
     t->pipeline.clock.counts = (PmuPipelineCounts) {};

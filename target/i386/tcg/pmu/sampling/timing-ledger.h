@@ -55,7 +55,7 @@ void pmu_timing_enter_separate_counts(PmuTiming *t);
  * Discard slots and items from PMU_ITEM_SAMPLED on that the pipeline and the
  * functional model counted, of regions whose known costs include them.
  */
-void pmu_timing_discard_seen(PmuTiming *t);
+void pmu_timing_discard_counts(PmuTiming *t);
 
 /* The same for the functional model alone, where the pipeline did not run. */
 void pmu_timing_discard_functional(PmuTiming *t);

@@ -97,7 +97,7 @@ static void run_in_phase(PmuTiming *t, const PmuBlock *block,
  */
 static inline void take_snoops(PmuTiming *t)
 {
-    if (pmu_memory_snooped(&t->functional.mem)) {
+    if (pmu_memory_poll_snoops(&t->functional.mem)) {
         pmu_memory_skip_stores(&t->functional.mem);
         t->contested_until = t->progress +
                              ((uint64_t)CONTESTED << PMU_CPI_SHIFT);
@@ -228,7 +228,7 @@ static void run_string(PmuTiming *t, const PmuBlock *block, unsigned index,
 {
     pmu_region_end_open(t);
     if (t->plan.phase == PMU_PHASE_FETCH_WARMING) {
-        pmu_timing_discard_seen(t);
+        pmu_timing_discard_counts(t);
     }
     pmu_timing_run_string(t, block, index, dynamic, last);
     if (t->plan.phase <= PMU_PHASE_FETCH_WARMING) {

@@ -67,13 +67,13 @@ typedef struct PmuSamplingPlan {
     PmuPhase phase;
     const PmuSampling *sampling;        /* NULL: always detailed simulation */
     int32_t left;               /* instructions until @phase ends */
-    int32_t behind;             /* ... from then to the end of the period */
+    int32_t after_phase;        /* ... from then to the end of the period */
     int32_t period;             /* instructions of the current period */
-    uint64_t warmed_insns;      /* so far, those outside of sampling units */
+    uint64_t unsampled_insns;      /* so far, those outside of sampling units */
     uint32_t wait;              /* cycles of waiting that @left does not
                                    include yet: see PERIOD_WAIT */
     uint32_t random;            /* for the next period */
-    /* Values of @warmed_insns: */
+    /* Values of @unsampled_insns: */
     uint64_t functional_until;  /* no fast-forward before this: see TURNS */
     uint64_t turns_until;       /* periods do not grow before this: see TURNS */
     uint64_t settled;           /* see SETTLE */

@@ -178,7 +178,7 @@ void pmu_timing_set_sampling(PmuTiming *t, const PmuSampling *sampling)
     pmu_timing_flush(t);
     if (t->plan.phase != PMU_PHASE_DETAILED) {
         pmu_region_end_open(t);
-        pmu_timing_discard_seen(t);
+        pmu_timing_discard_counts(t);
         if (t->plan.phase == PMU_PHASE_FAST_FORWARD) {
             pmu_functional_skip_all(&t->functional);
         }

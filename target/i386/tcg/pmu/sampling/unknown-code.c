@@ -47,7 +47,7 @@ static const uint8_t unknown_slots[PMU_SIGHTED_NR] = {
 /* Instructions that ran so far, without those in sampling units. */
 static uint64_t now(const PmuTiming *t)
 {
-    return t->plan.warmed_insns +
+    return t->plan.unsampled_insns +
            (t->plan.phase <= PMU_PHASE_FETCH_WARMING
             ? pmu_sampling_in_period(t) : 0);
 }
@@ -138,13 +138,13 @@ static void count_unknown(PmuTiming *t, uint64_t key)
     }
     note_unknown(t);
     if (t->plan.phase == PMU_PHASE_FAST_FORWARD) {
-        if (pmu_sampling_is_unknown(t, PMU_MAY_BE) ||
-            pmu_sampling_is_dominant(t, insns, PMU_MAY_BE)) {
+        if (pmu_sampling_claim_unknown(t, PMU_MAY_BE) ||
+            pmu_sampling_claim_dominant(t, insns, PMU_MAY_BE)) {
             pmu_sampling_end_fast_forward_early(t);
         }
-    } else if (pmu_sampling_is_unknown(t, PMU_IS)) {
+    } else if (pmu_sampling_claim_unknown(t, PMU_IS)) {
         pmu_sampling_simulate_unknown(t);
-    } else if (pmu_sampling_is_dominant(t, insns, PMU_IS)) {
+    } else if (pmu_sampling_claim_dominant(t, insns, PMU_IS)) {
         pmu_sampling_simulate_dominant(t);
     }
 }
@@ -161,8 +161,9 @@ static void count_low_confidence(PmuTiming *t, PmuCpiEntry *cost)
     if (!t->interest.time_only &&
         (t->plan.phase == PMU_PHASE_FUNCTIONAL_WARMING ||
          t->plan.phase == PMU_PHASE_FETCH_WARMING) &&
-        pmu_sampling_is_dominant(t, pmu_cpi_table_times(&t->cpi_table, cost) *
-                                 t->region.insns, PMU_IS)) {
+        pmu_sampling_claim_dominant(
+            t, pmu_cpi_table_times(&t->cpi_table, cost) * t->region.insns,
+            PMU_IS)) {
         pmu_sampling_simulate_dominant(t);
     }
 }

@@ -10,6 +10,7 @@
  *   bypass           belongs to the instruction table
  *   tsc_den          follows from the core's frequency
  *   xclk_den         likewise
+ *   no_l3            cleared when l3-latency is set
  *   l1i.latency      fetch is pipelined: it is part of the branch penalties
  *   itlb[].latency   0: a hit is part of an L1I hit
  *   dtlb[].latency   0: a hit is part of an L1D hit
