@@ -328,9 +328,8 @@ static bool x86_pmu_fault_parse_place(X86PMUFault *fault, Error **errp)
                    "no window", fault->text[TEXT_KIND]);
         return false;
     }
-    if (access != NOT_GIVEN && (!access || access > UINT32_MAX)) {
-        error_setg(errp, "access=0x%" PRIx64 ": it must be an MSR, 0x1 to "
-                   "0xffffffff", access);
+    if (!access) {
+        error_setg(errp, "access=0: it must be an MSR, 0x1 to 0xffffffff");
         return false;
     }
     fault->msr = access == NOT_GIVEN ? 0 : access;
