@@ -297,11 +297,7 @@ static void test_dsb_within_l1i(void)
                                        &run->dynamic);
             assert_dsb_within_l1i(o);
         }
-        /* What ran elsewhere, or what others say, comes at any time. */
-        if (random_below(&random, 8) == 0) {
-            pmu_functional_warm_code(o, CODE / LINE +
-                                     random_below(&random, LINES), 4);
-        }
+        /* What others say comes at any time. */
         if (random_below(&random, 8) == 0) {
             uint64_t line = CODE / LINE + random_below(&random, LINES);
 

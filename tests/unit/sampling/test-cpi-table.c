@@ -18,7 +18,7 @@ static void add_sample(PmuCpiTable *costs, unsigned item, uint32_t value,
     for (unsigned i = 0; i < n; i++) {
         pmu_cpi_table_add_sample(costs, pmu_cpi_table_key(KEY, PMU_LEVEL_USR),
                                  10,
-                                 (PmuRegionCode) {}, &sample);
+                                 &sample);
     }
 }
 
@@ -79,7 +79,7 @@ static void test_strings_fade_nothing(void)
     g_assert_cmpuint(insns, >, 0);
     for (unsigned i = 0; i < 10000; i++) {
         pmu_cpi_table_add_sample(table, pmu_cpi_table_key(i, PMU_LEVEL_OS), 0,
-                                 (PmuRegionCode) {}, &sample);
+                                 &sample);
     }
     g_assert_cmpuint(table->typical.insns, ==, insns);
     free_table(table);
@@ -163,8 +163,7 @@ static void learn_regions(PmuCpiTable *costs)
             PmuSample sample = {};
 
             sample.item[CLASS] = j ? OLD_SLOTS : NEW_SLOTS;
-            pmu_cpi_table_add_sample(costs, key, INSNS, (PmuRegionCode) {},
-                                     &sample);
+            pmu_cpi_table_add_sample(costs, key, INSNS, &sample);
         }
     }
 }
@@ -292,7 +291,7 @@ static void test_unobserved(void)
 
     for (unsigned i = 0; i < 100; i++) {
         pmu_cpi_table_add_sample(costs, pmu_cpi_table_key(KEY, PMU_LEVEL_USR),
-                                 10, (PmuRegionCode) {}, &sample);
+                                 10, &sample);
     }
     costs->fit[PMU_RESPONSE_MEMORY_BOUND].slope = SLOTS_A_CYCLE;
     g_assert_cmpuint(slots_after(costs, runs, runs * WAIT * 2), ==,
@@ -325,7 +324,7 @@ static void test_unknown_waits(void)
     sample.item[PMU_SLOT_MEMORY_BOUND] = 400;
     sample.item[PMU_SAMPLE_COVARIATES + PMU_COVARIATE_WAIT_DRAM] = 100;
     pmu_cpi_table_add_sample(costs, pmu_cpi_table_key(1, PMU_LEVEL_USR), INSNS,
-                             (PmuRegionCode) {}, &sample);
+                             &sample);
     for (unsigned observed = 0; observed < 2; observed++) {
         pmu_cpi_table_set_observed(costs, observed);
         g_assert_cmpfloat(unknown_slots(costs, PMU_SIGHTED_AGAIN,
@@ -347,7 +346,7 @@ static void take(PmuCpiTable *costs, uint64_t n, uint32_t slots,
         pmu_cpi_table_add_sample(costs,
                                  pmu_cpi_table_key(n * PMU_HASH_MULTIPLIER,
                                                    PMU_LEVEL_USR),
-                                 INSNS, (PmuRegionCode) {}, &sample);
+                                 INSNS, &sample);
     }
 }
 

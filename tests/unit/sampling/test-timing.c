@@ -1485,7 +1485,7 @@ static void test_typical(void)
             t->plan.for_unknown = false;
             g_assert_true(pmu_timing_is_typical(t, key));
             pmu_cpi_table_add_sample(&t->cpi_table, key, 10,
-                                     (PmuRegionCode) {}, &sample);
+                                     &sample);
         }
     }
     rig_free(rig);

@@ -89,23 +89,3 @@ void pmu_memory_fetch(PmuMemory *mem, uint64_t pc, uint64_t phys,
         pmu_beyond_l1_request(mem, line, &pmu_request_code, access);
     }
 }
-
-void pmu_memory_warm_code_line(PmuMemory *mem, uint64_t line)
-{
-    if (pmu_cache_use(&mem->l1i, line) == PMU_CACHE_NONE) {
-        l1i_insert(mem, line);
-        if (!pmu_tag_array_access(&mem->l2, line)) {
-            pmu_beyond_l1_access_l3(mem, line, false);
-        }
-    }
-}
-
-void pmu_memory_warm_code_page(PmuMemory *mem, uint64_t page, uint64_t phys,
-                               bool large)
-{
-    if (pmu_tlb_use(&mem->itlb, page) == PMU_NO_PAGE) {
-        itlb_insert(mem, page, (PmuMapping) {
-            phys, large ? PMU_PAGE_2M : PMU_PAGE_4K
-        });
-    }
-}

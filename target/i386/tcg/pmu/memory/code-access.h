@@ -50,17 +50,4 @@ void pmu_memory_on_code_evicted(PmuMemory *mem, PmuCodeEvicted code_gone,
 void pmu_memory_fetch(PmuMemory *mem, uint64_t pc, uint64_t phys,
                       PmuAccessOutcome *access);
 
-/*
- * Warm L1I, L2 and L3 with physical line @line (physical address / 64), whose
- * code ran without being simulated.  Counts nothing.
- */
-void pmu_memory_warm_code_line(PmuMemory *mem, uint64_t line);
-
-/*
- * Warm the ITLB in the same way with linear page @page, which is mapped to
- * physical page @phys, as a part of a page of 2 MiB if @large.
- */
-void pmu_memory_warm_code_page(PmuMemory *mem, uint64_t page, uint64_t phys,
-                               bool large);
-
 #endif

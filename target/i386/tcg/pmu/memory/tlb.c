@@ -105,19 +105,6 @@ uint64_t pmu_tlb_use_large(PmuTlb *tlb, uint64_t page)
     return PMU_NO_PAGE;
 }
 
-bool pmu_tlb_has_large(const PmuTlb *tlb, uint64_t page)
-{
-    for (PmuPageSize size = PMU_PAGE_2M;
-         tlb->large && size < PMU_PAGE_SIZES; size++) {
-        if (has_entries(tlb, size) &&
-            pmu_cache_find(&tlb->of[size], pmu_page_of(page, size)) !=
-            PMU_CACHE_NONE) {
-            return true;
-        }
-    }
-    return false;
-}
-
 PmuMapping pmu_tlb_insert(PmuTlb *tlb, uint64_t page, PmuMapping mapping,
                           PmuTlbDrop drop, void *opaque)
 {

@@ -79,9 +79,6 @@ static inline uint64_t pmu_tlb_use(PmuTlb *tlb, uint64_t page)
     return tlb->large ? pmu_tlb_use_large(tlb, page) : PMU_NO_PAGE;
 }
 
-/* Has @tlb linear page @page as a part of a large page?  Changes nothing. */
-bool pmu_tlb_has_large(const PmuTlb *tlb, uint64_t page);
-
 /*
  * Callback: a use of page @number, as pmu_page_of() counts pages of @size,
  * changes something from now on (see pmu_cache_choose()).

@@ -157,24 +157,7 @@ static void settle_known(PmuCpiTable *table)
         expect(table, next);
         settle(table, &table->entries[n]);
     }
-    for (unsigned i = 0; i < G_N_ELEMENTS(table->ran.word); i++) {
-        table->ran.word[i] |= table->dirty.word[i];
-    }
     table->dirty = (PmuCpiEntrySet) {};
-}
-
-void pmu_cpi_table_for_each_code(PmuCpiTable *table,
-                                 void (*see)(const PmuRegionCode *code,
-                                             void *opaque),
-                                 void *opaque)
-{
-    for (uint32_t n = next_of(&table->ran, 0), next; n < PMU_CPI_ENTRIES;
-         n = next) {
-        next = next_of(&table->ran, n + 1);
-        expect(table, next);
-        see(&table->means[n].code, opaque);
-    }
-    table->ran = (PmuCpiEntrySet) {};
 }
 
 void pmu_cpi_table_add_estimates(PmuCpiTable *table)
@@ -393,12 +376,8 @@ static void add_sample(PmuCpiEntry *cost, PmuCpiMeans *means,
     cost->slots = MIN(slots, UINT32_MAX / PMU_CPI_ONE) * PMU_CPI_ONE;
 }
 
-/*
- * Find or make the entry of @key, whose region lies at @code, so that it can
- * learn: nothing of it is pending.
- */
-static PmuCpiEntry *begin_learning(PmuCpiTable *table, uint64_t key,
-                                   PmuRegionCode code)
+/* Find or make the entry of @key, so that it can learn: nothing is pending. */
+static PmuCpiEntry *begin_learning(PmuCpiTable *table, uint64_t key)
 {
     PmuCpiEntry *cost = pmu_cpi_table_find_any(table, key);
     PmuCpiMeans *means;
@@ -409,7 +388,6 @@ static PmuCpiEntry *begin_learning(PmuCpiTable *table, uint64_t key,
         settle_known(table);
     }
     means = &table->means[cost - table->entries];
-    means->code = code;
     note_use(table, &table->uses[cost - table->entries], 0);
     if (means->changes != table->changes) {
         means->changes = table->changes;
@@ -432,9 +410,9 @@ static void learn(PmuCpiTable *table, PmuCpiEntry *cost, uint64_t key,
 }
 
 void pmu_cpi_table_add_sample(PmuCpiTable *table, uint64_t key, uint32_t insns,
-                              PmuRegionCode code, const PmuSample *sample)
+                              const PmuSample *sample)
 {
-    PmuCpiEntry *cost = begin_learning(table, key, code);
+    PmuCpiEntry *cost = begin_learning(table, key);
     PmuCpiMeans *means = &table->means[cost - table->entries];
     uint32_t groups = groups_of(sample->item);
     bool new = !means->samples;

@@ -227,12 +227,12 @@ static inline uint64_t pmu_cpi_table_mispredict_slots(const PmuCpiTable *table)
 }
 
 /*
- * Learn that the region of @key, @insns instructions at @code, took @sample.
- * If @insns is 0, @key learns from the sample and nothing else does: it is not
- * typical of code.  @code is empty where @key stands for different regions.
+ * Learn that the region of @key, @insns instructions, took @sample.  If @insns
+ * is 0, @key learns from the sample and nothing else does: it is not typical of
+ * code.
  */
 void pmu_cpi_table_add_sample(PmuCpiTable *table, uint64_t key, uint32_t insns,
-                              PmuRegionCode code, const PmuSample *sample);
+                              const PmuSample *sample);
 
 /*
  * Begin a sampling unit, whose samples are learnt next.  It stands for the
@@ -240,15 +240,6 @@ void pmu_cpi_table_add_sample(PmuCpiTable *table, uint64_t key, uint32_t insns,
  * it opened because of the code that it samples.
  */
 void pmu_cpi_table_begin_unit(PmuCpiTable *table, uint32_t period);
-
-/*
- * Call @see with @opaque for the code of each region that was counted since the
- * last call, as far as that is settled.
- */
-void pmu_cpi_table_for_each_code(PmuCpiTable *table,
-                                 void (*see)(const PmuRegionCode *code,
-                                             void *opaque),
-                                 void *opaque);
 
 /* Settle what was counted: add it to the tallies, and correct these. */
 void pmu_cpi_table_add_estimates(PmuCpiTable *table);

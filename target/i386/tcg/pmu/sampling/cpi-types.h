@@ -66,20 +66,6 @@ typedef struct PmuCpiEntry {
     uint32_t slots;             /* the mean of all slots, in 1/PMU_CPI_ONE */
 } PmuCpiEntry;
 
-/* The most lines of a region that are remembered. */
-#define PMU_REGION_LINES 64
-
-/* The place of a region's code. */
-typedef struct PmuRegionCode {
-    uint64_t first;             /* line: physical address / 64 */
-    uint64_t branch;            /* linear address of the branch at its end; of
-                                   its beginning if there is none */
-    uint32_t lines;             /* from @first on; 0: unknown */
-    uint32_t dsb_uops;          /* room that it takes in the DSB, micro-ops */
-    bool taken;                 /* @branch is direct, and was taken */
-    bool large;                 /* in a page larger than 4 KiB */
-} PmuRegionCode;
-
 /* When an entry was used: needed less often than PmuCpiEntry. */
 typedef struct PmuCpiUse {
     uint32_t epoch;             /* PmuCpiTable.epoch when needed last */
@@ -90,7 +76,6 @@ typedef struct PmuCpiUse {
 
 /* What is known of the region of an entry. */
 typedef struct PmuCpiMeans {
-    PmuRegionCode code;         /* when last simulated */
     uint32_t samples;           /* so far, as far as they are remembered */
     uint32_t changes;           /* PmuCpiTable.changes when last simulated */
     uint32_t groups;            /* a bit each: a sample was not 0 there */
@@ -212,8 +197,6 @@ typedef struct PmuCpiTable {
     PmuCpiUse *uses;            /* of the entry with the same index */
     PmuCpiMeans *means;         /* likewise */
     PmuCpiEntrySet dirty;       /* their @pending is not 0 */
-    PmuCpiEntrySet ran;         /* settled since the last
-                                   pmu_cpi_table_for_each_code() */
     uint32_t samples;           /* of regions, so far */
     uint32_t epoch;             /* calls of pmu_cpi_table_begin_epoch() */
     uint32_t changes;           /* calls of pmu_cpi_table_note_change() */

@@ -60,31 +60,6 @@ void pmu_functional_skip_all(PmuFunctionalModel *o)
     pmu_branch_predictor_forget_calls(o->bpred);
 }
 
-void pmu_functional_warm_code(PmuFunctionalModel *o, uint64_t line,
-                              unsigned lines)
-{
-    for (unsigned i = 0; i < lines; i++) {
-        pmu_memory_warm_code_line(&o->mem, line + i);
-    }
-}
-
-void pmu_functional_warm_page(PmuFunctionalModel *o, uint64_t pc, uint64_t line,
-                              bool large)
-{
-    pmu_memory_warm_code_page(&o->mem, pc >> PMU_PAGE_SHIFT,
-                              line / PMU_PAGE_LINES, large);
-}
-
-void pmu_functional_warm_taken_branch(PmuFunctionalModel *o, uint64_t pc)
-{
-    pmu_branch_predictor_btb(o->bpred, pc);
-}
-
-bool pmu_functional_is_large_page(const PmuFunctionalModel *o, uint64_t pc)
-{
-    return pmu_tlb_has_large(&o->mem.itlb, pc >> PMU_PAGE_SHIFT);
-}
-
 void pmu_functional_fetch_lines(PmuFunctionalModel *o, uint64_t pc,
                                 uint64_t phys, uint64_t length)
 {

@@ -146,19 +146,4 @@ PmuCodeMisses pmu_functional_code_misses(const PmuFunctionalModel *o);
 /* Some code ran of which the functional model saw nothing at all. */
 void pmu_functional_skip_all(PmuFunctionalModel *o);
 
-/*
- * Warm L1I, L2, L3, ITLB and BTB with code that ran meanwhile, in any order.
- * _code(): @lines lines from @line on (physical address / 64).  _page(): the
- * page of linear address @pc, to which physical @line belongs; @large: it is
- * larger than 4 KiB.  _taken_branch(): a direct branch at @pc that was taken.
- */
-void pmu_functional_warm_code(PmuFunctionalModel *o, uint64_t line,
-                              unsigned lines);
-void pmu_functional_warm_page(PmuFunctionalModel *o, uint64_t pc, uint64_t line,
-                              bool large);
-void pmu_functional_warm_taken_branch(PmuFunctionalModel *o, uint64_t pc);
-
-/* Is code at linear address @pc, which was just fetched, in a large page? */
-bool pmu_functional_is_large_page(const PmuFunctionalModel *o, uint64_t pc);
-
 #endif

@@ -69,13 +69,9 @@ static void add_sample(PmuTiming *t)
     t->accounted = t->functional.covariates;
     if (pmu_timing_is_typical(t, pmu_region_key(t))) {
         t->plan.sampled_insns += t->region.insns;
-        t->region.code.large =
-            pmu_functional_is_large_page(&t->functional,
-                                         t->region.code.branch);
         discount_cold_code(t, &t->region.sample);
         pmu_cpi_table_add_sample(&t->cpi_table, pmu_region_key(t),
-                                 t->region.insns, t->region.code,
-                                 &t->region.sample);
+                                 t->region.insns, &t->region.sample);
         pmu_timing_learn_length(t);
     }
     t->region.sample = (PmuSample) {};
@@ -171,45 +167,5 @@ void pmu_region_change_level(PmuTiming *t, PmuLevel level)
     } else {
         pmu_timing_enter_covariates(t);
         t->ledger->level = level;
-    }
-}
-
-void pmu_region_begin_code(PmuTiming *t)
-{
-    t->region.code = (PmuRegionCode) {
-        .first = t->region.phys >> PMU_LINE_SHIFT, .branch = t->region.pc,
-    };
-}
-
-/*
- * Add the room that @bi, in @line of code, needs in the DSB.  Two lines of code
- * do not share a line of the DSB.
- */
-static void add_dsb_uops(PmuTiming *t, const PmuBlockInsn *bi, uint64_t line)
-{
-    PmuRegionCode *code = &t->region.code;
-
-    if (line != t->region.line) {
-        t->region.line = line;
-        code->dsb_uops += t->uarch->dsb_line - 1;
-        code->dsb_uops -= code->dsb_uops % t->uarch->dsb_line;
-    }
-    code->dsb_uops += bi->fused ? 0 : MIN(bi->insn->decode_uops, 4);
-    code->dsb_uops += bi->insn->flags & PMU_INSN_IMM64 ? 1 : 0;
-}
-
-void pmu_region_extend_code(PmuTiming *t, const PmuBlock *block, unsigned first,
-                            unsigned last)
-{
-    PmuRegionCode *code = &t->region.code;
-
-    for (unsigned i = first; i < last; i++) {
-        uint64_t line = (block->phys + block->insns[i].offset) >>
-                        PMU_LINE_SHIFT;
-
-        if (line - code->first < PMU_REGION_LINES) {
-            code->lines = MAX(code->lines, line - code->first + 1);
-        }
-        add_dsb_uops(t, &block->insns[i], line);
     }
 }

@@ -52,14 +52,4 @@ void pmu_region_end_open(PmuTiming *t);
  */
 void pmu_region_change_level(PmuTiming *t, PmuLevel level);
 
-/* Begin @t->region.code, at @t->region.pc and @t->region.phys. */
-void pmu_region_begin_code(PmuTiming *t);
-
-/*
- * Extend @t->region.code by instructions [@first, @last) of @block, in the same
- * page or another one.
- */
-void pmu_region_extend_code(PmuTiming *t, const PmuBlock *block, unsigned first,
-                            unsigned last);
-
 #endif

@@ -317,7 +317,7 @@ static void learn_string(PmuTiming *t)
 
     for (unsigned i = first; i < STRING_KEYS; i++) {
         pmu_cpi_table_add_sample(&t->cpi_table, keys.key[i], 0,
-                                 t->string.code, &t->string_sample);
+                                 &t->string_sample);
     }
 }
 
@@ -462,10 +462,6 @@ static void begin_string(PmuTiming *t, const PmuBlock *block, unsigned index,
         .active = true, .pc = block_pc + bi->offset, .hash = bi->hash,
         .src_line = UINT64_MAX, .dst_line = UINT64_MAX,
         .sampled = t->plan.phase == PMU_PHASE_DETAILED && t->plan.sampling,
-        .code = {
-            .first = (block->phys + bi->offset) >> PMU_LINE_SHIFT,
-            .branch = block_pc + bi->offset, .lines = 1,
-        },
     };
     s->untimed = t->plan.phase <= PMU_PHASE_FULL_WARMING &&
                  pmu_cpi_table_find_any(&t->cpi_table, place_key(t, bi->hash));

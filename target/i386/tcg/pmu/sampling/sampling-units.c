@@ -350,44 +350,6 @@ void pmu_sampling_simulate_dominant(PmuTiming *t)
     t->plan.settled = t->plan.unsampled_insns + SETTLE;
 }
 
-/* For warm_one(): what to warm, and micro-ops that the code has in the DSB. */
-typedef struct WarmedCode {
-    PmuFunctionalModel *functional;
-    uint64_t dsb_uops;
-} WarmedCode;
-
-/* Show code at @code to caches, ITLB and BTB, in whatever order. */
-static void warm_one(const PmuRegionCode *code, void *opaque)
-{
-    WarmedCode *touched = opaque;
-
-    if (!code->lines) {
-        return;
-    }
-    pmu_functional_warm_code(touched->functional, code->first, code->lines);
-    pmu_functional_warm_page(touched->functional, code->branch, code->first,
-                             code->large);
-    if (code->taken) {
-        pmu_functional_warm_taken_branch(touched->functional, code->branch);
-    }
-    touched->dsb_uops += code->dsb_uops;
-}
-
-/*
- * Make caches of code have what ran lately, in whatever order, which is known
- * when costs are settled.  The DSB loses what it had if more ran than fits.
- */
-static void warm_code(PmuTiming *t)
-{
-    WarmedCode touched = { .functional = &t->functional };
-
-    pmu_timing_enter_estimates(t);
-    pmu_cpi_table_for_each_code(&t->cpi_table, warm_one, &touched);
-    if (touched.dsb_uops > t->uarch->dsb_uops) {
-        pmu_fetch_unit_forget(&t->functional.fetcher);
-    }
-}
-
 /* Cycles of @item, a wait, in what was observed in this period. */
 static uint64_t waited(const PmuTiming *t, PmuCovariate item)
 {
@@ -451,7 +413,7 @@ void pmu_timing_end_fast_forward(PmuTiming *t)
     pmu_timing_enter_block_runs(t);
     pmu_block_runs_revise(&t->runs, false);
     pmu_functional_skip_all(&t->functional);
-    warm_code(t);
+    pmu_timing_enter_estimates(t);
     t->plan.period = length + rest;
     t->plan.forwarded = true;
     begin_warming(t, rest);
@@ -466,7 +428,6 @@ void pmu_sampling_end_fast_forward_early(PmuTiming *t)
 /* Begin the last part of functional warming: caches of code see it, too. */
 static void begin_fetch_warming(PmuTiming *t)
 {
-    warm_code(t);
     pmu_fetch_unit_restart(&t->functional.fetcher);
     t->plan.phase = PMU_PHASE_FETCH_WARMING;
     t->plan.left += t->plan.after_phase;

@@ -20,13 +20,6 @@
  */
 #define CONTESTED       (1 << 13)
 
-/* Is @branch a direct one, which fetch may or may not find in the BTB? */
-static bool is_direct(PmuBranch branch)
-{
-    return branch == PMU_BRANCH_COND || branch == PMU_BRANCH_JMP ||
-           branch == PMU_BRANCH_CALL;
-}
-
 /*
  * Instructions [@first, @last) of @block ran: all of the functional model sees
  * them, and from detailed warming on the pipeline does.
@@ -35,14 +28,6 @@ static void run_simulated(PmuTiming *t, const PmuBlock *block,
                           unsigned first, unsigned last,
                           const PmuExecution *dynamic)
 {
-    if (!t->region.insns) {
-        pmu_region_begin_code(t);
-    }
-    pmu_region_extend_code(t, block, first, last);
-    if (last == block->num_insns && block->branch != PMU_BRANCH_NONE) {
-        t->region.code.branch = dynamic->pc + block->last_offset;
-        t->region.code.taken = dynamic->taken && is_direct(block->branch);
-    }
     while (first < last) {
         unsigned end = pmu_functional_run(&t->functional, block, first, last,
                                           dynamic);

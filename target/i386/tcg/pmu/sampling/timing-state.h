@@ -36,7 +36,6 @@ typedef struct PmuString {
     PmuStringLines lines;       /* ... likewise */
     uint64_t src_line, dst_line;        /* linear address / 64, touched last */
     PmuCompletion ready;        /* when the lines that were loaded are there */
-    PmuRegionCode code;
 } PmuString;
 
 /* What the model does with the regions of code that run: sampling-units.c. */
@@ -57,8 +56,6 @@ typedef struct PmuRegion {
     uint64_t pc, phys, end;     /* linear and physical address of its start,
                                    and physical address of its end so far */
     PmuCodeMisses misses;       /* of its code, if that is fetched */
-    PmuRegionCode code;         /* where it lies, if that is looked at */
-    uint64_t line;              /* of its last instruction, if likewise */
     PmuSample sample;           /* what the ledger already has of it */
 } PmuRegion;
 

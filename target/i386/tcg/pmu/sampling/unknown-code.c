@@ -199,7 +199,7 @@ void pmu_timing_learn_length(PmuTiming *t)
     if (t->interest.time_only) {
         pmu_cpi_table_add_sample(&t->cpi_table,
                                  mean_key(t->region.insns, t->ledger->level), 0,
-                                 (PmuRegionCode) {}, &t->region.sample);
+                                 &t->region.sample);
     }
 }
 
