@@ -40,31 +40,27 @@ uint32_t pmu_sampling_in_period(const PmuTiming *t)
     return t->plan.period - t->plan.after_phase - t->plan.left;
 }
 
-bool pmu_sampling_take_credit(PmuTiming *t, int32_t least)
+/*
+ * Take the credit for a sampling unit, unless that was done when fast-forward
+ * ended early.  False, and nothing is taken, if less than @least would be left.
+ */
+static bool take_credit(PmuTiming *t, int32_t least)
 {
-    int32_t price = unit_insns(t);
+    int32_t price = t->plan.paid ? 0 : unit_insns(t);
 
-    if (t->plan.credit - price < least) {
+    if (price && t->plan.credit - price < least) {
         return false;
     }
     t->plan.credit -= price;
-    return true;
-}
-
-/* The same, if it was not taken when fast-forward ended early. */
-static bool take_unpaid_credit(PmuTiming *t, int32_t least)
-{
-    bool paid = t->plan.paid;
-
     t->plan.paid = false;
-    return paid || pmu_sampling_take_credit(t, least);
+    return true;
 }
 
 bool pmu_sampling_claim_unknown(PmuTiming *t, PmuDoubt doubt)
 {
     uint32_t much = UNKNOWN_MUCH << t->unknown.doublings;
 
-    return t->unknown.sum >= much / doubt && take_unpaid_credit(t, 0);
+    return t->unknown.sum >= much / doubt && take_credit(t, 0);
 }
 
 bool pmu_sampling_claim_dominant(PmuTiming *t, uint32_t insns, PmuDoubt doubt)
@@ -74,5 +70,5 @@ bool pmu_sampling_claim_dominant(PmuTiming *t, uint32_t insns, PmuDoubt doubt)
 
     return insns >= unit_insns(t) / (2 * doubt) &&
            insns >= pmu_sampling_in_period(t) / (share * doubt) &&
-           take_unpaid_credit(t, -pmu_timing_max_credit(t));
+           take_credit(t, -pmu_timing_max_credit(t));
 }

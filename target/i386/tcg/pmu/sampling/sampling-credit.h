@@ -30,12 +30,6 @@
 /* The most credit that can be saved up, in instructions. */
 int32_t pmu_timing_max_credit(const PmuTiming *t);
 
-/*
- * Take the credit for a sampling unit.  False, and nothing is taken, if less
- * than @least would be left.
- */
-bool pmu_sampling_take_credit(PmuTiming *t, int32_t least);
-
 /* Instructions of the current period that are over. */
 uint32_t pmu_sampling_in_period(const PmuTiming *t);
 

@@ -42,8 +42,9 @@ const PmuSampling pmu_sampling = {
 #define STEADY_MOST     4
 
 /*
- * The costs are in doubt if the waits in a period differ from what they
- * predicted by a cycle or more for each SURPRISE_SHARE observed instructions.
+ * Data are elsewhere, and new samples weigh more, if the waits in a period
+ * differ from what the costs predicted by a cycle or more for each
+ * SURPRISE_SHARE observed instructions.
  */
 #define SURPRISE_SHARE  4
 
@@ -154,17 +155,13 @@ static bool is_settled(const PmuTiming *t)
 /*
  * Instructions until a sampling unit is due, on average.  A sixteenth of those
  * that ran so far, within limits, so that short programs, which have few units,
- * have them sooner.  The shortest period after waits changed, when it is
- * doubtful whether they are so long: see SURPRISE_SHARE.
+ * have them sooner.
  */
 static uint32_t mean_period(const PmuTiming *t)
 {
     uint32_t longest = t->plan.sampling->period;
     uint32_t shortest = MAX(longest / LONGEST_SHORTEST, 1);
 
-    if (t->plan.waits_changed) {
-        return shortest;
-    }
     if (t->plan.unsampled_insns >= t->plan.turns_until) {
         longest <<= t->plan.steady;
     }
@@ -194,7 +191,7 @@ static bool may_fast_forward(const PmuTiming *t)
 {
     return !t->interest.observed &&
            t->plan.unsampled_insns >= t->plan.functional_until &&
-           is_settled(t) && !t->plan.waits_changed && !t->plan.memory_bound &&
+           is_settled(t) && !t->plan.memory_bound &&
            mean_period(t) >= 2 * t->plan.sampling->functional_warming;
 }
 
@@ -389,18 +386,13 @@ static void judge_period(PmuTiming *t)
 {
     int32_t observed = pmu_sampling_in_period(t) - t->plan.observed_from;
     int32_t functional = t->plan.sampling->functional_warming;
-    bool changed;
 
     if (observed < functional / LEAST_OBSERVED) {
-        t->plan.waits_changed = false;
         return;
     }
-    changed = pmu_cpi_table_wait_error(&t->cpi_table) >=
-              observed / SURPRISE_SHARE;
-    if (changed) {
+    if (pmu_cpi_table_wait_error(&t->cpi_table) >= observed / SURPRISE_SHARE) {
         pmu_cpi_table_note_change(&t->cpi_table);
     }
-    t->plan.waits_changed = changed && pmu_sampling_take_credit(t, 0);
     t->plan.memory_bound = is_memory_bound(t, observed);
 }
 

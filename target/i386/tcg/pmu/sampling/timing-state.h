@@ -83,7 +83,6 @@ typedef struct PmuSamplingPlan {
     uint64_t streamed_before;   /* ... and functional.mem.streamed */
     /* What the last periods and sampling units said: */
     bool memory_bound;          /* see MEMORY_BOUND_WAIT */
-    bool waits_changed;         /* see SURPRISE_SHARE */
     uint32_t steady;            /* see STEADY_MOST */
     /* Sampling units besides those of periods: */
     int32_t credit;             /* instructions that such units may still
