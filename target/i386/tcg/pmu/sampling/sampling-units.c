@@ -67,10 +67,9 @@ const PmuSampling pmu_sampling = {
 #define MEMORY_BOUND_WAIT_TIME  0.25
 
 /*
- * After the first sampling unit for a dominant region there is no fast-forward,
- * and periods are SETTLE_PERIOD instructions at most.  That ends when
- * STEADY_MOST sampling units were as predicted and none in between was off by
- * more than UNSTEADY_ERROR, or after SETTLE instructions.
+ * For SETTLE instructions after the first sampling unit for a dominant region
+ * there is no fast-forward, and periods are SETTLE_PERIOD instructions at most:
+ * its data may not be where they will be.
  */
 #define SETTLE          (1 << 21)
 #define SETTLE_PERIOD   (1 << 17)
@@ -148,7 +147,7 @@ void pmu_sampling_note_interest(PmuTiming *t, const PmuInterest *interest)
 /* See SETTLE.  With time_only no unit opens for a dominant region. */
 static bool is_settled(const PmuTiming *t)
 {
-    return t->interest.time_only || t->plan.steady == STEADY_MOST ||
+    return t->interest.time_only ||
            t->plan.unsampled_insns >= t->plan.settled;
 }
 
