@@ -1,5 +1,6 @@
 /*
- * Decoding as in a guest, without an emulator that has read the instruction.
+ * Decode instructions as for a guest, but without QEMU's decoder to read them
+ * first.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -9,7 +10,7 @@
 
 #include "tcg/pmu/decode/decoder.h"
 
-/* The description of the @length bytes at @bytes, kept by @decoder. */
+/* Returns the description of the @length bytes at @bytes; @decoder owns it. */
 static inline const PmuInsn *decode_bytes(PmuDecoder *decoder,
                                           const uint8_t *bytes,
                                           unsigned length)

@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Each test starts from GLib's seed, which every run prints and "--seed"
+ * Each test starts from GLib's seed, which every run prints and which "--seed"
  * sets.
  */
 
@@ -24,7 +24,7 @@ static inline Random random_from_seed(void)
     return (Random) { .state = high << 32 | (uint32_t)g_test_rand_int() };
 }
 
-/* SplitMix64: Steele, Lea, Flood, OOPSLA 2014. */
+/* SplitMix64.  Source: Steele, Lea, Flood, OOPSLA 2014. */
 static inline uint64_t random_next(Random *random)
 {
     uint64_t z = random->state += 0x9e3779b97f4a7c15ull;
@@ -34,13 +34,16 @@ static inline uint64_t random_next(Random *random)
     return z ^ z >> 31;
 }
 
-/* 0 to @n - 1 (@n > 0); the bias does not matter to a test. */
+/* Returns 0 to @n - 1 (@n > 0).  The slight bias does not matter to a test. */
 static inline uint64_t random_below(Random *random, uint64_t n)
 {
     return random_next(random) % n;
 }
 
-/* Of a random magnitude up to @bits (1 to 64) bits: small and large alike. */
+/*
+ * Returns a number of 0 to @bits (1 to 64) bits.  Their number is random, too,
+ * so that small numbers come as often as large ones.
+ */
 static inline uint64_t random_size(Random *random, unsigned bits)
 {
     unsigned size = random_below(random, bits + 1);

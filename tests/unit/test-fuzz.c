@@ -3,9 +3,9 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * What libFuzzer finds with its feedback takes longer ("make fuzz"); this runs
- * with any compiler.  A failure is repeated with --seed: inputs depend on it
- * and on their number alone.
+ * libFuzzer, with its feedback, finds more but takes longer ("make fuzz"); this
+ * test runs with any compiler.  To repeat a failure, pass --seed: each input
+ * depends only on the seed and on its number.
  */
 
 #include <glib.h>
@@ -19,9 +19,10 @@
 
 typedef void Target(const uint8_t *data, size_t size);
 
-/* The input that runs, to be found in a core dump. */
+/* The current input; static, so that it can be found in a core dump. */
 static uint8_t input[INPUT_BYTES];
 
+/* A target survives all random inputs of SECONDS.  It takes at least 10. */
 static void test_target(gconstpointer opaque)
 {
     Target *target = (Target *)opaque;

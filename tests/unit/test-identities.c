@@ -4,9 +4,9 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * Random programs run on the timing model.  Each event of an identity has a
- * counter of its own in a register file, which is settled again and again on
- * the way, as by a guest that looks at its counters.  The identities are
- * Intel's definitions of the events, and arithmetic.
+ * counter in a register file of its own.  The test settles it again and again
+ * on the way, as a guest does that reads its counters.  The identities come
+ * from Intel's definitions of the events, and from arithmetic.
  */
 
 #include <string.h>
@@ -22,7 +22,7 @@
 #define EDGES       (PMU_EVENT_EDGE | PMU_EVENT_CMASK(1))
 #define C(n)        PMU_EVENT_CMASK(n)
 
-/* Programs */
+/* Programs. */
 
 typedef struct Code {
     const char *bytes;
@@ -61,7 +61,7 @@ static const Code body[] = {
     I("\x0f\xae\x3b"),                  /* clflush [rbx] */
 };
 
-/* How blocks end. */
+/* The instructions that end blocks. */
 static const Code ends[] = {
     I("\x75\x00"),                      /* jnz */
     I("\x75\x00"),
@@ -76,16 +76,16 @@ static const Code ends[] = {
 
 #define BLOCKS      300
 #define STEPS       (g_test_slow() ? 16000 : 4000)
-/* The registers are settled after so many blocks or fewer. */
+/* Most blocks after which the registers are settled. */
 #define INTERVAL    500
 
 typedef struct Block {
     PmuBlockBuilder builder;
     uint64_t pc;
-    uint64_t reach;             /* bytes that its accesses are in */
-    uint64_t step;              /* from the last to the next; 0: anywhere */
-    uint64_t place;             /* ... where the last was */
-    unsigned percent;           /* that a conditional branch is taken */
+    uint64_t reach;             /* bytes, in which its accesses lie */
+    uint64_t step;              /* bytes between accesses; 0: random */
+    uint64_t place;             /* of the last access, within reach */
+    unsigned percent;           /* how often it is taken, in % */
 } Block;
 
 typedef struct Program {
@@ -123,8 +123,8 @@ static const Code *pick(Random *random, const Code *codes, unsigned num)
 }
 
 /*
- * Blocks of random code.  The kinds of instructions of a program are few, so
- * that programs differ from each other in what bounds them.
+ * Make a program of random blocks.  It has few kinds of instructions, so that
+ * programs differ in what bounds them.
  */
 static Program *program_new(PmuCore core, Random *random)
 {
@@ -161,7 +161,7 @@ static void program_free(Program *program)
     g_free(program);
 }
 
-/* Counters */
+/* Counters. */
 
 /* One event, in its own register file. */
 typedef struct Counter {
@@ -169,7 +169,7 @@ typedef struct Counter {
     uint32_t rdpmc;             /* ECX */
 } Counter;
 
-/* In place of a selector: a fixed counter. */
+/* Stands for a fixed counter instead of a selector. */
 #define FIXED(n)    (1ull << 63 | (n))
 #define IS_FIXED(select) ((select) >> 63)
 
@@ -228,7 +228,7 @@ static uint64_t counter_read(const Counter *counter)
     return value;
 }
 
-/* Identities */
+/* Identities. */
 
 #define TERMS 10
 
@@ -241,20 +241,20 @@ typedef struct Identity {
     const char *name;
     Relation relation;
     /*
-     * Only while the pipeline runs every instruction: in between, one side is
-     * estimated without the other.
+     * Check only while the pipeline runs each instruction.  Otherwise one side
+     * may be estimated without the other.
      */
     bool detailed;
     uint64_t left[TERMS], right[TERMS]; /* sums of selectors; 0 ends */
-    unsigned times;             /* the right side counts so often; 0: once */
+    unsigned times;             /* factor of the right side; 0: 1 */
     /*
-     * So much may be counted on one side and not yet on the other: what is
-     * under way between two stages of the pipeline.
+     * How much one side may have counted before the other: what is under way
+     * between two stages of the pipeline.
      */
     unsigned under_way;
 } Identity;
 
-/* Slots of the cycle that is being filled; of the reorder buffer. */
+/* Slots of the open cycle; micro-ops in the reorder buffer. */
 #define OPEN_CYCLE  .under_way = 6
 #define IN_FLIGHT   .under_way = 512
 
@@ -476,7 +476,10 @@ static const struct {
     },
 };
 
-/* The counters of an identity: those of the left side, then of the right. */
+/*
+ * A core and the counters of all its identities: for each the left side, then
+ * the right side.
+ */
 typedef struct Bench {
     PmuCore core;
     PmuLedger ledger;
@@ -538,7 +541,7 @@ static void bench_destroy(Bench *bench)
     pmu_timing_free(bench->timing);
 }
 
-/* Run a program for a while, looking at the counters now and then. */
+/* Run a program, settling the counters now and then. */
 static void bench_run(Bench *bench, Program *program)
 {
     Random *random = &bench->random;
@@ -571,6 +574,7 @@ static void bench_run(Bench *bench, Program *program)
     bench_settle(bench);
 }
 
+/* Returns the sum of the counters of the side that begins at @first. */
 static uint64_t side(Bench *bench, unsigned first)
 {
     uint64_t sum = 0;
@@ -624,17 +628,19 @@ static void test_core(PmuCore core, const PmuSampling *sampling)
     bench_destroy(&bench);
 }
 
+/* All identities hold in detailed simulation. */
 static void test_detailed(gconstpointer core)
 {
     test_core(GPOINTER_TO_INT(core), NULL);
 }
 
+/* Those that do not need it hold in sampling, too. */
 static void test_sampled(gconstpointer core)
 {
     test_core(GPOINTER_TO_INT(core), &pmu_sampling);
 }
 
-/* Both sides of an identity count: zeros are always equal. */
+/* Both sides of each identity count something: zeros would always agree. */
 static void test_not_idle(gconstpointer opaque)
 {
     PmuCore core = GPOINTER_TO_INT(opaque);
@@ -657,7 +663,7 @@ static void test_not_idle(gconstpointer opaque)
     bench_destroy(&bench);
 }
 
-/* PERF_METRICS, and the events that count the same classes of slots */
+/* PERF_METRICS, and the events that count the same classes of slots. */
 
 #define FIELDS 8
 
@@ -671,7 +677,10 @@ static const struct {
     },
 };
 
-/* Fixed counter 3 with PERF_METRICS on, and an event on PMC0. */
+/*
+ * Fixed counter 3 with PERF_METRICS on, and the event of @field on PMC0: the
+ * field is the event's share of 255, to 1.
+ */
 static void check_field(Program *program, PmuCore core, unsigned field)
 {
     Bench bench = { .core = core };
@@ -699,6 +708,7 @@ static void check_field(Program *program, PmuCore core, unsigned field)
     pmu_timing_free(bench.timing);
 }
 
+/* Each field of PERF_METRICS agrees with the event of its class. */
 static void test_metrics(gconstpointer opaque)
 {
     PmuCore core = GPOINTER_TO_INT(opaque);

@@ -1,11 +1,11 @@
 /*
- * What the timing model counts for events: each family of ledger items on
- * code for which the count is known by construction.
+ * What the timing model counts for events: each family of ledger items, on code
+ * for which the count is known by construction.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The oracles are what the code consists of, ports and latencies (uops.info,
- * InstLatx64), and sums that must agree.
+ * The expected counts come from what the code consists of, from ports and
+ * latencies (uops.info, InstLatx64), and from sums that must agree.
  */
 
 #include <glib.h>
@@ -72,7 +72,7 @@ typedef struct Code {
 #define CODE_BASE       0x400000ull
 #define PROGRAM_MAX     20000
 
-/* A core that runs a program over and over, and what it counted at last. */
+/* A core that runs a program over and over, and what it last counted. */
 typedef struct Rig {
     const PmuUarch *uarch;
     PmuDecoder *decoder;
@@ -83,7 +83,7 @@ typedef struct Rig {
     uint64_t *pcs;
     unsigned num_blocks;
     uint64_t accesses, branches;        /* so far */
-    uint64_t place;             /* that the last address was at */
+    uint64_t place;             /* of the last address */
     Random random;
 } Rig;
 
@@ -93,7 +93,9 @@ typedef struct Behaviour {
     bool (*taken)(Rig *rig, uint64_t n);
 } Behaviour;
 
-/* Pages are of 4 KiB, from here on of 2 MiB, and from there of 1 GiB. */
+/*
+ * Pages are of 4 KiB; from LARGE_BASE on of 2 MiB, from HUGE_BASE on of 1 GiB.
+ */
 #define LARGE_BASE  (1ull << 40)
 #define HUGE_BASE   (1ull << 44)
 
@@ -113,7 +115,7 @@ static uint64_t phys_of(uint64_t linear)
            (linear & 0xfff);
 }
 
-/* @core with the figures in @uarch, which outlives it. */
+/* Make @core with the parameters in @uarch, which must outlive it. */
 static Rig *rig_new_of(PmuCore core, const PmuUarch *uarch)
 {
     Rig *rig = g_new0(Rig, 1);
@@ -134,7 +136,7 @@ static Rig *rig_new(PmuCore core)
     return rig_new_of(core, pmu_uarch(core));
 }
 
-/* Items that some rig counted. */
+/* The items that any rig has counted. */
 static bool happened[PMU_ITEM_NR];
 
 static void rig_free(Rig *rig)
@@ -204,7 +206,7 @@ static void rig_program(Rig *rig, const Code *code, unsigned n)
     }
 }
 
-/* @n times @body and dec rcx / jnz. */
+/* Make a program of @n times @body and dec rcx / jnz. */
 static void rig_add_loop(Rig *rig, Code body, unsigned n)
 {
     Code *code = g_new0(Code, n + 2);
@@ -245,7 +247,7 @@ static void rig_run(Rig *rig, const Behaviour *how, unsigned times)
     }
 }
 
-/* Run @times, and see what that counts. */
+/* Run the program @times, and count what happens meanwhile. */
 static void rig_measure(Rig *rig, const Behaviour *how, unsigned times)
 {
     pmu_timing_flush(rig->timing);
@@ -271,7 +273,10 @@ static uint64_t sum(const Rig *rig, unsigned first, unsigned last)
     return sum;
 }
 
-/* How many there are if there are 0, 1, 2... in the cycles of each bin. */
+/*
+ * Returns the sum over all cycles, if bin @first has the cycles with 0 of what
+ * is counted, the next one those with 1, and so on.
+ */
 static uint64_t weigh(const Rig *rig, unsigned first, unsigned last)
 {
     uint64_t sum = 0;
@@ -310,55 +315,55 @@ static uint64_t address_fixed(Rig *rig, uint64_t n)
     return 0x10000000;
 }
 
-/* 60 bytes into a line: eight bytes are in two. */
+/* 60 bytes into a line, so that eight bytes are in two lines. */
 static uint64_t address_split(Rig *rig, uint64_t n)
 {
     return 0x1000003c;
 }
 
-/* The same further and further: of the two lines the first was the second. */
+/* The same, moving on: the first of the two lines was the second one before. */
 static uint64_t address_split_stream(Rig *rig, uint64_t n)
 {
     return 0x10000000 + n * 64 + 60;
 }
 
-/* A line, the next one, and eight bytes that are in both; then two others. */
+/* A line, the next line, and eight bytes across both; then two other lines. */
 static uint64_t address_split_again(Rig *rig, uint64_t n)
 {
     return 0x10000000 + n / 3 * 128 + (const uint64_t[]) { 0, 64, 60 }[n % 3];
 }
 
-/* Line by line at random, in 512 MiB. */
+/* Random lines in 512 MiB. */
 static uint64_t address_random(Rig *rig, uint64_t n)
 {
     return 0x100000000ull + random_below(&rig->random, 512 << 20) / 64 * 64;
 }
 
-/* ... in pages of 2 MiB, which the STLB has. */
+/* ... in pages of 2 MiB, which fit into the STLB. */
 static uint64_t address_random_large(Rig *rig, uint64_t n)
 {
     return LARGE_BASE + random_below(&rig->random, 512 << 20) / 64 * 64;
 }
 
-/* Eight bytes after eight bytes, of 1 MiB. */
+/* Consecutive eight bytes, through 1 MiB. */
 static uint64_t address_words(Rig *rig, uint64_t n)
 {
     return 0x100000000ull + n * 8 % (1 << 20);
 }
 
-/* ... and one for each line. */
+/* Line after line, through 1 MiB. */
 static uint64_t address_lines(Rig *rig, uint64_t n)
 {
     return 0x100000000ull + n * 64 % (1 << 20);
 }
 
-/* Every line of 2^@lines again and again, never one after the one before. */
+/* All of 2^@lines lines over and over, never two neighbours in a row. */
 static uint64_t address_cycle(uint64_t n, unsigned lines)
 {
     return 0x100000000ull + (n * 0x9e3779b1 & ((1u << lines) - 1)) * 64;
 }
 
-/* 128 KiB: too much for L1D, but not for L2 and the DTLB. */
+/* 128 KiB: more than L1D, but within L2 and the DTLB. */
 static uint64_t address_l2(Rig *rig, uint64_t n)
 {
     return address_cycle(n, 11);
@@ -370,43 +375,43 @@ static uint64_t address_l2_twice(Rig *rig, uint64_t n)
     return address_cycle(n / 2, 11);
 }
 
-/* 8 MiB. */
+/* 8 MiB: more than L2. */
 static uint64_t address_l3(Rig *rig, uint64_t n)
 {
     return address_cycle(n, 17);
 }
 
-/* A line in each of 1,024 pages, all of them in the STLB and L2. */
+/* A line in each of 1,024 pages, which fit into the STLB and L2. */
 static uint64_t address_pages(Rig *rig, uint64_t n)
 {
     return 0x100000000ull + n % 1024 * (4096 + 64);
 }
 
-/* ... of 16,384 pages. */
+/* A line in each of 16,384 pages. */
 static uint64_t address_many_pages(Rig *rig, uint64_t n)
 {
     return 0x100000000ull + n % 16384 * (4096 + 64);
 }
 
-/* A line in each of 16,384 pages of 4 KiB, 32 of 2 MiB. */
+/* 16,384 lines, 4 KiB apart or more, in 32 pages of 2 MiB. */
 static uint64_t address_large(Rig *rig, uint64_t n)
 {
     return LARGE_BASE + n % 16384 * (4096 + 64) % (64 << 20);
 }
 
-/* A line in each of 512 pages of 2 MiB, in each set of caches as many. */
+/* A line in each of 512 pages of 2 MiB, spread over all sets of the caches. */
 static uint64_t address_many_large(Rig *rig, uint64_t n)
 {
     return LARGE_BASE + n % 512 * ((2 << 20) + 64);
 }
 
-/* ... of 4,096. */
+/* A line in each of 4,096 such pages. */
 static uint64_t address_too_many_large(Rig *rig, uint64_t n)
 {
     return LARGE_BASE + n % 4096 * ((2 << 20) + 64);
 }
 
-/* ... of eight pages of 1 GiB. */
+/* A line in each of eight pages of 1 GiB. */
 static uint64_t address_huge(Rig *rig, uint64_t n)
 {
     return HUGE_BASE + n % 8 * ((1 << 30) + 64);
@@ -414,9 +419,9 @@ static uint64_t address_huge(Rig *rig, uint64_t n)
 
 static const Behaviour plain = { address_fixed, taken_always };
 
-/* Static kinds. */
+/* Kinds of instructions. */
 
-/* Each kind is counted as that kind, and they add up. */
+/* A branch counts as its kind, and the kinds add up to all branches. */
 static void test_branches(void)
 {
     static const struct {
@@ -445,7 +450,10 @@ static void test_branches(void)
     }
 }
 
-/* Conditional ones by where they went, and mispredictions likewise. */
+/*
+ * Half of random branches are mispredicted.  They count by where they went, and
+ * each refills the pipeline for as long as the core's parameters say.
+ */
 static void test_mispredictions(void)
 {
     static const Behaviour how = { address_fixed, taken_at_random };
@@ -463,11 +471,11 @@ static void test_mispredictions(void)
                      count(rig, PMU_ITEM_MISSES_COND_NTAKEN), ==, misses);
     g_assert_cmpuint(sum(rig, PMU_ITEM_MISSES_COND_NTAKEN,
                          PMU_ITEM_MISSES_RET), ==, misses);
-    /* The pipeline refills as often, in the cycles that it takes. */
+    /* Each misprediction refills the pipeline, in the core's cycles. */
     g_assert_cmpuint(count(rig, PMU_ITEM_CLEAR_CYCLES), ==, misses * refill);
     g_assert_cmpuint(count(rig, PMU_ITEM_RECOVERY_CYCLES), ==,
                      misses * (penalty - refill));
-    /* Fetching again and what the first line takes are one bubble. */
+    /* Fetching again and waiting for the first line are one bubble. */
     g_assert_cmpuint(refill, >, 4);
     assert_within(sum(rig, PMU_ITEM_BUBBLE_1 + 2, PMU_ITEM_BUBBLE_512),
                   0.99 * misses, misses + 10);
@@ -477,8 +485,9 @@ static void test_mispredictions(void)
 }
 
 /*
- * Stores behind a random branch fill the buffer: the backend is waited for when
- * fetch comes back, and yet each flush has a bubble of its own.
+ * Random stores fill the store buffer behind a random branch, so that the
+ * frontend comes back to a backend that has no room.  Still each flush has a
+ * bubble of its own.
  */
 static void test_flush_bubbles(void)
 {
@@ -500,7 +509,7 @@ static void test_flush_bubbles(void)
     assert_within(bubbles[1] - bubbles[0], 0.99 * misses, 2.0 * misses);
 }
 
-/* A target that is never the same: each is predicted wrongly. */
+/* A target that never repeats: each of 100 jumps is mispredicted. */
 static void test_indirect_mispredictions(void)
 {
     Rig *rig = rig_new(PMU_CORE_ICELAKE);
@@ -520,7 +529,7 @@ static void test_indirect_mispredictions(void)
     rig_free(rig);
 }
 
-/* Instructions that events count by what they are. */
+/* Instructions that events count by what they are: each counts so often. */
 static void test_instructions(void)
 {
     static const struct {
@@ -555,7 +564,7 @@ static void test_instructions(void)
         Rig *rig = rig_loop(PMU_CORE_ICELAKE, kinds[i].code, 10);
         unsigned expected = kinds[i].times * 10 * 300;
 
-        /* More blocks than a field of a block's counts has room for. */
+        /* More blocks than the fields of a block's counts have room for. */
         rig_measure(rig, &plain, 300);
         if (kinds[i].item != PMU_ITEM_NR) {
             g_assert_cmpuint(count(rig, kinds[i].item), ==, expected);
@@ -567,7 +576,7 @@ static void test_instructions(void)
     }
 }
 
-/* Fields of a log's counts are entered before they overflow. */
+/* The counts of a log are entered before their fields overflow. */
 static void test_full_log(void)
 {
     Rig *rig = rig_new(PMU_CORE_ICELAKE);
@@ -603,7 +612,7 @@ static uint64_t all_loads(const Rig *rig)
     return sum(rig, PMU_ITEM_LOADS_L1, PMU_ITEM_LOADS_DRAM);
 }
 
-/* What reads, writes, does both, and does so with a LOCK. */
+/* Each instruction counts the loads, stores and locked loads that it makes. */
 static void test_accesses(void)
 {
     static const struct {
@@ -631,6 +640,10 @@ static void test_accesses(void)
     }
 }
 
+/*
+ * A split read-modify-write counts as a split load and a split store.  L1D sees
+ * the two lines once for each.
+ */
 static void test_splits(void)
 {
     static const Behaviour how = { address_split, taken_always };
@@ -646,9 +659,8 @@ static void test_splits(void)
 }
 
 /*
- * A chase through data of some size, @n loads a time around: all loads come
- * from @loads, each takes @latency cycles, and in all but one of them nothing
- * is dispatched.
+ * Chase @n dependent loads through data of some size.  All come from @loads and
+ * take @latency cycles; nothing is dispatched in all but one of these.
  */
 static void check_chase(uint64_t (*address)(Rig *rig, uint64_t n), unsigned n,
                         PmuLedgerItem loads, PmuLedgerItem stall,
@@ -659,7 +671,7 @@ static void check_chase(uint64_t (*address)(Rig *rig, uint64_t n), unsigned n,
     unsigned times = n / 64;
     uint64_t cycles, wait = stall - PMU_ITEM_STALL_L1 + PMU_ITEM_WAIT_L1;
 
-    /* Those that fetch the data from DRAM have long retired. */
+    /* Loads that fetched the data from DRAM have long retired. */
     rig_run(rig, &how, 4 * times);
     rig_measure(rig, &how, times);
     cycles = count(rig, PMU_ITEM_CYCLES);
@@ -673,8 +685,8 @@ static void check_chase(uint64_t (*address)(Rig *rig, uint64_t n), unsigned n,
 }
 
 /*
- * A load that needs lines that are on their way hits fill buffers, once; if it
- * needs one that is not, too, it is a miss.
+ * A load of two lines that are under way hits the fill buffers, and counts
+ * once.  It is a miss if one of the lines is not under way.
  */
 static void test_split_fills(void)
 {
@@ -694,7 +706,7 @@ static void test_split_fills(void)
     rig_free(rig);
 }
 
-/* A line at random, and once more. */
+/* A random line, and the same line once more. */
 static uint64_t address_random_twice(Rig *rig, uint64_t n)
 {
     if (n % 2 == 0) {
@@ -704,9 +716,9 @@ static uint64_t address_random_twice(Rig *rig, uint64_t n)
 }
 
 /*
- * Lines that software prefetches are asked for by no load: into L1D, or T1 and
- * T2 into L2 alone; PREFETCHW asks as a store does.  A load just behind one
- * hits the fill buffer that it has, or L2.
+ * No load asks for a line that software prefetches.  It comes into L1D; with T1
+ * and T2 into L2 alone.  PREFETCHW asks for it as a store does.  A load just
+ * behind the prefetch hits its fill buffer, or L2.
  */
 static void test_soft_prefetch(void)
 {
@@ -730,7 +742,7 @@ static void test_soft_prefetch(void)
         rig = rig_new_of(PMU_CORE_ICELAKE, &uarch);
         rig_program(rig, (Code[]) { kinds[i].code, LOAD_RAX_RBX, JMP }, 3);
         rig_measure(rig, &how, N);
-        /* Few come twice. */
+        /* Few random lines come twice. */
         assert_within(sum(rig, PMU_ITEM_SOFT_PREFETCH_L2,
                           PMU_ITEM_SOFT_PREFETCH_DRAM),
                       0.99 * (N - write), N - write);
@@ -748,7 +760,7 @@ static void test_soft_prefetch(void)
     }
 }
 
-/* It is as if each load were the first. */
+/* Each load behind a flush of its line misses, as if it were the first one. */
 static void test_clflush(void)
 {
     static const Code codes[] = { CLFLUSH, CLFLUSHOPT };
@@ -761,14 +773,17 @@ static void test_clflush(void)
         rig_measure(rig, &plain, 1000);
         g_assert_cmpuint(count(rig, PMU_ITEM_LOADS_DRAM), ==, 1000);
         g_assert_cmpuint(all_loads(rig), ==, 1000);
-        /* Of two lines the other one stays. */
+        /* Of two lines the one that is not flushed stays. */
         rig_measure(rig, &how, 1000);
         g_assert_cmpuint(count(rig, PMU_ITEM_DATA_DRAM), ==, 1001);
         rig_free(rig);
     }
 }
 
-/* A load whose data are in the store buffer does not need the line. */
+/*
+ * A load whose data are in the store buffer does not need the line, so it does
+ * not hit a fill buffer.
+ */
 static void test_forwarded_fills(void)
 {
     static const Behaviour twice = { address_l2_twice, taken_always };
@@ -786,6 +801,7 @@ static void test_forwarded_fills(void)
     }
 }
 
+/* Dependent loads take the latency of L1D or L2, wherever the data fit. */
 static void test_chases(void)
 {
     const PmuUarch *uarch = pmu_uarch(PMU_CORE_ICELAKE);
@@ -796,7 +812,10 @@ static void test_chases(void)
                 uarch->l2.latency);
 }
 
-/* Beyond L2 there are TLB misses, too: the levels say where time went. */
+/*
+ * Beyond L2 loads miss the TLB, too, so their latency is not checked.  Stalls
+ * divide between L2 and L3 as their latencies do.
+ */
 static void test_chase_l3(void)
 {
     static const Behaviour how = { address_l3, taken_always };
@@ -810,21 +829,21 @@ static void test_chase_l3(void)
     assert_within(count(rig, PMU_ITEM_LOADS_L3), 0.9 * 131072, 131072);
     g_assert_cmpuint(count(rig, PMU_ITEM_DATA_L3), ==,
                      count(rig, PMU_ITEM_LOADS_L3));
-    /* What L2 lacks is known when that has been looked at. */
+    /* A miss of L2 is known once L2 has been looked at. */
     stalls = count(rig, PMU_ITEM_STALL_L2) + count(rig, PMU_ITEM_STALL_L3);
     beyond = (double)(rig->uarch->l3.latency - rig->uarch->l2.latency) /
              rig->uarch->l3.latency;
     assert_within(stalls, 0.85 * cycles, cycles);
     assert_within(count(rig, PMU_ITEM_STALL_L3), 0.97 * beyond * stalls,
                   1.03 * beyond * stalls);
-    /* One request at a time. */
+    /* There is one request at a time. */
     assert_within(count(rig, PMU_ITEM_OFFCORE_READS_1), 0.6 * cycles, cycles);
     rig_free(rig);
 }
 
 /*
- * Loads come to lines that the streamer has asked for, and wait with it: these
- * are demand reads from then on, in each cycle that has one.
+ * Loads of lines that the streamer has asked for wait for these.  From then on
+ * the requests are demand reads, in each cycle that has one.
  */
 static void test_promoted(void)
 {
@@ -848,12 +867,12 @@ static void test_promoted(void)
     g_assert_cmpuint(dram, >, 0);
     g_assert_cmpuint(count(rig, PMU_ITEM_WAIT_DRAM), <=,
                      count(rig, PMU_ITEM_OFFCORE_DRAM) + dram);
-    /* A prefetch that is promoted is under way as one as well. */
+    /* A promoted prefetch is under way as a prefetch, too. */
     g_assert_cmpuint(promoted, <=, count(rig, PMU_ITEM_OFFCORE_PREFETCH));
     rig_free(rig);
 }
 
-/* As many misses at a time as there are fill buffers. */
+/* Independent random loads keep all fill buffers busy. */
 static void test_fill_buffers(void)
 {
     static const Behaviour how = { address_random_large, taken_always };
@@ -873,7 +892,7 @@ static void test_fill_buffers(void)
     rig_free(rig);
 }
 
-/* Stores fill the buffer, and nothing else is to blame. */
+/* Random stores keep the store buffer full, and no load waits. */
 static void test_stores(void)
 {
     static const Behaviour how = { address_random, taken_always };
@@ -894,8 +913,8 @@ static void test_stores(void)
 }
 
 /*
- * Non-temporal stores write lines, each at once if all of it is written, and
- * ask for none.
+ * Non-temporal stores ask for no line.  They write a line at once when all of
+ * it is written, otherwise when another line needs its buffer: @lines in all.
  */
 static void check_streaming(PmuCore core, uint64_t (*address)(Rig *, uint64_t),
                             uint64_t lines)
@@ -913,6 +932,10 @@ static void check_streaming(PmuCore core, uint64_t (*address)(Rig *, uint64_t),
     rig_free(rig);
 }
 
+/*
+ * Eight words fill a line, so 6,400 of them write 800 lines; 6,400 single words
+ * write as many lines.
+ */
 static void test_streaming(void)
 {
     for (PmuCore core = 0; core < PMU_CORES_MEASURED; core++) {
@@ -921,6 +944,10 @@ static void test_streaming(void)
     }
 }
 
+/*
+ * 1,024 pages hit the STLB, 16,384 do not fit.  Each walk takes page_walk
+ * cycles or more.  Each flush of translations counts.
+ */
 static void test_data_tlb(void)
 {
     static const Behaviour pages = { address_pages, taken_always };
@@ -948,8 +975,8 @@ static void test_data_tlb(void)
 }
 
 /*
- * Random pages keep all page walkers busy, and no more than there are; walks of
- * loads are none of stores or code; and behind them there are none.
+ * Random pages keep all page walkers busy, and not more.  Walks of loads do not
+ * count as walks of stores or code, and none are left afterwards.
  */
 static void test_walks(void)
 {
@@ -977,7 +1004,7 @@ static void test_walks(void)
     }
 }
 
-/* A load waits for its translation first, and has missed L1D only then. */
+/* A load first waits for its translation; only then does it miss L1D. */
 static void test_walk_then_miss(void)
 {
     static const Behaviour how = { address_random, taken_always };
@@ -1002,7 +1029,10 @@ static void test_walk_then_miss(void)
     rig_free(rig);
 }
 
-/* Large pages have entries of their own in the DTLB, and reach as far. */
+/*
+ * Large pages have entries of their own in the DTLB, and fit into it
+ * accordingly.  Walks count by the size of the page.
+ */
 static void test_large_pages(void)
 {
     static const Behaviour few = { address_large, taken_always };
@@ -1037,7 +1067,7 @@ static void test_large_pages(void)
     rig_free(rig);
 }
 
-/* A load of eight bytes, just behind a store of one of them. */
+/* A load of eight bytes just behind a store of one of them is blocked. */
 static void test_forward_blocked(void)
 {
     Rig *rig = rig_new(PMU_CORE_ICELAKE);
@@ -1049,7 +1079,7 @@ static void test_forward_blocked(void)
     rig_free(rig);
 }
 
-/* A place, and 4 KiB further; or eight bytes less. */
+/* A place and the one 4 KiB on; then eight bytes less. */
 static uint64_t address_4k(Rig *rig, uint64_t n)
 {
     return 0x100000 + n % 2 * 4096;
@@ -1061,8 +1091,9 @@ static uint64_t address_4k_less(Rig *rig, uint64_t n)
 }
 
 /*
- * A load 4 KiB behind a store is issued again; eight bytes less make it any
- * other.  The next load needs its data.
+ * A load 4 KiB from a store before it issues again, which takes address_alias
+ * cycles.  Eight bytes less, it is a load like any other.  The next load needs
+ * its data.
  */
 static void test_alias(void)
 {
@@ -1092,7 +1123,7 @@ static void test_alias(void)
 
 /* The core. */
 
-/* What is the same for any code. */
+/* Assert the sums that hold for any code. */
 static void check_sums(const Rig *rig)
 {
     uint64_t cycles = count(rig, PMU_ITEM_CYCLES);
@@ -1116,12 +1147,12 @@ static void check_sums(const Rig *rig)
                      cycles);
     g_assert_cmpuint(weigh(rig, PMU_ITEM_UNDELIVERED_0,
                            PMU_ITEM_UNDELIVERED_6), ==, frontend);
-    /* What is issued retires, but for the wrong path and what is open. */
+    /* What issues retires, but for the wrong path and the open cycle. */
     assert_within(weigh(rig, PMU_ITEM_ISSUED_0, PMU_ITEM_ISSUED_6),
                   retiring, retiring + count(rig, PMU_SLOT_BR_MISPREDICT));
     assert_within(weigh(rig, PMU_ITEM_RETIRED_0, PMU_ITEM_RETIRED_8) + rob,
                   retiring, retiring + 2.0 * rob);
-    /* What is issued executes, once, but for what fits into the scheduler. */
+    /* What issues executes once, but for what is in the scheduler. */
     assert_within(executed + scheduler + 1, ports,
                   ports + 2.0 * scheduler + 1);
     g_assert_cmpuint(waits, <=, cycles);
@@ -1136,6 +1167,7 @@ static void check_sums(const Rig *rig)
                      sum(rig, PMU_ITEM_CODE_L2, PMU_ITEM_CODE_DRAM));
 }
 
+/* The sums hold for all kinds of code and data. */
 static void test_sums(void)
 {
     static const Code bodies[] = {
@@ -1154,7 +1186,7 @@ static void test_sums(void)
             PmuCore core = (i + j) % PMU_CORES_MEASURED;
             Rig *rig = rig_loop(core, bodies[i], 1 + 7 * i);
 
-            /* Not in the middle of a cycle. */
+            /* Rigs begin and end on whole cycles. */
             rig_measure(rig, &behaviours[j], 200);
             check_sums(rig);
             rig_free(rig);
@@ -1162,7 +1194,7 @@ static void test_sums(void)
     }
 }
 
-/* Ports, for instructions that have no choice; uops.info. */
+/* Micro-ops without a choice run on the port that uops.info says. */
 static void test_ports(void)
 {
     static const struct {
@@ -1184,7 +1216,9 @@ static void test_ports(void)
             if (kinds[i].other != PMU_ITEM_NR) {
                 g_assert_cmpuint(count(rig, kinds[i].other), ==, 5000);
             }
-            /* dec and jnz are one micro-op; taken branches go to port 6. */
+            /*
+             * dec and jnz fuse into one micro-op; taken branches run on port 6.
+             */
             g_assert_cmpuint(count(rig, PMU_ITEM_PORT_6), ==, 100);
             g_assert_cmpuint(count(rig, PMU_ITEM_MACRO_FUSED), ==, 100);
             rig_free(rig);
@@ -1192,7 +1226,7 @@ static void test_ports(void)
     }
 }
 
-/* Independent micro-ops for four ports share them evenly. */
+/* Independent micro-ops share their four ports evenly: 1,000 each, to 10 %. */
 static void test_port_choice(void)
 {
     Rig *rig = rig_new(PMU_CORE_ICELAKE);
@@ -1211,7 +1245,10 @@ static void test_port_choice(void)
     rig_free(rig);
 }
 
-/* IMULs in a chain, one each third cycle: other slots are core bound. */
+/*
+ * A chain of IMULs executes one in each third cycle.  In the two others nothing
+ * executes, and memory is not to blame.
+ */
 static void test_executed(void)
 {
     Rig *rig = rig_loop(PMU_CORE_ICELAKE, IMUL_RAX, 100);
@@ -1229,7 +1266,7 @@ static void test_executed(void)
     rig_free(rig);
 }
 
-/* A VDIVSD takes the divider for 4 cycles: InstLatx64. */
+/* A VDIVSD takes the divider for 4 cycles (InstLatx64); a DIV takes another. */
 static void test_divider(void)
 {
     Rig *rig = rig_loop(PMU_CORE_ICELAKE, VDIVSD, 100);
@@ -1246,6 +1283,7 @@ static void test_divider(void)
     rig_free(rig);
 }
 
+/* Each FADD is one x87 micro-op. */
 static void test_x87(void)
 {
     Rig *rig = rig_loop(PMU_CORE_ICELAKE, FADD, 10);
@@ -1255,7 +1293,7 @@ static void test_x87(void)
     rig_free(rig);
 }
 
-/* Waiting for LFENCEs is nearly all there is. */
+/* A loop of LFENCEs spends nearly all its cycles on waiting for them. */
 static void test_serialized(void)
 {
     Rig *rig = rig_loop(PMU_CORE_ICELAKE, LFENCE, 50);
@@ -1268,7 +1306,10 @@ static void test_serialized(void)
     rig_free(rig);
 }
 
-/* The cycles of PAUSEs, alone and in turns with LFENCEs. */
+/*
+ * PAUSE cycles make up a loop of PAUSEs, and count as serialized.  Mixed with
+ * LFENCEs, they still count alone.
+ */
 static void check_pause(PmuCore core)
 {
     Rig *rig = rig_loop(core, PAUSE, 50);
@@ -1296,6 +1337,7 @@ static void check_pause(PmuCore core)
     rig_free(rig);
 }
 
+/* That holds on all measured cores. */
 static void test_pause(void)
 {
     for (PmuCore core = 0; core < PMU_CORES_MEASURED; core++) {
@@ -1311,7 +1353,10 @@ static uint64_t delivered(const Rig *rig)
            count(rig, PMU_ITEM_LSD_UOPS) + count(rig, PMU_ITEM_MS_UOPS);
 }
 
-/* Short loops are in the queue, longer ones in the DSB, very long ones not. */
+/*
+ * Short loops come from the queue of micro-ops, longer ones from the DSB, and
+ * very long ones from the decoders.
+ */
 static void test_sources(void)
 {
     static const struct {
@@ -1329,14 +1374,14 @@ static void test_sources(void)
 
         rig_run(rig, &plain, 40);
         rig_measure(rig, &plain, 60);
-        /* The last cycle of a part of the frontend may be open. */
+        /* The last cycle of a source may still be open. */
         assert_within(delivered(rig) + 6, uops, uops + 12);
         assert_within(count(rig, loops[i].source), 0.95 * uops, uops + 6);
         rig_free(rig);
     }
 }
 
-/* As many micro-ops a cycle by the DSB as the backend takes. */
+/* The DSB delivers as many micro-ops a cycle as the backend takes. */
 static void test_dsb_cycles(void)
 {
     Rig *rig = rig_loop(PMU_CORE_ICELAKE, NOP, 1000);
@@ -1352,7 +1397,10 @@ static void test_dsb_cycles(void)
     rig_free(rig);
 }
 
-/* In code that is decoded each instruction stalls the predecoder. */
+/*
+ * Each length-changing prefix in code that is decoded stalls the predecoder for
+ * lcp_stall cycles.
+ */
 static void test_lcp(void)
 {
     Rig *rig = rig_loop(PMU_CORE_ICELAKE, ADD_AX_IMM16, 12000);
@@ -1368,6 +1416,9 @@ static void test_lcp(void)
     rig_free(rig);
 }
 
+/*
+ * Each CPUID switches to microcode once, and all its micro-ops come from there.
+ */
 static void test_microcode(void)
 {
     Rig *rig = rig_loop(PMU_CORE_ICELAKE, CPUID, 10);
@@ -1381,8 +1432,8 @@ static void test_microcode(void)
 }
 
 /*
- * Jumps from page to page, in more pages than the ITLB has and fewer than the
- * STLB, and in more lines than the DSB and L1I have; measured twice.
+ * Jumps from page to page, in more pages than the ITLB holds and fewer than the
+ * STLB, and more lines than the DSB and L1I hold.  Measured over two rounds.
  */
 static Rig *rig_of_pages(const PmuUarch *uarch, unsigned pages)
 {
@@ -1406,7 +1457,10 @@ static Rig *rig_of_pages(const PmuUarch *uarch, unsigned pages)
     return rig;
 }
 
-/* Where the predictor is not ahead, each waits for all that it takes. */
+/*
+ * If the predictor does not run ahead, fetch waits for the whole latency of
+ * each translation and of each line.
+ */
 static void test_fetch(void)
 {
     PmuUarch uarch = *pmu_uarch(PMU_CORE_ICELAKE);
@@ -1420,16 +1474,16 @@ static void test_fetch(void)
     assert_within(count(rig, PMU_ITEM_FETCH_DATA_CYCLES),
                   0.9 * 2 * pages * rig->uarch->l2.latency,
                   1.1 * 2 * pages * rig->uarch->l2.latency);
-    /* Each has a bubble of its own. */
+    /* Each line has a bubble of its own. */
     assert_within(sum(rig, PMU_ITEM_BUBBLE_1, PMU_ITEM_BUBBLE_512),
                   0.9 * 2 * pages, 2 * pages);
     rig_free(rig);
 }
 
 /*
- * If it is, pages are translated one after the other, and lines come meanwhile:
- * a page takes what its translation takes, and when fetch gets to a line, its
- * page is known already.
+ * If the predictor runs ahead, it translates one page after the other, and
+ * lines come meanwhile.  So a page takes the time of its translation, and the
+ * page is already known when fetch gets to its line.
  */
 static void test_fetch_ahead(void)
 {
@@ -1440,7 +1494,7 @@ static void test_fetch_ahead(void)
                   2 * pages * rig->uarch->stlb.latency,
                   1.02 * 2 * pages * rig->uarch->stlb.latency);
     g_assert_cmpuint(count(rig, PMU_ITEM_FETCH_TAG_CYCLES), ==, 0);
-    /* All but the cycles of the jumps: one, or two where it is decoded. */
+    /* All cycles but those of the jumps: one, or two if it is decoded. */
     assert_within(count(rig, PMU_ITEM_FETCH_DATA_CYCLES),
                   2 * pages * (rig->uarch->stlb.latency - 2),
                   2 * pages * (rig->uarch->stlb.latency - 1));
@@ -1448,9 +1502,9 @@ static void test_fetch_ahead(void)
 }
 
 /*
- * Jumps from page to page, in more pages than Golden Cove's ITLB has and fewer
- * lines than its DSB: what leaves the ITLB leaves the DSB, so each page is
- * looked up.  If they fit into the ITLB, none is.
+ * Jumps from page to page, in more pages than Golden Cove's ITLB holds and
+ * fewer lines than its DSB.  What leaves the ITLB leaves the DSB, so each page
+ * is looked up.  If they fit into the ITLB, none is.
  */
 static void check_dsb_pages(unsigned pages, uint64_t lookups)
 {
@@ -1469,6 +1523,7 @@ static void check_dsb_pages(unsigned pages, uint64_t lookups)
     rig_free(rig);
 }
 
+/* The ITLB holds 256 pages and not 448. */
 static void test_dsb_pages(void)
 {
     check_dsb_pages(256, 0);
@@ -1476,8 +1531,8 @@ static void test_dsb_pages(void)
 }
 
 /*
- * A load of CR3 and what changes translation flush the whole DSB, INVLPG what
- * it has of a page: of 4 KiB, or of 2 MiB from LARGE_BASE on.
+ * A load of CR3 and changes of how addresses translate flush the whole DSB.
+ * INVLPG flushes a page's part: 4 KiB, or 2 MiB from LARGE_BASE on.
  */
 static void check_dsb_flush(uint64_t code, PmuTlbFlush flush, uint64_t linear,
                             uint64_t decoded)
@@ -1494,7 +1549,7 @@ static void check_dsb_flush(uint64_t code, PmuTlbFlush flush, uint64_t linear,
     rig_measure(rig, &plain, 1);
     g_assert_cmpuint(count(rig, PMU_ITEM_MITE_UOPS), ==, 0);
     pmu_timing_flush_mappings(rig->timing, flush, linear);
-    /* The first block may be on its way already when it is flushed. */
+    /* The flush may find the first block already on its way. */
     rig_measure(rig, &plain, 2);
     g_assert_cmpuint(count(rig, PMU_ITEM_MITE_UOPS), ==, decoded);
     rig_measure(rig, &plain, 1);
@@ -1502,6 +1557,10 @@ static void check_dsb_flush(uint64_t code, PmuTlbFlush flush, uint64_t linear,
     rig_free(rig);
 }
 
+/*
+ * CR3 and changes flush all 8 jumps.  INVLPG flushes one in pages of 4 KiB, all
+ * in one of 2 MiB, and none in another page.
+ */
 static void test_dsb_flush(void)
 {
     check_dsb_flush(CODE_BASE, PMU_TLB_FLUSH_LOCAL, 0, 8);
@@ -1513,8 +1572,8 @@ static void test_dsb_flush(void)
 }
 
 /*
- * 1,000 jumps, more than the DSB has, @stride bytes apart: fetch walks for
- * @walks pages at first, and asks the STLB for @found of them each time around.
+ * 1,000 jumps, more than the DSB holds, @stride bytes apart: fetch first walks
+ * for @walks pages, and then asks the STLB for @found of them in each round.
  */
 static void check_large_code(uint64_t base, uint64_t stride, uint64_t walks,
                              uint64_t found)
@@ -1535,16 +1594,17 @@ static void check_large_code(uint64_t base, uint64_t stride, uint64_t walks,
     rig_free(rig);
 }
 
+/* Large pages of code count by the 2 MiB parts that the ITLB has. */
 static void test_large_code(void)
 {
     check_large_code(LARGE_BASE, 4096 + 64, 2, 0);
     check_large_code(LARGE_BASE, (2 << 20) + 64, 1000, 1000);
-    /* Pages of 1 GiB by parts of 2 MiB, which the ITLB has 16 of. */
+    /* Pages of 1 GiB, in parts of 2 MiB, of which the ITLB holds 16. */
     check_large_code(HUGE_BASE, 4096 + 64, 1, 0);
     check_large_code(HUGE_BASE, (2 << 20) + 64, 2, 1000);
 }
 
-/* Taken branches, each of them for the first time. */
+/* A taken branch resteers the first time it runs, and only then. */
 static void test_resteers(void)
 {
     Rig *rig = rig_new(PMU_CORE_ICELAKE);
@@ -1562,7 +1622,7 @@ static void test_resteers(void)
     rig_free(rig);
 }
 
-/* A loop of products, of which one takes an assist, or none. */
+/* Run a loop of products; one of them in each turn takes an assist, or none. */
 static void assists(Rig *rig, bool assisted, unsigned times)
 {
     const Code multiply = I("\xf2\x0f\x59\xc1");        /* mulsd xmm0, xmm1 */
@@ -1584,8 +1644,8 @@ static void assists(Rig *rig, bool assisted, unsigned times)
 }
 
 /*
- * An assist retires so many micro-ops of microcode, clears the machine, and
- * takes about 150 cycles; the same without detailed simulation.
+ * An assist retires 30 micro-ops of microcode, clears the machine and takes
+ * about 150 cycles, whether it is simulated in detail or sampled.
  */
 static void check_assists(const PmuSampling *sampling, unsigned times)
 {
@@ -1614,6 +1674,7 @@ static void check_assists(const PmuSampling *sampling, unsigned times)
     rig_free(rig);
 }
 
+/* In detail each assist is simulated; in sampling it is estimated. */
 static void test_assists(void)
 {
     check_assists(NULL, 1000);
@@ -1679,7 +1740,10 @@ static void run_test(gconstpointer opaque)
     tests[i].run();
 }
 
-/* It needs another vCPU, stores to code, or a prefetcher that sleeps here. */
+/*
+ * Does @item need another vCPU, stores to code, or a prefetcher that is idle
+ * here?  Then another test counts it.
+ */
 static bool is_counted_elsewhere(PmuLedgerItem item)
 {
     switch (item) {
@@ -1706,8 +1770,8 @@ static bool can_happen(const PmuEvent *row)
 }
 
 /*
- * The code here makes each event happen that does not say that it counts zero:
- * none is zero because the ledger lacks what it is a sum of.
+ * Each event happens in one of the tests here, unless it says that it counts
+ * zero: none is zero because the ledger lacks what it is a sum of.
  */
 static void test_all_happen(void)
 {

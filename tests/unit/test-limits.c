@@ -1,6 +1,7 @@
 /*
- * What a guest chooses, its bytes, addresses, counts and when they come, does
- * not end the model, nor hold it up, nor make it take more and more memory.
+ * Limits: whatever bytes, addresses, counts and times a guest chooses, it
+ * neither ends the model, nor holds it up, nor makes it use more and more
+ * memory.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -43,13 +44,13 @@ static const PmuInsn *describe(PmuDecoder *decoder, const uint8_t *bytes,
     return decode_bytes(decoder, bytes, length);
 }
 
-/* Linear is physical. */
+/* Every linear page is its own physical page. */
 static PmuMapping identity(void *opaque, uint64_t page)
 {
     return (PmuMapping) { page };
 }
 
-/* Seconds of this process' own. */
+/* The CPU time of this process in seconds. */
 static double seconds(void)
 {
     struct timespec now;
@@ -58,7 +59,7 @@ static double seconds(void)
     return now.tv_sec + now.tv_nsec / 1e9;
 }
 
-/* A block and what it did. */
+/* A block and one execution of it. */
 typedef struct Run {
     PmuBlockBuilder builder;
     uint64_t addr[PMU_BLOCK_ACCESSES];
@@ -74,7 +75,7 @@ static void run_begin(Run *run, uint64_t pc, PmuLevel level)
     };
 }
 
-/* Append @code, whose accesses are at @addr. */
+/* Append @code; all its accesses go to @addr. */
 static void run_add(Run *run, PmuDecoder *decoder, Code code, uint64_t addr)
 {
     PmuBlock *block = &run->builder.block;
@@ -94,7 +95,7 @@ static void run_add(Run *run, PmuDecoder *decoder, Code code, uint64_t addr)
                   (run->dynamic.pc + block->length) & 0xfff, ea, stack);
 }
 
-/* A core that simulates all that it runs in detail. */
+/* A core that simulates everything it runs in detail. */
 typedef struct Core {
     PmuUarch uarch;
     PmuDecoder *decoder;
@@ -123,7 +124,10 @@ static void core_run(Core *core, const Run *run)
                    run->builder.block.num_insns, &run->dynamic);
 }
 
-/* Nothing was repaired, and all classes together are all slots. */
+/*
+ * Assert that the model repaired @repairs inputs, and that on each level the
+ * classes of slots add up to all slots, width times cycles.
+ */
 static void assert_sound(Core *core, uint64_t repairs)
 {
     PmuLedgerSnapshot now;
@@ -153,7 +157,7 @@ static uint64_t count(Core *core, PmuLedgerItem item)
     return now.item[PMU_LEVEL_OS][item] + now.item[PMU_LEVEL_USR][item];
 }
 
-/* @lines of NOPs at @pc: one block. */
+/* Make one block of NOPs that fills @lines lines from @pc. */
 static void make_nops(Run *run, PmuDecoder *decoder, uint64_t pc,
                       unsigned lines)
 {
@@ -164,8 +168,9 @@ static void make_nops(Run *run, PmuDecoder *decoder, uint64_t pc,
 }
 
 /*
- * Lines of code leave L1I while others are decoded.  A block of eight CLFLUSHes
- * of lines that have just run: these are fetched again, and no other.
+ * CLFLUSH removes lines of code from L1I while other code is decoded.  A block
+ * flushes the eight lines that have just run: all eight are fetched again, and
+ * no other line.
  */
 static void test_flushed_code(void)
 {
@@ -195,9 +200,10 @@ static void test_flushed_code(void)
 }
 
 /*
- * Another vCPU writes to the lines, and tells of it while this one decodes.
- * Some invalidations may be lost, where two share an entry of its queue:
- * invalidation-queue.h.
+ * Another vCPU stores to the lines of code of this one and sends invalidations
+ * while this one decodes.  At least half of the lines are fetched again, and no
+ * more than there are.  The rest may be lost, when two invalidations share an
+ * entry of the queue: see invalidation-queue.h.
  */
 static void test_written_code(void)
 {
@@ -215,7 +221,7 @@ static void test_written_code(void)
         make_nops(&code[i], core[0].decoder, CODE + i * LINES * LINE, LINES);
         core_run(&core[0], &code[i]);
     }
-    /* One line, in two blocks: it is being decoded when the first ends. */
+    /* One line in two blocks: it is still being decoded when the first ends. */
     for (unsigned i = 0; i < 2; i++) {
         run_begin(&half[i], OTHER + i * LINE / 2, PMU_LEVEL_USR);
         for (unsigned n = 0; n < LINE / 2 / nop.length; n++) {
@@ -246,7 +252,10 @@ static void test_written_code(void)
     pmu_l3_unref(l3);
 }
 
-/* Nothing is in the DSB that L1I has not: a store would not find it. */
+/*
+ * Assert that each line in the DSB is also in L1I.  A store could not find it
+ * otherwise.
+ */
 static void assert_dsb_within_l1i(const PmuFunctionalModel *o)
 {
     const PmuCache *dsb = &o->fetcher.dsb;
@@ -259,7 +268,7 @@ static void assert_dsb_within_l1i(const PmuFunctionalModel *o)
     }
 }
 
-/* ... whatever takes lines out of L1I, and when. */
+/* The DSB stays within L1I, whatever removes lines from L1I and whenever. */
 static void test_dsb_within_l1i(void)
 {
     static const Code pool[] = {
@@ -297,7 +306,7 @@ static void test_dsb_within_l1i(void)
                                        &run->dynamic);
             assert_dsb_within_l1i(o);
         }
-        /* What others say comes at any time. */
+        /* Requests of other vCPUs come at any time. */
         if (random_below(&random, 8) == 0) {
             uint64_t line = CODE / LINE + random_below(&random, LINES);
 
@@ -316,7 +325,7 @@ static void test_dsb_within_l1i(void)
     pmu_decoder_free(decoder);
 }
 
-/* String instructions. */
+/* REP string instructions. */
 
 static const Code strings[] = {
     I("\xf3\xa4"), I("\xf3\x66\xa5"), I("\xf3\xa5"), I("\xf3\x48\xa5"),
@@ -327,14 +336,15 @@ static const Code strings[] = {
     I("\xf3\x6c"), I("\xf3\x6d"), I("\xf3\x6e"), I("\xf3\x6f"), /* INS, OUTS */
 };
 
-/* Where they may be: they wrap around at the end of an address space. */
+/* Where the operands lie; some wrap around at the end of an address space. */
 static const uint64_t string_addresses[] = { OTHER, 0, UINT64_MAX, 63, 0xfff };
 
 /*
- * However often a REP string instruction is said to have iterated, and wherever
- * it is: each time takes no more than what one can do in one go, and slots are
- * conserved.  Some 500,000 micro-ops take ten milliseconds; sanitizers and a
- * slow host ten times as much each.
+ * A REP string instruction takes no longer than the most iterations that it can
+ * do at once, whatever count and address the guest gives.  Slots are conserved.
+ * Each count above the maximum is repaired, once in each of two runs.  Some
+ * 500,000 micro-ops take ten milliseconds; sanitizers and a slow host take ten
+ * times as much each.  The limit for both is 2 seconds.
  */
 static void test_strings(void)
 {
@@ -372,7 +382,10 @@ static void test_strings(void)
     g_assert_cmpfloat(slowest, <, 2);
 }
 
-/* The same without detailed simulation, with estimated costs. */
+/*
+ * The same with estimated costs instead of detailed simulation.  48 of 64
+ * counts are above the maximum, so 48 are repaired.
+ */
 static void test_strings_estimated(void)
 {
     static const PmuSampling sampling = {
@@ -408,7 +421,10 @@ static void test_strings_estimated(void)
     }
 }
 
-/* What is not there does not run. */
+/*
+ * Ranges of instructions that the block does not have do not run.  Each of the
+ * five calls is repaired; only the first runs anything, all 16 NOPs.
+ */
 static void test_ranges(void)
 {
     g_autofree Run *run = g_new(Run, 1);
@@ -427,8 +443,9 @@ static void test_ranges(void)
 }
 
 /*
- * An SMI or #VMEXIT leaves a region in its middle, and it goes on in
- * memory that is far away.  What lies between is not fetched.
+ * An SMI or #VMEXIT leaves a region in its middle, and execution goes on in
+ * memory that is far away.  The model does not fetch what lies between, so
+ * 6,000 runs take less than 10 seconds.
  */
 static void test_elsewhere(void)
 {
@@ -444,7 +461,7 @@ static void test_elsewhere(void)
     core_init(&core, pmu_uarch(PMU_CORE_ICELAKE), NULL);
     pmu_timing_set_sampling(core.timing, &sampling);
     for (unsigned n = 0; n < 3000; n++) {
-        /* Each is at another place of its page, and so unknown. */
+        /* Each is at another offset in its page, and so unknown code. */
         run_begin(here, CODE + n * 0x1001, PMU_LEVEL_OS);
         run_add(here, core.decoder, nop, 0);
         run_begin(there, (n & 1 ? 1ull << 51 : 1ull << 40) + n * 0x1001,
@@ -461,7 +478,7 @@ static void test_elsewhere(void)
 
 /* Descriptions of instructions. */
 
-/* Random bytes that begin like instructions do. */
+/* Make random bytes that begin as instructions do.  Return their length. */
 static unsigned random_code(Random *random, PmuDecoder *decoder,
                             uint8_t bytes[15])
 {
@@ -490,7 +507,7 @@ static void assert_ports(const PmuUarch *uarch, unsigned count,
     g_assert_cmphex(ports >> uarch->num_ports, ==, 0);
 }
 
-/* The pipeline indexes by these. */
+/* Assert that the fields that the pipeline uses as indices are in range. */
 static void assert_description(const PmuUarch *uarch, const PmuInsn *insn)
 {
     unsigned uops = 4;
@@ -505,7 +522,7 @@ static void assert_description(const PmuUarch *uarch, const PmuInsn *insn)
                      uarch->ports[PMU_UNIT_BRANCH_TAKEN]);
     }
     /*
-     * As many as PMU_MAX_LATE_DISPATCHES has room for beside a full scheduler.
+     * PMU_MAX_LATE_DISPATCHES has room for this many beside a full scheduler.
      */
     g_assert_cmpuint(uops, <=, UINT8_MAX);
     g_assert_cmpuint(insn->slots, >, 0);
@@ -525,7 +542,10 @@ static void assert_description(const PmuUarch *uarch, const PmuInsn *insn)
     }
 }
 
-/* Whatever the bytes are, the model runs them, on cores of any size. */
+/*
+ * The model runs any bytes, with the parameters of each core and of the
+ * smallest and largest ones.  Nothing needs a repair, and slots are conserved.
+ */
 static void test_random_code(void)
 {
     g_autofree Run *run = g_new(Run, 1);
@@ -587,14 +607,15 @@ static void test_random_code(void)
 }
 
 /*
- * Code that is new all the time: descriptions take no more than they may of
- * this generation and the one before, if another one begins when it is time;
- * and all that is still in use is what it was.
+ * A guest makes new code all the time.  Its descriptions take no more than
+ * twice the maximum, for this generation and the one before, if the caller
+ * begins a generation when the pool is full.  All descriptions still in use
+ * keep their contents.
  */
 static void test_memory(void)
 {
     enum { CHECKED = 64 };
-    /* What a chunk of an arena rounds up to, on either side. */
+    /* What the chunks of an arena round up to, in both generations. */
     const size_t slack = 4 << 20;
     g_autofree Run *run = g_new(Run, 1);
     PmuInsnPool *pool = pmu_insn_pool_new();
@@ -615,7 +636,10 @@ static void test_memory(void)
             for (i = 0; i < CHECKED; i++) {
                 g_assert_cmpmem(kept[i], sizeof(insn), &was[i], sizeof(insn));
             }
-            /* A vCPU has records of this one, but not of the one before. */
+            /*
+             * A vCPU still has records of the current one, but not of the one
+             * before.
+             */
             pmu_insn_pool_begin_generation(pool, generation + 1, generation);
             generation++;
             for (i = 0; i < CHECKED; i++) {
@@ -632,7 +656,7 @@ static void test_memory(void)
     pmu_insn_pool_free(pool);
 }
 
-/* The same for blocks, with the decoder that their instructions are kept by. */
+/* The same for blocks, and for the decoder that keeps their instructions. */
 static void test_block_memory(void)
 {
     const size_t slack = 4 << 20;
@@ -649,7 +673,7 @@ static void test_block_memory(void)
         const PmuBlock *block;
 
         run_begin(run, phys += 0x1000, PMU_LEVEL_USR);
-        /* Nothing that is larger is shorter once it is translated. */
+        /* No code has a larger description for as little translated code. */
         run->builder.block.generation = generation;
         while (!pmu_block_full(&run->builder.block)) {
             run_add(run, decoder, (Code)I("\x90"), 0);
@@ -665,7 +689,7 @@ static void test_block_memory(void)
             pmu_block_pool_begin_generation(&pool, generation + 1, generation);
             pmu_decoder_begin_generation(decoder, generation + 1, generation);
             generation++;
-            /* Records of these are still to be looked at. */
+            /* A vCPU has yet to look at its records of these. */
             g_assert_cmphex(before->hash, ==, hash);
             g_assert_cmpuint(before->insns[3].insn->length, ==, 1);
         }
@@ -678,7 +702,7 @@ static void test_block_memory(void)
     pmu_decoder_free(decoder);
 }
 
-/* A block does not grow beyond its arrays, whatever is appended to it. */
+/* A block does not grow beyond its arrays, whatever the caller appends. */
 static void test_full_block(void)
 {
     g_autofree Run *run = g_new(Run, 1);
@@ -709,8 +733,14 @@ static void test_full_block(void)
     pmu_decoder_free(decoder);
 }
 
-/* What comes in a migration stream. */
+/* Data from a migration stream. */
 
+/*
+ * pmu_ledger_plausible() refuses totals that would wrap, and open cycles with
+ * more slots of a class than the total has. pmu_ledger_fill_cycle() fills a
+ * cycle that is incomplete: 7 slots of 5 a cycle make 2 cycles, so 3 are added
+ * to the class.
+ */
 static void test_ledger(void)
 {
     PmuLedger ledger;
@@ -718,15 +748,15 @@ static void test_ledger(void)
 
     pmu_ledger_init(&ledger, 5, 1, 1, 1, 1);
     g_assert_true(pmu_ledger_plausible(&ledger));
-    /* A total that wraps soon: 2^64 is no multiple of the width. */
+    /* A total that soon wraps: 2^64 is no multiple of the width. */
     ledger.slots[PMU_LEVEL_OS][0] = UINT64_MAX;
     g_assert_false(pmu_ledger_plausible(&ledger));
-    /* An open cycle of what there is none of. */
+    /* An open cycle with slots of classes of which the totals have none. */
     pmu_ledger_init(&ledger, 5, 1, 1, 1, 1);
     ledger.slots[PMU_LEVEL_OS][0] = 3;
     ledger.open[PMU_LEVEL_OS] = (PmuOpenCycle) { .slots = 3, .history = 0x111 };
     g_assert_false(pmu_ledger_plausible(&ledger));
-    /* Slots that are in no cycle: totals do not fall. */
+    /* Slots in no cycle: the ledger adds to them, as totals never decrease. */
     pmu_ledger_init(&ledger, 5, 1, 1, 1, 1);
     ledger.slots[PMU_LEVEL_OS][2] = 7;
     pmu_ledger_fill_cycle(&ledger, PMU_LEVEL_OS);
@@ -736,7 +766,7 @@ static void test_ledger(void)
     g_assert_cmpuint(ledger.repairs, ==, 1);
 }
 
-/* What counters and their overflows take for granted of a selection */
+/* Assert what the counters and overflow code rely on in a selection. */
 static void check_selection(const PmuSelection *selection)
 {
     g_assert_cmpuint(selection->num_terms, <, PMU_SELECTION_TERMS);
@@ -744,7 +774,9 @@ static void check_selection(const PmuSelection *selection)
     g_assert_true(!selection->whole || selection->single);
 }
 
-/* All that a guest can write into a selector. */
+/*
+ * No selector that a guest can write, with any of the modifiers, breaks that.
+ */
 static void test_selectors(void)
 {
     static const uint32_t modifiers[] = {

@@ -1,10 +1,10 @@
 /*
- * Kernels whose TopDown breakdown or speed was measured or follows from what
- * was: the model against machines.
+ * Kernels whose TopDown breakdown or speed was measured, or follows from what
+ * was measured: the model against machines.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Sources of what is expected, as cited below:
+ * Sources of the expected figures, as cited below:
  *   IL64         InstLatx64: Xeon Gold 6330 (Ice Lake-SP), Golden Cove
  *   pmu-tools    breakdowns in issues of github.com/andikleen/pmu-tools, by
  *                number: Ice Lake-SP, Tiger Lake, Sapphire Rapids machines
@@ -40,7 +40,7 @@ typedef struct Code {
 #define CODE_BASE       0x400000ull
 #define DATA_BASE       0x100000000ull
 
-/* Pages from here on have physical addresses this far apart. */
+/* Pages from SPREAD_BASE on have physical addresses SPREAD bytes apart. */
 #define SPREAD_BASE     0x80000000ull
 #define SPREAD_PAGES    4096
 #define SPREAD          (64 * 1024)
@@ -64,11 +64,11 @@ static uint64_t phys_of(uint64_t linear)
 /* One block of a kernel, which begins at @pc. */
 typedef struct Part {
     PmuBlockBuilder *builder;
-    const PmuBlock *block;      /* in it */
+    const PmuBlock *block;      /* that of @builder */
     uint64_t pc;
 } Part;
 
-/* A core and a kernel on it. */
+/* A core and the kernel that it runs. */
 typedef struct Rig {
     const PmuUarch *uarch;
     PmuDecoder *decoder;
@@ -80,12 +80,12 @@ typedef struct Rig {
     const uint64_t *addresses;  /* of the data, in turn; NULL: always one */
     unsigned num_addresses;
     uint64_t accesses;
-    bool at_random;             /* the first branch goes either way */
+    bool at_random;             /* the first branch is random */
     PmuLedgerSnapshot start;    /* where measuring began */
     uint64_t clock;
 } Rig;
 
-/* A core like @core, but for the figures that @uarch has. */
+/* Make a core like @core, but with the parameters of @uarch. */
 static Rig *rig_new_like(PmuCore core, const PmuUarch *uarch)
 {
     Rig *rig = g_new0(Rig, 1);
@@ -96,7 +96,7 @@ static Rig *rig_new_like(PmuCore core, const PmuUarch *uarch)
     rig->timing = pmu_timing_new(rig->uarch, &rig->ledger, NULL, page_of,
                                  NULL);
     g_assert_nonnull(rig->timing);
-    /* The model is tested here, not how well it is estimated. */
+    /* The test is of the model, not of how well sampling estimates it. */
     pmu_timing_set_sampling(rig->timing, NULL);
     rig->parts = g_array_new(FALSE, FALSE, sizeof(Part));
     rig->pc = CODE_BASE;
@@ -132,7 +132,7 @@ static const Part *rig_new_part(Rig *rig)
     return &g_array_index(rig->parts, Part, rig->parts->len - 1);
 }
 
-/* The block that the next instruction belongs to; blocks end as TCG's do. */
+/* Returns the block of the next instruction.  Blocks end as TCG's do. */
 static const Part *rig_part(Rig *rig)
 {
     const Part *last = rig->parts->len == 0 ? NULL :
@@ -168,7 +168,7 @@ static void rig_add(Rig *rig, Code code)
     rig->pc += code.length;
 }
 
-/* Append @n times @code. */
+/* Append @code @n times. */
 static void rig_add_times(Rig *rig, Code code, unsigned n)
 {
     for (unsigned i = 0; i < n; i++) {
@@ -176,6 +176,7 @@ static void rig_add_times(Rig *rig, Code code, unsigned n)
     }
 }
 
+/* Append the end of the loop: one micro-op, as DEC and JNZ fuse. */
 static void rig_close_loop(Rig *rig)
 {
     rig_add(rig, (Code)DEC_RCX);
@@ -230,7 +231,10 @@ static void assert_conserved(const Rig *rig)
                       rig->uarch->width * count(rig, PMU_ITEM_CYCLES));
 }
 
-/* The cycles that a run takes, of @times more after as many to warm up. */
+/*
+ * Run the kernel @times to warm up and @times to measure.  Returns the cycles
+ * of one run.
+ */
 static double rig_measure(Rig *rig, unsigned times)
 {
     rig_run(rig, times);
@@ -244,7 +248,7 @@ static double rig_measure(Rig *rig, unsigned times)
            rig->uarch->width / times;
 }
 
-/* The share of a level-1 class, whose first leaf is @leaf. */
+/* Returns the share of slots of a level-1 class, whose first leaf is @leaf. */
 static double share(const Rig *rig, PmuSlotClass leaf)
 {
     return (count(rig, (PmuLedgerItem)leaf) +
@@ -267,8 +271,9 @@ static void assert_near(const Rig *rig, const char *what, double value,
 }
 
 /*
- * 160 dependent VMULPD ymm: backend 94.5 % on Ice Lake-SP (pmu-tools #421).
- * 161 slots in 640 cycles, 4 for each (IL64), are 5.0 %.
+ * 160 dependent VMULPD ymm are 94.5 % backend bound on Ice Lake-SP (pmu-tools
+ * #421).  161 slots in 640 cycles, 4 for each VMULPD (IL64), are 5.0 %
+ * retiring.
  */
 static void test_vmulpd(void)
 {
@@ -282,7 +287,10 @@ static void test_vmulpd(void)
     rig_free(rig);
 }
 
-/* 87.8 % backend, 3.2 % frontend on Ice Lake (pmu-tools #376). */
+/*
+ * A loop of a PAUSE is 87.8 % backend and 3.2 % frontend bound on Ice Lake
+ * (pmu-tools #376).
+ */
 static void test_pause(void)
 {
     Rig *rig = rig_new(PMU_CORE_ICELAKE);
@@ -295,7 +303,10 @@ static void test_pause(void)
     rig_free(rig);
 }
 
-/* As many NOPs as the core is wide, in each cycle; the rest is the loop. */
+/*
+ * As many NOPs as the core is wide retire in each cycle: 10 cycles.  What it
+ * takes beyond that is the loop.
+ */
 static void test_nops(void)
 {
     for (PmuCore core = 0; core < PMU_CORES_MEASURED; core++) {
@@ -309,7 +320,10 @@ static void test_nops(void)
     }
 }
 
-/* 3 cycles each (IL64): two slots of a loop with one. */
+/*
+ * A chain of IMULs takes 3 cycles each (IL64).  A turn of the loop is two
+ * slots.
+ */
 static void test_imul(void)
 {
     for (PmuCore core = 0; core < PMU_CORES_MEASURED; core++) {
@@ -325,7 +339,10 @@ static void test_imul(void)
     }
 }
 
-/* Two stores to one line and the loop's end in each cycle: arithmetic. */
+/*
+ * Two stores to one line and the end of the loop go in each cycle: three slots
+ * of five, arithmetic.
+ */
 static void test_two_stores(void)
 {
     Rig *rig = rig_new(PMU_CORE_ICELAKE);
@@ -338,8 +355,9 @@ static void test_two_stores(void)
 }
 
 /*
- * Two stores leave in a cycle if they are to one line, else one (Downs,
- * "Performance Speed Limits"): eight to one line, and eight to two in turn.
+ * Two stores leave the store buffer in a cycle if they are to one line,
+ * otherwise one (Downs, "Performance Speed Limits").  Eight stores take 4
+ * cycles to one line, and 8 cycles to two lines in turn.
  */
 static void test_store_lines(void)
 {
@@ -362,15 +380,16 @@ static void test_store_lines(void)
 }
 
 /*
- * A few instructions in turn, as often as a loop of a hundred cycles takes:
- * cycles that InstLatx64 measured, to its tenth or 5 %.
+ * A few instructions in turn, as often as fit into a loop of a hundred cycles.
+ * InstLatx64 measured the cycles; the model may be off by 0.1 or by 5 %,
+ * whichever is more.
  */
 typedef struct Measured {
     const char *what;
     Code code[2];
-    unsigned times;             /* that the first comes in a row */
+    unsigned times;             /* how often code[0] comes in a row */
     uint64_t address[2];        /* of the data in turn */
-    double snc, glc;            /* cycles of both; 0: not measured */
+    double snc, glc;            /* cycles of both codes; 0: not measured */
 } Measured;
 
 static void check_measured(const Measured *m, PmuCore core, double cycles)
@@ -407,7 +426,10 @@ static void check_all_measured(const Measured *m, unsigned n)
     }
 }
 
-/* Chains between kinds of vector units; the tenths are means over ports. */
+/*
+ * Chains between kinds of vector units: IL64.  The tenths are means over the
+ * ports that the instructions can take.
+ */
 static void test_bypasses(void)
 {
     static const Measured table[] = {
@@ -425,7 +447,9 @@ static void test_bypasses(void)
     check_all_measured(table, G_N_ELEMENTS(table));
 }
 
-/* A store, and a load of the same: the way through the store buffer. */
+/*
+ * A store and a load of the same data: the latency of the store buffer (IL64).
+ */
 static void test_forwarding(void)
 {
     static const Measured table[] = {
@@ -441,8 +465,8 @@ static void test_forwarding(void)
 }
 
 /*
- * The same by memory renaming, which Golden Cove does: of general registers of
- * 32 and 64 bits, where nothing but the address is looked up besides.
+ * The same with memory renaming, which Golden Cove does: for general registers
+ * of 32 and 64 bits, without an index and within a line (IL64).
  */
 static void test_memory_renaming(void)
 {
@@ -462,7 +486,9 @@ static void test_memory_renaming(void)
         { "push [m], pop [m]", { I("\xff\x33"), I("\x8f\x03") },
           1, { DATA_BASE, DATA_BASE }, 0, 10.09 },
     };
-    /* These go through the store buffer, as others do: 5 cycles or more. */
+    /*
+     * These go through the store buffer, as on other cores: 5 cycles or more.
+     */
     static const struct {
         const char *what;
         Code code[2];
@@ -490,7 +516,10 @@ static void test_memory_renaming(void)
     }
 }
 
-/* Accesses of two lines take two turns; not all stores pair. */
+/*
+ * An access of two lines takes two turns of its port.  Not all stores pair, so
+ * some take a cycle each.  IL64.
+ */
 static void test_turns(void)
 {
     static const Measured table[] = {
@@ -515,8 +544,9 @@ static void test_turns(void)
 }
 
 /*
- * FXCH renames: FADD on one register of the stack after the other, not one
- * behind the other.  XCHG waits for each of its registers by itself.
+ * Renaming does FXCH, so FADDs work on one register of the stack after the
+ * other, and do not wait for each other.  XCHG waits for each of its registers
+ * separately.
  */
 static void test_exchanges(void)
 {
@@ -529,7 +559,7 @@ static void test_exchanges(void)
     };
     Rig *rig = rig_new(PMU_CORE_ICELAKE);
 
-    /* Both depend on both: nothing to gain. */
+    /* Both depend on both of their registers: renaming gains nothing (IL64). */
     check_all_measured(&fadd, 1);
     check_all_measured(&xchg, 1);
     /* With six registers in turn: IL64, 1 cycle for both. */
@@ -548,11 +578,11 @@ static void test_exchanges(void)
 }
 
 /*
- * The stack engine keeps RSP's offset from PUSH and POP.  An instruction that
- * reads RSP makes it add that first, a micro-op of one cycle (Intel's
- * optimization manual, "Stack Pointer Tracker"): push rax; add rsp, 8 is a
- * chain of two cycles.  (Golden Cove may do such additions without executing
- * them.)
+ * The stack engine keeps the offset that PUSH and POP have added to RSP.  For
+ * an instruction that reads RSP it first issues a micro-op that adds the
+ * offset, one cycle (Intel's optimization manual, "Stack Pointer Tracker").  So
+ * push rax; add rsp, 8 is a chain of two cycles.  (Golden Cove may do such
+ * additions without executing them.)
  */
 static void test_stack_engine(void)
 {
@@ -565,7 +595,7 @@ static void test_stack_engine(void)
     rig_free(rig);
 }
 
-/* vfmadd231pd ymm0, ymm1, [rbx]: the sum takes 4 cycles a turn (IL64). */
+/* vfmadd231pd ymm0, ymm1, [rbx]: each turn adds to the sum, 4 cycles (IL64). */
 static void test_dot_product(void)
 {
     Rig *rig = rig_new(PMU_CORE_ICELAKE);
@@ -578,7 +608,10 @@ static void test_dot_product(void)
     rig_free(rig);
 }
 
-/* A few instructions, in a loop: cycles that follow from those of each. */
+/*
+ * A few instructions in a loop, whose cycles (to 0.05) follow from those of
+ * each.
+ */
 typedef struct Loop {
     const char *what;
     double snc, glc;
@@ -605,10 +638,10 @@ static void check_loops(const Loop *loops, unsigned n)
 }
 
 /*
- * A port is chosen for a micro-op before it is known when its source is ready:
- * of three chains of additions, for which there are four ports, some wait for
- * another's port.  With the best choice they would take a cycle each; uiCA,
- * whose rule for the choice was measured, has 1.11.
+ * The model chooses a port for a micro-op before it knows when its source is
+ * ready.  So of three chains of additions on four ports, some wait for a port
+ * that another one was given.  With the best choice an addition of each would
+ * take one cycle; uiCA, whose rule for the choice was measured, has 1.11.
  */
 #define CHAIN_LENGTH 20
 
@@ -632,14 +665,14 @@ static void test_alu_chains(void)
 }
 
 /*
- * Divisions are done as their sources become ready, each as fast as IL64 has
- * it: SQRTSS and DIVSS 3, VDIVSD 4, IDIV of 64 bits 10 cycles; and if they all
- * become ready at once they take turns.
+ * Divisions begin as their sources become ready.  Each takes the divider as
+ * long as IL64 has it: SQRTSS and DIVSS 3, VDIVSD 4, IDIV of 64 bits 10 cycles.
+ * If all become ready at once, they take turns.
  */
 static void test_dividers(void)
 {
     static const Loop loops[] = {
-        /* Neither waits for the one of the turn before. */
+        /* Neither waits for its counterpart of the turn before. */
         { "the root's reciprocal", 6, 6, {
             I("\xf3\x0f\x10\x03"),             /* movss xmm0, [rbx] */
             I("\xf3\x0f\x51\xc0"),             /* sqrtss xmm0, xmm0 */
@@ -672,7 +705,7 @@ static void test_dividers(void)
     check_loops(loops, G_N_ELEMENTS(loops));
 }
 
-/* DPPS takes 4 cycles as well (IL64), but does not divide. */
+/* DPPS takes 4 cycles as well (IL64), but not of the divider. */
 static void test_dot_products(void)
 {
     static const Code dpps = I("\x66\x0f\x3a\x40\xc1\xff");
@@ -689,10 +722,10 @@ static void test_dot_products(void)
 }
 
 /*
- * CF is not among the flags that INC and DEC write, nor those of ADOX: each
- * carry is a cycle after the one before (IL64: ADC, ADCX, ADOX 1), whatever
- * happens to the others.  Conditions that need CF and ZF take two micro-ops,
- * one behind the other (Agner Fog's tables: SETA 2).
+ * INC, DEC and ADOX do not write CF.  So each carry comes a cycle after the one
+ * before (IL64: ADC, ADCX, ADOX 1), whatever happens to other flags.
+ * Conditions that need CF and ZF take two micro-ops, one after the other (Agner
+ * Fog's tables: SETA 2).
  */
 static void test_carries(void)
 {
@@ -707,7 +740,9 @@ static void test_carries(void)
             I("\x49\x83\xd6\x00"),             /* adc r14, 0 */
             I("\x49\x83\xd7\x00"),             /* adc r15, 0 */
         } },
-        /* With the branch nine micro-ops for p0 and p6; one chain takes 8. */
+        /*
+         * With the branch nine micro-ops for p0 and p6; as one chain, 8 cycles.
+         */
         { "two chains", 4.5, 4.5, {
             I("\x66\x4c\x0f\x38\xf6\xc0"),     /* adcx r8, rax */
             I("\xf3\x4c\x0f\x38\xf6\xc8"),     /* adox r9, rax */
@@ -732,8 +767,8 @@ static void test_carries(void)
 }
 
 /*
- * 30 times { add; jmp } in 8 bytes each, as a loop: 72.2 % frontend on Tiger
- * Lake, which decodes them anew each time (pmu-tools #422).
+ * 30 times { add; jmp }, in 8 bytes each, as a loop: 72.2 % frontend bound on
+ * Tiger Lake, which decodes them anew each time (pmu-tools #422).
  */
 static void test_jumps(void)
 {
@@ -754,8 +789,8 @@ static void test_jumps(void)
 }
 
 /*
- * 1,700 MOVABS, 17 KB: IPC 3.20 on Sapphire Rapids, so 53.3 % retiring; 46.7 %
- * frontend (pmu-tools #444).
+ * 1,700 MOVABS, 17 KB: IPC 3.20 on Sapphire Rapids, so 53.3 % retiring, and
+ * 46.7 % frontend bound (pmu-tools #444).  To 3 % of the slots.
  */
 static void test_movabs(void)
 {
@@ -771,8 +806,9 @@ static void test_movabs(void)
 }
 
 /*
- * Code that is decoded anew: 3.2 instructions a cycle of 3 bytes, 4.2 of 4,
- * on a Xeon Gold 6330 (IL64: ADD r64, r64 0.31 and ADD r64, imm8 0.24).
+ * Code that is too large for the DSB is decoded anew: 3.2 instructions of 3
+ * bytes a cycle, 4.2 of 4 bytes, on a Xeon Gold 6330 (IL64: ADD r64, r64 0.31
+ * and ADD r64, imm8 0.24).  To 10 %.
  */
 static void test_cold_code(void)
 {
@@ -790,7 +826,9 @@ static void test_cold_code(void)
         unsigned n = 30000 / rows[i].code.length;
 
         for (unsigned j = 0; j < n; j++) {
-            /* Each to another register, so that none waits. */
+            /*
+             * Each writes another register than the last, so that none waits.
+             */
             char bytes[4];
 
             memcpy(bytes, rows[i].code.bytes, rows[i].code.length);
@@ -805,13 +843,13 @@ static void test_cold_code(void)
 }
 
 /*
- * Straight code that L2 or L3 has.  C&C, "Popping the Hood on Golden Cove": it,
- * Ice Lake and Skylake fetch about 16 bytes a cycle from L2 with NOPs of 8
- * bytes; "Skylake":
- * with NOPs of 4 bytes Haswell does 2.2 to 2.5 a cycle from L2 and L3, Skylake
- * almost 3.5 from L3; "Bulldozer": it and K10 little more than 4 bytes from L2;
- * "Loongson 3A6000": Golden Cove more than 3 NOPs of 4 bytes from L3.  What is
- * read off a diagram is kept to 15 %.
+ * Straight code in L2 or L3.  C&C, "Popping the Hood on Golden Cove": Golden
+ * Cove, Ice Lake and Skylake fetch about 16 bytes a cycle from L2 with NOPs of
+ * 8 bytes.  "Skylake": with NOPs of 4 bytes Haswell does 2.2 to 2.5 a cycle
+ * from L2 and L3, Skylake almost 3.5 from L3.  "Bulldozer": Bulldozer and K10
+ * fetch little more than 4 bytes from L2.  "Loongson 3A6000": Golden Cove does
+ * more than 3 NOPs of 4 bytes from L3.  Figures read off a diagram hold to
+ * 15 %.
  */
 static void test_far_code(void)
 {
@@ -847,7 +885,7 @@ static void test_far_code(void)
     }
 }
 
-/* A prefix that changes the length costs 3 cycles each: arithmetic. */
+/* A length-changing prefix stalls predecoding for 3 cycles: arithmetic. */
 static void test_lcp(void)
 {
     Rig *rig = rig_new(PMU_CORE_ICELAKE);
@@ -860,8 +898,8 @@ static void test_lcp(void)
 }
 
 /*
- * Random outcomes: half are wrong, and each loses what the table says after
- * the branch has executed, and before that the cycles that takes.
+ * Random outcomes: half are mispredicted.  Each loses mispredict_penalty after
+ * the branch has executed, and before that the cycles until it executes.
  */
 static void test_random_branches(void)
 {
@@ -886,7 +924,7 @@ static void test_random_branches(void)
         assert_near(rig, "cycles for each", cycles / misses,
                     uarch->mispredict_penalty + uarch->issue_to_dispatch,
                     uarch->mispredict_penalty + uarch->issue_to_dispatch + 4);
-        /* Two micro-ops a cycle, of which a branch is one, issue in vain. */
+        /* Two micro-ops a cycle, one of them a branch, issue in vain. */
         assert_near(rig, "cycles of bad speculation", bad / misses, recovery +
                     2.0 / uarch->width,
                     recovery + uarch->issue_to_dispatch);
@@ -898,9 +936,10 @@ static void test_random_branches(void)
 }
 
 /*
- * What issues on the wrong path while a random branch waits for a chain of
- * @length multiplications: as much a cycle as on the right one, which jumps
- * slow down.  Returns cycles' worth of slots for each that was mispredicted.
+ * A random branch waits for a chain of @length multiplications, while the wrong
+ * path issues.  As much issues in a cycle there as on the right path.  Jumps,
+ * one behind each of the first @jumps multiplications, slow both down.  Returns
+ * the wrong path's slots, in cycles, for each misprediction.
  */
 static double wrong_path(PmuCore core, unsigned length, unsigned jumps)
 {
@@ -928,11 +967,12 @@ static double wrong_path(PmuCore core, unsigned length, unsigned jumps)
 }
 
 /*
- * Of the 60 cycles of the chain and those to dispatch, a round takes 5 to issue
- * 22 micro-ops, and nearly as many full cycles issue for nothing.  With jumps
- * it takes one or two more for each, which the branch waits less, and half of
- * the slots or fewer are filled.  What issues has to fit into the reorder
- * buffer, which three times as long a chain would fill more than twice.
+ * The branch waits for 60 cycles of the chain, and to be dispatched.  Its round
+ * of 22 micro-ops takes 5 of these cycles to issue; in nearly all others the
+ * wrong path fills all slots.  Each jump makes the round take one or two cycles
+ * more, which the branch waits less, and half of the slots or fewer are filled.
+ * What issues has to fit into the reorder buffer; a chain three times as long
+ * would fill it more than twice.
  */
 static void test_wrong_path(void)
 {
@@ -952,7 +992,10 @@ static void test_wrong_path(void)
     }
 }
 
-/* The same branch, always taken: nothing is lost, one is taken each cycle. */
+/*
+ * The same branch, always taken, is never mispredicted, and costs no slots.
+ * One branch is taken in each cycle, of two a turn.
+ */
 static void test_constant_branch(void)
 {
     for (PmuCore core = 0; core < PMU_CORES_MEASURED; core++) {
@@ -980,8 +1023,8 @@ static void shuffle(Random *random, uint64_t *values, unsigned n)
 }
 
 /*
- * Cycles for each of dependent loads through @n places, @step bytes one from
- * the other, over and over.
+ * Returns the cycles of each of dependent loads through @n places, @step bytes
+ * apart, over and over.
  */
 static double chase_in_order(Rig *rig, uint64_t base, uint64_t step,
                              unsigned n, bool at_random)
@@ -1009,7 +1052,7 @@ static double chase(Rig *rig, uint64_t base, uint64_t step, unsigned n)
     return chase_in_order(rig, base, step, n, true);
 }
 
-/* 5 cycles (IL64), whatever the place; 2 slots a turn. */
+/* A load takes 5 cycles (IL64) wherever it is in L1D; a turn is 2 slots. */
 static void test_l1(void)
 {
     for (PmuCore core = 0; core < PMU_CORES_MEASURED; core++) {
@@ -1022,8 +1065,8 @@ static void test_l1(void)
 }
 
 /*
- * 13 to 15 cycles (IL64 ladders): 192 KB, and with lines that compete for one
- * set of the L1D only.
+ * L2 takes 13 to 15 cycles (IL64's ladders): for 192 KB, and for lines that
+ * compete for one set of L1D alone.
  */
 static void test_l2(void)
 {
@@ -1041,9 +1084,9 @@ static void test_l2(void)
 }
 
 /*
- * Lines that compete for one set of the L2, in as many pages as the DTLB has
- * room for: 60 to 70 cycles on Ice Lake-SP (TMA: 23 ns with L2's); nothing is
- * published about Sapphire Rapids, but that it is slower.
+ * Lines that compete for one set of L2, in no more pages than the DTLB holds:
+ * 60 to 70 cycles on Ice Lake-SP (TMA: 23 ns with L2's).  Nothing is published
+ * about Sapphire Rapids, but that it is slower.
  */
 static void test_l3(void)
 {
@@ -1063,9 +1106,9 @@ static void test_l3(void)
 }
 
 /*
- * 66.5 ns local memory (TMA), and the page walks that come with places in 256
- * MB, most of them seen once only: 271 cycles at 3.5 GHz, 77 ns, on Rocket
- * Lake (InstLatx64).
+ * Local memory takes 66.5 ns (TMA), and places in 256 MB, most of them seen
+ * only once, need page walks, too: 271 cycles at 3.5 GHz, 77 ns, on Rocket Lake
+ * (InstLatx64).
  */
 static void test_dram(void)
 {
@@ -1097,7 +1140,7 @@ static void test_dram(void)
     }
 }
 
-/* A hit in the second-level TLB costs 7 cycles more (TMA). */
+/* A hit in the second-level TLB costs 7 cycles more (TMA) than the 5 of L1D. */
 static void test_stlb(void)
 {
     for (PmuCore core = 0; core < PMU_CORES_MEASURED; core++) {
@@ -1111,7 +1154,10 @@ static void test_stlb(void)
     }
 }
 
-/* Through memory, one line after the other or at random. */
+/*
+ * Returns the cycles of dependent loads through memory, one line after the
+ * other or in random order.
+ */
 static double chase_memory(PmuCore core, bool at_random)
 {
     enum { N = 60000 };
@@ -1135,7 +1181,10 @@ static double chase_memory(PmuCore core, bool at_random)
     return cycles;
 }
 
-/* Prefetchers see a stream coming, even where each load needs the last. */
+/*
+ * Prefetchers fetch a stream ahead, even if each load depends on the last: it
+ * takes less than a third of the cycles of loads at random.
+ */
 static void test_prefetch(void)
 {
     for (PmuCore core = 0; core < PMU_CORES_MEASURED; core++) {
@@ -1153,16 +1202,16 @@ static void test_prefetch(void)
 }
 
 /*
- * The prefetcher of L1D asks L2 for the next line when a load gets this one:
- * two of dependent loads take as long as a hit in L2.  The next page is beyond
- * it (Intel SOM 2.5.5.4).
+ * When a load gets a line, the prefetcher of L1D asks L2 for the next one.  So
+ * two dependent loads take as long as one hit in L2.  It does not cross into
+ * the next page (Intel SOM 2.5.5.4).
  */
 static void test_l1d_prefetch(void)
 {
     static const struct {
         int step;
         unsigned places;
-        double loads;           /* in a hit in L2 */
+        double loads;           /* that take as long as a hit in L2 */
     } cases[] = {
         { 64, 4096, 2 }, { 128, 2048, 2 }, { 192, 2048, 2 },
         { 512, 1600, 2 * 8 / 9.0 },     /* one of eight leaves its page */
@@ -1184,7 +1233,7 @@ static void test_l1d_prefetch(void)
     }
 }
 
-/* @n times @code in a loop: cycles of each are @sunny_cove and @skylake. */
+/* A loop of @n times @code, and the cycles of each on both cores. */
 typedef struct OtherCore {
     const char *what;
     Code code;
@@ -1193,10 +1242,10 @@ typedef struct OtherCore {
 } OtherCore;
 
 /*
- * Published for both (uops.info): what differs follows from width and ports.
- * Stores: Sunny Cove has a second port for data.  The last is code that the DSB
- * of 384 lines holds, two for 64 bytes, and that of 256, one for 32 bytes, does
- * not: decoding takes 16 bytes a cycle.
+ * Published for both cores (uops.info).  The differences follow from width and
+ * ports; Sunny Cove has a second port for store data.  The last row is code
+ * that Sunny Cove's DSB holds (384 lines, two for 64 bytes) and Skylake's does
+ * not (256 lines, one for 32 bytes).  Decoding takes 16 bytes a cycle.
  */
 static const OtherCore other_core[] = {
     { "5-byte nop", I("\x0f\x1f\x44\x00\x00"), 200, 1.0 / 5, 1.0 / 4 },
@@ -1222,6 +1271,7 @@ static void check_other_core(const OtherCore *row, PmuCore core,
     rig_free(rig);
 }
 
+/* Each row takes its published cycles on both cores, to 1 %. */
 static void test_other_core(void)
 {
     for (unsigned i = 0; i < G_N_ELEMENTS(other_core); i++) {

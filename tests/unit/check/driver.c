@@ -1,5 +1,5 @@
 /*
- * A driver in little: a register file, and a checker that observes it.
+ * A small driver: a register file, and a checker that observes it.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -1,5 +1,5 @@
 /*
- * A driver in little: a register file, and a checker that observes it.
+ * A small driver: a register file, and a checker that observes it.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -35,32 +35,37 @@ typedef struct Driver {
     PmuCheckWhere where;
 } Driver;
 
-/* After RESET, with all rules on, and LVTPC as Linux sets it at boot. */
+/*
+ * Start after RESET, with the rules of @config, and LVTPC as Linux sets it at
+ * boot. driver_start() has version 5 and the default rules.
+ */
 void driver_start(Driver *d);
 void driver_start_with(Driver *d, const PmuCheckConfig *config);
-/* ... of version @version, with the default rules. */
+/* ... a unit of @version, with the default rules. */
 void driver_start_version(Driver *d, unsigned version);
 void driver_end(Driver *d);
 
-/* Accesses by an instruction of their own each. */
+/* Accesses; each is made by an instruction at an address of its own. */
 void driver_write(Driver *d, uint32_t msr, uint64_t value);
 uint64_t driver_read(Driver *d, uint32_t msr);
-/* RDPMC, as that reads the register. */
+/* RDPMC of the counter whose MSR is @msr. */
 uint64_t driver_rdpmc(Driver *d, uint32_t msr);
 void driver_lvtpc(Driver *d, uint32_t value);
 
-/* The counters of @bits overflow, and what becomes of the interrupt. */
+/* The counters of @bits overflow; @outcome is what becomes of the interrupt. */
 void driver_overflow(Driver *d, uint64_t bits, PmuCheckOutcome outcome);
-/* ... which is an NMI, and is taken. */
+/* The same, with an NMI that is taken. */
 void driver_nmi(Driver *d, uint64_t bits);
 void driver_iret(Driver *d);
 
-/* Counter 0 has been given a period and counts, as Linux starts it. */
+/* Give counter 0 a period and start it, as Linux does. */
 void driver_sample(Driver *d);
-/* Fixed counter 3 and the metrics count from 0. */
+/* Start fixed counter 3 and the metrics from 0. */
 void driver_topdown(Driver *d);
 
-/* How often rule @id was broken; how many rules were, at how many places. */
+/*
+ * How often rule @id was broken; how many pairs of a rule and an address were.
+ */
 unsigned driver_hits(const Driver *d, const char *id);
 unsigned driver_all_hits(const Driver *d);
 

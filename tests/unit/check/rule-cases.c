@@ -1,5 +1,6 @@
 /*
- * Each rule: a sequence that breaks it, and one next to it that does not.
+ * For each rule of the checker: a sequence of steps that breaks it, and a
+ * similar one that does not.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -8,7 +9,7 @@
 
 #include "rule-cases.h"
 
-/* What counts has counted so much. */
+/* Whatever counts slots counts @slots more, the metrics a quarter each. */
 static void count_slots(Driver *d, uint64_t slots)
 {
     d->perfmon.fixed[3] += slots;
@@ -17,7 +18,7 @@ static void count_slots(Driver *d, uint64_t slots)
     }
 }
 
-/* Fixed counter 3 and the metrics have counted, and are stopped. */
+/* Fixed counter 3 and the metrics have counted and are stopped. */
 static void stopped_topdown(Driver *d)
 {
     driver_topdown(d);
@@ -45,7 +46,7 @@ static void m2(Driver *d, bool wrong)
     driver_rdpmc(d, METRICS);
 }
 
-/* The overflow of fixed counter 3 makes the metrics stale as well. */
+/* An overflow of fixed counter 3 makes the metrics stale as well. */
 static void m2_overflow(Driver *d, bool wrong)
 {
     driver_topdown(d);
@@ -114,7 +115,7 @@ static void m7(Driver *d, bool wrong)
     driver_write(d, METRICS, wrong ? 0x40404040 : 0x3f404040);
 }
 
-/* Sapphire Rapids: heavy operations are a part of what retires. */
+/* Sapphire Rapids: heavy operations are a part of those that retire. */
 static void m7_part(Driver *d, bool wrong)
 {
     d->perfmon.config.num_metrics = PERFMON_MAX_METRICS;
@@ -164,7 +165,7 @@ static void m11(Driver *d, bool wrong)
     driver_rdpmc(d, METRICS);
 }
 
-/* The handler of an overflow of counter 0, up to its acknowledgement. */
+/* Handle an overflow of counter 0, up to its acknowledgement. */
 static void handle(Driver *d, bool ack)
 {
     driver_nmi(d, PERF_GLOBAL_GP(0));
@@ -243,7 +244,7 @@ static void p1(Driver *d, bool wrong)
                                                 : PMU_CHECK_DELIVERED);
 }
 
-/* Counter 0 overflows again before LVTPC is unmasked. */
+/* Counter 0 overflows again before the handler unmasks LVTPC. */
 static void p2(Driver *d, bool wrong)
 {
     driver_sample(d);
@@ -363,7 +364,7 @@ static void c5(Driver *d, bool wrong)
     driver_write(d, FIXED, wrong ? 0x4 : 0x0);
 }
 
-/* MEM_LOAD_RETIRED.L1_HIT: counters 0 to 3. */
+/* MEM_LOAD_RETIRED.L1_HIT, which counters 0 to 3 can count. */
 static void c6(Driver *d, bool wrong)
 {
     driver_write(d, GC, 0);
@@ -384,7 +385,7 @@ static void c8(Driver *d, bool wrong)
     driver_read(d, GC);
 }
 
-/* Counter 1 is never enabled, or counter 0 is not. */
+/* The counter read is never enabled (counter 1), or it is (counter 0). */
 static void c9(Driver *d, bool wrong)
 {
     driver_write(d, PMC(1), 5);
@@ -422,7 +423,7 @@ static void c11_changed(Driver *d, bool wrong)
     driver_write(d, MSR_PMU_OFFCORE_RSP_1, wrong ? 0x10002 : 0x10001);
 }
 
-/* Code in the middle of the text given has counter 0, other code writes it. */
+/* Code in the given text uses counter 0; code outside it writes the counter. */
 static void c12(Driver *d, bool wrong)
 {
     driver_sample(d);

@@ -1,5 +1,6 @@
 /*
- * Each rule: a sequence that breaks it, and one next to it that does not.
+ * For each rule of the checker: a sequence of steps that breaks it, and a
+ * similar one that does not.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -11,7 +12,7 @@
 
 typedef struct RuleCase {
     const char *id;
-    /* With @wrong the sequence breaks the rule, else it breaks none. */
+    /* With @wrong the sequence breaks the rule; otherwise it breaks no rule. */
     void (*run)(Driver *d, bool wrong);
 } RuleCase;
 

@@ -1,5 +1,5 @@
 /*
- * Test of what users give the checker, and of its flight recorder.
+ * The files and options that users give the checker, and its recorder.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -34,6 +34,10 @@ static PmuRuleSet changed(const char *text)
     return set;
 }
 
+/*
+ * The default rules, and changes to them: by name in either case, by severity,
+ * all.
+ */
 static void test_rules(void)
 {
     PmuRuleSet set = pmu_rule_set_default();
@@ -55,6 +59,7 @@ static void test_rules(void)
     g_assert_false(is_on(&set, "C6"));
 }
 
+/* A change with an error is refused with a reason, and changes nothing. */
 static void test_rules_wrong(void)
 {
     static const char *const texts[] = {
@@ -79,6 +84,10 @@ static const char map[] =
     "ffffffff81001100 T third\t[module]\n"
     "xyz T wrong\n";
 
+/*
+ * A map of symbols: names of addresses and addresses of names; lines that are
+ * no symbols are left out.
+ */
 static void test_symbols(void)
 {
     PmuSymbols *symbols = pmu_symbols_new(map);
@@ -97,6 +106,10 @@ static void test_symbols(void)
     pmu_symbols_free(symbols);
 }
 
+/*
+ * A suppression applies to its rule, within its function, at its address or to
+ * its register.  One of a function that the map lacks never applies.
+ */
 static void test_suppressions(void)
 {
     PmuSymbols *symbols = pmu_symbols_new(map);
@@ -124,6 +137,7 @@ static void test_suppressions(void)
     pmu_symbols_free(symbols);
 }
 
+/* A suppression with an error is refused; the reason has file and line. */
 static void test_suppressions_wrong(void)
 {
     static const struct {
@@ -145,6 +159,7 @@ static void test_suppressions_wrong(void)
     }
 }
 
+/* The recorder keeps the last 3 of 5 entries. */
 static void test_recorder(void)
 {
     PmuRecorder *recorder = pmu_recorder_new(3);
@@ -164,6 +179,7 @@ static void test_recorder(void)
     pmu_recorder_free(recorder);
 }
 
+/* Entries as text; and the MSR that each ECX of RDPMC reads. */
 static void test_text(void)
 {
     static const struct {

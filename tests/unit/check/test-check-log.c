@@ -1,9 +1,9 @@
 /*
- * Test of pmu-check: logs as accesses, and rules over them.
+ * pmu-check: it reads logs as accesses, and applies the rules to them.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Lines of perf script are as the events' formats in Linux print them
+ * Lines of perf script look as Linux prints the events
  * (arch/x86/include/asm/msr-trace.h): "%x, value %llx%s", with " #GP".
  */
 
@@ -48,6 +48,7 @@ static const LineCase lines[] = {
     { "", false },
 };
 
+/* Lines of QEMU's trace and of perf script are parsed; others are not. */
 static void test_lines(void)
 {
     for (unsigned i = 0; i < G_N_ELEMENTS(lines); i++) {
@@ -98,7 +99,7 @@ static void read_msr(Replay *replay, uint32_t msr, uint64_t value)
     replay_access(replay, &access);
 }
 
-/* A counter's period begins, on CPU @cpu. */
+/* Start a period of counter 0 on CPU @cpu. */
 static void sample(Replay *replay, unsigned cpu)
 {
     write_msr(replay, cpu, 0x38f, 0);
@@ -107,7 +108,9 @@ static void sample(Replay *replay, unsigned cpu)
     write_msr(replay, cpu, 0x38f, 1);
 }
 
-/* What Linux does at an overflow; @wrong leaves something out. */
+/*
+ * Handle an overflow as Linux does.  @wrong names the rule to break, or none.
+ */
 static void handle(Replay *replay, const char *wrong)
 {
     write_msr(replay, 0, 0x38f, 0);
@@ -126,6 +129,10 @@ static void handle(Replay *replay, const char *wrong)
     }
 }
 
+/*
+ * An overflow handled wrongly breaks the one rule that it should, on the CPU
+ * that did it.  Handled as Linux does, it breaks none.
+ */
 static void test_rules(void)
 {
     static const char *const wrongs[] = { "", "O1", "O2", "O3", "C1" };
@@ -144,7 +151,10 @@ static void test_rules(void)
     }
 }
 
-/* The middle of a driver's life: what was before is not known. */
+/*
+ * A log that begins in the middle of a driver's life: the checker does not take
+ * what it has not seen for an error.
+ */
 static void test_middle(void)
 {
     Replay *replay = start();
@@ -153,7 +163,7 @@ static void test_middle(void)
     write_msr(replay, 0, 0x38f, 0x1000f000000ff);
     read_msr(replay, 0x38e, 1);
     write_msr(replay, 0, 0x390, 1);
-    /* Not of this unit: time stamp, DS area. */
+    /* The time stamp and the DS area are not registers of this unit. */
     write_msr(replay, 0, 0x10, 1);
     write_msr(replay, 0, 0x600, 1);
     g_assert_cmpuint(replay_hits(replay, "M1"), ==, 0);
@@ -162,7 +172,10 @@ static void test_middle(void)
     replay_free(replay);
 }
 
-/* What a unit with PEBS takes, and the model does not: no #GP in the log. */
+/*
+ * Writes that a unit with PEBS takes, without a #GP in the log, do not break
+ * C7, though the model would raise #GP.
+ */
 static void test_more_than_modelled(void)
 {
     Replay *replay = start();

@@ -1,5 +1,5 @@
 /*
- * Test of the checker: each rule, what Linux does, and that it only looks on.
+ * The checker: each rule, what Linux does, and that it only observes.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -13,7 +13,7 @@
 #include "rule-cases.h"
 #include "tcg/pmu/perfmon/register-map.h"
 
-/* The defaults and @id, with what it needs to be told. */
+/* Returns the default rules and @id, with the parameters that it needs. */
 static PmuCheckConfig config_for(const char *id)
 {
     PmuCheckConfig config = {
@@ -55,17 +55,19 @@ static void run_case(const RuleCase *c, bool wrong)
     driver_end(&d);
 }
 
+/* The sequence that breaks a rule is reported as such. */
 static void test_broken(const void *data)
 {
     run_case(data, true);
 }
 
+/* The similar sequence breaks no rule at all. */
 static void test_kept(const void *data)
 {
     run_case(data, false);
 }
 
-/* A rule that is off is not broken. */
+/* A rule that is off is not reported. */
 static void test_off(const void *data)
 {
     const RuleCase *c = data;
@@ -80,6 +82,7 @@ static void test_off(const void *data)
     driver_end(&d);
 }
 
+/* Each rule has a case and a text, and fits into a set of 64. */
 static void test_all_rules(void)
 {
     const PmuCheckRule *rule;
@@ -98,9 +101,9 @@ static void test_all_rules(void)
 }
 
 /*
- * What the driver of Linux does, arch/x86/events/intel/core.c: probing,
- * counting in a task that is switched out and in, TopDown, sampling, the
- * watchdog.  By the register accesses, with two tasks on one CPU.
+ * What Linux's driver does (arch/x86/events/intel/core.c): probing, counting in
+ * a task that is switched out and in, TopDown, sampling, the watchdog.  These
+ * are its register accesses, with two tasks on one CPU.
  */
 static void linux_boot(Driver *d)
 {
@@ -170,7 +173,7 @@ static void linux_nmi(Driver *d, unsigned counter)
 static void linux_driver(Driver *d)
 {
     linux_boot(d);
-    /* The watchdog, and sampling: the first event finds counters on. */
+    /* The watchdog, then sampling: the first event finds counters enabled. */
     driver_write(d, CTR(1), PERIOD);
     driver_write(d, FIXED, 0xb0);
     driver_write(d, GC, GC_ALL);
@@ -195,7 +198,7 @@ static void linux_driver(Driver *d)
     d->perfmon.fixed[3] = 9000;
     linux_save(d);
     linux_nmi(d, 0);
-    /* An event ends, another one takes its counter. */
+    /* One event ends, and another one takes its counter. */
     driver_write(d, GC, 0);
     driver_write(d, SEL(0), SEL_INT & ~PERF_EVTSEL_EN);
     driver_rdpmc(d, PMC(0));
@@ -204,6 +207,7 @@ static void linux_driver(Driver *d)
     driver_write(d, GC, GC_ALL);
 }
 
+/* The accesses of Linux's driver break no rule. */
 static void test_linux(void)
 {
     Driver d;
@@ -215,7 +219,10 @@ static void test_linux(void)
     driver_end(&d);
 }
 
-/* What is written again as it is changes no selector, AnyThread or not. */
+/*
+ * Writing a register again with the same value does not change the selector
+ * (C2).  That holds for AnyThread, too, which versions 2 and 5 ignore (C5).
+ */
 static void test_rewritten(void)
 {
     for (unsigned version = 2; version <= 5; version++) {
@@ -235,7 +242,10 @@ static void test_rewritten(void)
     }
 }
 
-/* Counters that interrupt while their NMI has to wait are no matter. */
+/*
+ * Counters that interrupt while an NMI is blocked break no rule.  The handler
+ * that follows does: it does not read the status (P5).
+ */
 static void test_held(void)
 {
     Driver d;
@@ -260,7 +270,10 @@ static void test_held(void)
     driver_end(&d);
 }
 
-/* Each write of a counter begins anew what C9 says of reads since then. */
+/*
+ * C9 counts the reads since the last write of a counter, so a write starts
+ * anew.
+ */
 static void test_counter_rewritten(void)
 {
     Driver d;
@@ -277,7 +290,10 @@ static void test_counter_rewritten(void)
     driver_end(&d);
 }
 
-/* PERF_METRICS is written while it counts (M6): it counts on (no M4). */
+/*
+ * PERF_METRICS is written while it counts: that breaks M6.  It counts on, so M4
+ * is not broken.
+ */
 static void test_metrics_rewritten(void)
 {
     Driver d;
@@ -293,7 +309,7 @@ static void test_metrics_rewritten(void)
     driver_end(&d);
 }
 
-/* After a migration nothing is known, and no rule is broken by that. */
+/* After a migration the checker knows nothing, and does not report that. */
 static void test_forget(void)
 {
     Driver d;
@@ -324,7 +340,10 @@ static void note_hit(void *opaque, const PmuCheckHit *hit)
                            hit->suppressed ? hit->suppressed : "");
 }
 
-/* INIT masks LVTPC, and ends whatever handler was running. */
+/*
+ * INIT masks LVTPC and ends any handler: P3 is reported after its time, as
+ * LVTPC is masked, and no rule about handlers.
+ */
 static void test_init(void)
 {
     Driver d;
@@ -346,7 +365,7 @@ static void test_init(void)
     driver_end(&d);
 }
 
-/* One report for each rule and address; repetitions are counted. */
+/* There is one report for each rule and address; repetitions are counted. */
 static void test_report(void)
 {
     g_autoptr(GString) text = g_string_new(NULL);
@@ -371,7 +390,10 @@ static void test_report(void)
     driver_end(&d);
 }
 
-/* A guest can break rules at millions of addresses. */
+/*
+ * A guest can break rules at millions of addresses: the checker keeps a limited
+ * number of them.
+ */
 static void test_many_sites(void)
 {
     Driver d;
@@ -385,14 +407,16 @@ static void test_many_sites(void)
     driver_end(&d);
 }
 
-/* As note_hit(), and where that was. */
+/* As note_hit(), with the address and the counters. */
 static void note_hit_at(void *opaque, const PmuCheckHit *hit)
 {
     g_string_append_printf(opaque, "%s@%" PRIx64 ":%" PRIx64 " ",
                            hit->rule->id, hit->where.rip, hit->counters);
 }
 
-/* @d is observed by another checker, which has what the first one remembers. */
+/*
+ * Replace the checker of @d by another one, which loads the first one's memory.
+ */
 static void migrate(Driver *d, const PmuCheckConfig *config)
 {
     PmuCheck *next = pmu_check_new(&d->perfmon, config);
@@ -416,7 +440,10 @@ static uint32_t random_msr(Random *random)
     return row.first + random_below(random, row.count + 1);
 }
 
-/* @sparing: what the checker says that it need not know is not told. */
+/*
+ * Make a random step.  With @sparing the checker is not told of interrupts and
+ * IRET while it does not await them.
+ */
 static void random_step(Random *random, Driver *d, bool sparing)
 {
     bool told = !sparing || pmu_check_awaits_interrupts(d->check);
@@ -461,9 +488,9 @@ static void random_step(Random *random, Driver *d, bool sparing)
 }
 
 /*
- * The same random steps, once observed by one checker, and once by many, each
- * of which takes over from the one before and is told of no interrupt that it
- * does not await: the same rules are broken at the same addresses.
+ * The same random steps are observed by one checker, and by a succession of
+ * checkers.  Each of these takes over from the one before, and learns only of
+ * interrupts that it awaits.  The same rules are broken at the same addresses.
  */
 static void test_migrated(void)
 {
@@ -499,7 +526,7 @@ static void test_migrated(void)
     g_assert_cmpstr(one_hits->str, ==, other_hits->str);
 }
 
-/* What cannot be remembered is refused; anything else is, and is no trouble. */
+/* A memory with an impossible state is refused; the limits are accepted. */
 static void test_memory(void)
 {
     PmuCheckMemory good, bad;
@@ -531,8 +558,8 @@ static unsigned hash_registers(const Perfmon *perfmon)
 }
 
 /*
- * The same random steps, with all rules and with none: registers are the same
- * at each of them.
+ * The checker does not change registers: the same random steps leave the same
+ * ones with all rules and with none.
  */
 static void test_passive(void)
 {

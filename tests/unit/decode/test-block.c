@@ -1,5 +1,6 @@
 /*
- * Blocks: where instructions stand, what they access, how they are packed.
+ * Blocks: the instructions of a translated block, their accesses and segments,
+ * and how blocks are packed and kept.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -14,7 +15,7 @@
 typedef struct Fixture {
     PmuDecoder *decoder;
     PmuBlockBuilder *builder;
-    const PmuBlock *block;      /* in the making */
+    const PmuBlock *block;      /* being built */
 } Fixture;
 
 static void set_up(Fixture *f, gconstpointer data)
@@ -44,7 +45,10 @@ static const PmuBlockInsn *add(Fixture *f, const char *bytes, unsigned length,
     add(f, bytes, sizeof(bytes) - 1, offset, ea, stack)
 #define NONE PMU_NO_ACCESS
 
-/* Offsets, length, counts and what the last instruction is. */
+/*
+ * A block has its instructions' offsets, their total length and number of
+ * accesses.  Its last instruction says whether it ends with a branch or REP.
+ */
 static void test_layout(Fixture *f, gconstpointer data)
 {
     ADD("\x48\x01\xd8", 0x123, NONE, NONE);     /* add rax, rbx */
@@ -62,7 +66,10 @@ static void test_layout(Fixture *f, gconstpointer data)
     g_assert_cmpuint(f->block->length, ==, 10);
 }
 
-/* What is done at each recorded address: reads, writes, both, neither. */
+/*
+ * Each recorded address is read, written, both or neither (LEA); the access has
+ * the size of its operand.
+ */
 static void test_accesses(Fixture *f, gconstpointer data)
 {
     const PmuBlockAccess *access = f->block->accesses;
@@ -81,7 +88,7 @@ static void test_accesses(Fixture *f, gconstpointer data)
     g_assert_true(!access[4].load && !access[4].store);
 }
 
-/* Instructions belong to the line, and page, that they begin in. */
+/* An instruction belongs to the line, and to the page, in which it begins. */
 static void test_segments(Fixture *f, gconstpointer data)
 {
     const PmuBlockSegment *segment = f->block->segments;
@@ -104,7 +111,10 @@ static void test_segments(Fixture *f, gconstpointer data)
     g_assert_cmphex(pmu_block_line(f->block, &segment[2]), ==, 0x3000 / 64);
 }
 
-/* What takes long, by how late its result is or by how seldom it can run */
+/*
+ * A block is slow if its results come late (RDSEED, 340 cycles) or if its
+ * instructions can seldom run (CPUID, 98).
+ */
 static void test_slow(Fixture *f, gconstpointer data)
 {
     for (unsigned i = 0; i < 20; i++) {
@@ -124,7 +134,10 @@ static void test_slow(Fixture *f, gconstpointer data)
     g_assert_true(f->block->slow);
 }
 
-/* Whatever fills up first, there is room for one instruction more till then. */
+/*
+ * pmu_block_full() is true before any of the arrays overflows: accesses,
+ * segments or instructions.
+ */
 static void test_full(Fixture *f, gconstpointer data)
 {
     unsigned n = 0;
@@ -146,7 +159,7 @@ static void test_full(Fixture *f, gconstpointer data)
     g_assert_cmpuint(f->block->num_insns, <=, PMU_BLOCK_INSNS);
 }
 
-/* A packed block is the same, and refers to nothing outside itself. */
+/* A packed block has the same contents, and does not refer to the builder. */
 static void test_pack(Fixture *f, gconstpointer data)
 {
     PmuBlock *copy;
@@ -163,7 +176,10 @@ static void test_pack(Fixture *f, gconstpointer data)
     g_free(copy);
 }
 
-/* How RSP is used: the stack engine's doing, or anybody's. */
+/*
+ * How instructions use RSP: the stack engine does it (PUSH), or they read or
+ * write RSP themselves.
+ */
 static void test_rsp(Fixture *f, gconstpointer data)
 {
     g_assert_cmpint(ADD("\x50", 0, NONE, 0)->insn->rsp, ==, PMU_RSP_STACK);
@@ -178,7 +194,9 @@ static void test_rsp(Fixture *f, gconstpointer data)
                     PMU_RSP_NONE);
 }
 
-/* A block ends where QEMU ends a translation block, and with a page. */
+/*
+ * A region ends where QEMU ends a translation block, and at the end of a page.
+ */
 static void test_ends(Fixture *f, gconstpointer data)
 {
     static const struct {
@@ -213,7 +231,12 @@ static void test_ends(Fixture *f, gconstpointer data)
     g_assert_false(pmu_block_is_whole(f->block));
 }
 
-/* An instruction that reaches into the next page begins a block in QEMU. */
+/*
+ * QEMU begins a block with an instruction that reaches into the next page, so a
+ * region begins with it.  If it follows another one in a block, a region ends
+ * inside that block.  An instruction that ends with its page does not begin
+ * one.
+ */
 static void test_begins(Fixture *f, gconstpointer data)
 {
     pmu_block_begin(f->builder, PMU_LEVEL_OS, 0x7000);
@@ -237,7 +260,9 @@ static void test_begins(Fixture *f, gconstpointer data)
     g_assert_true(pmu_block_is_plain(f->block));
 }
 
-/* A block of two instructions, as code of @generation has it at @phys. */
+/*
+ * Returns a block of two instructions, as code of @generation has it at @phys.
+ */
 static const PmuBlock *make(Fixture *f, uint64_t generation, uint64_t phys,
                             unsigned mode, uint8_t ea)
 {
@@ -249,7 +274,10 @@ static const PmuBlock *make(Fixture *f, uint64_t generation, uint64_t phys,
     return f->block;
 }
 
-/* The same instruction counts in CX or in ECX, by the mode. */
+/*
+ * A REP string instruction counts in CX or in ECX, depending on the mode.  So
+ * the pool keeps two blocks for the same bytes.
+ */
 static void test_pool_address_size(Fixture *f, gconstpointer data)
 {
     PmuBlockPool pool;
@@ -266,7 +294,10 @@ static void test_pool_address_size(Fixture *f, gconstpointer data)
     pmu_block_pool_destroy(&pool);
 }
 
-/* What is the same is kept once, as long as its code; nothing else is. */
+/*
+ * The pool keeps equal blocks once, as long as their code; blocks that differ
+ * in address, mode, accesses or flags it keeps apart.
+ */
 static void test_pool(Fixture *f, gconstpointer data)
 {
     PmuBlockPool pool;

@@ -1,9 +1,10 @@
 /*
- * Instructions as micro-ops: operands, memory accesses, slots, branches.
+ * The decoder: instructions as micro-ops, with their operands, memory accesses,
+ * slots and branches.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * What is expected comes from SDM vol. 2 (operands, flags, accesses),
+ * The expected figures come from SDM vol. 2 (operands, flags, accesses),
  * uops.info's measurements of Ice Lake and Alder Lake P (slots, ports) and
  * InstLatx64's of a Xeon Gold 6330 and a 06_97 P-core (latencies, rates), not
  * from the decoder.
@@ -31,9 +32,10 @@ typedef struct Row {
     const char *bytes;
     unsigned length;
     uint32_t memory;            /* MEM_MASK flags, no more and no less */
+    /* 0: not checked */
     unsigned slots;
     PmuBranch branch;
-    const char *reads;          /* data sources, in any order */
+    const char *reads;          /* registers of data, in any order */
     const char *writes;
     const char *address;        /* registers of the address */
 } Row;
@@ -82,7 +84,7 @@ static const Row rows[] = {
     ROW("movabs rax, imm64", "\x48\xb8\x01\x02\x03\x04\x05\x06\x07\x08", 0, 1,
         NO_BRANCH, "", "rax", ""),
 
-    /* TEST: reported as a write of memory or of the accumulator. */
+    /* TEST: Capstone reports a write of memory or of the accumulator. */
     ROW("test [rbx], rax", "\x48\x85\x03", LD, 1, NO_BRANCH,
         "rax", "flags", "rbx"),
     ROW("test byte [rbx], 1", "\xf6\x03\x01", LD, 1, NO_BRANCH,
@@ -97,7 +99,7 @@ static const Row rows[] = {
     ROW("bt rax, rbx", "\x48\x0f\xa3\xd8", 0, 1, NO_BRANCH,
         "rax rbx", "cf", ""),
 
-    /* Store forms reported as loads. */
+    /* Stores that Capstone reports as loads. */
     ROW("movups [rbx], xmm1", "\x0f\x11\x0b", ST, 1, NO_BRANCH,
         "x1", "", "rbx"),
     ROW("movaps [rbx], xmm1", "\x0f\x29\x0b", ST, 1, NO_BRANCH,
@@ -133,7 +135,7 @@ static const Row rows[] = {
         ""),
     ROW("fadd st(3), st(0)", "\xdc\xc3", 0, 1, NO_BRANCH, "st0 st3", "st3",
         ""),
-    /* The result is in ST(1), which the pop makes ST(0). */
+    /* The result is in ST(1), which is ST(0) after the pop. */
     ROW("faddp", "\xde\xc1", 0, 1, NO_BRANCH, "st0 st1", "st0", ""),
     ROW("fadd dword [rbx]", "\xd8\x03", LD, 1, NO_BRANCH, "st0", "st0",
         "rbx"),
@@ -143,7 +145,7 @@ static const Row rows[] = {
     ROW("fchs", "\xd9\xe0", 0, 1, NO_BRANCH, "st0", "st0", ""),
     ROW("fnstcw [rbx]", "\xd9\x3b", ST, 0, NO_BRANCH, "", "", "rbx"),
 
-    /* The stack: no operand tells of it. */
+    /* The stack, which is not among the operands. */
     ROW("push rax", "\x50", SST, 1, NO_BRANCH, "rax", "", "rsp"),
     ROW("pop rax", "\x58", SLD, 1, NO_BRANCH, "", "rax", "rsp"),
     ROW("push imm8", "\x6a\x01", SST, 1, NO_BRANCH, "", "", "rsp"),
@@ -171,7 +173,7 @@ static const Row rows[] = {
     ROW("endbr64", "\xf3\x0f\x1e\xfa", 0, 1, NO_BRANCH, "", "", ""),
     ROW("rdsspq rax", "\xf3\x48\x0f\x1e\xc8", 0, 1, NO_BRANCH, "", "", ""),
 
-    /* Compare and exchange: the accumulator is written, memory is RMW. */
+    /* Compare and exchange: they write the accumulator; memory is RMW. */
     ROW("cmpxchg [rbx], rcx", "\x48\x0f\xb1\x0b", RMW, 0, NO_BRANCH,
         "rax rcx", "rax flags", "rbx"),
     ROW("cmpxchg16b [rbx]", "\x48\x0f\xc7\x0b", RMW, 0, NO_BRANCH,
@@ -183,7 +185,7 @@ static const Row rows[] = {
     ROW("xchg [rbx], rax", "\x48\x87\x03", RMW, 0, NO_BRANCH,
         "rax", "rax", "rbx"),
 
-    /* False dependencies of legacy SSE. */
+    /* Legacy SSE has false dependencies on the destination. */
     ROW("cvtsi2sd xmm0, rax", "\xf2\x48\x0f\x2a\xc0", 0, 2, NO_BRANCH,
         "x0 rax", "x0", ""),
     ROW("cvtsi2ss xmm0, eax", "\xf3\x0f\x2a\xc0", 0, 2, NO_BRANCH,
@@ -200,7 +202,9 @@ static const Row rows[] = {
         "x0", "rax", ""),
 
     /* Implicit registers. */
-    /* EDX is a false dependency: one a cycle (InstLatx64), unlike CQO. */
+    /*
+     * EDX is a false dependency: CDQ takes a cycle each (InstLatx64), CQO not.
+     */
     ROW("cdq", "\x99", 0, 1, NO_BRANCH, "rax rdx", "rdx", ""),
     ROW("cqo", "\x48\x99", 0, 1, NO_BRANCH, "rax", "rdx", ""),
     ROW("cdqe", "\x48\x98", 0, 1, NO_BRANCH, "rax", "rax", ""),
@@ -260,7 +264,7 @@ static const Row rows[] = {
     ROW("pxor xmm0, xmm1", "\x66\x0f\xef\xc1", 0, 1, NO_BRANCH,
         "x0 x1", "x0", ""),
 
-    /* Vector forms: VEX has a destination of its own, FMA does not. */
+    /* VEX forms have a destination of their own; FMA's is a source, too. */
     ROW("addps xmm0, xmm1", "\x0f\x58\xc1", 0, 1, NO_BRANCH,
         "x0 x1", "x0", ""),
     ROW("vaddps xmm0, xmm1, xmm2", "\xc5\xf0\x58\xc2", 0, 1, NO_BRANCH,
@@ -318,7 +322,7 @@ static const Row rows[] = {
         "rax rcx", "flags rcx", "rdi"),
 };
 
-/* The set of registers that @names lists, as a bit mask of PmuReg. */
+/* Returns the registers in @names as a bit mask of PmuReg. */
 static uint64_t reg_set(const char *names)
 {
     static const char *const gpr[] = { "rax", "rcx", "rdx", "rbx", "rsp",
@@ -339,7 +343,7 @@ static uint64_t reg_set(const char *names)
         } else if (!strcmp(name, "spazo")) {
             set |= 1ull << PMU_REG_SPAZO;
         } else if (g_str_has_prefix(name, "st")) {
-            /* MMX registers as well. */
+            /* st0 to st7 stand for the MMX registers as well. */
             set |= 1ull << (PMU_REG_X87 + atoi(name + 2));
         } else if (name[0] == 'x') {
             set |= 1ull << (PMU_REG_VEC0 + atoi(name + 1));
@@ -378,6 +382,10 @@ static void expect(const char *name, const char *what, uint64_t is,
     }
 }
 
+/*
+ * Each row's operands, accesses and branches are those of the SDM, its slots
+ * those of uops.info.
+ */
 static void test_table(void)
 {
     PmuDecoder *decoder = pmu_decoder_new(PMU_CORE_ICELAKE,
@@ -424,7 +432,7 @@ static PmuInsn decode(PmuCore core, unsigned mode, const char *bytes,
 #define DECODE64(bytes) \
     decode(PMU_CORE_ICELAKE, 64, bytes, sizeof(bytes) - 1, true)
 
-/* Measured latencies of a Xeon Gold 6330: InstLatx64. */
+/* Latencies are those measured on a Xeon Gold 6330: InstLatx64. */
 static void test_latencies(void)
 {
     static const struct {
@@ -467,7 +475,7 @@ static void test_latencies(void)
     }
 }
 
-/* The ports of @mask as uops.info writes them: p0156, and A for port 10. */
+/* Returns the ports of @mask as uops.info names them: "0156", A for port 10. */
 static char *port_names(unsigned mask)
 {
     GString *names = g_string_new("");
@@ -480,7 +488,7 @@ static char *port_names(unsigned mask)
     return g_string_free(names, FALSE);
 }
 
-/* The compute micro-ops of @insn, as in "1*06 1*1". */
+/* Returns the compute micro-ops of @insn, as in "1*06 1*1". */
 static char *compute_names(const PmuInsn *insn)
 {
     GString *names = g_string_new("");
@@ -499,7 +507,7 @@ static char *compute_names(const PmuInsn *insn)
 #define SNC_CORE PMU_CORE_ICELAKE
 #define GLC_CORE PMU_CORE_SAPPHIRERAPIDS
 
-/* uops.info: slots, and which ports the work is done on. */
+/* Slots, and the ports of the compute micro-ops, are uops.info's. */
 static void test_ports(void)
 {
     static const struct {
@@ -552,7 +560,7 @@ static void test_ports(void)
         P(SNC, "vbroadcasti128 ymm0, [rbx]", "\xc4\xe2\x7d\x5a\x03", 1, ""),
         P(SNC, "fadd st, st(1)", "\xd8\xc1", 1, "1*5"),
         P(SNC, "fmul st, st(1)", "\xd8\xc9", 1, "1*0"),
-        /* Renaming does them. */
+        /* Renaming does these; no port does. */
         P(SNC, "xor eax, eax", "\x31\xc0", 1, ""),
         P(SNC, "nop", "\x90", 1, ""),
         P(SNC, "vpxor xmm0, xmm0, xmm0", "\xc5\xf9\xef\xc0", 1, ""),
@@ -564,7 +572,7 @@ static void test_ports(void)
         P(GLC, "inc rcx", "\x48\xff\xc1", 1, ""),
         P(GLC, "add rcx, 8", "\x48\x83\xc1\x08", 1, ""),
         P(GLC, "lea rcx, [rcx+8]", "\x48\x8d\x49\x08", 1, ""),
-        /* And not these. */
+        /* Renaming does not do these. */
         P(SNC, "mov rax, rbx", "\x48\x89\xd8", 1, "1*0156"),
         P(SNC, "inc rcx", "\x48\xff\xc1", 1, "1*0156"),
         P(GLC, "mov rax, rax", "\x48\x89\xc0", 1, "1*0156A"),
@@ -594,7 +602,10 @@ static void test_ports(void)
     }
 }
 
-/* What is measured differently on the two cores: InstLatx64. */
+/*
+ * Latencies that differ between the two cores, and some that do not:
+ * InstLatx64.
+ */
 static void test_cores_differ(void)
 {
     static const struct {
@@ -610,7 +621,7 @@ static void test_cores_differ(void)
           3),
         D("dpps xmm0, xmm1, 1", "\x66\x0f\x3a\x40\xc1\x01", 16, 14),
         D("div cl", "\xf6\xf1", 16, 17),
-        /* The same on both. */
+        /* These are the same on both. */
         D("mulpd xmm0, xmm1", "\x66\x0f\x59\xc1", 4, 4),
         D("imul rax, rbx", "\x48\x0f\xaf\xc3", 3, 3),
         D("div rcx", "\x48\xf7\xf1", 18, 18),
@@ -627,7 +638,10 @@ static void test_cores_differ(void)
     }
 }
 
-/* Cycles from the register @from to the register @to, -1 if neither is used. */
+/*
+ * Returns the cycles from register @from to register @to; -1 if one is not
+ * used.
+ */
 static int path(const PmuInsn *insn, const char *from, const char *to)
 {
     int src = -1, dst = -1;
@@ -646,7 +660,7 @@ static int path(const PmuInsn *insn, const char *from, const char *to)
                                      insn->dst_late[dst];
 }
 
-/* Latencies between operands: InstLatx64, uops.info. */
+/* Latencies between single operands: InstLatx64, uops.info. */
 static void test_paths(void)
 {
     PmuInsn mul = DECODE64("\x48\xf7\xe1");
@@ -660,7 +674,7 @@ static void test_paths(void)
     g_assert_cmpint(path(&mul, "rcx", "rdx"), ==, 4);
     g_assert_cmpint(path(&mul16, "rax", "rax"), ==, 4);
     g_assert_cmpint(path(&mul16, "rax", "rdx"), ==, 5);
-    /* The rest of the destination is merged at the end. */
+    /* Merging the rest of the destination comes last. */
     g_assert_cmpint(path(&cvt, "rax", "x0"), ==, 7);
     g_assert_cmpint(path(&cvt, "x0", "x0"), ==, 4);
     g_assert_cmpint(path(&narrow, "x1", "x0"), ==, 5);
@@ -670,8 +684,10 @@ static void test_paths(void)
     g_assert_cmpint(path(&pinsr, "rax", "x0"), ==, 3);
 }
 
-/* Loads to vector registers take longer, the wider the longer: uops.info. */
-/* A count in CL does not make what is rotated a byte. */
+/*
+ * With a count in CL, the operand rotated still has its own size: RCL of 64
+ * bits takes as long as of 32, not as of 8.
+ */
 static void test_rotate_by_cl(void)
 {
     g_assert_cmpuint(DECODE64("\x48\xd3\x10").latency, ==,
@@ -680,7 +696,7 @@ static void test_rotate_by_cl(void)
                      DECODE64("\xd2\x10").latency);
 }
 
-/* VZEROUPPER has no operands: the shortest VEX encodings there are. */
+/* VZEROUPPER has no operands, so its encodings are the shortest with VEX. */
 static void test_shortest_vex(void)
 {
     static const uint8_t two[] = { 0xc5, 0xf8, 0x77 };
@@ -695,6 +711,7 @@ static void test_shortest_vex(void)
     g_assert_cmpuint(DECODE64("\xc4\xe1\x78\x77").opcode, ==, 3);
 }
 
+/* Loads to vector registers take longer, the wider they are: uops.info. */
 static void test_load_latency(void)
 {
     g_assert_cmpuint(DECODE64("\x48\x8b\x03").load_latency, ==, 0);
@@ -704,7 +721,10 @@ static void test_load_latency(void)
     g_assert_cmpuint(DECODE64("\x0f\x58\x03").load_latency, ==, 1);
 }
 
-/* uops.info: three operands and an index are issued as two slots. */
+/*
+ * Three operands with an index issue as one slot more than they are decoded to:
+ * uops.info.
+ */
 static void test_unlamination(void)
 {
     PmuInsn vex = DECODE64("\xc5\xf4\x58\x04\x0b");     /* vaddps, indexed */
@@ -719,7 +739,10 @@ static void test_unlamination(void)
     g_assert_cmpuint(rmw.slots, ==, 3);
 }
 
-/* Dividers, locks: measured rates of what is not pipelined. */
+/*
+ * Dividers and locks are not pipelined.  They are held as long as measured:
+ * InstLatx64.
+ */
 static void test_resources(void)
 {
     PmuInsn div32 = DECODE64("\xf7\xf1");
@@ -741,6 +764,7 @@ static void test_resources(void)
                      PMU_RESOURCE_NONE);
 }
 
+/* Assert that the ports, resource and delays in @cost exist on each core. */
 static void check_cost(const char *name, const PmuTimingRow *cost)
 {
     for (unsigned core = 0; core < PMU_CORES_MEASURED; core++) {
@@ -771,8 +795,8 @@ static void check_cost(const char *name, const PmuTimingRow *cost)
 }
 
 /*
- * Every row is sane: its costs end with ones that hold for every form, none is
- * hidden behind one before it, and no mnemonic has two rows.
+ * Each row of the table is sane.  Its last timing row holds for every form, no
+ * timing row is hidden behind one before it, and no mnemonic has two rows.
  */
 static void test_rows(void)
 {
@@ -801,7 +825,7 @@ static void test_rows(void)
     g_assert_cmpuint(g_hash_table_size(names), >, 600);
 }
 
-/* Intel SOM 3.4.2.2: what fuses with which condition. */
+/* Which instructions fuse with which conditions: Intel SOM 3.4.2.2. */
 static void test_macro_fusion(void)
 {
     PmuInsn cmp = DECODE64("\x48\x39\xd8");             /* cmp rax, rbx */
@@ -836,7 +860,9 @@ static void test_macro_fusion(void)
     g_assert_false(dec.fuse & jb.fuse);
 }
 
-/* Flags that change how the pipeline takes an instruction. */
+/*
+ * The flags for the pipeline: serializing, locked, microcoded, REP, LCP (SDM).
+ */
 static void test_flags(void)
 {
     g_assert_true(DECODE64("\x0f\xa2").flags & PMU_INSN_SERIALIZING);
@@ -855,7 +881,9 @@ static void test_flags(void)
     g_assert_false(DECODE64("\xb8\x01\x01\x01\x01").flags & PMU_INSN_LCP);
 }
 
-/* Sizes of memory operands, which decide whether a line is crossed. */
+/*
+ * Sizes of memory operands, as in the SDM.  They decide if a line is crossed.
+ */
 static void test_access_sizes(void)
 {
     g_assert_cmpuint(DECODE64("\x8a\x03").access_size, ==, 1);
@@ -875,7 +903,7 @@ static void test_access_sizes(void)
     g_assert_cmpuint(DECODE64("\xc4\xe2\x75\xdc\x03").access_size, ==, 32);
 }
 
-/* The same bytes mean other things in other modes. */
+/* The same bytes mean different things in different modes (SDM). */
 static void test_modes(void)
 {
     PmuInsn insn;
@@ -889,7 +917,7 @@ static void test_modes(void)
     g_assert_cmpuint(insn.access_size, ==, 4);
     insn = decode(PMU_CORE_ICELAKE, 16, "\x50", 1, true);
     g_assert_cmpuint(insn.access_size, ==, 2);
-    /* B8 with an immediate of operand size. */
+    /* B8 has an immediate of the operand size. */
     decode(PMU_CORE_ICELAKE, 16, "\xb8\x01\x02", 3, true);
     decode(PMU_CORE_ICELAKE, 32, "\xb8\x01\x02\x03\x04", 5, true);
     insn = decode(PMU_CORE_ICELAKE, 32, "\xa5", 1, true);
@@ -898,14 +926,17 @@ static void test_modes(void)
     g_assert_cmpuint(insn.access_size, ==, 2);
     insn = decode(PMU_CORE_ICELAKE, 16, "\x66\xa5", 2, true);
     g_assert_cmpuint(insn.access_size, ==, 4);
-    /* C5 is LDS with a memory operand, VEX with what looks a register. */
+    /* C5 is LDS if a memory operand follows, and VEX if a register follows. */
     insn = decode(PMU_CORE_ICELAKE, 32, "\xc5\x03", 2, true);
     g_assert_true(insn.flags & PMU_INSN_LOAD);
     insn = decode(PMU_CORE_ICELAKE, 32, "\xc5\xf0\x58\xc2", 4, true);
     g_assert_cmphex(list_set(insn.src, PMU_INSN_SRCS), ==, reg_set("x1 x2"));
 }
 
-/* What Capstone does not know, or finds too short, is counted by class. */
+/*
+ * An instruction that Capstone does not know, or takes for a shorter one, is
+ * described as one slot and one cycle, without registers.
+ */
 static void test_unknown(void)
 {
     PmuDecoder *decoder = pmu_decoder_new(PMU_CORE_ICELAKE,
@@ -929,7 +960,9 @@ static void test_unknown(void)
     pmu_decoder_free(decoder);
 }
 
-/* How many of the rows' instructions two decoders describe otherwise. */
+/*
+ * Returns how many of the rows' instructions two decoders describe differently.
+ */
 static unsigned rows_that_differ(PmuDecoder *one, PmuDecoder *other)
 {
     unsigned differ = 0;
@@ -946,8 +979,8 @@ static unsigned rows_that_differ(PmuDecoder *one, PmuDecoder *other)
 }
 
 /*
- * vCPUs that share code may differ in figures that descriptions do not depend
- * on, and those are all but the ones of the code.
+ * vCPUs that share code may differ in parameters that descriptions do not
+ * depend on: all but those that are marked of_code.
  */
 static void test_figures(void)
 {
@@ -974,7 +1007,7 @@ static void test_figures(void)
                 differ += rows_that_differ(decoder, other);
                 pmu_decoder_free(other);
             }
-            /* Blocks are made of windows, not instructions. */
+            /* Only blocks depend on windows of the DSB; instructions do not. */
             if (!strcmp(param->name, "dsb-window") ||
                 !differ == !param->of_code) {
                 continue;
@@ -986,7 +1019,7 @@ static void test_figures(void)
     }
 }
 
-/* No bytes, whatever they are, may upset the decoder. */
+/* No bytes upset the decoder, or make it return indices out of range. */
 static void test_random_bytes(void)
 {
     PmuDecoder *decoder = pmu_decoder_new(PMU_CORE_ICELAKE,
@@ -995,7 +1028,7 @@ static void test_random_bytes(void)
 
     for (unsigned i = 0; i < 300000; i++) {
         unsigned length = g_test_rand_int_range(1, 16);
-        /* On the heap, so that reading past the end is noticed. */
+        /* On the heap, so that sanitizers notice a read past the end. */
         g_autofree uint8_t *bytes = g_malloc(length);
         PmuInsn insn;
 

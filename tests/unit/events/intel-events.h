@@ -6,9 +6,9 @@
  * Copyright (c) 2021 Intel Corporation
  * (https://github.com/intel/perfmon)
  *
- * Included by tests: LISTED(name, event select with umask, EDGE, INV and
- * CMASK, general-purpose counters, MSR with a part of the selector or 0, its
- * value).  Events of fixed counters have no other counter.
+ * Tests include this.  LISTED(name; event select with umask, EDGE, INV and
+ * CMASK; general-purpose counters that can count it; MSR with a part of the
+ * selector, or 0; its value).  Events of fixed counters have no other counter.
  */
 
 #ifdef LISTED_ICELAKE

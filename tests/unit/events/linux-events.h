@@ -1,12 +1,13 @@
 /*
- * What Linux's drivers select for generic events on older CPUs.
+ * The selectors that Linux's drivers program for generic events on older CPUs.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * arch/x86/events/intel/core.c, p6.c and amd/core.c, 6.12 and, where they had
- * others, earlier ones: *_perfmon_event_map, *_hw_cache_event_ids, and what
- * intel_pmu_init() puts in their place.  Without OFFCORE_RESPONSE_0 (01B7H) and
- * AMD's northbridge (E9H), which are not modelled, and with each one once.
+ * Source: arch/x86/events/intel/core.c, p6.c and amd/core.c of 6.12 and, where
+ * they had others, of earlier versions: *_perfmon_event_map,
+ * *_hw_cache_event_ids, and what intel_pmu_init() replaces in them.
+ * OFFCORE_RESPONSE_0 (01B7H) and AMD's northbridge (E9H) are not modelled and
+ * left out.  Each selector is listed once.
  */
 
 #ifndef TESTS_UNIT_EVENTS_LINUX_EVENTS_H
@@ -17,10 +18,10 @@
 typedef struct LinuxCpu {
     const char *name;
     PmuCore core;
-    uint32_t events[32];        /* the last one is 0 */
+    uint32_t events[32];        /* 0 ends */
 } LinuxCpu;
 
-/* No cycle but those in which one is counted. */
+/* Counts the cycles in which the event does not happen. */
 #define STALLED (PMU_EVENT_INV | PMU_EVENT_CMASK(1))
 
 /* intel_perfmon_event_map */

@@ -1,6 +1,6 @@
 /*
- * Events: that the table has what Intel's lists have, what selectors count,
- * and the identities between what they count.
+ * Events: the table has what Intel's lists have, selectors count the right
+ * items, and the counts satisfy the identities between events.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -21,10 +21,10 @@ static const char *const core_name[PMU_CORES_MEASURED] = {
     [PMU_CORE_SAPPHIRERAPIDS] = "sapphirerapids",
 };
 
-/* Nothing in the registers that events take a part of their selector from. */
+/* Registers that events take a part of their selector from, all 0. */
 static const uint64_t no_extra[PMU_EXTRA_NR];
 
-/* A ledger's snapshot with everything at random, but slots conserved. */
+/* Returns a snapshot of random items, with slots conserved. */
 static PmuLedgerSnapshot random_snapshot(Random *random)
 {
     PmuLedgerSnapshot snap;
@@ -54,7 +54,7 @@ static PmuSelection select_event(PmuCore core, uint64_t evtsel)
 
 static const PmuLedgerSnapshot nothing;
 
-/* What a count that begins at @from has at @to. */
+/* Returns what a counter that starts at @from has counted at @to. */
 static uint64_t gain(const PmuSelection *selection,
                      const PmuLedgerSnapshot *from,
                      const PmuLedgerSnapshot *to, PmuLevel level)
@@ -118,7 +118,7 @@ static const struct {
     },
 };
 
-/* What @listed selects on general-purpose counter @counter. */
+/* Select the event @listed on general-purpose counter @counter. */
 static PmuSelection select_listed(PmuCore core, const Listed *listed,
                                   unsigned counter)
 {
@@ -147,7 +147,7 @@ static unsigned first_counter(uint8_t counters)
     return g_bit_nth_lsf(counters, -1);
 }
 
-/* The name that the table has for what is listed as @name. */
+/* Returns the name that the table has for the event listed as @name. */
 static const char *name_in_table(PmuCore core, const char *name)
 {
     const PmuEventAlias *alias;
@@ -170,7 +170,10 @@ static void check_fixed(PmuCore core, const Listed *listed)
     g_assert_cmpstr(selection.name, ==, name_in_table(core, listed->name));
 }
 
-/* Each event of the list is in the table, by its name. */
+/*
+ * The table has each event of Intel's list, by its name.  An event that counts
+ * nothing has a note that says why.
+ */
 static void test_listed(gconstpointer opaque)
 {
     PmuCore core = GPOINTER_TO_INT(opaque);
@@ -192,13 +195,17 @@ static void test_listed(gconstpointer opaque)
     }
 }
 
+/* The lists are complete: their sizes are those of Intel's files. */
 static void test_list_sizes(void)
 {
     g_assert_cmpuint(lists[PMU_CORE_ICELAKE].num_events, ==, 363);
     g_assert_cmpuint(lists[PMU_CORE_SAPPHIRERAPIDS].num_events, ==, 411);
 }
 
-/* Counters that cannot count an event stand still, all others count alike. */
+/*
+ * A counter that cannot count an event stands still; all others count alike.
+ * The list says which can.
+ */
 static void test_counters(gconstpointer opaque)
 {
     PmuCore core = GPOINTER_TO_INT(opaque);
@@ -227,7 +234,7 @@ static void test_counters(gconstpointer opaque)
     }
 }
 
-/* ... and no other is. */
+/* Is @name in Intel's list for @core? */
 static bool is_listed(PmuCore core, const char *name)
 {
     for (unsigned i = 0; i < lists[core].num_events; i++) {
@@ -238,7 +245,7 @@ static bool is_listed(PmuCore core, const char *name)
     return false;
 }
 
-/* Rows that no list has, but tools that know more. */
+/* Rows that no list of Intel's has, but tools that know more events. */
 static bool is_unlisted(const char *name)
 {
     static const char *const names[] = {
@@ -255,6 +262,9 @@ static bool is_unlisted(const char *name)
     return false;
 }
 
+/*
+ * The table has no event that is not in Intel's lists, but for is_unlisted().
+ */
 static void test_only_listed(void)
 {
     const PmuOffcoreName *offcore;
@@ -278,15 +288,15 @@ static void test_only_listed(void)
     }
 }
 
-/* A count of zero is what is to be expected. */
+/* Does an event in @state count zero, and say so? */
 static bool says_zero(PmuEventState state)
 {
     return state == PMU_EVENT_NEVER || state > PMU_EVENT_APPROXIMATE;
 }
 
 /*
- * Whatever is selected counts something, or says that it does not: each event
- * on each core, with all kinds of modifiers.
+ * A selection counts something, or says that it does not: for each event on
+ * each core, with all kinds of modifiers.
  */
 static void test_zeros_are_declared(gconstpointer opaque)
 {
@@ -322,9 +332,9 @@ static void test_zeros_are_declared(gconstpointer opaque)
 }
 
 /*
- * The CPU does not have what these count, and says so by CPUID: pmu-msr-test.c
- * looks there.  What a guest's machine may have, other sockets or persistent
- * memory, can happen and is none of them.
+ * Events that never happen, as the CPU lacks the feature and says so by CPUID:
+ * pmu-msr-test.c looks there.  Other sockets and persistent memory, which a
+ * machine may have, can happen and are not among them.
  */
 static bool may_be_never(const char *name)
 {
@@ -347,6 +357,7 @@ static bool may_be_never(const char *name)
     return false;
 }
 
+/* Only the events of features that the CPU lacks are marked as never. */
 static void test_never(void)
 {
     const PmuEvent *row;
@@ -358,7 +369,7 @@ static void test_never(void)
     }
 }
 
-/* Rows make sense for themselves. */
+/* The fields of each row are in range and agree with each other. */
 static void test_rows(void)
 {
     const PmuEvent *row;
@@ -385,7 +396,7 @@ static void test_rows(void)
     g_assert_null(pmu_event_row(UINT_MAX));
 }
 
-/* No selector has two rows. */
+/* No two rows have the same selector. */
 static void test_rows_differ(gconstpointer opaque)
 {
     PmuCore core = GPOINTER_TO_INT(opaque);
@@ -404,9 +415,9 @@ static void test_rows_differ(gconstpointer opaque)
     }
 }
 
-/* What single selectors count */
+/* What single selectors count. */
 
-/* Items that are told apart by their number. */
+/* Returns a snapshot in which each item has a value of its own. */
 static PmuLedgerSnapshot numbered_snapshot(void)
 {
     PmuLedgerSnapshot snap;
@@ -500,6 +511,7 @@ static void check_meaning(PmuCore core, uint32_t select, const Meaning *want)
     }
 }
 
+/* Selectors count the items listed for them, with the given sign. */
 static void test_meanings(void)
 {
     for (unsigned i = 0; i < G_N_ELEMENTS(meanings); i++) {
@@ -509,6 +521,7 @@ static void test_meanings(void)
     }
 }
 
+/* Selectors that no row has count nothing. */
 static void test_unknown(void)
 {
     static const uint32_t selectors[] = {
@@ -525,7 +538,7 @@ static void test_unknown(void)
     g_assert_null(select_event(PMU_CORE_ICELAKE, 0xffff).name);
 }
 
-/* Enable, level, interrupt and pin control bits do not select. */
+/* The enable, level, interrupt and pin control bits do not change the event. */
 static void test_other_bits_do_not_select(void)
 {
     for (unsigned i = 0; i < G_N_ELEMENTS(meanings); i++) {
@@ -537,7 +550,7 @@ static void test_other_bits_do_not_select(void)
     }
 }
 
-/* INV alone inverts nothing. */
+/* INV without CMASK inverts nothing. */
 static void test_inv_alone(void)
 {
     static const uint32_t plain[] = { 0x003c, 0x019c, 0x02c2, 0x00c0, 0x20cc };
@@ -550,13 +563,13 @@ static void test_inv_alone(void)
     }
 }
 
-/* CMASK, INV and EDGE */
+/* CMASK, INV and EDGE. */
 
-/* An event of which it is known how many are counted in each cycle. */
+/* An event for which the ledger has cycles by how many were counted in each. */
 typedef struct Family {
     uint32_t icelake, sapphirerapids;
     uint8_t total[2];           /* PmuLedgerItem */
-    uint8_t first;              /* cycles with @least and so on */
+    uint8_t first;              /* cycles with @least; then one more each */
     unsigned least, most;
 } Family;
 
@@ -573,7 +586,9 @@ static const Family families[] = {
       PMU_ITEM_OFFCORE_READS_1, 1, 6 },
 };
 
-/* Cycles one by one, each with 0 to @family->most. */
+/*
+ * Run cycles one by one; each counts a random number from 0 to @family->most.
+ */
 static void run_cycles(Random *random, const Family *family,
                        uint8_t *in_cycle, unsigned num_cycles,
                        uint64_t *item)
@@ -623,7 +638,10 @@ static void check_family(Random *random, PmuCore core, uint32_t select,
     }
 }
 
-/* Cycles by how many: CMASK and INV are exact. */
+/*
+ * CMASK and INV are exact where the ledger has cycles by count: the test counts
+ * the same cycles one by one.
+ */
 static void test_thresholds(void)
 {
     Random random = random_from_seed();
@@ -636,7 +654,10 @@ static void test_thresholds(void)
     }
 }
 
-/* At most one a cycle: a threshold of one changes nothing. */
+/*
+ * An event of at most one a cycle: a threshold of 1 changes nothing, and none
+ * reaches 2.  30 of 100 cycles count.
+ */
 static void test_thresholds_of_cycles(void)
 {
     PmuLedgerSnapshot snap = { 0 };
@@ -661,7 +682,10 @@ static void test_thresholds_of_cycles(void)
     }
 }
 
-/* Others: each is taken to be in a cycle of its own. */
+/*
+ * Other events: each occurrence is taken to be in a cycle of its own, up to the
+ * cycles there are.
+ */
 static void test_thresholds_of_others(void)
 {
     static const struct {
@@ -687,7 +711,7 @@ static void test_thresholds_of_others(void)
     }
 }
 
-/* Edges that no counter of the ledger has are not made up. */
+/* The table does not invent edges that the ledger does not count. */
 static void test_edges(void)
 {
     static const uint32_t not_known[] = {
@@ -705,7 +729,9 @@ static void test_edges(void)
     }
 }
 
-/* Umasks that no row has: sums, where the umask's bits are kinds. */
+/*
+ * Umasks that no row has are sums of rows, if the bits of the umask are kinds.
+ */
 static void test_sums_of_umasks(void)
 {
     PmuLedgerSnapshot snap = numbered_snapshot();
@@ -726,7 +752,7 @@ static void test_sums_of_umasks(void)
     g_assert_cmpuint(count(PMU_CORE_ICELAKE, 0x0ad1, &snap, PMU_LEVEL_USR),
                      ==, count(PMU_CORE_ICELAKE, 0x08d1, &snap,
                                PMU_LEVEL_USR));
-    /* 04 is no kind of branch of this core. */
+    /* Bit 04 is no kind of branch on this core. */
     g_assert_cmpint(select_event(PMU_CORE_ICELAKE, 0x0cc4).state, ==,
                     PMU_EVENT_UNKNOWN);
     /* Bits of A3 are conditions, not kinds. */
@@ -734,7 +760,7 @@ static void test_sums_of_umasks(void)
                     PMU_EVENT_UNKNOWN);
 }
 
-/* What no counter of the ledger has is not made up. */
+/* The table does not invent thresholds that the ledger does not count. */
 static void test_unknown_thresholds(void)
 {
     static const uint32_t not_known[] = {
@@ -751,20 +777,20 @@ static void test_unknown_thresholds(void)
     }
 }
 
-/* Counts do not depend on how often they are looked at */
+/* Counts do not depend on how often the registers are read. */
 
 #define INSTANTS 1000
 #define LOOKERS 4
 
-/* A ledger over time. */
+/* A ledger at successive instants. */
 typedef struct History {
     PmuLedgerSnapshot at[INSTANTS + 1];
 } History;
 
 /*
- * Each cycle has at most one of what @part says that it has parts of: such
- * items never get ahead of @whole.  Else all items are bursts and pauses, each
- * by itself.
+ * Returns a random history of what @selection counts.  With @parts no cycle has
+ * more than one of the items that @whole has as parts, so that these never
+ * overtake it.  Otherwise all items grow in bursts and pauses, each by itself.
  */
 static History *random_history(Random *random, const PmuSelection *selection,
                                bool parts)
@@ -795,7 +821,7 @@ static History *random_history(Random *random, const PmuSelection *selection,
     return history;
 }
 
-/* The count after @looks reads, the last of them at the end. */
+/* Returns the count after about @looks reads and one at the end. */
 static uint64_t look(Random *random, const PmuSelection *selection,
                      const History *history, unsigned looks)
 {
@@ -823,7 +849,7 @@ static uint64_t both_levels(const PmuLedgerSnapshot *snap, unsigned item)
     return snap->item[PMU_LEVEL_OS][item] + snap->item[PMU_LEVEL_USR][item];
 }
 
-/* W - S at instant @i. */
+/* Returns the whole less its parts at instant @i. */
 static int64_t difference(const PmuSelection *selection,
                           const History *history, unsigned i)
 {
@@ -835,7 +861,7 @@ static int64_t difference(const PmuSelection *selection,
     return rest;
 }
 
-/* How much more than at the end it has been, and the most that it has been. */
+/* Returns by how much the difference has fallen from its highest to the end. */
 static uint64_t fallen(const PmuSelection *selection, const History *history)
 {
     int64_t most = 0;
@@ -868,9 +894,10 @@ static void check_additive(Random *random, const PmuSelection *selection,
 }
 
 /*
- * Of all events with all modifiers.  What something is taken away from may be
- * read higher while that falls, as a counter must not: by no more than it has
- * fallen, and it does not where parts are counted along with the whole.
+ * The count of each event with all modifiers is the same however often it is
+ * read.  One exception: a difference may read higher while it falls, as a
+ * counter must not decrease, but by no more than it has fallen.  It does not
+ * fall where parts are counted along with the whole.
  */
 static void test_additive(gconstpointer opaque)
 {
@@ -901,7 +928,9 @@ static void test_additive(gconstpointer opaque)
     }
 }
 
-/* No more cycles are counted than passed since the count began. */
+/*
+ * A count of cycles is capped at the cycles since it began; the rest is kept.
+ */
 static void test_capped(void)
 {
     PmuSelection hits = select_event(PMU_CORE_ICELAKE, 0x2008 | CMASK(1));
@@ -919,7 +948,7 @@ static void test_capped(void)
     g_assert_cmpuint(gain(&hits, &at[1], &at[2], level), ==, 0);
 }
 
-/* What is taken away early is made up for, and not counted twice. */
+/* If the parts are counted before the whole, later counts make up for it. */
 static void test_taken_away(void)
 {
     PmuSelection hits = select_event(PMU_CORE_ICELAKE, 0x01d1);
@@ -938,7 +967,7 @@ static void test_taken_away(void)
     g_assert_cmpuint(gain(&hits, &at[0], &at[2], level), ==, 80);
 }
 
-/* Requests to the L3 */
+/* Requests to the L3. */
 
 static uint64_t count_offcore(unsigned n, uint64_t evtsel, uint64_t value,
                               const PmuLedgerSnapshot *snap,
@@ -953,6 +982,10 @@ static uint64_t count_offcore(unsigned n, uint64_t evtsel, uint64_t value,
     return gain(&selection, &nothing, snap, PMU_LEVEL_OS);
 }
 
+/*
+ * Each value of MSR_OFFCORE_RSP_x counts its types of requests and responses,
+ * as in Intel's lists.  What the model does not have is not counted.
+ */
 static void test_offcore(void)
 {
     PmuLedgerSnapshot snap = numbered_snapshot();
@@ -971,7 +1004,7 @@ static void test_offcore(void)
         { 0x104000001, PMU_EVENT_MODELLED, item[PMU_ITEM_DATA_DRAM] },
         /* DEMAND_RFO: L3_MISS; DEMAND_CODE_RD: ANY_RESPONSE */
         { 0x3f3fc00002, PMU_EVENT_MODELLED, item[PMU_ITEM_RFO_DRAM] },
-        /* ... of lines that no vCPU has; ITOM, which is something else */
+        /* ... of lines that no vCPU has; ITOM, which differs */
         { 0x1003c0002, PMU_EVENT_MODELLED, item[PMU_ITEM_RFO_L3_ALONE] },
         { 0x84000002, PMU_EVENT_NOT_MODELLED, 0 },
         { 0x10004, PMU_EVENT_MODELLED, code },
@@ -1015,7 +1048,7 @@ static void test_offcore(void)
     count_offcore(0, 0x01bb, 0x10001, &snap, PMU_EVENT_NOT_MODELLED);
 }
 
-/* Fetch */
+/* MSR_PEBS_FRONTEND selects what FRONTEND_RETIRED counts. */
 static void test_frontend(void)
 {
     PmuLedgerSnapshot snap = numbered_snapshot();
@@ -1037,7 +1070,7 @@ static void test_frontend(void)
     g_assert_cmpint(got.state, ==, PMU_EVENT_UNKNOWN);
 }
 
-/* Identities, for any ledger, at each level */
+/* Identities that hold for any ledger, at each level. */
 static void test_identities(gconstpointer opaque)
 {
     PmuCore core = GPOINTER_TO_INT(opaque);
@@ -1071,7 +1104,10 @@ static void test_identities(gconstpointer opaque)
     }
 }
 
-/* Sapphire Rapids counts the classes that Ice Lake has no events for. */
+/*
+ * Sapphire Rapids also counts the classes for which Ice Lake has no events;
+ * they add up, too.
+ */
 static void test_identities_level2(void)
 {
     Random random = random_from_seed();
@@ -1098,7 +1134,7 @@ static void test_identities_level2(void)
     }
 }
 
-/* What perf's metrics of TMA levels 1 to 4 ask for */
+/* The events of perf's metrics of TMA levels 1 to 4. */
 
 typedef struct Metric {
     PmuCore core;
@@ -1111,7 +1147,7 @@ static const Metric metrics[] = {
 #include "tma-events.h"
 };
 
-/* What no metric can be right without, but is not modelled. */
+/* Events that metrics ask for, but that the model does not have. */
 static bool may_be_zero(const Metric *metric)
 {
     static const struct {
@@ -1143,6 +1179,7 @@ static bool may_be_zero(const Metric *metric)
     return false;
 }
 
+/* The model has each event of TMA's metrics, but for may_be_zero(). */
 static void test_tma(void)
 {
     for (unsigned i = 0; i < G_N_ELEMENTS(metrics); i++) {
@@ -1163,8 +1200,8 @@ static void test_tma(void)
 }
 
 /*
- * Each selector with modifiers of its own that perf's metrics use, in Linux 6.1
- * and 6.12, and the event it is made from.
+ * Each selector with modifiers of its own in perf's metrics, of Linux 6.1 and
+ * 6.12, and the event that it is made from.
  */
 static const struct {
     const char *name;           /* as metrics spell it */
@@ -1239,8 +1276,8 @@ static const struct {
 };
 
 /*
- * The model counts something for each of them, not just what it counts without
- * modifiers.  test-identities.c holds that it is no more than that.
+ * The model counts something for each of them, and something else than without
+ * the modifiers. test-identities.c holds that it is no more.
  */
 static void test_modified(void)
 {
@@ -1265,9 +1302,9 @@ static void test_modified(void)
     }
 }
 
-/* Older cores */
+/* Older cores. */
 
-/* Whatever Linux asks a core for by a generic name, the table has. */
+/* The table has each event that Linux asks a core for by a generic name. */
 static void test_linux_events(void)
 {
     for (unsigned i = 0; i < G_N_ELEMENTS(linux_cpus); i++) {
@@ -1321,7 +1358,7 @@ static const OlderMeaning older_meanings[] = {
     { PMU_CORE_BULLDOZER, 0x0745, { STLB_HITS } },
 };
 
-/* @got adds up @item, up to the first zero of @max. */
+/* Assert that @got is the sum of @item, which ends at a 0 or after @max. */
 static void check_terms(const PmuSelection *got, const PmuLedgerItem *item,
                         unsigned max)
 {
@@ -1333,6 +1370,7 @@ static void check_terms(const PmuSelection *got, const PmuLedgerItem *item,
     g_assert_cmpuint(got->num_terms, ==, num);
 }
 
+/* Selectors of older cores count exactly the items listed for them. */
 static void test_older_meanings(void)
 {
     for (unsigned i = 0; i < G_N_ELEMENTS(older_meanings); i++) {
@@ -1344,7 +1382,7 @@ static void test_older_meanings(void)
     }
 }
 
-/* Kinds of branches overlap: what two bits have in common counts once. */
+/* Kinds of branches of NetBurst overlap: a branch of two kinds counts once. */
 static void test_netburst_branches(void)
 {
     static const struct {
@@ -1381,8 +1419,8 @@ static void test_netburst_branches(void)
 }
 
 /*
- * Of 100 branches 40 are not taken, of which 3 are mispredicted, as are 7 that
- * are taken: what NetBurst's BRANCH_RETIRED counts by its mask.
+ * NetBurst's BRANCH_RETIRED counts by its mask.  Of 100 branches 40 are not
+ * taken, 3 of them mispredicted; of the 60 taken ones 7 are mispredicted.
  */
 static void test_netburst_directions(void)
 {

@@ -1,7 +1,7 @@
 /*
- * What perf's metrics of TMA levels 1 to 4 ask for, as Linux 6.12's perf
- * programs it: core, the lowest level that needs it, selector,
- * MSR_PEBS_FRONTEND, MSR_OFFCORE_RSP_0.  Included by tests.
+ * The events of perf's metrics of TMA levels 1 to 4, as Linux 6.12's perf
+ * programs them: core, the lowest level that needs the event, selector,
+ * MSR_PEBS_FRONTEND, MSR_OFFCORE_RSP_0.  Tests include this.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

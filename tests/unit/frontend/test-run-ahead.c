@@ -1,6 +1,6 @@
 /*
- * The predictor runs ahead of fetch: how long fetch waits for lines of code, by
- * arithmetic on the figures of the core.
+ * The predictor runs ahead of fetch.  How long fetch waits for lines of code
+ * follows by arithmetic from the parameters of the core.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -11,9 +11,9 @@
 #include "tcg/pmu/memory/outstanding.h"
 
 #define LINES   1000
-#define NOPS    8                       /* of 8 bytes, in a line */
+#define NOPS    8                       /* NOPs of 8 bytes in a line */
 
-/* A frontend alone: what it delivers issues at once. */
+/* A frontend alone: each micro-op issues as soon as it is delivered. */
 typedef struct Rig {
     PmuUarch uarch;
     PmuClock clock;
@@ -24,8 +24,8 @@ typedef struct Rig {
 } Rig;
 
 /*
- * Fetch takes a line in 2 cycles, and no figure limits misses: to be made
- * stricter by the tests.
+ * Make a core that fetches a line in 2 cycles, and where no parameter limits
+ * misses.  Tests then make single parameters stricter.
  */
 static Rig *rig_new(void)
 {
@@ -46,7 +46,7 @@ static Rig *rig_new(void)
     return rig;
 }
 
-/* After the figures were set. */
+/* Initialize the parts, after the test has set the parameters. */
 static void rig_start(Rig *rig)
 {
     rig->clock.cycle = PMU_FIRST_CYCLE;
@@ -62,7 +62,7 @@ static uint32_t count(Rig *rig, PmuLedgerItem item)
     return *pmu_count(&rig->clock, item);
 }
 
-/* The backend takes what is there. */
+/* The backend takes all that is delivered. */
 static void issue(Rig *rig)
 {
     rig->clock.cycle = MAX(rig->clock.cycle, rig->delivery.cycle);
@@ -76,7 +76,7 @@ static void deliver(Rig *rig, unsigned n)
     issue(rig);
 }
 
-/* The cycles that a line of straight code takes, whose fetch is @access. */
+/* Run a line of straight code whose fetch is @access.  Returns the cycles. */
 static uint64_t run_line(Rig *rig, const PmuAccessOutcome *access)
 {
     uint64_t before = rig->clock.cycle;
@@ -89,7 +89,7 @@ static uint64_t run_line(Rig *rig, const PmuAccessOutcome *access)
 static const PmuAccessOutcome in_l1i = { .source = PMU_SOURCE_L1 };
 static const PmuAccessOutcome in_l2 = { .source = PMU_SOURCE_L2 };
 
-/* ... and those of @LINES such lines, warm. */
+/* The same for @LINES such lines, after as many to warm up. */
 static uint64_t run_lines(Rig *rig, const PmuAccessOutcome *access)
 {
     uint64_t before;
@@ -103,6 +103,7 @@ static uint64_t run_lines(Rig *rig, const PmuAccessOutcome *access)
         run_line(rig, access);
     }
     return rig->clock.cycle - before;
+/* Assert that each line takes @cycles.  Frees @rig. */
 }
 
 static void assert_lines(Rig *rig, const PmuAccessOutcome *access,
@@ -110,7 +111,7 @@ static void assert_lines(Rig *rig, const PmuAccessOutcome *access,
 {
     g_assert_cmpfloat_with_epsilon((double)run_lines(rig, access) / LINES,
                                    cycles, 0.01);
-    /* It waits for all that it does not spend on the code. */
+    /* All cycles but the 2 of decoding are counted as waits of fetch. */
     g_assert_cmpfloat_with_epsilon(
         (double)(count(rig, PMU_ITEM_FETCH_TAG_CYCLES) +
                  count(rig, PMU_ITEM_FETCH_DATA_CYCLES)) / LINES, cycles - 2,
@@ -120,7 +121,7 @@ static void assert_lines(Rig *rig, const PmuAccessOutcome *access,
     g_free(rig);
 }
 
-/* What is far enough ahead hides all that L2 takes. */
+/* A predictor that is far enough ahead hides the whole latency of L2. */
 static void test_hidden(void)
 {
     Rig *rig = rig_new();
@@ -129,7 +130,7 @@ static void test_hidden(void)
     assert_lines(rig, &in_l2, 2);
 }
 
-/* Code in L1I takes as long whatever the predictor does. */
+/* Code in L1I needs no predictor: it takes 2 cycles without a queue, too. */
 static void test_hits(void)
 {
     Rig *rig = rig_new();
@@ -139,7 +140,7 @@ static void test_hits(void)
     assert_lines(rig, &in_l1i, 2);
 }
 
-/* Without a queue each line takes its whole latency. */
+/* Without a queue of fetch targets each line takes its whole latency. */
 static void test_coupled(void)
 {
     Rig *rig = rig_new();
@@ -149,7 +150,10 @@ static void test_coupled(void)
     assert_lines(rig, &in_l2, 2 + 20);
 }
 
-/* An entry has room when one leaves: so many lines in a latency. */
+/*
+ * The queue has room for a line when another one leaves.  So as many lines come
+ * in a latency of 20 cycles as it has entries.
+ */
 static void test_depth(void)
 {
     static const unsigned targets[] = { 1, 2, 4, 5 };
@@ -163,7 +167,7 @@ static void test_depth(void)
     }
 }
 
-/* So many lines in a latency as there are buffers. */
+/* As many lines come in a latency of 20 cycles as there are fill buffers. */
 static void test_buffers(void)
 {
     static const unsigned buffers[] = { 1, 2, 4, 5 };
@@ -177,7 +181,7 @@ static void test_buffers(void)
     }
 }
 
-/* Lines come at a rate of their own. */
+/* Lines come from L2 at most at its rate: one in l1i_line_cycles, here 7. */
 static void test_rate(void)
 {
     Rig *rig = rig_new();
@@ -188,8 +192,8 @@ static void test_rate(void)
 }
 
 /*
- * Pages that the ITLB lacks are found ahead, one after the other: those in the
- * STLB take its latency each.
+ * The predictor looks up pages that the ITLB lacks ahead of fetch, one after
+ * the other.  Those in the STLB take its latency, 9 cycles, each.
  */
 static void test_translations(void)
 {
@@ -202,7 +206,10 @@ static void test_translations(void)
     assert_lines(rig, &in_stlb, 9);
 }
 
-/* One of them in 60 lines is hidden; without a queue it is not. */
+/*
+ * Run 60 lines in L1I and one whose page has to be walked.  With @targets
+ * entries in the queue fetch waits @waits cycles for that one.
+ */
 static void check_page(unsigned targets, uint64_t waits)
 {
     static const PmuAccessOutcome walk = {
@@ -224,13 +231,17 @@ static void check_page(unsigned targets, uint64_t waits)
     g_free(rig);
 }
 
+/*
+ * A queue of 16 hides a single walk.  Without one fetch waits for all of it: 7
+ * cycles for the STLB and 25 for the walk.
+ */
 static void test_page(void)
 {
     check_page(16, 0);
     check_page(0, 7 + 25);
 }
 
-/* Warm up with lines in L1I, so that the queue is full. */
+/* Returns a rig that has run lines in L1I, so that its queue is full. */
 static Rig *rig_warm(void)
 {
     Rig *rig = rig_new();
@@ -244,7 +255,10 @@ static Rig *rig_warm(void)
     return rig;
 }
 
-/* The lines behind a resteer: the first waits, those behind it came with it. */
+/*
+ * Assert that the queue refills after a resteer: the first line waits for all
+ * of L2's 20 cycles, and those behind it came with it.  Frees @rig.
+ */
 static void assert_refills(Rig *rig)
 {
     uint32_t waited = count(rig, PMU_ITEM_FETCH_DATA_CYCLES);
@@ -258,7 +272,7 @@ static void assert_refills(Rig *rig)
     g_free(rig);
 }
 
-/* Behind a misprediction, an interrupt or a clear. */
+/* The queue is empty after a misprediction, an interrupt or a machine clear. */
 static void test_restart(void)
 {
     Rig *rig = rig_warm();
@@ -268,7 +282,7 @@ static void test_restart(void)
     assert_refills(rig);
 }
 
-/* Behind a taken branch that the predictor did not know. */
+/* The queue is empty after a taken branch that the predictor did not know. */
 static void test_unknown_branch(void)
 {
     Rig *rig = rig_warm();
@@ -278,7 +292,7 @@ static void test_unknown_branch(void)
     assert_refills(rig);
 }
 
-/* One that it did know does not stop it. */
+/* The queue stays full after a taken branch that the predictor knew. */
 static void test_known_branch(void)
 {
     Rig *rig = rig_warm();
@@ -289,7 +303,7 @@ static void test_known_branch(void)
     g_free(rig);
 }
 
-/* Behind a loop that came from the queue of micro-ops. */
+/* The queue is empty after a loop from the queue of micro-ops. */
 static void test_loop(void)
 {
     Rig *rig = rig_warm();
@@ -302,7 +316,11 @@ static void test_loop(void)
     assert_refills(rig);
 }
 
-/* What the DSB delivers passes the queue, too: 16 windows of 10 cycles. */
+/*
+ * Code that the DSB delivers goes through the queue, too.  The predictor asked
+ * for the line 16 windows of 10 cycles ago, so fetch waits for the rest of
+ * DRAM's latency.
+ */
 static void test_dsb(void)
 {
     static const PmuAccessOutcome in_dram = { .source = PMU_SOURCE_DRAM };
@@ -320,7 +338,10 @@ static void test_dsb(void)
     g_free(rig);
 }
 
-/* While the backend has no room, lines come, as far as the queue reaches. */
+/*
+ * While the backend has no room, the predictor asks for lines until its queue
+ * is full: 16 lines come without a wait.
+ */
 static void test_backend(void)
 {
     static const PmuAccessOutcome in_dram = { .source = PMU_SOURCE_DRAM };
@@ -330,7 +351,7 @@ static void test_backend(void)
     run_line(rig, &in_dram);
     g_assert_cmpuint(count(rig, PMU_ITEM_FETCH_DATA_CYCLES), >, 0);
     rig->clock.cycle += 5000;
-    /* The first one only finds that it has no room. */
+    /* This line only finds that the backend has no room. */
     run_line(rig, &in_l1i);
     rig->clock.counts = (PmuPipelineCounts) {};
     while (!count(rig, PMU_ITEM_FETCH_DATA_CYCLES) && lines < 100) {
@@ -341,7 +362,7 @@ static void test_backend(void)
     g_free(rig);
 }
 
-/* A walk that the predictor began is counted for as long as it takes. */
+/* A walk that the predictor began is counted in each of its 25 cycles. */
 static void test_walk_cycles(void)
 {
     static const PmuAccessOutcome walk = {

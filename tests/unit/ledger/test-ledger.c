@@ -1,6 +1,6 @@
 /*
- * The ledger: conservation, and whole cycles only, against one that keeps a
- * list of slots.
+ * The ledger conserves slots and publishes whole cycles only: compared with a
+ * naive one that keeps a list of slots.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -10,7 +10,7 @@
 #include "tcg/pmu/ledger/ledger.h"
 #include "random.h"
 
-/* Sunny Cove at 2.9 GHz: TSC and crystal as they could be. */
+/* Sunny Cove at 2.9 GHz, with clocks of TSC and crystal that are possible. */
 #define TSC_NUM     20
 #define TSC_DEN     29
 #define XCLK_NUM    25
@@ -22,8 +22,8 @@ static void start(PmuLedger *ledger, unsigned width)
 }
 
 /*
- * One slot after the other: a cycle's slots wait in @cycle until there are
- * @width of them.
+ * A ledger that enters slots one by one.  Those of a cycle wait in @cycle until
+ * there are @width of them.
  */
 typedef struct Naive {
     unsigned width;
@@ -112,6 +112,7 @@ static void random_entry(Random *random, PmuLedger *ledger, Naive *naive)
     }
 }
 
+/* Random slots and events give the same totals as in the naive ledger. */
 static void test_random(void)
 {
     Random random = random_from_seed();
@@ -128,7 +129,10 @@ static void test_random(void)
     }
 }
 
-/* Slots too many to enter one by one: only the sums can be checked. */
+/*
+ * Entries too large for the naive ledger: the sums are those of what was
+ * entered, down to a whole cycle.
+ */
 static void test_conservation(void)
 {
     Random random = random_from_seed();
@@ -158,7 +162,7 @@ static void test_conservation(void)
     }
 }
 
-/* How entries are cut does not matter. */
+/* One entry of @n slots gives the same totals as two that add up to @n. */
 static void test_cuts(void)
 {
     Random random = random_from_seed();
@@ -185,7 +189,10 @@ static void test_cuts(void)
     }
 }
 
-/* The modulo without division, around multiples and at its limits. */
+/*
+ * pmu_ledger_modulo(), which does not divide, equals C's %, around multiples of
+ * the width and at the ledger's limits.
+ */
 static void test_modulo(void)
 {
     Random random = random_from_seed();
@@ -213,7 +220,7 @@ static void test_modulo(void)
     }
 }
 
-/* Each level has a cycle of its own. */
+/* Each level fills a cycle of its own: 5 slots, of which the rest waits. */
 static void test_levels(void)
 {
     PmuLedgerSnapshot snap;
@@ -234,7 +241,10 @@ static void test_levels(void)
     g_assert_cmpuint(snap.item[PMU_LEVEL_USR][PMU_SLOT_CORE_BOUND], ==, 4);
 }
 
-/* Reference clocks: exact over years, at each level for itself. */
+/*
+ * Reference clocks are exact over years, and separate for each level.  The
+ * expected figures are computed with 128 bits.
+ */
 static void test_reference_clocks(void)
 {
     static const uint64_t cycles[] = {
@@ -260,6 +270,7 @@ static void test_reference_clocks(void)
     }
 }
 
+/* pmu_ledger_plausible() refuses each single inconsistency. */
 static void test_implausible(void)
 {
     PmuLedger good, bad;
@@ -284,21 +295,22 @@ static void test_implausible(void)
     bad.slots[PMU_LEVEL_USR][PMU_SLOT_LIGHT_OPS]++;
     g_assert_false(pmu_ledger_plausible(&bad));
     bad = good;
-    /* A multiple of 5: it looks whole until the sum wraps. */
+    /* A multiple of 5, so it looks like whole cycles until the sum wraps. */
     bad.slots[PMU_LEVEL_USR][0] = UINT64_MAX;
     g_assert_false(pmu_ledger_plausible(&bad));
-    /* A slot of the open cycle is not among the totals. */
+    /* A slot of the open cycle is not in the totals. */
     bad = good;
     memset(bad.slots, 0, sizeof(bad.slots));
     bad.open[PMU_LEVEL_USR] = (PmuOpenCycle) { .history = 0x76543, .slots = 4 };
     bad.slots[PMU_LEVEL_USR][0] = 4;
     g_assert_false(pmu_ledger_plausible(&bad));
-    /* The open cycle has slots of a class that never was. */
+    /* The open cycle has slots of a class that never occurred. */
     bad = good;
     bad.open[PMU_LEVEL_OS].history = PMU_SLOT_HEAVY_OPS;
     g_assert_false(pmu_ledger_plausible(&bad));
 }
 
+/* Each item has a name of its own, of lower-case letters, digits and dashes. */
 static void test_names(void)
 {
     for (int i = 0; i < PMU_ITEM_NR; i++) {

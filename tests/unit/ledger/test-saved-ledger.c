@@ -1,5 +1,6 @@
 /*
- * The ledger as it is saved: round trips, other versions' items, hostile ones.
+ * The ledger as it is saved: round trips, items of other versions, hostile
+ * ones.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -16,7 +17,7 @@ static void start(PmuLedger *ledger)
     pmu_ledger_init(ledger, WIDTH, 20, 29, 25, 2900);
 }
 
-/* One that has counted something of everything. */
+/* Make a ledger that has counted some of each item. */
 static void fill(PmuLedger *ledger, Random *random)
 {
     start(ledger);
@@ -59,6 +60,7 @@ static void assert_loads(const PmuSavedLedger *saved, PmuLedger *ledger)
     g_assert_null(unknown);
 }
 
+/* A saved ledger loads as exactly what it was. */
 static void test_round_trip(void)
 {
     Random random = random_from_seed();
@@ -74,7 +76,7 @@ static void test_round_trip(void)
     }
 }
 
-/* What counted nothing takes no room. */
+/* Items that have counted nothing are not saved. */
 static void test_empty(void)
 {
     g_autofree PmuSavedLedger *saved = NULL;
@@ -87,7 +89,10 @@ static void test_empty(void)
     g_assert_cmpmem(&from, sizeof(from), &to, sizeof(to));
 }
 
-/* Items that only one side has, and another order. */
+/*
+ * Items in another order load.  One that only the saved ledger has is reported
+ * and left out; one that only this version has is 0.
+ */
 static void test_other_items(void)
 {
     Random random = random_from_seed();
@@ -112,7 +117,7 @@ static void test_other_items(void)
     g_assert_cmpmem(&from, sizeof(from), &to, sizeof(to));
 }
 
-/* @saved is refused, and the ledger that was there stays. */
+/* Assert that @saved is refused, and that the ledger stays as it was. */
 static void assert_refused(const PmuSavedLedger *saved)
 {
     const char *unknown, *why = NULL;
@@ -127,6 +132,7 @@ static void assert_refused(const PmuSavedLedger *saved)
     g_assert_cmpmem(&ledger, sizeof(ledger), &before, sizeof(before));
 }
 
+/* A saved ledger with any inconsistency is refused. */
 static void test_refused(void)
 {
     Random random = random_from_seed();
@@ -164,13 +170,13 @@ static void test_refused(void)
     *bad = *good;
     item_of(bad, PMU_ITEM_INSTRUCTIONS)->count[0] = UINT64_MAX;
     assert_refused(bad);
-    /* Slots that are not whole cycles; the class is there but unknown. */
+    /* Slots that are no whole cycles, of a known class. */
     *bad = *good;
     item_of(bad, PMU_SLOT_LIGHT_OPS)->count[0]++;
     assert_refused(bad);
 }
 
-/* A ledger that loads, whatever it was made of, is one. */
+/* Random bits flipped: whatever still loads is a plausible ledger. */
 static void test_random(void)
 {
     Random random = random_from_seed();

@@ -45,7 +45,7 @@ static inline void naive_cache_clear(NaiveCache *cache)
     naive_cache_init(cache, sets, ways);
 }
 
-/* The entry of @key, or NULL. */
+/* Returns the entry of @key, or NULL. */
 static inline NaiveWay *naive_cache_find(NaiveCache *cache, uint64_t key)
 {
     NaiveWay *set = &cache->way[key % cache->sets * cache->ways];
@@ -58,7 +58,7 @@ static inline NaiveWay *naive_cache_find(NaiveCache *cache, uint64_t key)
     return NULL;
 }
 
-/* The same; it gets its second chance. */
+/* The same, and the entry gets its second chance. */
 static inline NaiveWay *naive_cache_use(NaiveCache *cache, uint64_t key)
 {
     NaiveWay *way = naive_cache_find(cache, key);

@@ -1,5 +1,5 @@
 /*
- * Set-associative arrays against a textbook's second chance.
+ * Set-associative arrays compared with a textbook's second-chance array.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -9,7 +9,9 @@
 #include "naive-cache.h"
 #include "random.h"
 
-/* Which ways of @key's set are marked as used, in the textbook's array. */
+/*
+ * Returns which ways of @key's set are marked as used in the textbook's array.
+ */
 static uint64_t used_ways(NaiveCache *naive, uint64_t key)
 {
     NaiveWay *set = &naive->way[key % naive->sets * naive->ways];
@@ -21,7 +23,7 @@ static uint64_t used_ways(NaiveCache *naive, uint64_t key)
     return used;
 }
 
-/* Insert a key that is not there; check which ways are said to be dropped. */
+/* Insert a key that is not there.  Check which ways the array says it drops. */
 static void check_insert(PmuCache *cache, NaiveCache *naive, uint64_t key,
                          uint64_t value)
 {
@@ -43,7 +45,7 @@ static void check_insert(PmuCache *cache, NaiveCache *naive, uint64_t key,
 static void check_use(PmuCache *cache, NaiveCache *naive, uint64_t key,
                       uint64_t value)
 {
-    /* The key of its set that was used last: using it changes nothing. */
+    /* Using the key that was used last in its set changes nothing. */
     bool skip = cache->tags[cache->recent[key & cache->set_mask]] == key + 1;
     uint64_t before = used_ways(naive, key);
     NaiveWay *way = naive_cache_use(naive, key);
@@ -119,6 +121,10 @@ static void check_against_naive(unsigned sets, unsigned ways, bool values)
     naive_cache_destroy(&naive);
 }
 
+/*
+ * Hits, and which entries are replaced, are those of the textbook's array, for
+ * various geometries.
+ */
 static void test_second_chance(void)
 {
     check_against_naive(1, 1, false);
@@ -129,6 +135,7 @@ static void test_second_chance(void)
     check_against_naive(1, 64, false);
 }
 
+/* So are the values of arrays that keep any. */
 static void test_values(void)
 {
     check_against_naive(1, 1, true);
@@ -136,7 +143,7 @@ static void test_values(void)
     check_against_naive(4, 8, true);
 }
 
-/* Key 0 and large keys are keys like others. */
+/* Key 0 and large keys are keys like any other. */
 static void test_extreme_keys(void)
 {
     PmuCache cache;
@@ -150,7 +157,7 @@ static void test_extreme_keys(void)
     pmu_cache_destroy(&cache);
 }
 
-/* The compact array is the same, but for its tags. */
+/* The compact array does the same, though it keeps short tags. */
 static void check_lines(unsigned sets, unsigned ways)
 {
     PmuCacheGeometry geometry = { .size = sets * ways * 64, .ways = ways };
@@ -184,6 +191,7 @@ static void check_lines(unsigned sets, unsigned ways)
     naive_cache_destroy(&naive);
 }
 
+/* Hits of the compact array are those of the textbook's, too. */
 static void test_lines(void)
 {
     check_lines(2, 1);
@@ -193,8 +201,8 @@ static void test_lines(void)
 }
 
 /*
- * Sets chosen by hash: half of the capacity, in lines @step from each other or
- * in pages from anywhere, stays, and twice as much does not.
+ * Sets are chosen by hash.  Half of the capacity stays, whether its lines are
+ * @step apart or its pages are anywhere; twice the capacity does not.
  */
 static void check_hashed(uint32_t size, unsigned ways, unsigned step,
                          bool scattered)
@@ -228,11 +236,15 @@ static void check_hashed(uint32_t size, unsigned ways, unsigned step,
     }
 }
 
+/*
+ * That holds for at least 93 % of half the capacity, and at most 20 % of twice
+ * as much hits.
+ */
 static void test_hashed_sets(void)
 {
     const uint32_t size = 1536 * 1024 * 2;
 
-    /* At any distance, such as that of pages. */
+    /* Lines at any distance, such as that of pages. */
     for (unsigned step = 1; step <= 4096; step *= 2) {
         check_hashed(size, 12, step, false);
         check_hashed(size, 12, 3 * step, false);

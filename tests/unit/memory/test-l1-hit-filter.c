@@ -1,5 +1,5 @@
 /*
- * The filter against a naive one.
+ * The L1-hit filter compared with a naive one.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -12,7 +12,7 @@
 #define LINE    64u
 #define STEPS   300000
 
-/* What is in each place. */
+/* What the naive filter has in a place. */
 typedef struct NaiveLine {
     bool present, written;
     uint64_t linear;
@@ -24,7 +24,7 @@ typedef struct Rig {
     NaiveLine naive[PMU_L1_HIT_FILTER_LINES];
 } Rig;
 
-/* A line of few pages, of which some share places, some large pages. */
+/* Returns a line of a few pages; some share places, some are large. */
 static uint64_t any_line(Rig *rig)
 {
     uint64_t page = random_below(&rig->random, 4) * PMU_L1_HIT_FILTER_GROUPS +
@@ -77,7 +77,10 @@ static void change(Rig *rig)
     }
 }
 
-/* An access anywhere in a line, which may reach into the next one. */
+/*
+ * The filter has exactly the lines that the naive one has.  An access may be
+ * anywhere in a line, and may reach into the next one; then it is no hit.
+ */
 static void test_naive(void)
 {
     Rig *rig = g_new0(Rig, 1);

@@ -1,5 +1,5 @@
 /*
- * The memory side against a naive one, and against what its sizes promise.
+ * The memory side compared with a naive one, and with what its sizes promise.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -17,7 +17,7 @@
 /* Pages at the top of a 47-bit space have no mapping. */
 #define UNMAPPED        0x7f0000000000ull
 
-/* Where large pages begin, of 2 MiB and of 1 GiB. */
+/* Large pages begin here: of 2 MiB, and of 1 GiB. */
 #define LARGE           (1ull << 34)
 #define HUGE            (1ull << 40)
 
@@ -33,8 +33,8 @@ static PmuPageSize size_of(uint64_t linear)
 }
 
 /*
- * Pages in pairs, one physical page for both, so that lines have two names;
- * and what is neighbouring is not always so in physical memory.
+ * Two linear pages share each physical page, so that lines have two names.
+ * Neighbouring pages are not always neighbours in physical memory.
  */
 static uint64_t phys_of(uint64_t linear)
 {
@@ -43,7 +43,7 @@ static uint64_t phys_of(uint64_t linear)
     return (page ^ (page & 3) << 7) * bytes | linear % bytes;
 }
 
-/* Each second pair is the same in all contexts. */
+/* Every other pair is the same in all contexts. */
 static bool is_global(uint64_t linear)
 {
     return linear / page_bytes(size_of(linear)) / 2 % 2;
@@ -66,7 +66,7 @@ static PmuMapping translate_identity(void *opaque, uint64_t page)
     return (PmuMapping) { page };
 }
 
-/* A core so small that everything overflows soon. */
+/* Returns a core so small that everything soon overflows. */
 static PmuUarch small_uarch(void)
 {
     PmuUarch uarch = *pmu_uarch(PMU_CORE_ICELAKE);
@@ -74,7 +74,7 @@ static PmuUarch small_uarch(void)
     uarch.l1d = (PmuCacheGeometry) { 8 * 3 * LINE, 3, 5 };
     uarch.l1i = (PmuCacheGeometry) { 8 * 2 * LINE, 2, 5 };
     uarch.l2 = (PmuCacheGeometry) { 16 * 5 * LINE, 5, 14 };
-    /* One set: it need not be known how sets are chosen. */
+    /* One set, so that the test need not know how sets are chosen. */
     uarch.l3 = (PmuCacheGeometry) { 24 * LINE, 24, 64 };
     uarch.dtlb[PMU_PAGE_4K] = (PmuTlbGeometry) { 4, 2, 0 };
     uarch.dtlb[PMU_PAGE_2M] = (PmuTlbGeometry) { 4, 4, 0 };
@@ -111,7 +111,7 @@ static void free_machine(Machine *machine)
     g_free(machine);
 }
 
-/* The same place in some page of @size. */
+/* Returns the same offset in a random page of @size. */
 static uint64_t somewhere_large(Random *random, uint64_t addr, PmuPageSize size)
 {
     return (size == PMU_PAGE_2M ? LARGE : HUGE) + addr +
@@ -130,19 +130,19 @@ typedef struct Step {
     PmuHint hint;               /* of PREFETCH */
 } Step;
 
-/* Steps of loads that come again and again. */
+/* Distances from one load to the next of the same instruction. */
 static const int strides[] = {
     8, -16, 40, 64, -64, 72, 128, -192, 1000, -2048, 2056,
 };
 
-/* Some lines are used often, and some just before. */
+/* A stream of steps; some lines are used often, some were used just before. */
 typedef struct Stream {
     Random random;
     uint64_t pages, last;
     uint64_t at[G_N_ELEMENTS(strides)];
 } Stream;
 
-/* The next load of one that has a stride. */
+/* Returns the next load of instruction @i, which has a stride. */
 static Step next_stride(Stream *stream, unsigned i)
 {
     stream->at[i] = (stream->at[i] + strides[i]) % (stream->pages * PAGE);
@@ -200,7 +200,7 @@ static Step next_step(Stream *stream)
     return step;
 }
 
-/* What a step told. */
+/* The outcome of a step. */
 typedef struct Told {
     PmuAccessOutcome access[2];
     unsigned lines;
@@ -299,8 +299,8 @@ static void assert_events_equal(const PmuLedger *a, const PmuLedger *b)
 }
 
 /*
- * Whether accesses that say they can be left out are left out, always, never
- * or now and then, makes no difference to any other.
+ * An access says if it may be left out.  It makes no difference to other
+ * accesses whether such ones are left out always, never or now and then.
  */
 static void check_skipping(const PmuUarch *uarch, uint64_t pages)
 {
@@ -323,13 +323,14 @@ static void check_skipping(const PmuUarch *uarch, uint64_t pages)
     }
     assert_events_equal(&always->ledger, &never->ledger);
     assert_events_equal(&always->ledger, &perhaps->ledger);
-    /* The test is of something, though much of the memory is code. */
+    /* Enough are left out, though much of the memory is code. */
     g_assert_cmpuint(skipped, >, n / 1000);
     free_machine(always);
     free_machine(never);
     free_machine(perhaps);
 }
 
+/* That holds for small and large cores and data. */
 static void test_skipping(void)
 {
     PmuUarch uarch = small_uarch();
@@ -341,17 +342,17 @@ static void test_skipping(void)
     check_skipping(pmu_uarch(PMU_CORE_SAPPHIRERAPIDS), 300);
 }
 
-/* The memory side without the streamer, as one would write it down. */
+/* The memory side without the streamer, written down in the plainest way. */
 typedef struct Naive {
     const PmuUarch *uarch;
     NaiveCache dtlb[PMU_PAGE_SIZES], itlb[PMU_PAGE_SIZES], stlb;
     NaiveCache l1d, l1i, l2, l3;
     struct {
-        bool in_order;          /* it was a miss that has a number */
-        bool ahead;             /* it was prefetched and not used yet */
+        bool in_order;          /* it was a miss and has a number */
+        bool ahead;             /* it was prefetched and not yet used */
         uint64_t miss;
     } *fill;                    /* by entry of l1d */
-    /* By load: where it was before, and before that. */
+    /* By load: its last address, and the one before. */
     uint64_t was[PMU_MAX_L1D_PREFETCH_LOADS][2];
     bool timed;                 /* a fill takes a while */
     uint64_t misses, stores;
@@ -377,7 +378,7 @@ static void naive_init(Naive *naive, const PmuUarch *uarch)
     naive->uarch = uarch;
     for (PmuPageSize size = 0; size < PMU_PAGE_SIZES; size++) {
         naive_tlb_init(&naive->dtlb[size], &uarch->dtlb[size]);
-        /* The ITLB has pages of 1 GiB by parts of 2 MiB. */
+        /* The ITLB keeps pages of 1 GiB in parts of 2 MiB. */
         naive_tlb_init(&naive->itlb[size],
                        &uarch->itlb[MIN(size, PMU_PAGE_2M)]);
     }
@@ -412,7 +413,7 @@ static bool naive_access(NaiveCache *cache, uint64_t key)
     return false;
 }
 
-/* L2, L3 or DRAM. */
+/* Returns where the line is found: in L2, L3 or DRAM. */
 static PmuDataSource naive_beyond(Naive *naive, uint64_t line)
 {
     if (naive_access(&naive->l2, line)) {
@@ -421,7 +422,7 @@ static PmuDataSource naive_beyond(Naive *naive, uint64_t line)
     return naive_access(&naive->l3, line) ? PMU_SOURCE_L3 : PMU_SOURCE_DRAM;
 }
 
-/* Who asks. */
+/* Who asks for a line. */
 typedef enum Asker { LOADS, STORES, FETCH, HINTS, AHEAD } Asker;
 
 static PmuDataSource naive_demand(Naive *naive, uint64_t line, Asker requester)
@@ -480,8 +481,8 @@ static unsigned naive_walk(Naive *naive, uint64_t addr, Asker requester)
     const PmuUarch *uarch = naive->uarch;
     PmuPageSize size = size_of(addr);
     /*
-     * Beyond the 52 bits of physical memory, eight pages to a line, far apart
-     * for pages of different sizes.
+     * Entries of page tables are beyond the 52 bits of physical memory, eight
+     * pages to a line, and far apart for pages of different sizes.
      */
     uint64_t line = (1ull << 46) + ((uint64_t)size << 52) +
                     addr / page_bytes(size) / 8;
@@ -508,13 +509,13 @@ static unsigned naive_walk(Naive *naive, uint64_t addr, Asker requester)
     return walk;
 }
 
-/* What the second-level TLB knows the page of @addr by. */
+/* Returns the key of @addr's page in the second-level TLB. */
 static uint64_t stlb_key(uint64_t addr, PmuPageSize size)
 {
     return addr / page_bytes(size) | (uint64_t)size << 60;
 }
 
-/* The time that a translation takes, in @access. */
+/* Add the time that a translation takes to @access. */
 static void naive_translate(Naive *naive, uint64_t addr, Asker requester,
                             PmuAccessOutcome *access)
 {
@@ -544,7 +545,7 @@ static void naive_translate(Naive *naive, uint64_t addr, Asker requester,
     naive_cache_insert(tlb, number, true);
 }
 
-/* A new line of L1D, which @requester wanted.  Its entry. */
+/* Add a line to L1D that @requester wanted.  Returns its entry. */
 static unsigned naive_fill(Naive *naive, uint64_t line, Asker requester,
                            PmuDataSource *source)
 {
@@ -558,7 +559,10 @@ static unsigned naive_fill(Naive *naive, uint64_t line, Asker requester,
     return i;
 }
 
-/* Where a load of @ip at @addr goes next; false: unknown. */
+/*
+ * Set @next to where a load of @ip at @addr goes next.  Returns false if that
+ * is unknown.
+ */
 static bool naive_stride(Naive *naive, uint8_t ip, uint64_t addr,
                          uint64_t *next)
 {
@@ -628,7 +632,7 @@ static PmuAccessOutcome naive_line(Naive *naive, uint64_t addr, bool load,
     return access;
 }
 
-/* T1 and T2 leave L1D alone; no instruction waits for what they fetch. */
+/* T1 and T2 do not fill L1D; no instruction waits for what they fetch. */
 static PmuAccessOutcome naive_prefetch(Naive *naive, uint64_t addr,
                                        PmuHint hint)
 {
@@ -678,7 +682,10 @@ static PmuAccessOutcome naive_code(Naive *naive, uint64_t pc, uint64_t phys)
     return access;
 }
 
-/* Keys of @tlb are of pages of @size, and of the second level say which. */
+/*
+ * Remove pages that are not global.  The keys of @tlb are of pages of @size;
+ * those of the second level say of which.
+ */
 static void naive_keep_global(NaiveCache *tlb, PmuPageSize size, bool stlb)
 {
     for (unsigned i = 0; i < tlb->sets * tlb->ways; i++) {
@@ -696,7 +703,7 @@ static void naive_flush_local(Naive *naive)
 {
     for (PmuPageSize size = 0; size < PMU_PAGE_SIZES; size++) {
         naive_keep_global(&naive->dtlb[size], size, false);
-        /* Parts of 2 MiB of a page of 1 GiB are as that is. */
+        /* Parts of 2 MiB are global if their page of 1 GiB is. */
         naive_keep_global(&naive->itlb[size], MIN(size, PMU_PAGE_2M), false);
     }
     naive_keep_global(&naive->stlb, PMU_PAGE_4K, true);
@@ -719,7 +726,7 @@ static void naive_flush(Naive *naive, uint64_t addr, bool all)
     }
 }
 
-/* A load that was thought to hit L1D counts where its data really were. */
+/* A load that was expected to hit L1D counts where its data were. */
 static void naive_load(Naive *naive, const Told *told)
 {
     PmuDataSource source = told->access[0].source;
@@ -783,7 +790,7 @@ static Told naive_step(Naive *naive, const Step *step)
     return told;
 }
 
-/* The naive one does not know when L2 got what was prefetched into it. */
+/* The naive memory does not know when prefetched lines reach L2. */
 static void forget_arrival(uint8_t *source, uint8_t *prefetch)
 {
     *source = *source == PMU_SOURCE_PREFETCH ? PMU_SOURCE_L2 : *source;
@@ -810,7 +817,7 @@ static void check_against_naive(uint64_t pages, bool timed)
     Naive naive;
 
     uarch.prefetch_distance = 0;
-    /* One of those with a stride shares its place. */
+    /* One of the loads with a stride shares its place. */
     uarch.l1d_prefetch = G_N_ELEMENTS(strides) + 1;
     machine = new_machine(&uarch, NULL, translate_pairs);
     naive_init(&naive, &uarch);
@@ -849,20 +856,21 @@ static void check_against_naive(uint64_t pages, bool timed)
     free_machine(machine);
 }
 
+/* Outcomes of all steps, and all items, are those of the naive memory. */
 static void test_naive(void)
 {
     check_against_naive(40, true);
     check_against_naive(12, true);
 }
 
-/* Lines come at once: what the filter knows of them changes nothing else. */
+/* So they are if lines come at once, whatever the filter knows of them. */
 static void test_naive_untimed(void)
 {
     check_against_naive(40, false);
     check_against_naive(12, false);
 }
 
-/* The lines that were said to leave L1I. */
+/* The lines that left L1I, as the memory side says. */
 typedef struct Gone {
     unsigned times;
     uint64_t line;
@@ -887,7 +895,10 @@ static bool stores_to_code(PmuMemory *mem, uint64_t addr, unsigned size)
     return access[0].smc || access[1].smc;
 }
 
-/* A line that is written by non-temporal stores is in no cache any more. */
+/*
+ * A line that non-temporal stores have written is in no cache any more.  It
+ * counts as L3 if the L3 had it, otherwise as DRAM.
+ */
 static void test_streaming(void)
 {
     Machine *machine = new_machine(pmu_uarch(PMU_CORE_ICELAKE), NULL,
@@ -897,7 +908,7 @@ static void test_streaming(void)
     const uint64_t addr = 0x2000;
     PmuAccessOutcome access[2];
 
-    /* Fewer times than there are buffers, one of which stays in use. */
+    /* Fewer times than there are buffers, as one stays in use. */
     for (unsigned i = 0; i < 5; i++) {
         pmu_memory_load(mem, addr, 8, PMU_NO_IP, access);
         g_assert_cmpuint(access[0].source, ==, PMU_SOURCE_DRAM);
@@ -905,7 +916,7 @@ static void test_streaming(void)
         pmu_memory_load(mem, addr, 8, PMU_NO_IP, access);
         g_assert_cmpuint(access[0].source, ==, PMU_SOURCE_L1);
         g_assert_true(pmu_memory_hit(mem, addr, 8, false));
-        /* The last of them completes the line. */
+        /* The last of these stores completes the line. */
         for (unsigned byte = 0; byte < LINE; byte += 16) {
             g_assert_cmpuint(event[PMU_ITEM_STREAM_L3], ==, i);
             pmu_memory_non_temporal_store(mem, addr + byte, 16, access);
@@ -914,7 +925,7 @@ static void test_streaming(void)
         g_assert_false(pmu_memory_hit(mem, addr, 8, false));
         g_assert_cmpuint(event[PMU_ITEM_STREAM_L3], ==, i + 1);
         g_assert_cmpuint(event[PMU_ITEM_STREAM_DRAM], ==, i);
-        /* By its other name, and from two lines at once. */
+        /* By its other name, and with a store across two lines. */
         pmu_memory_non_temporal_store(mem, (addr ^ PAGE) - 8, 16, access);
         pmu_memory_non_temporal_store(mem, (addr ^ PAGE) + 8, 56, access);
         g_assert_cmpuint(event[PMU_ITEM_STREAM_DRAM], ==, i + 1);
@@ -923,7 +934,7 @@ static void test_streaming(void)
     free_machine(machine);
 }
 
-/* A store finds code in L1I, by its physical address, and once. */
+/* A store finds code in L1I by its physical address, and only once. */
 static void test_smc(void)
 {
     PmuUarch uarch = small_uarch();
@@ -941,7 +952,9 @@ static void test_smc(void)
             pmu_memory_misses_arrive(mem);
         }
         pmu_memory_fetch(mem, pc, phys, access);
-        /* Loads are welcome, and its neighbours are others. */
+        /*
+         * Loads of code, and stores to neighbouring lines, are no such stores.
+         */
         for (unsigned j = 0; j < 4; j++) {
             pmu_memory_load(mem, pc, 8, PMU_NO_IP, access);
             g_assert_false(access[0].smc);
@@ -955,7 +968,10 @@ static void test_smc(void)
         g_assert_cmpuint(gone.times, ==, i + 1);
         g_assert_cmphex(gone.line, ==, phys / LINE);
     }
-    /* Two ways of 8 sets: two more lines of the set, and it has left. */
+    /*
+     * L1I has 8 sets of two ways, so two more lines of the set replace this
+     * one.
+     */
     pmu_memory_fetch(mem, pc, phys, access);
     pmu_memory_fetch(mem, pc + 8 * LINE, phys + 8 * LINE, access);
     g_assert_cmpuint(gone.times, ==, 100);
@@ -963,7 +979,7 @@ static void test_smc(void)
     g_assert_cmpuint(gone.times, ==, 101);
     g_assert_cmphex(gone.line, ==, phys / LINE);
     g_assert_false(stores_to_code(mem, pc, 8));
-    /* Without a mapping the line is unknown. */
+    /* Without a mapping the store's line is unknown. */
     phys = UNMAPPED & ((1ull << 52) - 1);
     pmu_memory_fetch(mem, 0x5000, phys, access);
     g_assert_false(stores_to_code(mem, UNMAPPED, 8));
@@ -971,8 +987,8 @@ static void test_smc(void)
 }
 
 /*
- * Stores and loads of all sizes; every byte knows who wrote it last, and so do
- * all bytes together that are a multiple of 4 KiB apart.
+ * Stores and loads of all sizes.  The test keeps the last writer of each byte,
+ * and of all bytes that are a multiple of 4 KiB apart.
  */
 static void check_forward(uint32_t window, uint64_t range, uint64_t stride)
 {
@@ -1029,7 +1045,7 @@ static void check_forward(uint32_t window, uint64_t range, uint64_t stride)
     }
     g_assert_cmpuint(forwarded, >, 100);
     g_assert_cmpuint(blocked, >, 100);
-    /* Unless all that there is lies within 4 KiB. */
+    /* There are aliases, unless everything lies within 4 KiB. */
     g_assert_cmpuint(aliases > 100, ==, range / 256 * stride > PAGE &&
                                         window > 1);
     g_free(alike);
@@ -1037,6 +1053,7 @@ static void check_forward(uint32_t window, uint64_t range, uint64_t stride)
     g_free(forward);
 }
 
+/* A load gets its data from the store that the test kept. */
 static void test_forward(void)
 {
     /* Around address 0, and where all areas share slots. */
@@ -1046,7 +1063,7 @@ static void test_forward(void)
     check_forward(1, 64, 256);
 }
 
-/* The cases one would ask about by name. */
+/* The single cases, worked out by hand. */
 static void test_forward_cases(void)
 {
     PmuStoreForwarding *forward = g_new0(PmuStoreForwarding, 1);
@@ -1061,7 +1078,7 @@ static void test_forward_cases(void)
                     1 | PMU_STORE_FORWARDING_BLOCKED);
     g_assert_cmphex(pmu_store_forwarding_load(forward, 0x2000, 8), ==, 2);
     g_assert_cmphex(pmu_store_forwarding_load(forward, 0x1018, 8), ==, 3);
-    /* A newer one, or one elsewhere, is asked first if it looks the same. */
+    /* A newer store, or one elsewhere, is tried first if it looks the same. */
     pmu_store_forwarding_store(forward, 0x5018, 8);
     g_assert_cmphex(pmu_store_forwarding_load(forward, 0x1018, 8), ==,
                     4 | 1 << PMU_STORE_FORWARDING_ALIAS_SHIFT);
@@ -1070,7 +1087,7 @@ static void test_forward_cases(void)
     g_assert_cmphex(pmu_store_forwarding_load(forward, 0x3010, 8), ==,
                     4 << PMU_STORE_FORWARDING_ALIAS_SHIFT);
     g_assert_cmphex(pmu_store_forwarding_load(forward, 0x3040, 8), ==, 0);
-    /* What is left of an older one after a newer one is still its own. */
+    /* What remains of an older store behind a newer one is still its own. */
     pmu_store_forwarding_store(forward, 0x2002, 1);
     g_assert_cmphex(pmu_store_forwarding_load(forward, 0x2004, 4), ==, 4);
     g_assert_cmphex(pmu_store_forwarding_load(forward, 0x2000, 4), ==,
@@ -1080,7 +1097,10 @@ static void test_forward_cases(void)
     g_free(forward);
 }
 
-/* Load every line of @size bytes at random, and where it was found at last. */
+/*
+ * Load the lines of @size bytes at random.  @seen gets where they were found in
+ * the second half, @delay tenths of cycles of translation.
+ */
 static void chase(uint64_t size, unsigned seen[SOURCES], unsigned *delay)
 {
     Machine *machine = new_machine(pmu_uarch(PMU_CORE_ICELAKE), NULL,
@@ -1091,7 +1111,7 @@ static void chase(uint64_t size, unsigned seen[SOURCES], unsigned *delay)
 
     memset(seen, 0, SOURCES * sizeof(*seen));
     *delay = 0;
-    /* Once over all of it; the prime divides no number of lines. */
+    /* Once over all lines; the prime divides no number of lines. */
     for (unsigned i = 0; i < lines; i++) {
         uint64_t line = i * 1000003ull % lines;
 
@@ -1100,7 +1120,7 @@ static void chase(uint64_t size, unsigned seen[SOURCES], unsigned *delay)
     for (unsigned i = 0; i < n; i++) {
         uint64_t line = random_below(&random, lines);
 
-        /* Each waits for the one before. */
+        /* Each load waits for the one before. */
         pmu_memory_misses_arrive(&machine->mem);
         pmu_memory_load(&machine->mem, line * LINE, 8, PMU_NO_IP, access);
         if (i >= n / 2) {
@@ -1115,7 +1135,10 @@ static void chase(uint64_t size, unsigned seen[SOURCES], unsigned *delay)
     free_machine(machine);
 }
 
-/* Working sets are found where they fit: sources in one of a thousand. */
+/*
+ * Working sets are found where they fit.  Sources are in one of a thousand,
+ * delays in tenths of a cycle.
+ */
 static void test_ladder(void)
 {
     unsigned seen[SOURCES], delay;
@@ -1129,20 +1152,23 @@ static void test_ladder(void)
     g_assert_cmpuint(seen[PMU_SOURCE_L1] + seen[PMU_SOURCE_FILL], <=, 80);
     g_assert_cmpuint(seen[PMU_SOURCE_L2], >=, 900);
     g_assert_cmpuint(seen[PMU_SOURCE_DRAM], ==, 0);
-    /* A third of the pages is in the DTLB, all are in the STLB. */
+    /* A third of the pages is in the DTLB; all are in the STLB. */
     g_assert_cmpuint(delay, >=, 40);
     g_assert_cmpuint(delay, <=, 60);
     chase(8 * 1024 * 1024, seen, &delay);
     g_assert_cmpuint(seen[PMU_SOURCE_L3], >=, 750);
     g_assert_cmpuint(seen[PMU_SOURCE_DRAM], ==, 0);
-    /* 2048 pages, as many as the STLB has room for. */
+    /* 2048 pages, as many as the STLB holds. */
     g_assert_cmpuint(delay, >=, 65);
     chase(512ull * 1024 * 1024, seen, &delay);
     g_assert_cmpuint(seen[PMU_SOURCE_DRAM], >=, 850);
     g_assert_cmpuint(delay, >=, 270);
 }
 
-/* The n-th page is used after all others: the delay tells which TLB has it. */
+/*
+ * Each page is used again after all others: the delay tells which TLB has it.
+ * The DTLB has 64 entries, the STLB 2048 (7 cycles).
+ */
 static void test_tlb_reach(void)
 {
     const PmuUarch *uarch = pmu_uarch(PMU_CORE_ICELAKE);
@@ -1174,7 +1200,7 @@ static void test_tlb_reach(void)
     }
 }
 
-/* Read @n lines, from each to the next @step bytes. */
+/* Read @n lines, @step bytes apart. */
 static void stream_through(int64_t step, unsigned n, unsigned seen[SOURCES],
                            unsigned *asked)
 {
@@ -1193,6 +1219,7 @@ static void stream_through(int64_t step, unsigned n, unsigned seen[SOURCES],
     free_machine(machine);
 }
 
+/* The streamer follows streams up and down, and asks for no line in vain. */
 static void test_streams(void)
 {
     static const int64_t steps[] = { LINE, -LINE, 2 * LINE, -3 * LINE };
@@ -1202,20 +1229,20 @@ static void test_streams(void)
         unsigned lines = PAGE / ABS(steps[i]);
 
         stream_through(steps[i], n, seen, &asked);
-        /* All but the first two or three of a page were asked for. */
+        /* All but the first two or three lines of a page were asked for. */
         g_assert_cmpuint(seen[PMU_SOURCE_PREFETCH] + seen[PMU_SOURCE_L2], >=,
                          n * (lines - 4) / lines);
         g_assert_cmpuint(seen[PMU_SOURCE_DRAM], <=, n * 4 / lines);
-        /* None in vain. */
+        /* No line was asked for in vain. */
         g_assert_cmpuint(asked, <=, n);
     }
-    /* A line of every other page: there is nothing to follow. */
+    /* A line of every other page: there is no stream to follow. */
     stream_through(2 * PAGE + LINE, n, seen, &asked);
     g_assert_cmpuint(asked, ==, 0);
     g_assert_cmpuint(seen[PMU_SOURCE_DRAM], ==, n);
 }
 
-/* Prefetches stay within the page and the distance, two at a time. */
+/* Prefetches stay within the page and the distance, and are two at most. */
 static void test_streamer_bounds(void)
 {
     Random random = random_from_seed();
@@ -1243,7 +1270,7 @@ static void test_streamer_bounds(void)
     g_assert_cmpuint(asked, >, 0);
 }
 
-/* A stream asks next for what it has said. */
+/* A stream next asks for the line that it has announced. */
 static void test_streamer_next(void)
 {
     static const struct {
@@ -1288,7 +1315,7 @@ static void test_numbers(void)
         g_assert_cmpuint(access[0].source, ==, PMU_SOURCE_FILL);
         g_assert_cmpuint(access[0].fill, ==, 63 - i);
     }
-    /* A code miss is a miss. */
+    /* A miss of code is a miss, too. */
     pmu_memory_fetch(mem, far, far, access);
     g_assert_cmpuint(access[0].source, ==, PMU_SOURCE_DRAM);
     pmu_memory_load(mem, 63 * (PAGE + LINE), 8, PMU_NO_IP, access);
@@ -1296,7 +1323,9 @@ static void test_numbers(void)
     pmu_memory_load(mem, 0, 8, PMU_NO_IP, access);
     g_assert_cmpuint(access[0].source, ==, PMU_SOURCE_L1);
 
-    /* The second miss asks for two lines: the third finds the first's. */
+    /*
+     * The second miss asks for two lines; the third access finds the first one.
+     */
     pmu_memory_load(mem, 2 * far, 8, PMU_NO_IP, access);
     pmu_memory_load(mem, 2 * far + LINE, 8, PMU_NO_IP, access);
     g_assert_cmpuint(access[0].prefetch_dram, ==, 2);
@@ -1307,7 +1336,7 @@ static void test_numbers(void)
     pmu_memory_load(mem, 2 * far + 3 * LINE, 8, PMU_NO_IP, access);
     g_assert_cmpuint(access[0].prefetch, ==, 2);
 
-    /* Once it was asked for and used, a line is like others in L2. */
+    /* Once it was asked for and used, a line is like any other in L2. */
     for (unsigned i = 1; i <= machine->uarch.l1d.ways + 1u; i++) {
         pmu_memory_load(mem, 4 * far + 3 * LINE + i * PAGE, 8, PMU_NO_IP,
                         access);
@@ -1318,8 +1347,8 @@ static void test_numbers(void)
 }
 
 /*
- * A line stops to say that it was fetched lately: when it is said to be there,
- * or after so many other misses.
+ * A line is no longer a recent fill once the caller says that misses have
+ * arrived, or after PMU_OUTCOME_FILLS other misses.
  */
 static void test_settling(void)
 {
@@ -1335,7 +1364,7 @@ static void test_settling(void)
     g_assert_cmpuint(access[0].fill, ==, 1);
     g_assert_false(pmu_memory_hit(mem, 0x1000, 8, false));
 
-    /* Only the newest miss is still on its way. */
+    /* Only the newest miss is still under way. */
     pmu_memory_misses_arrive(mem);
     pmu_memory_load(mem, 0x2000, 8, PMU_NO_IP, access);
     pmu_memory_load(mem, 0x1000, 8, PMU_NO_IP, access);
@@ -1355,7 +1384,7 @@ static void test_settling(void)
     free_machine(machine);
 }
 
-/* A mapping that was flushed is asked for again, also through the filter. */
+/* A mapping that was flushed is looked up again, through the filter, too. */
 static void test_flush(void)
 {
     Machine *machine = new_machine(pmu_uarch(PMU_CORE_ICELAKE), NULL,
@@ -1374,7 +1403,7 @@ static void test_flush(void)
                                   0x5010);
         g_assert_false(pmu_memory_hit(mem, 0x5000, 8, false));
         pmu_memory_load(mem, 0x5000, 8, PMU_NO_IP, access);
-        /* The walker's load hits L1D. */
+        /* The page walker's load hits L1D. */
         g_assert_cmpuint(access[0].delay, ==, machine->uarch.stlb.latency);
         g_assert_cmpuint(access[0].walk, ==, machine->uarch.page_walk);
         g_assert_cmpuint(access[0].source, ==, PMU_SOURCE_L1);
@@ -1385,7 +1414,9 @@ static void test_flush(void)
     free_machine(machine);
 }
 
-/* Two that share an L3 find each other's lines; a reset leaves it alone. */
+/*
+ * Two vCPUs that share an L3 find each other's lines; a reset leaves it alone.
+ */
 static void test_shared_l3(void)
 {
     const PmuUarch *uarch = pmu_uarch(PMU_CORE_ICELAKE);
@@ -1408,7 +1439,7 @@ static void test_shared_l3(void)
     free_machine(two);
 }
 
-/* How often each kind of snoop was counted by @machine, as digits. */
+/* Returns how often @machine counted each kind of snoop, as decimal digits. */
 static unsigned snoops(const Machine *machine)
 {
     const uint64_t *event = machine->ledger.event[machine->ledger.level];
@@ -1419,7 +1450,7 @@ static unsigned snoops(const Machine *machine)
            event[PMU_ITEM_RFO_L3_MODIFIED] * 1000;
 }
 
-/* Who asked for a line before tells what another one finds. */
+/* Who asked for a line before decides what another vCPU finds. */
 static void test_snoops(void)
 {
     const PmuUarch *uarch = pmu_uarch(PMU_CORE_ICELAKE);
@@ -1435,7 +1466,10 @@ static void test_snoops(void)
     pmu_memory_update(&one->mem, 0x5000, 8, PMU_NO_IP, access);
     pmu_memory_store(&one->mem, 0x7000, 8, access);
     g_assert_cmpuint(snoops(one), ==, 0);
-    /* Written to, read, written to, and written to by both. */
+    /*
+     * Lines that the other vCPU wrote, read and updated, and one that both
+     * write.
+     */
     pmu_memory_load(&two->mem, 0x1000, 8, PMU_NO_IP, access);
     g_assert_cmpuint(snoops(two), ==, 100);
     pmu_memory_load(&two->mem, 0x3000, 8, PMU_NO_IP, access);
@@ -1444,11 +1478,11 @@ static void test_snoops(void)
     g_assert_cmpuint(snoops(two), ==, 210);
     pmu_memory_store(&two->mem, 0x7000, 8, access);
     g_assert_cmpuint(snoops(two), ==, 1210);
-    /* With its own caches lost, it finds what it had itself. */
+    /* After it lost its caches, it finds the lines that it had itself. */
     pmu_memory_reset(&two->mem);
     pmu_memory_load(&two->mem, 0x1000, 8, PMU_NO_IP, access);
     g_assert_cmpuint(snoops(two), ==, 1211);
-    /* So does the writer what both have: it was not written to since. */
+    /* So does the writer, for a line that both have and nobody wrote since. */
     pmu_memory_reset(&one->mem);
     pmu_memory_load(&one->mem, 0x1000, 8, PMU_NO_IP, access);
     g_assert_cmpuint(snoops(one), ==, 1);
@@ -1457,18 +1491,21 @@ static void test_snoops(void)
 }
 
 /*
- * Lines that several vCPUs read and write, by the book: a vCPU that writes
- * to one has it alone, and any number may have one that is not written to.
+ * Lines that several vCPUs read and write, by the book.  A vCPU that writes a
+ * line has it alone; any number may have a line that nobody writes.
  */
 #define SHARERS 3
 #define SHARED_LINES 40
 
 typedef struct SharedLine {
-    unsigned holders;           /* a bit each */
+    unsigned holders;           /* a bit for each */
     bool modified;              /* by the only one, or about to be */
 } SharedLine;
 
-/* What vCPU @who finds that does @kind: where, and who else has it. */
+/*
+ * Returns where vCPU @who finds the line if it does @kind.  @found gets who
+ * else has it.
+ */
 static PmuDataSource share(SharedLine *line, unsigned who, int kind,
                            PmuDirectoryState *found)
 {
@@ -1488,7 +1525,7 @@ static PmuDataSource share(SharedLine *line, unsigned who, int kind,
     return cold ? PMU_SOURCE_DRAM : PMU_SOURCE_L3;
 }
 
-/* Write all of a line past the caches: no vCPU has it then. */
+/* Write a whole line past the caches; then no vCPU has it. */
 static void stream_line(PmuMemory *mem, uint64_t addr)
 {
     PmuAccessOutcome access[2];
@@ -1505,6 +1542,10 @@ static void take_all_snoops(Machine *machine[SHARERS])
     }
 }
 
+/*
+ * Each access finds its line, and snoops, as in the naive model; and the counts
+ * add up.
+ */
 static void test_sharing(void)
 {
     Random random = random_from_seed();
@@ -1566,14 +1607,14 @@ static void test_sharing(void)
         modified += event[PMU_ITEM_DATA_L3_MODIFIED];
         free_machine(machine[i]);
     }
-    /* The first ones to know the translation found their line shared. */
+    /* The first loads, for the translation, found their line shared. */
     g_assert_cmpuint(alone - expected[PMU_DIRECTORY_EXCLUSIVE], <, SHARERS);
     g_assert_cmpuint(shared - expected[PMU_DIRECTORY_SHARED], <, SHARERS);
     g_assert_cmpuint(modified, ==, expected[PMU_DIRECTORY_MODIFIED]);
     g_assert_cmpuint(MIN(alone, MIN(shared, modified)), >, 10000);
 }
 
-/* Word of a line is lost to others in its place alone, and a write to none. */
+/* A request is lost only to another one in its place; a write is never lost. */
 static void test_invalidation_queue(void)
 {
     Random random = random_from_seed();
@@ -1598,7 +1639,7 @@ static void test_invalidation_queue(void)
         g_assert_true(pmu_invalidation_queue_pending(&queue));
         n = pmu_invalidation_queue_take(&queue, snoops);
         g_assert_false(pmu_invalidation_queue_pending(&queue));
-        /* Neighbours are in places of their own. */
+        /* Neighbours have places of their own. */
         g_assert_cmpuint(n, ==, lines);
         for (unsigned i = 0; i < n; i++) {
             g_assert_cmpuint(snoops[i].line - base, <, 8);
@@ -1608,7 +1649,7 @@ static void test_invalidation_queue(void)
     }
 }
 
-/* What a thread does its accesses with. */
+/* A thread's L3 and random numbers. */
 typedef struct Hammer {
     PmuL3 *l3;
     Random random;
@@ -1629,7 +1670,10 @@ static gpointer hammer(gpointer opaque)
     return NULL;
 }
 
-/* Threads at the same L3 do no harm: what was there long before, is. */
+/*
+ * Threads that use one L3 at the same time do no harm: lines that are used
+ * again afterwards are found.
+ */
 static void test_threads(void)
 {
     const PmuUarch *uarch = pmu_uarch(PMU_CORE_ICELAKE);
@@ -1687,8 +1731,8 @@ static void test_reset(void)
 }
 
 /*
- * Lines that were written or read beside what is observed: they are where they
- * were found from then on, unless there is no mapping, and nothing is counted.
+ * Lines that were read or written outside what is observed: from then on they
+ * are where they were found, unless there is no mapping.  Nothing is counted.
  */
 static void test_warm_lines(void)
 {

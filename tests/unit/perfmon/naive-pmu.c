@@ -1,5 +1,6 @@
 /*
- * A deliberately naive performance-monitoring unit, to compare with.
+ * A deliberately naive performance-monitoring unit, to compare the real one
+ * with.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -54,12 +55,12 @@ void naive_reset(NaivePmu *pmu)
     pmu->pmi = false;
 }
 
-/* Counters */
+/* Counters. */
 
 /*
- * An event without modifiers: what it counts, and what is known of single
- * cycles.  With @bins it is how many cycles have 0, 1, 2 and so on, the last
- * of them that many or more.
+ * An event without modifiers: what it counts, and how often it happens in
+ * single cycles.  With @bins these are how many cycles have 0, 1, 2 and so on;
+ * the last bin has those with that many or more.
  */
 typedef struct NaiveEvent {
     bool known;
@@ -176,14 +177,16 @@ static NaiveEvent plain_event(bool spr, unsigned code, unsigned umask,
     return (NaiveEvent) { .known = false };
 }
 
-/* Counter @index cannot count it. */
+/* Can counter @index not count this event? */
 static bool wrong_counter(bool spr, unsigned code, unsigned umask, int index)
 {
     return spr && code == 0xa4 && (umask == 0x04 || umask == 0x08) &&
            index != 0;
 }
 
-/* Cycles in which at least @cmask are counted, or with @inv less. */
+/*
+ * Returns the cycles in which at least @cmask are counted, or with @inv fewer.
+ */
 static Wide event_cycles(const NaiveEvent *event, unsigned cmask, bool inv,
                          Wide all_cycles)
 {
@@ -211,8 +214,8 @@ static Wide event_cycles(const NaiveEvent *event, unsigned cmask, bool inv,
 }
 
 /*
- * What counter @index has counted at one level when its event is selected and
- * all items are @item.
+ * Returns what counter @index has counted at one level, if its event is
+ * selected all the time and all items are @item.
  */
 static Wide event_value(const NaivePmu *pmu, int index, const Wide *item)
 {
@@ -254,7 +257,7 @@ static Wide event_value(const NaivePmu *pmu, int index, const Wide *item)
                  : event.value;
 }
 
-/* What it gains now: all that it should have counted but has not, if any. */
+/* Returns what it gains now: what it should have counted less what it has. */
 static Wide event_gain(NaivePmu *pmu, int index)
 {
     Wide value = event_value(pmu, index, pmu->since[index]);
@@ -329,7 +332,7 @@ static Wide field_slots(int field, const uint64_t *item)
     }
 }
 
-/* Add @gain to the @bits wide *@reg; true if it passed its end. */
+/* Add @gain to *@reg of @bits bits.  Returns true if it wrapped. */
 static bool add(uint64_t *reg, Wide gain, int bits)
 {
     Wide sum = *reg + gain;
@@ -391,7 +394,7 @@ void naive_count(NaivePmu *pmu, const NaiveDelta *delta)
     }
 }
 
-/* It counts cycles without something, which may be all there are. */
+/* Does it count cycles without something?  These may be all cycles. */
 static bool counts_all_but(const NaivePmu *pmu, int index, const Wide *item)
 {
     uint64_t evtsel = pmu->evtsel[index];
@@ -427,7 +430,7 @@ bool naive_counts_at(const NaivePmu *pmu, int level)
 
 /* PERF_METRICS */
 
-/* How often @slots goes into @hidden, 255 times at most. */
+/* Returns how often @slots goes into @hidden, at most 255. */
 static int whole_times(uint64_t hidden, uint64_t slots)
 {
     int times = 0;
@@ -454,7 +457,7 @@ uint64_t naive_metrics(const uint64_t *hidden, int num_fields, uint64_t slots)
         sum += field[i];
         all += hidden[i];
     }
-    /* The whole nearest to all / slots, a half counting as more. */
+    /* The whole number nearest to all / slots; a half rounds up. */
     while (total < 255 && 2 * all >= (Wide)slots * (2 * total + 1)) {
         total++;
     }
@@ -512,7 +515,7 @@ static void write_metrics(NaivePmu *pmu, uint64_t value)
     }
 }
 
-/* Registers */
+/* Registers. */
 
 static uint64_t inuse(const NaivePmu *pmu)
 {
@@ -537,7 +540,7 @@ static uint64_t inuse(const NaivePmu *pmu)
     return value;
 }
 
-/* Is bit @bit of the GLOBAL registers one of an existing counter? */
+/* Is @bit of the GLOBAL registers that of an existing counter? */
 static bool counter_bit(const NaivePmu *pmu, int bit)
 {
     return bit < pmu->num_gp ||
@@ -654,7 +657,7 @@ NaiveAccess naive_rdmsr(const NaivePmu *pmu, uint32_t msr, uint64_t *value)
     case 0x393:
     case 0x3f2:
     case 0x4c9 ... 0x4ca:
-        return NAIVE_GP;        /* what larger units have */
+        return NAIVE_GP;        /* Registers of larger units */
     default:
         return NAIVE_UNKNOWN;
     }

@@ -1,11 +1,12 @@
 /*
- * A deliberately naive performance-monitoring unit, to compare with.
+ * A deliberately naive performance-monitoring unit, to compare the real one
+ * with.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Written from the SDM's rules and Intel's event lists, one case at a time,
- * with 128-bit arithmetic; it shares types with the implementation, but no
- * code, no masks and no tables.
+ * It is written from the SDM's rules and Intel's event lists, one case at a
+ * time, with 128-bit arithmetic.  It shares types with the implementation, but
+ * no code, no masks and no tables.
  */
 
 #ifndef TESTS_UNIT_NAIVE_PMU_H
@@ -19,7 +20,7 @@ typedef enum NaiveAccess {
     NAIVE_UNKNOWN,
 } NaiveAccess;
 
-/* The steps of a test add up to more than 64 bits hold. */
+/* The steps of a test add up to more than 64 bits. */
 typedef unsigned __int128 Wide;
 
 /* What the core did at each level. */
@@ -47,8 +48,8 @@ typedef struct NaivePmu {
     uint64_t frontend;
     bool pmi;
     /*
-     * All that happened while PMCx counted, since software wrote it or its
-     * selector, and what it counted of that.
+     * All that happened while PMCx counted since software wrote it or its
+     * selector, and what PMCx has counted of that.
      */
     Wide since[8][PMU_ITEM_NR];
     Wide counted[8];
@@ -61,12 +62,12 @@ NaiveAccess naive_wrmsr(NaivePmu *pmu, uint32_t msr, uint64_t value);
 NaiveAccess naive_rdpmc(const NaivePmu *pmu, uint32_t ecx, uint64_t *value);
 void naive_count(NaivePmu *pmu, const NaiveDelta *delta);
 
-/* Some counter counts something at @level. */
+/* Does any counter count something at @level? */
 bool naive_counts_at(const NaivePmu *pmu, int level);
 
 /*
- * PERF_METRICS from hidden counters in 1/255 slot, by repeated addition and
- * comparison.  @hidden: @num_fields counters.
+ * Returns PERF_METRICS of @num_fields hidden counters in 1/255 slot, computed
+ * by repeated addition and comparison.
  */
 uint64_t naive_metrics(const uint64_t *hidden, int num_fields, uint64_t slots);
 

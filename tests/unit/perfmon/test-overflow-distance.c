@@ -1,6 +1,6 @@
 /*
- * What the register file asks of those who run the guest: how far they may
- * run before they must look, and what has to be counted.
+ * What the register file tells the code that runs the guest: how far it may run
+ * before it must look at the counters, and what has to be counted.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -41,7 +41,7 @@ static PerfmonDistance slack_of(const Perfmon *pmu)
     return slack;
 }
 
-/* The figure that bounds counters of nothing but @item. */
+/* Returns the distance that bounds counters of @item alone. */
 static uint64_t figure(const PerfmonDistance *slack, PmuLedgerItem item)
 {
     switch (item) {
@@ -58,7 +58,7 @@ static uint64_t figure(const PerfmonDistance *slack, PmuLedgerItem item)
     }
 }
 
-/* The smallest of all figures. */
+/* Returns the smallest of all distances. */
 static uint64_t smallest(const PerfmonDistance *slack)
 {
     uint64_t exact = MIN(MIN(slack->instructions, slack->branches),
@@ -68,7 +68,7 @@ static uint64_t smallest(const PerfmonDistance *slack)
     return MIN(exact, MIN(slack->any, MIN(slack->cycles, slack->slots)));
 }
 
-/* A counter @distance from its end, with @control in its selector. */
+/* Set a counter to overflow after @distance, with @control in its selector. */
 static void set_counter(Perfmon *pmu, unsigned index, uint32_t event,
                         uint64_t control, uint64_t distance)
 {
@@ -81,7 +81,7 @@ static void set_counter(Perfmon *pmu, unsigned index, uint32_t event,
 #define INT (1ull << 20)
 #define EN  (1ull << 22)
 
-/* A row of the table, as it is selected. */
+/* A row of the event table, and how it is selected. */
 typedef struct Case {
     const PmuEvent *row;
     PmuSelection selection;
@@ -108,7 +108,7 @@ static void set_row(Perfmon *pmu, const Case *this, uint64_t distance)
                 distance);
 }
 
-/* Of slots, and of kinds of cycles, one grows at a time, of others all. */
+/* Items that grow at once: of slots and of kinds of cycles one, else all. */
 static unsigned growing_terms(const Case *this)
 {
     return this->selection.term[0] < PMU_SLOT_NR || this->selection.single
@@ -134,13 +134,13 @@ static void grow(PmuLedgerSnapshot *now, const Case *this, int term,
 
 /*
  * The items of @this from @term on grow as far as they can without an
- * interrupt, and by one more with one.
+ * interrupt; one more brings it.
  */
 static void check_term(const Case *this, int term, uint64_t distance)
 {
     g_autofree Perfmon *pmu = new_unit(48);
     uint64_t expected = (distance - 1) / growing_terms(this) + 1;
-    /* Those of no more than cycles, and of less, can jump. */
+    /* Counts that are capped at cycles, or less than a whole, can jump. */
     bool other = this->selection.capped || this->selection.whole;
     PmuLedgerItem item = other ? PMU_ITEM_NR : this->selection.term[term];
     PmuLedgerSnapshot now = { 0 };
@@ -183,6 +183,7 @@ static Case select_case(const PmuEvent *row)
     return this;
 }
 
+/* The distance is exact for each event: one less brings no interrupt. */
 static void test_exact_distance(void)
 {
     static const uint64_t distances[] = {
@@ -203,7 +204,7 @@ static void test_exact_distance(void)
     }
 }
 
-/* Levels: a counter bounds the figure of a level at which it counts. */
+/* A counter bounds the distances of the levels at which it counts. */
 static void test_levels(void)
 {
     g_autofree Perfmon *pmu = new_unit(48);
@@ -244,6 +245,10 @@ static void test_no_bound(void)
     }
 }
 
+/*
+ * Counters that are stopped, by IA32_PERF_GLOBAL_CTRL or a freeze, bound
+ * nothing.
+ */
 static void test_no_bound_when_stopped(void)
 {
     g_autofree Perfmon *pmu = new_unit(48);
@@ -262,7 +267,7 @@ static void test_no_bound_when_stopped(void)
     g_assert_cmpuint(smallest(&slack), ==, UINT64_MAX);
 }
 
-/* The hidden counters: the first to overflow, to the slot. */
+/* The hidden counter that overflows first bounds the slots, to the slot. */
 static void test_metrics_bound(void)
 {
     g_autofree Perfmon *pmu = new_unit(16);
@@ -290,7 +295,7 @@ static void test_metrics_bound(void)
     g_assert_cmphex(pmu->global_status, ==, 1ull << 48);
 }
 
-/* Sampling slots with metrics on: the period counts, not the metrics. */
+/* With the metrics on, a sampling period of slots bounds, not the metrics. */
 static void test_slots_period(void)
 {
     g_autofree Perfmon *pmu = new_unit(48);
@@ -305,8 +310,8 @@ static void test_slots_period(void)
 }
 
 /*
- * When an interrupt is expected: as if the counter counted as fast as it did at
- * most lately, and as fast as anything can before that is known.
+ * When an interrupt is expected: at the highest rate of the event in the recent
+ * past.  As long as that is unknown, at the highest rate there can be.
  */
 
 #define LLC_MISS 0x412e
@@ -328,6 +333,9 @@ static void assert_expected(const Perfmon *pmu, double slots)
     g_assert_cmpfloat(expected, <=, 1.1 * slots);
 }
 
+/*
+ * The expected distance, to 10 %, is what is left of the period over the rate.
+ */
 static void test_expected(void)
 {
     g_autofree Perfmon *pmu = new_unit(48);
@@ -341,23 +349,23 @@ static void test_expected(void)
         pass_slots(pmu, &now, 100000, 100);
     }
     assert_expected(pmu, 900000 / 0.001);
-    /* Slots at another level are none that it could count in. */
+    /* The counter cannot count in slots of another level. */
     now.item[PMU_LEVEL_OS][PMU_ITEM_SLOTS] += 1ull << 40;
     pass_slots(pmu, &now, 100000, 100);
     assert_expected(pmu, 900000 / 0.001);
-    /* What was fast once may be so again. */
+    /* An event that was fast once may be so again. */
     pass_slots(pmu, &now, 1000, 500);
     assert_expected(pmu, 900000 / 0.5);
     pass_slots(pmu, &now, 10000, 0);
     assert_expected(pmu, 900000 / 0.5);
-    /* Another event has its own rate, and this one keeps its. */
+    /* Another event has a rate of its own, and this one keeps its rate. */
     set_counter(pmu, 0, 0xc5, EN | INT | USR, 1000000);
     assert_expected(pmu, 1000000 / 4);
     set_counter(pmu, 0, LLC_MISS, EN | INT | USR, 1000000);
     assert_expected(pmu, 1000000 / 0.5);
 }
 
-/* Demand */
+/* Demand. */
 
 static void check_demand(const Perfmon *pmu, bool os, bool usr, bool timing)
 {
@@ -368,6 +376,11 @@ static void check_demand(const Perfmon *pmu, bool os, bool usr, bool timing)
     g_assert_cmpint(demand.timing, ==, timing);
 }
 
+/*
+ * The levels that count, and whether the timing model is needed: instructions
+ * and branches can be counted without it, most others cannot.  Events that are
+ * always zero need nothing.
+ */
 static void test_demand(void)
 {
     g_autofree Perfmon *pmu = new_unit(48);
@@ -397,7 +410,7 @@ static void test_demand(void)
     check_demand(pmu, false, false, false);
 }
 
-/* What counters want to know besides slots and instructions. */
+/* What counters need to know besides slots and instructions. */
 static void check_interest(const Perfmon *pmu, bool sampled, bool observed)
 {
     PerfmonDemand demand = perfmon_demand(pmu);
@@ -406,6 +419,10 @@ static void check_interest(const Perfmon *pmu, bool sampled, bool observed)
     g_assert_cmpint(demand.interest.observed, ==, observed);
 }
 
+/*
+ * Mispredictions and cache events need observation; INT_MISC.CLEARS_COUNT and
+ * BR_MISP_RETIRED need sampled counts.
+ */
 static void test_interest(void)
 {
     g_autofree Perfmon *pmu = new_unit(48);
@@ -425,6 +442,7 @@ static void test_interest(void)
     check_interest(pmu, false, false);
 }
 
+/* Fixed counter 0 counts without the timing model, the others need it. */
 static void test_demand_fixed(void)
 {
     static const bool timing[] = { false, true, true, true };
@@ -439,7 +457,7 @@ static void test_demand_fixed(void)
         write_msr(pmu, 0x38d, 8ull << (4 * i));         /* PMI alone */
         check_demand(pmu, false, false, false);
     }
-    /* Metrics without slots count nothing. */
+    /* The metrics count nothing without slots. */
     {
         g_autofree Perfmon *pmu = new_unit(48);
 
@@ -449,7 +467,7 @@ static void test_demand_fixed(void)
     }
 }
 
-/* The freeze takes effect with the overflow that asked for an interrupt. */
+/* A freeze takes effect with the overflow that asked for the interrupt. */
 static void test_freeze(void)
 {
     g_autofree Perfmon *pmu = new_unit(48);
@@ -473,7 +491,7 @@ static void test_freeze(void)
     perfmon_rdpmc(pmu, 0, &value);
     g_assert_cmpuint(value, ==, 10);
 
-    /* Clearing the overflow alone does not thaw, clearing bit 59 does. */
+    /* Clearing the overflow does not end the freeze; clearing bit 59 does. */
     write_msr(pmu, 0x390, 3);
     check_demand(pmu, false, false, false);
     write_msr(pmu, 0x390, 1ull << 59);
@@ -484,7 +502,7 @@ static void test_freeze(void)
     g_assert_cmpuint(value, ==, 15);
 }
 
-/* The monitor's view */
+/* The monitor shows a counter's event, value, state and controls. */
 static void test_view(void)
 {
     g_autofree Perfmon *pmu = new_unit(48);

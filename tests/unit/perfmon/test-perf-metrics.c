@@ -28,7 +28,7 @@ static unsigned level1_sum(uint64_t metrics)
            field_of(metrics, 2) + field_of(metrics, 3);
 }
 
-/* Four parts of @whole, drawn at random. */
+/* Split @whole into four random parts. */
 static void split(Random *random, uint64_t whole, uint64_t *part)
 {
     for (int i = 0; i < 3; i++) {
@@ -38,7 +38,7 @@ static void split(Random *random, uint64_t whole, uint64_t *part)
     part[3] = whole;
 }
 
-/* A register value with a level-1 sum of at most 255. */
+/* Returns a register value with a level-1 sum of at most 255. */
 static uint64_t random_metrics(Random *random, unsigned fields)
 {
     uint64_t part[4], value = 0;
@@ -53,8 +53,9 @@ static uint64_t random_metrics(Random *random, unsigned fields)
     return fields == 8 ? value | random_next(random) << 32 : value;
 }
 
-/* Arithmetic */
+/* Arithmetic. */
 
+/* All fields are those of the naive unit, which adds and compares. */
 static void test_exact(void)
 {
     Random random = random_from_seed();
@@ -81,7 +82,7 @@ static void test_exact(void)
     }
 }
 
-/* A few values worked out by hand. */
+/* Values worked out by hand. */
 static void test_by_hand(void)
 {
     static const struct {
@@ -91,15 +92,15 @@ static void test_by_hand(void)
     } cases[] = {
         { 1, { 1, 0, 0, 0 }, 0x000000ff },
         { 255, { 64, 63, 100, 28 }, 0x1c643f40 },
-        /* quarters of 255 are 63.75: the first three round up */
+        /* Quarters of 255 are 63.75: the first three round up. */
         { 4, { 1, 1, 1, 1 }, 0x3f404040 },
-        /* thirds are 85 exactly */
+        /* Thirds are exactly 85. */
         { 3, { 1, 0, 1, 1 }, 0x55550055 },
-        /* halves are 127.5: the first rounds up */
+        /* Halves are 127.5: the first rounds up. */
         { 2, { 0, 1, 1, 0 }, 0x007f8000 },
-        /* 254.502 and 0.498: the first rounds up */
+        /* 254.502 and 0.498: the first rounds up. */
         { 512, { 511, 1, 0, 0 }, 0x000000ff },
-        /* 254.498 and 0.502: the second does */
+        /* 254.498 and 0.502: the second rounds up. */
         { 508, { 507, 1, 0, 0 }, 0x000001fe },
         { 0, { 1, 2, 3, 4 }, 0 },
     };
@@ -115,7 +116,10 @@ static void test_by_hand(void)
     }
 }
 
-/* Fractions that add up to more than the whole: SDM leaves them undefined. */
+/*
+ * Fractions that add up to more than the whole, which the SDM leaves undefined:
+ * the excess comes off the largest field.
+ */
 static void test_excess_comes_off_the_largest(void)
 {
     const uint64_t hidden[4] = { 200 * 1000, 100 * 1000, 10 * 1000, 0 };
@@ -140,6 +144,10 @@ static void check_add(Random *random, unsigned width)
     }
 }
 
+/*
+ * pmu_metrics_add() adds 255 for each slot and wraps at width + 8 bits, as
+ * 128-bit arithmetic does.
+ */
 static void test_add(void)
 {
     Random random = random_from_seed();
@@ -151,6 +159,7 @@ static void test_add(void)
     }
 }
 
+/* pmu_metrics_distance() is exact: that many slots wrap, one less do not. */
 static void test_distance(void)
 {
     Random random = random_from_seed();
@@ -168,7 +177,7 @@ static void test_distance(void)
     }
 }
 
-/* Which leaf classes each field counts. */
+/* Each field counts the leaf classes of TMA that it consists of. */
 static void test_classes(void)
 {
     static const uint8_t counted_by[PMU_SLOT_NR][2] = {
@@ -198,7 +207,7 @@ static void test_classes(void)
     }
 }
 
-/* P1: what is written reads back. */
+/* P1: what software writes reads back. */
 static void test_write_then_read(void)
 {
     Random random = random_from_seed();
@@ -222,10 +231,9 @@ static void test_write_then_read(void)
     }
 }
 
-/* What does not fit is about to wrap. */
 /*
- * Noise is off by as much at most, and what it makes of a read is one as well:
- * the level-1 sum is the same, and no child is larger than its parent.
+ * Noise changes each level-1 field by at most what was asked for.  The level-1
+ * sum stays the same, and no child is larger than its parent.
  */
 static void test_disturb(void)
 {
@@ -255,6 +263,10 @@ static void test_disturb(void)
     g_assert_cmpuint(at_most, >, 0);
 }
 
+/*
+ * A write that exceeds a hidden counter sets it to its maximum, one slot before
+ * it wraps.
+ */
 static void test_write_clamps(void)
 {
     uint64_t hidden[4];
@@ -267,8 +279,8 @@ static void test_write_clamps(void)
 }
 
 /*
- * P3: counted together from zero, the level-1 fields sum to 0xff, and each is
- * the nearest whole below or above the true fraction.
+ * P3: fields that counted together from zero sum to 0xff at level 1.  Each is
+ * the true fraction, rounded down or up.
  */
 static void test_sum(void)
 {
@@ -298,7 +310,7 @@ static void test_sum(void)
     }
 }
 
-/* Properties of the registers */
+/* Properties of the registers. */
 
 typedef struct Unit {
     Perfmon pmu;
@@ -334,7 +346,7 @@ static uint64_t unit_read(const Unit *unit, uint32_t msr)
     return value;
 }
 
-/* The core spends @n slots in @class, in user mode. */
+/* The core spends @n slots in @class in user mode. */
 static void unit_count(Unit *unit, PmuSlotClass class, uint64_t n)
 {
     unit->now.item[PMU_LEVEL_USR][class] += n;
@@ -383,7 +395,10 @@ static void test_reads_repeat(void)
     }
 }
 
-/* P4: slots alone make the fractions shrink, metrics alone count nothing. */
+/*
+ * P4: if slots alone are enabled, the fractions shrink; metrics alone count
+ * nothing.
+ */
 static void test_enables(void)
 {
     g_autofree Unit *unit = unit_started(4, 48);
@@ -401,7 +416,7 @@ static void test_enables(void)
     g_assert_cmpuint(unit_read(unit, FIXED_CTR3), ==, 5000);
 }
 
-/* The filter of fixed counter 3 is that of the metrics. */
+/* The metrics have the level filter of fixed counter 3. */
 static void test_filter(void)
 {
     g_autofree Unit *unit = unit_started(4, 48);
@@ -415,8 +430,8 @@ static void test_filter(void)
 }
 
 /*
- * P5: sampling slots with the metrics on.  The period ends with the slots
- * counter's overflow alone, and the fractions are next to nothing.
+ * P5: sampling slots with the metrics on.  The period ends with the overflow of
+ * the slots counter alone, and the fractions are 0.
  */
 static void test_slots_sampling(void)
 {
@@ -437,7 +452,7 @@ static void test_slots_sampling(void)
     }
 }
 
-/* P6: a profiler reloads the overflowed slots counter, then reads. */
+/* P6: a profiler reloads the slots counter that overflowed, then reads. */
 static void test_reload_then_read(void)
 {
     g_autofree Unit *unit = unit_started(4, 48);
@@ -447,13 +462,13 @@ static void test_reload_then_read(void)
     unit_count(unit, PMU_SLOT_FETCH_LATENCY, period / 4);
     unit_count(unit, PMU_SLOT_CORE_BOUND, period / 4);
     unit_write(unit, GLOBAL_CTRL, 0);
-    unit_write(unit, FIXED_CTR3, 7);                    /* wrapped since */
+    unit_write(unit, FIXED_CTR3, 7);                    /* it has wrapped */
     unit_write(unit, FIXED_CTR3, period);
-    /* 127.5, 0, 63.75, 63.75 */
+    /* Expected: 127.5, 0, 63.75, 63.75. */
     g_assert_cmphex(unit_read(unit, PERF_METRICS), ==, 0x4040007f);
 }
 
-/* P7: stopping and starting again goes on. */
+/* P7: counting goes on after a stop. */
 static void test_stop_and_go(void)
 {
     g_autofree Unit *unit = unit_started(4, 48);
@@ -470,7 +485,10 @@ static void test_stop_and_go(void)
     g_assert_cmphex(unit_read(unit, PERF_METRICS), ==, 0x7f000080);
 }
 
-/* Bit 48: each hidden counter, at any width, to the slot; PMI if enabled. */
+/*
+ * Bit 48 is set when a hidden counter wraps, at any width, to the slot.  It
+ * interrupts if fixed counter 3 does.
+ */
 static void test_overflow(void)
 {
     for (unsigned width = 8; width <= 48; width++) {
@@ -481,7 +499,10 @@ static void test_overflow(void)
 
             unit_write(unit, FIXED_CTR_CTRL, interrupt ? 0xb000 : 0x3000);
             unit_count(unit, class, distance - 1);
-            /* 2^56 / 255 is more than 2^48: then the slots wrap first. */
+            /*
+             * 2^56 / 255 is more than 2^48, so at width 48 the slots wrap
+             * first.
+             */
             g_assert_cmphex(unit_read(unit, GLOBAL_STATUS), ==,
                             width == 48 ? EN_SLOTS : 0);
             unit->pmu.pmi = false;
@@ -495,7 +516,7 @@ static void test_overflow(void)
 
 /*
  * Linux's protocol (icl_update_topdown_event() and its neighbours in
- * arch/x86/events/intel/core.c): two tasks take turns on one core, each
+ * arch/x86/events/intel/core.c).  Two tasks take turns on one core; each
  * restores its registers when it comes and saves them when it goes.
  */
 typedef struct Task {
@@ -541,7 +562,7 @@ static void task_out(Unit *unit, Task *task)
     task_account(unit, task);
 }
 
-/* perf reads the group: both registers start again. */
+/* perf reads the group, and both registers start again. */
 static void task_read(Unit *unit, Task *task)
 {
     unit_write(unit, GLOBAL_CTRL, 0);
@@ -553,9 +574,9 @@ static void task_read(Unit *unit, Task *task)
 }
 
 /*
- * A slice of random length, of a steady mix: what is less than half a 1/255
- * of all slots since the last read does not survive a save and restore, on
- * hardware neither, so that a changing mix is not seen before the next read.
+ * Run a slice of random length and steady mix.  Less than half of 1/255 of all
+ * slots since the last read does not survive a save and restore, on hardware
+ * neither.  So a change of the mix would not be seen before the next read.
  */
 static void task_run(Unit *unit, Task *task, Random *random)
 {
@@ -569,6 +590,10 @@ static void task_run(Unit *unit, Task *task, Random *random)
     }
 }
 
+/*
+ * Assert that the slots are exact, and that each class is off by at most 0.5 %
+ * of them.
+ */
 static void check_task(const Task *task)
 {
     uint64_t slots = 0;
@@ -610,12 +635,14 @@ static void check_context_switches(unsigned fields, unsigned reads)
     check_task(&task[1]);
 }
 
+/* What perf reports after 5,000 context switches is what the tasks did. */
 static void test_context_switches(void)
 {
     check_context_switches(4, 0);
     check_context_switches(8, 0);
 }
 
+/* The same if perf reads the group now and then. */
 static void test_context_switches_and_reads(void)
 {
     check_context_switches(4, 7);

@@ -1,6 +1,6 @@
 /*
- * The register file against a naive one: random register accesses, counts,
- * privilege levels, freezes and resets.
+ * The register file compared with a naive one: random register accesses,
+ * counts, privilege levels, freezes and resets.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -14,10 +14,10 @@
 
 #define STEPS (g_test_slow() ? 1000000 : 200000)
 
-/* All registers are compared after so many steps. */
+/* Steps after which all registers are compared. */
 #define INTERVAL 32
 
-/* How many steps a failure shows. */
+/* Steps that a failure shows. */
 #define TRACE 12
 
 typedef enum StepKind {
@@ -84,9 +84,9 @@ static void print_step(uint64_t nr, const Step *step)
 }
 
 /*
- * Show the steps that led here and what was wrong with the last one.  The
- * first time it is not known yet which step made the difference: then take a
- * note only, and all steps run again.
+ * Show the last steps, and what was wrong after the last one.  The first time
+ * it is not known which step made the difference.  Then this only sets
+ * @suspect, and the test runs all steps again.
  */
 static void G_GNUC_PRINTF(2, 3) fail(Model *model, const char *format, ...)
 {
@@ -108,7 +108,7 @@ static void G_GNUC_PRINTF(2, 3) fail(Model *model, const char *format, ...)
             model->step_nr, text);
 }
 
-/* MSRs of the unit, and some that are not. */
+/* Returns an MSR of the unit, or sometimes another one. */
 static uint32_t random_msr(Random *random)
 {
     static const uint32_t single[] = {
@@ -135,7 +135,7 @@ static uint32_t random_msr(Random *random)
     }
 }
 
-/* Selectors that are known somewhere, with all kinds of modifiers. */
+/* Returns a selector that some core knows, with modifiers of all kinds. */
 static uint64_t random_evtsel(Random *random)
 {
     static const uint16_t select[] = {
@@ -156,7 +156,7 @@ static uint64_t random_evtsel(Random *random)
     return value;
 }
 
-/* A counter's value: anything, but often soon to overflow. */
+/* Returns a counter's value: any, but often one that overflows soon. */
 static uint64_t random_count(Random *random)
 {
     switch (random_below(random, 4)) {
@@ -169,14 +169,17 @@ static uint64_t random_count(Random *random)
     }
 }
 
-/* A value that software might write to @msr; sometimes one it must not. */
+/*
+ * Returns a value that software might write to @msr; sometimes one that raises
+ * #GP.
+ */
 static uint64_t random_value(Random *random, uint32_t msr)
 {
     uint64_t bits = random_next(random);
 
     if (random_below(random, 32) == 0) {
         bits = random_size(random, 64);
-        /* An event that no core has, as the naive unit knows but a few. */
+        /* An event that no core has, as the naive unit knows only a few. */
         return msr >= 0x186 && msr <= 0x18d ? bits | 0xff : bits;
     }
     switch (msr) {
@@ -224,8 +227,8 @@ static void random_parts(Random *random, uint64_t sum, uint64_t *part,
 }
 
 /*
- * What a core could have done meanwhile: conserved slots and cycles, and the
- * rest up to @bits bits large.
+ * Make what a core could have done meanwhile: slots and cycles are conserved,
+ * and other items are up to @bits bits large.
  */
 static void random_delta(Model *model, int level, unsigned bits,
                          NaiveDelta *delta)
@@ -357,8 +360,9 @@ static void compare_state(Model *model)
 }
 
 /*
- * The largest growth of an item of a kind.  No more than so many instructions
- * or branches a cycle can be counted, too: that depends on others.
+ * The largest growth of an item of each kind.  Counts of instructions or
+ * branches that are capped at cycles depend on other items, too; so @any
+ * includes all items.
  */
 typedef struct Growth {
     uint64_t instructions, branches, cycles, slots, any;
@@ -385,8 +389,8 @@ static Growth growth_of(const NaiveDelta *delta)
 }
 
 /*
- * No interrupt before the slack is used up, and an interrupt when that of the
- * instructions is.
+ * No interrupt comes before the slack is used up, and one comes when that of
+ * the instructions is.
  */
 static void check_slack(Model *model, const PerfmonDistance *slack,
                         const NaiveDelta *delta)
@@ -412,8 +416,8 @@ static void check_slack(Model *model, const PerfmonDistance *slack,
 }
 
 /*
- * Totals as large as no machine has them would not fit into 64 bits: begin
- * again at none, which counters do not notice.
+ * Start the totals at 0 again before they exceed 64 bits, which no machine
+ * reaches.  Counters do not notice.
  */
 static void limit_totals(Model *model)
 {
@@ -508,7 +512,7 @@ static const char *const config_name[] = {
     "no-metrics", "small",
 };
 
-/* Returns false at a difference, if it was seen before @thorough_from. */
+/* Run all steps.  Returns false at a difference before @thorough_from. */
 static bool run(Model *model, const PerfmonConfig *config, Random random,
                 uint64_t thorough_from)
 {
@@ -538,6 +542,10 @@ static bool run(Model *model, const PerfmonConfig *config, Random random,
     return true;
 }
 
+/*
+ * All registers, interrupts and demands are those of the naive unit, after each
+ * of STEPS random steps.
+ */
 static void test_random(gconstpointer opaque)
 {
     g_autofree Model *model = g_new0(Model, 1);

@@ -1,12 +1,12 @@
 /*
- * Registers of the performance-monitoring unit: what RESET leaves, which bits
- * can be written, what raises #GP.
+ * Registers of the performance-monitoring unit: their values after RESET, which
+ * bits can be written, and what raises #GP.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The expectations are literal: SDM vol. 3B, chapter 20, and vol. 4 for
- * version 5 with 8 general-purpose and 4 fixed counters of 48 bits, AnyThread
- * deprecated, without PEBS, LBR, BTS and TSX.
+ * The expected values are literal, from SDM vol. 3B, chapter 20, and vol. 4.
+ * They are for version 5 with 8 general-purpose and 4 fixed counters of 48
+ * bits, AnyThread deprecated, without PEBS, LBR, BTS and TSX.
  */
 
 #include <inttypes.h>
@@ -27,7 +27,7 @@ static const PerfmonConfig sapphirerapids = {
     .metrics_width = 48,
 };
 
-/* @config with other capabilities. */
+/* Returns @config with other capabilities. */
 static PerfmonConfig with_capabilities(const PerfmonConfig *config,
                                        uint64_t capabilities)
 {
@@ -63,7 +63,7 @@ static uint64_t read_ok(const Perfmon *pmu, uint32_t msr)
     return value;
 }
 
-/* WRMSR: the check, and the write if it passes. */
+/* WRMSR: check the write, and do it if it is allowed. */
 static PerfmonResult try_write(Perfmon *pmu, uint32_t msr, uint64_t value)
 {
     PerfmonResult result = perfmon_wrmsr_check(pmu, msr, value);
@@ -106,21 +106,21 @@ static void expect_gp_write(Perfmon *pmu, uint32_t msr, uint64_t value)
     }
 }
 
-/* The matrix */
+/* The matrix of registers and bits. */
 
 typedef struct Expectation {
     uint32_t first, last;
     uint64_t reset;
     bool read_only;             /* every write raises #GP */
     uint64_t writable;          /* other bits raise #GP */
-    uint64_t sticks;            /* of those, what then reads back */
-    uint64_t elsewhere;         /* bits that have a test of their own */
+    uint64_t sticks;            /* of these, what reads back */
+    uint64_t elsewhere;         /* bits that another test checks */
 } Expectation;
 
 #define COUNTER 0xffffffffffffull
 
 static const Expectation icelake_msrs[] = {
-    /* IA32_PMCx: EDX does not count; bit 31 is sign-extended. */
+    /* IA32_PMCx: EDX is ignored; bit 31 is sign-extended. */
     { 0x0c1, 0x0c8, .writable = UINT64_MAX, .sticks = 0x7fffffff,
       .elsewhere = 0x80000000 },
     /* AnyThread, bit 21, is ignored: CPUID.0AH:EDX[15]. */
@@ -128,7 +128,7 @@ static const Expectation icelake_msrs[] = {
     { 0x1a6, 0x1a7, .writable = 0x3fffffbfff, .sticks = 0x3fffffbfff },
     { 0x1d9, 0x1d9, .writable = 0x1803, .sticks = 0x1000 },
     { 0x309, 0x30c, .writable = COUNTER, .sticks = COUNTER },
-    /* IA32_PERF_METRICS reads zero while IA32_FIXED_CTR3 is. */
+    /* IA32_PERF_METRICS reads zero while IA32_FIXED_CTR3 is zero. */
     { 0x329, 0x329, .writable = 0xffffffff, .sticks = 0 },
     { 0x345, 0x345, .reset = 0xa000, .read_only = true },
     { 0x38d, 0x38d, .writable = 0xffff, .sticks = 0xbbbb },
@@ -144,14 +144,14 @@ static const Expectation icelake_msrs[] = {
     { 0x4c1, 0x4c8, .writable = COUNTER, .sticks = COUNTER },
 };
 
-/* The same on Sapphire Rapids, but for: */
+/* The rows that differ on Sapphire Rapids. */
 static const Expectation sapphirerapids_msrs[] = {
     { 0x1a6, 0x1a7, .writable = 0x3fffffffff, .sticks = 0x3fffffffff },
     { 0x329, 0x329, .writable = UINT64_MAX, .sticks = 0 },
     { 0x3f7, 0x3f7, .writable = 0x7fff1f, .sticks = 0x7fff1f },
 };
 
-/* One bit of one register. */
+/* Check one bit of one register. */
 static void check_bit(Perfmon *pmu, uint32_t msr, const Expectation *row,
                       unsigned bit)
 {
@@ -205,11 +205,13 @@ static void check_rows(const PerfmonConfig *config, const Expectation *rows,
     }
 }
 
+/* Each bit of each register of Ice Lake is as in the matrix. */
 static void test_matrix_icelake(void)
 {
     check_rows(&icelake, icelake_msrs, G_N_ELEMENTS(icelake_msrs));
 }
 
+/* The same for the registers that differ on Sapphire Rapids. */
 static void test_matrix_sapphirerapids(void)
 {
     check_rows(&sapphirerapids, sapphirerapids_msrs,
@@ -217,8 +219,8 @@ static void test_matrix_sapphirerapids(void)
 }
 
 /*
- * What larger units have behind the registers of a kind.  A driver that takes
- * the CPU for one of these learns that it is not.
+ * Registers that larger units have next to those of the same kind.  They raise
+ * #GP, so that a driver that takes the CPU for a larger one notices.
  */
 static const struct {
     uint32_t first, last;
@@ -242,13 +244,14 @@ static void check_absent(const PerfmonConfig *config)
     }
 }
 
+/* The absent registers raise #GP on both cores. */
 static void test_absent(void)
 {
     check_absent(&icelake);
     check_absent(&sapphirerapids);
 }
 
-/* AnyThread counts for the thread alone, and takes nothing else with it. */
+/* AnyThread is ignored, and nothing else is with it. */
 static void test_any_thread(void)
 {
     PmuLedgerSnapshot now = { 0 };
@@ -280,7 +283,7 @@ static bool is_absent(uint32_t msr)
     return false;
 }
 
-/* The PMU has no MSR but these. */
+/* The PMU claims no other MSR. */
 static void test_not_ours(void)
 {
     Perfmon pmu;
@@ -304,8 +307,9 @@ static void test_not_ours(void)
     g_assert_cmpint(try_read(&pmu, UINT32_MAX), ==, PERFMON_NOT_OURS);
 }
 
-/* Counters under both names */
+/* Counters under both names. */
 
+/* A write to IA32_PMCx takes EAX, sign-extended to 48 bits (SDM). */
 static void test_legacy_alias_sign_extends(void)
 {
     static const struct {
@@ -330,6 +334,7 @@ static void test_legacy_alias_sign_extends(void)
     }
 }
 
+/* A write to IA32_A_PMCx takes all 48 bits; both names read the same. */
 static void test_full_width_alias(void)
 {
     Perfmon pmu;
@@ -344,8 +349,9 @@ static void test_full_width_alias(void)
     }
 }
 
-/* Registers that depend on the configuration */
+/* Registers that depend on the configuration. */
 
+/* Without FW_WRITE the full-width names raise #GP. */
 static void test_without_full_width(void)
 {
     PerfmonConfig config = with_capabilities(&icelake, 0x8000);
@@ -362,6 +368,7 @@ static void test_without_full_width(void)
     expect(&pmu, 0x309, COUNTER);
 }
 
+/* Without PERF_METRICS its register and its bit 48 raise #GP. */
 static void test_without_metrics(void)
 {
     PerfmonConfig config = with_capabilities(&icelake, 0x2000);
@@ -377,6 +384,7 @@ static void test_without_metrics(void)
     expect(&pmu, 0x38f, 0xf000000ff);
 }
 
+/* Without PDCM IA32_PERF_CAPABILITIES raises #GP. */
 static void test_without_pdcm(void)
 {
     PerfmonConfig config = with_capabilities(&icelake, 0);
@@ -388,6 +396,7 @@ static void test_without_pdcm(void)
     expect_gp_write(&pmu, 0x345, 0);
 }
 
+/* With 4 and 3 counters, the bits and registers of others raise #GP. */
 static void test_fewer_counters(void)
 {
     PerfmonConfig config = with_capabilities(&icelake, 0x2000);
@@ -410,8 +419,11 @@ static void test_fewer_counters(void)
     expect(&pmu, 0x30b, 0);
 }
 
-/* GLOBAL_STATUS and its relatives */
+/* IA32_PERF_GLOBAL_STATUS and its relatives. */
 
+/*
+ * Each bit of the status can be set and cleared by itself, without interrupt.
+ */
 static void test_status_set_and_reset(void)
 {
     const uint64_t settable = 0x0801000f000000ff;
@@ -434,13 +446,17 @@ static void test_status_set_and_reset(void)
     write_ok(&pmu, 0x390, 0);
     expect(&pmu, 0x38e, settable);
 
-    /* Whatever can be reported can be cleared by writing it back. */
+    /* Writing back what the status reads clears all of it. */
     write_ok(&pmu, 0x390, read_ok(&pmu, 0x38e));
     expect(&pmu, 0x38e, 0);
     expect(&pmu, 0x390, 0);
     expect(&pmu, 0x391, 0);
 }
 
+/*
+ * A counter is in use if its selector has an event; bit 63 is set if any
+ * counter interrupts.
+ */
 static void test_inuse(void)
 {
     Perfmon pmu;
@@ -460,8 +476,12 @@ static void test_inuse(void)
     expect(&pmu, 0x392, 1ull << 63);
 }
 
-/* FIXED_CTR3 and PERF_METRICS */
+/* IA32_FIXED_CTR3 and PERF_METRICS. */
 
+/*
+ * The fractions that software writes read back.  They follow from hidden
+ * counters divided by IA32_FIXED_CTR3.
+ */
 static void test_metrics_write_then_read(void)
 {
     Perfmon pmu;
@@ -471,19 +491,20 @@ static void test_metrics_write_then_read(void)
     write_ok(&pmu, 0x329, 0x40302010);
     expect(&pmu, 0x329, 0x40302010);
 
-    /* Not zero: the hidden counters stay, the fractions do not. */
+    /* The hidden counters stay, so the fractions change. */
     write_ok(&pmu, 0x30c, 2000);
     expect(&pmu, 0x329, 0x20181008);
     write_ok(&pmu, 0x30c, 1000);
     expect(&pmu, 0x329, 0x40302010);
 
-    /* Zero clears them for good. */
+    /* Zero clears the hidden counters. */
     write_ok(&pmu, 0x30c, 0);
     expect(&pmu, 0x329, 0);
     write_ok(&pmu, 0x30c, 1000);
     expect(&pmu, 0x329, 0);
 }
 
+/* Written while IA32_FIXED_CTR3 is zero, PERF_METRICS stays zero. */
 static void test_metrics_need_slots(void)
 {
     Perfmon pmu;
@@ -494,6 +515,7 @@ static void test_metrics_need_slots(void)
     expect(&pmu, 0x329, 0);
 }
 
+/* Sapphire Rapids has eight fields, which RDPMC reads, too. */
 static void test_metrics_eight_fields(void)
 {
     Perfmon pmu;
@@ -507,8 +529,9 @@ static void test_metrics_eight_fields(void)
     g_assert_cmphex(value, ==, 0x0807060540302010);
 }
 
-/* What looks must not touch */
+/* Checks and reads must not change anything. */
 
+/* Neither the check of a write nor any read changes the state. */
 static void test_checks_have_no_effect(void)
 {
     Random random = random_from_seed();
@@ -529,6 +552,7 @@ static void test_checks_have_no_effect(void)
     g_assert_cmpmem(&pmu, sizeof(pmu), &before, sizeof(before));
 }
 
+/* A read that faults leaves the value alone. */
 static void test_value_untouched_on_fault(void)
 {
     PerfmonConfig config = with_capabilities(&icelake, 0);
@@ -544,7 +568,7 @@ static void test_value_untouched_on_fault(void)
     g_assert_cmphex(value, ==, 0x5a5a);
 }
 
-/* RDPMC */
+/* RDPMC. */
 
 static void expect_rdpmc(const Perfmon *pmu, uint32_t ecx, uint64_t want)
 {
@@ -565,6 +589,10 @@ static void expect_gp_rdpmc(const Perfmon *pmu, uint32_t ecx)
     }
 }
 
+/*
+ * RDPMC reads the counters and the metrics by the SDM's numbers.  All other
+ * values of ECX raise #GP.
+ */
 static void test_rdpmc(void)
 {
     static const uint32_t invalid[] = {
@@ -596,6 +624,7 @@ static void test_rdpmc(void)
     }
 }
 
+/* With fewer counters, the numbers of others raise #GP. */
 static void test_rdpmc_smaller_unit(void)
 {
     PerfmonConfig config = with_capabilities(&icelake, 0);
@@ -611,9 +640,11 @@ static void test_rdpmc_smaller_unit(void)
     expect_gp_rdpmc(&pmu, 0x20000000);
 }
 
-/* What Linux does at boot: arch/x86/events/core.c and intel/core.c */
+/* What Linux does at boot: arch/x86/events/core.c and intel/core.c. */
 
-/* check_msr(): flip @mask, read back, restore. */
+/*
+ * check_msr(): flip @mask, read it back, restore.  Returns whether that works.
+ */
 static bool probe(Perfmon *pmu, uint32_t msr, uint64_t mask)
 {
     uint64_t old, new;
@@ -640,7 +671,7 @@ static void check_driver_probe(const PerfmonConfig *config)
     for (unsigned i = 0; i < G_N_ELEMENTS(extra); i++) {
         g_assert_true(probe(&pmu, extra[i], 0x11));
     }
-    /* No last-branch records. */
+    /* There are no last-branch records. */
     g_assert_false(probe(&pmu, 0x1c9, 3));
     g_assert_false(probe(&pmu, 0x680, 0xffff));
     g_assert_false(probe(&pmu, 0x6c0, 0xffff));
@@ -649,14 +680,18 @@ static void check_driver_probe(const PerfmonConfig *config)
     expect(&pmu, 0x3f1, 0);
 }
 
+/* Linux's probing finds the registers that the unit has, and no others. */
 static void test_driver_probe(void)
 {
     check_driver_probe(&icelake);
     check_driver_probe(&sapphirerapids);
 }
 
-/* The table */
+/* The register map. */
 
+/*
+ * The rows of the map ascend, and are those of the matrix and the absent ones.
+ */
 static void test_rows_ascend(void)
 {
     PerfmonMsrRange row;
@@ -669,7 +704,7 @@ static void test_rows_ascend(void)
         end = row.first + row.count;
         total += row.count;
     }
-    /* As many as the matrix has, and what is absent. */
+    /* Those of the matrix, and the absent ones. */
     for (unsigned i = 0; i < G_N_ELEMENTS(icelake_msrs); i++) {
         total -= icelake_msrs[i].last - icelake_msrs[i].first + 1;
     }
@@ -679,8 +714,9 @@ static void test_rows_ascend(void)
     g_assert_cmpuint(total, ==, 0);
 }
 
-/* perfmon_init() and perfmon_post_load() refuse what cannot be */
+/* perfmon_init() and perfmon_post_load() refuse impossible states. */
 
+/* perfmon_init() refuses configurations that cannot exist, with a reason. */
 static void test_refused_configurations(void)
 {
     struct {
@@ -718,6 +754,7 @@ static void test_refused_configurations(void)
     }
 }
 
+/* perfmon_post_load() accepts the largest values, and refuses any bit more. */
 static void test_refused_state(void)
 {
     static const PmuLedgerSnapshot now;
@@ -760,8 +797,8 @@ static void test_refused_state(void)
 }
 
 /*
- * A write to MSR_OFFCORE_RSP_0 begins another count of the counter that takes
- * its event from there, of no other.
+ * A write that changes MSR_OFFCORE_RSP_0 starts the count anew, for the counter
+ * whose event uses it and for no other.
  */
 static void test_offcore_begins_anew(void)
 {
@@ -780,7 +817,7 @@ static void test_offcore_begins_anew(void)
     g_assert_cmpint(pmu.remainder[1], ==, 6);
 }
 
-/* What bounds left over is no more than there was to count. */
+/* A remainder of a count is refused if it is more than there was to count. */
 static void test_refused_remainders(void)
 {
     static const struct {
@@ -796,7 +833,7 @@ static void test_refused_remainders(void)
         /* MEM_LOAD_RETIRED.L1_HIT, from which 30 are taken away */
         { 0x004301d1, -30, true }, { 0x004301d1, -31, false },
         { 0x004301d1, 1, false }, { 0x004301d1, INT64_MIN, false },
-        /* Instructions: it has no bounds, and is of no importance. */
+        /* Instructions: this has no bounds, and the remainder is not used. */
         { 0x004300c0, 1, true }, { 0x004300c0, INT64_MIN, true },
     };
     PmuLedgerSnapshot now = {};
@@ -820,7 +857,7 @@ static void test_refused_remainders(void)
     }
 }
 
-/* What was loaded counts on from the ledger as it is then. */
+/* A loaded unit counts on from the ledger as it is at that time. */
 static void test_loaded_state_counts_on(void)
 {
     PmuLedgerSnapshot now = { 0 };
@@ -838,7 +875,7 @@ static void test_loaded_state_counts_on(void)
     expect(&pmu, 0x309, 1005);
 }
 
-/* A counter is given an event that it cannot count: it stands still. */
+/* A counter that cannot count its event stands still. */
 static void test_wrong_counter(void)
 {
     PmuLedgerSnapshot now = { 0 };
@@ -854,7 +891,7 @@ static void test_wrong_counter(void)
     expect(&pmu, 0x0c1 + 4, 0);
 }
 
-/* A counter counts what both its registers say, from the write of either. */
+/* A counter counts by both its registers, as soon as either is written. */
 static void test_extra_register(void)
 {
     PmuLedgerSnapshot now = { 0 };
@@ -882,7 +919,7 @@ static void test_extra_register(void)
     expect(&pmu, 0x0c1, 50);
 }
 
-/* Each level's count of an event is that level's. */
+/* The counter of a level counts only what happens at that level. */
 static void test_levels_of_events(void)
 {
     PmuLedgerSnapshot now = { 0 };
@@ -901,8 +938,8 @@ static void test_levels_of_events(void)
 }
 
 /*
- * Parts that are entered before their whole make a difference of items fall:
- * the counter waits.
+ * A difference of items falls if parts are entered before their whole.  The
+ * counter then waits.
  */
 static void test_difference_that_falls(void)
 {

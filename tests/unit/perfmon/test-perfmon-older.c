@@ -3,8 +3,8 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Expectations are literal: SDM vol. 3B, the sections on older processors, and
- * AMD64 Architecture Programmer's Manual, vol. 2.
+ * The expected values are literal, from SDM vol. 3B, the sections on older
+ * processors, and from the AMD64 Architecture Programmer's Manual, vol. 2.
  */
 
 #include <glib.h>
@@ -83,7 +83,7 @@ static PerfmonResult read_result(const Unit *u, uint32_t msr)
     return perfmon_rdmsr(&u->pmu, msr, &value);
 }
 
-/* @n of @item at @level. */
+/* Count @n of @item at @level. */
 static void count_at(Unit *u, PmuLevel level, PmuLedgerItem item, uint64_t n)
 {
     PmuLedgerSnapshot now;
@@ -122,9 +122,9 @@ static PmuEventState state(const Unit *u, unsigned counter)
     return view.state;
 }
 
-/* P6 */
+/* P6. */
 
-/* The bit in PerfEvtSel0 switches both counters; that in PerfEvtSel1 none. */
+/* The enable bit in PerfEvtSel0 enables both counters; PerfEvtSel1 has none. */
 static void test_p6_enable(void)
 {
     Unit u;
@@ -140,7 +140,10 @@ static void test_p6_enable(void)
     g_assert_cmpuint(rdpmc(&u, 1), ==, 10);
 }
 
-/* Writes take EAX, sign-extended to 40 bits; the carry out of bit 39 is it. */
+/*
+ * A write takes EAX, sign-extended to 40 bits.  A carry out of bit 39 is the
+ * overflow.
+ */
 static void test_p6_wrap(void)
 {
     Unit u;
@@ -157,7 +160,10 @@ static void test_p6_wrap(void)
     g_assert_cmphex(read_ok(&u, 0xc1), ==, 0);
 }
 
-/* Fewer than two dividers, or not one, are busy: INV of what is no sum */
+/*
+ * INV of an event of one item: cycles in which no divider is busy (CMASK 1), or
+ * fewer than two are (CMASK 2).
+ */
 static void test_p6_inverted(void)
 {
     static const struct {
@@ -185,6 +191,7 @@ static void test_p6_inverted(void)
     }
 }
 
+/* P6 has two counters and no global registers. */
 static void test_p6_absent(void)
 {
     Unit u;
@@ -197,7 +204,7 @@ static void test_p6_absent(void)
     expect_rdpmc_gp(&u, 0x40000000);
 }
 
-/* FLOPS is counter 0's, DIV counter 1's. */
+/* Only counter 0 can count FLOPS; only counter 1 can count DIV. */
 static void test_p6_constraints(void)
 {
     Unit u;
@@ -209,8 +216,9 @@ static void test_p6_constraints(void)
     g_assert_cmpint(state(&u, 1), ==, PMU_EVENT_NOT_MODELLED);
 }
 
-/* Architectural version 1 */
+/* Architectural version 1. */
 
+/* Version 1 has no fixed counters and no global registers. */
 static void test_version_1(void)
 {
     Unit u;
@@ -225,8 +233,9 @@ static void test_version_1(void)
     expect_rdpmc_gp(&u, 0x40000000);
 }
 
-/* AMD */
+/* AMD. */
 
+/* K8 has four counters of 48 bits and no extended registers. */
 static void test_k8(void)
 {
     Unit u;
@@ -249,7 +258,7 @@ static void test_k8(void)
     g_assert_cmphex(read_ok(&u, 0xc0010000), ==, 0xffdfffff);
 }
 
-/* Six counters at their own addresses, four of them at K7's as well. */
+/* Six counters at their own addresses, and four of them at K7's, too. */
 static void test_zen(void)
 {
     Unit u;
@@ -270,11 +279,12 @@ static void test_zen(void)
     g_assert_cmphex(read_ok(&u, 0xc0010003), ==, OS_USR | EN | 0xc0);
     expect_rdpmc_gp(&u, 6);
     g_assert_cmpint(read_result(&u, 0xc001020c), ==, PERFMON_NOT_OURS);
-    /* Codes have 12 bits: 1C0H is not C0H. */
+    /* Event codes have 12 bits: 1C0H is not C0H. */
     write_ok(&u, 0xc0010200, OS_USR | EN | 0xc0 | 1ull << 32);
     g_assert_cmpint(state(&u, 0), ==, PMU_EVENT_UNKNOWN);
 }
 
+/* Zen 4 has global registers: control, status, its clearing and setting. */
 static void test_zen_global(void)
 {
     Unit u;
@@ -300,7 +310,7 @@ static void test_zen_global(void)
     g_assert_cmphex(read_ok(&u, 0xc0000301), ==, 0x3f);
 }
 
-/* In the host, GuestOnly alone stops a counter; with HostOnly it does not. */
+/* In the host, GuestOnly stops a counter, unless HostOnly is set as well. */
 static void test_amd_guest_only(void)
 {
     Unit u;
@@ -316,7 +326,7 @@ static void test_amd_guest_only(void)
     }
 }
 
-/* Without version 2 an overflow leaves nothing but an interrupt. */
+/* Without version 2 an overflow only interrupts; no status shows it. */
 static void test_amd_no_status(void)
 {
     Unit u;
@@ -329,7 +339,7 @@ static void test_amd_no_status(void)
     g_assert_cmphex(u.pmu.global_status, ==, 0);
 }
 
-/* NetBurst: counter 12 is IQ_COUNTER0, whose ESCR 4 is MSR_CRU_ESCR0. */
+/* NetBurst.  Counter 12 is IQ_COUNTER0, whose ESCR 4 is MSR_CRU_ESCR0. */
 
 #define COUNTER(n)  (0x300 + (n))
 #define CCCR(n)     (0x360 + (n))
@@ -338,9 +348,7 @@ static void test_amd_no_status(void)
 #define CRU_ESCR2   0x3cc
 #define FSB_ESCR0   0x3a2
 
-/*
- * Enabled, and for any number of active threads, as the SDM has it without HT.
- */
+/* Enabled for any number of active threads, as the SDM requires without HT. */
 #define CCCR_ENABLE     0x31000u
 #define CCCR_THREADS(n) ((n) << 16)
 #define CCCR_PMI_T1     (1u << 27)
@@ -364,6 +372,10 @@ static void count_instructions(Unit *u, unsigned counter, uint32_t cccr)
     write_ok(u, CCCR(counter), CCCR_ESCR(4) | cccr);
 }
 
+/*
+ * Each counter counts the event of the ESCR that its CCCR selects, at the
+ * ESCR's levels, and no other counter does.
+ */
 static void test_netburst_counts(void)
 {
     Unit u;
@@ -380,7 +392,7 @@ static void test_netburst_counts(void)
     }
     g_assert_cmpint(state(&u, 12), ==, PMU_EVENT_EXACT);
     g_assert_cmpint(state(&u, 0), ==, PMU_EVENT_MODELLED);
-    /* At the ESCR's levels alone. */
+    /* Only at the levels of the ESCR. */
     write_ok(&u, CRU_ESCR0, INSTR_RETIRED & ~0x8u);
     retire(&u, 5);
     count_at(&u, PMU_LEVEL_USR, PMU_ITEM_INSTRUCTIONS, 2);
@@ -388,7 +400,7 @@ static void test_netburst_counts(void)
     g_assert_cmpuint(read_ok(&u, COUNTER(14)), ==, 16);
 }
 
-/* Linux's other way to count cycles: those with at most 15 tagged micro-ops. */
+/* Linux's other way to count cycles: all with at most 15 tagged micro-ops. */
 static void test_netburst_threshold(void)
 {
     PerfmonView view;
@@ -401,12 +413,13 @@ static void test_netburst_threshold(void)
     g_assert_cmpint(state(&u, 12), ==, PMU_EVENT_MODELLED);
     g_assert_cmpuint(u.pmu.selected[12].num_terms, ==, 1);
     g_assert_cmpuint(u.pmu.selected[12].term[0], ==, PMU_ITEM_CYCLES);
-    /* Without it, nothing is tagged. */
+    /* Without the threshold it counts tagged micro-ops, and none is tagged. */
     write_ok(&u, CCCR(12), CCCR_ENABLE | CCCR_ESCR(5));
     g_assert_true(perfmon_view(&u.pmu, 12, &view));
     g_assert_cmpint(view.state, ==, PMU_EVENT_NEVER);
 }
 
+/* The 40-bit counter sets OVF when it wraps.  With OVF_PMI it interrupts. */
 static void test_netburst_overflow(void)
 {
     Unit u;
@@ -420,11 +433,11 @@ static void test_netburst_overflow(void)
     retire(&u, 1);
     g_assert_true(u.pmu.pmi);
     g_assert_cmphex(read_ok(&u, CCCR(12)) & CCCR_OVF, ==, CCCR_OVF);
-    /* It is asserted until software clears the flag. */
+    /* The interrupt is asserted until software clears OVF. */
     g_assert_true(perfmon_netburst_pmi_asserted(&u.pmu));
     write_ok(&u, CCCR(12), read_ok(&u, CCCR(12)) & ~CCCR_OVF);
     g_assert_false(perfmon_netburst_pmi_asserted(&u.pmu));
-    /* An overflow without OVF_PMI is noted, and interrupts nobody. */
+    /* Without OVF_PMI an overflow sets OVF, but does not interrupt. */
     u.pmu.pmi = false;
     write_ok(&u, COUNTER(12), (1ull << 40) - 1);
     count_instructions(&u, 12, CCCR_ENABLE);
@@ -433,7 +446,7 @@ static void test_netburst_overflow(void)
     g_assert_false(u.pmu.pmi);
 }
 
-/* One thread is active, and it is T0: what is about others does not count. */
+/* One thread is active, T0.  Counts and interrupts of T1 do not happen. */
 static void test_netburst_threads(void)
 {
     const uint32_t enable = CCCR_ENABLE & ~CCCR_THREADS(3);
@@ -444,10 +457,10 @@ static void test_netburst_threads(void)
         write_ok(&u, COUNTER(12), 0);
         count_instructions(&u, 12, enable | CCCR_THREADS(threads));
         retire(&u, 3);
-        /* None, a single one, both, any */
+        /* None, a single one, both, any. */
         g_assert_cmpuint(read_ok(&u, COUNTER(12)), ==, threads & 1 ? 3 : 0);
     }
-    /* T1_OS and T1_USR in place of T0's */
+    /* T1_OS and T1_USR instead of T0's. */
     write_ok(&u, CRU_ESCR0, (INSTR_RETIRED & ~0xcu) | 3);
     g_assert_cmphex(read_ok(&u, CRU_ESCR0) & 15, ==, 3);
     write_ok(&u, COUNTER(12), (1ull << 40) - 1);
@@ -462,7 +475,7 @@ static void test_netburst_threads(void)
     g_assert_false(perfmon_netburst_pmi_asserted(&u.pmu));
 }
 
-/* On the second thread of a core it is the other way round. */
+/* On the second thread of a core T1's bits apply, not T0's. */
 static void test_netburst_second_thread(void)
 {
     PerfmonConfig second = netburst;
@@ -482,7 +495,7 @@ static void test_netburst_second_thread(void)
     g_assert_true(perfmon_netburst_pmi_asserted(&u.pmu));
 }
 
-/* FORCE_OVF: each increment is an overflow, and the next one a unit away. */
+/* With FORCE_OVF each increment is an overflow, so the distance is 1. */
 static void test_netburst_force_ovf(void)
 {
     PerfmonDistance distance;
@@ -498,7 +511,7 @@ static void test_netburst_force_ovf(void)
     g_assert_cmphex(read_ok(&u, CCCR(12)) & CCCR_OVF, ==, CCCR_OVF);
 }
 
-/* Counter 14, with CASCADE, begins when 12 overflows. */
+/* Counter 14, with CASCADE, starts when counter 12 overflows. */
 static void test_netburst_cascade(void)
 {
     PerfmonDistance distance;
@@ -508,7 +521,7 @@ static void test_netburst_cascade(void)
     write_ok(&u, COUNTER(12), (1ull << 40) - 10);
     count_instructions(&u, 12, CCCR_ENABLE);
     count_instructions(&u, 14, CCCR_THREADS(3) | CCCR_CASCADE);
-    /* It is to be found at once, though nobody is interrupted. */
+    /* The overflow must be found at once, though it interrupts nobody. */
     perfmon_distance_to_overflow(&u.pmu, &distance);
     g_assert_cmpuint(distance.instructions, ==, 10);
     retire(&u, 9);
@@ -519,7 +532,9 @@ static void test_netburst_cascade(void)
     g_assert_cmphex(read_ok(&u, CCCR(14)) & CCCR_ENABLE, ==, CCCR_ENABLE);
 }
 
-/* A load that misses L1D is replayed: IA32_PEBS_ENABLE says which to tag. */
+/*
+ * A load that misses L1D is replayed; IA32_PEBS_ENABLE says which are tagged.
+ */
 static void test_netburst_replay(void)
 {
     Unit u;
@@ -536,7 +551,7 @@ static void test_netburst_replay(void)
     g_assert_cmpuint(read_ok(&u, COUNTER(12)), ==, 4);
 }
 
-/* RDPMC with ECX[31]: the low half alone. */
+/* RDPMC with ECX[31] reads the low half only. */
 static void test_netburst_rdpmc(void)
 {
     Unit u;
@@ -549,7 +564,7 @@ static void test_netburst_rdpmc(void)
     expect_rdpmc_gp(&u, 18 | 1u << 31);
 }
 
-/* ESCRs are where the SDM has them; those of IQ on early models alone. */
+/* The ESCRs have the SDM's addresses; only early models have those of IQ. */
 static void test_netburst_registers(void)
 {
     PerfmonConfig early = netburst;
@@ -570,8 +585,12 @@ static void test_netburst_registers(void)
     write_ok(&u, 0x3ba, 1);
 }
 
-/* P5 */
+/* P5. */
 
+/*
+ * P5 has two counters of 40 bits, which one control register enables.  Neither
+ * interrupts.
+ */
 static void test_p5(void)
 {
     Unit u;
@@ -586,7 +605,7 @@ static void test_p5(void)
     g_assert_cmpuint(read_ok(&u, 0x13), ==, 3);
     g_assert_cmpuint(rdpmc(&u, 1), ==, 3);
     expect_rdpmc_gp(&u, 2);
-    /* 40 bits, all of which WRMSR writes; the wrap interrupts nobody. */
+    /* WRMSR writes all 40 bits; the wrap does not interrupt. */
     write_ok(&u, 0x12, UINT64_MAX);
     g_assert_cmphex(read_ok(&u, 0x12), ==, 0xffffffffffull);
     retire(&u, 1);
@@ -594,14 +613,18 @@ static void test_p5(void)
     g_assert_false(u.pmu.pmi);
     write_ok(&u, 0x11, UINT32_MAX);
     g_assert_cmphex(read_ok(&u, 0x11), ==, 0x03ff03ff);
-    /* A control of 0 stops the counter, whatever the event. */
+    /* A control of 0 stops the counter, whatever its event is. */
     write_ok(&u, 0x11, 0x16);
     retire(&u, 4);
     g_assert_cmphex(read_ok(&u, 0x12), ==, 0);
 }
 
-/* C3 */
+/* C3. */
 
+/*
+ * C3 has one counter, of 32 bits, at counter 1's addresses; it counts at all
+ * levels.
+ */
 static void test_c3(void)
 {
     Unit u;
@@ -617,14 +640,14 @@ static void test_c3(void)
     write_ok(&u, 0xc2, UINT64_MAX);
     retire(&u, 2);
     g_assert_cmphex(read_ok(&u, 0xc2), ==, 1);
-    /* EVNTSEL0 is read-only, and software may try. */
+    /* EVNTSEL0 is read-only; a write has no effect. */
     write_ok(&u, 0x186, EN);
     g_assert_cmphex(read_ok(&u, 0x186), ==, 0);
 }
 
-/* All */
+/* All maps. */
 
-/* Tables ascend, and RESET leaves nothing of what was written. */
+/* The rows of each map ascend, and RESET leaves nothing that was written. */
 static void test_tables(void)
 {
     for (unsigned i = 0; i < G_N_ELEMENTS(all); i++) {
@@ -660,6 +683,7 @@ static void test_tables(void)
     }
 }
 
+/* perfmon_init() refuses more counters than a map has, and unknown maps. */
 static void test_refused(void)
 {
     PerfmonConfig cases[] = { p6, k8, netburst, p5, c3, core_duo };
@@ -679,7 +703,7 @@ static void test_refused(void)
     }
 }
 
-/* Nehalem has one register for responses, Westmere two. */
+/* Nehalem has one register for responses, Westmere has two. */
 static void test_offcore(void)
 {
     PerfmonConfig config = {
@@ -696,7 +720,10 @@ static void test_offcore(void)
     g_assert_cmpint(read_result(&u, 0x3f7), ==, PERFMON_GP);
 }
 
-/* Up to Broadwell, 391H to 393H are the uncore's, unless version 4 is asked. */
+/*
+ * Up to Broadwell, 391H to 393H belong to the uncore, unless the user asks for
+ * version 4.
+ */
 static void test_uncore(void)
 {
     static const PmuCore cores[] = {
@@ -725,7 +752,10 @@ static void test_uncore(void)
     }
 }
 
-/* A unit that was loaded goes on as the one that was saved. */
+/*
+ * A loaded state of registers that exist is checked and refused if wrong.
+ * State that no register shows is cleared.
+ */
 static void test_load(void)
 {
     for (unsigned i = 0; i < G_N_ELEMENTS(all); i++) {
@@ -742,7 +772,7 @@ static void test_load(void)
             g_assert_false(perfmon_post_load(&u.pmu, &now, &why));
             continue;
         }
-        /* What no register shows is not taken from the stream. */
+        /* It is not taken from the stream. */
         g_assert_true(perfmon_post_load(&u.pmu, &now, &why));
         g_assert_cmphex(u.pmu.global_status, ==, 0);
         g_assert_cmphex(u.pmu.debugctl, ==, 0);

@@ -1,9 +1,9 @@
 /*
- * Registers of units that no core here has: other versions, fewer counters.
+ * Registers of units that no modelled core has: other versions, fewer counters.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Expectations are literal: SDM vol. 3B, chapter 20.
+ * The expected values are literal, from SDM vol. 3B, chapter 20.
  */
 
 #include <glib.h>
@@ -63,7 +63,7 @@ static void expect_absent(const Unit *u, uint32_t msr)
     expect_gp(u, msr, 0);
 }
 
-/* @n instructions retire at CPL 0. */
+/* Retire @n instructions at CPL 0. */
 static void retire(Unit *u, uint64_t n)
 {
     PmuLedgerSnapshot now;
@@ -75,7 +75,7 @@ static void retire(Unit *u, uint64_t n)
     perfmon_update(&u->pmu, &now);
 }
 
-/* Counters of each width wrap where that says, and take no more bits. */
+/* A counter of each width wraps at its width, and takes no more bits. */
 static void test_width(void)
 {
     for (unsigned width = 32; width <= 48; width++) {
@@ -105,6 +105,10 @@ static void test_width(void)
     }
 }
 
+/*
+ * Version 4 added IA32_PERF_GLOBAL_STATUS_SET and IA32_PERF_GLOBAL_INUSE, and
+ * bit 59 of the status.
+ */
 static void test_versions(void)
 {
     for (unsigned version = 2; version <= 5; version++) {
@@ -127,7 +131,10 @@ static void test_versions(void)
     }
 }
 
-/* What an interrupt freezes: before version 4, by IA32_PERF_GLOBAL_CTRL. */
+/*
+ * What an interrupt freezes: before version 4 IA32_PERF_GLOBAL_CTRL becomes 0,
+ * from then on bit 59 of the status is set.
+ */
 static void test_freeze(void)
 {
     for (unsigned version = 2; version <= 5; version++) {
@@ -161,7 +168,7 @@ static void check_anythread(const PerfmonConfig *config, bool any)
     g_assert_cmphex(read_ok(&u, 0x4c2), ==, 5);
 }
 
-/* It came with version 3; by itself, version 5 deprecates it. */
+/* AnyThread came with version 3, and version 5 by itself deprecates it. */
 static void test_anythread(void)
 {
     for (unsigned version = 2; version <= 5; version++) {
@@ -176,6 +183,7 @@ static void test_anythread(void)
     }
 }
 
+/* With fewer counters, their bits and registers raise #GP. */
 static void test_fewer(void)
 {
     PerfmonConfig config = base;
@@ -200,6 +208,7 @@ static void test_fewer(void)
     g_assert_cmphex(read_ok(&u, 0xc2), ==, 5);
 }
 
+/* A unit that RESET leaves stopped has IA32_PERF_GLOBAL_CTRL = 0. */
 static void test_stopped(void)
 {
     PerfmonConfig config = base;
@@ -213,7 +222,10 @@ static void test_stopped(void)
     g_assert_cmphex(read_ok(&u, GLOBAL_CTRL), ==, 0);
 }
 
-/* RDPMC clears PERF_METRICS if it can, and is to: IA32_FIXED_CTR_CTRL[14]. */
+/*
+ * RDPMC clears PERF_METRICS, and fixed counter 3 with it, if the unit can do so
+ * and IA32_FIXED_CTR_CTRL[14] says so.
+ */
 static void test_metrics_clear(void)
 {
     for (unsigned i = 0; i < 4; i++) {
@@ -239,6 +251,9 @@ static void test_metrics_clear(void)
     }
 }
 
+/*
+ * perfmon_init() refuses versions, widths and capabilities that do not exist.
+ */
 static void test_refused(void)
 {
     PerfmonConfig cases[6];

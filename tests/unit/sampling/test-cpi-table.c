@@ -1,5 +1,5 @@
 /*
- * The table of CPI estimates by region.
+ * The CPI table: what regions of code cost on average, by key.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -8,7 +8,7 @@
 
 #define KEY     0x1234
 
-/* Learn @n times that a region has @value of an item. */
+/* Add @n samples of a region, each with @value of @item. */
 static void add_sample(PmuCpiTable *costs, unsigned item, uint32_t value,
                        unsigned n)
 {
@@ -22,7 +22,9 @@ static void add_sample(PmuCpiTable *costs, unsigned item, uint32_t value,
     }
 }
 
-/* How much of that there is in @times runs of it. */
+/*
+ * Returns how much of @item the table estimates for @times runs of the region.
+ */
 static uint64_t in_runs(PmuCpiTable *costs, unsigned item, uint32_t times)
 {
     PmuCpiEntry *cost = pmu_cpi_table_find_any(costs,
@@ -52,7 +54,7 @@ static void free_table(PmuCpiTable *table)
     g_free(table);
 }
 
-/* No code is that of empty entries. */
+/* No region has the key of an empty entry, 0; bit 0 of a key is the level. */
 static void test_keys(void)
 {
     static const uint64_t hashes[] = { 0, UINT64_MAX, INT64_MAX };
@@ -67,7 +69,10 @@ static void test_keys(void)
     }
 }
 
-/* String instructions, which say nothing of other code, take nothing away. */
+/*
+ * Samples of string instructions, which say nothing of other code, do not fade
+ * the typical cost of unknown code.
+ */
 static void test_strings_fade_nothing(void)
 {
     PmuCpiTable *table = new_table();
@@ -85,7 +90,7 @@ static void test_strings_fade_nothing(void)
     free_table(table);
 }
 
-/* What is owed is forgotten with who counted it. */
+/* What is owed for an item is forgotten once nobody wants the item. */
 static void test_debts(void)
 {
     PmuCpiTable *table = new_table();
@@ -106,7 +111,10 @@ static void test_debts(void)
     free_table(table);
 }
 
-/* Another wait never takes progress away, whatever the slopes are. */
+/*
+ * A longer wait never takes progress away, whatever the slopes of the
+ * regression are.
+ */
 static void test_wait_progress(void)
 {
     PmuCpiTable *table = new_table();
@@ -120,7 +128,10 @@ static void test_wait_progress(void)
     free_table(table);
 }
 
-/* A mean gets to 0 where that is found, slots and others. */
+/*
+ * A mean goes down to 0 where new samples are 0, for slots and for other items.
+ * 100 samples of 3 make 3,000 in 1,000 runs.
+ */
 static void test_forgetting(void)
 {
     static const unsigned items[] = {
@@ -144,13 +155,15 @@ static void test_forgetting(void)
     }
 }
 
-/* Regions that take NEW_SLOTS when they are new, and then OLD_SLOTS. */
+/* Regions that take NEW_SLOTS in their first sample, and then OLD_SLOTS. */
 #define REGIONS     1000
 #define INSNS       10
 #define NEW_SLOTS   40
 #define OLD_SLOTS   10
 #define OLD_SAMPLES 3
-/* Neither waits nor mispredictions nor misses of code correct this class. */
+/*
+ * No regression on waits, mispredictions or misses of code corrects this class.
+ */
 #define CLASS       PMU_SLOT_FETCH_BANDWIDTH
 
 static void learn_regions(PmuCpiTable *costs)
@@ -168,7 +181,9 @@ static void learn_regions(PmuCpiTable *costs)
     }
 }
 
-/* Slots of @class that an unknown instruction is taken to take. */
+/*
+ * Returns the slots of @class that the table takes an unknown instruction for.
+ */
 static double unknown_slots(PmuCpiTable *costs, PmuSighted sighted,
                             PmuSlotClass class)
 {
@@ -182,8 +197,9 @@ static double unknown_slots(PmuCpiTable *costs, PmuSighted sighted,
 }
 
 /*
- * Unknown code takes what new code took, or what any took if it ran a short
- * while before; if nothing is known at all, a slot to retire.
+ * Unknown code is taken to cost what new code cost, or what any code cost if it
+ * ran a short while before.  If nothing is known at all, each instruction costs
+ * the slot in which it retires.
  */
 static void test_unknown(void)
 {
@@ -198,7 +214,7 @@ static void test_unknown(void)
     g_assert_cmpfloat(unknown_slots(costs, PMU_SIGHTED_FIRST,
                                     PMU_SLOT_LIGHT_OPS), ==, 1);
     learn_regions(costs);
-    /* A tenth of it is any code: LITTLE_FIRST instructions. */
+    /* A tenth of the estimate is of any code: LITTLE_FIRST instructions. */
     first = unknown_slots(costs, PMU_SIGHTED_FIRST, CLASS);
     g_assert_cmpfloat(first, >, new - 0.15 * (new - any));
     g_assert_cmpfloat(first, <, new);
@@ -209,11 +225,11 @@ static void test_unknown(void)
     g_free(costs);
 }
 
-/* What a cycle of waiting makes in the test below. */
+/* Slots that a cycle of waiting makes in the tests below: the slope. */
 #define SLOTS_A_CYCLE   1.0
 
 /*
- * Memory-bound slots where @wait cycles of @covariate are known that were not
+ * Returns the memory-bound slots for @wait cycles of @covariate that were not
  * predicted.
  */
 static uint64_t memory_slots(PmuCpiTable *costs, PmuCovariate covariate,
@@ -229,8 +245,8 @@ static uint64_t memory_slots(PmuCpiTable *costs, PmuCovariate covariate,
 }
 
 /*
- * What loads and stores waited that was not predicted counts where it is
- * observed, and there alone.
+ * Waits of loads and stores that were not predicted cost slots where waits are
+ * observed, and only there.
  */
 static void test_observed(void)
 {
@@ -254,18 +270,24 @@ static void test_observed(void)
     }
 }
 
-/* What a run waits and loses by what its cost says, in the test below. */
+/* What each run waits and loses, as the table says, in the test below. */
 #define WAIT            100
 #define LOST            200
 
-/* Memory-bound slots of @runs of KEY, where @wait cycles are known. */
+/*
+ * Returns the memory-bound slots of @runs of KEY, of which @wait cycles are
+ * known.
+ */
 static uint64_t lost_slots(PmuCpiTable *costs, uint32_t runs, uint64_t wait)
 {
     costs->estimate[PMU_LEVEL_USR].covariates.n[PMU_COVARIATE_WAIT_DRAM] = wait;
     return in_runs(costs, PMU_SLOT_MEMORY_BOUND, runs);
 }
 
-/* Slots of what is not observed after @runs of which @wait cycles are known. */
+/*
+ * Observe @runs, of which @wait cycles are known.  Returns the slots of as many
+ * runs after that, not observed.
+ */
 static uint64_t slots_after(PmuCpiTable *costs, uint32_t runs, uint64_t wait)
 {
     pmu_cpi_table_set_observed(costs, true);
@@ -276,8 +298,8 @@ static uint64_t slots_after(PmuCpiTable *costs, uint32_t runs, uint64_t wait)
 }
 
 /*
- * What is not observed waits as predicted, or for less time if what was
- * observed lately did.
+ * What is not observed waits as predicted; or less, in the ratio in which what
+ * was observed lately waited less.  After many epochs the ratio is forgotten.
  */
 static void test_unobserved(void)
 {
@@ -300,9 +322,9 @@ static void test_unobserved(void)
     pmu_cpi_table_note_change(costs);
     slots = slots_after(costs, runs, runs * WAIT / 2);
     g_assert_cmpuint(slots, >=, runs * (LOST - WAIT / 2 * SLOTS_A_CYCLE));
-    /* LITTLE_WAITS cycles were as predicted, and a ratio is in 64ths. */
+    /* LITTLE_WAITS cycles were as predicted, and ratios are in 64ths. */
     g_assert_cmpuint(slots, <=, runs * (LOST - WAIT * 0.48 * SLOTS_A_CYCLE));
-    /* Who looks when makes no difference. */
+    /* The estimate does not depend on how often it is taken. */
     g_assert_cmpuint(lost_slots(costs, runs / 4, 0) +
                      lost_slots(costs, runs - runs / 4, 0), ==, slots);
 
@@ -313,7 +335,10 @@ static void test_unobserved(void)
     free_table(costs);
 }
 
-/* Unknown code waits for nothing that others waited for, observed or not. */
+/*
+ * Unknown code does not wait as other code did, whether waits are observed or
+ * not.
+ */
 static void test_unknown_waits(void)
 {
     PmuCpiTable *costs = g_new0(PmuCpiTable, 1);
@@ -334,7 +359,7 @@ static void test_unknown_waits(void)
     g_free(costs);
 }
 
-/* Region @n takes @slots of CLASS, and retires as many. */
+/* Add @samples of region @n: @slots of CLASS, and as many that retire. */
 static void take(PmuCpiTable *costs, uint64_t n, uint32_t slots,
                  unsigned samples)
 {
@@ -350,7 +375,9 @@ static void take(PmuCpiTable *costs, uint64_t n, uint32_t slots,
     }
 }
 
-/* Slots of @class that a run of region @n is taken to take. */
+/*
+ * Returns the slots of @class that the table estimates for a run of region @n.
+ */
 static double slots_of_run(PmuCpiTable *costs, uint64_t n, PmuSlotClass class)
 {
     const unsigned times = 1000;
@@ -366,9 +393,10 @@ static double slots_of_run(PmuCpiTable *costs, uint64_t n, PmuSlotClass class)
 }
 
 /*
- * Regions were seen when they were new, in a unit that opened for that, and are
- * cheaper by now, as units of periods find: then so are others of as few
- * samples, but not what they retire, nor those of many.
+ * A unit that opened for new code saw regions while they were new.  Units of
+ * periods find many of them cheaper now.  Then others with as few samples are
+ * taken to be cheaper, too, but not in what they retire, and not those of many
+ * samples.
  */
 static void test_doubtful(void)
 {

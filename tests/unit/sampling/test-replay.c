@@ -1,9 +1,9 @@
 /*
- * pmu-replay: whatever the recording is, it is replayed or refused.
+ * pmu-replay: it replays or refuses any recording.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Each run is a process of its own, in a directory of the test's.
+ * Each run is a process of its own, in a directory of the test.
  */
 
 #include <fcntl.h>
@@ -23,7 +23,9 @@
 #define RANDOM_BYTES    64
 #define MUTATIONS       80
 
-/* A block's runs, of three instructions each: enough to be printed. */
+/*
+ * Runs of a block of three instructions: enough for an interval to be printed.
+ */
 #define RUNS            1000
 
 typedef struct Rig {
@@ -62,7 +64,7 @@ static void begin(Rig *rig)
                         strlen(RECORDING_MAGIC));
 }
 
-/* Of 64-bit code at the start of a page. */
+/* Begin a block of 64-bit code at the start of a page. */
 static void begin_block(Rig *rig, unsigned num_insns)
 {
     PUT(rig, REC_DEFINE, 64, REC_USER);
@@ -71,7 +73,7 @@ static void begin_block(Rig *rig, unsigned num_insns)
     put(rig, num_insns);
 }
 
-/* An instruction that has @length bytes at @bytes, and the accesses given. */
+/* Append an instruction of @length bytes at @bytes, with the accesses given. */
 static void put_insn(Rig *rig, const char *bytes, unsigned length,
                      uint8_t page_offset, uint8_t ea, uint8_t stack)
 {
@@ -95,7 +97,7 @@ static void put_blocks(Rig *rig)
     put_insn(rig, "\xf3\xaa", 2, 0, 0, 1);
 }
 
-/* One of each operation, but for the end. */
+/* Append one of each operation, except the end. */
 static void put_operations(Rig *rig)
 {
     PUT(rig, REC_MAP, 2, 3, 0, 0);
@@ -132,7 +134,7 @@ static void redirect(const char *name, int to)
     close(fd);
 }
 
-/* Run it on the file that there is; returns as waitpid(). */
+/* Run pmu-replay on the file as it is.  Returns a status as of waitpid(). */
 static int run_file(Rig *rig, const char *option)
 {
     char *argv[] = { (char *)"pmu-replay", (char *)option, rig->recording,
@@ -175,7 +177,10 @@ static void assert_exits(Rig *rig, const char *option, int status)
     g_assert_cmpint(WEXITSTATUS(is), ==, status);
 }
 
-/* Refused, by one line that says @what and @offset. */
+/*
+ * Assert that the recording is refused, with one line that says @what and
+ * @offset.
+ */
 static void assert_refused(Rig *rig, size_t offset, const char *what)
 {
     g_autofree char *want = NULL, *err = NULL;
@@ -224,6 +229,7 @@ static void tear_down(Rig *rig, gconstpointer unused)
     g_byte_array_free(rig->data, TRUE);
 }
 
+/* A whole recording is replayed, without a warning. */
 static void test_whole(Rig *rig, gconstpointer unused)
 {
     g_autofree char *out = NULL, *err = NULL;
@@ -236,7 +242,10 @@ static void test_whole(Rig *rig, gconstpointer unused)
     g_assert_cmpstr(err, ==, "");
 }
 
-/* QEMU ends by a signal: what came before is good. */
+/*
+ * If a signal ended QEMU, the recording is cut.  All before the cut is
+ * replayed, with one warning.
+ */
 static void test_cut(Rig *rig, gconstpointer unused)
 {
     put_recording(rig, RUNS);
@@ -253,6 +262,7 @@ static void test_cut(Rig *rig, gconstpointer unused)
     }
 }
 
+/* A recording with a wrong number is refused, with its offset and its name. */
 static void test_refused(Rig *rig, gconstpointer unused)
 {
     size_t start = strlen(RECORDING_MAGIC);
@@ -284,7 +294,7 @@ static void test_refused(Rig *rig, gconstpointer unused)
     assert_refused(rig, strlen(RECORDING_MAGIC), "number of more than 64 bits");
 }
 
-/* What cannot be simulated in detail is not taken from an earlier run. */
+/* If detailed simulation fails, an earlier run's results are not used. */
 static void test_stale(Rig *rig, gconstpointer unused)
 {
     g_autofree char *cache = g_strconcat(rig->recording, ".detailed", NULL);
@@ -297,14 +307,14 @@ static void test_stale(Rig *rig, gconstpointer unused)
     assert_exits(rig, "--items", EXIT_FAILURE);
     g_assert_false(has_file(rig, ".detailed"));
 
-    /* It cannot be written. */
+    /* The results cannot be written. */
     put_recording(rig, RUNS);
     g_assert_cmpint(g_mkdir(cache, 0700), ==, 0);
     assert_exits(rig, "--items", EXIT_FAILURE);
     g_rmdir(cache);
 }
 
-/* Options that change what is simulated have files of their own. */
+/* Options that change what is simulated have result files of their own. */
 static void test_caches(Rig *rig, gconstpointer unused)
 {
     put_recording(rig, RUNS);
@@ -315,12 +325,12 @@ static void test_caches(Rig *rig, gconstpointer unused)
     g_assert_true(has_file(rig, ".detailed-nf"));
     assert_exits(rig, "--items", EXIT_SUCCESS);
     assert_exits(rig, "--cached", EXIT_SUCCESS);
-    /* Another recording by the same name. */
+    /* Another recording of the same name: its cached results do not fit. */
     rig->data->data[rig->data->len - 1] = REC_MARK;
     assert_exits(rig, "--cached", EXIT_FAILURE);
 }
 
-/* A number that periods can begin with, or what is wrong with it. */
+/* A seed of 32 bits is accepted; another one is refused and named. */
 static void test_seed(Rig *rig, gconstpointer unused)
 {
     static const char *const refused[] = {
@@ -338,7 +348,10 @@ static void test_seed(Rig *rig, gconstpointer unused)
     }
 }
 
-/* It ends by itself, and every line is its own, none a sanitizer's. */
+/*
+ * Assert that the process exits by itself, and that each line is its own and
+ * none a sanitizer's.
+ */
 static void assert_sane(Rig *rig)
 {
     int status = run(rig, random_below(&rig->random, 2) ? "--all" : "--items");
@@ -348,11 +361,12 @@ static void assert_sane(Rig *rig)
     g_assert_true(WIFEXITED(status));
     for (unsigned i = 0; lines[i] && *lines[i]; i++) {
         g_assert_true(g_str_has_prefix(lines[i], "replay: "));
-        /* That of the process that reports nothing itself. */
+        /* This comes from a process that reports nothing itself. */
         g_assert_null(strstr(lines[i], "detailed replay failed"));
     }
 }
 
+/* Random bytes behind the magic are replayed or refused. */
 static void test_random(Rig *rig, gconstpointer unused)
 {
     for (unsigned i = 0; i < MUTATIONS; i++) {
@@ -368,6 +382,7 @@ static void test_random(Rig *rig, gconstpointer unused)
     }
 }
 
+/* So are recordings with some random bytes. */
 static void test_mutated(Rig *rig, gconstpointer unused)
 {
     unsigned magic = strlen(RECORDING_MAGIC);

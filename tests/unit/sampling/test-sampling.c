@@ -1,11 +1,12 @@
 /*
- * Sampling: what regions are estimated to cost, against what the
- * pipeline says they cost.
+ * Sampling: what regions are estimated to cost, compared with what the pipeline
+ * says they cost.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Programs are made at random: loops of basic blocks with loads that hit or
- * miss, and branches that are easy or not.  Both runs see the same stream.
+ * The programs are random: loops of basic blocks with loads that hit or miss,
+ * and branches that are easy or hard to predict.  Both runs see the same
+ * stream.
  */
 
 #include <glib.h>
@@ -42,14 +43,14 @@ static const Code body[] = {
 };
 
 #define BLOCKS          400
-#define PHASES          4       /* each has a part of the blocks */
+#define PHASES          4       /* each runs a part of the blocks */
 #define PHASE_BLOCKS    (BLOCKS / PHASES)
 #define PHASE_LENGTH    30000   /* regions */
 #define REGIONS       600000
 #define HALF            250000
 #define COUNTED         2400000
 
-/* How the addresses of a block's accesses go. */
+/* Where the addresses of a block's accesses are. */
 typedef enum Pattern {
     FIXED, IN_L1, IN_L2, IN_L3, STREAM, IN_DRAM, PATTERN_NR
 } Pattern;
@@ -58,7 +59,7 @@ typedef struct Block {
     PmuBlockBuilder builder;
     uint64_t pc;
     Pattern pattern;
-    unsigned percent;           /* that its branch is taken */
+    unsigned percent;           /* how often its branch is taken, in % */
     unsigned target;            /* block */
 } Block;
 
@@ -86,8 +87,8 @@ static void add(Program *program, Block *block, const Code *code)
 }
 
 /*
- * A jnz to @target at the end of @block.  Code is told apart by its bytes, so
- * they have to be true.
+ * Append a jnz to @target at the end of @block.  The model tells code apart by
+ * its bytes, so the target must be the true one.
  */
 static void add_branch(Program *program, Block *block, uint64_t target)
 {
@@ -99,7 +100,7 @@ static void add_branch(Program *program, Block *block, uint64_t target)
     add(program, block, &(Code) { (const char *)bytes, sizeof(bytes) });
 }
 
-/* mov eax, @number: no other code is like it. */
+/* Append mov eax, @number, which makes the code unlike any other. */
 static void add_number(Program *program, Block *block, uint32_t number)
 {
     uint8_t bytes[5] = { 0xb8 };
@@ -109,7 +110,7 @@ static void add_number(Program *program, Block *block, uint32_t number)
     add(program, block, &(Code) { (const char *)bytes, sizeof(bytes) });
 }
 
-/* Where the data of a block are; most are near. */
+/* Returns where the data of a block are; most are near. */
 static Pattern pattern_of(bool far, Random *random)
 {
     static const Pattern near[] = { FIXED, IN_L1 };
@@ -176,8 +177,8 @@ static uint64_t address(Pattern pattern, Random *random, uint64_t *stream)
 typedef struct Mode {
     const PmuSampling *sampling;
     PmuInterest interest;
-    bool counting;              /* blocks instead of logging them */
-    bool unnumbered;            /* they are logged, and each is looked at */
+    bool counting;              /* translated code counts blocks */
+    bool unnumbered;            /* blocks are logged, each is looked at */
 } Mode;
 
 #define ALL { .sampled = UINT32_MAX, .observed = true, .taken = true }
@@ -193,7 +194,7 @@ static const Mode time_looked_at = {
 };
 static const Mode all_looked_at = { &pmu_sampling, ALL, false, true };
 
-/* What translated code does where it may count. */
+/* The state of translated code that may count blocks. */
 typedef struct Counter {
     bool on;
     uint32_t granted, left;
@@ -202,7 +203,7 @@ typedef struct Counter {
     uint64_t counted;           /* blocks */
 } Counter;
 
-/* Where a run of a program is. */
+/* The position of a run in its program. */
 typedef struct Walk {
     Random random;
     uint64_t stream;
@@ -216,7 +217,7 @@ static void grant(Counter *counter, uint32_t insns)
     counter->left = insns;
 }
 
-/* What was counted. */
+/* Tell the model what was counted. */
 static void pass(PmuTiming *timing, Counter *counter)
 {
     pmu_timing_add_passed(timing, counter->granted - counter->left,
@@ -225,7 +226,7 @@ static void pass(PmuTiming *timing, Counter *counter)
     counter->progress = 0;
 }
 
-/* @block ran and can be counted. */
+/* Count a run of @block, which can be counted. */
 static void count(Counter *counter, const PmuBlock *block)
 {
     PmuBlockRunCount *runs = &counter->runs[block->number];
@@ -236,7 +237,10 @@ static void count(Counter *counter, const PmuBlock *block)
     counter->counted++;
 }
 
-/* The slow way: what the model allows may be used up, or the block new. */
+/*
+ * The slow path, if the granted instructions are used up or the block is new.
+ * Returns whether the block can be counted.
+ */
 static bool try_to_count(PmuTiming *timing, Counter *counter,
                          const PmuBlock *block)
 {
@@ -262,7 +266,7 @@ static void run_block(PmuTiming *timing, Counter *counter,
     }
 }
 
-/* The next @n regions. */
+/* Run the next @n regions. */
 static void walk_on(Program *program, PmuTiming *timing, Walk *walk,
                     unsigned n)
 {
@@ -296,7 +300,7 @@ static void number_blocks(Program *program, const Mode *mode)
 }
 
 /*
- * Run @program on a new core; its ledger is the result.  Returns how many
+ * Run @program on a new core, whose ledger is the result.  Returns how many
  * blocks were counted.
  */
 static uint64_t run(Program *program, PmuCore core, const Mode *mode,
@@ -320,7 +324,7 @@ static uint64_t run(Program *program, PmuCore core, const Mode *mode,
     return walk.counter.counted;
 }
 
-/* What @result has in user mode beyond @begin. */
+/* Subtract @begin from @result, in user mode. */
 static void subtract(PmuLedgerSnapshot *result, const PmuLedgerSnapshot *begin)
 {
     for (unsigned i = 0; i < PMU_ITEM_NR; i++) {
@@ -328,7 +332,7 @@ static void subtract(PmuLedgerSnapshot *result, const PmuLedgerSnapshot *begin)
     }
 }
 
-/* The sum of slots lost or not, relative to those of @exact. */
+/* Returns the slots of @class, relative to all slots of @exact. */
 static double slots_of(const PmuLedgerSnapshot *snapshot,
                        const PmuLedgerSnapshot *exact, unsigned class)
 {
@@ -336,7 +340,7 @@ static double slots_of(const PmuLedgerSnapshot *snapshot,
            exact->item[PMU_LEVEL_USR][PMU_ITEM_SLOTS];
 }
 
-/* How far off @sampled is. */
+/* Returns by how much @sampled is off in the worst class, or in all slots. */
 static double worst(const PmuLedgerSnapshot *sampled,
                     const PmuLedgerSnapshot *exact)
 {
@@ -355,8 +359,8 @@ static double worst(const PmuLedgerSnapshot *sampled,
 }
 
 /*
- * What is counted for every instruction; of data only what code leaves of
- * TLBs and caches makes a difference.
+ * Assert what is counted for every instruction: exactly up to the loads.  Items
+ * of data may differ by what code leaves in TLBs and caches: 0.2 % and 100.
  */
 static void assert_counted(const PmuLedgerSnapshot *sampled,
                            const PmuLedgerSnapshot *exact, unsigned end)
@@ -375,7 +379,10 @@ static void assert_counted(const PmuLedgerSnapshot *sampled,
     }
 }
 
-/* Predictors see all branches, and what is not as foretold is made up for. */
+/*
+ * Predictors see all branches, and mispredictions that were not foretold are
+ * made up for: to 2 % and 100.
+ */
 static void assert_mispredicts(const PmuLedgerSnapshot *sampled,
                                const PmuLedgerSnapshot *exact)
 {
@@ -387,12 +394,12 @@ static void assert_mispredicts(const PmuLedgerSnapshot *sampled,
 }
 
 /*
- * What is estimated is off by less in most programs than in some.  Hence many
- * are tried, other ones each time, and quantiles of the errors have limits: of
- * the programs that limits were taken from (48 to 80), one in ten at most was
- * off by more than @often, one in fifty by more than @seldom.  If that is still
- * so, more than 6 of 10 are beyond @often in 9 of a million runs, and more than
- * 3 beyond @seldom in 31 (binomial).
+ * Estimates are off by little in most programs, and by more in some.  So the
+ * test tries many programs, other ones each time, and limits quantiles of the
+ * errors.  Of the programs from which the limits were taken (48 to 80), at most
+ * one in ten was off by more than @often, and at most one in fifty by more than
+ * @seldom.  If that still holds, more than 6 of 10 are beyond @often in 9 of a
+ * million runs, and more than 3 beyond @seldom in 31 (binomial).
  */
 #define PROGRAMS 10
 #define MOST_OFTEN 6
@@ -403,7 +410,7 @@ typedef struct Limits {
     double often, seldom;
 } Limits;
 
-/* Errors of one kind, of as many programs. */
+/* Errors of one kind, one for each program. */
 typedef struct Errors {
     double error[PROGRAMS];
     unsigned num;
@@ -422,7 +429,10 @@ static int compare_errors(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* One shows what is wrong in itself, but says nothing of errors. */
+/*
+ * One program shows defects of its own, but says nothing of quantiles: only
+ * slow mode checks the limits.
+ */
 static unsigned num_programs(void)
 {
     return g_test_slow() ? PROGRAMS : FEW_PROGRAMS;
@@ -449,14 +459,14 @@ static void assert_errors(const char *what, Errors *errors,
 }
 
 /*
- * The worst class or all slots, as a share of the slots.  Caches that fill up
- * take longer than these programs, whose phases are short besides: where data
- * are far away, fewer samples say less.
+ * Limits for the worst class or all slots, as a share of the slots.  Caches
+ * take longer to fill than these programs run, whose phases are also short.  So
+ * where data are far away, there are fewer samples, and these say less.
  */
 typedef struct Case {
     bool far;
     Limits observed, slots;     /* with misses counted, and without */
-    Limits time;                /* all slots, if only these are asked for */
+    Limits time;                /* all slots, if only time is wanted */
 } Case;
 
 static const Case near_data = {
@@ -466,7 +476,7 @@ static const Case far_data = {
     true, { 0.045, 0.09 }, { 0.045, 0.09 }, { 0.06, 0.11 }
 };
 
-/* How far off @program is, if it is run as @mode says. */
+/* Returns by how much @program is off if it runs in @mode. */
 static double off_by(Program *program, PmuCore core, const Mode *mode,
                      Random random, const PmuLedgerSnapshot *exact)
 {
@@ -482,7 +492,7 @@ static double off_by(Program *program, PmuCore core, const Mode *mode,
     return worst(&sampled, exact);
 }
 
-/* How far off time is, of all that @program takes, if only that is asked for */
+/* Returns by how much all slots of @program are off if only time is wanted. */
 static double time_off_by(Program *program, PmuCore core, Random random,
                           const PmuLedgerSnapshot *exact)
 {
@@ -496,6 +506,10 @@ static double time_off_by(Program *program, PmuCore core, Random random,
     return fabs(is - should) / should;
 }
 
+/*
+ * Estimates of random programs are off by no more than their limits: with
+ * misses counted, for slots alone and for time alone.
+ */
 static void test_sampled(gconstpointer data)
 {
     const Case *test = data;
@@ -526,7 +540,10 @@ static unsigned num_same_programs(void)
     return g_test_slow() ? SAME_PROGRAMS : FEW_PROGRAMS;
 }
 
-/* Fail unless @counted is as @logged, of which way branches went if @taken. */
+/*
+ * Fail unless @counted equals @logged; without @taken, but for items that
+ * depend on which way branches went.
+ */
 static void assert_same(const PmuLedgerSnapshot *counted,
                         const PmuLedgerSnapshot *logged, bool taken)
 {
@@ -542,8 +559,8 @@ static void assert_same(const PmuLedgerSnapshot *counted,
 }
 
 /*
- * Blocks that translated code counts make the same ledger as those that are
- * logged, to the slot; only which way branches went is not known.
+ * Blocks that translated code counts give the same ledger as blocks that are
+ * logged, to the slot.  Only the items that depend on branch directions differ.
  */
 static void check_counting(const Mode *counts, const Mode *looks)
 {
@@ -564,18 +581,25 @@ static void check_counting(const Mode *counts, const Mode *looks)
     }
 }
 
+/* That holds while only slots are wanted. */
 static void test_counting(void)
 {
     check_counting(&counting, &slots_looked_at);
 }
 
-/* ... and where the costs of others stand for those of some. */
+/*
+ * The same if only time is wanted, where the costs of other regions stand for
+ * those of some.
+ */
 static void test_counting_time(void)
 {
     check_counting(&time_alone, &time_looked_at);
 }
 
-/* The same of those that are logged and not looked at each time. */
+/*
+ * Blocks that are logged, but not looked at each time, give the same ledger as
+ * blocks that are.
+ */
 static void test_known(gconstpointer data)
 {
     const Case *test = data;
@@ -595,13 +619,13 @@ static void test_known(gconstpointer data)
 }
 
 /*
- * String instructions of many lengths: what those cost that go forward, and
- * their accesses, which are counted in any case.
+ * String instructions of many lengths: the estimated cost of those that are
+ * fast-forwarded, and their accesses, which are counted in any case.
  */
 
 #define STRINGS 80000
 
-/* A loop of @bytes, a REP instruction, and of some more instructions. */
+/* Make a loop of @string, a REP instruction, and some other instructions. */
 static Program *string_program_new(const Code *string)
 {
     Program *program = g_new0(Program, 1);
@@ -622,7 +646,9 @@ static Program *string_program_new(const Code *string)
     return program;
 }
 
-/* @block, a REP instruction, in parts: the emulator re-enters long ones. */
+/*
+ * Run @block, a REP instruction, in parts, as the emulator re-enters long ones.
+ */
 static void run_parts(PmuTiming *timing, const PmuBlock *block,
                       PmuExecution *dynamic, uint64_t *addr, Random *random)
 {
@@ -642,14 +668,17 @@ static void run_parts(PmuTiming *timing, const PmuBlock *block,
     pmu_timing_run(timing, block, 0, 1, dynamic);
 }
 
-/* What instruction, and whether in parts. */
+/* A string instruction, and whether it runs in parts. */
 typedef struct Strings {
     Code code;
     bool parts;
     Limits limits;              /* quantiles of 60 programs; scas 192 */
 } Strings;
 
-/* Counts behind the first half, in which all is found out. */
+/*
+ * Run the loop.  The result leaves out the first half, in which the model
+ * learns.
+ */
 static void run_strings(Program *program, const Mode *mode, bool parts,
                         Random random, PmuLedgerSnapshot *result)
 {
@@ -695,7 +724,7 @@ static void run_strings(Program *program, const Mode *mode, bool parts,
     pmu_timing_free(timing);
 }
 
-/* How far the estimate is off for a program of other lengths each time. */
+/* Returns by how much the estimate is off, for a program of random lengths. */
 static double strings_off_by(Program *program, bool parts, Random random)
 {
     static const PmuLedgerItem counted[] = {
@@ -712,6 +741,10 @@ static double strings_off_by(Program *program, bool parts, Random random)
     return worst(&forward, &exact);
 }
 
+/*
+ * Accesses of string instructions are exact, and their slots off by no more
+ * than the limits.
+ */
 static void test_strings(gconstpointer data)
 {
     const Strings *strings = data;
@@ -728,15 +761,16 @@ static void test_strings(gconstpointer data)
     program_free(program);
 }
 
-/* rep movsb, rep stosb, repne scasb */
+/* rep movsb, rep stosb, repne scasb. */
 static const Strings movs = { I("\xf3\xa4"), false, { 0.015, 0.02 } };
 static const Strings stos = { I("\xf3\xaa"), false, { 0.021, 0.026 } };
 static const Strings scas = { I("\xf2\xae"), false, { 0.004, 0.006 } };
 static const Strings movs_parts = { I("\xf3\xa4"), true, { 0.015, 0.02 } };
 
 /*
- * Interest in what predictors and caches know comes late: from then on they
- * count what they count exactly, but for what they had to learn first.
+ * Run half of the program in @mode, and the other half with interest in all
+ * that predictors and caches know.  From then on they count what they would
+ * count exactly, but for what they first have to learn.
  */
 static void run_late(Program *program, const Mode *mode, Random random,
                      PmuLedgerSnapshot *late)
@@ -761,13 +795,17 @@ static void run_late(Program *program, const Mode *mode, Random random,
 }
 
 /*
- * Relative: mispredictions, micro-ops issued, slots.  Where a program has
- * hardly a misprediction, some are many.
+ * Limits of relative errors of mispredictions, micro-ops issued and slots.  In
+ * a program with hardly any misprediction a few weigh much.
  */
 static const Limits late_limits[] = {
     { 0.01, 0.05 }, { 0.035, 0.05 }, { 0.02, 0.035 },
 };
 
+/*
+ * Counts that somebody becomes interested in late are off by no more than these
+ * limits.
+ */
 static void test_interest(void)
 {
     static const PmuLedgerItem items[] = {
@@ -797,7 +835,10 @@ static void test_interest(void)
     }
 }
 
-/* What stood for others' costs while time alone was asked for does not stay. */
+/*
+ * While only time is wanted, costs of some regions stand for those of others.
+ * They do not stay when that ends.
+ */
 static void test_time_ends(void)
 {
     Random random = random_from_seed();
@@ -826,8 +867,8 @@ static void test_time_ends(void)
 }
 
 /*
- * Blocks that were collected may go before the model hears of others
- * (x86_pmu_exec_exit()): sanitizers see whether it looks at them.
+ * Blocks that the model has collected may be freed before it hears of others
+ * (x86_pmu_exec_exit()).  Sanitizers see whether it still looks at them.
  */
 static void test_blocks_go(void)
 {
@@ -854,8 +895,8 @@ static void test_blocks_go(void)
 }
 
 /*
- * What the clock is, roughly, is the same before the model is told of what was
- * counted, which is when the host says, and then.
+ * The estimate of the clock is the same before and after the model learns what
+ * was counted, as the host chooses when that is.
  */
 static void test_clock_estimate(void)
 {
@@ -885,7 +926,10 @@ static void test_clock_estimate(void)
     program_free(program);
 }
 
-/* Does something go forward while @program runs @n instructions? */
+/*
+ * Returns whether anything is fast-forwarded while @program runs @n
+ * instructions.
+ */
 static bool may_fast_forward(Program *program, PmuTiming *timing, Walk *walk,
                              const PmuLedger *ledger, uint64_t n)
 {
@@ -902,8 +946,8 @@ static bool may_fast_forward(Program *program, PmuTiming *timing, Walk *walk,
 }
 
 /*
- * Where events take turns, all turns are to be equally fast: nothing goes
- * forward in one behind one in which it could not.
+ * Where events take turns, all turns should be equally fast.  So nothing is
+ * fast-forwarded in a turn after one in which it could not be.
  */
 static void test_turns(void)
 {
@@ -929,7 +973,7 @@ static void test_turns(void)
     program_free(program);
 }
 
-/* Slots of @program where @seed is that of the periods. */
+/* Returns the slots of @program with @seed for the periods. */
 static uint64_t slots_by_seed(Program *program, Random random, uint32_t seed)
 {
     PmuSampling sampling = pmu_sampling;
@@ -942,7 +986,7 @@ static uint64_t slots_by_seed(Program *program, Random random, uint32_t seed)
     return result.item[PMU_LEVEL_USR][PMU_ITEM_SLOTS];
 }
 
-/* Other periods have other samples, the same ones the same. */
+/* Another seed gives other samples, the same seed the same ones. */
 static void test_seed(void)
 {
     Random random = random_from_seed();
@@ -955,8 +999,8 @@ static void test_seed(void)
 }
 
 /*
- * The share of a loop of @insns instructions, of which each is like the others,
- * that goes forward; after each million the interest changes, or not.
+ * Returns the share that is fast-forwarded of a loop of @insns instructions,
+ * all alike.  With @changes the interest changes after each million.
  */
 static double share_forward(Program *program, bool changes, uint64_t insns)
 {
@@ -981,8 +1025,8 @@ static double share_forward(Program *program, bool changes, uint64_t insns)
 }
 
 /*
- * What is as foretold is looked at seldom: of the second 40 millions less than
- * half as much as where events may take turns.
+ * What is as predicted is seldom looked at: of the second 40 million
+ * instructions less than half as many as where events may take turns.
  */
 static void test_steady(void)
 {
@@ -1004,9 +1048,9 @@ static void test_steady(void)
 }
 
 /*
- * Code that is longer than what runs in a window: a loop of inner loops of
- * which the DSB can keep most, but not all, and now and then code that was
- * never seen before, as that of some interrupts.
+ * Code that is longer than what runs in a sampling unit: a loop of inner loops,
+ * of which the DSB can keep most, but not all.  Now and then code comes that
+ * was never seen before, as that of some interrupts.
  */
 
 #define INNER_TURNS     4
@@ -1015,7 +1059,7 @@ static void test_steady(void)
 #define NEW_BLOCKS      5
 #define NEW_INSNS       40      /* of each */
 
-/* A line of code for each block. */
+/* Make a program with a line of code for each block. */
 static Program *long_program_new(void)
 {
     static const Code nop = I("\x0f\x1f\x40\x00");
@@ -1036,7 +1080,7 @@ static Program *long_program_new(void)
     return program;
 }
 
-/* @block, which is a loop, is run @turns times. */
+/* Run @block, which is a loop, @turns times. */
 static void run_loop(PmuTiming *timing, const Block *block, unsigned turns)
 {
     PmuExecution dynamic = {
@@ -1053,7 +1097,7 @@ static void run_loop(PmuTiming *timing, const Block *block, unsigned turns)
     }
 }
 
-/* Always in the same place: it is not fetched from far away. */
+/* New code is always in the same place, so it is not fetched from far away. */
 static void run_new_code(Program *program, PmuTiming *timing, Random *random)
 {
     uint64_t pc = 0x10000000;
@@ -1094,7 +1138,10 @@ static void run_long(Program *program, const Mode *mode, Random random,
     pmu_timing_free(timing);
 }
 
-/* Caches of code have in windows what they would have had all the time. */
+/*
+ * Caches of code have in sampling units what they would have had all the time:
+ * no class is off by more than 2 % of the slots.
+ */
 static void test_code(gconstpointer data)
 {
     Program *program = long_program_new();
@@ -1111,13 +1158,13 @@ static void test_code(gconstpointer data)
 }
 
 /*
- * The same code, whose data are further away or nearer from some time on: what
- * the pipeline does in that time is as it would be in detailed simulation.
+ * The same code, whose data move further away or nearer.  The items of the
+ * pipeline are then as they would be in detailed simulation.
  */
 
 #define CHASE_LOADS     16
 /*
- * What fills the caches; who always looks need not learn anything before.
+ * Regions that fill the caches.  Detailed simulation has nothing else to learn.
  */
 #define FILL_REGIONS  20000
 
@@ -1126,12 +1173,12 @@ typedef struct Move {
         Pattern pattern;
         unsigned regions;
     } before, after;
-    double off;         /* that an item may be in the mean, as cycles */
+    double off;         /* mean of the largest errors, in cycles */
 } Move;
 
 #define MOVES   3
 
-/* A loop of loads, each of which has its address from the one before. */
+/* Make a loop of loads, each of which needs the one before. */
 static Program *chase_program_new(void)
 {
     static const Code load = I("\x48\x8b\x00");        /* mov rax, [rax] */
@@ -1170,15 +1217,15 @@ static void chase(PmuTiming *timing, const PmuBlock *block, Pattern pattern,
 }
 
 /*
- * After a chase comes code of which nothing is known: it has no data, so that
- * none of the time goes to memory that all other code spent there.
+ * After a chase comes code of which nothing is known.  It has no data, so none
+ * of its time goes to memory, where the code before spent its time.
  */
 
 #define NEW_LINES   4096
 #define NEW_PASSES  30
 #define NEW_TRIES   6       /* two of each pattern */
 
-/* Lines of code, each of which jumps to the next one. */
+/* Make lines of code, each of which jumps to another one. */
 static Block *new_lines(Program *program)
 {
     static const Code nop = I("\x0f\x1f\x84\x00\x00\x00\x00\x00");
@@ -1197,7 +1244,7 @@ static Block *new_lines(Program *program)
     return block;
 }
 
-/* What the core does after a chase through @pattern. */
+/* Count what the core does after a chase through @pattern. */
 static void run_new_lines(const PmuSampling *sampling, Pattern pattern,
                           Random random, PmuLedgerSnapshot *result)
 {
@@ -1230,17 +1277,23 @@ static void run_new_lines(const PmuSampling *sampling, Pattern pattern,
 }
 
 /*
- * Most lines have a sample or two, and the first is of when they came from
- * DRAM.  Of 72 tries of each pattern with other seeds those behind a chase
- * through L2 were never off by more than 5 % of the slots, those through L3
- * once, and those through DRAM 17 times: four of six by chance are 1 in 90,000.
- * Code that comes while loads of the chase are under way waits for them, and if
- * it is watched then that is learnt with it: 3 of the 216 were off by more than
- * 10 %.  Three of six by chance: 1 in 19,000.
+ * Most lines have one sample or two, and the first of these is from when the
+ * line came from DRAM.  Of 72 tries of each pattern with other seeds, those
+ * after a chase through L2 were never off by more than 5 % of the slots, those
+ * through L3 once, and those through DRAM 17 times.  Four of six by chance are
+ * 1 in 90,000.
+ *
+ * Code that comes while loads of the chase are under way waits for them; if a
+ * sampling unit sees that, it learns the wait, too.  3 of the 216 tries were
+ * off by more than 10 %.  Three of six by chance: 1 in 19,000.
  */
 #define MOST_OFF        3
 #define MOST_FAR_OFF    2
 
+/*
+ * Estimates of such code are rarely off by more than 5 % of the slots, or by
+ * 1 % in memory-bound ones, and even more rarely by 10 % or 3 %.
+ */
 static void test_new_lines(void)
 {
     static const Pattern patterns[] = { IN_L2, IN_L3, IN_DRAM };
@@ -1255,7 +1308,7 @@ static void test_new_lines(void)
 
         run_new_lines(NULL, pattern, same, &exact);
         run_new_lines(&pmu_sampling, pattern, same, &sampled);
-        /* A quarter of the time is for code from DRAM, once a line. */
+        /* A quarter of the time is for code from DRAM, once for each line. */
         any = worst(&sampled, &exact);
         memory = fabs(slots_of(&sampled, &exact, PMU_SLOT_MEMORY_BOUND) -
                       slots_of(&exact, &exact, PMU_SLOT_MEMORY_BOUND));
@@ -1268,7 +1321,7 @@ static void test_new_lines(void)
     g_assert_cmpuint(far_off, <=, MOST_FAR_OFF);
 }
 
-/* What the core did after the move. */
+/* Count what the core does after the move. */
 static void run_move(const Move *move, const PmuSampling *sampling,
                      Random random, PmuLedgerSnapshot *result)
 {
@@ -1290,7 +1343,7 @@ static void run_move(const Move *move, const PmuSampling *sampling,
     program_free(program);
 }
 
-/* The most that an item is off by after @move, as cycles. */
+/* Returns the largest error of an item after @move, in cycles. */
 static double move_off_by(const Move *move, Random random)
 {
     static const PmuLedgerItem items[] = {
@@ -1318,6 +1371,9 @@ static double move_off_by(const Move *move, Random random)
     return most;
 }
 
+/*
+ * The mean of the largest errors of MOVES random streams is within the limit.
+ */
 static void test_move(gconstpointer data)
 {
     const Move *move = data;
@@ -1338,11 +1394,12 @@ static void test_move(gconstpointer data)
 }
 
 /*
- * The first of some twenty periods is corrected by a regression alone.  From
- * DRAM to L2 that takes off ten times of what is left.  Limits are what some
- * seventy random streams have on average (0.006, 0.032, 0.007, 0.039), and
+ * In the first of some twenty periods only a regression corrects the estimates.
+ * From DRAM to L2 that takes off ten times what is left.  The limits are the
+ * averages of some seventy random streams (0.006, 0.032, 0.007, 0.039), and
  * five standard errors of a mean of three of them (standard deviations: 0.001,
- * 0.015, 0.005, 0.020), and a bit for tails longer than of normal errors.
+ * 0.015, 0.005, 0.020), and a little for tails longer than those of normal
+ * errors.
  */
 static const Move further = { { IN_L1, 400000 }, { IN_L2, 400000 }, 0.01 };
 static const Move nearer = { { IN_L2, 400000 }, { IN_L1, 400000 }, 0.08 };
@@ -1368,7 +1425,9 @@ int main(int argc, char **argv)
     g_test_add_func("/sampling/seed", test_seed);
     g_test_add_func("/sampling/steady", test_steady);
     g_test_add_func("/sampling/new-code", test_new_lines);
-    /* Figures of millions of instructions, by code that others run as well. */
+    /*
+     * Millions of instructions, for estimates; other tests run the same code.
+     */
     if (g_test_slow()) {
         g_test_add_data_func("/sampling/far-data", &far_data, test_sampled);
         g_test_add_data_func("/sampling/known/far", &far_data, test_known);

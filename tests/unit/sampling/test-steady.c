@@ -1,15 +1,15 @@
 /*
- * Sampling: loops that take the same in each iteration do so in each round,
- * however long they go on.
+ * Sampling: a loop that takes the same in each iteration does so in each round,
+ * however long it goes on.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * A loop's slots in a round are compared with what the first rounds take where
- * everything is simulated in detail, and with a known number where there is
- * one; slots retired are compared exactly.  Interrupts come as often as in a
- * guest under -icount, and at the end of each round counters are looked at.
- * The loop does not end there: that is a misprediction, and one of a round,
- * which is looked at or not, says nothing of how steady the rest is.
+ * The test compares a loop's slots in a round with those of the first rounds in
+ * detailed simulation, and with a known number where there is one.  It compares
+ * retired slots exactly.  Interrupts come as often as in a guest under -icount.
+ * At the end of each round the counters are read.  The loop does not end there:
+ * that would be one misprediction in a round, which a sampling unit sees or
+ * not, and which says nothing of how steady the rest is.
  */
 
 #include <glib.h>
@@ -59,18 +59,18 @@ static const uint64_t data_lines[DATA_NR] = {
 };
 
 /*
- * Where estimates of a loop are known to be off: that is printed, and an error
+ * Loops whose estimates are known to be off: the test prints that, and fails
  * with "-m perf" alone.
  */
 typedef enum Known {
-    SLOTS_OFF = 1,              /* where only slots are of interest */
-    ALL_OFF = 2,                /* where everything is */
+    SLOTS_OFF = 1,              /* if only slots are of interest */
+    ALL_OFF = 2,                /* if everything is */
     BOTH_OFF = SLOTS_OFF | ALL_OFF,
 } Known;
 
 /*
- * @body, @copies times, and a branch back; with @coin a branch in between is
- * taken or not at random; or a REP string instruction of @bytes.  A round has
+ * A loop of @copies of @body and a branch back.  With @coin a branch in between
+ * is taken at random.  A REP string instruction has @bytes.  A round has
  * @iterations.
  */
 typedef struct Loop {
@@ -78,7 +78,7 @@ typedef struct Loop {
     Code body[12];
     unsigned copies;
     uint32_t iterations, rounds;
-    double slots, retiring;     /* each iteration, or 0: not known */
+    double slots, retiring;     /* of an iteration; 0: not known */
     Data data;
     bool coin;
     unsigned bytes;
@@ -88,7 +88,7 @@ typedef struct Loop {
 #define MAX_BLOCKS 512
 #define BASE 0x400000ull
 
-/* A loop, or a handler, as blocks. */
+/* The blocks of a loop or of a handler. */
 typedef struct Blocks {
     PmuBlockBuilder *block[MAX_BLOCKS];
     uint64_t pc[MAX_BLOCKS];
@@ -105,7 +105,7 @@ typedef struct Rig {
     uint64_t line;              /* of the data accessed last */
     uint32_t until_tick;        /* instructions */
     uint32_t granted, left;     /* that may be counted */
-    uint64_t progress;          /* that was */
+    uint64_t progress;          /* of what was counted */
 } Rig;
 
 /* Instructions between timer interrupts: 250 a second, 1 ns each. */
@@ -125,7 +125,7 @@ static void begin_block(Blocks *blocks, PmuLevel level, uint64_t pc)
     blocks->num++;
 }
 
-/* Append @code; a block ends where it is full, or with its page. */
+/* Append @code.  A block ends when it is full, or with its page. */
 static void append(Rig *rig, Blocks *blocks, PmuLevel level, uint64_t base,
                    Code code)
 {
@@ -150,7 +150,10 @@ static void append(Rig *rig, Blocks *blocks, PmuLevel level, uint64_t base,
     blocks->insns++;
 }
 
-/* rig->code of rig->loop, at @base; its blocks have numbers from @number on. */
+/*
+ * Build rig->code from rig->loop at @base; its blocks are numbered from
+ * @number.
+ */
 static void build_loop(Rig *rig, uint64_t base, unsigned number)
 {
     static const Code sub = SUB, jne = JNE, test = TEST, nop = NOP;
@@ -175,7 +178,7 @@ static void build_loop(Rig *rig, uint64_t base, unsigned number)
     }
 }
 
-/* 2000 instructions of another privilege level, once each. */
+/* Build a handler of 2000 instructions at the other privilege level. */
 static void build_handler(Rig *rig)
 {
     static const Code some[] = {
@@ -226,7 +229,7 @@ static void rig_free(Rig *rig)
     g_free(rig);
 }
 
-/* What translated code counted. */
+/* Tell the model what translated code counted. */
 static void pass(Rig *rig)
 {
     pmu_timing_add_passed(rig->timing, rig->granted - rig->left,
@@ -239,15 +242,15 @@ static uint64_t next_address(Rig *rig)
 {
     uint64_t lines = data_lines[rig->loop->data];
 
-    /* Full period (Knuth, TAOCP vol. 2, 3.2.1.2, theorem A). */
+    /* The period is full (Knuth, TAOCP vol. 2, 3.2.1.2, theorem A). */
     rig->line = (rig->loop->data >= STREAM
                  ? rig->line + 1 : rig->line * 1664525 + 1013904223) % lines;
     return 0x10000000 + rig->line * PMU_LINE_SIZE;
 }
 
 /*
- * How often @block ran, @times at most, by counting, as translated code does;
- * 0: it has to be logged.
+ * Count runs of @block, @times at most, as translated code does.  Returns how
+ * many it counted; 0 if the block has to be logged.
  */
 static uint32_t count(Rig *rig, const PmuBlock *block, uint32_t times)
 {
@@ -276,7 +279,10 @@ static uint32_t count(Rig *rig, const PmuBlock *block, uint32_t times)
     return times;
 }
 
-/* Where operand @n of a string begins: behind the last one, or always there. */
+/*
+ * Returns where operand @n of a string begins: after the last one, or always at
+ * the same place.
+ */
 static uint64_t string_address(Rig *rig, unsigned n)
 {
     const Loop *loop = rig->loop;
@@ -290,8 +296,8 @@ static uint64_t string_address(Rig *rig, unsigned n)
 }
 
 /*
- * But for what it ends with: the pieces of a long string, where translated code
- * looks for interrupts.
+ * Run all but the last piece of a long string.  Translated code looks for
+ * interrupts between pieces.
  */
 static void run_pieces(Rig *rig, const PmuBlock *block, PmuExecution *dynamic,
                        uint64_t *addr)
@@ -346,7 +352,10 @@ static void run_tick(Rig *rig, uint64_t next)
     rig->until_tick = TICK;
 }
 
-/* One iteration, or as many of a loop of one block as can be counted. */
+/*
+ * Run one iteration, or as many as can be counted of a loop of one block.
+ * Returns how many.
+ */
 static uint32_t iterate(Rig *rig, uint32_t left)
 {
     const Blocks *blocks = &rig->code;
@@ -377,18 +386,21 @@ static uint32_t iterate(Rig *rig, uint32_t left)
 }
 
 /*
- * Slots of a round, and how far they drift over all rounds.  Beyond that rounds
- * may be as different as those that are simulated in detail.
+ * Largest error of a round's slots, and of their drift over all rounds.  In
+ * addition rounds may differ as much as in detailed simulation.
  */
 #define LIMIT 0.005
 
 /*
- * Of 100,000 coins half are mispredicted, with a standard deviation of 0.32 %,
- * and they take nearly all slots: five of these.
+ * Half of 100,000 coins are mispredicted, with a standard deviation of 0.32 %,
+ * and these take nearly all slots.  This is five of these deviations.
  */
 #define COIN 0.016
 
-/* Where errors are not judged: rounds of each loop, and of its iterations. */
+/*
+ * Where errors are not judged, without slow mode: rounds of each loop, and the
+ * divisor of its iterations.
+ */
 #define FEW_ROUNDS 2
 #define ITERATIONS_SHARE 20
 static uint32_t iterations_of(const Loop *loop)
@@ -439,7 +451,7 @@ static Round run_round(Rig *rig)
     };
 }
 
-/* Of rounds, relative to what they should take. */
+/* Values of rounds, relative to what they should be. */
 typedef struct Spread {
     double mean, least, most;
     double drift;               /* over all rounds: least squares */
@@ -480,8 +492,8 @@ static bool print_spread(const char *loop, const char *what, const Spread *s,
 }
 
 /*
- * What a round takes, but the first, which is cold; and how far rounds differ
- * that are simulated in detail, as data go, or branches.
+ * Returns the mean of warm rounds in detailed simulation.  @differ gets how far
+ * these differ, as data or branches do.
  */
 static Round detailed_round(const Loop *loop, double *differ)
 {
@@ -527,11 +539,15 @@ static bool run_loop(const Loop *loop, const Round *should, double differ,
     ok = print_spread(loop->name, what, &s,
                       LIMIT + (loop->coin ? COIN : differ));
     s = spread_of(retiring, rounds, should->retiring);
-    /* Whole cycles are published, and where one begins may be anywhere. */
+    /* Only whole cycles are published, and a cycle may begin anywhere. */
     return print_spread(loop->name, "... retiring", &s,
                         loop->coin ? LIMIT : 10 / should->retiring) && ok;
 }
 
+/*
+ * A loop takes its known slots in detail, to 0.2 %, and each sampled round
+ * takes as many, to LIMIT.  Only slow mode judges the sampled rounds.
+ */
 static void test_loop(gconstpointer data)
 {
     static const PmuInterest all = {
@@ -569,9 +585,9 @@ static void test_loop(gconstpointer data)
 }
 
 /*
- * Whoever looks often, as perf does at each switch of tasks, is told of each
- * short while what that took, and not what others did: of 500 coins 250
- * are mispredicted, with a standard deviation of 4.5 %.  Beyond six of these is
+ * Who reads counters often, as perf does at each switch of tasks, sees in each
+ * short while what that took, and not what others did.  250 of 500 coins are
+ * mispredicted, with a standard deviation of 4.5 %.  More than six of these is
  * one round in 500 million.
  */
 #define SHORT_ITERATIONS    500
@@ -603,8 +619,8 @@ static void test_short(void)
 }
 
 /*
- * Loads whose data are near, and then some from DRAM, as where a program
- * starts; and a loop without loads, which is not to wait for any.
+ * Loads whose data are near, then some from DRAM, as when a program starts; and
+ * a loop without loads.  That loop must not wait for any.
  */
 #define START_ROUNDS    300
 #define START_NEAR      2000    /* iterations */
@@ -651,16 +667,17 @@ static void test_start(void)
     }
     rig_free(rig);
     free_blocks(&loads);
-    /* The first one has cold code. */
+    /* The code is cold in the first round. */
     s = spread_of(slots + 1, START_ROUNDS - 1, 5 * START_WIDE);
     g_assert_true(print_spread("start", "slots", &s, LIMIT));
 }
 
 /*
- * Loads that find their data near, so that it is fast-forwarded, and then read
- * more than the L3 holds from its begin to its end, again and again: that is as
- * fast as lines come, though the streamer has them come before loads wait, and
- * what is fast-forwarded does not evict what the L3 has of the time before.
+ * Loads find their data near, so that they are fast-forwarded.  Then they read
+ * more than the L3 holds, from begin to end, again and again.  That is as fast
+ * as lines come, though the streamer makes them come before loads wait.  What
+ * is fast-forwarded does not evict what was in the L3 before.  Slots are right
+ * to 10 %.
  */
 #define STREAM_NEAR     4000000     /* iterations */
 #define STREAM_LINES    (1 << 20)
@@ -708,9 +725,9 @@ static void test_stream_again(void)
 }
 
 /*
- * Pages that are cleared: the same ones again and again, until they are
- * fast-forwarded, and then, in turn, others that come from DRAM.  Each kind
- * costs what it does in detail, by the mean of all rounds.
+ * The same pages are cleared again and again, until that is fast-forwarded.
+ * Then, in turn, others are that come from DRAM.  By the mean of all rounds
+ * each kind costs what it does in detail, to 10 %.
  */
 #define CLEAR_FIRST     100000
 #define CLEAR_ROUNDS    40
@@ -764,17 +781,20 @@ static void test_clear(void)
 }
 
 static const Loop loops[] = {
-    /* imul: 3 cycles; sub and jne are one micro-op. */
+    /* imul takes 3 cycles; sub and jne are one micro-op. */
     { "latency", { NOP, NOP, IMUL_RAX, NOP }, 1, 300000, 400, 15, 5,
       .off = SLOTS_OFF },
-    /* There is one port for both. */
+    /* Both IMULs need the same port. */
     { "ports", { IMUL_RDX_RBX, IMUL_RDX_RBX, NOP }, 1, 300000, 200, 10, 4 },
     { "chain-fp", { VMULPD, NOP, NOP }, 1, 300000, 200, 20, 4 },
     { "divider", { DIV, NOP }, 1, 100000, 100 },
     { "wide", { NOP, NOP, NOP, NOP }, 1, 300000, 200, 5, 5 },
-    /* More than the DSB holds, and more than L1I does. */
+    /* More code than the DSB holds, and more than L1I does. */
     { "decoders", { NOP4, LEA, NOP4, NOP4 }, 1000, 100, 100 },
-    /* One that lines come to from DRAM again must not stand out: 4000 slots. */
+    /*
+     * A round in which lines come from DRAM again, 4000 slots, must not stand
+     * out.
+     */
     { "code-l2", { NOP4, LEA, NOP4, NOP4 }, 4000, 80, 100 },
     { "lcp", { ADD_AX_IMM16, NOP4 }, 3000, 40, 100 },
     { "l1", { LOAD_RAX_RAX, NOP }, 1, 100000, 100, .data = IN_L1 },
@@ -796,7 +816,7 @@ static const Loop loops[] = {
     { "coin", { NOP, LEA, NOP }, 1, 100000, 50, .coin = true,
       .off = SLOTS_OFF },
     { "movs", { REP_MOVSB, NOP, NOP }, 1, 2000, 100, .bytes = 4096 },
-    /* In pieces, of which each is learnt. */
+    /* In pieces; the model learns each of them. */
     { "movs-long", { REP_MOVSB, NOP, NOP }, 1, 100, 60, .bytes = 300000 },
     { "movs-short", { REP_MOVSB, NOP, NOP }, 1, 20000, 100, .bytes = 100,
       .off = SLOTS_OFF },

@@ -1,12 +1,12 @@
 /*
  * The timing model: where slots go for code whose bottleneck is known, that
- * nothing is lost, and that the cuts between blocks leave no trace.
+ * nothing is lost, and that cuts between blocks leave no trace.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The oracles are arithmetic on measured latencies and widths (Xeon Gold
- * 6330: InstLatx64; widths: Intel, uiCA), published TopDown breakdowns, and
- * conservation.
+ * The expected figures come from arithmetic on measured latencies and widths
+ * (Xeon Gold 6330: InstLatx64; widths: Intel, uiCA), from published TopDown
+ * breakdowns, and from conservation.
  */
 
 #include <glib.h>
@@ -62,10 +62,13 @@ typedef struct Rig {
     uint64_t accesses, branches;        /* so far */
 } Rig;
 
-/* Physical memory is a permutation of pages, so linear is not physical. */
-/* Pages are of 4 KiB, from here on of 2 MiB. */
+/* Pages are of 4 KiB; from LARGE_BASE on they are of 2 MiB. */
 #define LARGE_BASE  (1ull << 40)
 
+/*
+ * Physical memory is a permutation of the small pages, so linear is not
+ * physical.
+ */
 static PmuMapping page_of(void *opaque, uint64_t page)
 {
     return page < LARGE_BASE >> PMU_PAGE_SHIFT
@@ -89,7 +92,7 @@ static Rig *rig_new(PmuCore core)
     g_assert_nonnull(rig->decoder);
     rig->timing = pmu_timing_new(rig->uarch, &rig->ledger, NULL, page_of, NULL);
     g_assert_nonnull(rig->timing);
-    /* The model is tested here, not how well it is estimated. */
+    /* The test is of the model, not of how well sampling estimates it. */
     pmu_timing_set_sampling(rig->timing, NULL);
     rig->blocks = g_new0(PmuBlockBuilder *, PROGRAM_MAX);
     rig->pcs = g_new0(uint64_t, PROGRAM_MAX);
@@ -140,7 +143,9 @@ static void block_append(PmuBlockBuilder *builder, PmuDecoder *decoder,
 
 #define CODE_BASE 0x400000ull
 
-/* Lay out @n times @code from CODE_BASE + @offset on, as full blocks. */
+/*
+ * Lay out @n instructions of @code from CODE_BASE + @offset on, as full blocks.
+ */
 static void rig_program(Rig *rig, const Code *code, unsigned n,
                         uint64_t offset)
 {
@@ -181,25 +186,25 @@ static uint64_t address_fixed(Random *random, uint64_t n)
     return 0x10000000;
 }
 
-/* 512 MiB, line by line at random: far beyond the caches. */
+/* Random lines in 512 MiB, which is far more than the caches hold. */
 static uint64_t address_random(Random *random, uint64_t n)
 {
     return 0x100000000ull + random_below(random, 512 << 20) / 64 * 64;
 }
 
-/* ... in pages of 2 MiB, which the STLB has. */
+/* ... in pages of 2 MiB, which fit into the STLB. */
 static uint64_t address_random_large(Random *random, uint64_t n)
 {
     return LARGE_BASE + random_below(random, 512 << 20) / 64 * 64;
 }
 
-/* Eight bytes after eight. */
+/* Consecutive eight bytes. */
 static uint64_t address_stream(Random *random, uint64_t n)
 {
     return 0x100000000ull + n * 8;
 }
 
-/* The middle of the program's first line, eight bytes that are code. */
+/* Eight bytes of code, in the middle of the program's first line. */
 static uint64_t address_code(Random *random, uint64_t n)
 {
     return CODE_BASE + 32;
@@ -227,6 +232,7 @@ static void rig_run(Rig *rig, const Behaviour *how, unsigned times)
     }
 }
 
+/* Run the program @times, and count what happens meanwhile. */
 static void rig_measure(Rig *rig, const Behaviour *how, unsigned times)
 {
     PmuLedgerSnapshot now;
@@ -254,7 +260,7 @@ static double slots(const Rig *rig, PmuSlotClass class)
     return count(rig, (PmuLedgerItem)class);
 }
 
-/* The share of a level-1 class, whose first leaf is @leaf. */
+/* Returns the share of slots of a level-1 class, whose first leaf is @leaf. */
 static double share(const Rig *rig, PmuSlotClass leaf)
 {
     return (count(rig, (PmuLedgerItem)leaf) +
@@ -281,7 +287,7 @@ static void assert_near(const char *what, double value, double low,
     }
 }
 
-/* A loop of @n times @body and dec rcx / jnz, warmed up and measured. */
+/* Run a loop of @n times @body and dec rcx / jnz, to warm up and to measure. */
 static Rig *rig_loop(PmuCore core, Code body, unsigned n,
                      const Behaviour *how, unsigned times)
 {
@@ -315,7 +321,7 @@ static void test_nops(void)
     }
 }
 
-/* Three cycles each, one slot each: 1 / 15 retiring. */
+/* IMULs in a chain take 3 cycles and one slot each: 1/15 retiring. */
 static void test_imul_chain(void)
 {
     Rig *rig = rig_loop(PMU_CORE_ICELAKE, (Code)IMUL_RAX, 100, &plain, 200);
@@ -327,8 +333,8 @@ static void test_imul_chain(void)
 }
 
 /*
- * Measured on Ice Lake with 160 of them in a loop: backend 94.5 %, core
- * bound 94.5 %, bad speculation 0.4 %.  161 slots in 640 cycles are 5.0 %.
+ * 160 dependent VMULPD in a loop were measured on Ice Lake: backend 94.5 %,
+ * core bound 94.5 %, bad speculation 0.4 %.  161 slots in 640 cycles are 5.0 %.
  */
 static void test_vmulpd_chain(void)
 {
@@ -341,7 +347,7 @@ static void test_vmulpd_chain(void)
     rig_free(rig);
 }
 
-/* Load to use in L1D: 5 cycles on either core, whatever the address. */
+/* Load to use in L1D takes 5 cycles on both cores, whatever the address. */
 static void test_l1_chase(void)
 {
     for (PmuCore core = 0; core < PMU_CORES_MEASURED; core++) {
@@ -355,15 +361,15 @@ static void test_l1_chase(void)
 }
 
 /*
- * Each load waits for DRAM: 66.5 ns at 2.8 GHz are 186 cycles, and a miss in
- * the TLBs comes with it.  Some of the lines are in the L3.
+ * Each load waits for DRAM, 66.5 ns at 2.8 GHz, which are 186 cycles, and
+ * misses the TLBs.  Some of the lines are in the L3.
  */
 static void test_dram_chase(void)
 {
     static const Behaviour how = { address_random, taken_always };
     Rig *rig = rig_loop(PMU_CORE_ICELAKE, (Code)LOAD_RAX_RAX, 1, &how, 400000);
 
-    /* 66.5 ns at 2.8 GHz, and page walks in 512 MiB. */
+    /* 186 cycles, and page walks in 512 MiB. */
     assert_near("cycles per load", rig->cycles, 186, 260);
     assert_near("memory bound", leaf_share(rig, PMU_SLOT_MEMORY_BOUND),
                 0.85, 1);
@@ -374,7 +380,7 @@ static void test_dram_chase(void)
     rig_free(rig);
 }
 
-/* Independent misses overlap, as far as the 12 fill buffers allow. */
+/* Independent misses overlap as far as the 12 fill buffers allow. */
 static void test_misses_overlap(void)
 {
     static const Behaviour how = { address_random_large, taken_always };
@@ -387,7 +393,7 @@ static void test_misses_overlap(void)
     rig_free(rig);
 }
 
-/* Consecutive lines are prefetched, random ones are not. */
+/* Consecutive lines are prefetched; eight loads share a line. */
 static void test_stream(void)
 {
     static const Behaviour how = { address_stream, taken_always };
@@ -400,7 +406,7 @@ static void test_stream(void)
                  count(rig, PMU_ITEM_L1D_PREFETCH_L3) +
                  count(rig, PMU_ITEM_L1D_PREFETCH_DRAM)) / 400000,
                 0.120, 0.130);
-    /* Its prefetcher needs three lines of each page of 64. */
+    /* The prefetcher of L1D needs three lines of the 64 of a page. */
     assert_near("L1D misses", count(rig, PMU_ITEM_L1D_MISSES) / 400000,
                 0, 0.125 * 3 / 64);
     /* The streamer needs two misses in each page of 64 lines. */
@@ -410,7 +416,7 @@ static void test_stream(void)
     rig_free(rig);
 }
 
-/* Stores that miss fill the store buffer. */
+/* Stores that miss fill the store buffer, and are memory bound. */
 static void test_store_misses(void)
 {
     static const Behaviour how = { address_random, taken_always };
@@ -424,7 +430,7 @@ static void test_store_misses(void)
 }
 
 /*
- * PAUSE takes 34 cycles on Ice Lake; a loop of it was measured at 87.8 %
+ * PAUSE takes 34 cycles on Ice Lake.  A loop of it was measured at 87.8 %
  * backend, all of it core bound, and 3.2 % frontend.
  */
 static void test_pause(void)
@@ -438,9 +444,9 @@ static void test_pause(void)
 }
 
 /*
- * Measured on a Xeon Gold 6330 (InstLatx64), in cycles: CPUID 104, RDTSC 27,
- * LOCK ADD 18 to 20, XCHG with memory 18 to 20, LFENCE 5; DIV of 64 bits 18
- * where each needs the result of the last.
+ * Cycles measured on a Xeon Gold 6330 (InstLatx64): CPUID 104, RDTSC 27, LOCK
+ * ADD 18 to 20, XCHG with memory 18 to 20, LFENCE 5; DIV of 64 bits 18 if each
+ * needs the result of the last.
  */
 static void test_slow_instructions(void)
 {
@@ -469,7 +475,7 @@ static void test_slow_instructions(void)
     }
 }
 
-/* Half of the outcomes of a random branch are predicted wrongly. */
+/* Half of the outcomes of a random branch are mispredicted. */
 static void test_random_branches(void)
 {
     static const Behaviour how = { address_fixed, taken_at_random };
@@ -489,9 +495,9 @@ static void test_random_branches(void)
     assert_near("mispredicted", misses / TIMES, 0.45, 0.55);
     g_assert_cmpfloat(count(rig, PMU_ITEM_CLEARS), ==, misses);
     /*
-     * Each costs the penalty after its resolution, the end of which fetch
-     * takes, and before that what issues until it executes: few wait a cycle
-     * for the port that they are bound to.
+     * Each costs the penalty after the branch executes; fetch takes the end of
+     * that.  Before that it costs what issues until it executes: few branches
+     * wait a cycle for their port.
      */
     assert_near("cycles of recovery", lost / misses, recovery + 1, recovery +
                 rig->uarch->issue_to_dispatch + 0.1);
@@ -500,6 +506,7 @@ static void test_random_branches(void)
     rig_free(rig);
 }
 
+/* A loop is predicted, and a chain of ten adds takes a cycle each. */
 static void test_predictable_loop(void)
 {
     Rig *rig = rig_loop(PMU_CORE_ICELAKE, (Code)ADD_RAX_1, 10, &plain, 10000);
@@ -513,7 +520,10 @@ static void test_predictable_loop(void)
     rig_free(rig);
 }
 
-/* 30 x { add; jmp } for each eight bytes: measured 72 % frontend (TGL). */
+/*
+ * 30 x { add; jmp }, in eight bytes each, were measured at 72 % frontend bound
+ * (TGL).
+ */
 static void test_jumpy_code(void)
 {
     Rig *rig = rig_new(PMU_CORE_ICELAKE);
@@ -530,8 +540,8 @@ static void test_jumpy_code(void)
 }
 
 /*
- * Code that fits neither DSB nor L1I.  16 bytes of it come in a cycle: more
- * than a chain of additions needs, and 2.3 of 5 instructions without one.
+ * Code that fits neither DSB nor L1I comes at 16 bytes a cycle.  That is more
+ * than a chain of additions needs; without a chain it is 2.3 of 5 instructions.
  */
 static void check_large_code(Code insn, double low, double high)
 {
@@ -552,6 +562,10 @@ static void check_large_code(Code insn, double low, double high)
     rig_free(rig);
 }
 
+/*
+ * Additions in a chain do not wait for the frontend; NOPs wait in 54 % of the
+ * slots (2.3 of 5 are filled).
+ */
 static void test_large_code(void)
 {
     /* add rbx, imm32 */
@@ -560,7 +574,7 @@ static void test_large_code(void)
     check_large_code((Code)I("\x0f\x1f\x80\x01\x02\x03\x04"), 0.52, 0.57);
 }
 
-/* A length-changing prefix stalls the predecoder for 3 cycles each. */
+/* Each length-changing prefix stalls the predecoder for 3 cycles. */
 static void test_lcp(void)
 {
     Rig *rig = rig_new(PMU_CORE_ICELAKE);
@@ -578,8 +592,8 @@ static void test_lcp(void)
 }
 
 /*
- * A loop that stores into its own line: each store clears the machine, once,
- * and has the line fetched again.
+ * A loop that stores into its own line.  Each store clears the machine once,
+ * and the line has to be fetched again.
  */
 static void test_smc(void)
 {
@@ -599,7 +613,7 @@ static void test_smc(void)
         g_assert_cmpfloat(count(rig, PMU_ITEM_BRANCH_MISSES), ==, 0);
         assert_near("machine clears",
                     leaf_share(rig, PMU_SLOT_MACHINE_CLEARS), 0.7, 1);
-        /* Little issues behind the store in vain: code waits for L2. */
+        /* Little issues behind the store in vain, as code waits for L2. */
         assert_near("cycles for each", lost / TIMES, recovery, recovery + 1);
         /* The line comes from L2. */
         assert_near("fetch latency", slots(rig, PMU_SLOT_FETCH_LATENCY) /
@@ -608,7 +622,9 @@ static void test_smc(void)
     }
 }
 
-/* Both stores of an instruction are one clear; so is that of a string. */
+/*
+ * The two stores of an instruction are one clear, and so are those of a string.
+ */
 static void test_smc_kinds(void)
 {
     static const Behaviour how = { address_code, taken_always };
@@ -638,11 +654,16 @@ static void test_smc_kinds(void)
     }
 }
 
-/* Stores to data, loads of code, and stores to what has left L1I: nothing. */
+/*
+ * Stores to data, loads of code, and stores to code that has left L1I do not
+ * clear the machine.
+ */
 static void test_no_smc(void)
 {
     static const Behaviour code_too = { address_code, taken_always };
-    /* The code behind the line that is stored to, in bytes: 32 KiB fit. */
+    /*
+     * NOPs behind the line that is stored to, 4 bytes each; L1I holds 32 KiB.
+     */
     static const struct {
         unsigned nops;
         double clears;
@@ -675,8 +696,8 @@ static void test_no_smc(void)
 }
 
 /*
- * What estimates make of a loop that is seldom in a unit and stores to code: as
- * many clears, each as long.
+ * A loop that stores to code and is seldom in a sampling unit: the estimate has
+ * as many clears, to 1 %, and each takes as long.
  */
 static void test_smc_sampled(void)
 {
@@ -702,7 +723,7 @@ static void test_smc_sampled(void)
     rig_free(rig);
 }
 
-/* Cores of the same code, all classes together: nothing is lost. */
+/* Assert that the classes of slots add up to all slots, width times cycles. */
 static void assert_conserved(const PmuLedger *ledger)
 {
     PmuLedgerSnapshot snap;
@@ -721,9 +742,7 @@ static void assert_conserved(const PmuLedger *ledger)
     }
 }
 
-/*
- * A random program and a random walk through it.
- */
+/* A random program and a random walk through it. */
 
 static const Code pool[] = {
     NOP, DEC_RCX, IMUL_RAX, VMULPD, LOAD_RAX_RAX, LOAD_RAX_RBX,
@@ -803,7 +822,7 @@ static uint64_t walk_address(Random *random)
 {
     switch (random_below(random, 16)) {
     case 0:
-        /* Where the program is. */
+        /* In the program. */
         return CODE_BASE + random_below(random, 8192);
     case 1 ... 3:
         return 0x7fff00000000ull + random_below(random, 256);
@@ -856,19 +875,22 @@ static Walk *walk_new(PmuDecoder *decoder, Random *random)
     return walk;
 }
 
-/* How a replay cuts the walk. */
+/* How a replay cuts the walk into blocks. */
 typedef struct Cutter {
     Random random;
     unsigned longest;           /* instructions in a block */
-    bool ranges;                /* blocks are run in parts, and read */
+    bool ranges;                /* run blocks in parts, flush */
     const PmuSampling *sampling;
-    bool peeks;                 /* counters are read now and then */
+    bool peeks;                 /* peek at the counters now and then */
     bool ports;                 /* a counter needs the ports */
-    GHashTable *blocks;         /* those seen so far */
-    uint64_t *waits;            /* cycles at each level that a device takes */
+    GHashTable *blocks;         /* seen so far */
+    uint64_t *waits;            /* cycles of devices, by level */
 } Cutter;
 
-/* Instructions from @first on that can be one block: straight-line code. */
+/*
+ * Returns how many instructions from @first on can be one block, as
+ * straight-line code.
+ */
 static unsigned straight(const Walk *walk, unsigned first, unsigned longest)
 {
     unsigned n = 0;
@@ -886,7 +908,7 @@ static unsigned straight(const Walk *walk, unsigned first, unsigned longest)
     return n;
 }
 
-/* REP in parts: some iterations, more of them, and the last ones. */
+/* Run a REP instruction in parts: some iterations, more, and the last ones. */
 static void replay_rep(PmuTiming *timing, const PmuBlock *block,
                        unsigned index, PmuExecution *dynamic,
                        uint64_t *addr, Cutter *cutter)
@@ -911,7 +933,7 @@ static void replay_rep(PmuTiming *timing, const PmuBlock *block,
     pmu_timing_run(timing, block, index, index + 1, dynamic);
 }
 
-/* The block of the @total instructions from @place on. */
+/* Returns the block of the @total instructions from @place on. */
 static const PmuBlock *block_at(const Walk *walk, PmuDecoder *decoder,
                                 unsigned place, unsigned total,
                                 PmuLevel level, Cutter *cutter)
@@ -932,7 +954,7 @@ static const PmuBlock *block_at(const Walk *walk, PmuDecoder *decoder,
     return &builder->block;
 }
 
-/* Steps [@from, @from + @n) are instructions of one block. */
+/* Run steps [@from, @from + @n), which are instructions of one block. */
 static void replay_block(const Walk *walk, PmuTiming *timing,
                          PmuDecoder *decoder, unsigned from, unsigned n,
                          Cutter *cutter)
@@ -1013,7 +1035,10 @@ static void assert_same(const PmuLedger *a, const PmuLedger *b)
     }
 }
 
-/* Run @walk on a new core, cut as @cutter says; the ledger is the result. */
+/*
+ * Run @walk on a new core, cut as @cutter says.  The ledger is the result.
+ * Returns the clock.
+ */
 static uint64_t replay(const Walk *walk, PmuCore core, Cutter cutter,
                        PmuLedger *ledger)
 {
@@ -1078,13 +1103,13 @@ static uint64_t replay(const Walk *walk, PmuCore core, Cutter cutter,
     return clock;
 }
 
-/* Phases that are short beside a walk */
+/* Phases that are short compared with a walk. */
 static const PmuSampling short_phases = {
     .initial_detailed = 20, .full_warming = 5, .detailed_warming = 3,
     .detailed = 7, .unknown_share = 2, .period = 64,
 };
 
-/* However the stream is cut into blocks, the ledger is the same. */
+/* The ledger is the same, however the stream is cut into blocks. */
 static void check_cuts(const PmuSampling *sampling)
 {
     Random random = random_from_seed();
@@ -1100,14 +1125,14 @@ static void check_cuts(const PmuSampling *sampling)
         cutter.longest = 25;
         g_assert_cmpuint(clock, ==, replay(walk, core, cutter, &whole));
         assert_same(&single, &whole);
-        /* An estimate of what is rare can be none. */
+        /* The estimate of a rare event can be 0. */
         g_assert_cmpuint(single.event[PMU_LEVEL_OS][PMU_ITEM_CLEARS_SMC] +
                          single.event[PMU_LEVEL_USR][PMU_ITEM_CLEARS_SMC] +
                          !!sampling, >, 0);
         for (unsigned j = 0; j < 3; j++) {
             cutter.random = (Random) { random_next(&random) };
             cutter.longest = 12;
-            /* The time of a read moves an estimate's fractions of a slot. */
+            /* The time of a read moves fractions of a slot in an estimate. */
             cutter.ranges = !sampling;
             g_assert_cmpuint(clock, ==, replay(walk, core, cutter, &cut));
             assert_same(&single, &cut);
@@ -1117,11 +1142,13 @@ static void check_cuts(const PmuSampling *sampling)
     }
 }
 
+/* That holds in detailed simulation. */
 static void test_cuts(void)
 {
     check_cuts(NULL);
 }
 
+/* It holds for estimates, too. */
 static void test_cuts_sampled(void)
 {
     check_cuts(&short_phases);
@@ -1148,17 +1175,19 @@ static void check_peeks(const PmuSampling *sampling)
     }
 }
 
+/* That holds in detailed simulation. */
 static void test_peeks(void)
 {
     check_peeks(NULL);
 }
 
+/* It holds for estimates, too. */
 static void test_peeks_sampled(void)
 {
     check_peeks(&short_phases);
 }
 
-/* What a device takes is added, at its level, and changes nothing else. */
+/* The time of a device is added at its level, and changes nothing else. */
 static void check_waits(const PmuSampling *sampling)
 {
     static const PmuLedgerItem grows[] = {
@@ -1195,19 +1224,21 @@ static void check_waits(const PmuSampling *sampling)
     }
 }
 
+/* That holds in detailed simulation. */
 static void test_waits(void)
 {
     check_waits(NULL);
 }
 
+/* It holds for estimates, too. */
 static void test_waits_sampled(void)
 {
     check_waits(&short_phases);
 }
 
 /*
- * The pipeline's short paths, which are not taken when ports are counted, do
- * what the full one does.
+ * The pipeline's short paths, which it does not take while ports are counted,
+ * do what the full path does.
  */
 static void test_short_paths(void)
 {
@@ -1229,7 +1260,7 @@ static void test_short_paths(void)
     }
 }
 
-/* The clock bounds how far any item can move; see PMU_TIMING_ITEM_RATE. */
+/* The clock bounds how far any item can move: see PMU_TIMING_ITEM_RATE. */
 static void test_item_rate(void)
 {
     Random random = random_from_seed();
@@ -1250,7 +1281,10 @@ static void test_item_rate(void)
     pmu_decoder_free(decoder);
 }
 
-/* After a reset the core behaves as a new one; totals stay. */
+/*
+ * After a reset the core behaves as a new one does, to a cycle; its totals
+ * stay.
+ */
 static void test_reset(void)
 {
     Rig *rig = rig_loop(PMU_CORE_ICELAKE, (Code)LOAD_RAX_RBX, 20, &plain, 1);
@@ -1275,7 +1309,7 @@ static void test_reset(void)
 
 /*
  * A core goes on with a ledger that another one filled, wherever in a cycle
- * that stopped: migration.
+ * that stopped, as after a migration.
  */
 static void test_loaded_ledger(void)
 {
@@ -1300,7 +1334,9 @@ static void test_loaded_ledger(void)
     }
 }
 
-/* A far transfer is a branch: BR_INST_RETIRED.ALL_BRANCHES has FAR_BRANCH. */
+/*
+ * A far transfer is a branch: BR_INST_RETIRED.ALL_BRANCHES includes FAR_BRANCH.
+ */
 static void test_far_branch(void)
 {
     Rig *rig = rig_new(PMU_CORE_ICELAKE);
@@ -1312,7 +1348,9 @@ static void test_far_branch(void)
     rig_free(rig);
 }
 
-/* What an instruction costs, in a loop of most kinds: with "-m perf". */
+/*
+ * Measure the time of an instruction, in a loop of most kinds: with "-m perf".
+ */
 static void test_speed(void)
 {
     static const Code code[] = {
@@ -1339,8 +1377,8 @@ static void test_speed(void)
 }
 
 /*
- * Execution goes on elsewhere without a branch that the model knows.  What is
- * skimmed and of unknown cost has its code fetched: no more than there is.
+ * Execution goes on elsewhere without a branch that the model knows.
+ * Functional warming fetches code of unknown cost, and no more than there is.
  */
 static void test_elsewhere(void)
 {
@@ -1367,11 +1405,11 @@ static void test_elsewhere(void)
     rig_free(rig);
 }
 
-/* Unknown regions, of 2 to 9 instructions, and one of as many elsewhere. */
+/* Unknown regions of 2 to 9 instructions, and one of as many elsewhere. */
 #define UNKNOWN         8
 #define ELSEWHERE       (UNKNOWN + 1)
 
-/* Run @n blocks from number @first on. */
+/* Run @n blocks, from number @first on. */
 static void rig_run_blocks(Rig *rig, unsigned first, unsigned n)
 {
     uint64_t addr[PMU_BLOCK_ACCESSES] = {};
@@ -1385,7 +1423,7 @@ static void rig_run_blocks(Rig *rig, unsigned first, unsigned n)
     }
 }
 
-/* The known region runs until the model is in @phase. */
+/* Run the known region until the model is in @phase. */
 static void rig_run_until(Rig *rig, PmuPhase phase)
 {
     while (rig->timing->plan.phase != phase) {
@@ -1393,7 +1431,9 @@ static void rig_run_until(Rig *rig, PmuPhase phase)
     }
 }
 
-/* Unknown regions run, @n from number @first on: all of them are @sighted. */
+/*
+ * Run @n unknown regions, from number @first on.  Assert that all are @sighted.
+ */
 static void assert_sighted(Rig *rig, unsigned first, unsigned n,
                            PmuSighted sighted)
 {
@@ -1408,7 +1448,7 @@ static void assert_sighted(Rig *rig, unsigned first, unsigned n,
     g_assert_cmpuint(unknown->insns - before, ==, insns);
 }
 
-/* A region of @nops NOPs and a jump at @offset. */
+/* Add a region of @nops NOPs and a jump at @offset. */
 static void rig_add_region(Rig *rig, unsigned nops, unsigned offset)
 {
     Code code[UNKNOWN + 1];
@@ -1420,7 +1460,7 @@ static void rig_add_region(Rig *rig, unsigned nops, unsigned offset)
     rig_program(rig, code, nops + 1, offset);
 }
 
-/* Functional warming lasts for longer than a test. */
+/* Functional warming lasts longer than a test. */
 static const PmuSampling long_period = {
     .initial_detailed = 200, .full_warming = 2112,
     .detailed_warming = 768, .detailed = 2240, .unknown_share = 64,
@@ -1428,8 +1468,9 @@ static const PmuSampling long_period = {
 };
 
 /*
- * Unknown code that ran a short while before at the same address, in the same
- * context, is told from other unknown code, across a sampling unit, too.
+ * The model tells unknown code that ran a short while before at the same
+ * address, in the same context, from other unknown code.  It does so across a
+ * sampling unit, too.
  */
 static void test_sighted(void)
 {
@@ -1444,7 +1485,7 @@ static void test_sighted(void)
     rig_run_until(rig, PMU_PHASE_FUNCTIONAL_WARMING);
     assert_sighted(rig, 1, UNKNOWN, PMU_SIGHTED_FIRST);
     assert_sighted(rig, 1, UNKNOWN, PMU_SIGHTED_AGAIN);
-    /* The first period is of 786432 instructions at least. */
+    /* The first period has at least 786432 instructions. */
     while (rig->timing->plan.left > 1000) {
         rig_run_blocks(rig, 0, 1);
     }
@@ -1463,9 +1504,9 @@ static void test_sighted(void)
 }
 
 /*
- * A sampling unit that opens for unknown code, whose caches are cold, says
- * nothing of a region that has twelve samples, or 32 if it opens for a dominant
- * region; one of a period does of any.
+ * A sampling unit that opens for unknown code has cold caches.  It says nothing
+ * of a region that has twelve samples, or 32 if the unit opens for a dominant
+ * region.  A unit of a period says something of any region.
  */
 static void test_typical(void)
 {
@@ -1492,8 +1533,8 @@ static void test_typical(void)
 }
 
 /*
- * A branch that need not end a block, as INTO does not, before one that does:
- * of CALL; far branch, CALL; RET; RET each return is predicted.
+ * A branch that need not end a block, such as INTO, before one that does.  Of
+ * CALL; far branch, CALL; RET; RET each return is predicted.
  */
 static void test_branch_inside(void)
 {

@@ -1,6 +1,6 @@
 /*
- * The figures of a core that can be changed: the table, its limits, and that
- * the model runs at each of them and does what is expected of it.
+ * The parameters of a core that users can change: their table and limits, that
+ * the model runs at each limit, and that each has the effect it should.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -17,6 +17,10 @@
 
 /* The table. */
 
+/*
+ * Each row of the table has a name, a unit, a description and a range, and each
+ * core's value is within the range.
+ */
 static void test_table(void)
 {
     for (unsigned i = 0; i < PMU_UARCH_PARAMS; i++) {
@@ -44,7 +48,7 @@ static void test_table(void)
     g_assert_null(pmu_uarch_param(""));
 }
 
-/* The cores themselves go together, and their clocks are in MHz. */
+/* The parameters of each core agree, and its clocks are in MHz. */
 static void test_cores(void)
 {
     for (PmuCore core = 0; core < PMU_CORE_NR; core++) {
@@ -56,7 +60,7 @@ static void test_cores(void)
     }
 }
 
-/* A core without an L3 has DRAM there, however far that is. */
+/* A core without an L3 has DRAM in its place, whatever DRAM's latency is. */
 static void test_no_l3(void)
 {
     static const char *const names[] = { "frequency", "dram-tenth-ns" };
@@ -72,7 +76,7 @@ static void test_no_l3(void)
     }
 }
 
-/* An L3 is one even if a user sets it to be as far as DRAM. */
+/* An L3 that a user sets as far as DRAM stays an L3, when DRAM gets slower. */
 static void test_far_l3(void)
 {
     PmuUarch uarch = *pmu_uarch(PMU_CORE_ICELAKE);
@@ -86,7 +90,7 @@ static void test_far_l3(void)
     g_assert_cmpuint(uarch.l3.latency, ==, far);
 }
 
-/* Members that are not in the table: uarch-params.c says why. */
+/* Members that are not in the table; uarch-params.c says why. */
 #define MEMBER(member) \
     { #member, offsetof(PmuUarch, member), sizeof(((PmuUarch *)NULL)->member) }
 
@@ -103,6 +107,7 @@ static const struct {
     { "padding", offsetof(PmuUarch, page_walk) - 2, 2 },
 };
 
+/* Mark the bytes of a member, which no other one may have. */
 static void take_bytes(uint8_t *owner, const char *name, size_t offset,
                        size_t bytes)
 {
@@ -114,7 +119,7 @@ static void take_bytes(uint8_t *owner, const char *name, size_t offset,
     }
 }
 
-/* Each byte of PmuUarch is in one row, or of a member that cannot change. */
+/* Each byte of PmuUarch is in one row, or in a member that cannot change. */
 static void test_complete(void)
 {
     uint8_t owner[sizeof(PmuUarch)] = {};
@@ -136,12 +141,16 @@ static void test_complete(void)
             g_error("byte %zu of PmuUarch is in no row", i);
         }
     }
-    /* What may follow the last one is padding. */
+    /* Only padding follows the last member. */
     g_assert_cmpuint(end, ==, offsetof(PmuUarch, smc_penalty) +
                               sizeof(uint32_t));
     g_assert_cmpuint(sizeof(PmuUarch) - end, <, sizeof(void *));
 }
 
+/*
+ * pmu_uarch_set() refuses values out of range, says so, and changes nothing.
+ * It accepts both limits.
+ */
 static void test_ranges(void)
 {
     static const int64_t beyond[] = {
@@ -171,13 +180,20 @@ static void test_ranges(void)
         g_assert_cmpuint(pmu_uarch_get(&uarch, param), ==, param->min);
         g_assert_null(pmu_uarch_set(&uarch, param, param->max, ""));
         g_assert_cmpuint(pmu_uarch_get(&uarch, param), ==, param->max);
-        /* Nothing else has changed, but what goes with it. */
+        /*
+         * Setting the old value restores all, so nothing else has changed for
+         * good.
+         */
         g_assert_null(pmu_uarch_set(&uarch, param, pmu_uarch_get(core, param),
                                     ""));
         g_assert_true(!memcmp(&uarch, core, sizeof(uarch)));
     }
 }
 
+/*
+ * A new frequency changes the ratios of the TSC (2800 MHz) and the crystal (25
+ * MHz), not these clocks.
+ */
 static void test_clocks(void)
 {
     PmuUarch uarch = *pmu_uarch(PMU_CORE_ICELAKE);
@@ -191,8 +207,8 @@ static void test_clocks(void)
 }
 
 typedef struct Together {
-    const char *set;            /* NAME=VALUE, by spaces */
-    const char *says;           /* NULL: they go together */
+    const char *set;            /* NAME=VALUE, separated by spaces */
+    const char *says;           /* NULL: they agree */
 } Together;
 
 static const Together together[] = {
@@ -264,6 +280,10 @@ static void apply(PmuUarch *uarch, const char *set)
     }
 }
 
+/*
+ * pmu_uarch_check() refuses parameters that contradict each other, and names
+ * all of them.
+ */
 static void test_together(void)
 {
     for (unsigned i = 0; i < G_N_ELEMENTS(together); i++) {
@@ -276,7 +296,7 @@ static void test_together(void)
     }
 }
 
-/* All names in a message are as they are typed. */
+/* All names in a message have the user's prefix. */
 static void test_prefix(void)
 {
     PmuUarch uarch = *pmu_uarch(PMU_CORE_ICELAKE);
@@ -303,7 +323,7 @@ typedef struct Code {
 
 #define I(s)    { s, sizeof(s) - 1 }
 
-/* Some of all that the model treats in its own way. */
+/* Some of each kind that the model treats in its own way. */
 static const Code instructions[] = {
     I("\x90"),                          /* nop */
     I("\x48\x01\xd8"),                  /* add rax, rbx */
@@ -332,7 +352,7 @@ static const Code instructions[] = {
     I("\x0f\x18\x0b"),                  /* prefetcht0 [rbx] */
 };
 
-/* What ends a block. */
+/* Instructions that end a block. */
 static const Code ends[] = {
     I("\x75\x00"),                      /* jnz */
     I("\xeb\x00"),                      /* jmp */
@@ -356,7 +376,7 @@ typedef struct Rig {
     GArray *pcs;                /* uint64_t */
     uint64_t pc;
     Random random;
-    uint64_t span;              /* of data addresses */
+    uint64_t span;              /* of data addresses, bytes */
 } Rig;
 
 static PmuMapping identity(void *opaque, uint64_t page)
@@ -402,7 +422,7 @@ static void rig_begin_block(Rig *rig)
     g_array_append_val(rig->pcs, rig->pc);
 }
 
-/* Append @code to the block begun last; false if that is full. */
+/* Append @code to the newest block.  Returns false if that is full. */
 static bool rig_add(Rig *rig, const Code *code)
 {
     PmuBlockBuilder *builder = g_ptr_array_index(rig->blocks,
@@ -428,7 +448,7 @@ static bool rig_add(Rig *rig, const Code *code)
     return true;
 }
 
-/* Run block @number, its data and branches at random. */
+/* Run block @number with random data addresses and branches. */
 static void rig_run_block(Rig *rig, unsigned number)
 {
     PmuBlockBuilder *builder = g_ptr_array_index(rig->blocks, number);
@@ -467,7 +487,10 @@ static void rig_assert_conserved(Rig *rig)
     g_assert_cmpuint(slots, >, 0);
 }
 
-/* Anything, then what fills buffers: misses and all that waits for them. */
+/*
+ * Add random blocks, then ones that fill buffers: misses, and instructions that
+ * wait for them.
+ */
 static void rig_add_mixture(Rig *rig)
 {
     for (unsigned i = 0; i < 60; i++) {
@@ -495,7 +518,7 @@ static void rig_add_mixture(Rig *rig)
     }
 }
 
-/* The model runs on a core of these figures, and loses nothing. */
+/* Assert that the model runs on such a core and loses no slots. */
 static void assert_runs(const PmuUarch *uarch, unsigned rounds)
 {
     g_autofree char *why = pmu_uarch_check(uarch, "");
@@ -517,7 +540,7 @@ static void assert_runs(const PmuUarch *uarch, unsigned rounds)
     rig_free(rig);
 }
 
-/* The same, of a few blocks alone. */
+/* The same, but each block runs only once. */
 static void assert_starts(const PmuUarch *uarch)
 {
     Rig *rig = rig_new(uarch);
@@ -530,7 +553,7 @@ static void assert_starts(const PmuUarch *uarch)
     rig_free(rig);
 }
 
-/* Of a cache, TLB, BTB or DSB: how many sets does it have, in which unit? */
+/* An array of a core, and how its size, ways and sets are related. */
 typedef struct Array {
     const char *entries, *ways;
     unsigned unit;
@@ -565,7 +588,10 @@ static void set(PmuUarch *uarch, const char *name, int64_t value)
     g_assert_cmpstr(why, ==, NULL);
 }
 
-/* Give @array of @uarch ways that fit its size, or the other way round. */
+/*
+ * Give @array ways that fit its size (@keep_size), or a size that fits its
+ * ways.
+ */
 static void fit_array(PmuUarch *uarch, const Array *array, bool keep_size)
 {
     const PmuUarchParam *size = pmu_uarch_param(array->entries);
@@ -595,7 +621,7 @@ static void fit_array(PmuUarch *uarch, const Array *array, bool keep_size)
     set(uarch, array->entries, sets * ways * unit);
 }
 
-/* Change what contradicts figure @name, or just something. */
+/* Change other parameters that contradict parameter @name, if there are any. */
 static void fit(PmuUarch *uarch, const char *name)
 {
     uint32_t l1d = uarch->l1d.latency, l2 = uarch->l2.latency;
@@ -638,7 +664,7 @@ static void fit(PmuUarch *uarch, const char *name)
     }
 }
 
-/* The model runs with each figure at either of its limits. */
+/* The model runs with each parameter at either of its limits. */
 static void test_limits(void)
 {
     for (unsigned i = 0; i < PMU_UARCH_PARAMS; i++) {
@@ -658,9 +684,9 @@ static void test_limits(void)
 }
 
 /*
- * Each figure at and around its limits, with all others as they are: either the
- * model runs, or the user is told which option has which value, and of what
- * else that depends.
+ * Each parameter at and around its limits, all others unchanged.  Either the
+ * model runs, or the user learns which option has which value, and on what else
+ * that depends.
  */
 static void test_boundaries(void)
 {
@@ -697,7 +723,7 @@ static void test_boundaries(void)
     }
 }
 
-/* All buffers at once. */
+/* All parameters but those of arrays and clocks at their limits, at once. */
 static void test_extremes(void)
 {
     static const char *const arrays_and_clocks[] = {
@@ -724,7 +750,7 @@ static void test_extremes(void)
     }
 }
 
-/* And at random. */
+/* All parameters at random. */
 static void test_random(void)
 {
     Random random = random_from_seed();
@@ -749,18 +775,18 @@ static void test_random(void)
     }
 }
 
-/* What changes, and which way. */
+/* What a change makes slower or faster. */
 
-/* How data addresses go. */
+/* How data addresses follow each other. */
 typedef enum Pattern {
     ONE_LINE,
-    CHASE,                      /* through @bytes, in no order */
+    CHASE,                      /* through @bytes, at random */
     STREAM,                     /* line after line */
 } Pattern;
 
 typedef struct Effect {
     const char *set;            /* what is changed */
-    int sign;                   /* 1: slower, -1: faster, 0: as before */
+    int sign;                   /* 1: slower, -1: faster, 0: neither */
     Pattern pattern;
     uint64_t bytes;
     unsigned copies;            /* of the body */
@@ -781,7 +807,7 @@ typedef struct Effect {
 static const Effect effects[] = {
     { "width=3", 1, ONE_LINE, 64, 60, { NOP } },
     { "width=10", -1, ONE_LINE, 64, 60, { NOP } },
-    /* Misses that overlap as far as instructions are known. */
+    /* Misses that overlap as far as the reorder buffer reaches. */
     { "rob=16", 1, CHASE, 1 << 22, 30, { LOAD, NOP, NOP, NOP } },
     { "rob=512 fill-buffers=64", -1, CHASE, 1 << 22, 30,
       { LOAD, NOP, NOP, NOP } },
@@ -879,7 +905,7 @@ static void effect_run(Rig *rig, const Effect *effect, unsigned turns,
     }
 }
 
-/* Cycles of a turn of the loop of @effect, warm. */
+/* Returns the cycles of a warm turn of @effect's loop on @uarch. */
 static double effect_cycles(const PmuUarch *uarch, const Effect *effect)
 {
     Rig *rig = rig_new(uarch);
@@ -902,7 +928,7 @@ static double effect_cycles(const PmuUarch *uarch, const Effect *effect)
     rig_begin_block(rig);
     rig_add(rig, &(Code)I("\x48\xff\xc9"));                     /* dec rcx */
     rig_add(rig, &(Code)I("\x0f\x85\x00\x00\x00\x00"));         /* jnz */
-    /* Twice through what may fit a cache. */
+    /* Go twice through data that may fit a cache. */
     effect_run(rig, effect, effect->bytes <= 1 << 22
                ? MAX(turns, effect->bytes / 32 / effect->copies) : turns,
                &next);
@@ -916,7 +942,10 @@ static double effect_cycles(const PmuUarch *uarch, const Effect *effect)
     return cycles;
 }
 
-/* A change makes code that depends on it slower or faster, and no other. */
+/*
+ * A change makes code that depends on it slower or faster by more than 10 %,
+ * and other code not.  The signs follow from what each parameter means.
+ */
 static void test_effects(void)
 {
     for (unsigned i = 0; i < G_N_ELEMENTS(effects); i++) {
