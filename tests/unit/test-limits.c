@@ -103,13 +103,20 @@ typedef struct Core {
     PmuTiming *timing;
 } Core;
 
-static void core_init(Core *core, const PmuUarch *uarch, PmuL3 *l3)
+/* @core is one of kind @kind with the parameters @uarch. */
+static void core_init_of(Core *core, PmuCore kind, const PmuUarch *uarch,
+                         PmuL3 *l3)
 {
     core->uarch = *uarch;
-    core->decoder = pmu_decoder_new(PMU_CORE_ICELAKE, &core->uarch);
+    core->decoder = pmu_decoder_new(kind, &core->uarch);
     core->timing = pmu_timing_new(&core->uarch, &core->ledger, l3, identity,
                                   NULL);
     pmu_timing_set_sampling(core->timing, NULL);
+}
+
+static void core_init(Core *core, PmuL3 *l3)
+{
+    core_init_of(core, PMU_CORE_ICELAKE, pmu_uarch(PMU_CORE_ICELAKE), l3);
 }
 
 static void core_destroy(Core *core)
@@ -179,7 +186,7 @@ static void test_flushed_code(void)
     uint64_t before;
     Core core = {};
 
-    core_init(&core, pmu_uarch(PMU_CORE_ICELAKE), NULL);
+    core_init(&core, NULL);
     make_nops(code, core.decoder, CODE, LINES);
     run_begin(flush, OTHER, PMU_LEVEL_USR);
     for (unsigned i = 0; i < LINES; i++) {
@@ -215,7 +222,7 @@ static void test_written_code(void)
     Core core[2] = {};
 
     for (unsigned i = 0; i < 2; i++) {
-        core_init(&core[i], pmu_uarch(PMU_CORE_ICELAKE), l3);
+        core_init(&core[i], l3);
     }
     for (unsigned i = 0; i < PARTS; i++) {
         make_nops(&code[i], core[0].decoder, CODE + i * LINES * LINE, LINES);
@@ -359,7 +366,7 @@ static void test_strings(void)
         Core core = {};
         uint64_t repairs = 0;
 
-        core_init(&core, pmu_uarch(PMU_CORE_ICELAKE), NULL);
+        core_init(&core, NULL);
         for (unsigned n = 0; n < 2 * G_N_ELEMENTS(counts); n++) {
             double before = seconds();
 
@@ -399,7 +406,7 @@ static void test_strings_estimated(void)
         double before = seconds();
         Core core = {};
 
-        core_init(&core, pmu_uarch(PMU_CORE_ICELAKE), NULL);
+        core_init(&core, NULL);
         pmu_timing_set_sampling(core.timing, &sampling);
         pmu_timing_set_interest(core.timing, (PmuInterest) {});
         run_begin(run, CODE, PMU_LEVEL_USR);
@@ -430,7 +437,7 @@ static void test_ranges(void)
     g_autofree Run *run = g_new(Run, 1);
     Core core = {};
 
-    core_init(&core, pmu_uarch(PMU_CORE_ICELAKE), NULL);
+    core_init(&core, NULL);
     make_nops(run, core.decoder, CODE, 1);
     pmu_timing_run(core.timing, &run->builder.block, 0, 1000, &run->dynamic);
     pmu_timing_run(core.timing, &run->builder.block, 16, 17, &run->dynamic);
@@ -458,7 +465,7 @@ static void test_elsewhere(void)
     double before = seconds();
     Core core = {};
 
-    core_init(&core, pmu_uarch(PMU_CORE_ICELAKE), NULL);
+    core_init(&core, NULL);
     pmu_timing_set_sampling(core.timing, &sampling);
     for (unsigned n = 0; n < 3000; n++) {
         /* Each is at another offset in its page, and so unknown code. */
@@ -565,7 +572,7 @@ static void test_random_code(void)
             uarch.store_buffer = most ? PMU_MAX_STORE_BUFFER : 1;
             uarch.dram_tenth_ns = 20000;
         }
-        core_init(&core, &uarch, NULL);
+        core_init_of(&core, kind, &uarch, NULL);
         for (unsigned n = 0; n < 2000; n++) {
             uint64_t pc = random_next(&random) >> random_below(&random, 63);
 
@@ -617,7 +624,6 @@ static void test_memory(void)
     enum { CHECKED = 64 };
     /* What the chunks of an arena round up to, in both generations. */
     const size_t slack = 4 << 20;
-    g_autofree Run *run = g_new(Run, 1);
     PmuInsnPool *pool = pmu_insn_pool_new();
     PmuInsn insn = { .length = 1 }, was[CHECKED];
     const PmuInsn *kept[CHECKED];

@@ -147,16 +147,19 @@ static void test_full(Fixture *f, gconstpointer data)
         n++;
     }
     g_assert_cmpuint(f->block->num_accesses, <=, PMU_BLOCK_ACCESSES);
+    g_assert_cmpuint(f->block->num_accesses, >, PMU_BLOCK_ACCESSES - 8);
     pmu_block_begin(f->builder, PMU_LEVEL_USR, 0);
     for (n = 0; !pmu_block_full(f->block); n++) {
         ADD("\x90", 64 * n, NONE, NONE);
     }
     g_assert_cmpuint(f->block->num_segments, <=, PMU_BLOCK_SEGMENTS);
+    g_assert_cmpuint(f->block->num_segments, >, PMU_BLOCK_SEGMENTS - 8);
     pmu_block_begin(f->builder, PMU_LEVEL_USR, 0);
     for (n = 0; !pmu_block_full(f->block); n++) {
         ADD("\x90", n, NONE, NONE);
     }
     g_assert_cmpuint(f->block->num_insns, <=, PMU_BLOCK_INSNS);
+    g_assert_cmpuint(f->block->num_insns, >, PMU_BLOCK_INSNS - 8);
 }
 
 /* A packed block has the same contents, and does not refer to the builder. */

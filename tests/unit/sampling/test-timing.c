@@ -1287,12 +1287,10 @@ static void test_item_rate(void)
  */
 static void test_reset(void)
 {
-    Rig *rig = rig_loop(PMU_CORE_ICELAKE, (Code)LOAD_RAX_RBX, 20, &plain, 1);
+    Rig *rig = rig_new(PMU_CORE_ICELAKE);
     double cycles, misses;
     uint64_t clock;
 
-    rig_free(rig);
-    rig = rig_new(PMU_CORE_ICELAKE);
     rig_program(rig, (Code[]) { LOAD_RAX_RBX, DEC_RCX, JNZ }, 3, 0);
     rig_measure(rig, &plain, 100);
     cycles = rig->cycles;
