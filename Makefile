@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# The commands of README.md; "make help" lists them.  Each does all that it
-# needs, from a fresh clone on.
+# The commands of README.md; "make help" lists them.  Each of them first does
+# what it needs, even in a fresh clone.
 
 BUILD ?= build
 # Options for the first configure, for example
@@ -21,7 +21,7 @@ slots := tools/x86-slots/x86-slots
 
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
-# Meson and ninja run things side by side themselves.
+# Meson and ninja run jobs in parallel themselves.
 .NOTPARALLEL:
 
 .PHONY: all
@@ -55,8 +55,8 @@ check: all core tools stock fuzz ## run all tests
 	    --meson "$(qemu):qtest-x86_64/intel-dsa-*" \
 	    --program "functional=tests/functional/run"
 
-# What the guest's fuzzer and libFuzzer find in two hours: slow, as it looks
-# for errors that other tests do not show.
+# Run the guest's fuzzer and libFuzzer for two hours, and other slow tests, to
+# find errors that other tests do not show.
 .PHONY: check-long
 check-long: all fuzz sanitize ## fuzz for two hours, and tests that take long
 	ninja -C $(qemu) tests/qtest/intel-dsa-lifecycle-test
@@ -105,7 +105,7 @@ bench: all stock ## print what counting costs, against unpatched QEMU
 	echo "$$said" | grep memcpy
 	tests/bench/run
 
-# All reports are printed; the status is that of the worst.
+# Print all reports; the exit status is that of the worst.
 .PHONY: accuracy
 accuracy: all tools ## print how near the model is to measurements
 	@status=0; \
@@ -127,7 +127,7 @@ sanitize: ## build QEMU with AddressSanitizer and UndefinedBehaviorSanitizer
 	@./configure --build-dir=$(BUILD) --reuse --sanitize $(CONFIGURE)
 	ninja -C $(BUILD)/qemu-sanitize qemu-system-x86_64
 
-# Without clang there is nothing to build, and tests/fuzz/run says so.
+# Without clang nothing is built, and tests/fuzz/run says so.
 .PHONY: fuzz
 fuzz: core ## build fuzzers of the model core, if there is clang
 	@./configure --build-dir=$(BUILD) --reuse --core-only --fuzz $(CONFIGURE)

@@ -1,8 +1,8 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# What configure and the scripts beside this file share: where things are,
-# how progress and errors are printed.  Sourced, never run.
+# What configure and the scripts beside this file share: paths, and functions
+# that print progress and errors.  It is sourced, never run.
 
 # The repository's root, whatever directory the caller stands in.
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -14,21 +14,20 @@ overlay_dirs=(accel target hw include qapi docs tests/qtest)
 
 program=$(basename "$0")
 
-# Where everything that is built goes; --build-dir or $BUILD changes it.  Of a
-# package, which has QEMU beside its scripts (artifacts.py): where the user's
-# caches are.
+# The build directory; --build-dir or $BUILD changes it.  In a Debian package,
+# which has QEMU beside its scripts (artifacts.py), it is in the user's caches.
 if [[ -e $top/bin/qemu-system-x86_64 ]]; then
     build=${BUILD:-${XDG_CACHE_HOME:-$HOME/.cache}/qemu-perf-metrics}
 else
     build=${BUILD:-$top/build}
 fi
 
-# say TEXT...: one line of progress, on stderr so that stdout stays data.
+# say TEXT...: print a line of progress, to stderr, as stdout is for data.
 say() {
     printf '%s: %s\n' "$program" "$*" >&2
 }
 
-# die TEXT...: one line that says what is wrong, then give up.
+# die TEXT...: print a line that says what is wrong, and give up.
 die() {
     printf '%s: error: %s\n' "$program" "$*" >&2
     exit 1
@@ -51,21 +50,22 @@ set_build_dir() {
     build=$(cd "$1" && pwd)
 }
 
-# configured NAME: the value of this variable of configure's last run, if any.
+# configured NAME: print the value of this variable in configure's last run, if
+# there was one.
 configured() {
     # shellcheck source=/dev/null
     [[ ! -e $build/configure-options ]] ||
         (. "$build/configure-options" && printf '%s' "${!1}")
 }
 
-# The python every step uses.  A python3 found first in PATH may be a
-# version manager's, without the modules that Debian's packages bring.
+# The Python that all steps use.  The first python3 in PATH may be a version
+# manager's, without the modules of Debian's packages.
 PYTHON=${PYTHON:-/usr/bin/python3}
 
 # src_git ARGS...: git on the history of the patched QEMU tree.  The
 # repository lies beside the tree, not in it, because QEMU's build behaves
 # differently in a git checkout (-Werror, version string, submodules).
-# The user's own git settings (hooks, signing, autocrlf) have no say.
+# The user's own git settings (hooks, signing, autocrlf) are ignored.
 src_git() {
     GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_SYSTEM=/dev/null \
         git --git-dir="$build/src.git" --work-tree="$build/src" \
@@ -74,7 +74,7 @@ src_git() {
         "$@"
 }
 
-# Stamps: a step is done when the file holds the step's inputs.
+# Stamps: a step is done if its stamp file holds the step's inputs.
 stamp_is() {
     [[ -e $build/stamps/$1 && $(< "$build/stamps/$1") = "$2" ]]
 }

@@ -22,7 +22,7 @@ _qpm()
         return ;;
     esac
     if [[ $cur = -* ]]; then
-        # The program says which options it has.
+        # The program's --help lists its options.
         mapfile -t COMPREPLY < <(compgen -W "$("$1" --help |
             grep -o -e '--[a-z][a-z-]*' | sort -u)" -- "$cur")
     elif [[ $1 = *kernel-ci && $COMP_CWORD -eq 1 ]]; then

@@ -1,14 +1,14 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# The patch series as a chain of commits on the pristine QEMU source.
+# Make the patch series a chain of commits on the pristine QEMU source.
 # Sourced by the scripts that apply, write and check patches.
 
 # commit_series DIR: put DIR/*.patch, in order, on top of the tag "base".
-# The new commits' identity depends on the patches alone, so an unchanged
-# series gives the same tip.  Nothing in the work tree is touched.
+# The new commits' hashes depend on the patches alone, so an unchanged series
+# gives the same tip.  The work tree is not touched.
 # Sets series_tip, series_count, and series_names[COMMIT] = file name;
-# series_notes holds a line for each hunk that fits at another line only.
+# series_notes gets a line for each hunk that only fits at another line.
 commit_series() {
     local dir=$1 patch index work notes
     local -x GIT_AUTHOR_NAME GIT_AUTHOR_EMAIL GIT_AUTHOR_DATE
@@ -21,7 +21,7 @@ commit_series() {
     with_index "$index" read-tree "$series_tip"
     for patch in "$dir"/*.patch; do
         [[ -e $patch ]] || break
-        # mailinfo takes the mail apart: headers to info, text to msg.
+        # mailinfo splits the mail: headers go to info, the text to msg.
         src_git mailinfo -b "$work/msg" "$work/diff" \
             < "$patch" > "$work/info" ||
             { rm -r "$work"; die "patches/${patch##*/}: not a patch by mail"; }
@@ -47,15 +47,15 @@ commit_series() {
     rm -r "$work"
 }
 
-# with_index FILE GIT-ARGS...: git with an index of its own.
+# with_index FILE GIT-ARGS...: run git with FILE as its index.
 with_index() {
     local -x GIT_INDEX_FILE=$1
     shift
     src_git "$@"
 }
 
-# first_misfit OUTPUT: what git apply said of the first hunk that failed, as
-# "FILE, hunk at line N".
+# first_misfit OUTPUT: print the first hunk that failed in git apply's output,
+# as "FILE, hunk at line N".
 first_misfit() {
     local line
     line=$(sed -n 's/^error: patch failed: \(.*\):\([0-9]*\)$/\1, hunk at line \2/p' \

@@ -22,19 +22,19 @@ static inline void tcg_code_read(const TranslationBlock *tb)
 #else
 
 /*
- * @cpu, the current one, is about to throw away the blocks that were made of
- * the @size bytes from @start on, of one page, and to store to them.  It will
- * come to tcg_code_store_done() before it begins another block.
+ * QEMU calls this before it throws away the blocks that were made of the @size
+ * bytes at @start and stores to these bytes.  They lie in one page.  @cpu is
+ * the current vCPU; it calls tcg_code_store_done() before its next block.
  */
 void tcg_code_store(CPUState *cpu, ram_addr_t start, unsigned size);
 
 /*
- * The current vCPU is not in the middle of a store: what another one has made
- * of the old bytes goes, too.
+ * The stores that the current vCPU announced are done.  Throws away the blocks
+ * that another vCPU has made of the old bytes meanwhile.
  */
 void tcg_code_store_done(void);
 
-/* The pages of @tb are locked, and its code is about to be read. */
+/* The translator has locked the pages of @tb and is about to read its code. */
 void tcg_code_read(const TranslationBlock *tb);
 
 #endif /* CONFIG_USER_ONLY */

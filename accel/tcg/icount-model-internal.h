@@ -1,5 +1,5 @@
 /*
- * Virtual time by a timing model of the CPUs: what its parts share
+ * Virtual time by a timing model of the CPUs: declarations that its files share
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -13,71 +13,84 @@
 #include "icount-model.h"
 
 /*
- * A vCPU's time.  Its own thread changes it; others read what is marked [o],
- * which changes atomically.
+ * A vCPU's time.  Only the vCPU's own thread changes it.  Other threads read
+ * the fields marked [o], which change atomically.  "Look" and "glance" are
+ * defined at the top of icount-model.c.
  */
 typedef struct IcountModelVCPU {
     IcountModelRunTime *run_time;
-    int64_t ran;                /* run_time() at the last look */
+    int64_t ran;                /* run_time() at the last look, ns */
     int64_t local;              /* its own time at the last look, ns */
-    aligned_int64_t rough;      /* [o] at the last look, glance or read */
-    int64_t icount;             /* instructions that it executed */
-    int64_t look;               /* ... of the next look or glance */
-    int64_t looked_icount;      /* ... of the last look */
-    int64_t read_icount;        /* ... of the last look, glance or read */
+    aligned_int64_t rough;      /* [o] its own time at the last look, glance
+                                   or read, ns */
+    int64_t icount;             /* instructions that it has executed */
+    int64_t look;               /* icount of the next look or glance */
+    int64_t looked_icount;      /* icount of the last look */
+    int64_t read_icount;        /* icount of the last look, glance or read */
     aligned_int64_t deadline;   /* [o] the next event as of the last plan, ns */
-    int64_t turn_end;           /* ... and the end of its turn */
-    int64_t insn_time;          /* of an instruction lately, in 1/1024 ns */
-    bool must_look;             /* next time, not glance */
-    bool passed;                /* a look was asked for: instructions or not */
-    bool publishing;            /* its time, in the execution loop */
-    bool halted;                /* [o] it was, when it was last seen */
-    bool waits;                 /* [o] for other vCPUs: it does not execute */
-    bool skips;                 /* ... or timers ran: it does not execute now */
+    int64_t turn_end;           /* end of its turn as of the last plan, ns */
+    int64_t insn_time;          /* recent average of an instruction, in
+                                   1/1024 ns */
+    bool must_look;             /* the next one must be a look, not a glance */
+    bool passed;                /* look even if no instruction has executed
+                                   since the last look */
+    bool publishing;            /* it publishes its time from the execution
+                                   loop */
+    bool halted;                /* [o] it was halted when last seen */
+    bool waits;                 /* [o] it does not execute: it waits for other
+                                   vCPUs */
+    bool skips;                 /* it does not execute now: it waits, or timers
+                                   run first */
 } IcountModelVCPU;
 
 IcountModelVCPU *icount_model_vcpu(CPUState *cpu);
 
-/* Virtual time now, in ns.  Not with vm_clock_lock. */
+/* Returns virtual time, in ns.  The caller must not hold vm_clock_lock. */
 int64_t icount_model_now(void);
 
-/* What the guest makes of it: other work of its thread does not count. */
+/*
+ * Has @cpu guest code to run?  Only the guest decides that; other work of the
+ * vCPU's thread does not count.
+ */
 static inline bool icount_model_is_awake(CPUState *cpu)
 {
     return cpu_can_run(cpu) && (!cpu->halted || cpu_has_work(cpu));
 }
 
-/* Does idle time take as long as it says (sleep=on)? */
+/* Does idle virtual time pass at the host's pace (sleep=on)? */
 bool icount_model_sleeps_when_idle(void);
 
-/* @cpu is out of its execution loop: look or glance if that is due. */
+/* @cpu has left its execution loop: look or glance if that is due. */
 void icount_model_catch_up(CPUState *cpu);
 
-/* ... and is not to run on for now: look, and count it with those that halt. */
+/*
+ * @cpu has left its execution loop and is not to run on for now: look, and
+ * treat it as halted.
+ */
 void icount_model_stop(CPUState *cpu);
 
 /*
- * What vCPUs on one thread take turns by.  Is it the turn of @cpu?  Sets where
- * that ends, in ns of its own time.
+ * For vCPUs that take turns on one thread.  Is it the turn of @cpu?  Sets @end
+ * to where the turn ends, in ns of its own time.
  */
 bool icount_model_is_turn(CPUState *cpu, int64_t *end);
 
-/* Nobody has had a turn. */
+/* Start over, as if no vCPU had had a turn. */
 void icount_model_turns_reset(void);
 
-/* @cpu is about to go. */
+/* @cpu is about to be removed. */
 void icount_model_turns_forget(CPUState *cpu);
 
 /*
- * What vCPUs on threads of their own stay together by.  May @cpu run, as far as
- * the others are concerned?  Sets where it must look how far they are, in ns of
- * its own time.
+ * For vCPUs on threads of their own: keeps them from drifting apart.  May @cpu
+ * run, as far as the others are concerned?  If it is awake, sets @pause to when
+ * it must look again how far they are, in ns of its own time.
  */
 bool icount_model_may_run(CPUState *cpu, int64_t *pause);
 
 /*
- * The next event is at @ns: those but @cpu that execute, and have planned for a
- * later one, must plan again.
+ * The next event is at @ns.  Each vCPU other than @cpu that executes and has
+ * planned for a later event must plan again.
  */
 void icount_model_replan(CPUState *cpu, int64_t ns);
 

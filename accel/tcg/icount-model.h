@@ -3,8 +3,8 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * icount supplies budgets of instructions, deadlines and jumps of idle time;
- * the target says how long instructions took.  docs/devel/pmu.rst has the
+ * icount supplies instruction budgets, deadlines and idle-time jumps.  The
+ * target says how long instructions took.  docs/devel/pmu.rst describes the
  * design.
  */
 
@@ -23,99 +23,107 @@ static inline bool icount_model_may_thread(void)
 #else
 
 /*
- * For how long has @cpu run since it was made, in nanoseconds, its current
- * instruction (the last one of its block) excluded?  Never falls.  Lets the
- * model know all that @cpu executed; with @roughly it may say what is found
- * sooner, which next time may turn out to have been too much or too little.
- * Must not read a clock.
+ * Returns for how long @cpu has run since it was made, in nanoseconds, without
+ * its current instruction (the last one of its block).  Never falls.  Tells the
+ * model all that @cpu executed.  With @roughly it may return a quicker
+ * estimate; the next call may find that this was too high or too low.  Must not
+ * read a clock.
  */
 typedef int64_t IcountModelRunTime(CPUState *cpu, bool roughly);
 
-/* Is virtual time that of the model? */
+/* Does virtual time come from the model? */
 bool icount_model_enabled(void);
 
 /*
- * If @option, the value of shift=, is "model": make virtual time that of the
- * model, and @option what icount is to use instead.  False and @errp set if
- * another option in @opts contradicts that.
+ * If @option, the value of shift=, is "model", take virtual time from the model
+ * and set @option to the shift that icount is to use instead.  Returns false
+ * and sets @errp if another option in @opts contradicts that.
  */
 bool icount_model_configure(QemuOpts *opts, const char **option, Error **errp);
 
-/* What sleep= is in @opts if it is not given. */
+/* Returns the default of sleep= if @opts do not set it. */
 bool icount_model_sleeps(QemuOpts *opts);
 
 /* May vCPUs run on threads of their own? */
 bool icount_model_may_thread(void);
 
-/* The target has a model of @cpu.  Before any vCPU runs. */
+/* The target has a model of @cpu.  Called before any vCPU runs. */
 void icount_model_add(CPUState *cpu, IcountModelRunTime *run_time);
 
-/* @cpu is about to go.  With the BQL. */
+/* @cpu is about to be removed.  Called with the BQL. */
 void icount_model_remove(CPUState *cpu);
 
-/* How much of run_time(@cpu) time has seen, in ns: it travels with that. */
+/*
+ * Returns how much of run_time(@cpu) virtual time accounts for, in ns.  It
+ * migrates with the model of @cpu.
+ */
 int64_t icount_model_ran(CPUState *cpu);
 
 /*
- * The model of @cpu has another past from now on, loaded from elsewhere, of
- * which time has seen @ran ns.  False if that cannot be.
+ * The model of @cpu was loaded from a migration stream.  Virtual time accounts
+ * for @ran ns of its run time.  Returns false if that cannot be.
  */
 bool icount_model_loaded(CPUState *cpu, int64_t ran);
 
 /*
- * @cpu is about to halt: the model knows all that it executed.  From now on
- * others may let time jump.
+ * @cpu is about to halt, and the model knows all that it executed.  From now on
+ * other threads may let time jump.
  */
 void icount_model_halt(CPUState *cpu);
 
 /*
- * The clock is about to be read, by an instruction that is the last one of its
- * block, or by a thread that is not a vCPU's.
+ * The clock is about to be read.  The reader is an instruction, which is the
+ * last one of its block, or a thread that is not a vCPU's.
  */
 void icount_model_read(void);
 
 /*
- * What @cpu executed so far is about to be counted; that reads no clock.
- * Without a model, @stock does it.
+ * Account the instructions that @cpu has executed so far, without reading a
+ * clock.  Without a model, @stock does it.
  */
 void icount_model_account(CPUState *cpu, void (*stock)(CPUState *cpu));
 
 /*
- * What @cpu executed took longer than its instructions say: make it leave its
- * execution loop, and bring the clock up to date at this instruction.  @ahead
- * of the instructions that were taken off its budget have not executed.
+ * What @cpu executed took longer than its number of instructions suggests.
+ * Make it leave its execution loop, and bring the clock up to date at this
+ * instruction.  @ahead is the number of instructions that were taken off its
+ * budget and have not executed.
  */
 void icount_model_look(CPUState *cpu, unsigned ahead);
 
-/* @cpu has executed @executed instructions.  With vm_clock_lock. */
+/* @cpu has executed @executed instructions.  Called with vm_clock_lock. */
 void icount_model_executed(CPUState *cpu, int64_t executed);
 
 /*
- * How many instructions @cpu may execute before the clock must be brought up
- * to date, where stock icount says @budget; 0: another vCPU is to run, or a
- * timer is due.
+ * Returns how many instructions @cpu may execute before the clock must be
+ * brought up to date.  Stock icount would allow @budget.  0: another vCPU is to
+ * run, or a timer is due.
  */
 int64_t icount_model_budget(CPUState *cpu, int64_t budget);
 
-/* @cpu has no budget as another one is to run: no timer need be due. */
+/* Is the budget of @cpu 0 because another vCPU is to run, and not a timer? */
 bool icount_model_waits(CPUState *cpu);
 
 /*
- * tcg_cpu_exec(), unless @cpu is not to execute at all as another vCPU is: with
- * its budget of 0 it would take interrupts although it is not its turn.
+ * Calls tcg_cpu_exec() unless another vCPU or a timer is to run first.  With a
+ * budget of 0, tcg_cpu_exec() would take interrupts although it is not the turn
+ * of @cpu.
  */
 int icount_model_exec(CPUState *cpu);
 
 /*
- * For threads of vCPUs: tcg_cpu_exec(), and with a model what icount needs
- * around it.  Without the BQL.
+ * For vCPU threads: calls tcg_cpu_exec(), and with a model does what icount
+ * needs before and after it.  Called without the BQL.
  */
 int icount_model_thread_exec(CPUState *cpu);
 
 /* The same for cpu_exec_step_atomic(). */
 void icount_model_step_atomic(CPUState *cpu);
 
-/* @cpu is out of its execution loop: wait for the others.  With the BQL. */
+/*
+ * @cpu has left its execution loop: wait until it is not too far ahead of the
+ * other vCPUs.  Called with the BQL.
+ */
 void icount_model_wait(CPUState *cpu);
 
 #endif /* CONFIG_USER_ONLY */

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# Run a job whose cases need no Linux: each is the kernel of a machine of its
-# own, says on the serial port what it finds, and ends through isa-debug-exit,
-# as those of kvm-unit-tests do (its x86/run).
+# Run a job whose cases need no Linux, such as those of kvm-unit-tests.  Each
+# case is a kernel that runs in a machine of its own.  It prints to the serial
+# port and ends through isa-debug-exit (see x86/run of kvm-unit-tests).
 
 import json
 import select
@@ -15,7 +15,7 @@ import results
 from artifacts import GuestError
 from output import Output
 
-# x86/run, but for the accelerator and the CPU
+# QEMU's options as in x86/run, except for the accelerator and the CPU
 DEVICES = ('-nodefaults', '-no-user-config', '-display', 'none',
            '-device', 'pc-testdev', '-device',
            'isa-debug-exit,iobase=0xf4,iosize=0x4', '-device', 'pci-testdev',
@@ -23,8 +23,8 @@ DEVICES = ('-nodefaults', '-no-user-config', '-display', 'none',
 
 
 class Machine(machine.Machine):
-    """A machine that runs one such kernel; ends with the program, as guests
-    do.
+    """A machine that runs one such kernel.  Like a guest, it ends when this
+    program does.
     """
 
     def __init__(self, qemu, arguments):
@@ -35,7 +35,7 @@ class Machine(machine.Machine):
         qemu, *arguments = self._command
         self._con, self._qmp = self._spawn(
             qemu, 2, lambda con, qmp:
-            # It stays when the kernel has ended, to be asked.
+            # With -no-shutdown QEMU still answers QMP after the kernel's end.
             [*arguments, '-S', '-no-shutdown',
              '-chardev', 'socket,id=con,fd=%d' % con,
              '-serial', 'chardev:con',
@@ -43,7 +43,7 @@ class Machine(machine.Machine):
              '-mon', 'chardev=qmp,mode=control'])
 
     def start(self):
-        """Have QEMU, with the kernel not yet running."""
+        """Start QEMU; the kernel does not run yet."""
         try:
             self._launch()
             self.qmp('query-status')
@@ -52,8 +52,8 @@ class Machine(machine.Machine):
             raise
 
     def run_kernel(self, sink, timeout):
-        """Run it to its end; sink takes the bytes that it says.  GuestTimeout,
-        GuestDied.
+        """Run the kernel to its end; sink(bytes) gets what it prints.  Raises
+        GuestTimeout after timeout seconds, GuestDied.
         """
         end = time.monotonic() + timeout
         self.qmp('cont')
@@ -79,14 +79,14 @@ class Machine(machine.Machine):
             pass
 
     def _has_ended(self):
-        """Does an event of QEMU's say so?"""
+        """Has QEMU sent a SHUTDOWN event?"""
         *lines, rest = bytes(self._qmp_buffer).split(b'\n')
         self._qmp_buffer = bytearray(rest)
         return any(json.loads(line).get('event') == 'SHUTDOWN'
                    for line in lines)
 
     def exit_status(self):
-        """QEMU's, which is what the kernel wrote; ends it."""
+        """End QEMU; returns its exit status, which is what the kernel wrote."""
         self.quit()
         return self._process.returncode
 

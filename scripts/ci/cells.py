@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# What tests run on: a Kernel and its user space, a Cpu.
+# What tests run on: a Kernel with its user space, and a Cpu.
 
 import collections
 import itertools
@@ -20,11 +20,12 @@ SHORT_CPUS = {
     'spr': 'SapphireRapids,+perf-metrics',
 }
 
-# The user space whose perf is that of the newest kernel before the next one.
+# (version, suite): a kernel gets the first row whose version is not newer.  The
+# suite's perf is that of the newest kernel before the version of the row above.
 USER_SPACES = (((7,), 'trixie-backports'), ((6, 13), 'trixie-backports'),
                ((6, 12), 'trixie'), ((6, 1), 'bookworm'), ((0,), 'bullseye'))
 
-# What stands for a kernel where a suite has kernels of its own
+# The name used for the kernel of suites that bring their own (Suite.bare)
 NO_KERNEL = 'none'
 
 SETUP_HEADER = 0x202
@@ -38,14 +39,14 @@ class CellError(Exception):
 class Kernel:
     """A kernel to boot.
 
-    name     as it was asked for, fit for file names
-    image    its file; None of NO_KERNEL
-    release  its version, as uname -r begins
-    user_space  the suite whose user space goes with it
+    name     as the user named it, made fit for file names
+    image    its file; None for NO_KERNEL
+    release  its version, with which the output of uname -r begins
+    user_space  the Debian suite whose user space it gets
     """
 
     def __init__(self, name):
-        """A file, a kernel's tree, what fetch-kernel takes, or NO_KERNEL."""
+        """A file, a built kernel tree, fetch-kernel's KERNEL, or NO_KERNEL."""
         if name == NO_KERNEL:
             self.name = self.argument = self.release = name
             self.image = self.user_space = None
@@ -69,9 +70,9 @@ class Kernel:
 
 
 def image_release(path):
-    """The release of a kernel's image, by its own words: of a bzImage by its
-    header (Linux, Documentation/arch/x86/boot.rst), of another by its banner.
-    CellError if it has none.
+    """The release of a kernel's image, which it says itself: a bzImage in its
+    header (Linux, Documentation/arch/x86/boot.rst), another in its banner.
+    CellError if neither is found.
     """
     with open(path, 'rb') as file:
         data = file.read()
@@ -88,13 +89,13 @@ def image_release(path):
 
 
 def parse_cpu(text):
-    """The Cpu that the user names: short, or QEMU's -cpu."""
+    """The Cpu that the user names, by a key of SHORT_CPUS or as QEMU's -cpu."""
     model = SHORT_CPUS.get(text, text)
     return Cpu(cpu_name(text), model)
 
 
 def cpu_name(text):
-    """What stands for a model and its properties in results and files."""
+    """The name of a model and its properties in results and file names."""
     return re.sub(r'[^A-Za-z0-9.+_=-]', '_', text)
 
 
@@ -106,8 +107,8 @@ def without_pmu(cpu):
 
 
 def has_pmu(cpu):
-    """Does QEMU model one for it?  perf-metrics implies it, unless pmu, of
-    which the last word counts, says otherwise.
+    """Does this CPU have a PMU in QEMU?  perf-metrics implies one, unless pmu
+    is off; if pmu is given more than once, the last one counts.
     """
     on = {}
     for word in cpu.model.split(','):
@@ -119,7 +120,9 @@ def has_pmu(cpu):
 
 
 def vary(cpu, parameters):
-    """A Cpu for each combination of parameters, [(name, [value])]."""
+    """Yield a Cpu for each combination of the parameters' values;
+    parameters is [(name, [value])].
+    """
     for values in itertools.product(*(v for _, v in parameters)):
         named = ['%s=%s' % (name, value)
                  for (name, _), value in zip(parameters, values)]

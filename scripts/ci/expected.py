@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# Failures that are known.  A line of a list of them is
+# Rules for known failures.  A line of a file of rules is
 #
 #   GLOB [kernel=RANGE] [cpu=GLOB] xfail|flaky|skip|long REASON
 #
@@ -25,23 +25,23 @@ _Range = re.compile(r'(<|>=)?(\d+(?:\.\d+)*)(?:\.\.(\d+(?:\.\d+)*))?$')
 
 
 class ExpectedError(Exception):
-    """A line that is none; the message says where and why."""
+    """A file or line of rules is invalid; the message says where and why."""
 
 
 def version(text):
-    """A version, or what uname -r says, as a tuple of numbers."""
+    """The numbers that a version, or uname -r's output, begins with."""
     return tuple(int(part) for part in
                  re.match(r'\d+(?:\.\d+)*|', text).group(0).split('.') if part)
 
 
 def parse_range(text):
-    """A Range with its text's meaning, None if it is none."""
+    """The Range that the text describes; None if the text is invalid."""
     found = _Range.match(text)
     if not found or found.group(1) and found.group(3):
         return None
     first = version(found.group(2))
     if found.group(1) == '<':
-        # All that is before, not itself
+        # The limit itself is not included.
         return Range(None, first[:-1] + (first[-1] - 1,))
     if found.group(1) == '>=':
         return Range(first, None)
@@ -50,7 +50,7 @@ def parse_range(text):
 
 
 def in_range(limits, release):
-    """Is this version in there?"""
+    """Is this release within the Range limits?"""
     number = version(release)
     return ((limits.low is None or number[:len(limits.low)] >= limits.low) and
             (limits.high is None or number[:len(limits.high)] <= limits.high))
@@ -79,10 +79,10 @@ def parse_line(line, where):
 
 
 class Expected:
-    """The rules of some files."""
+    """The rules of some files, in order."""
 
     def __init__(self, paths=()):
-        """ExpectedError if one cannot be read, or has a line that is none."""
+        """ExpectedError if a file cannot be read or has an invalid line."""
         self.rules = []
         self.used = set()
         for path in paths:
@@ -99,7 +99,9 @@ class Expected:
                 raise ExpectedError('%s is not UTF-8' % path) from None
 
     def rule(self, suite, case, release, cpu, run_long=False):
-        """The rule of a case, or None; none is "long" if such cases run."""
+        """The first rule that matches a case, or None.  With run_long, "long"
+        rules are passed over.
+        """
         for rule in self.rules:
             if (fnmatch.fnmatchcase('%s/%s' % (suite, case), rule.glob) and
                     (rule.kernel is None or in_range(rule.kernel, release)) and
@@ -110,7 +112,7 @@ class Expected:
         return None
 
     def judge(self, rule, status, reason):
-        """(status, reason) of a case that ended so, by its rule."""
+        """What a rule, or None, makes of a case's (status, reason)."""
         if rule is None:
             return status, reason
         if status == results.FAIL:
@@ -121,5 +123,5 @@ class Expected:
         return status, reason
 
     def unused(self):
-        """Rules that no case needed."""
+        """The rules that no call of rule() has matched."""
         return [rule for rule in self.rules if rule not in self.used]

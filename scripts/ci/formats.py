@@ -8,9 +8,9 @@ import xml.etree.ElementTree as ElementTree
 
 import results
 
-# JUnit's readers show what a test printed; more than this helps nobody.
+# Bytes of a case's output in JUnit's XML, the last ones.  Readers show them.
 SYSTEM_OUT_MAX = 64 << 10
-# What XML 1.0 cannot hold
+# Characters that XML 1.0 does not allow
 _NOT_XML = re.compile('[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]')
 
 _MARKS = {results.PASS: 'passed', results.FAIL: '**FAILED**',
@@ -20,14 +20,14 @@ _MARKS = {results.PASS: 'passed', results.FAIL: '**FAILED**',
 
 
 def groups(found, *fields):
-    """[(values of these fields, Results that have them)], in order."""
+    """[(values of these fields, Results that have them)], sorted."""
     def key(result):
         return tuple(getattr(result, field) for field in fields)
     return [(k, list(each)) for k, each in
             itertools.groupby(sorted(found, key=key), key)]
 
 
-# KTAP: Linux, Documentation/dev-tools/ktap.rst
+# KTAP.  Source: Linux, Documentation/dev-tools/ktap.rst.
 
 def _ktap_line(result, number):
     name = result.case.replace('#', '_')
@@ -41,7 +41,7 @@ def _ktap_line(result, number):
 
 
 def _ktap_group(found, fields, indent):
-    """Lines of a nested test, and whether it passed."""
+    """(lines of a nested test, whether it passed)."""
     lines = ['KTAP version 1']
     ok = True
     if not fields:
@@ -64,7 +64,7 @@ def _ktap_group(found, fields, indent):
 
 
 def ktap(found):
-    """One text: kernels, in them CPUs, in them suites, in them cases."""
+    """The text, nested: kernels contain CPUs, these suites, these cases."""
     lines, _ = _ktap_group(found, ('kernel', 'cpu', 'suite'), '')
     return '\n'.join(lines) + '\n'
 
@@ -87,15 +87,16 @@ def _junit_case(suite, result, output):
         kind = 'skipped'
     if kind:
         ElementTree.SubElement(case, kind, message=xml_text(result.reason))
-    # Readers that look at the schema (Jenkins' xUnit) refuse properties here.
+    # No <properties> here: readers that check the schema (Jenkins' xUnit)
+    # refuse them.
     ElementTree.SubElement(case, 'system-out').text = (
         '[counters in use: %s]\n' % ('yes' if result.pmu else 'no') +
         xml_text(output[-SYSTEM_OUT_MAX:]))
 
 
 def junit(found, qemu, output=lambda result: ''):
-    """The XML, as bytes.  qemu names what ran them; output is a function
-    that gives what a case printed.
+    """The XML, as bytes.  qemu names the QEMU that ran the cases;
+    output(Result) returns what a case printed.
     """
     top = ElementTree.Element('testsuites', name='kernel-ci')
     for names, each in groups(found, 'kernel', 'cpu', 'suite'):
@@ -110,7 +111,7 @@ def junit(found, qemu, output=lambda result: ''):
         properties = ElementTree.SubElement(suite, 'properties')
         for name, value in (('release', each[0].release or ''),
                             ('qemu', qemu),
-                            # Cases with counters in use
+                            # How many cases used counters
                             ('pmu', str(sum(r.pmu for r in each)))):
             ElementTree.SubElement(properties, 'property', name=name,
                                    value=xml_text(value))
@@ -120,19 +121,19 @@ def junit(found, qemu, output=lambda result: ''):
     return ElementTree.tostring(top, encoding='utf-8', xml_declaration=True)
 
 
-# Markdown: what $GITHUB_STEP_SUMMARY takes
+# Markdown, as $GITHUB_STEP_SUMMARY takes it
 
 def _cell(text):
     return ' '.join(text.split()).replace('|', '\\|')
 
 
 def _code(text):
-    """What a test printed, so that Markdown takes none of it for markup."""
+    """What a test printed, quoted so that Markdown finds no markup in it."""
     return '`%s`' % ' '.join(text.split()).replace('`', "'")
 
 
 def markdown(found):
-    """A summary: a table of all, then what is not as expected."""
+    """A summary: a table of all, then the cases that ended unexpectedly."""
     lines = ['# Kernel tests', '', results.in_words(found) + '.', '',
              '| kernel | CPU | suite | passed | of these with counters | '
              'failed | expected to fail | skipped | not run | seconds |',

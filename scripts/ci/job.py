@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# Run a job: boot a guest, run its cases, see whether each has used counters,
-# and whether the kernel complained meanwhile.
+# Run a job: boot a guest and run the job's cases in it.  Find out for each case
+# whether it used counters and whether the kernel printed warnings meanwhile.
 
 import os
 import re
@@ -18,57 +18,58 @@ import trees
 from output import Output
 
 BOOT_SECONDS = 180
-# A job whose guest did not boot so often boots none any more.
+# Failed boots of its guest after which a job gives up
 BOOTS_MAX = 2
-# Longer reasons are cut: they become lines of tables.
+# Length, in characters, to which a reason is cut: it has to fit into a table.
 REASON_MAX = 200
-# What a kernel says when something is wrong that the case may not notice
+# What a kernel prints when something is wrong, which a case may not notice
 COMPLAINTS = re.compile(
     # Not "Spectre V2 : WARNING: ...", which is about the CPU model.
     r'^(?:\[[^]]*\] *)*WARNING: |\bBUG: |kernel BUG at|Oops|\[#\d+\]|'
     r'UBSAN: |INFO: rcu|rcu: INFO: |INFO: task |unchecked MSR access|'
     r'irq loop stuck|Uhhuh\. NMI|Kernel panic', re.MULTILINE)
-# "quiet" would hide warnings.
+# Instead of "quiet", which would hide warnings
 APPEND = 'loglevel=5'
-# Samples are dropped by a clock that says nothing of emulated CPUs.
+# Linux drops samples that take long by its clock, which says nothing of an
+# emulated CPU: lift these limits, and let every user open events.
 SYSCTLS = ('echo 1000000 >/proc/sys/kernel/perf_event_max_sample_rate',
            'echo 0 >/proc/sys/kernel/perf_cpu_time_max_percent',
            'echo -1 >/proc/sys/kernel/perf_event_paranoid')
 
 
 class Interrupted(Exception):
-    """The user does not want the job's results any more."""
+    """The user has stopped the run; the job has no results."""
 
 
 def scale():
     return float(os.environ.get('TEST_TIMEOUT_SCALE', '1'))
 
 
-# Iterations of 242 instructions: more than those for which QEMU goes on
-# counting after the last counter of a CPU stopped (IDLE_INSTRUCTIONS of
-# pmu-overflow.c).  What a case before this one had counted is no evidence for
-# this one.
+# Iterations, of 242 instructions each, that every CPU runs before a case.  QEMU
+# goes on counting for IDLE_INSTRUCTIONS (pmu-overflow.c) after a CPU's last
+# counter has stopped.  These iterations outlast that, so that counting for an
+# earlier case does not count as evidence for this one.
 SETTLE_ITERATIONS = 10000
 
 
 def measure_options(settings):
-    """QEMU's options for the guests' time."""
+    """The QEMU options for --measure, if it was given."""
     return list(guest.MEASURE) if settings.measure else []
 
 
 def slower(settings):
-    """How many times longer the host takes for what guests do."""
+    """The factor by which guests run slower because of --measure."""
     return guest.MEASURED_SLOWER if settings.measure else 1
 
 
 def settle(smp):
-    """The command that has all CPUs of a guest run so many."""
+    """The command that makes each CPU of a guest run SETTLE_ITERATIONS."""
     return '; '.join('workload --cpu %d nops %d' % (cpu, SETTLE_ITERATIONS)
                      for cpu in range(smp))
 
 
 class Evidence:
-    """What the ledgers of a guest's PMUs say of a time."""
+    """The ledgers of a guest's PMUs at one instant: who used counters?"""
 
     def __init__(self, running):
         self._ledger = ledger.Ledger.read(running)
@@ -90,8 +91,9 @@ class Runner:
     """
 
     def __init__(self, job, settings, expectations, qemu, logs, stop):
-        """logs is the directory for what is kept of each case; when stop, a
-        threading.Event, is set, the job ends without results.
+        """logs is the directory for the files that are kept of each case.
+        stop is a threading.Event; once it is set, the job ends without
+        results.
         """
         self._stop = stop
         self._job = job
@@ -102,17 +104,17 @@ class Runner:
         self._kernel = cells.Kernel(job.kernel)
         self._suite = find_suite(job.suite, settings)
         self._guest = None
-        # Of the guest's console, what was judged already
+        # How much of the guest's console earlier cases were judged by, in bytes
         self._judged = 0
         self._boots_failed = 0
         self._space = self._prepare()
 
     def _prepare(self):
-        """Have the user space; its directory."""
+        """Build the user space if it is missing; returns its directory."""
         return artifacts.script('build-user-space', self._kernel.user_space)
 
     def _seconds(self, case):
-        """How long a case may take."""
+        """The time limit of a case, in seconds of the host."""
         seconds = (self._settings.timeout or
                    case.timeout * slower(self._settings))
         return seconds * scale()
@@ -129,7 +131,7 @@ class Runner:
                 else:
                     result = self._result(name, results.ERROR,
                                           'the suite has no such case')
-                # A guest that was ended for it says nothing.
+                # The case may have failed only because its guest was ended.
                 if self._stop.is_set():
                     raise Interrupted
                 found.append(result)
@@ -187,8 +189,8 @@ class Runner:
         return result
 
     def _retry(self, case, rule, first):
-        """Try a case again that failed.  One that passes at times does not
-        pass; one that never passes failed as it did at first.
+        """Try a failed case again.  A case that passes now is FLAKY if its
+        rule says so, else FAIL; one that never passes keeps its first Result.
         """
         for number in range(2, self._settings.retries + 2):
             if self._stop.is_set():
@@ -203,7 +205,9 @@ class Runner:
         return first
 
     def _start(self):
-        """Have a guest: None, or (status, reason) why there is none."""
+        """Boot a guest, unless one is running.  Returns None, or the (status,
+        reason) to report if there is no guest.
+        """
         if self._boots_failed == BOOTS_MAX:
             return results.FAIL, ('the guest did not boot %d times'
                                   % BOOTS_MAX)
@@ -212,7 +216,7 @@ class Runner:
         except (guest.GuestDied, guest.GuestTimeout) as e:
             self._close()
             self._boots_failed += 1
-            # Whoever tests kernels wants to know it before all else.
+            # A kernel that does not boot is a failure of the kernel, not ERROR.
             return results.FAIL, 'the guest does not boot: %s' % e
         except (guest.GuestError, OSError) as e:
             self._close()
@@ -220,14 +224,15 @@ class Runner:
         return None
 
     def _attempt(self, case, number=1):
-        """Run a case, and keep what it printed.  Raises Interrupted."""
+        """Run a case, keep what it printed, return its Result.  Interrupted."""
         begin = time.monotonic()
         missing = self._start()
-        # A guest that started meanwhile is one that nobody ends.
+        # Whoever set stop ended the guests that ran then, but not one that has
+        # started since.
         if self._stop.is_set():
             raise Interrupted
         if missing:
-            # The reason has the kernel's last words, and will be cut.
+            # The Result's reason is cut: keep all of the kernel's last words.
             self._keep(case, missing[1], '', number)
             return self._result(case.name, *missing,
                                 time.monotonic() - begin)
@@ -264,7 +269,9 @@ class Runner:
         return result
 
     def _reconsider(self, case, verdict, instructions, console):
-        """The verdict in the light of what the case cannot know."""
+        """The verdict, corrected by what the case itself cannot know: what the
+        kernel printed, and whether counters counted.
+        """
         status, reason = verdict
         complaint = COMPLAINTS.search(console)
         if complaint and status in (results.PASS, results.SKIP):
@@ -276,7 +283,9 @@ class Runner:
         return status, reason
 
     def _keep(self, case, output, console, number):
-        """Keep the files of an attempt, numbered from the second one."""
+        """Write the files of an attempt; from the second attempt on, their
+        names end in its number.
+        """
         directory = os.path.join(self._logs, self._kernel.name, self._job.cpu,
                                  self._job.suite, case.name)
         os.makedirs(directory, exist_ok=True)
@@ -308,13 +317,15 @@ class Runner:
 
 
 def shorten(reason):
-    """A reason that is not too long for a line of a table."""
+    """The reason, cut to REASON_MAX characters."""
     return (reason if len(reason) <= REASON_MAX
             else reason[:REASON_MAX - 3] + '...')
 
 
 def find_suite(name, settings):
-    """A suite of ours, or one of the user's own.  SuiteError if none."""
+    """The suite with this name: one that the user gave with --from, or else
+    one of suites.SUITES.  SuiteError if there is none.
+    """
     for own, path in settings.from_:
         if own == name:
             return trees.KINDS.get(name, suites.Directory)(name, path)

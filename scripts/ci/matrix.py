@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# The page about a run of kernel-ci: one HTML file, without scripts and without
-# anything from elsewhere.  Shares its looks with the page of pmu-report.
+# The page about a run of kernel-ci: one HTML file without scripts that loads
+# nothing.  It shares its style with the page of pmu-report.
 
 import collections
 
@@ -10,11 +10,11 @@ import page
 import results
 from page import esc, table
 
-# Of what a case printed, the end is shown.
+# Characters of a case's output that the page shows, the last ones
 LOG_MAX = 6000
 CLASSES = ('retiring', 'bad-speculation', 'frontend-bound', 'backend-bound')
 
-# What is shown of a status: its word, and its colour
+# How the page shows a status: its word, and its colour
 LOOKS = {
     results.PASS: ('passed', 'good'), results.XPASS: ('passed, though it was '
                                                       'to fail', 'odd'),
@@ -92,7 +92,7 @@ def by_suite(found, cell):
 
 
 def listing(found, statuses, output):
-    """The cases that ended so, with what they printed."""
+    """The cases that ended with one of the statuses, with what they printed."""
     parts = []
     for result in sorted(found, key=results.ident):
         if result.status in statuses:
@@ -132,8 +132,8 @@ def trend(runs):
 
 
 def write(runs, output):
-    """The page, of runs [(name, Results)], the newest last; output gives
-    what a case of that one printed.
+    """The page about the last of the runs, [(name, Results)], the newest last.
+    output(Result) returns what a case of that run printed.
     """
     name, found = runs[-1]
     bad = (results.FAIL, results.ERROR, results.XPASS)

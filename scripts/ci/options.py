@@ -65,11 +65,11 @@ DEFAULT_CPUS = ('icx',)
 DEFAULT_SUITES = ('counts', 'perf-test', 'selftests-perf_events', 'rr',
                   'papi')
 
-# What a plan holds.
+# The options that a plan records
 PLANNED = ('kernel', 'cpu', 'suite', 'param', 'from_', 'baseline', 'xfail',
            'timeout', 'retries', 'long', 'measure', 'smp', 'memory', 'append',
            'shard')
-# The options that each command heeds, besides --offline.
+# The options that each command uses, besides --offline
 TAKES = {
     'run': (*PLANNED, 'strict', 'jobs', 'out', 'junit', 'resume', 'qemu'),
     'plan': (*PLANNED, 'out', 'resume', 'qemu'),
@@ -80,12 +80,12 @@ TAKES = {
     'rerun': ('strict', 'jobs', 'out', 'junit', 'resume', 'qemu'),
     'list': ('kernel', 'cpu', 'suite', 'param', 'from_', 'baseline',
              'measure')}
-# Commands for which the plan says the rest.
+# Commands that take the PLANNED options from a plan
 OF_PLANS = ('job', 'merge', 'rerun')
 
 
 class UsageError(Exception):
-    """The user asked for what cannot be; the message says why."""
+    """The user asked for something impossible; the message says why."""
 
 
 def pair(text):
@@ -133,7 +133,7 @@ positive = number_from(1)
 
 
 def parse_given(parser):
-    """The options, and the names of those that the user gave."""
+    """(options, names of those that the user gave)."""
     defaults = vars(parser.parse_args([]))
     parser.set_defaults(**dict.fromkeys(defaults))
     options = parser.parse_intermixed_args()
@@ -145,7 +145,7 @@ def parse_given(parser):
 
 
 def refused(command, given):
-    """What to say of an option that the command would ignore, or None."""
+    """The message about a given option that the command ignores, or None."""
     for name in sorted(given - {'offline', *TAKES[command]}):
         return '--%s: %s %s' % (
             name.rstrip('_'), command,
@@ -156,8 +156,8 @@ def refused(command, given):
 
 
 def parse_arguments(commands):
-    """The options, with command and its arguments; commands are names.  Ends
-    the program if they are wrong.
+    """The options, with the command and its arguments.  commands are the names
+    of all commands.  Ends the program if the arguments are wrong.
     """
     parser = argparse.ArgumentParser(
         usage='%(prog)s [command] [option...]', description=DESCRIPTION,

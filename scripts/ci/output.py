@@ -1,32 +1,33 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# What a case prints: its text, and what it says in TAP.
-#
-# TAP is read while it arrives, as the text is shortened later.
+# What a case prints: its text, and the test results in it that have the form of
+# TAP.  TAP is parsed as it arrives, because the text is shortened later.
 
 import re
 
-# Of what a case printed, so much is kept: the first and the last half.
+# Bytes of a case's output that are kept: half of them from its beginning, the
+# rest, up to this number, from its end.
 OUTPUT_MAX = 1 << 20
-# A longer line is no TAP.
+# Bytes of a line that are parsed as TAP; the rest of a longer line is dropped.
 LINE_MAX = 4096
 
 _PLAN = re.compile(r'1\.\.(\d+)\s*(#.*)?$')
 _SKIP = re.compile(r'#\s*SKIP', re.IGNORECASE)
 _TODO = re.compile(r'#\s*TODO', re.IGNORECASE)
-# "not ok" counts in whatever form; "ok" without a number or "-" may be prose.
+# "not ok" counts whatever follows.  "ok" counts before a number, "-", "#" and
+# the end of the line; before anything else it may be prose.
 _NOT_OK = re.compile(r'\s*not ok\b')
 _OK = re.compile(r'\s*ok(\s+\d+\b|\s+-\s|\s*#|\s*$)')
 
 
 class Tap:
-    """Points, plans and bail-outs of TAP, and of the kernel's KTAP.
+    """Counts the test points of TAP and of the kernel's KTAP.
 
-    failure  the first line that says that something failed, or None
-    skip     the first line that says that something was skipped, or None
-    planned  how many points of the outermost level are to come
-    points   how many came
-    passed   how many points of any level were neither failed nor skipped
+    failure  the first line that reports a failure or bails out, or None
+    skip     the first line that reports a skip, or None
+    planned  number of points of the outermost level that the plans announce
+    points   number of points of that level that came
+    passed   number of points of any level that neither failed nor were skipped
     """
 
     def __init__(self):
@@ -37,7 +38,7 @@ class Tap:
         self.passed = 0
 
     def line(self, text):
-        """Take a line."""
+        """Parse a line."""
         if text.startswith('Bail out!'):
             self.failure = self.failure or text.strip()
             return
@@ -61,7 +62,7 @@ class Tap:
 
 
 class _Lines:
-    """Cuts one stream into lines."""
+    """Cuts one stream into lines and passes them to a Tap."""
 
     def __init__(self, tap):
         self._tap = tap
@@ -83,7 +84,7 @@ class _Lines:
 
 
 class Output:
-    """What a command prints on both of its streams."""
+    """What a command prints to stdout and stderr."""
 
     def __init__(self):
         self._head = bytearray()
@@ -94,12 +95,12 @@ class Output:
         self._error = _Lines(self._tap)
 
     def add(self, data):
-        """Take bytes of stdout."""
+        """Add bytes of stdout."""
         self._out.add(data)
         self._keep(data)
 
     def add_error(self, data):
-        """Take bytes of stderr."""
+        """Add bytes of stderr."""
         self._error.add(data)
         self._keep(data)
 
@@ -113,14 +114,14 @@ class Output:
             del self._tail[:drop]
 
     def text(self):
-        """All of it, shortened in the middle."""
+        """The output; if it is too long, its middle is left out."""
         middle = (b'\n[%d bytes are left out here]\n' % self._dropped
                   if self._dropped else b'')
         return bytes(self._head + middle + self._tail).decode(
             errors='replace')
 
     def tap(self):
-        """What it said in TAP, once the command has ended."""
+        """The Tap, complete; call it once the command has ended."""
         self._out.end()
         self._error.end()
         return self._tap

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# A plan: everything that a run does, cut into jobs of one guest each that
-# share nothing, so that any machine with the same QEMU can do any of them.
+# A plan: everything that a run does, cut into jobs.  Each job has a guest of
+# its own and shares nothing, so any machine with the same QEMU can do it.
 
 import collections
 import fnmatch
@@ -14,32 +14,32 @@ import suites
 
 PLAN = 'plan.json'
 VERSION = 5
-# So long, in seconds, a job is to take: some cases for each boot, which takes
-# 12 to 18 s with all else that is once a job, and some jobs for each worker.
+# Seconds that a job should take.  It should be long as compared with a boot and
+# all else that is once a job, 12 to 18 s, but leave several jobs per worker.
 JOB_SECONDS = 120
 
 Job = collections.namedtuple('Job', 'id kernel cpu model suite cases')
 Job.__doc__ = """Cases that one guest runs.
 
-id      a number, as text: the name of the job's file
-kernel  as the user named it: an argument
+id      a number, as text; the file of the job's results is named after it
+kernel  as the user named it
 cpu     its name
 model   QEMU's -cpu
 suite   its name
-cases   names
+cases   names of cases
 """
 
 Settings = collections.namedtuple(
     'Settings', 'smp memory append from_ xfail timeout retries long measure')
-Settings.__doc__ = """What holds for all jobs.
+Settings.__doc__ = """What all jobs have in common.
 
-smp, memory, append  of the guests
+smp, memory, append  options of the guests, as for run-guest
 from_     [(suite, directory)] of the user's own suites
 xfail     files of expected failures
 timeout   of a case in seconds, or None for each suite's own
-retries   how often a case that failed is tried again
+retries   how often a failed case is tried again
 long      run long cases, too
-measure   the guests' time is the model's
+measure   the guests' clock is the model's (run-guest --measure)
 """
 
 
@@ -48,17 +48,17 @@ class PlanError(Exception):
 
 
 class Plan:
-    """Jobs, and what they have in common.
+    """Jobs, and what is needed to run them and merge their results.
 
-    qemu  the sha256 of the QEMU's file that is to run them
-    images  those of the kernels' files, by the jobs' kernels
+    qemu  the sha256 of the QEMU that is to run them
+    images  {kernel, as in Job: sha256 of its file}
     settings  Settings
     jobs  [Job]
     skipped  Results of what cannot be run
-    part  (I, N): this is part I of N
+    part  (I, N): this is part I, from 1, of N
     inputs  {path: hash} of the expected failures and the user's own suites
     asked  what all parts together do, by asked_for(): equal in all of them
-    hash  names the plan: other jobs, files or settings, another hash
+    hash  of all fields: it differs if jobs, files or settings differ
     """
 
     def __init__(self, qemu, images, settings, jobs, skipped=(), part=(1, 1),
@@ -95,7 +95,9 @@ class Plan:
 
 
 def read(directory):
-    """The Plan in there.  PlanError if there is none, or it was changed."""
+    """The Plan in a directory.  PlanError if there is none, if it was changed,
+    or if it is another version's.
+    """
     path = os.path.join(directory, PLAN)
     try:
         with open(path, encoding='utf-8') as file:
@@ -118,7 +120,9 @@ def read(directory):
 
 
 def is_plan(directory):
-    """Is there a plan, be it of another version or changed?"""
+    """Is there a plan in this directory?  It may be changed or another
+    version's.
+    """
     try:
         with open(os.path.join(directory, PLAN), encoding='utf-8') as file:
             fields = json.load(file)
@@ -128,7 +132,7 @@ def is_plan(directory):
 
 
 def file_hash(path):
-    """What names a QEMU, or a kernel.  PlanError if it cannot be read."""
+    """The sha256 of a file.  PlanError if it cannot be read."""
     digest = hashlib.sha256()
     try:
         with open(path, 'rb') as file:
@@ -140,7 +144,7 @@ def file_hash(path):
 
 
 def tree_hash(path):
-    """What names a file, or a directory with all that is in it."""
+    """A hash of a file, or of a directory with all that is in it."""
     if not os.path.isdir(path):
         return file_hash(path)
     digest = hashlib.sha256()
@@ -149,7 +153,7 @@ def tree_hash(path):
         for name in sorted(files):
             file = os.path.join(directory, name)
             if not os.path.isfile(file):
-                continue        # a pipe would not end
+                continue        # reading a pipe would not end
             digest.update(os.fsencode(os.path.relpath(file, path)) + b'\0')
             digest.update(b'x' if os.access(file, os.X_OK) else b'-')
             digest.update(file_hash(file).encode())
@@ -163,9 +167,9 @@ def input_hashes(settings):
 
 
 def asked_for(qemu, kernels, settings, cells, number):
-    """What names a run whose cases are dealt out to a number of parts:
-    {aspect, in words for people: hash}.  It depends on what files hold, not on
-    where they lie, which may differ between machines.
+    """Hashes of what a run with this number of parts was asked to do, equal in
+    all its parts: {aspect, in words for users: hash}.  They depend on contents
+    of files, not on their paths, which may differ between machines.
 
     qemu  hash of QEMU's file
     kernels  {name: hash of its file}
@@ -187,8 +191,8 @@ def asked_for(qemu, kernels, settings, cells, number):
 
 
 def check_parts(directories):
-    """PlanError unless, of each run that one of the directories has a part
-    of, all parts are there.  Results without a plan are let pass.
+    """PlanError unless the directories have all parts of each run of which they
+    have one.  Directories without a plan are accepted.
     """
     found = [(each, read(each)) for each in directories
              if os.path.exists(os.path.join(each, PLAN))]
@@ -207,7 +211,7 @@ def check_parts(directories):
 
 
 def has_none(directory):
-    """Is this the part of a run for which no case was left?"""
+    """Is this a part of a run that has no case?"""
     if not os.path.exists(os.path.join(directory, PLAN)):
         return False
     plan = read(directory)
@@ -215,7 +219,7 @@ def has_none(directory):
 
 
 def _strangers(plan, missing, found):
-    """What to say of other runs' parts that could be taken for these."""
+    """A message about parts of other runs with the numbers of missing ones."""
     return ''.join(
         '; %s has part %d/%d of another run (these differ: %s)' % (
             directory, *other.part, ', '.join(sorted(
@@ -226,7 +230,7 @@ def _strangers(plan, missing, found):
 
 
 class Durations:
-    """How long cases took last, by suite and case."""
+    """How long each case took when it ran last, kept in a file."""
 
     def __init__(self, path):
         self._path = path
@@ -238,19 +242,19 @@ class Durations:
             self._seconds = {}
 
     def expect(self, suite, case):
-        """In seconds, of a case that may never have been seen, and of a suite
-        that may be the user's own.
+        """The seconds that a case is expected to take.  Of a case that never
+        ran, case_seconds of its suite, or of Suite if the suite is the user's.
         """
         unseen = suites.SUITES.get(suite, suites.Suite).case_seconds
         return self._seconds.get('%s/%s' % (suite, case), unseen)
 
     def learn(self, found):
-        """Take Results over, and write them down.  OSError."""
+        """Note the times of Results and write the file.  OSError."""
         self._seconds.update(
             ('%s/%s' % (r.suite, r.case), round(r.seconds, 1)) for r in found
             if r.status not in (results.ERROR, results.SKIP))
         os.makedirs(os.path.dirname(self._path), exist_ok=True)
-        # Another run may end at the same time.
+        # Another run may write the file at the same time.
         new = '%s.%d.new' % (self._path, os.getpid())
         with open(new, 'w', encoding='utf-8') as out:
             json.dump(self._seconds, out, indent=1, sort_keys=True)
@@ -258,8 +262,8 @@ class Durations:
 
 
 def cut(cases, expect):
-    """Lists of cases, each to take JOB_SECONDS if they can; expect is a
-    function of a case's name.
+    """Cut cases into lists that take up to JOB_SECONDS each, if possible.
+    expect(case) returns the seconds that a case is expected to take.
     """
     pieces, left = [], 0
     for case in cases:
@@ -282,8 +286,8 @@ def make_jobs(cells, durations):
 
 
 def shard(cells, index, number):
-    """Part index, from 1, of number parts of cells.  The cases are dealt out
-    one by one: machines agree about it whatever they know of durations.
+    """Part index, from 1, of cells in number parts.  Each part gets every
+    number-th case.  Machines whose Durations differ get the same parts.
     """
     parts, dealt = [], 0
     for kernel, cpu, suite, cases in cells:
@@ -296,5 +300,5 @@ def shard(cells, index, number):
 
 
 def matching(names, globs):
-    """Those of the names that one of the globs matches."""
+    """The names that one of the globs matches."""
     return [n for n in names if any(fnmatch.fnmatchcase(n, g) for g in globs)]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# What became of test cases: one Result each, JSON lines on disk, sets of them
-# merged and compared.
+# Results of test cases, one for each case.  They are written as JSON lines,
+# read, merged and compared.
 
 import collections
 import json
@@ -9,10 +9,10 @@ import os
 import uuid
 
 PASS, FAIL, SKIP, ERROR = 'pass', 'fail', 'skip', 'error'
-# As the list of expected failures judges them
+# The statuses that the rules for known failures make of PASS and FAIL
 XFAIL, XPASS, FLAKY = 'xfail', 'xpass', 'flaky'
 STATUSES = (PASS, FAIL, SKIP, ERROR, XFAIL, XPASS, FLAKY)
-# What makes a run end with EXIT_UNEXPECTED
+# Statuses with which a run ends with EXIT_UNEXPECTED
 UNEXPECTED = (FAIL,)
 UNEXPECTED_IF_STRICT = (FAIL, XPASS)
 
@@ -25,7 +25,7 @@ EXIT_NOTHING = 4
 EXIT_INTERRUPTED = 130
 
 RESULTS = 'results.jsonl'
-# How the names of CPUs end whose PMU was taken away, for a comparison
+# The suffix of the names of CPUs without their PMU, for a comparison
 NO_PMU = '-nopmu'
 
 FIELDS = ('kernel', 'release', 'cpu', 'suite', 'case', 'status', 'reason',
@@ -33,27 +33,27 @@ FIELDS = ('kernel', 'release', 'cpu', 'suite', 'case', 'status', 'reason',
 Result = collections.namedtuple('Result', FIELDS)
 Result.__doc__ = """How a test case ended.
 
-kernel    as it was asked for
-release   what uname -r says of it, None if it did not boot
-cpu       name of the CPU, see cells.py
+kernel    its name, see cells.Kernel
+release   its version, see cells.Kernel
+cpu       name of the CPU, see cells.Cpu
 suite, case
 status    one of STATUSES
-reason    why it is not a pass, '' if it is one
-pmu       were counters in use: did the PMU's ledger grow meanwhile?
-instructions  by which it grew, in instructions that retired
-topdown   the same in slots, {level-1 class: slots}; {} without a PMU
-seconds   host's time that it took
+reason    why it did not pass; '' if it passed
+pmu       did it use counters, i.e. did the PMU's ledger grow meanwhile?
+instructions  retired instructions by which the ledger grew
+topdown   slots by which it grew, {level-1 class: slots}; {} without a PMU
+seconds   time that it took on the host
 """
 
 
 def ident(result):
-    """What names a case in all outputs; there is one Result of each."""
+    """The name of a case in all outputs.  It is unique in a run."""
     return '/'.join((result.kernel, result.cpu, result.suite, result.case))
 
 
 def write(results, path):
-    """Write JSON lines, in the order of idents; readers see all or nothing."""
-    # Two may do the same job: each has a name of its own until it is done.
+    """Write JSON lines, sorted by ident, atomically."""
+    # Two processes may do the same job: each writes to a file of its own first.
     new = '%s.%s.new' % (path, uuid.uuid4().hex)
     with open(new, 'w', encoding='utf-8') as out:
         for result in sorted(results, key=ident):
@@ -63,8 +63,8 @@ def write(results, path):
 
 def read(path, empty=False):
     """The Results in a file of JSON lines, or in a directory's RESULTS.
-    OSError if it cannot be read, ValueError if it is not what write() wrote,
-    or has none, unless that may be.
+    OSError if it cannot be read.  ValueError if write() did not write it, or if
+    it has no Result and empty is False.
     """
     if os.path.isdir(path):
         path = os.path.join(path, RESULTS)
@@ -86,8 +86,8 @@ def read(path, empty=False):
 
 
 def merge(parts):
-    """The union of lists of Results, whatever their order.  ValueError if
-    two say different things of one case.
+    """The union of lists of Results, whatever their order.  ValueError if two
+    Results of a case have different statuses.
     """
     found = {}
     for part in parts:
@@ -96,15 +96,15 @@ def merge(parts):
             if other.status != result.status:
                 raise ValueError('%s is both %s and %s' % (
                     ident(result), other.status, result.status))
-            # Two with the same status differ in their times, say: keep one
-            # that does not depend on the order of the parts.
+            # Results with the same status differ in other fields, such as their
+            # times.  Which one is kept must not depend on the order of parts.
             found[ident(result)] = min(other, result, key=repr)
     return sorted(found.values(), key=ident)
 
 
 def compare(old, new):
-    """[(ident, status before, status now)] of those that differ; None is
-    the status of a case that is not there.
+    """[(ident, status before, status now)] of the cases whose status differs;
+    None is the status of a missing case.
     """
     before = {ident(r): r.status for r in old}
     now = {ident(r): r.status for r in new}
@@ -114,15 +114,15 @@ def compare(old, new):
 
 
 def worse(before, now):
-    """Is a case worse off with this status, or None, than with that before?"""
+    """Is the status now worse than before?  Both may be None."""
     bad = FAIL, ERROR
     return (now in bad and before not in bad or
             before == PASS and now in (SKIP, None))
 
 
 def untested(results):
-    """The [(kernel, CPU)] on which no case ran that used a counter, but for
-    CPUs that are to have no PMU.
+    """The [(kernel, CPU)] on which no case used a counter.  CPUs whose name
+    ends in NO_PMU are left out.
     """
     used = {}
     for r in results:
@@ -134,8 +134,8 @@ def untested(results):
 
 
 def exit_status(results, strict=False, whole=True):
-    """What the program's exit status says of them; whole: they are all of a
-    run, not a part that may have no case that needs counters.
+    """The exit status of kernel-ci for these results.  whole: they are those of
+    a whole run, not of a part that may have no case that needs counters.
     """
     statuses = {r.status for r in results}
     if ERROR in statuses:
@@ -148,13 +148,13 @@ def exit_status(results, strict=False, whole=True):
 
 
 def tally(results):
-    """{status: number}, all statuses."""
+    """{status: number of results}, with all statuses."""
     counted = collections.Counter(r.status for r in results)
     return {status: counted[status] for status in STATUSES}
 
 
 def in_words(results):
-    """The tally as a line for people."""
+    """The tally as a line of text for users."""
     counted = tally(results)
     words = ['%d %s' % (counted[s], w) for s, w in (
         (PASS, 'passed'), (FAIL, 'failed'), (XFAIL, 'failed as expected'),

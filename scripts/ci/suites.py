@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# The suites of tests: what cases each has for a kernel, what files they need,
-# and what a case's output says of how it ended.
+# The test suites: which cases each has for a kernel, which files they need in
+# the guest, and how to tell from a case's output whether it passed.
 
 import collections
 import fnmatch
@@ -20,32 +20,32 @@ Case.__doc__ = """A test case.
 name       unique in its suite; fit for file names
 command    a list, to run in the guest
 timeout    in seconds
-needs_pmu  it says nothing unless it uses counters
+needs_pmu  if it uses no counter, its passing says nothing
 """
 
-# Exit statuses by which programs say that they cannot test: automake, LTP
-# (TCONF), kselftest.
+# Exit statuses of programs that skip their tests: of automake, LTP (TCONF) and
+# kselftest.
 SKIP_STATUSES = (77, 32, 4)
 SECONDS = 300
-# Where a suite's own files are in the guest
+# The guest's directory for a suite's own files
 FILES = artifacts.HOME + '/suite'
 
 
 class SuiteError(Exception):
-    """A suite that cannot be had; the message says why."""
+    """A suite cannot be built or found; the message says why."""
 
 
 class NoSuite(Exception):
-    """A kernel to which the suite does not belong; the message says why."""
+    """There is no such suite for this kernel; the message says why."""
 
 
 def case_name(text):
-    """A description as a name, fit for a file unless it is '', '.' or '..'."""
+    """Make a file name of a description; it may become '', '.' or '..'."""
     return re.sub(r'[^A-Za-z0-9.+]+', '-', text).strip('-')
 
 
 def by_status(status):
-    """A verdict, (status, reason), by an exit status alone."""
+    """The verdict, (status, reason), on a program with this exit status."""
     if status == 0:
         return results.PASS, ''
     if status in SKIP_STATUSES:
@@ -54,12 +54,14 @@ def by_status(status):
 
 
 def died(status):
-    """Is this of a program that a signal ended, or that could not be run?"""
+    """Is this the exit status of a program that a signal ended, or that could
+    not be run?
+    """
     return status in (126, 127) or 128 < status < 192
 
 
 def by_tap(status, tap):
-    """The same of a program that prints TAP: points that failed count too."""
+    """The same for a program that prints TAP: it fails if a point failed."""
     if tap.failure:
         return results.FAIL, tap.failure
     if status == 0 and tap.points < tap.planned:
@@ -71,47 +73,48 @@ def by_tap(status, tap):
 
 
 class Suite:
-    """What a suite needs to say; see the classes below."""
+    """The interface of a suite, which the classes below implement."""
 
     name = None
-    # Its cases are the kernels of machines of their own: see bare.py.
+    # Each case is the kernel of a machine of its own: see bare.py.
     bare = False
-    # What a case takes that was never seen, in CPU time: half of perf's take
-    # less than one, but a few take minutes
+    # Expected CPU time, in seconds, of a case that never ran.  Half of perf's
+    # cases take less than one second, but a few take minutes.
     case_seconds = 3
 
     def cases(self, kernel, root):
-        """The Cases for a Kernel, whose user space is in the directory
-        root.  SuiteError if they cannot be had, NoSuite if the kernel has
-        none.
+        """The Cases for a Kernel; its user space is in the directory root.
+        SuiteError if they cannot be found or built, NoSuite if there are none
+        for this kernel.
         """
         raise NotImplementedError
 
     def copy(self, kernel):
-        """The files that it needs in the guest: [(here, there)]."""
+        """The files to copy into the guest: [(host path, guest path)]."""
         return []
 
     def verdict(self, _case, status, output):
-        """(status, reason) of a case that ended with this exit status and
+        """The (status, reason) of a case that ended with this exit status and
         this Output.
         """
         return by_tap(status, output.tap())
 
 
 class PerfTest(Suite):
-    """perf's own tests, those in C and those in shell."""
+    """perf's own tests ("perf test"), in C and in shell."""
 
     name = 'perf-test'
 
-    # Those that say nothing without counters, though they may say "Ok": they
-    # want hardware events, and without them skip parts or all.
+    # Tests that want hardware events.  Without them they skip parts or all, and
+    # then may say "Ok", which says nothing.
     NEEDS_PMU = (
         'Object-code-reading', 'mmap-interface*',
         'Event-groups', 'Track-with-sched-switch',
         'Convert-perf-time-to-TSC', 'Test-libpfm4-support', 'perf-record-test*',
         'perf-stat*test*', 'perf-stat*linter', 'perf-all-*', 'perf-annotate-*',
         'perf-diff-tests', 'perf-top*', 'perf-metrics-*', 'Intel-TPEBS*')
-    # Loops over all that perf knows
+    # Time limits in seconds; the first match counts.  Long ones loop over all
+    # that perf knows.
     SECONDS = {'perf-all-*': 1500, 'perf-stat-tests': 600,
                'python-profiling-*': 900, '*': 300}
 
@@ -126,7 +129,7 @@ class PerfTest(Suite):
         for number, text in re.findall(r'^\s*(\d+): (.*?)\s*$', listed.stdout,
                                        re.MULTILINE):
             name = case_name(text)
-            # Descriptions need not differ.
+            # Several tests may have the same description.
             if name in names:
                 name += '.' + number
             names.add(name)
@@ -141,7 +144,7 @@ class PerfTest(Suite):
         return found
 
     def verdict(self, case, status, output):
-        """perf's exit status is 0 whatever its tests say, unless it dies."""
+        """By perf's output: unless perf dies, its exit status is always 0."""
         number = case.command[-1]
         text = output.text()
         name = case.name.removesuffix('.' + number)
@@ -152,7 +155,8 @@ class PerfTest(Suite):
             if not case_name(title).startswith(name):
                 return results.FAIL, ('test %s of the perf in the guest is '
                                       'another: %s' % (number, title.strip()))
-        # Until 6.3 results are below the output, and have no number.
+        # Until 6.3, perf prints a result below the test's output and without
+        # the test's number.
         said = [(what, word, rest) for first, what, word, rest in re.findall(
             r'^(?:\s*(\d+)(?:\.\d+)?: )?(.+?)\s*: *(Ok|Skip|FAILED!)(.*)$',
             text, re.MULTILINE)
@@ -170,7 +174,9 @@ class PerfTest(Suite):
 
 
 def find_program(root, name):
-    """A program of an unpacked user space; perf of 5.10 has a version."""
+    """The path of a program in an unpacked user space.  The name of perf 5.10
+    ends in its version.
+    """
     for pattern in ('usr/bin/%s_[0-9]*', 'usr/bin/%s'):
         directory, _, glob = (pattern % name).rpartition('/')
         at = os.path.join(root, directory)
@@ -181,12 +187,14 @@ def find_program(root, name):
 
 
 def in_root(root, program):
-    """A command that runs such a program here, with its own libraries."""
+    """A command that runs such a program on the host, with the libraries of
+    its user space.
+    """
     for directory in 'usr/lib64', 'lib64':
         loader = os.path.join(root, directory, 'ld-linux-x86-64.so.2')
         if os.path.lexists(loader):
             break
-    # It may be a link that is right in the guest alone.
+    # It may be a link that leads to the right file only in the guest.
     while os.path.islink(loader):
         target = os.readlink(loader)
         loader = (root + target if target.startswith('/') else
@@ -197,7 +205,7 @@ def in_root(root, program):
 
 
 def perf_exec_path(root):
-    """The directory whose tests/shell perf looks through."""
+    """The directory in whose tests/shell perf looks for tests."""
     for directory, below, _ in os.walk(os.path.join(root, 'usr')):
         if 'tests' in below and os.path.isdir(directory + '/tests/shell'):
             return directory
@@ -205,7 +213,7 @@ def perf_exec_path(root):
 
 
 class Counts(Suite):
-    """Counts of code whose events are known, by counts.c."""
+    """counts.c, which counts events of code whose counts are known."""
 
     name = 'counts'
 
@@ -220,8 +228,8 @@ class Counts(Suite):
 
 
 def built(nothing, name, *arguments):
-    """The directory that one of the guest's scripts builds; NoSuite, which says
-    nothing, if there is none to be had.
+    """The directory that a script of scripts/guest builds.  NoSuite, with the
+    message nothing, if there is nothing to build it from.
     """
     try:
         return artifacts.script(name, *arguments)
@@ -232,7 +240,7 @@ def built(nothing, name, *arguments):
 
 
 class Selftests(Suite):
-    """A directory of tools/testing/selftests of the kernel's source."""
+    """A directory of tools/testing/selftests in the kernel's source."""
 
     def __init__(self, target, needs_pmu=()):
         self.name = 'selftests-' + target
@@ -254,14 +262,14 @@ class Selftests(Suite):
 
 
 class LibPerf(Selftests):
-    """The tests of libperf, which read counters with RDPMC as well."""
+    """The tests of libperf.  They read counters with RDPMC as well."""
 
     def __init__(self):
         super().__init__('libperf', ('tests',))
         self.name = 'libperf'
 
     def verdict(self, _case, status, output):
-        """Its exit status is 0 whatever it says."""
+        """By what it prints, as its exit status is 0 even if it fails."""
         failed = re.search(r'^.*\bFAILED\b.*$', output.text(), re.MULTILINE)
         if failed:
             return results.FAIL, failed.group(0).strip()
@@ -272,7 +280,7 @@ class Commands(Suite):
     """Shell commands, with programs of the user space."""
 
     def __init__(self, name, commands, case_seconds=Suite.case_seconds):
-        """commands: (name, command); they need the PMU."""
+        """commands: [(name, command)]; all of them need the PMU."""
         self.name = name
         self.case_seconds = case_seconds
         self._commands = commands
@@ -284,12 +292,12 @@ class Commands(Suite):
 
 
 class PapiTests(Suite):
-    """PAPI's own tests, of counts whose size they know among others."""
+    """PAPI's own tests; some of them know what the counts should be."""
 
     name = 'papi-tests'
-    # Of trixie's 119 on average, with 6.12
+    # Measured: the average of trixie's 119 tests with kernel 6.12.
     case_seconds = 22
-    # Those that repeat what they measure, event by event
+    # Longer limits for tests that repeat what they measure, event by event
     SECONDS = {'sdsc*': 3600, '*_ops': 1800, '*': SECONDS}
 
     def _built(self, kernel):
@@ -300,7 +308,7 @@ class PapiTests(Suite):
         with open(os.path.join(self._built(kernel), 'tests'),
                   encoding='utf-8') as file:
             names = file.read().split()
-        # They start programs beside them.
+        # Tests start other programs of their directory.
         return [Case(name, ['sh', '-c', 'cd %s && exec ./%s' % (FILES, name)],
                      next(s for glob, s in self.SECONDS.items()
                           if fnmatch.fnmatchcase(name, glob)), True)
@@ -310,7 +318,9 @@ class PapiTests(Suite):
         return [(self._built(kernel), FILES)]
 
     def verdict(self, _case, status, output):
-        """Its exit status is 0, too, where it skips; a child may fail."""
+        """By what it prints and its exit status, which is 0 if it skips, too,
+        and does not show that a child failed.
+        """
         text = re.sub(r'\x1b\[[0-9;]*m', '', output.text())
         said = re.findall(r'\b(PASSED|FAILED|SKIPPED)\b', text)
         if 'FAILED' in said:
@@ -324,7 +334,7 @@ class PapiTests(Suite):
 
 
 class Directory(Suite):
-    """The user's own: each executable file of a directory is a case."""
+    """A suite of the user's: each executable file of a directory is a case."""
 
     def __init__(self, name, path):
         self.name = name
@@ -357,7 +367,7 @@ class Directory(Suite):
 
 
 def record_and_replay(command):
-    """rr's own check: what it replays prints what it recorded."""
+    """Record a command with rr and replay it.  Both have to print the same."""
     return ('export _RR_TRACE_DIR=/tmp/rr; rm -rf /tmp/rr; mkdir /tmp/rr; '
             'rr record %s >/tmp/recorded; rr replay -a >/tmp/replayed; '
             'cmp /tmp/recorded /tmp/replayed' % command)
@@ -376,7 +386,7 @@ SUITES = {suite.name: suite for suite in (
         ('perl', "perl -e 'print join(q( ),map{$_**2}1..1000)'"),
         ('pipe', "sh -c 'seq 1000 | sort -n | tail -3'"),
         ('threads', 'xz -0 -T2 --block-size=64KiB -k -c /usr/bin/dash'))],
-             # On average 14 and 18 with 6.12 and 7.3
+             # Measured: on average 14 and 18 with kernels 6.12 and 7.3.
              case_seconds=16),
     Commands('papi', (
         ('avail', 'papi_avail -a | tee /tmp/o; grep -q PAPI_TOT_INS /tmp/o'),
@@ -390,6 +400,6 @@ SUITES = {suite.name: suite for suite in (
 
 
 def parse_suite(text):
-    """(name, glob of cases) of SUITE[:GLOB]."""
+    """(suite's name, glob of cases) of SUITE[:GLOB]."""
     name, _, glob = text.partition(':')
     return name, glob or '*'

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# Suites of other projects, in directories that the user has built: which of
-# their tests are about counters, and what their output says.
+# Test suites of other projects, in directories that the user has built: which
+# of their tests are about counters, and how to tell whether a test passed.
 
 import fnmatch
 import os
@@ -13,9 +13,9 @@ from suites import FILES, SECONDS, Case, SuiteError
 
 
 class Tree(suites.Suite):
-    """What they have in common."""
+    """What the suites of other projects have in common."""
 
-    # What they call themselves, for messages
+    # What the directory should be, for messages
     title = None
 
     def __init__(self, name, path):
@@ -23,7 +23,7 @@ class Tree(suites.Suite):
         self._path = path
 
     def _file(self, *names):
-        """The path of a file that has to be there."""
+        """The path of a file; SuiteError if it is missing."""
         path = os.path.join(self._path, *names)
         if not os.path.exists(path):
             raise SuiteError('%s is no %s: it has no %s' % (
@@ -41,16 +41,16 @@ class Tree(suites.Suite):
 
 
 class Ltp(Tree):
-    """The Linux Test Project, installed: of its runtest/syscalls, what tests
-    perf_event_open().
+    """The Linux Test Project, installed: the tests of perf_event_open() in its
+    runtest/syscalls.
     """
 
     title = 'installed LTP'
     PROGRAMS = 'perf_event_open*'
-    # Without counters the third still tests what it is for: memory that is
-    # lost when it cannot open Intel PT's events.
+    # perf_event_open03 does not need counters: it looks for memory that is lost
+    # when Intel PT's events cannot be opened.
     NEEDS_PMU = ('perf_event_open01', 'perf_event_open02')
-    # include/tst_res_flags.h
+    # Bits of the exit status.  Source: include/tst_res_flags.h of LTP.
     FAILED = {1: 'TFAIL', 2: 'TBROK', 4: 'TWARN'}
     TCONF = 32
 
@@ -68,7 +68,7 @@ class Ltp(Tree):
         return found
 
     def cases(self, kernel, root):
-        # Its limit is that of an ordinary CPU.
+        # LTP's own time limit is meant for a CPU that is not emulated.
         return [Case(suites.case_name(name),
                      ['env', 'LTPROOT=' + FILES, 'LTP_TIMEOUT_MUL=10',
                       'TMPDIR=/tmp', 'PATH=%s:/usr/sbin:/usr/bin' % FILES,
@@ -82,7 +82,9 @@ class Ltp(Tree):
                 for program in sorted({p for _, p, _ in self._entries()})]
 
     def verdict(self, _case, status, output):
-        """Its status is a set of what happened; TCONF is alone in it."""
+        """By its output and exit status.  The status is a set of bits, of which
+        TCONF only occurs alone.
+        """
         said = re.search(r'\b(TFAIL|TBROK|TWARN)\b\s*:.*', output.text())
         if said or suites.died(status):
             return results.FAIL, (said.group(0).strip() if said else
@@ -97,19 +99,19 @@ class Ltp(Tree):
 
 
 class PerfEventTests(Tree):
-    """Weaver's perf_event_tests, built: what its run_tests.sh runs."""
+    """Weaver's perf_event_tests, built: the tests that run_tests.sh runs."""
 
     title = 'tree of perf_event_tests'
     NEEDS_PMU = ('generalized_events/*', 'x86_intel/fixed_ctr*', 'rdpmc/*',
                  'multiplexing/*', 'constraints/*', 'overflow/s*')
-    # lib/test_utils.c; what stands first counts, as its text may hold others.
-    # Its programs end with 1 after all but PASSED.
+    # Source: lib/test_utils.c.  The first words that match count, as they may
+    # contain others.  Programs end with status 1 after all words but PASSED.
     WORDS = ((results.FAIL, ('WARNING KNOWN KERNEL BUG', 'KERNEL FAILED',
                              'FAILED (KERNEL TOO OLD)', 'FAILED', 'WARNING',
                              'UNEXPLAINED')),
              (results.SKIP, ('SKIPPED', 'UNIMPLEMENTED', 'NEED TESTCASE',
                              'USE CAUTION', 'KNOWN ISSUE')),
-             # Kinds of behaviour, none of which is wrong
+             # From YES on: kinds of behaviour, none of which is wrong
              (results.PASS, ('PASSED', 'KERNEL OK', 'YES', 'NO',
                              'OLD BEHAVIOR', 'NEW BEHAVIOR')))
 
@@ -130,7 +132,7 @@ class PerfEventTests(Tree):
         return [(self._file('tests'), FILES)]
 
     def verdict(self, case, status, output):
-        """By the word at the end of the last line that has one."""
+        """By the last line that ends in one of WORDS."""
         program = case.command[-1][len(FILES) + 1:]
         if not self._built('tests/' + program):
             return results.SKIP, 'tests/%s is not built' % program
@@ -147,15 +149,17 @@ class PerfEventTests(Tree):
 
 
 class Bpf(Tree):
-    """BPF's selftests, built: of test_progs, what samples with counters."""
+    """BPF's selftests, built: the tests of test_progs that may sample with
+    hardware counters.
+    """
 
     title = 'directory of BPF selftests (tools/testing/selftests/bpf)'
-    # (test, it says nothing without counters)
+    # (test, needs_pmu)
     TESTS = (('find_vma', True), ('get_branch_snapshot', False),
              ('get_stackid_cannot_attach', False), ('perf_branches', False),
              ('perf_event_stackmap', True), ('send_signal', True),
              ('stacktrace_build_id_nmi', True))
-    # What test_progs opens besides itself
+    # test_progs, and the files that it opens
     FILES = ('test_progs', 'urandom_read', 'liburandom_read.so', '*.bpf.o',
              'bpf_testmod.ko', 'btf_data.bin')
 
@@ -172,7 +176,7 @@ class Bpf(Tree):
                        for glob in self.FILES)]
 
     def verdict(self, _case, status, output):
-        """By the summary, which also tells whether there was such a test."""
+        """By the summary, which also shows whether test_progs has the test."""
         text = output.text()
         said = re.findall(r'^Summary: (\d+)/(\d+) PASSED, (\d+) SKIPPED, '
                           r'(\d+) FAILED', text, re.MULTILINE)
@@ -192,14 +196,15 @@ class Bpf(Tree):
 
 
 class KvmUnitTests(Tree):
-    """kvm-unit-tests, built for x86: the flat files that are about the PMU.
-    They run on the bare machine: see bare.py.
+    """kvm-unit-tests, built for x86: its tests of the PMU.  They run without
+    an operating system: see bare.py.
     """
 
     title = 'built tree of kvm-unit-tests'
     bare = True
-    # "outl(code, 0xf4)" of lib/x86/io.c, as isa-debug-exit puts it: what
-    # report_summary() returns, and that nothing was written
+    # QEMU's exit statuses.  isa-debug-exit ends QEMU with code << 1 | 1 after
+    # "outl(code, 0xf4)" (lib/x86/io.c); code is what report_summary() returns.
+    # NO_EXIT: nothing was written.
     PASSED, SKIPPED, NO_EXIT = 0 << 1 | 1, 77, 0
 
     def cases(self, kernel, root):
@@ -214,7 +219,7 @@ class KvmUnitTests(Tree):
                 for name in found]
 
     def verdict(self, _case, status, output):
-        """By its lines, and by the status, which is odd if it wrote one."""
+        """By the lines that it prints and by QEMU's exit status."""
         failed = re.search(r'^(FAIL|XPASS|ABORT): .*$', output.text(),
                            re.MULTILINE)
         if failed:
@@ -229,6 +234,6 @@ class KvmUnitTests(Tree):
         return results.FAIL, 'exit status %d' % (status >> 1)
 
 
-# By the names that --from gives them
+# {name that --from gives a directory: the class of its suite}
 KINDS = {'ltp': Ltp, 'perf_event_tests': PerfEventTests, 'bpf': Bpf,
          'kvm-unit-tests': KvmUnitTests}

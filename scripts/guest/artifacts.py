@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# What guests are made of, and where it lies: our QEMU, kernels, the image of
-# the root file system, user spaces, what DSA devices need.  The scripts beside
-# this file make what is not there yet.
+# The parts of guests and their paths: our QEMU, kernels, the image of the root
+# file system, user spaces, what DSA devices need.  The scripts beside this file
+# build the parts that are missing.
 
 import os
 import subprocess
@@ -12,19 +12,19 @@ import debian
 HERE = os.path.dirname(os.path.abspath(__file__))
 TOP = os.path.dirname(os.path.dirname(HERE))
 
-# Are these scripts part of a package, with QEMU beside them?
+# INSTALLED: these scripts belong to a Debian package, with QEMU beside them.
 PACKAGED_QEMU = os.path.join(TOP, 'bin', 'qemu-system-x86_64')
 INSTALLED = os.path.exists(PACKAGED_QEMU)
 
-# The directory in the guest where commands start and what is copied lands.
+# The guest's directory in which commands start and into which files are copied.
 HOME = '/guest'
 
-# Links to the directories of the same names in /usr
+# Top directories that are links to the directories of the same names in /usr
 MERGED = ('bin', 'sbin', 'lib', 'lib64')
 
 
 class GuestError(Exception):
-    """What the user did or has does not work; the message says why."""
+    """What the user asked for or has does not work; the message says why."""
 
 
 class Unavailable(GuestError):
@@ -32,15 +32,15 @@ class Unavailable(GuestError):
 
 
 def merged(name):
-    """The name (without a leading /) of a file where /bin is a link.  The
-    kernel replaces the link when an archive has a directory of its name.
+    """A file's name, without a leading /, below usr/ if MERGED says so.  An
+    archive must not have a directory bin: it would replace the guest's link.
     """
     return 'usr/' + name if name.split('/')[0] in MERGED else name
 
 
 def build_dir():
-    """Where the build, and so the guests' images, are: of a package, where
-    the user's caches are.
+    """The build directory, which holds the guests' images, too.  If INSTALLED,
+    it is in the user's cache directory.
     """
     default = os.path.join(TOP, 'build')
     if INSTALLED:
@@ -57,17 +57,19 @@ def default_qemu():
 
 
 def own_programs(build):
-    """Where our programs for guests lie here, once build-image has run."""
+    """Where build-image puts our programs for guests, on the host."""
     return (os.path.join(TOP, 'guest') if INSTALLED else
             os.path.join(build, 'guest', 'bin'))
 
 
-# The exit status of a script that says: there is no such thing to be had
+# The exit status of a script for "Debian has no such thing"
 UNAVAILABLE = 4
 
 
 def script(name, *arguments):
-    """Run one of the scripts beside this file; what it prints."""
+    """Run a script beside this file; returns what it prints.  Unavailable if
+    it ends with UNAVAILABLE, GuestError if it fails.
+    """
     done = subprocess.run([os.path.join(HERE, name), *arguments],
                           env=dict(os.environ, BUILD=build_dir()),
                           stdout=subprocess.PIPE, text=True, check=False)
@@ -81,7 +83,7 @@ def script(name, *arguments):
 
 
 def find_kernel(kernel):
-    """The file to boot: KERNEL itself, or the one of Debian's that it names.
+    """The file to boot: kernel itself, or Debian's kernel with this name.
 
     Returns (file, name for humans).
     """
@@ -101,16 +103,19 @@ USER_SPACES = tuple(debian.SOURCES)
 
 
 def user_space_archives(suite):
-    """What goes behind the image for the user space of a suite, if any."""
+    """The archives to append to the image for the user space of a suite; none
+    if suite is None.
+    """
     if not suite:
         return []
     return [os.path.join(script('build-user-space', suite), 'root.cpio')]
 
 
 class DsaParts:
-    """What a guest with intel-dsa devices is made of besides."""
+    """The further parts of a guest with intel-dsa devices."""
 
-    # That of the cloud flavour's kernels has no DMA engines.
+    # Suites whose kernel can be used, in its amd64 flavour.  The cloud flavour
+    # has no DMA engines.
     SUITES = ('trixie', 'trixie-backports')
 
     def __init__(self, suite):
@@ -126,7 +131,7 @@ class DsaParts:
 
     @staticmethod
     def arguments(devices):
-        """QEMU's, for devices with these properties."""
+        """QEMU's arguments for devices with these properties."""
         return [part for number, properties in enumerate(devices)
                 for part in ('-device', ','.join(
                     ['intel-dsa,id=dsa%d' % number] +

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
 # Write initramfs archives (cpio, "newc") without root and without the cpio
-# command: owners are root, device nodes are only names here, and the same
-# input gives the same bytes.  Linux, Documentation/driver-api/early-userspace/
-# buffer-format.rst.
+# command.  All files belong to root, device nodes need not exist on the host,
+# and the same input gives the same bytes.  Source: Linux,
+# Documentation/driver-api/early-userspace/buffer-format.rst.
 
 import os
 import stat
@@ -27,7 +27,7 @@ class Archive:
             self._out.write(part + b'\0' * (-len(part) % 4))
 
     def directory(self, name, mode=0o755):
-        """A directory, and those above it."""
+        """Add a directory and those above it."""
         name = name.strip('/')
         if not name or name in self._dirs:
             return
@@ -36,7 +36,7 @@ class Archive:
         self._member(name, stat.S_IFDIR | mode)
 
     def file(self, name, data, mode=0o644):
-        """A regular file with these bytes."""
+        """Add a regular file with these bytes."""
         name = name.strip('/')
         self.directory(os.path.dirname(name))
         self._member(name, stat.S_IFREG | mode, data)
@@ -52,7 +52,7 @@ class Archive:
         self._member(name, stat.S_IFCHR | mode, rdev=(major, minor))
 
     def path(self, source, name):
-        """A file, or a directory with all that it holds, from the host.
+        """Add a file, or a directory with all that it holds, of the host.
         OSError if one cannot be read.
         """
         if os.path.islink(source) and not os.path.exists(source):
@@ -66,7 +66,7 @@ class Archive:
             with open(source, 'rb') as f:
                 self.file(name, f.read(), os.stat(source).st_mode & 0o7777)
         else:
-            # A pipe or socket, which is not to be read: nobody may write.
+            # Add a pipe or socket as such.  Reading it might wait for ever.
             self._special(name, os.stat(source))
 
     def _special(self, name, status):
@@ -76,13 +76,13 @@ class Archive:
                                                  os.minor(status.st_rdev)))
 
     def _entry(self, source, name):
-        # Inside a directory links stay links.
+        # Links inside of a copied directory stay links.
         if os.path.islink(source):
             self.symlink(name, os.readlink(source))
         else:
             self.path(source, name)
 
     def end(self):
-        """The trailer, and the padding that a further archive needs."""
+        """Add the trailer, and the padding that a further archive needs."""
         self._member('TRAILER!!!', 0)
         self._out.write(b'\0' * (-self._out.tell() % 512))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# Debian's packages for what goes into guests, through scripts/debian-apt.
+# Fetch Debian's packages for guests through scripts/debian-apt.
 
 import fcntl
 import os
@@ -11,10 +11,10 @@ import subprocess
 HERE = os.path.dirname(os.path.abspath(__file__))
 TOP = os.path.dirname(os.path.dirname(HERE))
 
-# The suites of everything whose suite is not chosen by a kernel.
+# The suites for everything whose suite does not depend on a kernel
 SUITES = 'trixie trixie-backports bookworm'
 
-# Those whose user space guests can have, with the suites that each is made of.
+# {suite whose user space guests can have: suites that its packages come from}
 SOURCES = {
     'bullseye': 'bullseye bullseye-security',
     'bookworm': 'bookworm bookworm-security',
@@ -24,11 +24,11 @@ SOURCES = {
 
 
 class Apt:
-    """An apt whose sources are these suites, with a state of its own."""
+    """An apt with these suites as sources.  It has a state of its own."""
 
     def __init__(self, build, suites=SUITES, name='apt', architecture=None):
-        """build is the build directory; name that of the state in it;
-        architecture Debian's name of one, if not that of this system.
+        """build is the build directory, name the name of the state's directory
+        in it.  architecture is Debian's name; by default it is the host's.
         """
         os.makedirs(os.path.join(build, 'guest'), exist_ok=True)
         self._command = [os.path.join(TOP, 'scripts/debian-apt'),
@@ -55,30 +55,28 @@ class Apt:
                                     'install', *arguments), re.MULTILINE)
 
     def unpack(self, root, *packages):
-        """Have these packages, and nothing else, in the directory root."""
+        """Make the directory root with these packages and nothing else."""
         new = root + '.new'
         shutil.rmtree(new, ignore_errors=True)
         self('unpack', new, *packages)
-        # The time is that of a package's "./" now, long ago: what was made
-        # of an older directory would look newer than this one.
+        # The directory has the old time of a package's "./".  Set it to now, or
+        # what was made of an earlier directory would look newer than this one.
         os.utime(new)
         shutil.rmtree(root, ignore_errors=True)
         os.rename(new, root)
 
     def versions(self, package):
-        """Those that it has of a package, the newest first."""
-        # Of a package that is not there it succeeds, and prints nothing.
+        """The versions of a package, the newest first; [] if there is none."""
+        # For an unknown package madison succeeds and prints nothing.
         return re.findall(r'^ *%s \| *(\S+) \|' % re.escape(package),
                           self.read('run', 'apt-cache', 'madison', package),
                           re.MULTILINE)
 
 
 def find_newest(build, package):
-    """An Apt whose suites have the newest version of a package; None if none
-    has it.
-    """
-    # An older suite may have a newer kernel's source, too, older than that
-    # kernel's own suite has it.
+    """The Apt of the newest suite that has a package; None if none has it."""
+    # An older suite may have a newer kernel's source as well, but in an older
+    # version than that kernel's own suite.
     for suite in reversed(SOURCES):
         apt = Apt(build, SOURCES[suite], 'apt-' + suite)
         if apt.versions(package):
@@ -87,7 +85,7 @@ def find_newest(build, package):
 
 
 class Lock:
-    """One process at a time in a with statement, by this file."""
+    """Lets one process at a time run a with statement; path is the lock's."""
 
     def __init__(self, path):
         self._path = path

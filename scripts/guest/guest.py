@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# A Linux guest under our QEMU: start it, run commands in it, answer its
-# programs' requests.  Used by scripts/run-guest, scripts/run-topdown and
-# tests/functional.  The guest's end of the protocol is init.c, the frames are
-# described in protocol.h.
+# A Linux guest under our QEMU: start it, run commands in it, answer requests of
+# its programs.  Used by scripts/run-guest, scripts/run-topdown and
+# tests/functional.  init.c is the guest's end of the protocol; protocol.h
+# describes the frames.
 
 import collections
 import io
@@ -25,20 +25,20 @@ from machine import GuestDied, GuestTimeout, Machine, TemporaryDirectory
 DEFAULT_CPU = 'Icelake-Server,+perf-metrics'
 DEFAULT_KERNEL = 'trixie'
 
-# protocol.h
+# Source: protocol.h.
 FRAME_MAX = 4096
 ARGS_MAX = 65536
 MAGIC = b'QG'
 
-# Kernel messages go to the first serial port, the protocol to the second.
-# panic=-1 with QEMU's -no-reboot makes a panic the end of the guest.  The NMI
-# watchdog counts cycles all the time, so that nothing would ever run at full
-# speed; "--append nmi_watchdog=1" and /proc/sys/kernel/nmi_watchdog turn it
-# on.  A host that is busy elsewhere can take the CPU away for all the time in
-# which the kernel waits for ten timer interrupts; then it panics: "IO-APIC +
-# timer doesn't work!".  Without the kernel's self-tests of its ciphers
-# "run-guest true" takes 5.6 s of CPU time, with them ("--append
-# cryptomgr.notests=0") 6.8 s.
+# The kernel command line:
+# console: the kernel's messages use the first serial port, our protocol the
+# second.  panic=-1, with QEMU's -no-reboot, ends QEMU after a panic.
+# nmi_watchdog=0: the watchdog counts cycles all the time, so nothing would run
+# at full speed; "--append nmi_watchdog=1" and /proc/sys/kernel/nmi_watchdog
+# turn it on.  no_timer_check: on a busy host the kernel may not get the ten
+# timer interrupts that it waits for, and panics: "IO-APIC + timer doesn't
+# work!".  cryptomgr.notests: "run-guest true" takes 5.6 s of CPU time, with
+# self-tests of ciphers ("--append cryptomgr.notests=0") 6.8 s.
 BASE_APPEND = ('console=ttyS0 panic=-1 nmi_watchdog=0 no_timer_check '
                'cryptomgr.notests')
 QUIET_APPEND = 'quiet'
@@ -52,19 +52,19 @@ stdout, stderr  text
 
 
 def end_on_signals(before=lambda: None):
-    """Have SIGTERM and SIGHUP end the guests with this program, and remove
-    what is temporary; before is called first.
+    """Make SIGTERM and SIGHUP end the guests, remove temporary directories and
+    end this program.  before() is called first.
     """
     def end(number, _frame):
-        # None starts from now on; one that is starting is waited for, as this
-        # may have interrupted it.
+        # No guest starts from now on.  This handler may have interrupted one
+        # that is starting: starting() sends the signal again when it is done.
         with Machine.lock:
             Machine.no_more = True
             if Machine.starting:
                 Machine.waiting = number
                 return
-        # timeout(1) sends SIGTERM to its child and then to its group; a second
-        # one while the first waits for QEMU would wait for itself.
+        # timeout(1) sends SIGTERM to its child and again to its group.  While
+        # the first handler waits for QEMU, a second one would deadlock.
         for each in (signal.SIGTERM, signal.SIGHUP):
             signal.signal(each, signal.SIG_IGN)
         before()
@@ -78,31 +78,30 @@ def end_on_signals(before=lambda: None):
 
 
 def machine_option(machine, smp):
-    """QEMU's -machine for a machine type."""
-    # A microvm with ACPI has no timer that Linux would use before it knows
-    # the TSC's frequency, and when the host is too busy for the guest to
-    # calibrate that against the PIT, the kernel hangs.  Without ACPI it uses
-    # the PIT itself, but finds only one CPU.
+    """The value of QEMU's -machine for a machine type."""
+    # On a microvm with ACPI, Linux has no timer until it has calibrated the TSC
+    # against the PIT.  On a busy host that can fail, and the kernel hangs.
+    # Without ACPI it uses the PIT itself, but finds only one CPU.
     if machine == 'microvm' and smp == 1:
         return 'microvm,acpi=off'
     return machine
 
 
 def exit_status(wait_status):
-    """A wait(2) status as shells put it."""
+    """The exit status that a shell reports for a wait(2) status."""
     code = os.waitstatus_to_exitcode(wait_status)
     return code if code >= 0 else 128 - code
 
 
-# QEMU's options for a machine whose time is the model's.  It runs all the time
-# then, when the guest boots, too: limits, in seconds of the host, are as many
-# times longer.
+# QEMU's options for --measure: the machine's clock is the model's.  The model
+# then runs all the time, even while the guest boots, so time limits, in seconds
+# of the host, are multiplied by MEASURED_SLOWER.
 MEASURE = ('-icount', 'shift=model')
 MEASURED_SLOWER = 5
 
 
 def packed(copy):
-    """An archive with these files: (host path, guest path)."""
+    """The bytes of an archive with these files: [(host path, guest path)]."""
     out = io.BytesIO()
     archive = cpio.Archive(out)
     for source, target in copy:
@@ -123,7 +122,7 @@ class Options:
     def __init__(self, **kwargs):
         self.kernel = DEFAULT_KERNEL
         self.copy = []          # (host path, guest path)
-        self.archives = []      # cpio files that go behind the image
+        self.archives = []      # cpio files to append to the image
         self.smp = 1
         self.memory = '1G'
         self.cpu = DEFAULT_CPU
@@ -148,10 +147,11 @@ class Guest(Machine):
         self.options = options
         self.kernel_name = None
         self.boot_seconds = None
-        # Called with the text that a guest's process sends (sync.h); the
-        # guest's process goes on with what this returns.
+        # Called with the text that a process of the guest sends (sync.h).  The
+        # process waits for the text that this returns.
         self.on_sync = lambda text: ''
-        # (seconds, function): called about that often while a command runs.
+        # (seconds, function): while a command runs, the function is called at
+        # intervals of about as many seconds.
         self.every = None
         # Our end of the second serial port
         self._ctl = None
@@ -194,7 +194,7 @@ class Guest(Machine):
                   options.append]
         cpu = options.cpu
         if options.dsa and 'movdir64b' not in cpu:
-            # Linux's driver submits with nothing else.
+            # Linux's driver uses this instruction to submit work.
             cpu += ',+movdir64b'
         return [
             '-nodefaults', '-no-user-config', '-display', 'none',
@@ -211,12 +211,12 @@ class Guest(Machine):
             '-kernel', kernel, '-initrd', initrd,
             '-append', ' '.join(a for a in append if a),
             *DsaParts.arguments(options.dsa), *options.qemu_opts,
-            # Of several, QEMU takes the first that works.
+            # QEMU uses the first -accel that works: that of qemu_opts, if any.
             '-accel', 'tcg']
 
     def initrd(self, copy=None):
-        """A file with the image and, behind it, further ones and the files to
-        copy (by default, those of the options).
+        """A file with the image, the further archives, and the files to copy
+        (by default, those of the options).
         """
         image = script('build-image')
         copy = self.options.copy if copy is None else copy
@@ -243,8 +243,8 @@ class Guest(Machine):
             raise self._died() from None
 
     def _talk(self, until, timeout, what, wake=None):
-        """Serve the guest until the condition holds, or the file wake can
-        be read.
+        """Serve the guest until until() is true or the file wake can be read.
+        GuestTimeout, with what in its message, after timeout seconds.
         """
         end = None if timeout is None else time.monotonic() + timeout
         watched = [self._con, self._ctl] + ([wake] if wake else [])
@@ -278,7 +278,7 @@ class Guest(Machine):
                     self._frames()
 
     def _due(self):
-        """When every's function is next to be called; None if never."""
+        """The time of the next call of every's function; None if never."""
         return time.monotonic() + self.every[0] \
             if self.every and self._running else None
 
@@ -311,11 +311,11 @@ class Guest(Machine):
             try:
                 text = self.on_sync(payload.decode(errors='replace'))
             finally:
-                # The process must not wait for ever.
+                # Answer even after an exception: the guest's process waits.
                 self._send(b'R', (text or '').encode()[:FRAME_MAX], ident)
 
     def _send_pieces(self, kind, data, end):
-        """Send data in frames, each after the guest took the one before."""
+        """Send data in frames; wait until the guest has taken each."""
         for at in range(0, len(data), FRAME_MAX):
             want = self._taken + 1
             self._send(kind, data[at:at + FRAME_MAX])
@@ -324,10 +324,10 @@ class Guest(Machine):
                        'to take input')
 
     def _kill(self):
-        """End the command that runs."""
+        """Kill the command that runs."""
         self._sinks = {}
         self._send(b'K')
-        # init.c may take 5 of them, of a host that is not busy.
+        # Seconds; init.c may take 5 on a host that is not busy.
         self._talk(lambda: not self._running, 60, 'to be killed')
 
     def _write_stdin(self, data, end):
@@ -337,10 +337,10 @@ class Guest(Machine):
         else:
             self._send(b'I')
 
-    # For the users of this class
+    # Public methods
 
     def start_command(self, argv, stdout, stderr, with_stdin=False):
-        """Start a command; stdout and stderr are called with bytes."""
+        """Start a command; stdout(bytes) and stderr(bytes) get its output."""
         args = b''.join(a.encode(errors='surrogateescape') + b'\0'
                         for a in argv)
         if len(args) > ARGS_MAX:
@@ -355,7 +355,7 @@ class Guest(Machine):
         self._send(b'C', b'1' if with_stdin else b'0')
 
     def wait_command(self, timeout=None, stdin=None):
-        """Wait for the end of the command; its exit status.
+        """Wait for the end of the command; returns its exit status.
 
         stdin is a binary file that the command gets as its input, if it was
         started with_stdin.
@@ -390,8 +390,8 @@ class Guest(Machine):
                       err.decode(errors='replace'))
 
     def copy_out(self, source, directory, timeout=600):
-        """Copy a file or directory of the guest into one of the host's.
-        Of a relative name, artifacts.HOME is the beginning.
+        """Copy a file or directory of the guest into a directory of the host.
+        A relative source is below artifacts.HOME.
         """
         tar, said = tempfile.TemporaryFile(), bytearray()
         self.start_command(
@@ -411,8 +411,8 @@ class Guest(Machine):
                              % (source, e)) from None
 
     def reset(self):
-        """Reset the machine; returns when its kernel is up again.  Needs
-        QEMU's -action reboot=reset, for -no-reboot is given.
+        """Reset the machine; returns when its kernel is up again.  As Guest
+        passes -no-reboot, qemu_opts must have -action reboot=reset.
         """
         self._hello = False
         self._running = False

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# The ground truth about a guest: the exact ledgers of its vCPUs' PMUs, as
-# QEMU's x-query-pmu returns them.
+# The exact ledgers of the PMUs of a guest's vCPUs, as QEMU's x-query-pmu
+# returns them.  Tests take them for the truth.
 
 # Level-1 TopDown classes as sums of the ledger's leaf classes.
 LEVEL1 = {
@@ -22,7 +22,7 @@ class Ledger:
 
     @classmethod
     def read(cls, guest):
-        """The ledgers of all vCPUs of a guest (guest.Guest) now."""
+        """The current ledgers of all vCPUs of a guest (guest.Guest)."""
         return cls({
             pmu['cpu-index']: {c['name']: {k: c[k] for k in LEVELS}
                                for c in pmu['ledger']}
@@ -40,8 +40,8 @@ class Ledger:
         return sorted(self._counts)
 
     def count(self, item, cpus=None, levels=LEVELS):
-        """A count: an item's or a level-1 class's, summed over the vCPUs
-        (all by default) and privilege levels given.
+        """The count of an item or a level-1 class, summed over the given vCPUs
+        (all by default) and privilege levels.
         """
         names = LEVEL1.get(item, (item,))
         return sum(self._counts[cpu][name][level]
@@ -50,19 +50,19 @@ class Ledger:
                    for level in levels)
 
     def fractions(self, cpus=None, levels=LEVELS):
-        """The level-1 classes as fractions of the slots; 0 if there were
-        none.
+        """The level-1 classes as fractions of the slots; 0 if there are no
+        slots.
         """
         slots = self.count('slots', cpus, levels)
         return {name: self.count(name, cpus, levels) / slots if slots else 0
                 for name in LEVEL1}
 
     def perf_fractions(self, cpus=None, levels=LEVELS):
-        """What perf's formulas make of the exact counts on Ice Lake.
+        """The level-1 fractions that perf's formulas for Ice Lake give.
 
-        tools/perf/pmu-events/arch/x86/icelakex/icx-metrics.json of Linux:
-        five slots for each recovery count as backend bound instead of bad
-        speculation, which is what the other classes leave.
+        Source: tools/perf/pmu-events/arch/x86/icelakex/icx-metrics.json of
+        Linux.  Five slots for each recovery count as backend bound; bad
+        speculation is what the other classes leave.
         """
         classes = self.fractions(cpus, levels)
         slots = self.count('slots', cpus, levels)
@@ -77,8 +77,8 @@ class Ledger:
 class Recorder:
     """Reads the ledger where programs in the guest ask for it.
 
-    To be a guest's on_sync: keeps what lies between a "begin NAME CPU" and
-    the "end NAME CPU" of the same name, as {name: Ledger}.
+    It is meant to be a guest's on_sync.  Its field between, {name: Ledger}, has
+    what was counted from a "begin NAME CPU" to the "end NAME CPU".
     """
 
     def __init__(self, guest):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# A running QEMU: its process, what it says on stderr, its first serial port,
-# and QMP.  What runs in it is the concern of those who derive from it.
+# A running QEMU: its process, its stderr, its first serial port, and QMP.
+# Derived classes know what runs in it.
 
 import contextlib
 import json
@@ -26,7 +26,7 @@ class GuestTimeout(Exception):
 
 
 class TemporaryDirectory(tempfile.TemporaryDirectory):
-    """One that guest.end_on_signals() removes as well."""
+    """A temporary directory that guest.end_on_signals() removes as well."""
 
     names = set()
 
@@ -40,13 +40,13 @@ class TemporaryDirectory(tempfile.TemporaryDirectory):
 
     @classmethod
     def remove_all(cls):
-        """For the end of the program."""
+        """Remove all of them, at the end of the program."""
         for name in list(cls.names):
             shutil.rmtree(name, ignore_errors=True)
 
 
 def last_words(console):
-    """The lines of a kernel's console that tell most about its end."""
+    """The lines of a kernel's console that say most about how it ended."""
     lines = console.splitlines()
     for i, line in enumerate(lines):
         if re.search(r'Kernel panic|BUG: |Oops', line):
@@ -56,8 +56,8 @@ def last_words(console):
 
 @contextlib.contextmanager
 def starting():
-    """A process starts, and is in Machine.running behind this: a signal that
-    is to end all of them waits for it.
+    """A with statement that starts a QEMU and adds it to Machine.running.  The
+    handler of guest.end_on_signals() waits until it is left.
     """
     with Machine.lock:
         if Machine.no_more:
@@ -79,22 +79,22 @@ class Machine:
     Derived classes start it with _spawn(), and set _con and _qmp.
     """
 
-    # Those that have a QEMU, for guest.end_on_signals().
+    # All Machines with a QEMU, for guest.end_on_signals()
     running = set()
-    # How many are being started, whether none is any more, and the signal that
-    # waits for that; with the lock held.
+    # How many are being started; whether none may be started any more; the
+    # signal, if any, that waits until starting is 0.  All under the lock.
     lock = threading.RLock()
     starting = 0
     no_more = False
     waiting = None
 
     def __init__(self, verbose=False):
-        """verbose: what comes on the first serial port goes to stderr."""
+        """verbose: copy what comes on the first serial port to stderr."""
         self.console = bytearray()
         self._verbose = verbose
         self._process = None
         self._errors = None
-        # A directory that goes with it
+        # A TemporaryDirectory that close() removes
         self._tmp = None
         self._sockets = []
         # Our ends of the first serial port and of QMP
@@ -102,7 +102,7 @@ class Machine:
         self._qmp = None
         self._qmp_buffer = bytearray()
         self._qmp_id = 0
-        # Has what runs in it said that it is up?
+        # Has the guest said that it is up?
         self._hello = False
 
     def __enter__(self):
@@ -113,12 +113,12 @@ class Machine:
         self.close()
 
     def start(self):
-        """Have it run."""
+        """Start QEMU."""
         raise NotImplementedError
 
     def _spawn(self, qemu, number, arguments):
-        """Run this QEMU with a number of sockets; arguments gives QEMU's for
-        the file descriptors of its ends.  Returns ours.
+        """Run this QEMU with a number of sockets.  arguments(fd, ...) returns
+        QEMU's arguments, given its ends of them.  Returns our ends.
         """
         ends = []
         for _ in range(number):
@@ -143,7 +143,7 @@ class Machine:
         return self._sockets
 
     def quit(self):
-        """Have QEMU end as it does by itself, and write what it then writes."""
+        """Make QEMU end by itself, so that it writes what it writes then."""
         self.qmp('quit')
         try:
             self._process.wait(timeout=60)
@@ -151,7 +151,7 @@ class Machine:
             raise GuestError('QEMU does not end') from None
 
     def close(self):
-        """End QEMU, whatever it does."""
+        """Kill QEMU if it still runs."""
         if self._process and self._process.poll() is None:
             self._process.kill()
             self._process.wait()
@@ -162,14 +162,14 @@ class Machine:
         self.running.discard(self)
 
     def _died(self):
-        """The exception for a guest that is no more."""
+        """The exception to raise when QEMU has ended."""
         try:
             status = self._process.wait(timeout=10)
         except subprocess.TimeoutExpired:
             status = 'none yet'
         self.drain_console()
         self._errors.seek(0)
-        # That TCG lacks features of the named CPU is not why it ended.
+        # Leave out that TCG lacks features of the CPU: that did not end QEMU.
         said = '\n'.join(
             line for line in
             self._errors.read().decode(errors='replace').splitlines()
@@ -183,14 +183,14 @@ class Machine:
             (['from its console:'] + lines if lines else [])))
 
     def errors(self):
-        """What QEMU has said on stderr so far."""
-        # The file's position is QEMU's as well: leave it where it is.
+        """What QEMU has printed to stderr so far."""
+        # QEMU shares the file's position, so do not move it.
         size = os.fstat(self._errors.fileno()).st_size
         return os.pread(self._errors.fileno(), size, 0).decode(
             errors='replace')
 
     def drain_console(self):
-        """Take what the kernel has said until now."""
+        """Read what the kernel has printed until now."""
         self._con.setblocking(False)
         try:
             while data := self._con.recv(65536):
@@ -205,7 +205,7 @@ class Machine:
             sys.stderr.flush()
 
     def qmp(self, command, arguments=None):
-        """Run a QMP command; its return value."""
+        """Run a QMP command; returns its return value."""
         if not self._qmp_id:
             self._qmp_receive(lambda m: 'QMP' in m)
             self._qmp_id = 1
@@ -224,7 +224,9 @@ class Machine:
         return reply['return']
 
     def _qmp_receive(self, wanted):
-        """The next message of the kind; others, events, are dropped."""
+        """The next message for which wanted() is true; others (events) are
+        dropped.
+        """
         self._qmp.settimeout(60)
         while True:
             while b'\n' in self._qmp_buffer:
@@ -238,7 +240,7 @@ class Machine:
             except socket.timeout:
                 raise GuestError('QEMU does not answer over QMP') from None
             except ConnectionResetError:
-                # It ended before it read the command.
+                # QEMU ended before it read the command.
                 data = b''
             if not data:
                 raise self._died()

@@ -1,33 +1,33 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# What a run did with the PMU, collected for scripts/pmu-report: samples of the
-# ledger, the recorders, faults fired and the checker's report, as one JSON
-# object.
+# Collect for scripts/pmu-report what a run did with the PMU, as one JSON
+# object: samples of the ledger, the recorders' steps, faults that fired and the
+# checker's report.
 
 import json
 import os
 import re
 
-# What is known of Linux.
+# Suppressions of what Linux is known to do
 SUPPRESSIONS = os.path.join(os.path.dirname(os.path.abspath(__file__)),
                             '..', 'pmu-check', 'linux.supp')
 # Seconds between samples of the ledger.
 PERIOD = 0.1
-# Steps that each vCPU remembers (48 bytes each).
+# Steps that each vCPU's recorder keeps (48 bytes each)
 STEPS = 1 << 18
-# The kinds of steps whose addresses are the driver's.
+# Kinds of steps whose address is in the driver
 ACCESSES = ('rdmsr', 'wrmsr', 'rdpmc', 'gp', 'lvtpc')
 
 
 class Collector:
-    """Asks a QEMU over QMP; query is a function of a command's name."""
+    """Asks QEMU over QMP; query(command) returns the answer."""
 
     def __init__(self, query):
         self._query = query
         self._samples = []
 
     def sample(self):
-        """Note the ledgers of all vCPUs as they are now."""
+        """Sample the ledgers of all vCPUs."""
         self._samples.append([
             {'cpu-index': unit['cpu-index'], 'clock': unit['clock'],
              'ledger': {count['name']: [count['os'], count['usr']]
@@ -35,15 +35,15 @@ class Collector:
             for unit in self._query('x-query-pmu')])
 
     def finish(self):
-        """All that QEMU knows before it ends."""
+        """The samples, and what QEMU knows; call it before QEMU ends."""
         return {'samples': self._samples,
                 'histories': self._query('x-query-pmu-history'),
                 'faults': self._query('x-query-pmu-faults')}
 
 
 def with_recorder(cpu, report):
-    """The -cpu MODEL, with the checker and the recorder on where it does not
-    say otherwise, and a report to this file.
+    """The value of -cpu, with the checker, the recorder and a report to this
+    file added unless it sets them already.
     """
     for name, value in (('pmu-check', 'log'), ('pmu-recorder', STEPS),
                         ('pmu-check-suppress', SUPPRESSIONS),
@@ -54,15 +54,15 @@ def with_recorder(cpu, report):
 
 
 def hit_addresses(messages):
-    """The addresses of kernel code in what QEMU said of hits."""
+    """The addresses of kernel code in QEMU's messages about hits."""
     return {int(word, 16) for word in
             re.findall(r'\b0x[89a-f][0-9a-f]{15}\b', messages)}
 
 
 def name_addresses(guest, run, more):
     """{address: FUNCTION+0xOFFSET} for the kernel code that accessed the PMU,
-    and more addresses, by what the guest's kernel says of itself.  Names of
-    others stay in the guest: there are hundreds of thousands.
+    and for more addresses, by the guest's own list of names.  The guest looks
+    them up, as the list has hundreds of thousands.
     """
     wanted = sorted(more | {step['rip'] for history in run['histories']
                             for step in history['entries']
@@ -74,7 +74,8 @@ def name_addresses(guest, run, more):
         guest.run(
             "printf '%%s ~\\n' %s >>/tmp/names"
             % ' '.join('%016x' % a for a in wanted[at:at + 1000]))
-    # "~" sorts behind each name of a function at the same address.
+    # "~", which marks a wanted address, sorts behind all names of functions at
+    # that address.
     done = guest.run("LC_ALL=C sort /tmp/names | awk '$2 == \"~\" "
                      "{ print $1, start, name; next } "
                      "{ start = $1; name = $2 }'; rm /tmp/names")

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# What perf stat --topdown prints, and the workloads to show it with.
+# Parse what perf stat --topdown prints, and the workloads of run-topdown.
 
 import re
 
 import guest
 from ledger import LEVEL1
 
-# perf's names (pmu-events/arch/x86/*/*-metrics.json of Linux) by the
-# ledger's.
+# {the ledger's name: perf's name}.  Source:
+# pmu-events/arch/x86/*/*-metrics.json of Linux.
 TMA_NAMES = {
     'retiring': 'tma_retiring',
     'bad-speculation': 'tma_bad_speculation',
@@ -28,8 +28,8 @@ def parse(text):
     return {name: found[TMA_NAMES[name]] for name in LEVEL1}
 
 
-# name, iterations, what it is, class that limits it by construction.  Enough
-# iterations for a fraction of a second under emulation.
+# (name, iterations, description, class that limits it by construction).  The
+# iterations take a fraction of a second under emulation.
 SHOW = (
     ('nops', 40000, 'independent NOPs', 'retiring'),
     ('multiply', 40000, 'dependent multiplications', 'backend-bound'),

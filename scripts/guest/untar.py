@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# Unpack a tar archive that a guest wrote.  Nothing in it may get out of the
+# Unpack a tar archive that a guest wrote.  No member may get out of the
 # directory that it is unpacked into.
 
 import os
@@ -17,8 +17,8 @@ def extract(archive, directory):
     if hasattr(tarfile, 'data_filter'):
         archive.extractall(directory, filter='data')
         return
-    # Python before 3.11.4, as in Debian 12.  Members before it, and what has
-    # been in the directory, decide where a member goes.
+    # Python before 3.11.4, as in Debian 12.  Check each member just before it
+    # is unpacked: links that are in the directory by then decide where it goes.
     for member in archive:
         _check(member, os.path.realpath(directory))
         _tame(member)
@@ -28,13 +28,13 @@ def extract(archive, directory):
 def _is_inside(path, directory):
     """Does the path lead below the directory, which is a real path?"""
     real = os.path.realpath(path)
-    # It follows no link whose own real path is longer.
+    # realpath() does not follow a link whose own real path is longer.
     return (len(os.fsencode(real)) < PATH_MAX and
             os.path.commonpath([real, directory]) == directory)
 
 
 def _check(member, directory):
-    """Refuse what would get out, and what is no data."""
+    """ExtractError if a member would get out, or is a special file."""
     if not (member.isreg() or member.isdir() or member.issym() or
             member.islnk()):
         raise tarfile.ExtractError('%s is a special file' % member.name)
@@ -44,7 +44,7 @@ def _check(member, directory):
                                   member.linkname))
     if member.islnk():
         paths.append(member.linkname)
-        # Elsewhere a relative one would lead elsewhere.
+        # A relative symbolic link leads elsewhere if it lies elsewhere.
         if os.path.islink(os.path.join(directory, member.linkname)):
             raise tarfile.ExtractError('%s is a link to a symbolic link'
                                        % member.name)
@@ -55,7 +55,7 @@ def _check(member, directory):
 
 
 def _tame(member):
-    """Take away what the guest's owners and modes would allow here."""
+    """Replace the guest's owners and modes by harmless ones."""
     member.uid, member.gid = os.getuid(), os.getgid()
     member.uname = member.gname = ''
     if member.isdir():

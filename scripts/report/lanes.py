@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# The timeline of a vCPU out of the steps of its recorder, in a fixed number of
-# bins, so that a page's size does not grow with the run.
+# Make a vCPU's timeline from the steps of its recorder.  It has a fixed number
+# of bins, so that a page's size does not grow with the run.
 
 import collections
 import re
@@ -14,7 +14,7 @@ EVTSEL_LEVELS = 3 << 16
 EVTSEL_ENABLE = 1 << 22
 FROZEN = 1 << 59                # CTR_FRZ of IA32_PERF_GLOBAL_STATUS
 METRICS = 'metrics'
-# The bit of CR3 by which Linux tells a task's two tables.
+# The bit of CR3 in which the two page tables of a Linux task differ
 TABLES = 1 << 12
 
 
@@ -24,19 +24,19 @@ def counter_names(count=8, fixed=4):
 
 
 class Controls:
-    """Which counters count, after each write of a control register."""
+    """Tracks which counters count, by writes of control registers."""
 
     def __init__(self, entries):
         self._registers = {}
         self._frozen = False
         for step in entries:
-            # What a register held before the first step that tells.
+            # The first step with a register tells what it held before.
             if step['kind'] in ('wrmsr', 'rdmsr'):
                 self._registers.setdefault(step['register'], step['old'])
         self.counting = self._find()
 
     def step(self, step):
-        """Take a step in; whether that changes which counters count."""
+        """Process a step; does it change which counters count?"""
         if step['kind'] == 'wrmsr':
             if step['register'] == STATUS_RESET:
                 self._frozen &= not step['value'] & FROZEN
@@ -69,10 +69,11 @@ class Lane:
     """What a vCPU did between two clocks.
 
     counting    {counter: [fraction of the bin in which it counted]}
-    spaces      [{CR3: fraction of the bin between two accesses under it}]
-    interrupts, overflows, accesses, switches
-                [how many in the bin]; interrupts: {outcome: the same}
-    first       the clock of the oldest step: what was before is not known
+    spaces      [{CR3: fraction of the bin between two accesses with it}]
+    interrupts  {outcome: [number in the bin]}
+    overflows, accesses, switches
+                [number in the bin]
+    first       the clock of the oldest step; nothing is known of times before
     """
 
     def __init__(self, cpu, entries, begin, end, bins):
@@ -123,7 +124,7 @@ class Lane:
             bins[min(at, self._bins - 1)] += 1
 
     def _shares(self, start, stop):
-        """(bin, share of it) for the time between two clocks."""
+        """Yield (bin, share of it) for the time between two clocks."""
         start = max(0.0, (start - self._begin) / self._size)
         stop = min(float(self._bins), (stop - self._begin) / self._size)
         while start < stop:
@@ -143,8 +144,8 @@ class Lane:
 
 
 def lanes(run, bins):
-    """(begin, end, [Lane]) of a run: its command's time, if it is known, else
-    that of all steps.
+    """(begin, end, [Lane]) of a run.  begin and end are those of its command,
+    if they are known, or else of all steps.
     """
     clocks = [step['clock'] for history in run['histories']
               for step in (history['entries'][:1] + history['entries'][-1:])]

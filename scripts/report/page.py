@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# The page about a run: one HTML file, without scripts and without anything
-# from elsewhere, which its Content-Security-Policy says to browsers as well.
+# The page about a run: one HTML file without scripts that loads nothing.  Its
+# Content-Security-Policy makes browsers hold it to that.
 
 import html
 import re
@@ -16,8 +16,7 @@ ROW = 14
 # Shades in which a counter's share of a bin is drawn.
 SHADES = 8
 SPACES = 7                      # address spaces with a colour of their own
-# Steps and addresses that are listed before the rest is left out, which is
-# said.
+# Hits and steps that are listed; the page says if more are left out.
 MAX_HITS = 200
 MAX_STEPS = 32
 
@@ -96,7 +95,7 @@ def slug(name):
 
 
 class Clock:
-    """Writes clocks for people, from the beginning of the timeline on."""
+    """Formats clocks, relative to the beginning of the timeline, for users."""
 
     def __init__(self, unit, begin, end):
         self._begin, self.base = begin, unit
@@ -117,7 +116,7 @@ class Clock:
 
 
 def table(head, rows, numbers=()):
-    """An HTML table; cells are HTML already."""
+    """An HTML table; its cells have to be HTML."""
     def line(tag, cells):
         return '<tr>%s</tr>' % ''.join(
             '<%s%s>%s</%s>' % (tag, ' class="n"' if at in numbers else '',
@@ -128,7 +127,7 @@ def table(head, rows, numbers=()):
 
 
 def nice_step(span):
-    """1, 2 or 5 times a power of ten, for 4 to 10 marks in the span."""
+    """The distance of 4 to 10 marks in a span, 1, 2 or 5 times 10 ** n."""
     step = 10 ** max(0, len(str(span)) - 2)
     while span // step > 9:
         step = step * 5 // 2 if str(step)[0] == '2' else step * 2
@@ -136,7 +135,7 @@ def nice_step(span):
 
 
 class Drawing:
-    """Rows of a timeline, from the top down."""
+    """Draws rows of a timeline, from the top down."""
 
     def __init__(self):
         self._parts, self.height = [], 0
@@ -183,7 +182,9 @@ class Drawing:
 
 
 def stretches(values):
-    """(first, length, value) of equal neighbours that are not 0 or None."""
+    """Yield (first, length, value) of runs of equal values other than 0 and
+    None.
+    """
     start = 0
     for at in range(1, len(values) + 1):
         if at == len(values) or values[at] != values[start]:
@@ -203,7 +204,9 @@ def draw_counter(drawing, name, shares):
 
 
 def draw_counts(drawing, name, bins, css):
-    """How often something was, as bars; the highest is named."""
+    """Draw how often something happened in each bin, as bars, with a label at
+    the highest.
+    """
     most = max(bins)
     drawing.track('%s, %d' % (name, sum(bins)))
     for at, length, count in stretches(bins):
@@ -300,7 +303,7 @@ def timeline(run, clock, span, all_lanes, names):
 
 
 def over_time(run, clock, span):
-    """TopDown between samples, as shares of the slots."""
+    """Draw TopDown between samples, as shares of the slots."""
     begin, end = span
     if len(run['samples']) < 2:
         return ''
@@ -439,7 +442,7 @@ def tables(run, clock, names):
 
 
 def summary(run):
-    """The line that says it all."""
+    """A line of text that sums up the run."""
     found = [site for _, site in runs.hits(run)]
     news = [site for site in found if 'suppressed' not in site]
     if not run['report']:
@@ -457,8 +460,8 @@ def summary(run):
 
 
 def page(run, symbols=None):
-    """The page as text.  symbols: a function of an address, for a name or
-    None, in place of those that the run has.
+    """The page as text.  symbols(address) returns a name or None; it replaces
+    the names that the run has.
     """
     begin, end, all_lanes = lanes.lanes(run, BINS)
     clock = Clock(runs.clock_unit(run), begin, end)

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# Read what a run wrote, and what the guest's perf said in it.
+# Read the file that a run wrote, and what the guest's perf printed in the run.
 
 import json
 import re
 
 LEVEL1 = ('Retiring', 'Bad speculation', 'Frontend bound', 'Backend bound')
-# Level 1: (level 2, item of the ledger), as perf has them.
+# {level-1 class: ((level-2 class, item of the ledger), ...)}, as in perf
 TREE = {
     'Retiring': (('Light operations', 'light-ops'),
                  ('Heavy operations', 'heavy-ops')),
@@ -17,7 +17,7 @@ TREE = {
     'Backend bound': (('Memory bound', 'memory-bound'),
                       ('Core bound', 'core-bound')),
 }
-# perf's names of events and metrics, by ours.
+# {perf's name of an event or metric: our name}
 EVENTS = {'retiring': 'Retiring', 'bad-spec': 'Bad speculation',
           'fe-bound': 'Frontend bound', 'be-bound': 'Backend bound',
           'heavy-ops': 'Heavy operations', 'br-mispredict':
@@ -26,12 +26,12 @@ EVENTS = {'retiring': 'Retiring', 'bad-spec': 'Bad speculation',
 
 
 class BadRun(Exception):
-    """A file is not what a run wrote; the message says why."""
+    """The file is not one that a run wrote; the message says why."""
 
 
 def read(file):
-    """A run: what run-guest --pmu-record wrote, or the checker's report, or
-    what x-query-pmu-history returned, with what is missing empty.
+    """Read a run from what run-guest --pmu-record wrote, the checker's report,
+    or what x-query-pmu-history returned.  Missing fields are empty.
     """
     with open(file, encoding='utf-8') as stream:
         try:
@@ -71,7 +71,7 @@ def hits(run):
 
 
 def between(first, last, levels=(0, 1)):
-    """What all vCPUs counted between two samples: {item: count}."""
+    """{item: count} of all vCPUs between two samples."""
     before = {unit['cpu-index']: unit['ledger'] for unit in first}
     counts = {}
     for unit in last:
@@ -84,7 +84,7 @@ def between(first, last, levels=(0, 1)):
 
 
 def fractions(counts):
-    """Levels 1 and 2 as {name: fraction of the slots}; {} without slots."""
+    """{class of level 1 or 2: fraction of the slots}; {} without slots."""
     slots = counts.get('slots', 0)
     if not slots:
         return {}
@@ -97,14 +97,14 @@ def fractions(counts):
 
 
 def metric_name(name):
-    """Ours for perf's tma_fetch_latency or the like."""
+    """Our name for a metric of perf's, such as tma_fetch_latency."""
     return name.replace('tma_', '').replace('_', ' ').capitalize()
 
 
 def perf_fractions(text):
-    """What perf stat printed of the tree: {name: fraction}.  Knows -j,
-    columns with names in one line and values in the next, values before their
-    names, and counts of slots and topdown-*.
+    """{name: fraction} of the TopDown tree that perf stat printed.  It parses
+    -j, columns with names in one line and values in the next, values before
+    their names, and counts of slots and topdown-*.
     """
     known = set(TREE) | {child for children in TREE.values()
                          for child, _ in children}

@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# Names of functions of the guest's kernel, by its vmlinux or System.map.
+# Names of functions of the guest's kernel, from its vmlinux or System.map.
 
 import bisect
 import re
 import subprocess
 
-# A step of the recorder, a traced event, a hit's address.
+# An address in a step of the recorder, in a traced event, or of a hit
 STEP = re.compile(r'(?P<before>\b\d+ |\brip |\bat )(?P<rip>0x[0-9a-f]+)'
                   r'(?! \()')
 
 
 class NoSymbols(Exception):
-    """A file has no symbols; the message says why."""
+    """No symbols can be read from a file; the message says why."""
 
 
 class Symbols:
@@ -30,14 +30,14 @@ class Symbols:
         self.names = [name for _, name in found]
 
     def name(self, address):
-        """FUNCTION+0xOFFSET, or None."""
+        """FUNCTION+0xOFFSET of an address, or None."""
         at = bisect.bisect_right(self.addresses, address) - 1
         if at < 0:
             return None
         return '%s+0x%x' % (self.names[at], address - self.addresses[at])
 
     def add_names(self, line):
-        """The same line, with names behind addresses of code."""
+        """The line, with names added behind addresses of code."""
         def named(match):
             name = self.name(int(match['rip'], 16))
             return match[0] + (' (%s)' % name if name else '')
@@ -46,7 +46,7 @@ class Symbols:
 
 
 def load(map_file, vmlinux):
-    """Symbols of either file; none if both are None."""
+    """The Symbols of System.map or vmlinux; empty if both are None."""
     if map_file:
         with open(map_file, encoding='utf-8', errors='replace') as file:
             return Symbols(file)

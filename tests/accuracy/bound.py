@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What the instruction table alone bounds the cycles of a block to.
+"""A lower bound of a block's cycles from the instruction table alone.
 
-No pipeline: the largest of issue slots, port pressure, dividers, predecode,
-decode and dependencies.  A second opinion on both the table and the pipeline.
+There is no pipeline: the bound is the largest of issue slots, port pressure,
+dividers, predecode, decode and dependencies.  It is a second opinion on the
+table and on the pipeline.
 """
 
 import itertools
@@ -31,7 +32,8 @@ CORE = {
         "alu": 0x463, "l1d": 5, "decoders": 6, "decode_uops": 6,
         "bytes": 32, "windows": False, "predecode": 6, "forward": 5,
         "pair_bytes": 0,
-        # The adders' own network; integer units are a cycle from the others.
+        # Adders have a bypass network of their own; SIMD integer units are a
+        # cycle from the others.
         "bypass": {(0, FADD): 1, (SIMD, FADD): 1, (FP, FADD): 1,
                    (SIMD, FP): 1},
     },
@@ -61,7 +63,9 @@ def uops(insn, core):
 
 
 def port_bound(block, core):
-    """The most loaded set of ports, over all unions of the ones named."""
+    """Cycles of the most loaded set of ports, over all unions of the micro-ops'
+    sets.
+    """
     load = {}
     for insn in block:
         for ports, count in uops(insn, core):
@@ -87,8 +91,8 @@ def line_of(key):
 
 def store_bound(block, core):
     """
-    Two stores leave the store buffer in a cycle if they go to one line and
-    have no more than so many bytes.
+    Cycles of the stores.  Two stores leave the store buffer in a cycle if they
+    go to one line and have no more than pair_bytes bytes together.
     """
     if not core["pair_bytes"]:
         return 0
@@ -106,8 +110,9 @@ def store_bound(block, core):
 
 def predecode_bound(block, core):
     """
-    Straight-line code, repeated: what ends in a window, and what has its
-    opcode in it but ends in the next one, so many a cycle.
+    Cycles to predecode a block that is repeated as straight-line code.  A cycle
+    takes up to so many instructions that end in its window, or have their
+    opcode in it but end in the next one.
     """
     size = sum(i["length"] for i in block)
     window = core["bytes"]
@@ -132,7 +137,9 @@ def predecode_bound(block, core):
 
 
 def decode_bound(block, core):
-    """Groups of one complex instruction and simple ones, in order."""
+    """Cycles to decode a block: a cycle takes a complex instruction and simple
+    ones behind it.
+    """
     cycles, left, room = 0.0, 0, 0
     rounds = 120
     for _ in range(rounds):
@@ -151,7 +158,7 @@ def decode_bound(block, core):
 
 
 def memory_keys(insn, plain, stack):
-    """What memory is accessed one way, as far as the text tells."""
+    """Names of the memory that loads, or stores, access, by their text."""
     if insn["flags"] & plain and insn["address"]:
         yield insn["address"]
     if insn["flags"] & stack:
@@ -159,7 +166,7 @@ def memory_keys(insn, plain, stack):
 
 
 def chain_bound(block, core):
-    """Cycles an iteration of the dependencies alone."""
+    """Cycles of an iteration that dependencies alone take."""
     ready = [0.0] * (NR + 1)
     maker = [0] * (NR + 1)
     memory = {}
@@ -205,7 +212,7 @@ def chain_bound(block, core):
 
 
 def opcode_offset(code):
-    """Bytes before the nominal opcode."""
+    """The number of bytes before the nominal opcode."""
     data = bytes.fromhex(code)
     i = 0
     while i < len(data) - 1 and (data[i] in (0x66, 0xf2, 0xf3, 0xf0, 0x67) or
@@ -237,7 +244,9 @@ def cycles_of(block, core, loop):
 
 
 def predict(dump, core_name, blocks, loop):
-    """Cycles of @blocks: lists of (hex, text of the memory operand)."""
+    """The bound of each of @blocks, lists of (hex, text of the memory operand);
+    with @loop, of code that need not be decoded anew.
+    """
     core = CORE[core_name]
     flat = describe(dump, core_name, [i[0] for b in blocks for i in b])
     result, at = [], 0

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# Programs whose level-1 TopDown figures have been published for cores that the
-# model knows, and what the model counts of them: "programs --published".
+# "programs --published": compare what the model counts of programs with their
+# level-1 TopDown figures that were published for cores that the model knows.
 
 import collections
 import os
@@ -14,27 +14,27 @@ import workloads
 import artifacts  # noqa: E402  (workloads' path finds them)
 import guest  # noqa: E402
 
-# As perf prints them: retiring, bad speculation, frontend bound, backend bound.
+# perf's events, in the order of CLASSES
 EVENTS = ('topdown-retiring', 'topdown-bad-spec', 'topdown-fe-bound',
           'topdown-be-bound')
 CLASSES = ('retiring', 'bad speculation', 'frontend', 'backend')
 SHORT = ('RET', 'BAD', 'FE', 'BE')
-# Counted besides, to say how near a program is to the one published.
+# Also counted, to show how similar a program is to the published one
 BESIDES = ('instructions', 'branches', 'branch-misses')
 
-# In percent of the slots, what no class may be off by.
+# Largest error of a class, in percent of the slots
 LIMIT = 15
-# Programs whose published shares of a class are so far apart, in percent of
-# the slots, keep their order in the model, but for those that are known to
+# Programs whose published shares of a class differ by at least this, in percent
+# of the slots, must have the same order in the model, unless they are known to
 # miss that class.
 APART = 15
-# A known miss may be off by that more: inputs are chosen at random.
+# A known miss may be off by this more, as inputs are chosen at random.
 MISS_SLACK = 5
 
 BOOT_TIMEOUT = 900
 PROGRAM_TIMEOUT = 1800
-# Of programs of less than some million instructions, which by the places of
-# their memory differ from run to run, the mean of so many is taken.
+# Runs of which the mean is taken for programs of less than some million
+# instructions.  These differ from run to run by where their memory lies.
 SHORT_RUNS = 10
 
 TIGER_LAKE_H = 'https://github.com/SANEKDASH/Hash-table-optimization'
@@ -44,23 +44,22 @@ DEDUP = ('https://lore.kernel.org/r/CAK7LNAQM3m-g=b_MGjr-VefTu4q5ByWYB8VdHqGX'
          'wNktZNY1xA@mail.gmail.com')
 MATRICES = 'README "Cache Freindly Matrix Multiplication"'
 
-# Of a backend share that is too small
+# Reason of a miss: of a backend share that is too small
 UNKNOWN = 'not known'
-# "perf bench" is the start of perf for the most part.
+# Most of what "perf bench" runs is the start of perf.
 STARTS_UP = ('another program: perf starts up in 37 of 52 million '
              'instructions, in user mode')
 
 # name     as it is printed
-# program  what perf stat runs, with redirections; the working directory is
-#          that of the inputs
-# figures  as published, in percent of the slots, in the order of CLASSES;
-#          None was not printed
-# source   where
+# program  what perf stat runs, with redirections, in the inputs' directory
+# figures  published figures in percent of the slots, in the order of CLASSES;
+#          None if a figure was not printed
+# source   where they were published
 # user     the source counted user mode alone
-# quick    it is one of those of "make check"
-# runs     that are counted, after one that has its files in the page cache, as
-#          they were when the figures were taken
-# misses   {class: (error that it has, why)} of what is known to be off by more
+# quick    "make check" runs it, too
+# runs     number of runs that are counted.  A run before them brings files into
+#          the page cache, where they were when the figures were taken
+# misses   {class: (its error, why)} of classes that are known to be off by more
 #          than LIMIT, or by as much with some inputs
 Row = collections.namedtuple('Row', 'name program figures source user quick '
                              'misses runs')
@@ -111,17 +110,18 @@ ROWS = (
     row('matrix-ijk', './matrices ijk 20', (48.6, 1.2, 2.3, 47.9), MATRICES),
 )
 
-# {program: (source here, options)}; those of the sources, as far as known.
+# {program: (our source, compiler options)}; the options are those of the
+# published programs, as far as known.
 OWN = {
     'list-sort': ('list-sort.c', ('-O1',)),
     'mandelbrot': ('mandelbrot.c', ('-O3',)),
     'hash-table-O0': ('hash-table.c', ('-O0', '-mavx2')),
     'hash-table-O3': ('hash-table.c', ('-O3', '-mavx2')),
-    # Not vectorized: the program published took six instructions a step.
+    # Not vectorized, as the published program took six instructions a step.
     'matrices': ('matrices.c', ('-O2', '-fno-tree-vectorize')),
 }
 
-# The file that cc1 compiles: one of ours, with GLib's headers.
+# The file that cc1 compiles: one of this tree's, with GLib's headers
 COMPILED = 'target/i386/tcg/pmu/frontend/direction-predictor.c'
 
 SCRIPTS = {
@@ -138,7 +138,7 @@ for word in sys.argv[1:]:
         print(word)
     seen.add(word)
 ''',
-    # A twentieth of pmu-tools' 3^311312.  By its name alone, busybox's shell
+    # A twentieth of pmu-tools' 3^311312.  Without the path, busybox's shell
     # would run its own bc.
     'BC1s': '''#!/bin/sh
 echo '3^60000' | /usr/bin/bc > /dev/null
@@ -146,13 +146,16 @@ echo '3^60000' | /usr/bin/bc > /dev/null
     'test-data.txt': 'c b a a b\n',
 }
 
-# Of two plays: words in the table, and those looked up one after the other.
+# Distinct words of one play, which are in the table, and words of another that
+# are looked up one after the other
 DISTINCT_WORDS = 5579
 SOUGHT_WORDS = 100
 
 
 def make_words(random, directory):
-    """A vocabulary, frequent words first and short, and words of a text."""
+    """Write a vocabulary, in which frequent words are first and short, and the
+    words to look up.
+    """
     vocabulary = {}
     while len(vocabulary) < DISTINCT_WORDS:
         rank = len(vocabulary)
@@ -161,7 +164,7 @@ def make_words(random, directory):
                                           k=length))] = None
     vocabulary = list(vocabulary)
     weights = [1 / (i + 3) for i in range(len(vocabulary))]
-    # A part of the other play's words is not in the table.
+    # Some words of the other play are not in the table.
     sought = [word + 's' if random.random() < 0.1 else word for word in
               random.choices(vocabulary, weights, k=SOUGHT_WORDS)]
     for name, words in ('words', vocabulary), ('sought', sought):
@@ -187,7 +190,7 @@ def compile_all(directory):
 
 
 def prepare(random, directory):
-    """Make all that the guest needs; guest.Options.copy of it."""
+    """Make all files that the guest needs; returns its guest.Options.copy."""
     make_words(random, directory)
     compile_all(directory)
     for name, text in SCRIPTS.items():
@@ -205,7 +208,7 @@ Counts = dict
 
 
 def parse(text):
-    """What perf stat -x, wrote; without events that were not counted."""
+    """Parse what perf stat -x, wrote, without events that were not counted."""
     counts = Counts()
     for line in text.splitlines():
         fields = line.split(',')
@@ -219,7 +222,7 @@ def shares(counts):
 
 
 def run_row(running, chosen):
-    """Run a program as its source did; what perf counted, in the mean."""
+    """Run a program as its source did; returns the means of perf's counts."""
     mode = ':u' if chosen.user else ''
     events = '{slots,%s}%s,%s' % (
         ','.join(EVENTS), mode, ','.join(e + mode for e in BESIDES))
@@ -270,7 +273,7 @@ def print_row(chosen, counts):
 
 
 def judge_row(chosen, counts):
-    """Print in which classes it is off; whether none is that should not be."""
+    """Print in which classes a program is off; is it as expected?"""
     ok = True
     for name, there, here in zip(CLASSES, chosen.figures, shares(counts)):
         if there is None:
@@ -292,7 +295,7 @@ def judge_row(chosen, counts):
 
 
 def judge_order(done):
-    """Whether programs that are APART keep their order."""
+    """Do programs that are APART keep their order?"""
     ok = True
     for at, name in enumerate(CLASSES):
         pairs = wrong = 0
@@ -332,7 +335,7 @@ def print_list():
 
 
 def run(options, random):
-    """All of it; whether the model is within the limits."""
+    """Run and judge all programs; is the model within the limits?"""
     rows = choose(options)
     with tempfile.TemporaryDirectory(prefix='published-') as directory:
         copy = prepare(random, directory)

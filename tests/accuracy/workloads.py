@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# What tests/accuracy/programs runs: Debian's programs and their inputs, which
-# are made at random.
+# The programs that tests/accuracy/programs runs, most of them Debian's, and
+# their inputs, which are made at random.
 
 import collections
 import importlib.machinery
@@ -19,12 +19,12 @@ sys.path.insert(0, GUEST)
 import artifacts  # noqa: E402  (the path above finds it)
 import debian  # noqa: E402
 
-# In the guest.
+# Directories in the guest
 BIN = '/usr/bin'
 LIB = '/usr/lib/x86_64-linux-gnu'
 DATA = artifacts.HOME
 
-# {package: what of it comes into the guest}; libraries follow.
+# {package: its files that the guest gets}; the libraries that they need follow.
 PACKAGES = {
     'bc': ('usr/bin/bc',),
     'bzip2': ('usr/bin/bzip2',),
@@ -50,12 +50,12 @@ PACKAGES = {
     'xz-utils': ('usr/bin/xz',),
     'zstd': ('usr/bin/zstd',),
 }
-# Directories that programs need besides, of packages that they depend on.
+# Directories that the programs need, too, of packages that they depend on
 DIRECTORIES = ('usr/lib/python3.13',)
 
-# name    as it is printed
-# argv    what runs, with {files} of the inputs
-# quick   it is one of those of "make check"
+# name     as it is printed
+# command  what the shell runs, with {values} to fill in
+# quick    "make check" runs it, too
 Program = collections.namedtuple('Program', 'name command quick')
 
 
@@ -63,9 +63,9 @@ def program(name, command, quick=False):
     return Program(name, command, quick)
 
 
-# Each takes some 5 to 60 million instructions.  They run once as they are in
-# this order, and then once more: a program's first run is the first that the
-# guest sees of it.
+# Each takes some 5 to 60 million instructions.  All of them run once, in this
+# order, and then all once more, so that in its first run a program is new to
+# the guest.
 PROGRAMS = (
     program('tr', "tr 'a-z' 'n-za-m' < big", quick=True),
     program('gzip', 'gzip -nc < small'),
@@ -241,7 +241,7 @@ def words(random, size):
 
 
 def functions(random, number):
-    """A C program."""
+    """The text of a C program with a number of functions."""
     text = ['typedef struct S { int a, b; char *p; struct S *next; } S;']
     for i in range(number):
         text.append('''
@@ -278,7 +278,7 @@ select max(v), min(v), avg(v) from t;
 
 
 def make_inputs(random, directory):
-    """All inputs, as files in @directory."""
+    """Write all inputs to files in @directory."""
     def write(name, text):
         with open(os.path.join(directory, name), 'w',
                   encoding='ascii') as file:
@@ -308,7 +308,7 @@ def make_inputs(random, directory):
 
 
 def compile_own(directory):
-    """The programs that are not Debian's."""
+    """Compile the programs that are not Debian's."""
     for name, source, options in (('matrix', MATRIX, ()),
                                   ('counted', None, ('-I', GUEST))):
         path = os.path.join(HERE, name + '.c')
@@ -323,7 +323,7 @@ def compile_own(directory):
 
 
 def build_image():
-    """The module of scripts/guest/build-image."""
+    """Import scripts/guest/build-image; returns the module."""
     loader = importlib.machinery.SourceFileLoader(
         'build_image', os.path.join(GUEST, 'build-image'))
     spec = importlib.util.spec_from_loader('build_image', loader)
@@ -333,12 +333,14 @@ def build_image():
 
 
 def unpack_programs():
-    """Debian's programs, unpacked below the build directory; where."""
+    """Unpack Debian's programs below the build directory; returns what to copy
+    into the guest.
+    """
     build = artifacts.build_dir()
     root = os.path.join(build, 'guest', 'programs')
     image = build_image()
     wanted = [p for files in PACKAGES.values() for p in files]
-    # Several comparisons may run at once.
+    # Several comparisons may do this at once.
     with debian.Lock(root + '.lock'):
         if not all(os.path.exists(os.path.join(root, p)) for p in wanted):
             image.unpack(build, root, tuple(PACKAGES))
@@ -359,7 +361,7 @@ def prepare(random, directory):
 
 
 def commands(random, only=None, quick=False):
-    """(name, argv of the guest) of the programs chosen."""
+    """[(name, padding of the stack, command)] of the chosen programs."""
     result = []
     for p in PROGRAMS:
         values = {'random': random.randrange(10 ** 9, 4 * 10 ** 9),

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# Run the same guest code on two emulators and see what they make of it.
+# Run the same guest code on two emulators and compare how they translate it.
 # Used by tests/bench/zero-cost and tests/bench/run.
 #
-# The guest code is either payload.S or the firmware that Debian's machines
-# boot with; neither looks at the time, so what is executed is the same in
-# every run.
+# The guest code is either payload.S or the firmware from Debian's packages.
+# Neither looks at the time, so each run executes the same code.
 
 import collections
 import os
@@ -18,11 +17,11 @@ TOP = os.path.dirname(os.path.dirname(HERE))
 CPU = 'Icelake-Server'
 CPU_PMU = CPU + ',+perf-metrics'
 
-# Linear addresses of payload.S: all but its end, and the function probe().
+# Linear addresses of payload.S without its end, and of its function probe()
 PAYLOAD_RANGE = '0..0xfefff'
 PROBE_RANGE = '0xfe000..0xfefff'
 
-# Counts of host instructions that are the same but for chance.
+# Relative difference of two counts of host instructions that can be by chance
 AGREEMENT = 0.0002
 
 # isa-debug-exit turns the payload's last write, 0x10, into this status.
@@ -31,7 +30,7 @@ PAYLOAD_STATUS = 0x10 << 1 | 1
 MACHINE = ('-M', 'pc', '-nodefaults', '-no-user-config', '-display', 'none',
            '-no-reboot', '-m', '32')
 
-# One translated block of a log: its TCG ops, and the host code made of them.
+# A translated block of a log: its TCG ops, and their host code
 Block = collections.namedtuple('Block', 'ops code')
 
 
@@ -45,12 +44,12 @@ def build_dir():
 
 
 def patched():
-    """QEMU with the PMU."""
+    """The path of QEMU with the PMU."""
     return os.path.join(build_dir(), 'qemu', 'qemu-system-x86_64')
 
 
 def stock():
-    """QEMU from the same source, without it."""
+    """The path of QEMU without the PMU, from the same source."""
     return os.path.join(build_dir(), 'stock', 'qemu', 'qemu-system-x86_64')
 
 
@@ -61,8 +60,8 @@ def need_emulators():
 
 
 def make_image(directory, source, **parameters):
-    """A firmware image of an assembler file of this folder, where these
-    parameters are explained.
+    """Make a firmware image of an assembler file of this folder, which explains
+    its parameters.  Returns its path.
     """
     name = os.path.join(directory, '-'.join(
         [source, *map(str, parameters.values())]))
@@ -77,7 +76,7 @@ def make_image(directory, source, **parameters):
 
 
 def make_payload(directory, iterations, count=0, flushes=20):
-    """The same of payload.S."""
+    """Make an image of payload.S; returns its path."""
     return make_image(directory, 'payload', ITERATIONS=iterations,
                       COUNT=count, FLUSHES=flushes)
 
@@ -102,7 +101,7 @@ def payload_command(qemu, cpu, image, *options):
 
 
 def run_payload(directory, qemu, cpu, image, *options):
-    """Run an image of make_payload(); its result, a bytes."""
+    """Run an image of make_payload(); returns the bytes of its result."""
     result = os.path.join(directory, 'result')
     run(payload_command(qemu, cpu, image,
                         '-chardev', 'file,id=result,path=' + result,
@@ -113,7 +112,7 @@ def run_payload(directory, qemu, cpu, image, *options):
 
 
 def log_payload(directory, qemu, cpu, image, name, addresses=PAYLOAD_RANGE):
-    """What QEMU translates for an image; returns (result, log)."""
+    """Log what QEMU translates for an image; returns (result, log)."""
     log = os.path.join(directory, name)
     result = run_payload(directory, qemu, cpu, image, '-d', 'op,out_asm',
                          '-D', log, '-dfilter', addresses)
@@ -121,10 +120,10 @@ def log_payload(directory, qemu, cpu, image, name, addresses=PAYLOAD_RANGE):
 
 
 def log_firmware(directory, qemu, cpu, name):
-    """What QEMU translates for the firmware, which finds nothing to boot.
+    """Log what QEMU translates for the firmware, which finds nothing to boot.
 
-    With time that is instructions, so that its waiting loops end after the
-    same number of rounds.
+    With -icount, so that the firmware's waiting loops end after the same number
+    of rounds.
     """
     log = os.path.join(directory, name)
     run([qemu, *MACHINE, '-cpu', cpu, '-boot', 'reboot-timeout=10',
@@ -175,12 +174,12 @@ class LogReader:
         if start:
             if start.group(3):
                 self.third_words.add(int(start.group(3), 16))
-            # The second word is the CC_OP to restore, which a patch that
-            # mends REP INS knows less of; what is done is in the ops.
+            # Leave out the second word, the CC_OP to restore: a patch that
+            # mends REP INS knows it less often.  The ops show what is done.
             line = ' ---- %s' % start.group(1)
         elif line.startswith(' exit_tb $0x'):
-            # The address of the block in this process; its low bits tell
-            # which of its two jumps is taken.
+            # Keep only the low bits, which say which of the block's two jumps
+            # is taken.  The rest is the block's address in this process.
             line = ' exit_tb %d' % (int(line.split('$')[1], 16) & 3)
         self._ops.append(line)
 
@@ -195,9 +194,9 @@ class LogReader:
             self._code.append(self._relative(text))
 
     def _relative(self, text):
-        """Addresses in the code buffer as offsets in the block; those of
-        other code, and places in the constant pool, which is sorted by
-        value, differ from process to process.
+        """Replace addresses in the code buffer by offsets in the block, or by
+        "elsewhere": addresses of other code and in the constant pool, which is
+        sorted by value, differ from process to process.
         """
         def offset(match):
             distance = int(match.group(0), 16) - self._start
@@ -210,7 +209,7 @@ class LogReader:
 
 
 def first_difference(ours, theirs, what):
-    """Where two lists of blocks differ in the part named what, in words;
+    """A text that says where two lists of blocks differ in the field what;
     None if they do not.
     """
     for number, (a, b) in enumerate(zip(ours, theirs)):
@@ -242,7 +241,7 @@ def callgrind_count(directory, qemu, cpu, image):
          '--callgrind-out-file=' + out, '--smc-check=all-non-file',
          *payload_command(qemu, cpu, image, '-accel', 'tcg,tb-size=32')],
         PAYLOAD_STATUS)
-    # Threads begin in this order: main, RCU, vCPU.
+    # Callgrind numbers threads as they start: main, RCU, vCPU.
     with open(out + '-03', encoding='ascii', errors='replace') as file:
         return int(re.search(r'^totals: (\d+)', file.read(),
                              re.MULTILINE).group(1))
@@ -251,9 +250,8 @@ def callgrind_count(directory, qemu, cpu, image):
 def host_instructions(directory, qemu, cpu, image):
     """Host instructions that QEMU's vCPU thread executes for an image.
 
-    Callgrind counts the same to some ten instructions in every run, but for
-    events that depend on time and make it more: run until the two lowest
-    counts agree.
+    Callgrind's counts of runs differ by some ten instructions.  Events that
+    depend on time only add to them: run until the two lowest counts agree.
     """
     counts = []
     while len(counts) < 2 or \
@@ -264,8 +262,8 @@ def host_instructions(directory, qemu, cpu, image):
 
 
 def instructions_per_iteration(directory, qemu, cpu):
-    """Host instructions for an iteration of the payload, translation and
-    start-up taken off.
+    """Host instructions for an iteration of the payload, without translation
+    and start-up.
     """
     few, many = 10, 40
     count = [host_instructions(directory, qemu, cpu,

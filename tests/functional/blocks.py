@@ -1,20 +1,20 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# Blocks of machine code, as a process in a guest measures them by RDPMC in
-# user mode (programs/blocks.c), and as x86-slots has them without a guest:
-# what counts for guests is the model that tests/accuracy holds against
-# measurements, if both are the same.
+# Compare two ways to run the model on blocks of machine code: a process in a
+# guest measures them with RDPMC in user mode (programs/blocks.c), and x86-slots
+# runs them without a guest.  tests/accuracy compares x86-slots with
+# measurements; if both ways agree, its results hold for guests, too.
 #
 # The blocks are rows of tests/accuracy/block_throughput_sample.csv at equal
-# distances, from the first one on, whatever they are.  Each becomes a loop in
-# one of two shapes, so many copies of the block and then DEC and JNZ:
+# distances, from the first one on.  Each becomes a loop of several copies of
+# the block, then DEC and JNZ, in one of two shapes:
 #
 #   short  at least 50 instructions, which come from the DSB or the LSD
 #   long   20,000 bytes, which is more than the DSB holds, so that they are
 #          decoded each time, as in "x86-slots --unroll", and fits the L1I
 #
-# x86-slots appends DEC and JNZ itself; the guest gets the bytes from it, and
-# a checksum tells whether it ran these.
+# x86-slots appends DEC and JNZ itself.  The guest gets these bytes, too; a
+# checksum shows that it ran the same code.
 
 import collections
 import csv
@@ -31,40 +31,44 @@ DATA = os.path.join(TOP, 'tests', 'accuracy', 'block_throughput_sample.csv')
 
 SHORT_INSTRUCTIONS = 50
 LONG_BYTES = 20000
-# How loops are measured.
-# at_once: instructions; statistic: of the cost of an iteration
+# How loops are measured: instructions of a run, number of runs, and the
+# statistic of an iteration's cost over the runs, "mean" or "least".
 Method = collections.namedtuple('Method', 'at_once times statistic')
-# Hundreds of thousands of instructions, interrupts and all.
+# One run of hundreds of thousands of instructions, with interrupts
 LASTING = Method(300000, 1, 'mean')
-# Runs so short that some see no interrupt, by those that took least: an
-# interrupt only adds.  On a busy host there are many in few instructions.
+# Runs so short that some see no interrupt.  The least cost is taken, as
+# interrupts only add to it.  On a busy host few instructions see many.
 BRIEF = Method(6000, 51, 'least')
-# A timer tick evicts part of the code, which costs thousands of cycles.
+# For long loops: a timer tick evicts part of the code, which costs thousands of
+# cycles.
 BRIEF_LONG = Method(30000, 9, 'least')
-# Less than so many cannot be measured: they overlap with what comes before.
+# Shorter runs cannot be measured: they overlap with the code before them.
 LEAST_INSTRUCTIONS = 2000
 
-# How near both have to be.
+# Largest relative difference of cycles between the guest and x86-slots
 TOLERANCE = 0.03
-# Slots are counted as well; of interrupts they may see another part.
+# Largest relative difference of slots and cycles times width in the guest.
+# They are counted in different runs, which may see different interrupts.
 SLOTS_TOLERANCE = 0.05
-# Of the loops, so many have to be comparable.
+# Least share of the loops that has to be comparable
 LEAST_SHARE = 0.85
-# CPU models: what x86-slots calls the core, slots for each cycle.
+# {CPU model: (x86-slots' name of the core, slots per cycle)}
 CORES = {'Icelake-Server': ('sunny-cove', 5),
          'SapphireRapids': ('golden-cove', 6)}
-# Why a block cannot run in a process, if not for a bug: there is nothing at
-# its addresses, or what it divides is not what its program did.
+# Accepted reasons for which a block cannot run in a process: nothing can be
+# mapped at its addresses, or it divides other numbers than its program did.
 REASONS = ('too many pages', 'an address that is not canonical',
            'an address that is not canonical or not aligned',
            'an address that cannot be mapped', 'a divide error')
 STRANGE = 'a store to where a loaded or computed pointer points'
 
-# A block as a loop: its shape, what x86-slots says of it, what programs/
-# blocks.c is to know, and the bytes of the loop.
+# A block as a loop: its shape, x86-slots' figures, the number of the register
+# that counts, the copies of the block, the bytes of the block and of the loop's
+# end in hex, and why it is not compared (or None).
 Loop = collections.namedtuple('Loop', 'name shape figures register copies '
                               'block end skip')
-# What came of it.  error is relative; None if it was not run, for reason.
+# The result of a loop in the guest.  error is relative to x86-slots' cycles, or
+# None if the loop was not run.  A loop with a reason is not compared.
 Outcome = collections.namedtuple('Outcome', 'loop cycles error reason')
 
 GPRS = ('rax', 'rcx', 'rdx', 'rbx', 'rsp', 'rbp', 'rsi', 'rdi', 'r8', 'r9',
@@ -88,15 +92,15 @@ def whole(register):
 
 
 def split(text):
-    """An instruction as x86-slots prints it: mnemonic, operands."""
+    """(mnemonic, [operand]) of an instruction as x86-slots prints it."""
     words = text.replace('lock ', '').split(None, 1)
     operands = words[1].split(', ') if len(words) > 1 else []
     return words[0], operands
 
 
 def is_followed(mnemonic, operands):
-    """Does x86-slots know what this makes of its first operand?  See
-    docs/tools/x86-slots.rst, "Data"; code.c there is exact.
+    """Does x86-slots know the value that this instruction gives to its first
+    operand?  See docs/tools/x86-slots.rst, "Data", and its code.c.
     """
     source = operands[1] if len(operands) > 1 else ''
     number = re.fullmatch(r'-?(0x[0-9a-f]+|\d+)', source)
@@ -113,12 +117,12 @@ def is_followed(mnemonic, operands):
 
 
 def strange_store(instructions):
-    """The first of these texts that stores to where a register points that
-    the block loads or computes, or None.
+    """The text of the first instruction that stores to an address that the
+    block has loaded or computed, or None.
 
-    In x86-slots such an address is a new one in each iteration.  In a
-    process it comes again, as the block finds the same in memory: its data
-    wait for those of the iteration before, or share its cache line.
+    In x86-slots such an address is new in each iteration.  In a process it
+    repeats, as the block finds the same data in memory: the store's data wait
+    for those of the iteration before, or share its cache line.
     """
     strange = set()
     for text in instructions:
@@ -160,7 +164,7 @@ def choose(every):
 
 
 def core_of(cpu):
-    """The core, by QEMU's -cpu."""
+    """The row of CORES for QEMU's -cpu."""
     model = cpu.split(',')[0]
     if model not in CORES:
         raise Skip('x86-slots has no core for ' + model)
@@ -207,7 +211,7 @@ def make_loops(cpu, shape, every):
 
 
 def checksum(loop):
-    """As programs/blocks.c forms it."""
+    """The checksum of a loop's bytes, as programs/blocks.c computes it."""
     result = 0
     for byte in bytes.fromhex(loop.block * loop.copies + loop.end):
         result = (result * 31 + byte) & 0xffffffff
@@ -217,7 +221,7 @@ def checksum(loop):
 # The guest
 
 def measure(session, loops, method):
-    """Run loops in the guest; their outcomes."""
+    """Run loops in the guest; returns their Outcomes."""
     lines = []
     for number, loop in enumerate(loops):
         at_once = max(1, method.at_once // loop.figures['instructions'])
@@ -236,7 +240,7 @@ def measure(session, loops, method):
 
 
 def outcome(loop, words, statistic, width):
-    """What a line of programs/blocks.c says."""
+    """The Outcome of a loop, from a line of programs/blocks.c."""
     if words[1] == 'skip':
         return Outcome(loop, None, None, ' '.join(words[2:]))
     at = {'mean': 0, 'least': 1}[statistic]
@@ -246,8 +250,8 @@ def outcome(loop, words, statistic, width):
         raise Failure('%s: the guest ran other bytes' % loop.name)
     if chunk * loop.figures['instructions'] < LEAST_INSTRUCTIONS:
         return Outcome(loop, None, None, 'too many pages')
-    # They were counted in another run, which is judged like the first one if
-    # it was too different.
+    # Slots were counted in another run.  If that differs too much from the run
+    # that counted cycles, the run that is farther off is judged.
     if abs(slots - width * cycles) > SLOTS_TOLERANCE * slots:
         cycles = max(cycles, slots / width,
                      key=lambda n: abs(n - loop.figures['cycles']))
@@ -265,8 +269,9 @@ def describe(o):
 
 
 def judge(outcomes, tolerance=TOLERANCE, worst=5, share=1, most=math.inf):
-    """Has the guest what x86-slots has, in so many of what can be compared, and
-    is none off by more than @most?  A report of the worst.
+    """Check that at least @share of the comparable loops are within @tolerance
+    of x86-slots and none is off by more than @most.  Returns a report of the
+    worst loops, @worst or more.
     """
     compared = [o for o in outcomes if not o.reason]
     compared.sort(key=lambda o: -abs(o.error))

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# Tests that need a boot of their own: other CPU models and options, machine
-# types, -icount, a reset, and scripts/run-guest as its users call it.
+# Tests that boot a guest of their own: with other CPU models and options, other
+# machine types or -icount, with a reset, and with scripts/run-guest as its
+# users call it.
 
 import collections
 import concurrent.futures
@@ -19,12 +20,14 @@ import guest
 RUN_GUEST = os.path.join(TOP, 'scripts', 'run-guest')
 
 TESTS = []
-# Those that take too long for all changes.
+# Tests that take too long to run for each change
 LONG_TESTS = []
 
 
 def test(name, tests=TESTS):
-    """Register a function of the command line's options as a test."""
+    """Register a function as a test.  Its argument is the command line's
+    options.
+    """
     def register(function):
         tests.append((name, function))
         return function
@@ -32,7 +35,7 @@ def test(name, tests=TESTS):
 
 
 class booted:
-    """A guest for the time of a with statement."""
+    """A booted Session for the time of a with statement."""
 
     def __init__(self, options, programs=(), **kwargs):
         kwargs.setdefault('cpu', options.cpu)
@@ -56,7 +59,7 @@ def driver_line(session):
 
 
 def seconds_of_kernel(session):
-    """How long the kernel took until it had a process."""
+    """The seconds that the kernel took until it started init."""
     start = re.search(r'^\[ *([\d.]+)\] Run \S+ as init process',
                       session.kernel_log(), re.M)
     if not start:
@@ -126,7 +129,7 @@ def sapphire_rapids(options):
         checks.close('slots for each cycle', slots / counts['cycles'], 6,
                      0.06)
         for event, parent in level2.items():
-            # Each is rounded to 1/255 by itself.
+            # Each class is rounded to 1/255 of the slots by itself.
             checks.between('%s, a part of %s' % (event, parent),
                            counts[event], 0, classes[parent] + slots / 255)
         checks.between('topdown-br-mispredict with random branches',
@@ -159,10 +162,9 @@ def register_machine(machine):
                         'expected "Icelake events" in: ' + line)
             check_conserved(checks, s.stat('-e "%s"' % GROUP,
                                            'workload multiply 10000'))
-            # A firmware that waits for an empty drive takes 32 s more.  On a
-            # busy host everything takes longer, the kernel as well, which on
-            # an idle one takes as long as the firmware; beside three busy loops
-            # the firmware took up to 3.3 times as long.
+            # A firmware that waits for an empty drive takes 32 s more.
+            # Otherwise the firmware takes as long as the kernel on an idle
+            # host, and up to 3.3 times as long beside three busy loops.
             kernel = seconds_of_kernel(s)
             checks.between('seconds to boot but for the kernel, which takes '
                            '%.1f' % kernel,
@@ -178,7 +180,7 @@ for each in ('q35', 'microvm'):
 def reset(options):
     with booted(options, qemu_opts=['-action', 'reboot=reset']) as s:
         s.shell('perf stat -a -e "%s" -o /dev/null -- true' % GROUP)
-        # Counters run while the reset comes.
+        # Counters run when the reset comes.
         s.guest.start_command(
             ['perf', 'stat', '-a', '-e', 'cycles,instructions', '--',
              'workload', '--seconds', '60', 'nops', '1000'],
@@ -206,8 +208,8 @@ def reset(options):
 
 @test("-icount: perf's own test that tracks context switches by samples")
 def perf_test_switches(options):
-    # It wants a sample within some milliseconds of a program's time: by
-    # the host's clock, that depends on what else the host does.
+    # perf's test wants a sample within some milliseconds of a program's time.
+    # With the host's clock that depends on what else the host does.
     with booted(options, qemu_opts=['-icount', 'shift=4,sleep=off']) as s:
         text = s.shell('perf test "Track with sched_switch" 2>&1 || true')
     if not re.search(r'Track with sched_switch +: Ok$', text, re.M):
@@ -217,8 +219,8 @@ def perf_test_switches(options):
 
 @test('-icount: user-mode counts of a program repeat exactly')
 def icount(options):
-    # A program with loops, library calls and system calls.  What would make
-    # two runs of it differ by itself is switched off: random addresses.
+    # A program with loops, library calls and system calls.  Random addresses,
+    # which would make two runs of it differ, are switched off.
     program = ("awk 'BEGIN { for (i = 0; i < 5000; i++) "
                'x = x * 3 % 1000003 + length(i "a"); print x }\'')
     events = 'instructions:u,branches:u'
@@ -235,17 +237,17 @@ def icount(options):
 
 # The model in a guest
 
-# Which port a micro-op is bound to depends on what was bound before, and what a
-# loop settles in on where it begins: x86-slots has 7.17 to 7.79 cycles for a
+# Which port a micro-op is bound to depends on those bound before, so a loop's
+# cycles may depend on where it begins: x86-slots has 7.17 to 7.79 cycles for a
 # block of sqlite if the loop repeats it 604 to 608 times.  One loop in twenty
-# may be such a one, and off by as much.
+# may be such a loop, and off by as much.
 SETTLED_SHARE = 0.95
 SETTLED_MOST = 7.79 / 7.17 - 1
 
 @test('-icount: blocks take the cycles that x86-slots says')
 def blocks_icount(options):
-    # Time stands still while the host works, so that there is a timer tick
-    # in millions of instructions, as on hardware.
+    # With -icount the guest's time does not pass while the host does other
+    # work, so timer ticks are millions of instructions apart, as on hardware.
     with concurrent.futures.ThreadPoolExecutor(1) as pool:
         short = pool.submit(blocks.make_loops, options.cpu, 'short', 20)
         long = pool.submit(blocks.make_loops, options.cpu, 'long', 50)
@@ -258,9 +260,8 @@ def blocks_icount(options):
                 share=SETTLED_SHARE, most=SETTLED_MOST)
 
 
-# Programs in which nothing lasts: they begin, and end after some millions of
-# instructions.  Each runs so many times, of another size each time, between
-# these.
+# Short programs, which end after some millions of instructions.  Each runs
+# PROGRAM_SIZES times, with a size from least to most that is chosen anew.
 Program = collections.namedtuple('Program', 'command least most')
 PROGRAMS = {
     'awk': Program("awk 'BEGIN { for (i = 0; i < %d; i++) "
@@ -285,13 +286,15 @@ SLOT_EVENTS = ('topdown.slots_p', 'uops_retired.slots', *SLOTS_LOST.values())
 
 
 def choose_programs(random):
-    """Commands, those of a program not one behind the other."""
+    """Commands with random sizes; two of a program do not follow each other."""
     return [program.command % random.randint(program.least, program.most)
             for _ in range(PROGRAM_SIZES) for program in PROGRAMS.values()]
 
 
 def measure_programs(options, commands, properties, extra=()):
-    """Slots, retiring and lost, of each program, in user mode."""
+    """{event: count} of each command, in user mode, for SLOT_EVENTS and extra
+    events.
+    """
     events = [e + ':u' for e in (*SLOT_EVENTS, *extra)]
     with booted(options, cpu=options.cpu + properties, append='norandmaps',
                 qemu_opts=['-icount', 'shift=0']) as s:
@@ -303,7 +306,7 @@ def measure_programs(options, commands, properties, extra=()):
     return counts
 
 
-# tests/accuracy/check has the same of more programs.
+# tests/accuracy/check does the same for more programs.
 @test('-icount: programs take the slots that they take if all is watched',
       LONG_TESTS)
 def programs_icount(options):
@@ -332,8 +335,8 @@ def register_object_code(kernel, tests):
     @test("perf's own test that reads the code of samples of cycles, %s"
           % kernel, tests)
     def object_code(options):
-        # It takes minutes where a sample costs milliseconds: Linux finds the
-        # period from how soon the samples come.
+        # This takes minutes where a sample takes milliseconds: Linux derives
+        # the period from the rate of samples.
         with booted(options, kernel=kernel, smp=2) as s:
             text = s.shell('perf test "Object code reading" 2>&1 || true',
                            timeout=600)
@@ -349,8 +352,8 @@ for each in 'trixie-backports', 'trixie', 'bookworm':
 # run-guest
 
 def run_guest(options, *arguments, **kwargs):
-    # One that hangs must end, and its guest with it, as must all when whoever
-    # runs this test ends its process group: --foreground stays in that.
+    # timeout ends a run-guest that hangs, with its guest.  With --foreground it
+    # stays in this test's process group, so that it ends with that, too.
     base = ['timeout', '--foreground', '--preserve-status', str(2 * TIMEOUT),
             RUN_GUEST, '--quiet', '--cpu', options.cpu,
             '--boot-timeout', '%g' % TIMEOUT]
@@ -404,7 +407,7 @@ def leftovers(options):
                     % how)
             checks.equal('running after "%sworkload &"' % how,
                          s.shell('pidof workload || true'), '')
-        # One that holds the command's output.
+        # A background process that keeps the command's stdout open
         began = time.monotonic()
         checks.equal('output', s.shell('echo a; sleep 600 & echo b'),
                      'a\nb\n')

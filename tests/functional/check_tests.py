@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# Linux's driver on other PMUs than the core's own, and:
-#
-# The checker of what drivers do (pmu-check), on Linux's driver: it is silent,
-# but for what is known (scripts/pmu-check/linux.supp), while perf counts,
-# samples, and the watchdog runs; and it has looked.  That rules are broken by
-# those that break them is tested in tests/unit and tests/qtest.
+# Tests of Linux's driver on other PMUs than the core's own, and of the checker
+# of drivers (pmu-check) with Linux's driver.  While perf counts and samples and
+# the watchdog runs, the checker must report nothing but what is known
+# (scripts/pmu-check/linux.supp), and must have checked accesses.  tests/unit
+# and tests/qtest test that it finds broken rules.
 
 import json
 import os
@@ -20,13 +19,13 @@ import guest
 
 SUPPRESSIONS = os.path.join(TOP, 'scripts', 'pmu-check', 'linux.supp')
 
-# What perf is asked for, and registers that Linux's driver then uses: those of
-# arch/x86/events/intel/core.c.
+# Commands that make Linux's driver (arch/x86/events/intel/core.c) use the
+# registers in USED
 WORK = (
     'perf stat --topdown -a -- sleep 0.2',
     "perf stat -e '{slots,topdown-retiring,topdown-bad-spec,topdown-fe-bound,"
     "topdown-be-bound}' -- perf list sw",
-    # More events than counters: they take turns.
+    # More events than counters, so that they take turns
     'perf stat -e instructions,cycles,branches,branch-misses,r0151,r04d1,'
     'r08d1,r20d1,r0279,r0479 -- perf list sw',
     'perf record -q -o /tmp/perf.data -e instructions,branches -c 100003 -- '
@@ -39,12 +38,12 @@ WORK = (
     'perf stat -e cycles -- true && '
     'echo 0 >/proc/sys/kernel/nmi_watchdog',
 )
-# The shortest of them.
+# The shortest of these commands
 SHORT_WORK = WORK[:2] + WORK[-2:] + (
     'perf record -q -o /tmp/perf.data -e instructions,branches -c 100003 -- '
     'true',)
-# On other kernels and CPUs than run_checked()'s own, from which the first
-# differs in both.
+# Other (kernel, CPU) than the default of run_checked().  The first one differs
+# from it in both.
 OTHERS = (('bookworm', 'SapphireRapids'), ('trixie', 'SapphireRapids'),
           ('bookworm', 'Icelake-Server'))
 USED = ('IA32_PERF_GLOBAL_CTRL', 'IA32_PERF_GLOBAL_STATUS', 'IA32_A_PMC0',
@@ -53,7 +52,7 @@ USED = ('IA32_PERF_GLOBAL_CTRL', 'IA32_PERF_GLOBAL_STATUS', 'IA32_A_PMC0',
 
 
 def check_log(log):
-    """What the tool pmu-check says of QEMU's log, and its exit status."""
+    """What the tool pmu-check prints about QEMU's log, and its exit status."""
     tool = os.path.join(artifacts.build_dir(), 'core', 'tools', 'pmu-check',
                         'pmu-check')
     done = subprocess.run([tool, '--suppress', SUPPRESSIONS, log],
@@ -63,8 +62,8 @@ def check_log(log):
 
 
 def run_checked(options, work=WORK, model='Icelake-Server', **kwargs):
-    """The report of a guest that has done its work, what QEMU said meanwhile,
-    and what pmu-check says of the traced accesses.
+    """Run the work in a guest.  Returns the checker's report, what QEMU printed
+    meanwhile, and what pmu-check prints about the traced accesses.
     """
     with tempfile.TemporaryDirectory() as directory:
         report = os.path.join(directory, 'report')
@@ -86,7 +85,7 @@ def run_checked(options, work=WORK, model='Icelake-Server', **kwargs):
 
 
 def broken(report):
-    """Lines that say which rules were, at which addresses."""
+    """Lines that say which rules were broken, and at which addresses."""
     return ['%s at %s, %d times: %s' % (rule['rule'], site['rip'],
                                         site['count'],
                                         '; '.join(site['history'][-12:]))
@@ -140,7 +139,7 @@ def page(options):
     checks = Checks()
     with tempfile.TemporaryDirectory() as directory:
         run = os.path.join(directory, 'run.json')
-        # AnyThread of a raw event: docs/system/i386/pmu-findings.rst.
+        # A raw event with AnyThread: see docs/system/i386/pmu-findings.rst.
         done = subprocess.run(
             [RUN_GUEST, '--qemu', options.qemu or artifacts.default_qemu(),
              '--boot-timeout', '%g' % TIMEOUT, '--pmu-record', run, '--',
@@ -183,16 +182,15 @@ def crash(options):
          '--', './crash', 'kept', 'console=ttyS0 panic=-1'],
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
         check=False)
-    # docs/system/i386/pmu-findings.rst
+    # See docs/system/i386/pmu-findings.rst.
     for rule in 'L2', 'P3':
         checks.that('x86 PMU: %s ' % rule in done.stdout,
                     '%s was not found in\n%s' % (rule, done.stdout))
     return checks.done()
 
 
-# What the driver says of a unit (arch/x86/events/core.c,
-# init_hw_perf_events()), and how many counters it then has for events at a
-# time.
+# {profile: what the driver prints about the unit (init_hw_perf_events() of
+# arch/x86/events/core.c), and how many events it can then count at a time}
 PROFILES = {
     'skx': ('full-width counters', 4, 4, 48, 3),
     'kvm-legacy': ('', 2, 4, 48, 3),
@@ -202,7 +200,7 @@ PROFILES = {
 
 
 def log_values(session):
-    """What the driver has printed of its unit: {what: value}."""
+    """What the driver has printed about its unit: {name: value}."""
     return {name.strip(): value for name, value in
             re.findall(r'\] \.\.\. ([\w -]+): *(\w+)',
                        session.kernel_log())}

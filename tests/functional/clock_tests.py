@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# -icount shift=model: a machine whose time is that of the model, with Linux.
+# Tests of -icount shift=model, with which the machine's clock is the model's,
+# with Linux.
 
 import contextlib
 import os
@@ -20,7 +21,7 @@ import guest
 CLOCK = ['-icount', 'shift=model']
 MHZ = 2800
 
-# Of a kernel that finds its time or its CPUs at fault.
+# What a kernel prints that finds fault with its clock or its CPUs
 COMPLAINTS = (r'soft lockup|hard LOCKUP|rcu: INFO|detected stalls|blocked for '
               r'more than|clocksource.*unstable|TSC.*(unstable|warp)|'
               r'NMI watchdog: Watchdog|Unable to calibrate|WARNING:|Call Trace')
@@ -32,7 +33,7 @@ def check_log(checks, log):
 
 
 def local_timer(session):
-    """The local APIC timer's interrupts so far, of CPU 0."""
+    """The number of CPU 0's local APIC timer interrupts so far."""
     return int(re.search(r'LOC: +(\d+)',
                          session.shell('cat /proc/interrupts')).group(1))
 
@@ -51,11 +52,11 @@ def modelled_clock(options):
             ).group(1))
     need_counts(counts, *events)
     checks = Checks()
-    # In milliseconds.
+    # task-clock is in milliseconds.
     checks.close('clock in MHz', counts['cycles'] /
                  (counts['task-clock'] * 1000), MHZ, MHZ * 0.01)
     checks.close('ref-cycles', counts['ref-cycles'], counts['cycles'], 1)
-    # A tick in each 1/HZ while the program ran, and some around it.
+    # A tick in each 1/HZ s while the program ran, and some before and after
     checks.between('timer interrupts', ticks,
                    int(counts['cycles'] / (MHZ * 1e6) * hz), None)
     checks.that('tsc: Detected %d.000 MHz processor' % MHZ in log,
@@ -65,8 +66,8 @@ def modelled_clock(options):
     return checks.done()
 
 
-# Events that cost the model more than others do, in a loop that is the same all
-# the time.  With those of event_tests.KINDS they are twenty.
+# Events that cost the model more than others do, for a loop that does the same
+# all the time.  With those of event_tests.KINDS they are twenty.
 COSTLY = ('cycles', 'topdown.slots_p', 'uops_executed.thread',
           'cycle_activity.stalls_total', 'mem_load_retired.l1_hit')
 MULTIPLEXED_SECONDS = 0.5
@@ -106,7 +107,7 @@ def measure(options):
     return checks.done()
 
 
-# Two programs, side by side.
+# Two programs that run at the same time, each on a CPU of its own
 SIDE_BY_SIDE = ('taskset 1 workload branches 20000000 & '
                 'taskset 2 workload branches 20000000; wait')
 THREADS = ['-accel', 'tcg,thread=multi']
@@ -118,7 +119,7 @@ def check_side_by_side(s, checks):
     need_counts(counts, 'cycles', 'task-clock', 'duration_time')
     checks.close('clock in MHz', counts['cycles'] /
                  (counts['task-clock'] * 1000), MHZ, MHZ * 0.02)
-    # In nanoseconds, beside milliseconds.
+    # duration_time is in nanoseconds, task-clock in milliseconds.
     checks.between('CPUs used', counts['task-clock'] * 1e6 /
                    counts['duration_time'], 1.5, 2)
 
@@ -159,7 +160,7 @@ def threads_stopped(options):
                 s.guest.qmp('cont')
                 time.sleep(rng.uniform(0, 0.1))
             s.shell('killall workload; true')
-            # Many messages from one vCPU to another.
+            # Many messages between vCPUs
             s.shell('perf bench sched pipe -l 2000')
             check_side_by_side(s, checks)
             check_log(checks, s.kernel_log())
@@ -167,7 +168,7 @@ def threads_stopped(options):
     return checks.done()
 
 
-# What the machine does without anybody who talks to it.
+# What the machine does alone, while nobody on the host talks to it
 SCRIPT = '''#!/bin/sh
 for type in proc sysfs devtmpfs; do
     busybox mount -t $type $type /$(busybox expr $type : '\(proc\|sys\|dev\)')
@@ -185,7 +186,7 @@ busybox poweroff -f
 
 
 def alone(options, directory, smp):
-    """All that a machine says that runs SCRIPT, which nobody talks to."""
+    """All that a machine prints that runs SCRIPT, while nobody talks to it."""
     script = os.path.join(directory, 'run')
     with open(script, 'w', encoding='ascii') as file:
         file.write(SCRIPT)
@@ -209,7 +210,9 @@ def alone(options, directory, smp):
 
 @contextlib.contextmanager
 def busy(loops):
-    """So many loops on the host for the time of a with statement."""
+    """Keep a number of busy loops running on the host during a with
+    statement.
+    """
     running = [subprocess.Popen(['sh', '-c', 'while :; do :; done'])
                for _ in range(loops)]
     try:
@@ -250,7 +253,7 @@ def same_two(options):
 
 @test('-icount shift=model: a data breakpoint where the clock is looked at')
 def watchpoint(options):
-    # Behind long strings; programs/watchpoint.S says what it ends with.
+    # Behind long REP strings; see programs/watchpoint.S for the exit status.
     done = subprocess.run(
         [options.qemu or artifacts.default_qemu(), '-nodefaults',
          '-no-user-config', '-display', 'none', '-machine', 'pc', '-accel',
@@ -266,8 +269,8 @@ def watchpoint(options):
     return checks.done()
 
 
-# Real mode at the reset vector: the handler of #UD begins with UD2, which
-# raises #UD, on a stack of its own.
+# {address: code} in real mode, from the reset vector on.  The handler of #UD
+# begins with UD2, which raises #UD again.
 FAULTS_FOR_EVER = {
     0xfff0: 'ea 0000 00f0',             # ljmp $0xf000, $0
     0: '31c0 8ed8'                      # xor %ax, %ax; mov %ax, %ds
@@ -293,7 +296,7 @@ def faults_for_ever(options):
              '-cpu', options.cpu, '-bios', file.name, '-monitor', 'stdio',
              *CLOCK], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT, text=True)
-        # The counter of the PIT: mode 2, from 65536.
+        # Set counter 0 of the PIT to mode 2, from 65536 down, and read it.
         commands = ['o/b 0x43 0x34', 'o/b 0x40 0', 'o/b 0x40 0']
         for _ in range(5):
             commands += ['i/b 0x40'] * 2

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# intel-dsa with Debian's kernel: its unmodified idxd driver, accel-config, and
-# dmatest, whose verbose lines say what it had copied.
+# Tests of intel-dsa with Debian's kernel: its unmodified idxd driver,
+# accel-config, and dmatest, whose verbose lines say what it has copied.
 
 import contextlib
 import re
@@ -12,15 +12,15 @@ import guest
 
 PARAMETERS = '/sys/module/dmatest/parameters'
 DRIVER = '/sys/bus/pci/drivers/idxd'
-# The two command lines that idxd's monitor was introduced with (Linux commit
-# 81dd4d4d6178)
+# The events of the two perf command lines in the commit that introduced idxd's
+# performance monitor (Linux commit 81dd4d4d6178)
 FILTERED = ('dsa0/filter_wq=0x1,filter_tc=0x1,filter_sz=0x7,filter_eng=0x1,'
             'event=0x8,event_category=0x3/')
 READ_32B = 'dsa0/event=0x1,event_category=0x1/'
-# Below 4 KiB, so that bits 0 to 2 of the filter for sizes are what passes
+# Below 4 KiB: copies of this size pass a filter with bits 0 to 2 of the sizes.
 SMALL_BUFFER = 4000
 COPIES = 19
-# Its idxd differs from that of Debian's stable kernel.
+# A kernel whose idxd differs from that of Debian's stable kernel
 NEWEST = 'trixie-backports'
 
 Copy = re.compile(r"'test passed' with src_off=0x(\w+) dst_off=0x(\w+) "
@@ -29,15 +29,15 @@ Copy = re.compile(r"'test passed' with src_off=0x(\w+) dst_off=0x(\w+) "
 
 @contextlib.contextmanager
 def dsa(options, devices, parameters='tc_override=1', **kwargs):
-    """A guest with these devices, ready for dmatest."""
+    """A guest with these devices, ready for dmatest, in a with statement."""
     with booted(options, dsa=devices, machine='q35', smp=2, **kwargs) as s:
         s.shell('dsa-setup ' + parameters)
         yield s
 
 
 def enable_again(session):
-    """Disable the only device, which forgets how it was configured, and have
-    it ready again.
+    """Disable the only device, which forgets its configuration, and set it up
+    again.
     """
     session.shell('rmmod dmatest; cd /guest/dsa && '
                   './accel-config disable-wq dsa0/wq0.0 && '
@@ -47,15 +47,15 @@ def enable_again(session):
 
 def run_dmatest(session, events='', device=0, iterations=COPIES,
                 size=SMALL_BUFFER, options='', verbose='Y', timeout=60000):
-    """Have dmatest copy, while perf counts; counts, and what was copied as
-    (source offset, destination offset, length), if it is to say so.
+    """Run dmatest while perf counts.  Returns {event: count} and, if verbose,
+    the copies, [(source offset, destination offset, length)].
     """
     session.shell('rmmod dmatest; insmod /guest/dsa/dmatest.ko; '
                   'dmesg -c >/dev/null; cd %s && echo %d >timeout && '
                   'echo %d >iterations && echo %s >verbose && '
                   'echo %d >test_buf_size && echo "dma%dchan0" >channel'
                   % (PARAMETERS, timeout, iterations, verbose, size, device))
-    # Reading "wait" does not wait for a thread that has not begun.
+    # Reading dmatest's "wait" does not wait for threads that have not begun.
     command = ("sh -c 'echo 1 >%s/run; "
                "until dmesg | grep -q summary; do sleep 0.01; done'"
                % PARAMETERS)
@@ -78,7 +78,7 @@ def run_dmatest(session, events='', device=0, iterations=COPIES,
 
 
 def touched(offset, length, unit):
-    """How many units of so many bytes a range touches."""
+    """How many units of unit bytes a range of bytes touches."""
     return (offset + length - 1) // unit - offset // unit + 1
 
 
@@ -108,7 +108,7 @@ def dsa_counts(options):
 
 
 def check_seed(checks, session):
-    """The command lines as they are known."""
+    """The events of the two command lines."""
     counts, copies = run_dmatest(session, [FILTERED, READ_32B])
     checks.equal('copies', len(copies), COPIES)
     checks.equal(FILTERED, counts[FILTERED], COPIES)
@@ -116,7 +116,7 @@ def check_seed(checks, session):
 
 
 def check_categories(checks, session):
-    """Each category, with copies beyond a page."""
+    """Each category of events, with copies of more than a page."""
     events = [event(0, 0x10), event(1, 0x1), event(1, 0x2), event(1, 0x4),
               event(1, 0x20), event(3, 0x8), event(4, 0x1), event(4, 0x10)]
     counts, copies = run_dmatest(session, events, iterations=100, size=16384)
@@ -125,7 +125,7 @@ def check_categories(checks, session):
             n, n, n]
     for name, expected in zip(events, want):
         checks.equal(name, counts[name], expected)
-    # Other operations, queues of another kind, errors
+    # Events of other operations, of queues of another kind, and of errors
     counts, copies = run_dmatest(session, [
         event(0, 0xf), event(1, 0x10), event(3, 0x1ffff7), event(4, 0xe)])
     for name, count in counts.items():
@@ -133,25 +133,25 @@ def check_categories(checks, session):
 
 
 def check_filters(checks, session):
-    """Each filter, with a value that passes and one that does not.  A value
-    stays in a counter until the driver writes another one, see below: two
-    events at a time, so that each counter gets its own.
+    """Each filter, with a value that passes and one that does not.  Events
+    come in pairs, so that each counter gets the same filter each time: a
+    filter stays in a counter until the driver writes another one, see below.
     """
     for name, passes, fails, category, bits in (
             ('wq', 0x1, 0x2, 3, 0x8), ('tc', 0x1, 0x2, 1, 0x4),
             ('sz', 0x7, 0xf8, 1, 0x4), ('eng', 0x1, 0xe, 1, 0x4)):
-        # In the order of counters 0 and 1
+        # yes uses counter 0, no counter 1.
         yes = event(category, bits,
                     filters='filter_%s=0x%x,' % (name, passes))
         no = event(category, bits, filters='filter_%s=0x%x,' % (name, fails))
         counts, _ = run_dmatest(session, [yes, no])
         checks.equal(yes, counts[yes], COPIES)
         checks.equal(no, counts[no], 0)
-        # Let what is left of it pass again.
+        # The filters stay in the counters: let everything pass again.
         run_dmatest(session, [
             event(category, bits, filters='filter_%s=0xff,' % name),
             event(category, 0x10, filters='filter_%s=0xff,' % name)])
-    # Traffic classes and the size of pages are none of operations.
+    # Filters for traffic classes and page sizes do not apply to operations.
     for name, bits, every in ('tc', 0x2, 0xff), ('pgsz', 0x8, 0xf):
         name = 'filter_%s=0x%%x,' % name
         ignores = event(3, 0x8, filters=name % bits)
@@ -161,7 +161,7 @@ def check_filters(checks, session):
 
 
 def check_two(checks, session):
-    """What one device does the other does not count."""
+    """A device does not count what the other one does."""
     events = [event(3, 0x8, device=0), event(3, 0x8, device=1)]
     counts, _ = run_dmatest(session, events, device=1)
     checks.equal(events[0], counts[events[0]], 0)
@@ -171,7 +171,7 @@ def check_two(checks, session):
 def check_intervals(checks, session):
     """perf stat -I: the intervals add up."""
     name = event(3, 0x8)
-    # As many lines would not all stay in the kernel's log.
+    # Not verbose: the kernel's log would not hold so many lines.
     run_dmatest(session, [name], iterations=2000, options='-I 10',
                 verbose='N')
     counts = [float(fields[1]) for fields in
@@ -183,8 +183,8 @@ def check_intervals(checks, session):
 
 
 def check_rebinding(checks, session):
-    """Unbind and bind, and all of it again.  dmatest must let go first, and
-    the device be disabled, see below.
+    """Unbind and bind the driver, and count again.  Before that, dmatest must
+    release its channels and the device must be disabled, see below.
     """
     address = session.shell('ls %s | grep ^0000 | head -n 1'
                             % DRIVER).strip()
@@ -231,8 +231,8 @@ def dsa_newest(options):
         return checks.done()
 
 
-# Bugs of the driver, as they show (docs/system/devices/intel-dsa.rst): where
-# one no longer does, the kernel is newer than the documentation.
+# Tests that known bugs of the driver show (docs/system/devices/intel-dsa.rst).
+# If one does not, the kernel is newer than the documentation.
 
 def fixed(what):
     raise Skip('this kernel has it fixed: ' + what)
@@ -240,7 +240,7 @@ def fixed(what):
 
 @test('DSA: a bug of idxd: filters stay in a counter', LONG_TESTS)
 def dsa_stale_filter(options):
-    """Nothing but another filter takes one back."""
+    """A filter stays in a counter until another filter is written."""
     with dsa(options, ['']) as s:
         checks = Checks()
         plain = event(3, 0x8)
@@ -259,8 +259,8 @@ def dsa_stale_filter(options):
 
 @test('DSA: a bug of idxd: wraps of a counter are lost', LONG_TESTS)
 def dsa_lost_wraps(options):
-    """12 bits wrap within a few copies; the driver counts the difference
-    modulo 4096 whenever it looks.
+    """A counter of 12 bits wraps within a few copies.  The driver adds the
+    difference modulo 4096 whenever it reads the counter.
     """
     with dsa(options, ['perf-width=12']) as s:
         checks = Checks()
@@ -275,7 +275,9 @@ def dsa_lost_wraps(options):
 
 
 def unbind_fails(options, device, append, command, sign):
-    """Whether the kernel dies of a command, with this in its last words."""
+    """Check that a command makes the kernel die with sign in its last words.
+    Skip if it does not.
+    """
     with dsa(options, [device], append=append) as s:
         s.shell('rmmod dmatest')
         try:
@@ -301,7 +303,7 @@ def dsa_no_event_log(options):
 
 @test('DSA: a bug of idxd: unbinding an enabled device', LONG_TESTS)
 def dsa_use_after_free(options):
-    """It uses what it has freed, which is filled with 0x6b here."""
+    """The driver uses what it has freed, which slub_debug fills with 0x6b."""
     unbind_fails(options, '', 'slub_debug=FP',
                  'cd %s && echo $(ls | grep ^0000) >unbind' % DRIVER,
                  '6b6b6b6b')
@@ -310,8 +312,8 @@ def dsa_use_after_free(options):
 @test('DSA: a bug of idxd: a channel that was let go cannot be used again',
       LONG_TESTS)
 def dsa_lost_handle(options):
-    """The driver forgets its interrupt; 0xffff, which its descriptors name
-    then, is none of the device's: an error, and no interrupt.
+    """The driver loses its interrupt handle.  Its descriptors then have
+    0xffff, which the device does not have: an error, and no interrupt.
     """
     with dsa(options, [''], kernel=NEWEST) as s:
         errors = event(4, 0x8)

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# Events by the names that perf has for them, in the guests of the metrics'
-# tests: all of them can be opened, and count what loops do by construction
-# (programs/tma-loops.S), also in turns.
-#
-# User mode throughout, where the loops are.
+# Tests of events by perf's names, in the guests of metric_tests.py: all events
+# can be opened, and count what loops do by construction
+# (programs/tma-loops.S), even if they are multiplexed.  Events count user mode,
+# where the loops run.
 
 import collections
 import re
@@ -14,29 +13,29 @@ from harness import (PINNED, Checks, Estimates, Failure, estimate,
 from metric_tests import (ICELAKE, MODELS, SAPPHIRE, TURNS, Catalogue,
                           model_of, test)
 
-# Topics of perf's lists; all have their own file in pmu-events/arch/x86.
+# Topics of perf's events; each has a file in pmu-events/arch/x86 of Linux.
 TOPICS = ('cache', 'floating point', 'frontend', 'memory', 'other',
           'pipeline', 'virtual memory')
 
-# A kind of thing that a loop does.
-#   topic, event  as perf has them
-#   loop          of programs/tma.c
-#   each          how often in an iteration
+# How often an event occurs in a loop.
+#   topic, event  perf's names
+#   loop          the loop's name in programs/tma.c
+#   each          occurrences in an iteration
 #   of            instructions of an iteration
 #   tolerance     relative
 #   models        that have the event
-#   off           models on which it is known to be off: it is measured, and
-#                 printed as known to be off, but fails no test
+#   off           models on which the count is known to be off: it is measured
+#                 and printed, but fails no test
 Fact = collections.namedtuple('Fact', 'topic event loop each of tolerance '
                               'models off')
-# What instructions are is counted for each of them.  Between turns of the
-# loop, of some ten thousand, there are some more.
+# Tolerance of events that follow from the instructions alone, which are counted
+# exactly.  A few instructions run between rounds of some ten thousand.
 EXACT = 0.01
-# What hits, misses or is mispredicted: timer ticks add some.
+# Tolerance of hits, misses and mispredictions: timer ticks add some.
 CACHED = 0.05
-# What the model does not watch all the time, and extrapolates.
+# Tolerance of what the model samples and extrapolates
 SAMPLED = 0.1
-# Caches as large as these also have lines of what ran before.
+# Tolerance with caches so large that they still hold lines of other code
 ROUGH = 0.2
 # Loads of a chase through 128 MiB that the L3 does not have: all 16 of an
 # iteration of 18 instructions, or fewer at first, as its 48 MiB (Golden Cove:
@@ -77,13 +76,14 @@ FACTS = (
          'vector_fp', 20, 82),
     fact('floating point', 'fp_arith_inst_retired.vector', 'vector_fp',
          80, 82),
-    # A MOVABS is a micro-op; DEC and JNZ are one.
+    # Each MOVABS is a micro-op; DEC and JNZ fuse into one.
     fact('frontend', 'idq.mite_uops', 'decode', 2001, 2002, ROUGH),
     fact('frontend', 'idq.dsb_uops', 'dsb_jumps', 601, 602, SAMPLED),
     fact('frontend', 'icache_64b.iftag_miss', 'icache', 4096, 32770, ROUGH,
          (ICELAKE,)),
-    # Of the jumps 5,120 can be in the BTB: 9,880 to 15,000 are not.  What is
-    # extrapolated was 9,200 and 9,350 of two million instructions, once 4,840.
+    # 5,120 of the 15,000 jumps can be in the BTB: 9,880 to 15,000 are not.
+    # Extrapolated counts were 9,200 and 9,350 in two million instructions, and
+    # once 4,840.
     fact('frontend', 'baclears.any', 'unknown_branches', 12440, 15002, 0.3,
          (ICELAKE,)),
     fact('memory', 'ocr.demand_data_rd.l3_miss', 'dram', *FAR),
@@ -106,40 +106,38 @@ FACTS = (
          models=(SAPPHIRE,)),
     fact('pipeline', 'misc2_retired.lfence', 'fences', 20, 22,
          models=(SAPPHIRE,)),
-    # Each store changes code that runs next.  How many of them the sampled
-    # model sees depends on how busy the host is: of 5,187 it was 1,317 to
-    # 4,711.
+    # Each store changes code that runs next.  How many stores the sampled model
+    # sees depends on how busy the host is: 1,317 to 4,711 of 5,187.
     fact('pipeline', 'machine_clears.smc', 'clears', 1, 5, CACHED,
          off=MODELS),
-    # Half of the random branches.
+    # Half of the random branches are mispredicted.
     fact('pipeline', 'br_misp_retired.cond', 'mispredicts', 0.5, 13.5,
          SAMPLED),
-    # Eight of nine: 64 of 512 pages are in the first-level TLB, by chance.
+    # Eight of nine loads: by chance 64 of 512 pages are in the first-level TLB.
     fact('virtual memory', 'dtlb_load_misses.stlb_hit', 'stlb', 14.2, 18,
          0.13),
-    # 2,048 of 16,384.
+    # 2,048 of 16,384 pages are in the STLB.
     fact('virtual memory', 'dtlb_load_misses.walk_completed', 'walks', 14.2,
          18, 0.13),
-    # 448 pages take turns in an ITLB of 128 or 256 entries.  What functional
-    # warming puts into that is in no order, so that how many of them the
-    # sampled model misses depends on how busy the host is: of 2,026,000 it was
-    # 735,000 to 1,850,000.
+    # 448 pages take turns in an ITLB of 128 or 256 entries.  Functional warming
+    # fills it in no order, so how many misses the sampled model has depends on
+    # how busy the host is: 735,000 to 1,850,000 of 2,026,000.
     fact('virtual memory', 'itlb_misses.stlb_hit', 'itlb', 448, 450, ROUGH,
          off=MODELS),
 )
-# The eight counters count so many at once.
+# The number of general-purpose counters, and so of events at a time
 GP_COUNTERS = 8
 SECONDS = 0.3
-# On a busy host these are few instructions, of which most find caches that are
-# cold: a chase through 8 MiB goes through all of it in 150,000.  Stores to
-# code take QEMU long, and need no caches.
+# Instructions of a loop that have to run.  On a busy host fewer would run in
+# SECONDS, most of them with cold caches: a chase goes through all of its 8 MiB
+# in 150,000.  Stores to code (SLOW) take QEMU long, and need no caches.
 LEAST_INSTRUCTIONS = 2000000
-# What is exact is so from the first instruction on, but some thousand more are
-# counted while perf is told to begin and to end: seen were 934.
+# The same for exact events, which need no warm caches.  Some more instructions
+# are counted while perf is told to begin and to end: seen were 934.
 LEAST_EXACT = 400000
 SLOW = {'clears': 20000}
 
-# The instructions of an iteration of the loop kinds, by what counts them; all
+# {event: how often it occurs in an iteration of the loop kinds}; all are events
 # for which the model needs no pipeline.
 KINDS_INSTRUCTIONS = 20
 KINDS = {
@@ -159,15 +157,16 @@ KINDS = {
     'fp_arith_inst_retired.scalar': 3,
     'inst_retired.nop': 3,
 }
-# In turns, an event counts for half of the time.  Where the host takes the CPU
-# away in its turn, it counts too little: seen were 22 % on a host with four
-# times as much to do as it has CPUs.  Not scaled, it would be half.
+# Tolerance of multiplexed events, which count for half of the time.  If the
+# host takes the CPU away in an event's turn, it counts too little: seen were
+# 22 % on a host with four times as much to do as it has CPUs.  A count that
+# perf does not scale would be off by half.
 TURNS_TOLERANCE = 0.25
 
 
 def count(s, events, loop, least=0, seconds=SECONDS):
-    """Counts of events in user mode, and instructions, in a loop of
-    programs/tma.c, in so many iterations at least; {event: count}.
+    """Count events and instructions in user mode while a loop of programs/tma.c
+    runs for some seconds and at least so many iterations; {event: count}.
     """
     s.fifos()
     s.shell("%s perf stat --all-user -x ';' -e instructions,%s -o /tmp/stat "
@@ -239,17 +238,16 @@ for each in dict.fromkeys(f.topic for f in FACTS):
 
 
 def timer_ticks(s):
-    """So many the CPU has had that PINNED names."""
+    """The number of timer ticks so far on the CPU that PINNED names."""
     return int(s.shell("awk '/LOC:/ { print $3 }' /proc/interrupts"))
 
 
 @test('perf stat -e: pages of 2 MiB need few entries of TLBs')
 @estimate
 def large_pages(s):
-    # 32 of them, in as many entries of the first level: what is missed is due
-    # to timer ticks, after which all entries are gone, and on a busy host there
-    # are many.  The same places in pages of 4 KiB take a walk in 7 of 8 loads:
-    # the fact above.
+    # The 32 pages fit the first-level TLB.  Misses are due to timer ticks,
+    # after which all entries are gone; on a busy host there are many.  In pages
+    # of 4 KiB, 7 of 8 of these loads need a page walk: see FACTS.
     ticks = timer_ticks(s)
     counts = count(s, ['dtlb_load_misses.stlb_hit',
                        'dtlb_load_misses.walk_completed',
@@ -272,10 +270,10 @@ def large_pages(s):
 
 @test('perf stat -e: global pages stay in the TLBs when the context changes')
 def global_pages(s):
-    # Two processes in turns.  The kernel's code is global and in pages of
-    # 2 MiB; if it were lost with each MOV to CR3, a hundred walks were needed
-    # in each turn.  What is left is how the processes begin and end, and what
-    # timer ticks run, which on a busy host are as many as turns.
+    # Two processes take turns.  The kernel's code is in global pages of 2 MiB.
+    # If each MOV to CR3 flushed them, each turn would need a hundred walks.
+    # Other walks are due to the processes' beginning and end and to timer
+    # ticks, which on a busy host are as many as turns.
     ticks = timer_ticks(s)
     counts = s.stat('-e itlb_misses.walk_completed:k,context-switches',
                     'perf bench sched pipe -l 1000')
@@ -293,15 +291,15 @@ def global_pages(s):
 @test('perf stat -e: two CPUs that write to a line take it from each other')
 @estimate
 def shared_line(s):
-    # How often they do depends on when the host runs them, but each time that
-    # it runs the other one the line is gone.
+    # How often the line moves depends on when the host runs the vCPUs, but each
+    # time that the host runs the other one the line is gone.
     hitm = 'ocr.demand_data_rd.l3_hit.snoop_hitm'
     clears = 'machine_clears.memory_ordering'
     apart, shared = (count(s, (hitm, clears), loop, seconds=1)
                      for loop in ('apart', 'shared'))
     checks = Estimates()
-    # Clears are estimated: what the same code had before is not quite
-    # forgotten.
+    # Clears are estimated, and the estimate still includes a little of what the
+    # same code did before.
     for event, times in (hitm, 10), (clears, 1.5):
         each, other = (counts[event] / counts['instructions'] * 1e6
                        for counts in (shared, apart))
@@ -327,8 +325,8 @@ def multiplexed(s):
 @test('perf stat -d -d -d: caches and TLBs')
 @estimate
 def detailed(s):
-    # Linux has no event for these on either core, see hw_cache_event_ids in
-    # arch/x86/events/intel/core.c.
+    # Linux has no events for these on either core.  Source: hw_cache_event_ids
+    # in arch/x86/events/intel/core.c.
     absent = {'L1-icache-loads', 'iTLB-loads', 'L1-dcache-prefetches',
               'L1-dcache-prefetch-misses'}
     counts = s.stat('-d -d -d', '%s --seed %d 1 l2 stlb itlb icache'
@@ -342,10 +340,10 @@ def detailed(s):
             ('branches', 'branch-misses', 0),
             ('L1-dcache-loads', 'L1-dcache-load-misses', 0.03),
             ('LLC-loads', 'LLC-load-misses', 0),
-            # Those that STLB hits are none.
+            # Misses that hit the STLB are not counted.
             ('dTLB-loads', 'dTLB-load-misses', 0)):
         checks.that(counts.get(whole), '%s: expected more than 0' % whole)
-        # They are counted in different turns.
+        # The two events are counted in different turns.
         checks.between('%s, of %s' % (part, whole),
                        counts[part] / (counts[whole] or 1), least, 1.1)
     for event in 'L1-icache-load-misses', 'iTLB-load-misses':

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# Instructions at random (programs/fuzz.c), while all kinds of events count:
-# no unprivileged process may end or hang QEMU.  Used by run, for some seconds,
-# and by fuzz, for as long as its caller asks.
+# Execute random instructions (programs/fuzz.c) while all kinds of events count:
+# no unprivileged process may end or hang QEMU.  run does so for some seconds,
+# fuzz for as long as its user asks.
 
 import collections
 import random
@@ -15,8 +15,8 @@ from groups import GROUP
 from ledger import LEVEL1, LEVELS, Ledger
 import guest
 
-# In the whole system, as the NMI watchdog counts, so that kernels count, too;
-# or in the process; with interrupts, often or seldom.
+# The commands that count: in the whole system, as the NMI watchdog does, so
+# that the kernel is counted, too; in the process; with few or many interrupts.
 COUNTED = (
     'perf stat -a -e slots -o /dev/null',
     'perf stat -a -e "%s" -o /dev/null' % GROUP,
@@ -31,8 +31,8 @@ COUNTED = (
     'perf record -q -a -e branches:u -c 10007 -o /dev/null',
 )
 
-# A way to boot: what it is called, vCPUs, more of -cpu, more of QEMU's
-# options.
+# A way to boot: its name, the number of vCPUs, more text for -cpu, more options
+# for QEMU.
 Machine = collections.namedtuple('Machine', 'name smp cpu options')
 
 MACHINES = (
@@ -41,23 +41,25 @@ MACHINES = (
     Machine('one vCPU, -icount', 1, '', ['-icount', 'shift=auto,sleep=off']),
 )
 
-# Of each machine in "make check": all of it takes a minute.
+# Seconds of fuzzing for each machine in "make check"; all takes a minute.
 SECONDS = 12
-# What counts changes so often.
+# Seconds after which the next of COUNTED counts
 PHASE_SECONDS = 3
-# A round takes seconds at most; a host may be slow, or QEMU have sanitizers.
+# Seconds without an end after which the fuzzer is taken to hang.  A round takes
+# seconds at most, but the host may be slow, or QEMU have sanitizers.
 SILENT_SECONDS = 240
-# With pmu-sampling=off and two vCPUs 100 of them take 147 s of an idle host,
-# and three busy loops leave 72 in 120 s.  It gets up to so many seconds.
+# The least number of sequences, and the seconds that they may take.  With
+# pmu-sampling=off and two vCPUs, 100 of them take 147 s on an idle host; beside
+# three busy loops 72 run in 120 s.
 SEQUENCES = 40
 PATIENCE = 30 * SECONDS
 
-# What sanitizers say.
+# What sanitizers print
 COMPLAINT = re.compile(r'runtime error:|ERROR: AddressSanitizer')
 
 
 class Progress:
-    """What the program prints; which rounds ran last, when QEMU ends."""
+    """Collects what the program prints, to tell which rounds ran last."""
 
     def __init__(self):
         self._text = bytearray()
@@ -70,7 +72,7 @@ class Progress:
                           re.MULTILINE)[-4:]
 
     def results(self):
-        """{what was counted: how often}, of the summary line."""
+        """{name: number}, from the program's summary line."""
         found = re.search(r'^(sequences .*)$', self._text.decode(),
                           re.MULTILINE)
         words = found.group(1).split() if found else []
@@ -78,7 +80,7 @@ class Progress:
 
 
 def run_phase(session, seed, first, seconds, counted):
-    """Fuzz for so long while this counts; the program's results."""
+    """Fuzz for some seconds under a command of COUNTED; returns results()."""
     command = '%s -- %s --seed %d --from %d --seconds %d' % (
         counted, in_guest('fuzz'), seed, first, seconds)
     progress, errors = Progress(), bytearray()
@@ -97,7 +99,9 @@ def run_phase(session, seed, first, seconds, counted):
 
 
 def check_conserved(checks, ledger, cpus, width):
-    """At each level: slots are the classes' sum, and width times cycles."""
+    """Check that slots are the sum of the classes, and width times the cycles,
+    at each privilege level.
+    """
     for cpu in range(cpus):
         for level in LEVELS:
             where = {'cpus': [cpu], 'levels': [level]}
@@ -109,7 +113,7 @@ def check_conserved(checks, ledger, cpus, width):
 
 
 def fuzz(session, machine, seed, seconds, phase_seconds=PHASE_SECONDS):
-    """Fuzz in a guest; what ran, as text."""
+    """Fuzz in a guest; returns what ran, as text."""
     source = random.Random(seed)
     totals = collections.Counter()
     start = time.monotonic()

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# Counts of the group of slots and its metrics, as perf stat prints them, and
-# what is true of them whatever runs.
+# The group of slots and its metrics as perf stat prints them, and checks of
+# what holds for them whatever runs.
 
 from harness import Failure
 from ledger import LEVEL1
@@ -10,10 +10,10 @@ METRICS = ('topdown-retiring', 'topdown-bad-spec', 'topdown-fe-bound',
            'topdown-be-bound')
 GROUP = '{slots,%s}' % ','.join(METRICS)
 GROUP_USER = GROUP + ':u'
-# The class of the ledger that each metric is.
+# {metric: its class in the ledger}
 CLASS_OF = dict(zip(METRICS, LEVEL1))
 
-# One of PERF_METRICS's 255 steps.
+# The resolution of PERF_METRICS, as a fraction of the slots
 STEP = 1 / 255
 
 
@@ -24,14 +24,14 @@ def need_counts(counts, *events):
 
 
 def group_counts(counts):
-    """The counts of GROUP by ledger class, and those of slots."""
+    """({ledger class: count}, slots) of GROUP."""
     need_counts(counts, 'slots', *METRICS)
     return {CLASS_OF[m]: counts[m] for m in METRICS}, counts['slots']
 
 
 def check_conserved(checks, counts):
-    """The four metrics sum to the slots, but for the steps of 1/255 in
-    which they come.
+    """Check that the four metrics sum to the slots, within the rounding of each
+    to 1/255 of the slots.
     """
     classes, slots = group_counts(counts)
     checks.that(slots > 0, 'slots: expected more than 0')
@@ -40,7 +40,9 @@ def check_conserved(checks, counts):
 
 
 def check_against(checks, counts, ledger, tolerance, **where):
-    """Slots and classes agree with the ledger, within a share of slots."""
+    """Check that slots and classes agree with the ledger, within tolerance,
+    which is a share of the slots.
+    """
     classes, slots = group_counts(counts)
     expected = ledger.count('slots', **where)
     checks.that(expected > 0, 'the ledger counted no slots')

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# What the functional tests share: how a test is written, how it says what
-# it expected, and how results are printed (TAP version 13).
+# What the functional tests share: the guest that a test uses, checks that say
+# what they expected, and the printing of results (TAP version 13).
 
 import collections
 import functools
@@ -21,12 +21,12 @@ import artifacts  # noqa: E402  (the path above finds them)
 import guest  # noqa: E402
 import topdown  # noqa: E402
 
-# Seconds, for what hangs: on a busy host everything takes several times as
-# long.
+# Seconds after which a command is taken to hang.  On a busy host everything
+# takes several times as long.
 TIMEOUT = 600
 
 PROGRAMS = os.path.join(HERE, 'programs')
-# name: (sources, more compiler options)
+# {program: (sources, more compiler options)}
 PROGRAM_SOURCES = {
     'pingpong': (('pingpong.c',), ()),
     'migrate': (('migrate.c',), ()),
@@ -35,13 +35,13 @@ PROGRAM_SOURCES = {
     'exact-3': (('exact.S',), ('-nostdlib', '-DN=3000000')),
     'pages': (('pages.S',), ('-nostdlib',)),
     'crash': (('crash.c',), ()),
-    # Itself far from where its blocks have their data.
+    # Its own code and data must be far from the addresses that blocks access.
     'blocks': (('blocks.c',), ('-Wl,-Ttext-segment=0x7f000000',)),
-    # Its text is where its system calls may come from; signal handlers run
-    # without thread-local storage.
+    # It allows system calls only from addresses in its text.  Its signal
+    # handlers run without thread-local storage.
     'fuzz': (('fuzz.c',), ('-pthread', '-no-pie', '-fno-stack-protector',
                            '-fcf-protection=none')),
-    # Kernels, not programs.
+    # Kernels: they run without Linux.
     'driver': (('driver.S',), ('-nostdlib', '-no-pie', '-Wl,-Ttext=0x100000',
                                '-Wl,--build-id=none')),
     'watchpoint': (('watchpoint.S',),
@@ -58,16 +58,16 @@ PROGRAM_SOURCES = {
 }
 
 
-# Linux takes over what another process left in the counters if a group that
-# counts user mode alone is switched on while its process is in the kernel,
-# on its way to sleep, and goes on on another CPU (intel_update_topdown_event
-# returns early when there are no slots yet).  With perf on its CPU, the
-# process is not on its way anywhere.
+# The command that runs perf on the CPU of the process that it counts.  Without
+# it, perf may switch on a group that counts only user mode while the process is
+# in the kernel, about to sleep and to go on on another CPU.  Linux then counts
+# what another process left in the counters (intel_update_topdown_event returns
+# early when there are no slots yet).
 PINNED = 'taskset 2'
 
 
 def in_guest(name):
-    """Where in the guest a program or file is that was copied there."""
+    """The guest's path of a program or file that was copied into it."""
     return '%s/%s' % (artifacts.HOME, name)
 
 
@@ -76,19 +76,21 @@ class Failure(Exception):
 
 
 class OffEstimate(Failure):
-    """An estimate is not where it was expected; see estimate()."""
+    """An estimate is not within the expected bounds; see estimate()."""
 
 
 class Measured(str):
-    """What the attempts at an estimate found, of which one was off."""
+    """The text about the attempts at an estimate of which one was off."""
 
 
 class Skip(Exception):
-    """A test cannot say anything here; the message names the reason."""
+    """A test cannot be done here; the message says why."""
 
 
 class Checks:
-    """Collects what a test finds, so that one failure hides no other."""
+    """Collects the results of a test's checks, so that a failure does not hide
+    others.
+    """
 
     failure = Failure
 
@@ -119,12 +121,12 @@ class Checks:
                      % (what, expected, tolerance, observed))
 
     def figure(self, ok, text):
-        """A condition whose text is to be seen also if it holds."""
+        """Check a condition; its text is printed even if it holds."""
         self._figures.append(text)
         self.that(ok, text)
 
     def done(self):
-        """Fail if something was not as expected; else all figures, a line
+        """Raise a failure if a check failed; else return all figures, a line
         each.
         """
         if self._failed:
@@ -133,7 +135,7 @@ class Checks:
 
 
 class Estimates(Checks):
-    """Checks of what may be off by chance: see estimate()."""
+    """Checks of estimates, which may be off by chance: see estimate()."""
 
     failure = OffEstimate
 
@@ -146,17 +148,17 @@ class Estimates(Checks):
                 [str(e)] + ['(as expected) ' + f for f in rest])) from None
 
 
-# How far off estimates may be that are off by less in most programs than in
-# some: quantiles of the errors of many programs, other ones each time.  One in
-# ten is off by more than often, one in a hundred by more than seldom.
+# Limits of errors that differ between programs, as quantiles of the errors of
+# many programs, chosen anew each time.  One program in ten is off by more than
+# often, one in a hundred by more than seldom.
 Limits = collections.namedtuple('Limits', 'often seldom')
 
 
 def check_quantiles(checks, what, errors, limits):
-    """Check errors, [(error, text)], against Limits: that half at most are
-    beyond the one, a quarter at most beyond the other.  Of 16 programs, more
-    are by chance in 6 and 0.4 of a million runs (binomial; if programs are not
-    alike, in fewer: Hoeffding, Ann. Math. Stat. 27, 1956).
+    """Check that at most half of the errors, [(error, text)], are beyond
+    limits.often, and at most a quarter beyond limits.seldom.  With 16 programs
+    this fails by chance in 6 and 0.4 of a million runs (binomial; if programs
+    are not alike, in fewer: Hoeffding, Ann. Math. Stat. 27, 1956).
     """
     for _, text in sorted(errors, reverse=True):
         checks.figure(True, '%s: %s' % (what, text))
@@ -171,15 +173,15 @@ ATTEMPTS = 3
 
 
 def estimate(function):
-    """Decorates a test of estimates: of events that take turns at counters, of
-    what the model samples, of how tasks take turns.  Any of them can be off in
-    one attempt, as a host may give its CPUs to others for a while: then what a
-    guest does is to a large part its timer's and perf's own work.  Hence there
-    are two more attempts when the first one is off, and the test fails unless
-    both are as expected: two of three are off by chance with a probability of
-    2 p^2 - p^3 if one is with p.  Every attempt and its figures are printed.
+    """Decorates a test of estimates: of multiplexed events, of what the model
+    samples, of how tasks take turns.  An attempt can be off because the host
+    gives its CPUs to others for a while: then most of what the guest runs is
+    its timer's and perf's work.  If the first attempt is off, there are two
+    more, and the test fails unless both are as expected.  If an attempt is off
+    by chance with probability p, the test fails with 2 p^2 - p^3.  Every
+    attempt and its figures are printed.
 
-    What is exact is no estimate: Checks of it fail at once.
+    Exact counts are no estimates: a failure of their Checks is final.
     """
     @functools.wraps(function)
     def measured(*arguments):
@@ -203,8 +205,8 @@ def estimate(function):
 
 
 class Tap:
-    """Prints results, those of concurrent tests as they come.  The plan
-    comes last, as TAP allows.
+    """Prints the results of tests, which may be concurrent, as they end.  The
+    plan comes last, as TAP allows.
     """
 
     def __init__(self, out=sys.stdout):
@@ -243,8 +245,8 @@ class Tap:
         self._print('1..%d' % self._number)
 
     def run(self, name, function, *arguments):
-        """Run a test and print its result, with the text that it returns,
-        if any.  Returns whether what it ran in may go on.
+        """Run a test and print its result, with the text that it returns, if
+        any.  Returns False if the guest that it ran in has ended.
         """
         begin = time.monotonic()
         alive = True
@@ -270,7 +272,7 @@ class Tap:
 
 
 def build_programs():
-    """Compile the guests' test programs; {name: path}."""
+    """Compile the test programs that run in guests; returns {name: path}."""
     directory = os.path.join(artifacts.build_dir(), 'guest', 'tests')
     os.makedirs(directory, exist_ok=True)
     made = {}
@@ -286,15 +288,14 @@ def build_programs():
 def parse_stat(text):
     """The counts that "perf stat -x ;" printed: {event: count}.
 
-    A count of None is one that perf calls not counted or not supported.
-    Whether perf repeats a modifier that it was given for a whole group, and
-    names the PMU of a group that it has sorted, differs: both are left out
-    for the events of such groups.
+    The count is None if perf says that it was not counted or not supported.
+    Some versions of perf add a group's modifier or the PMU to the names of a
+    group's events, so both are removed from the names of slots and topdown-*.
     """
     counts = {}
     for line in text.splitlines():
         fields = line.split(';')
-        # Metrics without a count of their own have lines, too.
+        # Skip lines of metrics, which have no count of their own.
         if line.startswith('#') or len(fields) < 3 or not fields[0]:
             continue
         name = re.sub(r'^((slots|topdown-[a-z-]+))(:\w+)?( \[cpu\])?$', r'\1',
@@ -310,13 +311,13 @@ class Session:
     def __init__(self, options, programs):
         options.copy = [(path, in_guest(name))
                         for name, path in programs.items()]
-        # Set before each test.
+        # A random.Random, set before each test
         self.random = None
         options.boot_timeout = TIMEOUT
         self.guest = guest.Guest(options)
         self.guest.start()
-        # The kernel drops samples when handling them takes long by the
-        # clock, which for an emulated CPU says nothing.
+        # Keep the kernel from dropping samples that take long to handle: how
+        # long they take on an emulated CPU says nothing.
         self.shell('cd /proc/sys/kernel && '
                    'echo 1000000 >perf_event_max_sample_rate && '
                    'echo 0 >perf_cpu_time_max_percent')
@@ -325,12 +326,12 @@ class Session:
         self.guest.close()
 
     def seed(self):
-        """Another one each time, for a program in the guest."""
+        """A new random seed for a program in the guest."""
         return self.random.randrange(1 << 32)
 
     def shell(self, command, timeout=TIMEOUT, status=0):
-        """Run a shell command that must end with this exit status; what it
-        printed on stdout.
+        """Run a shell command that must end with this exit status.  Returns
+        what it printed to stdout.
         """
         result = self.guest.run(command, timeout)
         if result.status != status:
@@ -340,14 +341,16 @@ class Session:
         return result.stdout
 
     def stat(self, options, command, timeout=TIMEOUT, prefix=''):
-        """perf stat with these options; {event: count}."""
+        """Run perf stat with these options; returns {event: count}."""
         self.shell("%s perf stat -x ';' -o /tmp/stat %s -- %s >/tmp/out 2>&1 "
                    "|| { cat /tmp/out /tmp/stat; exit 1; }"
                    % (prefix, options, command), timeout)
         return parse_stat(self.shell('cat /tmp/stat'))
 
     def stat_intervals(self, milliseconds, options, command):
-        """perf stat -I; a list of {event: count}, the last interval too."""
+        """Run perf stat -I; returns {event: count} of each interval, in order,
+        with the last, shorter one.
+        """
         self.stat('-I %d %s' % (milliseconds, options), command)
         intervals = {}
         for line in self.shell('cat /tmp/stat').splitlines():
@@ -362,7 +365,7 @@ class Session:
                    'mkfifo ctl ack')
 
     def region(self, options, command, timeout=TIMEOUT):
-        """The same for the part that the command switches perf on for,
+        """Like stat(), but count only while the command has perf switched on
         through /tmp/ctl (control.h).
         """
         self.fifos()
@@ -370,8 +373,8 @@ class Session:
                          + options, command, timeout, PINNED)
 
     def topdown(self, command, timeout=TIMEOUT):
-        """What perf stat --topdown says of a workload's measured part, in
-        user mode: {level-1 class: fraction of the slots}.
+        """Run perf stat --topdown on the measured part of a workload, in user
+        mode.  Returns {level-1 class: fraction of the slots}.
         """
         self.fifos()
         self.shell("%s perf stat --topdown --all-user -D -1 --control "

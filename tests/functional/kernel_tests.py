@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# What is tested in each kernel, in one booted guest with two vCPUs: that the
-# kernel's own driver and its perf work with the PMU, and that what they
-# count is what happened.  Oracles: what the driver must print or offer
-# (arch/x86/events of Linux), counts known by construction, conservation,
-# and QEMU's exact ledger.
+# The tests that run in each kernel, in one booted guest with two vCPUs: the
+# kernel's own driver and its perf work with the PMU, and their counts are
+# right.  Expected results come from what the driver must print or offer
+# (arch/x86/events of Linux), counts known by construction, sums that must be
+# conserved, and QEMU's exact ledger.
 #
 # Not tested here: single registers and interrupt modes (tests/qtest).
 
@@ -18,7 +18,7 @@ from harness import (Checks, Estimates, Failure, estimate, in_guest,
 import blocks
 from ledger import LEVEL1, Ledger, Recorder
 
-# What no healthy kernel prints, and what some of it would mean.
+# What no healthy kernel prints, and what some of these messages would mean
 COMPLAINTS = (
     r'unknown reason',          # an unclaimed NMI: LVTPC not masked
     r'irq loop stuck',          # a status bit that does not go away
@@ -28,12 +28,12 @@ COMPLAINTS = (
     r'WARNING:', r'BUG:', r'Oops',
 )
 
-# name, iterations, class that dominates, its least share of the slots.
-# Why: NOPs retire at full width; a multiplication takes 3 cycles, so at most
-# 1 of 15 slots retires, and a pointer's load from memory or a PAUSE takes
-# hundreds of slots; half of the random branches mispredict, which costs
-# more than the dozen instructions between them; lines of code that are not
-# in the first-level caches come at less than a line in ten cycles.
+# (workload, iterations, class that dominates, its least share of the slots).
+# NOPs retire at full width.  A multiplication takes 3 cycles, so at most 1 of
+# 15 slots retires; a pointer's load from memory or a PAUSE takes hundreds of
+# slots.  Half of the random branches mispredict, which costs more than the
+# dozen instructions between them.  Lines of code that are not in the
+# first-level caches come at less than a line in ten cycles.
 BOTTLENECKS = (
     ('nops', 60000, 'retiring', 0.85),
     ('multiply', 60000, 'backend-bound', 0.85),
@@ -42,12 +42,11 @@ BOTTLENECKS = (
     ('code', 15, 'frontend-bound', 0.5),
     ('pause', 30000, 'backend-bound', 0.85),
 )
-# So many tell whether the driver reads the metrics right.
+# The workloads that show whether a driver reads the metrics right
 DRIVERS_BOTTLENECKS = ('nops', 'branches')
 
 TESTS = []
-# Those of them that ask what code counts, which is the model's: other kernels
-# do not change it.
+# Those of TESTS whose result depends on the model but not on the kernel
 MODEL_TESTS = []
 
 
@@ -62,7 +61,7 @@ def test(name, of_model=False):
 
 
 def driver_tests():
-    """Those in which another kernel can behave differently."""
+    """The tests whose result may depend on the kernel."""
     return [t for t in TESTS if t not in MODEL_TESTS]
 
 
@@ -150,7 +149,7 @@ def register_bottleneck(name, iterations, dominant, share):
         s.guest.on_sync = recorder = Recorder(s.guest)
         classes = s.topdown('%s %d' % (name, iterations))
         ledger = recorder.between[name]
-        # What perf's formulas make of the exact counts.
+        # The fractions that perf's formulas make of the exact counts
         expected = ledger.perf_fractions(levels=('usr',))
         checks = Checks()
         checks.between('%s, of all slots, by perf' % dominant,
@@ -186,7 +185,8 @@ def group_ledger(s):
 
 
 def register_exact(name, instructions, branches):
-    # Alone, instructions and branches are counted without a timing model.
+    # Without cycles, instructions and branches are counted without a timing
+    # model.
     for events in ('instructions:u,branches:u',
                    'instructions:u,branches:u,cycles:u'):
         @test('perf stat -e %s: %s, exactly' % (events, name),
@@ -203,7 +203,7 @@ def register_exact(name, instructions, branches):
             return checks.done()
 
 
-# tests/functional/programs/exact.S, pages.S
+# The counts follow from tests/functional/programs/exact.S and pages.S.
 register_exact('exact-1', 2 * 1000000 + 120, 1000000 + 41)
 register_exact('exact-3', 2 * 3000000 + 120, 3000000 + 41)
 register_exact('pages', 83, 41)
@@ -238,24 +238,24 @@ def split(s):
 @test('perf stat: more events than counters are multiplexed')
 @estimate
 def multiplex(s):
-    # Raw events, umask and code, of which none is the fixed counters'.  In
-    # user mode: perf's turns are the kernel's work.
+    # Raw events, umask and code, none of which a fixed counter has.  They count
+    # user mode only, as perf's work to take turns is in the kernel.
     branches, conditional = 'r00c4:u', 'r11c4:u'
     events = (branches, conditional, 'r00c5:u', 'r02c2:u', 'r01a4:u',
               'r02a4:u', 'r019c:u', 'r010e:u', 'r4f2e:u', 'r412e:u',
               'r013c:u', 'r02ec:u')
     intervals = s.stat_intervals(400, '-e ' + ','.join(events),
                                  'workload --seconds 6 branches 100000')
-    # The first and the last are partly without the workload.
+    # The workload does not run during all of the first and last interval.
     ratios = [counts[conditional] / counts[branches]
               for counts in intervals[1:-1]
               if counts.get(conditional) and counts.get(branches)]
     checks = Estimates()
-    # Of about 14; a host that is busy elsewhere can delay perf.
+    # There are about 14 intervals; a busy host can delay perf.
     checks.between('intervals with both counts', len(ratios), 4, None)
-    # Both of the loop's branches are conditional.  perf scales by time what
-    # it counted in turns: where the host takes the CPU away in one event's
-    # turn, that event counts too little, hence the median.
+    # Both of the loop's branches are conditional.  perf scales multiplexed
+    # counts by time.  If the host takes the CPU away in an event's turn, the
+    # event counts too little; hence the median.
     if ratios:
         checks.between('conditional branches, of all',
                        statistics.median(ratios), 0.7, 1.4)
@@ -267,16 +267,17 @@ def interval(s):
     intervals = s.stat_intervals(1000, "-e '%s'" % GROUP_USER,
                                  'workload --seconds 6.2 multiply 5000')
     checks = Checks()
-    # On a busy host a program can take seconds to start.
+    # Leave out intervals before the loop: on a busy host a program can take
+    # seconds to start.
     least = max(group_counts(counts)[1] for counts in intervals) / 100
     looped = [counts for counts in intervals
               if group_counts(counts)[1] >= least]
-    # A busy host delays perf; the last interval is as short as it happens.
+    # A busy host delays perf; the last interval may have any length.
     checks.between('intervals', len(looped), 3, 8)
     for number, counts in enumerate(looped):
         check_conserved(checks, counts)
-        # Each interval stands alone: no class of an earlier one leaks in.  The
-        # first has the start of the program, on a busy host most of it.
+        # An interval has no counts of an earlier one.  The first has the
+        # program's start, which on a busy host may be most of it.
         if 0 < number < len(looped) - 1:
             classes, slots = group_counts(counts)
             checks.between('backend-bound in interval %d' % number,
@@ -302,22 +303,22 @@ def system_wide(s):
                 if line.startswith('CPU%d;' % cpu)]
         counts = parse_stat('\n'.join(rows))
         check_conserved(checks, counts)
-        # Not only the loop runs in user mode on a vCPU while perf counts
-        # there: the loop is the least, what ran from before perf to after it
-        # the most.
+        # While perf counts on a vCPU, other code than the loop runs there in
+        # user mode, too.  So the loop is the lower bound, and all that ran from
+        # before perf to after it the upper bound.
         where = {'cpus': [cpu], 'levels': ('usr',)}
         classes, slots = group_counts(counts)
         checks.between('slots on vCPU %d' % cpu, slots,
                        loop.count('slots', **where),
                        whole.count('slots', **where))
-        # perf has a class from a field of eight bits.
+        # perf reads a class from a field of eight bits.
         step = slots / 255
         for name, count in classes.items():
             checks.between('%s on vCPU %d' % (name, cpu), count,
                            loop.count(name, **where) - step,
                            whole.count(name, **where) + step)
         if cpu == 1:
-            # The bounds are near each other: hardly anything else ran.
+            # The bounds are close: hardly anything but the loop ran.
             checks.between('the loop, of what ran on vCPU 1',
                            loop.count('slots', **where) /
                            whole.count('slots', **where), 0.8, 1)
@@ -329,7 +330,7 @@ def idle(s):
     counts = s.stat('-a -C 1 -e cycles,slots', 'sleep 1')
     need_counts(counts, 'cycles', 'slots')
     checks = Checks()
-    # Timer ticks and the like; a busy vCPU counts a hundred times as much.
+    # Only timer ticks and the like; a busy vCPU counts a hundred times as much.
     checks.between('cycles in a second', counts['cycles'], 0, 20e6)
     checks.between('slots in a second', counts['slots'], 0, 100e6)
     return checks.done()
@@ -340,7 +341,7 @@ def attach(s):
     text = s.shell(
         "workload --cpu 1 --seconds 600 multiply 1000 & pid=$!; "
         "perf stat -x ';' -o /tmp/stat -p $pid -e '%s' -- sh -c '"
-        # Until it has run for 0.2 s, however busy the host is.
+        # Wait until it has run for 0.2 s, however busy the host is.
         "ran() { cut -d \" \" -f 14 /proc/$0/stat; }; from=$(ran); "
         "while test $(ran) -lt $((from + 20)); do sleep 0.1; done' $pid; "
         "kill $pid; wait $pid; cat /tmp/stat" % GROUP)
@@ -352,25 +353,27 @@ def attach(s):
     return checks.done()
 
 
-# What a context switch does to the counts, in Linux and so on silicon as well.
+# What a context switch does to the counts.  Linux does it, so silicon shows the
+# same.
 #
-# Slots and instructions: nothing.  What counts user mode alone stands still in
-# the kernel, where FIXED_CTR3 is read, and later written back, in full.
+# Slots and instructions do not change.  Counters of user mode stand still in
+# the kernel, which reads FIXED_CTR3 and later writes it back in full.
 #
-# The classes: icl_update_topdown_event() reads PERF_METRICS, and
+# Classes are rounded.  icl_update_topdown_event() reads PERF_METRICS, and
 # icl_set_topdown_event_period() writes them back, in steps of 1/255 of the
 # slots so far, S.  A turn of s slots moves the share of a class from f towards
-# the turn's own g by (g - f) s / S; what is less than half a step is rounded
-# away each time.  So f stays where it is as long as |g - f| < S / (510 s): at
-# S = 16 s, as many as both count before they begin to take turns, up to 3.1 %.
-# Hence the turns have to be like these first ones, g = f.  They are but for
-# what a switch costs, cold caches and predictors, some thousand slots of each
-# turn: turns of a million slots keep that to some tenths of a per cent.  At
-# the end there is half a step of rounding, 0.2 %.
+# the turn's own g by (g - f) s / S, and less than half a step is rounded away
+# each time.  So f does not change while |g - f| < S / (510 s).  At S = 16 s,
+# which both processes count before they take turns, that is up to 3.1 %.
+# Hence turns have to be like these first ones, g = f.  They differ by what a
+# switch costs (cold caches and predictors), some thousand slots of each turn:
+# turns of a million slots keep that to some tenths of a per cent.  At the end
+# there is half a step of rounding, 0.2 %.
 SWITCH_ROUNDS = 550
 SWITCH_FIRST = 16               # programs/pingpong.c
 SWITCH_NOPS, SWITCH_MULTIPLIES = 4000, 700
-# Of the loops, scripts/guest/loops.h; and beside the loop in a turn.
+# Instructions of an iteration of the loops (scripts/guest/loops.h), and of a
+# turn besides its loop
 INSTRUCTIONS = {'nops': 242, 'multiply': 102}
 INSTRUCTIONS_OF_SWITCH = 100
 
@@ -399,7 +402,7 @@ def pingpong(s):
     for c, name, iterations in zip(counts, ('nops', 'multiply'),
                                    (SWITCH_NOPS, SWITCH_MULTIPLIES)):
         check_conserved(exact, c)
-        # No switch loses an instruction, or takes one over.
+        # No instruction is lost in a switch or counted for the other process.
         least = (SWITCH_FIRST + SWITCH_ROUNDS) * (
             iterations * INSTRUCTIONS[name])
         exact.between('instructions of %s' % name, c['instructions:u'], least,
@@ -407,11 +410,10 @@ def pingpong(s):
     exact.done()
     both = {event: counts[0][event] + counts[1][event]
             for event in counts[0]}
-    # perf itself, which runs on this vCPU at both ends, is in the ledger only.
+    # The ledger also has perf itself, which runs on this vCPU at both ends.
     check_against(checks, both, ledger, 0.01, cpus=[1], levels=('usr',))
-    # Neither process is billed for the other's nature.  Of the slots of the
-    # multiplications, one in 15 retires (BOTTLENECKS); of those of the NOPs
-    # all but a few do.
+    # Neither process gets the other's classes.  One in 15 slots of the
+    # multiplications retires (BOTTLENECKS), and nearly all slots of the NOPs.
     for c, most, low, other, high in (
             (counts[0], 'retiring', 0.95, 'backend-bound', 0.02),
             (counts[1], 'backend-bound', 0.9, 'retiring', 0.08)):
@@ -433,7 +435,7 @@ def migrate(s):
     exact, checks = Checks(), Estimates()
     check_conserved(exact, counts)
     exact.done()
-    # Each move rounds, as above.
+    # Each move to another vCPU rounds, as above.
     check_against(checks, counts, ledger, 0.01, levels=('usr',))
     for cpu in (0, 1):
         checks.between('share of the slots on vCPU %d' % cpu,
@@ -462,7 +464,9 @@ def patched_code(s):
 # perf record
 
 def samples(s, options, command):
-    """Record; {event: number of samples}, {event: share in workload}."""
+    """Run perf record.  Returns {event: number of samples} and {event: share of
+    them in the workload}.
+    """
     s.shell('perf record -q %s -o /tmp/perf.data -- %s' % (options, command))
     text = s.shell('perf script -i /tmp/perf.data -F comm,event,dso,ip '
                    '2>/dev/null')
@@ -478,14 +482,14 @@ def samples(s, options, command):
 
 
 def check_samples(checks, s, event, period, command, expected_events):
-    """A sample each period: as many as the ledger has periods."""
+    """Check that there are as many samples as periods in the ledger's count."""
     s.guest.on_sync = recorder = Recorder(s.guest)
     number, share = samples(s, '-c %d -e %s:u' % (period, event),
                             'workload --sync ' + command)
     ledger = recorder.between[command.split()[0]]
     expected = ledger.count(expected_events, levels=('usr',)) / period
     seen = sum(number.values())
-    # What precedes and follows the loop adds a little.
+    # Code before and after the loop adds a few samples.
     checks.between('samples of %s' % event, seen, 0.95 * expected,
                    1.05 * expected + 5)
     checks.that(share and min(share.values()) > 0.9,
@@ -513,7 +517,7 @@ def record_two(s):
     number, _ = samples(s, '-e cycles:u -e instructions:u -c 20000',
                         'workload branches 700000')
     checks = Checks()
-    # 13.5 instructions an iteration.
+    # An iteration has 13.5 instructions.
     checks.between('samples of instructions:u',
                    number.get('instructions', 0), 0.95 * 472, 1.1 * 472)
     checks.between('samples of cycles:u', number.get('cycles', 0), 100, None)
@@ -525,7 +529,8 @@ def record_frequency(s):
     number, _ = samples(s, '-F 500 -e cycles',
                         'workload --seconds 2 multiply 1000')
     checks = Checks()
-    # The kernel steers the period towards it; wide, for a slow host.
+    # The kernel adapts the period to get 500 Hz.  The bounds are wide because a
+    # host may be slow.
     checks.between('samples in 2 s at 500 Hz', number.get('cycles', 0),
                    250, 2000)
     return checks.done()
@@ -580,8 +585,8 @@ def rdpmc(s):
         f = found[name]
         ledger = recorder.between['rdpmc-' + name]
         slots = ledger.count('slots', levels=('usr',))
-        # The ledger includes the way from the host and back, on cold caches,
-        # and what that takes is an estimate.
+        # The ledger includes the way from the host and back, on cold caches.
+        # What that takes is estimated.
         checks.close(name + ': slots by RDPMC', f['slots'], slots,
                      0.03 * slots)
         checks.between(name + ': slots by the kernel', f['read'],
@@ -602,8 +607,9 @@ def rdpmc(s):
       of_model=True)
 @estimate
 def rdpmc_blocks(s):
-    # Sampled: what a loop took when watched, which may not be typical of it:
-    # of the 18 that can be compared none, one, seldom two, and once three.
+    # Counts are extrapolated from the time in which the model watched a loop,
+    # which may not be typical.  Of the 18 comparable loops none or one is off,
+    # seldom two, and once three were.
     loops = blocks.make_loops(s.guest.options.cpu, 'short', 25)
     return blocks.judge(blocks.measure(s, loops, blocks.LASTING), 0.1, 20,
                         0.85)

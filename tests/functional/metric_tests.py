@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# The top-down tree as perf's own metrics show it, on the CPU models that have
-# PERF_METRICS: all of it is printed, the parts make up the whole, and what a
-# program is limited by is what perf says.  perf has the formulas and the
-# encodings of their events (pmu-events/arch/x86 of Linux); the programs are
-# loops that have one bottleneck by construction (programs/tma-loops.S).
+# Tests of the top-down tree as perf's own metrics show it, on the CPU models
+# that have PERF_METRICS: perf prints all of it, parts add up to the whole, and
+# perf finds what limits a program.  The formulas and event encodings are perf's
+# (pmu-events/arch/x86 of Linux); the programs are loops with one bottleneck by
+# construction (programs/tma-loops.S).
 #
-# More events than counters are multiplexed: each counts for part of the
-# time, so that perf's numbers are estimates even where the counts are exact.
-# Hence loops that go on for long in the same way, and tolerances.
+# More events than counters are multiplexed: each counts for part of the time,
+# so perf's numbers are estimates even if the counts are exact.  Hence the
+# tolerances, and loops that do the same for a long time.
 
 import collections
 import json
@@ -23,22 +23,23 @@ MODELS = (ICELAKE, SAPPHIRE)
 
 LEVELS = ('TopdownL1', 'TopdownL2', 'TopdownL3', 'TopdownL4')
 
-# Turns of multiplexing end after so long.  A level has up to some sixty groups
-# of events, so that each has about fifteen turns in so many seconds.
+# Milliseconds of a turn of multiplexing, and seconds to measure a level.  A
+# level has up to some sixty groups of events, so each has about fifteen turns.
 TURN_MS = 4
 SECONDS_ALL = 4
-# A node's children are twenty groups at most.  In 4 ms a busy host runs little
-# but the tick and what changes events, so that this was what loops showed.
+# The same for the children of a node, which are twenty groups at most.  In 4 ms
+# a busy host runs little but the tick and the change of events, so that the
+# counts showed these instead of the loop.
 TURN_NODE_MS = 20
 SECONDS_NODE = 3
 
-# Loops that leave no event of a formula's denominator at zero, a turn of each
-# in less than a turn of multiplexing: a mix that is the same at all times.
+# A mix of loops in which no denominator of a formula is zero.  All of them run
+# once in less than a turn of multiplexing, so that turns do not differ.
 MIX = ('l2 blocked_forwards locks memory_operations shared divide scalar_fp '
        'vector_fp x87 nops mispredicts microcode dsb_jumps')
 
-# What formulas say is the whole of which parts.  Not here are nodes whose
-# children are shares of cycles or instructions while they are one of slots.
+# (node, its parts, which sum to it by perf's formulas).  Left out are shares of
+# slots whose children are shares of cycles or instructions.
 SUMS = (
     ('tma_backend_bound', ('tma_memory_bound', 'tma_core_bound')),
     ('tma_frontend_bound',
@@ -56,24 +57,24 @@ SUMS = (
      ('tma_x87_use', 'tma_fp_scalar', 'tma_fp_vector')),
     ('tma_microcode_sequencer', ('tma_assists', 'tma_cisc')),
 )
-# Of the slots.
+# As a fraction of the slots
 SUM_TOLERANCE = 0.001
-# Seconds for a node.  Asked for these metrics alone, perf takes the whole and
-# its parts from the same counts, so that turns change nothing.  With all four
-# levels at once they are from different turns, 23 of each: in one of 9 such
-# measurements tma_cisc was half of the tma_microcode_sequencer that it is.
+# Seconds to measure a node and its parts.  If perf is asked for these alone, it
+# computes them from the same counts.  With all four levels at once the counts
+# are from different turns, 23 of each: in one of 9 such measurements tma_cisc
+# was half of tma_microcode_sequencer, to which it should be equal.
 SECONDS_SUM = 2
 
-# Some metrics are differences of counts from different turns.
+# Least value of a metric: some are differences of counts of different turns.
 LEAST_VALUE = -0.03
 
-# What a loop is limited by.
-#   loop     of programs/tma.c
-#   metric   of perf
-#   share    its least value.  An emulated CPU is so slow that the kernel's and
-#            perf's own work, each turn, may be most of what is counted.
+# What limits a loop: a metric that is the largest of its siblings, which have
+# the same parent.
+#   loop     its name in programs/tma.c
+#   metric   perf's name
+#   share    the metric's least value.  An emulated CPU is so slow that most of
+#            what is counted in a turn may be the kernel's and perf's own work.
 #   models   that have the metric, or for which the loop is built
-# It is the largest of its siblings, those that have the same parent.
 Limit = collections.namedtuple('Limit', 'loop metric share models')
 
 
@@ -82,7 +83,7 @@ def limit(loop, metric, share, models=MODELS):
 
 
 LIMITS = (
-    # Loads that need the one before, on which all wait.
+    # Chains of loads, on which everything waits
     limit('l1', 'l1_bound', 0.3),
     limit('l1', 'l1_hit_latency', 0.04),
     limit('l2', 'l2_bound', 0.3),
@@ -109,7 +110,7 @@ LIMITS = (
     limit('two_ports', 'ports_utilized_2', 0.5),
     limit('four_ports', 'ports_utilized_3m', 0.5),
     # Speculation.
-    # Fetching again after each is the resteers'.
+    # mispredicts_resteers is the time to fetch again after a misprediction.
     limit('mispredicts', 'branch_mispredicts', 0.3),
     limit('mispredicts', 'mispredicts_resteers', 0.15),
     limit('unknown_branches', 'unknown_branches', 0.3),
@@ -117,7 +118,8 @@ LIMITS = (
     # Code.
     limit('missed_lines', 'fetch_latency', 0.3),
     limit('missed_lines', 'icache_misses', 0.3),
-    # As many of its fetches miss the L1I, and on the other core that is more.
+    # As many of the loop's fetches miss the L1I, which on the other core takes
+    # longer than the ITLB misses.
     limit('itlb', 'itlb_misses', 0.2, (ICELAKE,)),
     limit('unknown_branches', 'branch_resteers', 0.3),
     limit('microcode', 'ms_switches', 0.2),
@@ -148,13 +150,13 @@ def model_of(s):
 # What perf says
 
 class Catalogue:
-    """perf's metrics and events in a guest.
+    """The metrics and events that perf lists in a guest.
 
     events: {topic: [core event]}
     """
 
-    # What is used of perf list's JSON, in this order: with all of it, a
-    # megabyte comes through the serial port.
+    # The fields to take from perf list's JSON, in this order.  All of it would
+    # be a megabyte, through the serial port.
     FIELDS = ('Unit', 'Topic', 'EventName', 'MetricGroup', 'MetricName')
 
     def __init__(self, s):
@@ -164,7 +166,7 @@ class Catalogue:
                        % '|'.join(self.FIELDS))
         for entry in text.split('{'):
             fields = dict(re.findall(r'"(\w+)": "([^"]*)"', entry))
-            # It is listed once for each of its groups.
+            # perf lists a metric once for each of its groups.
             if 'MetricName' in fields:
                 groups = self._metrics.setdefault(fields['MetricName'], set())
                 groups.update(fields.get('MetricGroup', '').split(';'))
@@ -174,7 +176,9 @@ class Catalogue:
 
     @classmethod
     def of(cls, s):
-        """That of a session's guest, which takes a second to ask for."""
+        """The Catalogue of a session's guest.  It is kept, as asking for it
+        takes a second.
+        """
         if not hasattr(s, 'catalogue'):
             s.catalogue = cls(s)
         return s.catalogue
@@ -187,17 +191,17 @@ class Catalogue:
         return metric in self._metrics
 
     def parent(self, metric):
-        """The group of a metric and its siblings."""
+        """The group that has a metric and its siblings."""
         for name in self._metrics[metric]:
-            # Beside this there are tma_L3_group and tma_issueXX.
+            # Its other groups are, for example, tma_L3_group and tma_issueXX.
             if name.endswith('_group') and name[:5] != 'tma_L':
                 return name
         raise Failure('%s has no siblings' % metric)
 
 
 def parse_metrics(text):
-    """From "perf stat -j": {metric: value}, names of events that did not
-    count.  Metrics with a percent sign are fractions then.
+    """Parse "perf stat -j": ({metric: value}, [event that did not count]).
+    Percentages become fractions.
     """
     metrics, failed = {}, []
     for line in text.splitlines():
@@ -214,8 +218,8 @@ def parse_metrics(text):
 
 
 def measure(s, groups, loops, seconds, turn_ms=TURN_MS):
-    """perf's metrics of these groups or names for loops of programs/tma.c,
-    without what prepares them; {metric: value}.
+    """Measure perf's metrics, given by group or name, while loops of
+    programs/tma.c run, but not their preparation; {metric: value}.
     """
     s.fifos()
     s.shell('echo %d >/sys/bus/event_source/devices/cpu/'
@@ -227,8 +231,8 @@ def measure(s, groups, loops, seconds, turn_ms=TURN_MS):
                loops))
     metrics, failed = parse_metrics(s.shell('cat /tmp/stat'))
     if failed:
-        # An event for which no counter was free before the loop ended is a
-        # matter of turns, as its value would be.
+        # That an event got no counter before the loop ended can be chance, as
+        # its value would be: an estimate is off.
         error = OffEstimate if all(
             text.endswith('<not counted>') for text in failed) else Failure
         raise error('events that did not count: ' + ', '.join(failed))
@@ -247,9 +251,8 @@ def check_values(checks, metrics):
 
 TESTS = {model: [] for model in MODELS}
 
-# Those that need as much to run in each turn of an event: with -icount that is
-# so, whatever else the host does.  An instruction takes 16 ns, about what it
-# takes TCG.
+# Tests for which as much has to run in each turn.  -icount ensures that,
+# whatever else the host does.  An instruction takes 16 ns, about as in TCG.
 TURNS = {model: [] for model in MODELS}
 TURNS_OPTIONS = ('-icount', 'shift=4,sleep=off')
 
@@ -298,14 +301,15 @@ def sums(s):
     return checks.done()
 
 
-# Cycles for each time that they begin, counted by EDGE, and a loop in which
-# they do.  Not all of them are in each perf.
+# (loop, metric): the metric is the average length, in cycles, of what the loop
+# causes, with EDGE counting how often it begins.  Some versions of perf lack
+# some of the metrics.
 EDGES = (
     ('icache', 'tma_info_frontend_icache_miss_latency'),
     ('dsb_switches', 'tma_info_frontend_dsb_switch_cost'),
     ('unknown_branches', 'tma_info_frontend_unknown_branch_cost'),
 )
-# At least a cycle, and no more than a load from DRAM takes.
+# Least and largest value: a cycle, and what a load from DRAM takes at most
 EDGE_CYCLES = 1, 230
 
 
@@ -322,15 +326,16 @@ def edges(s):
 
 
 def check_limits(s, loop, wanted, turns):
-    """Fail unless each metric of a loop is the largest of its siblings, and at
-    least so much: wanted is {metric: share}.
+    """Fail unless each metric of a loop is the largest of its siblings, and has
+    at least its least value; wanted is {metric: least value}.
     """
     catalogue = Catalogue.of(s)
     parents = sorted({catalogue.parent(m) for m in wanted})
     metrics = measure(s, parents, loop, turns.seconds, turns.turn_ms)
     checks = Estimates()
     for metric, share in wanted.items():
-        # perf divides by what some loops do not do, such as L1D misses.
+        # A metric is NaN if perf divides by what the loop does not do, such as
+        # L1D misses.
         siblings = {m: metrics[m]
                     for m in catalogue.group(catalogue.parent(metric))
                     if m in metrics and not math.isnan(metrics[m])}
@@ -348,24 +353,24 @@ def check_limits(s, loop, wanted, turns):
     return checks.done()
 
 
-# With -icount, so that as much runs in each turn whatever the host does: on a
-# busy one the guest's ticks, and perf's work at the end of a turn, were most of
-# what was counted.
+# Seconds of a measurement and milliseconds of a turn in it, with TURNS_OPTIONS.
+# Without -icount, on a busy host, the guest's ticks and perf's work at the end
+# of a turn were most of what was counted.
 Turns = collections.namedtuple('Turns', 'seconds turn_ms')
 
 SHORT_TURNS = Turns(0.3, TURN_MS)
 OTHER_TURNS = {
-    # Each of their instructions takes the model long, or QEMU, which leaves
-    # translated code for it or translates what was stored to.
+    # The instructions of these loops take long, in the model or in QEMU, which
+    # leaves translated code for them or translates code that was stored to.
     'dram': Turns(0.05, 1),
     'walks': Turns(0.1, 1),
     'pauses': Turns(0.1, 1),
     'assists': Turns(0.1, 1),
     'clears': Turns(0.02, 1),
-    # Caches fill up first.
+    # The caches have to fill up first.
     'l3': Turns(0.8, TURN_MS),
-    # Of some 15,000 blocks.  Which of them QEMU has translated for the counters
-    # of one turn is of no use to the next one's, so that turns are few.
+    # These loops have some 15,000 blocks.  QEMU translates them anew for the
+    # counters of each turn, so turns are few and long.
     'unknown_branches': Turns(1, TURN_NODE_MS),
     'missed_lines': Turns(1, TURN_NODE_MS),
 }

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# The PMUs of older CPUs, by the drivers that Linux has for them: what the
-# driver says at boot, its generic events against counts known by construction
-# and against QEMU's ledger, samples, and counters that a process reads itself.
+# Tests of the PMUs of older CPUs with Linux's drivers for them: what the driver
+# prints at boot, its generic events against counts known by construction and
+# against QEMU's ledger, samples, and counters that a process reads itself.
 #
-# The kernel is Debian's for amd64, which has all of these drivers and takes
-# vendor, family and model as CPUID says them: a Pentium III that knows 64-bit
-# mode is no CPU that there was, and the driver does not ask.
+# The kernel is Debian's for amd64, which has all of these drivers.  The drivers
+# only look at CPUID's vendor, family and model: that there never was a Pentium
+# III with 64-bit mode does not matter to them.
 
 import collections
 import glob
@@ -22,17 +22,18 @@ import artifacts
 import debian
 import guest
 
-# name      of the test
+# name      the name of the test
 # cpu       QEMU's -cpu, without pmu=on
-# line      what the driver says after "Performance Events: "
-# counters  general-purpose ones
-# kernel    None: the functional tests' own
-# branches  that exact-1 has, as the driver's event counts them
+# line      what the driver prints after "Performance Events: "
+# counters  number of general-purpose counters
+# kernel    the kernel; None for that of the other functional tests
+# branches  of the program exact-1, as the driver's event counts them
 Pmu = collections.namedtuple('Pmu', 'name cpu line counters kernel branches')
 
 EXACT_INSTRUCTIONS = 2 * 1000000 + 120
 EXACT_BRANCHES = 1000000 + 41
-# RETIRED_BRANCH_TYPE has no bit for jumps, one, and far branches, eleven.
+# RETIRED_BRANCH_TYPE has no bits for jumps and far branches, of which exact-1
+# has one and eleven.
 NETBURST_BRANCHES = EXACT_BRANCHES - 12
 
 
@@ -41,15 +42,15 @@ def pmu(name, cpu, line, counters, kernel=None, branches=EXACT_BRANCHES):
 
 
 def intel(model):
-    """A CPU of family 6 that can run the kernel."""
+    """The -cpu of an Intel CPU of family 6 that can run the 64-bit kernel."""
     return 'qemu64,vendor=GenuineIntel,family=6,model=%d,stepping=3' % model
 
 
 PMUS = (
     pmu('Pentium III', intel(8), 'p6 PMU driver', 2),
     pmu('Pentium M', intel(13), 'p6 PMU driver', 2),
-    # Linux since 6.1 writes an old period to the counter (commit dbf4e792bead):
-    # p4_pmu_set_period() reads it before it is computed.
+    # Kernel 5.10: since 6.1 Linux writes an old period to the counter (commit
+    # dbf4e792bead), as p4_pmu_set_period() reads it before it is computed.
     pmu('Pentium 4', 'kvm64', 'Netburst P4/Xeon PMU driver', 18, '5.10',
         NETBURST_BRANCHES),
     pmu('Core Duo', 'core2duo,model=14', 'Core events', 2),
@@ -72,20 +73,20 @@ PMUS = (
     pmu('Zen 4', 'EPYC-Genoa', 'Fam17h+ core perfctr, AMD PMU driver', 6),
 )
 
-# Those that differ from one of the others in little but the table of events,
-# which tests/unit/test-perfmon-older holds: they are booted by --long.
+# PMUs that differ from one of the others in little but the table of events,
+# which tests/unit/test-perfmon-older tests.  Only --long boots them.
 LIKE_ANOTHER = ('Pentium M', 'Core Duo', 'Atom', 'Nehalem', 'Westmere',
                 'Sandy Bridge', 'Ivy Bridge', 'Haswell', 'Broadwell', 'K7',
                 'family 10H', 'Bulldozer', 'Zen', 'pentium2', 'pentium3',
                 'athlon', 'qemu32', 'kvm32', 'n270')
 
-# Linux's generic events that are counts of the ledger.
+# (generic event of Linux, item of the ledger that it counts)
 LEDGER_EVENTS = (
     ('cycles', 'cycles'),
     ('branch-misses', 'branch-misses'),
 )
-# Of the ledger's count: while perf switches a counter on and off, the process
-# makes a few system calls that the ledger counts as well.
+# Relative to the ledger's count.  It also has the few system calls that the
+# process makes while perf switches a counter on and off.
 LEDGER_TOLERANCE = 0.01
 
 PERIOD = 20000
@@ -104,8 +105,8 @@ def check_driver(checks, s, pmu):
 
 
 def check_exact(checks, s, pmu):
-    """One event at a time: that of NetBurst's driver puts two into one counter
-    when it moves them about.
+    """Check exact counts, one event at a time: when NetBurst's driver moves two
+    events to other counters, it may put both into one.
     """
     for event, expected in (('instructions:u', EXACT_INSTRUCTIONS),
                             ('branches:u', pmu.branches)):
@@ -114,8 +115,8 @@ def check_exact(checks, s, pmu):
 
 
 def check_samples(checks, s):
-    # Without --per-thread there is an event for each CPU, each with a period of
-    # its own that a task leaves unfinished when it moves to another CPU.
+    # Without --per-thread perf opens an event for each CPU.  A task that moves
+    # to another CPU leaves the period of its event unfinished.
     s.shell('perf record -q --per-thread -o /tmp/data -e instructions:u -c %d '
             '-- %s >/tmp/out 2>&1' % (PERIOD, in_guest('exact-1')))
     text = s.shell('perf report -i /tmp/data --stdio 2>/dev/null')
@@ -125,10 +126,10 @@ def check_samples(checks, s):
 
 
 def check_vperfctr(checks, s, pmu):
-    """What perfctr's users did."""
+    """Use counters as users of perfctr did (programs/vperfctr.c)."""
     modes = ['a-mode', 'restarts', 'i-mode']
-    # Linux's p4.c puts two events of one kind into one counter, which then
-    # holds the sum of both.
+    # Not with Linux's p4.c: it puts two events of one kind into one counter,
+    # which then has the sum of both.
     if pmu.kernel is None:
         modes.append('global')
     for mode in modes:
@@ -139,7 +140,9 @@ def check_vperfctr(checks, s, pmu):
 
 
 def check_watchdog(checks, s):
-    """The NMI watchdog takes a counter of cycles, and leaves the others."""
+    """Check that the NMI watchdog counts cycles and leaves the other counters
+    to perf.
+    """
     control = '/proc/sys/kernel/nmi_watchdog'
     checks.equal('nmi_watchdog', s.shell('echo 1 >%s && cat %s'
                                          % (control, control)), '1\n')
@@ -160,8 +163,8 @@ def check_ledger(checks, s):
 
 
 def check_turns(checks, s, pmu):
-    """More events than counters: each has some of the time, and what perf
-    makes of it is its count; what is not modelled has turns, too.
+    """Check that more events than counters take turns, and that perf scales
+    each to its count.  Events that are not modelled take turns, too.
     """
     events = ['instructions:u'] * (pmu.counters + 2)
     s.shell("perf stat -x ';' -o /tmp/stat -e %s -- workload nops 200000 "
@@ -173,24 +176,26 @@ def check_turns(checks, s, pmu):
                 'expected a count of each, observed %s' % found)
 
 
-# What workloads are limited by, and its least share of the slots.
+# (workload, iterations, class that limits it, its least share of the slots)
 TOPDOWN = (
     ('nops', 300000, 'retiring', 0.8),
     ('chase', 300000, 'backend-bound', 0.8),
     ('branches', 1000000, 'bad-speculation', 0.4),
 )
-# Drivers that have these events, which are one group of counters: cycles are a
-# fixed one's.  What perf makes of them is from several turns.
+# Drivers that have the events below.  They form one group of general-purpose
+# counters, as cycles use a fixed one.  perf's counts are from several turns.
 TOPDOWN_LINES = 'SandyBridge', 'IvyBridge', 'Haswell', 'Broadwell', 'Skylake'
 TOPDOWN_EVENTS = ('topdown-total-slots', 'topdown-slots-issued',
                   'topdown-slots-retired', 'topdown-fetch-bubbles',
                   'topdown-recovery-bubbles')
-# Of the slots: perf counts a little more than the ledger's part, as above.
+# Relative to the slots: perf counts a little more than the ledger, as above.
 TOPDOWN_TOLERANCE = 0.01
 
 
 def topdown_classes(counts):
-    """Level 1 by Linux's events: Yasin, ISPASS 2014, with four slots."""
+    """The level-1 classes by Linux's events, with four slots per cycle.
+    Source: Yasin, ISPASS 2014.
+    """
     slots, issued, retired, bubbles, recovery = (
         counts[event + ':u'] if event + ':u' in counts else counts[event]
         for event in TOPDOWN_EVENTS)
@@ -216,7 +221,7 @@ def check_topdown(checks, s, pmu):
 
 
 def run(options, pmu):
-    """All of it, in one boot."""
+    """Boot a guest with this PMU and make all checks in it."""
     names = 'exact-1', 'vperfctr'
     session = Session(
         guest.Options(qemu=options.qemu, cpu=pmu.cpu + ',pmu=on', smp=2,
@@ -241,13 +246,13 @@ def run(options, pmu):
     return checks.done()
 
 
-# 32-bit kernels of Debian's last release that has them, on the CPU models that
-# know nothing else.  There is no user space: the driver speaks before the
-# kernel finds no root file system, and ends.
+# 32-bit kernels, from Debian's last release that has them, for CPU models
+# without 64-bit mode.  The guests have no user space: the driver prints its
+# message before the kernel finds no root file system and panics.
 
 SUITE_686 = 'bookworm'
 
-# QEMU's -cpu, the kernel's flavour, what the driver says
+# (QEMU's -cpu, the kernel's flavour, what the driver prints)
 PMUS_686 = (
     ('pentium2', '686', 'p6 PMU driver'),
     ('pentium3', '686-pae', 'p6 PMU driver'),
@@ -262,7 +267,7 @@ fetching = threading.Lock()
 
 
 def kernel_686(flavour):
-    """The path of a kernel image of this flavour, fetched at first use."""
+    """The path of a kernel image of this flavour; fetch it at first use."""
     directory = os.path.join(artifacts.build_dir(), 'guest', 'kernels', flavour)
     image = os.path.join(directory, 'vmlinuz')
     with fetching:

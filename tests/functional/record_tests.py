@@ -1,26 +1,26 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# perf record with general-purpose events: samples are where it happens.  The
-# loops of programs/tma.c take turns, so that samples by time would be spread
-# over all of them.
+# Tests that perf record with general-purpose events samples the code in which
+# the events occur.  Loops of programs/tma.c take turns, so that samples by time
+# would be spread over all of them.
 
 import collections
 
 from harness import PINNED, Estimates, OffEstimate, estimate, in_guest
 from metric_tests import ICELAKE, test
 
-# Loops in turns, so many times; one of PERIOD events is sampled; and of each
-# event, the function of tma-loops.S where all of it happens, and how often it
-# does in a turn: iterations of the table in tma.c, times events of one of them.
-# perf lets -c override the periods of its lists, and no other way.
+# loops take turns, each turns times; each period-th event is sampled.
+# functions is {event: (function of tma-loops.S in which all of them occur,
+# number in a turn)}; that is the iterations in the table of tma.c times the
+# events of an iteration.  Only -c overrides the periods of perf's own lists.
 Recording = collections.namedtuple('Recording', 'loops turns period functions')
 
-# Cycles in which the divider is busy with one DIV of 64 bits; loads of 16 that
-# miss the L3 in the chase through 128 MiB (FAR of event_tests.py), and cycles
-# that each waits (TMA's constant for local memory, 66.5 ns, at 2.8 GHz);
-# micro-ops of a rotation through carry by CL (8 or 9, uops.info); cycles of an
-# instruction whose length a prefix changes, and of a switch to the legacy
-# decoders (Intel's optimization manual: 3; 1 or 2).
+# In this order: cycles in which a DIV of 64 bits keeps the divider busy; loads,
+# of 16, that miss the L3 in the chase through 128 MiB (FAR of event_tests.py);
+# cycles that each of these waits (TMA's constant for local memory, 66.5 ns, at
+# 2.8 GHz); micro-ops of a rotation through carry by CL (8 or 9, uops.info);
+# cycles of an instruction whose length a prefix changes, and of a switch to the
+# legacy decoders (Intel's optimization manual: 3; 1 or 2).
 DIV_CYCLES = 10
 FAR_LOADS = 13
 FAR_CYCLES = 186
@@ -63,23 +63,24 @@ RECORDINGS = (
                                              2 * 40 * SWITCH_CYCLES)}),
     Recording('decode nops', 500, 50021, {
         'idq.mite_uops': ('decode', 2 * 2001)}),
-    # A store to code takes QEMU long.
+    # Few turns, as stores to code take QEMU long.
     Recording('clears nops', 40, 211, {
         'machine_clears.smc': ('clears', 500)}),
     Recording('walks nops', 500, 20011, {
         'dtlb_load_misses.walk_completed': ('chase', 300 * 14.2)}),
 )
-# So far off the number of samples may be: what the figures above are good for.
+# Factor by which the number of samples may be off: the figures above are rough.
 FACTOR = 2
-# Measured and printed, but no test fails: see KNOWN_OFF of metric_tests.py, and
+# Recordings that are measured and printed, but fail no test: see
 # machine_clears.smc in event_tests.py.
 KNOWN_OFF = ('clears nops',)
-# The interrupt is late where a block is long, or becomes what it was not.
+# Least share of the samples in the right function.  The interrupt is late where
+# a block is long, or becomes what it was not.
 SHARE = 0.8
 
 
 def record(s, recording):
-    """How often an event was found in a function; {(event, function): n}."""
+    """Run perf record; returns {(event, function): number of samples}."""
     events = ','.join(e + ':u' for e in recording.functions)
     s.fifos()
     s.shell('%s perf record -q --no-bpf-event -N -B -o /tmp/perf.data -c %d '

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# What is recorded is replayed.  From a hit back to its cause, as
-# docs/system/i386/pmu-bringup.rst says: gdb stops where a replay breaks a rule,
-# and goes backwards to what wrote the wrong value (programs/driver.S).
+# Tests that QEMU replays what it has recorded, and that gdb finds the cause of
+# a hit as docs/system/i386/pmu-bringup.rst describes: it stops where a replay
+# breaks a rule, and goes backwards to the code that wrote the wrong value
+# (programs/driver.S).
 
 import os
 import re
@@ -15,7 +16,7 @@ from harness import TIMEOUT, Checks, Failure, Skip
 from boot_tests import test
 import artifacts
 
-# What QEMU says when the recorded guest has gone wrong.
+# What QEMU prints when the recorded guest has broken the rule
 RECORDED = 'x86 PMU: C5 '
 
 GDB = '''
@@ -50,7 +51,7 @@ def replay_arguments(options, directory, shift, mode, check):
 
 
 def wait_for(path, text, process, times=1):
-    """Until the file has the text so many times."""
+    """Wait until the file has the text a number of times."""
     end = time.monotonic() + TIMEOUT
     while True:
         with open(path, encoding='utf-8', errors='replace') as file:
@@ -63,14 +64,14 @@ def wait_for(path, text, process, times=1):
 
 
 def create_disk(directory):
-    """For snapshots."""
+    """Make a disk for snapshots."""
     image = os.path.join(artifacts.build_dir(), 'qemu', 'qemu-img')
     subprocess.run([image, 'create', '-q', '-f', 'qcow2',
                     directory + '/disk', '64M'], check=True)
 
 
 def record(options, directory, shift, last='quit'):
-    """The hit's steps in the guest that is recorded, and what QEMU says."""
+    """Record a guest.  Returns the hit's steps and what QEMU prints."""
     create_disk(directory)
     log = directory + '/log'
     with open(log, 'w', encoding='utf-8') as errors:
@@ -94,7 +95,7 @@ def steps(text):
 
 
 def debug(options, directory, shift):
-    """What gdb and QEMU say of the replay."""
+    """Debug the replay.  Returns what gdb and QEMU print."""
     log, commands = directory + '/log', directory + '/gdb'
     socket = directory + '/socket'
     with open(commands, 'w', encoding='utf-8') as file:
@@ -130,7 +131,7 @@ def reverse(options, shift):
                                       re.M), ['program', 'spoil', '_start'])
     checks.equal('values', re.findall(r'^\$\d+ = (\w+)', said, re.M),
                  ['0x6200c0', '0x4200c0'])
-    # What is to come again is no history.
+    # After gdb went back, the recorder has no steps that are still to come.
     checks.equal('steps before', [(r, v) for _, r, v in re.findall(
         r'^ +\+\d+ +(\d+) 0x\w+ .* wrmsr (\w+) (0x\w+)', said, re.M)],
         [(r, v) for _, r, v in recorded[:3]])
@@ -174,13 +175,13 @@ def replay_snapshot(options):
                 stdin=subprocess.DEVNULL, timeout=TIMEOUT,
                 check=False).returncode)
     checks = Checks()
-    # Whoever comes first ends the replay: the guest, or the end of the log.
+    # The guest or the end of the log ends the replay, whichever comes first.
     checks.that(ends in ([5, 5], [5, 0]), 'statuses: %r' % ends)
     return checks.done()
 
 
-# What the shell of a Linux that is recorded is told: to read its clocks, which
-# are the host's in part, and what counts, and to idle.
+# Commands for the shell of a recorded Linux: read clocks, which are in part the
+# host's, count, and idle.
 TYPED = (
     'mount -t proc proc /proc; mount -t sysfs sysfs /sys',
     'perf stat -e slots,topdown-fe-bound,instructions,L1-dcache-load-misses '
@@ -205,8 +206,8 @@ def linux_arguments(options, directory, mode):
 
 
 def type_line(process, line, log):
-    """A recorded serial port loses what does not fit into its FIFO: wait for
-    the echo.
+    """Type a line to a guest's serial port, and wait for the echo of each
+    piece: a recorded port loses what does not fit into its FIFO.
     """
     for at in range(0, len(line), 8):
         piece = line[at:at + 8]
@@ -221,7 +222,7 @@ def type_line(process, line, log):
 
 
 def record_linux(options, directory):
-    """What a Linux says that somebody types at."""
+    """Record a Linux while TYPED is typed; returns what it prints."""
     log = directory + '/recorded'
     with open(log, 'w', encoding='utf-8') as output:
         process = subprocess.Popen(

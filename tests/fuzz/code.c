@@ -1,5 +1,5 @@
 /*
- * Blocks of code that a fuzzer makes up.
+ * Blocks of code that are made from a fuzzer's input.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -10,7 +10,7 @@
 #include "tcg/pmu/decode/block-builder.h"
 #include "tcg/pmu/decode/decoder.h"
 
-/* Code is in RAM of so many bits, and where QEMU has none, at -1. */
+/* Bits of physical addresses of code.  Where QEMU knows none, it is -1. */
 #define PHYS_BITS   40
 
 #define PAGE_SIZE   (1u << PMU_PAGE_SHIFT)
@@ -71,7 +71,7 @@ static const uint8_t prefixes[] = {
     0x66, 0x67, 0xf2, 0xf3, 0xf0, 0x2e, 0x64, 0x65, 0x40, 0x48, 0x4f, 0x41,
 };
 
-/* The bytes of a sample, behind some prefixes; their number. */
+/* Write some prefixes and a sample to @bytes; returns the number of bytes. */
 static unsigned sample_bytes(FuzzInput *in, uint8_t *bytes)
 {
     const Sample *sample = &samples[fuzz_below(in, G_N_ELEMENTS(samples))];
@@ -95,7 +95,10 @@ static unsigned any_bytes(FuzzInput *in, uint8_t *bytes)
     return length;
 }
 
-/* No decoder comes to all of these, but pmu_decode() takes its word. */
+/*
+ * Choose the members of @enc at random.  No decoder returns all combinations,
+ * but pmu_decode() must accept each of them.
+ */
 static void any_members(FuzzInput *in, PmuEncoding *enc)
 {
     enc->opcode = fuzz_one_in(in, 8) ? PMU_NO_OPCODE
@@ -123,7 +126,7 @@ void fuzz_encoding(FuzzInput *in, unsigned mode, PmuEncoding *enc)
     enc->falls_through = !fuzz_one_in(in, 4);
 }
 
-/* What decoder.h says of pmu_decode(), whatever the encoding is. */
+/* Check what decoder.h promises of pmu_decode() for any encoding. */
 static void check_insn(const PmuInsn *insn, const PmuEncoding *enc)
 {
     bool repeats = insn->flags & PMU_INSN_REP;
@@ -131,7 +134,7 @@ static void check_insn(const PmuInsn *insn, const PmuEncoding *enc)
     g_assert_cmpuint(insn->length, ==, enc->length);
     g_assert_cmpint(repeats, ==, pmu_encoding_repeats(enc));
     g_assert_true(!repeats || (insn->flags & PMU_INSN_STRING));
-    /* QEMU goes on behind INTO, which is a far branch. */
+    /* INTO is a far branch, but QEMU translates on after it. */
     g_assert_true(!enc->falls_through || insn->branch == PMU_BRANCH_NONE ||
                   insn->branch == PMU_BRANCH_FAR);
     g_assert_cmpuint(insn->opcode, <, PMU_ENCODING_BYTES);
@@ -161,7 +164,7 @@ static void check_block(const PmuBlock *block, unsigned length)
     g_assert_cmpuint(end, ==, length);
 }
 
-/* Bits of a block that the translator decides. */
+/* Begin a block, and choose what the translator decides about it. */
 static void begin_block(FuzzInput *in, PmuDecoder *decoder,
                         PmuBlockBuilder *builder, uint16_t *page_offset)
 {
@@ -182,14 +185,14 @@ static void begin_block(FuzzInput *in, PmuDecoder *decoder,
                                         : (page + 1) << PMU_PAGE_SHIFT;
 }
 
-/* The newest instruction's accesses, as the translator numbers them. */
+/* Choose the next instruction's accesses, numbered as the translator does. */
 static void choose_accesses(FuzzInput *in, const PmuBlock *block,
                             const PmuEncoding *enc, uint8_t *ea,
                             uint8_t *stack)
 {
     uint8_t next = block->num_accesses;
 
-    /* It always knows where a string instruction has its operands. */
+    /* The translator always knows the operands of a string instruction. */
     *ea = enc->string || fuzz_one_in(in, 2) ? next++ : PMU_NO_ACCESS;
     *stack = enc->string || fuzz_one_in(in, 4) ? next : PMU_NO_ACCESS;
 }
@@ -207,11 +210,11 @@ void fuzz_make_block(FuzzInput *in, PmuDecoder *decoder,
     do {
         fuzz_encoding(in, pmu_decoder_mode(decoder), &enc);
         at = page_offset + length;
-        /* QEMU begins a block with an instruction of two pages. */
+        /* An instruction that crosses pages is the first of its block. */
         if (length && at / PAGE_SIZE != (at + enc.length - 1) / PAGE_SIZE) {
             break;
         }
-        /* ... and ends one behind REP string instructions. */
+        /* QEMU ends a block after a REP string instruction. */
         enc.falls_through &= !pmu_encoding_repeats(&enc);
         choose_accesses(in, block, &enc, &ea, &stack);
         pmu_block_add(builder, decoder, &enc, at % PAGE_SIZE, ea, stack);

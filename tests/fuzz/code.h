@@ -1,5 +1,5 @@
 /*
- * Blocks of code that a fuzzer makes up.
+ * Blocks of code that are made from a fuzzer's input.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -13,16 +13,16 @@
 #include "input.h"
 
 /*
- * An encoding that the emulator's decoder could have come to, in code of @mode
- * (16, 32 or 64): of a real instruction with any prefixes, of any bytes, or
- * with all members of their own, each in its range.
+ * Set @enc to an encoding, in code of @mode (16, 32 or 64), as the emulator's
+ * decoder might return it.  It is a real instruction with any prefixes, or any
+ * bytes.  In some, the members do not fit the bytes, but are in range.
  */
 void fuzz_encoding(FuzzInput *in, unsigned mode, PmuEncoding *enc);
 
 /*
- * A block in @builder as the translator makes them: it ends where
- * pmu_block_full() says so and behind what PmuEncoding.falls_through denies.
- * Checks what block.h and decoder.h promise.
+ * Make a block in @builder as the translator does.  It ends where
+ * pmu_block_full() says so, and after an instruction without
+ * PmuEncoding.falls_through.  Checks what block.h and decoder.h promise.
  */
 void fuzz_make_block(FuzzInput *in, PmuDecoder *decoder,
                      PmuBlockBuilder *builder);

@@ -1,6 +1,6 @@
 /*
- * The seam between the emulator's decoder and the model's: whatever encodings
- * come, blocks are what block.h says.
+ * Fuzz target: the model's decoder takes any encodings from the emulator's
+ * decoder, and blocks of them are what block.h promises.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -13,7 +13,10 @@
 #include "code.h"
 #include "targets.h"
 
-/* Its pool of instructions only grows: then begin with an empty one. */
+/*
+ * Decoded instructions after which the target takes a new decoder.  A decoder's
+ * pool of instructions only grows.
+ */
 #define DECODER_INSNS   100000
 
 #define BLOCKS_MOST     32
@@ -42,7 +45,7 @@ static void check_stats(const PmuDecoder *decoder, const PmuDecoderStats *from)
     g_assert_cmpuint(disagreed, <=, unknown);
 }
 
-/* What is kept equals what was made, and is found again. */
+/* Check that the pool keeps an equal of @block, and finds it again. */
 static void check_kept(PmuBlockPool *pool, PmuBlock *block)
 {
     const PmuBlock *kept = pmu_block_pool_find(pool, block);

@@ -1,6 +1,7 @@
 /*
- * The checker: what it remembers comes from elsewhere, which may be hostile,
- * and a driver, processors and interrupts do what they like afterwards.
+ * Fuzz target: the checker of drivers.  Its memory comes from a migration
+ * stream, which may be hostile.  Then any accesses, interrupts and overflows
+ * follow.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -9,7 +10,7 @@
 #include "targets.h"
 #include "tcg/pmu/check/check.h"
 
-/* So many states of PERF_METRICS, counters and nests there are, and one. */
+/* Lets fuzz_below() also return a value just outside of the @n valid ones. */
 #define ONE_TOO_MANY(n) ((n) + 1)
 
 static bool any_bool(FuzzInput *in)
@@ -59,7 +60,7 @@ static PmuCheckPmi any_pmi(FuzzInput *in)
     };
 }
 
-/* The members that travel: see pmu-check-vmstate.c. */
+/* Fill in the members that migrate: see pmu-check-vmstate.c. */
 static void load_memory(FuzzInput *in, PmuCheckMemory *memory)
 {
     *memory = (PmuCheckMemory) {
@@ -73,7 +74,7 @@ static void load_memory(FuzzInput *in, PmuCheckMemory *memory)
             load_counter(in, &memory->counter[i]);
         }
     }
-    /* Most would be refused otherwise. */
+    /* Without this, most memories would be refused. */
     if (any_bool(in)) {
         memory->pmi.active = memory->pmi.depth;
     }
@@ -178,7 +179,7 @@ void fuzz_check(const uint8_t *data, size_t size)
         pmu_check_load(check, &memory);
     }
     drive(&in, check, &pmu);
-    /* What came of it can travel on. */
+    /* The memory that results can migrate again. */
     g_assert_null(pmu_check_memory_fault(pmu_check_memory(check)));
     while (pmu_check_hit(check, sites)) {
         g_assert_cmpuint(pmu_check_hit(check, sites)->count, >=, 1);

@@ -1,6 +1,6 @@
 /*
- * Migration: registers and a ledger that come from elsewhere, which may be
- * hostile, are refused or are as good as any.
+ * Fuzz target: migration.  Registers and a ledger come from a migration stream,
+ * which may be hostile.  They are refused, or work as any others.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -10,7 +10,7 @@
 #include "registers.h"
 #include "targets.h"
 
-/* Any number, but often one that a guest could have made it hold. */
+/* Returns any number, in most cases limited to @mask, which a guest can set. */
 static uint64_t any_member(FuzzInput *in, uint64_t mask)
 {
     uint64_t value = fuzz_number(in);
@@ -26,7 +26,7 @@ static void load_array(FuzzInput *in, uint64_t *array, unsigned n,
     }
 }
 
-/* The members that travel: see pmu-vmstate.c. */
+/* Fill in the members that migrate: see pmu-vmstate.c. */
 static void load_registers(FuzzInput *in, Perfmon *pmu)
 {
     const uint64_t counter = (1ull << 48) - 1;
@@ -70,7 +70,10 @@ static void load_ledger(FuzzInput *in, PmuLedger *ledger)
     ledger->level = any_member(in, 1);
 }
 
-/* Most would be refused as their slots are no whole cycles: mend these. */
+/*
+ * Round the slots of @level up to whole cycles.  Without this, most ledgers
+ * would be refused.
+ */
 static void complete_cycles(PmuLedger *ledger, PmuLevel level)
 {
     uint64_t sum = 0;

@@ -1,11 +1,11 @@
 /*
- * The timing model: whatever ran, in whatever parts it is told of, nothing is
- * lost, and the ledger keeps its promises.
+ * Fuzz target: the timing model.  Whatever runs, no instruction is lost, and
+ * the ledger keeps its promises.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Two cores share an L3, and code and data of both are in the same few places,
- * so that they take lines from each other.
+ * Two cores share an L3.  Code and data of both are in the same few places, so
+ * that the cores take lines from each other.
  */
 
 #include <string.h>
@@ -20,17 +20,20 @@
 #define BLOCKS      8
 #define LOG_WORDS   512
 
-/* As many iterations as take milliseconds. */
+/* The most iterations of a REP instruction; as many take milliseconds. */
 #define ITERATIONS  (1 << 14)
 
-/* Its pool of instructions only grows: then begin with an empty one. */
+/*
+ * Decoded instructions after which the target takes a new decoder.  A decoder's
+ * pool of instructions only grows.
+ */
 #define DECODER_INSNS   100000
 
 typedef struct Core {
     PmuLedger ledger;
     PmuTiming *timing;
     uint64_t retired[PMU_LEVEL_NR];     /* instructions since the reset */
-    uint64_t ledger_before[PMU_LEVEL_NR];   /* ... what the ledger had */
+    uint64_t ledger_before[PMU_LEVEL_NR];   /* in the ledger at the reset */
     uint64_t progress;
 } Core;
 
@@ -45,7 +48,7 @@ typedef struct Rig {
     FuzzInput in;
 } Rig;
 
-/* Now and then nothing is mapped, pages are large, or global. */
+/* Returns the mapping of @page.  Some are missing, large or global. */
 static PmuMapping page_of(void *opaque, uint64_t page)
 {
     return (PmuMapping) {
@@ -74,7 +77,7 @@ static uint64_t retired(const Core *core, PmuLevel level)
     return core->ledger.event[level][PMU_ITEM_INSTRUCTIONS];
 }
 
-/* The state of a new core, but for the ledger's totals. */
+/* Give @core the state of a new one, but keep the totals of its ledger. */
 static void core_reset(Core *core)
 {
     pmu_timing_reset(core->timing);
@@ -122,7 +125,7 @@ static const PmuBlock *any_block(Rig *rig)
     return &rig->builder[fuzz_below(&rig->in, rig->blocks)].block;
 }
 
-/* Where one of the others is as well, so that stores meet code. */
+/* Returns an address that is often shared, so that stores also hit code. */
 static uint64_t any_address(Rig *rig)
 {
     unsigned kind = fuzz_byte(&rig->in);
@@ -136,7 +139,7 @@ static uint64_t any_address(Rig *rig)
 
 static uint64_t any_pc(Rig *rig, const PmuBlock *block)
 {
-    /* In a page, linear and physical addresses are alike. */
+    /* Linear and physical addresses have the same offset in their page. */
     uint64_t pc = (any_address(rig) & -4096) | (block->phys & 4095);
 
     return block->low32 ? (uint32_t)pc : pc;
@@ -157,7 +160,7 @@ static void any_dynamic(Rig *rig, const PmuBlock *block, PmuExecution *dynamic)
     };
 }
 
-/* Blocks that ran to their ends. */
+/* Some blocks ran to their ends. */
 static void run_log(Rig *rig, Core *core)
 {
     unsigned n = 1 + fuzz_below(&rig->in, 32);
@@ -209,7 +212,7 @@ static void run_string(Rig *rig, Core *core)
     }
 }
 
-/* Translated code counts runs of a block, if it may. */
+/* Translated code counted a run of a block, if the model allows that. */
 static void run_forward(Rig *rig, Core *core)
 {
     const PmuBlock *block = any_block(rig);
@@ -231,10 +234,10 @@ static void run_forward(Rig *rig, Core *core)
     }
 }
 
-/* Short windows and periods, so that a short log has some of each. */
+/* Set short windows and periods, so that a short log has some of each. */
 static void set_sampling(Rig *rig, Core *core)
 {
-    /* It is read until the next one is set. */
+    /* The model keeps a pointer to it until the next one is set. */
     static PmuSampling sampling[CORES];
     PmuSampling *s = &sampling[core - rig->core];
 
@@ -304,7 +307,7 @@ static void any_event(Rig *rig, Core *core)
     }
 }
 
-/* For each level: SLOTS = width x CYCLES = sum of the classes. */
+/* Check for each level: SLOTS = width x CYCLES = sum of the classes. */
 static void check_conserved(const Core *core)
 {
     PmuLedgerSnapshot now;
@@ -323,7 +326,7 @@ static void check_conserved(const Core *core)
     }
 }
 
-/* No instruction is lost, or counted twice. */
+/* Check that no instruction was lost or counted twice. */
 static void check_retired(const Core *core)
 {
     for (PmuLevel level = 0; level < PMU_LEVEL_NR; level++) {

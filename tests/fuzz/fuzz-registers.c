@@ -1,5 +1,5 @@
 /*
- * The registers: a guest writes what it likes while time passes.
+ * Fuzz target: the registers.  A guest writes anything while time passes.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

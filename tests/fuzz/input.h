@@ -1,10 +1,10 @@
 /*
- * The bytes that a fuzzer gives to a target, taken as decisions one by one.
+ * The input of a fuzz target: bytes that are read as a sequence of decisions.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Each decision takes few bytes, so that a fuzzer that changes one changes one
- * decision.  Where the bytes end all decisions are 0.
+ * Each decision takes few bytes, so that a fuzzer that changes one byte changes
+ * one decision.  After the end of the input all decisions are 0.
  */
 
 #ifndef TESTS_FUZZ_INPUT_H
@@ -33,7 +33,7 @@ static inline uint8_t fuzz_byte(FuzzInput *in)
     return fuzz_more(in) ? *in->at++ : 0;
 }
 
-/* A number of @bytes bytes, up to 8. */
+/* Returns a number of @bytes bytes, at most 8. */
 static inline uint64_t fuzz_bytes(FuzzInput *in, unsigned bytes)
 {
     uint64_t value = 0;
@@ -44,21 +44,21 @@ static inline uint64_t fuzz_bytes(FuzzInput *in, unsigned bytes)
     return value;
 }
 
-/* 0 to @n - 1, @n from 1 to 65536. */
+/* Returns a number from 0 to @n - 1.  @n is from 1 to 65536. */
 static inline unsigned fuzz_below(FuzzInput *in, unsigned n)
 {
     return fuzz_bytes(in, n <= 256 ? 1 : 2) % n;
 }
 
-/* True once in @n times. */
+/* Returns true in about one of @n cases. */
 static inline bool fuzz_one_in(FuzzInput *in, unsigned n)
 {
     return fuzz_below(in, n) == n - 1;
 }
 
 /*
- * A number of 64 bits as bugs like them: small, near a power of two, or with
- * something in the upper half.
+ * Returns a 64-bit number that is likely to reveal bugs: small, near a power of
+ * two or its negative, or with any bits.
  */
 static inline uint64_t fuzz_number(FuzzInput *in)
 {

@@ -1,5 +1,5 @@
 /*
- * A target as libFuzzer wants it; FUZZ_TARGET is its function.
+ * libFuzzer's entry point.  FUZZ_TARGET is the function of the fuzz target.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -1,16 +1,16 @@
 /*
- * What a core could have done, and what a guest may do to the registers
- * meanwhile, as a fuzzer decides.
+ * PMUs that a fuzzer configures, and what it does to them: a guest's accesses
+ * to registers, and time that passes.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
 #include "registers.h"
 
-/* What no counter of 48 bits that read before can hold. */
+/* Bits that no counter has: none is wider than 48 bits. */
 #define BEYOND_COUNTER  (~0ull << 48)
 
-/* Registers that are not architectural. */
+/* Configurations of the older cores. */
 static const PerfmonConfig older[] = {
     { .core = PMU_CORE_P6, .map = PERFMON_MAP_P6, .num_gp = 2 },
     { .core = PMU_CORE_P5, .map = PERFMON_MAP_P5, .num_gp = 2 },
@@ -83,7 +83,7 @@ uint32_t fuzz_msr(FuzzInput *in, const Perfmon *pmu)
     return row.first + fuzz_below(in, row.count + 1) * row.step;
 }
 
-/* What decides what is counted, with all that can be said about an event. */
+/* Returns a value for IA32_PERFEVTSELx, with any event and modifiers. */
 static uint64_t any_selector(FuzzInput *in)
 {
     return fuzz_bytes(in, fuzz_one_in(in, 4) ? 5 : 2) |
@@ -96,7 +96,7 @@ uint64_t fuzz_value(FuzzInput *in)
     case 0:
         return any_selector(in);
     case 4:
-        /* A CCCR, or an ESCR, as likely as not with an event. */
+        /* A CCCR or an ESCR; about half of them have an event. */
         return fuzz_bytes(in, 4);
     case 1:
         return ~BEYOND_COUNTER - fuzz_bytes(in, 3);
@@ -187,7 +187,10 @@ static void grow(FuzzInput *in, PmuLedger *ledger)
     }
 }
 
-/* No interrupt comes before the slack is used up. */
+/*
+ * Let time pass.  Checks that no counter interrupts before the distance to
+ * overflow is used up.
+ */
 static void pass_time(FuzzInput *in, Perfmon *pmu, PmuLedger *ledger)
 {
     PmuLedgerSnapshot before, now;

@@ -1,6 +1,6 @@
 /*
- * What a core could have done, and what a guest may do to the registers
- * meanwhile, as a fuzzer decides.
+ * PMUs that a fuzzer configures, and what it does to them: a guest's accesses
+ * to registers, and time that passes.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -13,18 +13,18 @@
 #include "tcg/pmu/perfmon/register-map.h"
 #include "tcg/pmu/uarch/uarch.h"
 
-/* A unit with all that the CPU models have, or less. */
+/* Make @pmu a unit that has all that the CPU models have, or less. */
 void fuzz_make_unit(FuzzInput *in, Perfmon *pmu);
 
-/* The address of a register that @pmu has, most of the time. */
+/* Returns the address of an MSR, in most cases one that @pmu has. */
 uint32_t fuzz_msr(FuzzInput *in, const Perfmon *pmu);
 
-/* What a driver, or somebody else, could write to one. */
+/* Returns a value that a driver, or a careless guest, could write to an MSR. */
 uint64_t fuzz_value(FuzzInput *in);
 
 /*
- * Accesses to the registers of @pmu, and time that goes by in @ledger, until
- * the input ends.  Checks what perfmon.h promises.
+ * Access the registers of @pmu and let time pass in @ledger, until the input
+ * ends.  Checks what perfmon.h promises.
  */
 void fuzz_use_unit(FuzzInput *in, Perfmon *pmu, PmuLedger *ledger);
 

@@ -28,7 +28,7 @@ from tree_tests import fake_kvm_unit_tests
 
 
 def parts_merged():
-    """All parts of a run, one that is missing, and the pages of all."""
+    """Merge all parts of a run; refuse if one is missing; make pages of all."""
     settings = plan.Settings(2, '3G', '', [], [], None, 0,
                              False, False)
     with tempfile.TemporaryDirectory() as directory:
@@ -66,8 +66,8 @@ def parts_merged():
 
 
 def write_part(directory, index, number, case, settings=(), jobs=True):
-    """Part index of number of a run with these settings, whose one case
-    passed.
+    """Write part index of number of a run with these settings, in which one
+    case passed.
     """
     os.mkdir(directory)
     common_ = plan.Settings(2, '3G', '', [], [], None, 0,
@@ -82,8 +82,8 @@ def write_part(directory, index, number, case, settings=(), jobs=True):
 
 
 def parts_of_two_runs():
-    """Part 1 of one run and part 2 of another are not a whole one; all parts
-    of two runs are two.
+    """Part 1 of one run and part 2 of another are not merged; all parts of two
+    runs are.
     """
     with tempfile.TemporaryDirectory() as directory:
         path = {name: os.path.join(directory, name)
@@ -107,7 +107,7 @@ def parts_of_two_runs():
 
 
 def part_without_case():
-    """Where there are more machines than cases, a part has none."""
+    """With more machines than cases, some parts have no case."""
     with tempfile.TemporaryDirectory() as directory:
         parts = [os.path.join(directory, name) for name in ('1', '2')]
         write_part(parts[0], 1, 2, 'a')
@@ -115,7 +115,7 @@ def part_without_case():
         into = os.path.join(directory, 'into')
         kernel_ci('merge', '--out', into, *parts)
         equal('cases', [r.case for r in results.read(into)], ['a'])
-        # No plan says of this one that it may have none.
+        # Without a plan, nothing says that this part may have no case.
         alone = os.path.join(directory, 'alone')
         for _ in range(2):
             kernel_ci('merge', parts[1], '--out', alone)
@@ -173,7 +173,7 @@ def files_below(directory):
 
 
 def not_its_own():
-    """What kernel-ci has not written it neither overwrites nor deletes."""
+    """kernel-ci neither overwrites nor deletes what it has not written."""
     with tempfile.TemporaryDirectory() as directory:
         project = os.path.join(directory, 'project')
         part = os.path.join(directory, 'part')
@@ -195,8 +195,8 @@ def not_its_own():
 
 
 def junit_beforehand():
-    """That --junit cannot be written is said before the run, and loses
-    nothing.
+    """A --junit that cannot be written is an error before the run, which loses
+    no results.
     """
     with tempfile.TemporaryDirectory() as directory:
         part = os.path.join(directory, 'part')
@@ -212,7 +212,7 @@ def junit_beforehand():
 
 
 def elsewhere():
-    """What is made of a run goes to --out, if that is given."""
+    """Commands that read a run write to --out, if that is given."""
     with tempfile.TemporaryDirectory() as directory:
         part = os.path.join(directory, 'part')
         write_part(part, 1, 1, 'a')
@@ -223,7 +223,7 @@ def elsewhere():
             equal('page', out, page + '/report.html\n')
         equal('files', files_below(page), ['report.html'])
         merged = os.path.join(directory, 'merged')
-        # Its job was not done.
+        # The part's job was not done.
         kernel_ci('merge', part, '--out', merged, status=3)
         equal('files', files_below(merged),
               ['junit.xml', 'report.html', 'results.jsonl', 'summary.md'])
@@ -247,7 +247,7 @@ FAKE_SUITE = ('--kernel', KERNEL, '--suite', 'fake', '--from',
 
 
 def whole():
-    """Every way to end, and the files that say so."""
+    """Cases that end in every way, and the files that report them."""
     with tempfile.TemporaryDirectory() as directory:
         out, _ = kernel_ci(*FAKE_SUITE, '--timeout', '20', '--retries', '1',
                            '--out', directory, status=1)
@@ -275,19 +275,19 @@ def whole():
 
 
 def long_cases():
-    """Those that take minutes run if they are asked for."""
+    """Long cases run with --long."""
     with tempfile.TemporaryDirectory() as directory:
         suite = [each if each != 'fake' else 'fake:takes-minutes'
                  for each in FAKE_SUITE]
-        # It used no counter.
+        # The case uses no counter, hence status 4.
         kernel_ci(*suite, '--long', '--out', directory, status=4)
         equal('statuses', [r.status for r in read_run(directory).values()],
               ['pass'])
 
 
 def baseline():
-    """Without the PMU nothing was tested, and a test of perf that says Ok is
-    found out.
+    """Without a PMU the exit status says that nothing was tested, and a test of
+    perf that says "Ok" is skipped.
     """
     with tempfile.TemporaryDirectory() as directory:
         _, said = kernel_ci(
@@ -307,7 +307,7 @@ cat /tmp/stat
 
 
 def measured():
-    """With --measure perf sees the clock of the model."""
+    """With --measure perf sees the model's clock."""
     with tempfile.TemporaryDirectory() as directory:
         suite = os.path.join(directory, 'suite')
         os.mkdir(suite)
@@ -331,7 +331,7 @@ def measured():
 
 
 def with_counters():
-    """The same with a PMU, and beside it without."""
+    """The same test with a PMU and, with --baseline, without one."""
     with tempfile.TemporaryDirectory() as directory:
         kernel_ci('--kernel', KERNEL, '--baseline', '--suite',
                   'perf-test:perf-stat-STD*', '--suite',
@@ -348,14 +348,14 @@ def with_counters():
 
 
 def interrupted():
-    """Ctrl-C ends the guests soon, and leaves no results of half a job."""
+    """Ctrl-C ends the guests soon and leaves no results of unfinished jobs."""
     with tempfile.TemporaryDirectory() as directory:
         running = subprocess.Popen(
             [KERNEL_CI, '--kernel', KERNEL, '--suite', 'fake', '--from',
              'fake=' + FAKE, '--out', directory], text=True,
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            # A shell lets what it runs in the background ignore SIGINT.
+            # A shell starts background commands with SIGINT ignored.
             preexec_fn=lambda: signal.signal(signal.SIGINT,
                                              signal.SIG_DFL))
         for line in running.stderr:
@@ -369,7 +369,7 @@ def interrupted():
 
 
 class Waits(suites.Suite):
-    """A suite that is had once another one is about to be."""
+    """A suite that is ready only when another one is being prepared."""
 
     bare = True
 
@@ -383,7 +383,7 @@ class Waits(suites.Suite):
 
 
 def side_by_side():
-    """What takes long to be fetched is fetched at the same time."""
+    """Suites that take long to fetch are fetched at the same time."""
     loader = importlib.machinery.SourceFileLoader('kernel_ci', KERNEL_CI)
     command = importlib.util.module_from_spec(
         importlib.util.spec_from_loader('kernel_ci', loader))
@@ -400,7 +400,7 @@ def side_by_side():
 
 
 def locked():
-    """Two do not write to the same directory, whatever they do."""
+    """Two commands never write to the same directory at once."""
     with tempfile.TemporaryDirectory() as above:
         part = os.path.join(above, 'part')
         write_part(part, 1, 1, 'a')
@@ -423,8 +423,8 @@ def locked():
 
 
 def no_boot():
-    """A kernel that does not boot fails its cases, with its last words; after
-    the second time none tries.
+    """If a kernel does not boot, its cases fail with its last words.  After two
+    attempts kernel-ci does not boot it again.
     """
     with tempfile.TemporaryDirectory() as directory:
         kernel_ci('--kernel', KERNEL, '--suite', 'fake:passes', '--suite',
@@ -448,8 +448,8 @@ def no_boot():
 
 
 def pipe_among_cases():
-    """A pipe among the files of a suite is none of its cases, and nobody
-    waits for what it will never say.
+    """A pipe among the files of a suite is not a case, and kernel-ci does not
+    read it, which would never end.
     """
     with tempfile.TemporaryDirectory() as directory:
         mine = os.path.join(directory, 'mine')
@@ -458,7 +458,7 @@ def pipe_among_cases():
         with open(os.path.join(mine, 'case'), 'w', encoding='utf-8') as file:
             file.write('#!/bin/sh\ntest -p "${0%/*}/a-pipe"\n')
         os.chmod(os.path.join(mine, 'case'), 0o755)
-        # Nothing is counted.
+        # Nothing is counted, hence status 4.
         kernel_ci('--kernel', KERNEL, '--suite', 'mine', '--from',
                   'mine=' + mine, '--out', os.path.join(directory, 'out'),
                   status=4, timeout=600)
@@ -467,7 +467,7 @@ def pipe_among_cases():
 
 
 def names_twice():
-    """Two kernels or cases of the same name would be one in the results."""
+    """Two kernels or cases with the same name are refused."""
     with tempfile.TemporaryDirectory() as directory:
         image, _ = artifacts.find_kernel(KERNEL)
         for name in 'one', 'two':
@@ -491,7 +491,7 @@ def names_twice():
 
 
 def planted_bugs():
-    """Kernels whose driver has a bug are found out by the names of cases."""
+    """Bugs planted in a kernel's driver make the expected cases fail."""
     symbols = subprocess.run(
         [os.path.join(TOP, 'scripts', 'run-guest'), '--quiet', '--kernel',
          KERNEL, '--append', 'nokaslr', '--', 'cat', '/proc/kallsyms'],
@@ -517,14 +517,14 @@ def planted_bugs():
 
 
 def one_bare_case(directory):
-    """The arguments for a case that passes in a second: it needs no Linux."""
+    """Arguments for a case that passes in a second, as it needs no Linux."""
     tree = os.path.join(directory, 'tree')
     fake_kvm_unit_tests(tree)
     return ('--suite', 'kvm-unit-tests:pmu', '--from', 'kvm-unit-tests=' + tree)
 
 
 def resumed():
-    """--resume keeps what is there; without it, all is done again."""
+    """--resume keeps results; without it, all jobs are done again."""
     with tempfile.TemporaryDirectory() as directory:
         out = os.path.join(directory, 'out')
         wanted = *one_bare_case(directory), '--out', out
@@ -538,8 +538,8 @@ def resumed():
 
 
 def jobs_apart():
-    """A plan, its jobs one by one, twice, and the merge; then what a lost
-    job says.
+    """Make a plan, do its jobs one by one, twice, and merge; then merge with a
+    job's results lost.
     """
     with tempfile.TemporaryDirectory() as directory:
         out = os.path.join(directory, 'out')
@@ -561,7 +561,7 @@ def jobs_apart():
 
 
 def another_kernel():
-    """A job is not done with another kernel than that of its plan."""
+    """A job is refused if the kernel is not that of its plan."""
     with tempfile.TemporaryDirectory() as directory:
         said, _ = kernel_ci('plan', '--kernel', KERNEL, '--suite',
                             'counts:instructions', '--out', directory)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# What the tests of scripts/kernel-ci have in common: where its parts are, how
-# to run it, Results that are known.
+# What the tests of scripts/kernel-ci share: the path of its modules, functions
+# to run it and to compare, and known Results.
 
 import os
 import subprocess
@@ -31,7 +31,7 @@ def equal(what, observed, wanted):
 
 
 def fails(error, text, function, *arguments):
-    """The function raises this error, whose message has this text."""
+    """Expect the function to raise this error with this text in its message."""
     try:
         function(*arguments)
     except error as e:
@@ -55,7 +55,7 @@ SOME = [result('a', 'pass'), result('b', 'fail', reason='got <1> & "2"\x1b'),
 
 
 def kernel_ci(*arguments, status=0, timeout=None):
-    """Run it; (stdout, stderr), if it ends with this status."""
+    """Run kernel-ci, which has to end with this status; (stdout, stderr)."""
     done = subprocess.run([KERNEL_CI, *arguments], stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                           text=True, check=False, timeout=timeout)

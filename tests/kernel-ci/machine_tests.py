@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# Tests of plans whose jobs are done by other programs, as on other machines:
-# GNU parallel with a stand-in for ssh, Slurm's array script with one for
+# Tests of plans whose jobs other programs start, as if on other machines: GNU
+# parallel with a stand-in for ssh, and Slurm's array script with one for
 # sbatch.  Cases need no Linux, so that a job takes a second.
 
 import os
@@ -14,9 +14,9 @@ from common import KERNEL_CI, TOP, Skip, equal, kernel_ci
 import results
 from tree_tests import fake_kvm_unit_tests
 
-# Takes ssh's options, notes the host, and runs the command here, with the
-# SHELL that sshd sets and GNU parallel's wrapper executes; the host "down"
-# cannot be reached.
+# The stand-in for ssh skips ssh's options, notes the host, and runs the command
+# here.  It sets SHELL as sshd does; GNU parallel's wrapper executes that.  The
+# host "down" cannot be reached.
 SSH = '''#!/bin/bash
 while [[ $1 = -* ]]; do
     case $1 in -l|-o|-p|-i|-S) shift ;; esac
@@ -29,7 +29,8 @@ echo "$host" >> "$SSH_LOG"
 [[ $host != down ]] || exit 255
 SHELL=/bin/bash exec bash -c "$*"
 '''
-# Runs a copy of the script for each number of --array, as slurmd does.
+# The stand-in for sbatch runs a copy of the script for each number of --array,
+# as slurmd does.
 SBATCH = '''#!/bin/bash
 for argument; do
     case $argument in
@@ -51,13 +52,13 @@ done
 
 
 class Place:
-    """A directory with a suite, stand-ins in its PATH, and a plan of it."""
+    """A directory with a suite, stand-ins for programs, and a plan."""
 
     def __init__(self, directory):
         self.directory = directory
         tree = os.path.join(directory, 'tree')
         fake_kvm_unit_tests(tree)
-        # It takes all its time.
+        # This case would run until its time limit.
         os.unlink(os.path.join(tree, 'x86', 'pmu_hangs.flat'))
         self.wanted = ('--suite', 'kvm-unit-tests', '--from',
                        'kvm-unit-tests=' + tree, '--cpu', 'icx', '--cpu',
@@ -68,7 +69,7 @@ class Place:
         os.mkdir(self.programs)
         for name, text in (
                 ('ssh', SSH), ('sbatch', SBATCH),
-                # As the package has it
+                # The command's name in the Debian package
                 ('qpm-kernel-ci', '#!/bin/sh\nexec %s "$@"\n' % KERNEL_CI)):
             path = os.path.join(self.programs, name)
             with open(path, 'w', encoding='utf-8') as file:
@@ -76,14 +77,14 @@ class Place:
             os.chmod(path, 0o755)
 
     def plan(self):
-        """Make it; the numbers of its jobs."""
+        """Make the plan; returns the numbers of its jobs."""
         out, _ = kernel_ci('plan', *self.wanted, '--out', self.run)
         idents = out.split()
         assert len(idents) == 4, out
         return idents
 
     def call(self, command, stdin=''):
-        """Run a command with the stand-ins; it has to end with 0."""
+        """Run a command with the stand-ins in PATH; its status has to be 0."""
         done = subprocess.run(
             command, input=stdin, text=True, check=False,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
@@ -99,13 +100,15 @@ class Place:
             return set(file.read().split())
 
     def done(self):
-        """{file of a job: its inode}: another one was written anew."""
+        """{file of a done job: its inode}; the inode changes if the file is
+        written anew.
+        """
         path = os.path.join(self.run, 'jobs')
         return {name: os.stat(os.path.join(path, name)).st_ino
                 for name in os.listdir(path) if name.endswith('.jsonl')}
 
     def check_as_local(self):
-        """What was merged is what one process says of all."""
+        """Check that merged results are those of one process that does all."""
         kernel_ci('merge', self.run, status=1)
         local = os.path.join(self.directory, 'local')
         kernel_ci(*self.wanted, '--out', local, status=1)
@@ -125,7 +128,7 @@ def parallel_command(place, hosts, *more):
 
 
 def parallel():
-    """Two hosts do the jobs once; what they say is what one process says."""
+    """Two hosts do each job once, with the same results as one process."""
     with tempfile.TemporaryDirectory() as directory:
         place = Place(directory)
         idents = '\n'.join(place.plan())
@@ -149,7 +152,7 @@ def lost_host():
 
 
 def slurm():
-    """Arrays of fewer and of more tasks than there are jobs."""
+    """Slurm arrays with fewer tasks than jobs, and with more."""
     for tasks in 3, 6:
         with tempfile.TemporaryDirectory() as directory:
             place = Place(directory)
@@ -166,6 +169,6 @@ def slurm():
 
 
 TESTS = [("Slurm's array", slurm)]
-# "make check-long" installs it.
+# "make check-long" installs GNU parallel.
 LONG_TESTS = [('GNU parallel over two hosts', parallel),
               ('GNU parallel, one host lost', lost_host)]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# Tests of plans whose jobs GNU parallel does over ssh, on hosts that are
-# network namespaces with an sshd each.  They share the file system, as
-# machines with a network file system do.
+# Tests of plans whose jobs GNU parallel starts over ssh.  The hosts are network
+# namespaces with an sshd each.  They share the file system, as machines with a
+# network file system do.
 
 import os
 import shutil
@@ -23,7 +23,7 @@ StrictModes no
 UsePAM no
 PermitRootLogin yes
 '''
-# A host that is silent for three seconds is gone.
+# With these options ssh gives up a host that is silent for three seconds.
 SSH = '''Host *
 User root
 IdentityFile %s/user
@@ -46,7 +46,7 @@ def call(*command):
 
 
 def check_possible():
-    """Skip if this machine has no namespaces for us, or lacks a program."""
+    """Skip if namespaces cannot be made here, or a program is missing."""
     for name in PROGRAMS:
         if not shutil.which(name):
             raise Skip('there is no ' + name)
@@ -60,8 +60,8 @@ def check_possible():
 
 
 class Network:
-    """A namespace for who controls the run and one for each of HOSTS, each of
-    which is linked to the first.  A context manager.
+    """A namespace for the controller of a run, and one for each of HOSTS, which
+    is linked to the controller's.  A context manager.
     """
 
     def __init__(self, directory):
@@ -99,7 +99,9 @@ class Network:
         return self._running[-1]
 
     def _namespace(self):
-        """The process that holds one, with a /run of its own."""
+        """Make a namespace with a /run of its own; returns the process that
+        holds it.
+        """
         holder = self._start('unshare', '-n', '-m', 'sh', '-c',
                              'mount -t tmpfs tmpfs /run && mkdir /run/sshd && '
                              'ip link set lo up && echo up && '
@@ -108,7 +110,9 @@ class Network:
         return holder.pid
 
     def inside(self, pid=None):
-        """How a command begins that runs in a namespace: the first one."""
+        """The beginning of a command that runs in the namespace of process pid,
+        by default the controller's.
+        """
         return ['nsenter', '-n', '-m', '-t', str(pid or self._controller)]
 
     def _link(self, host, pid):
@@ -128,7 +132,7 @@ class Network:
         self._wait(there)
 
     def _wait(self, address):
-        """Until an sshd answers there."""
+        """Wait until an sshd answers at this address."""
         for _ in range(100):
             if subprocess.run([*self.inside(), 'ssh', '-F', self.ssh_config,
                                address, 'true'], check=False,
@@ -143,7 +147,7 @@ class Network:
         call(*self.inside(), 'ip', 'link', 'set', 'to%d' % host, 'down')
 
     def parallel(self, place, idents):
-        """GNU parallel, running, in the first namespace."""
+        """Start GNU parallel in the controller's namespace."""
         running = subprocess.Popen(
             [*self.inside(), 'parallel', '--will-cite', '--retries', '5',
              '--ssh', 'ssh -F ' + self.ssh_config, '--joblog',
@@ -160,14 +164,14 @@ class Network:
 
 
 def ended(running):
-    """What parallel said, once it has ended; its status has to be 0."""
+    """Wait for parallel to end with status 0; returns what it printed."""
     _, said = running.communicate()
     assert running.returncode == 0, 'parallel: exit status %d\n%s' % (
         running.returncode, said[-4000:])
 
 
 def wait_for_job(place, running):
-    """Until a job is done, while others are not."""
+    """Wait until a job is done, but not all of them."""
     while not place.done():
         assert running.poll() is None, 'parallel has ended'
         time.sleep(0.05)
@@ -179,7 +183,7 @@ def hosts_in(path):
 
 
 def two_hosts():
-    """Both do jobs; what they say is what one process says."""
+    """Both hosts do jobs, with the same results as one process."""
     check_possible()
     with tempfile.TemporaryDirectory() as directory:
         place = Place(directory)
@@ -191,7 +195,7 @@ def two_hosts():
 
 
 def link_down():
-    """Jobs of a host that goes away meanwhile are done by the other one."""
+    """If a host's link goes down, the other host does its jobs."""
     check_possible()
     with tempfile.TemporaryDirectory() as directory:
         place = Place(directory)
@@ -206,7 +210,7 @@ def link_down():
 
 
 def controller_killed():
-    """Who comes after one that was killed does the rest only."""
+    """After a killed parallel, another one does only the remaining jobs."""
     check_possible()
     with tempfile.TemporaryDirectory() as directory:
         place = Place(directory)

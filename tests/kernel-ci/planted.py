@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# Kernels with a bug in their driver of the PMU: Debian's, with some bytes
-# changed in the file that is booted.
+# Make kernels with a bug in their PMU driver: change some bytes in the image of
+# Debian's kernel.
 
 import os
 import struct
 
-# Behind ENDBR64 and the call of __fentry__, with which functions begin
+# Bytes of ENDBR64 and the call of __fentry__, with which functions begin
 PROLOGUE = 9
-# How far a function is looked through
+# Bytes of a function that are searched
 FUNCTION_MAX = 256
 XOR_EAX_EAX_RET = bytes.fromhex('31c0c3')
 ADD_EAX_1 = bytes.fromhex('83c001')
@@ -16,25 +16,25 @@ ADD_EAX_2 = bytes.fromhex('83c002')
 
 
 def without_topdown(body):
-    """icl_update_topdown_event(): nothing is ever added to topdown events."""
+    """Let icl_update_topdown_event() never add anything to topdown events."""
     return body[:PROLOGUE] + XOR_EAX_EAX_RET + body[PROLOGUE + 3:]
 
 
 def next_counter(body):
-    """x86_pmu_event_idx(): processes that read their counters with RDPMC are
-    told the number of the one behind.
+    """Let x86_pmu_event_idx() tell processes that read counters with RDPMC the
+    number of the next counter.
     """
     assert body.count(ADD_EAX_1) == 1, body.hex()
     return body.replace(ADD_EAX_1, ADD_EAX_2)
 
 
-# {name of a kernel: (function of the kernel, what becomes of its bytes)}
+# {name of a kernel: (its function with the bug, what changes its bytes)}
 BUGS = {'lost-topdown': ('icl_update_topdown_event', without_topdown),
         'wrong-rdpmc': ('x86_pmu_event_idx', next_counter)}
 
 
 def file_offset(elf, address):
-    """Where an address lies in an ELF file of 64-bit code."""
+    """The offset of an address in a 64-bit ELF file."""
     at, = struct.unpack_from('<Q', elf, 0x20)
     size, number = struct.unpack_from('<HH', elf, 0x36)
     for header in range(at, at + size * number, size):
@@ -46,8 +46,8 @@ def file_offset(elf, address):
 
 
 def plant(kernel, symbols, name, directory):
-    """The file of a kernel with a bug.  symbols has the addresses of its
-    functions where it is linked to.
+    """Make a kernel with a bug; returns its file.  symbols has the functions'
+    addresses in a kernel that is not relocated.
     """
     function, change = BUGS[name]
     with open(kernel, 'rb') as file:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# Tests of the suites that other projects have, on trees that look like theirs
-# and whose programs end in every way.
+# Tests of kernel-ci's suites of other projects, with fake trees whose programs
+# end in every way.
 
 import os
 import subprocess
@@ -15,7 +15,7 @@ import trees
 
 
 def write(directory, name, text):
-    """A file, executable if it is a script."""
+    """Write a file, executable if it is a script."""
     path = os.path.join(directory, name)
     os.makedirs(os.path.dirname(path), exist_ok=True)
     with open(path, 'w', encoding='utf-8') as file:
@@ -30,7 +30,9 @@ def printed(text):
 
 
 def verdicts(suite, case, rows):
-    """Each of (exit status, what it printed, verdict, part of the reason)."""
+    """Check the verdict on a case for each row: (exit status, output, verdict,
+    part of the reason).
+    """
     for status, text, verdict, reason in rows:
         observed = suite.verdict(case, status, printed(text))
         equal('%d %r' % (status, text), observed[0], verdict)
@@ -75,7 +77,7 @@ def ltp():
             (0, 'a.c:1: TPASS: fine\na.c:2: TFAIL: bad\n', 'fail', 'bad'),
             (1, 'a.c:1: TFAIL: bad\n', 'fail', 'TFAIL: bad'),
             (2, 'a.c:1: TBROK: no memory\n', 'fail', 'no memory'),
-            # Not a skip, as of other suites
+            # Of other suites, status 4 is a skip.
             (4, '', 'fail', 'TWARN'), (5, '', 'fail', 'TFAIL'),
             (32, 'a.c:1: TCONF: no such event\n', 'skip', 'no such event'),
             (33, '', 'fail', 'TFAIL'), (127, '', 'fail', '127'),
@@ -217,7 +219,7 @@ def kvm_unit_tests():
 
 
 def bare_machines():
-    """Those of kvm-unit-tests end in every way; no Linux is asked for."""
+    """Fake kvm-unit-tests end in every way; no kernel is fetched."""
     with tempfile.TemporaryDirectory() as directory:
         tree = os.path.join(directory, 'tree')
         fake_kvm_unit_tests(tree)
@@ -248,7 +250,7 @@ def bare_machines():
 
 
 def trees_in_guests():
-    """Fake trees of the three that run under Linux."""
+    """Fake trees of the three suites that run under Linux, in guests."""
     with tempfile.TemporaryDirectory() as directory:
         arguments = []
         for name, make in (('ltp', fake_ltp), ('bpf', fake_bpf),

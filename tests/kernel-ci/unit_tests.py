@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# Tests of the parts of scripts/kernel-ci, on results that are known.
+# Tests of the modules of scripts/kernel-ci with known results.
 
 import json
 import os
@@ -156,8 +156,8 @@ def tap_verdicts():
 
 
 def tap_of_two_streams():
-    """What is on stderr does not end a line of stdout, and much output hides
-    no failure.
+    """Text on stderr does not break a line of stdout, and a failure is found
+    even if the output is long.
     """
     out = output.Output()
     out.add_error(b'progress...')
@@ -175,7 +175,7 @@ def tap_of_two_streams():
 
 
 def complaints():
-    """What kernels say, before and since 6.19."""
+    """Warnings as kernels print them, before and since 6.19."""
     for text, wanted in (
             ('WARNING: CPU: 0 PID: 1 at kernel/events/core.c:1 f+0x1/0x2',
              True),
@@ -299,7 +299,7 @@ def cut_and_shard():
 
 
 def durations_of_two():
-    """Runs that end at the same time, and a file that is none."""
+    """Runs that write Durations at the same time, and invalid files."""
     with tempfile.TemporaryDirectory() as directory:
         path = directory + '/d.json'
         for text in '[]', '{"a": []}', 'no':
@@ -350,7 +350,7 @@ def plan_in(directory):
 
 
 def asked():
-    """What parts of a run agree about, and what tells runs apart."""
+    """plan.asked_for(): equal for parts of a run, different for runs."""
     with tempfile.TemporaryDirectory() as directory:
         paths = []
         for name, text in ('a', 'one'), ('b', 'one'), ('c', 'two'):
@@ -407,7 +407,7 @@ def ktap():
                  '      not ok 4 d # XFAIL why', '      ok 5 e',
                  '    not ok 1 fake', '  not ok 2 spr', '      ok 1 g_1'):
         assert line in lines, 'no line %r in\n%s' % (line, text)
-    # A plan at each level, and as many results
+    # Each level has a plan and as many results as planned.
     for level in range(4):
         indent = '  ' * level
         planned = sum(int(n) for n in re.findall(
@@ -437,7 +437,7 @@ def junit():
            for name in 'abcde'})
     equal('output', len(said['a'].partition('\n')[2]),
           formats.SYSTEM_OUT_MAX)
-    # What the schema of Jenkins' xUnit plugin allows
+    # Only elements that the schema of Jenkins' xUnit plugin allows
     equal('elements', {e.tag for e in first.iterfind('testcase/*')},
           {'failure', 'skipped', 'system-out'})
     equal('elements of a suite', {e.tag for e in first},

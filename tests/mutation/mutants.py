@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# The mutations of pmu-mut.patch, and what makes each of them visible: rules of
-# pmu-check by workload (workloads.py), '=' being a count that is not QEMU's.
+# The mutations of pmu-mut.patch, and what shows each of them: rules of
+# pmu-check, by workload (workloads.py).  '=' is a count that is not QEMU's.
 
 import collections
 
-# function  where it is: arch/x86/events/core.c or intel/core.c of Linux
+# function  the mutated function of arch/x86/events/core.c or intel/core.c of
+#           Linux
 # what      what the mutation does
-# seen      {workload: what shows it there}; of several names, each does
-# cpu       properties of the CPU
+# seen      {workload: what shows it there}; one of several names suffices
+# cpu       more properties for the CPUs
 # faults    pmu-fault objects
-# odd       a second CPU of its own, with these properties
+# odd       properties of the second CPU, if they differ from the first one's
 # known     rules that Linux breaks on such a CPU without a mutation
 #           (docs/system/i386/pmu-findings.rst)
 Mutant = collections.namedtuple(

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# What the kernel's driver is given to do: one letter each, as in the tables of
-# mutants.py.  A workload is a function of a Session and the number of vCPUs; it
-# returns text if what was counted is wrong.  The Session has a "strict": does
-# all of it have to work?
+# The workloads of the kernel's driver, named by a letter as in mutants.py.  A
+# workload is a function of a Session and the number of vCPUs.  It returns text
+# if counts are wrong.  The Session's "strict" says whether every command has to
+# succeed.
 
 import os
 import sys
@@ -28,8 +28,8 @@ def workload(letter, what, vcpus=1):
 
 
 def shell(session, command):
-    """Run a command.  With a mistake in the driver, whether perf likes what
-    it counts does not matter.
+    """Run a command.  Unless the Session is strict, perf may fail, as it may
+    with a mistake in the driver.
     """
     if session.strict:
         return session.shell(command)
@@ -43,7 +43,7 @@ def last_cpu(smp):
 @workload('T', 'two pinned TopDown groups whose tasks take turns on a CPU, '
           'read while they run; and a third, of all CPUs')
 def topdown(session, smp):
-    # perf reads from another CPU, if there is one, or for the whole system.
+    # perf reads counters of another CPU, if there is one, or system-wide ones.
     pinned = GROUP + ':uD'
     task = ('perf stat -I 20 -o /tmp/stat%%d -e "%s" -- %s workload %%s '
             '>/dev/null & ' % (pinned, last_cpu(smp)))
@@ -121,8 +121,8 @@ def compared(session, smp):
             counted = {items[name]: counts[name] for name in items}
         for item, count in counted.items():
             exact = ledger.count(item, levels=('usr',))
-            # The program's way to the host and back is in the counts alone;
-            # a metric has steps of 1/255, of which two make a difference.
+            # Only the counts include the program's way to the host and back.  A
+            # metric has steps of 1/255; a difference has the error of two.
             if not abs(count - exact) <= 0.01 * total:
                 said.append('%s: counted %.0f, exactly %d'
                             % (item, count, exact))

@@ -1,6 +1,6 @@
 /*
- * Test what intel-dsa does to itself by configuration space in memory, and
- * where the host is too slow for it.
+ * Test intel-dsa while it is disturbed: it writes to its own configuration
+ * space, or the host is too slow for it.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -19,10 +19,10 @@
 #define FLR                 0x8000
 
 /* The slot control register: power off, and its indicator off */
-#define SLOT_CONTROL        0x18    /* in that capability */
+#define SLOT_CONTROL        0x18    /* in the PCI Express capability */
 #define POWER_OFF           0x0700
 
-/* Descriptors in a batch, and the event of an empty WQ (D.1.1) */
+/* Descriptors in the batch, and the event of an empty WQ (D.1.1) */
 #define BATCH               100
 #define EV_EMPTY            0x100ull
 
@@ -30,7 +30,7 @@
 #define PORT_SLOT           2
 #define PORT_BUS            1
 
-/* Where a device's configuration space is in memory */
+/* Returns the address of a device's configuration space in memory. */
 static uint64_t config_of(QTestState *qts, unsigned bus, unsigned slot)
 {
     return dsa_map_config(qts) + (bus << 20) + (slot << 15);
@@ -51,7 +51,7 @@ static QTestState *ready_on_root_bus(void)
     return qts;
 }
 
-/* Of what runs with @desc, which disturbs the device, nothing completes. */
+/* Run @desc, which disturbs the device; nothing that runs with it completes. */
 static void disturb(QTestState *qts, const DsaDesc *desc)
 {
     DsaDesc other = dsa_desc(DSA_OP_MEMMOVE, 1, SOURCE, DESTINATION, 1 << 20);
@@ -64,7 +64,7 @@ static void disturb(QTestState *qts, const DsaDesc *desc)
     g_assert_cmphex(dsa_record(qts, 1).status, ==, 0);
 }
 
-/* Copy a 16-bit register's new value there. */
+/* Let the device copy @value to the 16-bit register at @addr. */
 static void write_register(QTestState *qts, uint64_t addr, uint16_t value)
 {
     DsaDesc copy = dsa_desc(DSA_OP_MEMMOVE, 0, SOURCE, addr, 2);
@@ -73,7 +73,7 @@ static void write_register(QTestState *qts, uint64_t addr, uint16_t value)
     disturb(qts, &copy);
 }
 
-/* After that nothing is left of what ran: a command need not wait for it. */
+/* The device is usable again; no command waits for what ran before. */
 static void expect_usable(QTestState *qts)
 {
     DsaDesc noop = dsa_desc(DSA_OP_NOOP, 0, 0, 0, 0);
@@ -97,7 +97,7 @@ static void test_halts_itself(void)
     qtest_quit(qts);
 }
 
-/* By a completion record, whose address of a fault is device control. */
+/* A completion record, written over device control, requests an FLR. */
 static void test_resets_itself(void)
 {
     QTestState *qts = ready_on_root_bus();
@@ -109,7 +109,7 @@ static void test_resets_itself(void)
     qtest_quit(qts);
 }
 
-/* Let the device behind the root port be reached as that on the root bus is. */
+/* Map the device behind the root port as dsa_map() does on the root bus. */
 static void map_behind_port(QTestState *qts)
 {
     uint64_t port = config_of(qts, 0, PORT_SLOT);
@@ -154,8 +154,8 @@ static void test_unplugs_itself(void)
 }
 
 /*
- * A batch that takes the host longer than the device, and a counter of cycles
- * that overflows all the time: the machine goes on.
+ * The machine goes on even if a batch takes the host longer than the device,
+ * and a counter of cycles overflows all the time.
  */
 static void test_lags(void)
 {

@@ -1,5 +1,5 @@
 /*
- * Test what intel-dsa says of descriptors that it cannot do.
+ * Test how intel-dsa reports descriptors that it cannot process.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -15,7 +15,7 @@ static void expect_status(QTestState *qts, const DsaDesc *desc, uint8_t want)
     g_assert_cmphex(dsa_run(qts, desc).status, ==, want);
 }
 
-/* A descriptor that is fine, of each operation that has data */
+/* Returns a valid descriptor of @opcode, one of @opcodes. */
 static DsaDesc good(unsigned opcode)
 {
     bool one_address = opcode == DSA_OP_CRC || opcode == DSA_OP_DIF_CHECK;
@@ -53,7 +53,7 @@ static const uint8_t opcodes[] = {
     DSA_OP_DIF_UPDATE, DSA_OP_CACHE_FLUSH,
 };
 
-/* Flags, reserved bytes, sizes, alignment of the record, interrupt handle */
+/* Wrong flags, reserved bytes, sizes and interrupt handles */
 static void test_malformed(void)
 {
     QTestState *qts = dsa_ready("");
@@ -80,11 +80,11 @@ static void test_malformed(void)
         desc = good(opcodes[i]);
         desc.pasid = cpu_to_le32(1 << 25);
         expect_status(qts, &desc, DSA_STATUS_RESERVED_FIELD);
-        /* An interrupt handle, and no interrupt */
+        /* An interrupt handle, but no interrupt requested */
         desc = good(opcodes[i]);
         desc.int_handle = cpu_to_le16(1);
         expect_status(qts, &desc, DSA_STATUS_RESERVED_FIELD);
-        /* A fence is between descriptors of a batch. */
+        /* A fence is only valid within a batch. */
         desc = good(opcodes[i]);
         desc.flags_opcode |= cpu_to_le32(DSA_FLAG_FENCE);
         expect_status(qts, &desc, DSA_STATUS_INVALID_FLAGS);
@@ -133,7 +133,7 @@ static void test_delta_limits(void)
     desc = good(DSA_OP_CREATE_DELTA);
     stl_le_p(desc.op + 8, 70);
     expect_status(qts, &desc, DSA_STATUS_DELTA_SIZE);
-    /* Entries have 10 bytes: the size and the place of a record are free. */
+    /* A delta record may have any size, and begin at any address. */
     stl_le_p(desc.op + 8, 85);
     stq_le_p(desc.op, DESTINATION2 + 3);
     expect_status(qts, &desc, DSA_STATUS_SUCCESS);
@@ -144,7 +144,7 @@ static void test_delta_limits(void)
     desc = good(DSA_OP_APPLY_DELTA);
     stl_le_p(desc.op, 11);
     expect_status(qts, &desc, DSA_STATUS_DELTA_SIZE);
-    /* What goes on behind a page fault begins in the middle of a record. */
+    /* To continue after a page fault, one begins within a delta record. */
     desc = good(DSA_OP_APPLY_DELTA);
     desc.addr1 = cpu_to_le64(SOURCE + 10);
     expect_status(qts, &desc, DSA_STATUS_SUCCESS);
@@ -152,7 +152,7 @@ static void test_delta_limits(void)
     desc.addr1 = cpu_to_le64(DESTINATION + 8);
     expect_status(qts, &desc, DSA_STATUS_OVERLAP);
 
-    /* Word 5, and then again; a word beyond the end */
+    /* Entries: word 5 twice; then a word after the end */
     desc = good(DSA_OP_APPLY_DELTA);
     stl_le_p(desc.op, 20);
     qtest_writew(qts, SOURCE, 5);
@@ -196,7 +196,7 @@ static void test_other_limits(void)
     qtest_quit(qts);
 }
 
-/* What lies before memory's end is done, and nothing else is touched. */
+/* The device processes the bytes before the end of memory, and no others. */
 static void test_page_faults(void)
 {
     QTestState *qts = dsa_ready("");
@@ -249,7 +249,7 @@ static void test_page_faults(void)
     qtest_quit(qts);
 }
 
-/* Nothing behind the page that fails is written: here the firmware's ROM. */
+/* Nothing after a page that faults is written.  Here it is firmware's ROM. */
 static void test_behind_fault(void)
 {
     QTestState *qts = dsa_ready("");
@@ -266,7 +266,7 @@ static void test_behind_fault(void)
     qtest_quit(qts);
 }
 
-/* The device's own registers are no memory. */
+/* The device's own registers and portals do not count as memory. */
 static void test_own_registers(void)
 {
     QTestState *qts = dsa_ready("");
@@ -289,7 +289,7 @@ static void clear_swerror(QTestState *qts)
     g_assert_cmphex(swerror(qts) & 3, ==, 0);
 }
 
-/* What cannot be told in a record */
+/* SWERROR reports what a completion record cannot. */
 static void test_swerror(void)
 {
     QTestState *qts = dsa_ready("");
@@ -351,7 +351,10 @@ static void test_swerror(void)
     qtest_quit(qts);
 }
 
-/* A dedicated WQ's descriptors have the PASID of its configuration, if any. */
+/*
+ * SWERROR reports a full WQ.  Descriptors of a dedicated WQ have the PASID of
+ * its configuration, if any.
+ */
 static void test_full(void)
 {
     QTestState *qts = dsa_start("");
@@ -370,7 +373,7 @@ static void test_full(void)
     qtest_quit(qts);
 }
 
-/* The event log takes them, until it is full. */
+/* The event log takes the errors until it is full. */
 static void test_event_log(void)
 {
     QTestState *qts = dsa_start("");
@@ -423,7 +426,7 @@ static void test_event_log(void)
     qtest_quit(qts);
 }
 
-/* Not what MOVDIR64B does */
+/* Portals ignore writes other than those that MOVDIR64B makes. */
 static void test_portals(void)
 {
     QTestState *qts = dsa_ready("");
@@ -431,7 +434,7 @@ static void test_portals(void)
     uint64_t words[8];
 
     memcpy(words, &desc, sizeof(words));
-    /* Seven words, one again, the last word alone */
+    /* Seven words, the seventh again, then the last word */
     for (int i = 0; i < 7; i++) {
         qtest_writeq(qts, DSA_PORTALS + i * 8, le64_to_cpu(words[i]));
     }
@@ -445,7 +448,7 @@ static void test_portals(void)
     }
     qtest_clock_step(qts, 1000000);
     g_assert_cmphex(dsa_record(qts, 0).status, ==, 0);
-    /* All four pages, anywhere in them */
+    /* All four pages work, at any offset. */
     for (unsigned page = 0; page < 4; page++) {
         qtest_memset(qts, RECORDS, 0, DSA_RECORD_SIZE);
         qtest_memwrite(qts, DSA_PORTALS + page * DSA_PORTAL_PAGE + 0xfc0,
@@ -453,7 +456,7 @@ static void test_portals(void)
         qtest_clock_step(qts, 1000000);
         g_assert_cmphex(dsa_record(qts, 0).status, ==, DSA_STATUS_SUCCESS);
     }
-    /* A WQ that is not enabled, and one that there is not */
+    /* WQs that are not enabled: the second one and the last one */
     qtest_memset(qts, RECORDS, 0, DSA_RECORD_SIZE);
     dsa_submit(qts, 1, &desc);
     qtest_memwrite(qts, DSA_PORTALS + 7 * DSA_PORTALS_SIZE, &desc,

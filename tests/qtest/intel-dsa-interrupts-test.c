@@ -27,7 +27,7 @@ static void set_ims_control(QTestState *qts, unsigned i, uint32_t value)
     dsa_writel(qts, DSA_IMS_BASE + i * DSA_IMS_ENTRY_SIZE + 12, value);
 }
 
-/* Which table a handle is of depends on the portal (3.7, 9.2.28). */
+/* The portal decides to which table a handle belongs (3.7, 9.2.28). */
 static void test_ims(void)
 {
     QTestState *qts = dsa_ready("");
@@ -43,13 +43,13 @@ static void test_ims(void)
                     R_IMSCTL_MASK_MASK | R_IMSCTL_PENDING_MASK);
     set_ims_control(qts, 255, 0);
     g_assert_cmphex(ims_control(qts, 255), ==, 0);
-    /* Ignored, it does not become pending. */
+    /* An entry that is to be ignored does not become pending. */
     set_ims_control(qts, 255, R_IMSCTL_MASK_MASK | R_MSIXPERM_IGNORE_MASK);
     submit_at(qts, DSA_PORTAL_IMS | DSA_PORTAL_LIMITED, &desc);
     g_assert_cmphex(dsa_record(qts, 0).status, ==, DSA_STATUS_SUCCESS);
     g_assert_cmphex(ims_control(qts, 255), ==,
                     R_IMSCTL_MASK_MASK | R_MSIXPERM_IGNORE_MASK);
-    /* An entry for a PASID, one that there is not, one of the MSI-X table */
+    /* An entry for a PASID, one that does not exist, one of the MSI-X table */
     set_ims_control(qts, 255, R_MSIXPERM_PASID_EN_MASK);
     submit_at(qts, DSA_PORTAL_IMS, &desc);
     g_assert_cmphex(dsa_record(qts, 0).status, ==, DSA_STATUS_INT_HANDLE);
@@ -62,7 +62,7 @@ static void test_ims(void)
     for (unsigned i = 0; i < 9; i++) {
         g_assert_false(dsa_message(qts, i));
     }
-    /* Only addresses of interrupts are taken. */
+    /* An entry only takes addresses of interrupts. */
     dsa_writeq(qts, entry, 0xfee01237);
     g_assert_cmphex(dsa_readq(qts, entry), ==, 0xfee01234);
     dsa_writeq(qts, entry, MESSAGES);
@@ -71,7 +71,7 @@ static void test_ims(void)
     qtest_quit(qts);
 }
 
-/* Without IMS there are no such portals, and what they are given is lost. */
+/* Without IMS, the IMS portals do not exist; writes to them are lost. */
 static void test_no_ims(void)
 {
     QTestState *qts = dsa_ready(",ims-entries=0");
@@ -88,7 +88,7 @@ static void test_no_ims(void)
     qtest_quit(qts);
 }
 
-/* When a WQ has no more than so many (9.2.24) */
+/* An interrupt when a WQ holds no more descriptors than its limit (9.2.24) */
 static void test_occupancy(void)
 {
     QTestState *qts = dsa_ready("");
@@ -100,11 +100,11 @@ static void test_occupancy(void)
     for (unsigned i = 0; i < 18; i++) {
         dsa_submit(qts, 0, &copy);
     }
-    /* The handle is that of a disabled WQ: MSI-X entry 0. */
+    /* The handle of an enabled WQ cannot change: it stays MSI-X entry 0. */
     dsa_writel(qts, cfg + 16, 5);
     g_assert_cmphex(dsa_readl(qts, cfg + 16), ==, 0);
     dsa_writel(qts, cfg + 20, R_WQCFG5_INT_ENABLE_MASK | 8);
-    /* The limit stays while it is enabled. */
+    /* The limit cannot change while the interrupt is enabled. */
     dsa_writel(qts, cfg + 20, R_WQCFG5_INT_ENABLE_MASK | 9);
     g_assert_cmphex(dsa_readl(qts, cfg + 20), ==,
                     R_WQCFG5_INT_ENABLE_MASK | 8);
@@ -115,7 +115,7 @@ static void test_occupancy(void)
     g_assert_cmphex(dsa_readl(qts, A_INTCAUSE), ==, DSA_INTCAUSE_OCCUPANCY);
     g_assert_cmphex(dsa_readl(qts, cfg + 24) & R_WQCFG6_INT_GENERATED_MASK,
                     !=, 0);
-    /* Not again, until it is acknowledged */
+    /* There is no other interrupt until this one is acknowledged. */
     qtest_clock_step(qts, 1000000);
     g_assert_false(dsa_message(qts, 0));
     dsa_writel(qts, cfg + 24, R_WQCFG6_INT_GENERATED_MASK);
@@ -124,7 +124,8 @@ static void test_occupancy(void)
     dsa_writel(qts, cfg + 24, R_WQCFG6_INT_GENERATED_MASK);
     g_assert_false(dsa_message(qts, 0));
 
-    /* An entry of its own, when the WQ is enabled; no cause */
+    /* The WQ has an entry of its own.  The interrupt comes when the WQ is
+     * enabled, and sets no cause. */
     dsa_writel(qts, A_INTCAUSE, UINT32_MAX);
     g_assert_cmphex(dsa_command(qts, DSA_CMD_DISABLE_WQ, 1), ==, 0);
     dsa_writel(qts, cfg + 16, 5);
@@ -136,7 +137,7 @@ static void test_occupancy(void)
     qtest_quit(qts);
 }
 
-/* A WQ does those operations that it is configured for. */
+/* A WQ accepts only those operations that it is configured for. */
 static void test_operations(void)
 {
     QTestState *qts = dsa_start("");
@@ -153,7 +154,8 @@ static void test_operations(void)
     qtest_quit(qts);
 }
 
-/* What has a result needs a record, and a drain some completion (5-5). */
+/* An operation with a result needs a record, and a drain a record or an
+ * interrupt (5-5). */
 static void test_required_flags(void)
 {
     static const uint8_t opcodes[] = {
@@ -180,7 +182,7 @@ static void test_required_flags(void)
     qtest_quit(qts);
 }
 
-/* The bus master bit goes away while the device is enabled (5.7). */
+/* Clearing the bus master bit halts an enabled device (5.7). */
 static void test_halt(void)
 {
     QTestState *qts = dsa_ready("");
@@ -197,7 +199,7 @@ static void test_halt(void)
     g_assert_cmphex(FIELD_EX64(dsa_readq(qts, A_SWERR0), SWERR0, ERROR), ==,
                     DSA_ERROR_PCI_CONFIG);
     g_assert_cmphex(dsa_readl(qts, A_INTCAUSE), ==, DSA_INTCAUSE_HALT);
-    /* It does nothing any more, whatever is said to it but to be reset. */
+    /* A halted device does nothing and accepts no command but a reset. */
     dsa_pci_write(qts, 4, 6);
     dsa_submit(qts, 0, &copy);
     qtest_clock_step(qts, 1000000);
@@ -210,13 +212,13 @@ static void test_halt(void)
     }
     g_assert_cmphex(dsa_command(qts, DSA_CMD_RESET_DEVICE, 0), ==, 0);
     g_assert_cmphex(dsa_readl(qts, A_GENSTS), ==, DSA_STATE_DISABLED);
-    /* What was wrong is still there to be seen. */
+    /* SWERROR still reports the error. */
     g_assert_cmphex(FIELD_EX64(dsa_readq(qts, A_SWERR0), SWERR0, ERROR), ==,
                     DSA_ERROR_PCI_CONFIG);
     dsa_configure(qts, 1, 1, 16);
     dsa_enable(qts, 1);
     g_assert_cmphex(dsa_run(qts, &copy).status, ==, DSA_STATUS_SUCCESS);
-    /* While it is disabled the bit is free to change. */
+    /* While the device is disabled, the bit may change. */
     g_assert_cmphex(dsa_command(qts, DSA_CMD_DISABLE_DEVICE, 0), ==, 0);
     dsa_pci_write(qts, 4, 2);
     g_assert_cmphex(dsa_readl(qts, A_GENSTS), ==, DSA_STATE_DISABLED);
@@ -229,8 +231,8 @@ static uint8_t entry_error(QTestState *qts, unsigned entry)
 }
 
 /*
- * Records that tell of others go to the event log, after one that could not
- * be written (5.9).
+ * If a record in a batch cannot be written and goes to the event log, so does
+ * the batch's own record.  A drain's record always does (5.9).
  */
 static void test_event_log(void)
 {
@@ -251,7 +253,7 @@ static void test_event_log(void)
     g_assert_cmphex(dsa_readl(qts, A_EVLSTATUS + 4), ==, 3);
     g_assert_cmphex(dsa_record(qts, 0).status, ==, DSA_STATUS_SUCCESS);
     g_assert_cmphex(dsa_record(qts, 9).status, ==, 0);
-    /* Software writes the record, and sees to the interrupt. */
+    /* Software must write the record and handle the interrupt. */
     g_assert_false(dsa_message(qts, 4));
     g_assert_cmphex(entry_error(qts, 0), ==, DSA_STATUS_CRA_FAULT);
     word = dsa_log_word(qts, 0, 1);
@@ -271,12 +273,12 @@ static void test_event_log(void)
     g_assert_cmphex(dsa_log_word(qts, 2, 4) & 0xff, ==, DSA_STATUS_SUCCESS);
     g_assert_cmphex(dsa_log_word(qts, 2, 4) >> 32, ==, 3);
 
-    /* One without such members is written as ever. */
+    /* The record of a batch without such members is written as usual. */
     list[1].completion = list[2].completion = list[0].completion;
     qtest_memwrite(qts, DESC_LIST, list, sizeof(list));
     g_assert_cmphex(dsa_run(qts, &batch).status, ==, DSA_STATUS_SUCCESS);
     g_assert_true(dsa_message(qts, 4));
-    /* A drain's always goes there. */
+    /* The record of a drain always goes to the event log. */
     g_assert_cmphex(dsa_run(qts, &drain).status, ==, 0);
     g_assert_cmphex(dsa_readl(qts, A_EVLSTATUS + 4), ==, 4);
     g_assert_cmphex(entry_error(qts, 3), ==, DSA_STATUS_DRAIN_LOGGED);

@@ -1,5 +1,6 @@
 /*
- * Test how intel-dsa travels and goes away, and what it makes of nonsense.
+ * Test migration, reset and unplugging of intel-dsa, its speed, and random
+ * accesses to it.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -10,18 +11,18 @@
 #include "qobject/qdict.h"
 #include "intel-dsa/machine.h"
 
-/* What is copied to measure: 1 MiB at a time */
+/* Copies of 1 MiB in a measurement of throughput, and measurements */
 #define COPIES          32
 #define MIB             (1 << 20)
 #define MEASUREMENTS    9
 
-/* Random accesses in "make check"; $INTEL_DSA_FUZZ_SECONDS has it go on. */
+/* Random accesses; $INTEL_DSA_FUZZ_SECONDS makes the test go on longer. */
 #define FUZZ_ROUNDS     40000
 
-/* Streams with random bytes in them, in "make check" */
+/* Migration streams with random bytes that test_streams() loads */
 #define STREAMS         20
 
-/* Returns whether it did not fail. */
+/* Wait for the migration to end.  Returns whether it completed. */
 static bool migration_ends(QTestState *qts)
 {
     for (;;) {
@@ -40,7 +41,7 @@ static bool migration_ends(QTestState *qts)
     }
 }
 
-/* Stop @from and save it to a file.  Returns its name, to be freed. */
+/* Stop @from and save it to a file, whose name the caller frees. */
 static char *save(QTestState *from)
 {
     g_autofree char *uri = NULL;
@@ -58,7 +59,7 @@ static char *save(QTestState *from)
     return path;
 }
 
-/* Have another QEMU load @path.  NULL: it refuses. */
+/* Start another QEMU and let it load @path.  Returns NULL if it refuses. */
 static QTestState *load(const char *path)
 {
     g_autofree char *uri = g_strdup_printf("file:%s", path);
@@ -75,7 +76,7 @@ static QTestState *load(const char *path)
     return to;
 }
 
-/* To another QEMU, through a file */
+/* Migrate @from to another QEMU, through a file. */
 static QTestState *migrate(QTestState *from)
 {
     int64_t now = qtest_clock_step(from, 1);
@@ -85,14 +86,14 @@ static QTestState *migrate(QTestState *from)
     qtest_quit(from);
     to = load(path);
     g_assert_nonnull(to);
-    /* Virtual time travels, but not that of qtest. */
+    /* QEMU migrates virtual time, but not qtest's clock. */
     qtest_clock_set(to, now);
     qtest_qmp_assert_success(to, "{ 'execute': 'cont' }");
     g_unlink(path);
     return to;
 }
 
-/* In the middle of copies, a batch, a CRC; with counters that count */
+/* Migrate during copies, a batch and a CRC, while a counter counts. */
 static void test_migration(void)
 {
     QTestState *qts = dsa_ready("");
@@ -172,7 +173,7 @@ static void test_unplug(void)
     qtest_quit(qts);
 }
 
-/* Away in the middle of a copy */
+/* Unplug the device in the middle of a copy. */
 static void test_unplug_busy(void)
 {
     QTestState *qts = dsa_ready("");
@@ -182,7 +183,7 @@ static void test_unplug_busy(void)
     qtest_clock_step(qts, 10000);
     qtest_qmp_assert_success(qts, "{ 'execute': 'device_del', "
                              "'arguments': { 'id': 'dsa' } }");
-    /* The guest lets go of its slot (ACPI PCI hotplug, register EJ). */
+    /* The guest ejects the slot (ACPI PCI hotplug, register EJ). */
     qtest_outl(qts, 0xae10, 0);
     qtest_outl(qts, 0xae08, 1 << 4);
     qtest_qmp_eventwait(qts, "DEVICE_DELETED");
@@ -192,9 +193,9 @@ static void test_unplug_busy(void)
 }
 
 /*
- * Microseconds that COPIES copies take the host.  One batch has them all:
- * each submission, and each look at a record, keeps the device's thread busy
- * for the time of a message of qtest's.
+ * Returns the microseconds that COPIES copies take the host.  They are one
+ * batch, as each submission and each read of a record keeps the device's thread
+ * busy for the time of a qtest message.
  */
 static int64_t time_device(QTestState *qts)
 {
@@ -229,10 +230,10 @@ static int64_t time_memcpy(uint8_t *memory)
 }
 
 /*
- * A device that is faster than the host: copies take twice as long as
- * memcpy() at most.  The host may be busy; each is as fast as in the best of
- * some measurements, one after the other.  For make bench: a busy host makes
- * any limit of time fail at some time.
+ * Where the host limits the device's speed, copies take at most twice as long
+ * as memcpy().  As the host may be busy, the test takes the best of some
+ * alternating measurements of both.  It only runs in make bench: on a busy
+ * host, any limit of time fails now and then.
  */
 static void test_throughput(void)
 {
@@ -280,7 +281,7 @@ static uint64_t random_addr(void)
            (g_test_rand_bit() ? 1 : 64);
 }
 
-/* Mostly well-formed, or nothing would get far */
+/* Most descriptors are well-formed; otherwise the device would refuse them. */
 static DsaDesc random_desc(void)
 {
     static const uint32_t sizes[] = { 0, 1, 64, 520, 4096, 65536, 1 << 20 };
@@ -347,7 +348,7 @@ static void random_action(QTestState *qts)
                    g_test_rand_int_range(0, 64));
         break;
     case 2:
-        /* Usable again */
+        /* Make the device usable again. */
         dsa_pci_write(qts, 4, 6);
         dsa_writel(qts, A_CMD, DSA_CMD_RESET_DEVICE << 20);
         dsa_configure(qts, 0x0f, 0x03, 32);
@@ -369,13 +370,13 @@ static void random_action(QTestState *qts)
                        &desc, sizeof(desc));
         break;
     case 16:
-        /* By any portal */
+        /* Submit to any portal. */
         qtest_memwrite(qts, DSA_PORTALS +
                        g_test_rand_int_range(0, 0x400) * DSA_DESC_SIZE, &desc,
                        sizeof(desc));
         break;
     case 17:
-        /* Now and then: not a bus master, which halts the device */
+        /* Now and then clear the bus master bit, which halts the device. */
         if (g_test_rand_int_range(0, 16) == 0) {
             dsa_pci_write(qts, 4, 2);
         }
@@ -402,7 +403,7 @@ static void test_fuzz(void)
          i++) {
         random_action(qts);
     }
-    /* It works after all. */
+    /* The device still works. */
     dsa_pci_write(qts, 4, 6);
     dsa_writel(qts, A_CMD, DSA_CMD_ABORT_ALL << 20);
     qtest_clock_step(qts, 100000000);
@@ -417,9 +418,9 @@ static void test_fuzz(void)
 }
 
 /*
- * The device's part of a stream: behind "intel-dsa", its instance and version,
- * four bytes each, up to the footer, which is the section's number behind one
- * byte.  See qemu_loadvm_section_start_full() of QEMU.
+ * The device's part of a migration stream.  It begins after the name, instance
+ * and version (four bytes each).  It ends before the footer: a byte, and the
+ * section's number.  See QEMU's qemu_loadvm_section_start_full().
  */
 #define NAME        "/intel-dsa"
 #define HEADER      8
@@ -442,7 +443,7 @@ static char *device_section(char *stream, gsize length, gsize *size)
     return begin;
 }
 
-/* A stream with some bytes changed loads or is refused; QEMU goes on. */
+/* QEMU loads or refuses a stream with some bytes changed, and goes on. */
 static void test_streams(void)
 {
     const uint32_t size = 1 << 20;
@@ -487,9 +488,9 @@ static void test_streams(void)
 }
 
 /*
- * What is half a unit far would never end.  In a stream a descriptor of the
- * device is as in memory; behind it are its state, ..., and how far it is: see
- * vmstate_work.
+ * A descriptor whose progress is no multiple of its unit would never end, so
+ * QEMU refuses the stream.  In a stream, a descriptor is as in memory; its
+ * state and its progress follow (vmstate_work).
  */
 static void test_half_unit(void)
 {
@@ -509,7 +510,7 @@ static void test_half_unit(void)
     qtest_quit(qts);
     g_assert_true(g_file_get_contents(path, &stream, &length, NULL));
     part = device_section(stream, length, &part_size);
-    /* The last one: a portal has it, and the ring. */
+    /* Take the last match: a portal also holds the descriptor. */
     for (char *p = part; p; p = memmem(p + 1, part + part_size - p - 1,
                                        &check, sizeof(check))) {
         desc = p;

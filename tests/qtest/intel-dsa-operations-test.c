@@ -1,5 +1,5 @@
 /*
- * Test what the operations of intel-dsa do, against other implementations.
+ * Test the operations of intel-dsa against other implementations of them.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -8,18 +8,18 @@
 #include "qemu/bswap.h"
 #include "intel-dsa/machine.h"
 
-/* Beyond several chunks, and no multiple of anything */
+/* A size of several chunks that is a multiple of nothing */
 #define ODD_SIZE    (200 * 1024 + 37)
 
 static void expect_success(DsaRecord record)
 {
     g_assert_cmphex(record.status, ==, DSA_STATUS_SUCCESS);
-    /* All of it: the record says no number (8.2.4). */
+    /* If all bytes were processed, the record has no number (8.2.4). */
     g_assert_cmpuint(record.bytes_completed, ==, 0);
     g_assert_cmphex(record.fault_addr, ==, 0);
 }
 
-/* A batch's record says how many of it were processed. */
+/* The record of a batch has the number of descriptors processed. */
 static void expect_batch(DsaRecord record, uint32_t descriptors)
 {
     g_assert_cmphex(record.status, ==, DSA_STATUS_SUCCESS);
@@ -80,7 +80,7 @@ static void test_memmove(void)
     qtest_quit(qts);
 }
 
-/* As memmove(3), in both directions */
+/* Overlapping copies, in both directions, are done as by memmove(3). */
 static void test_overlap(void)
 {
     QTestState *qts = dsa_ready("");
@@ -182,7 +182,7 @@ static void test_compare_pattern(void)
     qtest_quit(qts);
 }
 
-/* Create a delta record, apply it, and compare. */
+/* Create a delta record, apply it, and compare the result. */
 static void test_delta(void)
 {
     QTestState *qts = dsa_ready("");
@@ -223,7 +223,7 @@ static void test_delta(void)
     qtest_quit(qts);
 }
 
-/* A record of many chunks, and one that has no room */
+/* A delta record of many chunks, and one that does not fit its space */
 static void test_delta_large(void)
 {
     QTestState *qts = dsa_ready("");
@@ -271,9 +271,9 @@ static uint32_t reverse(uint32_t value, unsigned bits)
 }
 
 /*
- * CRC-32C, bit by bit, the most significant first.  Table 8-19: one flag has
- * neither seed nor result inverted and reversed, the other has the data's bytes
- * not reversed.
+ * Returns the CRC-32C, computed bit by bit, the most significant first.  With
+ * @bypass, seed and result are neither inverted nor reversed; with
+ * @bypass_data, the bytes of data are not reversed (table 8-19).
  */
 static uint32_t crc32c_bits(uint32_t seed, const uint8_t *data, size_t bytes,
                             bool bypass, bool bypass_data)
@@ -334,7 +334,7 @@ static void test_cache_flush(void)
     qtest_quit(qts);
 }
 
-/* T10's CRC-16, bit by bit */
+/* Returns T10's CRC-16, computed bit by bit. */
 static uint16_t t10_bits(uint16_t crc, const uint8_t *data, size_t bytes)
 {
     while (bytes--) {
@@ -351,7 +351,7 @@ static uint16_t t10_bits(uint16_t crc, const uint8_t *data, size_t bytes)
 #define DIF_BLOCKS  100
 static const uint32_t dif_sizes[] = { 512, 520, 4096, 4104 };
 
-/* What a DIF insert makes of @data. */
+/* Returns @data with the DIFs that a DIF insert adds.  The caller frees. */
 static uint8_t *with_dif(const uint8_t *data, uint32_t block, uint8_t flags,
                          uint8_t dif_flags, uint32_t ref, uint16_t app,
                          uint16_t mask)
@@ -443,7 +443,7 @@ static void test_dif(void)
     qtest_quit(qts);
 }
 
-/* Each thing that can be wrong with a DIF, in block 70 */
+/* Each error that a DIF can have, in block 70 */
 static void test_dif_errors(void)
 {
     QTestState *qts = dsa_ready("");
@@ -483,7 +483,7 @@ static void test_dif_errors(void)
         }
     }
 
-    /* A DIF of ones alone escapes the checks, or is an error. */
+    /* Flags decide whether a DIF of all ones passes or is an error. */
     qtest_memwrite(qts, SOURCE2, good, full);
     qtest_memset(qts, SOURCE2 + at + block, 0xff, 8);
     desc.op[0] = 0;
@@ -525,8 +525,10 @@ static void test_batch(void)
     qtest_quit(qts);
 }
 
-/* A fence: what is behind it sees what was done before, and is not done at
- * all if something before it failed. */
+/*
+ * A descriptor with a fence sees the results of those before it.  It is not
+ * processed if one of those failed.
+ */
 static void test_fence(void)
 {
     QTestState *qts = dsa_ready("");
@@ -545,7 +547,7 @@ static void test_fence(void)
     g_assert_cmphex(qtest_readq(qts, DESTINATION2 + ODD_SIZE - 13), ==, 0x11);
     g_assert_cmphex(qtest_readq(qts, DESTINATION), ==, 0x22);
 
-    /* Without the fence, all three are done in spite of a failure. */
+    /* Without fences, all three are processed in spite of a failure. */
     list[0].addr2 = cpu_to_le64(OUTSIDE);
     list[1].flags_opcode &= ~cpu_to_le32(DSA_FLAG_FENCE);
     list[2].flags_opcode &= ~cpu_to_le32(DSA_FLAG_FENCE);

@@ -46,7 +46,7 @@ static uint64_t config(unsigned category, uint32_t events)
     return (uint64_t)events << 32 | category << 8 | 1;
 }
 
-/* Only of a disabled counter can anything be changed. */
+/* Disable counter @i, as only then it can be changed, and configure it. */
 static void set_counter(QTestState *qts, unsigned i, uint64_t value)
 {
     dsa_writeq(qts, perf(DSA_CNTRCFG + i * 8), 0);
@@ -102,18 +102,20 @@ static void test_registers(void)
                     0x0000ffff0000ffffull);
     clear(qts);
     g_assert_cmphex(counter(qts, 3), ==, 0);
-    /* There is no seventh. */
+    /* There is no seventh counter. */
     set_counter(qts, 6, UINT64_MAX);
     g_assert_cmphex(dsa_readq(qts, perf(DSA_CNTRCFG + 48)), ==, 0);
     qtest_quit(qts);
 }
 
-/* Counts that are known by construction, of one copy */
+/* Counts of one copy, which are known by construction */
 static void test_copy(void)
 {
     QTestState *qts = dsa_ready("");
-    /* 16 to 4116: 129 units of 32 bytes; and to a place where they begin at
-     * one's beginning */
+    /*
+     * The source, from 16 to 4116, and the destination, which is aligned, are
+     * 129 units of 32 bytes each.
+     */
     DsaDesc desc = dsa_desc(DSA_OP_MEMMOVE, 0, SOURCE + 16, DESTINATION,
                             4100);
     static const struct {
@@ -146,7 +148,7 @@ static void test_copy(void)
         set_counter(qts, 2, config(cases[i].category, cases[i].events));
         dsa_run(qts, &desc);
         g_assert_cmpuint(counter(qts, 2), ==, cases[i].want);
-        /* Off it counts nothing. */
+        /* A disabled counter counts nothing. */
         set_counter(qts, 2, config(cases[i].category, cases[i].events) - 1);
         dsa_run(qts, &desc);
         g_assert_cmpuint(counter(qts, 2), ==, cases[i].want);
@@ -170,13 +172,13 @@ static void test_errors(void)
     g_assert_cmpuint(counter(qts, 0), ==, 1);
     g_assert_cmpuint(counter(qts, 1), ==, 1);
     g_assert_cmpuint(counter(qts, 2), ==, 2);
-    /* What is submitted to a disabled WQ is none of its. */
+    /* A descriptor that is submitted to a disabled WQ does not count. */
     dsa_submit(qts, 1, &desc);
     g_assert_cmpuint(counter(qts, 2), ==, 2);
     qtest_quit(qts);
 }
 
-/* Each operation has a bit, those of CRC and after are not their opcodes. */
+/* Each operation has an event bit.  From CRC on, it is not the opcode. */
 static void test_operations(void)
 {
     static const struct {
@@ -222,7 +224,7 @@ static void test_batch(void)
     } cases[] = {
         { ENGINE, EV_FROM_BATCH, 4, 2 }, { ENGINE, EV_FROM_WQ, 1, 1 },
         { ENGINE, EV_READS, 3, 1 }, { ENGINE, EV_WRITES, 3, 1 },
-        /* The list is no data. */
+        /* The descriptor list does not count as data. */
         { ENGINE, EV_PROCESSED, 6, 2 },
         { OPERATION, EV_FENCE_KEPT, 1, 0 }, { OPERATION, EV_FENCE_CUT, 0, 1 },
         { OPERATION, EV_OVERLAP, 1, 1 }, { COMPLETION, EV_MSIX, 1, 0 },
@@ -247,13 +249,13 @@ static void test_batch(void)
             g_assert_cmpuint(counter(qts, 0), ==,
                              pass ? cases[i].failed : cases[i].want);
         }
-        /* What is before the fence fails. */
+        /* In the second pass, a descriptor before the fence fails. */
         list[1].size = 0;
     }
     qtest_quit(qts);
 }
 
-/* All filters, on events of each kind: only those that apply do. */
+/* Of all filters, only those that apply to a kind of event act on it. */
 static void test_filters(void)
 {
     static const struct {
@@ -296,7 +298,7 @@ static void test_filters(void)
     qtest_quit(qts);
 }
 
-/* The bounds of the filter for sizes (table 6-2), as far as memory goes */
+/* The bounds of the size filter (table 6-2), as far as memory suffices */
 static void test_size_filter(void)
 {
     QTestState *qts = dsa_ready("");
@@ -339,7 +341,7 @@ static void test_locked(void)
     g_assert_cmpuint(counter(qts, 0), ==, 1);
     g_assert_cmphex(dsa_readq(qts, perf(DSA_CNTRCFG)), ==,
                     config(COMPLETION, EV_SUCCESS));
-    /* Disabling it takes its freeze back, as the reset of all does. */
+    /* To disable a counter unfreezes it; so does the reset of all. */
     dsa_writel(qts, perf(DSA_PERFFRZ), 3);
     dsa_writeq(qts, perf(DSA_CNTRCFG), 0);
     g_assert_cmphex(dsa_readl(qts, perf(DSA_PERFFRZ)), ==, 2);
@@ -395,7 +397,7 @@ static void test_overflow(void)
     dsa_writel(qts, perf(DSA_OVFSTATUS), 1 << 1);
     g_assert_cmphex(dsa_readl(qts, perf(DSA_OVFSTATUS)), ==, 0);
 
-    /* Without an interrupt, and with all counters frozen by it */
+    /* An overflow without an interrupt, which freezes all counters */
     dsa_writeq(qts, perf(DSA_CNTRDATA + 24), 255);
     set_counter(qts, 3, config(COMPLETION, EV_SUCCESS) |
                 R_CNTRCFG_FREEZE_OVERFLOW_MASK);
@@ -407,7 +409,7 @@ static void test_overflow(void)
     qtest_quit(qts);
 }
 
-/* A counter of cycles overflows when it is time, and nobody looks at it. */
+/* A counter of cycles overflows in time, though nobody reads it. */
 static void test_cycle_overflow(void)
 {
     QTestState *qts = dsa_ready(",perf-width=17");
@@ -424,7 +426,7 @@ static void test_cycle_overflow(void)
     qtest_quit(qts);
 }
 
-/* The same of one that was set up before there was anything to count. */
+/* The same, if the counter was set up before there was anything to count. */
 static void test_overflow_after_enable(void)
 {
     QTestState *qts = dsa_start(",perf-width=17");
@@ -440,7 +442,7 @@ static void test_overflow_after_enable(void)
     qtest_quit(qts);
 }
 
-/* A counter that freezes the others does not take what they had counted. */
+/* When one counter freezes the others, they keep what they have counted. */
 static void test_freeze_together(void)
 {
     const uint64_t left = 200000, begin = (1ull << 48) - left;
@@ -462,7 +464,10 @@ static void test_freeze_together(void)
     }
 }
 
-/* The interrupt's message enables the counter again, in the device itself. */
+/*
+ * The interrupt's message goes to the device itself, where it enables the
+ * counter again.
+ */
 static void test_own_message(void)
 {
     QTestState *qts = dsa_start(",perf-width=8");
@@ -479,7 +484,7 @@ static void test_own_message(void)
     qtest_quit(qts);
 }
 
-/* What waits, and for what.  Every cycle of one WQ is one of its events. */
+/* Events of what waits.  In each cycle, a WQ has exactly one of its events. */
 static void test_cycles(void)
 {
     QTestState *qts = dsa_ready("");
@@ -500,8 +505,10 @@ static void test_cycles(void)
     set_counter(qts, 6, config(WQ, EV_WORK_READY | EV_BATCH_READY |
                                EV_EMPTY));
     clear(qts);
-    /* 10 us each, and the last one a microsecond of latency: 8 slots are
-     * taken at once, 12 descriptors wait for 12 to be completed. */
+    /*
+     * Each takes 10 us, the last one also a microsecond of latency.  Eight go
+     * to the slots of the engine at once; the other 12 wait until 12 complete.
+     */
     for (unsigned i = 0; i < 20; i++) {
         dsa_submit(qts, 0, &desc);
     }
@@ -515,14 +522,14 @@ static void test_cycles(void)
     g_assert_cmpuint(counter(qts, 1), ==, 0);
     g_assert_cmpuint(ready, >=, 119000);
     g_assert_cmpuint(ready, <=, 122000);
-    /* As long as one waits all slots are taken. */
+    /* While a descriptor waits, all slots are taken. */
     g_assert_cmpuint(counter(qts, 3), ==, ready);
     g_assert_cmpuint(counter(qts, 4), ==, 300000 - ready);
     g_assert_cmpuint(counter(qts, 5), ==, 0);
     qtest_quit(qts);
 }
 
-/* A batch waits while the engine has another one; two WQs, one counter */
+/* A batch waits while the engine has another one.  One counter, two WQs */
 static void test_batch_cycles(void)
 {
     QTestState *qts = dsa_start("");
@@ -545,7 +552,7 @@ static void test_batch_cycles(void)
     dsa_submit(qts, 0, &batch);
     dsa_submit(qts, 0, &batch);
     qtest_clock_step(qts, 100000);
-    /* Two copies, and the latency of the last one and of their batch */
+    /* The time of two copies, and the latency of the last and of the batch */
     ready = counter(qts, 0);
     g_assert_cmpuint(ready, >=, 21900);
     g_assert_cmpuint(ready, <=, 22100);
@@ -555,7 +562,7 @@ static void test_batch_cycles(void)
     qtest_quit(qts);
 }
 
-/* A WQ holds as many as it was configured for, besides eight in the engine. */
+/* A WQ holds as many descriptors as configured, and the engine eight more. */
 static void test_full(void)
 {
     QTestState *qts = dsa_start("");

@@ -18,7 +18,7 @@ static uint32_t log_tail(QTestState *qts)
     return FIELD_EX64(dsa_readq(qts, A_EVLSTATUS), EVLSTATUS, TAIL);
 }
 
-/* A handle that cannot be used is told in the record and in the log (5.4). */
+/* An invalid handle is reported in the record and in the event log (5.4). */
 static void test_handle(void)
 {
     QTestState *qts = dsa_ready_with_log();
@@ -37,8 +37,8 @@ static void test_handle(void)
 }
 
 /*
- * Without "request completion record" one is written for what fails, and that
- * is not a batch of which members failed (8.1.3).
+ * Without "request completion record", the device writes a record only for a
+ * failure.  A batch with members that failed does not count as one (8.1.3).
  */
 static void test_not_requested(void)
 {
@@ -62,7 +62,7 @@ static void test_not_requested(void)
     qtest_quit(qts);
 }
 
-/* Nor is one required where a drain asks for an interrupt alone. */
+/* A drain that only asks for an interrupt requires no record, either. */
 static void test_drain_interrupt(void)
 {
     QTestState *qts = dsa_ready_with_log();
@@ -83,8 +83,8 @@ static void test_drain_interrupt(void)
 }
 
 /*
- * A record that nobody will write is a failure, behind which a fence ends the
- * batch (5.8.1); one in the log is software's to write.
+ * A record that is lost is a failure, so that a fence after it ends the batch
+ * (5.8.1).  A record in the event log is not lost: software writes it.
  */
 static void test_lost(void)
 {
@@ -101,7 +101,7 @@ static void test_lost(void)
         DsaRecord record;
 
         if (i == FULL_LOG) {
-            /* The entry behind the tail is the head. */
+            /* The log is full: the entry after the tail is the head. */
             dsa_writel(qts, A_EVLSTATUS, 1);
         }
         list[0].completion = cpu_to_le64(OUTSIDE);
@@ -118,7 +118,7 @@ static void test_lost(void)
     }
 }
 
-/* A user has no interrupt while users may ask for none (9.2.8). */
+/* A user can request interrupts only if GENCFG allows that (9.2.8). */
 static void test_user_interrupt(void)
 {
     const uint32_t pasid = 5;
@@ -147,7 +147,7 @@ static void test_user_interrupt(void)
     qtest_quit(qts);
 }
 
-/* Behind a fault: 1 if any entry of a delta record was written (8.3.8) */
+/* After a fault, the result is 1 if a delta entry was written (8.3.8). */
 static void test_delta_fault(void)
 {
     QTestState *qts = dsa_ready("");
@@ -164,7 +164,7 @@ static void test_delta_fault(void)
     g_assert_cmpuint(record.result, ==, 0);
     g_assert_cmpuint(ldl_le_p(record.op), ==, 0);
 
-    /* It would have been full, too. */
+    /* The delta record would also have been full. */
     stq_le_p(desc.op, RAM_BYTES - 80);
     record = dsa_run(qts, &desc);
     g_assert_cmphex(record.status, ==, DSA_STATUS_PAGE_FAULT |
@@ -174,7 +174,7 @@ static void test_delta_fault(void)
     qtest_quit(qts);
 }
 
-/* To both destinations as much is written (8.3.10). */
+/* The device writes as much to one destination as to the other (8.3.10). */
 static void test_dualcast_fault(void)
 {
     const uint32_t before = 2 * 4096;

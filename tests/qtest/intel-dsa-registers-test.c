@@ -39,7 +39,7 @@ static void test_capabilities(void)
     qtest_quit(qts);
 }
 
-/* What of each register can be written, while the device is disabled */
+/* Which bits of each register are writable while the device is disabled */
 static void test_writable(void)
 {
     QTestState *qts = dsa_start("");
@@ -76,7 +76,7 @@ static void test_writable(void)
         dsa_writeq(qts, cases[i].addr, UINT64_MAX);
         g_assert_cmphex(dsa_readq(qts, cases[i].addr), ==, cases[i].want);
     }
-    /* A half leaves the other one. */
+    /* A write to one half of a register leaves the other half. */
     dsa_writel(qts, A_EVLCFG0 + 4, 0x12345678);
     g_assert_cmphex(dsa_readq(qts, A_EVLCFG0), ==, 0x12345678fffff003);
     qtest_system_reset(qts);
@@ -86,7 +86,7 @@ static void test_writable(void)
     qtest_quit(qts);
 }
 
-/* What is locked while device or WQ is enabled */
+/* Which registers are locked while the device or a WQ is enabled */
 static void test_locked(void)
 {
     QTestState *qts = dsa_ready("");
@@ -145,7 +145,8 @@ static void test_command_errors(void)
     EXPECT(DSA_CMD_GRP_ENGINE, DSA_CMD_ENABLE_DEVICE, 0);
     dsa_writeq(qts, DSA_GRPCFG_BASE + DSA_GRPCFG_SIZE + DSA_GRPCFG_ENGINES,
                2);
-    /* A WQ with a size is in no group, one without in one; no WQ in one */
+    /* A group without a WQ; a WQ with a size that is in no group, or one
+     * without a size that is in a group */
     dsa_writeq(qts, DSA_GRPCFG_BASE + DSA_GRPCFG_SIZE, 0);
     EXPECT(DSA_CMD_GRP_INCOMPLETE, DSA_CMD_ENABLE_DEVICE, 0);
     dsa_writeq(qts, DSA_GRPCFG_BASE + DSA_GRPCFG_SIZE, 4);
@@ -226,7 +227,7 @@ static void start_command(QTestState *qts, unsigned code, uint32_t operand)
                operand);
 }
 
-/* Those that wait, with an interrupt at their end; and those that do not */
+/* Commands that wait, and interrupt at their end; and those that do not wait */
 static void test_waiting(void)
 {
     static const unsigned waiting[] = {
@@ -250,7 +251,7 @@ static void test_waiting(void)
         start_command(qts, waiting[i], 1);
         g_assert_cmphex(status(qts), ==, R_CMDSTS_ACTIVE_MASK);
         g_assert_false(dsa_message(qts, 0));
-        /* Another one is not taken. */
+        /* Another command is refused. */
         dsa_writel(qts, A_CMD, DSA_CMD_RESET_DEVICE << 20);
         g_assert_cmphex(status(qts), ==, R_CMDSTS_ACTIVE_MASK);
         g_assert_cmphex(FIELD_EX64(dsa_readq(qts, A_SWERR0), SWERR0, ERROR),
@@ -265,7 +266,7 @@ static void test_waiting(void)
         qtest_clock_step(qts, 10000000);
         g_assert_cmphex(status(qts), ==, 0);
         g_assert_true(dsa_message(qts, 0));
-        /* The error is no cause where it may not interrupt (9.2.15). */
+        /* INTCAUSE omits the error, as errors may not interrupt (9.2.15). */
         g_assert_cmphex(dsa_readl(qts, A_INTCAUSE), ==, DSA_INTCAUSE_CMD);
         dsa_writel(qts, A_INTCAUSE, DSA_INTCAUSE_CMD);
         g_assert_cmphex(dsa_readl(qts, A_INTCAUSE), ==, 0);
@@ -290,8 +291,8 @@ static void test_waiting(void)
 }
 
 /*
- * To drain is to wait for what is there: the device is never idle, as another
- * descriptor comes before it is done with those it has.
+ * A drain only waits for the descriptors that are there.  The device is never
+ * idle here, as the next descriptor comes before it is done with the others.
  */
 static void test_drain_of_busy(void)
 {
@@ -310,7 +311,7 @@ static void test_drain_of_busy(void)
             desc = dsa_desc(DSA_OP_MEMMOVE, 1 + n, SOURCE, DESTINATION,
                             1 << 20);
             dsa_submit(qts, 0, &desc);
-            /* One takes 35 us. */
+            /* A descriptor takes 35 us. */
             qtest_clock_step(qts, 20000);
         }
         g_assert_cmphex(status(qts), ==, 0);
@@ -339,7 +340,7 @@ static void test_completion_interrupts(void)
     desc.int_handle = cpu_to_le16(3);
     g_assert_cmphex(dsa_run(qts, &desc).status, ==, DSA_STATUS_INT_HANDLE);
     g_assert_false(dsa_message(qts, 3));
-    /* To be ignored is no permission: no interrupt, and no error. */
+    /* "Ignore" is no permission.  With permission: no interrupt, no error. */
     dsa_writel(qts, DSA_MSIXPERM_BASE + 8 * 3, R_MSIXPERM_PASID_EN_MASK |
                R_MSIXPERM_IGNORE_MASK);
     g_assert_cmphex(dsa_run(qts, &desc).status, ==, DSA_STATUS_INT_HANDLE);
@@ -403,7 +404,7 @@ static void expect_refusal(const char *machine, const char *bus,
     qtest_quit(qts);
 }
 
-/* Where there can be no PASIDs */
+/* Where PASIDs are not possible, QEMU refuses them. */
 static void test_no_pasid(void)
 {
     expect_refusal("-machine pc", "pci.0", "pasid=on: needs a PCI Express bus");

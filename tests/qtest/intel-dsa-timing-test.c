@@ -1,5 +1,5 @@
 /*
- * Test the time that intel-dsa takes, and who has his turn.
+ * Test the time that intel-dsa takes, and how it arbitrates.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -8,7 +8,10 @@
 #include "qemu/bswap.h"
 #include "intel-dsa/machine.h"
 
-/* Nanoseconds until completion record @record is there, in steps of 10 */
+/*
+ * Returns the nanoseconds, in steps of 10, until completion record @record is
+ * there.
+ */
 static int64_t time_until(QTestState *qts, unsigned record)
 {
     int64_t time = 0;
@@ -21,7 +24,7 @@ static int64_t time_until(QTestState *qts, unsigned record)
     return time;
 }
 
-/* A copy takes its size over the bandwidth, and the latency. */
+/* A copy takes its size divided by the bandwidth, plus the latency. */
 static void test_bandwidth(void)
 {
     static const struct {
@@ -51,14 +54,14 @@ static void test_bandwidth(void)
         qtest_memset(qts, DESTINATION, 0, cases[i].size + 1);
         dsa_submit(qts, 0, &desc);
         time = time_until(qts, 0);
-        /* Chunks are rounded down to nanoseconds. */
+        /* The time of each chunk is rounded down to nanoseconds. */
         g_assert_cmpint(time, <=, cases[i].ns + 10);
         g_assert_cmpint(time, >=, cases[i].ns - 20);
         qtest_quit(qts);
     }
 }
 
-/* What was aborted does not keep others from the link. */
+/* A descriptor that was aborted does not keep others from the link. */
 static void test_abort(void)
 {
     QTestState *qts = dsa_ready(",bandwidth=1");
@@ -74,8 +77,11 @@ static void test_abort(void)
     qtest_quit(qts);
 }
 
-/* Of two WQs of one engine, that of priority 3 has three turns of four, once
- * both wait: eight are taken as they come, four of each. */
+/*
+ * Of two WQs of one engine, that of priority 3 has three turns of four once
+ * both wait.  Before that, the engine takes eight descriptors as they come,
+ * four of each WQ.
+ */
 static void test_priority(void)
 {
     QTestState *qts = dsa_start("");
@@ -92,7 +98,7 @@ static void test_priority(void)
             dsa_submit(qts, wq, &desc[wq]);
         }
     }
-    /* 40 of 96 */
+    /* Enough time for 40 of 96 descriptors */
     qtest_clock_step(qts, 40 * 1000 + 1000);
     for (unsigned wq = 0; wq < 2; wq++) {
         for (unsigned i = 0; i < 48; i++) {
@@ -104,7 +110,7 @@ static void test_priority(void)
     qtest_quit(qts);
 }
 
-/* Two engines share the way to memory: by traffic class. */
+/* Two engines share memory bandwidth by traffic class. */
 static void test_traffic_class(void)
 {
     static const unsigned classes[][2] = { { 0, 0 }, { 0, 1 }, { 0, 7 } };
@@ -142,7 +148,7 @@ static void test_traffic_class(void)
     }
 }
 
-/* The guest sees how many wait. */
+/* The guest sees how many descriptors wait in a WQ. */
 static void test_occupancy(void)
 {
     QTestState *qts = dsa_ready("");

@@ -1,11 +1,11 @@
 /*
- * Test of the checker: rules that a guest breaks, and who is told.
+ * Test of the checker: the rules that a guest breaks, and how it reports them.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Each rule has a script that breaks it, and one next to it that breaks none.
- * tests/unit/check has all rules as well; here they are reached through the
- * registers of a guest.
+ * Each rule has a script that breaks it, and a similar one that breaks none.
+ * tests/unit/check tests all rules as well.  Here a guest breaks them through
+ * its registers.
  */
 
 #include "qemu/osdep.h"
@@ -26,7 +26,7 @@
 #define FAR_AWAY    IN(1000000000)
 #define CR4_PCE     (1 << 8)
 
-/* Fixed counter 3 and the metrics, from @slots and @metrics, and some code. */
+/* Run code, counting in fixed counter 3 and the metrics from given values. */
 static void topdown(PmuScript *s, uint64_t slots, uint64_t metrics)
 {
     pmu_wrmsr(s, GC, 0);
@@ -128,8 +128,8 @@ static void m11(PmuScript *s, bool wrong)
 }
 
 /*
- * Counter 0 overflows once, with an NMI whose handler does nothing but note it,
- * and is stopped.
+ * Let counter 0 overflow once, with an NMI whose handler only logs it.  Then
+ * the counter is stopped.
  */
 static void overflow(PmuScript *s)
 {
@@ -140,7 +140,7 @@ static void overflow(PmuScript *s)
     pmu_op(s, OP_RUN, BLOCK_NOPS, 1, 0);
 }
 
-/* The same with the handler that does all that is needed. */
+/* The same with a handler that does all that is needed. */
 static void handled(PmuScript *s)
 {
     pmu_set(s, PROGRESS_ACTION, PMI_RELOAD);
@@ -193,7 +193,7 @@ static void o4(PmuScript *s, bool wrong)
     pmu_wrmsr(s, GC, 1);
 }
 
-/* Counters that do not interrupt overflow as well. */
+/* A counter that is not set up to interrupt overflows, too. */
 static void o5(PmuScript *s, bool wrong)
 {
     pmu_wrmsr(s, GC, 0);
@@ -423,7 +423,7 @@ static void c16(PmuScript *s, bool wrong)
     pmu_rdpmc(s, 1);
 }
 
-/* RDPMC at CPL 3 of what was counted in this address space, or another. */
+/* RDPMC at CPL 3 of a count from this address space, or from another one. */
 static void l1(PmuScript *s, bool wrong)
 {
     pmu_wrmsr(s, MSR_EVTSEL(0), SEL_ALL);
@@ -452,7 +452,7 @@ static void l2_paging(PmuScript *s, bool wrong)
     pmu_op(s, OP_RUN, BLOCK_PAGING_OFF, 1, 0);
 }
 
-/* Without perf-metrics, and with. */
+/* A register that a CPU without perf-metrics lacks, or one that it has. */
 static void l4(PmuScript *s, bool wrong)
 {
     pmu_rdmsr(s, wrong ? MSR_PERF_METRICS : MSR_FIXED_CTR(0));
@@ -462,7 +462,7 @@ typedef struct RuleCase {
     const char *rule, *name;
     void (*write)(PmuScript *s, bool wrong);
     const char *cpu;            /* properties; NULL: +perf-metrics */
-    bool noisy;                 /* the one next to it breaks other rules */
+    bool noisy;                 /* the similar script breaks other rules */
 } RuleCase;
 
 static const RuleCase cases[] = {
@@ -488,7 +488,7 @@ static const RuleCase cases[] = {
     { "L4", "l4", l4, "pmu=on" },
 };
 
-/* The JSON in @file. */
+/* Returns the JSON in @file. */
 static QDict *read_report(const char *file)
 {
     g_autoptr(GError) err = NULL;
@@ -502,7 +502,7 @@ static QDict *read_report(const char *file)
     return qobject_to(QDict, report);
 }
 
-/* How often @rule of @report was broken, or any if it is NULL. */
+/* Returns how often @report says that @rule was broken; NULL: any rule. */
 static uint64_t hits(const QDict *report, const char *rule)
 {
     uint64_t sum = 0;
@@ -522,7 +522,7 @@ static uint64_t hits(const QDict *report, const char *rule)
     return sum;
 }
 
-/* Run @script with -cpu having @check besides; the report. */
+/* Run @script with CPU properties @check.  Returns the report. */
 static QDict *run_checked(PmuScript *script, const char *check,
                           const char *args)
 {
@@ -569,7 +569,7 @@ static void test_kept(const void *data)
                "broken rules next to %s", c->rule);
 }
 
-/* Counter 0 is written while it counts, 3 times at one address. */
+/* Write counter 0 while it counts, 3 times at one address. */
 static void write_counting(PmuScript *s)
 {
     pmu_wrmsr(s, GC, 0);
@@ -580,7 +580,7 @@ static void write_counting(PmuScript *s)
     }
 }
 
-/* Events from before there was a listener are lost: begin later. */
+/* Wait before the script begins: without a listener, events are lost. */
 static void wait_for_listener(PmuScript *s)
 {
     pmu_op(s, OP_SYNC, 0, 1, 0);
@@ -605,7 +605,7 @@ static const char *list_text(const QListEntry *entry)
     return qstring_get_str(qobject_to(QString, qlist_entry_obj(entry)));
 }
 
-/* An event that has come and was not taken, or NULL. */
+/* Returns an event that came and was not taken yet, or NULL. */
 static QDict *newest_event(PmuMachine *machine)
 {
     /* Events are read with the answer to a command. */
@@ -619,7 +619,7 @@ static bool is_of_rule(const QDict *event, const char *rule)
                        rule);
 }
 
-/* One event for all that happens at one address; the steps that led to it. */
+/* All hits at one address send one event, with the steps that led to it. */
 static void test_event(void)
 {
     g_autoptr(PmuScript) s = pmu_script_new();
@@ -662,7 +662,7 @@ static void expect_status(PmuMachine *machine, const char *status)
     qobject_unref(answer);
 }
 
-/* The guest stands behind the access, and goes on when it is told to. */
+/* The guest stops after the access, and goes on at the command "cont". */
 static void test_stop(void)
 {
     g_autoptr(PmuScript) s = pmu_script_new();
@@ -698,7 +698,7 @@ static void test_exit(void)
     pmu_remove(&machine);
 }
 
-/* A file with @text, to be unlinked and freed. */
+/* Writes @text to a file.  The caller unlinks it and frees its name. */
 static char *write_temporary(const char *text)
 {
     g_autoptr(GError) err = NULL;
@@ -712,7 +712,7 @@ static char *write_temporary(const char *text)
     return file;
 }
 
-/* Hits that are known end nothing, and stand in the report with the reason. */
+/* A suppressed hit does not end QEMU; the report has it, with the reason. */
 static void test_suppress(void)
 {
     g_autofree char *file = write_temporary("C1 * the test writes it\n");
@@ -745,7 +745,7 @@ static void test_suppress(void)
     g_assert_cmpuint(known, ==, 3);
 }
 
-/* The symbol is that of the payload's only function, by the map given. */
+/* The event has the symbol from the map, which has only one function. */
 static void test_symbols(void)
 {
     g_autofree char *map = write_temporary("0000000000100000 T payload\n");
@@ -768,7 +768,10 @@ static void test_symbols(void)
     g_unlink(map);
 }
 
-/* What RDPMC clears was there when it was read; faults are not the driver's. */
+/*
+ * No rule is broken if RDPMC clears what it has read, or if an access raises
+ * #GP by a fault on demand.
+ */
 static void test_no_rule(void)
 {
     g_autoptr(PmuScript) s = pmu_script_new();
@@ -789,7 +792,7 @@ static void test_no_rule(void)
     pmu_expect(hits(report, NULL), 0, "rules broken");
 }
 
-/* What was accessed, and what became of interrupts, is counted. */
+/* The report counts accesses by register, and interrupts by their fate. */
 static void test_report(void)
 {
     g_autoptr(PmuScript) s = pmu_script_new();
@@ -818,7 +821,7 @@ static void test_report(void)
     g_assert_false(qlist_empty(qdict_get_qlist(report, "command-line")));
 }
 
-/* The recorder has what the script did, the last steps last. */
+/* The recorder keeps the last steps of the script, the newest one last. */
 static void test_history(void)
 {
     g_autoptr(PmuScript) s = pmu_script_new();
@@ -850,7 +853,7 @@ static void test_history(void)
     pmu_stop(&machine);
 }
 
-/* What the report of a run with @mode has of rules, as text. */
+/* Run with record/replay @mode.  Returns the rules of the report, as text. */
 static char *run_replayable(const PmuMachine *machine, const char *mode)
 {
     g_autofree char *file = g_strdup_printf("%s/report", machine->dir);
@@ -894,7 +897,7 @@ static void test_replay(void)
     pmu_remove(&machine);
 }
 
-/* The address of BLOCK_EVTSEL, which is the same in each run. */
+/* Returns the address of BLOCK_EVTSEL, which is the same in each run. */
 static uint64_t find_block(void)
 {
     g_autoptr(PmuScript) s = pmu_script_new();
@@ -904,7 +907,7 @@ static uint64_t find_block(void)
     return pmu_value(s, block);
 }
 
-/* C12: a selector is written in a block, and again by the interpreter. */
+/* C12: both the interpreter and a block write a selector. */
 static void test_two_owners(void)
 {
     uint64_t block = find_block();
@@ -928,8 +931,8 @@ static void test_two_owners(void)
 }
 
 /*
- * Run @s, which waits for a listener, with @before, migrate it, and go on with
- * @behind.  Returns the event of the first rule that is broken there, or NULL.
+ * Run @s, which waits for a listener, with properties @before, migrate it, and
+ * go on with @behind.  Returns the first event after the migration, or NULL.
  */
 static QDict *run_migrated(PmuScript *s, const char *before,
                            const char *behind)
@@ -951,7 +954,7 @@ static QDict *run_migrated(PmuScript *s, const char *before,
     pmu_wait_done(&to, 1);
     event = newest_event(&to);
     if (event && is_of_rule(event, "C8")) {
-        /* How long it waits for a counter to be enabled is the host's. */
+        /* How long the guest waits to enable a counter depends on the host. */
         qobject_unref(event);
         event = newest_event(&to);
     }
@@ -960,9 +963,9 @@ static QDict *run_migrated(PmuScript *s, const char *before,
     return event;
 }
 
-/* Sequences that begin on one side and end on the other. */
+/* Sequences that begin before a migration and end after it. */
 typedef struct CutCase {
-    const char *rule;           /* that is broken; NULL: none is */
+    const char *rule;           /* that it breaks; NULL: none */
     void (*write)(PmuScript *s);
 } CutCase;
 
@@ -1006,7 +1009,7 @@ static const CutCase cuts[] = {
     { "M1", cut_m1 }, { NULL, cut_order }, { "O2", cut_o2 }, { "C3", cut_c3 },
 };
 
-/* The checker on the other side knows what the first one did. */
+/* After a migration, the checker knows what the guest did before. */
 static void test_migration(void)
 {
     for (int i = 0; i < ARRAY_SIZE(cuts); i++) {
@@ -1025,7 +1028,7 @@ static void test_migration(void)
     }
 }
 
-/* Rules are judged by what is known: without a checker there, little is. */
+/* If there was no checker before the migration, these rules are not judged. */
 static void test_migration_unknown(void)
 {
     for (int i = 0; i < ARRAY_SIZE(cuts); i++) {
@@ -1033,7 +1036,7 @@ static void test_migration_unknown(void)
 
         cuts[i].write(s);
         g_assert_null(run_migrated(s, "pmu-check=off", "pmu-check=event"));
-        /* The other way round, what it knew is of no use. */
+        /* The other way round: no checker uses what the first one knew. */
         cuts[i].write(same);
         g_assert_null(run_migrated(same, "pmu-check=log", "pmu-check=off"));
     }
@@ -1045,7 +1048,7 @@ static void write_last_counter(PmuScript *s)
     wait_for_listener(s);
 }
 
-/* L3: to a unit that has fewer counters, which refuses that, or as many. */
+/* L3: QEMU refuses a migration to fewer counters, and accepts as many. */
 static void test_fewer(void)
 {
     g_autofree char *file = write_temporary("");

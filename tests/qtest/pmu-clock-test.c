@@ -3,8 +3,8 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Code of known cycles takes so much of the TSC; timers come after the cycles
- * that were asked for; idle time is skipped; two runs are the same.
+ * The TSC advances by the known cycles of code.  Timers interrupt after the
+ * cycles that the guest asked for.  Idle time is skipped.  Two runs are equal.
  */
 
 #include "qemu/osdep.h"
@@ -12,25 +12,25 @@
 #include "pmu/machine.h"
 
 #define CLOCK       "-icount shift=model "
-/* Of the modelled cores, in MHz. */
+/* Frequency of the modelled cores, in MHz. */
 #define MHZ         2800
 
-/* 200 seconds, in ns: a host's test is over by then. */
+/* 200 seconds, in ns: longer than the test takes on the host. */
 #define LONG_TIME   200000000000ull
 
-/* What surrounds a block between two OP_RDTSC, in cycles at most. */
+/* Most cycles between two OP_RDTSC besides those of the block. */
 #define SURROUNDS   4000
 
-/* Loads from a device that test_devices() makes. */
+/* Loads of tsc_of_loads(). */
 #define LOADS       20
 
 #define APIC_VERSION    0xfee00030
 #define HPET_PERIOD     0xfed00004
 
-/* A timer is late by what so many instructions take, and its delivery. */
+/* Iterations by which a timer may be late, its delivery included. */
 #define LATENESS    400
 
-/* What the payload dumped: results as in PmuScript, and events. */
+/* Read what the payload dumped into the results and events of @s. */
 static void read_dump(PmuScript *s, GBytes *dump)
 {
     size_t size, results = s->num_ops[0] * sizeof(PayloadResult);
@@ -49,7 +49,7 @@ static void read_dump(PmuScript *s, GBytes *dump)
            MIN(events, PAYLOAD_LOG_ENTRIES) * sizeof(PayloadEvent));
 }
 
-/* Run @s, to which the end is added, without qtest, and read its results. */
+/* Append the end to @s, run it without qtest, and read its results. */
 static void run_alone(PmuScript *s, const char *args)
 {
     g_autoptr(GBytes) dump = NULL;
@@ -83,8 +83,8 @@ static void expect_between(uint64_t actual, uint64_t least, uint64_t most,
 }
 
 /*
- * A chain of 16 IMUL of three cycles each takes 48 cycles, and the TSC goes on
- * by these times its rate; so does CPU_CLK_UNHALTED.REF_TSC.
+ * A chain of 16 IMULs of three cycles each takes 48 cycles.  In this time, the
+ * TSC and CPU_CLK_UNHALTED.REF_TSC advance at the rate @tsc_mhz.
  */
 static void expect_tsc(const char *args, unsigned tsc_mhz)
 {
@@ -127,7 +127,7 @@ static void test_tsc_frequency(void)
                "pmu-tsc-frequency=1400 " CLOCK, 1400);
 }
 
-/* CPUID states what the TSC is made of, so that guests need not calibrate. */
+/* CPUID reports the TSC's frequency, so that guests need not calibrate it. */
 static void test_cpuid(void)
 {
     g_autoptr(PmuScript) s = pmu_script_new();
@@ -145,7 +145,7 @@ static void test_cpuid(void)
     pmu_expect((uint32_t)result[1].value[0], MHZ, "base frequency in MHz");
 }
 
-/* A loop of one cycle an iteration is interrupted after the cycles asked. */
+/* A timer interrupts a loop of one cycle an iteration after as many cycles. */
 static void expect_timer(const char *args, uint32_t ns)
 {
     uint64_t cycles = (uint64_t)ns * MHZ / 1000, iterations;
@@ -173,10 +173,10 @@ static void test_timer(void)
     expect_timer(PMU_CPU_UNSAMPLED CLOCK, ns[1]);
 }
 
-/* Words of a REP STOSQ over nearly all memory from PAYLOAD_PAGED on. */
+/* Words of a REP STOSQ to nearly all memory from PAYLOAD_PAGED on. */
 #define STRING_WORDS    (10 << 20 >> 3)
 
-/* How many iterations of it may pass from one look at the clock to the next. */
+/* Most iterations of it from one look at the clock to the next. */
 #define STRING_LATENESS (65536 + 32768)
 
 static uint64_t tsc_of_string(const char *args)
@@ -192,7 +192,7 @@ static uint64_t tsc_of_string(const char *args)
     return tsc_between(s, before, after);
 }
 
-/* A timer interrupts one instruction half-way. */
+/* A timer interrupts a REP instruction half-way. */
 static void expect_string(const char *args)
 {
     uint32_t ns = tsc_of_string(args) * 1000 / MHZ / 2;
@@ -210,10 +210,10 @@ static void expect_string(const char *args)
                    "iterations until the interrupt");
 }
 
-/* How many loads from a device may pass from one look to the next, and some. */
+/* Most loads from a device between two looks at the clock, with a margin. */
 #define DEVICE_LATENESS 20
 
-/* Each load from a device takes a microsecond; timers come between them. */
+/* A load from a device takes a microsecond; timers interrupt between loads. */
 static void expect_device_string(const char *args)
 {
     const uint64_t n = 200;
@@ -247,7 +247,7 @@ static void test_string(void)
     expect_string(PMU_CPU_UNSAMPLED CLOCK);
 }
 
-/* 200 seconds pass while the CPU is halted, in no time. */
+/* While the CPU is halted, 200 seconds pass in no time of the host. */
 static void test_idle(void)
 {
     const uint64_t ns = LONG_TIME;
@@ -271,7 +271,7 @@ static void test_idle(void)
     g_assert_cmpint(g_get_monotonic_time() - began, <, ns / 1000);
 }
 
-/* TSC across LOADS loads from @address, which is in the TLBs. */
+/* Returns the TSC across LOADS loads from @address, which is in the TLBs. */
 static uint64_t tsc_of_loads(const char *args, uint64_t address)
 {
     g_autoptr(PmuScript) s = pmu_script_new();
@@ -287,7 +287,7 @@ static uint64_t tsc_of_loads(const char *args, uint64_t address)
     return tsc_between(s, before, after);
 }
 
-/* A device is a microsecond away; the local APIC is in the core. */
+/* A load from a device takes a microsecond.  The local APIC is in the core. */
 static void test_devices(void)
 {
     static const char *const args[] = {
@@ -304,7 +304,7 @@ static void test_devices(void)
     }
 }
 
-/* What is done while time is looked at by nobody takes as long. */
+/* With sampling, code takes about as long as simulated in detail. */
 static void test_sampled(void)
 {
     uint64_t tsc[2];
@@ -322,12 +322,12 @@ static void test_sampled(void)
         run_alone(s, i ? PMU_CPU_METRICS CLOCK : PMU_CPU_UNSAMPLED CLOCK);
         tsc[i] = tsc_between(s, before, after);
     }
-    /* That of sampling: /sampling/near-data. */
+    /* This tolerance is that of sampling: /sampling/near-data. */
     expect_between(tsc[1], tsc[0] * 97 / 100, tsc[0] * 103 / 100,
                    "TSC with sampling");
 }
 
-/* Code that a timer interrupts, which looks at clocks and halts. */
+/* Run code that a timer interrupts, and that reads clocks and halts. */
 static GBytes *dump_interrupted(const char *args)
 {
     g_autoptr(PmuScript) s = pmu_script_new();
@@ -371,10 +371,10 @@ static void test_same(void)
 #define THREADS     "-accel tcg,thread=multi "
 
 /*
- * Two CPUs that run side by side each get all of the time: that is not the sum
- * of what both do.  On threads of their own neither must see how fast the host
- * executes the other: beside a loop, CPU 1 waits for multiplications, which
- * take more of the modelled time and less of the host's.
+ * Two CPUs run side by side, so time is not the sum of what both do.  On
+ * threads of their own, neither must see how fast the host executes the other.
+ * While CPU 0 runs a loop, CPU 1 runs a loop or multiplications, which take
+ * more of the modelled time and less of the host's.
  */
 static void expect_two(const char *args, int beside)
 {
@@ -385,7 +385,7 @@ static void expect_two(const char *args, int beside)
 
     pmu_op(s, OP_START_CPU, 0, 1, 0);
     for (s->cpu = 0; s->cpu < 2; s->cpu++) {
-        /* Until both are there. */
+        /* Let both CPUs start before one reads the TSC. */
         pmu_op(s, OP_RUN, BLOCK_LOOP, 0, s->cpu ? 1000 : 500000);
         before[s->cpu] = rdtsc(s);
         pmu_op(s, OP_RUN, s->cpu ? beside : BLOCK_LOOP, 0, n);
@@ -416,7 +416,7 @@ static void test_two_threads(void)
     expect_two(PMU_CPU_METRICS "-smp 2 " CLOCK THREADS, BLOCK_MULTIPLY);
 }
 
-/* The TSC of code that reads it often, and is stopped @stops times. */
+/* Returns the TSC across code that reads it often; @stops: times stopped. */
 static uint64_t tsc_of_stopped(const char *args, unsigned stops)
 {
     g_autoptr(PmuScript) s = pmu_script_new();
@@ -438,7 +438,7 @@ static uint64_t tsc_of_stopped(const char *args, unsigned stops)
     return tsc_between(s, before, after);
 }
 
-/* To stop and go on takes no time; the loop is a cycle an iteration. */
+/* To stop and to continue the machine takes no virtual time. */
 static void test_stopped(const void *args)
 {
     uint64_t tsc = tsc_of_stopped(args, 0);
@@ -475,7 +475,7 @@ static void test_refusal(const void *data)
     g_assert_nonnull(strstr(output, row->says));
 }
 
-/* CPUs that are refused leave the machine as it was. */
+/* A CPU whose hotplug is refused leaves the machine as it was. */
 static void test_hotplug(void)
 {
     g_autoptr(PmuScript) s = pmu_script_new();
@@ -500,7 +500,7 @@ static void test_hotplug(void)
     pmu_go(&machine, 1);
     pmu_wait_done(&machine, 1);
     pmu_read_results(&machine, s, 1);
-    /* Its end calls all CPUs for the last pages. */
+    /* Migration stops all CPUs at its end, for the last pages. */
     pmu_migrate(&machine, "exec:cat > /dev/null");
     pmu_stop(&machine);
     g_assert_cmpuint(tsc_between(s, before, after), >, 0);

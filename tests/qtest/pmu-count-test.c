@@ -3,13 +3,13 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The numbers are known by construction of the code that runs, which is
- * described in pmu/payload/payload.h.  A faulting instruction counts 0, an
- * interrupt counts 0, a REP string instruction counts 1; counting begins
- * behind the WRMSR that enables and ends with the one that disables.
+ * The numbers are known by construction of the code that runs:
+ * pmu/payload/payload.h describes it.  A faulting instruction counts 0, an
+ * interrupt counts 0, and a REP string instruction counts 1.  Counting begins
+ * after the WRMSR that enables it and ends with the one that disables it.
  *
- * All is done twice, as QEMU counts in two ways: with instructions and
- * branches alone, and with cycles and slots as well.
+ * Most tests run twice, as QEMU counts in two ways: only instructions and
+ * branches, or also cycles and slots.
  */
 
 #include "qemu/osdep.h"
@@ -30,7 +30,7 @@ enum {
 #define CPL3            2
 #define BOTH            (CPL0 | CPL3)
 
-/* Branches that this test has no opinion about. */
+/* A number of branches that the test does not check. */
 #define UNKNOWN         UINT64_MAX
 
 #define PAGE(n)         (PAYLOAD_PAGED + 0x1000 * (n))
@@ -42,19 +42,19 @@ typedef struct Case {
     unsigned levels;
     uint64_t arg;
     uint64_t insns, branches;   /* of the block, RET included */
-    /* That its interrupts and exceptions add at CPL 0. */
+    /* Those that its interrupts and exceptions add at CPL 0. */
     uint64_t os_insns, os_branches;
-    unsigned events;            /* how many there are */
+    unsigned events;            /* number of interrupts and exceptions */
     unsigned flags;             /* RUN_x */
     void (*prepare)(PmuScript *script);
-    bool check_result;          /* compare %rbx with: */
+    bool check_result;          /* compare %rbx with @result */
     uint64_t result;
-    const char *args;           /* further ones for QEMU */
+    const char *args;           /* more arguments for QEMU */
 } Case;
 
 static void unmap(PmuScript *s, unsigned page)
 {
-    /* Present is clear, everything else stays. */
+    /* Clear Present; everything else stays. */
     pmu_op(s, OP_POKE64, 0, PAGE_PTE(page), PAGE(page) + 6);
     pmu_op(s, OP_FLUSH_TLB, 0, 0, 0);
     pmu_set(s, PROGRESS_MAP, PAGE_PTE(page));
@@ -70,7 +70,7 @@ static void unmap_second(PmuScript *s)
     unmap(s, 1);
 }
 
-/* NOPs, an instruction on both sides of a page boundary, NOPs and RET. */
+/* Write NOPs, an instruction that crosses a page boundary, NOPs and RET. */
 static void plant_code(PmuScript *s)
 {
     static const uint32_t code[] = {
@@ -86,7 +86,7 @@ static void plant_code(PmuScript *s)
     unmap(s, 1);
 }
 
-/* MOV of @count to RCX, of 5 bytes from DATA to PAGED: 3 instructions */
+/* Set RCX to the 8 bytes given, RSI to DATA, RDI to PAGED: 3 instructions */
 #define STRING_REGISTERS(b0, b1, b2, b3, b4, b5, b6, b7)                \
     0x48, 0xb9, b0, b1, b2, b3, b4, b5, b6, b7,     /* mov $, %rcx */   \
     0xbe, 0x00, 0x00, 0x60, 0x00,                   /* mov $, %esi */   \
@@ -94,7 +94,7 @@ static void plant_code(PmuScript *s)
 
 QEMU_BUILD_BUG_ON(PAYLOAD_DATA != 0x600000 || PAYLOAD_PAGED != 0x400000);
 
-/* REP counts ECX, not RCX, where its addresses have 32 bits. */
+/* With 32-bit addresses, REP counts ECX, not RCX. */
 static void plant_rep_address_size(PmuScript *s)
 {
     static const uint8_t code[] = {
@@ -107,8 +107,8 @@ static void plant_rep_address_size(PmuScript *s)
 }
 
 /*
- * REX in front of another prefix has no effect: this is REP MOVSB, and ends
- * with its page.
+ * REX before another prefix has no effect, so that this is REP MOVSB.  It is
+ * the last instruction of its page.
  */
 #define REX_REP_TIMES   30000
 #define REX_REP_CODE    28      /* bytes in the first page */
@@ -127,7 +127,7 @@ static void plant_rex_rep(PmuScript *s)
     pmu_poke_code(s, PAGE(1) - REX_REP_CODE, code, sizeof(code));
 }
 
-/* Code of eight lines, which each pass flushes when it has run. */
+/* Code in eight lines.  Each pass flushes them after it has run them. */
 #define FLUSH_TIMES     1000
 #define FLUSH_LINES     8
 
@@ -167,7 +167,7 @@ static void plant_branch_operand_size(PmuScript *s)
     pmu_poke_code(s, PAGE(1), code, sizeof(code));
 }
 
-/* The same when QEMU knows the code already. */
+/* As plant_code(), but QEMU has translated the code before it is unmapped. */
 static void plant_known_code(PmuScript *s)
 {
     plant_code(s);
@@ -193,7 +193,7 @@ static void enable_syscall(PmuScript *s)
     pmu_op(s, OP_ENABLE_SYSCALL, 0, 0, 0);
 }
 
-/* One interrupt, soon. */
+/* Start the APIC timer, to interrupt once, soon. */
 static void start_timer(PmuScript *s)
 {
     pmu_poke32(s, APIC_TIMER_DIVIDE, 0xb);
@@ -289,7 +289,7 @@ static const Case cases[] = {
       .prepare = set_breakpoint },
     { "halt", BLOCK_HLT, CPL0, 0, 4, 1, INTERRUPTS(1),
       .prepare = start_timer },
-    /* Whether RSM is a branch, the SDM does not say. */
+    /* The SDM does not say whether RSM is a branch. */
     { "smi", BLOCK_SMI, BOTH, 0, SMI_BLOCK_INSNS, 1,
       .os_insns = SMI_INSNS, .os_branches = UNKNOWN },
     { "compatibility-mode", BLOCK_COMPATIBILITY, CPL0, 0, COMPATIBILITY_INSNS,
@@ -321,7 +321,7 @@ static void setup(PmuScript *s, bool timing)
     }
 }
 
-/* Append the reading of all counters; returns the first one's index. */
+/* Append reads of all counters.  Returns the index of the first one. */
 static unsigned read_counters(PmuScript *s)
 {
     unsigned first = s->num_ops[0];
@@ -354,7 +354,7 @@ static void expect_counts(const PmuScript *s, unsigned first,
                "IA32_FIXED_CTR0, %s", where);
 }
 
-/* Five slots in each cycle, if they are counted; else nothing. */
+/* Expect five slots in each cycle if @timing; otherwise no slots or cycles. */
 static void expect_slots(const PmuScript *s, unsigned first, bool timing)
 {
     uint64_t cycles = pmu_register(s, first + NUM_COUNTERS + 1);
@@ -427,7 +427,7 @@ static void expect_variant(const PmuScript *s, const Case *test,
     }
 }
 
-/* Every way of running @test, on one machine with further arguments. */
+/* Run @test in each way, on one machine with more arguments @more_args. */
 static void run_case(const Case *test, const char *more_args)
 {
     g_autoptr(PmuScript) s = pmu_script_new();
@@ -457,8 +457,8 @@ static void test_case(const void *data)
 }
 
 /*
- * What BLOCK_MIXED does, written down a second time: instructions and
- * branches of @n steps.
+ * Compute the instructions and branches of @n steps of BLOCK_MIXED.  This
+ * repeats in C what the block does.
  */
 static void mixed_counts(uint64_t n, uint64_t *insns, uint64_t *branches)
 {
@@ -511,7 +511,7 @@ static void mixed_counts(uint64_t n, uint64_t *insns, uint64_t *branches)
     }
 }
 
-/* Iterations, of some 15 instructions each. */
+/* Steps of BLOCK_MIXED, of some 15 instructions each. */
 #define MIXED           20000
 #define MIXED_FORWARD   400000
 
@@ -529,7 +529,7 @@ static void test_mixed(void)
 }
 
 /*
- * Behind the first million instructions that are timed, translated code may
+ * After the first million instructions that are timed, translated code may
  * count blocks instead of logging them.
  */
 static void test_mixed_forward(void)
@@ -548,7 +548,7 @@ static void test_mixed_forward_icount(void)
     run_mixed(MIXED_FORWARD, "-icount shift=3");
 }
 
-/* However QEMU cuts the code into blocks. */
+/* Counts are the same however QEMU cuts the code into blocks. */
 static void test_mixed_cuts(void)
 {
     run_mixed(MIXED, "-accel tcg,one-insn-per-tb=on");
@@ -563,9 +563,9 @@ static void test_mixed_icount(void)
 }
 
 /*
- * Single-stepping counts instructions without a PMU: a trap for each, and for
- * each further iteration of a string instruction, which then comes back to
- * where the trap before was.
+ * Single-stepping counts instructions without a PMU.  Each instruction traps
+ * once.  A string instruction traps in each iteration, at the same RIP as the
+ * trap before.
  */
 static void test_single_step_oracle(void)
 {
@@ -577,7 +577,7 @@ static void test_single_step_oracle(void)
     setup(s, false);
     pmu_op(s, OP_RUN, BLOCK_MIXED | RUN_CPL3, ENABLE_COUNTS, steps);
     counter = read_counters(s) + INSNS_USR;
-    /* Traps now, and nothing counts. */
+    /* Now single-step the same code, with the counters off. */
     pmu_op(s, OP_RUN, BLOCK_MIXED | RUN_CPL3 | RUN_TF, 0, steps);
     pmu_run(s, PMU_CPU_METRICS);
 
@@ -592,7 +592,7 @@ static void test_single_step_oracle(void)
                "instructions that were single-stepped");
 }
 
-/* RDPMC does not count itself, nor anything behind it. */
+/* RDPMC does not count itself, nor any instruction after it. */
 static void test_rdpmc_distance(void)
 {
     static const struct {
@@ -600,7 +600,7 @@ static void test_rdpmc_distance(void)
         unsigned flags;
         uint64_t first;
     } row[] = {
-        /* CALL and MOV come before the first one, or IRETQ and MOV. */
+        /* Before the first RDPMC are CALL and MOV, or IRETQ and MOV. */
         { INSNS_OS, 0, 2 }, { 0x40000000, 0, 2 },
         { INSNS_USR, RUN_CPL3, 1 }, { 0x40000000, RUN_CPL3, 2 },
     };
@@ -624,7 +624,7 @@ static void test_rdpmc_distance(void)
     }
 }
 
-/* IA32_PERFEVTSELx enables and disables at the same instants. */
+/* IA32_PERFEVTSELx enables and disables at the same points as GLOBAL_CTRL. */
 static void test_evtsel_enable(void)
 {
     for (int timing = 0; timing < 2; timing++) {
@@ -643,7 +643,7 @@ static void test_evtsel_enable(void)
     }
 }
 
-/* Asynchronous interrupts are taken anywhere; user counts do not notice. */
+/* Asynchronous interrupts come anywhere, and do not change user counts. */
 static void test_timer_interrupts(void)
 {
     for (int timing = 0; timing < 2; timing++) {
@@ -678,8 +678,9 @@ static void test_timer_interrupts(void)
 }
 
 /*
- * Which way a branch went is a matter of the code, though execution goes on
- * elsewhere behind it: in SMM, which another CPU asks for all the time.
+ * The code alone decides which way a branch went, even if execution goes on
+ * elsewhere after it.  Here it goes on in SMM, as another CPU sends SMIs all
+ * the time.
  */
 static void test_smi_behind_branch(void)
 {
@@ -716,7 +717,7 @@ static void test_smi_behind_branch(void)
                "branches that were not taken");
 }
 
-/* The model asks where a page is after the run: that must not be visible. */
+/* The model looks up a page after the access; the guest must not see that. */
 static void test_accessed(void)
 {
     g_autoptr(PmuScript) s = pmu_script_new();
@@ -730,7 +731,7 @@ static void test_accessed(void)
                "the Accessed bit that was cleared");
 }
 
-/* Translations are void when paging goes off (SDM vol. 3A, 4.10.4.1). */
+/* Turning paging off invalidates translations (SDM vol. 3A, 4.10.4.1). */
 static void test_paging_off(void)
 {
     static const unsigned block[] = { BLOCK_EMPTY, BLOCK_PAGING_OFF };
@@ -747,12 +748,12 @@ static void test_paging_off(void)
         pmu_run(s, PMU_CPU_METRICS);
         flushes[i] = pmu_register(s, counter);
     }
-    /* The payload's start has flushed TLBs, too: before the counter started. */
+    /* The payload flushes TLBs at its start, too, but nothing counts then. */
     g_assert_cmpuint(flushes[0], ==, 0);
     g_assert_cmpuint(flushes[1], >, 0);
 }
 
-/* Halted time counts nothing: 100 ms would be 10^8 cycles and more. */
+/* Halted time counts no cycles: 100 ms would be 10^8 cycles and more. */
 static void test_halted_cycles(void)
 {
     g_autoptr(PmuScript) s = pmu_script_new();
@@ -770,7 +771,7 @@ static void test_halted_cycles(void)
     g_assert_cmpuint(pmu_register(s, first + NUM_COUNTERS + 2), <, 100000);
 }
 
-/* A counter that filters one level only counts there. */
+/* A counter that is limited to one privilege level only counts there. */
 static void test_filters(void)
 {
     static const uint64_t filter[] = { 0, EVTSEL_OS, EVTSEL_USR,
@@ -809,7 +810,7 @@ static void test_filters(void)
     }
 }
 
-/* Without its bit in IA32_PERF_GLOBAL_CTRL or its own EN nothing counts. */
+/* A counter needs both its bit in IA32_PERF_GLOBAL_CTRL and its own EN. */
 static void test_disabled(void)
 {
     g_autoptr(PmuScript) s = pmu_script_new();
@@ -826,8 +827,8 @@ static void test_disabled(void)
 }
 
 /*
- * The eight architectural events count: those of instructions exactly, the
- * others what their relatives among the fixed counters do.
+ * The eight architectural events count.  Those of instructions are exact; the
+ * others agree with the fixed counters of the same events.
  */
 static void test_architectural_events(void)
 {
@@ -863,12 +864,12 @@ static void test_architectural_events(void)
     pmu_expect(pmu_register(s, gp + 7), pmu_register(s, fixed + 3), "slots");
     pmu_expect(pmu_register(s, fixed + 3), 5 * pmu_register(s, fixed + 1),
                "slots of cycles");
-    /* The crystal is slower than the core and the TSC. */
+    /* The crystal clock is slower than the core and the TSC. */
     g_assert_cmpuint(pmu_register(s, gp + 2), >, 0);
     g_assert_cmpuint(pmu_register(s, gp + 2), <, pmu_register(s, fixed + 2));
     /*
-     * 1 MiB in strides of 65 lines does not fit into L1, and is not all
-     * in L2 the first time: 16384 lines, each touched first once.
+     * 1 MiB, that is 16384 lines, in strides of 65 lines, does not fit L1D.
+     * The first access to each line finds not all of them in L2.
      */
     g_assert_cmpuint(pmu_register(s, gp + 3), >=, 15000);
     g_assert_cmpuint(pmu_register(s, gp + 4), <=, pmu_register(s, gp + 3));
@@ -879,7 +880,7 @@ static void test_architectural_events(void)
 #define EVENT_COND_NTAKEN       0x10c4
 #define EVENT_COND              (EVENT_COND_TAKEN | EVENT_COND_NTAKEN)
 
-/* Run @block, counting in PMC0 and PMC1; returns the index of their reading. */
+/* Run @block, counting in PMC0 and PMC1.  Returns the index of their reads. */
 static unsigned count_events(PmuScript *s, unsigned block, uint64_t arg,
                              uint64_t event0, uint64_t event1)
 {
@@ -895,7 +896,7 @@ static unsigned count_events(PmuScript *s, unsigned block, uint64_t arg,
     return first;
 }
 
-/* Conditional branches of @block, and those that were taken and were not. */
+/* Check all, taken and not-taken conditional branches of @block. */
 static void check_conditional(unsigned block, uint64_t arg, const char *args)
 {
     g_autofree char *machine = g_strconcat(PMU_CPU_METRICS, args, NULL);
@@ -912,7 +913,8 @@ static void check_conditional(unsigned block, uint64_t arg, const char *args)
 }
 
 /*
- * Conditional branches are counted without the model; which way they go, by it.
+ * Translated code counts conditional branches; the model counts which way they
+ * go.
  */
 static void test_conditional(void)
 {
@@ -927,7 +929,7 @@ static void test_conditional(void)
     }
 }
 
-/* A loop has as many of them as turns. */
+/* A loop has as many conditional branches as iterations. */
 static void test_conditional_loop(void)
 {
     g_autoptr(PmuScript) s = pmu_script_new();
@@ -941,8 +943,8 @@ static void test_conditional_loop(void)
 }
 
 /*
- * @block, in which 2 in 9 instructions may take assists: that they count if
- * they do, and how long they take.
+ * Check @block, in which 2 of 9 instructions may need assists: whether the
+ * assists count, and how long they take.
  */
 static void check_assists(unsigned block, bool assisted)
 {
@@ -952,7 +954,7 @@ static void check_assists(unsigned block, bool assisted)
         0x01c3 | EVTSEL_EN | EVTSEL_OS | EVTSEL_EDGE |
             EVTSEL_CMASK(1),                    /* MACHINE_CLEARS.COUNT */
     };
-    /* Three times what is simulated in detail at first. */
+    /* Three times as long as the model simulates in detail at first. */
     const uint64_t n = 180000;
     const uint64_t assists = assisted ? 2 * n : 0;
     g_autoptr(PmuScript) s = pmu_script_new();
@@ -976,31 +978,34 @@ static void check_assists(unsigned block, bool assisted)
                    events[i] & 0xffff);
     }
     cycles = pmu_register(s, gp + ARRAY_SIZE(events));
-    /* Two assists of about 150 cycles a turn, which has no other bottleneck. */
+    /*
+     * An iteration has two assists of about 150 cycles, and no other
+     * bottleneck.
+     */
     g_assert_cmpuint(cycles, >=, 135 * assists);
     g_assert_cmpuint(cycles, <=, 170 * assists + 9 * n);
 }
 
-/* Denormal numbers need assists where the guest has not turned them off. */
+/* Denormal numbers need assists, unless the guest has set FTZ and DAZ. */
 static void test_assists(void)
 {
     check_assists(BLOCK_DENORMALS, true);
     check_assists(BLOCK_NO_DENORMALS, false);
 }
 
-/* Each line that a turn of the block asks for is in memory alone. */
+/* Each line that an iteration of the block asks for misses all caches. */
 static void test_flushes(void)
 {
     static const struct {
         uint64_t event;
-        unsigned times;         /* a turn */
-    } events[] = {              /* of counters 0 to 3 alone */
+        unsigned times;         /* in each iteration */
+    } events[] = {              /* only counters 0 to 3 count these */
         { 0x2824, 2 },          /* L2_RQSTS.SWPF_MISS */
         { 0x2124, 1 },          /* L2_RQSTS.DEMAND_DATA_RD_MISS */
         { 0x2224, 1 },          /* L2_RQSTS.RFO_MISS */
         { 0x0f32, 3 },          /* SW_PREFETCH_ACCESS.ANY */
     };
-    /* Three times what is simulated in detail at first. */
+    /* Three times as long as the model simulates in detail at first. */
     const uint64_t n = 160000;
     g_autoptr(PmuScript) s = pmu_script_new();
     unsigned gp;
@@ -1008,7 +1013,7 @@ static void test_flushes(void)
     for (int i = 0; i < ARRAY_SIZE(events); i++) {
         pmu_wrmsr(s, MSR_EVTSEL(i), events[i].event | EVTSEL_EN | EVTSEL_OS);
     }
-    /* What the script itself does to memory is known by then. */
+    /* By then, the script has written its own memory. */
     pmu_op(s, OP_RUN, BLOCK_FLUSHES, 0xff, n);
     gp = s->num_ops[0];
     for (int i = 0; i < ARRAY_SIZE(events); i++) {
@@ -1020,7 +1025,7 @@ static void test_flushes(void)
         uint64_t value = pmu_register(s, gp + i);
         uint64_t least = events[i].times * n;
 
-        /* The rest is what surrounds the block. */
+        /* The code around the block may add some. */
         if (value < least || value > least + 1000) {
             g_test_message("event 0x%" PRIx64 ": expected %" PRIu64
                            " or up to 1000 more, got %" PRIu64,

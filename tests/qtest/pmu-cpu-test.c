@@ -3,8 +3,8 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * What can work, works as asked; what cannot is refused with a message that
- * names the option, the value, and what is possible.
+ * QEMU does what the properties ask for, or refuses it.  The message then names
+ * the option, the value, and what is possible.
  */
 
 #include "qemu/osdep.h"
@@ -178,7 +178,7 @@ static void test_refusal(const void *data)
             g_test_fail();
         }
     }
-    /* One error, whatever warnings about features come before. */
+    /* Expect one line of error, besides warnings about features. */
     for (char *line = output; (line = strchr(line, '\n')); line++) {
         lines++;
     }
@@ -189,14 +189,14 @@ static void test_refusal(const void *data)
 }
 
 /*
- * What TCG lacks is warned of if the user asked for it.  That its model implies
- * it is no reason, if it is the model that has the PMU.
+ * QEMU warns of a feature that TCG lacks if the user asked for it.  If only the
+ * CPU model implies it, and this model has the PMU, there is no warning.
  */
 typedef struct Warning {
     const char *name;
     const char *cpu;
-    unsigned lines;
-    const char *says;           /* all of them, or NULL */
+    unsigned lines;             /* of warnings */
+    const char *says;           /* what each line says, or NULL */
 } Warning;
 
 static const Warning warnings[] = {
@@ -225,12 +225,12 @@ static void test_warning(const void *data)
             g_test_fail();
         }
     }
-    /* Each of the two CPUs says it. */
+    /* Both CPUs print each warning. */
     pmu_expect(number, 2 * row->lines, "lines of warnings with -cpu %s",
                row->cpu);
 }
 
-/* What is not warned of is filtered all the same, and can be asked for. */
+/* Features without a warning are filtered, too; QMP lists them. */
 static void test_filtered(void)
 {
     QTestState *qts = qtest_init(PMU_CPU_METRICS "-accel tcg");
@@ -262,7 +262,7 @@ typedef struct Accepted {
 } Accepted;
 
 static const Accepted accepted[] = {
-    /* The plain name says 134, which is Tremont: a PMU makes it 106. */
+    /* The plain model has model number 134, Tremont; a PMU makes it 106. */
     { "plain", "Icelake-Server,+perf-metrics", 0x606a0, 0xa000, true, true },
     { "plain-pmu", "Icelake-Server,pmu=on", 0x606a0, 0x2000, true, true },
     { "v1", "Icelake-Server-v1,+perf-metrics", 0x606a0, 0xa000, true, true },
@@ -317,7 +317,7 @@ static void test_accepted(const void *data)
                "IA32_PERF_CAPABILITIES of %s", row->cpu);
 }
 
-/* Property @name of vCPU @number, as it is after its start. */
+/* Returns property @name of vCPU @number, as it is after the start. */
 static int64_t cpu_property(PmuMachine *machine, unsigned number,
                             const char *name)
 {
@@ -338,14 +338,14 @@ static int64_t cpu_property(PmuMachine *machine, unsigned number,
     return qdict_get_int(value, "return");
 }
 
-/* Registers of other PMUs: what CPUID says, and GLOBAL_CTRL after RESET. */
+/* PMUs with other registers: their CPUID, and GLOBAL_CTRL after RESET. */
 typedef struct WhatIf {
     const char *cpu;
     uint32_t eax, ebx, ecx, edx;
     uint64_t capabilities, global_ctrl;
 } WhatIf;
 
-/* Parts of version 4 or less have seven architectural events: no slots. */
+/* Up to version 4, there are seven architectural events, without slots. */
 #define EAX(version, counters, width) \
     (((version) >= 5 ? 8 : 7) << 24 | (width) << 16 | (counters) << 8 | \
      (version))
@@ -404,7 +404,7 @@ static void test_what_if(const void *data)
     }
 }
 
-/* RDPMC at CPL 3 clears both registers where they are asked to be cleared. */
+/* With pmu-metrics-clear, RDPMC at CPL 3 clears PERF_METRICS and slots. */
 static void test_metrics_clear(void)
 {
     g_autoptr(PmuScript) s = pmu_script_new();
@@ -436,7 +436,7 @@ static const Figure figures[] = {
     { "Icelake-Server,+perf-metrics,pmu-rob=8", "pmu-rob", 8 },
     { "Icelake-Server,+perf-metrics,pmu-rob=1024", "pmu-rob", 1024 },
     { "Icelake-Server,pmu=on,pmu_rob=400", "pmu-rob", 400 },
-    /* That is how it reads where nothing was set. */
+    /* A figure that is not set reads as -1 or 0; these may be set, too. */
     { "Icelake-Server,pmu=on,pmu-rob=-1", "pmu-rob", 352 },
     { "Icelake-Server,pmu=on,pmu-l2-size=0", "pmu-l2-size", 1280 << 10 },
     { "Icelake-Server", "pmu-rob", -1 },
@@ -468,7 +468,7 @@ static void test_figures(void)
     }
 }
 
-/* Cycles of a load that finds its line in the L2 of @cpu. */
+/* Returns the cycles of a load that finds its line in the L2 of @cpu. */
 static uint64_t chase_cycles(const char *cpu)
 {
     g_autofree char *args = g_strdup_printf("-cpu %s,check=off", cpu);
@@ -484,7 +484,7 @@ static uint64_t chase_cycles(const char *cpu)
     return (pmu_register(s, after) - pmu_register(s, before)) / loads;
 }
 
-/* What a guest counts follows. */
+/* Figures of the core that the user sets change what a guest counts. */
 static void test_figures_matter(void)
 {
     uint64_t own = chase_cycles("Icelake-Server,pmu=on");
@@ -499,7 +499,7 @@ static void test_figures_matter(void)
     g_assert_cmpuint(small, >=, own + 25);
 }
 
-/* The expansion of a model says what is set, also in its own terms. */
+/* query-cpu-model-expansion returns and accepts figures that are set. */
 static void test_expansion(void)
 {
     QTestState *qts = qtest_init("-machine none -accel tcg");
@@ -521,7 +521,7 @@ static void test_expansion(void)
     qtest_quit(qts);
 }
 
-/* One leaf of CPUID; of leaf 4 and its EAX what the cache is. */
+/* A leaf of CPUID.  EAX of leaf 4 only has the bits of LEAF_4_SELF. */
 typedef struct Leaf {
     uint32_t leaf, subleaf;
     uint32_t eax, ebx, ecx, edx;
@@ -560,14 +560,14 @@ static const Caches caches[] = {
       "pmu-l3-ways=24",
       { { 4, 0, 0x121, WAYS(4), SETS(64), 0 },
         { 4, 1, 0x122, WAYS(8), SETS(128), 0 },
-        /* The low bits of an address do not choose the set. */
+        /* Complex indexing: not the low bits of an address choose the set. */
         { 4, 2, 0x143, WAYS(10), SETS(384), 4 },
         { 4, 3, 0x163, WAYS(24), SETS(2048), 4 },
         { 0x80000006, 0, 0, 0, 0x00f07040, 0 } } },
     { "no-l3", "-cpu Icelake-Server,pmu=on,l3-cache=off",
       { { 4, 2, 0x143, WAYS(20), SETS(1024), 0 },
         { 4, 3, 0, 0, 0, 0 } } },
-    /* As ever. */
+    /* QEMU's own values, without a PMU. */
     { "without", "-cpu Icelake-Server",
       { { 4, 0, 0x121, WAYS(8), SETS(64), 1 },
         { 4, 1, 0x122, WAYS(8), SETS(64), 1 },
@@ -600,7 +600,7 @@ static void expect_leaf(const PmuScript *s, const Leaf *leaf, unsigned index)
                leaf->subleaf);
 }
 
-/* The guest is told of the caches that are modelled. */
+/* CPUID tells the guest of the caches that are modelled. */
 static void test_caches(const void *data)
 {
     const Caches *row = data;
@@ -619,10 +619,10 @@ static void test_caches(const void *data)
     }
 }
 
-/* Loads of BLOCK_CHASE, a line each: they do not fit L1D, but L2. */
+/* Loads of BLOCK_CHASE, from a line each.  The lines fit L2, but not L1D. */
 #define CHASE_LOADS             16384
 
-/* Operations that read counters of accesses to the L3, and of misses. */
+/* Indices of operations that read the counters of L3 references and misses. */
 typedef struct Chase {
     unsigned references, misses;
 } Chase;
@@ -649,7 +649,7 @@ static Chase chase(PmuScript *s)
     return result;
 }
 
-/* Whether the lines of @chase were in the L3: (almost) all, or none. */
+/* Expect that (almost) all lines of @chase were in the L3, or none. */
 static void expect_chase(const PmuScript *s, Chase chase, bool in_l3,
                          const char *who)
 {
@@ -687,12 +687,12 @@ static const Sharing sharings[] = {
     { "sapphire-rapids", "-smp 2", true, 2 },
 };
 
-/* vCPUs that are told so find each other's lines in the L3. */
+/* vCPUs find each other's lines in the L3 if CPUID says that they share it. */
 static void test_sharing(const void *data)
 {
     const Sharing *row = data;
     bool spr = g_str_equal(row->name, "sapphire-rapids");
-    /* Of machines of "pc" alone q35 has dies. */
+    /* Of "pc" and "q35", only q35 has dies. */
     g_autofree char *args = g_strdup_printf("-machine q35 %s %s",
                                             spr ? PMU_CPU_SPR
                                                 : PMU_CPU_METRICS, row->args);
@@ -719,7 +719,7 @@ static void test_sharing(const void *data)
     expect_chase(s, second, row->shared, "second");
 }
 
-/* RESET and INIT leave the L3 as it is, which may be of others, too. */
+/* RESET and INIT leave the L3 as it is, as other vCPUs may share it. */
 static void test_sharing_reset(const void *data)
 {
     g_autoptr(PmuScript) s = pmu_script_new();
@@ -727,7 +727,7 @@ static void test_sharing_reset(const void *data)
 
     first = chase(s);
     pmu_op(s, GPOINTER_TO_UINT(data), 0, 0, 0);
-    /* Out of L1D and L2: PAYLOAD_PAGED is 2 MiB. */
+    /* Evict the lines from L1D and L2: PAYLOAD_PAGED is 2 MiB. */
     count_llc(s);
     pmu_op(s, OP_RUN, BLOCK_STOSQ, GLOBAL_GP(0), 1 << 18);
     second = chase(s);
@@ -769,7 +769,7 @@ static void test_hotplug(void)
                "instructions of the second CPU");
 }
 
-/* Plug in vCPU 1, with more properties if @more is not empty. */
+/* Plug in vCPU 1, with more properties @more, which may be empty. */
 static QDict *plug(PmuMachine *machine, const char *more)
 {
     g_autofree char *command = g_strdup_printf(
@@ -791,15 +791,15 @@ static void plug_refused(PmuMachine *machine, const char *more,
                     ==, says);
 }
 
-/* Registers of CPU hotplug (docs/specs/acpi_cpu_hotplug.rst), of "pc". */
+/* Registers of CPU hotplug of "pc" (docs/specs/acpi_cpu_hotplug.rst). */
 #define HOTPLUG_SELECTOR    0xaf00
 #define HOTPLUG_FLAGS       0xaf04
 #define HOTPLUG_EJECT       8
 
-/* Take vCPU 1 away as a guest would do it. */
+/* Unplug vCPU 1, as a guest would. */
 static void unplug(PmuMachine *machine)
 {
-    /* This makes the registers those of the specification. */
+    /* Switch to the registers of the specification. */
     qtest_outb(machine->qts, HOTPLUG_SELECTOR, 0);
     qtest_qmp_assert_success(machine->qts, "{'execute': 'device_del', "
                              "'arguments': {'id': 'hot'}}");
@@ -809,8 +809,8 @@ static void unplug(PmuMachine *machine)
 }
 
 /*
- * A CPU that is taken away leaves its lines in the L3 that it shared, and one
- * that could not be plugged in leaves nothing behind.
+ * A CPU that is unplugged leaves its lines in the L3 that it shared.  One whose
+ * hotplug failed leaves nothing behind.
  */
 static void test_unplug(void)
 {

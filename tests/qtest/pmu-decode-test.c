@@ -3,11 +3,11 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * A guest's process chooses the bytes that QEMU's decoder reads, and an
- * assertion in there is the end of the machine.  The payload has QEMU
- * translate each opcode of each map with each combination of prefixes, in
- * front of a fault, so that none of it is executed.  What the instructions do
- * is not tested, but for encodings that were taken for others.
+ * A process in the guest chooses the bytes that QEMU's decoder reads.  If these
+ * fail an assertion there, the machine ends.  The payload has QEMU translate
+ * each opcode of each map with each combination of prefixes.  An instruction
+ * before them faults, so that none is executed.  Only encodings that QEMU once
+ * mistook for others are tested for what they do.
  *
  * "-m slow" adds further prefixes, all ModRM bytes and several immediates.
  */
@@ -16,12 +16,12 @@
 
 #include "pmu/machine.h"
 
-/* All that TCG has, and what the model of the pipeline makes of it. */
+/* A CPU that has all instructions of TCG. */
 #define CPU_ALL     "-cpu max,check=off "
 
 #define CR4_OSXSAVE 0x40000
 
-/* VEX: the last two bytes of three; all but L, W and pp is inverted. */
+/* Last two bytes of a three-byte VEX; all but L, W and pp is inverted. */
 #define VEX(vvvv, l, w, pp) \
     (0xe0 | ((w) << 7 | (~(vvvv) & 15) << 3 | (l) << 2 | (pp)) << 8)
 
@@ -50,7 +50,7 @@ static const Enumeration enumerations[] = {
     { "split-3", CPU_ALL, TRANSLATE_64, .split = 3 },
 };
 
-/* The first one lowest. */
+/* OP_TRANSLATE's b: the first prefix is in the lowest byte. */
 static const uint64_t prefixes[] = { 0, 0x66, 0xf3, 0xf0 };
 static const uint64_t more_prefixes[] = {
     0xf2, 0x48, 0x67, 0x45, 0x4d, 0x4866, 0x48f2, 0x48f3, 0x48f0, 0x66f2,
@@ -95,13 +95,13 @@ static void translate_legacy(PmuScript *s, const Enumeration *row)
     }
 }
 
-/* In the guest's memory at @address, a file. */
+/* Returns a pointer to @address of the guest's memory, which is a file. */
 static void *memory_at(GMappedFile *memory, uint64_t address)
 {
     return g_mapped_file_get_contents(memory) + address;
 }
 
-/* Say at which bytes QEMU died, or that all have been translated. */
+/* Report at which bytes QEMU died, or that it translated all. */
 static void look_at_results(const PmuScript *s, GMappedFile *memory)
 {
     PayloadResult *results = memory_at(memory, PAYLOAD_RESULTS);
@@ -175,7 +175,7 @@ typedef struct Fault {
     unsigned vector;
 } Fault;
 
-/* Intel SDM vol. 2; what has no row there raises #UD. */
+/* Encodings and their vectors: SDM vol. 2; one without a row raises #UD. */
 static const Fault faults[] = {
     /* VPINSRW xmm0, xmm1, eax, 0 */
     { "vpinsrw", { 0xc5, 0xf1, 0xc4, 0xc0, 0x00 }, 5, VECTOR_NONE },
@@ -248,8 +248,8 @@ static void plant(PmuScript *s, const uint8_t *code, unsigned length)
 }
 
 /*
- * REP INSB in user mode raises #GP, as the TSS has no permissions for a port so
- * high, and leaves the flags as CMP has set them.
+ * REP INSB in user mode raises #GP, as the TSS permits no such high port.  It
+ * leaves the flags as CMP has set them.
  */
 static void test_flags_of_rep_ins(void)
 {
@@ -276,8 +276,8 @@ static void test_flags_of_rep_ins(void)
 }
 
 /*
- * SETO to a page that is not there has no effect before the page fault, on the
- * flags that SUB has set either.
+ * SETO to a page that is not present has no effect before the page fault: it
+ * leaves the flags as SUB has set them.
  */
 static void test_flags_of_setcc(void)
 {
@@ -293,7 +293,7 @@ static void test_flags_of_setcc(void)
 
     QEMU_BUILD_BUG_ON(PAYLOAD_PAGED != 0x400000);
     plant(s, code, sizeof(code));
-    /* Not present: the handler of the page fault maps it. */
+    /* The page is not present; the handler of the page fault maps it. */
     pmu_op(s, OP_POKE64, 0, PAYLOAD_PAGED_PTE, PAYLOAD_PAGED + 6);
     pmu_op(s, OP_FLUSH_TLB, 0, 0, 0);
     pmu_set(s, PROGRESS_MAP, PAYLOAD_PAGED_PTE);
@@ -306,8 +306,8 @@ static void test_flags_of_setcc(void)
 
 /*
  * The RFLAGS that an external interrupt saves have RF as it was, 0 (SDM vol.
- * 3B, 18.3.1.1): with 1, a breakpoint at the instruction behind it would be
- * lost.
+ * 3B, 18.3.1.1).  With 1, a breakpoint at the instruction to which the handler
+ * returns would be lost.
  */
 static void test_flags_of_interrupt(void)
 {

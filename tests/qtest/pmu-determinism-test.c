@@ -3,10 +3,10 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The same code gives the same counts, cycles and slots and everything else
- * in the ledger, however QEMU cuts it into blocks; with -icount so does code
- * that is interrupted; a replay is what was recorded; and what another CPU
- * does changes no instruction count.
+ * The same code gives the same counts, cycles, slots and everything else in
+ * the ledger, however QEMU cuts it into blocks.  With -icount, so does code
+ * that is interrupted.  A replay counts the same as the recording.  What
+ * another CPU does changes no instruction count.
  */
 
 #include "qemu/osdep.h"
@@ -22,7 +22,7 @@
 /* BR_INST_RETIRED.COND_TAKEN */
 #define EVENT_COND_TAKEN 0x01c4
 
-/* Everything that counts, counts; the first one interrupts. */
+/* Enable all counters; the first one interrupts. */
 static void setup(PmuScript *s, uint64_t period)
 {
     static const uint16_t events[8] = {
@@ -64,7 +64,7 @@ static void read_all(PmuScript *s)
     pmu_rdpmc(s, 0x20000000);
 }
 
-/* A bit of everything that comes to no interrupt from outside. */
+/* Append code of each kind that takes no interrupt from outside. */
 static void add_code(PmuScript *s)
 {
     static const struct {
@@ -86,11 +86,11 @@ static void add_code(PmuScript *s)
         pmu_op(s, OP_RUN, code[i / 2].block | (i & 1 ? RUN_CPL3 : 0), ENABLE,
                code[i / 2].arg);
     }
-    /* The ledger goes on for a while, here through 32-bit and 16-bit code. */
+    /* Counting goes on for a while, here in 32-bit and 16-bit code. */
     pmu_op(s, OP_RDPMC, 0, RDPMC_REAL_MODE, 0);
 }
 
-/* The ledger of @machine as it is now, as text. */
+/* Returns the current ledger of @machine, as text. */
 static char *query_ledger(PmuMachine *machine)
 {
     QDict *response = qtest_qmp(machine->qts, "{'execute': 'x-query-pmu'}");
@@ -103,8 +103,8 @@ static char *query_ledger(PmuMachine *machine)
 }
 
 /*
- * Wait until the first CPU has halted.  The payload says that it is done a few
- * instructions before, and a busy host can take the CPU away between the two.
+ * Wait until the first CPU has halted.  The payload reports that it is done a
+ * few instructions before, and a busy host can delay the thread in between.
  */
 static void wait_halted(PmuMachine *machine)
 {
@@ -118,7 +118,7 @@ static void wait_halted(PmuMachine *machine)
     } while (!halted);
 }
 
-/* The whole ledger after @script and the payload's end, as text. */
+/* Returns the whole ledger after @script and the payload's end, as text. */
 static char *run_ledger(PmuScript *script, const char *args, bool looked_at)
 {
     PmuMachine machine;
@@ -174,7 +174,7 @@ static void test_cuts(void)
     expect_same_ledger(args, ARRAY_SIZE(args), 0);
 }
 
-/* Interrupts of the PMU itself cut blocks, and are part of the code. */
+/* The PMU's own interrupts cut blocks, but come at the same instructions. */
 static void test_cuts_overflow(void)
 {
     static const char *const args[] = {
@@ -185,8 +185,8 @@ static void test_cuts_overflow(void)
 }
 
 /*
- * @ledger without which way conditional branches went, which is not known if
- * no test counts that: all lines of it but the two items'.
+ * Returns @ledger without the two items of taken and not-taken conditional
+ * branches.  These are not known if no counter counts them.
  */
 static char *without_ways(const char *ledger)
 {
@@ -197,7 +197,7 @@ static char *without_ways(const char *ledger)
 }
 
 /*
- * A guest that reads counters all the time changes no count, whatever counts:
+ * A guest that reads counters all the time changes no count.  What counts is
  * everything, slots alone, or slots and misses.
  */
 static void test_looks(void)
@@ -242,8 +242,8 @@ static void test_looks(void)
 }
 
 /*
- * With -icount, who looks makes QEMU leave its execution loop, where overflows
- * interrupt: no sooner than they do without reads.
+ * With -icount, a read of a counter makes QEMU leave its execution loop, where
+ * overflows interrupt.  They interrupt no sooner than without reads.
  */
 static void test_looks_overflow(void)
 {
@@ -254,7 +254,7 @@ static void test_looks_overflow(void)
             g_autoptr(PmuScript) s = pmu_script_new();
 
             setup(s, 100003);
-            /* What interrupts is estimated. */
+            /* The counter that interrupts counts estimates. */
             pmu_wrmsr(s, MSR_EVTSEL(0), EVENT_CYCLES | EVTSEL_EN |
                       EVTSEL_USR | EVTSEL_INT);
             pmu_op(s, OP_RUN, BLOCK_MIXED | RUN_CPL3, ENABLE, 1000000);
@@ -273,7 +273,7 @@ static void test_looks_overflow(void)
     }
 }
 
-/* Neither icount nor another CPU nor the board makes a difference. */
+/* icount, another CPU and the board make no difference. */
 static void test_machines(void)
 {
     static const char *const args[] = {
@@ -285,15 +285,15 @@ static void test_machines(void)
 }
 
 /*
- * Counters and where the interrupts came, with a timer and overflows; with
- * @halt also from a halted CPU.
+ * Returns a script with interrupts of a timer and of overflows; with @halt also
+ * from a halted CPU.  It dumps counters, and where the interrupts came.
  */
 static PmuScript *interrupted_script(bool halt)
 {
     PmuScript *s = pmu_script_new();
 
     setup(s, 1009);
-    /* Its handler must not take the timer's for an overflow. */
+    /* The handler must not reload a counter at a timer's interrupt. */
     pmu_set(s, PROGRESS_ACTION, PMI_LOG);
     pmu_poke32(s, APIC_TIMER_DIVIDE, 0xb);
     pmu_poke32(s, APIC_LVT_TIMER, VECTOR_TIMER | 0x20000);
@@ -316,7 +316,7 @@ static void expect_same_dump(GBytes *actual, GBytes *expected,
                              const char *what)
 {
     if (!actual || !expected) {
-        return;                 /* which has failed the test */
+        return;                 /* the test has failed already */
     }
     g_assert_cmpuint(g_bytes_get_size(expected), >, DUMP_MIN);
     pmu_expect(g_bytes_get_size(actual), g_bytes_get_size(expected),
@@ -373,7 +373,7 @@ static void expect_replay(PmuScript *s, const char *shift)
     pmu_remove(&machine);
 }
 
-/* Interrupts from a timer alone. */
+/* Returns a script that only a timer interrupts. */
 static PmuScript *timer_script(void)
 {
     PmuScript *s = pmu_script_new();
@@ -431,12 +431,12 @@ static void test_replay_overflow(void)
     expect_replay(s, "model");
 }
 
-/* Enough for many interrupts, and not the same on both CPUs. */
+/* Iterations: enough for many interrupts, and different on both CPUs. */
 static const uint64_t smp_iterations[PAYLOAD_CPUS] = { 1500000, 2000000 };
 
 #define SMP_PERIOD  100003
 
-/* Branches and instructions at CPL 3; the latter interrupt. */
+/* Count branches and instructions at CPL 3; instructions interrupt. */
 static unsigned add_smp_code(PmuScript *s, bool timing)
 {
     const uint64_t value = (0 - (uint64_t)SMP_PERIOD) & COUNTER_MASK;
@@ -480,7 +480,7 @@ static void expect_smp_counts(const PmuScript *s, unsigned first,
                "slots of CPU %u with %s", s->cpu, args);
 }
 
-/* Two CPUs count their own, side by side, and interrupt themselves. */
+/* Two CPUs, side by side, each count and interrupt only their own code. */
 static void expect_smp(bool timing, const char *more_args)
 {
     g_autofree char *args = g_strconcat(PMU_CPU_METRICS "-smp 2 ", more_args,
@@ -511,7 +511,7 @@ static void test_smp(void)
     }
 }
 
-/* The script's CPU goes through 1 MiB, counting cycles and misses. */
+/* Let the script's CPU load from 1 MiB, counting cycles and misses. */
 static void add_chases(PmuScript *s)
 {
     uint64_t on = EVTSEL_OS | EVTSEL_EN;
@@ -527,8 +527,8 @@ static void add_chases(PmuScript *s)
 }
 
 /*
- * Where CPUs take turns by -icount, what they find in the L3 that they share
- * is the same each time.
+ * If CPUs take turns by -icount, each run finds the same in the L3 that they
+ * share.
  */
 static void expect_same_chases(const char *args)
 {

@@ -3,7 +3,8 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Here, as the PMU's payload runs what a test has put into its memory.
+ * The test uses the PMU tests' payload, as that runs code that a test has
+ * written to its memory.
  */
 
 #include "qemu/osdep.h"
@@ -17,7 +18,7 @@
     "-cpu Icelake-Server,+perf-metrics,+movdiri,+movdir64b,check=off "
 #define CPU_WITHOUT "-cpu Icelake-Server,check=off "
 
-/* Where code and data are */
+/* Addresses of code and data */
 #define CODE        PAYLOAD_DATA
 #define FROM        (PAYLOAD_DATA + 0x1024)
 #define TO          (PAYLOAD_DATA + 0x2000)
@@ -52,8 +53,10 @@ static void poke(PmuScript *s, uint64_t address, const GByteArray *code)
     }
 }
 
-/* Have EAX be the destination, EDX the source, and an instruction execute;
- * what it faults with.  Returns the operation's index. */
+/*
+ * Execute @insn with EAX = @to and EDX = @from.  Returns the index of the
+ * operation, whose vector is that of the instruction.
+ */
 static unsigned run(PmuScript *s, const uint8_t *insn, unsigned length,
                     uint32_t to, uint32_t from)
 {
@@ -77,7 +80,7 @@ typedef struct Case {
     unsigned length;
     uint32_t to;
     unsigned vector;
-    unsigned bytes;             /* that are stored */
+    unsigned bytes;             /* that the instruction stores */
 } Case;
 
 static const Case cases[] = {
@@ -102,8 +105,10 @@ static const Case cases[] = {
       { 0xf0, 0x66, 0x0f, 0x38, 0xf8, 0x02 }, 6, TO, VECTOR_UD, 0 },
     { "movdir64b-no-prefix", CPU_PLAIN, { 0x0f, 0x38, 0xf8, 0x02 }, 4, TO,
       VECTOR_UD, 0 },
-    /* MOVDIRI DWORD PTR [RAX], EDX and QWORD PTR [RAX], RDX, which TCG does
-     * not have differ from MOV but in how they are encoded */
+    /*
+     * MOVDIRI DWORD PTR [RAX], EDX and QWORD PTR [RAX], RDX.  In TCG, they
+     * differ from MOV only in their encoding.
+     */
     { "movdiri", CPU_PLAIN, { 0x0f, 0x38, 0xf9, 0x10 }, 4, TO, VECTOR_NONE,
       0 },
     { "movdiri-misaligned", CPU_PLAIN, { 0x0f, 0x38, 0xf9, 0x10 }, 4, TO + 1,
@@ -146,8 +151,9 @@ static void test_case(const void *data)
 }
 
 /*
- * Two CPUs submit to one place of a portal at once.  Each store is accepted
- * or, if the WQ is full, dropped, as one; of parts each would be dropped.
+ * Two CPUs submit to the same address of a portal at once.  The device accepts
+ * each store as a whole, or drops it if the WQ is full.  It would drop the
+ * parts of a store that was split.
  */
 static void test_portal(void)
 {

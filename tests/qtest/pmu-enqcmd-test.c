@@ -3,7 +3,8 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Here, as the PMU's payload runs what a test has put into its memory.
+ * The test uses the PMU tests' payload, as that runs code that a test has
+ * written to its memory.
  */
 
 #include "qemu/osdep.h"
@@ -22,7 +23,7 @@
 #define MSR_PASID   0xd93
 #define VALID       (1ull << 31)
 
-/* Where code and data are */
+/* Addresses of code and data */
 #define CODE        PAYLOAD_DATA
 #define FROM        (PAYLOAD_DATA + 0x1024)
 #define TO          (PAYLOAD_DATA + 0x2000)
@@ -51,8 +52,8 @@ static void append32(GByteArray *code, uint32_t value)
 }
 
 /*
- * Have EAX be the destination, EDX the source, all flags be set, and an
- * instruction execute; the flags go to FLAGS.  Faults continue at RET.
+ * Returns code that executes @insn with EAX = @to, EDX = @from and all flags
+ * set, and then stores the flags at FLAGS.  Faults continue at RET.
  */
 static GByteArray *make_code(const uint8_t *insn, unsigned length,
                              uint32_t to, uint32_t from)
@@ -98,8 +99,8 @@ typedef struct Case {
     uint8_t insn[8];
     unsigned length;
     uint32_t to;
-    uint32_t first;             /* of the source's words, 32 bits */
-    uint64_t pasid;             /* what IA32_PASID is */
+    uint32_t first;             /* first 32 bits of the source */
+    uint64_t pasid;             /* value of IA32_PASID */
     unsigned where;             /* 0 or RUN_CPL3 */
     unsigned vector;
 } Case;
@@ -107,7 +108,7 @@ typedef struct Case {
 #define ENQCMD  { 0xf2, 0x0f, 0x38, 0xf8, 0x02 }, 5
 #define ENQCMDS { 0xf3, 0x0f, 0x38, 0xf8, 0x02 }, 5
 
-/* To memory, where no command is accepted */
+/* The destination is memory, which accepts no command. */
 static const Case cases[] = {
     { "enqcmd", CPU_PLAIN, ENQCMD, TO, 0, VALID | 5, 0, VECTOR_NONE },
     { "enqcmd-spr", CPU_SPR, ENQCMD, TO, 0, VALID, 0, VECTOR_NONE },
@@ -212,7 +213,7 @@ static void test_msr(void)
     pmu_expect(pmu_vector(without, op[1]), VECTOR_GP, "WRMSR without ENQCMD");
 }
 
-/* A machine that submits a command whenever a test has it do so */
+/* A machine that submits a command each time that a test calls submit() */
 typedef struct Submitter {
     PmuMachine machine;
     PmuScript *script;
@@ -246,7 +247,7 @@ static void submitter_end(Submitter *s)
     pmu_script_free(s->script);
 }
 
-/* Whether the device said that it accepted the command. */
+/* Submit @desc by @insn.  Returns whether the device accepted it. */
 static bool submit(Submitter *s, const uint8_t *insn, uint32_t portal,
                    const DsaDesc *desc)
 {
@@ -275,7 +276,7 @@ static DsaDesc noop(void)
     };
 }
 
-/* Until the device has written a record; what its status is. */
+/* Wait until the device has written a record.  Returns its status. */
 static uint8_t wait_record(QTestState *qts)
 {
     int64_t end = g_get_monotonic_time() + 60 * G_USEC_PER_SEC;
@@ -326,8 +327,8 @@ static uint32_t occupancy(QTestState *qts)
 }
 
 /*
- * A limited portal takes as many as the threshold, an unlimited one as many as
- * the WQ has.  The engine has eight that take forever.
+ * A limited portal accepts descriptors up to the threshold, an unlimited one up
+ * to the WQ's size.  The engine holds eight that take forever.
  */
 static void test_threshold(void)
 {
@@ -362,7 +363,7 @@ static void test_threshold(void)
         accepted += submit(&s, enqcmds, 0, &desc);
     }
     g_assert_cmpuint(accepted, ==, 20);
-    /* A threshold beyond the size is the size; it can be changed now. */
+    /* A threshold above the size acts as the size.  It can change now. */
     dsa_writel(qts, DSA_WQCFG_BASE + 4, 1000);
     g_assert_cmpuint(dsa_readl(qts, DSA_WQCFG_BASE + 4), ==, 1000);
     g_assert_false(submit(&s, enqcmd, DSA_PORTAL_LIMITED, &desc));
@@ -373,7 +374,7 @@ static void test_threshold(void)
     submitter_end(&s);
 }
 
-/* Who takes what (table 9-11) */
+/* Which portal accepts which kind of write (table 9-11) */
 static void test_portals(void)
 {
     DsaDesc desc = noop();
@@ -394,14 +395,14 @@ static void test_portals(void)
     g_assert_false(submit(&s, enqcmd, DSA_PORTAL_IMS, &desc));
     g_assert_false(submit(&s, enqcmd, DSA_PORTAL_IMS + DSA_PORTAL_LIMITED,
                           &desc));
-    /* To a dedicated WQ, one that is disabled, one that there is not */
+    /* To a dedicated WQ, and to two WQs that are disabled */
     g_assert_false(submit(&s, enqcmd, DSA_PORTALS_SIZE, &desc));
     g_assert_false(submit(&s, enqcmd, 2 * DSA_PORTALS_SIZE, &desc));
     g_assert_false(submit(&s, enqcmd, 7 * DSA_PORTALS_SIZE, &desc));
     /* A register */
     g_assert_false(submit(&s, enqcmd, DSA_MMIO - DSA_PORTALS, &desc));
     g_assert_cmphex(dsa_readl(qts, A_VERSION), ==, 0x100);
-    /* Posted, to a shared WQ: ignored.  To a dedicated one: not. */
+    /* A shared WQ ignores a posted write; a dedicated one accepts it. */
     submit(&s, movdir64b, 0, &desc);
     g_usleep(10000);
     g_assert_cmphex(qtest_readb(qts, RECORD), ==, 0);
@@ -410,7 +411,7 @@ static void test_portals(void)
     submitter_end(&s);
 }
 
-/* ENQCMD's PASID and privilege, and those of ENQCMDS */
+/* PASID and privilege that ENQCMD and ENQCMDS submit */
 static void test_trusted_fields(void)
 {
     DsaDesc desc = noop();
@@ -435,12 +436,12 @@ static void test_trusted_fields(void)
     desc.pasid = cpu_to_le32(0x12344);
     g_assert_true(submit(&s, enqcmds, 0, &desc));
     g_assert_cmphex(wait_record(qts), ==, DSA_STATUS_INT_HANDLE);
-    /* An entry that is for no PASID */
+    /* An interrupt handle whose entry is for no PASID */
     desc.int_handle = cpu_to_le16(2);
     g_assert_true(submit(&s, enqcmds, 0, &desc));
     g_assert_cmphex(wait_record(qts), ==, DSA_STATUS_INT_HANDLE);
 
-    /* The privilege needs to be enabled; changing that halts the device. */
+    /* Privilege must be enabled; changing that halts the device. */
     desc.pasid = cpu_to_le32(1u << 31 | 0x12345);
     g_assert_true(submit(&s, enqcmds, 0, &desc));
     g_assert_cmphex(wait_error(qts), ==, DSA_STATUS_PRIV);
@@ -458,7 +459,7 @@ static void test_trusted_fields(void)
     dsa_enable(qts, 1);
     g_assert_true(submit(&s, enqcmds, 0, &desc));
     g_assert_cmphex(wait_record(qts), ==, DSA_STATUS_SUCCESS);
-    /* A user may not have interrupts unless GENCFG says so. */
+    /* A user may only request interrupts if GENCFG allows that. */
     desc.pasid = cpu_to_le32(0x12345);
     g_assert_true(submit(&s, enqcmds, 0, &desc));
     g_assert_cmphex(wait_record(qts), ==, DSA_STATUS_INVALID_FLAGS);
@@ -494,8 +495,9 @@ static void test_pasid_commands(void)
     g_assert_cmphex(qtest_readb(qts, RECORD), ==, DSA_STATUS_SUCCESS);
 
     /*
-     * Those that wait are dropped, but for another one's.  Eight are in the
-     * engine, for four seconds each: some wait on any host.
+     * Abort PASID drops descriptors that wait, except those of another PASID.
+     * Eight are in the engine, for four seconds each, so that some wait on any
+     * host.
      */
     desc.size = cpu_to_le32(4 << 20);
     for (unsigned i = 0; i < 19; i++) {
@@ -507,12 +509,12 @@ static void test_pasid_commands(void)
     dsa_writel(qts, A_CMD, DSA_CMD_ABORT_PASID << 20 | 7);
     g_assert_cmpuint(occupancy(qts), <=, (before + 2) / 3);
     g_assert_cmpuint(occupancy(qts), >, 0);
-    /* What the engine has of it is waited for. */
+    /* The command waits for the PASID's descriptors in the engine. */
     g_assert_cmphex(dsa_readl(qts, A_CMDSTS), ==, R_CMDSTS_ACTIVE_MASK);
     submitter_end(&s);
 }
 
-/* What a shared WQ needs */
+/* What a shared WQ needs to be enabled */
 static void test_configuration(void)
 {
     Submitter s;
@@ -523,14 +525,14 @@ static void test_configuration(void)
     g_assert_cmphex(dsa_readq(qts, A_WQCAP) >> 48 & 3, ==, 3);
     configure(qts, 20, 20);
     g_assert_cmphex(dsa_command(qts, DSA_CMD_ENABLE_DEVICE, 0), ==, 0);
-    /* The capability is not enabled. */
+    /* The PASID capability is not enabled. */
     g_assert_cmphex(dsa_command(qts, DSA_CMD_ENABLE_WQ, 0), ==,
                     DSA_CMD_WQ_PASID);
     g_assert_cmphex(dsa_command(qts, DSA_CMD_DISABLE_DEVICE, 0), ==, 0);
     dsa_set_pasid_control(qts, 1);
     g_assert_cmphex(dsa_command(qts, DSA_CMD_ENABLE_DEVICE, 0), ==, 0);
     g_assert_cmphex(dsa_command(qts, DSA_CMD_ENABLE_WQ, 0), ==, 0);
-    /* A dedicated one with a PASID, and a privilege that is not enabled */
+    /* A dedicated WQ with a PASID, and privilege, which is not enabled */
     dsa_writel(qts, DSA_WQCFG_BASE + DSA_WQCFG_SIZE + 8,
                R_WQCFG2_DEDICATED_MASK | 1 << R_WQCFG2_PRIORITY_SHIFT |
                R_WQCFG2_PASID_EN_MASK | R_WQCFG2_PRIV_MASK);

@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Each kind does what it says when it is due, and nothing before.
+ * Each kind of fault acts as described when it is due, and not before.
  */
 
 #include "qemu/osdep.h"
@@ -16,7 +16,7 @@
 #define SEL_INT     (SEL_ALL | EVTSEL_INT)
 #define CPU         PMU_CPU_METRICS
 
-/* Run @s with a fault of these @properties. */
+/* Run @s with a fault of properties @properties. */
 static void run(PmuScript *s, const char *properties)
 {
     g_autofree char *args = g_strdup_printf(CPU "-object pmu-fault,id=f,%s",
@@ -25,7 +25,7 @@ static void run(PmuScript *s, const char *properties)
     pmu_run(s, args);
 }
 
-/* Counter 0 at 1000, stopped, is to interrupt. */
+/* Set counter 0 to 1000, stopped, and set up to interrupt. */
 static void stopped_counter(PmuScript *s)
 {
     pmu_wrmsr(s, MSR_GLOBAL_CTRL, 0);
@@ -34,7 +34,7 @@ static void stopped_counter(PmuScript *s)
     pmu_wrmsr(s, MSR_EVTSEL(0), SEL_INT);
 }
 
-/* At the second write of a register that has nothing to do with it. */
+/* The counter overflows at the second write of an unrelated register. */
 static void test_overflow(void)
 {
     g_autoptr(PmuScript) s = pmu_script_new();
@@ -54,7 +54,7 @@ static void test_overflow(void)
     pmu_expect(s->event[0][0].vector, VECTOR_NMI, "vector");
 }
 
-/* Fixed counters, and hidden ones of PERF_METRICS. */
+/* Fixed counters and the hidden counters of PERF_METRICS overflow, too. */
 static void test_overflow_kinds(void)
 {
     static const struct {
@@ -81,7 +81,7 @@ static void test_overflow_kinds(void)
     }
 }
 
-/* Between two accesses: not where others come in between. */
+/* A fault between two accesses, unless another access comes in between. */
 static void test_window(void)
 {
     g_autoptr(PmuScript) s = pmu_script_new();
@@ -99,7 +99,7 @@ static void test_window(void)
     pmu_expect(pmu_register(s, behind), GLOBAL_FIXED(3), "status behind");
 }
 
-/* An interrupt with nothing in GLOBAL_STATUS; twice, with max. */
+/* An interrupt with nothing in GLOBAL_STATUS, and twice with max=2. */
 static void test_spurious(void)
 {
     g_autoptr(PmuScript) s = pmu_script_new();
@@ -161,7 +161,10 @@ static void test_zero(void)
     pmu_expect(pmu_register(s, third), 5, "third RDPMC");
 }
 
-/* Two overflows, each with LVTPC unmasked before; LVTPC behind the first. */
+/*
+ * Run @s with two overflows; LVTPC is unmasked before each.  Returns LVTPC
+ * after the first.
+ */
 static unsigned overflow_twice(PmuScript *s, const char *properties)
 {
     unsigned lvtpc = 0;
@@ -193,7 +196,7 @@ static void test_interrupts(void)
         { "kind=no-automask", LVT_NMI, 2 },
         { "kind=double", LVT_MASKED | LVT_NMI, 3 },
         { "kind=double,cpl=3", LVT_MASKED | LVT_NMI, 2 },
-        /* Both overflows, each once more; the second's unmasks LVTPC. */
+        /* Both overflows interrupt twice; LVTPC is unmasked in between. */
         { "kind=double,max=2", LVT_MASKED | LVT_NMI, 4 },
     };
 
@@ -207,7 +210,10 @@ static void test_interrupts(void)
     }
 }
 
-/* Interrupts in BLOCK_LONG: returns the first one's place there. */
+/*
+ * Check the distance of interrupts in BLOCK_LONG.  Returns the offset of the
+ * first one in the block.
+ */
 static uint64_t expect_period(const PmuScript *s, uint64_t block,
                               unsigned period)
 {
@@ -222,7 +228,7 @@ static uint64_t expect_period(const PmuScript *s, uint64_t block,
         }
         pmu_expect(s->event[0][i].vector, VECTOR_NMI, "vector");
         if (found++) {
-            /* NOPs are a byte each; the handler's retire as well. */
+            /* NOPs have one byte; the handler's instructions count, too. */
             pmu_expect(rip - last, period - INTERRUPT_INSNS,
                        "distance of interrupt %u", i);
         } else {
@@ -235,8 +241,8 @@ static uint64_t expect_period(const PmuScript *s, uint64_t block,
 }
 
 /*
- * To the instruction, whatever counts, and though nothing does: the third
- * program of counters needs the timing model.
+ * insns= is exact to the instruction, whatever counts, and if nothing does.
+ * The third selector needs the timing model.
  */
 static void test_insns(void)
 {
@@ -265,7 +271,7 @@ static void test_insns(void)
     }
 }
 
-/* Behind each instruction, with -icount as well: all the same it goes on. */
+/* A fault after each instruction, also with -icount; the guest still runs. */
 static void test_insns_each(void)
 {
     static const char *const args[] = { "", " -icount shift=0" };
@@ -291,7 +297,10 @@ static void test_insns_each(void)
     }
 }
 
-/* The n-th multiple; and as one of several conditions: from then on. */
+/*
+ * With access=, insns= is one of several conditions, true from the nth multiple
+ * on.
+ */
 static void test_insns_and_others(void)
 {
     static const struct {
@@ -323,7 +332,7 @@ static void test_insns_and_others(void)
     }
 }
 
-/* An overflow in BLOCK_LONG, @count times, with LVTPC unmasked before. */
+/* Let counter 0 overflow in BLOCK_LONG @count times, with LVTPC unmasked. */
 static void overflow_in_long(PmuScript *s, unsigned count)
 {
     for (unsigned i = 0; i < count; i++) {
@@ -335,7 +344,7 @@ static void overflow_in_long(PmuScript *s, unsigned count)
     }
 }
 
-/* Of the second interrupt: exactly as many instructions. */
+/* The second interrupt is late by exactly as many instructions. */
 static void test_late(void)
 {
     static const unsigned late[] = { 1, 2, 700, 3000 };
@@ -355,7 +364,7 @@ static void test_late(void)
     }
 }
 
-/* One that finds LVTPC masked. */
+/* A late interrupt is lost if it finds LVTPC masked. */
 static void test_late_lost(void)
 {
     g_autoptr(PmuScript) s = pmu_script_new();
@@ -368,7 +377,7 @@ static void test_late_lost(void)
     pmu_expect(s->progress[0].events, 0, "interrupts");
 }
 
-/* One interrupt for two counters, whether the other one asks for one or not. */
+/* One interrupt for two counters, whether or not the other one has INT set. */
 static void test_merge(void)
 {
     static const uint64_t others[] = { SEL_ALL, SEL_INT };
@@ -388,7 +397,7 @@ static void test_merge(void)
     }
 }
 
-/* Only an interrupt that freezes. */
+/* Only an interrupt that freezes the counters is lost. */
 static void test_freeze_lost(void)
 {
     g_autoptr(PmuScript) s = pmu_script_new();
@@ -406,7 +415,7 @@ static void test_freeze_lost(void)
     pmu_expect(s->progress[0].events, 2, "interrupts");
 }
 
-/* Only where there is something to clear; then it can be cleared. */
+/* A status bit that is set cannot be cleared at first, and can afterwards. */
 static void test_stuck(void)
 {
     static const struct {
@@ -440,7 +449,7 @@ static void test_stuck(void)
 
 #define RUN_NOPS (NOPS + 1 + RUN_CPL0_INSNS)
 
-/* At the second stop; to the last count before an overflow. */
+/* At the second stop, the counter counts one more, and so overflows. */
 static void test_one_more(void)
 {
     g_autoptr(PmuScript) s = pmu_script_new();
@@ -464,7 +473,10 @@ static void test_one_more(void)
     pmu_expect(s->progress[0].events, 1, "interrupts");
 }
 
-/* Counters that count, don't, or do at CPL 3; what @properties makes of them */
+/*
+ * Set @gains to counters with the fault @properties: one that counts, one that
+ * does not, one that counts at CPL 3, and reference cycles.
+ */
 static void read_gains(const char *properties, uint64_t *gains)
 {
     g_autoptr(PmuScript) s = pmu_script_new();
@@ -499,7 +511,7 @@ static void test_gains(void)
         { "kind=ref-jump,by=123456789,access=0x18b", { 0, 0, 0, 123456789 } },
         { "kind=smi,by=4294967295,access=0x18b",
           { UINT32_MAX, 0, 0, UINT32_MAX } },
-        /* Nothing counts by then. */
+        /* At that time, nothing counts. */
         { "kind=smi,by=1000000,access=0x38f,nth=1", { 0, 0, 0, 0 } },
         { "kind=ref-jump,by=1000000,access=0x186", { 0, 0, 0, 0 } },
     };
@@ -515,7 +527,10 @@ static void test_gains(void)
     }
 }
 
-/* What it had counted stays; another one goes on; so does it, in the end. */
+/*
+ * The still counter keeps its count while another counter counts on.  When the
+ * fault is deleted, it counts again.
+ */
 static void test_still(void)
 {
     g_autoptr(PmuScript) s = pmu_script_new();
@@ -548,7 +563,7 @@ static void test_still(void)
     pmu_stop(&machine);
 }
 
-/* Of the second of two stops: the lower half is 0, and no overflow comes. */
+/* At the second of two stops, the lower half becomes 0, without overflow. */
 static void test_half(void)
 {
     g_autoptr(PmuScript) s = pmu_script_new();
@@ -569,7 +584,7 @@ static void test_half(void)
     pmu_expect(pmu_register(s, status), 0, "status");
 }
 
-/* One interrupt comes another way; LVTPC itself is masked as by any. */
+/* One interrupt has another delivery mode; it masks LVTPC as any other does. */
 static void test_mode(void)
 {
     static const struct {
@@ -613,7 +628,7 @@ static void test_mode(void)
     }
 }
 
-/* As long as max= does not say otherwise, or cpu= means another vCPU. */
+/* Reads of the capabilities are changed, as often as max= and cpl= permit. */
 static void test_caps(void)
 {
     static const struct {
@@ -647,7 +662,7 @@ static void test_caps(void)
 
 #define NOISY_READS 20
 
-/* What NOISY_READS of the metrics of one count return; RDPMC has the last. */
+/* Set @values to NOISY_READS reads of the same metrics, the last by RDPMC. */
 static void read_metrics(const char *properties, uint64_t *values)
 {
     g_autoptr(PmuScript) s = pmu_script_new();
@@ -673,7 +688,7 @@ static unsigned field(uint64_t metrics, unsigned index)
     return metrics >> (8 * index) & 0xff;
 }
 
-/* Each read is off by as much at most, and all slots are accounted for. */
+/* Each field is off by at most by=, and the fields still add up to 0xff. */
 static void test_metrics_noise(void)
 {
     uint64_t exact[NOISY_READS], noisy[NOISY_READS], other[NOISY_READS];
@@ -722,7 +737,10 @@ static void object_add(PmuMachine *machine, const char *id, uint64_t insns,
         "'nth': %u}}", id, insns, nth);
 }
 
-/* From one moment on: the counter that one clears is there for the other. */
+/*
+ * Two faults are added at the same moment.  The one that fires first lets the
+ * counter overflow; the other one adds to what it has counted since.
+ */
 static void test_insns_object_add(void)
 {
     g_autoptr(PmuScript) s = pmu_script_new();
@@ -750,7 +768,7 @@ static void test_insns_object_add(void)
     pmu_stop(&machine);
 }
 
-/* At once, while the guest runs; what the query says; and away again. */
+/* Add a fault that fires at once while the guest runs, query and delete it. */
 static void test_object_add(void)
 {
     g_autoptr(PmuScript) s = pmu_script_new();
@@ -782,7 +800,7 @@ static void test_object_add(void)
     pmu_stop(&machine);
 }
 
-/* One that is away does nothing any more. */
+/* A fault that was deleted does nothing any more. */
 static void test_object_del(void)
 {
     g_autoptr(PmuScript) s = pmu_script_new();
@@ -802,7 +820,7 @@ static void test_object_del(void)
     pmu_stop(&machine);
 }
 
-/* A replay has the same faults, at the same places: when @when says. */
+/* A replay has the fault at the same place, which @when chooses. */
 static void expect_replay(const char *when)
 {
     g_autoptr(PmuScript) s = pmu_script_new();

@@ -1,9 +1,10 @@
 /*
- * Test of faults on demand: again and again, where the guest stops, elsewhere.
+ * Test of faults on demand: repeated faults, faults that stop the guest, and
+ * migration.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * A migration is no matter for when a fault fires next.
+ * A migration does not change when a fault fires next.
  */
 
 #include "qemu/osdep.h"
@@ -15,7 +16,7 @@
 
 #define CPU     PMU_CPU_METRICS
 
-/* An interrupt, which is never masked, when the properties behind it say. */
+/* An interrupt when the properties appended say; LVTPC is never masked. */
 #define INTERRUPTS \
     CPU "-object pmu-fault,id=u,kind=no-automask,max=1000000 " \
         "-object pmu-fault,id=f,kind=spurious,max=1000000,"
@@ -23,13 +24,13 @@
 #define ITERATIONS 100000
 #define INTERRUPTS_MAX 1000
 
-/* Where interrupts came, as instructions of BLOCK_LOOP before each. */
+/* Where interrupts came: the instructions of BLOCK_LOOP before each. */
 typedef struct Places {
     unsigned count;
     int64_t place[INTERRUPTS_MAX];
 } Places;
 
-/* Run BLOCK_LOOP; the result is the block's address. */
+/* Append a run of BLOCK_LOOP.  Returns the operation that has its address. */
 static unsigned loop_script(PmuScript *s)
 {
     unsigned block = pmu_op(s, OP_BLOCK, BLOCK_LOOP, 0, 0);
@@ -39,7 +40,7 @@ static unsigned loop_script(PmuScript *s)
     return block;
 }
 
-/* DEC RCX, JNZ: RCX is one less at the second. */
+/* The loop is DEC RCX, JNZ; at JNZ, RCX is one less than at DEC. */
 static void find_places(const PmuScript *s, uint64_t loop, Places *places)
 {
     places->count = 0;
@@ -65,7 +66,7 @@ static void run_loop(const char *args, Places *places)
     find_places(s, pmu_value(s, block), places);
 }
 
-/* From each interrupt to the next one, its handler included. */
+/* Find the least and greatest distance of interrupts, handler included. */
 static void find_range(const Places *places, uint64_t *least, uint64_t *most)
 {
     *least = UINT64_MAX;
@@ -92,14 +93,14 @@ static void test_every(void)
     find_range(&places, &least, &most);
     pmu_expect(least, 1001, "the least distance");
     pmu_expect(most, 1001, "the most");
-    /* The first time, and the others. */
+    /* insns= sets the first interrupt, every= the others. */
     run_loop(INTERRUPTS "insns=50000,every=1001", &places);
     find_range(&places, &least, &most);
     pmu_expect(places.place[0] > 10000, true, "the first");
     pmu_expect(least, 1001, "the least distance behind it");
 }
 
-/* Of 180 numbers from 0 to 200, some are near both ends. */
+/* 180 random distances from 900 to 1100: some are near each end. */
 static void test_jitter(void)
 {
     static const char *const args[] = { "", " -icount shift=0" };
@@ -129,7 +130,10 @@ static void test_jitter(void)
     }
 }
 
-/* As one of several conditions: once, and then again behind as many. */
+/*
+ * With access=, every= is one of several conditions: the fault fires once, and
+ * again after as many instructions.
+ */
 static void test_every_and_others(void)
 {
     g_autoptr(PmuScript) s = pmu_script_new();
@@ -148,7 +152,7 @@ static void test_every_and_others(void)
     }
 }
 
-/* Wait for the guest to have stopped, or to have come in and to be so. */
+/* Wait until the guest has stopped, or has come in and is stopped. */
 static void expect_stop(PmuMachine *machine)
 {
     bool paused;
@@ -163,7 +167,7 @@ static void expect_stop(PmuMachine *machine)
     } while (!paused);
 }
 
-/* Between two writes: the first one has been done, the other has not. */
+/* The guest stops between two writes: it has done the first one only. */
 static void test_stop(void)
 {
     g_autoptr(PmuScript) s = pmu_script_new();
@@ -186,7 +190,7 @@ static void test_stop(void)
     pmu_stop(&machine);
 }
 
-/* INIT masks LVTPC, and the vCPU begins anew; the script goes on. */
+/* INIT masks LVTPC and restarts the vCPU; the script goes on. */
 static void test_init(void)
 {
     static const char *const when[] = {
@@ -214,11 +218,11 @@ static void test_init(void)
     }
 }
 
-/* The guest stops once; until then and from then on, faults of @args. */
+/* The guest stops once; before and after that, there are faults of @args. */
 #define STOPPED(args) \
     INTERRUPTS args " -object pmu-fault,id=s,kind=stop,insns=83456 "
 
-/* What @qmp leads to goes on, and the script ends. */
+/* Continue the guest, wait for the script's end, and read the results. */
 static void finish(PmuMachine *machine, PmuScript *s)
 {
     qtest_qmp_assert_success(machine->qts, "{ 'execute': 'cont' }");
@@ -237,7 +241,7 @@ static char *temporary_file(void)
     return file;
 }
 
-/* Interrupts of a run that is migrated where it stops, or not. */
+/* Run @s, which stops once; if @migrated, migrate it there. */
 static void run_migrated(PmuScript *s, const char *args, bool migrated)
 {
     g_autoptr(PmuScript) idle = pmu_script_new();
@@ -262,18 +266,18 @@ static void run_migrated(PmuScript *s, const char *args, bool migrated)
     g_unlink(file);
 }
 
-/* The same interrupts at the same instructions. */
+/* With a migration, the same interrupts come at the same instructions. */
 static void test_migration(void)
 {
     static const char *const all[] = {
         STOPPED("every=1000,jitter=100,seed=5"),
         STOPPED("insns=2001"),
         STOPPED("every=1000,jitter=100") "-icount shift=0",
-        /* Held back while the guest stops. */
+        /* The guest stops while an interrupt is late. */
         CPU "-object pmu-fault,id=f,kind=spurious,insns=80000 "
             "-object pmu-fault,id=l,kind=late,by=40000 "
             "-object pmu-fault,id=s,kind=stop,insns=83456",
-        /* Due at the very instruction. */
+        /* The fault is due at the instruction where the guest stops. */
         STOPPED("insns=83456"),
     };
 
@@ -295,7 +299,7 @@ static void test_migration(void)
     }
 }
 
-/* A counter stands still, and what has been seen counts, on both sides. */
+/* A still counter stays still, and nth= goes on, across a migration. */
 static void test_migration_of_state(void)
 {
     static const char args[] =
@@ -321,7 +325,7 @@ static void test_migration_of_state(void)
     pmu_expect(pmu_register(s, value), 5, "the still counter");
 }
 
-/* The other side must have the object. */
+/* QEMU refuses a migration to a side without the pmu-fault object. */
 static void test_migration_refused(void)
 {
     g_autofree char *file = temporary_file();

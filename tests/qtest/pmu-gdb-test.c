@@ -3,8 +3,9 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Before an overflow the PMU runs a block of just the length that is left.  A
- * debugger that stops the machine right before that asks for one instruction.
+ * Before an overflow, QEMU runs a block of exactly the instructions that are
+ * left.  A debugger that stops the machine right before such a block must still
+ * be able to step one instruction.
  */
 
 #include "qemu/osdep.h"
@@ -14,14 +15,14 @@
 #include "pmu/machine.h"
 
 #define PERIOD          50
-/* Steps that the test takes, and stops among which it looks for them. */
+/* Steps that the test takes, and most stops to find places for them. */
 #define STEPS           20
 #define STOPS           40000
 
 /* IMUL %rax, %rax in BLOCK_MULTIPLY. */
 #define IMULS           16
 #define IMUL_BYTES      4
-/* Behind the MOV that it begins with. */
+/* Offset of the first one, after the MOV with which the block begins. */
 #define IMUL_FIRST      3
 
 /* A connection to QEMU's gdbstub: "Remote Protocol" in GDB's manual. */
@@ -64,7 +65,7 @@ static void gdb_send(Gdb *gdb, const char *packet)
     gdb_write(gdb, framed, strlen(framed));
 }
 
-/* The next packet from QEMU, acknowledged. */
+/* Receive and acknowledge the next packet from QEMU.  The caller frees. */
 static char *gdb_receive(Gdb *gdb)
 {
     GString *packet = g_string_new(NULL);
@@ -83,7 +84,7 @@ static char *gdb_receive(Gdb *gdb)
     return g_string_free(packet, false);
 }
 
-/* The machine stops, or has stopped. */
+/* Wait for the reply that the machine has stopped. */
 static void gdb_wait_stop(Gdb *gdb)
 {
     g_autofree char *reply = gdb_receive(gdb);
@@ -98,7 +99,7 @@ static uint64_t gdb_rip(Gdb *gdb)
 
     gdb_send(gdb, "g");
     reply = gdb_receive(gdb);
-    /* Behind 16 registers of 16 digits, bytes in memory's order. */
+    /* RIP follows 16 registers of 16 digits; bytes are in memory order. */
     g_assert_cmpuint(strlen(reply), >, 17 * 16);
     reply[17 * 16] = 0;
     rip = g_ascii_strtoull(reply + 16 * 16, NULL, 16);
@@ -120,12 +121,12 @@ static PmuScript *make_script(unsigned *block)
     pmu_set(s, PROGRESS_LVTPC, LVT_NMI);
     pmu_poke32(s, APIC_LVTPC, LVT_NMI);
     *block = pmu_op(s, OP_BLOCK, BLOCK_MULTIPLY, 0, 0);
-    /* Longer than the test. */
+    /* The block runs for longer than the test. */
     pmu_op(s, OP_RUN, BLOCK_MULTIPLY | RUN_CPL3, GLOBAL_FIXED(0), 1ull << 40);
     return s;
 }
 
-/* Where the block is, as OP_BLOCK says, when that has run. */
+/* Wait until OP_BLOCK has run.  Returns the address of the block. */
 static uint64_t wait_block(PmuMachine *machine, unsigned block)
 {
     uint64_t address;
@@ -139,7 +140,10 @@ static uint64_t wait_block(PmuMachine *machine, unsigned block)
     return address;
 }
 
-/* Stop anywhere, step, and see how far that went.  Did it stop in the block? */
+/*
+ * Stop the machine anywhere, step, and check how far that went.  Returns
+ * whether it stopped in the block.
+ */
 static bool step(Gdb *gdb, uint64_t block)
 {
     uint64_t before, after;
@@ -157,7 +161,7 @@ static bool step(Gdb *gdb, uint64_t block)
     gdb_wait_stop(gdb);
     after = gdb_rip(gdb);
     if (after < block || after >= block + 0x100) {
-        return false;           /* an interrupt, that of the PMU */
+        return false;           /* the step took an interrupt of the PMU */
     }
     pmu_expect(after - before, IMUL_BYTES, "bytes that a step went");
     return true;

@@ -3,27 +3,27 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * A vCPU that sleeps, or never ran, may not keep those of all code that others
- * ran meanwhile.
+ * A vCPU that sleeps or never ran must not keep the descriptions of all code
+ * that others ran meanwhile.
  */
 
 #include "qemu/osdep.h"
 
 #include "pmu/machine.h"
 
-/* Enough for some buffers of code, of one MiB: each is translated anew. */
+/* Iterations: each is translated anew, which fills some 1 MiB code buffers. */
 #define ITERATIONS      20000
 #define GENERATIONS     3
-/* Of the other vCPU: enough to count block by block, and to go on as long. */
+/* Loops of the other vCPU: enough to count block by block, and to run on. */
 #define LOOPS           50000000ull
 
 /* What the other vCPU does. */
 typedef enum Other {
     NO_OTHER,
     NEVER_STARTED,
-    NEVER_RAN,                  /* plugged in */
-    SLEEPS,                     /* after it has counted */
-    RUNS                        /* what is counted block by block */
+    NEVER_RAN,                  /* it is plugged in */
+    SLEEPS,                     /* it has counted before */
+    RUNS                        /* its code is counted block by block */
 } Other;
 
 typedef struct Case {
@@ -57,8 +57,9 @@ static void plug_in(PmuMachine *machine)
 }
 
 /*
- * Each line of @log: no generation but the one before may be kept; by a vCPU
- * that runs, any: it has to get to its next block, and the host may be busy.
+ * Check each line of @log: besides the current generation, only the one before
+ * may be kept.  A vCPU that runs may keep any, as it must first get to its next
+ * block and the host may be busy.
  */
 static void check_log(const char *log, Other other)
 {
@@ -85,8 +86,8 @@ static void check_log(const char *log, Other other)
 }
 
 /*
- * What the other vCPU does.  Returns the index of how many instructions it has
- * counted, if it runs.
+ * Append what the other vCPU does.  If it runs, returns the index of the read
+ * of its instructions.
  */
 static unsigned add_other(PmuScript *s, Other other)
 {

@@ -5,8 +5,8 @@
  *
  * Each field is 0xff times a hidden counter over IA32_FIXED_CTR3 (Kan Liang
  * of Intel, LKML, 2019-08-29; tools/perf/Documentation/topdown.txt in Linux).
- * The properties tested are those that drivers rely on; conservation is the
- * oracle for the numbers.
+ * The tests check properties on which drivers rely.  The oracle for the numbers
+ * is conservation of slots.
  */
 
 #include "qemu/osdep.h"
@@ -31,7 +31,7 @@ static unsigned sum_fields(uint64_t metrics)
            field(metrics, 3);
 }
 
-/* Slots and metrics count from zero on both levels, once enabled. */
+/* Clear slots, cycles and metrics.  Once enabled, they count at both levels. */
 static void clear_metrics(PmuScript *s)
 {
     pmu_wrmsr(s, MSR_GLOBAL_CTRL, 0);
@@ -41,7 +41,7 @@ static void clear_metrics(PmuScript *s)
     pmu_wrmsr(s, MSR_PERF_METRICS, 0);
 }
 
-/* What is written reads back, if slots is not zero and the sum is possible. */
+/* A value that is written reads back, if slots is not 0 and the sum valid. */
 static void test_write_read(void)
 {
     static const uint64_t slots[] = {
@@ -96,7 +96,7 @@ static void test_reserved_bits(void)
                    "vector raised by bit %d", bit);
     }
 
-    /* Eight fields. */
+    /* Sapphire Rapids has eight fields. */
     pmu_wrmsr(spr, MSR_GLOBAL_CTRL, 0);
     pmu_wrmsr(spr, MSR_FIXED_CTR(3), 1000000);
     pmu_wrmsr(spr, MSR_PERF_METRICS, 0x102030105f404020);
@@ -106,7 +106,7 @@ static void test_reserved_bits(void)
                "PERF_METRICS of SapphireRapids");
 }
 
-/* The driver reads several times in a row: nothing may move. */
+/* Drivers read several times in a row: while nothing counts, nothing moves. */
 static void test_stable(void)
 {
     g_autoptr(PmuScript) s = pmu_script_new();
@@ -132,7 +132,7 @@ static void test_stable(void)
     }
 }
 
-/* Counted together from zero on, the fields add up to 0xff: all the time. */
+/* If slots and metrics count from zero on, the fields always add up to 0xff. */
 static void expect_sums(const char *args)
 {
     static const unsigned block[] = {
@@ -163,7 +163,7 @@ static void test_sums(void)
     expect_sums(PMU_CPU_SPR);
 }
 
-/* Slots alone dilute the fractions; metrics alone do not count. */
+/* If only slots count, the fractions fall.  Metrics do not count alone. */
 static void test_enabled_alone(void)
 {
     g_autoptr(PmuScript) s = pmu_script_new();
@@ -186,7 +186,7 @@ static void test_enabled_alone(void)
         uint64_t before = field(pmu_register(s, both + 1), i);
         uint64_t after = field(pmu_register(s, slots + 1), i);
 
-        /* The same hidden counter over more slots, to the nearest. */
+        /* The same hidden counter is divided by more slots, and rounded. */
         g_assert_cmpuint(after * pmu_register(s, slots), <=,
                          (before + 1) * pmu_register(s, both) +
                          pmu_register(s, slots));
@@ -201,8 +201,8 @@ static void test_enabled_alone(void)
 }
 
 /*
- * Sampling of slots: IA32_FIXED_CTR3 starts a period below its end, with the
- * metrics enabled.  They show nothing, and only bit 35 is ever set.
+ * perf samples slots: IA32_FIXED_CTR3 starts a period before its overflow, with
+ * the metrics enabled.  These read as 0, and only status bit 35 is ever set.
  */
 static void test_sampling(void)
 {
@@ -214,7 +214,7 @@ static void test_sampling(void)
     pmu_op(s, OP_RUN, BLOCK_NOPS, ENABLE, 0);
     before = pmu_rdpmc(s, RDPMC_METRICS);
     pmu_rdmsr(s, MSR_GLOBAL_STATUS);
-    /* At least one cycle an iteration, five slots. */
+    /* An iteration takes at least one cycle, that is five slots. */
     pmu_op(s, OP_RUN, BLOCK_MULTIPLY, ENABLE, 200000);
     after = pmu_rdmsr(s, MSR_GLOBAL_STATUS);
     pmu_run(s, PMU_CPU_METRICS);
@@ -280,7 +280,7 @@ static void test_continue(void)
                "sum of the fields after a second run");
 }
 
-/* The filter of IA32_FIXED_CTR3 is that of the metrics. */
+/* The metrics count at the levels that IA32_FIXED_CTR3 counts. */
 static void test_filter(void)
 {
     for (int level = 0; level < 2; level++) {
@@ -339,8 +339,8 @@ static void test_width(void)
 }
 
 /*
- * General-purpose counters of classes agree to 1/255 with their fields, of
- * which counter 0 has @first_field.
+ * General-purpose counters of classes agree with the fields of PERF_METRICS to
+ * 1/255.  Counter 0 counts the class of field @first_field.
  */
 static void expect_events(const char *args, const uint16_t *event,
                           unsigned num_events, unsigned first_field)
@@ -388,7 +388,7 @@ static void expect_events(const char *args, const uint16_t *event,
 
 static void test_events(void)
 {
-    /* Nothing counts bad speculation on Sunny Cove. */
+    /* On Sunny Cove, no event counts bad speculation. */
     static const uint16_t icelake[] = {
         EVENT_RETIRING, 0, EVENT_FRONTEND, EVENT_BACKEND,
     };
@@ -404,7 +404,7 @@ static void test_events(void)
     expect_events(PMU_CPU_SPR, &mispredicts, 1, 5);
 }
 
-/* From Sapphire Rapids on: a child of each class, never above its parent. */
+/* From Sapphire Rapids on, each class has a child, never above its parent. */
 static void test_level2(void)
 {
     static const unsigned block[] = { BLOCK_NOPS, BLOCK_MIXED, BLOCK_CHASE,
@@ -427,13 +427,13 @@ static void test_level2(void)
             children |= (uint64_t)field(metrics, 4 + j) << (8 * j);
         }
     }
-    /* Each of them is in use: heavy, mispredicts, fetch latency, memory. */
+    /* All children count: heavy, mispredicts, fetch latency, memory. */
     for (int j = 0; j < 4; j++) {
         g_assert_cmpuint(field(children, j), >, 0);
     }
 }
 
-/* A block whose bottleneck is known by construction has it. */
+/* The metrics show the bottleneck that a block has by construction. */
 static void test_bottlenecks(void)
 {
     static const struct {
@@ -447,9 +447,9 @@ static void test_bottlenecks(void)
          * at 16 bytes a cycle: NOPs retire at full width, or nearly.
          */
         { "straight line of NOPs", BLOCK_LONG, 0, 0, 60 },
-        /* Latency 3, one in flight, no misses. */
+        /* Instructions of latency 3, one in flight, no misses. */
         { "multiply chain", BLOCK_MULTIPLY, 3, 10000, 70 },
-        /* Every other branch wrong. */
+        /* Every other branch is mispredicted. */
         { "unpredictable branches", BLOCK_GUESS, 1, 20000, 25 },
     };
 
@@ -458,7 +458,7 @@ static void test_bottlenecks(void)
         unsigned index;
 
         clear_metrics(s);
-        /* Caches and predictors add_sample what there is to add_sample. */
+        /* Let caches and predictors learn what there is to learn. */
         pmu_op(s, OP_RUN, row[i].block, ENABLE, row[i].arg);
         pmu_op(s, OP_RUN, row[i].block, ENABLE, row[i].arg);
         clear_metrics(s);
@@ -473,9 +473,8 @@ static void test_bottlenecks(void)
 }
 
 /*
- * Code that modifies itself clears the machine with each store to itself,
- * and does little else: MACHINE_CLEARS.SMC, .COUNT and the class that they
- * lead to.
+ * Each store of self-modifying code to itself clears the machine.  Check
+ * MACHINE_CLEARS.SMC, .COUNT, and the class of their slots.
  */
 static void expect_smc(const char *args, bool level2)
 {
@@ -511,7 +510,7 @@ static void expect_smc(const char *args, bool level2)
                    "MACHINE_CLEARS.COUNT of block %u", row[i].block);
         if (row[i].clears) {
             g_assert_cmpuint(field(pmu_register(s, metrics), 1), >, 178);
-            /* ... and not by mispredicted branches. */
+            /* These slots are not due to mispredicted branches. */
             if (level2) {
                 g_assert_cmpuint(field(pmu_register(s, metrics), 5), <, 8);
             }
@@ -526,8 +525,8 @@ static void test_smc(void)
 }
 
 /*
- * Two tasks share the registers, as under Linux: saved and restored at each
- * switch, never reset.  Each one's fractions stay its own.
+ * Two tasks share the registers, as under Linux, which saves and restores them
+ * at each switch and never resets them.  Each task has its own fractions.
  */
 static void test_two_tasks(void)
 {
@@ -556,7 +555,7 @@ static void test_two_tasks(void)
             last[task] = pmu_op(s, OP_SAVE_METRICS, 0, saved[task], 0);
         }
     }
-    /* A task's turn is too short for what it costs to be known by samples. */
+    /* A task's turn is too short for sampling, so simulate all in detail. */
     pmu_run(s, PMU_CPU_UNSAMPLED);
     for (int task = 0; task < 2; task++) {
         uint64_t metrics = s->result[0][last[task]].value[1];
@@ -580,7 +579,7 @@ static uint64_t get_number(const QDict *dict, const char *key)
     return qnum_get_uint(qobject_to(QNum, qdict_get(dict, key)));
 }
 
-/* The entry of list @key of @info that is called @name. */
+/* Returns the entry called @name of list @key of @info. */
 static QDict *find_named(QDict *info, const char *key, const char *name)
 {
     QListEntry *entry;
@@ -614,7 +613,7 @@ static void expect_ledger(QDict *info, const char *level)
     pmu_expect(sum, slots, "sum of the leaf classes at %s", level);
 }
 
-/* Registers that the monitor shows, and where. */
+/* Registers that the monitor shows, and the lists that have them. */
 static const struct {
     const char *list, *name;
     uint32_t msr;
@@ -633,7 +632,7 @@ static const struct {
     { "counters", "IA32_FIXED_CTR3", MSR_FIXED_CTR(3) },
 };
 
-/* Count something, leave it, read it: returns the first of the reads. */
+/* Append code that is counted, then reads.  Returns the first read. */
 static unsigned add_shown(PmuScript *s)
 {
     const uint64_t enable = ENABLE | 0xf00000000 | GLOBAL_GP(0);
@@ -653,7 +652,7 @@ static unsigned add_shown(PmuScript *s)
     return first;
 }
 
-/* What the guest read, from the operation @first on, is what is shown. */
+/* Expect the monitor to show what the guest read from operation @first on. */
 static void expect_shown(const PmuScript *s, unsigned first, QDict *info,
                          const char *hmp)
 {
@@ -675,12 +674,15 @@ static void expect_shown(const PmuScript *s, unsigned first, QDict *info,
     g_assert_false(qdict_get_bool(branches, "counting"));
     g_assert_true(qdict_get_bool(branches, "usr"));
     g_assert_false(qdict_get_bool(branches, "os"));
-    /* User code ran while it was counted, and at no other time. */
+    /* All user code ran while it was counted. */
     pmu_expect(get_number(find_named(info, "ledger", "branches"), "usr"),
                get_number(branches, "value"), "branches at CPL 3");
 }
 
-/* @metrics as fields; unquantised, the fractions of level 1 add up to 1. */
+/*
+ * Expect the fields of @metrics in @info.  The exact fractions of level 1 add
+ * up to 1.
+ */
 static void expect_fractions(QDict *info, uint64_t metrics, unsigned fields)
 {
     static const char *const name[] = {
@@ -735,7 +737,7 @@ static void test_query(void)
     expect_query(PMU_CPU_SPR, 6, 8);
 }
 
-/* Without a PMU there is nothing to show; with two CPUs, two. */
+/* Without a PMU, the monitor shows nothing; with two CPUs, it shows two. */
 static void test_query_cpus(void)
 {
     static const struct {
@@ -759,12 +761,13 @@ static void test_query_cpus(void)
     }
 }
 
-/* So often that the model goes forward by then, without looking. */
+/* Iterations: enough to get the model to fast-forward. */
 #define LEFT_EARLY_TIMES 2000000
 
 /*
- * Blocks that are left in their middle while translated code only counts them
- * lie where they were translated from: the model finds nothing to repair.
+ * Blocks are left in their middle while translated code only counts them.
+ * Their addresses are those of their translation, so that the model finds
+ * nothing to repair.
  */
 static void test_query_left_early(void)
 {
@@ -789,7 +792,10 @@ static void test_query_left_early(void)
     }
 }
 
-/* Slots of the kernel's level while @block runs @n times, with @cpu. */
+/*
+ * Returns the slots at CPL 0 while @block runs with argument @n, if delivery of
+ * an event takes @cycles.
+ */
 static uint64_t kernel_slots(unsigned block, unsigned n, unsigned cycles)
 {
     g_autofree char *args = g_strdup_printf(
@@ -806,7 +812,7 @@ static uint64_t kernel_slots(unsigned block, unsigned n, unsigned cycles)
     return pmu_register(s, slots);
 }
 
-/* Exceptions take so much longer by the microcode that delivers them. */
+/* The microcode that delivers an exception takes as many cycles as set. */
 static void test_delivery(void)
 {
     static const struct {

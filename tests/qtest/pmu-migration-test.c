@@ -1,10 +1,10 @@
 /*
- * Test that counting goes on exactly on another machine, or later.
+ * Test that counting goes on exactly after a migration or a snapshot.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The payload counts itself while it waits in a loop whose iterations it also
- * adds up; it is moved in the middle of that.
+ * The payload waits in a loop, which the PMU counts; the payload also counts
+ * the iterations itself.  The test moves it in the middle of the loop.
  */
 
 #include "qemu/osdep.h"
@@ -16,7 +16,7 @@
 
 #include "pmu/machine.h"
 
-/* Bytes of an item's name, and of its two counts behind that. */
+/* Bytes of an item's name; its two counts follow. */
 #define ITEM_NAME       32
 
 #define ENABLE_COUNTS   (3ull | GLOBAL_FIXED(0))
@@ -24,7 +24,7 @@
 
 #define PERIOD          321
 
-/* Registers that nothing disturbs, and what they hold. */
+/* Registers that nothing changes, and the values that they hold. */
 static const struct {
     uint32_t msr;
     uint64_t value;
@@ -37,7 +37,7 @@ static const struct {
     { 0x1a6, 0x2a }, { 0x1a7, 0x15 }, { 0x3f6, 0x99 }, { 0x3f7, 0x7f0011 },
 };
 
-/* A script, and where its results are. */
+/* A script, and the indices of its results. */
 typedef struct Plan {
     PmuScript *script;
     unsigned spin, counters, held, block, overflow;
@@ -53,7 +53,7 @@ static void read_counters(PmuScript *s)
     pmu_rdpmc(s, 0x20000000);
 }
 
-/* Count at CPL 3 in BLOCK_SPIN, then overflow with what was set up before. */
+/* Count at CPL 3 in BLOCK_SPIN.  Then overflow; all is set up before. */
 static Plan make_plan(bool timing)
 {
     uint64_t enable = ENABLE_COUNTS | (timing ? ENABLE_TIMING : 0);
@@ -103,7 +103,7 @@ static void expect_results(const Plan *plan, bool timing, const char *what)
     pmu_expect(cycles > 0, timing, "cycles are counted %s", what);
     pmu_expect(pmu_register(s, plan->counters + 4), 5 * cycles,
                "slots %s", what);
-    /* All slots are accounted for: the hidden counters came along. */
+    /* The fields add up, as the hidden counters were migrated, too. */
     pmu_expect((metrics & 0xff) + (metrics >> 8 & 0xff) +
                (metrics >> 16 & 0xff) + (metrics >> 24), timing ? 0xff : 0,
                "sum of the fields of PERF_METRICS %s", what);
@@ -133,7 +133,7 @@ static void expect_hmp_ok(PmuMachine *machine, const char *command)
     g_assert_cmpstr(g_strstrip(response), ==, "");
 }
 
-/* A machine with a disk that takes snapshots. */
+/* Start a machine with a disk that can hold snapshots. */
 static void start_with_disk(PmuMachine *machine, const PmuScript *script,
                             const char *disk, const char *cpu)
 {
@@ -170,7 +170,7 @@ static bool can_snapshot(void)
     return false;
 }
 
-/* Save in the middle, finish, go back, finish again: the same machine. */
+/* In one process: save in the middle, finish, load, and finish again. */
 static void test_savevm(void)
 {
     if (!can_snapshot()) {
@@ -196,7 +196,7 @@ static void test_savevm(void)
     }
 }
 
-/* Registers of older units travel: what was written later is gone. */
+/* A snapshot has the registers of older units; later writes are undone. */
 static void expect_older(const char *cpu, const uint32_t *msr, unsigned num)
 {
     PmuScript *s = pmu_script_new();
@@ -254,7 +254,7 @@ static void test_older(void)
     expect_older("-cpu EPYC-Genoa,pmu=on,check=off", zen, ARRAY_SIZE(zen));
 }
 
-/* Caches are cold after each load, also the L3 that vCPUs share. */
+/* After loadvm, caches are cold, also the L3 that vCPUs share. */
 static void test_loadvm_cold(void)
 {
     g_autoptr(PmuScript) s = pmu_script_new();
@@ -285,7 +285,7 @@ static void test_loadvm_cold(void)
     remove_disk(disk);
 }
 
-/* A snapshot that another process loads; which counts another way before. */
+/* Another process, which counts in the other way before, loads a snapshot. */
 static void test_loadvm_elsewhere(void)
 {
     if (!can_snapshot()) {
@@ -311,7 +311,7 @@ static void test_loadvm_elsewhere(void)
     }
 }
 
-/* Ticks of the TSC across cycles that were counted, which are as many. */
+/* Expect as many ticks of the TSC as cycles that were counted. */
 static void expect_tsc_of_cycles(PmuMachine *machine, PmuScript *s,
                                  unsigned first, const char *what)
 {
@@ -323,7 +323,7 @@ static void expect_tsc_of_cycles(PmuMachine *machine, PmuScript *s,
     ticks = pmu_value(s, first + 2) - pmu_value(s, first);
     cycles = pmu_register(s, first + 3);
     g_assert_cmpuint(cycles, >, 0);
-    /* Besides, there is the interpreter. */
+    /* The TSC also counts the interpreter's cycles. */
     if (ticks < cycles - 3 || ticks > cycles + 4000) {
         g_test_message("%" PRIu64 " cycles took %" PRIu64 " ticks %s", cycles,
                        ticks, what);
@@ -332,9 +332,9 @@ static void expect_tsc_of_cycles(PmuMachine *machine, PmuScript *s,
 }
 
 /*
- * The clock that the model drives goes on where it was, @us microseconds after
- * the guest has read it and begun to count: soon, the model has not been asked
- * for the time since.
+ * The clock that the model drives goes on where it was.  The snapshot is taken
+ * @us microseconds after the guest has read the clock and begun to count.  If
+ * that is soon, nobody has asked the model for the time since.
  */
 static void expect_clock_goes_on(const char *args, unsigned us)
 {
@@ -378,7 +378,7 @@ static void test_clock(void)
     }
 }
 
-/* A stream goes from a machine with that clock to one with it only. */
+/* A stream of a machine with that clock only loads on one with that clock. */
 static void test_clock_refused(void)
 {
     static const char *const args[] = {
@@ -408,7 +408,7 @@ static void test_clock_refused(void)
     }
 }
 
-/* How many slots the first CPU has counted in user mode. */
+/* Returns how many slots the first CPU has counted in user mode. */
 static uint64_t user_slots(PmuMachine *machine)
 {
     QDict *response = qtest_qmp(machine->qts, "{'execute': 'x-query-pmu'}");
@@ -429,8 +429,8 @@ static uint64_t user_slots(PmuMachine *machine)
 }
 
 /*
- * What a PMU cannot hold, or is no PMU, is refused; and the one that was there
- * can be looked at, load what it can hold, and be reset.
+ * QEMU refuses to load state that the PMU cannot hold, or without a PMU.  After
+ * that, the PMU can still be queried, load its own state, and be reset.
  */
 static void test_loadvm_refused(void)
 {
@@ -450,7 +450,7 @@ static void test_loadvm_refused(void)
     disk = make_disk();
     start_with_disk(&machine, plan.script, disk, PMU_CPU_METRICS);
     pmu_wait_for(&machine, 1);
-    /* More than 8 bits hold. */
+    /* These are more than 8 bits can hold. */
     while (user_slots(&machine) < 10000) {
         g_usleep(1000);
     }
@@ -508,16 +508,17 @@ static void test_live(void)
     expect_live(true, "-icount shift=3");
 }
 
-/* So many interrupts there have been; the machine runs on. */
+/* Returns how many interrupts the payload has logged; the machine runs on. */
 static uint64_t count_interrupts(PmuMachine *machine)
 {
     return qtest_readq(machine->qts, PAYLOAD_PROGRESS + PROGRESS_EVENTS);
 }
 
 /*
- * An interrupt whose overflow froze all counters comes, though nothing counts
- * any more behind the snapshot: the handler, which goes on, is all that the
- * guest has.  Each snapshot is at another place of a short period.
+ * An interrupt whose overflow has frozen all counters still comes after a
+ * snapshot is loaded, though nothing counts any more.  Without it, no handler
+ * would ever start the counters again.  Each snapshot is at another place of a
+ * short period.
  */
 static void test_frozen(void)
 {
@@ -564,7 +565,7 @@ static void test_frozen(void)
     remove_disk(disk);
 }
 
-/* What the first CPU's PMU has counted so far, by names. */
+/* Returns what the first CPU's PMU has counted so far, by names of items. */
 static QDict *get_ledger(PmuMachine *machine)
 {
     QDict *response = qtest_qmp(machine->qts, "{'execute': 'x-query-pmu'}");
@@ -587,8 +588,8 @@ static QDict *get_ledger(PmuMachine *machine)
 }
 
 /*
- * The stream of a machine that has run @script, in full; and what it had
- * counted, if @ledger is not NULL.
+ * Returns the whole migration stream of a machine that has run @script.  If
+ * @ledger is not NULL, sets it to what the machine had counted.
  */
 static GByteArray *save_stream(const PmuScript *script, const char *args,
                                QDict **ledger)
@@ -601,7 +602,7 @@ static GByteArray *save_stream(const PmuScript *script, const char *args,
 
     pmu_start(&machine, script, args);
     pmu_wait_done(&machine, 1);
-    /* Or the payload goes on to HLT, and the model may see that. */
+    /* Otherwise, the payload goes on to HLT, and the model may count that. */
     qtest_qmp_assert_success(machine.qts, "{'execute': 'stop'}");
     if (ledger) {
         *ledger = get_ledger(&machine);
@@ -623,8 +624,8 @@ static GBytes *get_stream(const char *args)
 }
 
 /*
- * Start a machine that waits, and have it load @stream; returns whether that
- * was a machine.  If not, the one that waits is still there.
+ * Start a machine that waits for a migration, and let it load @stream.  Returns
+ * whether it loaded it.  If not, the machine still waits.
  */
 static bool load_stream(PmuMachine *machine, const GByteArray *stream)
 {
@@ -662,7 +663,7 @@ static bool contains(GBytes *bytes, const char *text)
     return memmem(data, size, text, strlen(text));
 }
 
-/* Only a CPU that has a PMU says so. */
+/* Only the stream of a CPU with a PMU has a section of it. */
 static void test_stream(void)
 {
     static const struct {
@@ -680,13 +681,13 @@ static void test_stream(void)
         g_assert_true(contains(stream, "cpu"));
         pmu_expect(contains(stream, "cpu/pmu"), row[i].pmu,
                    "the stream of %s has a section cpu/pmu", row[i].args);
-        /* KVM's, whose counters TCG does not have. */
+        /* This section is KVM's, whose counters TCG does not have. */
         pmu_expect(contains(stream, "cpu/msr_architectural_pmu"), false,
                    "the stream of %s has KVM's section", row[i].args);
     }
 }
 
-/* Where @stream has the ledger's item @name, as PmuSavedItem is sent. */
+/* Returns the ledger's item @name in @stream, a PmuSavedItem as sent. */
 static guint8 *find_item(GByteArray *stream, const char *name)
 {
     char padded[ITEM_NAME] = "";
@@ -698,7 +699,7 @@ static guint8 *find_item(GByteArray *stream, const char *name)
     return found;
 }
 
-/* A machine that has counted something of most items at both levels. */
+/* Returns the stream of a machine that has counted most items at each level. */
 static GByteArray *save_counted(QDict **ledger)
 {
     g_autoptr(PmuScript) s = pmu_script_new();
@@ -725,7 +726,7 @@ static void expect_ledger(PmuMachine *machine, const QDict *ledger)
     qobject_unref(now);
 }
 
-/* Every item arrives; one that this version does not know is left out. */
+/* All items are loaded, except one that this version does not know. */
 static void test_items(void)
 {
     g_autoptr(GByteArray) stream = NULL;
@@ -753,12 +754,12 @@ static void expect_refused(const GByteArray *stream, const char *what)
 
     pmu_expect(load_stream(&machine, stream), false,
                "a stream is loaded with %s", what);
-    /* It is there, and can be looked at. */
+    /* The machine is still there and can be queried. */
     qobject_unref(get_ledger(&machine));
     pmu_stop(&machine);
 }
 
-/* A stream that no PMU has written does not load, and does no harm. */
+/* A stream that no PMU can have written does not load, and does no harm. */
 static void test_hostile(void)
 {
     g_autoptr(GByteArray) good = save_counted(NULL);
@@ -791,7 +792,7 @@ static void test_hostile(void)
     expect_refused(good, "no end");
 }
 
-/* The bits that choose instrumentation are not the guest's: they stay here. */
+/* The hflags that choose instrumentation do not migrate. */
 static void test_hflags(void)
 {
     static const char section[] = "\003cpu\0\0\0\0\0\0\0\014";
@@ -804,10 +805,10 @@ static void test_hflags(void)
     stream = save_stream(s, PMU_CPU_METRICS, NULL);
     cpu = memmem(stream->data, stream->len, section, sizeof(section) - 1);
     g_assert_nonnull(cpu);
-    /* Registers, RIP and RFLAGS: vmstate_x86_cpu. */
+    /* Skip registers, RIP and RFLAGS: vmstate_x86_cpu. */
     cpu += sizeof(section) - 1 + 18 * sizeof(uint64_t);
     pmu_expect(ldl_be_p(cpu) & 7u << 29, 0, "bits of the PMU in hflags");
-    /* CR0.PE: it is hflags. */
+    /* HF_PE_MASK is set, so that this word is hflags. */
     pmu_expect(ldl_be_p(cpu) & 1u << 7, 1u << 7, "HF_PE_MASK in hflags");
 }
 

@@ -3,9 +3,9 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The model's TLBs must hold no translation longer than the CPU's, nor take one
- * from other page tables, and a branch must be judged by the code behind it,
- * wherever execution goes on.
+ * The model's TLBs must not hold a translation longer than the CPU's do, nor
+ * take one from other page tables.  Wherever execution goes on, the code after
+ * a branch must decide whether the branch was taken.
  */
 
 #include "qemu/osdep.h"
@@ -36,7 +36,7 @@ static void count(PmuScript *s, unsigned counter, uint64_t event,
     pmu_wrmsr(s, MSR_A_PMC(counter), 0);
 }
 
-/* What changes between two looks at the same pages, and whether TLBs survive */
+/* Code that runs between two reads of the same pages, and if it flushes TLBs */
 typedef struct Remap {
     const char *path;
     bool flushes;
@@ -44,7 +44,7 @@ typedef struct Remap {
     uint8_t code[32];
 } Remap;
 
-/* To where BLOCK_REMAP says. */
+/* Jump back to BLOCK_REMAP. */
 #define JUMP_BACK       0xff, 0xe5                      /* jmp *%rbp */
 
 static const Remap remaps[] = {
@@ -71,7 +71,7 @@ static const Remap remaps[] = {
         JUMP_BACK } },
 };
 
-/* Of other data of the blocks, and of where they return to. */
+/* Page walks, less than this, for other data of the block and its return. */
 #define OTHER_WALKS 8
 
 static void test_remap(const void *data)
@@ -93,8 +93,8 @@ static void test_remap(const void *data)
 }
 
 /*
- * An access that QEMU executes while all other vCPUs stop, as it crosses pages,
- * faults: flags are what they were before.
+ * A locked access crosses pages, so that QEMU executes it while all other vCPUs
+ * stop.  If it faults, the flags stay as they were.
  */
 static void test_atomic_fault(const void *cpu)
 {
@@ -126,7 +126,7 @@ static void test_atomic_fault(const void *cpu)
     pmu_expect(s->result[0][result].value[0], 1, "carry flag");
 }
 
-/* Counters of what BLOCK_NOT_TAKEN does, at @levels: see Way. */
+/* Counters of what BLOCK_NOT_TAKEN does: see expect_way(). */
 enum {
     TAKEN, NOT_TAKEN, INSTRUCTIONS, BRANCHES, NUM_COUNTERS
 };
@@ -141,7 +141,7 @@ static void count_way(PmuScript *s, uint64_t levels)
     count(s, BRANCHES, EVENT_BRANCHES, levels);
 }
 
-/* Reads them; the first one's index. */
+/* Append reads of them.  Returns the index of the first one. */
 static unsigned read_way(PmuScript *s)
 {
     unsigned first = pmu_rdpmc(s, TAKEN);
@@ -153,18 +153,18 @@ static unsigned read_way(PmuScript *s)
 }
 
 /*
- * Where it is left early, BLOCK_NOT_TAKEN is to go on for longer than that
- * takes; and if it is not, it is to end, after some seconds.
+ * Iterations of BLOCK_NOT_TAKEN: enough for it to still run when it is to be
+ * left early.  If it is not left early, it ends after some seconds.
  */
 #define WAY_ITERATIONS  (1u << 22)
 #define WAY_INSNS       5
 
 /*
- * From @before to @after the block ran and was left early, or did not begin: of
- * its three branches, the first of which is never taken and the last one
- * always, each has run as often as the next one, or once more.  Three more
- * instructions than branches are two conditional branches more, so both their
- * sum and which of them ran last is known without what is tested.
+ * Check the counts between @before and @after: the block ran and was left
+ * early, or did not begin.  Of its three branches, the first is never taken and
+ * the last one always is.  Each has run as often as the next one, or once more.
+ * Instructions minus branches tell how many conditional branches ran, and which
+ * of them ran last.  So this does not depend on the counts that are tested.
  */
 static void expect_way(const PmuScript *s, unsigned before, unsigned after,
                        uint64_t *behind_first)
@@ -175,7 +175,7 @@ static void expect_way(const PmuScript *s, unsigned before, unsigned after,
         ran[i] = pmu_register(s, after + i) - pmu_register(s, before + i);
     }
     if (ran[NOT_TAKEN] > WAY_ITERATIONS) {
-        /* What was to end it came before it began: the host was busy. */
+        /* The host was busy: the INIT came before the block began. */
         pmu_expect(ran[INSTRUCTIONS], WAY_ITERATIONS * WAY_INSNS + 1 +
                    RUN_CPL3_USR_INSNS, "instructions of the whole block");
         pmu_expect(ran[NOT_TAKEN], WAY_ITERATIONS + 1, "branches not taken");
@@ -207,7 +207,7 @@ static void test_init_behind_branch(void)
         pmu_op(s, OP_POKE64, 0, other_go, i);
         pmu_op(s, OP_RUN, BLOCK_NOT_TAKEN | RUN_CPL3, ENABLE_WAY,
                WAY_ITERATIONS);
-        /* It was sent, and nothing behind this is hit. */
+        /* Wait until the INIT was sent, so that it hits no later operation. */
         pmu_op(s, OP_SYNC, 0, i, 0);
         way[i] = read_way(s);
     }
@@ -232,7 +232,7 @@ static void test_init_behind_branch(void)
     g_assert_cmpuint(behind_first, >, 0);
 }
 
-/* SVM: what of the VMCB is used (AMD64 manual vol. 2, B and 15.5). */
+/* SVM: the fields of the VMCB that are used (AMD64 manual vol. 2, B, 15.5). */
 #define MSR_EFER                0xc0000080
 #define EFER_LONG_SVM           0x1500      /* LME, LMA, SVME */
 #define MSR_VM_HSAVE_PA         0xc0010117
@@ -259,7 +259,7 @@ static void test_init_behind_branch(void)
 #define SVM_CODE64              0x000000000a9b0008ull   /* CS: 08H */
 #define SVM_DATA                0xffffffff0c930010ull   /* SS, DS, ES: 10H */
 
-/* Memory of its own: the host's state, a stack of the guest, page tables. */
+/* Memory for the host's state, the guest's stack, and nested page tables. */
 #define SVM_HSAVE               0x41000
 #define SVM_STACK               0x42ff8
 #define SVM_NESTED_TABLES       0x50000
@@ -268,8 +268,8 @@ static void test_init_behind_branch(void)
     "-cpu Icelake-Server,+perf-metrics,pmu-sampling=off,+svm,+npt,check=off "
 
 /*
- * A guest that begins at @rip with the host's page tables, in 64-bit mode, and
- * returns to a VMMCALL.
+ * Set up a guest that begins at @rip in 64-bit mode, with the host's page
+ * tables, and returns to a VMMCALL.
  */
 static void prepare_guest(PmuScript *s, uint64_t rip)
 {
@@ -301,9 +301,9 @@ static void prepare_guest(PmuScript *s, uint64_t rip)
 #define GUEST_CODE      (PAYLOAD_CODE + 0x200)
 
 /*
- * VMRUN and #VMEXIT void all translations, as there is one ASID alone, and in
- * order: those of #VMEXIT before the host looks at its pages again, though
- * BLOCK_REMAP loads CR3 soon behind that.
+ * VMRUN and #VMEXIT invalidate all translations, as there is only one ASID.
+ * They do so in order: #VMEXIT does before the host reads its pages again, even
+ * though BLOCK_REMAP loads CR3 soon after that.
  */
 static void test_remap_guest(void)
 {
@@ -342,7 +342,7 @@ static void test_remap_guest(void)
 }
 
 /*
- * The page behind a branch is not there, which makes the guest exit when it
+ * The page after a branch is not present, so that the guest exits when it
  * fetches from it.
  */
 static void check_vmexit_behind_branch(bool taken)
@@ -381,8 +381,9 @@ static void test_vmexit_behind_branch(void)
 #define MiB             0x100000ull
 
 /*
- * Where NPT puts what: the guest's data and its page tables lie elsewhere, and
- * where the tables seem to lie are others, which lead astray.
+ * Nested paging maps the guest's data and page tables to other addresses in
+ * RAM.  At the guest's own address of the tables, RAM has other tables, which
+ * lead astray.
  */
 #define DATA            (8 * MiB)
 #define DATA_IN_RAM     (10 * MiB)
@@ -390,7 +391,8 @@ static void test_vmexit_behind_branch(void)
 #define TABLES_IN_RAM   (14 * MiB)
 #define ASTRAY          (6 * MiB)   /* PAYLOAD_DATA */
 
-/* PML4, PDPT and a PD at @at, whose addresses are @base on, of 16 MiB. */
+/* Write PML4, PDPT and a PD for 16 MiB to @at.  They refer to each other as if
+ * they were at @base. */
 static void write_tables(PmuScript *s, uint64_t at, uint64_t base)
 {
     pmu_op(s, OP_POKE64, 0, at, (base + 0x1000) | TABLE);
@@ -401,7 +403,7 @@ static void write_tables(PmuScript *s, uint64_t at, uint64_t base)
     }
 }
 
-/* The entry for @page in tables at @at. */
+/* Returns the address of the entry for @page in tables at @at. */
 static uint64_t table_entry(uint64_t at, uint64_t page)
 {
     return at + 0x2000 + page / (2 * MiB) * 8;
@@ -424,7 +426,7 @@ static void prepare_nested_paging(PmuScript *s)
 
 #define LINES           256     /* a third of L1D */
 
-/* Code that reads LINES lines from @data on, in no order to prefetch by. */
+/* Write code that reads LINES lines from @data on; no prefetcher follows it. */
 static void plant_read_lines(PmuScript *s, uint64_t at, uint32_t data)
 {
     uint8_t code[] = {
@@ -445,8 +447,9 @@ static void plant_read_lines(PmuScript *s, uint64_t at, uint32_t data)
 }
 
 /*
- * The guest finds in the cache what the host has read there, where NPT has put
- * its data: its tables' addresses are translated, and what they lead to.
+ * The guest finds its data in the cache, as the host has read the addresses to
+ * which nested paging maps them.  For that, the model must translate both the
+ * addresses of the guest's tables and the addresses that these contain.
  */
 static void test_nested_paging(void)
 {
@@ -472,7 +475,7 @@ static void test_nested_paging(void)
     g_assert_cmpuint(pmu_register(s, guest), <, LINES / 16);
 }
 
-/* The model's walks leave no trace in either set of tables. */
+/* The model's page walks do not change either set of tables. */
 static void test_nested_accessed(void)
 {
     uint8_t code[] = {

@@ -19,7 +19,7 @@ typedef struct Msr {
     unsigned count;
     uint64_t reset;
     uint64_t writable;          /* all other bits raise #GP */
-    uint64_t ignored;           /* ... but for these, which do not stick */
+    uint64_t ignored;           /* except these, which do not stick */
 } Msr;
 
 /* Registers that read back what was written. */
@@ -32,7 +32,7 @@ static const Msr plain_msrs[] = {
     { "IA32_A_PMC", 0x4c1, 8, 0, COUNTER_MASK },
 };
 
-/* Model-specific companions of events, on Ice Lake. */
+/* Model-specific registers that events need, on Ice Lake. */
 static const Msr icelake_msrs[] = {
     { "MSR_OFFCORE_RSP_", 0x1a6, 2, 0, 0x3fffffbfff },
     { "MSR_PEBS_LD_LAT_THRESHOLD", 0x3f6, 1, 0, 0xffff },
@@ -49,7 +49,7 @@ static const uint32_t readonly_msrs[] = {
     MSR_CAPABILITIES, MSR_GLOBAL_STATUS, MSR_GLOBAL_INUSE,
 };
 
-/* No bit of this may raise #GP on a counter's legacy address. */
+/* No bit of these may raise #GP when written to a counter's legacy address. */
 static const uint64_t legacy_values[] = {
     0, 1, 0x7fffffff, 0x80000000, 0xffffffff, 0x1234567800000000,
     0xffffffff7fffffff, 0x0000800180000001,
@@ -95,11 +95,14 @@ static void test_cpuid(void)
         pmu_expect(features & (1ull << (32 + 21)), 0, "DS");
         pmu_expect(s->result[0][extended].value[1] & (1ull << (32 + 19)), 0,
                    "ARCH_LBR");
-        /* What events that "never" happen count: RTM, AVX512F, RDT_A, ... */
+        /*
+         * The CPU lacks the features whose events "never" happen: RTM,
+         * AVX512F, RDT_A,
+         */
         features = s->result[0][extended].value[0] >> 32;
         pmu_expect(features & (1 << 11 | 1 << 15 | 1 << 16), 0,
                    "RTM, RDT_A and AVX512F");
-        /* ... WAITPKG, AVX512_FP16, AMX_TILE, AVX_VNNI. */
+        /* WAITPKG, AVX512_FP16, AMX_TILE and AVX_VNNI. */
         features = s->result[0][extended].value[1];
         pmu_expect(features & (1ull << 5 | 1ull << (32 + 23) |
                                1ull << (32 + 24)), 0,
@@ -157,8 +160,8 @@ static void test_reset_values(void)
 }
 
 /*
- * Write every bit of each register alone: those that exist read back, the
- * others raise #GP and leave the register as it is.
+ * Write each bit of each register alone.  A bit that exists reads back.  Any
+ * other raises #GP and leaves the register as it is.
  */
 static void expect_bits(const char *args, const Msr *msr, unsigned n)
 {
@@ -227,7 +230,7 @@ static void test_legacy_counters(void)
             pmu_rdmsr(s, MSR_PMC(n));
             pmu_rdmsr(s, MSR_A_PMC(n));
         }
-        /* The alias is the same register, all of it. */
+        /* The alias accesses all bits of the same register. */
         pmu_wrmsr(s, MSR_A_PMC(n), 0x123456789abc + n);
         pmu_rdmsr(s, MSR_PMC(n));
     }
@@ -269,11 +272,11 @@ static void test_readonly(void)
     }
 }
 
-/* Each bit of the status register: set it, see it, clear it. */
+/* Set, read and clear each bit of the status register. */
 static void test_status_bits(void)
 {
     const uint64_t counters = 0x0001000f000000ff;
-    /* Besides: ToPA, LBR_FRZ, CTR_FRZ, ASCI, uncore, buffer, changed. */
+    /* Also: ToPA, LBR_FRZ, CTR_FRZ, ASCI, uncore, buffer, changed. */
     const uint64_t clearable = counters | 0xfc80000000000000;
     g_autoptr(PmuScript) s = pmu_script_new();
 
@@ -281,7 +284,7 @@ static void test_status_bits(void)
         pmu_wrmsr(s, MSR_GLOBAL_SET, 1ull << bit);
         pmu_rdmsr(s, MSR_GLOBAL_STATUS);
         pmu_rdmsr(s, MSR_GLOBAL_SET);
-        /* Another bit's clearing leaves it. */
+        /* Clearing another bit leaves this one. */
         pmu_wrmsr(s, MSR_GLOBAL_RESET, (1ull << bit) ^ 3);
         pmu_rdmsr(s, MSR_GLOBAL_RESET);
         pmu_wrmsr(s, MSR_GLOBAL_RESET, 1ull << bit);
@@ -314,7 +317,7 @@ static void test_status_bits(void)
     }
 }
 
-/* Writing ones for other bits clears only those. */
+/* A write of ones for some bits clears only those. */
 static void test_status_clear_is_selective(void)
 {
     const uint64_t all = 0x0001000f000000ff;
@@ -386,8 +389,8 @@ static void test_misc_enable(void)
 }
 
 /*
- * Freezing on a PMI can be enabled; what stands for last-branch records may
- * be written without #GP; nothing else exists.
+ * The guest can enable freezing on a PMI, and may write the bits of last-branch
+ * records without #GP.  No other bits exist.
  */
 static void test_debugctl(void)
 {
@@ -411,7 +414,7 @@ static void test_debugctl(void)
     }
 }
 
-/* Linux takes an MSR that echoes what it writes for a last-branch record. */
+/* No MSR may echo a write: Linux would take it for a last-branch record. */
 static void test_no_lbr(void)
 {
     static const uint32_t msrs[] = { 0x1c8, 0x1c9, 0x680, 0x6c0, 0xdc0 };
@@ -430,7 +433,7 @@ static void test_no_lbr(void)
     }
 }
 
-/* A register that another option removes raises #GP on every access. */
+/* If an option removes a register, each access to it raises #GP. */
 static void test_absent(void)
 {
     static const struct {
@@ -466,7 +469,7 @@ static void test_absent(void)
     }
 }
 
-/* Larger units have more registers: here, their addresses raise #GP. */
+/* Addresses of registers that only larger PMUs have raise #GP. */
 static void test_absent_neighbours(void)
 {
     static const char *const cpu[] = { PMU_CPU_METRICS, PMU_CPU_SPR };
@@ -491,7 +494,7 @@ static void test_absent_neighbours(void)
     }
 }
 
-/* A CPU without PMU is the one that QEMU always had. */
+/* A CPU without a PMU is the same as in stock QEMU. */
 static void test_none(void)
 {
     static const char *const cpu[] = {
@@ -535,7 +538,7 @@ static void test_none(void)
     }
 }
 
-/* ECX of RDPMC, and what it selects; SDM vol. 2B. */
+/* ECX of RDPMC, and the counter that it selects (SDM vol. 2B). */
 static const struct {
     uint32_t ecx;
     uint32_t msr;               /* 0: #GP */
@@ -636,7 +639,7 @@ static void test_rdpmc_fault_preserves(void)
     pmu_expect(s->result[0][index].value[1], UINT64_MAX, "RDX");
 }
 
-/* Something to be kept, or lost, in every register. */
+/* Values to write to each register, and those after RESET. */
 static const struct {
     uint32_t msr;
     uint64_t value, reset;
@@ -661,7 +664,7 @@ static void run_reset(uint32_t op, PmuScript *s)
     for (int i = ARRAY_SIZE(state) - 1; i >= 0; i--) {
         pmu_wrmsr(s, state[i].msr, state[i].value);
     }
-    /* Nothing may count while it is looked at. */
+    /* Stop the counters, as nothing may count while the test reads. */
     pmu_wrmsr(s, MSR_FIXED_CTR(3), 0x1000);
     pmu_wrmsr(s, MSR_PERF_METRICS, 0x11223344);
     pmu_wrmsr(s, MSR_EVTSEL(0), 0x0300c4);
@@ -714,7 +717,7 @@ static void test_init(void)
                0x0001000100000001, "IA32_PERF_GLOBAL_STATUS after INIT");
 }
 
-/* How often @text is in @log. */
+/* Returns how often @text occurs in @log. */
 static unsigned occurrences(const char *log, const char *text)
 {
     unsigned n = 0;
@@ -726,8 +729,8 @@ static unsigned occurrences(const char *log, const char *text)
 }
 
 /*
- * The log tells of each event that a guest programs and that is not counted
- * as hardware does, once, and of no other.
+ * The log names, once, each event that a guest programs and that QEMU does not
+ * count as hardware does.  It names no other event.
  */
 static void test_log_of_events(void)
 {
@@ -735,7 +738,7 @@ static void test_log_of_events(void)
         0x4300c0,               /* INST_RETIRED.ANY_P */
         0x032028,               /* CORE_POWER.LVL2_..., not enabled */
         0x431828,               /* CORE_POWER.LVL1_TURBO_LICENSE */
-        0x031828, 0x431828,     /* ... off and on */
+        0x031828, 0x431828,     /* the same, off and on */
         0x43fefe,               /* none */
         0x14300c4,              /* BR_INST_RETIRED.ALL_BRANCHES, cmask=1 */
         0x430279,               /* IDQ, umask 2: no such kind */

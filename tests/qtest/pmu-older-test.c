@@ -3,8 +3,8 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The payload runs in 64-bit mode, which most of these CPUs did not have: QEMU
- * takes vendor, family and model as they are given, and so does the PMU.
+ * The payload runs in 64-bit mode, which most of these CPUs did not have.  QEMU
+ * and the PMU accept any vendor, family and model with it.
  *
  * Addresses and bits are literal: SDM vol. 3B, the sections on older
  * processors; AMD64 Architecture Programmer's Manual, vol. 2.
@@ -20,12 +20,12 @@
 #define AMD(family, model) \
     "-cpu qemu64,family=" #family ",model=" #model ",pmu=on,check=off "
 
-/* What counter 0 needs, or counter 1. */
+/* How to program a counter: 0 for instructions, 1 for branches. */
 typedef struct Selection {
     uint32_t msr;
-    uint64_t value;             /* with USR, OS and, of events, its code */
-    uint64_t os;                /* the bit of it that counts at CPL 0 */
-    uint64_t interrupt;         /* ... that makes overflows interrupt */
+    uint64_t value;             /* with USR, OS and the event's code */
+    uint64_t os;                /* bit of @value that counts at CPL 0 */
+    uint64_t interrupt;         /* bit that makes overflows interrupt */
     uint32_t counter;
 } Selection;
 
@@ -33,12 +33,12 @@ typedef struct Older {
     const char *name;
     const char *cpu;
     Selection instructions, branches;
-    /* What NetBurst needs besides: an ESCR each. */
+    /* NetBurst also needs an ESCR for each counter. */
     uint32_t escr[2];
     uint64_t escr_value[2];
     unsigned width;             /* of counters, in bits */
-    uint32_t ecx;               /* RDPMC of the first counter; past the last: */
-    uint32_t bad_ecx;
+    uint32_t ecx;               /* ECX of RDPMC for the first counter */
+    uint32_t bad_ecx;           /* ECX past the last counter */
     bool interrupts;
     bool masks;                 /* a PMI masks LVTPC */
 } Older;
@@ -50,7 +50,7 @@ typedef struct Older {
     .branches = { (base) + 1, EVTSEL(branches_), EVTSEL_OS, EVTSEL_INT, \
                   (counters) + 1 }
 
-/* CESR has both counters' fields; that of the second one is in the first. */
+/* CESR has the fields of both counters, so P5's .branches need no MSR. */
 #define CESR    (0x16 | 3 << 6 | (0x12 | 3 << 6) << 16)
 
 static const Older pmus[] = {
@@ -66,7 +66,7 @@ static const Older pmus[] = {
       .width = 40, .bad_ecx = 2, .interrupts = true, .masks = true },
     { "skylake", INTEL(6, 85), P6_LIKE(0xc0, 0xc4, 0x186, 0xc1),
       .width = 48, .bad_ecx = 4, .interrupts = true, .masks = true },
-    /* INSTR_RETIRED.NBOGUSNTAG and BRANCH_RETIRED, of all four kinds. */
+    /* INSTR_RETIRED.NBOGUSNTAG, and BRANCH_RETIRED with all four kinds. */
     { "netburst", INTEL(15, 6),
       .instructions = { 0x36c, 4 << 13 | 0x31000, 0, 1 << 26, 0x30c },
       .branches = { 0x36d, 5 << 13 | 0x31000, 0, 1 << 26, 0x30d },
@@ -105,7 +105,7 @@ static void select_event(PmuScript *s, const Older *pmu, unsigned i,
     }
 }
 
-/* Run @block with @n, whose OP_RUN writes IA32_PERF_GLOBAL_CTRL. */
+/* Run @block with argument @n.  OP_RUN writes IA32_PERF_GLOBAL_CTRL. */
 static void run_block(PmuScript *s, const Older *pmu, uint32_t block,
                       uint64_t n)
 {
@@ -114,11 +114,11 @@ static void run_block(PmuScript *s, const Older *pmu, uint32_t block,
 
 static bool can_run(const Older *pmu)
 {
-    /* Of version 1 IA32_PERF_GLOBAL_CTRL raises #GP, as on silicon. */
+    /* In version 1, IA32_PERF_GLOBAL_CTRL raises #GP, as on silicon. */
     return !g_str_equal(pmu->name, "core-duo");
 }
 
-/* A loop of known length, twice: what differs is the loop's. */
+/* Two runs of a loop: their difference is that of their known lengths. */
 static void test_counts(const void *opaque)
 {
     const Older *pmu = opaque;
@@ -175,7 +175,7 @@ static void test_rdpmc(const void *opaque)
                pmu->bad_ecx, pmu->name);
 }
 
-/* The interrupt comes behind the instruction that overflows the counter. */
+/* The interrupt comes after the instruction that overflows the counter. */
 static void test_overflow(const void *opaque)
 {
     const Older *pmu = opaque;
@@ -226,7 +226,7 @@ static void test_netburst_asserted(void)
     pmu_expect(s->progress[0].events, 2, "interrupts");
 }
 
-/* Counter 14 counts from the instruction on behind which 12 overflowed. */
+/* Counter 14 counts from the instruction after which counter 12 overflowed. */
 static void test_netburst_cascade(void)
 {
     static const char cpu[] = INTEL(15, 6);
@@ -251,7 +251,7 @@ static void test_netburst_cascade(void)
     pmu_expect(pmu_value(s, second), pmu_value(s, first), "behind it");
 }
 
-/* Without MMX there is no RDPMC: #UD, as where there is no PMU. */
+/* Without MMX, RDPMC raises #UD, as it does without a PMU. */
 static void test_p5_without_mmx(void)
 {
     g_autoptr(PmuScript) s = pmu_script_new();
@@ -277,7 +277,7 @@ static void test_c3_tsc(void)
     g_assert_cmpuint(pmu_value(s, after), >, pmu_value(s, before));
 }
 
-/* With icount RDMSR cannot ask for the time where it stands: it reads 0. */
+/* With icount, RDMSR cannot read the clock within a block: it returns 0. */
 static void test_c3_icount(void)
 {
     g_autoptr(PmuScript) s = pmu_script_new();
@@ -288,22 +288,22 @@ static void test_c3_icount(void)
     pmu_expect(pmu_value(s, tsc), 0, "PerfCtr0");
 }
 
-/* Stores to so many lines, one after the other, which L2's prefetcher sees. */
+/* Words and lines of a stream of stores, which L2's prefetcher detects. */
 #define STREAM_WORDS    (1 << 18)
 #define STREAM_LINES    (STREAM_WORDS / 8)
 
 /*
  * Which cores count L2's hardware prefetches as last-level cache references and
- * misses.  Core 2, Nehalem: SDM vol. 3B, "excludes cache line fills due to" it;
- * Sandy Bridge to Broadwell: Intel's event lists, "demand requests"; Skylake:
- * there, "hardware prefetches from L1 and L2".
+ * misses.  Core 2 and Nehalem do not: SDM vol. 3B, "excludes cache line fills
+ * due to" it.  Sandy Bridge to Broadwell do not: Intel's event lists, "demand
+ * requests".  Skylake does: Intel's list, "hardware prefetches from L1 and L2".
  */
 static void test_llc(void)
 {
     static const struct {
         const char *name, *cpu;
-        bool l3;                /* which is the last level */
-        bool prefetches;        /* are counted */
+        bool l3;                /* the last level is an L3 */
+        bool prefetches;        /* prefetches are counted */
     } rows[] = {
         { "Core 2", INTEL(6, 15) },
         { "Nehalem", INTEL(6, 26), true },
@@ -348,8 +348,8 @@ static void test_llc(void)
 }
 
 /*
- * What CPUID says: leaf 0AH, as on parts of these cores, whose EBX has seven
- * bits (the eighth event, slots, came with Ice Lake), and AMD's features.
+ * CPUID reports leaf 0AH as on parts of these cores, and AMD's features.  EBX
+ * has seven bits, as the eighth event, slots, came with Ice Lake.
  */
 static void test_cpuid(void)
 {
@@ -357,7 +357,7 @@ static void test_cpuid(void)
         const char *cpu;
         uint32_t eax, edx;      /* leaf 0AH */
         bool core;              /* PerfCtrExtCore */
-        uint32_t v2;            /* leaf 80000022H: counters, 0: not version 2 */
+        uint32_t v2;            /* counters, leaf 80000022H; 0: no version 2 */
     } rows[] = {
         { "-cpu coreduo,pmu=on,check=off ", 0x07280201, 0 },
         { "-cpu core2duo,pmu=on,check=off ", 0x07280202, 0x503 },
@@ -385,7 +385,7 @@ static void test_cpuid(void)
         g_autofree char *cpu = g_strdup(rows[i].cpu);
 
         if (!long_mode) {
-            /* The payload needs it; CPUID's leaf is the same. */
+            /* The payload needs 64-bit mode.  Take a CPU with the same leaf. */
             g_free(cpu);
             cpu = g_strdup(strstr(rows[i].cpu, "coreduo")
                            ? "-cpu core2duo,model=14,pmu=on,check=off "
@@ -414,7 +414,7 @@ static void test_cpuid(void)
     }
 }
 
-/* 32-bit models, which the payload cannot run on, start. */
+/* 32-bit models start; the payload cannot run on them. */
 static void test_start(void)
 {
     static const char *const cpus[] = {

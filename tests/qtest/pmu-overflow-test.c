@@ -3,9 +3,9 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The interrupt of a counter of instructions or branches comes just behind
- * the instruction that overflows it: where that is follows from the code that
- * runs (pmu/payload/payload.h).  SDM vol. 3B, 20.2 and 20.3.9; vol. 3A,
+ * The interrupt of a counter of instructions or branches comes right after the
+ * instruction that overflows the counter.  The code that runs determines where
+ * that is (pmu/payload/payload.h).  SDM vol. 3B, 20.2 and 20.3.9; vol. 3A,
  * 11.5.1 (LVTPC is masked on delivery).
  */
 
@@ -20,7 +20,7 @@ typedef struct Counter {
     const char *name;
     uint32_t msr;
     uint64_t global;            /* its bit in IA32_PERF_GLOBAL_x */
-    uint16_t event;             /* of a general-purpose one */
+    uint16_t event;             /* of a general-purpose counter; else 0 */
 } Counter;
 
 static const Counter fixed0 = {
@@ -35,17 +35,17 @@ static const Counter branches5 = {
 
 enum { USR = 1, OS = 2, INT = 4 };
 
-/* What a block of some instructions takes that mispredicts its branch. */
+/* Cycles of a block of some instructions whose branch is mispredicted. */
 #define LATE_CYCLES 50
 
-/* With @timing, cycles and slots count as well: see pmu-count-test.c. */
+/* Returns GLOBAL_CTRL.  With @timing, cycles and slots are enabled as well. */
 static uint64_t enable_mask(const Counter *counter, bool timing)
 {
     return counter->global |
            (timing ? GLOBAL_FIXED(1) | GLOBAL_FIXED(3) | GLOBAL_METRICS : 0);
 }
 
-/* @counter has @value, and counts and interrupts as @flags say. */
+/* Set @counter to @value, to count and interrupt as @flags say. */
 static void set_counter(PmuScript *s, const Counter *counter, unsigned flags,
                         bool timing, uint64_t value)
 {
@@ -69,7 +69,7 @@ static void set_counter(PmuScript *s, const Counter *counter, unsigned flags,
     pmu_wrmsr(s, counter->msr, value);
 }
 
-/* The handler sets the counter to @value each time, and goes on. */
+/* Make the handler set the counter to @value each time, and start it again. */
 static void set_reload(PmuScript *s, const Counter *counter, bool timing,
                        uint64_t value, uint32_t lvtpc)
 {
@@ -94,7 +94,7 @@ static void expect_event(const PmuScript *s, unsigned index, unsigned vector,
     pmu_expect(event->rip, rip, "RIP of interrupt %u, %s", index, what);
 }
 
-/* Straight-line code at CPL 3, with interrupts one after the other. */
+/* Run straight-line code at CPL 3, with an interrupt in each period. */
 static void expect_period(const Counter *counter, bool timing, bool nmi,
                           uint64_t period)
 {
@@ -121,7 +121,7 @@ static void expect_period(const Counter *counter, bool timing, bool nmi,
         pmu_expect(s->event[0][i].status, counter->global,
                    "status of interrupt %d, %s", i, what);
     }
-    /* RET and INT follow; behind INT a fixed vector finds IF clear. */
+    /* RET and INT follow.  After INT, IF is clear for a fixed vector. */
     g_assert_cmpuint(s->progress[0].events, <=, (NOPS + 2) / period);
 }
 
@@ -160,7 +160,7 @@ static void test_straight_line_cpl0(void)
         pmu_poke32(s, APIC_LVTPC, LVT_NMI);
         block = pmu_op(s, OP_BLOCK, BLOCK_NOPS, 0, 0);
         pmu_op(s, OP_RUN, BLOCK_NOPS, enable_mask(&fixed0, timing), 0);
-        /* The payload's end would have events until the log has wrapped. */
+        /* Otherwise interrupts go on after the block and wrap the log. */
         pmu_set(s, PROGRESS_ENABLE, 0);
         pmu_run(s, PMU_CPU_METRICS);
 
@@ -172,7 +172,7 @@ static void test_straight_line_cpl0(void)
     }
 }
 
-/* Both levels count: the IRETQ to CPL 3 is the first instruction. */
+/* If both levels count, the IRETQ to CPL 3 is the first instruction. */
 static void test_across_levels(void)
 {
     for (int timing = 0; timing < 2; timing++) {
@@ -195,8 +195,8 @@ static void test_across_levels(void)
 }
 
 /*
- * The overflowing instruction changes the level: IRETQ, which counts where it
- * comes from, and INT, likewise.
+ * The instruction that overflows the counter changes the level: IRETQ or INT.
+ * Both count at the level from which they come.
  */
 static void test_level_change(void)
 {
@@ -234,7 +234,7 @@ static void test_level_change(void)
             pmu_op(s, OP_RUN, BLOCK_REP_ZERO | RUN_CPL3,
                    enable_mask(row[i / 2].counter, timing), 0);
         } else {
-            /* (IRETQ,) RET, INT: all of them are branches. */
+            /* IRETQ (at CPL 0), RET and INT are all branches. */
             pmu_op(s, OP_RUN, BLOCK_EMPTY | RUN_CPL3,
                    enable_mask(row[i / 2].counter, timing), 0);
         }
@@ -244,7 +244,7 @@ static void test_level_change(void)
     }
 }
 
-/* Where BLOCK_LOOP of @n iterations is after @k instructions. */
+/* Set @offset and @rcx to where BLOCK_LOOP(@n) is after @k instructions. */
 static void loop_position(uint64_t n, uint64_t k, uint64_t *offset,
                           uint64_t *rcx)
 {
@@ -260,9 +260,9 @@ static void loop_position(uint64_t n, uint64_t k, uint64_t *offset,
 }
 
 /*
- * A loop whose counter says in which iteration the interrupt came; also with
- * other interrupts all the time, and so far from the overflow that QEMU hands
- * out its budget in parts.
+ * RCX of a loop tells in which iteration the interrupt came.  With @timer,
+ * other interrupts come all the time.  Overflows may be so far away that QEMU
+ * hands out its budget in parts.
  */
 static void expect_loop(const Counter *counter, bool timing, uint64_t n,
                         uint64_t period, bool timer)
@@ -279,7 +279,7 @@ static void expect_loop(const Counter *counter, bool timing, uint64_t n,
     set_reload(s, counter, timing, OVERFLOW_IN(period), LVT_NMI);
     pmu_poke32(s, APIC_LVTPC, LVT_NMI);
     if (timer) {
-        /* Its handler logs, and must not reload. */
+        /* The handler logs a timer's interrupt, and must not reload then. */
         pmu_set(s, PROGRESS_ACTION, PMI_LOG);
         pmu_poke32(s, APIC_TIMER_DIVIDE, 0xb);
         pmu_poke32(s, APIC_LVT_TIMER, VECTOR_TIMER | 0x20000);
@@ -311,9 +311,9 @@ static void expect_loop(const Counter *counter, bool timing, uint64_t n,
             loop_position(n, overflows * period, &offset, &rcx);
         }
         /*
-         * A timer interrupt of the same instant may be taken first: then this
-         * one finds the other's handler, none of it executed, and is logged
-         * before it.
+         * If a timer interrupt comes at the same instruction, it may be taken
+         * first.  Then the overflow interrupts at the start of the timer's
+         * handler, and is logged before it.
          */
         if (event->rip == pmu_value(s, entry)) {
             g_assert_cmpuint(i + 1, <, s->progress[0].events);
@@ -359,8 +359,8 @@ static void test_long_period(void)
 }
 
 /*
- * Any code, with single-stepping as the oracle: each interrupt comes where
- * the trap of that instruction came.  A string instruction traps in each
+ * For any code, single-stepping is the oracle: each interrupt comes where the
+ * trap of the same instruction came.  A string instruction traps in each
  * iteration, at the same RIP as the instruction before it.
  */
 static void expect_stepped(const Counter *counter, bool timing,
@@ -434,7 +434,7 @@ static void test_two_counters(void)
     }
 }
 
-/* Before and behind a string instruction, never in its middle. */
+/* An interrupt comes before or after a string instruction, not in it. */
 static void test_string(void)
 {
     const uint64_t n = 70000;
@@ -463,8 +463,8 @@ static void test_string(void)
 }
 
 /*
- * Overflow in the instruction before one that faults: the interrupt comes
- * first and finds the other not executed.
+ * The instruction before one that faults overflows the counter: the interrupt
+ * comes first, before the fault.
  */
 static void test_before_fault(void)
 {
@@ -484,8 +484,8 @@ static void test_before_fault(void)
 }
 
 /*
- * HLT retires, overflows the counter, and the NMI ends the wait.  A timer
- * far away makes the test fail instead of hang.
+ * HLT retires and overflows the counter, so that the NMI wakes the CPU.  If it
+ * does not, a timer far away makes the test fail instead of hang.
  */
 static void test_halt(void)
 {
@@ -510,7 +510,7 @@ static void test_halt(void)
     }
 }
 
-/* The WRMSR that stops the counter is counted: it can overflow it. */
+/* The WRMSR that stops the counter still counts, and can overflow it. */
 static void test_last_wrmsr(void)
 {
     for (int timing = 0; timing < 2; timing++) {
@@ -531,7 +531,7 @@ static void test_last_wrmsr(void)
     }
 }
 
-/* What one overflow does, for each way LVTPC can be programmed. */
+/* Check what an overflow does if LVTPC is @lvtpc. */
 static void expect_delivery(uint32_t lvtpc, bool timing, unsigned vector,
                             uint32_t smis)
 {
@@ -565,7 +565,7 @@ static void expect_delivery(uint32_t lvtpc, bool timing, unsigned vector,
                    "RIP saved by the SMI");
     }
     pmu_expect(pmu_register(s, status), GLOBAL_FIXED(0), "status, %s", what);
-    /* It counts on, the RET and INT included. */
+    /* The counter counts on, RET and INT included. */
     pmu_expect(pmu_register(s, counter), NOPS + 2 - period,
                "IA32_FIXED_CTR0, %s", what);
     pmu_expect(pmu_value(s, lvt) & ~0x1000ull, lvtpc | LVT_MASKED,
@@ -584,7 +584,7 @@ static void test_delivery(void)
     }
 }
 
-/* Without INT the status tells, and no interrupt is raised. */
+/* Without INT, an overflow sets the status bit and raises no interrupt. */
 static void test_no_interrupt(void)
 {
     for (int timing = 0; timing < 2; timing++) {
@@ -600,7 +600,7 @@ static void test_no_interrupt(void)
             before = pmu_rdmsr(s, MSR_GLOBAL_STATUS);
             pmu_op(s, OP_RUN, BLOCK_NOPS, enable_mask(&counter, timing), 0);
             status = pmu_rdmsr(s, MSR_GLOBAL_STATUS);
-            /* It stays until it is cleared, and then stays away. */
+            /* The bit stays set until it is cleared, and then stays clear. */
             pmu_op(s, OP_RUN, BLOCK_NOPS, enable_mask(&counter, timing), 0);
             pmu_rdmsr(s, MSR_GLOBAL_STATUS);
             pmu_wrmsr(s, MSR_GLOBAL_RESET, GLOBAL_GP(n));
@@ -619,7 +619,7 @@ static void test_no_interrupt(void)
     }
 }
 
-/* Every fixed counter has its own status bit; 48 bits, then zero. */
+/* Each fixed counter has its own status bit, and wraps to 0 after 48 bits. */
 static void test_fixed_status(void)
 {
     for (int n = 0; n < 4; n++) {
@@ -656,7 +656,7 @@ static void test_masked_after_delivery(void)
                enable_mask(&fixed0, timing), 0);
         first = pmu_op(s, OP_PEEK64, 0,
                        PAYLOAD_PROGRESS + PROGRESS_EVENTS, 0);
-        /* Unmasked, with the status clear: the next one is delivered. */
+        /* Unmask LVTPC and clear the status: the next one is delivered. */
         pmu_wrmsr(s, MSR_GLOBAL_RESET, GLOBAL_FIXED(0));
         pmu_wrmsr(s, MSR_FIXED_CTR(0), OVERFLOW_IN(10));
         pmu_poke32(s, APIC_LVTPC, LVT_NMI);
@@ -671,8 +671,8 @@ static void test_masked_after_delivery(void)
 }
 
 /*
- * IA32_DEBUGCTL[12]: all counters stop where the overflow is, until status
- * bit 59 is cleared.  SDM vol. 3B, 20.2.4 and 18.4.7.
+ * With IA32_DEBUGCTL[12], an overflow stops all counters at that instruction,
+ * until status bit 59 is cleared.  SDM vol. 3B, 20.2.4 and 18.4.7.
  */
 static void test_freeze(void)
 {
@@ -692,7 +692,7 @@ static void test_freeze(void)
         status = pmu_rdmsr(s, MSR_GLOBAL_STATUS);
         value = pmu_rdmsr(s, MSR_FIXED_CTR(0));
         other = pmu_rdmsr(s, MSR_A_PMC(0));
-        /* Frozen still; clearing the other bit does not help. */
+        /* Clearing the counter's status bit does not unfreeze. */
         pmu_wrmsr(s, MSR_GLOBAL_RESET, GLOBAL_FIXED(0));
         pmu_op(s, OP_RUN, BLOCK_NOPS | RUN_CPL3, enable, 0);
         still = pmu_rdmsr(s, MSR_A_PMC(0));
@@ -730,8 +730,8 @@ static void test_disabled_apic(void)
 }
 
 /*
- * A block may take long without any access: an interrupt comes behind the one
- * in which it is due, and not some log of them later.
+ * A block may take long without any data access.  An interrupt comes after the
+ * block in which it is due, and not after all blocks that a log can hold.
  */
 static void test_slow_blocks(void)
 {
@@ -753,12 +753,12 @@ static void test_slow_blocks(void)
     pmu_run(s, PMU_CPU_METRICS);
     all = pmu_register(s, value);
     g_assert_cmpuint(all / n, >, 10000);
-    /* Each is up to a block late. */
+    /* Each interrupt is late by up to a block. */
     g_assert_cmpuint(s->progress[0].events, >=,
                      all / (period + all / n) - 1);
 }
 
-/* No PMI, no freezing. */
+/* An overflow without a PMI does not freeze the counters. */
 static void test_no_freeze(void)
 {
     g_autoptr(PmuScript) s = pmu_script_new();
@@ -773,9 +773,9 @@ static void test_no_freeze(void)
 }
 
 /*
- * Slots and cycles: the interrupt is taken in the code that makes them
- * overflow.  With blocks of one instruction there is no skid at all: a NOP
- * that follows NOPs, in cached code, takes no more than two cycles.
+ * For slots and cycles, the interrupt comes in the code that makes them
+ * overflow.  With blocks of one instruction there is no skid: a NOP that
+ * follows NOPs, in cached code, takes no more than two cycles.
  */
 static void expect_slots(const Counter *counter, uint64_t period,
                          uint64_t overshoot, const char *more_args)
@@ -785,7 +785,7 @@ static void expect_slots(const Counter *counter, uint64_t period,
     uint64_t base;
     unsigned block, value;
 
-    /* Once without interrupt, so that the code is cached. */
+    /* Run the code once without interrupt, so that it is cached. */
     set_counter(s, counter, USR, false, 0);
     pmu_op(s, OP_RUN, BLOCK_NOPS | RUN_CPL3, counter->global, 0);
     set_counter(s, counter, USR | INT, false, OVERFLOW_IN(period));
@@ -800,7 +800,7 @@ static void expect_slots(const Counter *counter, uint64_t period,
     pmu_expect(s->progress[0].events, 1, "interrupts");
     g_assert_cmphex(s->event[0][0].rip, >, base);
     g_assert_cmphex(s->event[0][0].rip, <, base + NOPS);
-    /* It froze with the interrupt. */
+    /* The interrupt froze the counter. */
     g_assert_cmpuint(pmu_register(s, value), <=, overshoot);
 }
 
@@ -821,9 +821,9 @@ static void test_slots(void)
 }
 
 /*
- * Many periods of cycles, while the model looks at a part of the code only.
- * Another counter says how many there were: each interrupt comes behind the
- * block in which its overflow is, neither before nor much later.
+ * Many periods of cycles, while the model simulates only a part of the code.
+ * Another counter tells how many cycles there were.  Each interrupt comes after
+ * the block in which its overflow is, neither before nor much later.
  */
 static void expect_periods(unsigned code, uint64_t n)
 {
@@ -864,8 +864,9 @@ static void test_periods(void)
 }
 
 /*
- * A hidden counter of PERF_METRICS overflows: status bit 48, interrupt as
- * IA32_FIXED_CTR3 has it.  Eight bits do it after 256 slots of a class.
+ * The overflow of a hidden counter of PERF_METRICS sets status bit 48.  It
+ * interrupts if IA32_FIXED_CTR3 is set up to do so.  A counter of eight bits
+ * overflows after 256 slots of its class.
  */
 static void test_metrics_overflow(void)
 {
@@ -896,7 +897,7 @@ static void test_metrics_overflow(void)
 
         set_counter(s, &slots, row[i].flags, false, 0);
         pmu_poke32(s, APIC_LVTPC, LVT_NMI);
-        /* 4000 slots and more, but far from 2^20. */
+        /* The block takes at least 4000 slots, but much less than 2^20. */
         pmu_op(s, OP_RUN, BLOCK_LONG | RUN_CPL3, row[i].enable, 0);
         status = pmu_rdmsr(s, MSR_GLOBAL_STATUS);
         pmu_run(s, args);
@@ -909,7 +910,7 @@ static void test_metrics_overflow(void)
     }
 }
 
-/* Setting status bits by software raises no interrupt. */
+/* If software sets status bits, that raises no interrupt. */
 static void test_status_set(void)
 {
     g_autoptr(PmuScript) s = pmu_script_new();

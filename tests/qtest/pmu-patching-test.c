@@ -3,8 +3,8 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Linux switches its static branches and tracepoints that way, and dies of an
- * INT3 that was there a moment before (accel/tcg/code-store.c).
+ * Linux patches static branches and tracepoints that way.  It dies if a CPU
+ * still runs an INT3 that was there a moment before (accel/tcg/code-store.c).
  */
 
 #include "qemu/osdep.h"
@@ -12,14 +12,15 @@
 #include "pmu/machine.h"
 
 /*
- * Without tcg_code_store() 21 to 345 of so many were old in seven runs: at
- * least one in 5000.
+ * Patches.  Measured: without tcg_code_store(), in seven runs, the other CPU
+ * ran old code after 21 to 345 of them, that is at least one in 5000.
  */
 #define PATCHES     100000
 /*
- * The two wait for each other.  Where they run by turns, as on a busy host,
- * each wait takes as long as a turn does, and there are fewer patches.  With
- * fewer than five times 5000 none may be old by chance: e^-5 is 0.7 %.
+ * Time limit, and the least patches that say something.  The two CPUs wait for
+ * each other.  If they run by turns, as on a busy host, each wait takes a turn,
+ * and there are fewer patches.  With fewer than five times 5000, there may be
+ * no old code by chance: e^-5 is 0.7 %.
  */
 #define SECONDS     10
 #define ENOUGH      25000

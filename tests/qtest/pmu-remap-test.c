@@ -4,9 +4,9 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * The memory map changes while another CPU is in the middle of a translation
- * block, at the end of which that flushes its TLB.  QEMU 10.0 aborted where
- * the TLB had the number of a section that the new map does not have, and took
- * another device for it where it had one.
+ * block; it only flushes its TLB at the end of the block.  In QEMU 10.0, the
+ * TLB had section numbers.  If the new map had no such section, QEMU aborted.
+ * If it had one, QEMU accessed the wrong device.
  */
 
 #include "qemu/osdep.h"
@@ -23,8 +23,8 @@
 #define BASE_ADDRESS_4      0x20
 
 /*
- * A virtio device in @SLOT, whose two memory BARs are more sections of the
- * memory map than lie behind the local APIC: those with the last numbers.
+ * A virtio device in SLOT.  Its two memory BARs are more sections than follow
+ * the local APIC in the memory map; these have the last numbers.
  */
 #define SLOT                4
 #define DEVICE              "-device virtio-rng-pci,addr=4 "

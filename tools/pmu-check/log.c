@@ -1,5 +1,5 @@
 /*
- * Lines of a log as accesses to registers.
+ * Parser of logs: one line becomes one access to a register.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -12,7 +12,7 @@
 #include "log.h"
 #include "tcg/pmu/check/recorder.h"
 
-/* The number behind "@key " in @text, in C's notation; 0 if there is none. */
+/* Returns the number after " @key " in @text, in C notation; 0: none. */
 static uint64_t field(const char *text, const char *key)
 {
     g_autofree char *pattern = g_strdup_printf(" %s ", key);
@@ -57,7 +57,7 @@ static bool parse_traced(const char *line, LogAccess *access)
     return false;
 }
 
-/* "[001]  12.345678:" before @end of @line. */
+/* Parse "[001]  12.345678:", which stands between @line and @end. */
 static void parse_cpu_and_time(const char *line, const char *end,
                                LogAccess *access)
 {

@@ -1,5 +1,5 @@
 /*
- * Lines of a log as accesses to registers.
+ * Parser of logs: one line becomes one access to a register.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -15,7 +15,7 @@
 typedef struct LogAccess {
     unsigned cpu;
     PmuCheckAccess how;
-    uint32_t msr;               /* of RDPMC, the MSR behind ECX */
+    uint32_t msr;               /* for RDPMC, the MSR that ECX selects */
     uint64_t value;
     bool faulted;               /* it raised #GP */
     uint64_t rip;               /* 0: the log does not say */
@@ -24,7 +24,7 @@ typedef struct LogAccess {
 } LogAccess;
 
 /*
- * The access that @line tells of: one that QEMU traced, as in
+ * Parse @line into @access.  @line is either a trace event of QEMU, as in
  *
  *   x86_pmu_wrmsr cpu 0 msr 0x38f value 0xff old 0x0 rip 0x1000 NAME
  *
@@ -33,7 +33,7 @@ typedef struct LogAccess {
  *
  *   swapper  0 [001]  12.345678: msr:write_msr: 38f, value ff
  *
- * False if it is neither.
+ * Returns false if it is neither.
  */
 bool log_parse(const char *line, LogAccess *access);
 

@@ -1,5 +1,5 @@
 /*
- * pmu-check: what does a driver of the PMU do wrong, by a log of what it did?
+ * pmu-check: find what a PMU driver does wrong, from a log of its accesses.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -88,7 +88,7 @@ static PmuSuppressions *read_suppressions(void)
     return list;
 }
 
-/* Of the log: for messages. */
+/* The current line of the log, from 1, for messages. */
 static uint64_t line_number;
 
 static void print_hit(void *opaque, const PmuCheckHit *hit)
@@ -104,7 +104,7 @@ static void print_hit(void *opaque, const PmuCheckHit *hit)
     }
 }
 
-/* The rules that are wanted, and that no log serves. */
+/* Print the rules in @wanted that a log does not suffice for. */
 static void print_unserved(const PmuRuleSet *wanted)
 {
     const PmuCheckRule *rule;
@@ -133,7 +133,7 @@ static void print_summary(const Replay *replay)
     }
 }
 
-/* How many accesses there were. */
+/* Returns the number of accesses that were replayed. */
 static uint64_t read_log(Replay *replay, FILE *file)
 {
     char *line = NULL;

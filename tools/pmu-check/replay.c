@@ -1,5 +1,5 @@
 /*
- * Units whose accesses a log tells of, each with a checker.
+ * Replay of a log: a PMU and a checker for each CPU that the log names.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -17,7 +17,7 @@ typedef struct ReplayCpu {
 struct Replay {
     PerfmonConfig unit;
     PmuCheckConfig config;
-    GHashTable *cpus;           /* ReplayCpu by number */
+    GHashTable *cpus;           /* ReplayCpu by CPU number */
 };
 
 static void free_cpu(void *data)
@@ -44,7 +44,7 @@ void replay_free(Replay *replay)
     g_free(replay);
 }
 
-/* @replay->unit is one that perfmon_init() takes: main.c looks. */
+/* perfmon_init() cannot fail: main.c passes only units that it accepts. */
 static ReplayCpu *find_cpu(Replay *replay, unsigned number)
 {
     ReplayCpu *cpu = g_hash_table_lookup(replay->cpus,
@@ -61,7 +61,7 @@ static ReplayCpu *find_cpu(Replay *replay, unsigned number)
     return cpu;
 }
 
-/* A read says what a register was, which no write may have made it. */
+/* A read tells what a register holds; no write in the log need explain it. */
 static void learn(ReplayCpu *cpu, const PmuCheckWhere *where,
                   const LogAccess *access)
 {

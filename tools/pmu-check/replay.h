@@ -1,10 +1,10 @@
 /*
- * Units whose accesses a log tells of, each with a checker.
+ * Replay of a log: a PMU and a checker for each CPU that the log names.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * What a log does not say is not known: values of counters between reads, when
- * they overflow, and what there was before the log began.
+ * A log does not say what counters hold between reads, when they overflow, or
+ * what registers held before the log began.
  */
 
 #ifndef TOOLS_PMU_CHECK_REPLAY_H
@@ -15,17 +15,23 @@
 
 typedef struct Replay Replay;
 
-/* Units of @unit, checked by @check, all of whose rules a log has to serve. */
+/*
+ * Each CPU gets a PMU as in @unit and a checker as in @check.  All rules of
+ * @check must be ones that a log suffices for: see replay_limit().
+ */
 Replay *replay_new(const PerfmonConfig *unit, const PmuCheckConfig *check);
 void replay_free(Replay *replay);
 
-/* The next access. */
+/* Replay the next access of the log. */
 void replay_access(Replay *replay, const LogAccess *access);
 
-/* How often rule @id was broken on all CPUs; NULL: any rule. */
+/*
+ * Returns how often rule @id was broken, summed over CPUs; NULL: any rule.
+ * Suppressed hits do not count.
+ */
 uint64_t replay_hits(const Replay *replay, const char *id);
 
-/* Leave only rules that a log serves. */
+/* Switch off the rules that a log does not suffice for. */
 void replay_limit(PmuRuleSet *rules);
 
 #endif

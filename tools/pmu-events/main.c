@@ -11,7 +11,7 @@
 #include "tcg/pmu/events/events-netburst.h"
 #include "tcg/pmu/perfmon/perfmon.h"
 
-/* Cells of a table are CSV: reStructuredText in quotes. */
+/* Append a cell of a CSV table: @text, reStructuredText, in quotes. */
 static void cell(GString *out, const char *text)
 {
     g_string_append_printf(out, "%s\"%s\"",
@@ -36,7 +36,10 @@ static void begin_table(GString *out, const char *title, const char *widths,
                            "   :widths: %s\n\n", title, columns, widths);
 }
 
-/* "C2.02 c10 i": code, umask, CMASK, INV, EDGE; "-" if @core has none. */
+/*
+ * Append a selector, as in "C2.02 c10 i": code, umask, CMASK, INV, EDGE.
+ * Append "-" if the core does not have the event.
+ */
 static void append_place(GString *cell, const PmuEventPlace *place)
 {
     unsigned cmask = place->modifiers >> 24;
@@ -57,7 +60,7 @@ static void append_place(GString *cell, const PmuEventPlace *place)
     }
 }
 
-/* Which counters, if not all can count it. */
+/* Append which counters can count the event, unless all can. */
 static void append_counters(GString *cell, const PmuEventPlace *place)
 {
     unsigned first = g_bit_nth_lsf(place->counters, -1);
@@ -125,7 +128,7 @@ static void counts_cell(GString *out, const PmuEvent *event)
     cell(out, text->str);
 }
 
-/* The state of an event without a row of its own is that of its selection. */
+/* Returns the state of what pmu_event_select() selects for @event. */
 static PmuEventState state_of(const PmuEvent *event)
 {
     uint64_t extra[PMU_EXTRA_NR] = { 0 };
@@ -261,7 +264,7 @@ static GString *print_page(void)
     return out;
 }
 
-/* Cores, by the names that tables and sources have for them. */
+/* Names of the older cores, as tables and sources have them. */
 static const char *const older_cores[PMU_CORE_NR] = {
     [PMU_CORE_P5] = "P5", [PMU_CORE_P6] = "P6",
     [PMU_CORE_CORE] = "Core", [PMU_CORE_BONNELL] = "Bonnell",
@@ -273,7 +276,7 @@ static const char *const older_cores[PMU_CORE_NR] = {
     [PMU_CORE_C3] = "C3",
 };
 
-/* On which cores @event is, each with its selector unless all have the same. */
+/* List the older cores that have @event, each with its selector. */
 static void cores_cell(GString *out, const PmuEvent *event)
 {
     g_autoptr(GString) text = g_string_new(NULL);
@@ -342,7 +345,7 @@ static GString *print_older_page(void)
     return out;
 }
 
-/* The number of the first line in which @a and @b differ, 0: they do not. */
+/* Returns the first line in which @a and @b differ, from 1; 0: none. */
 static unsigned first_difference(const char *a, const char *b)
 {
     unsigned line = 1;
@@ -355,7 +358,7 @@ static unsigned first_difference(const char *a, const char *b)
     return *a || *b ? line : 0;
 }
 
-/* TAP: whether @path has what is printed. */
+/* Print, as TAP, whether the file @path holds @want.  Returns exit status. */
 static int check(const char *path, const char *want)
 {
     g_autofree char *have = NULL;

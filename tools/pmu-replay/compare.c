@@ -1,10 +1,11 @@
 /*
- * Replay what a guest did in both modes, and compare.
+ * Replay a recording with sampling and all in detail, and compare.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Between marks of the recording, and in all, it prints for user and
- * supervisor mode the slots of both and how far those estimated are off.
+ * For each section between two marks of the recording, and for user and
+ * supervisor mode, print the slots of the detailed replay and how far the
+ * estimated ones are off.
  */
 
 #include <glib.h>
@@ -19,7 +20,7 @@
 #include "recording.h"
 #include "replay.h"
 
-/* The classes of level 1. */
+/* The classes of slots of TMA's level 1. */
 static const char *const class_name[] = {
     "retiring", "bad-spec", "frontend", "backend",
 };
@@ -87,7 +88,7 @@ static void print_all(const ReplayResult *is, const ReplayResult *should,
     }
 }
 
-/* What the child does: nothing but the file tells that it succeeded. */
+/* The child's work: replay in detail and write the result to file @cache. */
 static int replay_detailed(const Recording *recording,
                            const ReplayOptions *options, const char *cache)
 {
@@ -101,7 +102,10 @@ static int replay_detailed(const Recording *recording,
     return EXIT_SUCCESS;
 }
 
-/* In a process of its own, as there is a second CPU; -1 if there is none. */
+/*
+ * Replay in detail in a child process, to use a second host CPU.  Returns its
+ * ID, or -1 if fork() failed.
+ */
 static pid_t fork_detailed(const Recording *recording,
                            const ReplayOptions *options, const char *cache)
 {
@@ -109,7 +113,7 @@ static pid_t fork_detailed(const Recording *recording,
     pid_t pid;
 
     unlink(cache);
-    fflush(stdout);             /* else the child may write it as well */
+    fflush(stdout);             /* else the child may print it again */
     pid = fork();
     if (!pid) {
         quiet.quiet = true;
@@ -148,7 +152,7 @@ static ReplayResult *read_cache(const char *cache)
     return (ReplayResult *)data;
 }
 
-/* All that changes what simulating in detail says is part of the name. */
+/* The name contains each option that changes the detailed replay's result. */
 static char *cache_name(const char *name, const ReplayOptions *options)
 {
     return g_strdup_printf("%s.detailed%s%s", name,
@@ -207,7 +211,7 @@ static int replay_file(const char *name, const ReplayOptions *options)
     return compare(&recording, options);
 }
 
-/* Returns false, and says what is wrong, if the command line is no good. */
+/* Returns false, with a message on stderr, if the command line is invalid. */
 static bool parse(int *argc, char ***argv, ReplayOptions *o, char ***files)
 {
     gboolean all = false, no_flush = false, cached = false, items = false;

@@ -1,5 +1,5 @@
 /*
- * pmu-replay: what a guest did, through the timing model alone.
+ * pmu-replay: run a recording of a guest through the timing model alone.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

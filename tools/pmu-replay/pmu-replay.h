@@ -1,5 +1,5 @@
 /*
- * pmu-replay, for its main file and for its test.
+ * pmu-replay's entry point, which its main file and its test call.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -8,8 +8,8 @@
 #define TOOLS_PMU_REPLAY_PMU_REPLAY_H
 
 /*
- * Replay as the command line says.  Returns the exit status, or exits with it
- * if a recording cannot be read.
+ * Replay as the command line says.  Returns the exit status.  Calls exit() if a
+ * recording is malformed.
  */
 int replay_main(int argc, char **argv);
 

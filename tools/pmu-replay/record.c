@@ -3,10 +3,10 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Linked into QEMU with --wrap for each function below (record-qemu), so that
- * QEMU itself needs no hook.  One vCPU, with pmu-sampling=off: otherwise
- * blocks are counted that nobody is told of.  The file is that which
- * PMU_RECORDING names.
+ * record-qemu links this into QEMU with --wrap for each function below, so that
+ * QEMU itself needs no hook.  There must be one vCPU, with pmu-sampling=off;
+ * otherwise translated code counts blocks that this is not told of.  The
+ * environment variable PMU_RECORDING names the file.
  */
 
 #include <glib.h>
@@ -19,13 +19,13 @@
 #include "tcg/pmu/decode/block-pool.h"
 #include "tcg/pmu/sampling/timing.h"
 
-/* A block that was defined, and where it was last. */
+/* A block that was defined, and the addresses of its last run. */
 typedef struct Known {
     uint64_t number, pc;
     uint64_t addr[];
 } Known;
 
-/* An instruction of the block in the making. */
+/* An instruction of the block that is being translated. */
 typedef struct Insn {
     PmuEncoding enc;
     uint16_t page_offset;
@@ -35,7 +35,7 @@ typedef struct Insn {
 static FILE *file;
 static GHashTable *known;           /* Known by PmuBlock */
 static uint64_t blocks, at, mapped;
-static PmuInterest interest;        /* none, until another is recorded */
+static PmuInterest interest;        /* last recorded; none at first */
 static PmuTranslate translate;
 static unsigned mode;
 static Insn insns[PMU_BLOCK_INSNS];
@@ -59,7 +59,7 @@ static void put(uint64_t value)
     putc_unlocked(value, file);
 }
 
-/* @value, by its difference from *@last. */
+/* Write @value as its difference from *@last, and update that. */
 static void put_near(uint64_t value, uint64_t *last)
 {
     int64_t by = value - *last;
@@ -85,7 +85,7 @@ static PmuMapping record_translate(void *opaque, uint64_t page)
     return mapping;
 }
 
-/* The file, when the first vCPU is realized that does not sample. */
+/* Open the file when the first vCPU that does not sample is realized. */
 static void begin(void)
 {
     const char *name = getenv("PMU_RECORDING");
@@ -199,7 +199,10 @@ static Known *find(const PmuBlock *block)
     return it;
 }
 
-/* The model calls these itself as well. */
+/*
+ * Depth of calls of the functions below.  The model calls them itself, too;
+ * only calls from outside are recorded.
+ */
 static unsigned depth;
 
 WRAP(void, pmu_timing_run_log, PmuTiming *timing, const uint64_t *from,

@@ -1,9 +1,9 @@
 /*
- * Replay what a guest did through the timing model alone.
+ * Replay a recording of a guest through the timing model alone.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The file may be anything: each number is checked before it is used.
+ * The file is not trusted: each number is checked before it is used.
  */
 
 #include <glib.h>
@@ -22,7 +22,7 @@
 
 #define LOG_WORDS 512
 
-/* A block that was defined, and where it was last. */
+/* A block that was defined, and the addresses of its last run. */
 typedef struct Known {
     const PmuBlock *block;
     uint64_t pc;
@@ -33,22 +33,23 @@ typedef struct Known {
 typedef struct Replay {
     const char *name;
     const uint8_t *start, *at, *end;
-    const uint8_t *number;      /* where the last one that was read begins */
-    jmp_buf cut;                /* where to go on if the file ends in one */
+    const uint8_t *number;      /* start of the last number that was read */
+    jmp_buf cut;                /* taken if the file ends within a number */
     bool quiet;                 /* see Recording */
     GPtrArray *known;           /* Known */
     GHashTable *pages;          /* PmuMapping by linear page */
     PmuDecoder *decoder;
     PmuBlockBuilder builder;
     uint64_t next, mapped;
-    bool marks_flush;           /* the guest's looks are replayed */
-    const PmuInterest *interest;        /* instead of that recorded */
+    bool marks_flush;           /* replay the guest's looks (REC_FLUSH) */
+    const PmuInterest *interest;        /* replaces the recorded ones; NULL:
+                                           it does not */
 
     PmuLedger ledger;
     PmuTiming *timing;
     uint64_t log[LOG_WORDS], *free;
-    uint32_t granted, left;     /* may be counted */
-    uint64_t progress;          /* was */
+    uint32_t granted, left;     /* instructions that may be counted */
+    uint64_t progress;          /* counted, and not passed to the model yet */
 
     ReplayResult *result;
 } Replay;
@@ -81,7 +82,7 @@ static uint64_t get(Replay *r)
     longjmp(r->cut, 1);
 }
 
-/* A number from @low to @high; any other is a bad @what. */
+/* Read a number from @low to @high.  Any other is reported as a bad @what. */
 static uint64_t get_in(Replay *r, uint64_t low, uint64_t high,
                        const char *what)
 {
@@ -129,7 +130,10 @@ static void get_encoding(Replay *r, PmuEncoding *enc)
     enc->falls_through = flags & REC_FALLS_THROUGH;
 }
 
-/* An access that the block does not have yet, as the translator numbers it. */
+/*
+ * Read the number of an access that the block does not have yet, numbered as
+ * the translator does.
+ */
 static uint8_t get_access(Replay *r)
 {
     unsigned next = r->builder.block.num_accesses;
@@ -205,7 +209,7 @@ static void run_log(Replay *r, uint64_t next)
     }
 }
 
-/* What translated code counted. */
+/* Pass to the model what was counted since the last call. */
 static void pass(Replay *r)
 {
     if (r->granted != r->left) {
@@ -215,7 +219,10 @@ static void pass(Replay *r)
     r->granted = r->left = 0;
 }
 
-/* As helper_x86_pmu_count_run(): no counter overflows. */
+/*
+ * Count a run of @block as helper_x86_pmu_count_run() does, but without counter
+ * overflows.  Returns false if the block must be logged instead.
+ */
 static bool count(Replay *r, const PmuBlock *block)
 {
     PmuBlockRunCount *runs;
@@ -307,7 +314,7 @@ static Known *get_known(Replay *r)
 static void part(Replay *r)
 {
     Known *it = get_known(r);
-    /* What the block does not have counts as a repair of the model's. */
+    /* If the block has fewer, the model repairs that and counts a repair. */
     unsigned first = get_in(r, 0, PMU_BLOCK_INSNS, "instruction");
     unsigned last = get_in(r, 0, PMU_BLOCK_INSNS, "instruction");
     PmuExecution dynamic;
@@ -429,7 +436,10 @@ static void run_operation(Replay *r)
     }
 }
 
-/* Where QEMU was killed the file ends anywhere: what is whole counts. */
+/*
+ * Run the whole recording.  If QEMU was killed, the file may end anywhere; the
+ * complete operations count.
+ */
 static void run(Replay *r)
 {
     if (!setjmp(r->cut)) {
@@ -479,7 +489,7 @@ ReplayResult *replay(const Recording *recording, const ReplayOptions *options,
     r->marks_flush = !options->no_flush;
     sampling.seed = options->seed;
     pmu_timing_set_sampling(r->timing, sampled ? &sampling : NULL);
-    /* The recorder writes no interest before it is another than none. */
+    /* Begin with no interest: the recorder only writes changes from that. */
     pmu_timing_set_interest(r->timing, r->interest ? *r->interest
                                                    : (PmuInterest) {});
     run(r);

@@ -1,5 +1,5 @@
 /*
- * Replaying a recording, and what that says.
+ * Replaying a recording through the timing model, and the result.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -13,33 +13,36 @@
 
 #include "tcg/pmu/ledger/ledger.h"
 
-/* Those behind them are dropped. */
+/* The most marks of a recording; later ones are dropped. */
 #define REPLAY_MARKS 256
 
 typedef struct ReplayOptions {
     bool sampled, all, no_flush, cached, items;
-    uint32_t seed;              /* of the periods; 0: that of QEMU */
+    uint32_t seed;              /* of the random periods; 0: QEMU's seed */
 } ReplayOptions;
 
 /* The contents of a recording. */
 typedef struct Recording {
     const char *name, *data;
     size_t size;
-    bool quiet;                 /* another process tells what is wrong */
+    bool quiet;                 /* another process reports errors */
 } Recording;
 
-/* What the ledger had at each mark, and when: a plain block of memory. */
+/*
+ * The ledger at each mark, and the CPU time that the replay took up to there.
+ * It has no pointers, so that it can be written to a file as it is.
+ */
 typedef struct ReplayResult {
-    size_t size;                /* of the recording */
-    bool ended;                 /* there was a REC_END */
+    size_t size;                /* of the recording, bytes */
+    bool ended;                 /* the recording has a REC_END */
     unsigned marks;
     PmuLedgerSnapshot mark[REPLAY_MARKS];
     double seconds[REPLAY_MARKS];
 } ReplayResult;
 
 /*
- * Replay @recording, sampled or all in detail.  Returns what it took, to be
- * freed with g_free(); exits if the recording cannot be read.
+ * Replay @recording, with sampling or all in detail.  The caller frees the
+ * result with g_free().  Calls exit() if the recording is malformed.
  */
 ReplayResult *replay(const Recording *recording, const ReplayOptions *options,
                      bool sampled);

@@ -1,5 +1,5 @@
 /*
- * x86-slots: where the data of a block are.
+ * x86-slots: addresses of the data that a block accesses.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
@@ -11,52 +11,52 @@
 #include "addresses.h"
 #include "tcg/pmu/decode/block.h"
 
-/* Something unknown, and a constant on top. */
+/* A register's value: an unknown, @symbol, plus the constant @add. */
 typedef struct Value {
     uint64_t symbol;
     int64_t add;
 } Value;
 
-/* The unknowns; constants have the first, others follow. */
+/* Unknowns.  Constants have SYMBOL_ZERO; new ones begin at SYMBOL_FIRST. */
 enum {
     SYMBOL_ZERO,
     SYMBOL_GPR0,                /* what registers hold at first */
     SYMBOL_FIRST = SYMBOL_GPR0 + CODE_GPRS,
 };
 
-/* A line's name. */
+/* Identifies a line of memory by the address that accesses it. */
 typedef struct Key {
     uint64_t base, index;       /* symbols */
-    uint64_t line;              /* of the constants' sum */
+    uint64_t line;              /* sum of the constants, in lines */
     uint32_t scale, segment;
 } Key;
 
-/* A line of memory, by the name that it has now. */
+/* A line of memory, and the key that it has now. */
 typedef struct Line {
     Key key;
-    uint64_t used;              /* by the access of this number */
+    uint64_t used;              /* number of the last access; 0: none */
 } Line;
 
 /*
- * A line that was used by one of so many last accesses keeps its name: stores
- * may wait for it, and that is more than any core has loads and stores.
+ * A line that one of this many last accesses used keeps its key, as stores may
+ * wait for it.  No core has as many loads and stores in flight.
  */
 #define RECENT 256
 G_STATIC_ASSERT(RECENT < ADDRESSES_LINES);
 
-/* Instructions with a place of their own, with room for any span. */
+/* Places of instructions that have their own, with room for any span. */
 #define OWN_BASE        0x1000000000ull
 #define OWN_SIZE        (1ull << 32)
 
 struct Addresses {
     AddressOptions options;
     Value gpr[CODE_GPRS];
-    uint64_t symbols;           /* in use */
-    uint64_t accesses;
+    uint64_t symbols;           /* the next new one */
+    uint64_t accesses;          /* so far, plus RECENT */
     uint64_t iteration;
     GHashTable *by_key;         /* &Line.key to Line */
     Line line[ADDRESSES_LINES];
-    unsigned next;              /* the line to be renamed next */
+    unsigned next;              /* the line that gets a new key next */
 };
 
 static guint key_hash(gconstpointer pointer)
@@ -109,7 +109,7 @@ uint64_t addresses_period(const Addresses *addresses)
     uint64_t span = addresses->options.span;
     uint64_t a = ABS(addresses->options.stride), b = span;
 
-    /* Euclid: a becomes what divides both. */
+    /* Euclid: a becomes the greatest common divisor. */
     while (b) {
         uint64_t rest = a % b;
 
@@ -124,7 +124,7 @@ static Value value_of(const Addresses *addresses, int reg)
     return reg == CODE_NO_GPR ? (Value) {} : addresses->gpr[reg];
 }
 
-/* The line that is called @key, from now on if not yet. */
+/* Returns the line of @key.  If there is none, another line gets this key. */
 static Line *line_of(Addresses *addresses, const Key *key)
 {
     Line *line = g_hash_table_lookup(addresses->by_key, key);
@@ -145,8 +145,9 @@ static Line *line_of(Addresses *addresses, const Key *key)
 }
 
 /*
- * A place in a line; what would not fit moves to its end, or else uses the
- * line behind it, which no other access has.
+ * Returns the address of operand @mem, in a line.  An operand that would not
+ * fit there moves to the line's end.  With AddressOptions.splits it extends
+ * into the next line, which no other access uses.
  */
 static uint64_t place(Addresses *addresses, const CodeOperand *mem)
 {
@@ -168,13 +169,16 @@ static uint64_t place(Addresses *addresses, const CodeOperand *mem)
                                       : MIN(offset, PMU_LINE_SIZE - size));
 }
 
-/* A place of the instruction's own, @number of the two it may have. */
+/*
+ * Returns a place that only instruction @index uses: @number (0 or 1) of the
+ * two that it may have.
+ */
 static uint64_t own_place(const Addresses *addresses, unsigned index,
                           unsigned number)
 {
     uint64_t start = OWN_BASE + (2 * index + number) * OWN_SIZE;
 
-    /* Not all in the same sets of the caches. */
+    /* Spread the places over the sets of the caches. */
     start += (2 * index + number) % 61 * 17 * PMU_LINE_SIZE;
     if (!addresses->options.stride) {
         return start;

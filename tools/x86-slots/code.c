@@ -1,11 +1,11 @@
 /*
- * x86-slots: decoding, and the way through the code.
+ * x86-slots: decoding a block of code, and the path through it.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * A host program over the model core, without QEMU.  Capstone finds where
- * instructions end, what they are called and how addresses are formed; what
- * they cost is asked of the core alone.
+ * A host program over the model core, without QEMU.  Capstone tells where
+ * instructions end, what they are called and how addresses are formed.  Only
+ * the model core tells what they cost.
  */
 
 #include <stdlib.h>
@@ -62,7 +62,7 @@ void code_free(Code *code)
     }
 }
 
-/* The number of a 32- or 64-bit general-purpose register. */
+/* Returns the number of a 32- or 64-bit general-purpose register. */
 static int gpr(x86_reg reg)
 {
     static const struct {
@@ -124,8 +124,8 @@ static void add_effect(CodeInsn *insn, CodeEffect effect)
 }
 
 /*
- * The effect of @insn on its first operand, if that is a register that
- * becomes a constant, or a constant more than another.
+ * If the first operand of @insn is a register that becomes a constant, or a
+ * register plus a constant, set @effect to that.  Returns false otherwise.
  */
 static bool known_result(const cs_insn *cs, const CodeInsn *insn,
                          CodeEffect *effect)
@@ -177,7 +177,7 @@ static bool known_result(const cs_insn *cs, const CodeInsn *insn,
     }
 }
 
-/* How far a push or a pop moves the stack pointer; 0 if it is neither. */
+/* Returns by how much a push or pop moves the stack pointer; 0: neither. */
 static int stack_move(const PmuInsn *info)
 {
     if (info->flags & PMU_INSN_STRING) {
@@ -196,7 +196,7 @@ static void read_effects(CodeInsn *insn, const cs_insn *cs)
     CodeEffect effect;
 
     if (cs->id == X86_INS_RET && cs->detail->x86.op_count) {
-        move += op->imm;        /* the arguments */
+        move += op->imm;        /* RET imm16 pops the arguments */
     }
     if (cs->id == X86_INS_LEAVE) {
         add_effect(insn, (CodeEffect) {
@@ -225,8 +225,9 @@ static void read_effects(CodeInsn *insn, const cs_insn *cs)
 }
 
 /*
- * The first instruction of @length bytes.  The shadow stack's hints are shown
- * as the NOP that they are without it: Capstone 4 does not know them.
+ * Disassemble the first instruction of @length bytes.  Capstone 4 does not know
+ * hint instructions of the shadow stack.  They are shown as the NOP that they
+ * are on a CPU without one.
  */
 static const cs_insn *disassemble(CodeReader *reader, const uint8_t *bytes,
                                   size_t length, uint64_t address)
@@ -246,7 +247,7 @@ static const cs_insn *disassemble(CodeReader *reader, const uint8_t *bytes,
     return insn;
 }
 
-/* Whether VEX @opcode of @map (SDM vol. 2A, table 2-9) is of opmasks alone. */
+/* Whether VEX @opcode of @map (SDM vol. 2A, table 2-9) is an opmask's. */
 static bool is_opmask(unsigned map, uint8_t opcode)
 {
     switch (map) {
@@ -262,9 +263,8 @@ static bool is_opmask(unsigned map, uint8_t opcode)
 }
 
 /*
- * Whether the instruction at @bytes is AVX-512's.  Capstone's groups do not
- * tell: it knows some of the extension's parts and not others, whose names
- * would be missing where they are needed most.
+ * Whether the instruction at @bytes is AVX-512.  Capstone's groups do not tell:
+ * it knows some parts of the extension and not others.
  */
 static bool is_avx512(const uint8_t *bytes, size_t length)
 {
@@ -348,7 +348,7 @@ static int compare_offset(const void *key, const void *element)
     return (offset > insn->offset) - (offset < insn->offset);
 }
 
-/* The index of the instruction at @offset, or -1. */
+/* Returns the index of the instruction at @offset, or -1. */
 static int insn_at(const Code *code, int64_t offset)
 {
     const CodeInsn *found = bsearch(&offset, code->insns, code->num_insns,
@@ -365,19 +365,20 @@ static void leads_out(const CodeInsn *insn, const char *how, GError **error)
 
 /* A call that has not returned yet. */
 typedef struct Call {
-    unsigned back;              /* index of the instruction behind it */
-    unsigned path_length;       /* when it was made */
+    unsigned back;              /* index of the instruction after the call */
+    unsigned path_length;       /* of the path up to the call */
 } Call;
 
-/* On the way through the code. */
+/* State of the search for the path through the code. */
 typedef struct Walk {
     Code *code;
     GArray *path;               /* of unsigned */
     GArray *calls;              /* of Call, the innermost last */
-    bool *seen;                 /* since the innermost call, or before it */
+    bool *seen;                 /* by index: on the path, and not in a callee
+                                   that has returned */
 } Walk;
 
-/* Whether @insn is a call that only asks where it is: @target pops that. */
+/* Whether @insn is a call that only gets its address, which @target pops. */
 static bool gets_pc(const CodeInsn *insn, const CodeInsn *target)
 {
     return insn->target == insn->offset + insn->info.length &&
@@ -386,8 +387,8 @@ static bool gets_pc(const CodeInsn *insn, const CodeInsn *target)
 }
 
 /*
- * The next one on the path behind the direct branch @index: see follow().  A
- * call is entered into @walk->calls.
+ * Returns the instruction after the direct branch @index, as follow() does.
+ * Appends a call to @walk->calls.
  */
 static int follow_direct(Walk *walk, unsigned index, GError **error)
 {
@@ -410,9 +411,9 @@ static int follow_direct(Walk *walk, unsigned index, GError **error)
 }
 
 /*
- * The next one on the path behind a return: that behind the call, or the
- * start, as if whoever had called the block did it again.  What the callee
- * consists of may be called anew.
+ * Returns the instruction after a return: that after the call, or the start if
+ * the block's caller made the call and calls again.  The callee's instructions
+ * may be called again, so they do not count as seen any more.
  */
 static int follow_return(Walk *walk)
 {
@@ -431,8 +432,8 @@ static int follow_return(Walk *walk)
 }
 
 /*
- * The instruction after @index on the path, code->num_insns behind the last
- * one and 0 for the start, or -1 and @error.
+ * Returns the instruction after @index on the path: code->num_insns after the
+ * last one, 0 for the start, or -1 and @error.
  */
 static int follow(Walk *walk, unsigned index, GError **error)
 {

@@ -1,5 +1,5 @@
 /*
- * x86-slots: machine code as the tool sees it.
+ * x86-slots: a block of machine code, decoded, and the path through it.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
@@ -21,26 +21,27 @@
 /* Not a general-purpose register. */
 #define CODE_NO_GPR     (-1)
 
-/* The most bytes a block may have, and instructions its path. */
+/* The most bytes of a block, and the most instructions of its path. */
 #define CODE_MAX_BYTES  (1u << 20)
 #define CODE_MAX_PATH   (1u << 20)
 
-/* A register becomes @from + @add, or something unknown. */
+/* What an instruction does to @reg: it becomes @from + @add, or unknown. */
 typedef struct CodeEffect {
     uint8_t reg;
-    bool known;
+    bool known;                 /* @from and @add are valid */
     int8_t from;                /* CODE_NO_GPR: zero */
     int64_t add;
 } CodeEffect;
 
-/* What an address is made of. */
+/* A memory operand: the parts of its address. */
 typedef struct CodeOperand {
     bool present;
     int8_t base, index;         /* CODE_NO_GPR: none, or RIP */
     uint8_t scale;
     uint8_t segment;            /* Capstone's register number, 0: none */
     uint8_t size;               /* bytes, 0: unknown */
-    int64_t disp;               /* with RIP: of the target, from the block */
+    int64_t disp;               /* with RIP: the target's offset from the
+                                   start of the block */
 } CodeOperand;
 
 #define CODE_EFFECTS 4
@@ -60,13 +61,15 @@ typedef struct Code {
     unsigned length;
     CodeInsn *insns;
     unsigned num_insns;
-    unsigned *path;             /* indices in the order of execution */
+    unsigned *path;             /* indices into @insns, in the order of
+                                   execution */
     unsigned path_length;
-    bool closed;                /* the path ends in a branch to the start */
-    bool returns;               /* ... which is a RET to whoever called it */
+    bool closed;                /* the path ends in a branch to the start, or
+                                   in a RET to the block's caller */
+    bool returns;               /* it is that RET */
 } Code;
 
-/* What was wrong: the command line, or what it names.  Also exit statuses. */
+/* Codes of errors in the input and in the command line; exit statuses, too. */
 typedef enum SlotsError {
     SLOTS_ERROR_DATA = 1,
     SLOTS_ERROR_USAGE = 2,
@@ -78,31 +81,31 @@ GQuark slots_error_quark(void);
 typedef struct CodeReader CodeReader;
 
 /*
- * Reads 64-bit code for @core with the figures of @uarch, which must stay where
- * it is.  NULL if Capstone cannot be started.
+ * Returns a reader of 64-bit code for @core, with the figures of @uarch.  The
+ * reader keeps the pointer @uarch.  NULL if Capstone cannot be started.
  */
 CodeReader *code_reader_new(PmuCore core, const PmuUarch *uarch);
 void code_reader_free(CodeReader *reader);
 
 /*
- * Decode @length bytes at @bytes and find the way through them: conditional
- * branches are not taken, unless they are last and lead to the start; direct
- * ones are followed inside of the block, and so are returns from calls.  Any
- * other return leads to the start: the block is called again.  NULL and @error
- * if there are no bytes or too many, if some cannot be decoded or are
- * AVX-512's, or if the way leads out.
+ * Decode the @length bytes at @bytes and find the path through them.  A
+ * conditional branch is not taken, unless it is last and leads to the start.
+ * The path follows direct jumps and calls within the block, and returns from
+ * these calls.  Any other return leads to the start: the block is called again.
+ * NULL and @error if there are no bytes or too many, if some cannot be decoded
+ * or are AVX-512, or if the path leads out of the block.
  */
 Code *code_read(CodeReader *reader, const uint8_t *bytes, size_t length,
                 GError **error);
 void code_free(Code *code);
 
 /*
- * The last general-purpose register that @code does not use, and R15 if it
- * uses all.
+ * Returns the highest general-purpose register that @code does not use; R15 if
+ * it uses all.
  */
 unsigned code_spare_gpr(const Code *code);
 
-/* The decoder that the model is to use for the same code. */
+/* Returns the decoder that the model is to use for the same code. */
 PmuDecoder *code_reader_decoder(CodeReader *reader);
 
 #endif

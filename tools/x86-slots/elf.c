@@ -3,8 +3,8 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * A host program over the model core, without QEMU.  The file may be anything:
- * each offset is checked against its size.
+ * A host program over the model core, without QEMU.  The file is not trusted:
+ * each offset is checked against the file's size.
  */
 
 #include <elf.h>
@@ -42,7 +42,7 @@ static bool fail(const Elf *elf, const char *format, ...)
     return false;
 }
 
-/* The @size bytes at @offset, if the file has them. */
+/* Returns the @size bytes at @offset; NULL and an error if they are missing. */
 static const uint8_t *bytes_at(const Elf *elf, uint64_t offset, uint64_t size)
 {
     if (offset > elf->size || size > elf->size - offset) {
@@ -122,7 +122,10 @@ static bool find_text(const Elf *elf, Place *place)
     return fail(elf, "there is no section .text; name the code with --from");
 }
 
-/* Look for @name in the symbol table @table; false also without an error. */
+/*
+ * Look for @name in the symbol table @table.  Returns false if it is not there,
+ * which is not an error, or on an error.
+ */
 static bool find_in_table(const Elf *elf, const Elf64_Shdr *table,
                           const char *name, Place *place)
 {
@@ -177,7 +180,7 @@ static bool find_symbol(const Elf *elf, const char *option, const char *name,
                 "with .L are not kept in object files)", option, name);
 }
 
-/* Where the code that begins at @start ends. */
+/* Set @end to the offset at which the code that begins at @start ends. */
 static bool find_end(const Elf *elf, const Elf64_Shdr *section,
                      const Place *start, const char *to, uint64_t *end)
 {

@@ -1,5 +1,5 @@
 /*
- * x86-slots: a core with other figures.
+ * x86-slots: changing and listing the figures of the modelled core.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -11,7 +11,7 @@
 #include "code.h"
 #include "tcg/pmu/uarch/uarch-params.h"
 
-/* Take over @why, if there is something wrong. */
+/* If @why is not NULL, make it the @error, free it and return false. */
 static bool check(char *why, GError **error)
 {
     if (!why) {
@@ -22,7 +22,7 @@ static bool check(char *why, GError **error)
     return false;
 }
 
-/* The suffix at @end of a size: log2 of what it multiplies by, or -1. */
+/* Returns log2 of the factor that suffix @end of a size means; -1: invalid. */
 static int suffix_shift(const char *end)
 {
     static const char suffixes[] = "KMG";
@@ -34,7 +34,7 @@ static int suffix_shift(const char *end)
     return suffix && !end[1] ? 10 * (suffix - suffixes + 1) : -1;
 }
 
-/* @text as a value of @param, any number; false if it is none. */
+/* Parse @text as a number for @param, without a check of its range. */
 static bool parse(const PmuUarchParam *param, const char *text,
                   int64_t *value)
 {

@@ -1,5 +1,5 @@
 /*
- * x86-slots: a core with other figures.
+ * x86-slots: changing and listing the figures of the modelled core.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
@@ -15,13 +15,13 @@
 #include "tcg/pmu/uarch/uarch.h"
 
 /*
- * Change @uarch as @settings, NAME=VALUE each, NULL-terminated or NULL, say.
- * False and @error, SLOTS_ERROR_USAGE, if one of them cannot be, or if they
- * do not go together.
+ * Change @uarch as @settings say: strings NAME=VALUE, NULL-terminated; may be
+ * NULL.  Returns false and @error, SLOTS_ERROR_USAGE, if one of them is not
+ * possible, or if they contradict each other.
  */
 bool figures_set(PmuUarch *uarch, char *const *settings, GError **error);
 
-/* All figures of @uarch, a line each; for the caller to free. */
+/* Returns all figures of @uarch, a line each.  The caller frees. */
 char *figures_list(const PmuUarch *uarch);
 
 #endif

@@ -72,8 +72,8 @@ static GByteArray *read_elf(const char *path, const char *shown,
 }
 
 /*
- * Assemble @path to @object: .S goes through the preprocessor, as usual, and
- * so to the compiler driver.  The programs' messages go to stderr.
+ * Assemble @path to @object.  A .S file goes to the compiler driver, as it
+ * needs the preprocessor.  The programs' messages go to stderr.
  */
 static bool assemble(const char *path, const char *object, GError **error)
 {

@@ -13,21 +13,21 @@
 #include <stdint.h>
 
 /*
- * The bytes that @hex, two digits each with white space anywhere between,
- * stands for.  NULL and @error if it has anything else.
+ * Returns the bytes of @hex, two digits each, with white space anywhere.  NULL
+ * and @error if it contains anything else.
  */
 GByteArray *input_hex(const char *hex, GError **error);
 
 /*
- * Code of the ELF file or assembler source (.s, .S) @path: from symbol @from
- * to symbol @to.  Without @from it begins at the start of .text; without @to
- * it ends where @from does by its size, if it has one, or with the section.
- * NULL and @error if a file or symbol cannot be used.
+ * Returns the code of the ELF file or assembler source (.s, .S) @path from
+ * symbol @from to symbol @to.  If @from is NULL, it begins at the start of
+ * .text.  If @to is NULL, it ends where symbol @from ends, or with the section
+ * if that has no size.  NULL and @error if a file or symbol cannot be used.
  */
 GByteArray *input_file(const char *path, const char *from, const char *to,
                        GError **error);
 
-/* The same of an ELF file's contents; @path is for messages. */
+/* The same for an ELF file's contents.  @path is for messages. */
 GByteArray *input_elf(const char *path, const uint8_t *data, size_t size,
                       const char *from, const char *to, GError **error);
 

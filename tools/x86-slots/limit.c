@@ -1,15 +1,16 @@
 /*
- * x86-slots: what keeps a block from being faster, in words.
+ * x86-slots: find what limits the speed of a block, and say it in words.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * A host program over the model core, without QEMU.  The slots say which part
- * of the core the block waits for; what that part is busy with says why.
+ * A host program over the model core, without QEMU.  The classes of slots tell
+ * which part of the core the block waits for.  What that part is busy with
+ * tells why.
  */
 
 #include "limit.h"
 
-/* A unit that works in this part of all cycles has no more to give. */
+/* A unit that is busy in at least this share of cycles is saturated. */
 #define SATURATED 0.92
 
 const char *limit_name(LimitKind kind)
@@ -61,7 +62,10 @@ static char *frontend(const Code *code, const PmuUarch *uarch,
                            m->instructions / m->cycles);
 }
 
-/* "port 1" or "ports 2 and 3", if any is saturated. */
+/*
+ * Returns a text that names the saturated ports ("port 1", "ports 2 and 3");
+ * NULL if there is none.
+ */
 static char *busy_ports(const PmuUarch *uarch, const Measurement *m)
 {
     g_autoptr(GString) list = g_string_new(NULL);
@@ -83,7 +87,7 @@ static char *busy_ports(const PmuUarch *uarch, const Measurement *m)
                                n == 1 ? "port" : "ports", list->str) : NULL;
 }
 
-/* Whether the dividers work all the time. */
+/* Whether one of the dividers is saturated. */
 static bool divides(const Code *code, const Measurement *m)
 {
     unsigned held[PMU_RESOURCE_NR] = {};
@@ -101,7 +105,7 @@ static bool divides(const Code *code, const Measurement *m)
 #define WAITED_FOR (PMU_INSN_SERIALIZING | PMU_INSN_BLOCKS_ISSUE |  \
                     PMU_INSN_FENCES_LOADS | PMU_INSN_LOCKED)
 
-/* The first of them, or NULL. */
+/* Returns the first such instruction, or NULL. */
 static const CodeInsn *waited_for(const Code *code)
 {
     for (unsigned i = 0; i < code->path_length; i++) {

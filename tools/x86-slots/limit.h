@@ -1,5 +1,5 @@
 /*
- * x86-slots: what keeps a block from being faster, in words.
+ * x86-slots: find what limits the speed of a block, and say it in words.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
@@ -22,12 +22,12 @@ typedef enum LimitKind {
     LIMIT_MEMORY,
 } LimitKind;
 
-/* The first word of a limit, as programs are told it. */
+/* Returns the name of @kind in JSON output. */
 const char *limit_name(LimitKind kind);
 
 /*
- * The limit of what @m measured, and a sentence about it in @why, which the
- * caller frees.
+ * Returns what limits the block that @m is a measurement of, and sets @why to a
+ * text about it, which the caller frees.
  */
 LimitKind limit_find(const Code *code, const PmuUarch *uarch,
                      const MeasureOptions *options, const Measurement *m,

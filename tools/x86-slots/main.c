@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * A host program over the model core, without QEMU: docs/tools/x86-slots.rst.
- * The command line.
+ * This file is the command line.
  */
 
 #include <glib.h>
@@ -26,27 +26,27 @@ typedef struct Options {
     char **set, **files;
 } Options;
 
-/* What it asks for. */
+/* What the command line asks for. */
 typedef struct Tool {
     const Options *options;
     PmuCore core;
-    PmuUarch uarch;             /* of the core, as changed */
+    PmuUarch uarch;             /* of @core, with the changes of --set */
     char *core_name;
     CodeReader *reader;
 } Tool;
 
-/* Limits of --rep, --stride and --span: twice the largest l3-size. */
+/* Limits of --rep, --stride and --span (twice the largest l3-size). */
 #define MAX_REP         (1 << 24)
 #define MAX_STRIDE      (1ll << 30)
 #define MAX_SPAN        (2ll << 30)
 
-/* About twice the L3 of either core. */
+/* Default of --span, in bytes: about twice the L3 of either core. */
 #define DEFAULT_SPAN    (128ll << 20)
 
-/* Of --span; --span=0 is out of range, not absent. */
+/* --span without a value given.  It is not 0, as --span=0 is out of range. */
 #define NOT_GIVEN       G_MININT64
 
-/* The name of @core as an option: lower case, dashes for spaces. */
+/* Returns the name of @core for --core: lower case, with dashes for spaces. */
 static char *core_name(PmuCore core)
 {
     return g_strdelimit(g_ascii_strdown(pmu_uarch(core)->name, -1), " ", '-');
@@ -109,7 +109,7 @@ static bool check_numbers(const Options *o, GError **error)
             check_range("--span", o->span, 1, MAX_SPAN, error));
 }
 
-/* Options that would be ignored beside others, or without them. */
+/* Refuse options that contradict others, or have no effect without them. */
 static bool check_together(const Options *o, GError **error)
 {
     if (o->loop + o->unroll + o->add_loop > 1) {
@@ -205,7 +205,7 @@ static bool parse(int *argc, char ***argv, Options *o, GError **error)
     return check_options(o, error);
 }
 
-/* Append "dec" of a spare register and "jnz" to the start of @code. */
+/* Append "dec" of a spare register, and "jnz" to the start of @code. */
 static void append_loop(GByteArray *bytes, const Code *code)
 {
     unsigned reg = code_spare_gpr(code);
@@ -220,7 +220,7 @@ static void append_loop(GByteArray *bytes, const Code *code)
     g_byte_array_append(bytes, end, sizeof(end));
 }
 
-/* The block as read, or with a loop around it. */
+/* Returns the decoded block, with a loop around it for --add-loop. */
 static Code *read_code(Tool *tool, GByteArray *bytes, GError **error)
 {
     Code *code = code_read(tool->reader, bytes->data, bytes->len, error);
@@ -239,7 +239,10 @@ static Code *read_code(Tool *tool, GByteArray *bytes, GError **error)
     return code_read(tool->reader, bytes->data, bytes->len, error);
 }
 
-/* Whether @code runs as a loop; false and @error if it cannot as asked. */
+/*
+ * Set @loop to whether @code runs as a loop.  Returns false and @error if it
+ * cannot run as the options ask.
+ */
 static bool choose_mode(const Options *o, const Code *code, bool *loop,
                         GError **error)
 {
@@ -262,7 +265,7 @@ static bool choose_mode(const Options *o, const Code *code, bool *loop,
     return true;
 }
 
-/* What is to be printed about the block @bytes; NULL and @error if none. */
+/* Returns what to print about the block @bytes; NULL and @error on failure. */
 static char *examine(Tool *tool, GByteArray *bytes, GError **error)
 {
     const Options *o = tool->options;
@@ -330,7 +333,7 @@ static bool run_one(Tool *tool, GError **error)
     return out;
 }
 
-/* One line in, one line out; what was wrong with a line goes to stderr. */
+/* Print one line for an input line.  Errors go to stderr. */
 static void run_line(Tool *tool, const char *line, unsigned number)
 {
     g_autoptr(GError) error = NULL;
@@ -399,7 +402,7 @@ int main(int argc, char **argv)
     g_autoptr(GError) error = NULL;
     int status = EXIT_SUCCESS;
 
-    /* Numbers have a point everywhere; names of files are as they come. */
+    /* File names are in the user's encoding; numbers have a decimal point. */
     setlocale(LC_CTYPE, "");
     if (!parse(&argc, &argv, &options, &error) ||
         !choose_core(&tool, &error) || !run(&tool, &error)) {

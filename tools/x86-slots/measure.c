@@ -1,10 +1,10 @@
 /*
- * x86-slots: a block's figures in the steady state.
+ * x86-slots: measure a block in the model, in the steady state.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * A host program over the model core, without QEMU: what the translator and
- * the emulated CPU do there, this does for one block.
+ * A host program over the model core, without QEMU.  For one block, it does
+ * what QEMU's translator and the emulated CPU do.
  */
 
 #include <math.h>
@@ -18,16 +18,19 @@
 #define CODE_BASE       0x400000ull
 #define WARM_BASE       0x300000ull
 
-/* How much is run at once, and how often. */
+/*
+ * Least instructions and iterations of a loop's round; rounds before those that
+ * are measured; and the most rounds that are measured.
+ */
 #define ROUND_INSNS     20000
 #define ROUND_LOOPS     256
 #define WARM_ROUNDS     2
 #define MAX_ROUNDS      24
 
-/* Rounds that differ by less than this fraction have converged. */
+/* Rounds have converged if their clocks differ by at most this fraction. */
 #define CONVERGED       0.001
 
-/* What an instruction that accesses memory has one of. */
+/* Flags of which an instruction that accesses memory has at least one. */
 #define ACCESSES (PMU_INSN_LOAD | PMU_INSN_STORE |                      \
                   PMU_INSN_STACK_LOAD | PMU_INSN_STACK_STORE)
 
@@ -50,7 +53,7 @@ typedef struct Rig {
     unsigned copies;
 } Rig;
 
-/* Totals at one moment. */
+/* Totals at one moment, or the difference of two such totals. */
 typedef struct Mark {
     uint64_t clock;             /* slots */
     PmuLedgerSnapshot ledger;
@@ -58,7 +61,7 @@ typedef struct Mark {
     uint64_t iterations;
 } Mark;
 
-/* Linear is physical: one page as good as another. */
+/* Map each linear page to the same physical page. */
 static PmuMapping translate(void *opaque, uint64_t page)
 {
     return (PmuMapping) { page };
@@ -76,7 +79,7 @@ static void begin_block(Rig *rig, uint64_t pc)
     rig->builder.block.phys_next = (pc | ((1 << PMU_PAGE_SHIFT) - 1)) + 1;
 }
 
-/* The block in @rig->builder is [@first, @last) of the path, at @pc. */
+/* Add the block in @rig->builder, [@first, @last) of the path, at @pc. */
 static void add_piece(Rig *rig, uint64_t pc, unsigned first, unsigned last)
 {
     const PmuBlock *block = &rig->builder.block;
@@ -106,7 +109,7 @@ static void add_insn(Rig *rig, const CodeInsn *insn, const uint8_t *bytes,
                   stack);
 }
 
-/* Whether the translator would end a block behind its last instruction. */
+/* Whether the translator would end @block after its last instruction. */
 static bool is_complete(const PmuBlock *block)
 {
     return block->branch != PMU_BRANCH_NONE || block->rep ||
@@ -114,10 +117,10 @@ static bool is_complete(const PmuBlock *block)
 }
 
 /*
- * The block in @rig->builder ends in a return for which there is no call.  The
- * caller would have left the return stack an address, which is right; none is
- * there, so let the return be predicted as a jump that always goes to the same
- * place.
+ * The block in @rig->builder ends in a return for which there is no call.  Its
+ * caller would have put the right address on the return stack, but there is no
+ * caller.  So let the model predict the return as an indirect jump that always
+ * goes to the same place.
  */
 static void predict_return(Rig *rig)
 {
@@ -125,8 +128,8 @@ static void predict_return(Rig *rig)
 }
 
 /*
- * Add the block that begins with instruction @first of the path, if the code
- * lies at @start.  Returns where it ends.
+ * Add the block that begins with instruction @first of the path, of the copy of
+ * the code at @start.  Returns the index in the path where it ends.
  */
 static unsigned add_block(Rig *rig, unsigned first, uint64_t start)
 {
@@ -152,7 +155,7 @@ static unsigned add_block(Rig *rig, unsigned first, uint64_t start)
     return last;
 }
 
-/* The jump from the last copy, which ends at @pc, back to the first. */
+/* Add the jump from the last copy, which ends at @pc, back to the first. */
 static void add_return(Rig *rig, uint64_t pc)
 {
     static const uint8_t jmp[] = { 0xe9, 0, 0, 0, 0 };
@@ -160,15 +163,15 @@ static void add_return(Rig *rig, uint64_t pc)
 
     begin_block(rig, pc);
     add_insn(rig, &insn, jmp, pc);
-    /* No instruction of the path. */
+    /* This piece has no instruction of the path. */
     add_piece(rig, pc, rig->code->path_length, rig->code->path_length);
 }
 
 /*
- * Straight-line code is as long as fits the L1I: it never misses there, and
- * the DSB, which has seen it that long ago, does not have it any more.  But a
- * DSB with a line for each of the L1I's windows may have all of it, if the
- * instructions are long: then the L1I is taken to be twice as large.
+ * Straight-line code is as long as fits the L1I.  So it never misses the L1I,
+ * and the DSB has evicted it by the time that it runs again.  But if
+ * instructions are long, a DSB with a line for each window of the L1I may hold
+ * all of the code.  In this case, double the L1I.
  */
 static void enlarge_l1i(PmuUarch *uarch, const Code *code)
 {
@@ -183,7 +186,10 @@ static void enlarge_l1i(PmuUarch *uarch, const Code *code)
     }
 }
 
-/* How often straight-line code has @code; its jumps have to fit the BTB. */
+/*
+ * Returns of how many copies of @code straight-line code consists.  Their jumps
+ * have to fit the BTB.
+ */
 static unsigned count_copies(const Code *code, const PmuUarch *uarch)
 {
     unsigned copies = (uarch->l1i.size - PMU_LINE_SIZE) / code->length;
@@ -216,7 +222,7 @@ static void lay_out(Rig *rig, const PmuUarch *uarch)
     }
 }
 
-/* Data addresses of one execution of @piece. */
+/* Set @addr to the data addresses of one execution of @piece. */
 static void fill_addresses(Rig *rig, const Piece *piece, uint64_t *addr)
 {
     for (unsigned i = piece->first; i < piece->last; i++) {
@@ -263,7 +269,7 @@ static void run_pieces(Rig *rig, unsigned first, unsigned last)
     }
 }
 
-/* A load is in @rig->builder from now on. */
+/* Make @rig->builder a block of one load, for warm(). */
 static void begin_warming(Rig *rig)
 {
     static const uint8_t load[] = { 0x48, 0x8b, 0x03 }; /* mov rax, [rbx] */
@@ -289,7 +295,7 @@ static uint64_t warm(Rig *rig, uint64_t addr, uint64_t size)
     return last - line + 1;
 }
 
-/* Have all lines of data in the caches, and their pages in the TLB. */
+/* Bring all lines of data into the caches, and their pages into the TLB. */
 static void warm_data(Rig *rig)
 {
     for (unsigned i = 0; i < ADDRESSES_LINES; i++) {
@@ -297,7 +303,7 @@ static void warm_data(Rig *rig)
     }
 }
 
-/* The lines that one iteration accesses; returns how many. */
+/* Load each line that one iteration accesses; returns how many. */
 static uint64_t warm_iteration(Rig *rig)
 {
     const Code *code = rig->code;
@@ -309,7 +315,7 @@ static uint64_t warm_iteration(Rig *rig)
         uint64_t ea = 0, stack = 0;
 
         if (!(info->flags & ACCESSES) || (info->flags & PMU_INSN_STREAMING)) {
-            continue;           /* or what leaves no line behind */
+            continue;           /* no access, or one that allocates no line */
         }
         if (info->flags & PMU_INSN_REP) {
             size *= rig->options->rep;
@@ -322,9 +328,10 @@ static uint64_t warm_iteration(Rig *rig)
 }
 
 /*
- * The caches have what is left in them when strides begin anew: the rounds
- * alone are too short to get that far.  Twice the L3 leaves nothing of what
- * was there before.  These are many loads, whose time nobody asks for.
+ * Fill the caches with what they hold when a stride starts again; the rounds
+ * alone are too short for that.  Loads of twice the L3 evict all that was there
+ * before.  As these loads are many and their time is not needed, they run in
+ * functional warming.
  */
 static void warm_strides(Rig *rig, const PmuUarch *uarch)
 {
@@ -358,7 +365,7 @@ static void set_mark(const Rig *rig, Mark *mark)
     pmu_timing_ports(rig->timing, mark->port);
 }
 
-/* Add @n times what @mark says to @sum; @n is 1, or -1 to take it off. */
+/* Add @n times @mark to @sum; @n is 1, or -1 to subtract. */
 static void add_times(Mark *sum, const Mark *mark, int64_t n)
 {
     sum->clock += n * mark->clock;
@@ -377,7 +384,7 @@ static void add_mark(Mark *sum, const Mark *mark)
     add_times(sum, mark, 1);
 }
 
-/* One round, with what happened in the part to be measured in @sum. */
+/* Run one round, and set @sum to the totals of its measured part. */
 static void run_round(Rig *rig, Mark *sum)
 {
     const Piece *piece = (Piece *)rig->pieces->data;
@@ -394,7 +401,7 @@ static void run_round(Rig *rig, Mark *sum)
         }
         set_mark(rig, &to);
     } else {
-        /* The jump back and the first copies behind it do not count. */
+        /* The jump back and the first copies after it do not count. */
         unsigned skip = rig->copies / 8, first = 0;
 
         sum->iterations = rig->copies - skip;
@@ -431,8 +438,8 @@ static void set_result(const Rig *rig, const Mark *sum, Measurement *result)
 }
 
 /*
- * Run until two rounds take the same time, and take these; or all, if none
- * do.
+ * Run rounds until two in a row take the same time; these two are the result.
+ * If none do, all rounds are.
  */
 static void converge(Rig *rig, Measurement *result)
 {
@@ -454,7 +461,7 @@ static void converge(Rig *rig, Measurement *result)
     set_result(rig, result->steady ? &both : &all, result);
 }
 
-/* Which instructions went as one with the one before. */
+/* Note which instructions are fused with the one before. */
 static void note_fusion(const Rig *rig, Measurement *result)
 {
     result->fused = g_new0(bool, rig->code->path_length);
@@ -467,7 +474,7 @@ static void note_fusion(const Rig *rig, Measurement *result)
     }
 }
 
-/* The piece behind the first @copies copies of the code. */
+/* Returns the index of the piece after the first @copies copies of the code. */
 static unsigned end_of_copies(const Rig *rig, unsigned copies)
 {
     const Piece *piece = (Piece *)rig->pieces->data;
@@ -481,7 +488,10 @@ static unsigned end_of_copies(const Rig *rig, unsigned copies)
     return i;
 }
 
-/* Some more iterations, behind an interrupt: the pipeline is empty. */
+/*
+ * Run some more iterations, for the timeline.  An interrupt empties the
+ * pipeline first.
+ */
 static void run_timeline(Rig *rig, Measurement *result)
 {
     unsigned n = rig->options->timeline;
@@ -497,7 +507,7 @@ static void run_timeline(Rig *rig, Measurement *result)
             run_pieces(rig, 0, rig->pieces->len);
         }
     } else {
-        /* Behind the last copy is the jump back. */
+        /* Leave out the jump back, which follows the last copy. */
         run_pieces(rig, 0, end_of_copies(rig, n));
     }
     pmu_timing_set_timeline(rig->timing, NULL);
@@ -521,7 +531,7 @@ void measure(CodeReader *reader, const Code *code, const PmuUarch *uarch,
     if (!rig.timing) {
         g_error("no memory for the model");
     }
-    /* One block is not sampled, and its ports are reported. */
+    /* Simulate all in detail, and count micro-ops by port. */
     pmu_timing_set_sampling(rig.timing, NULL);
     pmu_timing_report_ports(rig.timing);
     lay_out(&rig, &core);

@@ -1,5 +1,5 @@
 /*
- * x86-slots: a block's figures in the steady state.
+ * x86-slots: measure a block in the model, in the steady state.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
@@ -16,9 +16,9 @@
 #include "tcg/pmu/uarch/uarch.h"
 
 typedef struct MeasureOptions {
-    bool loop;                  /* else copies one after the other */
+    bool loop;                  /* else straight-line code of many copies */
     uint64_t rep;               /* iterations of each REP instruction */
-    unsigned timeline;          /* iterations of the block in it; 0: none */
+    unsigned timeline;          /* iterations of the block in the timeline */
     AddressOptions addresses;
 } MeasureOptions;
 
@@ -31,15 +31,16 @@ typedef struct Measurement {
     double instructions;
     double uops;                /* fused domain, issued and retired */
     double port[PMU_MAX_PORTS]; /* micro-ops dispatched */
-    double slots[PMU_SLOT_NR];  /* shares of all, 0 to 1 */
-    bool *fused;                /* with the instruction before, in some copy;
-                                   by index in Code.path */
-    PmuTimeline timeline;       /* from an empty pipeline on */
+    double slots[PMU_SLOT_NR];  /* each class's share of all slots, 0 to 1 */
+    bool *fused;                /* by index in Code.path: in some copy, it is
+                                   fused with the instruction before */
+    PmuTimeline timeline;       /* begins with an empty pipeline */
 } Measurement;
 
 /*
  * Run @code, which @reader read for the core @uarch, until its cycles do not
- * change any more, and fill in @result.  A loop must be closed.
+ * change any more, and fill in @result.  With @options->loop, @code must be
+ * closed.  The caller releases @result with measurement_clear().
  */
 void measure(CodeReader *reader, const Code *code, const PmuUarch *uarch,
              const MeasureOptions *options, Measurement *result);

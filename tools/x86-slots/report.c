@@ -1,5 +1,5 @@
 /*
- * x86-slots: figures as text and as JSON.
+ * x86-slots: print a measurement as text or as JSON.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
@@ -11,7 +11,7 @@
 #include "report.h"
 #include "timeline.h"
 
-/* Level 1, and its two parts in the order of PmuSlotClass. */
+/* TMA's level 1.  Class i is the sum of PmuSlotClass 2 * i and 2 * i + 1. */
 static const char *const level_1[] = {
     "retiring", "bad-speculation", "frontend-bound", "backend-bound",
 };
@@ -62,7 +62,7 @@ static void text_ports(GString *out, const Report *report)
     g_string_append_c(out, '\n');
 }
 
-/* What is special about instruction @i of the path. */
+/* Returns what is special about instruction @i of the path; "": nothing. */
 static const char *note(const Report *report, unsigned i)
 {
     uint32_t flags = report->code->insns[report->code->path[i]].info.flags;
@@ -154,7 +154,7 @@ static void json_string(GString *out, const char *text)
     g_string_append_c(out, '"');
 }
 
-/* Append @name and @value, a number, whatever the locale. */
+/* Append @name and the number @value, independent of the locale. */
 static void json_number(GString *out, const char *name, double value)
 {
     char buffer[G_ASCII_DTOSTR_BUF_SIZE];
@@ -163,7 +163,7 @@ static void json_number(GString *out, const char *name, double value)
     g_string_append_printf(out, "\"%s\": %s, ", name, buffer);
 }
 
-/* The last ", " becomes @end. */
+/* Replace the last ", " by @end. */
 static void json_end(GString *out, const char *end)
 {
     g_string_truncate(out, out->len - 2);

@@ -1,5 +1,5 @@
 /*
- * x86-slots: figures as text and as JSON.
+ * x86-slots: print a measurement as text or as JSON.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
@@ -22,10 +22,10 @@ typedef struct Report {
     const char *why;
 } Report;
 
-/* Several lines for people.  The caller frees. */
+/* Returns several lines of text.  The caller frees. */
 char *report_text(const Report *report);
 
-/* One line of JSON (RFC 8259), without its end.  The caller frees. */
+/* Returns a line of JSON (RFC 8259), without newline.  The caller frees. */
 char *report_json(const Report *report);
 
 #endif

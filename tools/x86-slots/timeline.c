@@ -4,15 +4,15 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * A host program over the model core, without QEMU.  The letters are those of
- * llvm-mca, which calls dispatch what is the issue here.
+ * llvm-mca, which calls "dispatch" what is called "issue" here.
  */
 
 #include "timeline.h"
 
-/* Columns for cycles; what is behind them is cut off. */
+/* The most columns; later cycles are cut off. */
 #define COLUMNS 100
 
-/* The first cycle of the timeline. */
+/* Returns the first cycle of the timeline. */
 static uint64_t begin(const PmuTimeline *timeline)
 {
     uint64_t first = UINT64_MAX;
@@ -23,7 +23,7 @@ static uint64_t begin(const PmuTimeline *timeline)
     return first;
 }
 
-/* What the instruction of @entry does in @cycle. */
+/* Returns the letter for what the instruction of @entry does in @cycle. */
 static char stage(const PmuTimelineEntry *entry, uint64_t cycle)
 {
     if (cycle < entry->issued || cycle > entry->retired) {
@@ -45,7 +45,7 @@ static void text_ruler(GString *out, unsigned columns)
     g_string_append_c(out, '\n');
 }
 
-/* Instruction @i of the timeline, which is @entry. */
+/* Append the row of instruction @i of the timeline, which is @entry. */
 static void text_row(GString *out, const Code *code, unsigned i,
                      PmuTimelineEntry entry, unsigned columns)
 {
@@ -61,7 +61,7 @@ static void text_row(GString *out, const Code *code, unsigned i,
                            code->insns[code->path[number]].text);
 }
 
-/* Entry @i, its cycles from @first on. */
+/* Returns entry @i, with cycles counted from @first. */
 static PmuTimelineEntry entry_from(const PmuTimeline *timeline, unsigned i,
                                    uint64_t first)
 {

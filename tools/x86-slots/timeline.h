@@ -11,13 +11,13 @@
 
 #include "measure.h"
 
-/* The most iterations that there is a timeline of. */
+/* The most iterations that a timeline may have. */
 #define TIMELINE_MAX    100
 
-/* A line for each instruction of @m, a column for each cycle. */
+/* Append a line for each instruction of @m, with a column for each cycle. */
 void timeline_text(GString *out, const Code *code, const Measurement *m);
 
-/* As JSON: ', "timeline": [...]', with cycles from the first one on. */
+/* Append JSON, ', "timeline": [...]', with cycles counted from the first. */
 void timeline_json(GString *out, const Code *code, const Measurement *m);
 
 #endif

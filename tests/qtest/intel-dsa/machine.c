@@ -1,5 +1,5 @@
 /*
- * A machine with an intel-dsa device, for its tests.
+ * Machine with an intel-dsa device, and helpers, for the tests of the device.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -16,7 +16,7 @@
 #define PASID_CONTROL   0x106
 #define MMCONFIG        0xb0000000
 
-/* More than anything but what is told otherwise takes. */
+/* Nanoseconds that suffice for any descriptor, unless a test says otherwise. */
 #define LONG_NS         (100 * 1000 * 1000)
 
 static void select_config(QTestState *qts, unsigned offset)

@@ -1,5 +1,5 @@
 /*
- * A machine with an intel-dsa device, for its tests.
+ * Machine with an intel-dsa device, and helpers, for the tests of the device.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -13,7 +13,7 @@
 #define DSA_MMIO        0xe0000000
 #define DSA_PORTALS     0xe0100000
 
-/* Places in the machine's memory, which ends at RAM_BYTES */
+/* Addresses in the machine's memory, which ends at RAM_BYTES */
 #define RAM_BYTES       (128 * 1024 * 1024)
 #define RECORDS         0x100000
 #define DESC_LIST       0x180000
@@ -25,7 +25,7 @@
 #define DESTINATION2    0x3400000
 #define OUTSIDE         0xc0000000ull
 
-/* As in include/uapi/linux/idxd.h of Linux */
+/* A descriptor and its completion record: Linux, include/uapi/linux/idxd.h */
 typedef struct QEMU_PACKED DsaDesc {
     uint32_t pasid;
     uint32_t flags_opcode;
@@ -50,13 +50,13 @@ typedef struct QEMU_PACKED DsaRecord {
 QEMU_BUILD_BUG_ON(sizeof(DsaDesc) != 64);
 QEMU_BUILD_BUG_ON(sizeof(DsaRecord) != 32);
 
-/* A machine whose device has these properties (",name=value"...) */
+/* Start a machine whose device has @properties (",name=value"...). */
 QTestState *dsa_start(const char *properties);
-/* Let the device's registers be reached, and let it reach memory. */
+/* Map the device's registers and portals, and make it a bus master. */
 void dsa_map(QTestState *qts);
-/* On q35: map configuration space to memory; returns where it is. */
+/* On q35: map configuration space to memory.  Returns its address. */
 uint64_t dsa_map_config(QTestState *qts);
-/* On q35: its register of the PASID capability; 1: PASIDs, 4: privilege */
+/* On q35: set the PASID control register.  1: PASIDs, 4: privilege. */
 void dsa_set_pasid_control(QTestState *qts, uint16_t control);
 uint32_t dsa_pci_read(QTestState *qts, unsigned offset);
 void dsa_pci_write(QTestState *qts, unsigned offset, uint32_t value);
@@ -66,38 +66,38 @@ uint64_t dsa_readq(QTestState *qts, uint64_t offset);
 void dsa_writel(QTestState *qts, uint64_t offset, uint32_t value);
 void dsa_writeq(QTestState *qts, uint64_t offset, uint64_t value);
 
-/* The error of a command, which must not take time */
+/* Run a command, which must end at once.  Returns its error. */
 unsigned dsa_command(QTestState *qts, unsigned code, uint32_t operand);
-/* Configure: group 0 has WQ 0 and engine 0. */
+/* Configure group 0: @wqs and @engines are bitmaps, @wq_size each WQ's size. */
 void dsa_configure(QTestState *qts, uint64_t wqs, uint64_t engines,
                    uint32_t wq_size);
 void dsa_configure_wq(QTestState *qts, unsigned wq, uint32_t size,
                       unsigned priority);
 void dsa_enable(QTestState *qts, uint64_t wqs);
-/* All of this: a device to which descriptors can be given */
+/* All of this: start a machine whose device has WQ 0 and engine 0 enabled. */
 QTestState *dsa_ready(const char *properties);
-/* The same with MSI-X, and an event log of 64 entries at EVENT_LOG */
+/* The same, with MSI-X and an event log of 64 entries at EVENT_LOG. */
 QTestState *dsa_ready_with_log(void);
-/* A word of 8 bytes of an entry there */
+/* Returns 8-byte word @word of entry @entry of the event log. */
 uint64_t dsa_log_word(QTestState *qts, unsigned entry, unsigned word);
 
-/* MSI-X: a message for each vector goes to a word in memory. */
+/* Enable MSI-X.  The message of each vector goes to a word in memory. */
 void dsa_enable_msix(QTestState *qts, unsigned vectors);
-/* Whether it has been sent since this was asked */
+/* Whether the message of @vector was sent since the last call */
 bool dsa_message(QTestState *qts, unsigned vector);
 
-/* A descriptor with a completion record, number @record */
+/* Returns a descriptor that asks for completion record number @record. */
 DsaDesc dsa_desc(unsigned opcode, unsigned record, uint64_t addr1,
                  uint64_t addr2, uint32_t size);
-/* A no-op that ends with record 0 and an interrupt */
+/* Returns a no-op that ends with record 0 and an interrupt. */
 DsaDesc dsa_interrupting(uint16_t handle);
 void dsa_submit(QTestState *qts, unsigned wq, const DsaDesc *desc);
 DsaRecord dsa_record(QTestState *qts, unsigned record);
-/* Submit to WQ 0, give it @ns, and return the record. */
+/* Submit @desc to WQ 0, let @ns pass, and return its record. */
 DsaRecord dsa_run_for(QTestState *qts, const DsaDesc *desc, int64_t ns);
 DsaRecord dsa_run(QTestState *qts, const DsaDesc *desc);
 
-/* Random bytes to memory, and a copy of them */
+/* Write random bytes to memory.  The caller frees the copy that it returns. */
 uint8_t *dsa_random(QTestState *qts, uint64_t addr, size_t bytes);
 void dsa_expect_memory(QTestState *qts, uint64_t addr, const uint8_t *want,
                        size_t bytes);

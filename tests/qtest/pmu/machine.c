@@ -1,5 +1,6 @@
 /*
- * Running the PMU tests' payload: scripts, machines, results.
+ * Helpers of the PMU tests: scripts for the payload, machines that run them,
+ * and results.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -11,11 +12,13 @@
 #include "machine.h"
 #include "pmu-payload.h"
 
-/* A script that has not ended by then never will, on a busy host either. */
-/* For what hangs: on a busy host everything takes several times as long. */
+/*
+ * Seconds after which a script counts as hanging.  On a busy host everything
+ * takes several times as long.
+ */
 #define TIMEOUT_SECONDS 300
 
-/* isa-debug-exit: twice what OP_EXIT writes, and 1. */
+/* isa-debug-exit exits with twice the value that OP_EXIT writes, plus 1. */
 #define EXIT_STATUS 1
 
 PmuScript *pmu_script_new(void)
@@ -33,7 +36,7 @@ unsigned pmu_op(PmuScript *script, uint32_t code, uint32_t arg0,
 {
     unsigned index = script->num_ops[script->cpu]++;
 
-    /* The last one is OP_END. */
+    /* The last operation is OP_END. */
     g_assert_cmpuint(index, <, PMU_MAX_OPS - 1);
     script->op[script->cpu][index] = (PayloadOp) { code, arg0, a, b };
     return index;
@@ -167,7 +170,7 @@ static G_NORETURN void stuck(PmuMachine *machine, unsigned cpu)
 
 /*
  * Poll until field @offset of @cpu is at least @value, for @seconds at most.
- * Returns whether it is; the payload's failure is the test's.
+ * Returns whether it is.  The test fails if the payload does.
  */
 static bool poll_progress(PmuMachine *machine, unsigned cpu, uint64_t offset,
                           uint64_t value, unsigned seconds)
@@ -243,7 +246,7 @@ void pmu_read_results(PmuMachine *machine, PmuScript *script, unsigned cpus)
     }
 }
 
-/* qtest_quit() sleeps until QEMU has ended, for longer than that takes. */
+/* End QEMU.  qtest_quit() alone would sleep for longer than that takes. */
 static void end_qemu(QTestState *qts)
 {
     siginfo_t info;
@@ -321,7 +324,7 @@ void pmu_run(PmuScript *script, const char *args)
     pmu_stop(&machine);
 }
 
-/* Wait for process @pid; the exit status, or -1 if it had to be killed. */
+/* Wait for process @pid.  Returns its exit status, or -1: it was killed. */
 static int wait_process(GPid pid)
 {
     int64_t end = g_get_monotonic_time() + TIMEOUT_SECONDS * G_USEC_PER_SEC;
@@ -368,7 +371,7 @@ GBytes *pmu_run_prepared(const PmuMachine *machine, const char *args)
     status = wait_process(pid);
     g_spawn_close_pid(pid);
     if (status == EXIT_SUCCESS && strstr(args, "rr=replay")) {
-        /* A log has the shutdown that ends a replay, but not its exit code. */
+        /* A replay's log has the shutdown that ends it, but no exit status. */
         status = EXIT_STATUS;
     }
     if (status != EXIT_STATUS) {

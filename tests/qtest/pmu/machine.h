@@ -1,5 +1,6 @@
 /*
- * Running the PMU tests' payload: scripts, machines, results.
+ * Helpers of the PMU tests: scripts for the payload, machines that run them,
+ * and results.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
@@ -13,7 +14,7 @@
 #include "libqtest.h"
 #include "payload/payload.h"
 
-/* The same, the model's pipeline running all the time. */
+/* CPUs.  UNSAMPLED: the model simulates all in detail; METRICS: it samples. */
 #define PMU_CPU_UNSAMPLED \
     "-cpu Icelake-Server,+perf-metrics,pmu-sampling=off,check=off "
 #define PMU_CPU_METRICS "-cpu Icelake-Server,+perf-metrics,check=off "
@@ -89,7 +90,7 @@
 typedef struct PmuScript {
     PayloadOp op[PAYLOAD_CPUS][PMU_MAX_OPS];
     unsigned num_ops[PAYLOAD_CPUS];
-    /* Whose script pmu_op() extends, and whose results pmu_value() returns */
+    /* CPU that pmu_op() appends to, and whose results pmu_value() returns */
     unsigned cpu;
 
     /* Filled in by pmu_finish(). */
@@ -101,8 +102,9 @@ typedef struct PmuScript {
 /* A machine that runs a script. */
 typedef struct PmuMachine {
     QTestState *qts;
-    char *dir;                  /* of temporary files */
-    char *args;                 /* that run the script, without accelerator */
+    char *dir;                  /* directory of temporary files */
+    char *args;                 /* QEMU's arguments that run the script, without
+                                   accelerator */
 } PmuMachine;
 
 PmuScript *pmu_script_new(void);
@@ -113,73 +115,74 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(PmuScript, pmu_script_free)
 unsigned pmu_op(PmuScript *script, uint32_t code, uint32_t arg0,
                 uint64_t a, uint64_t b);
 
-/* Operations that are much in use. */
+/* Append operations that many tests use. */
 unsigned pmu_rdmsr(PmuScript *script, uint32_t msr);
 unsigned pmu_wrmsr(PmuScript *script, uint32_t msr, uint64_t value);
 unsigned pmu_rdpmc(PmuScript *script, uint32_t ecx);
 void pmu_poke32(PmuScript *script, uint64_t address, uint32_t value);
-/* @length bytes of code; the rest of the last four is RET. */
+/* Write @length bytes of code, filled up to a multiple of four with RET. */
 void pmu_poke_code(PmuScript *script, uint64_t address, const uint8_t *bytes,
                    unsigned length);
-/* Let NMIs be handled by @count steps, STEP_END not among them. */
+/* Make the handler of NMIs take @count steps; STEP_END is not among them. */
 void pmu_handle_by_steps(PmuScript *script, const PayloadStep *steps,
                          unsigned count);
 /* Set field @offset (PROGRESS_x) of the script's CPU. */
 void pmu_set(PmuScript *script, uint64_t offset, uint64_t value);
 
-/* The directory for the files of one machine, with the payload and @script. */
+/* Make the directory of @machine, with the payload and @script in files. */
 void pmu_prepare(PmuMachine *machine, const PmuScript *script);
 void pmu_remove(PmuMachine *machine);
 
 /*
- * Run @script with further arguments @args, which choose the CPU as well, and
- * may choose options of the TCG accelerator.
+ * Start a machine that runs @script.  @args are more arguments for QEMU; they
+ * choose the CPU and may set options of the TCG accelerator.
  */
 void pmu_start(PmuMachine *machine, const PmuScript *script,
                const char *args);
 /* Wait until the script waits for @number in OP_SYNC or BLOCK_SPIN. */
 void pmu_wait_for(PmuMachine *machine, uint64_t number);
-/* Let it go on. */
+/* Let the script that waits for @number go on. */
 void pmu_go(PmuMachine *machine, uint64_t number);
 /* Wait until the scripts of @cpus CPUs have ended. */
 void pmu_wait_done(PmuMachine *machine, unsigned cpus);
-/* Whether the script of @cpu has ended, waiting for @seconds at most. */
+/* Wait at most @seconds for the script of @cpu.  Returns whether it ended. */
 bool pmu_done_within(PmuMachine *machine, unsigned cpu, unsigned seconds);
 /* Read the results of @cpus CPUs. */
 void pmu_read_results(PmuMachine *machine, PmuScript *script, unsigned cpus);
 void pmu_stop(PmuMachine *machine);
 
-/* Migrate to @uri, which is to complete; wait until what came in runs. */
+/* Migrate to @uri and wait until that completes; it must not fail. */
 void pmu_migrate(PmuMachine *machine, const char *uri);
+/* Wait until the guest that came in runs. */
 void pmu_wait_running(PmuMachine *machine);
 
 /*
- * Run QEMU with @args, as a shell has them, and have it quit if it starts.
- * Returns what it said on stderr; @status becomes its exit status.  To end by
- * a signal is an error.
+ * Run QEMU with @args, in the syntax of a shell, and let it quit if it starts.
+ * Returns what it wrote to stderr, and sets @status to its exit status.  It
+ * must not end by a signal.
  */
 char *pmu_start_and_quit(const char *args, int *status);
 
-/* All of this for one CPU. */
+/* Start a machine with @script of one CPU, wait for results, and stop it. */
 void pmu_run(PmuScript *script, const char *args);
 
-/* Fail the test, saying what, if @actual is not @expected. */
+/* Fail the test, with a message about @what, if @actual is not @expected. */
 void pmu_expect(uint64_t actual, uint64_t expected, const char *what, ...)
     G_GNUC_PRINTF(3, 4);
 
 /*
- * Run it without qtest or monitor, returning what OP_DUMP wrote, or NULL with
- * the test failed if it does not get to OP_EXIT.
+ * Run @script without qtest or monitor.  Returns what OP_DUMP wrote.  If the
+ * script does not get to OP_EXIT, returns NULL and fails the test.
  */
 GBytes *pmu_run_alone(const PmuScript *script, const char *args);
-/* The same in the files of @machine, which pmu_prepare() has made. */
+/* The same with the files of @machine, which pmu_prepare() has made. */
 GBytes *pmu_run_prepared(const PmuMachine *machine, const char *args);
 
-/* The value that operation @index brought; it must not fault. */
+/* Returns the result of operation @index, which must not have faulted. */
 uint64_t pmu_value(const PmuScript *script, unsigned index);
-/* The vector it raised, or VECTOR_NONE. */
+/* Returns the vector of the exception that it raised, or VECTOR_NONE. */
 unsigned pmu_vector(const PmuScript *script, unsigned index);
-/* The counter or register that RDMSR and RDPMC brought in two halves. */
+/* Returns the 64-bit value that RDMSR or RDPMC @index returned in EDX:EAX. */
 uint64_t pmu_register(const PmuScript *script, unsigned index);
 
 #endif

@@ -93,7 +93,7 @@ static void set_gate(unsigned vector, const char *handler)
     };
 }
 
-/* A real-mode interrupt vector that leads to @handler in the low code. */
+/* Make a real-mode interrupt vector lead to @handler in the low code. */
 static void set_real_vector(unsigned vector, const char *handler)
 {
     uint32_t offset = handler - low_code + PAYLOAD_REAL_MODE;
@@ -346,7 +346,7 @@ static void wrmsr(uint32_t msr, uint64_t value)
                  "d" ((uint32_t)(value >> 32)));
 }
 
-/* What Linux does when it takes a TopDown group off the CPU, and on again. */
+/* Linux does this when it takes a TopDown group off the CPU, and on again. */
 static void op_save_metrics(const PayloadOp *op, PayloadResult *result,
                             unsigned cpu)
 {
@@ -386,13 +386,13 @@ static void op_enable_syscall(const PayloadOp *op, PayloadResult *result,
     wrmsr(MSR_FMASK, 0);
 }
 
-/* Code that OP_TRANSLATE writes: slots, or one that ends in the second page. */
+/* OP_TRANSLATE writes code to slots, or to one that ends in the second page. */
 #define PAGE            0x1000
 #define SLOT            32
 #define SLOTS           (PAGE / SLOT)
 #define VECTOR_DE       0
 #define INT3            0xcc    /* ends a translation block in each mode */
-#define DIV_CL          0xf1f6  /* does not, but CL = 0 raises #DE */
+#define DIV_CL          0xf1f6  /* does not end one; CL = 0 raises #DE */
 
 #define MOD_MEMORY      0x01    /* [RCX], [ECX] or [BX + DI] */
 #define MOD_REGISTER    0xc2
@@ -401,7 +401,7 @@ typedef struct Translator {
     PayloadResult *result;
     uint64_t cs, ss;
     unsigned split;             /* TRANSLATE_SPLIT, or 0 */
-    unsigned slots;             /* written, but not translated */
+    unsigned slots;             /* that are written, but not translated */
 } Translator;
 
 static uint8_t *slot_address(const Translator *t, unsigned slot)
@@ -411,7 +411,10 @@ static uint8_t *slot_address(const Translator *t, unsigned slot)
                                   : PAYLOAD_CODE + slot * SLOT);
 }
 
-/* One after the other, as a page of code that is written to is forgotten. */
+/*
+ * Have all slots translated that are written.  They are written first, as QEMU
+ * forgets the code of a page that is written to.
+ */
 static void translate_slots(Translator *t)
 {
     for (unsigned slot = 0; slot < t->slots; slot++) {
@@ -424,7 +427,7 @@ static void translate_slots(Translator *t)
     t->slots = 0;
 }
 
-/* The code is DIV CL, which raises #DE, @code, and INT3 all over. */
+/* Write a slot: DIV CL, which raises #DE, then @code, then INT3 to its end. */
 static void write_slot(Translator *t, const uint8_t *code, unsigned length)
 {
     uint8_t *byte = slot_address(t, t->slots++);
@@ -495,7 +498,7 @@ static void op_translate(const PayloadOp *op, PayloadResult *result,
     set_gate(VECTOR_DE, vector_entries + 16 * VECTOR_DE);
 }
 
-/* XMM and YMM registers; OP_CR4 has set OSXSAVE. */
+/* Enable x87, XMM and YMM state.  OP_CR4 has set OSXSAVE. */
 static void op_enable_avx(const PayloadOp *op, PayloadResult *result,
                           unsigned cpu)
 {
@@ -585,7 +588,7 @@ static uint64_t run_script(unsigned cpu)
         if (op->code >= sizeof(operations) / sizeof(operations[0])) {
             return DONE_BAD_OPERATION;
         }
-        /* INIT and RESET go on after them. */
+        /* After INIT and RESET, the script goes on with the next operation. */
         progress->next = index + 1;
         forget_fault(progress);
         operations[op->code](op, &results[index], cpu);

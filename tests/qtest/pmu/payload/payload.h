@@ -1,14 +1,14 @@
 /*
- * What the bare-metal payload of the PMU tests and the tests agree on.
+ * Interface of the PMU tests and their bare-metal payload.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The payload is the firmware of the machine: it starts at the reset vector,
- * enters 64-bit mode and executes the operations that the test has put in
- * memory, one after the other, leaving a result for each.  All addresses are
+ * The payload is the firmware of the machine.  It starts at the reset vector,
+ * enters 64-bit mode, and executes the operations that the test has put in
+ * memory, one after the other.  It leaves a result for each.  All addresses are
  * physical; memory is mapped one to one and everything is accessible at CPL 3.
  *
- * Included by C and by assembler files.
+ * C and assembler files include this.
  */
 
 #ifndef PMU_PAYLOAD_H
@@ -32,10 +32,10 @@
 #define PAYLOAD_RESULTS         0x280000    /* PayloadResult[], each CPU */
 #define PAYLOAD_LOG             0x300000    /* PayloadEvent[], each CPU */
 #define PAYLOAD_PAGED           0x400000    /* 2 MiB in pages of 4 KiB */
-#define PAYLOAD_DATA            0x600000    /* the tests' own */
+#define PAYLOAD_DATA            0x600000    /* for the tests to use */
 #define PAYLOAD_MEMORY_MB       16
 
-/* Distances from one CPU's to the next one's. */
+/* CPUs, and distances in bytes from one CPU's area to that of the next. */
 #define PAYLOAD_CPUS            2
 #define PAYLOAD_STACKS_STRIDE   0x10000
 #define PAYLOAD_PROGRESS_STRIDE 0x1000
@@ -43,7 +43,7 @@
 #define PAYLOAD_RESULTS_STRIDE  0x40000
 #define PAYLOAD_LOG_STRIDE      0x80000
 
-/* A page table of 512 entries maps PAYLOAD_PAGED. */
+/* The page table, of 512 entries, that maps PAYLOAD_PAGED. */
 #define PAYLOAD_PAGED_PTE       (PAYLOAD_PAGE_TABLES + 0x6000)
 
 /* I/O ports. */
@@ -52,8 +52,8 @@
 #define PAYLOAD_PORT_RESET      0xcf9
 
 /*
- * PayloadOp.code, and which operands it has: arg0, a, b.  OP_RUN returns the
- * block's results in value[].
+ * PayloadOp.code, and which of the operands arg0, a and b it uses.  OP_RUN
+ * returns the block's results in value[].
  */
 #define OP_END                  0   /* halt for ever, interrupts off */
 #define OP_RDMSR                1   /* arg0: MSR */
@@ -72,7 +72,8 @@
 #define OP_RESET                13  /* reset the machine, and continue */
 #define OP_START_CPU            14  /* a: APIC ID; it runs its own script */
 #define OP_WAIT_CPU             15  /* a: CPU whose script must have ended */
-#define OP_DUMP                 16  /* results and log to PAYLOAD_PORT_DUMP */
+#define OP_DUMP                 16  /* write results and log to */
+                                    /* PAYLOAD_PORT_DUMP */
 #define OP_EXIT                 17  /* end QEMU through PAYLOAD_PORT_EXIT */
 #define OP_BLOCK                18  /* arg0: block; value[0]: its address */
 #define OP_FLUSH_TLB            19
@@ -105,9 +106,9 @@
 #define RDPMC_REAL_MODE         2
 
 /*
- * Of what mode OP_TRANSLATE's code is, and which encodings: those of one
- * opcode map, without or with a VEX prefix, with each opcode and ModRM byte.
- * value[] has their number and, should QEMU die, the address of the last one.
+ * Mode of OP_TRANSLATE's code, and its encodings: those of one opcode map,
+ * without or with a VEX prefix, with each opcode and ModRM byte.  value[] has
+ * their number and the address of the last one, in case QEMU dies.
  */
 #define TRANSLATE_64            0
 #define TRANSLATE_32            1
@@ -118,15 +119,15 @@
 #define TRANSLATE_MAP_SHIFT     4
 #define TRANSLATE_MAP_MASK      0x30
 #define TRANSLATE_VEX           0x40
-#define TRANSLATE_ALL_MODRM     0x80        /* else eight, with a register */
-                                            /* and with memory */
+#define TRANSLATE_ALL_MODRM     0x80        /* else eight with a register */
+                                            /* and eight with memory */
 #define TRANSLATE_SPLIT(n)      ((n) << 8)  /* n bytes lie before a page end */
 #define TRANSLATE_SPLIT_SHIFT   8
 #define TRANSLATE_SPLIT_MASK    0xf00
 /*
- * OP_TRANSLATE's b: up to eight prefixes, the first one lowest, 0: no more.
- * With TRANSLATE_VEX: what the last two bytes of a three-byte VEX prefix are,
- * but for its map.
+ * OP_TRANSLATE's b: up to eight prefixes, the first one in the lowest byte; 0
+ * ends them.  With TRANSLATE_VEX: the last two bytes of a three-byte VEX
+ * prefix, without the map.
  */
 #define TRANSLATE_MAX_PREFIXES  8
 
@@ -137,10 +138,10 @@
 #define RUN_BLOCK_MASK          0xff
 
 /*
- * Instructions and branches that OP_RUN counts besides the block's own, from
- * the WRMSR that enables to the one that disables.  At CPL 0: CALL, and after
- * the block's RET: MOV, XOR, XOR, WRMSR.  At CPL 3: INT at CPL 3; IRETQ, and
- * JMP, MOV, XOR, XOR, WRMSR at CPL 0.
+ * Instructions and branches that are counted in OP_RUN besides those of the
+ * block, from the WRMSR that enables to the one that disables.  RUN_CPL0: CALL,
+ * and after the block's RET: MOV, XOR, XOR, WRMSR.  RUN_CPL3_USR: INT.
+ * RUN_CPL3_OS: IRETQ, and JMP, MOV, XOR, XOR, WRMSR.
  */
 #define RUN_CPL0_INSNS          5
 #define RUN_CPL0_BRANCHES       1
@@ -157,7 +158,7 @@
 #define INTERRUPT_BRANCHES      3
 #define FAULT_INSNS             31      /* exceptions that continue elsewhere */
 #define FAULT_BRANCHES          4
-#define FAULT_NO_ERROR_INSNS    1       /* more, if there is no error code */
+#define FAULT_NO_ERROR_INSNS    1       /* added if there is no error code */
 #define MAP_INSNS               29      /* #PF that maps the page */
 #define MAP_BRANCHES            3
 #define SMI_INSNS               2
@@ -184,13 +185,13 @@
 #define APIC_TIMER_CURRENT      (APIC_BASE + 0x390)
 #define APIC_TIMER_DIVIDE       (APIC_BASE + 0x3e0)
 
-/* What the handler of the PMI does after logging it: PayloadProgress.action */
+/* PayloadProgress.action: what the handler of the PMI does after logging it */
 #define PMI_LOG                 0
 #define PMI_RELOAD              1   /* stop, acknowledge, reload, unmask, go */
 
 /*
- * Blocks of code that OP_RUN runs: blocks.S.  The comment gives instructions
- * and branches, the final RET included; n is the argument.
+ * Blocks of code that OP_RUN runs: blocks.S.  The comments give the numbers of
+ * instructions and branches, the final RET included; n is the argument.
  */
 #define BLOCK_EMPTY             0   /* 1, 1 */
 #define BLOCK_NOPS              1   /* NOPS + 1, 1: one byte each */
@@ -220,8 +221,8 @@
 #define BLOCK_MMIO              25  /* 4n + 2, n + 1 */
 #define BLOCK_RDPMC             26  /* RDPMC of n twice, see RDPMC_DISTANCE */
 #define BLOCK_STOPPED           27  /* STOPPED_INSNS, 1 */
-#define BLOCK_SPIN              28  /* until the test says n: 4r + 3, r + 1 */
-                                    /* with r its result */
+#define BLOCK_SPIN              28  /* until the test says n: 4r + 3, r + 1; */
+                                    /* r is the result */
 #define BLOCK_PAUSE             29  /* 3n + 2, n + 1 */
 #define BLOCK_CHASE             30  /* 6n + 4, n + 1: loads over 1 MiB */
 #define BLOCK_MULTIPLY          31  /* 18n + 2, n + 1: one long chain */
@@ -229,8 +230,8 @@
 #define BLOCK_WRMSR             33  /* 5, 1: WRMSR of 0 to n */
 #define BLOCK_REP_ZERO          34  /* 6, 1: REP with a count of zero */
 #define BLOCK_PREFIXES          35  /* PREFIXES_INSNS, 1: odd encodings */
-#define BLOCK_GP_WRMSR          36  /* as BLOCK_GP: a read-only MSR */
-#define BLOCK_GP_RDPMC          37  /* as BLOCK_GP: no such counter */
+#define BLOCK_GP_WRMSR          36  /* as BLOCK_GP: writes a read-only MSR */
+#define BLOCK_GP_RDPMC          37  /* as BLOCK_GP: reads no such counter */
 #define BLOCK_EVTSEL            38  /* IA32_PERFEVTSEL1 = n, and 0 again */
                                     /* after EVTSEL_INSNS */
 #define BLOCK_SYSCALL           39  /* 3n + 2, 2n + 1: n times SYSCALL, and */
@@ -241,14 +242,15 @@
                                     /* numbers, n that are denormal; result: */
                                     /* MXCSR but for DE */
 #define BLOCK_NO_DENORMALS      43  /* the same, but they are zero */
-#define BLOCK_FLUSHES           44  /* 10n + 2, n + 1: n lines each by a */
-                                    /* load, PREFETCHT0, T1 and W, and out */
+#define BLOCK_FLUSHES           44  /* 10n + 2, n + 1: n lines each by load, */
+                                    /* PREFETCHT0, T1 and W; flushes them */
                                     /* again */
 #define BLOCK_PATCH             45  /* patches code when another CPU has run */
                                     /* it, n times or until PROGRESS_GO; */
                                     /* result: how often */
-#define BLOCK_PATCHED           46  /* ... which runs it; result: how often */
-                                    /* it was not the new code */
+#define BLOCK_PATCHED           46  /* runs the code that BLOCK_PATCH */
+                                    /* patches; result: how often it was not */
+                                    /* the new code */
 #define BLOCK_NOT_TAKEN         47  /* 5n + 1, 3n + 1: n Jcc that are not */
                                     /* taken, n that are, but for the last */
 #define BLOCK_ACCESSED          48  /* 6, 1: loads from PAGED, and clears the */
@@ -265,10 +267,10 @@
 #define BLOCK_REMAP_DEVICE      54  /* clears and sets bit 1 of the PCI */
                                     /* configuration register n (the */
                                     /* command) REMAP_TIMES times */
-#define BLOCK_READ_APIC         55  /* ... while another CPU reads the local */
-                                    /* APIC's version; results: how often it */
-                                    /* read another one than the first, and */
-                                    /* the first */
+#define BLOCK_READ_APIC         55  /* reads the local APIC's version while */
+                                    /* another CPU runs BLOCK_REMAP_DEVICE; */
+                                    /* results: how often it differed from */
+                                    /* the first one read, and that one */
 #define BLOCK_INTO              56  /* INTO_INSNS, 4: 32-bit code, INTO with */
                                     /* OF set, and what follows */
 #define BLOCK_CPUID             57  /* (CPUIDS + 2)n + 2, n + 1 */
@@ -317,26 +319,26 @@ typedef struct PayloadResult {
     uint32_t vector;    /* of the exception raised, or VECTOR_NONE */
     uint32_t error;
     uint64_t rip;
-    uint64_t value[2];  /* RAX and RDX, or what the operation is about */
+    uint64_t value[2];  /* RAX and RDX, or what the operation returns */
 } PayloadResult;
 
 /* An interrupt or exception that was taken while a block ran. */
 typedef struct PayloadEvent {
     uint64_t vector;
     uint64_t rip;
-    uint64_t rcx;       /* as interrupted */
+    uint64_t rcx;       /* of the interrupted code */
     uint64_t status;    /* PMI_RELOAD: IA32_PERF_GLOBAL_STATUS, else 0 */
 } PayloadEvent;
 
 /*
- * Written by both sides.  It lies outside of what the loader device writes
- * again at RESET.
+ * Test and payload both write this.  The loader device does not overwrite it
+ * at RESET.
  */
 typedef struct PayloadProgress {
     uint64_t done;      /* DONE_x: the script has ended */
     uint64_t next;      /* index of the next operation */
-    uint64_t waiting;   /* OP_SYNC: what for */
-    uint64_t go;        /* OP_SYNC: written by the test */
+    uint64_t waiting;   /* OP_SYNC: the number that it waits for */
+    uint64_t go;        /* OP_SYNC: the number up to which it may go on */
     uint64_t events;    /* entries in the log */
     uint64_t log;       /* address of the log */
     uint64_t stack;     /* of the interpreter, while at CPL 3 */
@@ -378,7 +380,7 @@ typedef struct PayloadProgress {
 #define PROGRESS_ENABLE         0x78
 #define PROGRESS_LVTPC          0x80
 
-/* The log wraps after so many events. */
+/* Events after which the log wraps. */
 #define PAYLOAD_LOG_ENTRIES     0x4000
 
 #endif
