@@ -164,13 +164,14 @@ static void test_lags(void)
     g_autofree uint8_t *halts = g_malloc(65536);
     DsaDesc batch = dsa_desc(DSA_OP_BATCH, BATCH, DESC_LIST, 0, BATCH);
     DsaDesc list[BATCH];
-    int fd = g_file_open_tmp("intel-dsa-XXXXXX", &bios, NULL);
     QTestState *qts;
+    int fd;
 
     if (!qtest_has_accel("tcg")) {
         g_test_skip("No TCG accelerator");
         return;
     }
+    fd = g_file_open_tmp("intel-dsa-XXXXXX", &bios, NULL);
     /* Time is the host's with TCG; the CPU executes HLT. */
     memset(halts, 0xf4, 65536);
     g_assert_cmpint(write(fd, halts, 65536), ==, 65536);

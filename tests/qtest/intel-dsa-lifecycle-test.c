@@ -240,13 +240,14 @@ static void test_throughput(void)
     g_autofree uint8_t *memory = g_malloc(2 * COPIES * MIB);
     g_autofree char *bios = NULL;
     int64_t device = INT64_MAX, copy = INT64_MAX;
-    int fd = g_file_open_tmp("intel-dsa-XXXXXX", &bios, NULL);
     QTestState *qts;
+    int fd;
 
     if (!qtest_has_accel("tcg")) {
         g_test_skip("No TCG accelerator");
         return;
     }
+    fd = g_file_open_tmp("intel-dsa-XXXXXX", &bios, NULL);
     /* Time is the host's with TCG; the CPU executes HLT. */
     memset(memory, 0xf4, 64 * 1024);
     g_assert_cmpint(write(fd, memory, 64 * 1024), ==, 64 * 1024);

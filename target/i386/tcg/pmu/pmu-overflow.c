@@ -23,7 +23,10 @@
 #include "tcg/pmu/perfmon/map-netburst.h"
 #include "trace.h"
 
-/* Instructions that instrumented code runs after the last counter stopped. */
+/*
+ * Progress after the last counter stopped for which code stays instrumented:
+ * instructions, and slots if the model runs.
+ */
 #define IDLE_INSTRUCTIONS (1 << 20)
 
 /*

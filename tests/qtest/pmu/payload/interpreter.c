@@ -311,10 +311,13 @@ static void op_dump(const PayloadOp *op, PayloadResult *result, unsigned cpu)
     volatile PayloadProgress *progress = progress_of(cpu);
     PayloadResult *first = (void *)(uintptr_t)(PAYLOAD_RESULTS +
                                                cpu * PAYLOAD_RESULTS_STRIDE);
+    /* The log wraps: see start.S. */
+    uint64_t events = progress->events < PAYLOAD_LOG_ENTRIES
+                      ? progress->events : PAYLOAD_LOG_ENTRIES;
 
     dump(first, (result - first) * sizeof(*result));
-    dump(&progress->events, sizeof(progress->events));
-    dump((void *)progress->log, progress->events * sizeof(PayloadEvent));
+    dump(&events, sizeof(events));
+    dump((void *)progress->log, events * sizeof(PayloadEvent));
 }
 
 static void op_exit(const PayloadOp *op, PayloadResult *result, unsigned cpu)
