@@ -50,8 +50,8 @@ const char *pmu_event_state_name(PmuEventState state);
  * kinds of one thing.
  *
  * An event that @counter cannot count is PMU_EVENT_NOT_MODELLED there, or
- * PMU_EVENT_UNKNOWN if its umask is such a sum.  The SDM leaves open what such a
- * counter does; this one stands still.
+ * PMU_EVENT_UNKNOWN if its umask is such a sum.  The SDM leaves open what such
+ * a counter does; this one stands still.
  */
 void pmu_event_select(PmuSelection *selection, PmuCore core, unsigned counter,
                       uint64_t evtsel, const uint64_t extra[PMU_EXTRA_NR]);

@@ -13,8 +13,8 @@
 #include <glib.h>
 #include <string.h>
 
+#include "tcg/pmu/sampling/covariate-costs.h"
 #include "tcg/pmu/sampling/cpi-estimate.h"
-#include "tcg/pmu/sampling/cpi-regression.h"
 
 #define ITEM PMU_SAMPLE_ITEM
 
@@ -345,14 +345,13 @@ static void take_covariates(PmuCpiTable *table, PmuEstimate *tally,
 /* Correct @tally by how covariates differ from what was predicted. */
 static void correct(PmuCpiTable *table, PmuEstimate *tally)
 {
-    const PmuRegression *fit = table->fit;
     double beyond[PMU_COVARIATE_NR];
 
     take_covariates(table, tally, beyond);
     for (unsigned i = 0; i < PMU_RESPONSE_NR; i++) {
         double *sum = &tally->sum[pmu_cpi_dependent_item(i)];
         double correction = tally->correction[i] +
-                            pmu_cpi_regressor(beyond, i) * fit[i].slope;
+                            pmu_cpi_regressor(beyond, i) * table->slope[i];
         double now;
 
         if (!pmu_cpi_table_is_wanted(table, pmu_cpi_dependent_item(i))) {
@@ -403,7 +402,7 @@ static void find_known(const PmuCpiTable *table, const PmuCpiAverage *average,
     }
     for (unsigned i = 0; i < PMU_RESPONSE_NR; i++) {
         item[pmu_cpi_dependent_item(i)] +=
-            pmu_cpi_regressor(covariates, i) * table->fit[i].slope;
+            pmu_cpi_regressor(covariates, i) * table->slope[i];
     }
 }
 

@@ -7,7 +7,7 @@
 #include <glib.h>
 #include <string.h>
 
-#include "tcg/pmu/sampling/cpi-regression.h"
+#include "tcg/pmu/sampling/covariate-costs.h"
 #include "tcg/pmu/sampling/cpi-table.h"
 
 /*
@@ -21,7 +21,7 @@
 /* Samples from which on a cost is well known, no longer of low confidence. */
 #define ENOUGH      32
 
-/* Samples between two updates of the regression and of the averages. */
+/* Samples between two updates of the slopes and of the averages. */
 #define ADJUST_SAMPLES      512
 
 bool pmu_cpi_table_init(PmuCpiTable *table, const PmuUarch *uarch)
@@ -422,15 +422,12 @@ void pmu_cpi_table_add_sample(PmuCpiTable *table, uint64_t key, uint32_t insns,
     }
     if (insns) {
         try_means(&table->trial, means, sample);
-        if (!new) {
-            pmu_cpi_table_add_residual(table, means, sample);
-        }
     }
     learn(table, cost, key, insns, sample, groups);
     if (insns) {
         note_averages(table, new, insns, sample, groups);
         if (++table->samples % ADJUST_SAMPLES == 0) {
-            pmu_cpi_table_update_regression(table);
+            pmu_cpi_table_update_slopes(table);
         }
     }
 }

@@ -8,8 +8,8 @@
  * are.  Its cost is the mean of what it took in detailed simulation: stratified
  * sampling, the strata being the keys (Wunderlich et al., "SMARTS: Accelerating
  * microarchitecture simulation via rigorous statistical sampling", ISCA 2003;
- * Cochran, "Sampling Techniques", ch. 5).  A regression estimator (Cochran,
- * ch. 7) corrects the estimates for code that was observed without being
+ * Cochran, "Sampling Techniques", ch. 5).  A difference estimator (Cochran,
+ * 7.2) corrects the estimates for code that was observed without being
  * simulated in detail.  Of that the functional model knows how long data took
  * to come and from where, how long stores waited, and what was mispredicted.
  */
@@ -202,28 +202,23 @@ static inline void pmu_cpi_table_note_low_confidence(PmuCpiTable *table,
 }
 
 /*
- * About how many slots are lost if loads wait another @loads cycles and stores
- * another @stores, in 1/PMU_CPI_ONE.  0 while nothing is observed.
+ * About how many slots are lost if loads and stores wait another @cycles, in
+ * 1/PMU_CPI_ONE.  0 while nothing is observed.
  */
 static inline uint64_t pmu_cpi_table_wait_slots(const PmuCpiTable *table,
-                                                uint64_t loads,
-                                                uint64_t stores)
+                                                uint64_t cycles)
 {
-    double memory = table->fit[PMU_RESPONSE_MEMORY_BOUND].slope;
-    double core = table->fit[PMU_RESPONSE_CORE_BOUND].slope;
-    double slots = loads * MAX(memory + core, 0) + stores * MAX(memory, 0);
-
-    return table->observed ? slots * PMU_CPI_ONE : 0;
+    return table->observed
+           ? cycles * table->slope[PMU_RESPONSE_MEMORY_BOUND] * PMU_CPI_ONE : 0;
 }
 
 /* The same for one misprediction. */
 static inline uint64_t pmu_cpi_table_mispredict_slots(const PmuCpiTable *table)
 {
-    double slope = table->fit[PMU_RESPONSE_BR_MISPREDICT].slope +
-                   table->fit[PMU_RESPONSE_FETCH_LATENCY].slope +
-                   table->fit[PMU_RESPONSE_BRANCH_WAIT].slope;
+    double slots = table->slope[PMU_RESPONSE_BR_MISPREDICT] +
+                   table->slope[PMU_RESPONSE_FETCH_LATENCY];
 
-    return slope > 0 && table->observed ? slope * PMU_CPI_ONE : 0;
+    return table->observed ? slots * PMU_CPI_ONE : 0;
 }
 
 /*

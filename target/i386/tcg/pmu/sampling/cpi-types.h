@@ -92,16 +92,13 @@ typedef struct PmuCpiAverage {
 
 /*
  * Responses: what of a sample depends on covariates.  These are rows of
- * dependent[] in cpi-regression.c: the first ones, and the number of all.
+ * dependent[] in covariate-costs.c: the first ones, and the number of all.
  */
 enum {
     PMU_RESPONSE_MEMORY_BOUND,
-    PMU_RESPONSE_CORE_BOUND,
     PMU_RESPONSE_BR_MISPREDICT,
     PMU_RESPONSE_FETCH_LATENCY,
-    /* CORE_BOUND, too: micro-ops of a wrong path do not fill all slots. */
-    PMU_RESPONSE_BRANCH_WAIT,
-    PMU_RESPONSE_NR = 27
+    PMU_RESPONSE_NR = 22
 };
 
 /* Did an unknown region run a short while before?  See LATELY. */
@@ -156,22 +153,6 @@ typedef struct PmuObservedCovariates {
     double known[PMU_COVARIATE_NR], predicted[PMU_COVARIATE_NR];
 } PmuObservedCovariates;
 
-/* Residuals of @samples samples, summed up: samples less their means. */
-typedef struct PmuResidualBatch {
-    double covariates[PMU_COVARIATE_NR];
-    double took[PMU_RESPONSE_NR];
-    uint32_t samples;
-} PmuResidualBatch;
-
-/*
- * The linear regression of a response, y, on covariates, x: sums of products
- * over batches, and the slope.
- */
-typedef struct PmuRegression {
-    double xx, xy, yy;
-    double slope;
-} PmuRegression;
-
 /*
  * How well means predict samples: slots by PmuSlotClass as they were and as the
  * means predicted, and residuals of covariates.  With each sampling unit older
@@ -217,9 +198,8 @@ typedef struct PmuCpiTable {
     PmuCpiAverage typical;      /* of all samples of regions */
     PmuCpiAverage first;        /* of the first sample of each region */
     uint32_t firsts;            /* samples that went into @first, so far */
-    PmuResidualBatch batch;     /* the current one */
-    double batches;             /* number of those in @fit; old ones fade */
-    PmuRegression fit[PMU_RESPONSE_NR];
+    /* Of responses: slots, cycles or requests a cycle of waiting or miss. */
+    double slope[PMU_RESPONSE_NR];
 } PmuCpiTable;
 
 /* This bit is inverted in PmuCpiEntry.key while there are few samples. */

@@ -8,7 +8,7 @@
 
 #include <glib.h>
 
-#include "tcg/pmu/sampling/cpi-regression.h"
+#include "tcg/pmu/sampling/covariate-costs.h"
 #include "tcg/pmu/sampling/sampling-credit.h"
 #include "tcg/pmu/sampling/sampling-units.h"
 #include "tcg/pmu/sampling/timing-ledger.h"

@@ -188,7 +188,7 @@ static uint64_t unaccounted_slots(const PmuTiming *t)
 
     return pmu_cpi_table_wait_slots(&t->cpi_table,
                                     pmu_covariates_wait(now) -
-                                    pmu_covariates_wait(before),
+                                    pmu_covariates_wait(before) +
                                     now->n[PMU_COVARIATE_WAIT_STORE] -
                                     before->n[PMU_COVARIATE_WAIT_STORE]);
 }

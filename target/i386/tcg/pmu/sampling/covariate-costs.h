@@ -1,11 +1,11 @@
 /*
- * The regression of slots, cycles and requests on waits and mispredictions.
+ * What a cycle of waiting costs, and a misprediction: responses and slopes.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#ifndef TARGET_I386_PMU_SAMPLING_CPI_REGRESSION_H
-#define TARGET_I386_PMU_SAMPLING_CPI_REGRESSION_H
+#ifndef TARGET_I386_PMU_SAMPLING_COVARIATE_COSTS_H
+#define TARGET_I386_PMU_SAMPLING_COVARIATE_COSTS_H
 
 #include "tcg/pmu/sampling/cpi-types.h"
 
@@ -19,15 +19,11 @@ double pmu_cpi_regressor(const double covariates[PMU_COVARIATE_NR], unsigned i);
 double pmu_cpi_due(const PmuCpiTable *table, const PmuCpiAverage *average,
                    unsigned i);
 
-/* Add the residual of @sample, which is @sample less @means, to a batch. */
-void pmu_cpi_table_add_residual(PmuCpiTable *table, const PmuCpiMeans *means,
-                                const PmuSample *sample);
-
-/* Make the samples in @average so far weigh less: see ADJUST_MEMORY. */
+/* Make the samples in @average so far weigh less: see FADE_MEMORY. */
 void pmu_cpi_average_fade(PmuCpiAverage *average);
 
-/* Adjust all slopes to the batches so far, then make these weigh less. */
-void pmu_cpi_table_update_regression(PmuCpiTable *table);
+/* Set all slopes by @typical, then make its samples weigh less. */
+void pmu_cpi_table_update_slopes(PmuCpiTable *table);
 
 /*
  * The error of what costs, corrected by covariates, predicted of the newest
