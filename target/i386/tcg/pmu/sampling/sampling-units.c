@@ -346,6 +346,16 @@ void pmu_sampling_simulate_dominant(PmuTiming *t)
     t->plan.settled = t->plan.unsampled_insns + SETTLE;
 }
 
+/*
+ * Code ran that the fetch unit did not see.  What the DSB had before is of no
+ * use: of a loop that does not quite fit it has a part, at a place where the
+ * loop no longer is, and finds what it would not find.
+ */
+static void forget_dsb(PmuTiming *t)
+{
+    pmu_fetch_unit_forget(&t->functional.fetcher);
+}
+
 /* Cycles of @item, a wait, in what was observed in this period. */
 static uint64_t waited(const PmuTiming *t, PmuCovariate item)
 {
@@ -405,6 +415,7 @@ void pmu_timing_end_fast_forward(PmuTiming *t)
     pmu_block_runs_revise(&t->runs, false);
     pmu_functional_skip_all(&t->functional);
     pmu_timing_enter_estimates(t);
+    forget_dsb(t);
     t->plan.period = length + rest;
     t->plan.forwarded = true;
     begin_warming(t, rest);
@@ -419,6 +430,7 @@ void pmu_sampling_end_fast_forward_early(PmuTiming *t)
 /* Begin the last part of functional warming: caches of code see it, too. */
 static void begin_fetch_warming(PmuTiming *t)
 {
+    forget_dsb(t);
     pmu_fetch_unit_restart(&t->functional.fetcher);
     t->plan.phase = PMU_PHASE_FETCH_WARMING;
     t->plan.left += t->plan.after_phase;
