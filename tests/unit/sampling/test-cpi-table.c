@@ -145,7 +145,7 @@ static void test_forgetting(void)
 #define OLD_SLOTS   10
 #define OLD_SAMPLES 3
 /*
- * No regression on waits, mispredictions or misses of code corrects this class.
+ * No cost of waits, mispredictions or misses of code corrects this class.
  */
 #define CLASS       PMU_SLOT_FETCH_BANDWIDTH
 

@@ -1394,12 +1394,12 @@ static void test_move(gconstpointer data)
 }
 
 /*
- * In the first of some twenty periods only a regression corrects the estimates.
- * From DRAM to L2 that takes off ten times what is left.  The limits are the
- * averages of some seventy random streams (0.006, 0.032, 0.007, 0.039), and
- * five standard errors of a mean of three of them (standard deviations: 0.001,
- * 0.015, 0.005, 0.020), and a little for tails longer than those of normal
- * errors.
+ * In the first of some twenty periods only what waits cost corrects the
+ * estimates.  The averages of nine random streams are 0.002, 0.044, 0.008 and
+ * 0.013.  The limits are from when they were 0.006, 0.032, 0.007 and 0.039
+ * (seventy streams): five standard errors of a mean of three of them more
+ * (standard deviations: 0.001, 0.015, 0.005, 0.020), and a little for tails
+ * longer than those of normal errors.
  */
 static const Move further = { { IN_L1, 400000 }, { IN_L2, 400000 }, 0.01 };
 static const Move nearer = { { IN_L2, 400000 }, { IN_L1, 400000 }, 0.08 };

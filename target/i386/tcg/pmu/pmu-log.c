@@ -206,9 +206,6 @@ void x86_pmu_run_all(CPUX86State *env, uint64_t insn)
         } else {
             x86_pmu_run(env);
         }
-    } else if (unlikely(pmu->unit->mappings == PMU_MAPPINGS_STALE)) {
-        /* Those of before a counter starts are not its own. */
-        x86_pmu_flush_model_tlbs(pmu->unit);
     }
     x86_pmu_fold_counts(env, insn);
 }

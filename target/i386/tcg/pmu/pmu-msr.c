@@ -43,7 +43,12 @@ static uint64_t x86_pmu_current_insn(CPUX86State *env, uintptr_t retaddr)
 static void x86_pmu_sync_before(CPUX86State *env, uintptr_t retaddr)
 {
     uint64_t insn = x86_pmu_current_insn(env, retaddr);
+    X86PMU *unit = env->pmu.unit;
 
+    if (!env->pmu.record && unit->mappings == PMU_MAPPINGS_STALE) {
+        /* TLB flushes from before a counter starts are not its own. */
+        x86_pmu_flush_model_tlbs(unit);
+    }
     x86_pmu_sync(env, insn);
     x86_pmu_arm(env, insn, 0);
 }

@@ -93,8 +93,9 @@ static inline void pmu_fetch_unit_not_taken(PmuFetchUnit *f, uint64_t pc)
 }
 
 /*
- * Other code, more than the DSB holds, ran without calls of this: the DSB has
- * lost all that it had.
+ * Code ran that the fetch unit did not see: restart it with an empty DSB.  What
+ * it had before is of no use.  Of a loop that does not quite fit it has a part,
+ * at a place where the loop no longer is.
  */
 void pmu_fetch_unit_forget(PmuFetchUnit *f);
 

@@ -101,10 +101,6 @@ double pmu_cpi_due(const PmuCpiTable *table, const PmuCpiAverage *average,
     case SHARE:
     case RECOVERY:
         return item[dependent[i].item];
-    case SLOTS:
-        return known * table->uarch->width;
-    case CYCLES:
-        return known;
     default:
         return known * table->slope[i];
     }
@@ -127,7 +123,7 @@ static double slope_of(const PmuCpiTable *table, unsigned i)
         return CLAMP(share, 0, dependent[i].most);
     case SLOTS:
         /* If it is more, some is lost for other, unknown reasons. */
-        return share <= width ? share : 0;
+        return MIN(share, width);
     case CYCLES:
         return table->slope[PMU_RESPONSE_MEMORY_BOUND] / width;
     case RECOVERY:

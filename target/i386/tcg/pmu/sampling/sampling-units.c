@@ -335,6 +335,9 @@ void pmu_sampling_simulate_unknown(PmuTiming *t)
     t->plan.steady = 0;
     t->plan.for_unknown = true;
     t->plan.sampled_insns = 0;
+    if (t->plan.phase < PMU_PHASE_FETCH_WARMING) {
+        pmu_fetch_unit_forget(&t->functional.fetcher);
+    }
     begin_phase(t, PMU_PHASE_DETAILED_WARMING);
     t->plan.left += t->plan.sampling->full_warming;
 }
@@ -344,16 +347,6 @@ void pmu_sampling_simulate_dominant(PmuTiming *t)
     pmu_sampling_simulate_unknown(t);
     t->plan.first_of_dominant = true;
     t->plan.settled = t->plan.unsampled_insns + SETTLE;
-}
-
-/*
- * Code ran that the fetch unit did not see.  What the DSB had before is of no
- * use: of a loop that does not quite fit it has a part, at a place where the
- * loop no longer is, and finds what it would not find.
- */
-static void forget_dsb(PmuTiming *t)
-{
-    pmu_fetch_unit_forget(&t->functional.fetcher);
 }
 
 /* Cycles of @item, a wait, in what was observed in this period. */
@@ -415,7 +408,6 @@ void pmu_timing_end_fast_forward(PmuTiming *t)
     pmu_block_runs_revise(&t->runs, false);
     pmu_functional_skip_all(&t->functional);
     pmu_timing_enter_estimates(t);
-    forget_dsb(t);
     t->plan.period = length + rest;
     t->plan.forwarded = true;
     begin_warming(t, rest);
@@ -430,8 +422,7 @@ void pmu_sampling_end_fast_forward_early(PmuTiming *t)
 /* Begin the last part of functional warming: caches of code see it, too. */
 static void begin_fetch_warming(PmuTiming *t)
 {
-    forget_dsb(t);
-    pmu_fetch_unit_restart(&t->functional.fetcher);
+    pmu_fetch_unit_forget(&t->functional.fetcher);
     t->plan.phase = PMU_PHASE_FETCH_WARMING;
     t->plan.left += t->plan.after_phase;
     t->plan.after_phase = 0;
