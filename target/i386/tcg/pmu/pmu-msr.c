@@ -43,12 +43,7 @@ static uint64_t x86_pmu_current_insn(CPUX86State *env, uintptr_t retaddr)
 static void x86_pmu_sync_before(CPUX86State *env, uintptr_t retaddr)
 {
     uint64_t insn = x86_pmu_current_insn(env, retaddr);
-    X86PMU *unit = env->pmu.unit;
 
-    if (!env->pmu.record && unit->mappings == PMU_MAPPINGS_STALE) {
-        /* TLB flushes from before a counter starts are not its own. */
-        x86_pmu_flush_model_tlbs(unit);
-    }
     x86_pmu_sync(env, insn);
     x86_pmu_arm(env, insn, 0);
 }
@@ -191,8 +186,12 @@ bool x86_pmu_wrmsr(CPUX86State *env, uint64_t value, uintptr_t retaddr)
     /*
      * A counter counts the WRMSR that stops it, and not the one that starts it.
      * WRMSR ends its block, so the interrupt of a counter that it stops can
-     * still come right behind it.
+     * still come right behind it.  TLB flushes from before a counter starts are
+     * not its own.
      */
+    if (!env->pmu.record && unit->mappings == PMU_MAPPINGS_STALE) {
+        x86_pmu_flush_model_tlbs(unit);
+    }
     x86_pmu_sync(env, 0);
     if (unlikely(unit->faults)) {
         written = x86_pmu_fault_write(env, msr, value);
