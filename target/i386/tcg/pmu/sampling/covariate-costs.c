@@ -101,6 +101,10 @@ double pmu_cpi_due(const PmuCpiTable *table, const PmuCpiAverage *average,
     case SHARE:
     case RECOVERY:
         return item[dependent[i].item];
+    case SLOTS:
+        return known * table->uarch->width;
+    case CYCLES:
+        return known;
     default:
         return known * table->slope[i];
     }
