@@ -242,7 +242,7 @@ static G_GNUC_NO_INLINE void leave_far(PmuPipeline *p, uint64_t cycle,
 }
 
 void pmu_cycle_stats_advance(PmuPipeline *p, uint64_t cycle,
-                           PmuStallReason reason)
+                             PmuStallReason reason)
 {
     count_issued(p, cycle, reason);
     if (G_LIKELY(cycle == p->clock.cycle + 1 && cycle < p->clock.window_due)) {

@@ -21,6 +21,6 @@
  * Micro-ops dispatched in these cycles leave the scheduler.
  */
 void pmu_cycle_stats_advance(PmuPipeline *p, uint64_t cycle,
-                           PmuStallReason reason);
+                             PmuStallReason reason);
 
 #endif

@@ -112,8 +112,7 @@ static void special_after(PmuPipeline *p, const PmuInsn *insn,
         p->barrier = MAX(p->barrier, PMU_COMPLETION_MEMORY(done)
                                      ? done : done | PMU_CAUSE_SERIAL);
         p->pause_end = insn->insn_class == PMU_CLASS_PAUSE
-                   ? PMU_COMPLETION_CYCLE(done)
-                                                       : p->pause_end;
+                       ? PMU_COMPLETION_CYCLE(done) : p->pause_end;
     }
     if (insn->branch == PMU_BRANCH_FAR) {
         /* Its time counts for the privilege level that it leaves. */

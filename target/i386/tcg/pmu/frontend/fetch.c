@@ -50,9 +50,8 @@ void pmu_fetch_unit_destroy(PmuFetchUnit *f)
 
 void pmu_fetch_unit_reset(PmuFetchUnit *f)
 {
-    pmu_cache_clear(&f->dsb);
     f->uops = 0;
-    pmu_fetch_unit_restart(f);
+    pmu_fetch_unit_forget(f);
 }
 
 void pmu_fetch_unit_forget(PmuFetchUnit *f)

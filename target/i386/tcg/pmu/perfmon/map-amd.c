@@ -100,8 +100,8 @@ static void prepare(Perfmon *pmu)
 
     pmu->num_present[PERFMON_PRESENT_AMD_CORE] =
         config->num_gp > PERFMON_AMD_LEGACY_GP ? config->num_gp : 0;
-    pmu->num_present[PERFMON_PRESENT_GLOBAL] = config->version >= 2 ? UINT8_MAX
-                                                                   : 0;
+    pmu->num_present[PERFMON_PRESENT_GLOBAL] = config->version >= 2
+                                               ? UINT8_MAX : 0;
     mask[PERFMON_MASK_EVTSEL_HELD] =
         (UINT32_MAX & ~PERF_EVTSEL_ANYTHREAD) |
         (wide ? PERF_EVTSEL_EVENT_HIGH | EVTSEL_GUEST_ONLY | EVTSEL_HOST_ONLY

@@ -267,8 +267,8 @@ static void prepare(Perfmon *pmu)
     pmu->num_present[PERFMON_PRESENT_PDCM] = config->pdcm;
     pmu->num_present[PERFMON_PRESENT_METRICS] = metrics;
     pmu->num_present[PERFMON_PRESENT_V4] = config->version >= 4 ? UINT8_MAX : 0;
-    pmu->num_present[PERFMON_PRESENT_GLOBAL] = config->version >= 2 ? UINT8_MAX
-                                                                   : 0;
+    pmu->num_present[PERFMON_PRESENT_GLOBAL] = config->version >= 2
+                                               ? UINT8_MAX : 0;
     pmu->num_present[PERFMON_PRESENT_OFFCORE] =
         MIN(extra->num_offcore, config->one_offcore ? 1 : 2);
     pmu->num_present[PERFMON_PRESENT_LD_LAT] = extra->ld_lat != 0;

@@ -9,7 +9,7 @@
 
 #include "tcg/pmu/perfmon/perfmon-state.h"
 
-/* Compute the masks and populations of @pmu from its configuration. */
+/* Compute the masks and @num_present of @pmu from its configuration. */
 void perfmon_msr_prepare(Perfmon *pmu);
 
 /* Give every register its RESET value. */

@@ -78,7 +78,7 @@ typedef struct PerfmonRegisterMap {
     /* IA32_MISC_ENABLE[7] says that there is a PMU. */
     bool misc_enable;
 
-    /* Set the masks and populations that this map alone has; may be NULL. */
+    /* Set the masks and @num_present that this map alone has; may be NULL. */
     void (*prepare)(Perfmon *pmu);
     /* What the registers say about counter @index. */
     PerfmonControl (*control)(const Perfmon *pmu, unsigned index);

@@ -14,9 +14,6 @@
 
 #include "tcg/pmu/sampling/covariate-costs.h"
 
-/* Calls of pmu_cpi_average_fade() after which older samples weigh 1/e. */
-#define FADE_MEMORY     8
-
 #define ITEM PMU_SAMPLE_ITEM
 /* Covariates, a bit each. */
 #define MISSES  (1u << PMU_COVARIATE_MISPREDICTS)
@@ -124,7 +121,7 @@ static double slope_of(const PmuCpiTable *table, unsigned i)
 
     switch ((Slope)dependent[i].slope) {
     case SHARE:
-        return CLAMP(share, 0, dependent[i].most);
+        return MIN(share, dependent[i].most);
     case SLOTS:
         /* If it is more, some is lost for other, unknown reasons. */
         return MIN(share, width);
@@ -138,18 +135,11 @@ static double slope_of(const PmuCpiTable *table, unsigned i)
     }
 }
 
-void pmu_cpi_average_fade(PmuCpiAverage *average)
-{
-    average->insns -= average->insns / FADE_MEMORY;
-    pmu_fade_sums(average->item, PMU_SAMPLE_NR, FADE_MEMORY);
-}
-
 void pmu_cpi_table_update_slopes(PmuCpiTable *table)
 {
     for (unsigned i = 0; i < PMU_RESPONSE_NR; i++) {
         table->slope[i] = pmu_round_to_quantum(slope_of(table, i));
     }
-    pmu_cpi_average_fade(&table->typical);
 }
 
 /* Slots of class @item that were predicted, corrected by covariates. */

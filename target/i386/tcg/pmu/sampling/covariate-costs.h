@@ -19,10 +19,7 @@ double pmu_cpi_regressor(const double covariates[PMU_COVARIATE_NR], unsigned i);
 double pmu_cpi_due(const PmuCpiTable *table, const PmuCpiAverage *average,
                    unsigned i);
 
-/* Make the samples in @average so far weigh less: see FADE_MEMORY. */
-void pmu_cpi_average_fade(PmuCpiAverage *average);
-
-/* Set all slopes by @typical, then make its samples weigh less. */
+/* Set all slopes by PmuCpiTable.typical. */
 void pmu_cpi_table_update_slopes(PmuCpiTable *table);
 
 /*

@@ -21,8 +21,11 @@
 /* Samples from which on a cost is well known, no longer of low confidence. */
 #define ENOUGH      32
 
-/* Samples between two updates of the slopes and of the averages. */
+/* Samples between two updates of the slopes, and of each average. */
 #define ADJUST_SAMPLES      512
+
+/* Updates of an average after which older samples weigh 1/e. */
+#define FADE_MEMORY         8
 
 bool pmu_cpi_table_init(PmuCpiTable *table, const PmuUarch *uarch)
 {
@@ -254,13 +257,15 @@ static void add_items(double *restrict sum, const uint32_t *restrict item,
 static void try_means(PmuPredictionError *trial, const PmuCpiMeans *means,
                       const PmuSample *sample)
 {
+    const unsigned first = PMU_SAMPLE_COVARIATES;
+
     for (unsigned i = 0; i < PMU_SLOT_NR; i++) {
         trial->took[i] += (int32_t)sample->item[i];
         trial->predicted[i] += means->mean[i];
     }
     for (unsigned i = 0; i < PMU_COVARIATE_NR; i++) {
-        trial->covariates[i] += pmu_sample_residual(means, sample,
-                                                    PMU_SAMPLE_COVARIATES + i);
+        trial->covariates[i] += (int32_t)sample->item[first + i] -
+                                means->mean[first + i];
     }
 }
 
@@ -345,6 +350,12 @@ static void add_to_average(PmuCpiAverage *average, uint32_t insns,
     }
 }
 
+static void fade(PmuCpiAverage *average)
+{
+    average->insns -= average->insns / FADE_MEMORY;
+    pmu_fade_sums(average->item, PMU_SAMPLE_NR, FADE_MEMORY);
+}
+
 /* Add @sample to the average of all code, and if @new to that of new code. */
 static void note_averages(PmuCpiTable *table, bool new, uint32_t insns,
                           const PmuSample *sample, uint32_t groups)
@@ -353,7 +364,7 @@ static void note_averages(PmuCpiTable *table, bool new, uint32_t insns,
     if (new) {
         add_to_average(&table->first, insns, sample, groups);
         if (++table->firsts % ADJUST_SAMPLES == 0) {
-            pmu_cpi_average_fade(&table->first);
+            fade(&table->first);
         }
     }
 }
@@ -428,6 +439,7 @@ void pmu_cpi_table_add_sample(PmuCpiTable *table, uint64_t key, uint32_t insns,
         note_averages(table, new, insns, sample, groups);
         if (++table->samples % ADJUST_SAMPLES == 0) {
             pmu_cpi_table_update_slopes(table);
+            fade(&table->typical);
         }
     }
 }

@@ -228,11 +228,4 @@ static inline void pmu_fade_sums(double *sum, unsigned n, unsigned memory)
     }
 }
 
-/* The residual of @item: @sample less its mean, which may be negative. */
-static inline float pmu_sample_residual(const PmuCpiMeans *means,
-                                        const PmuSample *sample, unsigned item)
-{
-    return (int32_t)sample->item[item] - means->mean[item];
-}
-
 #endif

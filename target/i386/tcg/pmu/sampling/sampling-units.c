@@ -447,7 +447,7 @@ static void end_fast_forward_piece(PmuTiming *t)
     if (t->plan.left + t->plan.after_phase <= functional) {
         pmu_timing_end_fast_forward(t);
     } else if (pmu_sampling_claim_dominant(t, t->cpi_table.most_low_confidence,
-                                        PMU_MAY_BE)) {
+                                           PMU_MAY_BE)) {
         pmu_sampling_end_fast_forward_early(t);
     } else {
         begin_fast_forward_piece(t);
