@@ -14,26 +14,27 @@
 
 /*
  * A vCPU's time.  Only the vCPU's own thread changes it.  Other threads read
- * the fields marked [o], which change atomically.  "Look" and "glance" are
+ * the fields marked [o], which change atomically.  "Update" and "check" are
  * defined at the top of icount-model.c.
  */
 typedef struct IcountModelVCPU {
     IcountModelRunTime *run_time;
-    int64_t ran;                /* run_time() at the last look, ns */
-    int64_t local;              /* its own time at the last look, ns */
-    aligned_int64_t rough;      /* [o] its own time at the last look, glance
+    int64_t ran;                /* run_time() at the last update, ns */
+    int64_t local;              /* its own time at the last update, ns */
+    aligned_int64_t estimated;  /* [o] its own time at the last update, check
                                    or read, ns */
     int64_t icount;             /* instructions that it has executed */
-    int64_t look;               /* icount of the next look or glance */
-    int64_t looked_icount;      /* icount of the last look */
-    int64_t read_icount;        /* icount of the last look, glance or read */
+    int64_t next_stop;          /* icount of the next update or check */
+    int64_t updated_icount;     /* icount of the last update */
+    int64_t read_icount;        /* icount of the last update, check or read */
     aligned_int64_t deadline;   /* [o] the next event as of the last plan, ns */
     int64_t turn_end;           /* end of its turn as of the last plan, ns */
     int64_t insn_time;          /* recent average of an instruction, in
                                    1/1024 ns */
-    bool must_look;             /* the next one must be a look, not a glance */
-    bool passed;                /* look even if no instruction has executed
-                                   since the last look */
+    bool must_update;           /* the next one must be an update, not a
+                                   check */
+    bool update_anyway;         /* update even if no instruction has executed
+                                   since the last update */
     bool publishing;            /* it publishes its time from the execution
                                    loop */
     bool halted;                /* [o] it was halted when last seen */
@@ -60,11 +61,11 @@ static inline bool icount_model_is_awake(CPUState *cpu)
 /* Does idle virtual time pass at the host's pace (sleep=on)? */
 bool icount_model_sleeps_when_idle(void);
 
-/* @cpu has left its execution loop: look or glance if that is due. */
+/* @cpu has left its execution loop: update or check if that is due. */
 void icount_model_catch_up(CPUState *cpu);
 
 /*
- * @cpu has left its execution loop and is not to run on for now: look, and
+ * @cpu has left its execution loop and is not to run on for now: update, and
  * treat it as halted.
  */
 void icount_model_stop(CPUState *cpu);
@@ -84,7 +85,7 @@ void icount_model_turns_forget(CPUState *cpu);
 /*
  * For vCPUs on threads of their own: keeps them from drifting apart.  May @cpu
  * run, as far as the others are concerned?  If it is awake, sets @pause to when
- * it must look again how far they are, in ns of its own time.
+ * it must ask again how far they are, in ns of its own time.
  */
 bool icount_model_may_run(CPUState *cpu, int64_t *pause);
 

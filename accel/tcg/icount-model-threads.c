@@ -24,7 +24,7 @@
 #define SLACK           10000
 
 /*
- * Time, in ns, after which a vCPU looks how far the others are, and tells them
+ * Time, in ns, after which a vCPU asks how far the others are, and tells them
  * how far it is.
  */
 #define PAUSE           (SLACK / 4)
@@ -32,7 +32,7 @@
 /* The own time of a vCPU, in ns. */
 static int64_t model_time(const IcountModelVCPU *vcpu)
 {
-    return qatomic_read_i64(&vcpu->rough);
+    return qatomic_read_i64(&vcpu->estimated);
 }
 
 /* Does @cpu execute, or wait to?  Else its time means nothing. */
@@ -75,7 +75,7 @@ static bool model_is_ahead(const IcountModelVCPU *vcpu, int64_t others)
 static void model_start(IcountModelVCPU *vcpu, int64_t ns)
 {
     vcpu->local = MAX(vcpu->local, ns);
-    qatomic_set_i64(&vcpu->rough, MAX(vcpu->rough, vcpu->local));
+    qatomic_set_i64(&vcpu->estimated, MAX(vcpu->estimated, vcpu->local));
     qatomic_store_release(&vcpu->halted, false);
 }
 

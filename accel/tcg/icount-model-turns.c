@@ -106,16 +106,16 @@ static void model_begin_round(void)
 }
 
 /*
- * Does the turn of @turn go on?  It ends at a look or when the vCPU halts, and
- * nowhere else.  So it makes no difference where the host kicks vCPUs out of
- * their execution loop.
+ * Does the turn of @turn go on?  It ends at an update or when the vCPU halts,
+ * and nowhere else.  So it makes no difference where the host kicks vCPUs out
+ * of their execution loop.
  */
 static bool model_turn_goes_on(CPUState *turn)
 {
     const IcountModelVCPU *vcpu = turn ? icount_model_vcpu(turn) : NULL;
 
     return vcpu && icount_model_is_awake(turn) && !vcpu->halted &&
-           vcpu->icount < vcpu->look;
+           vcpu->icount < vcpu->next_stop;
 }
 
 bool icount_model_is_turn(CPUState *cpu, int64_t *end)

@@ -6,12 +6,12 @@
  * Each vCPU has its own time, which grows by the time that its model says it
  * ran.  Virtual time is the latest of these times, plus what idle jumps added.
  *
- * A look brings the clock up to date.  Looks are where the instruction stream
- * says so, and nowhere else: two runs of one machine look at the same places,
- * whatever the host does.  A glance asks the model only roughly how far the
- * vCPU is, which takes much less time, and finds that no look is needed yet.
- * Glances are planned as looks are.  A stretch is what runs from one look or
- * glance to the next.
+ * An update brings the clock up to date.  Updates are where the instruction
+ * stream says so, and nowhere else: two runs of one machine have them at the
+ * same places, whatever the host does.  A check asks the model only for an
+ * estimate of how far the vCPU is, which takes much less time, and finds that
+ * no update is needed yet.  Checks are planned as updates are.  An interval is
+ * what runs from one update or check to the next.
  */
 
 #include "qemu/osdep.h"
@@ -27,16 +27,16 @@
 #include "icount-model-internal.h"
 #include "tcg-accel-ops.h"
 
-/* Range of a stretch, in instructions. */
-#define STRETCH_LEAST   64
-#define STRETCH_MOST    65536
+/* Range of an interval, in instructions. */
+#define INTERVAL_LEAST   64
+#define INTERVAL_MOST    65536
 
-/* Instructions after the last look from which on a glance does not suffice. */
-#define GLANCES_MOST    (1 << 18)
+/* Instructions after an update from which on a check does not suffice. */
+#define CHECKS_MOST    (1 << 18)
 
 /*
  * A plan supposes that an instruction takes at most the larger of INSN_TIME, in
- * 1/1024 ns, and INSN_MARGIN times its average in the stretch before.
+ * 1/1024 ns, and INSN_MARGIN times its average in the interval before.
  */
 #define INSN_TIME       (6 * 1024)
 #define INSN_MARGIN     4
@@ -48,10 +48,10 @@
 #define INSN_TIME_LEAST 256
 
 /*
- * Most time, in ns, that a vCPU can have run without a look in state that is
- * loaded; more is refused.  A stretch hardly takes longer.
+ * Most time, in ns, that a vCPU can have run since its update in state that is
+ * loaded; more is refused.  An interval hardly takes longer.
  */
-#define UNSEEN_MOST     NANOSECONDS_PER_SECOND
+#define UNACCOUNTED_MOST     NANOSECONDS_PER_SECOND
 
 static struct {
     bool enabled;
@@ -151,8 +151,8 @@ int64_t icount_model_now(void)
 int64_t icount_model_ran(CPUState *cpu)
 {
     IcountModelVCPU *vcpu = icount_model_vcpu(cpu);
-    /* What reads of the clock have published and no look has accounted for. */
-    int64_t published = MIN(vcpu->rough, icount_model_now()) - vcpu->local;
+    /* What reads of the clock have published since the last update. */
+    int64_t published = MIN(vcpu->estimated, icount_model_now()) - vcpu->local;
 
     return vcpu->ran + MAX(published, 0);
 }
@@ -162,8 +162,8 @@ bool icount_model_loaded(CPUState *cpu, int64_t ran)
     IcountModelVCPU *vcpu = icount_model_vcpu(cpu);
     int64_t run_time = vcpu->run_time(cpu, false);
 
-    if (ran < 0 || ran - run_time > UNSEEN_MOST ||
-        run_time - ran > UNSEEN_MOST) {
+    if (ran < 0 || ran - run_time > UNACCOUNTED_MOST ||
+        run_time - ran > UNACCOUNTED_MOST) {
         vcpu->ran = run_time;
         return false;
     }
@@ -171,13 +171,13 @@ bool icount_model_loaded(CPUState *cpu, int64_t ran)
     vcpu->ran = MIN(ran, run_time);
     /* When the vCPU comes to run, its time becomes the present one. */
     vcpu->local = 0;
-    vcpu->rough = 0;
+    vcpu->estimated = 0;
     vcpu->halted = true;
-    vcpu->look = vcpu->icount;
-    vcpu->looked_icount = vcpu->icount;
+    vcpu->next_stop = vcpu->icount;
+    vcpu->updated_icount = vcpu->icount;
     vcpu->read_icount = -1;
-    vcpu->must_look = false;
-    vcpu->passed = false;
+    vcpu->must_update = false;
+    vcpu->update_anyway = false;
     vcpu->insn_time = 0;
     icount_model_turns_reset();
     return true;
@@ -193,40 +193,40 @@ static void model_move(int64_t ns)
 /* Note that @insns instructions took @ns. */
 static void model_note_speed(IcountModelVCPU *vcpu, int64_t insns, int64_t ns)
 {
-    if (insns >= STRETCH_LEAST) {
+    if (insns >= INTERVAL_LEAST) {
         vcpu->insn_time = ns * 1024 / insns;
     }
 }
 
 /*
- * Look how far @cpu is.  It has executed @executed instructions that
- * vcpu->icount does not include yet.  There is one look at most at one place,
- * unless icount_model_look() asked for another.  Else runs would differ:
- * settling estimates again changes them, and how often this is called at one
- * place depends on the host.
+ * Update the time of @cpu, which has executed @executed instructions that
+ * vcpu->icount does not include yet.  There is one update at most at one place,
+ * unless icount_model_request_update() asked for another.  Else runs would
+ * differ: settling estimates again changes them, and how often this is called
+ * at one place depends on the host.
  */
-static void model_look(CPUState *cpu, IcountModelVCPU *vcpu, int64_t executed)
+static void model_update(CPUState *cpu, IcountModelVCPU *vcpu, int64_t executed)
 {
     int64_t icount = vcpu->icount + executed;
-    int64_t insns = icount - vcpu->looked_icount, ran;
+    int64_t insns = icount - vcpu->updated_icount, ran;
 
-    vcpu->must_look = false;
-    if (!insns && !vcpu->passed) {
+    vcpu->must_update = false;
+    if (!insns && !vcpu->update_anyway) {
         return;
     }
-    vcpu->passed = false;
+    vcpu->update_anyway = false;
     ran = vcpu->run_time(cpu, false);
     model_note_speed(vcpu, insns, ran - vcpu->ran);
-    vcpu->looked_icount = icount;
+    vcpu->updated_icount = icount;
     vcpu->read_icount = icount;
     vcpu->local += ran - vcpu->ran;
-    qatomic_set_i64(&vcpu->rough, vcpu->local);
+    qatomic_set_i64(&vcpu->estimated, vcpu->local);
     vcpu->ran = ran;
 }
 
 /*
- * Set vcpu->rough to the time of @cpu after @icount of its instructions.  False
- * if that had been done at this place.
+ * Set vcpu->estimated to the time of @cpu after @icount of its instructions.
+ * False if that had been done at this place.
  */
 static bool model_read(CPUState *cpu, IcountModelVCPU *vcpu, int64_t icount)
 {
@@ -234,37 +234,37 @@ static bool model_read(CPUState *cpu, IcountModelVCPU *vcpu, int64_t icount)
         return false;
     }
     vcpu->read_icount = icount;
-    qatomic_set_i64(&vcpu->rough,
+    qatomic_set_i64(&vcpu->estimated,
                     vcpu->local + vcpu->run_time(cpu, true) - vcpu->ran);
     return true;
 }
 
 /*
- * Glance how far @cpu is after @icount of its instructions.  False if it has to
- * look.
+ * Check how far @cpu is after @icount of its instructions.  False if it needs
+ * an update.
  */
-static bool model_glance(CPUState *cpu, IcountModelVCPU *vcpu, int64_t icount)
+static bool model_check(CPUState *cpu, IcountModelVCPU *vcpu, int64_t icount)
 {
-    int64_t insns = icount - vcpu->looked_icount;
-    int64_t guess, event;
+    int64_t insns = icount - vcpu->updated_icount;
+    int64_t estimate, event;
 
-    if (vcpu->must_look || insns >= GLANCES_MOST || !insns) {
+    if (vcpu->must_update || insns >= CHECKS_MOST || !insns) {
         return false;
     }
     model_read(cpu, vcpu, icount);
-    guess = vcpu->rough - vcpu->local;
+    estimate = vcpu->estimated - vcpu->local;
     event = MIN(vcpu->deadline, vcpu->turn_end);
-    if (event - vcpu->rough <= guess) {
+    if (event - vcpu->estimated <= estimate) {
         return false;
     }
-    model_note_speed(vcpu, insns, guess);
+    model_note_speed(vcpu, insns, estimate);
     return true;
 }
 
 /*
  * @cpu is out of its execution loop, and has executed @executed instructions
- * that vcpu->icount does not include yet.  Look or glance if that is due.
- * Returns whether it was a look.
+ * that vcpu->icount does not include yet.  Update or check if that is due.
+ * Returns whether it was an update.
  */
 static bool model_catch_up(CPUState *cpu, IcountModelVCPU *vcpu,
                            int64_t executed)
@@ -273,13 +273,13 @@ static bool model_catch_up(CPUState *cpu, IcountModelVCPU *vcpu,
 
     if (cpu->halted && !vcpu->halted) {
         /* It was not HLT that halted it, or it woke for nothing. */
-        vcpu->look = MIN(vcpu->look, icount);
-        vcpu->must_look = true;
+        vcpu->next_stop = MIN(vcpu->next_stop, icount);
+        vcpu->must_update = true;
     }
-    if (icount < vcpu->look || model_glance(cpu, vcpu, icount)) {
+    if (icount < vcpu->next_stop || model_check(cpu, vcpu, icount)) {
         return false;
     }
-    model_look(cpu, vcpu, executed);
+    model_update(cpu, vcpu, executed);
     return true;
 }
 
@@ -311,17 +311,18 @@ static void model_account(CPUState *cpu, IcountModelVCPU *vcpu)
     vcpu->publishing = false;
 }
 
-void icount_model_look(CPUState *cpu, unsigned ahead)
+void icount_model_request_update(CPUState *cpu, unsigned ahead)
 {
     IcountModelVCPU *vcpu = icount_model_vcpu(cpu);
 
-    vcpu->look = MIN(vcpu->look, vcpu->icount + model_executed(cpu) - ahead);
-    vcpu->must_look = true;
+    vcpu->next_stop = MIN(vcpu->next_stop,
+                          vcpu->icount + model_executed(cpu) - ahead);
+    vcpu->must_update = true;
     /*
      * Only without rr=: a replay that has an event first delivers it before the
      * vCPU has its time behind an idle jump.
      */
-    vcpu->passed = replay_mode == REPLAY_MODE_NONE;
+    vcpu->update_anyway = replay_mode == REPLAY_MODE_NONE;
     cpu_exit(cpu);
 }
 
@@ -339,9 +340,9 @@ void icount_model_read(void)
     if (!model_read(cpu, vcpu, icount)) {
         return;
     }
-    if (vcpu->rough >= vcpu->deadline) {
-        /* An event is due: look right behind this instruction. */
-        icount_model_look(cpu, 0);
+    if (vcpu->estimated >= vcpu->deadline) {
+        /* An event is due: update right behind this instruction. */
+        icount_model_request_update(cpu, 0);
     }
     model_account(cpu, vcpu);
 }
@@ -361,8 +362,8 @@ void icount_model_halt(CPUState *cpu)
     IcountModelVCPU *vcpu = icount_model_vcpu(cpu);
     int64_t executed = model_executed(cpu);
 
-    model_look(cpu, vcpu, executed);
-    vcpu->look = MIN(vcpu->look, vcpu->icount + executed);
+    model_update(cpu, vcpu, executed);
+    vcpu->next_stop = MIN(vcpu->next_stop, vcpu->icount + executed);
     qatomic_set_i64(&vcpu->deadline, INT64_MAX);
     model_account(cpu, vcpu);
     qatomic_store_release(&vcpu->halted, true);
@@ -383,7 +384,7 @@ void icount_model_executed(CPUState *cpu, int64_t executed)
     if (cpu->running) {
         if (vcpu->publishing) {
             /* The vCPU runs on, so time must stay before the next event. */
-            model_publish(MIN(vcpu->rough, vcpu->deadline - 1));
+            model_publish(MIN(vcpu->estimated, vcpu->deadline - 1));
         }
         return;
     }
@@ -407,8 +408,8 @@ void icount_model_stop(CPUState *cpu)
     if (vcpu->halted) {
         return;
     }
-    vcpu->look = MIN(vcpu->look, vcpu->icount);
-    vcpu->must_look = true;
+    vcpu->next_stop = MIN(vcpu->next_stop, vcpu->icount);
+    vcpu->must_update = true;
     icount_model_catch_up(cpu);
     icount_update(cpu);
     qatomic_store_release(&vcpu->halted, true);
@@ -418,14 +419,14 @@ void icount_model_stop(CPUState *cpu)
 static int64_t model_insns(const IcountModelVCPU *vcpu, int64_t until,
                            int64_t insn_time)
 {
-    int64_t now = MAX(vcpu->local, vcpu->rough);
+    int64_t now = MAX(vcpu->local, vcpu->estimated);
     int64_t left = MIN(MAX(until - now, 0), INT32_MAX);
 
     return left * 1024 / insn_time;
 }
 
 /*
- * Plan the next look or glance: before time @event if no instruction takes
+ * Plan the next update or check: before time @event if no instruction takes
  * longer than supposed, and where time is @end if they take the average.
  */
 static void model_plan(IcountModelVCPU *vcpu, int64_t event, int64_t end)
@@ -436,11 +437,12 @@ static void model_plan(IcountModelVCPU *vcpu, int64_t event, int64_t end)
                                               vcpu->insn_time));
     int64_t insns = MIN(soon, turn);
 
-    vcpu->look = vcpu->icount + MIN(MAX(insns, STRETCH_LEAST), STRETCH_MOST);
+    vcpu->next_stop = vcpu->icount +
+                      MIN(MAX(insns, INTERVAL_LEAST), INTERVAL_MOST);
 }
 
 /*
- * The attributes of timers that decide where looks are.  A replay may lack
+ * The attributes of timers that decide where updates are.  A replay may lack
  * timers by which something comes from outside.
  */
 static int model_timers(void)
@@ -451,7 +453,7 @@ static int model_timers(void)
 
 /*
  * May @cpu execute, as far as other vCPUs are concerned?  Sets @pause to its
- * time at which it must look for them again, and vcpu->turn_end to the end of
+ * time at which it must ask for them again, and vcpu->turn_end to the end of
  * its turn if vCPUs take turns.  INT64_MAX: never.
  */
 static bool model_may_execute(CPUState *cpu, IcountModelVCPU *vcpu,
@@ -519,15 +521,15 @@ int64_t icount_model_budget(CPUState *cpu, int64_t budget)
         return 0;
     }
     /*
-     * Plan again where a look is due, or the next event is nearer than planned.
-     * If it is farther away the plan stays, as nothing ends the execution loop
-     * when an event is put off.
+     * Plan again where an update is due, or the next event is nearer than
+     * planned.  If it is farther away the plan stays, as nothing ends the
+     * execution loop when an event is put off.
      */
-    if (vcpu->icount >= vcpu->look || event < vcpu->deadline) {
+    if (vcpu->icount >= vcpu->next_stop || event < vcpu->deadline) {
         qatomic_set_i64(&vcpu->deadline, event);
         model_plan(vcpu, event, pause);
     }
-    left = vcpu->look - vcpu->icount;
+    left = vcpu->next_stop - vcpu->icount;
     /* In a replay, @budget ends where the log has something else first. */
     return replay_mode == REPLAY_MODE_PLAY ? MIN(left, budget) : left;
 }

@@ -25,11 +25,11 @@ static inline bool icount_model_may_thread(void)
 /*
  * Returns for how long @cpu has run since it was made, in nanoseconds, without
  * its current instruction (the last one of its block).  Never falls.  Tells the
- * model all that @cpu executed.  With @roughly it may return a quicker
- * estimate; the next call may find that this was too high or too low.  Must not
- * read a clock.
+ * model all that @cpu executed.  With @estimate it may return an estimate,
+ * which takes less of the host's time; the next call may find that this was too
+ * high or too low.  Must not read a clock.
  */
-typedef int64_t IcountModelRunTime(CPUState *cpu, bool roughly);
+typedef int64_t IcountModelRunTime(CPUState *cpu, bool estimate);
 
 /* Does virtual time come from the model? */
 bool icount_model_enabled(void);
@@ -89,7 +89,7 @@ void icount_model_account(CPUState *cpu, void (*stock)(CPUState *cpu));
  * instruction.  @ahead is the number of instructions that were taken off its
  * budget and have not executed.
  */
-void icount_model_look(CPUState *cpu, unsigned ahead);
+void icount_model_request_update(CPUState *cpu, unsigned ahead);
 
 /* @cpu has executed @executed instructions.  Called with vm_clock_lock. */
 void icount_model_executed(CPUState *cpu, int64_t executed);

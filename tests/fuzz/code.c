@@ -101,8 +101,8 @@ static unsigned any_bytes(FuzzInput *in, uint8_t *bytes)
  */
 static void any_members(FuzzInput *in, PmuEncoding *enc)
 {
-    enc->opcode = fuzz_one_in(in, 8) ? PMU_NO_OPCODE
-                                     : fuzz_below(in, enc->length);
+    enc->opcode_offset = fuzz_one_in(in, 8) ? PMU_NO_OPCODE
+                                            : fuzz_below(in, enc->length);
     enc->prefixes = fuzz_byte(in) & (2 * PMU_PREFIX_VEX - 1);
     enc->address_shift = 1 + fuzz_below(in, 3);
     enc->string = fuzz_one_in(in, 2);
@@ -117,7 +117,7 @@ void fuzz_encoding(FuzzInput *in, unsigned mode, PmuEncoding *enc)
 
     pmu_encoding_parse(enc, bytes, length, mode);
     g_assert_cmpuint(enc->length, ==, length);
-    g_assert_cmpuint(enc->opcode, <, length);
+    g_assert_cmpuint(enc->opcode_offset, <, length);
     g_assert_cmpuint(enc->address_shift, >=, 1);
     g_assert_cmpuint(enc->address_shift, <=, 3);
     if (kind == 4 || kind == 7) {
@@ -137,7 +137,7 @@ static void check_insn(const PmuInsn *insn, const PmuEncoding *enc)
     /* INTO is a far branch, but QEMU translates on after it. */
     g_assert_true(!enc->falls_through || insn->branch == PMU_BRANCH_NONE ||
                   insn->branch == PMU_BRANCH_FAR);
-    g_assert_cmpuint(insn->opcode, <, PMU_ENCODING_BYTES);
+    g_assert_cmpuint(insn->opcode_end, <, PMU_ENCODING_BYTES);
     g_assert_cmpuint(insn->branch, <=, PMU_BRANCH_FAR);
     g_assert_cmpuint(insn->insn_class, <, PMU_CLASS_NR);
     g_assert_cmpuint(insn->resource, <, PMU_RESOURCE_NR);

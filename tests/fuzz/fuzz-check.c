@@ -65,7 +65,7 @@ static void load_memory(FuzzInput *in, PmuCheckMemory *memory)
 {
     *memory = (PmuCheckMemory) {
         .number = fuzz_number(in), .slots = any_slots(in),
-        .pmi = any_pmi(in), .seen = fuzz_number(in),
+        .pmi = any_pmi(in), .status_read = fuzz_number(in),
         .pending = fuzz_number(in), .lost = fuzz_number(in),
         .last_read = fuzz_below(in, ONE_TOO_MANY(PMU_CHECK_COUNTERS + 1)),
     };

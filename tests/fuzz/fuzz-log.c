@@ -227,8 +227,8 @@ static void run_forward(Rig *rig, Core *core)
     runs = &pmu_timing_block_runs(core->timing)[block->number];
     runs->times++;
     core->retired[block->level] += block->num_insns;
-    pmu_timing_add_passed(core->timing, block->num_insns,
-                          pmu_cost_progress(runs->cost));
+    pmu_timing_add_uncollected(core->timing, block->num_insns,
+                               pmu_cost_progress(runs->cost));
     if (fuzz_one_in(&rig->in, 4)) {
         pmu_timing_assist(core->timing, block, true);
     }

@@ -200,7 +200,7 @@ static char *without_ways(const char *ledger)
  * A guest that reads counters all the time changes no count.  What counts is
  * everything, slots alone, or slots and misses.
  */
-static void test_looks(void)
+static void test_reads(void)
 {
     static const struct {
         const char *args;
@@ -233,8 +233,8 @@ static void test_looks(void)
             *(j ? &second : &first) = without_ways(ledger);
         }
         if (!g_str_equal(first, second)) {
-            g_test_message("unseen: %s", first);
-            g_test_message("looked at: %s", second);
+            g_test_message("not read: %s", first);
+            g_test_message("read: %s", second);
             g_test_message("row %d: the ledger is another one", i);
             g_test_fail();
         }
@@ -245,7 +245,7 @@ static void test_looks(void)
  * With -icount, a read of a counter makes QEMU leave its execution loop, where
  * overflows interrupt.  They interrupt no sooner than without reads.
  */
-static void test_looks_overflow(void)
+static void test_reads_overflow(void)
 {
     for (int i = 0; i < 5; i++) {
         g_autofree char *first = NULL, *second = NULL;
@@ -265,8 +265,8 @@ static void test_looks_overflow(void)
             g_assert_cmpuint(s->progress[0].events, >, 50);
         }
         if (!g_str_equal(first, second)) {
-            g_test_message("unseen: %s", first);
-            g_test_message("looked at: %s", second);
+            g_test_message("not read: %s", first);
+            g_test_message("read: %s", second);
             g_test_message("the ledger is another one");
             g_test_fail();
         }
@@ -566,8 +566,8 @@ int main(int argc, char **argv)
     }
     qtest_add_func("pmu/determinism/cuts", test_cuts);
     qtest_add_func("pmu/determinism/cuts-overflow", test_cuts_overflow);
-    qtest_add_func("pmu/determinism/looks", test_looks);
-    qtest_add_func("pmu/determinism/looks-overflow", test_looks_overflow);
+    qtest_add_func("pmu/determinism/reads", test_reads);
+    qtest_add_func("pmu/determinism/reads-overflow", test_reads_overflow);
     qtest_add_func("pmu/determinism/machines", test_machines);
     qtest_add_func("pmu/determinism/icount", test_icount);
     qtest_add_func("pmu/determinism/look-at-recording",

@@ -776,8 +776,8 @@ static void test_ledger(void)
 static void check_selection(const PmuSelection *selection)
 {
     g_assert_cmpuint(selection->num_terms, <, PMU_SELECTION_TERMS);
-    g_assert_false(selection->capped && selection->whole);
-    g_assert_true(!selection->whole || selection->single);
+    g_assert_false(selection->capped && selection->minuend);
+    g_assert_true(!selection->minuend || selection->single);
 }
 
 /*

@@ -116,9 +116,9 @@ static void counts_cell(GString *out, const PmuEvent *event)
 {
     g_autoptr(GString) text = g_string_new(NULL);
 
-    if (event->whole) {
+    if (event->minuend) {
         g_string_append_printf(text, "%s less ",
-                               pmu_ledger_item_name(event->whole));
+                               pmu_ledger_item_name(event->minuend));
     }
     append_items(text, event->term, event->num_terms);
     if (event->unit == PMU_EVENT_AS_PLAIN) {

@@ -150,7 +150,7 @@ static void define_insn(const Insn *insn)
     for (unsigned i = 0; i < enc->length; i++) {
         put(enc->bytes[i]);
     }
-    put(enc->opcode);
+    put(enc->opcode_offset);
     put(enc->prefixes);
     put(enc->address_shift);
     put((enc->string ? REC_STRING_INSN : 0) |

@@ -119,8 +119,9 @@ static void get_encoding(Replay *r, PmuEncoding *enc)
     for (unsigned i = 0; i < enc->length; i++) {
         enc->bytes[i] = get_in(r, 0, UINT8_MAX, "byte");
     }
-    enc->opcode = get_in(r, 0, PMU_NO_OPCODE, "place of opcode");
-    if (enc->opcode >= enc->length && enc->opcode != PMU_NO_OPCODE) {
+    enc->opcode_offset = get_in(r, 0, PMU_NO_OPCODE, "place of opcode");
+    if (enc->opcode_offset >= enc->length &&
+        enc->opcode_offset != PMU_NO_OPCODE) {
         bad_input(r, "place of opcode");
     }
     enc->prefixes = get_in(r, 0, 2 * PMU_PREFIX_VEX - 1, "prefixes");
@@ -213,7 +214,8 @@ static void run_log(Replay *r, uint64_t next)
 static void pass(Replay *r)
 {
     if (r->granted != r->left) {
-        pmu_timing_add_passed(r->timing, r->granted - r->left, r->progress);
+        pmu_timing_add_uncollected(r->timing, r->granted - r->left,
+                                   r->progress);
         r->progress = 0;
     }
     r->granted = r->left = 0;

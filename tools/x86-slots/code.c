@@ -272,7 +272,7 @@ static bool is_avx512(const uint8_t *bytes, size_t length)
     const uint8_t *op;
 
     pmu_encoding_parse(&enc, bytes, MIN(length, PMU_ENCODING_BYTES), 64);
-    op = enc.bytes + enc.opcode;
+    op = enc.bytes + enc.opcode_offset;
     switch (*op) {
     case 0x62:                  /* EVEX: 64-bit mode has no BOUND */
         return true;

@@ -705,10 +705,10 @@ static void test_shortest_vex(void)
 
     pmu_encoding_parse(&enc, two, sizeof(two), 64);
     g_assert_cmphex(enc.prefixes & PMU_PREFIX_VEX, ==, PMU_PREFIX_VEX);
-    g_assert_cmpuint(DECODE64("\xc5\xf8\x77").opcode, ==, 2);
+    g_assert_cmpuint(DECODE64("\xc5\xf8\x77").opcode_end, ==, 2);
     pmu_encoding_parse(&enc, three, sizeof(three), 64);
     g_assert_cmphex(enc.prefixes & PMU_PREFIX_VEX, ==, PMU_PREFIX_VEX);
-    g_assert_cmpuint(DECODE64("\xc4\xe1\x78\x77").opcode, ==, 3);
+    g_assert_cmpuint(DECODE64("\xc4\xe1\x78\x77").opcode_end, ==, 3);
 }
 
 /* Loads to vector registers take longer, the wider they are: uops.info. */

@@ -383,7 +383,7 @@ static void test_rows(void)
         g_assert_cmpuint(row->first_bin + row->num_bins, <=, PMU_ITEM_NR);
         if (says_zero(row->state)) {
             g_assert_cmpuint(row->num_terms, ==, 0);
-            g_assert_cmpuint(row->whole, ==, 0);
+            g_assert_cmpuint(row->minuend, ==, 0);
             g_assert_nonnull(row->note);
         } else if (row->unit != PMU_EVENT_AS_PLAIN &&
                    !g_str_equal(row->name, "OCR")) {
@@ -789,7 +789,7 @@ typedef struct History {
 
 /*
  * Returns a random history of what @selection counts.  With @parts no cycle has
- * more than one of the items that @whole has as parts, so that these never
+ * more than one of the items that @minuend has as parts, so that these never
  * overtake it.  Otherwise all items grow in bursts and pauses, each by itself.
  */
 static History *random_history(Random *random, const PmuSelection *selection,
@@ -811,8 +811,8 @@ static History *random_history(Random *random, const PmuSelection *selection,
                 grown += n;
             }
             grown = parts ? grown : 0;
-            if (selection->whole) {
-                item[selection->whole] += grown + random_below(random, 500);
+            if (selection->minuend) {
+                item[selection->minuend] += grown + random_below(random, 500);
             } else {
                 item[PMU_ITEM_CYCLES] += grown + random_below(random, 500);
             }
@@ -853,7 +853,7 @@ static uint64_t both_levels(const PmuLedgerSnapshot *snap, unsigned item)
 static int64_t difference(const PmuSelection *selection,
                           const History *history, unsigned i)
 {
-    int64_t rest = both_levels(&history->at[i], selection->whole);
+    int64_t rest = both_levels(&history->at[i], selection->minuend);
 
     for (unsigned j = 0; j < selection->num_terms; j++) {
         rest -= both_levels(&history->at[i], selection->term[j]);
@@ -878,7 +878,7 @@ static void check_additive(Random *random, const PmuSelection *selection,
     static const unsigned looks[LOOKERS] = { 0, 10, 100, INSTANTS };
     g_autofree History *history = random_history(random, selection, parts);
     uint64_t want = look(random, selection, history, 0);
-    uint64_t slip = selection->whole ? fallen(selection, history) : 0;
+    uint64_t slip = selection->minuend ? fallen(selection, history) : 0;
 
     g_assert_true(!parts || !slip);
     for (unsigned i = 0; i < LOOKERS; i++) {
@@ -919,8 +919,8 @@ static void test_additive(gconstpointer opaque)
             listed.select = lists[core].events[i].select | modifiers[j];
             selection = select_listed(core, &listed,
                                       first_counter(listed.counters));
-            g_assert_false(selection.capped && selection.whole);
-            if (selection.capped || selection.whole) {
+            g_assert_false(selection.capped && selection.minuend);
+            if (selection.capped || selection.minuend) {
                 check_additive(&random, &selection, true);
                 check_additive(&random, &selection, false);
             }

@@ -41,7 +41,7 @@ static Rig *rig_new(void)
     rig->uarch.l1i_fill_buffers = PMU_MAX_FILL_BUFFERS;
     rig->uarch.l1i_line_cycles = 0;
     rig->nop = (PmuInsn) {
-        .length = 8, .slots = 1, .uops = 1, .decode_uops = 1, .opcode = 1,
+        .length = 8, .slots = 1, .uops = 1, .decode_uops = 1, .opcode_end = 1,
     };
     return rig;
 }

@@ -120,8 +120,8 @@ static void grow(PmuLedgerSnapshot *now, const Case *this, int term,
 {
     uint64_t *item = now->item[PMU_LEVEL_USR];
 
-    if (this->selection.whole) {
-        item[this->selection.whole] += n;
+    if (this->selection.minuend) {
+        item[this->selection.minuend] += n;
         return;
     }
     if (this->selection.capped) {
@@ -141,7 +141,7 @@ static void check_term(const Case *this, int term, uint64_t distance)
     g_autofree Perfmon *pmu = new_unit(48);
     uint64_t expected = (distance - 1) / growing_terms(this) + 1;
     /* Counts that are capped at cycles, or less than a whole, can jump. */
-    bool other = this->selection.capped || this->selection.whole;
+    bool other = this->selection.capped || this->selection.minuend;
     PmuLedgerItem item = other ? PMU_ITEM_NR : this->selection.term[term];
     PmuLedgerSnapshot now = { 0 };
     PerfmonDistance slack;

@@ -28,7 +28,7 @@ static unsigned level1_sum(uint64_t metrics)
            field_of(metrics, 2) + field_of(metrics, 3);
 }
 
-/* Split @whole into four random parts. */
+/* Split @minuend into four random parts. */
 static void split(Random *random, uint64_t whole, uint64_t *part)
 {
     for (int i = 0; i < 3; i++) {

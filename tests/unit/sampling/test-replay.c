@@ -82,7 +82,7 @@ static void put_insn(Rig *rig, const char *bytes, unsigned length,
     pmu_encoding_parse(&enc, (const uint8_t *)bytes, length, 64);
     put(rig, length);
     put_all(rig, enc.bytes, length);
-    PUT(rig, enc.opcode, enc.prefixes, enc.address_shift,
+    PUT(rig, enc.opcode_offset, enc.prefixes, enc.address_shift,
         enc.string ? REC_STRING_INSN : 0, page_offset, ea, stack);
 }
 

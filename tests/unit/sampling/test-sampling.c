@@ -220,8 +220,8 @@ static void grant(Counter *counter, uint32_t insns)
 /* Tell the model what was counted. */
 static void pass(PmuTiming *timing, Counter *counter)
 {
-    pmu_timing_add_passed(timing, counter->granted - counter->left,
-                          counter->progress);
+    pmu_timing_add_uncollected(timing, counter->granted - counter->left,
+                               counter->progress);
     counter->granted = counter->left;
     counter->progress = 0;
 }

@@ -232,8 +232,8 @@ static void rig_free(Rig *rig)
 /* Tell the model what translated code counted. */
 static void pass(Rig *rig)
 {
-    pmu_timing_add_passed(rig->timing, rig->granted - rig->left,
-                          rig->progress);
+    pmu_timing_add_uncollected(rig->timing, rig->granted - rig->left,
+                               rig->progress);
     rig->granted = rig->left = 0;
     rig->progress = 0;
 }

@@ -140,7 +140,7 @@ static const VMStateDescription vmstate_memory = {
         VMSTATE_STRUCT(slots, PmuCheckMemory, 1, vmstate_slots,
                        PmuCheckSlots),
         VMSTATE_STRUCT(pmi, PmuCheckMemory, 1, vmstate_pmi, PmuCheckPmi),
-        VMSTATE_UINT64(seen, PmuCheckMemory),
+        VMSTATE_UINT64(status_read, PmuCheckMemory),
         VMSTATE_UINT64(pending, PmuCheckMemory),
         VMSTATE_UINT64(lost, PmuCheckMemory),
         VMSTATE_UINT32(last_read, PmuCheckMemory),

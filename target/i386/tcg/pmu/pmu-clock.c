@@ -67,15 +67,16 @@ static void x86_pmu_clock_settle(CPUX86State *env)
 }
 
 /*
- * The model's clock in slots, roughly.  Includes what translated code counted,
- * but does not collect it.
+ * An estimate of the model's clock, in slots.  Includes what translated code
+ * counted, but does not collect it.
  */
-static uint64_t x86_pmu_slots_roughly(CPUX86State *env)
+static uint64_t x86_pmu_estimate_slots(CPUX86State *env)
 {
     PmuTiming *timing = env->pmu.unit->timing;
 
     if (env->pmu.counted) {
-        return pmu_timing_clock_estimate(timing, x86_pmu_counted_passed(env));
+        return pmu_timing_clock_estimate(timing,
+                                         x86_pmu_uncollected_progress(env));
     }
     x86_pmu_clock_settle(env);
     return pmu_timing_clock_estimate(timing, 0);
@@ -90,11 +91,12 @@ static uint64_t x86_pmu_slots(CPUX86State *env)
     return pmu_timing_clock(timing);
 }
 
-static int64_t x86_pmu_run_time(CPUState *cs, bool roughly)
+static int64_t x86_pmu_run_time(CPUState *cs, bool estimate)
 {
     CPUX86State *env = cpu_env(cs);
     const X86PMU *unit = env->pmu.unit;
-    uint64_t slots = roughly ? x86_pmu_slots_roughly(env) : x86_pmu_slots(env);
+    uint64_t slots = estimate ? x86_pmu_estimate_slots(env)
+                              : x86_pmu_slots(env);
 
     return muldiv64(slots / unit->uarch.width, 1000,
                     unit->uarch.frequency_mhz);
@@ -174,7 +176,7 @@ void x86_pmu_clock_catch_up(CPUX86State *env, const PmuBlock *block)
             /* @block may be for the watchpoint alone, which will hit again. */
             cs->watchpoint_hit = NULL;
         }
-        icount_model_look(cs, block->num_insns);
+        icount_model_request_update(cs, block->num_insns);
         x86_pmu_leave(env, block->num_insns, 0);
     }
 }
@@ -182,7 +184,7 @@ void x86_pmu_clock_catch_up(CPUX86State *env, const PmuBlock *block)
 void x86_pmu_clock_look(X86PMU *unit)
 {
     if (unlikely(x86_pmu_clock_is_behind(unit))) {
-        icount_model_look(CPU(unit->cpu), 0);
+        icount_model_request_update(CPU(unit->cpu), 0);
     }
 }
 

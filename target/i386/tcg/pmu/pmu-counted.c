@@ -37,7 +37,7 @@ void x86_pmu_collect(CPUX86State *env)
     qatomic_store_release(&env->pmu.generation, X86_PMU_NO_GENERATION);
 }
 
-void x86_pmu_counted_pass(CPUX86State *env)
+void x86_pmu_counted_report(CPUX86State *env)
 {
     X86PMUState *pmu = &env->pmu;
     X86PMU *unit = pmu->unit;
@@ -47,13 +47,13 @@ void x86_pmu_counted_pass(CPUX86State *env)
     pmu->counted = NULL;
     if (insns) {
         pmu->left -= insns;
-        pmu_timing_add_passed(unit->timing, insns,
-                              unit->granted_progress - left);
+        pmu_timing_add_uncollected(unit->timing, insns,
+                                   unit->granted_progress - left);
         unit->granted_progress = left;
     }
 }
 
-uint64_t x86_pmu_counted_passed(const CPUX86State *env)
+uint64_t x86_pmu_uncollected_progress(const CPUX86State *env)
 {
     const X86PMUState *pmu = &env->pmu;
     const PmuBlock *block = pmu->counted;
@@ -75,7 +75,7 @@ static void x86_pmu_counted_grant(CPUX86State *env, int64_t progress)
 
 void x86_pmu_counted_revoke(CPUX86State *env)
 {
-    x86_pmu_counted_pass(env);
+    x86_pmu_counted_report(env);
     x86_pmu_counted_grant(env, -1);
 }
 
@@ -228,7 +228,7 @@ void helper_x86_pmu_count_run(CPUX86State *env, const void *opaque)
         x86_pmu_run(env);
     }
     x86_pmu_clock_catch_up(env, block);
-    x86_pmu_counted_pass(env);
+    x86_pmu_counted_report(env);
     x86_pmu_renumber(env, block);
     if (pmu_left_progress(pmu->left) <= 0 && !block->uninterruptible) {
         x86_pmu_counted_renew(env, block);

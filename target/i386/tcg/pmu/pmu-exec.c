@@ -72,7 +72,7 @@ void x86_pmu_divert(CPUX86State *env)
     if (!pmu->unit || !(env->hflags & HF_PMU_TIMING_MASK)) {
         return;
     }
-    x86_pmu_counted_pass(env);
+    x86_pmu_counted_report(env);
     if (pmu->record) {
         x86_pmu_run(env);
     }

@@ -493,10 +493,10 @@ void x86_pmu_collect(CPUX86State *env);
  * 1/PMU_CPI_ONE.  @counted is taken as if it had been logged: its last
  * instruction runs, and its slots come when it has ended.
  */
-uint64_t x86_pmu_counted_passed(const CPUX86State *env);
+uint64_t x86_pmu_uncollected_progress(const CPUX86State *env);
 
 /* Tell the model what was counted.  @counted, if any, has run to its end. */
-void x86_pmu_counted_pass(CPUX86State *env);
+void x86_pmu_counted_report(CPUX86State *env);
 
 /* The same, and each next block asks the model until there is a new grant. */
 void x86_pmu_counted_revoke(CPUX86State *env);

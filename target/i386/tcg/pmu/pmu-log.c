@@ -199,7 +199,7 @@ void x86_pmu_run_all(CPUX86State *env, uint64_t insn)
     if (pmu->counted && ahead) {
         x86_pmu_counted_open(env, ahead);
     }
-    x86_pmu_counted_pass(env);
+    x86_pmu_counted_report(env);
     if (pmu->record) {
         if (ahead) {
             x86_pmu_run_until(env, pmu->record->block->num_insns - ahead);

@@ -13,19 +13,19 @@
 
 /*
  * The furthest level that a load missed, whose line is asked for in cycle
- * @begun and there in cycle @ready: PMU_WAIT_L1 to PMU_WAIT_L3.  PMU_WAIT_ANY:
- * it missed none.
+ * @begun and there in cycle @ready: PMU_WAIT_L1_MISS to PMU_WAIT_L3_MISS.
+ * PMU_WAIT_ANY: it missed none.
  */
 static uint8_t furthest(const PmuPipeline *p, const PmuAccessOutcome *access,
                         uint64_t begun, uint64_t ready)
 {
     static const uint8_t wait_of[] = {
         [PMU_SOURCE_L1] = PMU_WAIT_ANY,
-        [PMU_SOURCE_FILL] = PMU_WAIT_L1,
-        [PMU_SOURCE_L2] = PMU_WAIT_L1,
-        [PMU_SOURCE_PREFETCH] = PMU_WAIT_L1,
-        [PMU_SOURCE_L3] = PMU_WAIT_L2,
-        [PMU_SOURCE_DRAM] = PMU_WAIT_L3,
+        [PMU_SOURCE_FILL] = PMU_WAIT_L1_MISS,
+        [PMU_SOURCE_L2] = PMU_WAIT_L1_MISS,
+        [PMU_SOURCE_PREFETCH] = PMU_WAIT_L1_MISS,
+        [PMU_SOURCE_L3] = PMU_WAIT_L2_MISS,
+        [PMU_SOURCE_DRAM] = PMU_WAIT_L3_MISS,
     };
     uint64_t cycles = ready - begun;
 
@@ -35,7 +35,8 @@ static uint8_t furthest(const PmuPipeline *p, const PmuAccessOutcome *access,
     /* A line still on its way to L2 has missed L2, and perhaps L3 as well. */
     if (access->source == PMU_SOURCE_PREFETCH &&
         cycles > p->uarch->l2.latency) {
-        return cycles > p->uarch->l3.latency ? PMU_WAIT_L3 : PMU_WAIT_L2;
+        return cycles > p->uarch->l3.latency ? PMU_WAIT_L3_MISS
+                                             : PMU_WAIT_L2_MISS;
     }
     return wait_of[access->source];
 }
@@ -48,7 +49,7 @@ static void count_promoted(PmuPipeline *p, uint8_t wait, uint64_t from,
                            uint64_t ready)
 {
     *pmu_count(&p->clock, PMU_ITEM_OFFCORE_PROMOTED) += ready - from;
-    if (wait == PMU_WAIT_L3) {
+    if (wait == PMU_WAIT_L3_MISS) {
         *pmu_count(&p->clock, PMU_ITEM_OFFCORE_PROMOTED_DRAM) += ready - from;
     }
 }
@@ -71,15 +72,16 @@ static inline void count_wait(PmuPipeline *p, const PmuAccessOutcome *access,
         pmu_outstanding_wait(&p->outstanding, start, ready, wait);
         return;
     }
-    known = wait == PMU_WAIT_L1 ? arrives
+    known = wait == PMU_WAIT_L1_MISS ? arrives
                                 : MIN(begun + p->uarch->l2.latency, arrives);
     pmu_outstanding_wait(&p->outstanding, start, begun, PMU_WAIT_ANY);
     pmu_outstanding_wait(&p->outstanding, begun, known,
-                         PMU_WAIT_ANY | PMU_WAIT_L1);
+                         PMU_WAIT_ANY | PMU_WAIT_L1_MISS);
     pmu_outstanding_wait(&p->outstanding, known, arrives,
-                         PMU_WAIT_ANY | PMU_WAIT_L1 | PMU_WAIT_L2 | wait);
+                         PMU_WAIT_ANY | PMU_WAIT_L1_MISS | PMU_WAIT_L2_MISS |
+                         wait);
     pmu_outstanding_wait(&p->outstanding, arrives, ready, PMU_WAIT_ANY);
-    if (access->source == PMU_SOURCE_PREFETCH && wait != PMU_WAIT_L1) {
+    if (access->source == PMU_SOURCE_PREFETCH && wait != PMU_WAIT_L1_MISS) {
         count_promoted(p, wait, known, arrives);
     }
 }

@@ -80,7 +80,7 @@ typedef struct PmuCheckMemory {
     PmuCheckSlots slots;
     PmuCheckPmi pmi;
     /* Bits that are set in IA32_PERF_GLOBAL_STATUS: those */
-    uint64_t seen;              /* that software has read, */
+    uint64_t status_read;       /* that software has read, */
     uint64_t pending;           /* whose interrupt will still come, */
     uint64_t lost;              /* whose interrupt will not come. */
     uint32_t last_read;         /* C16: a counter; PMU_CHECK_COUNTERS: none */

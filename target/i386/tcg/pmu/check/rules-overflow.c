@@ -102,7 +102,8 @@ static uint64_t cleared_unread(const PmuCheck *check,
     if (!pmu_check_is_write(event, MSR_PMU_IA32_PERF_GLOBAL_OVF_CTRL)) {
         return 0;
     }
-    return event->value & event->before->global_status & ~check->memory.seen &
+    return event->value & event->before->global_status &
+           ~check->memory.status_read &
            ~check->memory.lost & check->perfmon->mask[PERFMON_MASK_GLOBAL_CTRL];
 }
 

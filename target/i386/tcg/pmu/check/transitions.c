@@ -64,7 +64,7 @@ void pmu_check_note_init(PmuCheck *check)
 
 static void note_status_read(PmuCheck *check, const PmuCheckEvent *event)
 {
-    check->memory.seen |= event->value;
+    check->memory.status_read |= event->value;
     check->memory.pending &= ~event->value;
     if (check->memory.pmi.active) {
         check->memory.pmi.status_read = true;
@@ -204,7 +204,7 @@ static void note_ack(PmuCheck *check, const PmuCheckEvent *event)
         check->memory.slots.acked = check->memory.number;
         check->memory.slots.metrics_acked |= bits & PERF_GLOBAL_METRICS;
     }
-    check->memory.seen &= ~bits;
+    check->memory.status_read &= ~bits;
     check->memory.pending &= ~bits;
     check->memory.lost &= ~event->value;
 }
@@ -260,7 +260,7 @@ void pmu_check_note_write(PmuCheck *check, const PmuCheckEvent *event)
 
 void pmu_check_note_overflow(PmuCheck *check, const PmuCheckEvent *event)
 {
-    check->memory.seen &= ~event->value;
+    check->memory.status_read &= ~event->value;
     check->memory.pending &= ~event->value;
     check->memory.lost &= ~event->value;
     if (event->value & (PERF_GLOBAL_FIXED(3) | PERF_GLOBAL_METRICS) &&
@@ -273,7 +273,7 @@ void pmu_check_note_overflow(PmuCheck *check, const PmuCheckEvent *event)
 void pmu_check_note_pmi(PmuCheck *check, const PmuCheckEvent *event)
 {
     PmuCheckPmi *pmi = &check->memory.pmi;
-    uint64_t bits = event->before->global_status & ~check->memory.seen &
+    uint64_t bits = event->before->global_status & ~check->memory.status_read &
                     ~check->memory.pending & ~check->memory.lost;
 
     if (event->outcome == PMU_CHECK_MASKED &&

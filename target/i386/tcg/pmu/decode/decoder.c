@@ -164,7 +164,7 @@ static void set_flags(PmuInsnBuilder *b)
         op <= 0xbf) {
         insn->flags |= PMU_INSN_IMM64;
     }
-    if (insn->length > b->enc->opcode + 1 && has_lcp(b)) {
+    if (insn->length > b->enc->opcode_offset + 1 && has_lcp(b)) {
         insn->flags |= PMU_INSN_LCP;
     }
     if ((b->row->traits & PMU_TRAIT_ENDS_REGION) || is_mov_to_control(b)) {
@@ -245,7 +245,7 @@ static void describe_unknown(const PmuDecoder *decoder, PmuInsn *insn,
 /* Returns the offset of the opcode's last byte, after prefixes and escapes. */
 static unsigned opcode_end(const PmuInsnBuilder *b)
 {
-    unsigned at = b->enc->opcode;
+    unsigned at = b->enc->opcode_offset;
 
     if (pmu_builder_is_vex(b)) {
         at += b->op[0] == 0xc5 ? 2 : 3;
@@ -261,7 +261,7 @@ bool pmu_decode(PmuDecoder *decoder, const PmuEncoding *enc, PmuInsn *insn)
     PmuInsnBuilder b = {
         .context = &decoder->context, .enc = enc, .insn = insn,
                    .x86 = &no_operands,
-        .op = enc->bytes + MIN(enc->opcode, PMU_ENCODING_BYTES),
+        .op = enc->bytes + MIN(enc->opcode_offset, PMU_ENCODING_BYTES),
     };
 
     decoder->decoded++;
@@ -275,7 +275,7 @@ bool pmu_decode(PmuDecoder *decoder, const PmuEncoding *enc, PmuInsn *insn)
     memset(insn, 0, sizeof(*insn));
     memset(insn->dst, PMU_REG_NR, sizeof(insn->dst));
     insn->length = enc->length;
-    insn->opcode = opcode_end(&b);
+    insn->opcode_end = opcode_end(&b);
     build(&b, &decoder->disassembler,
           b.x86 == &no_operands ? X86_INS_INVALID
                                 : decoder->disassembler.insn->id);

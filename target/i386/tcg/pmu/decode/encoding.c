@@ -47,10 +47,10 @@ static uint8_t address_shift(unsigned mode, bool overridden)
 /* C4H and C5H begin a VEX prefix or, outside 64-bit code, LES and LDS. */
 static bool is_vex(const PmuEncoding *enc, unsigned mode)
 {
-    const uint8_t *op = enc->bytes + enc->opcode;
+    const uint8_t *op = enc->bytes + enc->opcode_offset;
 
     return (op[0] == 0xc4 || op[0] == 0xc5) &&
-           enc->length > enc->opcode + (op[0] == 0xc4 ? 3 : 2) &&
+           enc->length > enc->opcode_offset + (op[0] == 0xc4 ? 3 : 2) &&
            (mode == 64 || (op[1] & 0xc0) == 0xc0);
 }
 
@@ -83,7 +83,7 @@ void pmu_encoding_parse(PmuEncoding *enc, const uint8_t *bytes,
             break;
         }
     }
-    enc->opcode = at;
+    enc->opcode_offset = at;
     enc->address_shift = address_shift(mode, address_size);
     if (is_vex(enc, mode)) {
         enc->prefixes |= PMU_PREFIX_VEX;

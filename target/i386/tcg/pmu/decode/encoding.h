@@ -20,7 +20,7 @@
 /* The longest instruction (SDM vol. 2A, 2.3.11). */
 #define PMU_ENCODING_BYTES 15
 
-/* PmuEncoding.opcode: the emulator did not get as far as an opcode. */
+/* PmuEncoding.opcode_offset: the emulator did not get as far as an opcode. */
 #define PMU_NO_OPCODE 0xff
 
 /* PmuEncoding.prefixes; those that a VEX prefix implies are not set. */
@@ -39,7 +39,7 @@ typedef struct PmuEncoding {
     uint8_t bytes[PMU_ENCODING_BYTES + 9];
     uint8_t length;             /* 1 to PMU_ENCODING_BYTES */
     /* Index of the first byte of opcode or VEX prefix, or PMU_NO_OPCODE. */
-    uint8_t opcode;
+    uint8_t opcode_offset;
     uint8_t prefixes;           /* PMU_PREFIX_x that are in effect */
     uint8_t address_shift;      /* address size: 1 << this bytes; 1, 2, 3 */
     /* It executes as INS, OUTS, MOVS, CMPS, STOS, LODS or SCAS. */

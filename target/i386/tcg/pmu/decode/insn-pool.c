@@ -115,7 +115,7 @@ static EncodingKey key_of(const PmuEncoding *enc, unsigned mode)
 
     memcpy(all, enc->bytes, PMU_ENCODING_BYTES);
     all[PMU_ENCODING_BYTES] = enc->length;
-    all[PMU_ENCODING_BYTES + 1] = enc->opcode;
+    all[PMU_ENCODING_BYTES + 1] = enc->opcode_offset;
     all[PMU_ENCODING_BYTES + 2] = enc->prefixes;
     all[PMU_ENCODING_BYTES + 3] = enc->address_shift;
     all[PMU_ENCODING_BYTES + 4] = enc->string | enc->falls_through << 1;

@@ -215,7 +215,7 @@ typedef struct PmuInsn {
     uint8_t dst[PMU_INSN_DSTS]; /* PmuReg written, PMU_REG_NR for none */
     uint8_t dst_late[PMU_INSN_DSTS];    /* cycles it is later than others */
     PmuPorts compute[PMU_INSN_COMPUTE];
-    uint8_t opcode;             /* offset of the opcode's last byte */
+    uint8_t opcode_end;         /* offset of the opcode's last byte */
     uint8_t bypass;             /* PmuBypass: of the result, and of sources
                                    (PmuUarch.bypass) */
     uint8_t insn_class;         /* PmuInsnClass */

@@ -249,7 +249,7 @@ static void add_kind_operands(PmuInsnBuilder *b)
     case PMU_KIND_X87:
     case PMU_KIND_X87_LOAD:
     case PMU_KIND_X87_USE:
-        if (insn->length > b->enc->opcode + 1) {
+        if (insn->length > b->enc->opcode_offset + 1) {
             use_stack(b);
         }
         break;

@@ -105,7 +105,7 @@ static bool is_vex_0f(const PmuInsnBuilder *b, uint8_t opcode)
 static const PmuInsnRow *corrected_row(const PmuRowLookup *lookup,
                                        const PmuInsnBuilder *b)
 {
-    unsigned left = b->enc->length - b->enc->opcode;
+    unsigned left = b->enc->length - b->enc->opcode_offset;
 
     for (size_t i = 0; i < G_N_ELEMENTS(misnamed); i++) {
         const Misnamed *m = &misnamed[i];
@@ -196,7 +196,7 @@ const PmuInsnRow *pmu_row_lookup_find(PmuRowLookup *lookup,
 {
     const PmuInsnRow *row, *branch;
 
-    if (b->enc->opcode >= b->enc->length) {
+    if (b->enc->opcode_offset >= b->enc->length) {
         return NULL;
     }
     row = named_row(lookup, disassembler, b);

@@ -116,7 +116,7 @@ static uint32_t find_form(const PmuInsnBuilder *b)
         form = (form & ~PMU_FORM_XMM) | PMU_FORM_YMM;
     }
     if (opcode == 0xd2 || opcode == 0xd3 ||
-        (opcode == 0x0f && b->insn->length > b->enc->opcode + 1 &&
+        (opcode == 0x0f && b->insn->length > b->enc->opcode_offset + 1 &&
          (b->op[1] & 0xf7) == 0xa5)) {
         form |= PMU_FORM_CL;
     }

@@ -74,7 +74,7 @@ typedef struct PmuEvent {
     uint8_t state;              /* PmuEventState */
     uint8_t unit;               /* PmuEventUnit */
     /* The item that the terms are subtracted from; 0: the terms are added. */
-    uint8_t whole;
+    uint8_t minuend;
     bool capped;                /* counts no more than CYCLES */
     uint8_t num_terms;
     uint8_t term[PMU_EVENT_TERMS];      /* PmuLedgerItem */
@@ -94,14 +94,14 @@ typedef struct PmuEvent {
 
 /*
  * What one counter counts: the sum of the terms, at most CYCLES if @capped; or,
- * if @whole is not 0, that item less the sum.  Never both.
+ * if @minuend is not 0, that item less the sum.  Never both.
  */
 typedef struct PmuSelection {
     const char *name;           /* of the event; NULL: unknown */
     const char *note;           /* how it counts, or why not; or NULL */
     uint8_t state;              /* PmuEventState */
     bool capped;
-    uint8_t whole;              /* PmuLedgerItem */
+    uint8_t minuend;              /* PmuLedgerItem */
     /* The count never grows by more than some single item does. */
     bool single;
     uint8_t num_terms;
@@ -111,7 +111,7 @@ typedef struct PmuSelection {
 /* Is there something to count? */
 static inline bool pmu_selection_counts(const PmuSelection *selection)
 {
-    return selection->num_terms || selection->whole;
+    return selection->num_terms || selection->minuend;
 }
 
 #endif

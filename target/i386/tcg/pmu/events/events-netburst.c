@@ -192,7 +192,7 @@ static const struct {
              MODELLED(PMU_ITEM_BRANCH_MISSES) } },
     { 0xc, { "BRANCH_RETIRED, taken",
              EXACT(PMU_ITEM_BRANCHES_COND_NTAKEN),
-             .whole = PMU_ITEM_BRANCHES } },
+             .minuend = PMU_ITEM_BRANCHES } },
     { 0xf, { "BRANCH_RETIRED", EXACT(PMU_ITEM_BRANCHES) } },
 };
 
@@ -303,8 +303,9 @@ static void add_row(PmuSelection *selection, const PmuEvent *row)
     selection->note = row->note ? row->note : selection->note;
     selection->state = selection->state == PMU_EVENT_NEVER
                        ? row->state : MAX(selection->state, row->state);
-    selection->whole = row->whole;
-    selection->single = first && (row->whole || row->unit == PMU_EVENT_CYCLES);
+    selection->minuend = row->minuend;
+    selection->single = first &&
+                        (row->minuend || row->unit == PMU_EVENT_CYCLES);
     for (unsigned i = 0; i < row->num_terms; i++) {
         add_term(selection, row->term[i]);
     }
@@ -316,7 +317,7 @@ static void count_nothing(PmuSelection *selection, PmuEventState state,
     selection->state = state;
     selection->note = note;
     selection->num_terms = 0;
-    selection->whole = 0;
+    selection->minuend = 0;
 }
 
 /* Add the rows for the bits of @mask; count nothing if that cannot be done. */
@@ -331,11 +332,11 @@ static void add_bits(PmuSelection *selection, const NetburstSelector *s,
         if (!(mask >> bit & 1)) {
             continue;
         }
-        if (!row || (selection->name && (row->whole || selection->whole))) {
+        if (!row || (selection->name && (row->minuend || selection->minuend))) {
             count_nothing(selection, PMU_EVENT_UNKNOWN, NULL);
             return;
         }
-        some |= row->num_terms || row->whole;
+        some |= row->num_terms || row->minuend;
         add_row(selection, row);
     }
     /* Rows that are not modelled do not stop the others from counting. */

@@ -90,7 +90,7 @@ extern const PmuEventRows pmu_event_core_rows;
 #define AS_PLAIN            .state = PMU_EVENT_MODELLED,                \
                             .unit = PMU_EVENT_AS_PLAIN
 /* Item @all less the other items. */
-#define LESS(all, ...)      MODELLED(__VA_ARGS__), .whole = (all)
+#define LESS(all, ...)      MODELLED(__VA_ARGS__), .minuend = (all)
 /* Items of cycles in which 0, 1, 2, ... are counted: @num from @first on. */
 #define BINS(first, num)                                                \
     .unit = PMU_EVENT_BINS, .first_bin = (first), .num_bins = (num)

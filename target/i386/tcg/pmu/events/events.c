@@ -175,7 +175,7 @@ static void count_nothing(PmuSelection *selection, const char *note)
     selection->note = note;
     selection->num_terms = 0;
     selection->capped = false;
-    selection->whole = 0;
+    selection->minuend = 0;
 }
 
 static void add_term(PmuSelection *selection, unsigned item)
@@ -190,8 +190,8 @@ static void take_row(PmuSelection *selection, const PmuEvent *event)
 {
     *selection = (PmuSelection) {
         .name = event->name, .note = event->note, .state = event->state,
-        .whole = event->whole, .capped = event->capped,
-        .single = event->whole ||
+        .minuend = event->minuend, .capped = event->capped,
+        .single = event->minuend ||
                   (event->unit == PMU_EVENT_CYCLES && !event->capped),
     };
     for (unsigned i = 0; i < event->num_terms; i++) {
@@ -211,7 +211,7 @@ static void threshold_bins(PmuSelection *selection, const PmuEvent *event,
 
     selection->num_terms = 0;
     selection->single = true;
-    selection->whole = inv && from_1 ? PMU_ITEM_CYCLES : 0;
+    selection->minuend = inv && from_1 ? PMU_ITEM_CYCLES : 0;
     for (unsigned i = from; i < to; i++) {
         add_term(selection, event->first_bin + i);
     }
@@ -224,7 +224,7 @@ static void threshold_cycles(PmuSelection *selection, unsigned cmask, bool inv)
         selection->num_terms = 0;
     }
     if (inv) {
-        selection->whole = PMU_ITEM_CYCLES;
+        selection->minuend = PMU_ITEM_CYCLES;
         selection->capped = false;
         selection->single = true;
     }
@@ -239,7 +239,7 @@ static void threshold_never(PmuSelection *selection, bool inv)
 {
     if (inv) {
         selection->state = PMU_EVENT_MODELLED;
-        selection->whole = PMU_ITEM_CYCLES;
+        selection->minuend = PMU_ITEM_CYCLES;
         selection->single = true;
     }
 }
@@ -260,7 +260,7 @@ static void threshold_occurrences(PmuSelection *selection,
     bool inv = modifiers & PMU_EVENT_INV;
     bool edge = modifiers & PMU_EVENT_EDGE;
 
-    if ((event && event->whole) || (cmask == 1 && inv)) {
+    if ((event && event->minuend) || (cmask == 1 && inv)) {
         count_nothing(selection, "cycles with it are not known");
     } else if (cmask > 1 && !inv) {
         count_nothing(selection, "how many come in a cycle is not known");
@@ -270,7 +270,7 @@ static void threshold_occurrences(PmuSelection *selection,
         approximate(selection, edge ? "takes each for an edge of its own"
                                : "takes each to be in a cycle of its own");
     }
-    selection->single = selection->whole;
+    selection->single = selection->minuend;
 }
 
 /* The threshold is above what the bins tell apart. */
@@ -370,7 +370,7 @@ static bool sum_kinds(PmuSelection *selection, const Selector *s)
     for (unsigned bits = s->umask; bits; bits &= bits - 1) {
         const PmuEvent *event = find_row(s, bits & -bits, 0);
 
-        if (!event || event->unit == PMU_EVENT_CYCLES || event->whole ||
+        if (!event || event->unit == PMU_EVENT_CYCLES || event->minuend ||
             !(event->on[s->core].counters >> s->counter & 1)) {
             return false;
         }
@@ -490,8 +490,8 @@ uint64_t pmu_selection_gain(const PmuSelection *selection,
         *remainder = add_saturated(was, sum - cycles);
         return cycles + MIN(*remainder, 0) - MIN(was, 0);
     }
-    if (selection->whole) {
-        uint64_t whole = growth(from, to, levels, selection->whole);
+    if (selection->minuend) {
+        uint64_t whole = growth(from, to, levels, selection->minuend);
         int64_t more = (uint64_t)was + whole - sum;
 
         /* Keep W - S less the largest that it has been. */
@@ -514,7 +514,7 @@ bool pmu_selection_can_leave(const PmuSelection *selection,
                : -(uint64_t)remainder <= growth(&start, now, levels,
                                                 PMU_ITEM_CYCLES);
     }
-    if (selection->whole) {
+    if (selection->minuend) {
         return remainder <= 0 && -(uint64_t)remainder <= sum;
     }
     return remainder == 0;

@@ -75,7 +75,7 @@ void pmu_event_select_fixed(PmuSelection *selection, unsigned index);
  * *@remainder carries what bounds leave over from one call to the next; it is 0
  * where a count begins.  So the count does not depend on where the calls are,
  * unless W - S falls.  With S, C and W the growth of the terms, CYCLES and
- * @whole since the count began, the count is
+ * @minuend since the count began, the count is
  *
  * - S without bounds;
  * - min(S, C) if the selection is capped.  S and C never fall, nor does that;

@@ -186,7 +186,7 @@ void pmu_delivery_loop(PmuDelivery *d)
 static void predecode(PmuDelivery *d, const PmuInsn *insn, unsigned offset)
 {
     uint8_t chunk = (offset + insn->length - 1) / d->uarch->decode_bytes;
-    uint8_t opcode = (offset + insn->opcode) / d->uarch->decode_bytes;
+    uint8_t opcode = (offset + insn->opcode_end) / d->uarch->decode_bytes;
 
     if (opcode != chunk && !d->jumped && d->chunk == opcode &&
         d->predecode_count == d->uarch->predecode_insns) {

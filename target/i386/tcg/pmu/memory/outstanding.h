@@ -19,11 +19,11 @@
 #include "tcg/pmu/ledger/slot-clock.h"
 
 /* PmuOutstanding.waits: a load waits for ... */
-#define PMU_WAIT_ANY    (1u << 0)       /* anything */
-#define PMU_WAIT_L1     (1u << 1)       /* a line that L1D lacks */
-#define PMU_WAIT_L2     (1u << 2)       /* ... and L2 */
-#define PMU_WAIT_L3     (1u << 3)       /* ... and the L3 */
-#define PMU_WAITS       15u             /* all of these */
+#define PMU_WAIT_ANY     (1u << 0)       /* anything */
+#define PMU_WAIT_L1_MISS (1u << 1)       /* a line that L1D lacks */
+#define PMU_WAIT_L2_MISS (1u << 2)       /* ... and L2 */
+#define PMU_WAIT_L3_MISS (1u << 3)       /* ... and the L3 */
+#define PMU_WAITS        15u             /* all of these */
 
 /* ... and a page walk is under way for a load, a store or a fetch. */
 #define PMU_WALK_LOAD   (1u << 4)

@@ -35,7 +35,7 @@ static PerfmonCounter gp_counter(const Perfmon *pmu, unsigned index)
         .level[PMU_LEVEL_OS] = control->os,
         .level[PMU_LEVEL_USR] = control->usr,
         .interrupt = control->interrupt,
-        .each = control->each,
+        .every_increment = control->every_increment,
         .cascades = control->cascades,
     };
 }

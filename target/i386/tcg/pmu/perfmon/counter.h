@@ -17,7 +17,7 @@ typedef struct PerfmonCounter {
     bool running;               /* on, at the levels below */
     bool level[PMU_LEVEL_NR];   /* it counts at this level */
     bool interrupt;
-    bool each;                  /* each increment is an overflow */
+    bool every_increment;       /* each increment is an overflow */
     bool cascades;              /* an overflow starts another counter */
 } PerfmonCounter;
 

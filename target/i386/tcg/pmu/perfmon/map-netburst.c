@@ -219,7 +219,7 @@ static PerfmonControl control(const Perfmon *pmu, unsigned index)
         .os = escr & (second ? ESCR_T1_OS : ESCR_T0_OS),
         .usr = escr & (second ? ESCR_T1_USR : ESCR_T0_USR),
         .interrupt = cccr & interrupt_bit(pmu),
-        .each = cccr & CCCR_FORCE_OVF,
+        .every_increment = cccr & CCCR_FORCE_OVF,
         .cascades = cascades(pmu, index),
     };
 }

@@ -40,7 +40,7 @@ static ItemKind event_kind(const PmuSelection *event)
 {
     ItemKind kind;
 
-    if (event->capped || event->whole) {
+    if (event->capped || event->minuend) {
         return KIND_OTHER;
     }
     kind = item_kind(event->term[0]);
@@ -105,7 +105,7 @@ static uint64_t expected_at(const Perfmon *pmu, unsigned index,
 static void bound_counter(const Perfmon *pmu, PerfmonDistance *to_overflow,
                           const PerfmonCounter *counter, unsigned index)
 {
-    uint64_t value_distance = counter->each ? 1 :
+    uint64_t value_distance = counter->every_increment ? 1 :
                               pmu->mask[PERFMON_MASK_COUNTER] + 1 -
                               counter->value;
     uint64_t distance = item_distance(counter->event, value_distance);

@@ -197,7 +197,7 @@ typedef struct PerfmonControl {
     bool enabled;               /* on, unless IA32_PERF_GLOBAL_CTRL is off */
     bool os, usr;
     bool interrupt;             /* an overflow raises a PMI */
-    bool each;                  /* each increment is an overflow */
+    bool every_increment;       /* each increment is an overflow */
     bool cascades;              /* an overflow starts another counter */
 } PerfmonControl;
 

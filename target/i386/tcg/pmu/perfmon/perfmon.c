@@ -160,7 +160,7 @@ static bool load_remainders(Perfmon *pmu, const PmuLedgerSnapshot *now)
     for (unsigned i = 0; i < PERFMON_MAX_GP; i++) {
         const PmuSelection *event = &pmu->selected[i];
 
-        if (i >= pmu->config.num_gp || !(event->capped || event->whole)) {
+        if (i >= pmu->config.num_gp || !(event->capped || event->minuend)) {
             pmu->remainder[i] = 0;
         } else if (!pmu_selection_can_leave(event, now, pmu->remainder[i])) {
             return false;
@@ -264,7 +264,7 @@ static void update_counter(Perfmon *pmu, const PmuLedgerSnapshot *now,
     }
     n = gain(pmu, now, index, &counter);
     add_rate(pmu, now, index, &counter, n);
-    if (n > mask - counter.value || (counter.each && n)) {
+    if (n > mask - counter.value || (counter.every_increment && n)) {
         note_overflow(overflow, counter.status, counter.interrupt);
     }
     *perfmon_counter_value(pmu, index) = (counter.value + n) & mask;
@@ -444,8 +444,8 @@ static void demand_event(PerfmonDemand *demand, const PmuSelection *event)
     if (event->capped) {
         demand_item(demand, PMU_ITEM_CYCLES);
     }
-    if (event->whole) {
-        demand_item(demand, event->whole);
+    if (event->minuend) {
+        demand_item(demand, event->minuend);
     }
     for (int i = 0; i < event->num_terms; i++) {
         if (!conditional || !pmu_ledger_item_taken(event->term[i])) {

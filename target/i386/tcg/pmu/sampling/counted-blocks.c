@@ -91,7 +91,7 @@ static inline void enter_counted(PmuTiming *t, const CountedRuns *runs)
 {
     uint32_t insns = pmu_cost_insns(runs->cost);
 
-    t->passed += insns;
+    t->uncollected_insns += insns;
     t->progress += pmu_cost_progress(runs->cost);
     t->taken += runs->taken;
     t->plan.left -= insns;

@@ -88,10 +88,10 @@ uint8_t pmu_cpi_dependent_item(unsigned i)
     return dependent[i].item;
 }
 
-double pmu_cpi_due(const PmuCpiTable *table, const PmuCpiAverage *average,
+double pmu_cpi_due(const PmuCpiTable *table, const PmuCpiSums *sums,
                    unsigned i)
 {
-    const double *item = average->item;
+    const double *item = sums->item;
     double known = pmu_cpi_regressor(item + PMU_SAMPLE_COVARIATES, i);
 
     switch ((Slope)dependent[i].slope) {
@@ -145,11 +145,11 @@ void pmu_cpi_table_update_slopes(PmuCpiTable *table)
 /* Slots of class @item that were predicted, corrected by covariates. */
 static double corrected(const PmuCpiTable *table, unsigned item)
 {
-    double predicted = table->trial.predicted[item];
+    double predicted = table->prediction_error.predicted[item];
 
     for (unsigned i = 0; i < PMU_RESPONSE_NR; i++) {
         predicted += dependent[i].item == item
-                    ? pmu_cpi_regressor(table->trial.covariates, i) *
+                    ? pmu_cpi_regressor(table->prediction_error.covariates, i) *
                         table->slope[i]
                     : 0;
     }
@@ -158,13 +158,13 @@ static double corrected(const PmuCpiTable *table, unsigned item)
 
 double pmu_cpi_table_error(const PmuCpiTable *table)
 {
-    const PmuPredictionError *trial = &table->trial;
+    const PmuPredictionError *error = &table->prediction_error;
     double most = 0, slots = 0;
 
     for (unsigned i = 0; i < PMU_SLOT_NR; i++) {
-        double off = trial->took[i] - corrected(table, i);
+        double off = error->took[i] - corrected(table, i);
 
-        slots += trial->took[i];
+        slots += error->took[i];
         most = MAX(most, MAX(off, -off));
     }
     return slots ? most / slots : 1;

@@ -15,8 +15,8 @@ uint8_t pmu_cpi_dependent_item(unsigned i);
 /* The regressor of response @i: the sum of @covariates it depends on. */
 double pmu_cpi_regressor(const double covariates[PMU_COVARIATE_NR], unsigned i);
 
-/* How much of response @i in @average is due to its regressor. */
-double pmu_cpi_due(const PmuCpiTable *table, const PmuCpiAverage *average,
+/* How much of response @i in @sums is due to its regressor. */
+double pmu_cpi_due(const PmuCpiTable *table, const PmuCpiSums *sums,
                    unsigned i);
 
 /* Set all slopes by PmuCpiTable.typical. */

@@ -59,14 +59,14 @@ static uint32_t code_latency(const PmuCpiTable *table, PmuFoundIn place)
     }
 }
 
-/* The sum of the latencies of the lines in @average that missed L1I. */
+/* The sum of the latencies of the lines in @sums that missed L1I. */
 static double line_latency(const PmuCpiTable *table,
-                           const PmuCpiAverage *average)
+                           const PmuCpiSums *sums)
 {
     double cycles = 0;
 
     for (unsigned i = 0; i < PMU_FOUND_IN_NR; i++) {
-        cycles += average->item[ITEM(CODE_L2) + i] *
+        cycles += sums->item[ITEM(CODE_L2) + i] *
                   code_latency(table, i);
     }
     return cycles;
@@ -74,52 +74,52 @@ static double line_latency(const PmuCpiTable *table,
 
 /*
  * The share of line_latency() that fetch waits, 0 to 1: misses that the
- * predictor finds ahead of fetch overlap.  1 if @average has no misses.
+ * predictor finds ahead of fetch overlap.  1 if @sums has no misses.
  */
-static double waited(const PmuCpiTable *table, const PmuCpiAverage *average)
+static double waited(const PmuCpiTable *table, const PmuCpiSums *sums)
 {
-    double latency = line_latency(table, average);
-    double wait = MAX(average->item[ITEM(FETCH_DATA_CYCLES)], 0);
+    double latency = line_latency(table, sums);
+    double wait = MAX(sums->item[ITEM(FETCH_DATA_CYCLES)], 0);
 
     return wait < latency ? wait / latency : 1;
 }
 
 /*
- * Set @average to what stands for unknown code: new code, with LITTLE_FIRST
+ * Set @sums to what stands for unknown code: new code, with LITTLE_FIRST
  * instructions of average code; or average code if it ran lately.
  */
-static void unknown_average(const PmuCpiTable *table, PmuSighted sighted,
-                            PmuCpiAverage *average)
+static void unknown_sums(const PmuCpiTable *table, PmuSighted sighted,
+                            PmuCpiSums *sums)
 {
-    const PmuCpiAverage *typical = &table->typical;
+    const PmuCpiSums *typical = &table->typical;
     double share = LITTLE_FIRST / typical->insns;
 
     if (sighted == PMU_SIGHTED_AGAIN) {
-        *average = *typical;
+        *sums = *typical;
         return;
     }
-    *average = table->first;
-    average->insns += LITTLE_FIRST;
+    *sums = table->first;
+    sums->insns += LITTLE_FIRST;
     for (unsigned i = 0; i < PMU_SAMPLE_SPACE; i++) {
-        average->item[i] += typical->item[i] * share;
+        sums->item[i] += typical->item[i] * share;
     }
 }
 
 /*
- * Set @item to what an instruction of @average costs, less what is known of
+ * Set @item to what an instruction of @sums costs, less what is known of
  * unknown code by itself: where its lines were; and, if it is observed, how
  * long data took and what was mispredicted.  These are left out even if they
  * are not observed.  Otherwise the code beyond the caches of
  * scripts/run-topdown, which has no data, would wait as long as the chase
  * through DRAM before it.
  */
-static void leave_known(const PmuCpiTable *table, const PmuCpiAverage *average,
+static void leave_known(const PmuCpiTable *table, const PmuCpiSums *sums,
                         double item[PMU_SAMPLE_SPACE])
 {
-    double wait = line_latency(table, average) * waited(table, average);
+    double wait = line_latency(table, sums) * waited(table, sums);
 
     for (unsigned i = 0; i < PMU_SAMPLE_SPACE; i++) {
-        item[i] = average->item[i];
+        item[i] = sums->item[i];
     }
     for (unsigned i = 0; i < PMU_COVARIATE_NR; i++) {
         item[PMU_SAMPLE_COVARIATES + i] = 0;
@@ -127,7 +127,7 @@ static void leave_known(const PmuCpiTable *table, const PmuCpiAverage *average,
     for (unsigned i = 0; i < PMU_RESPONSE_NR; i++) {
         double *of = &item[pmu_cpi_dependent_item(i)];
 
-        *of = MAX(*of - pmu_cpi_due(table, average, i), 0);
+        *of = MAX(*of - pmu_cpi_due(table, sums, i), 0);
     }
     item[ITEM(L1I_MISSES)] = 0;
     item[ITEM(FETCH_DATA_PERIODS)] = 0;
@@ -140,16 +140,16 @@ static void leave_known(const PmuCpiTable *table, const PmuCpiAverage *average,
         *of = MAX(*of - wait * cycle(table, i), 0);
     }
     for (unsigned i = 0; i < PMU_SAMPLE_SPACE; i++) {
-        item[i] = pmu_round_to_quantum(item[i] / average->insns);
+        item[i] = pmu_round_to_quantum(item[i] / sums->insns);
     }
 }
 
-/* Add @misses to @item, and how long code like @average waits for them. */
-static void add_misses(const PmuCpiTable *table, const PmuCpiAverage *average,
+/* Add @misses to @item, and how long code like @sums waits for them. */
+static void add_misses(const PmuCpiTable *table, const PmuCpiSums *sums,
                        const PmuCodeMisses *misses,
                        double item[PMU_SAMPLE_SPACE])
 {
-    double wait = 0, share = waited(table, average);
+    double wait = 0, share = waited(table, sums);
 
     for (unsigned i = 0; i < PMU_FOUND_IN_NR; i++) {
         wait += misses->from[i] * share * code_latency(table, i);
@@ -164,13 +164,13 @@ static void add_misses(const PmuCpiTable *table, const PmuCpiAverage *average,
 
 /*
  * Set @item to what @insns instructions of unknown code are taken to cost,
- * besides what is known of them.  @average is from unknown_average().
+ * besides what is known of them.  @sums is from unknown_sums().
  */
 static void predict_unknown(const PmuCpiTable *table,
-                            const PmuCpiAverage *average, uint64_t insns,
+                            const PmuCpiSums *sums, uint64_t insns,
                             double item[PMU_SAMPLE_SPACE])
 {
-    leave_known(table, average, item);
+    leave_known(table, sums, item);
     for (unsigned i = 0; i < PMU_SAMPLE_SPACE; i++) {
         item[i] *= insns;
     }
@@ -194,7 +194,7 @@ static void settle_unknown(const PmuCpiTable *table, PmuEstimate *tally,
 {
     PmuUnknownCode unknown = tally->unknown[sighted];
     double item[PMU_SAMPLE_SPACE], missed[PMU_SAMPLE_SPACE] = {};
-    PmuCpiAverage average;
+    PmuCpiSums sums;
 
     tally->unknown[sighted] = (PmuUnknownCode) {};
     if (!unknown.insns) {
@@ -205,10 +205,10 @@ static void settle_unknown(const PmuCpiTable *table, PmuEstimate *tally,
         tally->sum[PMU_SLOT_LIGHT_OPS] += unknown.insns;
         return;
     }
-    unknown_average(table, sighted, &average);
-    predict_unknown(table, &average, unknown.insns, item);
+    unknown_sums(table, sighted, &sums);
+    predict_unknown(table, &sums, unknown.insns, item);
     tally_items(table, sum, item);
-    add_misses(table, &average, &unknown.misses, missed);
+    add_misses(table, &sums, &unknown.misses, missed);
     tally_items(table, tally->sum, missed);
 }
 
@@ -382,10 +382,10 @@ void pmu_cpi_table_correct_estimates(PmuCpiTable *table)
 /* Learning. */
 
 /*
- * Set @item to what would be known of unknown code like @average that took
+ * Set @item to what would be known of unknown code like @sums that took
  * @sample: its misses, its covariates, and what depends on these.
  */
-static void find_known(const PmuCpiTable *table, const PmuCpiAverage *average,
+static void find_known(const PmuCpiTable *table, const PmuCpiSums *sums,
                        const PmuSample *sample, double item[PMU_SAMPLE_SPACE])
 {
     double covariates[PMU_COVARIATE_NR];
@@ -395,7 +395,7 @@ static void find_known(const PmuCpiTable *table, const PmuCpiAverage *average,
     for (unsigned i = 0; i < PMU_FOUND_IN_NR; i++) {
         misses.from[i] = sample->item[ITEM(CODE_L2) + i];
     }
-    add_misses(table, average, &misses, item);
+    add_misses(table, sums, &misses, item);
     for (unsigned i = 0; i < PMU_COVARIATE_NR; i++) {
         covariates[i] = sample->item[PMU_SAMPLE_COVARIATES + i];
         item[PMU_SAMPLE_COVARIATES + i] += covariates[i];
@@ -412,11 +412,11 @@ static void compare_unknown(PmuCpiTable *table, uint32_t insns,
 {
     PmuCostRatio *ratio = &table->ratio[PMU_DOUBTFUL_UNKNOWN];
     double predicted[PMU_SAMPLE_SPACE], known[PMU_SAMPLE_SPACE];
-    PmuCpiAverage average;
+    PmuCpiSums sums;
 
-    unknown_average(table, PMU_SIGHTED_FIRST, &average);
-    predict_unknown(table, &average, insns, predicted);
-    find_known(table, &average, sample, known);
+    unknown_sums(table, PMU_SIGHTED_FIRST, &sums);
+    predict_unknown(table, &sums, insns, predicted);
+    find_known(table, &sums, sample, known);
     for (unsigned i = 0; i < PMU_SAMPLE_SPACE; i++) {
         ratio->took[i] += table->stands_for *
                           ((int32_t)sample->item[i] - known[i]);

@@ -254,17 +254,17 @@ static void add_items(double *restrict sum, const uint32_t *restrict item,
 }
 
 /* Compare @sample with @means, which predict 0 if they have no samples. */
-static void try_means(PmuPredictionError *trial, const PmuCpiMeans *means,
+static void try_means(PmuPredictionError *error, const PmuCpiMeans *means,
                       const PmuSample *sample)
 {
     const unsigned first = PMU_SAMPLE_COVARIATES;
 
     for (unsigned i = 0; i < PMU_SLOT_NR; i++) {
-        trial->took[i] += (int32_t)sample->item[i];
-        trial->predicted[i] += means->mean[i];
+        error->took[i] += (int32_t)sample->item[i];
+        error->predicted[i] += means->mean[i];
     }
     for (unsigned i = 0; i < PMU_COVARIATE_NR; i++) {
-        trial->covariates[i] += (int32_t)sample->item[first + i] -
+        error->covariates[i] += (int32_t)sample->item[first + i] -
                                 means->mean[first + i];
     }
 }
@@ -305,7 +305,7 @@ void pmu_cpi_table_begin_epoch(PmuCpiTable *table)
 
 void pmu_cpi_table_begin_unit(PmuCpiTable *table, uint32_t period)
 {
-    PmuPredictionError *trial = &table->trial;
+    PmuPredictionError *error = &table->prediction_error;
 
     table->units++;
     table->stands_for = (double)MIN(period, WHOLE_PERIOD) / WHOLE_PERIOD;
@@ -313,11 +313,11 @@ void pmu_cpi_table_begin_unit(PmuCpiTable *table, uint32_t period)
         fade_ratios(table);
     }
     for (unsigned i = 0; i < PMU_SLOT_NR; i++) {
-        trial->took[i] /= 2;
-        trial->predicted[i] /= 2;
+        error->took[i] /= 2;
+        error->predicted[i] /= 2;
     }
     for (unsigned i = 0; i < PMU_COVARIATE_NR; i++) {
-        trial->covariates[i] /= 2;
+        error->covariates[i] /= 2;
     }
 }
 
@@ -340,29 +340,29 @@ static uint32_t groups_of(const uint32_t *item)
     return groups;
 }
 
-/* Add @sample, of a region of @insns instructions, to @average. */
-static void add_to_average(PmuCpiAverage *average, uint32_t insns,
+/* Add @sample, of a region of @insns instructions, to @sums. */
+static void add_to_sums(PmuCpiSums *sums, uint32_t insns,
                            const PmuSample *sample, uint32_t groups)
 {
-    average->insns += insns;
+    sums->insns += insns;
     for (uint32_t left = groups; left; left &= left - 1) {
-        add_items(average->item, sample->item, __builtin_ctz(left));
+        add_items(sums->item, sample->item, __builtin_ctz(left));
     }
 }
 
-static void fade(PmuCpiAverage *average)
+static void fade(PmuCpiSums *sums)
 {
-    average->insns -= average->insns / FADE_MEMORY;
-    pmu_fade_sums(average->item, PMU_SAMPLE_NR, FADE_MEMORY);
+    sums->insns -= sums->insns / FADE_MEMORY;
+    pmu_fade_sums(sums->item, PMU_SAMPLE_NR, FADE_MEMORY);
 }
 
 /* Add @sample to the average of all code, and if @new to that of new code. */
 static void note_averages(PmuCpiTable *table, bool new, uint32_t insns,
                           const PmuSample *sample, uint32_t groups)
 {
-    add_to_average(&table->typical, insns, sample, groups);
+    add_to_sums(&table->typical, insns, sample, groups);
     if (new) {
-        add_to_average(&table->first, insns, sample, groups);
+        add_to_sums(&table->first, insns, sample, groups);
         if (++table->firsts % ADJUST_SAMPLES == 0) {
             fade(&table->first);
         }
@@ -432,7 +432,7 @@ void pmu_cpi_table_add_sample(PmuCpiTable *table, uint64_t key, uint32_t insns,
         pmu_cpi_table_compare_doubtful(table, means, insns, sample);
     }
     if (insns) {
-        try_means(&table->trial, means, sample);
+        try_means(&table->prediction_error, means, sample);
     }
     learn(table, cost, key, insns, sample, groups);
     if (insns) {

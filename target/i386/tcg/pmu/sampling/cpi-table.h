@@ -149,7 +149,7 @@ static inline void pmu_cpi_table_set_observed(PmuCpiTable *table,
 /* Forget how well means predicted samples so far: pmu_cpi_table_error(). */
 static inline void pmu_cpi_table_forget_error(PmuCpiTable *table)
 {
-    table->trial = (PmuPredictionError) {};
+    table->prediction_error = (PmuPredictionError) {};
 }
 
 /*

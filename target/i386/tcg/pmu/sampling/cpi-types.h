@@ -85,10 +85,10 @@ typedef struct PmuCpiMeans {
 G_STATIC_ASSERT(PMU_SAMPLE_SPACE / PMU_SAMPLE_GROUP <= 32);
 
 /* Sums over sampled regions; old samples fade.  @item / @insns is a mean. */
-typedef struct PmuCpiAverage {
+typedef struct PmuCpiSums {
     double insns;
     double item[PMU_SAMPLE_SPACE];
-} PmuCpiAverage;
+} PmuCpiSums;
 
 /*
  * Responses: what of a sample depends on covariates.  These are rows of
@@ -187,7 +187,8 @@ typedef struct PmuCpiTable {
     double stands_for;          /* weight of the current sampling unit: the
                                    share of WHOLE_PERIOD that it stands for */
     PmuCostRatio ratio[PMU_DOUBTFUL_NR];
-    PmuPredictionError trial;   /* of samples from sampling units */
+    /* Of samples from sampling units. */
+    PmuPredictionError prediction_error;
     double waited, predicted;   /* cycles of loads in this epoch, as observed
                                    and as the means predicted */
     PmuObservedCovariates observed_covariates;
@@ -195,8 +196,8 @@ typedef struct PmuCpiTable {
     uint32_t wanted;            /* groups of items to tally, a bit each */
     const PmuUarch *uarch;
     PmuEstimate estimate[PMU_LEVEL_NR];
-    PmuCpiAverage typical;      /* of all samples of regions */
-    PmuCpiAverage first;        /* of the first sample of each region */
+    PmuCpiSums typical;         /* of all samples of regions */
+    PmuCpiSums first;           /* of the first sample of each region */
     uint32_t firsts;            /* samples that went into @first, so far */
     /* Of responses: slots, cycles or requests a cycle of waiting or miss. */
     double slope[PMU_RESPONSE_NR];

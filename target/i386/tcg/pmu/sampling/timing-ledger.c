@@ -12,9 +12,9 @@
 
 void pmu_timing_enter_block_runs(PmuTiming *t)
 {
-    if (t->passed) {
+    if (t->uncollected_insns) {
         pmu_block_runs_collect(&t->runs, &t->cpi_table, t->ledger);
-        t->passed = 0;
+        t->uncollected_insns = 0;
     }
 }
 
@@ -26,10 +26,10 @@ void pmu_timing_clear_block_runs(PmuTiming *t)
 
 void pmu_timing_discard_functional(PmuTiming *t)
 {
-    uint64_t *seen = t->seen.event[PMU_LEVEL_OS];
+    uint64_t *counts = t->functional_counts.event[PMU_LEVEL_OS];
 
-    memset(seen + PMU_ITEM_TIMED_END, 0,
-           (PMU_ITEM_NR - PMU_ITEM_TIMED_END) * sizeof(*seen));
+    memset(counts + PMU_ITEM_TIMED_END, 0,
+           (PMU_ITEM_NR - PMU_ITEM_TIMED_END) * sizeof(*counts));
 }
 
 void pmu_timing_discard_counts(PmuTiming *t)
@@ -51,12 +51,12 @@ void pmu_timing_enter_counts(PmuTiming *t)
 void pmu_timing_enter_data(PmuTiming *t)
 {
     uint64_t *event = t->ledger->event[t->ledger->level];
-    uint64_t *seen = t->seen.event[PMU_LEVEL_OS];
+    uint64_t *counts = t->functional_counts.event[PMU_LEVEL_OS];
 
     pmu_timing_enter_counts(t);
     for (unsigned i = PMU_ITEM_INSTRUCTIONS; i < PMU_ITEM_SAMPLED; i++) {
-        event[i] += seen[i];
-        seen[i] = 0;
+        event[i] += counts[i];
+        counts[i] = 0;
     }
 }
 
@@ -67,14 +67,14 @@ void pmu_timing_enter_data(PmuTiming *t)
 static void enter_functional(PmuTiming *t, bool sampled)
 {
     uint64_t *event = t->ledger->event[t->ledger->level];
-    uint64_t *seen = t->seen.event[PMU_LEVEL_OS];
+    uint64_t *counts = t->functional_counts.event[PMU_LEVEL_OS];
     uint32_t *sample = t->region.sample.item + PMU_SAMPLE_ITEMS -
                        PMU_ITEM_SAMPLED;
 
     for (unsigned i = PMU_ITEM_TIMED_END; i < PMU_ITEM_NR; i++) {
-        event[i] += seen[i];
-        sample[i] += sampled ? seen[i] : 0;
-        seen[i] = 0;
+        event[i] += counts[i];
+        sample[i] += sampled ? counts[i] : 0;
+        counts[i] = 0;
     }
 }
 
@@ -264,9 +264,9 @@ uint64_t pmu_timing_progress_now(const PmuTiming *t)
     return progress_now(t) >> PMU_CPI_SHIFT;
 }
 
-uint64_t pmu_timing_clock_progress(const PmuTiming *t, uint64_t passed)
+uint64_t pmu_timing_clock_progress(const PmuTiming *t, uint64_t uncollected)
 {
-    uint64_t progress = (progress_now(t) + passed) >> PMU_CPI_SHIFT;
+    uint64_t progress = (progress_now(t) + uncollected) >> PMU_CPI_SHIFT;
 
     return progress - MIN(progress, t->clock.progress);
 }

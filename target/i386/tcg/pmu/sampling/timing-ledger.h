@@ -16,12 +16,12 @@ uint64_t pmu_timing_entered_slots(const PmuTiming *t);
 uint64_t pmu_timing_progress_now(const PmuTiming *t);
 
 /*
- * Returns the progress since estimates were entered last plus @passed, in whole
- * units; @passed is in 1/PMU_CPI_ONE of these.  Waits that are not accounted
- * for yet are worth what the CPI table says now.  Returns 0 if that has fallen
- * so that the result would be negative.
+ * Returns the progress since estimates were entered last plus @uncollected, in
+ * whole units; @uncollected is in 1/PMU_CPI_ONE of these.  Waits that are not
+ * accounted for yet are worth what the CPI table says now.  Returns 0 if that
+ * has fallen so that the result would be negative.
  */
-uint64_t pmu_timing_clock_progress(const PmuTiming *t, uint64_t passed);
+uint64_t pmu_timing_clock_progress(const PmuTiming *t, uint64_t uncollected);
 
 /* Enter the runs of counted blocks: see pmu_timing_collect(). */
 void pmu_timing_enter_block_runs(PmuTiming *t);

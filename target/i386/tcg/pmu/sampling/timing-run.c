@@ -334,10 +334,10 @@ bool pmu_timing_start_counting(PmuTiming *t, const PmuBlock *block)
     return cost && pmu_block_runs_add(&t->runs, block, cost);
 }
 
-void pmu_timing_add_passed(PmuTiming *t, uint32_t insns, uint64_t progress)
+void pmu_timing_add_uncollected(PmuTiming *t, uint32_t insns, uint64_t progress)
 {
     t->plan.left -= insns;
-    t->passed += insns;
+    t->uncollected_insns += insns;
     t->progress += progress;
     if (insns && t->plan.phase == PMU_PHASE_FAST_FORWARD && t->plan.left <= 0) {
         pmu_timing_end_phase(t);

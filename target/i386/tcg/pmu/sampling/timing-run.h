@@ -68,9 +68,9 @@ void pmu_timing_assist(PmuTiming *timing, const PmuBlock *block, bool counted);
  * logged: the block is not a region of its own here, or has no known cost, or
  * too many blocks are counted already.
  *
- * pmu_timing_add_passed(): @insns more instructions were counted there, which
- * make @progress, pmu_cost_progress() of what they cost.  The caller says so
- * before it looks at counters, and before more instructions run than
+ * pmu_timing_add_uncollected(): @insns more instructions were counted there,
+ * which make @progress, pmu_cost_progress() of what they cost.  The caller says
+ * so before it reads counters, and before more instructions run than
  * pmu_timing_fast_forward_insns() allows.
  *
  * pmu_timing_collect() takes what was counted.  pmu_timing_flush(),
@@ -86,8 +86,8 @@ PmuBlockRunCount *pmu_timing_block_runs(PmuTiming *timing);
 
 bool pmu_timing_start_counting(PmuTiming *timing, const PmuBlock *block);
 
-void pmu_timing_add_passed(PmuTiming *timing, uint32_t insns,
-                           uint64_t progress);
+void pmu_timing_add_uncollected(PmuTiming *timing, uint32_t insns,
+                                uint64_t progress);
 
 void pmu_timing_collect(PmuTiming *timing);
 void pmu_timing_stop_counting(PmuTiming *timing);

@@ -133,9 +133,9 @@ struct PmuTiming {
     /* What the ledger lacks: */
     PmuCounts counts;           /* retired instructions by class */
     uint64_t taken;             /* conditional branches that were taken */
-    PmuLedger seen;             /* what the functional model counted, at
-                                   PMU_LEVEL_OS whatever the level is */
-    uint32_t passed;            /* instructions that only @runs counts */
+    /* What the functional model counted, at PMU_LEVEL_OS at any level. */
+    PmuLedger functional_counts;
+    uint32_t uncollected_insns; /* instructions that only @runs counts */
     PmuCovariates accounted;    /* functional.covariates, as far as costs and
                                    estimates account for them */
 

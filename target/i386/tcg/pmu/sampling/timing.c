@@ -28,19 +28,19 @@
 #include "tcg/pmu/sampling/timing.h"
 
 /*
- * If fewer instructions ran between two looks at the counters than there are
+ * If fewer instructions ran between two reads of the counters than there are
  * counted blocks, divided by this, the list of these is cleared: to find out
  * again which blocks run costs less than to ask for the count of each.
  */
-#define LOOK_SHARE  2
+#define LIST_SHARE  2
 
 /* Forget all that ran, but keep the progress, which never falls. */
 static void forget_all(PmuTiming *t)
 {
     t->counts = (PmuCounts) {};
     t->taken = 0;
-    t->passed = 0;
-    memset(t->seen.event, 0, sizeof(t->seen.event));
+    t->uncollected_insns = 0;
+    memset(t->functional_counts.event, 0, sizeof(t->functional_counts.event));
     t->region = (PmuRegion) {};
     memset(&t->unknown, 0, sizeof(t->unknown));
     t->assists = 0;
@@ -69,8 +69,8 @@ PmuTiming *pmu_timing_new(const PmuUarch *uarch, PmuLedger *ledger, PmuL3 *l3,
     pmu_pipeline_init(&t->pipeline, uarch);
     if (!pmu_cpi_table_init(&t->cpi_table, uarch) ||
         !pmu_block_runs_init(&t->runs) ||
-        !pmu_functional_init(&t->functional, uarch, &t->seen, l3, translate,
-                             opaque)) {
+        !pmu_functional_init(&t->functional, uarch, &t->functional_counts, l3,
+                             translate, opaque)) {
         pmu_timing_free(t);
         return NULL;
     }
@@ -89,7 +89,8 @@ void pmu_timing_free(PmuTiming *t)
 
 void pmu_timing_flush_exact(PmuTiming *t)
 {
-    if (t->passed && t->passed < t->runs.number / LOOK_SHARE) {
+    if (t->uncollected_insns &&
+        t->uncollected_insns < t->runs.number / LIST_SHARE) {
         pmu_timing_clear_block_runs(t);
     } else {
         pmu_timing_enter_block_runs(t);
@@ -136,14 +137,15 @@ uint64_t pmu_timing_clock(const PmuTiming *t)
     return pmu_timing_entered_slots(t);
 }
 
-uint64_t pmu_timing_clock_estimate(PmuTiming *t, uint64_t passed)
+uint64_t pmu_timing_clock_estimate(PmuTiming *t, uint64_t uncollected)
 {
     if (t->plan.phase == PMU_PHASE_DETAILED) {
         pmu_timing_flush_exact(t);
         return pmu_timing_clock(t);
     }
     return pmu_timing_clock(t) +
-           (uint64_t)(pmu_timing_clock_progress(t, passed) * t->clock.slots);
+           (uint64_t)(pmu_timing_clock_progress(t, uncollected) *
+                      t->clock.slots);
 }
 
 uint64_t pmu_timing_progress(const PmuTiming *t)

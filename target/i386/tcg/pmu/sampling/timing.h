@@ -119,12 +119,12 @@ uint64_t pmu_timing_repairs(const PmuTiming *timing);
 uint64_t pmu_timing_clock(const PmuTiming *timing);
 
 /*
- * Roughly what the clock would be after a pmu_timing_flush(), in a fraction of
- * the time: nothing is entered while costs are estimated.  May fall.  @passed
- * is progress, in 1/PMU_CPI_ONE, that pmu_timing_add_passed() has not been told
- * of yet.
+ * Estimates what the clock would be after a pmu_timing_flush(), in a fraction
+ * of the time: nothing is entered while costs are estimated.  May fall.
+ * @uncollected is progress, in 1/PMU_CPI_ONE, that pmu_timing_add_uncollected()
+ * has not been told of yet.
  */
-uint64_t pmu_timing_clock_estimate(PmuTiming *timing, uint64_t passed);
+uint64_t pmu_timing_clock_estimate(PmuTiming *timing, uint64_t uncollected);
 
 /*
  * Progress: the clock in slots, estimated more roughly, plus instructions
