@@ -6,7 +6,8 @@
 
 import collections
 
-from harness import PINNED, Estimates, OffEstimate, estimate, in_guest
+from harness import (
+    PINNED, Estimates, Failure, OffEstimate, estimate, in_guest)
 from metric_tests import ICELAKE, test
 
 # loops take turns, each turns times; each period-th event is sampled.
@@ -108,6 +109,8 @@ def register(recording):
         checks = Estimates()
         for event, (function, each) in functions.items():
             total = sum(n for (e, _), n in samples.items() if e == event)
+            if not total:
+                raise Failure('no sample of ' + event)
             expected = each * recording.turns / recording.period
             checks.between('samples of ' + event, total, expected / FACTOR,
                            expected * FACTOR)

@@ -8,6 +8,7 @@
  */
 
 #include "qemu/osdep.h"
+#include "qemu/bswap.h"
 
 #include "pmu/machine.h"
 
@@ -304,6 +305,67 @@ static void test_devices(void)
     }
 }
 
+/* An instruction that is alone in a loop, and whether it waits for a device. */
+typedef struct DeviceAccess {
+    const char *name;
+    bool waits;
+    uint8_t code[2];
+} DeviceAccess;
+
+#define NOP 0x90
+
+static const DeviceAccess device_accesses[] = {
+    { "IN, 1 byte", true, { 0xec, NOP } },
+    { "IN, 2 bytes", true, { 0x66, 0xed } },
+    { "IN, 4 bytes", true, { 0xed, NOP } },
+    { "OUT, 1 byte", true, { 0xee, NOP } },
+    { "OUT, 2 bytes", true, { 0x66, 0xef } },
+    { "OUT, 4 bytes", true, { 0xef, NOP } },
+    { "a store to the HPET", false, { 0x89, 0x06 } },   /* mov %eax, (%rsi) */
+};
+
+/* Returns the ticks of the TSC that LOADS times @access takes. */
+static uint64_t tsc_of_accesses(const DeviceAccess *access)
+{
+    const uint8_t code[] = {
+        0xba, 0x80, 0x00, 0x00, 0x00,   /* mov $0x80, %edx: the POST code */
+        0xbe, 0, 0, 0, 0,               /* mov $HPET_PERIOD, %esi */
+        0xb9, LOADS & 0xff, LOADS >> 8, 0, 0,   /* mov $LOADS, %ecx */
+        access->code[0], access->code[1],
+        0xff, 0xc9,                     /* dec %ecx */
+        0x75, 0xfa,                     /* jnz to the access */
+        0xc3,
+    };
+    g_autoptr(PmuScript) s = pmu_script_new();
+    uint8_t copy[sizeof(code)];
+    unsigned before, after;
+
+    memcpy(copy, code, sizeof(code));
+    stl_le_p(copy + 6, HPET_PERIOD);
+    pmu_poke_code(s, PAYLOAD_CODE, copy, sizeof(copy));
+    before = rdtsc(s);
+    pmu_op(s, OP_RUN, BLOCK_JUMP, 0, PAYLOAD_CODE);
+    after = rdtsc(s);
+    run_alone(s, PMU_CPU_UNSAMPLED CLOCK);
+    return tsc_between(s, before, after);
+}
+
+/* IN and OUT wait for the device's answer, a store to a device does not. */
+static void test_ports(void)
+{
+    static const DeviceAccess none = { "nothing", false, { NOP, NOP } };
+    uint64_t loop = tsc_of_accesses(&none);
+
+    for (int i = 0; i < ARRAY_SIZE(device_accesses); i++) {
+        const DeviceAccess *access = &device_accesses[i];
+        uint64_t least = access->waits ? loop + LOADS * MHZ : 0;
+        uint64_t most = loop + LOADS * MHZ / 10;
+
+        expect_between(tsc_of_accesses(access), least,
+                       access->waits ? most + LOADS * MHZ : most, access->name);
+    }
+}
+
 /* With sampling, code takes about as long as simulated in detail. */
 static void test_sampled(void)
 {
@@ -521,6 +583,7 @@ int main(int argc, char **argv)
     qtest_add_func("pmu/clock/device-string", test_device_string);
     qtest_add_func("pmu/clock/idle", test_idle);
     qtest_add_func("pmu/clock/devices", test_devices);
+    qtest_add_func("pmu/clock/ports", test_ports);
     qtest_add_func("pmu/clock/sampled", test_sampled);
     qtest_add_func("pmu/clock/same", test_same);
     qtest_add_func("pmu/clock/two", test_two);

@@ -196,8 +196,15 @@ static void test_savevm(void)
     }
 }
 
+/* A register of an older unit, and a value that it holds in all its bits. */
+typedef struct OlderRegister {
+    uint32_t msr;
+    uint64_t value;
+} OlderRegister;
+
 /* A snapshot has the registers of older units; later writes are undone. */
-static void expect_older(const char *cpu, const uint32_t *msr, unsigned num)
+static void expect_older(const char *cpu, const OlderRegister *reg,
+                         unsigned num)
 {
     PmuScript *s = pmu_script_new();
     char *disk = make_disk();
@@ -205,16 +212,16 @@ static void expect_older(const char *cpu, const uint32_t *msr, unsigned num)
     unsigned first = 0;
 
     for (unsigned i = 0; i < num; i++) {
-        pmu_wrmsr(s, msr[i], 0x1000001 + i);
+        pmu_wrmsr(s, reg[i].msr, reg[i].value);
     }
     pmu_op(s, OP_SYNC, 0, 1, 0);
     for (unsigned i = 0; i < num; i++) {
-        unsigned index = pmu_rdmsr(s, msr[i]);
+        unsigned index = pmu_rdmsr(s, reg[i].msr);
 
         first = i ? first : index;
     }
     for (unsigned i = 0; i < num; i++) {
-        pmu_wrmsr(s, msr[i], 0);
+        pmu_wrmsr(s, reg[i].msr, 0);
     }
     start_with_disk(&machine, s, disk, cpu);
     pmu_wait_for(&machine, 1);
@@ -224,8 +231,8 @@ static void expect_older(const char *cpu, const uint32_t *msr, unsigned num)
         pmu_wait_done(&machine, 1);
         pmu_read_results(&machine, s, 1);
         for (unsigned i = 0; i < num; i++) {
-            pmu_expect(pmu_value(s, first + i) & 0xff, 1 + i,
-                       "MSR 0x%x of %s, %s", msr[i], cpu,
+            pmu_expect(pmu_register(s, first + i), reg[i].value,
+                       "MSR 0x%x of %s, %s", reg[i].msr, cpu,
                        turn ? "after loadvm" : "before");
         }
         expect_hmp_ok(&machine, "loadvm middle");
@@ -235,14 +242,24 @@ static void expect_older(const char *cpu, const uint32_t *msr, unsigned num)
     remove_disk(disk);
 }
 
+/* No value sets an enable bit, so that no counter counts. */
 static void test_older(void)
 {
-    static const uint32_t netburst[] = {
-        0x300, 0x311, 0x3a0, 0x3e1, 0x3c5, 0x3f1, 0x3f2,
+    static const OlderRegister netburst[] = {
+        /* The first and the last counter and CCCR */
+        { 0x300, 0xa123456789 }, { 0x311, 0x5a87654321 },
+        { 0x360, 0x04fd8000 }, { 0x371, 0x080d6000 },
+        /* ESCRs */
+        { 0x3a0, 0x12345678 }, { 0x3e1, 0x2468ace4 }, { 0x3c5, 0x54321fec },
+        /* IA32_PEBS_ENABLE and PEBS_MATRIX_VERT */
+        { 0x3f1, 0x1000006 }, { 0x3f2, 0x7 },
     };
-    static const uint32_t p5[] = { 0x11, 0x12, 0x13 };
-    static const uint32_t zen[] = {
-        0xc0010201, 0xc001020b, 0xc0010200, 0xc001020a,
+    static const OlderRegister p5[] = {
+        { 0x11, 0x023f0215 }, { 0x12, 0xa123456789 }, { 0x13, 0x5a87654321 },
+    };
+    static const OlderRegister zen[] = {
+        { 0xc0010201, 0xa123456789ab }, { 0xc001020b, 0x5a8765432109 },
+        { 0xc0010200, 0x10c831b5c }, { 0xc001020a, 0x304025ca3 },
     };
 
     if (!can_snapshot()) {

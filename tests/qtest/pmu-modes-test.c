@@ -36,10 +36,13 @@ static void count(PmuScript *s, unsigned counter, uint64_t event,
     pmu_wrmsr(s, MSR_A_PMC(counter), 0);
 }
 
-/* Code that runs between two reads of the same pages, and if it flushes TLBs */
+/*
+ * Code that runs between two reads of REMAP_PAGES pages, and of how many of
+ * these it flushes the translation.
+ */
 typedef struct Remap {
     const char *path;
-    bool flushes;
+    unsigned flushed;
     unsigned length;
     uint8_t code[32];
 } Remap;
@@ -48,12 +51,12 @@ typedef struct Remap {
 #define JUMP_BACK       0xff, 0xe5                      /* jmp *%rbp */
 
 static const Remap remaps[] = {
-    { "pmu/modes/remap/nothing", false, 2, { JUMP_BACK } },
-    { "pmu/modes/remap/a20", true, 10, {
+    { "pmu/modes/remap/nothing", 0, 2, { JUMP_BACK } },
+    { "pmu/modes/remap/a20", REMAP_PAGES, 10, {
         0xb0, 0x00, 0xe6, 0x92,         /* mov $0, %al; out %al, $0x92 */
         0xb0, 0x02, 0xe6, 0x92,         /* mov $2, %al; out %al, $0x92 */
         JUMP_BACK } },
-    { "pmu/modes/remap/efer", true, 23, {
+    { "pmu/modes/remap/efer", REMAP_PAGES, 23, {
         0xb9, 0x80, 0x00, 0x00, 0xc0,   /* mov $0xc0000080, %ecx */
         0x0f, 0x32,                     /* rdmsr */
         0x35, 0x00, 0x08, 0x00, 0x00,   /* xor $0x800, %eax: NXE */
@@ -61,7 +64,7 @@ static const Remap remaps[] = {
         0x35, 0x00, 0x08, 0x00, 0x00,   /* xor $0x800, %eax */
         0x0f, 0x30,                     /* wrmsr */
         JUMP_BACK } },
-    { "pmu/modes/remap/cr4", true, 16, {
+    { "pmu/modes/remap/cr4", REMAP_PAGES, 16, {
         0x0f, 0x20, 0xe0,               /* mov %cr4, %rax */
         0x34, 0x80,                     /* xor $0x80, %al: PGE */
         0x0f, 0x22, 0xe0,               /* mov %rax, %cr4 */
@@ -69,7 +72,24 @@ static const Remap remaps[] = {
         0x0f, 0x22, 0xe0,               /* mov %rax, %cr4 */
         0x90,                           /* nop */
         JUMP_BACK } },
+    { "pmu/modes/remap/cr3", REMAP_PAGES, 8, {
+        0x0f, 0x20, 0xd8,               /* mov %cr3, %rax */
+        0x0f, 0x22, 0xd8,               /* mov %rax, %cr3 */
+        JUMP_BACK } },
+    { "pmu/modes/remap/invlpg-one", 1, 10, {
+        0xb8, 0x00, 0x10, 0x40, 0x00,   /* mov $PAGED + 0x1000, %eax */
+        0x0f, 0x01, 0x38,               /* invlpg (%rax) */
+        JUMP_BACK } },
+    { "pmu/modes/remap/invlpg-all", REMAP_PAGES, 22, {
+        0xb8, 0x00, 0x00, 0x40, 0x00,   /* mov $PAGED, %eax */
+        0xb9, REMAP_PAGES, 0, 0, 0,     /* mov $REMAP_PAGES, %ecx */
+        0x0f, 0x01, 0x38,               /* 1: invlpg (%rax) */
+        0x05, 0x00, 0x10, 0x00, 0x00,   /* add $0x1000, %eax */
+        0xe2, 0xf6,                     /* loop 1b */
+        JUMP_BACK } },
 };
+
+QEMU_BUILD_BUG_ON(PAYLOAD_PAGED != 0x400000);
 
 /* Page walks, less than this, for other data of the block and its return. */
 #define OTHER_WALKS 8
@@ -77,7 +97,7 @@ static const Remap remaps[] = {
 static void test_remap(const void *data)
 {
     const Remap *remap = data;
-    const uint64_t walks = REMAP_PAGES * (remap->flushes ? 2 : 1);
+    const uint64_t walks = REMAP_PAGES + remap->flushed;
     g_autoptr(PmuScript) s = pmu_script_new();
     unsigned counter;
 
@@ -112,7 +132,6 @@ static void test_atomic_fault(const void *cpu)
     uint64_t enable = g_str_equal(cpu, PMU_CPU_NONE) ? 0 : GLOBAL_FIXED(3);
     unsigned result;
 
-    QEMU_BUILD_BUG_ON(PAYLOAD_PAGED != 0x400000);
     if (enable) {
         pmu_wrmsr(s, MSR_FIXED_CTR_CTRL, FIXED_ALL(3));
     }
@@ -238,7 +257,9 @@ static void test_init_behind_branch(void)
 #define MSR_VM_HSAVE_PA         0xc0010117
 #define VMCB(offset)            (PAYLOAD_VMCB + (offset))
 #define VMCB_INTERCEPT_EXCEPTIONS 0x008
+#define VMCB_INTERCEPT          0x00c
 #define VMCB_INTERCEPT_SVM      0x010
+#define VMCB_MSRPM_BASE         0x048
 #define VMCB_ASID               0x058
 #define VMCB_NESTED_CTL         0x090
 #define VMCB_NESTED_CR3         0x0b0
@@ -252,16 +273,25 @@ static void test_init_behind_branch(void)
 #define VMCB_RFLAGS             0x570
 #define VMCB_RIP                0x578
 #define VMCB_RSP                0x5d8
+#define INTERCEPT_RDPMC         (1u << 15)
+#define INTERCEPT_MSR           (1u << 28)
 #define INTERCEPT_VMRUN_VMMCALL 3
 #define NESTED_PAGING           1
 #define SVM_EXIT_EXCP(vector)   (0x40 + (vector))
+#define SVM_EXIT_RDPMC          0x6f
+#define SVM_EXIT_MSR            0x7c
 #define SVM_EXIT_VMMCALL        0x81
 #define SVM_CODE64              0x000000000a9b0008ull   /* CS: 08H */
+#define SVM_CODE32              0xffffffff0c9b0008ull
 #define SVM_DATA                0xffffffff0c930010ull   /* SS, DS, ES: 10H */
 
-/* Memory for the host's state, the guest's stack, and nested page tables. */
+/*
+ * Memory for the host's state, the guest's stack, MSR permissions, and page
+ * tables.
+ */
 #define SVM_HSAVE               0x41000
 #define SVM_STACK               0x42ff8
+#define SVM_MSRPM               0x44000
 #define SVM_NESTED_TABLES       0x50000
 
 #define PMU_CPU_SVM \
@@ -378,6 +408,54 @@ static void test_vmexit_behind_branch(void)
     check_vmexit_behind_branch(true);
 }
 
+/* Run @code, of @length bytes, in a guest that must exit for @reason. */
+static void expect_intercepted(const uint8_t *code, unsigned length,
+                               uint64_t reason)
+{
+    /* Two bits an MSR: reads and writes (AMD64 manual vol. 2, 15.11). */
+    const uint64_t fixed_ctr_ctrl = MSR_FIXED_CTR_CTRL * 2 / 8;
+    g_autoptr(PmuScript) s = pmu_script_new();
+    unsigned run, reg;
+
+    prepare_guest(s, GUEST_CODE);
+    pmu_poke_code(s, GUEST_CODE, code, length);
+    pmu_poke32(s, VMCB(VMCB_INTERCEPT), INTERCEPT_RDPMC | INTERCEPT_MSR);
+    pmu_op(s, OP_POKE64, 0, VMCB(VMCB_MSRPM_BASE), SVM_MSRPM);
+    pmu_op(s, OP_POKE64, 0, (SVM_MSRPM + fixed_ctr_ctrl) & ~7ull, UINT64_MAX);
+    run = pmu_op(s, OP_RUN, BLOCK_VMRUN, 0, 0);
+    reg = pmu_rdmsr(s, MSR_FIXED_CTR_CTRL);
+    pmu_run(s, PMU_CPU_SVM);
+
+    pmu_expect(s->result[0][run].value[1], reason, "exit");
+    pmu_expect(pmu_register(s, reg), 0, "IA32_FIXED_CTR_CTRL");
+}
+
+/* A hypervisor sees what its guest does to counters before the PMU does. */
+static void test_intercepts(void)
+{
+    static const uint8_t wrmsr[] = {
+        0xb9, 0x8d, 0x03, 0x00, 0x00,   /* mov $MSR_FIXED_CTR_CTRL, %ecx */
+        0xb8, 0x11, 0x01, 0x00, 0x00,   /* mov $0x111, %eax */
+        0x31, 0xd2,                     /* xor %edx, %edx */
+        0x0f, 0x30,                     /* wrmsr */
+        0xc3,
+    };
+    static const uint8_t rdmsr[] = {
+        0xb9, 0x8d, 0x03, 0x00, 0x00,   /* mov $MSR_FIXED_CTR_CTRL, %ecx */
+        0x0f, 0x32,                     /* rdmsr */
+        0xc3,
+    };
+    static const uint8_t rdpmc[] = {
+        0x31, 0xc9,                     /* xor %ecx, %ecx */
+        0x0f, 0x33,                     /* rdpmc */
+        0xc3,
+    };
+
+    expect_intercepted(wrmsr, sizeof(wrmsr), SVM_EXIT_MSR);
+    expect_intercepted(rdmsr, sizeof(rdmsr), SVM_EXIT_MSR);
+    expect_intercepted(rdpmc, sizeof(rdpmc), SVM_EXIT_RDPMC);
+}
+
 #define MiB             0x100000ull
 
 /*
@@ -426,18 +504,21 @@ static void prepare_nested_paging(PmuScript *s)
 
 #define LINES           256     /* a third of L1D */
 
-/* Write code that reads LINES lines from @data on; no prefetcher follows it. */
+/*
+ * Write code that reads LINES lines from @data on; no prefetcher follows it.
+ * It does so in 32-bit mode, too.
+ */
 static void plant_read_lines(PmuScript *s, uint64_t at, uint32_t data)
 {
     uint8_t code[] = {
         0xbf, 0, 0, 0, 0,               /* mov $data, %edi */
         0xb9, 0, 0, 0, 0,               /* mov $LINES, %ecx */
         0x31, 0xc0,                     /* xor %eax, %eax */
-        0x48, 0x8b, 0x14, 0x07,         /* mov (%rdi, %rax), %rdx */
+        0x8b, 0x14, 0x07,               /* mov (%rdi, %rax), %edx */
         0x05, 0x40, 0x18, 0x00, 0x00,   /* add $97 * 64, %eax */
         0x25, 0xff, 0x3f, 0x00, 0x00,   /* and $256 * 64 - 1, %eax */
         0xff, 0xc9,                     /* dec %ecx */
-        0x75, 0xee,                     /* jnz to mov (%rdi, %rax) */
+        0x75, 0xef,                     /* jnz to mov (%rdi, %rax) */
         0xc3,
     };
 
@@ -447,19 +528,15 @@ static void plant_read_lines(PmuScript *s, uint64_t at, uint32_t data)
 }
 
 /*
- * The guest finds its data in the cache, as the host has read the addresses to
- * which nested paging maps them.  For that, the model must translate both the
- * addresses of the guest's tables and the addresses that these contain.
+ * The guest that @s has prepared reads the lines at @data.  It finds them in
+ * the cache, as the host has read them where its pages are: at @in_ram.
  */
-static void test_nested_paging(void)
+static void expect_lines_in_cache(PmuScript *s, uint64_t data, uint64_t in_ram)
 {
-    g_autoptr(PmuScript) s = pmu_script_new();
     unsigned run, host, guest;
 
-    prepare_guest(s, GUEST_CODE);
-    prepare_nested_paging(s);
-    plant_read_lines(s, HOST_CODE, DATA_IN_RAM);
-    plant_read_lines(s, GUEST_CODE, DATA);
+    plant_read_lines(s, HOST_CODE, in_ram);
+    plant_read_lines(s, GUEST_CODE, data);
     count(s, 0, EVENT_L1_MISSES, EVTSEL_OS);
     pmu_op(s, OP_RUN, BLOCK_JUMP, GLOBAL_GP(0), HOST_CODE);
     host = pmu_rdpmc(s, 0);
@@ -473,6 +550,101 @@ static void test_nested_paging(void)
                    pmu_register(s, host), pmu_register(s, guest));
     g_assert_cmpuint(pmu_register(s, host), >, LINES / 4);
     g_assert_cmpuint(pmu_register(s, guest), <, LINES / 16);
+}
+
+/*
+ * The model must translate both the addresses of the guest's tables and the
+ * addresses that these contain.
+ */
+static void test_nested_paging(void)
+{
+    g_autoptr(PmuScript) s = pmu_script_new();
+
+    prepare_guest(s, GUEST_CODE);
+    prepare_nested_paging(s);
+    expect_lines_in_cache(s, DATA, DATA_IN_RAM);
+}
+
+/* Page tables of the kinds that the payload itself does not use. */
+#define PLAIN_TABLES    SVM_NESTED_TABLES
+#define PLAIN_IN_RAM    (12 * MiB)
+
+/* Two levels of 32-bit entries; pages of 4 KiB. */
+static void map_32bit(PmuScript *s)
+{
+    const uint32_t code[] = { GUEST_CODE & ~0xfff, SVM_STACK & ~0xfff };
+    const uint32_t table[] = { PLAIN_TABLES + 0x1000, PLAIN_TABLES + 0x2000 };
+
+    pmu_poke32(s, PLAIN_TABLES, table[0] | TABLE);
+    /* Bit 7 of the entry means nothing without CR4.PSE. */
+    pmu_poke32(s, PLAIN_TABLES + DATA / (4 * MiB) * 4, table[1] | LARGE);
+    for (int i = 0; i < ARRAY_SIZE(code); i++) {
+        pmu_poke32(s, table[0] + code[i] / 0x1000 * 4, code[i] | TABLE);
+    }
+    for (unsigned offset = 0; offset < LINES * 64; offset += 0x1000) {
+        pmu_poke32(s, table[1] + offset / 0x1000 * 4,
+                   (PLAIN_IN_RAM + offset) | TABLE);
+    }
+}
+
+/* The same, and pages of 4 MiB. */
+static void map_pse(PmuScript *s)
+{
+    pmu_poke32(s, PLAIN_TABLES, LARGE);
+    pmu_poke32(s, PLAIN_TABLES + DATA / (4 * MiB) * 4, PLAIN_IN_RAM | LARGE);
+}
+
+/*
+ * Three levels of 64-bit entries; pages of 2 MiB.  The first table is aligned
+ * to its 32 bytes.
+ */
+static void map_pae(PmuScript *s)
+{
+    const uint64_t pointers = PLAIN_TABLES + 0x20;
+    const uint64_t directory = PLAIN_TABLES + 0x1000;
+
+    pmu_op(s, OP_POKE64, 0, VMCB(VMCB_CR3), pointers);
+    pmu_op(s, OP_POKE64, 0, pointers, directory | PRESENT);
+    pmu_op(s, OP_POKE64, 0, directory, LARGE);
+    pmu_op(s, OP_POKE64, 0, directory + DATA / (2 * MiB) * 8,
+           PLAIN_IN_RAM | LARGE);
+}
+
+/* Long mode, and pages of 1 GiB: two for the same memory. */
+static void map_gigabytes(PmuScript *s)
+{
+    pmu_op(s, OP_POKE64, 0, PLAIN_TABLES, (PLAIN_TABLES + 0x1000) | TABLE);
+    pmu_op(s, OP_POKE64, 0, PLAIN_TABLES + 0x1000, LARGE);
+    pmu_op(s, OP_POKE64, 0, PLAIN_TABLES + 0x1008, LARGE);
+}
+
+typedef struct Paging {
+    const char *path;
+    uint64_t code, efer, cr4;
+    void (*map)(PmuScript *s);
+    uint32_t data;
+} Paging;
+
+static const Paging pagings[] = {
+    { "pmu/modes/paging/32-bit", SVM_CODE32, 0x1000, 0x200, map_32bit, DATA },
+    { "pmu/modes/paging/pse", SVM_CODE32, 0x1000, 0x210, map_pse, DATA },
+    { "pmu/modes/paging/pae", SVM_CODE32, 0x1000, 0x220, map_pae, DATA },
+    { "pmu/modes/paging/1-gib", SVM_CODE64, EFER_LONG_SVM, 0x220,
+      map_gigabytes, 1024 * MiB + PLAIN_IN_RAM },
+};
+
+static void test_paging(const void *data)
+{
+    const Paging *paging = data;
+    g_autoptr(PmuScript) s = pmu_script_new();
+
+    prepare_guest(s, GUEST_CODE);
+    pmu_op(s, OP_POKE64, 0, VMCB(VMCB_SEGMENT(1)), paging->code);
+    pmu_op(s, OP_POKE64, 0, VMCB(VMCB_EFER), paging->efer);
+    pmu_op(s, OP_POKE64, 0, VMCB(VMCB_CR4), paging->cr4);
+    pmu_op(s, OP_POKE64, 0, VMCB(VMCB_CR3), PLAIN_TABLES);
+    paging->map(s);
+    expect_lines_in_cache(s, paging->data, PLAIN_IN_RAM);
 }
 
 /* The model's page walks do not change either set of tables. */
@@ -525,6 +697,10 @@ int main(int argc, char **argv)
                         test_atomic_fault);
     qtest_add_data_func("pmu/modes/atomic-fault/counted", PMU_CPU_METRICS,
                         test_atomic_fault);
+    qtest_add_func("pmu/modes/intercepts", test_intercepts);
+    for (int i = 0; i < ARRAY_SIZE(pagings); i++) {
+        qtest_add_data_func(pagings[i].path, &pagings[i], test_paging);
+    }
     qtest_add_func("pmu/modes/nested-paging", test_nested_paging);
     qtest_add_func("pmu/modes/nested-accessed", test_nested_accessed);
     return g_test_run();

@@ -276,6 +276,7 @@ static void test_readonly(void)
 static void test_status_bits(void)
 {
     const uint64_t counters = 0x0001000f000000ff;
+    const uint64_t held = counters | 1ull << 59;        /* CTR_FRZ */
     /* Also: ToPA, LBR_FRZ, CTR_FRZ, ASCI, uncore, buffer, changed. */
     const uint64_t clearable = counters | 0xfc80000000000000;
     g_autoptr(PmuScript) s = pmu_script_new();
@@ -284,19 +285,20 @@ static void test_status_bits(void)
         pmu_wrmsr(s, MSR_GLOBAL_SET, 1ull << bit);
         pmu_rdmsr(s, MSR_GLOBAL_STATUS);
         pmu_rdmsr(s, MSR_GLOBAL_SET);
-        /* Clearing another bit leaves this one. */
-        pmu_wrmsr(s, MSR_GLOBAL_RESET, (1ull << bit) ^ 3);
+        /* Clearing all other bits leaves this one. */
+        pmu_wrmsr(s, MSR_GLOBAL_RESET, clearable & ~(1ull << bit));
         pmu_rdmsr(s, MSR_GLOBAL_RESET);
+        pmu_rdmsr(s, MSR_GLOBAL_STATUS);
         pmu_wrmsr(s, MSR_GLOBAL_RESET, 1ull << bit);
         pmu_rdmsr(s, MSR_GLOBAL_STATUS);
-        pmu_wrmsr(s, MSR_GLOBAL_RESET, counters);
+        pmu_wrmsr(s, MSR_GLOBAL_RESET, held);
     }
     pmu_run(s, PMU_CPU_METRICS);
     for (int bit = 0; bit < 64; bit++) {
-        unsigned index = 8 * bit;
+        unsigned index = 9 * bit;
         uint64_t value = 1ull << bit;
 
-        if (counters & value) {
+        if (held & value) {
             pmu_expect(pmu_vector(s, index), VECTOR_NONE,
                        "vector raised by setting status bit %d", bit);
             pmu_expect(pmu_register(s, index + 1), value,
@@ -306,13 +308,15 @@ static void test_status_bits(void)
         }
         pmu_expect(pmu_register(s, index + 2), 0, "STATUS_SET reads");
         pmu_expect(pmu_register(s, index + 4), 0, "STATUS_RESET reads");
+        pmu_expect(pmu_register(s, index + 5), held & value,
+                   "status when all bits but %d were cleared", bit);
         if (clearable & value) {
-            pmu_expect(pmu_vector(s, index + 5), VECTOR_NONE,
+            pmu_expect(pmu_vector(s, index + 6), VECTOR_NONE,
                        "vector raised by clearing status bit %d", bit);
         } else {
-            expect_gp(s, index + 5, "WRMSR", MSR_GLOBAL_RESET, value);
+            expect_gp(s, index + 6, "WRMSR", MSR_GLOBAL_RESET, value);
         }
-        pmu_expect(pmu_register(s, index + 6), 0,
+        pmu_expect(pmu_register(s, index + 7), 0,
                    "status after bit %d was cleared", bit);
     }
 }

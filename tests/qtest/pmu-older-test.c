@@ -414,6 +414,124 @@ static void test_cpuid(void)
     }
 }
 
+/* Processors of one vendor and family, and a counter that all of them have. */
+typedef struct Family {
+    const char *vendor;
+    unsigned family;
+    uint8_t models[32];         /* 0 ends the list, but may come first */
+    uint32_t counter;
+} Family;
+
+static const Family families[] = {
+    { "GenuineIntel", 5, { 4 }, 0x12 },
+    { "GenuineIntel", 6, { 1, 3, 5, 6, 7, 8, 9, 10, 11, 13, 14 }, 0xc1 },
+    { "GenuineIntel", 6, { 15, 22, 23, 29 }, 0xc1 },            /* Core 2 */
+    { "GenuineIntel", 6, { 28, 38, 39, 53, 54 }, 0xc1 },        /* Atom */
+    { "GenuineIntel", 6, { 26, 30, 31, 37, 44, 46, 47 }, 0xc1 },
+    { "GenuineIntel", 6, { 42, 45, 58, 60, 61, 62, 63, 69, 70, 71, 78, 79, 85,
+                           86, 94, 142, 158 }, 0xc1 },
+    { "GenuineIntel", 15, { 0, 1, 2, 3, 4, 6 }, 0x300 },
+    { "AuthenticAMD", 0x6, { 8 }, 0xc0010004 },
+    { "AuthenticAMD", 0xf, { 5 }, 0xc0010004 },
+    { "AuthenticAMD", 0x10, { 2 }, 0xc0010004 },
+    { "AuthenticAMD", 0x11, { 3 }, 0xc0010004 },
+    { "AuthenticAMD", 0x12, { 1 }, 0xc0010004 },
+    { "AuthenticAMD", 0x15, { 2 }, 0xc0010004 },
+    { "AuthenticAMD", 0x17, { 1 }, 0xc0010004 },
+    { "AuthenticAMD", 0x19, { 1, 0x11 }, 0xc0010004 },
+    { "HygonGenuine", 0x18, { 1 }, 0xc0010004 },
+    { "CentaurHauls", 6, { 6, 7, 8, 9 }, 0xc2 },
+};
+
+/* Each model number that Linux or an older driver knows has a unit. */
+static void test_models(void)
+{
+    for (int i = 0; i < ARRAY_SIZE(families); i++) {
+        const Family *f = &families[i];
+
+        for (int j = 0; j == 0 || f->models[j]; j++) {
+            g_autofree char *cpu = g_strdup_printf(
+                "-cpu qemu64,vendor=%s,family=%u,model=%u,pmu=on,check=off ",
+                f->vendor, f->family, f->models[j]);
+            g_autoptr(PmuScript) s = pmu_script_new();
+            unsigned value;
+
+            pmu_wrmsr(s, f->counter, 0x1234000);
+            value = pmu_rdmsr(s, f->counter);
+            pmu_run(s, cpu);
+            /* C3's counter cannot be stopped. */
+            pmu_expect(pmu_register(s, value) & ~0xfffull, 0x1234000,
+                       "the counter of %s", cpu);
+        }
+    }
+}
+
+/* What tells models of one family apart. */
+static void test_model_registers(void)
+{
+    static const struct {
+        const char *cpu;
+        uint32_t msr;
+        bool present;
+    } rows[] = {
+        /* Only the first NetBurst models have IQ_ESCR0. */
+        { INTEL(15, 2), 0x3ba, true }, { INTEL(15, 3), 0x3ba, false },
+        { INTEL(15, 6), 0x3ba, false },
+        /* Westmere brought a second off-core response register. */
+        { INTEL(6, 26), 0x1a6, true }, { INTEL(6, 26), 0x1a7, false },
+        { INTEL(6, 46), 0x1a7, false }, { INTEL(6, 37), 0x1a7, true },
+        { INTEL(6, 47), 0x1a7, true }, { INTEL(6, 42), 0x1a7, true },
+        { INTEL(6, 23), 0x1a6, false },
+        /* Ivy Bridge brought full-width writes. */
+        { "-cpu SandyBridge,pmu=on,check=off ", 0x4c1, false },
+        { "-cpu IvyBridge,pmu=on,check=off ", 0x4c1, true },
+        { "-cpu Haswell,pmu=on,check=off ", 0x4c1, true },
+    };
+
+    for (int i = 0; i < ARRAY_SIZE(rows); i++) {
+        g_autoptr(PmuScript) s = pmu_script_new();
+        unsigned rdmsr = pmu_rdmsr(s, rows[i].msr);
+
+        pmu_run(s, rows[i].cpu);
+        pmu_expect(pmu_vector(s, rdmsr),
+                   rows[i].present ? VECTOR_NONE : VECTOR_GP,
+                   "RDMSR of 0x%x of %s", rows[i].msr, rows[i].cpu);
+    }
+}
+
+/* Bits of T0 and T1 in ESCR and CCCR are for the two threads of a core. */
+static void test_netburst_threads(void)
+{
+    const uint64_t event = 0x02 << 25 | 0x1 << 9;
+    const uint64_t usr[] = { 1 << 2, 1 << 0 };
+    const uint64_t interrupt[] = { 1 << 26, 1 << 27 };
+    const uint64_t value = -333ull & ((1ull << 40) - 1);
+
+    for (unsigned thread = 0; thread < 2; thread++) {
+        g_autoptr(PmuScript) s = pmu_script_new();
+        PmuMachine machine;
+        unsigned counter;
+
+        pmu_op(s, OP_START_CPU, 0, 1, 0);
+        s->cpu = 1;
+        pmu_poke32(s, APIC_LVTPC, LVT_NMI);
+        pmu_wrmsr(s, 0x3b8, event | usr[thread]);
+        pmu_wrmsr(s, 0x30c, value);
+        pmu_wrmsr(s, 0x36c, 4 << 13 | 0x31000 | interrupt[thread]);
+        pmu_op(s, OP_RUN, BLOCK_NOPS | RUN_CPL3, 0, 0);
+        counter = pmu_rdmsr(s, 0x30c);
+        pmu_start(&machine, s, INTEL(15, 6) "-smp 2,threads=2 ");
+        pmu_wait_done(&machine, 2);
+        pmu_read_results(&machine, s, 2);
+        pmu_stop(&machine);
+        pmu_expect(s->progress[1].events, thread, "interrupts, T%u", thread);
+        if (!thread) {
+            pmu_expect(pmu_register(s, counter), value,
+                       "what the second thread counts with bits of T0");
+        }
+    }
+}
+
 /* 32-bit models start; the payload cannot run on them. */
 static void test_start(void)
 {
@@ -460,6 +578,9 @@ int main(int argc, char **argv)
     qtest_add_func("pmu/older/c3-icount", test_c3_icount);
     qtest_add_func("pmu/older/llc", test_llc);
     qtest_add_func("pmu/older/cpuid", test_cpuid);
+    qtest_add_func("pmu/older/models", test_models);
+    qtest_add_func("pmu/older/model-registers", test_model_registers);
+    qtest_add_func("pmu/older/netburst-threads", test_netburst_threads);
     qtest_add_func("pmu/older/start", test_start);
     return g_test_run();
 }

@@ -758,6 +758,57 @@ static void test_slow_blocks(void)
                      all / (period + all / n) - 1);
 }
 
+/* Four million iterations of a loop, and then what BLOCK_GUESS does. */
+static const uint8_t sudden_code[] = {
+    0xb9, 0x00, 0x09, 0x3d, 0x00,               /* mov $4000000, %ecx */
+    0xff, 0xc9,                                 /* 1: dec %ecx */
+    0x75, 0xfc,                                 /* jnz 1b */
+    0xbf, 0xa0, 0x86, 0x01, 0x00,               /* mov $100000, %edi */
+    0x49, 0xb8, 0x44, 0x7a, 0xbf, 0xcb, 0x8d, 0x40, 0x39, 0x01,
+    0x49, 0xb9, 0x2d, 0x7f, 0x95, 0x4c, 0x2d, 0xf4, 0x51, 0x58,
+    0x4d, 0x0f, 0xaf, 0xc1,                     /* 2: imul %r9, %r8 */
+    0x49, 0x81, 0xc0, 0x39, 0x30, 0x00, 0x00,   /* add $12345, %r8 */
+    0x4d, 0x85, 0xc0,                           /* test %r8, %r8 */
+    0x78, 0x03,                                 /* js 3f */
+    0x48, 0xff, 0xc3,                           /* inc %rbx */
+    0xff, 0xcf,                                 /* 3: dec %edi */
+    0x75, 0xe9,                                 /* jnz 2b */
+    0xc3,
+};
+
+/*
+ * After millions of slots with hardly any misprediction comes code with many.
+ * Its first interrupt is late by 16384 slots at most.  A misprediction takes
+ * some 20 slots at least, so that one period of 2000 can be lost at most.
+ */
+static void test_sudden_event(void)
+{
+    static const Counter misses = {
+        "IA32_PMC0", MSR_A_PMC(0), GLOBAL_GP(0), EVENT_BRANCH_MISSES
+    };
+    const uint64_t period = 2000, enable = GLOBAL_GP(0) | GLOBAL_GP(1);
+    g_autoptr(PmuScript) s = pmu_script_new();
+    unsigned value;
+    uint64_t all;
+
+    set_counter(s, &misses, USR | INT, false, OVERFLOW_IN(period));
+    pmu_wrmsr(s, MSR_EVTSEL(1), EVENT_BRANCH_MISSES | EVTSEL_EN | EVTSEL_USR);
+    pmu_wrmsr(s, MSR_A_PMC(1), 0);
+    set_reload(s, &misses, false, OVERFLOW_IN(period), LVT_NMI);
+    pmu_set(s, PROGRESS_ENABLE, enable);
+    pmu_poke32(s, APIC_LVTPC, LVT_NMI);
+    pmu_poke_code(s, PAYLOAD_CODE, sudden_code, sizeof(sudden_code));
+    pmu_op(s, OP_RUN, BLOCK_JUMP | RUN_CPL3, enable, PAYLOAD_CODE);
+    value = pmu_rdmsr(s, MSR_A_PMC(1));
+    pmu_run(s, PMU_CPU_METRICS);
+    all = pmu_register(s, value);
+    g_test_message("%" PRIu64 " mispredictions, %u interrupts", all,
+                   (unsigned)s->progress[0].events);
+    g_assert_cmpuint(all, >, 20 * period);
+    g_assert_cmpuint(s->progress[0].events, >=, all / period - 1);
+    g_assert_cmpuint(s->progress[0].events, <=, all / period);
+}
+
 /* An overflow without a PMI does not freeze the counters. */
 static void test_no_freeze(void)
 {
@@ -950,6 +1001,7 @@ int main(int argc, char **argv)
                    test_masked_after_delivery);
     qtest_add_func("pmu/overflow/freeze", test_freeze);
     qtest_add_func("pmu/overflow/slow-blocks", test_slow_blocks);
+    qtest_add_func("pmu/overflow/sudden-event", test_sudden_event);
     qtest_add_func("pmu/overflow/no-freeze", test_no_freeze);
     qtest_add_func("pmu/overflow/disabled-apic", test_disabled_apic);
     qtest_add_func("pmu/overflow/slots", test_slots);

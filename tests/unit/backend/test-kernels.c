@@ -1282,6 +1282,54 @@ static void test_other_core(void)
     }
 }
 
+/*
+ * How many NOPs a cycle takes at most, and how many cycles a step of a chase in
+ * L1D takes, on all older cores: Agner Fog, "The microarchitecture of Intel,
+ * AMD and VIA CPUs" and "Instruction tables".  On P5, a load's address must be
+ * known a cycle before it begins.
+ */
+typedef struct OlderCore {
+    PmuCore core;
+    double nops, l1_latency;
+} OlderCore;
+
+static const OlderCore older_cores[] = {
+    { PMU_CORE_P5, 2, 2 }, { PMU_CORE_P6, 3, 3 }, { PMU_CORE_NETBURST, 3, 4 },
+    { PMU_CORE_CORE, 4, 3 }, { PMU_CORE_BONNELL, 2, 3 },
+    { PMU_CORE_NEHALEM, 4, 4 }, { PMU_CORE_SANDYBRIDGE, 4, 4 },
+    { PMU_CORE_HASWELL, 4, 4 }, { PMU_CORE_SKYLAKE, 4, 5 },
+    { PMU_CORE_K7, 3, 3 }, { PMU_CORE_K8, 3, 3 }, { PMU_CORE_K10, 3, 3 },
+    { PMU_CORE_BULLDOZER, 4, 4 }, { PMU_CORE_ZEN, 6, 4 },
+    { PMU_CORE_C3, 1, 2 },
+};
+
+static void check_older_core(const OlderCore *row)
+{
+    g_autofree char *what = g_strdup_printf("core %d", row->core);
+    const unsigned n = 120;
+    Rig *rig = rig_new(row->core);
+
+    rig_add_times(rig, (Code) I("\x66\x90"), n);
+    rig_close_loop(rig);
+    /* Of 16 bytes, three decoders take 3, 3 and 2. */
+    assert_near(rig, what, n / rig_measure(rig, 100), 0.8 * row->nops,
+                row->nops);
+    rig_free(rig);
+    rig = rig_new(row->core);
+    assert_near(rig, what, chase_in_order(rig, DATA_BASE, 64, 8, false),
+                0.99 * row->l1_latency, 1.01 * row->l1_latency);
+    rig_free(rig);
+}
+
+static void test_older_cores(void)
+{
+    g_assert_cmpuint(G_N_ELEMENTS(older_cores), ==,
+                     PMU_CORE_NR - PMU_CORES_MEASURED);
+    for (unsigned i = 0; i < G_N_ELEMENTS(older_cores); i++) {
+        check_older_core(&older_cores[i]);
+    }
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -1318,5 +1366,6 @@ int main(int argc, char **argv)
     g_test_add_func("/kernels/prefetch", test_prefetch);
     g_test_add_func("/kernels/l1d-prefetch", test_l1d_prefetch);
     g_test_add_func("/kernels/other-core", test_other_core);
+    g_test_add_func("/kernels/older-cores", test_older_cores);
     return g_test_run();
 }

@@ -168,7 +168,7 @@ static const PmuUarch table[PMU_CORE_NR - PMU_CORES_MEASURED] = {
         .dram_tenth_ns = 1000, .dram_line_cycles = 30,
         .prefetch_distance = 8, .l1d_prefetch = 0, .store_forward = 7,
         CODE(4, 4, 8),
-        .dsb_uops = 12288, .dsb_window = 64, .dsb_window_lines = 16,
+        .dsb_uops = 12288, .dsb_window = 64, .dsb_window_lines = 8,
         .dsb_line = 6, .dsb_ways = 8, .dsb_switch = 5,
         .decode_bytes = 16, .predecode_insns = 1, .decoders = 1,
         .decode_uops = 4, .instruction_queue = 4, .ms_uops = 3,
