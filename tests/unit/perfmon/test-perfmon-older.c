@@ -419,6 +419,29 @@ static void test_netburst_threshold(void)
     g_assert_cmpint(view.state, ==, PMU_EVENT_NEVER);
 }
 
+/*
+ * NMI watchdogs count cycles like this: with event 3FH and mask 0, and Xen's
+ * with no level in the ESCR either.
+ */
+static void test_netburst_watchdog(void)
+{
+    static const uint32_t escrs[] = { 0x3fu << 25, 0x3fu << 25 | 0xc };
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(escrs); i++) {
+        PmuLedgerSnapshot now = {};
+        Unit u;
+
+        start(&u, &netburst);
+        write_ok(&u, CRU_ESCR0, escrs[i]);
+        write_ok(&u, CCCR(12), CCCR_ENABLE | CCCR_ESCR(4) | CCCR_COMPARE |
+                               CCCR_COMPLEMENT | CCCR_THRESHOLD(15u));
+        now.item[PMU_LEVEL_OS][PMU_ITEM_CYCLES] = 100;
+        now.item[PMU_LEVEL_USR][PMU_ITEM_CYCLES] = 20;
+        perfmon_update(&u.pmu, &now);
+        g_assert_cmpuint(read_ok(&u, COUNTER(12)), ==, 120);
+    }
+}
+
 /* The 40-bit counter sets OVF when it wraps.  With OVF_PMI it interrupts. */
 static void test_netburst_overflow(void)
 {
@@ -800,6 +823,8 @@ int main(int argc, char **argv)
     g_test_add_func("/perfmon-older/netburst/counts", test_netburst_counts);
     g_test_add_func("/perfmon-older/netburst/threshold",
                     test_netburst_threshold);
+    g_test_add_func("/perfmon-older/netburst/watchdog",
+                    test_netburst_watchdog);
     g_test_add_func("/perfmon-older/netburst/overflow",
                     test_netburst_overflow);
     g_test_add_func("/perfmon-older/netburst/threads", test_netburst_threads);

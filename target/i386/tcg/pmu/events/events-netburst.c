@@ -345,6 +345,14 @@ static void add_bits(PmuSelection *selection, const NetburstSelector *s,
     }
 }
 
+static void count_cycles(PmuSelection *selection)
+{
+    selection->state = PMU_EVENT_MODELLED;
+    selection->note = NULL;
+    selection->single = true;
+    selection->term[selection->num_terms++] = PMU_ITEM_CYCLES;
+}
+
 static void apply_threshold(PmuSelection *selection, const NetburstSelector *s)
 {
     bool none = selection->state == PMU_EVENT_NEVER;
@@ -353,10 +361,7 @@ static void apply_threshold(PmuSelection *selection, const NetburstSelector *s)
         return;
     }
     if (none && s->complement && !s->edge) {
-        selection->state = PMU_EVENT_MODELLED;
-        selection->note = NULL;
-        selection->single = true;
-        selection->term[selection->num_terms++] = PMU_ITEM_CYCLES;
+        count_cycles(selection);
     } else if (!none && !s->complement && !s->threshold && s->edge) {
         selection->state = MAX(selection->state, PMU_EVENT_APPROXIMATE);
         selection->note = "takes each for an edge of its own";
@@ -374,6 +379,11 @@ void pmu_event_select_netburst(PmuSelection *selection,
 
     /* Until a row says otherwise. */
     *selection = (PmuSelection) { .state = PMU_EVENT_NEVER };
+    if (pmu_netburst_counts_each_cycle(s)) {
+        selection->name = "(cycles: no event exceeds the threshold)";
+        count_cycles(selection);
+        return;
+    }
     if (whole) {
         add_row(selection, whole);
     } else {

@@ -29,15 +29,30 @@ typedef struct NetburstSelector {
     uint32_t pebs_enable, pebs_matrix_vert;
 } NetburstSelector;
 
+/* The largest threshold of a CCCR: no event occurs more often in a cycle. */
+#define NETBURST_MAX_THRESHOLD 15
+
+/*
+ * Does @selector count each cycle, whatever event and levels its ESCR has?  No
+ * cycle exceeds the threshold.  SDM vol. 3B, "Non-Sleep Clockticks"; NMI
+ * watchdogs of Linux before 2.6.32 and of Xen.
+ */
+static inline bool
+pmu_netburst_counts_each_cycle(const NetburstSelector *selector)
+{
+    return selector->compare && selector->complement && !selector->edge &&
+           selector->threshold == NETBURST_MAX_THRESHOLD;
+}
+
 /*
  * Set *@selection to what a counter counts: the sum of the rows for the bits of
  * the event mask.  An item that two rows have in common counts once.  The
  * counter stands still if a bit has no row, or one of several is a difference.
  *
  * With COMPARE a counter counts the cycles with more than the threshold; with
- * COMPLEMENT, those with no more.  The model knows only the extreme cases.  If
- * the event never happens, as when nothing tags its micro-ops, COMPLEMENT
- * selects all cycles (the second "cycles" of Linux).  For other events, a
+ * COMPLEMENT, those with no more.  The model knows only the extreme cases:
+ * pmu_netburst_counts_each_cycle(); if the event never happens, as when nothing
+ * tags its micro-ops, COMPLEMENT selects all cycles; for other events, a
  * threshold of 0 with EDGE counts what is counted without COMPARE.
  */
 void pmu_event_select_netburst(PmuSelection *selection,

@@ -206,18 +206,37 @@ static void prepare(Perfmon *pmu)
     (7u << 13 | CCCR_COMPARE | CCCR_COMPLEMENT | 15u << 20 | CCCR_EDGE)
 #define SELECTING_ESCR  0x7ffffff0u
 
+/* Counter @index's selector, from those of its bits in @cccr and @escr. */
+static NetburstSelector netburst_selector(const Perfmon *pmu, unsigned index,
+                                          uint32_t cccr, uint32_t escr)
+{
+    return (NetburstSelector) {
+        .group = group_of(index),
+        .escr_select = CCCR_ESCR(cccr),
+        .escr = escr,
+        .compare = cccr & CCCR_COMPARE,
+        .complement = cccr & CCCR_COMPLEMENT,
+        .edge = cccr & CCCR_EDGE,
+        .threshold = CCCR_THRESHOLD(cccr),
+        .pebs_enable = pmu->pebs_enable,
+        .pebs_matrix_vert = pmu->pebs_matrix_vert,
+    };
+}
+
 static PerfmonControl control(const Perfmon *pmu, unsigned index)
 {
     uint32_t cccr = pmu->evtsel[index];
     uint32_t escr = selected_escr(pmu, index, cccr);
+    NetburstSelector netburst = netburst_selector(pmu, index, cccr, escr);
+    bool all = pmu_netburst_counts_each_cycle(&netburst);
     bool second = pmu->config.second_thread;
 
     return (PerfmonControl) {
         .selector = (cccr & SELECTING_CCCR) |
                     (uint64_t)(escr & SELECTING_ESCR) << 32,
         .enabled = cccr & CCCR_ENABLE && cccr & CCCR_ACTIVE_SINGLE,
-        .os = escr & (second ? ESCR_T1_OS : ESCR_T0_OS),
-        .usr = escr & (second ? ESCR_T1_USR : ESCR_T0_USR),
+        .os = all || escr & (second ? ESCR_T1_OS : ESCR_T0_OS),
+        .usr = all || escr & (second ? ESCR_T1_USR : ESCR_T0_USR),
         .interrupt = cccr & interrupt_bit(pmu),
         .every_increment = cccr & CCCR_FORCE_OVF,
         .cascades = cascades(pmu, index),
@@ -226,18 +245,8 @@ static PerfmonControl control(const Perfmon *pmu, unsigned index)
 
 static void select_event(Perfmon *pmu, unsigned index, uint64_t selector)
 {
-    uint32_t cccr = selector;
-    NetburstSelector netburst = {
-        .group = group_of(index),
-        .escr_select = CCCR_ESCR(cccr),
-        .escr = selector >> 32,
-        .compare = cccr & CCCR_COMPARE,
-        .complement = cccr & CCCR_COMPLEMENT,
-        .edge = cccr & CCCR_EDGE,
-        .threshold = CCCR_THRESHOLD(cccr),
-        .pebs_enable = pmu->pebs_enable,
-        .pebs_matrix_vert = pmu->pebs_matrix_vert,
-    };
+    NetburstSelector netburst = netburst_selector(pmu, index, selector,
+                                                  selector >> 32);
 
     pmu_event_select_netburst(&pmu->selected[index], &netburst);
 }
