@@ -163,6 +163,28 @@ static void test_delta_limits(void)
     expect_status(qts, &desc, DSA_STATUS_DELTA_OFFSET);
     qtest_writew(qts, SOURCE + 10, SIZE / 8 - 1);
     expect_status(qts, &desc, DSA_STATUS_SUCCESS);
+
+    /* A delta record that ends in no memory, behind an entry that is wrong */
+    desc = good(DSA_OP_APPLY_DELTA);
+    desc.addr1 = cpu_to_le64(RAM_BYTES - 20);
+    stl_le_p(desc.op, 40);
+    qtest_writew(qts, RAM_BYTES - 20, 5);
+    qtest_writew(qts, RAM_BYTES - 10, 5);
+    expect_status(qts, &desc, DSA_STATUS_DELTA_ORDER);
+    g_assert_cmphex(dsa_record(qts, 0).fault_addr, ==, 0);
+    qtest_quit(qts);
+}
+
+/*
+ * DRAIN with addresses of a readback, which the device does not have.  dsa_test
+ * of idxd-config submits it so on hardware that does not have it either.
+ */
+static void test_drain_addresses(void)
+{
+    QTestState *qts = dsa_ready("");
+    DsaDesc desc = dsa_desc(DSA_OP_DRAIN, 0, SOURCE, DESTINATION, 0);
+
+    expect_status(qts, &desc, DSA_STATUS_SUCCESS);
     qtest_quit(qts);
 }
 
@@ -473,6 +495,7 @@ int main(int argc, char **argv)
     qtest_add_func("intel-dsa/opcodes", test_opcodes);
     qtest_add_func("intel-dsa/delta-limits", test_delta_limits);
     qtest_add_func("intel-dsa/other-limits", test_other_limits);
+    qtest_add_func("intel-dsa/drain-addresses", test_drain_addresses);
     qtest_add_func("intel-dsa/page-faults", test_page_faults);
     qtest_add_func("intel-dsa/behind-fault", test_behind_fault);
     qtest_add_func("intel-dsa/full-queue", test_full);

@@ -27,6 +27,13 @@ static uint32_t get(IntelDsa *s, unsigned engine, DsaWork *work,
     return access.done;
 }
 
+/* An entry is wrong.  A fault behind it does not count. */
+static void refuse(DsaWork *work, uint8_t status)
+{
+    work->status = status;
+    work->fault_addr = 0;
+}
+
 /*
  * Write the entries that were made.  If one cannot be written, @work goes back
  * to its word.
@@ -104,9 +111,9 @@ void dsa_apply_delta(IntelDsa *s, unsigned engine, DsaWork *work)
         DsaAccess access;
 
         if (word < work->last_offset) {
-            work->status = DSA_STATUS_DELTA_ORDER;
+            refuse(work, DSA_STATUS_DELTA_ORDER);
         } else if (word * 8 >= dsa_desc_size(desc)) {
-            work->status = DSA_STATUS_DELTA_OFFSET;
+            refuse(work, DSA_STATUS_DELTA_OFFSET);
         } else {
             access = dsa_write(s, engine, work, DSA_FLAG_ADDR2_TC_B, addr,
                                entry + 2, 8);

@@ -44,7 +44,9 @@ typedef struct DsaOperation {
 static const DsaOperation operations[DSA_OPS] = {
     [DSA_OP_NOOP] = OPERATION(false, 0, 0),
     [DSA_OP_BATCH] = OPERATION(false, FLAGS_TC1, ADDR1 | SIZE),
-    [DSA_OP_DRAIN] = OPERATION(false, DSA_FLAG_DRAIN_NO_READBACK, 0),
+    /* Addresses are for readback, which it lacks; dsa_test sets them. */
+    [DSA_OP_DRAIN] = OPERATION(false, DSA_FLAG_DRAIN_NO_READBACK,
+                               ADDR1 | ADDR2),
     [DSA_OP_MEMMOVE] = OPERATION(true, FLAGS_DEST | FLAGS_TC12,
                                  ADDR1 | ADDR2 | SIZE, READS, WRITES),
     [DSA_OP_FILL] = OPERATION(true, FLAGS_DEST | DSA_FLAG_ADDR2_TC_B,
