@@ -33,9 +33,13 @@ Pmu = collections.namedtuple('Pmu', 'name cpu line counters kernel branches')
 
 EXACT_INSTRUCTIONS = 2 * 1000000 + 120
 EXACT_BRANCHES = 1000000 + 41
+FAR_BRANCHES = 11       # of them
 # RETIRED_BRANCH_TYPE has no bits for jumps and far branches, of which exact-1
 # has one and eleven.
-NETBURST_BRANCHES = EXACT_BRANCHES - 12
+NETBURST_BRANCHES = EXACT_BRANCHES - 1 - FAR_BRANCHES
+# AMD's RETIRED_FAR_CONTROL_TRANSFERS.  Like all branches, they include
+# interrupts and exceptions.
+AMD_FAR = 'r00c6:u'
 
 
 def pmu(name, cpu, line, counters, kernel=None, branches=EXACT_BRANCHES):
@@ -99,7 +103,7 @@ LONG_TESTS = []
 def check_driver(checks, s, pmu):
     log = s.kernel_log()
     lines = [line for line in log.splitlines() if 'Performance Events:' in line]
-    expected = 'Performance Events: %s(, Intel PMU driver)?\\.' % (
+    expected = r'Performance Events: %s(, \w+ PMU driver)?\.' % (
         re.escape(pmu.line))
     checks.that(len(lines) == 1 and re.search(expected, lines[0]),
                 'expected %s in %s' % (expected, lines))
@@ -113,8 +117,20 @@ def check_exact(checks, s, pmu):
     """
     for event, expected in (('instructions:u', EXACT_INSTRUCTIONS),
                             ('branches:u', pmu.branches)):
+        if event == 'branches:u' and 'AMD' in pmu.line:
+            check_amd_branches(checks, s)
+            continue
         counts = s.stat('-e ' + event, in_guest('exact-1'))
         checks.equal(event, counts[event], expected)
+
+
+def check_amd_branches(checks, s):
+    counts = s.stat('-e branches:u,' + AMD_FAR, in_guest('exact-1'))
+    checks.equal('near branches:u', counts['branches:u'] - counts[AMD_FAR],
+                 EXACT_BRANCHES - FAR_BRANCHES)
+    checks.that(counts[AMD_FAR] >= FAR_BRANCHES,
+                'expected at least %d far branches, observed %d'
+                % (FAR_BRANCHES, counts[AMD_FAR]))
 
 
 def check_samples(checks, s):

@@ -686,6 +686,88 @@ static void test_timer_interrupts(void)
     }
 }
 
+/* Events: HW_INTERRUPTS.RECEIVED and BR_INST_RETIRED.FAR_BRANCH. */
+#define EVENT_INTERRUPTS        0x01cb
+#define EVENT_FAR_BRANCHES      0x40c4
+
+/* Returns how many events of @vector the payload logged. */
+static unsigned events_of(const PmuScript *s, unsigned vector)
+{
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < s->progress[0].events; i++) {
+        n += s->event[0][i].vector == vector;
+    }
+    return n;
+}
+
+/*
+ * PMC0 counts interrupts, and so do PMC1 and, with @far, PMC2, which also has
+ * far branches at CPL 3: the INT by which each block ends.  The third interrupt
+ * makes PMC1 overflow: its NMI interrupts before the handler of the third one
+ * has logged that.
+ */
+static void check_interrupts(bool far)
+{
+    const uint64_t levels = EVTSEL_OS | EVTSEL_USR;
+    const uint64_t enable = GLOBAL_GP(0) | GLOBAL_GP(1) |
+                            (far ? GLOBAL_GP(2) : 0);
+    g_autoptr(PmuScript) s = pmu_script_new();
+    unsigned value, timer;
+
+    pmu_wrmsr(s, MSR_GLOBAL_CTRL, 0);
+    pmu_wrmsr(s, MSR_EVTSEL(0), EVENT_INTERRUPTS | levels | EVTSEL_EN);
+    pmu_wrmsr(s, MSR_EVTSEL(1), EVENT_INTERRUPTS | levels | EVTSEL_INT |
+                                EVTSEL_EN);
+    pmu_wrmsr(s, MSR_A_PMC(1), -3ull & COUNTER_MASK);
+    pmu_wrmsr(s, MSR_EVTSEL(2), EVENT_FAR_BRANCHES | EVTSEL_USR | EVTSEL_EN);
+    pmu_poke32(s, APIC_LVTPC, LVT_NMI);
+    pmu_poke32(s, APIC_TIMER_DIVIDE, 0xb);
+    pmu_poke32(s, APIC_LVT_TIMER, VECTOR_TIMER | 0x20000);
+    pmu_poke32(s, APIC_TIMER_INITIAL, 1000000);
+    pmu_op(s, OP_RUN, BLOCK_LOOP | RUN_CPL3 | RUN_IF, enable, 50000000);
+    pmu_poke32(s, APIC_LVT_TIMER, LVT_MASKED);
+    value = pmu_rdpmc(s, 0);
+    pmu_rdpmc(s, 2);
+    pmu_run(s, PMU_CPU_SPR);
+
+    timer = events_of(s, VECTOR_TIMER);
+    g_test_message("%u interrupts of the timer", timer);
+    g_assert_cmpuint(timer, >, 3);
+    pmu_expect(events_of(s, VECTOR_NMI), 1, "interrupts of the PMU");
+    pmu_expect(s->event[0][2].vector, VECTOR_NMI, "the third interrupt");
+    pmu_expect(pmu_register(s, value), timer + 1, "interrupts counted");
+    if (far) {
+        /* The NMI interrupts the handler, at CPL 0. */
+        pmu_expect(pmu_register(s, value + 1), timer + 1,
+                   "far branches at CPL 3");
+    }
+}
+
+static void test_interrupts(void)
+{
+    check_interrupts(false);
+    check_interrupts(true);
+}
+
+/* An exception is a far branch, but no interrupt. */
+static void test_exceptions(void)
+{
+    g_autoptr(PmuScript) s = pmu_script_new();
+    unsigned value;
+
+    setup(s, false);
+    pmu_wrmsr(s, MSR_EVTSEL(0), EVENT_INTERRUPTS | EVTSEL_OS | EVTSEL_USR |
+                                EVTSEL_EN);
+    pmu_wrmsr(s, MSR_EVTSEL(1), EVENT_FAR_BRANCHES | EVTSEL_USR | EVTSEL_EN);
+    pmu_op(s, OP_RUN, BLOCK_PF | RUN_CPL3, ENABLE_COUNTS, 1ull << 33);
+    value = pmu_rdpmc(s, 0);
+    pmu_rdpmc(s, 1);
+    pmu_run(s, PMU_CPU_SPR);
+    pmu_expect(pmu_register(s, value), 0, "interrupts");
+    pmu_expect(pmu_register(s, value + 1), 2, "far branches");
+}
+
 /*
  * The code alone decides which way a branch went, even if execution goes on
  * elsewhere after it.  Here it goes on in SMM, as another CPU sends SMIs all
@@ -1098,6 +1180,8 @@ int main(int argc, char **argv)
     qtest_add_func("pmu/count/evtsel-enable", test_evtsel_enable);
     qtest_add_func("pmu/count/timer-interrupts", test_timer_interrupts);
     qtest_add_func("pmu/count/halted-cycles", test_halted_cycles);
+    qtest_add_func("pmu/count/interrupts", test_interrupts);
+    qtest_add_func("pmu/count/exceptions", test_exceptions);
     qtest_add_func("pmu/count/smi-behind-branch", test_smi_behind_branch);
     qtest_add_func("pmu/count/accessed", test_accessed);
     qtest_add_func("pmu/count/paging-off", test_paging_off);

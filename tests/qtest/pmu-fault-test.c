@@ -418,11 +418,13 @@ static void test_freeze_lost(void)
 /* A status bit that is set cannot be cleared at first, and can afterwards. */
 static void test_stuck(void)
 {
-    static const struct {
+    const uint64_t bits = GLOBAL_GP(1) | GLOBAL_FIXED(0) | GLOBAL_FIXED(2);
+    const struct {
         const char *properties;
         uint64_t first, second;
     } kinds[] = {
-        { "kind=stuck,access=0x390", GLOBAL_GP(1) | GLOBAL_FIXED(0), 0 },
+        { "kind=stuck,access=0x390", bits, 0 },
+        { "kind=stuck,counter=fixed2", GLOBAL_FIXED(2), 0 },
         { "kind=stuck,counter=fixed0", GLOBAL_FIXED(0), 0 },
         { "kind=stuck,counter=pmc1,max=2", GLOBAL_GP(1), GLOBAL_GP(1) },
         { "kind=stuck,counter=metrics.0", 0, 0 },
@@ -433,10 +435,10 @@ static void test_stuck(void)
         g_autoptr(PmuScript) s = pmu_script_new();
         unsigned status[2];
 
-        pmu_wrmsr(s, MSR_GLOBAL_RESET, GLOBAL_GP(1) | GLOBAL_FIXED(0));
-        pmu_wrmsr(s, MSR_GLOBAL_SET, GLOBAL_GP(1) | GLOBAL_FIXED(0));
+        pmu_wrmsr(s, MSR_GLOBAL_RESET, bits);
+        pmu_wrmsr(s, MSR_GLOBAL_SET, bits);
         for (int j = 0; j < 2; j++) {
-            pmu_wrmsr(s, MSR_GLOBAL_RESET, GLOBAL_GP(1) | GLOBAL_FIXED(0));
+            pmu_wrmsr(s, MSR_GLOBAL_RESET, bits);
             status[j] = pmu_rdmsr(s, MSR_GLOBAL_STATUS);
         }
         run(s, kinds[i].properties);

@@ -1744,8 +1744,8 @@ static void run_test(gconstpointer opaque)
 }
 
 /*
- * Does @item need another vCPU, stores to code, or a prefetcher that is idle
- * here?  Then another test counts it.
+ * Does @item need another vCPU, stores to code, a prefetcher that is idle here,
+ * or a guest?  Then another test counts it.
  */
 static bool is_counted_elsewhere(PmuLedgerItem item)
 {
@@ -1755,6 +1755,9 @@ static bool is_counted_elsewhere(PmuLedgerItem item)
         return true;            /* test-sharing.c */
     case PMU_ITEM_CLEARS_SMC:
         return true;            /* test-timing.c */
+    case PMU_ITEM_INTERRUPTS:
+    case PMU_ITEM_EXCEPTIONS:
+        return true;            /* pmu-count-test.c */
     case PMU_ITEM_L1D_PREFETCH_L2 ... PMU_ITEM_L1D_PREFETCH_DRAM:
         return true;            /* test-memory.c */
     default:

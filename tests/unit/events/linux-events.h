@@ -91,4 +91,26 @@ static const LinuxCpu linux_cpus[] = {
     } },
 };
 
+/*
+ * Counters that can count events @first to @last of a core with @counters
+ * counters in all, where Linux says that not all can: intel_*_event_constraints
+ * and amd_get_event_constraints_f15h().  Nehalem and Westmere are one core
+ * here; what holds for one of them alone is left out.
+ */
+typedef struct LinuxConstraint {
+    PmuCore core;
+    unsigned counters;
+    uint8_t first, last;
+    uint8_t mask;
+} LinuxConstraint;
+
+static const LinuxConstraint linux_constraints[] = {
+    { PMU_CORE_NEHALEM, 4, 0x40, 0x41, 0x03 },
+    { PMU_CORE_NEHALEM, 4, 0x51, 0x51, 0x03 },
+    { PMU_CORE_BULLDOZER, 6, 0x43, 0x43, 0x07 },
+    { PMU_CORE_BULLDOZER, 6, 0x45, 0x46, 0x07 },
+    { PMU_CORE_BULLDOZER, 6, 0x60, 0x9f, 0x07 },
+    { PMU_CORE_BULLDOZER, 6, 0xd0, 0xd3, 0x07 },
+};
+
 #endif

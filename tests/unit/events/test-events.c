@@ -739,7 +739,8 @@ static void test_sums_of_umasks(void)
 
     g_assert_cmpuint(count(PMU_CORE_ICELAKE, 0x48c4, &snap, PMU_LEVEL_USR),
                      ==, item[PMU_ITEM_BRANCHES_RET] +
-                     item[PMU_ITEM_BRANCHES_FAR]);
+                     item[PMU_ITEM_BRANCHES_FAR] + item[PMU_ITEM_INTERRUPTS] +
+                     item[PMU_ITEM_EXCEPTIONS]);
     g_assert_cmpuint(count(PMU_CORE_SAPPHIRERAPIDS, 0x43b2, &snap,
                            PMU_LEVEL_USR), ==, item[PMU_ITEM_PORT_0] +
                      item[PMU_ITEM_PORT_1] + item[PMU_ITEM_PORT_6]);
@@ -1321,6 +1322,47 @@ static void test_linux_events(void)
     }
 }
 
+/* Does counter @index of @core count @select as Linux expects? */
+static void check_constraint(PmuCore core, uint32_t select, unsigned index)
+{
+    PmuSelection got;
+    bool can = true, limited = false;
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(linux_constraints); i++) {
+        const LinuxConstraint *limit = &linux_constraints[i];
+        uint8_t code = select;
+
+        limited |= limit->core == core;
+        if (limit->core == core && index >= limit->counters) {
+            return;
+        }
+        if (limit->core == core && code >= limit->first &&
+            code <= limit->last) {
+            can = limit->mask >> index & 1;
+        }
+    }
+    pmu_event_select(&got, core, index, select, no_extra);
+    if (limited && pmu_selection_counts(&got) != can) {
+        g_test_message("core %d: counter %u, 0x%x: expected %d", core, index,
+                       select, can);
+        g_test_fail();
+    }
+}
+
+/* Counters that cannot count an event do not. */
+static void test_linux_constraints(void)
+{
+    for (unsigned i = 0; i < G_N_ELEMENTS(linux_cpus); i++) {
+        const LinuxCpu *cpu = &linux_cpus[i];
+
+        for (unsigned j = 0; cpu->events[j]; j++) {
+            for (unsigned index = 0; index < 6; index++) {
+                check_constraint(cpu->core, cpu->events[j], index);
+            }
+        }
+    }
+}
+
 #define STLB_HITS   PMU_ITEM_DTLB_LOAD_STLB, PMU_ITEM_DTLB_STORE_STLB
 #define L2_REFILLS  PMU_ITEM_DATA_L2, PMU_ITEM_L1D_PREFETCH_L2, PMU_ITEM_RFO_L2
 #define SYSTEM_REFILLS                                                  \
@@ -1497,6 +1539,7 @@ int main(int argc, char **argv)
     g_test_add_func("/events/tma", test_tma);
     g_test_add_func("/events/modified", test_modified);
     g_test_add_func("/events/linux", test_linux_events);
+    g_test_add_func("/events/linux-constraints", test_linux_constraints);
     g_test_add_func("/events/older-meanings", test_older_meanings);
     g_test_add_func("/events/netburst-branches", test_netburst_branches);
     g_test_add_func("/events/netburst-directions", test_netburst_directions);

@@ -171,6 +171,23 @@ static void check_exact(const Case *this, uint64_t distance)
     }
 }
 
+/*
+ * Take interrupts and exceptions out of @selection: whoever delivers one looks
+ * for overflows, so that they bound no distance.
+ */
+static void leave_deliveries(PmuSelection *selection)
+{
+    unsigned kept = 0;
+
+    for (unsigned i = 0; i < selection->num_terms; i++) {
+        if (selection->term[i] != PMU_ITEM_INTERRUPTS &&
+            selection->term[i] != PMU_ITEM_EXCEPTIONS) {
+            selection->term[kept++] = selection->term[i];
+        }
+    }
+    selection->num_terms = kept;
+}
+
 static Case select_case(const PmuEvent *row)
 {
     Case this = { .row = row };
@@ -180,6 +197,7 @@ static Case select_case(const PmuEvent *row)
     this.counter = g_bit_nth_lsf(row->on[config.core].counters, -1);
     pmu_event_select(&this.selection, config.core, this.counter,
                      select_row(&this), extra);
+    leave_deliveries(&this.selection);
     return this;
 }
 
@@ -202,6 +220,39 @@ static void test_exact_distance(void)
             check_exact(&this, distances[j]);
         }
     }
+}
+
+/*
+ * What counts deliveries asks to be looked at when one happens; alone, it
+ * bounds no distance and needs no model.
+ */
+static void test_deliveries(void)
+{
+    const PerfmonConfig sapphire = {
+        .core = PMU_CORE_SAPPHIRERAPIDS, .num_gp = 8, .num_fixed = 4,
+        .num_metrics = 8, .version = 5, .counter_width = 48,
+    };
+    g_autofree Perfmon *pmu = g_new0(Perfmon, 1);
+    PmuLedgerSnapshot now = { 0 };
+    PerfmonDistance slack;
+    const char *why = NULL;
+
+    g_assert_true(perfmon_init(pmu, &sapphire, &why));
+    write_msr(pmu, 0x38f, 1);
+    write_msr(pmu, 0xc1, -2ll);
+    write_msr(pmu, 0x186, EN | INT | OS | USR | 0x01cb);
+    g_assert_true(perfmon_demand(pmu).deliveries);
+    g_assert_false(perfmon_demand(pmu).timing);
+    slack = slack_of(pmu);
+    g_assert_cmpuint(smallest(&slack), ==, UINT64_MAX);
+    now.item[PMU_LEVEL_USR][PMU_ITEM_INTERRUPTS] = 1;
+    perfmon_update(pmu, &now);
+    g_assert_false(pmu->pmi);
+    now.item[PMU_LEVEL_OS][PMU_ITEM_INTERRUPTS] = 1;
+    perfmon_update(pmu, &now);
+    g_assert_true(pmu->pmi);
+    write_msr(pmu, 0x186, EN | INT | OS | USR | 0xc4);
+    g_assert_false(perfmon_demand(pmu).deliveries);
 }
 
 /* A counter bounds the distances of the levels at which it counts. */
@@ -536,6 +587,7 @@ int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/overflow-distance/exact-distance", test_exact_distance);
+    g_test_add_func("/overflow-distance/deliveries", test_deliveries);
     g_test_add_func("/overflow-distance/levels", test_levels);
     g_test_add_func("/overflow-distance/no-bound", test_no_bound);
     g_test_add_func("/overflow-distance/no-bound-when-stopped",

@@ -51,8 +51,7 @@ static void x86_pmu_recount_last(CPUX86State *env, PmuLevel level, int count,
         pmu->cut -= count;
         pmu->room = -1;
     } else if (!(env->hflags & HF_PMU_TIMING_MASK) &&
-               (env->hflags & (level == PMU_LEVEL_OS ? HF_PMU_OS_MASK
-                                                     : HF_PMU_USR_MASK))) {
+               x86_pmu_counts_level(env, level)) {
         pmu->budget[level] -= count;
         pmu->branches[level] += branches;
     }
@@ -87,21 +86,40 @@ void x86_pmu_interrupt(CPUX86State *env, int vector, bool is_int)
         return;
     }
     x86_pmu_observe_interrupt(env, vector);
+    pmu->unit->interrupted_level = x86_pmu_level(env);
     if (is_int) {
-        pmu->unit->int_level = x86_pmu_level(env);
-        x86_pmu_recount_last(env, pmu->unit->int_level, -1, -1);
+        x86_pmu_recount_last(env, pmu->unit->interrupted_level, -1, -1);
     } else {
         x86_pmu_divert(env);
     }
 }
 
-void x86_pmu_interrupt_done(CPUX86State *env, bool is_int)
+/* What counts interrupts or exceptions may overflow now. */
+static void x86_pmu_count_delivery(CPUX86State *env, bool is_hw)
 {
-    if (!env->pmu.unit) {
+    X86PMU *unit = env->pmu.unit;
+    PmuLevel level = unit->interrupted_level;
+
+    if (x86_pmu_counts_level(env, level)) {
+        unit->ledger.event[level][is_hw ? PMU_ITEM_INTERRUPTS
+                                        : PMU_ITEM_EXCEPTIONS]++;
+        if (unit->counts_deliveries) {
+            x86_pmu_poll(env);
+        }
+    }
+}
+
+void x86_pmu_interrupt_done(CPUX86State *env, bool is_int, bool is_hw)
+{
+    X86PMU *unit = env->pmu.unit;
+
+    if (!unit) {
         return;
     }
     if (is_int) {
-        x86_pmu_recount_last(env, env->pmu.unit->int_level, 1, 1);
+        x86_pmu_recount_last(env, unit->interrupted_level, 1, 1);
+    } else {
+        x86_pmu_count_delivery(env, is_hw);
     }
     x86_pmu_delivered(env);
 }

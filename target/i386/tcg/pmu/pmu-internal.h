@@ -154,8 +154,9 @@ struct X86PMU {
     X86PMUPaging paging;        /* with PMU_MAPPINGS_STALE_AFTER_BLOCK */
     unsigned num_flushes;
     X86PMUFlush flush[X86_PMU_FLUSHES];
-    /* The level of the INT n that is being delivered. */
-    PmuLevel int_level;
+    /* What the interrupt or exception interrupts that is being delivered. */
+    PmuLevel interrupted_level;
+    bool counts_deliveries;     /* some counter does: PerfmonDemand */
     /* The texts that were logged with LOG_UNIMP, each once: a set. */
     GHashTable *logged;
     /* Nothing counts, but instrumented code still runs: see x86_pmu_arm(). */
@@ -464,6 +465,14 @@ void x86_pmu_begin_generation(X86PMU *unit, CPUState *cs);
 static inline bool x86_pmu_is_fast_forward(const CPUX86State *env)
 {
     return (env->hflags & HF_PMU_MASK) == HF_PMU_FAST_FORWARD;
+}
+
+/* Does code of @level run instrumented? */
+static inline bool x86_pmu_counts_level(const CPUX86State *env, PmuLevel level)
+{
+    return env->hflags & (HF_PMU_TIMING_MASK |
+                          (level == PMU_LEVEL_OS ? HF_PMU_OS_MASK
+                                                 : HF_PMU_USR_MASK));
 }
 
 /* Can translated code count the runs of @block? */

@@ -287,6 +287,7 @@ static void x86_pmu_arm_all(CPUX86State *env, uint64_t insn, unsigned need,
     bool timing = FIELD_EX64(insn, X86_PMU_INSN, TIMING);
 
     x86_pmu_counted_revoke(env);
+    unit->counts_deliveries = demand.deliveries;
     unit->idle = !hflags;
     /*
      * When nothing counts any more, bits and interest stay for a while.  A

@@ -261,7 +261,8 @@ const PmuCheckRule pmu_check_overflow_rules[] = {
         .id = "P2", .severity = PMU_CHECK_SUSPICIOUS,
         .text = "an overflow asks for an interrupt while LVTPC is masked, as "
                 "the handler let counters count before it unmasked LVTPC: it "
-                "is seen with the next interrupt only (SDM vol. 3A, 11.5.1)",
+                "may be seen with the next interrupt only, as no manual says "
+                "that a masked LVTPC keeps the request",
         .kinds = PMU_CHECK_ON_PMI, .broken = interrupt_delayed,
     }, {
         .id = "P3", .severity = PMU_CHECK_LOSS,

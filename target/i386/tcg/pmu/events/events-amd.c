@@ -14,18 +14,27 @@
 
 #include "tcg/pmu/events/events-older.h"
 
+/*
+ * The counters of Bulldozer that can count event @code: 0 to 2 if it is of the
+ * L2, of fetch and decode, and some of L1D's, else all six.
+ */
+#define BULLDOZER_COUNTERS(code)                                        \
+    (((code) >= 0x60 && (code) < 0xa0) || ((code) & 0xf0) == 0xd0 ||    \
+     (code) == 0x43 || (code) == 0x45 || (code) == 0x46                 \
+     ? 0x07 : ANY_COUNTER)
+
 /* Selectors: on all cores (AMD), K8 to Bulldozer (FROM_K8), or as named. */
 #define AMD(code, umask, modifiers)                                     \
     .on = { AT(K7, code, umask, modifiers, ANY_COUNTER),                \
             AT(K8, code, umask, modifiers, ANY_COUNTER),                \
             AT(K10, code, umask, modifiers, ANY_COUNTER),               \
-            AT(BULLDOZER, code, umask, modifiers, ANY_COUNTER),         \
+            AT(BULLDOZER, code, umask, modifiers, BULLDOZER_COUNTERS(code)), \
             AT(ZEN, code, umask, modifiers, ANY_COUNTER) }
 #define TO_BULLDOZER(code, umask)                                       \
     .on = { AT(K7, code, umask, 0, ANY_COUNTER),                        \
             AT(K8, code, umask, 0, ANY_COUNTER),                        \
             AT(K10, code, umask, 0, ANY_COUNTER),                       \
-            AT(BULLDOZER, code, umask, 0, ANY_COUNTER) }
+            AT(BULLDOZER, code, umask, 0, BULLDOZER_COUNTERS(code)) }
 #define K7(code, umask)                                                 \
     .on = { AT(K7, code, umask, 0, ANY_COUNTER) }
 #define K7_AND_K8(code, umask)                                          \
@@ -37,11 +46,11 @@
 #define K10(code, umask)                                                \
     .on = { AT(K10, code, umask, 0, ANY_COUNTER) }
 #define BULLDOZER(code, umask)                                          \
-    .on = { AT(BULLDOZER, code, umask, 0, ANY_COUNTER) }
+    .on = { AT(BULLDOZER, code, umask, 0, BULLDOZER_COUNTERS(code)) }
 #define FROM_K8(code, umask)                                            \
     .on = { AT(K8, code, umask, 0, ANY_COUNTER),                        \
             AT(K10, code, umask, 0, ANY_COUNTER),                       \
-            AT(BULLDOZER, code, umask, 0, ANY_COUNTER) }
+            AT(BULLDOZER, code, umask, 0, BULLDOZER_COUNTERS(code)) }
 #define ZEN(code, umask)                                                \
     .on = { AT(ZEN, code, umask, 0, ANY_COUNTER) }
 
@@ -50,21 +59,27 @@
 #define SYSTEM_REFILLS  DATA_READS(L3), DATA_READS(DRAM), PMU_ITEM_RFO_L3, \
                         PMU_ITEM_RFO_DRAM
 
+/*
+ * Branches include exceptions and interrupts.  A far transfer, of whatever
+ * kind, is not predicted, and counts as mispredicted.
+ */
 static const PmuEvent rows[] = {
     { "CPU_CLK_UNHALTED", AMD(0x76, 0x00, 0), CYCLES(PMU_ITEM_CYCLES) },
     { "RETIRED_INSTRUCTIONS", AMD(0xc0, 0x00, 0),
       EXACT(PMU_ITEM_INSTRUCTIONS) },
     { "RETIRED_UOPS", AMD(0xc1, 0x00, 0), MODELLED(UOPS) },
     { "RETIRED_BRANCH_INSTRUCTIONS", AMD(0xc2, 0x00, 0),
-      EXACT(PMU_ITEM_BRANCHES) },
+      EXACT(PMU_ITEM_BRANCHES, DELIVERIES) },
     { "RETIRED_MISPREDICTED_BRANCH_INSTRUCTIONS", AMD(0xc3, 0x00, 0),
-      MODELLED(PMU_ITEM_BRANCH_MISSES) },
+      MODELLED(PMU_ITEM_BRANCH_MISSES, PMU_ITEM_BRANCHES_FAR, DELIVERIES) },
     { "RETIRED_TAKEN_BRANCH_INSTRUCTIONS", AMD(0xc4, 0x00, 0),
-      EXACT(TAKEN_BRANCHES) },
+      EXACT(TAKEN_BRANCHES, DELIVERIES) },
     { "RETIRED_TAKEN_BRANCH_INSTRUCTIONS_MISPREDICTED", AMD(0xc5, 0x00, 0),
       MODELLED(TAKEN_MISSES) },
     { "RETIRED_FAR_CONTROL_TRANSFERS", AMD(0xc6, 0x00, 0),
-      EXACT(PMU_ITEM_BRANCHES_FAR) },
+      EXACT(PMU_ITEM_BRANCHES_FAR, DELIVERIES) },
+    { "RETIRED_CONDITIONAL_BRANCH_INSTRUCTIONS", ZEN(0xd1, 0x00),
+      EXACT(PMU_ITEM_BRANCHES_COND_NTAKEN, PMU_ITEM_BRANCHES_COND_TAKEN) },
     { "RETIRED_NEAR_RETURNS", AMD(0xc8, 0x00, 0),
       EXACT(PMU_ITEM_BRANCHES_RET) },
     { "RETIRED_NEAR_RETURNS_MISPREDICTED", AMD(0xc9, 0x00, 0),
@@ -147,7 +162,7 @@ static const PmuEvent rows[] = {
     { "INTERRUPTS_MASKED_CYCLES", TO_BULLDOZER(0xcd, 0x00),
       NOT_MODELLED("cycles with interrupts masked are not counted") },
     { "INTERRUPTS_TAKEN", TO_BULLDOZER(0xcf, 0x00),
-      NOT_MODELLED("interrupts are not told from other far branches") },
+      EXACT(PMU_ITEM_INTERRUPTS) },
 
     { "REQUESTS_TO_L2", FROM_K8(0x7d, 0x03),
       MODELLED(DEMANDS(L2), DEMANDS(L3), DEMANDS(DRAM)) },

@@ -13,16 +13,24 @@
 
 #include "tcg/pmu/events/events-older.h"
 
+/*
+ * The counters of Nehalem and Westmere that can count event @code: 0 and 1 if
+ * it is of L1D.  4EH has this limit on Nehalem only; the two share their rows.
+ */
+#define NEHALEM_COUNTERS(code)                                          \
+    ((code) == 0x40 || (code) == 0x41 || (code) == 0x51                 \
+     ? CTR0 | CTR1 : ANY_COUNTER)
+
 /* Selectors: on all these cores (ALL), or on those that the name says. */
 #define ALL(code, umask)                                                \
     .on = { AT(CORE, code, umask, 0, ANY_COUNTER),                      \
             AT(BONNELL, code, umask, 0, ANY_COUNTER),                   \
-            AT(NEHALEM, code, umask, 0, ANY_COUNTER),                   \
+            AT(NEHALEM, code, umask, 0, NEHALEM_COUNTERS(code)),        \
             AT(SANDYBRIDGE, code, umask, 0, ANY_COUNTER),               \
             AT(HASWELL, code, umask, 0, ANY_COUNTER),                   \
             AT(SKYLAKE, code, umask, 0, ANY_COUNTER) }
 #define FROM_NEHALEM(code, umask)                                       \
-    .on = { AT(NEHALEM, code, umask, 0, ANY_COUNTER),                   \
+    .on = { AT(NEHALEM, code, umask, 0, NEHALEM_COUNTERS(code)),        \
             AT(SANDYBRIDGE, code, umask, 0, ANY_COUNTER),               \
             AT(HASWELL, code, umask, 0, ANY_COUNTER),                   \
             AT(SKYLAKE, code, umask, 0, ANY_COUNTER) }
@@ -34,17 +42,17 @@
     .on = { AT(CORE, code, umask, 0, ANY_COUNTER) }
 #define CORE_AND_NEHALEM(code, umask)                                   \
     .on = { AT(CORE, code, umask, 0, ANY_COUNTER),                      \
-            AT(NEHALEM, code, umask, 0, ANY_COUNTER) }
+            AT(NEHALEM, code, umask, 0, NEHALEM_COUNTERS(code)) }
 #define BONNELL(code, umask)                                            \
     .on = { AT(BONNELL, code, umask, 0, ANY_COUNTER) }
 #define NEHALEM(code, umask)                                            \
-    .on = { AT(NEHALEM, code, umask, 0, ANY_COUNTER) }
+    .on = { AT(NEHALEM, code, umask, 0, NEHALEM_COUNTERS(code)) }
 #define SANDYBRIDGE(code, umask)                                        \
     .on = { AT(SANDYBRIDGE, code, umask, 0, ANY_COUNTER) }
 #define HASWELL(code, umask)                                            \
     .on = { AT(HASWELL, code, umask, 0, ANY_COUNTER) }
 #define NEHALEM_TO_HASWELL(code, umask)                                 \
-    .on = { AT(NEHALEM, code, umask, 0, ANY_COUNTER),                   \
+    .on = { AT(NEHALEM, code, umask, 0, NEHALEM_COUNTERS(code)),        \
             AT(SANDYBRIDGE, code, umask, 0, ANY_COUNTER),               \
             AT(HASWELL, code, umask, 0, ANY_COUNTER) }
 #define SKYLAKE(code, umask)                                            \

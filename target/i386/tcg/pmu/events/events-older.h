@@ -36,6 +36,7 @@
     PMU_ITEM_BRANCHES_JMP_INDIRECT, PMU_ITEM_BRANCHES_CALL,             \
     PMU_ITEM_BRANCHES_CALL_INDIRECT, PMU_ITEM_BRANCHES_RET,             \
     PMU_ITEM_BRANCHES_FAR
+#define DELIVERIES  PMU_ITEM_INTERRUPTS, PMU_ITEM_EXCEPTIONS
 #define TAKEN_MISSES                                                    \
     PMU_ITEM_MISSES_COND_TAKEN, PMU_ITEM_MISSES_JMP_INDIRECT,           \
     PMU_ITEM_MISSES_CALL_INDIRECT, PMU_ITEM_MISSES_RET
@@ -43,6 +44,8 @@
 /* Notes. */
 #define WHY_NO_BUS      "the model has no bus"
 #define WHY_NO_SEGMENTS "segment loads are not told apart"
+#define WHY_NO_SERIALIZING \
+    "without serializing instructions and segment loads"
 #define WHY_NO_WALK_REQUESTS "without those of page walks"
 #define WHY_MMX         "MMX instructions are not told apart"
 

@@ -23,7 +23,7 @@ static const PmuEvent rows[] = {
     { "INST_RETIRED.MACRO_FUSED", SPR(0xc0, 0x10, 0, PMC0_TO_7),
       MODELLED(PMU_ITEM_MACRO_FUSED) },
     { "HW_INTERRUPTS.RECEIVED", SPR(0xcb, 0x01, 0, PMC0_TO_7),
-      NOT_MODELLED("interrupts are not counted") },
+      EXACT(PMU_ITEM_INTERRUPTS) },
     { "HW_INTERRUPTS.MASKED", SPR(0xcb, 0x02, 0, PMC0_TO_7),
       NOT_MODELLED("whether interrupts are masked is not counted") },
     { "HW_INTERRUPTS.PENDING_AND_MASKED", SPR(0xcb, 0x04, 0, PMC0_TO_7),

@@ -99,6 +99,9 @@ typedef enum PmuLedgerItem {
     PMU_ITEM_INT_MUL_256,
     PMU_ITEM_INT_SHUFFLES,
     PMU_ITEM_ASSISTS_FP,            /* microcode assists for denormals */
+    /* Events that were delivered, at the level that they interrupted. */
+    PMU_ITEM_INTERRUPTS,            /* of hardware */
+    PMU_ITEM_EXCEPTIONS,            /* but those of INT n, INT3, INTO, INT1 */
 
     /*
      * Loads and stores retired.  A load counts where its line was found, one of

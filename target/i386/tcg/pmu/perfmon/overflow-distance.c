@@ -16,6 +16,7 @@ typedef enum ItemKind {
     KIND_BRANCHES,
     KIND_CYCLES,
     KIND_SLOTS,
+    KIND_DELIVERIES,        /* looked at when they happen: PerfmonDemand */
     KIND_OTHER,
 } ItemKind;
 
@@ -26,6 +27,9 @@ static ItemKind item_kind(PmuLedgerItem item)
         return KIND_INSTRUCTIONS;
     case PMU_ITEM_BRANCHES ... PMU_ITEM_BRANCHES_FAR:
         return KIND_BRANCHES;
+    case PMU_ITEM_INTERRUPTS:
+    case PMU_ITEM_EXCEPTIONS:
+        return KIND_DELIVERIES;
     case PMU_ITEM_CYCLES:
         return KIND_CYCLES;
     case PMU_ITEM_SLOTS:
@@ -35,21 +39,27 @@ static ItemKind item_kind(PmuLedgerItem item)
     }
 }
 
-/* The kind of a sum is that of its items, if all are of one kind. */
+/*
+ * The kind of a sum is that of its items, but for deliveries, if all are of one
+ * kind.
+ */
 static ItemKind event_kind(const PmuSelection *event)
 {
-    ItemKind kind;
+    ItemKind sum = KIND_DELIVERIES;
 
     if (event->capped || event->minuend) {
         return KIND_OTHER;
     }
-    kind = item_kind(event->term[0]);
-    for (int i = 1; i < event->num_terms; i++) {
-        if (item_kind(event->term[i]) != kind) {
+    for (int i = 0; i < event->num_terms; i++) {
+        ItemKind kind = item_kind(event->term[i]);
+
+        if (sum == KIND_DELIVERIES) {
+            sum = kind;
+        } else if (kind != KIND_DELIVERIES && kind != sum) {
             return KIND_OTHER;
         }
     }
-    return kind;
+    return sum;
 }
 
 /*
@@ -67,11 +77,10 @@ static uint64_t item_distance(const PmuSelection *event, uint64_t distance)
         return distance;
     }
     for (int i = 0; i < event->num_terms; i++) {
-        if (event->term[i] < PMU_SLOT_NR) {
-            slots = true;
-        } else {
-            others++;
-        }
+        ItemKind kind = item_kind(event->term[i]);
+
+        slots |= event->term[i] < PMU_SLOT_NR;
+        others += event->term[i] >= PMU_SLOT_NR && kind != KIND_DELIVERIES;
     }
     return (distance - 1) / MAX(others + slots, 1) + 1;
 }
@@ -122,6 +131,8 @@ static void bound_counter(const Perfmon *pmu, PerfmonDistance *to_overflow,
         break;
     case KIND_SLOTS:
         lower(&to_overflow->slots, distance);
+        break;
+    case KIND_DELIVERIES:
         break;
     case KIND_OTHER:
         lower(&to_overflow->any, distance);

@@ -432,8 +432,12 @@ static bool counts_conditional(const PmuSelection *event)
 
 static void demand_item(PerfmonDemand *demand, PmuLedgerItem item)
 {
-    demand->timing |= item != PMU_ITEM_INSTRUCTIONS &&
-                      item != PMU_ITEM_BRANCHES;
+    if (item == PMU_ITEM_INTERRUPTS || item == PMU_ITEM_EXCEPTIONS) {
+        demand->deliveries = true;
+    } else {
+        demand->timing |= item != PMU_ITEM_INSTRUCTIONS &&
+                          item != PMU_ITEM_BRANCHES;
+    }
     pmu_interest_add(&demand->interest, item);
 }
 
