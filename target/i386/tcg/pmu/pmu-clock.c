@@ -23,12 +23,12 @@
 #define BUS_MHZ         100
 
 /*
- * Iterations of REP string instructions after which the vCPU looks at the
+ * Iterations of REP string instructions after which the vCPU updates the
  * clock; they take some tens of microseconds.  icount takes such an instruction
  * for a single one until it can be interrupted, but it may last as long as tens
  * of thousands of others.
  */
-#define STRING_LOOK     (1 << 15)
+#define STRING_UPDATE   (1 << 15)
 
 /*
  * An insn_start word: the last instruction of a block, which has not retired.
@@ -153,12 +153,12 @@ bool x86_pmu_clock_loaded(X86PMU *unit)
 void x86_pmu_clock_string(X86PMU *unit, uint64_t iterations)
 {
     unit->clock_iterations += MIN(iterations,
-                                  STRING_LOOK - unit->clock_iterations);
+                                  STRING_UPDATE - unit->clock_iterations);
 }
 
 static bool x86_pmu_clock_is_behind(X86PMU *unit)
 {
-    if (likely(unit->clock_iterations < STRING_LOOK)) {
+    if (likely(unit->clock_iterations < STRING_UPDATE)) {
         return false;
     }
     unit->clock_iterations = 0;
@@ -181,7 +181,7 @@ void x86_pmu_clock_catch_up(CPUX86State *env, const PmuBlock *block)
     }
 }
 
-void x86_pmu_clock_look(X86PMU *unit)
+void x86_pmu_clock_request_update(X86PMU *unit)
 {
     if (unlikely(x86_pmu_clock_is_behind(unit))) {
         icount_model_request_update(CPU(unit->cpu), 0);
@@ -191,7 +191,7 @@ void x86_pmu_clock_look(X86PMU *unit)
 void x86_pmu_clock_device(X86PMU *unit, uint64_t iterations)
 {
     x86_pmu_clock_string(unit, iterations);
-    x86_pmu_clock_look(unit);
+    x86_pmu_clock_request_update(unit);
 }
 
 void x86_pmu_clock_halt(X86PMU *unit)

@@ -146,11 +146,11 @@ static void x86_pmu_drop_exact_block(CPUState *cs)
 }
 
 /*
- * Would the next block's prologue look whether a counter overflows?  What
- * translated code counts is the same whenever counters are looked at.  But a
- * look settles the model's estimates, so one more look would change them.
+ * Would the next block's prologue check whether a counter overflows?  What
+ * translated code counts is the same whenever counters are checked.  But a
+ * check settles the model's estimates, so one more would change them.
  */
-static bool x86_pmu_look_is_due(const CPUX86State *env)
+static bool x86_pmu_check_is_due(const CPUX86State *env)
 {
     const X86PMU *unit = env->pmu.unit;
 
@@ -171,8 +171,8 @@ void x86_pmu_exec_exit(CPUX86State *env)
     if (env->pmu.record) {
         x86_pmu_run(env);
     }
-    /* Look here: a replay may run a block next that icount does not count. */
-    x86_pmu_clock_look(env->pmu.unit);
+    /* Update here: a replay may run a block next that icount does not count. */
+    x86_pmu_clock_request_update(env->pmu.unit);
     env->pmu.room = -1;
     if (cs->halted || cs->stop || !(env->hflags & HF_PMU_TIMING_MASK)) {
         /*
@@ -183,7 +183,7 @@ void x86_pmu_exec_exit(CPUX86State *env)
          */
         x86_pmu_collect(env);
     }
-    if (icount_enabled() && x86_pmu_look_is_due(env)) {
+    if (icount_enabled() && x86_pmu_check_is_due(env)) {
         x86_pmu_poll(env);
     }
 }

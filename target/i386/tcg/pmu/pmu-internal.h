@@ -116,7 +116,7 @@ struct X86PMU {
     /* Instructions of the block that waits to run; icount includes them. */
     unsigned waiting;
     bool is_clock;              /* its cycles are the machine's time */
-    uint32_t clock_iterations;  /* x86_pmu_clock_string() since the last look */
+    uint32_t clock_iterations;  /* since the clock was updated */
     uint64_t resumes_until;     /* x86_pmu_may_resume() up to this progress */
     bool masks_lvt;             /* a PMI masks its LVT entry */
     bool misc_enable;           /* IA32_MISC_ENABLE[7] announces the unit */
@@ -246,7 +246,7 @@ void x86_pmu_clock_string(X86PMU *unit, uint64_t iterations);
 
 /*
  * @block is about to run, and nothing is in the log.  If string instructions
- * took long, exit to the main loop, which looks at the clock.  Exit even if
+ * took long, exit to the main loop, which updates the clock.  Exit even if
  * @block must not be interrupted, as that does not follow from the instruction
  * stream.  What asked for such a block (a watchpoint, code that was changed, a
  * device) comes up again.
@@ -254,13 +254,13 @@ void x86_pmu_clock_string(X86PMU *unit, uint64_t iterations);
 void x86_pmu_clock_catch_up(CPUX86State *env, const PmuBlock *block);
 
 /* The same where @unit's vCPU leaves its execution loop anyway. */
-void x86_pmu_clock_look(X86PMU *unit);
+void x86_pmu_clock_request_update(X86PMU *unit);
 
 /*
  * @unit's vCPU executes an instruction that takes as long as @iterations of a
  * REP string instruction, or is between two instructions.  With icount, the
  * instruction is the last one of its block.  If this and string instructions
- * took long, the vCPU looks at the clock behind the instruction.
+ * took long, the vCPU updates the clock behind the instruction.
  */
 void x86_pmu_clock_device(X86PMU *unit, uint64_t iterations);
 

@@ -101,7 +101,7 @@ void x86_pmu_peek(CPUX86State *env, PmuLedger *ledger, Perfmon *perfmon)
  * depends on how code is cut into blocks.  So it settles the model's estimates,
  * which changes them, only if an overflow may depend on them.
  */
-static void x86_pmu_look(CPUX86State *env)
+static void x86_pmu_settle(CPUX86State *env)
 {
     X86PMU *unit = env->pmu.unit;
     PerfmonDistance slack;
@@ -161,20 +161,20 @@ static uint32_t x86_pmu_hflags(const CPUX86State *env,
 }
 
 /*
- * Most slots to the next look at counters of the model's events, where recent
+ * Most slots to the next check of counters of the model's events, where recent
  * rates decide when it is (x86_pmu_distance_any()).  No event counts faster
  * than PMU_TIMING_ITEM_RATE, but most that are worth an interrupt are a hundred
- * times as rare.  So the look comes half of the way to the overflow expected by
- * these rates.  If the event becomes more frequent just then, its interrupt is
- * late by LOOK_AHEAD slots at most.
+ * times as rare.  So the check comes half of the way to the overflow that is
+ * expected by these rates.  If the event becomes more frequent just then, its
+ * interrupt is late by CHECK_DISTANCE slots at most.
  */
-#define LOOK_AHEAD (1 << 14)
+#define CHECK_DISTANCE (1 << 14)
 
 /*
- * Slots before an overflow of slots or cycles in which each block looks at the
+ * Slots before an overflow of slots or cycles in which each block checks the
  * counters.  The distance to this overflow is known.  pmu_timing_progress() is
  * an estimate, but it counts instructions besides slots, which leaves room for
- * errors.  So each look comes early and finds a smaller part of the way left.
+ * errors.  So each check comes early and finds a smaller part of the way left.
  */
 #define LAST_SLOTS 64
 
@@ -190,7 +190,7 @@ static uint64_t x86_pmu_distance_slots(const X86PMU *unit,
 static uint64_t x86_pmu_distance_any(const PerfmonDistance *slack)
 {
     return MAX(slack->any / PMU_TIMING_ITEM_RATE,
-               MIN(slack->expected / 2, LOOK_AHEAD));
+               MIN(slack->expected / 2, CHECK_DISTANCE));
 }
 
 /* The same for what is counted exactly: instructions and branches. */
@@ -435,7 +435,7 @@ void x86_pmu_check(CPUX86State *env, unsigned num_insns)
     PerfmonDistance slack;
 
     unit->waiting = num_insns;
-    x86_pmu_look(env);
+    x86_pmu_settle(env);
     interrupt = x86_pmu_deliver(env);
     unit->waiting = 0;
     if (x86_pmu_retire_idle(env)) {
@@ -466,7 +466,7 @@ void x86_pmu_poll(CPUX86State *env)
     /* An idle unit only waits for an interrupt: let its budget run out. */
     if (unit && (env->hflags & HF_PMU_MASK) &&
         (!unit->idle || unit->perfmon.pmi)) {
-        x86_pmu_look(env);
+        x86_pmu_settle(env);
         x86_pmu_deliver(env);
         x86_pmu_arm(env, 0, 0);
     }
