@@ -33,7 +33,7 @@ typedef struct IcountModelVCPU {
                                    1/1024 ns */
     bool must_update;           /* the next one must be an update, not a
                                    check */
-    bool update_anyway;         /* update even if no instruction has executed
+    bool update_without_insn;   /* update even if no instruction has executed
                                    since the last update */
     bool publishing;            /* it publishes its time from the execution
                                    loop */

@@ -28,11 +28,11 @@
 #include "tcg-accel-ops.h"
 
 /* Range of an interval, in instructions. */
-#define INTERVAL_LEAST   64
-#define INTERVAL_MOST    65536
+#define INTERVAL_LEAST  64
+#define INTERVAL_MOST   65536
 
 /* Instructions after an update from which on a check does not suffice. */
-#define CHECKS_MOST    (1 << 18)
+#define CHECKS_MOST     (1 << 18)
 
 /*
  * A plan supposes that an instruction takes at most the larger of INSN_TIME, in
@@ -48,10 +48,10 @@
 #define INSN_TIME_LEAST 256
 
 /*
- * Most time, in ns, that a vCPU can have run since its update in state that is
- * loaded; more is refused.  An interval hardly takes longer.
+ * Most time, in ns, that a vCPU can have run since its last update in state
+ * that is loaded; more is refused.  An interval hardly takes longer.
  */
-#define UNACCOUNTED_MOST     NANOSECONDS_PER_SECOND
+#define UNACCOUNTED_MOST NANOSECONDS_PER_SECOND
 
 static struct {
     bool enabled;
@@ -177,7 +177,7 @@ bool icount_model_loaded(CPUState *cpu, int64_t ran)
     vcpu->updated_icount = vcpu->icount;
     vcpu->read_icount = -1;
     vcpu->must_update = false;
-    vcpu->update_anyway = false;
+    vcpu->update_without_insn = false;
     vcpu->insn_time = 0;
     icount_model_turns_reset();
     return true;
@@ -211,10 +211,10 @@ static void model_update(CPUState *cpu, IcountModelVCPU *vcpu, int64_t executed)
     int64_t insns = icount - vcpu->updated_icount, ran;
 
     vcpu->must_update = false;
-    if (!insns && !vcpu->update_anyway) {
+    if (!insns && !vcpu->update_without_insn) {
         return;
     }
-    vcpu->update_anyway = false;
+    vcpu->update_without_insn = false;
     ran = vcpu->run_time(cpu, false);
     model_note_speed(vcpu, insns, ran - vcpu->ran);
     vcpu->updated_icount = icount;
@@ -322,7 +322,7 @@ void icount_model_request_update(CPUState *cpu, unsigned ahead)
      * Only without rr=: a replay that has an event first delivers it before the
      * vCPU has its time behind an idle jump.
      */
-    vcpu->update_anyway = replay_mode == REPLAY_MODE_NONE;
+    vcpu->update_without_insn = replay_mode == REPLAY_MODE_NONE;
     cpu_exit(cpu);
 }
 

@@ -251,7 +251,7 @@ def same_two(options):
     return same(options, 2)
 
 
-@test('-icount shift=model: a data breakpoint where the clock is looked at')
+@test('-icount shift=model: a data breakpoint where the clock is updated')
 def watchpoint(options):
     # Behind long REP strings; see programs/watchpoint.S for the exit status.
     done = subprocess.run(

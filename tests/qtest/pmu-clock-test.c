@@ -177,7 +177,7 @@ static void test_timer(void)
 /* Words of a REP STOSQ to nearly all memory from PAYLOAD_PAGED on. */
 #define STRING_WORDS    (10 << 20 >> 3)
 
-/* Most iterations of it from one look at the clock to the next. */
+/* Most iterations of it from one update of the clock to the next. */
 #define STRING_LATENESS (65536 + 32768)
 
 static uint64_t tsc_of_string(const char *args)
@@ -211,7 +211,7 @@ static void expect_string(const char *args)
                    "iterations until the interrupt");
 }
 
-/* Most loads from a device between two looks at the clock, with a margin. */
+/* Most loads from a device between two updates of the clock, with a margin. */
 #define DEVICE_LATENESS 20
 
 /* A load from a device takes a microsecond; timers interrupt between loads. */

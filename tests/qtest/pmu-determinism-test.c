@@ -393,7 +393,7 @@ static PmuScript *timer_script(void)
 }
 
 /* The monitor answers while the guest runs and is recorded. */
-static void test_look_at_recording(void)
+static void test_read_recording(void)
 {
     g_autoptr(PmuScript) s = pmu_script_new();
     g_autofree char *args = NULL;
@@ -570,8 +570,8 @@ int main(int argc, char **argv)
     qtest_add_func("pmu/determinism/reads-overflow", test_reads_overflow);
     qtest_add_func("pmu/determinism/machines", test_machines);
     qtest_add_func("pmu/determinism/icount", test_icount);
-    qtest_add_func("pmu/determinism/look-at-recording",
-                   test_look_at_recording);
+    qtest_add_func("pmu/determinism/read-recording",
+                   test_read_recording);
     qtest_add_func("pmu/determinism/replay", test_replay);
     qtest_add_func("pmu/determinism/replay-overflow", test_replay_overflow);
     qtest_add_func("pmu/determinism/icount-shared-l3", test_icount_shared_l3);

@@ -105,7 +105,6 @@ typedef struct LinuxConstraint {
 } LinuxConstraint;
 
 static const LinuxConstraint linux_constraints[] = {
-    { PMU_CORE_NEHALEM, 4, 0x40, 0x41, 0x03 },
     { PMU_CORE_NEHALEM, 4, 0x51, 0x51, 0x03 },
     { PMU_CORE_BULLDOZER, 6, 0x43, 0x43, 0x07 },
     { PMU_CORE_BULLDOZER, 6, 0x45, 0x46, 0x07 },

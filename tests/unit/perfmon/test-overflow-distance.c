@@ -49,6 +49,9 @@ static uint64_t figure(const PerfmonDistance *slack, PmuLedgerItem item)
         return slack->instructions;
     case PMU_ITEM_BRANCHES ... PMU_ITEM_BRANCHES_FAR:
         return slack->branches;
+    case PMU_ITEM_INTERRUPTS:
+    case PMU_ITEM_EXCEPTIONS:
+        return slack->deliveries;
     case PMU_ITEM_CYCLES:
         return slack->cycles;
     case PMU_ITEM_SLOTS:
@@ -65,7 +68,8 @@ static uint64_t smallest(const PerfmonDistance *slack)
                          MIN(slack->instructions_level[0],
                              slack->instructions_level[1]));
 
-    return MIN(exact, MIN(slack->any, MIN(slack->cycles, slack->slots)));
+    return MIN(MIN(exact, slack->deliveries),
+               MIN(slack->any, MIN(slack->cycles, slack->slots)));
 }
 
 /* Set a counter to overflow after @distance, with @control in its selector. */
@@ -171,23 +175,6 @@ static void check_exact(const Case *this, uint64_t distance)
     }
 }
 
-/*
- * Take interrupts and exceptions out of @selection: whoever delivers one looks
- * for overflows, so that they bound no distance.
- */
-static void leave_deliveries(PmuSelection *selection)
-{
-    unsigned kept = 0;
-
-    for (unsigned i = 0; i < selection->num_terms; i++) {
-        if (selection->term[i] != PMU_ITEM_INTERRUPTS &&
-            selection->term[i] != PMU_ITEM_EXCEPTIONS) {
-            selection->term[kept++] = selection->term[i];
-        }
-    }
-    selection->num_terms = kept;
-}
-
 static Case select_case(const PmuEvent *row)
 {
     Case this = { .row = row };
@@ -197,7 +184,6 @@ static Case select_case(const PmuEvent *row)
     this.counter = g_bit_nth_lsf(row->on[config.core].counters, -1);
     pmu_event_select(&this.selection, config.core, this.counter,
                      select_row(&this), extra);
-    leave_deliveries(&this.selection);
     return this;
 }
 
@@ -223,8 +209,8 @@ static void test_exact_distance(void)
 }
 
 /*
- * What counts deliveries asks to be looked at when one happens; alone, it
- * bounds no distance and needs no model.
+ * Counters of interrupts and exceptions alone bound nothing else, and need no
+ * model.
  */
 static void test_deliveries(void)
 {
@@ -241,9 +227,10 @@ static void test_deliveries(void)
     write_msr(pmu, 0x38f, 1);
     write_msr(pmu, 0xc1, -2ll);
     write_msr(pmu, 0x186, EN | INT | OS | USR | 0x01cb);
-    g_assert_true(perfmon_demand(pmu).deliveries);
     g_assert_false(perfmon_demand(pmu).timing);
     slack = slack_of(pmu);
+    g_assert_cmpuint(slack.deliveries, ==, 2);
+    slack.deliveries = UINT64_MAX;
     g_assert_cmpuint(smallest(&slack), ==, UINT64_MAX);
     now.item[PMU_LEVEL_USR][PMU_ITEM_INTERRUPTS] = 1;
     perfmon_update(pmu, &now);
@@ -252,7 +239,8 @@ static void test_deliveries(void)
     perfmon_update(pmu, &now);
     g_assert_true(pmu->pmi);
     write_msr(pmu, 0x186, EN | INT | OS | USR | 0xc4);
-    g_assert_false(perfmon_demand(pmu).deliveries);
+    slack = slack_of(pmu);
+    g_assert_cmpuint(slack.deliveries, ==, UINT64_MAX);
 }
 
 /* A counter bounds the distances of the levels at which it counts. */

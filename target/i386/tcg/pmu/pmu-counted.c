@@ -122,7 +122,7 @@ void x86_pmu_counted_open(CPUX86State *env, unsigned ahead)
                             x86_pmu_pc(env) - block->insns[current].offset);
 }
 
-/* Progress that may be made before counters are looked at. */
+/* Progress that may be made before counters are checked. */
 static uint64_t x86_pmu_distance_to_check(const X86PMU *unit)
 {
     uint64_t now = pmu_timing_progress(unit->timing);

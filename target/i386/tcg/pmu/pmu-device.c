@@ -32,7 +32,7 @@
 
 /*
  * The core has waited: tell the clock, for which it was as long as @iterations,
- * and reduce by @progress what may run before counters are looked at.
+ * and reduce by @progress what may run before counters are checked.
  */
 static void x86_pmu_waited(CPUX86State *env, uint64_t progress,
                            uint64_t iterations)

@@ -51,7 +51,7 @@ static void x86_pmu_recount_last(CPUX86State *env, PmuLevel level, int count,
         pmu->cut -= count;
         pmu->room = -1;
     } else if (!(env->hflags & HF_PMU_TIMING_MASK) &&
-               x86_pmu_counts_level(env, level)) {
+               x86_pmu_instruments(env, level)) {
         pmu->budget[level] -= count;
         pmu->branches[level] += branches;
     }
@@ -78,7 +78,18 @@ void x86_pmu_divert(CPUX86State *env)
     pmu_timing_interrupt(pmu->unit->timing);
 }
 
-void x86_pmu_interrupt(CPUX86State *env, int vector, bool is_int)
+/* The item that event @vector counts in; 0: it is an instruction. */
+static PmuLedgerItem x86_pmu_delivered_item(int vector, bool is_int, bool is_hw)
+{
+    if (is_int) {
+        return 0;
+    }
+    /* An NMI that a hypervisor injects comes in the guise of an exception. */
+    return is_hw || vector == EXCP02_NMI ? PMU_ITEM_INTERRUPTS
+                                         : PMU_ITEM_EXCEPTIONS;
+}
+
+void x86_pmu_interrupt(CPUX86State *env, int vector, bool is_int, bool is_hw)
 {
     X86PMUState *pmu = &env->pmu;
 
@@ -87,6 +98,7 @@ void x86_pmu_interrupt(CPUX86State *env, int vector, bool is_int)
     }
     x86_pmu_observe_interrupt(env, vector);
     pmu->unit->interrupted_level = x86_pmu_level(env);
+    pmu->unit->delivered = x86_pmu_delivered_item(vector, is_int, is_hw);
     if (is_int) {
         x86_pmu_recount_last(env, pmu->unit->interrupted_level, -1, -1);
     } else {
@@ -94,39 +106,38 @@ void x86_pmu_interrupt(CPUX86State *env, int vector, bool is_int)
     }
 }
 
-/* What counts interrupts or exceptions may overflow now. */
-static void x86_pmu_count_delivery(CPUX86State *env, bool is_hw)
+/* Count an interrupt or exception, by which a counter may overflow. */
+static void x86_pmu_count_delivery(CPUX86State *env)
 {
     X86PMU *unit = env->pmu.unit;
     PmuLevel level = unit->interrupted_level;
 
-    if (x86_pmu_counts_level(env, level)) {
-        unit->ledger.event[level][is_hw ? PMU_ITEM_INTERRUPTS
-                                        : PMU_ITEM_EXCEPTIONS]++;
-        if (unit->counts_deliveries) {
-            x86_pmu_poll(env);
+    if (x86_pmu_instruments(env, level)) {
+        unit->ledger.event[level][unit->delivered]++;
+        if (!--unit->deliveries_left) {
+            x86_pmu_check_now(env);
         }
     }
 }
 
-void x86_pmu_interrupt_done(CPUX86State *env, bool is_int, bool is_hw)
+void x86_pmu_interrupt_done(CPUX86State *env)
 {
     X86PMU *unit = env->pmu.unit;
 
     if (!unit) {
         return;
     }
-    if (is_int) {
-        x86_pmu_recount_last(env, unit->interrupted_level, 1, 1);
+    if (unit->delivered) {
+        x86_pmu_count_delivery(env);
     } else {
-        x86_pmu_count_delivery(env, is_hw);
+        x86_pmu_recount_last(env, unit->interrupted_level, 1, 1);
     }
     x86_pmu_delivered(env);
 }
 
 void x86_pmu_halt(CPUX86State *env)
 {
-    x86_pmu_poll(env);
+    x86_pmu_check_now(env);
     if (env->pmu.unit) {
         x86_pmu_clock_halt(env->pmu.unit);
     }
@@ -171,7 +182,7 @@ void x86_pmu_exec_exit(CPUX86State *env)
     if (env->pmu.record) {
         x86_pmu_run(env);
     }
-    /* Update here: a replay may run a block next that icount does not count. */
+    /* Here, as a replay may run a block next that icount does not count. */
     x86_pmu_clock_request_update(env->pmu.unit);
     env->pmu.room = -1;
     if (cs->halted || cs->stop || !(env->hflags & HF_PMU_TIMING_MASK)) {
@@ -184,6 +195,6 @@ void x86_pmu_exec_exit(CPUX86State *env)
         x86_pmu_collect(env);
     }
     if (icount_enabled() && x86_pmu_check_is_due(env)) {
-        x86_pmu_poll(env);
+        x86_pmu_check_now(env);
     }
 }

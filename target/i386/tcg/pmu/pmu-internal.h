@@ -116,7 +116,7 @@ struct X86PMU {
     /* Instructions of the block that waits to run; icount includes them. */
     unsigned waiting;
     bool is_clock;              /* its cycles are the machine's time */
-    uint32_t clock_iterations;  /* since the clock was updated */
+    uint32_t clock_iterations;  /* since x86_pmu_clock_request_update() */
     uint64_t resumes_until;     /* x86_pmu_may_resume() up to this progress */
     bool masks_lvt;             /* a PMI masks its LVT entry */
     bool misc_enable;           /* IA32_MISC_ENABLE[7] announces the unit */
@@ -141,7 +141,7 @@ struct X86PMU {
 
     /* count: the budget, by level, as of the last fold or x86_pmu_arm() */
     int64_t granted[PMU_LEVEL_NR];
-    /* timing: look at the counters when pmu_timing_progress() gets here */
+    /* timing: check counters when pmu_timing_progress() gets here */
     uint64_t check_at;
     /* timing: the generation of code whose blocks the numbers stand for now */
     uint64_t counted_generation;
@@ -154,9 +154,10 @@ struct X86PMU {
     X86PMUPaging paging;        /* with PMU_MAPPINGS_STALE_AFTER_BLOCK */
     unsigned num_flushes;
     X86PMUFlush flush[X86_PMU_FLUSHES];
-    /* What the interrupt or exception interrupts that is being delivered. */
+    /* The event that is being delivered: the level that it interrupts. */
     PmuLevel interrupted_level;
-    bool counts_deliveries;     /* some counter does: PerfmonDemand */
+    PmuLedgerItem delivered;    /* where it counts; 0: INT n, a branch */
+    uint64_t deliveries_left;   /* until a counter of them may overflow */
     /* The texts that were logged with LOG_UNIMP, each once: a set. */
     GHashTable *logged;
     /* Nothing counts, but instrumented code still runs: see x86_pmu_arm(). */
@@ -340,8 +341,8 @@ void x86_pmu_check(CPUX86State *env, unsigned num_insns);
 /* Choose the mode of the next block: @hflags has bits of HF_PMU_MASK. */
 void x86_pmu_set_mode(CPUX86State *env, uint32_t hflags);
 
-/* Between two blocks: look at the counters and deliver what they ask for. */
-void x86_pmu_poll(CPUX86State *env);
+/* Between two blocks: check counters and deliver what they ask for. */
+void x86_pmu_check_now(CPUX86State *env);
 
 /*
  * Leave the block of @num_insns instructions at its entry, before any of its
@@ -468,7 +469,7 @@ static inline bool x86_pmu_is_fast_forward(const CPUX86State *env)
 }
 
 /* Does code of @level run instrumented? */
-static inline bool x86_pmu_counts_level(const CPUX86State *env, PmuLevel level)
+static inline bool x86_pmu_instruments(const CPUX86State *env, PmuLevel level)
 {
     return env->hflags & (HF_PMU_TIMING_MASK |
                           (level == PMU_LEVEL_OS ? HF_PMU_OS_MASK
@@ -517,7 +518,7 @@ void x86_pmu_counted_assist(CPUX86State *env);
 void x86_pmu_counted_ask(CPUX86State *env);
 
 /*
- * Reduce the progress that may be made before counters are looked at, by
+ * Reduce the progress that may be made before counters are checked, by
  * @progress in units of 1/PMU_CPI_ONE.
  */
 void x86_pmu_counted_shorten(CPUX86State *env, uint64_t progress);

@@ -5,7 +5,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * The model sees blocks after they ran: when the log is full or when counters
- * are looked at.  Only then are their data addresses and branches known, and
+ * are checked.  Only then are their data addresses and branches known, and
  * how far the newest block got.
  */
 
@@ -224,7 +224,7 @@ void x86_pmu_run_all(CPUX86State *env, uint64_t insn)
  */
 #define CONTESTED_WORDS 64
 
-/* Words that may be logged before the model must look for an overflow. */
+/* Words that may be logged before the model must check for an overflow. */
 static int32_t x86_pmu_log_room(const X86PMU *unit)
 {
     uint64_t now = pmu_timing_progress(unit->timing);

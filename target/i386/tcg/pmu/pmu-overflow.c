@@ -1,6 +1,6 @@
 /*
- * Overflows and performance-monitoring interrupts: when to look for them, and
- * how they reach the guest.
+ * Overflows and performance-monitoring interrupts: when counters are checked,
+ * and how interrupts reach the guest.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
@@ -31,7 +31,7 @@
 
 /*
  * Instructions or branches to an overflow, below which the current privilege
- * level gets all of the budget, and the first block of the other level looks
+ * level gets all of the budget, and the first block of the other level checks
  * again.  Farther away each level gets half: a change of level costs nothing.
  */
 #define SPLIT_BUDGET (1 << 16)
@@ -101,7 +101,7 @@ void x86_pmu_peek(CPUX86State *env, PmuLedger *ledger, Perfmon *perfmon)
  * depends on how code is cut into blocks.  So it settles the model's estimates,
  * which changes them, only if an overflow may depend on them.
  */
-static void x86_pmu_settle(CPUX86State *env)
+static void x86_pmu_update_counters(CPUX86State *env)
 {
     X86PMU *unit = env->pmu.unit;
     PerfmonDistance slack;
@@ -287,7 +287,6 @@ static void x86_pmu_arm_all(CPUX86State *env, uint64_t insn, unsigned need,
     bool timing = FIELD_EX64(insn, X86_PMU_INSN, TIMING);
 
     x86_pmu_counted_revoke(env);
-    unit->counts_deliveries = demand.deliveries;
     unit->idle = !hflags;
     /*
      * When nothing counts any more, bits and interest stay for a while.  A
@@ -300,7 +299,7 @@ static void x86_pmu_arm_all(CPUX86State *env, uint64_t insn, unsigned need,
     } else if (unit->perfmon.pmi && !(env->hflags & HF_PMU_MASK)) {
         /*
          * State that was loaded may be from between an overflow that froze all
-         * counters and its interrupt: only instrumented code looks for that.
+         * counters and its interrupt: only instrumented code checks that.
          */
         x86_pmu_set_mode(env, HF_PMU_OS_MASK | HF_PMU_USR_MASK);
     }
@@ -323,6 +322,7 @@ void x86_pmu_arm(CPUX86State *env, uint64_t insn, unsigned need)
 
     perfmon_event_rates_update(&unit->rates);
     x86_pmu_distance(unit, &slack);
+    unit->deliveries_left = slack.deliveries;
     x86_pmu_arm_timing(unit, &slack);
     x86_pmu_arm_all(env, insn, need, &slack);
 }
@@ -435,7 +435,7 @@ void x86_pmu_check(CPUX86State *env, unsigned num_insns)
     PerfmonDistance slack;
 
     unit->waiting = num_insns;
-    x86_pmu_settle(env);
+    x86_pmu_update_counters(env);
     interrupt = x86_pmu_deliver(env);
     unit->waiting = 0;
     if (x86_pmu_retire_idle(env)) {
@@ -459,14 +459,14 @@ void helper_x86_pmu_expired(CPUX86State *env, uint32_t num_insns)
     x86_pmu_leave(env, num_insns, 0);
 }
 
-void x86_pmu_poll(CPUX86State *env)
+void x86_pmu_check_now(CPUX86State *env)
 {
     const X86PMU *unit = env->pmu.unit;
 
     /* An idle unit only waits for an interrupt: let its budget run out. */
     if (unit && (env->hflags & HF_PMU_MASK) &&
         (!unit->idle || unit->perfmon.pmi)) {
-        x86_pmu_settle(env);
+        x86_pmu_update_counters(env);
         x86_pmu_deliver(env);
         x86_pmu_arm(env, 0, 0);
     }

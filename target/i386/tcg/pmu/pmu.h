@@ -130,8 +130,8 @@ void x86_pmu_unretire(CPUX86State *env);
  * Interrupt (@is_hw) or exception @vector is about to be delivered; and has
  * been.  INT n, INT3 and INTO (@is_int) retire only if the delivery succeeds.
  */
-void x86_pmu_interrupt(CPUX86State *env, int vector, bool is_int);
-void x86_pmu_interrupt_done(CPUX86State *env, bool is_int, bool is_hw);
+void x86_pmu_interrupt(CPUX86State *env, int vector, bool is_int, bool is_hw);
+void x86_pmu_interrupt_done(CPUX86State *env);
 
 /* IRET has been executed, and the vCPU is about to accept NMIs again. */
 void x86_pmu_iret(CPUX86State *env);
@@ -234,7 +234,8 @@ static inline void x86_pmu_unwind(CPUX86State *env, const TranslationBlock *tb,
 
 static inline void x86_pmu_unretire(CPUX86State *env) { }
 
-static inline void x86_pmu_interrupt(CPUX86State *env, int vector, bool is_int)
+static inline void x86_pmu_interrupt(CPUX86State *env, int vector, bool is_int,
+                                     bool is_hw)
 {
 }
 
@@ -242,10 +243,7 @@ static inline void x86_pmu_iret(CPUX86State *env) { }
 static inline void x86_pmu_lvt(X86CPU *cpu, int entry, uint32_t value) { }
 static inline void x86_pmu_divert(CPUX86State *env) { }
 static inline void x86_pmu_exec_exit(CPUX86State *env) { }
-static inline void x86_pmu_interrupt_done(CPUX86State *env, bool is_int,
-                                          bool is_hw)
-{
-}
+static inline void x86_pmu_interrupt_done(CPUX86State *env) { }
 static inline void x86_pmu_flush_all(CPUX86State *env) { }
 
 static inline void x86_pmu_flush_context(CPUX86State *env) { }

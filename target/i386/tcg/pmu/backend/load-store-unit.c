@@ -72,8 +72,8 @@ static inline void count_wait(PmuPipeline *p, const PmuAccessOutcome *access,
         pmu_outstanding_wait(&p->outstanding, start, ready, wait);
         return;
     }
-    known = wait == PMU_WAIT_L1_MISS ? arrives
-                                : MIN(begun + p->uarch->l2.latency, arrives);
+    known = wait == PMU_WAIT_L1_MISS
+            ? arrives : MIN(begun + p->uarch->l2.latency, arrives);
     pmu_outstanding_wait(&p->outstanding, start, begun, PMU_WAIT_ANY);
     pmu_outstanding_wait(&p->outstanding, begun, known,
                          PMU_WAIT_ANY | PMU_WAIT_L1_MISS);

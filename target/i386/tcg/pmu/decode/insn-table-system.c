@@ -59,7 +59,6 @@ static const PmuInsnRow rows[] = {
     FAR("iretd", NONE, 60, 220),
     FAR("iretq", NONE, 60, 220),
     FAR("int", NONE, 60, 1),
-    FAR("int1", NONE, 60, 1),
     FAR("int3", NONE, 60, 1),
     FAR("into", NONE, 60, 1),
     FAR("syscall", NONE, 30, 40),
@@ -170,6 +169,8 @@ static const PmuInsnRow rows[] = {
           .traits = ENDS),
     MICRO("clts", NONE, 8, 20, 20, .traits = ENDS),
     MICRO("swapgs", NONE, 4, 10, 10),
+    /* To QEMU and the PMU this is an exception, not a branch like INT n. */
+    MICRO("int1", NONE, 60, 1, 1, .flags = PMU_INSN_BLOCKS_ISSUE),
     MICRO("hlt", NONE, 10, 30, 30, .flags = PMU_INSN_BLOCKS_ISSUE),
     MICRO("ud2", NONE, 10, 30, 30, .flags = PMU_INSN_BLOCKS_ISSUE),
     MICRO("monitor", NONE, 10, 30, 30),

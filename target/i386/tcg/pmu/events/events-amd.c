@@ -60,13 +60,14 @@
                         PMU_ITEM_RFO_DRAM
 
 /*
- * Branches include exceptions and interrupts.  A far transfer, of whatever
- * kind, is not predicted, and counts as mispredicted.
+ * Branches, and before Zen instructions, include exceptions and interrupts.  A
+ * far transfer, of whatever kind, is not predicted, and counts as mispredicted.
  */
 static const PmuEvent rows[] = {
     { "CPU_CLK_UNHALTED", AMD(0x76, 0x00, 0), CYCLES(PMU_ITEM_CYCLES) },
-    { "RETIRED_INSTRUCTIONS", AMD(0xc0, 0x00, 0),
-      EXACT(PMU_ITEM_INSTRUCTIONS) },
+    { "RETIRED_INSTRUCTIONS", TO_BULLDOZER(0xc0, 0x00),
+      EXACT(PMU_ITEM_INSTRUCTIONS, DELIVERIES) },
+    { "RETIRED_INSTRUCTIONS", ZEN(0xc0, 0x00), EXACT(PMU_ITEM_INSTRUCTIONS) },
     { "RETIRED_UOPS", AMD(0xc1, 0x00, 0), MODELLED(UOPS) },
     { "RETIRED_BRANCH_INSTRUCTIONS", AMD(0xc2, 0x00, 0),
       EXACT(PMU_ITEM_BRANCHES, DELIVERIES) },

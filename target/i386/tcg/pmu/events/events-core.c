@@ -14,12 +14,11 @@
 #include "tcg/pmu/events/events-older.h"
 
 /*
- * The counters of Nehalem and Westmere that can count event @code: 0 and 1 if
- * it is of L1D.  4EH has this limit on Nehalem only; the two share their rows.
+ * The counters of Nehalem and Westmere that can count event @code.  40H, 41H
+ * and 4EH are limited to 0 and 1, too, on Nehalem, but not on Westmere, which
+ * shares its rows (Linux, intel_nehalem_event_constraints).
  */
-#define NEHALEM_COUNTERS(code)                                          \
-    ((code) == 0x40 || (code) == 0x41 || (code) == 0x51                 \
-     ? CTR0 | CTR1 : ANY_COUNTER)
+#define NEHALEM_COUNTERS(code)  ((code) == 0x51 ? CTR0 | CTR1 : ANY_COUNTER)
 
 /* Selectors: on all these cores (ALL), or on those that the name says. */
 #define ALL(code, umask)                                                \

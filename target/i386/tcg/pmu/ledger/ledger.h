@@ -101,7 +101,7 @@ typedef enum PmuLedgerItem {
     PMU_ITEM_ASSISTS_FP,            /* microcode assists for denormals */
     /* Events that were delivered, at the level that they interrupted. */
     PMU_ITEM_INTERRUPTS,            /* of hardware */
-    PMU_ITEM_EXCEPTIONS,            /* but those of INT n, INT3, INTO, INT1 */
+    PMU_ITEM_EXCEPTIONS,            /* and INT1; not INT n, INT3, INTO */
 
     /*
      * Loads and stores retired.  A load counts where its line was found, one of

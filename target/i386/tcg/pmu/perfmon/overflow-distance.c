@@ -16,7 +16,7 @@ typedef enum ItemKind {
     KIND_BRANCHES,
     KIND_CYCLES,
     KIND_SLOTS,
-    KIND_DELIVERIES,        /* looked at when they happen: PerfmonDemand */
+    KIND_DELIVERIES,
     KIND_OTHER,
 } ItemKind;
 
@@ -77,12 +77,13 @@ static uint64_t item_distance(const PmuSelection *event, uint64_t distance)
         return distance;
     }
     for (int i = 0; i < event->num_terms; i++) {
-        ItemKind kind = item_kind(event->term[i]);
-
-        slots |= event->term[i] < PMU_SLOT_NR;
-        others += event->term[i] >= PMU_SLOT_NR && kind != KIND_DELIVERIES;
+        if (event->term[i] < PMU_SLOT_NR) {
+            slots = true;
+        } else {
+            others++;
+        }
     }
-    return (distance - 1) / MAX(others + slots, 1) + 1;
+    return (distance - 1) / (others + slots) + 1;
 }
 
 static void lower(uint64_t *bound, uint64_t distance)
@@ -111,6 +112,16 @@ static uint64_t expected_at(const Perfmon *pmu, unsigned index,
                                         distance);
 }
 
+static bool counts_deliveries(const PmuSelection *event)
+{
+    for (int i = 0; i < event->num_terms; i++) {
+        if (item_kind(event->term[i]) == KIND_DELIVERIES) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void bound_counter(const Perfmon *pmu, PerfmonDistance *to_overflow,
                           const PerfmonCounter *counter, unsigned index)
 {
@@ -119,6 +130,9 @@ static void bound_counter(const Perfmon *pmu, PerfmonDistance *to_overflow,
                               counter->value;
     uint64_t distance = item_distance(counter->event, value_distance);
 
+    if (counts_deliveries(counter->event)) {
+        lower(&to_overflow->deliveries, distance);
+    }
     switch (event_kind(counter->event)) {
     case KIND_INSTRUCTIONS:
         bound_instructions(to_overflow, counter, distance);
@@ -152,6 +166,7 @@ void perfmon_distance_to_overflow(const Perfmon *pmu,
         .branches = UINT64_MAX,
         .cycles = UINT64_MAX,
         .slots = UINT64_MAX,
+        .deliveries = UINT64_MAX,
         .any = UINT64_MAX,
         .expected = UINT64_MAX,
     };

@@ -38,6 +38,8 @@ typedef struct PerfmonDistance {
      * is for all classes of slots together.
      */
     uint64_t slots;
+    /* Over counters of interrupts and exceptions, whatever else they count. */
+    uint64_t deliveries;
     /* Over all other counters. */
     uint64_t any;
     /*

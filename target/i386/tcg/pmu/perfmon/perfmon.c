@@ -432,12 +432,10 @@ static bool counts_conditional(const PmuSelection *event)
 
 static void demand_item(PerfmonDemand *demand, PmuLedgerItem item)
 {
-    if (item == PMU_ITEM_INTERRUPTS || item == PMU_ITEM_EXCEPTIONS) {
-        demand->deliveries = true;
-    } else {
-        demand->timing |= item != PMU_ITEM_INSTRUCTIONS &&
-                          item != PMU_ITEM_BRANCHES;
-    }
+    demand->timing |= item != PMU_ITEM_INSTRUCTIONS &&
+                      item != PMU_ITEM_BRANCHES &&
+                      item != PMU_ITEM_INTERRUPTS &&
+                      item != PMU_ITEM_EXCEPTIONS;
     pmu_interest_add(&demand->interest, item);
 }
 

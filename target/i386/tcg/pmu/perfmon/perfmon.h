@@ -28,11 +28,10 @@ typedef struct PerfmonDemand {
     bool level[PMU_LEVEL_NR];
     /*
      * Some counter needs more than the retired instructions, the branches and
-     * the conditional branches, whichever way these went, and deliveries.
+     * the conditional branches, whichever way these went, and interrupts and
+     * exceptions.
      */
     bool timing;
-    /* Some counter counts interrupts or exceptions. */
-    bool deliveries;
     /* What they need besides slots, cycles and kinds of instructions. */
     PmuInterest interest;
 } PerfmonDemand;

@@ -6,7 +6,7 @@
  *
  * The result is a function of the instruction stream alone.  It does not change
  * by a single slot with how the stream is cut into blocks, or with when
- * counters are looked at.
+ * counters are read.
  *
  * This folder decides which part of the model runs when (sampling-units,
  * sampling-credit, unknown-code), joins the parts (functional-model,
@@ -58,7 +58,7 @@ void pmu_timing_flush(PmuTiming *timing);
 
 /*
  * The same without estimates.  These are entered in whole slots, so that each
- * such call moves fractions of a slot.  For looks that are not the guest's own:
+ * such call moves fractions of a slot.  For reads that are not the guest's own:
  * counts stay a function of what the guest does.
  */
 void pmu_timing_flush_exact(PmuTiming *timing);
