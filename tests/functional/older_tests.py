@@ -40,6 +40,8 @@ NETBURST_BRANCHES = EXACT_BRANCHES - 1 - FAR_BRANCHES
 # AMD's RETIRED_FAR_CONTROL_TRANSFERS.  Like all branches, they include
 # interrupts and exceptions.
 AMD_FAR = 'r00c6:u'
+# Of a program that runs for a second at most: 250 ticks, and some faults
+DELIVERIES_MOST = 1000
 
 
 def pmu(name, cpu, line, counters, kernel=None, branches=EXACT_BRANCHES):
@@ -134,6 +136,12 @@ def has_deliveries(pmu, event):
                                   'Fam17h+' not in pmu.line)
 
 
+def check_instructions(checks, pmu, name, observed, expected):
+    """Check a count of instructions, in which there may be deliveries."""
+    most = DELIVERIES_MOST if has_deliveries(pmu, 'instructions:u') else 0
+    checks.between(name, observed, expected, expected + most)
+
+
 def check_samples(checks, s):
     # Without --per-thread perf opens an event for each CPU.  A task that moves
     # to another CPU leaves the period of its event unfinished.
@@ -156,10 +164,14 @@ def check_vperfctr(checks, s, pmu):
         for line in s.shell('%s %s' % (in_guest('vperfctr'),
                                        mode)).splitlines():
             name, _, expected, _, observed = line.split()
-            checks.equal(name, int(observed), int(expected))
+            if name.startswith('a-mode'):
+                check_instructions(checks, pmu, name, int(observed),
+                                   int(expected))
+            else:
+                checks.equal(name, int(observed), int(expected))
 
 
-def check_watchdog(checks, s):
+def check_watchdog(checks, s, pmu):
     """Check that the NMI watchdog counts cycles and leaves the other counters
     to perf.
     """
@@ -167,8 +179,8 @@ def check_watchdog(checks, s):
     checks.equal('nmi_watchdog', s.shell('echo 1 >%s && cat %s'
                                          % (control, control)), '1\n')
     counts = s.stat('-e instructions:u', in_guest('exact-1'))
-    checks.equal('instructions:u beside it', counts['instructions:u'],
-                 EXACT_INSTRUCTIONS)
+    check_instructions(checks, pmu, 'instructions:u beside it',
+                       counts['instructions:u'], EXACT_INSTRUCTIONS)
     s.shell('echo 0 >' + control)
 
 
@@ -253,7 +265,7 @@ def run(options, pmu):
         check_exact(checks, session, pmu)
         check_samples(checks, session)
         check_vperfctr(checks, session, pmu)
-        check_watchdog(checks, session)
+        check_watchdog(checks, session, pmu)
         check_ledger(checks, session)
         check_topdown(checks, session, pmu)
         if pmu.kernel is None:
