@@ -58,8 +58,8 @@ PMUS = (
     pmu('Pentium M', intel(13), 'p6 PMU driver', 2),
     # Kernel 5.10: since 6.1 Linux writes an old period to the counter (commit
     # dbf4e792bead), as p4_pmu_set_period() reads it before it is computed.
-    pmu('Pentium 4', 'kvm64', 'Netburst P4/Xeon PMU driver', 18, '5.10',
-        NETBURST_BRANCHES),
+    pmu('Pentium 4', 'kvm64', 'Netburst events, Netburst P4/Xeon PMU driver',
+        18, '5.10', NETBURST_BRANCHES),
     pmu('Core Duo', 'core2duo,model=14', 'Core events', 2),
     pmu('Core 2', 'core2duo', 'Core2 events', 2),
     pmu('Atom', 'core2duo,model=28', 'Atom events', 2),
