@@ -97,6 +97,9 @@ void x86_pmu_interrupt(CPUX86State *env, int vector, bool is_int, bool is_hw)
         return;
     }
     x86_pmu_observe_interrupt(env, vector);
+    if (!(env->hflags & HF_PMU_MASK)) {
+        return;
+    }
     pmu->unit->interrupted_level = x86_pmu_level(env);
     pmu->unit->delivered = x86_pmu_delivered_item(vector, is_int, is_hw);
     if (is_int) {
@@ -124,7 +127,7 @@ void x86_pmu_interrupt_done(CPUX86State *env)
 {
     X86PMU *unit = env->pmu.unit;
 
-    if (!unit) {
+    if (!(env->hflags & HF_PMU_MASK)) {
         return;
     }
     if (unit->delivered) {
