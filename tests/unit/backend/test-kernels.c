@@ -1181,6 +1181,31 @@ static double chase_memory(PmuCore core, bool at_random)
     return cycles;
 }
 
+/* A stream from the L3 is as fast as one core gets its lines. */
+static void test_l3_stream(void)
+{
+    for (PmuCore core = 0; core < PMU_CORES_MEASURED; core++) {
+        const uint32_t lines = (16 << 20) / 64;
+        Rig *rig = rig_new(core);
+        g_autofree uint64_t *places = g_new(uint64_t, lines);
+        double cycles;
+
+        for (uint32_t i = 0; i < lines; i++) {
+            places[i] = DATA_BASE + i * 64;
+        }
+        rig->addresses = places;
+        rig->num_addresses = lines;
+        rig_add(rig, (Code)I("\x48\x8b\x03"));         /* mov rax, [rbx] */
+        rig_close_loop(rig);
+        rig_measure(rig, lines);
+        cycles = rig_measure(rig, lines);
+        assert_near(rig, "cycles a line from the L3", cycles,
+                    0.99 * rig->uarch->l3_line_cycles,
+                    1.1 * rig->uarch->l3_line_cycles);
+        rig_free(rig);
+    }
+}
+
 /*
  * Prefetchers fetch a stream ahead, even if each load depends on the last: it
  * takes less than a third of the cycles of loads at random.
@@ -1367,5 +1392,6 @@ int main(int argc, char **argv)
     g_test_add_func("/kernels/l1d-prefetch", test_l1d_prefetch);
     g_test_add_func("/kernels/other-core", test_other_core);
     g_test_add_func("/kernels/older-cores", test_older_cores);
+    g_test_add_func("/kernels/l3-stream", test_l3_stream);
     return g_test_run();
 }

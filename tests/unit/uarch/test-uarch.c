@@ -817,6 +817,7 @@ static const Effect effects[] = {
     { "store-buffer=2", 1, CHASE, 1 << 28, 10, { STORE } },
     { "frequency=5000", 1, CHASE, 1 << 28, 1, { LOAD_CHAIN } },
     { "dram-tenth-ns=2000", 1, CHASE, 1 << 28, 1, { LOAD_CHAIN } },
+    { "l3-line-cycles=100", 1, CHASE, 1 << 22, 10, { LOAD } },
     { "dram-line-cycles=100", 1, CHASE, 1 << 28, 10, { LOAD } },
     { "page-walk=100", 1, CHASE, 1 << 28, 1, { LOAD_CHAIN } },
     { "page-walkers=1", 1, CHASE, 1 << 28, 10, { LOAD } },

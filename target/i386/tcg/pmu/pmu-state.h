@@ -29,7 +29,7 @@ typedef struct X86PMUObserverOptions X86PMUObserverOptions;
  * options in pmu-what-if.c.
  */
 #define X86_PMU_LEVELS 2
-#define X86_PMU_PARAMS 83
+#define X86_PMU_PARAMS 84
 #define X86_PMU_WHAT_IFS 8
 
 /*

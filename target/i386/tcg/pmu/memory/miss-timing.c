@@ -18,19 +18,36 @@ void pmu_miss_timing_init(PmuMissTiming *m, const PmuUarch *uarch,
     m->outstanding = outstanding;
 }
 
-/* When DRAM delivers a line asked for at @start. */
-static uint64_t dram(PmuMissTiming *m, uint64_t start)
+/*
+ * When a request that starts at @start has its turn where a line passes every
+ * @cycles, from *@free on.
+ */
+static uint64_t take_turn(const PmuMissTiming *m, uint64_t *free,
+                          uint64_t start, uint32_t cycles)
 {
-    const PmuUarch *uarch = m->uarch;
     /*
      * A request takes its turn no later than at the clock's cycle, which only
      * moves forward: one that starts late must not hold up others that start
      * sooner.  A request of fetch can start before the clock's cycle.
      */
-    uint64_t turn = MAX(m->dram_free, MIN(start, m->clock->cycle));
+    uint64_t turn = MAX(*free, MIN(start, m->clock->cycle));
 
-    m->dram_free = turn + uarch->dram_line_cycles;
-    return MAX(start, turn) + pmu_uarch_dram_latency(uarch);
+    *free = turn + cycles;
+    return MAX(start, turn);
+}
+
+/* When DRAM delivers a line asked for at @start. */
+static uint64_t dram(PmuMissTiming *m, uint64_t start)
+{
+    return take_turn(m, &m->dram_free, start, m->uarch->dram_line_cycles) +
+           pmu_uarch_dram_latency(m->uarch);
+}
+
+/* When the L3 delivers a line asked for at @start. */
+static uint64_t l3(PmuMissTiming *m, uint64_t start)
+{
+    return take_turn(m, &m->l3_free, start, m->uarch->l3_line_cycles) +
+           m->uarch->l3.latency;
 }
 
 /* When the line of @access, which misses L1 and starts at @start, arrives. */
@@ -45,7 +62,7 @@ static uint64_t beyond_l1(PmuMissTiming *m, const PmuAccessOutcome *access,
                               PMU_PREFETCH_RING];
         return arrives > m->clock->cycle ? MAX(ready, arrives) : ready;
     case PMU_SOURCE_L3:
-        return start + m->uarch->l3.latency + access->snoop;
+        return l3(m, start) + access->snoop;
     case PMU_SOURCE_DRAM:
         return dram(m, start);
     default:
@@ -76,7 +93,7 @@ static void start_prefetches(PmuMissTiming *m, const PmuAccessOutcome *access,
                              uint64_t start)
 {
     for (uint32_t i = 0; i < access->prefetch_l3; i++) {
-        uint64_t arrives = start + m->uarch->l3.latency;
+        uint64_t arrives = l3(m, start);
 
         m->prefetch[m->prefetches++ % PMU_PREFETCH_RING] = arrives;
         count_prefetch(m, start, arrives);

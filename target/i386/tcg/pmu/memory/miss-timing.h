@@ -48,7 +48,7 @@ typedef struct PmuMissTiming {
     uint64_t code_buffer[PMU_MAX_FILL_BUFFERS]; /* ... of L1I */
     uint64_t code_line;         /* when L1I can ask for its next line */
     uint64_t prefetch[PMU_PREFETCH_RING];       /* by number: when L2 has it */
-    uint64_t dram_free;         /* when the next line can leave DRAM */
+    uint64_t l3_free, dram_free;        /* when the next line can leave it */
     uint64_t buffer_waits_until;        /* when waits for a fill buffer end */
     uint64_t rfo_until, code_until;     /* ... requests of stores, of fetch,
                                            beyond L2 */

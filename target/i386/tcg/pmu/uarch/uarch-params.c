@@ -123,6 +123,8 @@ const PmuUarchParam pmu_uarch_params[PMU_UARCH_PARAMS] = {
 
     { "dram-tenth-ns", "0.1 ns", "load from DRAM",
       10, 20000, FIGURE(dram_tenth_ns) },
+    { "l3-line-cycles", "cycles", "between lines from L3",
+      0, 1000, FIGURE(l3_line_cycles) },
     { "dram-line-cycles", "cycles", "between lines from DRAM",
       0, 1000, FIGURE(dram_line_cycles) },
     { "snoop-latency", "cycles", "line that another vCPU has",

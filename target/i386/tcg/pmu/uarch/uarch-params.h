@@ -15,7 +15,7 @@
 #include "tcg/pmu/uarch/uarch.h"
 
 /* Rows of the table. */
-#define PMU_UARCH_PARAMS 83
+#define PMU_UARCH_PARAMS 84
 
 /* A member of PmuUarch, or of a structure in it. */
 typedef struct PmuUarchParam {

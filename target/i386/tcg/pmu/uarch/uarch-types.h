@@ -168,7 +168,8 @@ typedef struct PmuUarch {
     uint32_t page_walk;         /* cycles, if its last load hits L1D */
     uint32_t page_walkers;      /* at most PMU_MAX_PAGE_WALKERS */
     uint32_t dram_tenth_ns;     /* load to use, in 0.1 ns */
-    uint32_t dram_line_cycles;  /* between two lines from DRAM, one core */
+    uint32_t l3_line_cycles;    /* between two lines from L3, one core */
+    uint32_t dram_line_cycles;  /* ... from DRAM */
     uint32_t snoop_latency;     /* cycles beyond L3's, for a line in L3 that
                                    another core has */
     uint32_t prefetch_distance; /* lines that the L2 streamer runs ahead */
