@@ -31,16 +31,28 @@ const char *x86_pmu_fault_id(const X86PMUFault *fault)
     return object_get_canonical_path_component(OBJECT(fault));
 }
 
+/*
+ * The vCPU that @fault is possible on.  NULL and @errp set if there is none.
+ */
+static CPUState *x86_pmu_fault_find_cpu(const X86PMUFault *fault, Error **errp)
+{
+    CPUState *cs = x86_pmu_fault_cpu(fault);
+
+    if (!cs) {
+        error_setg(errp, "there is no such vCPU with a PMU: see cpu=");
+        return NULL;
+    }
+    return x86_pmu_fault_fits(fault, cpu_env(cs)->pmu.unit, errp) ? cs : NULL;
+}
+
 /* The machine is complete: exit if no vCPU has taken the fault. */
 static void x86_pmu_fault_machine_done(Notifier *notifier, void *data)
 {
     X86PMUFault *fault = container_of(notifier, X86PMUFault, machine_done);
-    CPUState *cs = x86_pmu_fault_cpu(fault);
+    Error *err = NULL;
 
-    if (!fault->unit) {
-        error_report("pmu-fault '%s': %s", x86_pmu_fault_id(fault),
-                     cs ? x86_pmu_fault_misfit(fault, cpu_env(cs)->pmu.unit)
-                        : "there is no such vCPU with a PMU: see cpu=");
+    if (!fault->unit && !x86_pmu_fault_find_cpu(fault, &err)) {
+        error_reportf_err(err, "pmu-fault '%s': ", x86_pmu_fault_id(fault));
         exit(EXIT_FAILURE);
     }
 }
@@ -72,21 +84,15 @@ static bool x86_pmu_fault_check_time(X86PMUFault *fault, Error **errp)
 /* Put @fault on its vCPU, now or at the vCPU's realize. */
 static bool x86_pmu_fault_install(X86PMUFault *fault, Error **errp)
 {
-    CPUState *cs = x86_pmu_fault_cpu(fault);
-    const char *why;
+    CPUState *cs;
 
     if (!phase_check(PHASE_MACHINE_READY)) {
         fault->machine_done.notify = x86_pmu_fault_machine_done;
         qemu_add_machine_init_done_notifier(&fault->machine_done);
         return true;
     }
+    cs = x86_pmu_fault_find_cpu(fault, errp);
     if (!cs) {
-        error_setg(errp, "there is no such vCPU with a PMU: see cpu=");
-        return false;
-    }
-    why = x86_pmu_fault_misfit(fault, cpu_env(cs)->pmu.unit);
-    if (why) {
-        error_setg(errp, "%s", why);
         return false;
     }
     x86_pmu_fault_start(fault, cs);

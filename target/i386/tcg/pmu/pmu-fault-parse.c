@@ -166,8 +166,8 @@ static bool x86_pmu_fault_parse_counter(X86PMUFault *fault, Error **errp)
     if (text && x86_pmu_fault_parse_name(text, which, &fault->counter)) {
         return true;
     }
-    error_setg(errp, "counter=%s: it must be pmc0 to pmc7, fixed0 to fixed3%s",
-               text ?: "",
+    error_setg(errp, "counter=%s%s: it must be pmc0 to pmc7, fixed0 to "
+               "fixed3%s", text ?: "", text ? "" : " is missing",
                which == COUNTER_PLAIN ? "" : ", or metrics.0 to metrics.7");
     return false;
 }
@@ -186,10 +186,8 @@ static bool x86_pmu_fault_parse_action(X86PMUFault *fault, Error **errp)
     }
     if (g_str_equal(text, "ignore")) {
         fault->action = X86_PMU_FAULT_IGNORE;
-        fault->read = false;
     } else if (g_str_equal(text, "zero")) {
         fault->action = X86_PMU_FAULT_ZERO;
-        fault->write = false;
     } else if (!g_str_equal(text, "gp")) {
         error_setg(errp, "action=%s: it must be gp, ignore or zero", text);
         return false;
@@ -282,25 +280,34 @@ static bool x86_pmu_fault_parse_mode(X86PMUFault *fault, Error **errp)
             return x86_pmu_fault_parse_vector(fault, !fault->lvtpc, errp);
         }
     }
-    error_setg(errp, "mode=%s: it must be " MODE_NAMES, text ?: "");
+    error_setg(errp, "mode=%s%s: it must be " MODE_NAMES, text ?: "",
+               text ? "" : " is missing");
     return false;
 }
 
-static bool x86_pmu_fault_is_writes(const X86PMUFault *fault)
+/* The only value that rw= can have, by kind= and action=; NULL: any. */
+static const char *x86_pmu_fault_only_rw(const X86PMUFault *fault)
 {
-    return fault->time == FAULT_WHEN_WRITTEN ||
-           fault->time == FAULT_CHANGES_WRITE;
+    if (fault->time == FAULT_WHEN_WRITTEN ||
+        fault->time == FAULT_CHANGES_WRITE ||
+        fault->action == X86_PMU_FAULT_IGNORE) {
+        return "w";
+    }
+    return fault->time == FAULT_CHANGES_READ ||
+           fault->action == X86_PMU_FAULT_ZERO ? "r" : NULL;
 }
 
 static bool x86_pmu_fault_parse_rw(X86PMUFault *fault, Error **errp)
 {
-    const char *only = x86_pmu_fault_is_writes(fault) ? "w" :
-                       fault->time == FAULT_CHANGES_READ ? "r" : NULL;
+    const char *only = x86_pmu_fault_only_rw(fault);
     const char *text = fault->text[TEXT_RW] ?: only ?: "rw";
 
     if (only && !g_str_equal(text, only)) {
-        error_setg(errp, "rw=%s: kind=%s is %s alone, rw=%s", text,
-                   fault->text[TEXT_KIND],
+        bool by_action = fault->kind == FAULT_GP;
+
+        error_setg(errp, "rw=%s: %s=%s is %s alone, rw=%s", text,
+                   by_action ? "action" : "kind",
+                   fault->text[by_action ? TEXT_ACTION : TEXT_KIND],
                    *only == 'w' ? "done at writes" : "about reads", only);
         return false;
     }
@@ -362,18 +369,42 @@ static bool x86_pmu_fault_parse_place(X86PMUFault *fault, Error **errp)
     return true;
 }
 
-/* Check every=, jitter= and seed=. */
+/* The least and the greatest value of numbers that any kind can have. */
+static const struct {
+    X86PMUFaultNumber which;
+    const char *name;
+    uint64_t least, most;
+} ranges[] = {
+    { NUMBER_NTH, "nth", 1, UINT32_MAX },
+    { NUMBER_CPL, "cpl", 0, 3 },
+    { NUMBER_MAX, "max", 1, UINT32_MAX },
+    { NUMBER_INSNS, "insns", 1, INT64_MAX },
+    { NUMBER_EVERY, "every", 1, INT64_MAX / 2 },
+};
+
+static bool x86_pmu_fault_parse_ranges(const X86PMUFault *fault, Error **errp)
+{
+    for (int i = 0; i < ARRAY_SIZE(ranges); i++) {
+        uint64_t number = fault->number[ranges[i].which];
+
+        if (number != NOT_GIVEN &&
+            (number < ranges[i].least || number > ranges[i].most)) {
+            error_setg(errp, "%s=%" PRIu64 ": it must be %" PRIu64 " to %"
+                       PRIu64, ranges[i].name, number, ranges[i].least,
+                       ranges[i].most);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Check jitter= and seed=. */
 static bool x86_pmu_fault_parse_period(X86PMUFault *fault, Error **errp)
 {
     uint64_t every = fault->number[NUMBER_EVERY];
     uint64_t jitter = fault->number[NUMBER_JITTER];
     uint64_t seed = fault->number[NUMBER_SEED];
 
-    if (every != NOT_GIVEN && (!every || every > INT64_MAX / 2)) {
-        error_setg(errp, "every=%" PRIu64 ": it must be 1 to %" PRId64, every,
-                   INT64_MAX / 2);
-        return false;
-    }
     if (jitter != NOT_GIVEN && (every == NOT_GIVEN || jitter >= every)) {
         error_setg(errp, "jitter=%" PRIu64 " needs every=, and must be less",
                    jitter);
@@ -394,38 +425,35 @@ static bool x86_pmu_fault_parse_period(X86PMUFault *fault, Error **errp)
 }
 
 /*
- * Check insns= and max=.  A fault that needs no access and no interrupt fires
- * by insns= or every=, else at once.
+ * When it fires, and how often.  A fault that needs no access and no interrupt
+ * fires by insns= or every=, else at once.
  */
-static bool x86_pmu_fault_parse_insns(X86PMUFault *fault, Error **errp)
+static void x86_pmu_fault_parse_times(X86PMUFault *fault)
 {
-    uint64_t insns = fault->number[NUMBER_INSNS];
-    bool waits = insns != NOT_GIVEN ||
+    bool waits = fault->number[NUMBER_INSNS] != NOT_GIVEN ||
                  fault->number[NUMBER_EVERY] != NOT_GIVEN;
     bool by_itself = fault->time == FAULT_WHEN_WRITTEN && !fault->msr;
 
-    if (insns != NOT_GIVEN && (!insns || insns > INT64_MAX)) {
-        error_setg(errp, "insns=%" PRIu64 ": it must be 1 to %" PRId64, insns,
-                   INT64_MAX);
-        return false;
-    }
     fault->by_count = by_itself && waits;
     fault->at_once = by_itself && !waits;
     fault->most = fault->number[NUMBER_MAX] != NOT_GIVEN
                   ? fault->number[NUMBER_MAX]
                   : kinds[fault->kind].lasts ? UINT64_MAX : 1;
-    return true;
 }
 
 bool x86_pmu_fault_parse(X86PMUFault *fault, Error **errp)
 {
-    return x86_pmu_fault_parse_kind(fault, errp) &&
-           x86_pmu_fault_parse_counter(fault, errp) &&
-           x86_pmu_fault_parse_by(fault, errp) &&
-           x86_pmu_fault_parse_mode(fault, errp) &&
-           x86_pmu_fault_parse_rw(fault, errp) &&
-           x86_pmu_fault_parse_action(fault, errp) &&
-           x86_pmu_fault_parse_place(fault, errp) &&
-           x86_pmu_fault_parse_period(fault, errp) &&
-           x86_pmu_fault_parse_insns(fault, errp);
+    if (!x86_pmu_fault_parse_kind(fault, errp) ||
+        !x86_pmu_fault_parse_ranges(fault, errp) ||
+        !x86_pmu_fault_parse_counter(fault, errp) ||
+        !x86_pmu_fault_parse_by(fault, errp) ||
+        !x86_pmu_fault_parse_mode(fault, errp) ||
+        !x86_pmu_fault_parse_action(fault, errp) ||
+        !x86_pmu_fault_parse_rw(fault, errp) ||
+        !x86_pmu_fault_parse_place(fault, errp) ||
+        !x86_pmu_fault_parse_period(fault, errp)) {
+        return false;
+    }
+    x86_pmu_fault_parse_times(fault);
+    return true;
 }

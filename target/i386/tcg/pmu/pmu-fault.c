@@ -7,6 +7,7 @@
  */
 
 #include "qemu/osdep.h"
+#include "qapi/error.h"
 #include "qemu/main-loop.h"
 #include "qom/object_interfaces.h"
 #include "system/runstate.h"
@@ -414,32 +415,66 @@ CPUState *x86_pmu_fault_cpu(const X86PMUFault *fault)
     return NULL;
 }
 
-const char *x86_pmu_fault_misfit(const X86PMUFault *fault,
-                                 const X86PMU *unit)
+/* Does @unit have the counter that @fault is about, if any? */
+static bool x86_pmu_fault_has_counter(const X86PMUFault *fault,
+                                      const PerfmonConfig *config)
 {
-    const PerfmonConfig *config = &unit->perfmon.config;
     unsigned counter = fault->counter;
 
+    return !fault->has_counter || counter < config->num_gp ||
+           (counter >= PERFMON_ARCH_GP && counter < PMU_CHECK_COUNTERS &&
+            counter - PERFMON_ARCH_GP < config->num_fixed) ||
+           (counter >= PMU_CHECK_COUNTERS &&
+            counter - PMU_CHECK_COUNTERS < config->num_metrics);
+}
+
+/* Can software make the accesses of @fault, if any? */
+static bool x86_pmu_fault_has_msrs(const X86PMUFault *fault,
+                                   const Perfmon *perfmon, Error **errp)
+{
+    const uint32_t msrs[] = { fault->before, fault->msr };
+    uint64_t value;
+
+    for (int i = 0; i < ARRAY_SIZE(msrs); i++) {
+        if (msrs[i] && perfmon_rdmsr(perfmon, msrs[i], &value) != PERFMON_OK) {
+            error_setg(errp, "its vCPU's PMU has no MSR 0x%x: access and "
+                       "window must be MSRs of the PMU", msrs[i]);
+            return false;
+        }
+    }
+    if (fault->msr && !fault->read &&
+        perfmon_wrmsr_check(perfmon, fault->msr, 0) != PERFMON_OK) {
+        error_setg(errp, "MSR 0x%x is read-only: a fault at writes needs "
+                   "access or window of one that can be written", fault->msr);
+        return false;
+    }
+    return true;
+}
+
+bool x86_pmu_fault_fits(const X86PMUFault *fault, const X86PMU *unit,
+                        Error **errp)
+{
+    const PerfmonConfig *config = &unit->perfmon.config;
+
     if (config->map != PERFMON_MAP_ARCHITECTURAL || config->version < 2) {
-        return "its vCPU has no architectural performance monitoring of "
-               "version 2 or later";
+        error_setg(errp, "its vCPU has no architectural performance "
+                   "monitoring of version 2 or later");
+        return false;
     }
     if (unit->faults && unit->faults->len >= X86_PMU_FAULTS) {
-        return "its vCPU has " stringify(X86_PMU_FAULTS) " faults already, "
-               "and no room for more";
+        error_setg(errp, "its vCPU has %d faults already, and no room for "
+                   "more", X86_PMU_FAULTS);
+        return false;
     }
     if (fault->kind == FAULT_METRICS_NOISE && !config->num_metrics) {
-        return "its vCPU has no PERF_METRICS";
+        error_setg(errp, "its vCPU has no PERF_METRICS");
+        return false;
     }
-    if (!fault->has_counter ||
-        (counter < config->num_gp) ||
-        (counter >= PERFMON_ARCH_GP && counter < PMU_CHECK_COUNTERS &&
-         counter - PERFMON_ARCH_GP < config->num_fixed) ||
-        (counter >= PMU_CHECK_COUNTERS &&
-         counter - PMU_CHECK_COUNTERS < config->num_metrics)) {
-        return NULL;
+    if (!x86_pmu_fault_has_counter(fault, config)) {
+        error_setg(errp, "its vCPU has no such counter");
+        return false;
     }
-    return "its vCPU has no such counter";
+    return x86_pmu_fault_has_msrs(fault, &unit->perfmon, errp);
 }
 
 static int x86_pmu_fault_attach_child(Object *child, void *opaque)
@@ -450,7 +485,7 @@ static int x86_pmu_fault_attach_child(Object *child, void *opaque)
 
     if (fault && !fault->unit &&
         x86_pmu_fault_is_for(fault, CPU(unit->cpu)) &&
-        !x86_pmu_fault_misfit(fault, unit)) {
+        x86_pmu_fault_fits(fault, unit, NULL)) {
         x86_pmu_fault_add(fault, unit);
     }
     return 0;

@@ -151,9 +151,9 @@ const char *x86_pmu_fault_kind_name(X86PMUFaultKind kind);
 /* The vCPU of @fault's cpu=; NULL: there is none, or it has no PMU. */
 CPUState *x86_pmu_fault_cpu(const X86PMUFault *fault);
 
-/* NULL if @fault is possible on @unit, else why it is not. */
-const char *x86_pmu_fault_misfit(const X86PMUFault *fault,
-                                 const X86PMU *unit);
+/* Is @fault possible on @unit?  False and @errp set if it is not. */
+bool x86_pmu_fault_fits(const X86PMUFault *fault, const X86PMU *unit,
+                        Error **errp);
 
 /* When: pmu-fault-trigger.c */
 
