@@ -153,6 +153,22 @@ static const Refusal refusals[] = {
     { "check-text",
       "Icelake-Server,pmu=on,pmu-check=log,pmu-check-text=0x2-0x1",
       { "pmu-check-text=0x2-0x1: it must be FIRST-END" } },
+    { "check-report",
+      "Icelake-Server,pmu=on,pmu-check=log,pmu-check-report=/nonexistent/x",
+      { "pmu-check-report=/nonexistent/x: no file can be created there: ",
+        "No such file" } },
+    { "check-report-directory",
+      "Icelake-Server,pmu=on,pmu-check=log,pmu-check-report=/",
+      { "pmu-check-report=/: it must be the name of a file\n" } },
+    { "check-min-period",
+      "Icelake-Server,pmu=on,pmu-check=log,pmu-check-min-period=-4",
+      { "pmu-check-min-period=-4 is out of range: it must be 0 to "
+        "140737488355328\n" } },
+    { "check-min-period-large",
+      "Icelake-Server,pmu=on,pmu-check=log,"
+      "pmu-check-min-period=140737488355329",
+      { "pmu-check-min-period=140737488355329 is out of range: it must be 0 to "
+        "140737488355328\n" } },
     { "recorder", "Icelake-Server,pmu=on,pmu-recorder=1048577",
       { "pmu-recorder=1048577 is out of range: it must be 0 to 1048576\n" } },
     { "recorder-without", "Icelake-Server,pmu-recorder=10",

@@ -14,6 +14,9 @@
 /* Entries of the recorder if there is a checker, and pmu-recorder not given. */
 #define RECORDER_SIZE 256
 
+/* Most of pmu-check-min-period: half of the range of a 48-bit counter. */
+#define MAX_PERIOD (INT64_C(1) << 47)
+
 static const char *const mode_names[X86_PMU_CHECK_MODES] = {
     "off", "log", "event", "stop", "exit",
 };
@@ -121,18 +124,23 @@ static void x86_pmu_set_text(Object *obj, Visitor *v, const char *name,
 static void x86_pmu_get_period(Object *obj, Visitor *v, const char *name,
                                void *opaque, Error **errp)
 {
-    uint64_t value = x86_pmu_given(obj)->min_period;
+    int64_t value = x86_pmu_given(obj)->min_period;
 
-    visit_type_uint64(v, name, &value, errp);
+    visit_type_int(v, name, &value, errp);
 }
 
 static void x86_pmu_set_period(Object *obj, Visitor *v, const char *name,
                                void *opaque, Error **errp)
 {
-    uint64_t value;
+    int64_t value;
 
     if (!x86_pmu_may_set(obj, name, errp) ||
-        !visit_type_uint64(v, name, &value, errp)) {
+        !visit_type_int(v, name, &value, errp)) {
+        return;
+    }
+    if (value < 0 || value > MAX_PERIOD) {
+        error_setg(errp, "pmu-check-min-period=%" PRId64 " is out of range: it "
+                   "must be 0 to %" PRId64, value, MAX_PERIOD);
         return;
     }
     x86_pmu_options(obj)->min_period = value;
@@ -177,7 +185,7 @@ void x86_pmu_observer_class_init(ObjectClass *oc)
         object_class_property_set_description(oc, texts[i].name,
                                               texts[i].description);
     }
-    object_class_property_add(oc, "pmu-check-min-period", "uint64",
+    object_class_property_add(oc, "pmu-check-min-period", "int",
                               x86_pmu_get_period, x86_pmu_set_period, NULL,
                               NULL);
     object_class_property_set_description(oc, "pmu-check-min-period",

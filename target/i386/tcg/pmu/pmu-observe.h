@@ -61,8 +61,8 @@ void x86_pmu_report_hit(void *opaque, const PmuCheckHit *hit);
 
 /*
  * Add @observer to the report that all vCPUs share, which the first one
- * creates.  False and @errp set if a file cannot be read or is wrong, or if
- * other vCPUs have other files.
+ * creates.  False and @errp set if a file cannot be read or created, or is
+ * wrong, or if other vCPUs have other files.
  */
 bool x86_pmu_report_join(X86PMUObserver *observer,
                          const X86PMUObserverOptions *options,

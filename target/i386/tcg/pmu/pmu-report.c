@@ -469,6 +469,34 @@ static bool x86_pmu_read_suppressions(X86PMUReport *report, Error **errp)
     return true;
 }
 
+/*
+ * Can the report be written when QEMU exits?  Tried with another file, as
+ * g_file_set_contents() makes one too, so that @file stays as it is until then.
+ */
+static bool x86_pmu_try_report(const char *file, Error **errp)
+{
+    g_autofree char *trial = g_strdup_printf("%s.XXXXXX", file ?: "");
+    int fd;
+
+    if (!file) {
+        return true;
+    }
+    if (!*file || g_file_test(file, G_FILE_TEST_IS_DIR)) {
+        error_setg(errp, "pmu-check-report=%s: it must be the name of a file",
+                   file);
+        return false;
+    }
+    fd = g_mkstemp(trial);
+    if (fd < 0) {
+        error_setg_errno(errp, errno, "pmu-check-report=%s: no file can be "
+                         "created there", file);
+        return false;
+    }
+    close(fd);
+    unlink(trial);
+    return true;
+}
+
 static void x86_pmu_report_free(X86PMUReport *report)
 {
     if (report->exit.notify) {
@@ -497,7 +525,8 @@ static X86PMUReport *x86_pmu_report_new(const X86PMUObserverOptions *options,
     report->suppress = g_strdup(options->suppress);
     report->map = g_strdup(options->map);
     if (!x86_pmu_read_map(report, errp) ||
-        !x86_pmu_read_suppressions(report, errp)) {
+        !x86_pmu_read_suppressions(report, errp) ||
+        !x86_pmu_try_report(report->file, errp)) {
         x86_pmu_report_free(report);
         return NULL;
     }
