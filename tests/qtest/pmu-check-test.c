@@ -712,6 +712,64 @@ static char *write_temporary(const char *text)
     return file;
 }
 
+/*
+ * An interrupt that a fault asks for breaks no rule if it finds LVTPC masked:
+ * it is no overflow's.  Interrupts of overflows break rules as without a fault.
+ */
+static void mask_before_late(PmuScript *s, bool wrong)
+{
+    pmu_wrmsr(s, GC, 0);
+    pmu_poke32(s, APIC_LVTPC, LVT_NMI);
+    pmu_wrmsr(s, MSR_A_PMC(0), IN(500));
+    pmu_wrmsr(s, MSR_EVTSEL(0), SEL_INT);
+    pmu_op(s, OP_RUN, BLOCK_NOPS, 1, 0);
+    pmu_poke32(s, APIC_LVTPC, LVT_MASKED | LVT_NMI);
+    pmu_op(s, OP_RUN, BLOCK_LOOP, 0, 100000);
+}
+
+static void write_unrelated(PmuScript *s, bool wrong)
+{
+    pmu_wrmsr(s, MSR_EVTSEL(5), 0);
+}
+
+static void p1_and_unrelated(PmuScript *s, bool wrong)
+{
+    write_unrelated(s, wrong);
+    p1(s, wrong);
+}
+
+typedef struct FaultCase {
+    const char *name;
+    void (*write)(PmuScript *s, bool wrong);
+    const char *fault;
+    bool wrong;                 /* it breaks P1 */
+} FaultCase;
+
+static const FaultCase faults[] = {
+    { "spurious", write_unrelated, "kind=spurious,access=0x18b" },
+    { "spurious-counted", write_unrelated, "kind=spurious,insns=1000" },
+    { "late", mask_before_late, "kind=late,by=50000" },
+    { "spurious-broken", p1_and_unrelated, "kind=spurious,access=0x18b",
+      true },
+    { "together", p1, "kind=spurious,access=0x38f,max=1000", true },
+};
+
+static void test_fault(const void *data)
+{
+    const FaultCase *c = data;
+    g_autoptr(PmuScript) s = pmu_script_new();
+    g_autofree char *args = g_strdup_printf(
+        "-icount shift=0 -object pmu-fault,id=f,%s", c->fault);
+    g_autoptr(QDict) report = NULL;
+
+    c->write(s, c->wrong);
+    report = run_checked(s, "+perf-metrics,pmu-check=event", args);
+    pmu_expect(qdict_get_int(qdict_get_qdict(report, "interrupts"),
+                             "masked") > 0, true, "is LVTPC masked");
+    pmu_expect(hits(report, "P1") > 0, c->wrong, "is P1 broken");
+    pmu_expect(hits(report, "P2"), 0, "hits of P2");
+}
+
 /* A suppressed hit does not end QEMU; the report has it, with the reason. */
 static void test_suppress(void)
 {
@@ -1093,6 +1151,12 @@ int main(int argc, char **argv)
 
         qtest_add_data_func(broken, &cases[i], test_broken);
         qtest_add_data_func(kept, &cases[i], test_kept);
+    }
+    for (int i = 0; i < ARRAY_SIZE(faults); i++) {
+        g_autofree char *path = g_strdup_printf("pmu/check/fault/%s",
+                                                faults[i].name);
+
+        qtest_add_data_func(path, &faults[i], test_fault);
     }
     qtest_add_func("pmu/check/event", test_event);
     qtest_add_func("pmu/check/stop", test_stop);

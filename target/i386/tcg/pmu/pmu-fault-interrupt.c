@@ -15,7 +15,7 @@ void x86_pmu_fault_release(X86PMU *unit, uint64_t n)
         unit->fault_held -= MIN(unit->fault_held, n);
         if (!unit->fault_held) {
             unit->fault_released = true;
-            unit->perfmon.pmi = true;
+            unit->fault_asked |= FAULT_ASKS_PMI;
         }
     }
 }
@@ -81,7 +81,7 @@ static const X86PMUFault *x86_pmu_fault_interrupt(CPUX86State *env)
 /* Deliver an interrupt, and leave LVTPC unmasked. */
 static void x86_pmu_fault_deliver_unmasked(CPUX86State *env, uint32_t *lvtpc)
 {
-    x86_pmu_observe_pmi(env);
+    x86_pmu_observe_pmi(env, true);
     x86_pmu_interrupt_apic(env);
     *lvtpc &= ~APIC_LVT_MASKED;
 }
@@ -95,7 +95,7 @@ static void x86_pmu_fault_deliver_as(CPUX86State *env, uint32_t *lvtpc,
     uint32_t given = *lvtpc;
 
     *lvtpc = as;
-    x86_pmu_observe_pmi(env);
+    x86_pmu_observe_pmi(env, true);
     x86_pmu_interrupt_apic(env);
     *lvtpc = given | (*lvtpc & APIC_LVT_MASKED);
 }
@@ -129,7 +129,7 @@ bool x86_pmu_fault_deliver(CPUX86State *env)
     case X86_PMU_FAULT_DOUBLE:
         x86_pmu_fault_deliver_unmasked(env, lvtpc);
         /* The second comes at the next block's entry; no fault changes it. */
-        unit->perfmon.pmi = true;
+        unit->fault_asked |= FAULT_ASKS_PMI;
         unit->fault_released = true;
         return true;
     default:

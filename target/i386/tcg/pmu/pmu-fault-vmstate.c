@@ -83,7 +83,8 @@ bool x86_pmu_faults_check(const X86PMU *unit)
 {
     const X86PMUSavedFaults *saved = unit->migrated.faults;
 
-    if (saved->asked & ~(FAULT_ASKS_STOP | FAULT_ASKS_INIT)) {
+    if (saved->asked &
+        ~(FAULT_ASKS_STOP | FAULT_ASKS_INIT | FAULT_ASKS_PMI)) {
         error_report("cpu/pmu: unknown requests of faults, 0x%x",
                      saved->asked);
         return false;

@@ -143,7 +143,7 @@ static void x86_pmu_fault_fire(X86PMUFault *fault, CPUX86State *env)
         x86_pmu_fault_overflow(fault, env);
         break;
     case FAULT_SPURIOUS:
-        unit->perfmon.pmi = true;
+        unit->fault_asked |= FAULT_ASKS_PMI;
         break;
     case FAULT_ONE_MORE:
         x86_pmu_fault_gain(fault, env,
@@ -191,7 +191,7 @@ void x86_pmu_faults_resume(CPUX86State *env)
     }
 }
 
-void x86_pmu_faults_act(CPUX86State *env)
+bool x86_pmu_faults_act(CPUX86State *env)
 {
     unsigned asked = env->pmu.unit->fault_asked;
     bool locked = bql_locked();
@@ -209,6 +209,7 @@ void x86_pmu_faults_act(CPUX86State *env)
     if (!locked) {
         bql_unlock();
     }
+    return asked & FAULT_ASKS_PMI;
 }
 
 void x86_pmu_faults_retire(CPUX86State *env, uint64_t n)

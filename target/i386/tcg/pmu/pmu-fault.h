@@ -113,9 +113,13 @@ struct X86PMUFault {
 /* X86PMUFault.counter for field @n of PERF_METRICS. */
 #define COUNTER_METRICS(n) (PMU_CHECK_COUNTERS + (n))
 
-/* Requests for x86_pmu_faults_act(): stop the guest; send the vCPU an INIT. */
+/*
+ * Requests of faults: stop the guest; send the vCPU an INIT; interrupt, which
+ * Perfmon.pmi does for overflows.
+ */
 #define FAULT_ASKS_STOP     1u
 #define FAULT_ASKS_INIT     2u
+#define FAULT_ASKS_PMI      4u
 
 /* Limits: faults of a vCPU; bytes of a fault's name, with the NUL. */
 #define X86_PMU_FAULTS      256
@@ -203,9 +207,10 @@ void x86_pmu_faults_resume(CPUX86State *env);
 
 /*
  * Do what faults asked for (FAULT_ASKS_x), between two blocks: stop the guest,
- * send the vCPU an INIT.
+ * send the vCPU an INIT.  Returns whether they asked for an interrupt, which is
+ * up to the caller.
  */
-void x86_pmu_faults_act(CPUX86State *env);
+bool x86_pmu_faults_act(CPUX86State *env);
 
 /*
  * Lower @slack to the instructions that may retire before

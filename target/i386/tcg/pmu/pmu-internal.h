@@ -407,8 +407,11 @@ void x86_pmu_observe_gp(CPUX86State *env, PmuCheckAccess how, uint32_t msr,
                         uint64_t value);
 /* IA32_PERF_GLOBAL_STATUS has got @bits. */
 void x86_pmu_observe_overflow(CPUX86State *env, uint64_t bits);
-/* A PMI is about to be delivered, or to find LVTPC masked. */
-void x86_pmu_observe_pmi(CPUX86State *env);
+/*
+ * A PMI is about to be delivered, or to find LVTPC masked.  @overflow: an
+ * overflow asks for it, not a fault on demand alone.
+ */
+void x86_pmu_observe_pmi(CPUX86State *env, bool overflow);
 /* The vCPU takes interrupt or exception @vector. */
 void x86_pmu_observe_interrupt(CPUX86State *env, int vector);
 void x86_pmu_observe_halt(CPUX86State *env, PmuCheckHalt why);

@@ -251,7 +251,7 @@ static PmuCheckOutcome x86_pmu_outcome(CPUX86State *env, uint32_t *lvtpc)
            ? PMU_CHECK_NMI_PENDING : PMU_CHECK_DELIVERED;
 }
 
-void x86_pmu_observe_pmi(CPUX86State *env)
+void x86_pmu_observe_pmi(CPUX86State *env, bool overflow)
 {
     X86PMUObserver *observer = env->pmu.unit->observer;
     uint64_t status = env->pmu.unit->perfmon.global_status;
@@ -268,7 +268,12 @@ void x86_pmu_observe_pmi(CPUX86State *env)
     observer->interrupts[outcome]++;
     x86_pmu_note(observer, PMU_RECORD_PMI, &moment, 0, lvtpc, status,
                  outcome);
-    if (observer->check) {
+    if (!observer->check) {
+        return;
+    }
+    if (outcome == PMU_CHECK_MASKED && !overflow) {
+        pmu_check_pmi_in_vain(observer->check, &moment.where);
+    } else {
         pmu_check_pmi(observer->check, &moment.where, outcome);
     }
 }

@@ -253,6 +253,12 @@ static void x86_pmu_arm_counts(CPUX86State *env, const PerfmonDistance *slack,
     }
 }
 
+/* Does something wait for x86_pmu_deliver()? */
+static bool x86_pmu_is_asked(const X86PMU *unit)
+{
+    return unit->perfmon.pmi || unlikely(unit->fault_asked);
+}
+
 /* What must run for counters and for the machine's clock. */
 static PerfmonDemand x86_pmu_demand(const X86PMU *unit)
 {
@@ -296,7 +302,7 @@ static void x86_pmu_arm_all(CPUX86State *env, uint64_t insn, unsigned need,
     if (hflags) {
         x86_pmu_set_interest(unit, demand.interest);
         x86_pmu_set_mode(env, hflags);
-    } else if (unit->perfmon.pmi && !(env->hflags & HF_PMU_MASK)) {
+    } else if (x86_pmu_is_asked(unit) && !(env->hflags & HF_PMU_MASK)) {
         /*
          * State that was loaded may be from between an overflow that froze all
          * counters and its interrupt: only instrumented code checks that.
@@ -306,7 +312,7 @@ static void x86_pmu_arm_all(CPUX86State *env, uint64_t insn, unsigned need,
     x86_pmu_arm_counts(env, slack,
                        timing ? 0 : FIELD_EX64(insn, X86_PMU_INSN, AHEAD),
                        need);
-    if (unit->perfmon.pmi || unlikely(unit->fault_asked)) {
+    if (x86_pmu_is_asked(unit)) {
         /* Come back at the next block's entry. */
         unit->check_at = 0;
         env->pmu.budget[x86_pmu_level(env)] -=
@@ -362,7 +368,7 @@ static void x86_pmu_assert_again(CPUState *cs, run_on_cpu_data data)
 
     if (unit && perfmon_netburst_pmi_asserted(&unit->perfmon) &&
         unit->cpu->apic_state) {
-        x86_pmu_observe_pmi(cpu_env(cs));
+        x86_pmu_observe_pmi(cpu_env(cs), true);
         x86_pmu_interrupt_apic(cpu_env(cs));
     }
 }
@@ -383,19 +389,18 @@ void x86_pmu_unmasked(CPUX86State *env, uint32_t lvtpc)
 bool x86_pmu_deliver(CPUX86State *env)
 {
     X86PMU *unit = env->pmu.unit;
+    bool overflow = unit->perfmon.pmi;
     bool acted = unlikely(unit->fault_asked);
+    bool by_fault = acted && x86_pmu_faults_act(env);
 
-    if (acted) {
-        x86_pmu_faults_act(env);
-    }
-    if (!unit->perfmon.pmi) {
+    if (!overflow && !by_fault) {
         return acted;
     }
     unit->perfmon.pmi = false;
     if (unlikely(unit->faults) && x86_pmu_fault_deliver(env)) {
         return true;
     }
-    x86_pmu_observe_pmi(env);
+    x86_pmu_observe_pmi(env, overflow);
     if (unit->cpu->apic_state) {
         x86_pmu_interrupt_apic(env);
     }
@@ -465,7 +470,7 @@ void x86_pmu_check_now(CPUX86State *env)
 
     /* An idle unit only waits for an interrupt: let its budget run out. */
     if (unit && (env->hflags & HF_PMU_MASK) &&
-        (!unit->idle || unit->perfmon.pmi)) {
+        (!unit->idle || x86_pmu_is_asked(unit))) {
         x86_pmu_update_counters(env);
         x86_pmu_deliver(env);
         x86_pmu_arm(env, 0, 0);
