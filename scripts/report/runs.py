@@ -29,15 +29,27 @@ class BadRun(Exception):
     """The file is not one that a run wrote; the message says why."""
 
 
+def why(error):
+    """What an OSError says, with the file first and without Python's marks."""
+    if error.filename is None or not error.strerror:
+        return str(error)
+    return '%s: %s' % (error.filename, error.strerror)
+
+
 def read(file):
     """Read a run from what run-guest --pmu-record wrote, the checker's report,
     or what x-query-pmu-history returned.  Missing fields are empty.
     """
-    with open(file, encoding='utf-8') as stream:
-        try:
-            data = json.load(stream)
-        except ValueError as e:
-            raise BadRun('%s is no JSON: %s' % (file, e)) from None
+    with open(file, 'rb') as stream:
+        return parse(stream.read(), file)
+
+
+def parse(text, file):
+    """The same of the text of a file, which messages name."""
+    try:
+        data = json.loads(text)
+    except ValueError as e:
+        raise BadRun('%s is no JSON: %s' % (file, e)) from None
     if isinstance(data, dict) and 'return' in data:
         data = data['return']
     if isinstance(data, list):
@@ -47,13 +59,26 @@ def read(file):
     run = {'report': {}, 'histories': [], 'samples': [], 'faults': [],
            'symbols': {}, 'command': '', 'kernel': '', 'output': '',
            'status': None}
-    if not isinstance(data, dict) or not set(data) & set(run) or \
-            not all(isinstance(h, dict) and 'entries' in h
-                    for h in data.get('histories', ())):
+    if not isinstance(data, dict) or not set(data) & set(run):
         raise BadRun('%s is neither what run-guest --pmu-record wrote, nor a '
                      'report of pmu-check, nor a history' % file)
     run.update(data)
+    check(run, file)
     return run
+
+
+def check(run, file):
+    """BadRun if a history or a rule of the report lacks its parts."""
+    def all_have(found, *names):
+        return isinstance(found, list) and all(
+            isinstance(each, dict) and each.keys() >= set(names)
+            for each in found)
+
+    if not all_have(run['histories'], 'cpu-index', 'clock-unit', 'entries'):
+        raise BadRun('%s is no history of pmu-recorder' % file)
+    if not isinstance(run['report'], dict) or not all_have(
+            run['report'].get('rules', []), 'rule', 'sites'):
+        raise BadRun('%s has no report of pmu-check' % file)
 
 
 def clock_unit(run):
