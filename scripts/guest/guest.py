@@ -233,6 +233,16 @@ class Guest(Machine):
             out.write(extra)
         return name
 
+    def _how_died(self, status):
+        if self._hello or status != 0:
+            return super()._how_died(status)
+        # The machine was reset, and QEMU has -no-reboot.
+        said = 'the guest died: its kernel stopped at boot'
+        if self.console:
+            return said
+        return ('%s and printed nothing: it may need what -cpu %s lacks, '
+                'such as 64-bit mode' % (said, self.options.cpu))
+
     # Frames
 
     def _send(self, kind, payload=b'', ident=0):

@@ -178,9 +178,13 @@ class Machine:
             return GuestError('QEMU did not start: ' + said)
         lines = last_words(self.console.decode(errors='replace'))
         return GuestDied('\n'.join(
-            ['the guest died (QEMU\'s exit status: %s)' % status] +
+            [self._how_died(status)] +
             ([said] if said else []) +
             (['from its console:'] + lines if lines else [])))
+
+    def _how_died(self, status):
+        """The message about the end of a QEMU with this exit status."""
+        return "the guest died (QEMU's exit status: %s)" % status
 
     def errors(self):
         """What QEMU has printed to stderr so far."""
