@@ -330,7 +330,5 @@ def find_suite(name, settings):
         if own == name:
             return trees.KINDS.get(name, suites.Directory)(name, path)
     if name not in suites.SUITES:
-        raise suites.SuiteError(
-            'there is no suite %s; there are %s, and your own with --from'
-            % (name, ', '.join(sorted(suites.SUITES))))
+        raise suites.SuiteError(suites.no_suite(name))
     return suites.SUITES[name]

@@ -84,6 +84,23 @@ TAKES = {
 OF_PLANS = ('job', 'merge', 'rerun')
 
 
+# {beginning of an unknown option: what its user may have meant}
+HINTS = {'--list': 'the command "list" prints the suites, "list SUITE" the '
+                   'cases of one',
+         '--only': '--suite S:GLOB chooses cases'}
+
+
+class Parser(argparse.ArgumentParser):
+    """Says of some unknown options what to use instead."""
+
+    def error(self, message):
+        if message.startswith('unrecognized arguments: '):
+            for option, hint in HINTS.items():
+                if ' ' + option in message:
+                    message += ' (%s)' % hint
+        super().error(message)
+
+
 class UsageError(Exception):
     """The user asked for something impossible; the message says why."""
 
@@ -155,11 +172,27 @@ def refused(command, given):
     return None
 
 
+def wrong_value(options, given):
+    """The message about a value that names nothing, or None."""
+    for name, path in options.from_:
+        if not os.path.isdir(path):
+            return '--from %s: there is no directory %s' % (name, path)
+    known = {*suites.SUITES, *(name for name, _ in options.from_)}
+    for text in options.suite + (options.arguments
+                                 if options.command == 'list' else []):
+        name, _ = suites.parse_suite(text)
+        if name not in known:
+            return suites.no_suite(name)
+    if 'qemu' in given and not os.path.isfile(options.qemu):
+        return '--qemu: there is no file ' + options.qemu
+    return None
+
+
 def parse_arguments(commands):
     """The options, with the command and its arguments.  commands are the names
     of all commands.  Ends the program if the arguments are wrong.
     """
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         usage='%(prog)s [command] [option...]', description=DESCRIPTION,
         epilog=EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter)
     add = parser.add_argument
@@ -222,7 +255,8 @@ def parse_arguments(commands):
     if options.command in ('run', 'plan') and options.arguments:
         parser.error('%s takes no %s' % (options.command,
                                          options.arguments[0]))
-    problem = refused(options.command, given)
+    problem = (refused(options.command, given) or
+               wrong_value(options, given))
     if problem:
         parser.error(problem)
     if options.measure and options.baseline:

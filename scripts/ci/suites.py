@@ -399,6 +399,12 @@ SUITES = {suite.name: suite for suite in (
 )}
 
 
+def no_suite(name):
+    """The message that there is no suite with this name."""
+    return ('there is no suite %s; there are %s, and your own with --from'
+            % (name, ', '.join(sorted(SUITES))))
+
+
 def parse_suite(text):
     """(suite's name, glob of cases) of SUITE[:GLOB]."""
     name, _, glob = text.partition(':')
