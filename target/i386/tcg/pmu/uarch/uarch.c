@@ -15,6 +15,7 @@
  *            Sunny Cove figures beside the new ones
  *   C&C      chipsandcheese.com: "Popping the Hood on Golden Cove" (2021),
  *            which has Sunny Cove as well, unless another one is named
+ *   kerncraft  likwid's measurements in kerncraft's machine files
  *   chosen   no source: the value is usual and its effect is stated
  */
 
@@ -98,7 +99,7 @@ static const PmuUarch uarch_table[PMU_CORES_MEASURED] = {
         .page_walk = 20,                /* chosen: 4 levels, most cached */
         .page_walkers = 2,              /* since Broadwell; IAD */
         .dram_tenth_ns = 665,           /* TMA: local memory */
-        /* kerncraft's IcelakeSP_Platinum-8360Y: 24.75 GB/s at 2.4 GHz. */
+        /* kerncraft, IcelakeSP_Platinum-8360Y: 24.75 GB/s at 2.4 GHz. */
         .l3_line_cycles = 6,
         .dram_line_cycles = 13,         /* chosen: 14 GB/s for one core */
         /* TMA: contested accesses 44 ns, hits in L3 19. */
@@ -232,7 +233,7 @@ static const PmuUarch uarch_table[PMU_CORES_MEASURED] = {
         .page_walk = 20,                /* chosen */
         .page_walkers = 4,              /* IAD */
         .dram_tenth_ns = 800,           /* chosen: no published constant */
-        .l3_line_cycles = 4,            /* kerncraft: 16 bytes a cycle */
+        .l3_line_cycles = 4,            /* kerncraft, 16 bytes a cycle */
         .dram_line_cycles = 13,         /* chosen */
         /* TMA: contested accesses 76.6 ns, hits in L3 32.6. */
         .snoop_latency = 123,
