@@ -337,6 +337,9 @@ static bool read_insn(CodeReader *reader, const Code *code, unsigned offset,
     read_operand(insn, &cs->detail->x86);
     read_effects(insn, cs);
     insn->target = branch_target(insn, &cs->detail->x86);
+    insn->stops = cs->id == X86_INS_HLT || cs->id == X86_INS_INT1 ||
+                  cs->id == X86_INS_UD0 || cs->id == X86_INS_UD2 ||
+                  cs->id == X86_INS_UD2B;
     return true;
 }
 
@@ -440,6 +443,10 @@ static int follow(Walk *walk, unsigned index, GError **error)
     const Code *code = walk->code;
     const CodeInsn *insn = &code->insns[index];
 
+    if (insn->stops) {
+        leads_out(insn, "leads to where the block does not tell", error);
+        return -1;
+    }
     switch (insn->info.branch) {
     case PMU_BRANCH_NONE:
         return index + 1;

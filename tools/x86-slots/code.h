@@ -53,6 +53,7 @@ typedef struct CodeInsn {
     CodeEffect effect[CODE_EFFECTS];
     unsigned num_effects;
     int64_t target;             /* of a direct branch, as an offset; else -1 */
+    bool stops;                 /* no instruction of the block follows */
     char text[96];              /* Intel syntax */
 } CodeInsn;
 
