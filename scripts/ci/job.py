@@ -31,8 +31,10 @@ COMPLAINTS = re.compile(
 # Instead of "quiet", which would hide warnings
 APPEND = 'loglevel=5'
 # Linux drops samples that take long by its clock, which says nothing of an
-# emulated CPU: lift these limits, and let every user open events.
-SYSCTLS = ('echo 1000000 >/proc/sys/kernel/perf_event_max_sample_rate',
+# emulated CPU: lift these limits, and let every user open events.  While there
+# is no limit of time, it refuses another rate.
+SYSCTLS = ('echo 1 >/proc/sys/kernel/perf_cpu_time_max_percent',
+           'echo 1000000 >/proc/sys/kernel/perf_event_max_sample_rate',
            'echo 0 >/proc/sys/kernel/perf_cpu_time_max_percent',
            'echo -1 >/proc/sys/kernel/perf_event_paranoid')
 

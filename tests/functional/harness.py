@@ -317,8 +317,10 @@ class Session:
         self.guest = guest.Guest(options)
         self.guest.start()
         # Keep the kernel from dropping samples that take long to handle: how
-        # long they take on an emulated CPU says nothing.
+        # long they take on an emulated CPU says nothing.  While there is no
+        # limit of time, it refuses another rate.
         self.shell('cd /proc/sys/kernel && '
+                   'echo 1 >perf_cpu_time_max_percent && '
                    'echo 1000000 >perf_event_max_sample_rate && '
                    'echo 0 >perf_cpu_time_max_percent')
 

@@ -755,6 +755,14 @@ static void test_soft_prefetch(void)
                       near + 0.01 * N);
         assert_within(count(rig, PMU_ITEM_FB_HITS), 0.99 * near,
                       near + 0.01 * N);
+        /* Who waits for the line of a prefetch waits for a miss of L1D. */
+        g_assert_cmpuint(count(rig, PMU_ITEM_L1D_PENDING), >=,
+                         sum(rig, PMU_ITEM_WAIT_L2, PMU_ITEM_WAIT_DRAM));
+        if (!far) {
+            assert_within(count(rig, PMU_ITEM_WAIT_L2),
+                          0.95 * count(rig, PMU_ITEM_CYCLES),
+                          count(rig, PMU_ITEM_CYCLES));
+        }
         g_assert_cmpuint(all_loads(rig), ==, 2 * N);
         rig_free(rig);
     }
@@ -869,6 +877,157 @@ static void test_promoted(void)
                      count(rig, PMU_ITEM_OFFCORE_DRAM) + dram);
     /* A promoted prefetch is under way as a prefetch, too. */
     g_assert_cmpuint(promoted, <=, count(rig, PMU_ITEM_OFFCORE_PREFETCH));
+    rig_free(rig);
+}
+
+static uint64_t address_l3_stream(Rig *rig, uint64_t n)
+{
+    return 0x100000000ull + n * 64 % (8 << 20);
+}
+
+/* Each prefetch from the L3 is under way for its latency. */
+static void test_prefetches_under_way(void)
+{
+    static const Behaviour how = { address_l3_stream, taken_always };
+    PmuUarch uarch = *pmu_uarch(PMU_CORE_ICELAKE);
+    Rig *rig;
+
+    uarch.l1d_prefetch = 0;
+    uarch.l3_line_cycles = 0;
+    rig = rig_new_of(PMU_CORE_ICELAKE, &uarch);
+    rig_add_loop(rig, (Code)LOAD_RAX_RBX, 64);
+    rig_run(rig, &how, 4096);
+    rig_measure(rig, &how, 2048);
+    g_assert_cmpuint(count(rig, PMU_ITEM_PREFETCH_L3), >, 100000);
+    g_assert_cmpuint(count(rig, PMU_ITEM_OFFCORE_PREFETCH), ==,
+                     count(rig, PMU_ITEM_PREFETCH_L3) * uarch.l3.latency);
+    rig_free(rig);
+}
+
+/* Run 4,000 jumps, each to the next line, whose lines L2 does not hold. */
+static Rig *run_code_of_l3(PmuUarch *uarch)
+{
+    Rig *rig;
+
+    uarch->fetch_targets = 0;
+    uarch->l2.size = 64 << 10;
+    uarch->l2.ways = 8;
+    uarch->l3_line_cycles = 0;
+    rig = rig_new_of(PMU_CORE_ICELAKE, uarch);
+    for (unsigned i = 0; i < 4000; i++) {
+        uint64_t pc = CODE_BASE + i * 64;
+
+        rig_block(rig, pc);
+        rig_append(rig, JMP, pc);
+    }
+    rig_run(rig, &plain, 3);
+    rig_measure(rig, &plain, 2);
+    return rig;
+}
+
+/* Each line of code is under way beyond L2 for the rest of L3's latency. */
+static void test_code_under_way(void)
+{
+    PmuUarch uarch = *pmu_uarch(PMU_CORE_ICELAKE);
+    Rig *rig;
+
+    uarch.prefetch_distance = 0;
+    rig = run_code_of_l3(&uarch);
+    g_assert_cmpuint(count(rig, PMU_ITEM_CODE_L3), >, 7000);
+    g_assert_cmpuint(count(rig, PMU_ITEM_OFFCORE_CODE), ==,
+                     count(rig, PMU_ITEM_CODE_L3) *
+                     (uarch.l3.latency - uarch.l2.latency));
+    g_assert_cmpuint(count(rig, PMU_ITEM_OFFCORE_CODE_CYCLES), ==,
+                     count(rig, PMU_ITEM_OFFCORE_CODE));
+    rig_free(rig);
+
+    uarch = *pmu_uarch(PMU_CORE_ICELAKE);
+    rig = run_code_of_l3(&uarch);
+    g_assert_cmpuint(count(rig, PMU_ITEM_CODE_PREFETCH_L3), >, 0);
+    g_assert_cmpuint(count(rig, PMU_ITEM_OFFCORE_PREFETCH), ==,
+                     count(rig, PMU_ITEM_CODE_PREFETCH_L3) *
+                     uarch.l3.latency);
+    rig_free(rig);
+}
+
+/* Port 6 alone executes branches that are taken, fused ones as well. */
+static void test_taken_branch_port(void)
+{
+    for (PmuCore core = 0; core < PMU_CORES_MEASURED; core++) {
+        Rig *rig = rig_new(core);
+
+        rig_program(rig, (Code[]) { DEC_RCX, JNZ }, 2);
+        rig_measure(rig, &plain, 1000);
+        g_assert_cmpuint(count(rig, PMU_ITEM_PORT_6), ==, 1000);
+        rig_free(rig);
+    }
+}
+
+/* A streaming store to two lines is two accesses. */
+static void test_streaming_splits(void)
+{
+    static const Behaviour how = { address_split, taken_always };
+    Rig *rig = rig_loop(PMU_CORE_ICELAKE, STREAM_RAX_RBX, 10);
+
+    rig_measure(rig, &how, 100);
+    g_assert_cmpuint(count(rig, PMU_ITEM_STORES_SPLIT), ==, 1000);
+    g_assert_cmpuint(count(rig, PMU_ITEM_L1D_ACCESSES), ==, 2000);
+    rig_free(rig);
+}
+
+/*
+ * A window that the DSB has stays there, when fetch comes to it from one that
+ * is being built.
+ */
+static void test_window_stays(void)
+{
+    Rig *rig = rig_new(PMU_CORE_ICELAKE);
+    PmuExecution dynamic = { .iterations = 1, .taken = true };
+
+    for (unsigned i = 0; i < 2; i++) {
+        rig_block(rig, CODE_BASE + i * 64);
+        for (unsigned j = 0; j < (i ? 30 : 32); j++) {
+            rig_append(rig, I("\x66\x90"), CODE_BASE + i * 64 + j * 2);
+        }
+    }
+    rig_append(rig, JMP, CODE_BASE + 64 + 60);
+    dynamic.pc = dynamic.target = rig->pcs[1];
+    for (unsigned i = 0; i < 2; i++) {
+        const PmuBlock *second = &rig->blocks[1]->block;
+
+        pmu_timing_run(rig->timing, second, 0, second->num_insns, &dynamic);
+    }
+    rig_run(rig, &plain, 1);
+    rig_measure(rig, &plain, 3);
+    g_assert_cmpuint(count(rig, PMU_ITEM_MITE_UOPS), <=, 6);
+    rig_free(rig);
+}
+
+static bool taken_never(Rig *rig, uint64_t n)
+{
+    return false;
+}
+
+/*
+ * Of TEST and JNZ, which fuse, 6.4 come in 16 bytes.  The predecoder takes five
+ * instructions a cycle, so that it needs two cycles for these.
+ */
+static void test_fused_predecode(void)
+{
+    static const Behaviour never = { address_fixed, taken_never };
+    enum { PAIRS = 8000, TIMES = 4 };
+    g_autofree Code *code = g_new0(Code, 2 * PAIRS);
+    Rig *rig = rig_new(PMU_CORE_ICELAKE);
+
+    for (unsigned i = 0; i < PAIRS; i++) {
+        code[2 * i] = I("\x48\x85\xc0");
+        code[2 * i + 1] = JNZ;
+    }
+    rig_program(rig, code, 2 * PAIRS);
+    rig_run(rig, &never, 2);
+    rig_measure(rig, &never, TIMES);
+    g_assert_cmpuint(count(rig, PMU_ITEM_CYCLES), >=,
+                     0.99 * TIMES * PAIRS * 5 / 16 * 2);
     rig_free(rig);
 }
 
@@ -1123,6 +1282,27 @@ static void test_alias(void)
 
 /* The core. */
 
+/*
+ * Times that nothing was delivered for 2^n to 2^(n+1) - 1 cycles agree with the
+ * cycles in which no slot was, but for a time that lasts.
+ */
+static void check_bubbles(const Rig *rig)
+{
+    PmuLedgerItem none = PMU_ITEM_UNDELIVERED_0 + MIN(rig->uarch->width, 6);
+    uint64_t least = 0, most = 0, empty = count(rig, none);
+
+    for (unsigned i = 0; i < 10; i++) {
+        uint64_t times = count(rig, PMU_ITEM_BUBBLE_1 + i);
+
+        least += times << i;
+        most += times * ((2ull << i) - 1);
+    }
+    g_assert_cmpuint(least, <=, empty);
+    if (!count(rig, PMU_ITEM_BUBBLE_512)) {
+        g_assert_cmpuint(empty, <=, most + 64);
+    }
+}
+
 /* Assert the sums that hold for any code. */
 static void check_sums(const Rig *rig)
 {
@@ -1155,6 +1335,7 @@ static void check_sums(const Rig *rig)
     /* What issues executes once, but for what is in the scheduler. */
     assert_within(executed + scheduler + 1, ports,
                   ports + 2.0 * scheduler + 1);
+    check_bubbles(rig);
     g_assert_cmpuint(waits, <=, cycles);
     g_assert_cmpuint(stalls, <=, waits);
     g_assert_cmpuint(stalls + count(rig, PMU_ITEM_STALL_NOTHING), <=,
@@ -1700,6 +1881,12 @@ static const struct {
     { "/items/chases", test_chases },
     { "/items/chase-l3", test_chase_l3 },
     { "/items/promoted", test_promoted },
+    { "/items/prefetches-under-way", test_prefetches_under_way },
+    { "/items/code-under-way", test_code_under_way },
+    { "/items/taken-branch-port", test_taken_branch_port },
+    { "/items/streaming-splits", test_streaming_splits },
+    { "/items/window-stays", test_window_stays },
+    { "/items/fused-predecode", test_fused_predecode },
     { "/items/fill-buffers", test_fill_buffers },
     { "/items/stores", test_stores },
     { "/items/streaming", test_streaming },

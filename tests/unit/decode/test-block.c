@@ -88,6 +88,19 @@ static void test_accesses(Fixture *f, gconstpointer data)
     g_assert_true(!access[4].load && !access[4].store);
 }
 
+/* A load is the same to the prefetcher of L1D wherever its block begins. */
+static void test_access_ip(Fixture *f, gconstpointer data)
+{
+    uint8_t ip;
+
+    ADD("\x48\x01\xd8", 0, NONE, NONE);
+    ADD("\x8b\x03", 3, 0, NONE);
+    ip = f->block->accesses[0].ip;
+    pmu_block_begin(f->builder, PMU_LEVEL_USR, 0x7003);
+    ADD("\x8b\x03", 3, 0, NONE);
+    g_assert_cmpuint(f->block->accesses[0].ip, ==, ip);
+}
+
 /* An instruction belongs to the line, and to the page, in which it begins. */
 static void test_segments(Fixture *f, gconstpointer data)
 {
@@ -334,6 +347,8 @@ int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add("/block/layout", Fixture, NULL, set_up, test_layout,
+               tear_down);
+    g_test_add("/block/access-ip", Fixture, NULL, set_up, test_access_ip,
                tear_down);
     g_test_add("/block/accesses", Fixture, NULL, set_up, test_accesses,
                tear_down);

@@ -271,6 +271,8 @@ static const Row rows[] = {
         "x1 x2", "x0", ""),
     ROW("vaddps ymm0, ymm1, [rbx]", "\xc5\xf4\x58\x03", LD, 1, NO_BRANCH,
         "x1", "x0", "rbx"),
+    ROW("vmovups ymm0, [rbx+rcx]", "\xc5\xfc\x10\x04\x0b", LD, 1,
+        NO_BRANCH, "", "x0", "rbx rcx"),
     ROW("vaddps ymm0, ymm1, [rbx+rcx]", "\xc5\xf4\x58\x04\x0b", LD, 2,
         NO_BRANCH, "x1", "x0", "rbx rcx"),
     ROW("vfmadd231pd ymm0, ymm1, ymm2", "\xc4\xe2\xf5\xb8\xc2", 0, 1,
@@ -876,6 +878,14 @@ static void test_flags(void)
     g_assert_true(DECODE64("\xf3\xa4").flags & PMU_INSN_REP);
     g_assert_false(DECODE64("\xa4").flags & PMU_INSN_REP);
     g_assert_false(DECODE64("\xf3\x90").flags & PMU_INSN_REP);
+    /* Prefixes of segment and address size change no immediate. */
+    g_assert_false(DECODE64("\x65\x81\x3b\x01\x01\x01\x01").flags &
+                   PMU_INSN_LCP);
+    g_assert_false(DECODE64("\x67\x81\x3b\x01\x01\x01\x01").flags &
+                   PMU_INSN_LCP);
+    /* Four micro-ops come from a decoder, more from microcode. */
+    g_assert_cmpuint(DECODE64("\x48\xf7\xf1").decode_uops, ==, 4);
+    g_assert_false(DECODE64("\x48\xf7\xf1").flags & PMU_INSN_MICROCODED);
     g_assert_true(DECODE64("\x66\xb8\x01\x01").flags & PMU_INSN_LCP);
     g_assert_false(DECODE64("\x66\x89\xd8").flags & PMU_INSN_LCP);
     g_assert_false(DECODE64("\xb8\x01\x01\x01\x01").flags & PMU_INSN_LCP);

@@ -162,6 +162,26 @@ static void test_correlation(void)
     pmu_branch_predictor_free(bp);
 }
 
+/* A target by its path is learnt again after it has changed. */
+static void test_indirect_changes(void)
+{
+    PmuBranchPredictor *bp = new_bpred();
+    unsigned misses = 0;
+
+    for (unsigned i = 0; i < 600; i++) {
+        unsigned context = i & 1, swapped = i / 200 & 1;
+
+        for (unsigned j = 0; j < 8; j++) {
+            pmu_branch_predictor_indirect(bp, PC + 16,
+                                          0x8000 + context * 0x140);
+        }
+        misses += !pmu_branch_predictor_indirect(
+            bp, PC, 0x5000 + (context ^ swapped) * 0x140) && i >= 500;
+    }
+    g_assert_cmpuint(misses, ==, 0);
+    pmu_branch_predictor_free(bp);
+}
+
 /*
  * 2,000 branches, each with its own constant direction: once warm, fewer than
  * 1 % are missed.
@@ -444,7 +464,8 @@ static void test_no_foresight(void)
             take(bp, PC);
         }
         g_assert_cmpuint(misses, >, rare * 0.96);
-        g_assert_cmpuint(misses, <, rare * 1.7);
+        /* Seen were 1.159 for the first three odds, and 1.060. */
+        g_assert_cmpuint(misses, <, rare * (odds[i] < 10 ? 1.2 : 1.08));
         pmu_branch_predictor_free(bp);
     }
 }
@@ -681,6 +702,8 @@ int main(int argc, char **argv)
     g_test_add_func("/branch-predictor/search", test_search);
     g_test_add_func("/branch-predictor/no-foresight", test_no_foresight);
     g_test_add_func("/branch-predictor/indirect-fixed", test_indirect_fixed);
+    g_test_add_func("/branch-predictor/indirect-changes",
+                    test_indirect_changes);
     g_test_add_func("/branch-predictor/indirect-targets",
                     test_indirect_targets);
     g_test_add_func("/branch-predictor/return-stack", test_return_stack);

@@ -638,6 +638,7 @@ static void test_smc_kinds(void)
         I("\x48\xab"),                 /* stosq */
         I("\xf3\x48\xab"),             /* rep stosq */
         I("\xf3\xa4"),                 /* rep movsb */
+        I("\x48\x0f\xc3\x03"),         /* movnti [rbx], rax */
     };
 
     for (unsigned i = 0; i < G_N_ELEMENTS(code); i++) {
