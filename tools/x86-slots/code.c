@@ -310,6 +310,14 @@ static int64_t branch_target(const CodeInsn *insn, const cs_x86 *x86)
     }
 }
 
+/*
+ * Instructions behind which no other one of the block runs.  By name, as
+ * Capstone 5 has no X86_INS_UD2B, and Capstone 4 no X86_INS_UD1.
+ */
+static const char *const stopping[] = {
+    "hlt", "int1", "ud0", "ud1", "ud2", "ud2b", NULL,
+};
+
 /* Decode the instruction at @offset of @code into @insn. */
 static bool read_insn(CodeReader *reader, const Code *code, unsigned offset,
                       CodeInsn *insn, GError **error)
@@ -337,9 +345,7 @@ static bool read_insn(CodeReader *reader, const Code *code, unsigned offset,
     read_operand(insn, &cs->detail->x86);
     read_effects(insn, cs);
     insn->target = branch_target(insn, &cs->detail->x86);
-    insn->stops = cs->id == X86_INS_HLT || cs->id == X86_INS_INT1 ||
-                  cs->id == X86_INS_UD0 || cs->id == X86_INS_UD2 ||
-                  cs->id == X86_INS_UD2B;
+    insn->stops = g_strv_contains(stopping, cs->mnemonic);
     return true;
 }
 

@@ -51,7 +51,7 @@ static void x86_pmu_recount_last(CPUX86State *env, PmuLevel level, int count,
         pmu->cut -= count;
         pmu->room = -1;
     } else if (!(env->hflags & HF_PMU_TIMING_MASK) &&
-               x86_pmu_instruments(env, level)) {
+               x86_pmu_is_instrumented(env, level)) {
         pmu->budget[level] -= count;
         pmu->branches[level] += branches;
     }
@@ -115,7 +115,7 @@ static void x86_pmu_count_delivery(CPUX86State *env)
     X86PMU *unit = env->pmu.unit;
     PmuLevel level = unit->interrupted_level;
 
-    if (x86_pmu_instruments(env, level)) {
+    if (x86_pmu_is_instrumented(env, level)) {
         unit->ledger.event[level][unit->delivered]++;
         if (!--unit->deliveries_left) {
             x86_pmu_check_now(env);

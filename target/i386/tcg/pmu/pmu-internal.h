@@ -472,7 +472,8 @@ static inline bool x86_pmu_is_fast_forward(const CPUX86State *env)
 }
 
 /* Does code of @level run instrumented? */
-static inline bool x86_pmu_instruments(const CPUX86State *env, PmuLevel level)
+static inline bool x86_pmu_is_instrumented(const CPUX86State *env,
+                                           PmuLevel level)
 {
     return env->hflags & (HF_PMU_TIMING_MASK |
                           (level == PMU_LEVEL_OS ? HF_PMU_OS_MASK

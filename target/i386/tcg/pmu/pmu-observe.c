@@ -272,7 +272,7 @@ void x86_pmu_observe_pmi(CPUX86State *env, bool overflow)
         return;
     }
     if (outcome == PMU_CHECK_MASKED && !overflow) {
-        pmu_check_pmi_in_vain(observer->check, &moment.where);
+        pmu_check_injected_pmi(observer->check, &moment.where);
     } else {
         pmu_check_pmi(observer->check, &moment.where, outcome);
     }

@@ -365,7 +365,7 @@ void pmu_check_pmi(PmuCheck *check, const PmuCheckWhere *where,
     pmu_check_note_pmi(check, &event);
 }
 
-void pmu_check_pmi_in_vain(PmuCheck *check, const PmuCheckWhere *where)
+void pmu_check_injected_pmi(PmuCheck *check, const PmuCheckWhere *where)
 {
     PmuCheckEvent event = begin(check, where, 0);
 

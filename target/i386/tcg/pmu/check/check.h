@@ -74,10 +74,10 @@ void pmu_check_pmi(PmuCheck *check, const PmuCheckWhere *where,
                    PmuCheckOutcome outcome);
 
 /*
- * Not software and no overflow asks for an interrupt, which finds LVTPC masked:
- * that breaks no rule.
+ * A pmu-fault object alone asks for an interrupt, which finds LVTPC masked.
+ * Software has broken no rule.
  */
-void pmu_check_pmi_in_vain(PmuCheck *check, const PmuCheckWhere *where);
+void pmu_check_injected_pmi(PmuCheck *check, const PmuCheckWhere *where);
 
 /* Software is about to write @value to LVTPC. */
 void pmu_check_lvtpc(PmuCheck *check, const PmuCheckWhere *where,
