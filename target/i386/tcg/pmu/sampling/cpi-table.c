@@ -127,7 +127,11 @@ static void add_means(double *restrict sum, const float *restrict mean,
     }
 }
 
-/* Add the pending runs of @cost to the tally of its level. */
+/*
+ * Settle @cost: add its pending runs to the tally of its level.  It does not
+ * matter when that is done and which entry comes first, as sums are exact (see
+ * PMU_QUANTUM_DOUBLE), as long as the means stay as they are until then.
+ */
 static void settle(PmuCpiTable *table, PmuCpiEntry *cost)
 {
     uint32_t n = cost - table->entries;
@@ -145,14 +149,11 @@ static void settle(PmuCpiTable *table, PmuCpiEntry *cost)
     }
     note_use(table, &table->uses[n], times);
     cost->pending = 0;
+    table->dirty.word[n / 64] &= ~(1ull << n % 64);
 }
 
-/*
- * Settle all pending entries, in the order of the table.  The order in which
- * they were counted depends on when counters are read: PmuBlockRuns counts runs
- * until then.
- */
-static void settle_known(PmuCpiTable *table)
+/* Settle all entries that have pending runs. */
+static void settle_all(PmuCpiTable *table)
 {
     for (uint32_t n = next_of(&table->dirty, 0), next; n < PMU_CPI_ENTRIES;
          n = next) {
@@ -160,12 +161,11 @@ static void settle_known(PmuCpiTable *table)
         expect(table, next);
         settle(table, &table->entries[n]);
     }
-    table->dirty = (PmuCpiEntrySet) {};
 }
 
 void pmu_cpi_table_add_estimates(PmuCpiTable *table)
 {
-    settle_known(table);
+    settle_all(table);
     pmu_cpi_table_correct_estimates(table);
 }
 
@@ -211,7 +211,7 @@ static PmuCpiEntry *replace(PmuCpiTable *table, uint64_t key)
     PmuCpiEntry *victim = &table->entries[n];
 
     if (victim->pending) {
-        settle_known(table);
+        settle(table, victim);
     }
     *victim = (PmuCpiEntry) { .key = key ^ PMU_CPI_LOW_CONFIDENCE };
     table->means[n] = (PmuCpiMeans) { 0 };
@@ -396,7 +396,7 @@ static PmuCpiEntry *begin_learning(PmuCpiTable *table, uint64_t key)
     if (!cost) {
         cost = replace(table, key);
     } else if (cost->pending) {
-        settle_known(table);
+        settle(table, cost);
     }
     means = &table->means[cost - table->entries];
     note_use(table, &table->uses[cost - table->entries], 0);
