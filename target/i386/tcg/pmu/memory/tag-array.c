@@ -117,6 +117,20 @@ static inline uint32_t find_tag(uint64_t line)
     return tag ? tag : 1;
 }
 
+/* Bits [@from, @to) of a word; @from <= @to < 32. */
+static inline uint32_t bits(uint32_t from, uint32_t to)
+{
+    return (1u << to) - (1u << from);
+}
+
+/*
+ * Words of a set, to be compared at once.  Other threads may write to them
+ * meanwhile: hosts load each aligned word as a whole.
+ */
+typedef uint32_t Words __attribute__((vector_size(16), may_alias));
+
+#define LANES   (sizeof(Words) / sizeof(uint32_t))
+
 /*
  * The first way that has @tag in the set at @words, or array->ways.  Hot: the
  * loop compares all ways, as the host could not predict an exit.
@@ -124,18 +138,18 @@ static inline uint32_t find_tag(uint64_t line)
 static inline uint32_t find_way(const PmuTagArray *array, const uint32_t *words,
                                 uint32_t tag)
 {
-    uint32_t found = 1u << array->ways;
+    const Words *next = (const Words *)words;
+    const Words *end = next + array->ways / LANES;
+    Words same = {}, bit = { 1, 2, 4, 8 };
+    uint32_t found;
 
-    for (uint32_t way = 0; way < array->ways; way++) {
-        found |= (uint32_t)(get(&words[1 + way]) == tag) << way;
-    }
-    return __builtin_ctz(found);
-}
-
-/* Bits [@from, @to) of a word; @from <= @to < 32. */
-static inline uint32_t bits(uint32_t from, uint32_t to)
-{
-    return (1u << to) - (1u << from);
+    /* The first word is no way, so way n is bit n + 1 of @same. */
+    do {
+        same |= (Words)(*next == tag) & bit;
+        bit <<= LANES;
+    } while (next++ != end);
+    found = (same[0] | same[1] | same[2] | same[3]) >> 1;
+    return __builtin_ctz((found & bits(0, array->ways)) | 1u << array->ways);
 }
 
 /* Insert @tag, marked as used if @used is 1.  Returns its way. */
