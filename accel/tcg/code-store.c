@@ -63,7 +63,7 @@ static void look_behind(const CodeStore *store)
 
 void tcg_code_store(CPUState *cpu, ram_addr_t start, unsigned size)
 {
-    /* If there is one vCPU, nothing is translated before the store is done. */
+    /* If one vCPU runs at a time, none translates before the store is done. */
     if (!tcg_cflags_has(cpu, CF_PARALLEL)) {
         return;
     }

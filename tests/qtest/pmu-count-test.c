@@ -269,6 +269,8 @@ static const Case cases[] = {
       FAULTING + 1, 1, FAULT(0) },
     { "wrmsr-fault", BLOCK_GP_WRMSR, BOTH, 0, FAULTING + 1, 1, FAULT(1) },
     { "rdpmc-fault", BLOCK_GP_RDPMC, BOTH, 0, FAULTING + 1, 1, FAULT(1) },
+    { "branch-fault", BLOCK_UD_BRANCH, BOTH, 0, FAULTING + 1, 1, FAULT(0) },
+    { "sysexit-fault", BLOCK_GP_SYSEXIT, CPL3, 0, FAULTING + 1, 1, FAULT(1) },
 
     { "self-modifying", BLOCK_SELF_MODIFYING, BOTH, 100, 403, 101,
       .check_result = true, .result = 5050 },
@@ -1190,6 +1192,58 @@ static void test_flushes(void)
     }
 }
 
+/*
+ * A block that the PMU leaves at its entry has not run: plugins count it when
+ * it does.  hotblocks prints its address, translations, instructions and runs.
+ */
+#define PLUGIN_LOOPS    20000000
+
+static void test_plugin(void)
+{
+    static const uint8_t loop[] = {
+        0xb9, 0x00, 0x2d, 0x31, 0x01,   /* mov $PLUGIN_LOOPS, %ecx */
+        0xff, 0xc9,                     /* 1: dec %ecx */
+        0x75, 0xfc,                     /* jnz 1b */
+        0xc3,
+    };
+    g_autofree char *bin = g_path_get_dirname(getenv("QTEST_QEMU_BINARY"));
+    g_autofree char *plugin = g_build_filename(bin, "contrib", "plugins",
+                                               "libhotblocks.so", NULL);
+    g_autofree char *expected =
+        g_strdup_printf("0x%016x, ", PAYLOAD_CODE + 5);
+    g_autofree char *args = NULL, *file = NULL, *text = NULL;
+    g_autoptr(PmuScript) s = NULL;
+    g_autoptr(GError) err = NULL;
+    unsigned translations, insns;
+    uint64_t runs;
+    char *line;
+    int fd;
+
+    if (!g_file_test(plugin, G_FILE_TEST_EXISTS)) {
+        g_test_skip("QEMU was built without plugins");
+        return;
+    }
+    fd = g_file_open_tmp("qtest-pmu-plugin-XXXXXX", &file, &err);
+    g_assert_no_error(err);
+    close(fd);
+    args = g_strdup_printf(PMU_CPU_METRICS "-plugin %s -d plugin -D %s",
+                           plugin, file);
+    s = pmu_script_new();
+    pmu_poke_code(s, PAYLOAD_CODE, loop, sizeof(loop));
+    pmu_wrmsr(s, MSR_FIXED_CTR_CTRL, FIXED_ALL(3));
+    pmu_op(s, OP_RUN, BLOCK_JUMP | RUN_CPL3, GLOBAL_FIXED(3), PAYLOAD_CODE);
+    pmu_run(s, args);
+    g_file_get_contents(file, &text, NULL, &err);
+    g_assert_no_error(err);
+    unlink(file);
+    line = strstr(text, expected);
+    g_assert_nonnull(line);
+    g_assert_cmpint(sscanf(line + strlen(expected), "%u, %u, %" SCNu64,
+                           &translations, &insns, &runs), ==, 3);
+    /* The first time is a part of the block that begins with MOV. */
+    pmu_expect(runs, PLUGIN_LOOPS - 1, "runs of the loop");
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -1203,6 +1257,7 @@ int main(int argc, char **argv)
 
         qtest_add_data_func(path, &cases[i], test_case);
     }
+    qtest_add_func("pmu/count/plugin", test_plugin);
     qtest_add_func("pmu/count/mixed", test_mixed);
     qtest_add_func("pmu/count/mixed-cuts", test_mixed_cuts);
     qtest_add_func("pmu/count/mixed-icount", test_mixed_icount);

@@ -872,6 +872,37 @@ static void test_unplug(void)
     pmu_stop(&machine);
 }
 
+/* How often the one fault on demand has fired. */
+static uint64_t fired(PmuMachine *machine)
+{
+    g_autoptr(QDict) answer = qtest_qmp(machine->qts, "{'execute': "
+                                        "'x-query-pmu-faults'}");
+    const QListEntry *first = qlist_first(qdict_get_qlist(answer, "return"));
+
+    return qdict_get_int(qobject_to(QDict, qlist_entry_obj(first)), "fired");
+}
+
+/* A fault on demand of a vCPU that was unplugged has not fired in its next. */
+static void test_unplug_fault(void)
+{
+    g_autoptr(PmuScript) s = pmu_script_new();
+    PmuMachine machine;
+
+    pmu_op(s, OP_SYNC, 0, 1, 0);
+    /* QEMU 10.0 has room for this many threads of vCPUs, gone ones included. */
+    pmu_start(&machine, s, PMU_CPU_METRICS "-machine pc -smp 1,maxcpus=3");
+    pmu_wait_for(&machine, 1);
+    qobject_unref(plug(&machine, ""));
+    qtest_qmp_assert_success(machine.qts, "{'execute': 'object-add', "
+        "'arguments': {'qom-type': 'pmu-fault', 'id': 'f', 'cpu': 1, "
+        "'kind': 'still', 'counter': 'pmc0'}}");
+    pmu_expect(fired(&machine), 1, "fired");
+    unplug(&machine);
+    qobject_unref(plug(&machine, ""));
+    pmu_expect(fired(&machine), 0, "fired in the next one");
+    pmu_stop(&machine);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -925,5 +956,6 @@ int main(int argc, char **argv)
                         test_sharing_reset);
     qtest_add_func("pmu/cpu/hotplug", test_hotplug);
     qtest_add_func("pmu/cpu/unplug", test_unplug);
+    qtest_add_func("pmu/cpu/unplug-fault", test_unplug_fault);
     return g_test_run();
 }

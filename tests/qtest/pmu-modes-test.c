@@ -262,6 +262,7 @@ static void test_init_behind_branch(void)
 #define VMCB_MSRPM_BASE         0x048
 #define VMCB_ASID               0x058
 #define VMCB_NESTED_CTL         0x090
+#define VMCB_EVENT_INJECTION    0x0a8
 #define VMCB_NESTED_CR3         0x0b0
 #define VMCB_SEGMENT(n)         (0x400 + 0x10 * (n))    /* ES, CS, SS, DS */
 #define VMCB_EFER               0x4d0
@@ -274,16 +275,20 @@ static void test_init_behind_branch(void)
 #define VMCB_RIP                0x578
 #define VMCB_RSP                0x5d8
 #define INTERCEPT_RDPMC         (1u << 15)
+#define INTERCEPT_SWINT         (1u << 21)
 #define INTERCEPT_MSR           (1u << 28)
 #define INTERCEPT_VMRUN_VMMCALL 3
 #define NESTED_PAGING           1
 #define SVM_EXIT_EXCP(vector)   (0x40 + (vector))
 #define SVM_EXIT_RDPMC          0x6f
+#define SVM_EXIT_SWINT          0x75
 #define SVM_EXIT_MSR            0x7c
 #define SVM_EXIT_VMMCALL        0x81
 #define SVM_CODE64              0x000000000a9b0008ull   /* CS: 08H */
 #define SVM_CODE32              0xffffffff0c9b0008ull
 #define SVM_DATA                0xffffffff0c930010ull   /* SS, DS, ES: 10H */
+#define SVM_CPL3                (3 << 21 | 3)           /* DPL and RPL */
+#define INJECT_INT(vector)      (0x80000400 | (vector)) /* valid, INT n */
 
 /*
  * Memory for the host's state, the guest's stack, MSR permissions, and page
@@ -454,6 +459,72 @@ static void test_intercepts(void)
     expect_intercepted(wrmsr, sizeof(wrmsr), SVM_EXIT_MSR);
     expect_intercepted(rdmsr, sizeof(rdmsr), SVM_EXIT_MSR);
     expect_intercepted(rdpmc, sizeof(rdpmc), SVM_EXIT_RDPMC);
+}
+
+/* Count a guest that runs @code, of @length bytes, and exits for @reason. */
+static uint64_t count_guest(const uint8_t *code, unsigned length,
+                            uint64_t reason, uint64_t event, bool timing)
+{
+    uint64_t enable = GLOBAL_GP(0) | (timing ? GLOBAL_FIXED(3) : 0);
+    g_autoptr(PmuScript) s = pmu_script_new();
+    unsigned run, reg;
+
+    prepare_guest(s, GUEST_CODE);
+    pmu_poke_code(s, GUEST_CODE, code, length);
+    pmu_poke32(s, VMCB(VMCB_INTERCEPT), INTERCEPT_SWINT);
+    count(s, 0, event, EVTSEL_OS);
+    if (timing) {
+        pmu_wrmsr(s, MSR_FIXED_CTR_CTRL, FIXED_ALL(3));
+    }
+    run = pmu_op(s, OP_RUN, BLOCK_VMRUN, enable, 0);
+    reg = pmu_rdpmc(s, 0);
+    pmu_run(s, PMU_CPU_SVM);
+    pmu_expect(s->result[0][run].value[1], reason, "exit");
+    return pmu_register(s, reg);
+}
+
+/* INT n does not retire if the hypervisor intercepts it. */
+static void test_intercepted_int(void)
+{
+    static const uint64_t events[] = { EVENT_INSTRUCTIONS, EVENT_BRANCHES };
+    static const uint8_t vmmcall[] = { 0x90, 0x0f, 0x01, 0xd9 };
+    static const uint8_t software[] = { 0x90, 0xcd, 0x40 };
+
+    for (int i = 0; i < ARRAY_SIZE(events); i++) {
+        for (int timing = 0; timing < 2; timing++) {
+            pmu_expect(count_guest(software, sizeof(software), SVM_EXIT_SWINT,
+                                   events[i], timing),
+                       count_guest(vmmcall, sizeof(vmmcall), SVM_EXIT_VMMCALL,
+                                   events[i], timing),
+                       "as much as with VMMCALL");
+        }
+    }
+}
+
+/*
+ * VMRUN injects INT 40H into a guest at CPL 3 that has no IDT: #GP, which is
+ * intercepted.  The guest retires nothing.
+ */
+static void test_injected_int(void)
+{
+    g_autoptr(PmuScript) s = pmu_script_new();
+    unsigned run, reg, status;
+
+    prepare_guest(s, GUEST_CODE);
+    pmu_op(s, OP_POKE64, 0, VMCB(VMCB_SEGMENT(1)), SVM_CODE64 | SVM_CPL3);
+    pmu_op(s, OP_POKE64, 0, VMCB(VMCB_SEGMENT(2)), SVM_DATA | SVM_CPL3);
+    pmu_poke32(s, VMCB(VMCB_INTERCEPT_EXCEPTIONS), UINT32_MAX);
+    pmu_poke32(s, VMCB(VMCB_EVENT_INJECTION), INJECT_INT(0x40));
+    count(s, 0, EVENT_INSTRUCTIONS, EVTSEL_USR | EVTSEL_INT);
+    pmu_poke32(s, APIC_LVTPC, LVT_NMI);
+    run = pmu_op(s, OP_RUN, BLOCK_VMRUN, GLOBAL_GP(0), 0);
+    reg = pmu_rdpmc(s, 0);
+    status = pmu_rdmsr(s, MSR_GLOBAL_STATUS);
+    pmu_run(s, PMU_CPU_SVM);
+    pmu_expect(s->result[0][run].value[1], SVM_EXIT_EXCP(VECTOR_GP), "exit");
+    pmu_expect(pmu_register(s, reg), 0, "instructions at CPL 3");
+    pmu_expect(pmu_value(s, status), 0, "IA32_PERF_GLOBAL_STATUS");
+    pmu_expect(s->progress[0].events, 0, "interrupts");
 }
 
 #define MiB             0x100000ull
@@ -698,6 +769,8 @@ int main(int argc, char **argv)
     qtest_add_data_func("pmu/modes/atomic-fault/counted", PMU_CPU_METRICS,
                         test_atomic_fault);
     qtest_add_func("pmu/modes/intercepts", test_intercepts);
+    qtest_add_func("pmu/modes/intercepted-int", test_intercepted_int);
+    qtest_add_func("pmu/modes/injected-int", test_injected_int);
     for (int i = 0; i < ARRAY_SIZE(pagings); i++) {
         qtest_add_data_func(pagings[i].path, &pagings[i], test_paging);
     }

@@ -257,11 +257,14 @@ static void test_p5_without_mmx(void)
     g_autoptr(PmuScript) s = pmu_script_new();
     unsigned rdpmc = pmu_rdpmc(s, 0);
     unsigned rdmsr = pmu_rdmsr(s, 0x12);
+    /* RDPMC of a counter that other CPUs lack, too. */
+    unsigned run = pmu_op(s, OP_RUN, BLOCK_GP_RDPMC | RUN_CPL3, 0, 0);
 
     pmu_run(s, "-cpu qemu64,vendor=GenuineIntel,family=5,model=2,stepping=3,"
             "-mmx,pmu=on,check=off ");
     pmu_expect(pmu_vector(s, rdpmc), VECTOR_UD, "vector of RDPMC");
     pmu_expect(pmu_value(s, rdmsr), 0, "CTR0");
+    pmu_expect(s->result[0][run].vector, VECTOR_UD, "vector at CPL 3");
 }
 
 /* C3's first counter is the time stamp counter. */

@@ -475,6 +475,7 @@ void x86_pmu_reset(X86CPU *cpu)
     x86_pmu_sync(&cpu->env, 0);
     x86_pmu_collect(&cpu->env);
     perfmon_reset(&pmu->unit->perfmon);
+    pmu->unit->injected = false;
     x86_pmu_faults_reset(pmu->unit);
     x86_pmu_flush_all(&cpu->env);
     x86_pmu_observe_reset(pmu->unit);

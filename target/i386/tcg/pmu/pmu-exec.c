@@ -36,11 +36,12 @@ void x86_pmu_unwind(CPUX86State *env, const TranslationBlock *tb,
 }
 
 /*
- * Add @count (-1: take back, 1: count again) instructions and @branches for the
- * instruction that ends the current block, which runs at @level.
+ * Add @count (-1: take back, 1: count again) instructions and @branches, as
+ * X86PMUState.branches has them, for the instruction that ends the current
+ * block, which runs at @level.
  */
 static void x86_pmu_recount_last(CPUX86State *env, PmuLevel level, int count,
-                                 int branches)
+                                 uint64_t branches)
 {
     X86PMUState *pmu = &env->pmu;
 
@@ -57,10 +58,27 @@ static void x86_pmu_recount_last(CPUX86State *env, PmuLevel level, int count,
     }
 }
 
-void x86_pmu_unretire(CPUX86State *env)
+void x86_pmu_unretire(CPUX86State *env, uintptr_t retaddr)
 {
     if (env->pmu.unit) {
-        x86_pmu_recount_last(env, x86_pmu_level(env), -1, 0);
+        uint64_t insn = x86_pmu_current_insn(env, retaddr);
+
+        x86_pmu_recount_last(env, x86_pmu_level(env), -1,
+                             -x86_pmu_branch_of(insn));
+    }
+}
+
+void x86_pmu_raise_int(CPUX86State *env, uintptr_t retaddr)
+{
+    if (cpu_svm_has_intercept(env, SVM_EXIT_SWINT)) {
+        x86_pmu_unretire(env, retaddr);
+    }
+}
+
+void x86_pmu_inject_int(CPUX86State *env)
+{
+    if (env->pmu.unit) {
+        env->pmu.unit->injected = true;
     }
 }
 
@@ -96,6 +114,9 @@ void x86_pmu_interrupt(CPUX86State *env, int vector, bool is_int, bool is_hw)
     if (!pmu->unit) {
         return;
     }
+    /* No instruction raised what VMRUN injects: none is taken back. */
+    is_int = is_int && !pmu->unit->injected;
+    pmu->unit->injected = false;
     x86_pmu_observe_interrupt(env, vector);
     if (!(env->hflags & HF_PMU_MASK)) {
         return;

@@ -360,6 +360,9 @@ static void x86_pmu_fault_add(X86PMUFault *fault, X86PMU *unit)
     }
     g_ptr_array_add(unit->faults, fault);
     fault->unit = unit;
+    /* Another vCPU may have had it, which was unplugged. */
+    fault->seen = fault->fired = fault->clock = fault->rip = 0;
+    fault->added = 0;
     x86_pmu_fault_wait_first(fault);
 }
 

@@ -156,7 +156,8 @@ struct X86PMU {
     X86PMUFlush flush[X86_PMU_FLUSHES];
     /* The event that is being delivered: the level that it interrupts. */
     PmuLevel interrupted_level;
-    PmuLedgerItem delivered;    /* where it counts; 0: INT n, a branch */
+    PmuLedgerItem delivered;    /* where it counts; 0: as an instruction */
+    bool injected;              /* VMRUN is about to deliver INT n */
     uint64_t deliveries_left;   /* until a counter of them may overflow */
     /* The texts that were logged with LOG_UNIMP, each once: a set. */
     GHashTable *logged;
@@ -350,6 +351,9 @@ void x86_pmu_check_now(CPUX86State *env);
  */
 G_NORETURN void x86_pmu_leave(CPUX86State *env, unsigned num_insns,
                               unsigned run);
+
+/* The insn_start word of the instruction that runs at @retaddr; 0: none. */
+uint64_t x86_pmu_current_insn(CPUX86State *env, uintptr_t retaddr);
 
 /*
  * Bring ledger and counters up to date.  @insn is the insn_start word of the

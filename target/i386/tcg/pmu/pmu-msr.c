@@ -28,8 +28,7 @@
 #define MISC_ENABLE_BTS_UNAVAIL (1ull << 11)
 #define MISC_ENABLE_PEBS_UNAVAIL (1ull << 12)
 
-/* The insn_start word of the instruction that runs at @retaddr. */
-static uint64_t x86_pmu_current_insn(CPUX86State *env, uintptr_t retaddr)
+uint64_t x86_pmu_current_insn(CPUX86State *env, uintptr_t retaddr)
 {
     uint64_t data[TARGET_INSN_START_WORDS] = { };
 
@@ -206,6 +205,13 @@ bool x86_pmu_wrmsr(CPUX86State *env, uint64_t value, uintptr_t retaddr)
     return true;
 }
 
+void x86_pmu_require_rdpmc(CPUX86State *env, uintptr_t retaddr)
+{
+    if (env->pmu.unit && !env->pmu.unit->has_rdpmc) {
+        raise_exception_err_ra(env, EXCP06_ILLOP, 0, retaddr);
+    }
+}
+
 bool x86_pmu_rdpmc(CPUX86State *env, uintptr_t retaddr)
 {
     X86PMU *unit = env->pmu.unit;
@@ -213,7 +219,7 @@ bool x86_pmu_rdpmc(CPUX86State *env, uintptr_t retaddr)
     X86PMUFaultAction fault;
     uint64_t value;
 
-    if (!unit || !unit->has_rdpmc) {
+    if (!unit) {
         return false;
     }
     if (perfmon_rdpmc(&unit->perfmon, ecx, &value) != PERFMON_OK) {

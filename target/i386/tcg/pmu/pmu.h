@@ -105,9 +105,12 @@ extern const struct VMStateInfo vmstate_info_x86_hflags;
 bool x86_pmu_rdmsr(CPUX86State *env, uint64_t *value, uintptr_t retaddr);
 bool x86_pmu_wrmsr(CPUX86State *env, uint64_t value, uintptr_t retaddr);
 
+/* RDPMC: raise #UD if this CPU has a PMU without it. */
+void x86_pmu_require_rdpmc(CPUX86State *env, uintptr_t retaddr);
+
 /*
  * RDPMC; the caller has checked privilege.  Returns false if this CPU has no
- * PMU or no RDPMC, and raises #GP if hardware would.
+ * PMU, and raises #GP if hardware would.
  */
 bool x86_pmu_rdpmc(CPUX86State *env, uintptr_t retaddr);
 
@@ -123,12 +126,24 @@ void x86_pmu_unwind(CPUX86State *env, const TranslationBlock *tb,
 /*
  * Translated code raises an exception in place of an instruction, the last of
  * its block.  This instruction does not retire, and no unwinding will follow.
+ * @retaddr is GETPC() of the helper.
  */
-void x86_pmu_unretire(CPUX86State *env);
+void x86_pmu_unretire(CPUX86State *env, uintptr_t retaddr);
+
+/*
+ * INT n, INT3 or INTO, the last instruction of its block, is about to raise its
+ * interrupt.  A hypervisor may intercept it: then it does not retire.
+ * @retaddr is GETPC() of the helper.
+ */
+void x86_pmu_raise_int(CPUX86State *env, uintptr_t retaddr);
+
+/* VMRUN is about to deliver INT n, which no instruction raised. */
+void x86_pmu_inject_int(CPUX86State *env);
 
 /*
  * Interrupt (@is_hw) or exception @vector is about to be delivered; and has
  * been.  INT n, INT3 and INTO (@is_int) retire only if the delivery succeeds.
+ * @is_int is true, too, for what VMRUN injects as a software interrupt.
  */
 void x86_pmu_interrupt(CPUX86State *env, int vector, bool is_int, bool is_hw);
 void x86_pmu_interrupt_done(CPUX86State *env);
@@ -222,6 +237,10 @@ static inline void x86_pmu_cpuid_frequencies(X86CPU *cpu, uint32_t index,
     *eax = *ebx = *ecx = *edx = 0;
 }
 
+static inline void x86_pmu_require_rdpmc(CPUX86State *env, uintptr_t retaddr)
+{
+}
+
 static inline bool x86_pmu_rdpmc(CPUX86State *env, uintptr_t retaddr)
 {
     return false;
@@ -232,7 +251,9 @@ static inline void x86_pmu_unwind(CPUX86State *env, const TranslationBlock *tb,
 {
 }
 
-static inline void x86_pmu_unretire(CPUX86State *env) { }
+static inline void x86_pmu_unretire(CPUX86State *env, uintptr_t retaddr) { }
+
+static inline void x86_pmu_raise_int(CPUX86State *env, uintptr_t retaddr) { }
 
 static inline void x86_pmu_interrupt(CPUX86State *env, int vector, bool is_int,
                                      bool is_hw)

@@ -758,4 +758,8 @@ patched:
         jnz     2b
         ret
 
+/* Branches that are refused. */
+        FAULT_BLOCK BLOCK_UD_BRANCH, ".byte 0xf0, 0x74, 0"
+        FAULT_BLOCK BLOCK_GP_SYSEXIT, sysexitl
+
         .section .note.GNU-stack, "", @progbits

@@ -274,6 +274,8 @@
 #define BLOCK_INTO              56  /* INTO_INSNS, 4: 32-bit code, INTO with */
                                     /* OF set, and what follows */
 #define BLOCK_CPUID             57  /* (CPUIDS + 2)n + 2, n + 1 */
+#define BLOCK_UD_BRANCH         58  /* as BLOCK_UD, by LOCK JZ */
+#define BLOCK_GP_SYSEXIT        59  /* as BLOCK_UD, a #GP by SYSEXIT at CPL 3 */
 
 #define CPUIDS                  60
 #define REMAP_PAGES             32      /* from PAGED on */

@@ -284,7 +284,7 @@ static void prepare(Perfmon *pmu)
     mask[PERFMON_MASK_EVTSEL] = UINT32_MAX;
     mask[PERFMON_MASK_FIXED_CTR_CTRL] = fixed_ctrl | fixed_any;
     if (pmu->anythread) {
-        /* Each core has one thread here, so the bits change no count. */
+        /* What a sibling thread does is not counted, whatever they say. */
         mask[PERFMON_MASK_EVTSEL_HELD] = UINT32_MAX;
         mask[PERFMON_MASK_FIXED_CTR_CTRL_HELD] = fixed_ctrl | fixed_any;
     } else {
