@@ -1193,6 +1193,116 @@ static void test_flushes(void)
 }
 
 /*
+ * Each opcode at CPL 3, most of which are refused: instructions and branches
+ * are the same whether the timing model counts, too, or not.
+ */
+#define OPCODE_AT       32      /* in the code below */
+#define OPCODE_RESUME   64      /* where execution goes on after a fault */
+#define OPCODES         256
+
+typedef struct OpcodeCounts {
+    uint64_t vector, insns, branches;
+} OpcodeCounts;
+
+/* Would @opcode, behind 0FH if @escape, not come back to the code behind it? */
+static bool is_stray(bool escape, uint8_t opcode)
+{
+    /* GS and SS have to stay as they are; the others jump to what they pop. */
+    static const uint8_t plain[] = {
+        0x0f, 0x17, 0x64, 0x65, 0x8e, 0x9d, 0xca, 0xcb, 0xcd, 0xcf, 0xeb,
+    };
+    static const uint8_t escaped[] = { 0xa1, 0xa9, 0xb4, 0xb5 };
+
+    return escape ? memchr(escaped, opcode, sizeof(escaped))
+                  : memchr(plain, opcode, sizeof(plain));
+}
+
+/* Count each opcode with @prefix, which is LOCK or a NOP, on its own. */
+static void count_opcodes(uint8_t prefix, bool escape, bool timing,
+                          OpcodeCounts counts[OPCODES])
+{
+    static const uint8_t before[] = {
+        0x65, 0x48, 0xc7, 0x04, 0x25, 0x38, 0, 0, 0,    /* movq $AT, %gs:38H */
+        OPCODE_RESUME, PAYLOAD_CODE >> 8, 0, 0,
+        0x49, 0x89, 0xe7,               /* mov %rsp, %r15 */
+        0xb8, 0, 0, 0x60, 0,            /* mov $600000H, %eax */
+        0x31, 0xc9, 0x31, 0xd2,         /* xor %ecx, %ecx; xor %edx, %edx */
+        0x89, 0xc7, 0x89, 0xc6,         /* mov %eax, %edi; mov %eax, %esi */
+        0x90, 0x90, 0x90,
+    };
+    static const uint8_t resume[] = {
+        0x4c, 0x89, 0xfc, 0xfc, 0xc3,   /* mov %r15, %rsp; cld; ret */
+    };
+    g_autofree uint8_t *nops = g_malloc(OPCODE_RESUME - OPCODE_AT);
+    uint64_t enable = GLOBAL_GP(0) | GLOBAL_GP(1) |
+                      (timing ? GLOBAL_FIXED(3) : 0);
+    g_autoptr(PmuScript) s = pmu_script_new();
+    unsigned run[OPCODES] = {}, first[OPCODES];
+
+    memset(nops, 0x90, OPCODE_RESUME - OPCODE_AT);
+    pmu_poke_code(s, PAYLOAD_CODE, before, sizeof(before));
+    pmu_poke_code(s, PAYLOAD_CODE + OPCODE_AT, nops,
+                  OPCODE_RESUME - OPCODE_AT);
+    pmu_poke_code(s, PAYLOAD_CODE + OPCODE_RESUME, resume, sizeof(resume));
+    pmu_wrmsr(s, MSR_GLOBAL_CTRL, 0);
+    pmu_wrmsr(s, MSR_EVTSEL(0), EVENT_INSTRUCTIONS | EVTSEL_USR | EVTSEL_EN);
+    pmu_wrmsr(s, MSR_EVTSEL(1), EVENT_BRANCHES | EVTSEL_USR | EVTSEL_EN);
+    pmu_wrmsr(s, MSR_FIXED_CTR_CTRL, FIXED_ALL(3));
+    for (int i = 0; i < OPCODES; i++) {
+        uint64_t code = 0x9090909090900000 | i << 8 | prefix;
+
+        if (is_stray(escape, i)) {
+            continue;
+        }
+        if (escape) {
+            code = 0x9090909090000000 | i << 16 | 0x0f00 | prefix;
+        }
+        /* ModRM, or a displacement, of 0 */
+        code &= ~(0xffull << (escape ? 24 : 16));
+        pmu_op(s, OP_POKE64, 0, PAYLOAD_CODE + OPCODE_AT, code);
+        pmu_wrmsr(s, MSR_PMC(0), 0);
+        pmu_wrmsr(s, MSR_PMC(1), 0);
+        run[i] = pmu_op(s, OP_RUN, BLOCK_JUMP | RUN_CPL3, enable,
+                        PAYLOAD_CODE);
+        first[i] = pmu_rdpmc(s, 0);
+        pmu_rdpmc(s, 1);
+    }
+    pmu_run(s, PMU_CPU_METRICS);
+    for (int i = 0; i < OPCODES; i++) {
+        counts[i] = !run[i] ? (OpcodeCounts) {} : (OpcodeCounts) {
+            s->result[0][run[i]].vector, pmu_register(s, first[i]),
+            pmu_register(s, first[i] + 1),
+        };
+    }
+}
+
+static void test_opcodes(void)
+{
+    static const uint8_t prefixes[] = { 0x90, 0xf0 };
+    OpcodeCounts plain[OPCODES], timed[OPCODES];
+
+    for (int i = 0; i < 2 * ARRAY_SIZE(prefixes); i++) {
+        uint8_t prefix = prefixes[i / 2];
+
+        count_opcodes(prefix, i % 2, false, plain);
+        count_opcodes(prefix, i % 2, true, timed);
+        for (int opcode = 0; opcode < OPCODES; opcode++) {
+            const OpcodeCounts *is = &plain[opcode], *too = &timed[opcode];
+
+            if (memcmp(is, too, sizeof(*is))) {
+                g_test_message("%02x%s %02x: vector %" PRIu64 " and %" PRIu64
+                               ", instructions %" PRIu64 " and %" PRIu64
+                               ", branches %" PRIu64 " and %" PRIu64, prefix,
+                               i % 2 ? " 0f" : "", opcode, is->vector,
+                               too->vector, is->insns, too->insns,
+                               is->branches, too->branches);
+                g_test_fail();
+            }
+        }
+    }
+}
+
+/*
  * A block that the PMU leaves at its entry has not run: plugins count it when
  * it does.  hotblocks prints its address, translations, instructions and runs.
  */
@@ -1257,6 +1367,7 @@ int main(int argc, char **argv)
 
         qtest_add_data_func(path, &cases[i], test_case);
     }
+    qtest_add_func("pmu/count/opcodes", test_opcodes);
     qtest_add_func("pmu/count/plugin", test_plugin);
     qtest_add_func("pmu/count/mixed", test_mixed);
     qtest_add_func("pmu/count/mixed-cuts", test_mixed_cuts);
