@@ -167,7 +167,7 @@ static void model_release(CPUState *cpu)
 /* If no vCPU runs, let time jump: icount_start_warp_timer(). */
 static void model_idle(void)
 {
-    if (all_cpu_threads_idle()) {
+    if (all_cpu_threads_idle() && !icount_model_stops()) {
         /* Any thread may run timers that are due, whichever vCPU is stopped. */
         icount_handle_deadline();
         qemu_notify_event();

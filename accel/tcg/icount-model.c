@@ -23,6 +23,7 @@
 #include "system/cpu-timers.h"
 #include "system/cpu-timers-internal.h"
 #include "system/replay.h"
+#include "system/runstate.h"
 #include "exec/cpu-common.h"
 #include "icount-model-internal.h"
 #include "tcg-accel-ops.h"
@@ -532,6 +533,19 @@ int64_t icount_model_budget(CPUState *cpu, int64_t budget)
     left = vcpu->next_stop - vcpu->icount;
     /* In a replay, @budget ends where the log has something else first. */
     return replay_mode == REPLAY_MODE_PLAY ? MIN(left, budget) : left;
+}
+
+/*
+ * A vCPU sets a request and stops itself with the BQL, and the main loop stops
+ * the machine with the BQL.  How often that loop looks for idle vCPUs in
+ * between depends on the host.
+ *
+ * This does not ask which vCPUs have stopped: GDB may keep one stopped while
+ * others run, and then time jumps where those are halted.
+ */
+bool icount_model_stops(void)
+{
+    return model.enabled && qemu_stop_requested();
 }
 
 bool icount_model_waits(CPUState *cpu)

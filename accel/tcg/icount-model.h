@@ -105,6 +105,13 @@ int64_t icount_model_budget(CPUState *cpu, int64_t budget);
 bool icount_model_waits(CPUState *cpu);
 
 /*
+ * Is the machine about to stop, as for a reset, a breakpoint or a suspend?
+ * Then vCPUs may be idle only because they have stopped already, and time must
+ * not jump.  Without a model: never.  Called with the BQL.
+ */
+bool icount_model_stops(void);
+
+/*
  * Calls tcg_cpu_exec() unless another vCPU or a timer is to run first.  With a
  * budget of 0, tcg_cpu_exec() would take interrupts although it is not the turn
  * of @cpu.

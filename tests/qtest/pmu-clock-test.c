@@ -509,6 +509,35 @@ static void test_stopped(const void *args)
                    "TSC of code that is stopped");
 }
 
+#define RESETS      60
+
+/* Time, in ns, that is longer than a reset and the way to the next one. */
+#define AFTER_RESET 10000000
+
+/*
+ * While the machine stops for a reset, time does not jump to the next timer.
+ * It depends on the host whether the main loop looks at idle vCPUs then.
+ */
+static void test_reset(void)
+{
+    g_autoptr(PmuScript) s = pmu_script_new();
+    unsigned before[RESETS];
+
+    for (int i = 0; i < RESETS; i++) {
+        pmu_poke32(s, APIC_TIMER_DIVIDE, 0xb);
+        pmu_poke32(s, APIC_LVT_TIMER, VECTOR_TIMER);
+        pmu_poke32(s, APIC_TIMER_INITIAL, AFTER_RESET);
+        before[i] = rdtsc(s);
+        pmu_op(s, OP_RESET, 0, 0, 0);
+    }
+    run_alone(s, PMU_CPU_METRICS CLOCK);
+    for (int i = 1; i < RESETS; i++) {
+        expect_between(tsc_between(s, before[i - 1], before[i]), 0,
+                       (uint64_t)AFTER_RESET / 1000 * MHZ,
+                       "TSC across a reset");
+    }
+}
+
 typedef struct Refusal {
     const char *name, *args, *says;
 } Refusal;
@@ -592,6 +621,7 @@ int main(int argc, char **argv)
                         test_stopped);
     qtest_add_data_func("pmu/clock/stopped-threads",
                         PMU_CPU_METRICS CLOCK THREADS, test_stopped);
+    qtest_add_func("pmu/clock/reset", test_reset);
     qtest_add_func("pmu/clock/hotplug", test_hotplug);
     for (int i = 0; i < ARRAY_SIZE(refusals); i++) {
         g_autofree char *path = g_strdup_printf("pmu/clock/refusal/%s",

@@ -5,7 +5,7 @@
  *
  * Before an overflow, QEMU runs a block of exactly the instructions that are
  * left.  A debugger that stops the machine right before such a block must still
- * be able to step one instruction.
+ * be able to step one instruction.  Breakpoints take no virtual time.
  */
 
 #include "qemu/osdep.h"
@@ -167,27 +167,42 @@ static bool step(Gdb *gdb, uint64_t block)
     return true;
 }
 
-static void test_step(void)
+/*
+ * Run @s until its OP_BLOCK number @block has run, and stop it.  Returns the
+ * address of the block.
+ */
+static uint64_t start_and_stop(PmuMachine *machine, Gdb *gdb,
+                               const PmuScript *s, const char *args,
+                               unsigned block)
 {
-    PmuMachine machine;
-    g_autoptr(PmuScript) s = NULL;
-    g_autofree char *path = NULL, *args = NULL, *dir = NULL;
+    g_autofree char *path = NULL, *all = NULL, *dir = NULL;
     g_autoptr(GError) err = NULL;
-    unsigned block, stepped = 0, stops;
     uint64_t address;
-    Gdb gdb;
 
     dir = g_dir_make_tmp("qtest-pmu-XXXXXX", &err);
     g_assert_no_error(err);
     path = g_strdup_printf("%s/gdb", dir);
-    args = g_strdup_printf(PMU_CPU_METRICS
-                           "-gdb unix:%s,server=on,wait=off", path);
+    all = g_strdup_printf("%s -gdb unix:%s,server=on,wait=off", args, path);
+    pmu_start(machine, s, all);
+    address = wait_block(machine, block);
+    *gdb = gdb_connect(path);
+    gdb_send(gdb, "?");
+    gdb_wait_stop(gdb);
+    unlink(path);
+    rmdir(dir);
+    return address;
+}
+
+static void test_step(void)
+{
+    PmuMachine machine;
+    g_autoptr(PmuScript) s = NULL;
+    unsigned block, stepped = 0, stops;
+    uint64_t address;
+    Gdb gdb;
+
     s = make_script(&block);
-    pmu_start(&machine, s, args);
-    address = wait_block(&machine, block);
-    gdb = gdb_connect(path);
-    gdb_send(&gdb, "?");
-    gdb_wait_stop(&gdb);
+    address = start_and_stop(&machine, &gdb, s, PMU_CPU_METRICS, block);
     /* How many stops are in the block depends on the host's speed. */
     for (stops = 0; stepped < STEPS && stops < STOPS && !g_test_failed();
          stops++) {
@@ -199,8 +214,57 @@ static void test_step(void)
     }
     gdb_close(&gdb);
     pmu_stop(&machine);
-    unlink(path);
-    rmdir(dir);
+}
+
+#define HITS            40
+
+/* Ticks of the TSC to the next timer, which counts 2.8 of them per unit. */
+#define TIMER           1000000
+#define TIMER_TICKS     2800000
+
+/* Send @format with @address, and wait for the answer OK. */
+static void gdb_set(Gdb *gdb, const char *format, uint64_t address)
+{
+    g_autofree char *packet = g_strdup_printf(format, address), *reply = NULL;
+
+    gdb_send(gdb, packet);
+    reply = gdb_receive(gdb);
+    g_assert_cmpstr(reply, ==, "OK");
+}
+
+/* Time does not jump to the next timer while the machine is stopped. */
+static void test_breakpoint(void)
+{
+    g_autoptr(PmuScript) s = pmu_script_new();
+    unsigned block = pmu_op(s, OP_BLOCK, BLOCK_LOOP, 0, 0), before, after;
+    PmuMachine machine;
+    uint64_t address;
+    Gdb gdb;
+
+    pmu_op(s, OP_SYNC, 0, 1, 0);
+    pmu_poke32(s, APIC_TIMER_DIVIDE, 0xb);
+    pmu_poke32(s, APIC_LVT_TIMER, VECTOR_TIMER);
+    pmu_poke32(s, APIC_TIMER_INITIAL, TIMER);
+    before = pmu_op(s, OP_RDTSC, 0, 0, 0);
+    pmu_op(s, OP_RUN, BLOCK_LOOP, 0, 2 * HITS);
+    after = pmu_op(s, OP_RDTSC, 0, 0, 0);
+    address = start_and_stop(&machine, &gdb, s,
+                             PMU_CPU_METRICS "-icount shift=model", block) +
+              LOOP_DEC;
+    gdb_set(&gdb, "Z0,%" PRIx64 ",1", address);
+    pmu_go(&machine, 1);
+    for (int i = 0; i < HITS; i++) {
+        gdb_send(&gdb, "c");
+        gdb_wait_stop(&gdb);
+    }
+    gdb_set(&gdb, "z0,%" PRIx64 ",1", address);
+    gdb_send(&gdb, "c");
+    pmu_wait_done(&machine, 1);
+    pmu_read_results(&machine, s, 1);
+    g_assert_cmpuint(pmu_value(s, after) - pmu_value(s, before), <,
+                     TIMER_TICKS);
+    gdb_close(&gdb);
+    pmu_stop(&machine);
 }
 
 int main(int argc, char **argv)
@@ -211,5 +275,6 @@ int main(int argc, char **argv)
         return 0;
     }
     qtest_add_func("pmu/gdb/step", test_step);
+    qtest_add_func("pmu/gdb/breakpoint", test_breakpoint);
     return g_test_run();
 }
