@@ -35,6 +35,11 @@ void icount_model_turns_forget(CPUState *cpu)
  * Let vCPUs that have woken take part.  If all vCPUs were halted, time may have
  * jumped, so a round begins now.  A vCPU that was halted goes on from where the
  * round began, as another vCPU has woken it since.
+ *
+ * Time also jumps while GDB keeps a vCPU stopped that has not halted.  To see
+ * that, ask for cpu->stopped alone: this thread sets it, and the main loop
+ * clears it while the machine does not run.  The rest of cpu_can_run() would
+ * not do, as vm_stop() changes cpu->stop and the runstate at any time.
  */
 static void model_wake(void)
 {
@@ -42,7 +47,7 @@ static void model_wake(void)
     CPUState *cpu;
 
     CPU_FOREACH(cpu) {
-        if ((!cpu->halted || cpu_has_work(cpu)) &&
+        if (!cpu->stopped && (!cpu->halted || cpu_has_work(cpu)) &&
             !icount_model_vcpu(cpu)->halted) {
             all_halted = false;
         }

@@ -267,6 +267,51 @@ static void test_breakpoint(void)
     pmu_stop(&machine);
 }
 
+/* Cycles of a loop of one cycle an iteration, and most besides. */
+#define CYCLES          100000
+#define SURROUNDS       4000
+
+/*
+ * While GDB keeps CPU 1 stopped in the middle of a loop, CPU 0 halts.  When it
+ * goes on, its time is that behind the jump, and the clock moves on.
+ */
+static void test_partial(void)
+{
+    g_autoptr(PmuScript) s = pmu_script_new();
+    unsigned block, before, after;
+    PmuMachine machine;
+    uint64_t ticks;
+    Gdb gdb;
+
+    pmu_op(s, OP_START_CPU, 0, 1, 0);
+    /* Let CPU 1 begin its loop. */
+    pmu_op(s, OP_RUN, BLOCK_LOOP, 0, 500000);
+    block = pmu_op(s, OP_BLOCK, BLOCK_LOOP, 0, 0);
+    pmu_op(s, OP_SYNC, 0, 1, 0);
+    pmu_poke32(s, APIC_TIMER_DIVIDE, 0xb);
+    pmu_poke32(s, APIC_LVT_TIMER, VECTOR_TIMER);
+    pmu_poke32(s, APIC_TIMER_INITIAL, TIMER);
+    pmu_op(s, OP_RUN, BLOCK_HLT, 0, 0);
+    before = pmu_op(s, OP_RDTSC, 0, 0, 0);
+    pmu_op(s, OP_RUN, BLOCK_LOOP, 0, CYCLES);
+    after = pmu_op(s, OP_RDTSC, 0, 0, 0);
+    s->cpu = 1;
+    pmu_op(s, OP_RUN, BLOCK_LOOP, 0, 1ull << 40);
+    s->cpu = 0;
+    start_and_stop(&machine, &gdb, s, PMU_CPU_METRICS
+                   "-smp 2 -icount shift=model -accel tcg,thread=single",
+                   block);
+    pmu_go(&machine, 1);
+    gdb_send(&gdb, "vCont;c:p1.1");
+    pmu_wait_done(&machine, 1);
+    pmu_read_results(&machine, s, 1);
+    ticks = pmu_value(s, after) - pmu_value(s, before);
+    g_assert_cmpuint(ticks, >=, CYCLES);
+    g_assert_cmpuint(ticks, <=, CYCLES + SURROUNDS);
+    gdb_close(&gdb);
+    pmu_stop(&machine);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -276,5 +321,6 @@ int main(int argc, char **argv)
     }
     qtest_add_func("pmu/gdb/step", test_step);
     qtest_add_func("pmu/gdb/breakpoint", test_breakpoint);
+    qtest_add_func("pmu/gdb/partial", test_partial);
     return g_test_run();
 }
