@@ -26,27 +26,11 @@
 #include "system/runstate.h"
 #include "exec/cpu-common.h"
 #include "icount-model-internal.h"
+#include "icount-model-plan.h"
 #include "tcg-accel-ops.h"
-
-/* Range of an interval, in instructions. */
-#define INTERVAL_LEAST  64
-#define INTERVAL_MOST   65536
 
 /* Instructions after an update from which on a check does not suffice. */
 #define CHECKS_MOST     (1 << 18)
-
-/*
- * A plan supposes that an instruction takes at most the larger of INSN_TIME, in
- * 1/1024 ns, and INSN_MARGIN times its average in the interval before.
- */
-#define INSN_TIME       (6 * 1024)
-#define INSN_MARGIN     4
-
-/*
- * The average time of an instruction in a plan if nothing is known, and the
- * least otherwise, in 1/1024 ns.
- */
-#define INSN_TIME_LEAST 256
 
 /*
  * Most time, in ns, that a vCPU can have run since its last update in state
@@ -416,30 +400,18 @@ void icount_model_stop(CPUState *cpu)
     qatomic_store_release(&vcpu->halted, true);
 }
 
-/* Instructions until time @until if one takes @insn_time, in 1/1024 ns. */
-static int64_t model_insns(const IcountModelVCPU *vcpu, int64_t until,
-                           int64_t insn_time)
-{
-    int64_t now = MAX(vcpu->local, vcpu->estimated);
-    int64_t left = MIN(MAX(until - now, 0), INT32_MAX);
-
-    return left * 1024 / insn_time;
-}
-
-/*
- * Plan the next update or check: before time @event if no instruction takes
- * longer than supposed, and where time is @end if they take the average.
- */
+/* Plan the next update or check: for an event at @event, and a turn to @end. */
 static void model_plan(IcountModelVCPU *vcpu, int64_t event, int64_t end)
 {
-    int64_t soon = model_insns(vcpu, event, MAX(INSN_TIME, INSN_MARGIN *
-                                                           vcpu->insn_time));
-    int64_t turn = model_insns(vcpu, end, MAX(INSN_TIME_LEAST,
-                                              vcpu->insn_time));
-    int64_t insns = MIN(soon, turn);
+    const IcountModelPlan plan = {
+        .icount = vcpu->icount,
+        .next_stop = vcpu->next_stop,
+        .timed_icount = MAX(vcpu->read_icount, vcpu->updated_icount),
+        .time = MAX(vcpu->local, vcpu->estimated),
+        .insn_time = vcpu->insn_time,
+    };
 
-    vcpu->next_stop = vcpu->icount +
-                      MIN(MAX(insns, INTERVAL_LEAST), INTERVAL_MOST);
+    vcpu->next_stop = icount_model_plan(&plan, event, end);
 }
 
 /*
