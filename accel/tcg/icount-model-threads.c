@@ -99,6 +99,8 @@ void icount_model_replan(CPUState *cpu, int64_t ns)
 {
     CPUState *other;
 
+    /* Pairs with that of model_missed_event(). */
+    smp_mb();
     QEMU_LOCK_GUARD(&qemu_cpu_list_lock);
     CPU_FOREACH(other) {
         IcountModelVCPU *vcpu = icount_model_vcpu(other);

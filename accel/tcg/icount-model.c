@@ -450,10 +450,55 @@ static bool model_may_execute(CPUState *cpu, IcountModelVCPU *vcpu,
     return true;
 }
 
+/*
+ * Returns the time of the next timer, in ns, or INT64_MAX if there is none.
+ * Sets @due if it is due.
+ */
+static int64_t model_next_event(bool *due)
+{
+    int64_t now, left;
+
+    do {
+        now = icount_model_now();
+        left = qemu_clock_deadline_ns_all(QEMU_CLOCK_VIRTUAL, model_timers());
+    } while (icount_model_now() != now);
+    *due = !left;
+    return left < 0 ? INT64_MAX : now + left;
+}
+
+/*
+ * Has another thread armed a timer that @vcpu has not planned for?  It arms the
+ * timer first and reads vcpu->deadline then (icount_model_replan()); @vcpu has
+ * set its deadline first and looks for timers now.  So one of them sees the
+ * other.
+ */
+static bool model_missed_event(const IcountModelVCPU *vcpu)
+{
+    bool due;
+
+    smp_mb();
+    return model_next_event(&due) < vcpu->deadline;
+}
+
+/*
+ * A timer is due before @vcpu executes.  Timers run before a turn is given, as
+ * they may wake a vCPU.
+ */
+static void model_timer_is_due(IcountModelVCPU *vcpu)
+{
+    if (replay_mode == REPLAY_MODE_PLAY) {
+        warn_report_once("-icount shift=model: a timer is due at instruction %"
+                         PRId64 ", which is not in the log: the replay waits "
+                         "for ever", vcpu->icount);
+    }
+    vcpu->skips = g_hash_table_size(model.vcpus) > 1;
+}
+
 int64_t icount_model_budget(CPUState *cpu, int64_t budget)
 {
     IcountModelVCPU *vcpu;
-    int64_t now, left, event, pause;
+    int64_t left, event, pause;
+    bool due;
 
     if (!model.enabled) {
         return budget;
@@ -471,37 +516,29 @@ int64_t icount_model_budget(CPUState *cpu, int64_t budget)
         return 0;
     }
     do {
-        now = icount_model_now();
-        left = qemu_clock_deadline_ns_all(QEMU_CLOCK_VIRTUAL, model_timers());
-    } while (icount_model_now() != now);
-    if (!left) {
-        if (replay_mode == REPLAY_MODE_PLAY) {
-            warn_report_once("-icount shift=model: a timer is due at "
-                             "instruction %" PRId64 ", which is not in the "
-                             "log: the replay waits for ever", vcpu->icount);
+        event = model_next_event(&due);
+        if (due) {
+            model_timer_is_due(vcpu);
+            return 0;
         }
-        /* Timers run before a turn is given, as they may wake a vCPU. */
-        vcpu->skips = g_hash_table_size(model.vcpus) > 1;
-        return 0;
-    }
-    event = left < 0 ? INT64_MAX : now + left;
-    if (qemu_tcg_mttcg_enabled()) {
-        icount_model_replan(cpu, event);
-    }
-    vcpu->skips = !model_may_execute(cpu, vcpu, &pause);
-    qatomic_set(&vcpu->waits, vcpu->skips);
-    if (vcpu->skips) {
-        return 0;
-    }
-    /*
-     * Plan again where an update is due, or the next event is nearer than
-     * planned.  If it is farther away the plan stays, as nothing ends the
-     * execution loop when an event is put off.
-     */
-    if (vcpu->icount >= vcpu->next_stop || event < vcpu->deadline) {
-        qatomic_set_i64(&vcpu->deadline, event);
-        model_plan(vcpu, event, pause);
-    }
+        if (qemu_tcg_mttcg_enabled()) {
+            icount_model_replan(cpu, event);
+        }
+        vcpu->skips = !model_may_execute(cpu, vcpu, &pause);
+        qatomic_set(&vcpu->waits, vcpu->skips);
+        if (vcpu->skips) {
+            return 0;
+        }
+        /*
+         * Plan again where an update is due, or the next event is nearer than
+         * planned.  If it is farther away the plan stays, as nothing ends the
+         * execution loop when an event is put off.
+         */
+        if (vcpu->icount >= vcpu->next_stop || event < vcpu->deadline) {
+            qatomic_set_i64(&vcpu->deadline, event);
+            model_plan(vcpu, event, pause);
+        }
+    } while (qemu_tcg_mttcg_enabled() && model_missed_event(vcpu));
     left = vcpu->next_stop - vcpu->icount;
     /* In a replay, @budget ends where the log has something else first. */
     return replay_mode == REPLAY_MODE_PLAY ? MIN(left, budget) : left;
