@@ -509,6 +509,9 @@ static void test_stopped(const void *args)
                    "TSC of code that is stopped");
 }
 
+/* Most instructions from an INIT until the script goes on. */
+#define INIT_INSNS  100000
+
 #define RESETS      60
 
 /* Time, in ns, that is longer than a reset and the way to the next one. */
@@ -536,6 +539,22 @@ static void test_reset(void)
                        (uint64_t)AFTER_RESET / 1000 * MHZ,
                        "TSC across a reset");
     }
+}
+
+/*
+ * An INIT from within the execution loop does not take the instructions that
+ * were still to come there for executed.
+ */
+static void test_init(void)
+{
+    g_autoptr(PmuScript) s = pmu_script_new();
+    unsigned before = rdtsc(s), after;
+
+    pmu_op(s, OP_INIT, 0, 0, 0);
+    after = rdtsc(s);
+    run_alone(s, PMU_CPU_METRICS "-icount shift=0");
+    expect_between(tsc_between(s, before, after), 1, INIT_INSNS,
+                   "instructions across an INIT");
 }
 
 typedef struct Refusal {
@@ -622,6 +641,7 @@ int main(int argc, char **argv)
     qtest_add_data_func("pmu/clock/stopped-threads",
                         PMU_CPU_METRICS CLOCK THREADS, test_stopped);
     qtest_add_func("pmu/clock/reset", test_reset);
+    qtest_add_func("pmu/clock/init", test_init);
     qtest_add_func("pmu/clock/hotplug", test_hotplug);
     for (int i = 0; i < ARRAY_SIZE(refusals); i++) {
         g_autofree char *path = g_strdup_printf("pmu/clock/refusal/%s",
