@@ -9,6 +9,8 @@
  */
 
 #include "qemu/osdep.h"
+#include "qemu/lockable.h"
+#include "exec/cpu-common.h"
 #include "icount-model-internal.h"
 
 /* How far a vCPU may be ahead of the others, in ns. */
@@ -131,6 +133,8 @@ bool icount_model_is_turn(CPUState *cpu, int64_t *end)
     if (model_turn_goes_on(turn)) {
         return turn == cpu;
     }
+    /* CPUs that are unplugged leave the list with this lock held. */
+    QEMU_LOCK_GUARD(&qemu_cpu_list_lock);
     model_wake();
     turn = model_find();
     if (!turn) {
