@@ -13,9 +13,10 @@
 #include "icount-model.h"
 
 /*
- * A vCPU's time.  Only the vCPU's own thread changes it.  Other threads read
- * the fields marked [o], which change atomically.  "Update" and "check" are
- * defined at the top of icount-model.c.
+ * A vCPU's time.  Only the vCPU's own thread changes it, but for
+ * icount_model_loaded(), which the main thread calls while the machine is
+ * stopped.  Other threads read the fields marked [o], which change atomically.
+ * "Update" and "check" are defined at the top of icount-model.c.
  */
 typedef struct IcountModelVCPU {
     IcountModelRunTime *run_time;

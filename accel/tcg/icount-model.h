@@ -27,7 +27,8 @@ static inline bool icount_model_may_thread(void)
  * its current instruction (the last one of its block).  Never falls.  Tells the
  * model all that @cpu executed.  With @estimate it may return an estimate,
  * which takes less of the host's time; the next call may find that this was too
- * high or too low.  Must not read a clock.
+ * high or too low.  Must not read a clock or take a lock: the caller may hold
+ * vm_clock_lock, a spin lock.
  */
 typedef int64_t IcountModelRunTime(CPUState *cpu, bool estimate);
 
@@ -67,7 +68,7 @@ bool icount_model_loaded(CPUState *cpu, int64_t ran);
 
 /*
  * @cpu is about to halt, and the model knows all that it executed.  From now on
- * other threads may let time jump.
+ * no vCPU waits for @cpu.  Time may jump as soon as cpu->halted is set.
  */
 void icount_model_halt(CPUState *cpu);
 
@@ -91,7 +92,10 @@ void icount_model_account(CPUState *cpu, void (*stock)(CPUState *cpu));
  */
 void icount_model_request_update(CPUState *cpu, unsigned ahead);
 
-/* @cpu has executed @executed instructions.  Called with vm_clock_lock. */
+/*
+ * @cpu has executed @executed instructions.  Called with vm_clock_lock, and may
+ * call run_time() unless icount_model_catch_up() has just done so.
+ */
 void icount_model_executed(CPUState *cpu, int64_t executed);
 
 /*
@@ -128,8 +132,11 @@ int icount_model_thread_exec(CPUState *cpu);
 void icount_model_step_atomic(CPUState *cpu);
 
 /*
- * @cpu has left its execution loop: wait until it is not too far ahead of the
- * other vCPUs.  Called with the BQL.
+ * For vCPU threads: @cpu has left its execution loop.  Wakes the vCPUs that
+ * need not wait for it any more.  If it cannot run on, brings its time up to
+ * date first, as nobody waits for it then.  If all vCPUs are idle, runs timers
+ * that are due and wakes the main loop, which lets time jump.  Last, waits
+ * until @cpu is not too far ahead of the others.  Called with the BQL.
  */
 void icount_model_wait(CPUState *cpu);
 
