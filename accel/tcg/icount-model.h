@@ -15,6 +15,11 @@
 
 #ifdef CONFIG_USER_ONLY
 
+static inline bool icount_model_enabled(void)
+{
+    return false;
+}
+
 static inline bool icount_model_may_thread(void)
 {
     return false;

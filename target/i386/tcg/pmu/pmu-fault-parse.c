@@ -398,6 +398,22 @@ static bool x86_pmu_fault_parse_ranges(const X86PMUFault *fault, Error **errp)
     return true;
 }
 
+/* WRMSR runs at CPL 0 alone: refuse what fires at writes at another one. */
+static bool x86_pmu_fault_parse_cpl(const X86PMUFault *fault, Error **errp)
+{
+    uint64_t cpl = fault->number[NUMBER_CPL];
+    bool at_write = fault->write && !fault->read &&
+                    (fault->time != FAULT_WHEN_WRITTEN || fault->msr) &&
+                    fault->time != FAULT_AT_INTERRUPT;
+
+    if (at_write && cpl && cpl != NOT_GIVEN) {
+        error_setg(errp, "cpl=%" PRIu64 ": registers are written at CPL 0, so "
+                   "it must be 0", cpl);
+        return false;
+    }
+    return true;
+}
+
 /* Check jitter= and seed=. */
 static bool x86_pmu_fault_parse_period(X86PMUFault *fault, Error **errp)
 {
@@ -451,6 +467,7 @@ bool x86_pmu_fault_parse(X86PMUFault *fault, Error **errp)
         !x86_pmu_fault_parse_action(fault, errp) ||
         !x86_pmu_fault_parse_rw(fault, errp) ||
         !x86_pmu_fault_parse_place(fault, errp) ||
+        !x86_pmu_fault_parse_cpl(fault, errp) ||
         !x86_pmu_fault_parse_period(fault, errp)) {
         return false;
     }
