@@ -60,7 +60,7 @@ static void x86_pmu_recount_last(CPUX86State *env, PmuLevel level, int count,
 
 void x86_pmu_unretire(CPUX86State *env, uintptr_t retaddr)
 {
-    if (env->pmu.unit) {
+    if (env->hflags & HF_PMU_MASK) {
         uint64_t insn = x86_pmu_current_insn(env, retaddr);
 
         x86_pmu_recount_last(env, x86_pmu_level(env), -1,
