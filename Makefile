@@ -18,6 +18,8 @@ qemu_sanitized := $(BUILD)/qemu-sanitize/qemu-system-x86_64
 fuzzers := $(addprefix tests/fuzz/fuzz-,block check load log registers)
 meson := $(BUILD)/python/bin/meson
 slots := tools/x86-slots/x86-slots
+# A TCG plugin of QEMU's, which pmu/count/plugin loads.
+plugin := contrib/plugins/libhotblocks.so
 
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
@@ -34,6 +36,7 @@ run: all ## boot a Debian kernel and show perf stat --topdown in it
 
 .PHONY: check
 check: all core tools stock fuzz ## run all tests
+	ninja -C $(qemu) $(plugin)
 	scripts/install-deps --as-configured package
 	scripts/run-tests --beside "layers=tests/scripts/check-layers" \
 	    --beside "docs=tests/docs/run" \
@@ -85,6 +88,7 @@ check-tools: tools ## test x86-slots, the model without a guest
 
 .PHONY: check-qtest
 check-qtest: all ## test PMU and DSA without an operating system
+	ninja -C $(qemu) $(plugin)
 	scripts/run-tests --meson "$(qemu):qtest-x86_64/pmu-*" \
 	    --meson "$(qemu):qtest-x86_64/intel-dsa-*"
 
