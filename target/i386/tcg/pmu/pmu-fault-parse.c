@@ -398,7 +398,7 @@ static bool x86_pmu_fault_parse_ranges(const X86PMUFault *fault, Error **errp)
     return true;
 }
 
-/* WRMSR runs at CPL 0 alone: refuse what fires at writes at another one. */
+/* WRMSR runs at CPL 0 alone: no other CPL if @fault fires at writes alone. */
 static bool x86_pmu_fault_parse_cpl(const X86PMUFault *fault, Error **errp)
 {
     uint64_t cpl = fault->number[NUMBER_CPL];

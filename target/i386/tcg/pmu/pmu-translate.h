@@ -12,7 +12,7 @@
 
 typedef struct X86PMUTranslation {
     X86PMU *unit;               /* NULL: this block is not instrumented */
-    TCGOp *behind;              /* the prologue goes behind it; NULL: first */
+    TCGOp *prologue_after;      /* where the prologue goes; NULL: first */
     /* Of the instruction that is being translated: */
     uint8_t ea, stack;          /* see PmuBlockInsn */
     uint8_t accesses;           /* data accesses so far */

@@ -143,7 +143,10 @@ static inline uint32_t find_way(const PmuTagArray *array, const uint32_t *words,
     Words same = {}, bit = { 1, 2, 4, 8 };
     uint32_t found;
 
-    /* The first word is no way, so way n is bit n + 1 of @same. */
+    /*
+     * The first word is no way, so way n is bit n + 1 of @same.  Bits of words
+     * behind the tags, up to three, are dropped.
+     */
     do {
         same |= (Words)(*next == tag) & bit;
         bit <<= LANES;

@@ -154,7 +154,8 @@ static inline void pmu_cpi_table_forget_error(PmuCpiTable *table)
 
 /*
  * Begin an epoch: pmu_cpi_table_times(), pmu_cpi_table_wait_error() and
- * @most_low_confidence start at 0 again, and older covariates weigh less.
+ * @most_low_confidence start at 0 again, and older covariates weigh less.  No
+ * run may be pending: the epoch in which it is settled is that of its use.
  */
 void pmu_cpi_table_begin_epoch(PmuCpiTable *table);
 
