@@ -539,7 +539,8 @@ static void expect_delivery(uint32_t lvtpc, bool timing, unsigned vector,
     g_autoptr(PmuScript) s = pmu_script_new();
     g_autofree char *what = g_strdup_printf("LVTPC 0x%x, %s", lvtpc,
                                             timing ? "with cycles" : "alone");
-    unsigned block, status, lvt, counter, count, rip;
+    bool illegal = !(lvtpc & (LVT_MASKED | LVT_MODE)) && (lvtpc & 0xff) < 16;
+    unsigned block, status, lvt, esr, counter, count, rip;
 
     set_counter(s, &fixed0, USR | INT, timing, OVERFLOW_IN(period));
     pmu_poke32(s, APIC_LVTPC, lvtpc);
@@ -549,6 +550,7 @@ static void expect_delivery(uint32_t lvtpc, bool timing, unsigned vector,
     status = pmu_rdmsr(s, MSR_GLOBAL_STATUS);
     counter = pmu_rdmsr(s, MSR_FIXED_CTR(0));
     lvt = pmu_op(s, OP_PEEK32, 0, APIC_LVTPC, 0);
+    esr = pmu_op(s, OP_PEEK32, 0, APIC_ESR, 0);
     count = pmu_op(s, OP_PEEK32, 0, PAYLOAD_SMI_COUNT, 0);
     rip = pmu_op(s, OP_PEEK64, 0, PAYLOAD_SMI_STATE_RIP, 0);
     pmu_run(s, PMU_CPU_METRICS);
@@ -570,6 +572,8 @@ static void expect_delivery(uint32_t lvtpc, bool timing, unsigned vector,
                "IA32_FIXED_CTR0, %s", what);
     pmu_expect(pmu_value(s, lvt) & ~0x1000ull, lvtpc | LVT_MASKED,
                "LVTPC afterwards, %s", what);
+    pmu_expect(pmu_value(s, esr), illegal ? ESR_RECEIVED_ILLEGAL : 0,
+               "ESR, %s", what);
 }
 
 static void test_delivery(void)
@@ -581,6 +585,24 @@ static void test_delivery(void)
         expect_delivery(LVT_NMI | LVT_MASKED, timing, VECTOR_NONE, 0);
         expect_delivery(LVT_FIXED | VECTOR_PMI | LVT_MASKED, timing,
                         VECTOR_NONE, 0);
+    }
+}
+
+/*
+ * LVTPC supports neither INIT nor ExtINT, whose vector would come from the PIC,
+ * and other modes are reserved (SDM vol. 3A, 11.5.1).  A vector below 16 is an
+ * error (11.5.3).  None of them is delivered, but the entry is masked.
+ */
+static void test_undeliverable(void)
+{
+    static const uint32_t entries[] = {
+        LVT_EXTINT, LVT_EXTINT | VECTOR_PMI, LVT_INIT | VECTOR_PMI,
+        LVT_FIXED, LVT_FIXED | 15, 0x100 | VECTOR_PMI, 0x300 | VECTOR_PMI,
+        0x600 | VECTOR_PMI,
+    };
+
+    for (int i = 0; i < ARRAY_SIZE(entries); i++) {
+        expect_delivery(entries[i], false, VECTOR_NONE, 0);
     }
 }
 
@@ -995,6 +1017,7 @@ int main(int argc, char **argv)
     qtest_add_func("pmu/overflow/halt", test_halt);
     qtest_add_func("pmu/overflow/last-wrmsr", test_last_wrmsr);
     qtest_add_func("pmu/overflow/delivery", test_delivery);
+    qtest_add_func("pmu/overflow/undeliverable", test_undeliverable);
     qtest_add_func("pmu/overflow/no-interrupt", test_no_interrupt);
     qtest_add_func("pmu/overflow/fixed-status", test_fixed_status);
     qtest_add_func("pmu/overflow/masked-after-delivery",

@@ -77,7 +77,12 @@
 #define LVT_FIXED           0x000
 #define LVT_SMI             0x200
 #define LVT_NMI             0x400
+#define LVT_INIT            0x500
+#define LVT_EXTINT          0x700
+#define LVT_MODE            0x700
 #define LVT_MASKED          0x10000
+/* The error status register: a vector below 16 was received (11.5.3). */
+#define ESR_RECEIVED_ILLEGAL 0x40
 
 #define VECTOR_DB           1
 #define VECTOR_NMI          2

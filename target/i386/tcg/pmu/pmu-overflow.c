@@ -23,6 +23,9 @@
 #include "tcg/pmu/perfmon/map-netburst.h"
 #include "trace.h"
 
+/* Vectors below this one are illegal (SDM vol. 3A, 11.5.2). */
+#define LEAST_VECTOR    16
+
 /*
  * Progress after the last counter stopped for which code stays instrumented:
  * instructions, and slots if the model runs.
@@ -346,6 +349,31 @@ uint32_t x86_pmu_lvtpc(CPUX86State *env)
            (apic->spurious_vec & APIC_SV_ENABLE ? 0 : APIC_LVT_MASKED);
 }
 
+/*
+ * Deliver an interrupt through LVTPC, which is not masked, if its mode and
+ * vector are possible.
+ */
+static void x86_pmu_interrupt_local(APICCommonState *apic)
+{
+    uint32_t lvtpc = apic->lvt[APIC_LVT_PERFORM];
+
+    switch (extract32(lvtpc, 8, 3)) {
+    case APIC_DM_FIXED:
+        if ((lvtpc & APIC_VECTOR_MASK) < LEAST_VECTOR) {
+            apic->esr |= APIC_ESR_RECV_ILLEGAL_VECT;
+            break;
+        }
+        /* fall through */
+    case APIC_DM_SMI:
+    case APIC_DM_NMI:
+        apic_deliver_pmi(DEVICE(apic));
+        break;
+    default:
+        /* LVTPC supports neither INIT nor ExtINT (SDM vol. 3A, 11.5.1). */
+        break;
+    }
+}
+
 void x86_pmu_interrupt_apic(CPUX86State *env)
 {
     bool locked = bql_locked();
@@ -354,8 +382,12 @@ void x86_pmu_interrupt_apic(CPUX86State *env)
         bql_lock();
     }
     if (!(x86_pmu_lvtpc(env) & APIC_LVT_MASKED)) {
-        apic_deliver_pmi(env_archcpu(env)->apic_state,
-                         env->pmu.unit->masks_lvt);
+        APICCommonState *apic = APIC_COMMON(env_archcpu(env)->apic_state);
+
+        x86_pmu_interrupt_local(apic);
+        if (env->pmu.unit->masks_lvt) {
+            apic->lvt[APIC_LVT_PERFORM] |= APIC_LVT_MASKED;
+        }
     }
     if (!locked) {
         bql_unlock();

@@ -177,6 +177,7 @@
 #define APIC_ID                 (APIC_BASE + 0x20)
 #define APIC_EOI                (APIC_BASE + 0xb0)
 #define APIC_SPIV               (APIC_BASE + 0xf0)
+#define APIC_ESR                (APIC_BASE + 0x280)
 #define APIC_ICR_LOW            (APIC_BASE + 0x300)
 #define APIC_ICR_HIGH           (APIC_BASE + 0x310)
 #define APIC_LVT_TIMER          (APIC_BASE + 0x320)
