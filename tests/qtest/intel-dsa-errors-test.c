@@ -6,6 +6,7 @@
 
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
+#include "qemu/units.h"
 #include "intel-dsa/machine.h"
 
 #define SIZE    4096
@@ -488,6 +489,139 @@ static void test_portals(void)
     qtest_quit(qts);
 }
 
+/* Registers of QEMU's VT-d unit, and commands (VT-d specification, 11.4) */
+#define VTD             0xfed90000
+#define VTD_GCMD        (VTD + 0x18)
+#define VTD_RTADDR      (VTD + 0x20)
+#define VTD_SRTP        (1u << 30)
+#define VTD_TE          (1u << 31)
+/* Its tables: they map memory, and nothing outside */
+#define ROOT_TABLE      0x200000
+#define CONTEXT_TABLE   0x201000
+#define LEVEL3_TABLE    0x202000
+#define LEVEL2_TABLE    0x203000
+#define DSA_DEVFN       (4 << 3)
+
+static void enable_iommu(QTestState *qts)
+{
+    qtest_writeq(qts, ROOT_TABLE, CONTEXT_TABLE | 1);
+    /* Domain 1, with three levels of tables */
+    qtest_writeq(qts, CONTEXT_TABLE + DSA_DEVFN * 16, LEVEL3_TABLE | 1);
+    qtest_writeq(qts, CONTEXT_TABLE + DSA_DEVFN * 16 + 8, 1 << 8 | 1);
+    qtest_writeq(qts, LEVEL3_TABLE, LEVEL2_TABLE | 3);
+    for (uint64_t at = 0; at < RAM_BYTES; at += 2 * MiB) {
+        qtest_writeq(qts, LEVEL2_TABLE + at / (2 * MiB) * 8, at | 0x83);
+    }
+    qtest_writeq(qts, VTD_RTADDR, ROOT_TABLE);
+    qtest_writel(qts, VTD_GCMD, VTD_SRTP);
+    qtest_writel(qts, VTD_GCMD, VTD_TE);
+}
+
+/* What @log has not been read of is one fault, at @addr. */
+static void expect_one_fault(FILE *log, uint64_t addr, bool write)
+{
+    g_autofree char *want = g_strdup_printf(
+        "vtd_dmar_fault sid 0x%x fault %d addr 0x%" PRIx64 " write %d\n",
+        DSA_DEVFN, write ? 5 : 6, addr, write);
+    char line[200] = "";
+
+    clearerr(log);
+    g_assert_nonnull(fgets(line, sizeof(line), log));
+    g_assert_cmpstr(line, ==, want);
+    g_assert_null(fgets(line, sizeof(line), log));
+}
+
+/* A request that the IOMMU cannot translate is made once, and is the last. */
+static void test_iommu_faults(void)
+{
+    g_autofree char *name = NULL;
+    int fd = g_file_open_tmp("intel-dsa-XXXXXX", &name, NULL);
+    QTestState *qts;
+    FILE *log;
+    DsaRecord record;
+    DsaDesc desc;
+
+    g_assert_cmpint(fd, >=, 0);
+    log = fdopen(fd, "r");
+    qts = qtest_initf("-machine q35 -m 128M -nodefaults -device intel-iommu "
+                      "-device intel-dsa,addr=4 -trace vtd_dmar_fault -D %s",
+                      name);
+    dsa_map(qts);
+    enable_iommu(qts);
+    dsa_configure(qts, 1, 1, 16);
+    dsa_enable(qts, 1);
+    qtest_memset(qts, SOURCE, 0, 16);
+    for (unsigned i = 0; i < ARRAY_SIZE(opcodes); i++) {
+        bool read = opcodes[i] != DSA_OP_FILL &&
+                    opcodes[i] != DSA_OP_CACHE_FLUSH;
+
+        /* If a source fails, no destination is touched. */
+        desc = good(opcodes[i]);
+        if (read) {
+            desc.addr1 = cpu_to_le64(OUTSIDE);
+        }
+        if (opcodes[i] != DSA_OP_COMPARE_PATTERN && desc.addr2) {
+            desc.addr2 = cpu_to_le64(OUTSIDE + 2 * SIZE);
+        }
+        record = dsa_run(qts, &desc);
+        g_assert_cmphex(record.status, ==, DSA_STATUS_PAGE_FAULT |
+                        (read ? 0 : DSA_STATUS_WRITE));
+        g_assert_cmphex(record.fault_addr, ==,
+                        read ? OUTSIDE : OUTSIDE + 2 * SIZE);
+        expect_one_fault(log, record.fault_addr, !read);
+    }
+    for (unsigned i = 0; i < ARRAY_SIZE(opcodes); i++) {
+        bool write = opcodes[i] != DSA_OP_COMPARE &&
+                     opcodes[i] != DSA_OP_CREATE_DELTA;
+
+        desc = good(opcodes[i]);
+        if (!desc.addr2 || opcodes[i] == DSA_OP_COMPARE_PATTERN) {
+            continue;
+        }
+        qtest_memset(qts, SOURCE, opcodes[i] == DSA_OP_APPLY_DELTA ? 0 : 0xff,
+                     2 * SIZE);
+        desc.addr2 = cpu_to_le64(OUTSIDE);
+        record = dsa_run(qts, &desc);
+        g_assert_cmphex(record.status, ==, DSA_STATUS_PAGE_FAULT |
+                        (write ? DSA_STATUS_WRITE : 0));
+        g_assert_cmphex(record.fault_addr, ==, OUTSIDE);
+        expect_one_fault(log, OUTSIDE, write);
+    }
+
+    /* The second destination */
+    desc = good(DSA_OP_DUALCAST);
+    stq_le_p(desc.op, OUTSIDE);
+    record = dsa_run(qts, &desc);
+    g_assert_cmphex(record.fault_addr, ==, OUTSIDE);
+    expect_one_fault(log, OUTSIDE, true);
+
+    /* In the middle of a source, and of a destination */
+    for (unsigned i = 0; i < 2; i++) {
+        const uint32_t before = 3 * MiB;
+        const uint64_t edge = RAM_BYTES - before;
+
+        desc = dsa_desc(DSA_OP_MEMMOVE, 0, i ? SOURCE : edge,
+                        i ? edge : DESTINATION, before + 3 * SIZE);
+        record = dsa_run(qts, &desc);
+        g_assert_cmpuint(record.bytes_completed, ==, before);
+        g_assert_cmphex(record.fault_addr, ==, RAM_BYTES);
+        expect_one_fault(log, RAM_BYTES, i);
+    }
+
+    /* A list of descriptors, and a completion record */
+    desc = dsa_desc(DSA_OP_BATCH, 0, OUTSIDE, 0, 2);
+    record = dsa_run(qts, &desc);
+    g_assert_cmphex(record.status, ==, DSA_STATUS_BATCH_PAGE_FAULT);
+    expect_one_fault(log, OUTSIDE, false);
+    desc = good(DSA_OP_MEMMOVE);
+    desc.completion = cpu_to_le64(OUTSIDE);
+    dsa_run(qts, &desc);
+    expect_one_fault(log, OUTSIDE + 8, true);
+    qtest_quit(qts);
+    fclose(log);
+    unlink(name);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -498,6 +632,7 @@ int main(int argc, char **argv)
     qtest_add_func("intel-dsa/drain-addresses", test_drain_addresses);
     qtest_add_func("intel-dsa/page-faults", test_page_faults);
     qtest_add_func("intel-dsa/behind-fault", test_behind_fault);
+    qtest_add_func("intel-dsa/iommu-faults", test_iommu_faults);
     qtest_add_func("intel-dsa/full-queue", test_full);
     qtest_add_func("intel-dsa/own-registers", test_own_registers);
     qtest_add_func("intel-dsa/swerror", test_swerror);

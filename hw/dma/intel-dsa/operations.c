@@ -105,58 +105,90 @@ static void count_access(IntelDsa *s, unsigned engine, const DsaWork *work,
 /* Work of an access besides its bytes, as bytes whose copy takes as long */
 #define ACCESS_WORK     1024
 
-bool dsa_dma(IntelDsa *s, uint64_t addr, void *buffer, uint32_t bytes,
-             DMADirection direction)
+/* What is at an address */
+typedef enum Target {
+    TARGET_NONE,                /* nothing, or nothing that can be accessed */
+    TARGET_RAM,
+    TARGET_OTHER,
+} Target;
+
+/*
+ * Find out what is at @addr, and shorten @bytes to the RAM there, if it is RAM.
+ * An IOMMU reports a fault each time that it cannot translate an address.  So
+ * this translates it once, and what is at TARGET_NONE must not be accessed.
+ */
+static Target find_target(IntelDsa *s, uint64_t addr, uint32_t *bytes,
+                          DMADirection direction)
+{
+    bool write = direction == DMA_DIRECTION_FROM_DEVICE;
+    hwaddr offset, length = *bytes;
+    MemoryRegion *mr;
+
+    if (s->unplugged) {
+        return TARGET_NONE;
+    }
+    RCU_READ_LOCK_GUARD();
+    mr = address_space_translate(pci_get_address_space(PCI_DEVICE(s)), addr,
+                                 &offset, &length, write,
+                                 MEMTXATTRS_UNSPECIFIED);
+    if (memory_access_is_direct(mr, write, MEMTXATTRS_UNSPECIFIED)) {
+        *bytes = MIN(*bytes, length);
+        return TARGET_RAM;
+    }
+    return memory_region_access_valid(mr, offset,
+                                      memory_access_size(mr, length, offset),
+                                      write, MEMTXATTRS_UNSPECIFIED)
+           ? TARGET_OTHER : TARGET_NONE;
+}
+
+static bool access_target(IntelDsa *s, Target target, uint64_t addr,
+                          void *buffer, uint32_t bytes, DMADirection direction)
 {
     s->run_work += bytes + ACCESS_WORK;
-    return !s->unplugged &&
+    if (target == TARGET_OTHER) {
+        /* What is not RAM is accessed a few bytes at a time. */
+        s->run_work += bytes / 8 * ACCESS_WORK;
+    }
+    return target != TARGET_NONE &&
            pci_dma_rw(PCI_DEVICE(s), addr, buffer, bytes, direction,
                       MEMTXATTRS_UNSPECIFIED) == MEMTX_OK;
 }
 
-/* Whether a range is RAM as a whole */
-static bool is_ram(IntelDsa *s, uint64_t addr, uint32_t bytes, bool write)
+bool dsa_dma(IntelDsa *s, uint64_t addr, void *buffer, uint32_t bytes,
+             DMADirection direction)
 {
-    AddressSpace *as = pci_get_address_space(PCI_DEVICE(s));
-    hwaddr offset, length = bytes;
-    MemoryRegion *mr;
+    uint32_t ram = bytes;
 
-    RCU_READ_LOCK_GUARD();
-    mr = address_space_translate(as, addr, &offset, &length, write,
-                                 MEMTXATTRS_UNSPECIFIED);
-    return length >= bytes &&
-           memory_access_is_direct(mr, write, MEMTXATTRS_UNSPECIFIED);
+    return access_target(s, find_target(s, addr, &ram, direction), addr,
+                         buffer, bytes, direction);
 }
 
-/* Access memory up to the first page that fails, and nothing twice. */
+/*
+ * Access memory up to the first page that fails, and nothing twice.  An access
+ * of no bytes touches nothing, and succeeds.
+ */
 static DsaAccess access_memory(IntelDsa *s, uint64_t addr, void *buffer,
                                uint32_t bytes, DMADirection direction)
 {
     DsaAccess access = { };
-    bool whole;
 
     if (bytes && addr + bytes - 1 < addr) {
         access.failed = true;
         return access;
     }
-    whole = !s->unplugged &&
-            is_ram(s, addr, bytes, direction == DMA_DIRECTION_FROM_DEVICE);
     while (access.done < bytes && !access.failed) {
         uint64_t at = addr + access.done;
         uint32_t part = bytes - access.done;
+        Target target = find_target(s, at, &part, direction);
 
-        if (!whole) {
+        if (target != TARGET_RAM) {
             part = MIN(part, PAGE - at % PAGE);
         }
-        if (dsa_dma(s, at, buffer + access.done, part, direction)) {
+        if (access_target(s, target, at, buffer + access.done, part,
+                          direction)) {
             access.done += part;
         } else {
             access.failed = true;
-        }
-        if (!whole &&
-            !is_ram(s, at, part, direction == DMA_DIRECTION_FROM_DEVICE)) {
-            /* What is not RAM is accessed a few bytes at a time. */
-            s->run_work += part / 8 * ACCESS_WORK;
         }
     }
     return access;
@@ -249,20 +281,13 @@ static uint32_t get(IntelDsa *s, unsigned engine, DsaWork *work,
     return access.done;
 }
 
-/*
- * The host memory of a source that is RAM as a whole; NULL for any other.
- * Release it with pci_dma_unmap().
- */
-static void *map_source(IntelDsa *s, uint64_t addr, uint32_t bytes)
+/* Map RAM to read it; NULL if that is not possible for all of it. */
+static void *map_ram(IntelDsa *s, uint64_t addr, uint32_t bytes)
 {
     PCIDevice *pci = PCI_DEVICE(s);
     dma_addr_t mapped = bytes;
-    void *source;
+    void *source = pci_dma_map(pci, addr, &mapped, DMA_DIRECTION_TO_DEVICE);
 
-    if (!is_ram(s, addr, bytes, false)) {
-        return NULL;
-    }
-    source = pci_dma_map(pci, addr, &mapped, DMA_DIRECTION_TO_DEVICE);
     if (source && mapped < bytes) {
         pci_dma_unmap(pci, source, mapped, DMA_DIRECTION_TO_DEVICE, 0);
         return NULL;
@@ -270,13 +295,24 @@ static void *map_source(IntelDsa *s, uint64_t addr, uint32_t bytes)
     return source;
 }
 
-/* Move from RAM without a buffer.  Returns false if the source is not RAM. */
+/*
+ * Move from RAM without a buffer.  Returns false if the source can be read, but
+ * is not RAM as a whole.
+ */
 static bool move_from_ram(IntelDsa *s, unsigned engine, DsaWork *work,
                           uint32_t bytes)
 {
     uint64_t addr = dsa_desc_addr1(work->desc) + work->done;
-    void *source = map_source(s, addr, bytes);
+    uint32_t ram = bytes;
+    Target target = find_target(s, addr, &ram, DMA_DIRECTION_TO_DEVICE);
+    void *source;
 
+    if (target == TARGET_NONE) {
+        dsa_set_fault(work, addr, false);
+        return true;
+    }
+    source = target == TARGET_RAM && ram == bytes ? map_ram(s, addr, bytes)
+                                                  : NULL;
     if (!source) {
         return false;
     }
