@@ -404,14 +404,35 @@ static void expect_refusal(const char *machine, const char *bus,
     qtest_quit(qts);
 }
 
+#define BEHIND_IOMMU "pasid=on: must not be behind an IOMMU, which has no " \
+    "address spaces for PASIDs of this device"
+
+/* An IOMMU that comes later on the command line is found as well. */
+static void test_iommu_later(void)
+{
+    g_autofree char *command = g_strdup_printf(
+        "/bin/sh -c 'echo quit | exec %s -accel qtest -machine q35 -nodefaults "
+        "-display none -monitor stdio -device intel-dsa,pasid=on "
+        "-device intel-iommu'", getenv("QTEST_QEMU_BINARY"));
+    g_autofree char *monitor = NULL, *output = NULL;
+    g_autoptr(GError) err = NULL;
+    int status;
+
+    g_spawn_command_line_sync(command, &monitor, &output, &status, &err);
+    g_assert_no_error(err);
+    g_test_message("%s", output);
+    g_assert_true(WIFEXITED(status));
+    g_assert_cmpint(WEXITSTATUS(status), ==, 1);
+    g_assert_nonnull(strstr(output, "intel-dsa: " BEHIND_IOMMU "\n"));
+}
+
 /* Where PASIDs are not possible, QEMU refuses them. */
 static void test_no_pasid(void)
 {
     expect_refusal("-machine pc", "pci.0", "pasid=on: needs a PCI Express bus");
     expect_refusal("-machine q35 -device intel-iommu "
                    "-device pcie-root-port,id=rp,slot=1", "rp",
-                   "pasid=on: must not be behind an IOMMU, which has no "
-                   "address spaces for PASIDs of this device");
+                   BEHIND_IOMMU);
 }
 
 int main(int argc, char **argv)
@@ -427,5 +448,6 @@ int main(int argc, char **argv)
                    test_completion_interrupts);
     qtest_add_func("intel-dsa/properties", test_properties);
     qtest_add_func("intel-dsa/no-pasid", test_no_pasid);
+    qtest_add_func("intel-dsa/iommu-later", test_iommu_later);
     return g_test_run();
 }

@@ -13,6 +13,7 @@
 #include "qemu/log.h"
 #include "qemu/module.h"
 #include "qemu/units.h"
+#include "system/system.h"
 #include "dsa.h"
 
 #define MMIO_BAR    0
@@ -59,10 +60,35 @@ static bool check_properties(const IntelDsa *s, Error **errp)
 }
 
 /*
- * Add the PASID capability, which shared WQs need.  QEMU's IOMMUs have no way
- * for a device to ask for the address space of a PASID.  So the device must not
- * be behind one: then there is no address space but memory itself.
+ * QEMU's IOMMUs have no way for a device to ask for the address space of a
+ * PASID.  So a device with PASIDs must not be behind one: then there is no
+ * address space but memory itself.
  */
+static bool check_no_iommu(IntelDsa *s, Error **errp)
+{
+    PCIDevice *pci = PCI_DEVICE(s);
+
+    if (pci_device_iommu_address_space(pci) != &address_space_memory) {
+        error_setg(errp, "pasid=on: must not be behind an IOMMU, which has "
+                   "no address spaces for PASIDs of this device");
+        return false;
+    }
+    return true;
+}
+
+/* The machine is complete: exit if there is an IOMMU that came later. */
+static void dsa_machine_done(Notifier *notifier, void *data)
+{
+    IntelDsa *s = container_of(notifier, IntelDsa, machine_done);
+    Error *err = NULL;
+
+    if (!check_no_iommu(s, &err)) {
+        error_reportf_err(err, "-device " TYPE_INTEL_DSA ": ");
+        exit(EXIT_FAILURE);
+    }
+}
+
+/* Add the PASID capability, which shared WQs need. */
 static bool add_pasid(IntelDsa *s, Error **errp)
 {
     PCIDevice *pci = PCI_DEVICE(s);
@@ -70,9 +96,7 @@ static bool add_pasid(IntelDsa *s, Error **errp)
     if (!pci_bus_is_express(pci_get_bus(pci))) {
         error_setg(errp, "pasid=on: needs a PCI Express bus");
         return false;
-    } else if (pci_device_iommu_address_space(pci) != &address_space_memory) {
-        error_setg(errp, "pasid=on: must not be behind an IOMMU, which has "
-                   "no address spaces for PASIDs of this device");
+    } else if (!check_no_iommu(s, errp)) {
         return false;
     }
     s->pasid_cap = PASID_CAP;
@@ -160,6 +184,10 @@ static void dsa_realize(PCIDevice *pci, Error **errp)
     dsa_dif_init(s);
     s->timer = timer_new_ns(QEMU_CLOCK_VIRTUAL, dsa_engines_run, s);
     s->perfmon.timer = timer_new_ns(QEMU_CLOCK_VIRTUAL, dsa_perfmon_timer, s);
+    if (s->pasid && !phase_check(PHASE_MACHINE_READY)) {
+        s->machine_done.notify = dsa_machine_done;
+        qemu_add_machine_init_done_notifier(&s->machine_done);
+    }
 }
 
 /*
@@ -171,6 +199,10 @@ static void dsa_exit(PCIDevice *pci)
     IntelDsa *s = INTEL_DSA(pci);
 
     s->unplugged = true;
+    if (s->machine_done.notify) {
+        qemu_remove_machine_init_done_notifier(&s->machine_done);
+        s->machine_done.notify = NULL;
+    }
     timer_del(s->timer);
     timer_del(s->perfmon.timer);
     msix_uninit(pci, &s->mmio, &s->mmio);

@@ -169,6 +169,7 @@ struct IntelDsa {
     uint32_t latency;           /* ns */
     uint32_t ims_entries;
     bool pasid;                 /* has the PASID capability, shared WQs */
+    Notifier machine_done;      /* if it was created before that, and pasid */
 
     uint64_t regs[DSA_GRPCFG_BASE / 8];
     uint64_t grpcfg[DSA_MAX_GROUPS][DSA_GRPCFG_SIZE / 8];
