@@ -6,6 +6,7 @@
 
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
+#include "qemu/units.h"
 #include "intel-dsa/machine.h"
 
 enum { WQ, ENGINE, TRANSLATION, OPERATION, COMPLETION };
@@ -152,6 +153,77 @@ static void test_copy(void)
         set_counter(qts, 2, config(cases[i].category, cases[i].events) - 1);
         dsa_run(qts, &desc);
         g_assert_cmpuint(counter(qts, 2), ==, cases[i].want);
+    }
+    qtest_quit(qts);
+}
+
+/* How many units of 32 bytes a range touches */
+#define UNITS(addr, bytes) \
+    (((addr) + (bytes) - 1) / 32 - (addr) / 32 + 1)
+
+/* A unit counts once in a range, wherever a large operation is divided. */
+static void test_units(void)
+{
+    /* Sizes, and of addresses how far they are from an aligned one */
+    const uint32_t large = 1 * MiB + 24, delta = 512 * KiB, blocks = 2000;
+    const unsigned off = 16, off2 = 8;
+    /* Each word of the blocks differs: an entry is 10 bytes. */
+    const uint32_t record = delta / 8 * 10;
+    const struct {
+        unsigned opcode;
+        uint64_t addr1, addr2, addr3;
+        uint32_t size, op;
+        uint64_t read, written;
+    } cases[] = {
+        { DSA_OP_MEMMOVE, SOURCE + off, DESTINATION + off2, 0, large, 0,
+          UNITS(off, large), UNITS(off2, large) },
+        { DSA_OP_MEMMOVE, SOURCE + off, DESTINATION + off, 0, 1 * MiB, 0,
+          32769, 32769 },
+        /* From the end to the beginning */
+        { DSA_OP_MEMMOVE, SOURCE + off, SOURCE + 1 * KiB + off2, 0, large, 0,
+          UNITS(off, large), UNITS(off2, large) },
+        { DSA_OP_FILL, 0, DESTINATION + off, 0, large, 0,
+          0, UNITS(off, large) },
+        { DSA_OP_COMPARE, DESTINATION2 + off, DESTINATION2 + 4 * MiB + off2, 0,
+          large, 0, UNITS(off, large) + UNITS(off2, large), 0 },
+        { DSA_OP_CREATE_DELTA, SOURCE + off, DESTINATION2 + off2,
+          DESTINATION + off, delta, record,
+          UNITS(off, delta) + UNITS(off2, delta), UNITS(off, record) },
+        { DSA_OP_DUALCAST, SOURCE + off, DESTINATION + off2,
+          DESTINATION2 + off2, large, 0,
+          UNITS(off, large), 2 * UNITS(off2, large) },
+        { DSA_OP_CRC, SOURCE + off, 0, 0, large, 0, UNITS(off, large), 0 },
+        { DSA_OP_COPY_CRC, SOURCE + off, DESTINATION + off2, 0, large, 0,
+          UNITS(off, large), UNITS(off2, large) },
+        { DSA_OP_DIF_CHECK, SOURCE, 0, 0, blocks * 520, 0, 32500, 0 },
+        { DSA_OP_DIF_INSERT, SOURCE + off, DESTINATION + off2, 0,
+          blocks * 512, 0, UNITS(off, blocks * 512),
+          UNITS(off2, blocks * 520) },
+        { DSA_OP_DIF_STRIP, SOURCE, DESTINATION + off2, 0, blocks * 520, 0,
+          32500, UNITS(off2, blocks * 512) },
+    };
+    QTestState *qts = dsa_ready("");
+
+    set_counter(qts, 0, config(ENGINE, EV_PROCESSED));
+    set_counter(qts, 1, config(ENGINE, EV_WRITTEN));
+    for (unsigned i = 0; i < ARRAY_SIZE(cases); i++) {
+        DsaDesc desc = dsa_desc(cases[i].opcode, 0, cases[i].addr1,
+                                cases[i].addr2, cases[i].size);
+
+        /* All ones pass a check of data integrity fields. */
+        qtest_memset(qts, SOURCE, 0xff, 2 * MiB);
+        stq_le_p(desc.op, cases[i].addr3);
+        stl_le_p(desc.op + 8, cases[i].op);
+        if (cases[i].opcode == DSA_OP_DIF_CHECK ||
+            cases[i].opcode == DSA_OP_DIF_STRIP) {
+            desc.op[0] = DSA_DIF_SRC_F_ALL;
+        }
+        clear(qts);
+        g_assert_cmphex(dsa_run(qts, &desc).status, ==, DSA_STATUS_SUCCESS);
+        g_assert_cmpuint(counter(qts, 0), ==, cases[i].read);
+        g_assert_cmpuint(counter(qts, 1), ==, cases[i].written);
+        /* What DESTINATION2 has differs from SOURCE, and from nothing else. */
+        qtest_memset(qts, DESTINATION2, 0, 2 * MiB);
     }
     qtest_quit(qts);
 }
@@ -587,6 +659,7 @@ int main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     qtest_add_func("intel-dsa/perf-registers", test_registers);
     qtest_add_func("intel-dsa/copy", test_copy);
+    qtest_add_func("intel-dsa/units", test_units);
     qtest_add_func("intel-dsa/errors", test_errors);
     qtest_add_func("intel-dsa/operation-events", test_operations);
     qtest_add_func("intel-dsa/batch-events", test_batch);

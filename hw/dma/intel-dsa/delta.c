@@ -14,12 +14,17 @@
 /* Offset in the second buffer of the entries that a chunk makes */
 #define ENTRIES     (DSA_CHUNK / 2)
 
-/* Read a source into a buffer.  Returns the bytes that could be read. */
+/*
+ * Read a source from @done on into a buffer.  Returns the bytes that could be
+ * read.
+ */
 static uint32_t get(IntelDsa *s, unsigned engine, DsaWork *work,
-                    uint32_t tc_flag, uint64_t addr, uint8_t *buffer,
-                    uint32_t bytes)
+                    uint32_t tc_flag, uint64_t source, uint32_t done,
+                    uint8_t *buffer, uint32_t bytes)
 {
-    DsaAccess access = dsa_read(s, engine, work, tc_flag, addr, buffer, bytes);
+    uint64_t addr = source + done;
+    DsaAccess access = dsa_read(s, engine, work, tc_flag, source, addr, buffer,
+                                bytes);
 
     if (access.failed) {
         dsa_set_fault(work, addr + access.done, false);
@@ -41,9 +46,10 @@ static void refuse(DsaWork *work, uint8_t status)
 static void write_entries(IntelDsa *s, unsigned engine, DsaWork *work,
                           const uint8_t *entries, uint32_t bytes)
 {
-    uint64_t addr = dsa_desc_addr3(work->desc) + work->out;
-    DsaAccess access = dsa_write(s, engine, work, DSA_FLAG_ADDR3_TC_B, addr,
-                                 entries, bytes);
+    uint64_t record = dsa_desc_addr3(work->desc);
+    uint64_t addr = record + work->out;
+    DsaAccess access = dsa_write(s, engine, work, DSA_FLAG_ADDR3_TC_B, record,
+                                 addr, entries, bytes);
     uint32_t whole = QEMU_ALIGN_DOWN(access.done, DSA_DELTA_ENTRY);
 
     work->out += whole;
@@ -63,10 +69,10 @@ void dsa_create_delta(IntelDsa *s, unsigned engine, DsaWork *work)
     bool full = false;
 
     bytes = get(s, engine, work, DSA_FLAG_ADDR1_TC_B,
-                dsa_desc_addr1(desc) + work->done, first,
+                dsa_desc_addr1(desc), work->done, first,
                 dsa_operation_chunk(work));
     bytes = get(s, engine, work, DSA_FLAG_ADDR2_TC_B,
-                dsa_desc_addr2(desc) + work->done, second, bytes);
+                dsa_desc_addr2(desc), work->done, second, bytes);
     bytes = QEMU_ALIGN_DOWN(bytes, 8);
     for (i = 0; i < bytes && !full; i += 8) {
         if (ldq_le_p(first + i) == ldq_le_p(second + i)) {
@@ -103,7 +109,7 @@ void dsa_apply_delta(IntelDsa *s, unsigned engine, DsaWork *work)
     uint32_t bytes;
 
     bytes = get(s, engine, work, DSA_FLAG_ADDR1_TC_B,
-                dsa_desc_addr1(desc) + work->out, entry,
+                dsa_desc_addr1(desc), work->out, entry,
                 dsa_operation_chunk(work));
     for (; bytes >= DSA_DELTA_ENTRY; bytes -= DSA_DELTA_ENTRY) {
         uint32_t word = lduw_le_p(entry);
@@ -116,7 +122,7 @@ void dsa_apply_delta(IntelDsa *s, unsigned engine, DsaWork *work)
             refuse(work, DSA_STATUS_DELTA_OFFSET);
         } else {
             access = dsa_write(s, engine, work, DSA_FLAG_ADDR2_TC_B, addr,
-                               entry + 2, 8);
+                               addr, entry + 2, 8);
             if (access.failed) {
                 dsa_set_fault(work, addr + access.done, true);
             } else {

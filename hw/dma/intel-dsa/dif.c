@@ -178,8 +178,9 @@ void dsa_dif_step(IntelDsa *s, unsigned engine, DsaWork *work)
     uint32_t blocks, done;
     DsaAccess access;
 
-    access = dsa_read(s, engine, work, DSA_FLAG_ADDR1_TC_B, addr,
-                      s->buffer[0], dsa_operation_chunk(work));
+    access = dsa_read(s, engine, work, DSA_FLAG_ADDR1_TC_B,
+                      dsa_desc_addr1(desc), addr, s->buffer[0],
+                      dsa_operation_chunk(work));
     if (access.failed) {
         dsa_set_fault(work, addr + access.done, false);
     }
@@ -203,8 +204,8 @@ void dsa_dif_step(IntelDsa *s, unsigned engine, DsaWork *work)
         }
     }
     if (out && done) {
-        access = dsa_write(s, engine, work, DSA_FLAG_ADDR2_TC_B, to,
-                           s->buffer[1], done * out);
+        access = dsa_write(s, engine, work, DSA_FLAG_ADDR2_TC_B,
+                           dsa_desc_addr2(desc), to, s->buffer[1], done * out);
         if (access.failed) {
             dsa_set_fault(work, to + access.done, true);
             work->result = 0;

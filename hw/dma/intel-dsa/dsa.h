@@ -417,13 +417,17 @@ bool dsa_dma(IntelDsa *s, uint64_t addr, void *buffer, uint32_t bytes,
              DMADirection direction);
 /* Read memory that is not an operation's data. */
 DsaAccess dsa_fetch(IntelDsa *s, uint64_t addr, void *buffer, uint32_t bytes);
-/* Access an operation's data, and count that in the performance monitor. */
+/*
+ * Access an operation's data, and count that in the performance monitor.
+ * @origin: where the operation's accesses to this range began.  They are done
+ * up to @addr; if it is behind @addr, from there back to the end of this one.
+ */
 DsaAccess dsa_read(IntelDsa *s, unsigned engine, const DsaWork *work,
-                   uint32_t tc_flag, uint64_t addr, void *buffer,
-                   uint32_t bytes);
+                   uint32_t tc_flag, uint64_t origin, uint64_t addr,
+                   void *buffer, uint32_t bytes);
 DsaAccess dsa_write(IntelDsa *s, unsigned engine, const DsaWork *work,
-                    uint32_t tc_flag, uint64_t addr, const void *buffer,
-                    uint32_t bytes);
+                    uint32_t tc_flag, uint64_t origin, uint64_t addr,
+                    const void *buffer, uint32_t bytes);
 /* Set the status and address of a page fault. */
 void dsa_set_fault(DsaWork *work, uint64_t addr, bool write);
 

@@ -13,6 +13,8 @@
 #include "dsa.h"
 
 #define PAGE    (4 * KiB)
+/* Bytes that the performance monitor counts as one */
+#define UNIT    32
 
 /*
  * Chunks of delta record operations, in bytes.  Entries are applied one by one.
@@ -84,22 +86,31 @@ int64_t dsa_operation_cost(const IntelDsa *s, const DsaWork *work)
     return MAX(1, bytes * 1000 / s->bandwidth);
 }
 
-/* How many units of @unit bytes a range touches, which does not wrap */
-static uint64_t touched(uint64_t addr, uint32_t bytes, uint32_t unit)
+/* How many units of 32 bytes a range touches, which does not wrap */
+static uint64_t touched(uint64_t addr, uint64_t bytes)
 {
-    return bytes ? (addr + bytes - 1) / unit - addr / unit + 1 : 0;
+    return bytes ? (addr + bytes - 1) / UNIT - addr / UNIT + 1 : 0;
 }
 
+/*
+ * Count the units of an access that no earlier one of its range touched.  The
+ * range was accessed from @origin to @addr, or from @origin back to the end.
+ */
 static void count_access(IntelDsa *s, unsigned engine, const DsaWork *work,
-                         uint32_t tc_flag, uint64_t addr, DsaAccess access,
-                         bool write)
+                         uint32_t tc_flag, uint64_t origin, uint64_t addr,
+                         DsaAccess access, bool write)
 {
     DsaSource source = dsa_perfmon_source(s, engine, work->wq, work->desc,
                                           tc_flag);
+    uint64_t end = addr + access.done;
+    uint64_t units = origin > addr
+                     ? touched(addr, origin - addr) - touched(end, origin - end)
+                     : touched(origin, end - origin) -
+                       touched(origin, addr - origin);
 
     dsa_perfmon_count(s, DSA_CATEGORY_ENGINE,
                       write ? DSA_EV_ENGINE_WRITTEN : DSA_EV_ENGINE_PROCESSED,
-                      &source, touched(addr, access.done, 32));
+                      &source, units);
 }
 
 /* Work of an access besides its bytes, as bytes whose copy takes as long */
@@ -200,23 +211,23 @@ DsaAccess dsa_fetch(IntelDsa *s, uint64_t addr, void *buffer, uint32_t bytes)
 }
 
 DsaAccess dsa_read(IntelDsa *s, unsigned engine, const DsaWork *work,
-                   uint32_t tc_flag, uint64_t addr, void *buffer,
-                   uint32_t bytes)
+                   uint32_t tc_flag, uint64_t origin, uint64_t addr,
+                   void *buffer, uint32_t bytes)
 {
     DsaAccess access = dsa_fetch(s, addr, buffer, bytes);
 
-    count_access(s, engine, work, tc_flag, addr, access, false);
+    count_access(s, engine, work, tc_flag, origin, addr, access, false);
     return access;
 }
 
 DsaAccess dsa_write(IntelDsa *s, unsigned engine, const DsaWork *work,
-                    uint32_t tc_flag, uint64_t addr, const void *buffer,
-                    uint32_t bytes)
+                    uint32_t tc_flag, uint64_t origin, uint64_t addr,
+                    const void *buffer, uint32_t bytes)
 {
     DsaAccess access = access_memory(s, addr, (void *)buffer, bytes,
                                      DMA_DIRECTION_FROM_DEVICE);
 
-    count_access(s, engine, work, tc_flag, addr, access, true);
+    count_access(s, engine, work, tc_flag, origin, addr, access, true);
     return access;
 }
 
@@ -250,10 +261,11 @@ static bool ended(DsaWork *work)
 
 /* Write host memory to a destination.  Returns the bytes written. */
 static uint32_t put_from(IntelDsa *s, unsigned engine, DsaWork *work,
-                         uint32_t tc_flag, uint64_t addr, const void *data,
-                         uint32_t bytes)
+                         uint32_t tc_flag, uint64_t origin, uint64_t addr,
+                         const void *data, uint32_t bytes)
 {
-    DsaAccess access = dsa_write(s, engine, work, tc_flag, addr, data, bytes);
+    DsaAccess access = dsa_write(s, engine, work, tc_flag, origin, addr, data,
+                                 bytes);
 
     if (access.failed) {
         dsa_set_fault(work, addr + access.done, true);
@@ -263,22 +275,33 @@ static uint32_t put_from(IntelDsa *s, unsigned engine, DsaWork *work,
 
 /* Write buffer 0 to a destination.  Returns the bytes written. */
 static uint32_t put(IntelDsa *s, unsigned engine, DsaWork *work,
-                    uint32_t tc_flag, uint64_t addr, uint32_t bytes)
+                    uint32_t tc_flag, uint64_t origin, uint64_t addr,
+                    uint32_t bytes)
 {
-    return put_from(s, engine, work, tc_flag, addr, s->buffer[0], bytes);
+    return put_from(s, engine, work, tc_flag, origin, addr, s->buffer[0],
+                    bytes);
 }
 
 /* Read the first source into buffer 0.  Returns the bytes read. */
-static uint32_t get(IntelDsa *s, unsigned engine, DsaWork *work,
-                    uint64_t addr, uint32_t bytes)
+static uint32_t get_from(IntelDsa *s, unsigned engine, DsaWork *work,
+                         uint64_t origin, uint64_t addr, uint32_t bytes)
 {
-    DsaAccess access = dsa_read(s, engine, work, DSA_FLAG_ADDR1_TC_B, addr,
-                                s->buffer[0], bytes);
+    DsaAccess access = dsa_read(s, engine, work, DSA_FLAG_ADDR1_TC_B, origin,
+                                addr, s->buffer[0], bytes);
 
     if (access.failed) {
         dsa_set_fault(work, addr + access.done, false);
     }
     return access.done;
+}
+
+/* Read the next chunk of the first source into buffer 0, likewise. */
+static uint32_t get(IntelDsa *s, unsigned engine, DsaWork *work)
+{
+    uint64_t source = dsa_desc_addr1(work->desc);
+
+    return get_from(s, engine, work, source, source + work->done,
+                    dsa_operation_chunk(work));
 }
 
 /* Map RAM to read it; NULL if that is not possible for all of it. */
@@ -299,11 +322,11 @@ static void *map_ram(IntelDsa *s, uint64_t addr, uint32_t bytes)
  * Move from RAM without a buffer.  Returns false if the source can be read, but
  * is not RAM as a whole.
  */
-static bool move_from_ram(IntelDsa *s, unsigned engine, DsaWork *work,
-                          uint32_t bytes)
+static bool move_from_ram(IntelDsa *s, unsigned engine, DsaWork *work)
 {
-    uint64_t addr = dsa_desc_addr1(work->desc) + work->done;
-    uint32_t ram = bytes;
+    uint32_t bytes = dsa_operation_chunk(work), ram = bytes;
+    uint64_t origin = dsa_desc_addr1(work->desc);
+    uint64_t addr = origin + work->done;
     Target target = find_target(s, addr, &ram, DMA_DIRECTION_TO_DEVICE);
     void *source;
 
@@ -316,11 +339,11 @@ static bool move_from_ram(IntelDsa *s, unsigned engine, DsaWork *work,
     if (!source) {
         return false;
     }
-    count_access(s, engine, work, DSA_FLAG_ADDR1_TC_B, addr,
+    count_access(s, engine, work, DSA_FLAG_ADDR1_TC_B, origin, addr,
                  (DsaAccess) { .done = bytes }, false);
-    work->done += put_from(s, engine, work, DSA_FLAG_ADDR2_TC_B,
-                           dsa_desc_addr2(work->desc) + work->done, source,
-                           bytes);
+    origin = dsa_desc_addr2(work->desc);
+    work->done += put_from(s, engine, work, DSA_FLAG_ADDR2_TC_B, origin,
+                           origin + work->done, source, bytes);
     pci_dma_unmap(PCI_DEVICE(s), source, bytes, DMA_DIRECTION_TO_DEVICE,
                   bytes);
     return true;
@@ -340,18 +363,19 @@ static uint32_t last_part(uint64_t end1, uint64_t end2, uint32_t bytes)
 static bool move_backwards(IntelDsa *s, unsigned engine, DsaWork *work)
 {
     const uint8_t *desc = work->desc;
+    uint64_t from_end = dsa_desc_addr1(desc) + dsa_desc_size(desc);
+    uint64_t to_end = dsa_desc_addr2(desc) + dsa_desc_size(desc);
     uint32_t left = dsa_operation_chunk(work), part;
 
     work->result = 1;
     for (; left && !work->status; left -= part) {
-        uint32_t end = dsa_desc_size(desc) - work->done;
-        uint64_t source = dsa_desc_addr1(desc) + end;
-        uint64_t destination = dsa_desc_addr2(desc) + end;
+        uint64_t source = from_end - work->done;
+        uint64_t destination = to_end - work->done;
 
         part = last_part(source, destination, left);
-        if (get(s, engine, work, source - part, part) == part &&
-            put(s, engine, work, DSA_FLAG_ADDR2_TC_B, destination - part,
-                part) == part) {
+        if (get_from(s, engine, work, from_end, source - part, part) == part &&
+            put(s, engine, work, DSA_FLAG_ADDR2_TC_B, to_end,
+                destination - part, part) == part) {
             work->done += part;
         }
     }
@@ -363,14 +387,14 @@ static bool memmove_step(IntelDsa *s, unsigned engine, DsaWork *work)
     const uint8_t *desc = work->desc;
     uint64_t source = dsa_desc_addr1(desc);
     uint64_t destination = dsa_desc_addr2(desc);
-    uint32_t bytes = dsa_operation_chunk(work);
 
     if (destination > source && destination - source < dsa_desc_size(desc)) {
         return move_backwards(s, engine, work);
     }
-    if (!move_from_ram(s, engine, work, bytes)) {
-        bytes = get(s, engine, work, source + work->done, bytes);
-        work->done += put(s, engine, work, DSA_FLAG_ADDR2_TC_B,
+    if (!move_from_ram(s, engine, work)) {
+        uint32_t bytes = get(s, engine, work);
+
+        work->done += put(s, engine, work, DSA_FLAG_ADDR2_TC_B, destination,
                           destination + work->done, bytes);
     }
     return ended(work);
@@ -378,13 +402,14 @@ static bool memmove_step(IntelDsa *s, unsigned engine, DsaWork *work)
 
 static bool fill_step(IntelDsa *s, unsigned engine, DsaWork *work)
 {
+    uint64_t destination = dsa_desc_addr2(work->desc);
     uint32_t bytes = dsa_operation_chunk(work);
 
     for (uint32_t i = 0; i < bytes; i += 8) {
         memcpy(s->buffer[0] + i, work->desc + 16, 8);
     }
-    work->done += put(s, engine, work, DSA_FLAG_ADDR2_TC_B,
-                      dsa_desc_addr2(work->desc) + work->done, bytes);
+    work->done += put(s, engine, work, DSA_FLAG_ADDR2_TC_B, destination,
+                      destination + work->done, bytes);
     return ended(work);
 }
 
@@ -405,15 +430,15 @@ static bool compare_step(IntelDsa *s, unsigned engine, DsaWork *work)
     uint32_t bytes, same = 0;
     bool end;
 
-    bytes = get(s, engine, work, dsa_desc_addr1(desc) + work->done,
-                dsa_operation_chunk(work));
+    bytes = get(s, engine, work);
     if (dsa_desc_opcode(desc) == DSA_OP_COMPARE_PATTERN) {
         for (uint32_t i = 0; i < bytes; i += 8) {
             memcpy(s->buffer[1] + i, desc + 24, 8);
         }
     } else {
         DsaAccess access = dsa_read(s, engine, work, DSA_FLAG_ADDR2_TC_B,
-                                    addr2, s->buffer[1], bytes);
+                                    dsa_desc_addr2(desc), addr2,
+                                    s->buffer[1], bytes);
 
         if (access.failed) {
             dsa_set_fault(work, addr2 + access.done, false);
@@ -471,15 +496,17 @@ static uint32_t writable(IntelDsa *s, uint64_t addr, uint32_t bytes)
 static bool dualcast_step(IntelDsa *s, unsigned engine, DsaWork *work)
 {
     const uint8_t *desc = work->desc;
-    uint64_t addr3 = dsa_desc_addr3(desc) + work->done;
+    uint64_t destination1 = dsa_desc_addr2(desc);
+    uint64_t destination2 = dsa_desc_addr3(desc);
+    uint64_t addr3 = destination2 + work->done;
     uint32_t bytes, both;
 
-    bytes = get(s, engine, work, dsa_desc_addr1(desc) + work->done,
-                dsa_operation_chunk(work));
+    bytes = get(s, engine, work);
     both = writable(s, addr3, bytes);
-    both = put(s, engine, work, DSA_FLAG_ADDR2_TC_B,
-               dsa_desc_addr2(desc) + work->done, both);
-    work->done += put(s, engine, work, DSA_FLAG_ADDR3_TC_B, addr3, both);
+    both = put(s, engine, work, DSA_FLAG_ADDR2_TC_B, destination1,
+               destination1 + work->done, both);
+    work->done += put(s, engine, work, DSA_FLAG_ADDR3_TC_B, destination2,
+                      addr3, both);
     if (both < bytes && !(work->status & DSA_STATUS_WRITE)) {
         dsa_set_fault(work, addr3 + both, true);
     }
@@ -541,11 +568,11 @@ static bool crc_step(IntelDsa *s, unsigned engine, DsaWork *work)
     if (work->done == 0 && !crc_begin(s, work)) {
         return ended(work);
     }
-    bytes = get(s, engine, work, dsa_desc_addr1(desc) + work->done,
-                dsa_operation_chunk(work));
+    bytes = get(s, engine, work);
     if (dsa_desc_opcode(desc) == DSA_OP_COPY_CRC) {
         bytes = put(s, engine, work, DSA_FLAG_ADDR2_TC_B,
-                    dsa_desc_addr2(desc) + work->done, bytes);
+                    dsa_desc_addr2(desc), dsa_desc_addr2(desc) + work->done,
+                    bytes);
     }
     crc_update(s, work, bytes);
     work->done += bytes;
