@@ -378,6 +378,15 @@ static void test_cpuid(void)
         { "-cpu EPYC-Genoa,pmu=on,check=off ", 0, 0, true, 6 },
         { "-cpu EPYC-Genoa,pmu=on,perfmon-v2=off,check=off ", 0, 0, true },
         { "-cpu EPYC-Genoa,check=off ", 0, 0 },
+        /* Zen 3 has the same family: models 0-15 and 32-95. */
+        { "-cpu EPYC-Genoa,model=1,pmu=on,check=off ", 0, 0, true },
+        { "-cpu EPYC-Genoa,model=16,pmu=on,check=off ", 0, 0, true, 6 },
+        { "-cpu EPYC-Genoa,model=31,pmu=on,check=off ", 0, 0, true, 6 },
+        { "-cpu EPYC-Genoa,model=33,pmu=on,check=off ", 0, 0, true },
+        { "-cpu EPYC-Genoa,model=80,pmu=on,check=off ", 0, 0, true },
+        { "-cpu EPYC-Genoa,model=95,pmu=on,check=off ", 0, 0, true },
+        { "-cpu EPYC-Genoa,model=97,pmu=on,check=off ", 0, 0, true, 6 },
+        { "-cpu EPYC-Genoa,model=175,pmu=on,check=off ", 0, 0, true, 6 },
     };
 
     for (int i = 0; i < ARRAY_SIZE(rows); i++) {
@@ -441,7 +450,7 @@ static const Family families[] = {
     { "AuthenticAMD", 0x12, { 1 }, 0xc0010004 },
     { "AuthenticAMD", 0x15, { 2 }, 0xc0010004 },
     { "AuthenticAMD", 0x17, { 1 }, 0xc0010004 },
-    { "AuthenticAMD", 0x19, { 1, 0x11 }, 0xc0010004 },
+    { "AuthenticAMD", 0x19, { 1, 0x11, 0x21, 0x50, 0x61 }, 0xc0010004 },
     { "HygonGenuine", 0x18, { 1 }, 0xc0010004 },
     { "CentaurHauls", 6, { 6, 7, 8, 9 }, 0xc2 },
 };

@@ -104,7 +104,7 @@ static void x86_pmu_imply_amd(X86CPU *cpu, const X86PMUModel *model)
     if (!(env->user_features[FEAT_8000_0001_ECX] & CPUID_EXT3_PERFCORE)) {
         env->features[FEAT_8000_0001_ECX] |= CPUID_EXT3_PERFCORE;
     }
-    if (model->perfmon_v2_from && number >= model->perfmon_v2_from &&
+    if (x86_pmu_has_perfmon_v2(model, number) &&
         !(env->user_features[FEAT_8000_0022_EAX] &
           CPUID_8000_0022_EAX_PERFMON_V2)) {
         env->features[FEAT_8000_0022_EAX] |= CPUID_8000_0022_EAX_PERFMON_V2;

@@ -80,8 +80,12 @@ static const X86PMUModel models[] = {
     { AMD(CPUID_VENDOR_AMD, 0x12, K10, 4) },
     { AMD(CPUID_VENDOR_AMD, 0x15, BULLDOZER, 6) },
     { AMD(CPUID_VENDOR_AMD, 0x17, ZEN, 6) },
-    /* Zen 4 brought version 2 (EPYC-Genoa). */
-    { AMD(CPUID_VENDOR_AMD, 0x19, ZEN, 6), .perfmon_v2_from = 0x10 },
+    /*
+     * Zen 4 brought version 2 (EPYC-Genoa).  Model numbers between its own are
+     * Zen 3.  Source: Linux, arch/x86/kernel/cpu/amd.c.
+     */
+    { AMD(CPUID_VENDOR_AMD, 0x19, ZEN, 6),
+      .perfmon_v2 = { { 0x10, 0x1f }, { 0x60, 0xaf } } },
     { AMD(CPUID_VENDOR_HYGON, 0x18, ZEN, 6) },
     { .vendor = "CentaurHauls", .family = 6, .core = PMU_CORE_C3,
       .map = PERFMON_MAP_C3, .num_gp = 1, .models = { 6, 7, 8, 9 } },
@@ -122,6 +126,17 @@ static bool x86_pmu_has_number(const X86PMUModel *model, int number)
     for (int i = 0; i < ARRAY_SIZE(model->models); i++) {
         if (model->models[i] == number) {
             return number || model->family == 15;
+        }
+    }
+    return false;
+}
+
+bool x86_pmu_has_perfmon_v2(const X86PMUModel *model, int number)
+{
+    for (int i = 0; i < ARRAY_SIZE(model->perfmon_v2); i++) {
+        if (model->perfmon_v2[i].last && number >= model->perfmon_v2[i].first &&
+            number <= model->perfmon_v2[i].last) {
+            return true;
         }
     }
     return false;

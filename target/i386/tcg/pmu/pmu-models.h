@@ -34,12 +34,18 @@ typedef struct X86PMUModel {
     bool one_offcore;           /* it has no MSR_OFFCORE_RSP_1 */
     /* P6 as of Pentium M: a PMI masks its LVT entry, IA32_MISC_ENABLE. */
     bool pentium_m;
-    int perfmon_v2_from;        /* AMD: the first model with it; 0: none */
+    /* AMD: models with PerfMonV2, as ranges; the others have none */
+    struct {
+        uint8_t first, last;    /* 0 and 0: no range */
+    } perfmon_v2[2];
     bool rdpmc_with_mmx;        /* RDPMC came with MMX */
 } X86PMUModel;
 
 /* The PMU of @cpu; NULL if it is not modelled. */
 const X86PMUModel *x86_pmu_model(X86CPU *cpu);
+
+/* Does model @number of @model have AMD's PerfMonV2? */
+bool x86_pmu_has_perfmon_v2(const X86PMUModel *model, int number);
 
 /* The model number in @version, CPUID.1:EAX. */
 int x86_pmu_model_number(uint32_t version);
