@@ -325,34 +325,76 @@ static void test_migration_of_state(void)
     pmu_expect(pmu_register(s, value), 5, "the still counter");
 }
 
-/* QEMU refuses a migration to a side without the pmu-fault object. */
-static void test_migration_refused(void)
+/* In @file, replace @bytes bytes that occur once. */
+static void replace_in_file(const char *file, const char *from, const char *to,
+                            size_t bytes)
+{
+    g_autofree char *content = NULL;
+    size_t size;
+    char *at;
+
+    g_assert_true(g_file_get_contents(file, &content, &size, NULL));
+    at = memmem(content, size, from, bytes);
+    g_assert_nonnull(at);
+    g_assert_null(memmem(at + 1, content + size - at - 1, from, bytes));
+    memcpy(at, to, bytes);
+    g_assert_true(g_file_set_contents(file, content, size, NULL));
+}
+
+/*
+ * Migrate a machine with fault @id, which is called @as in the stream, to a
+ * side without a fault.  Returns what QEMU says when it refuses that.
+ */
+static char *refused_migration(const char *id, const char *as)
 {
     g_autofree char *file = temporary_file();
     g_autofree char *uri = g_strdup_printf("file:%s", file);
     g_autoptr(PmuScript) s = pmu_script_new(), idle = pmu_script_new();
-    g_autofree char *output = NULL, *command = NULL;
+    g_autofree char *command = NULL, *args = NULL;
     g_autoptr(GError) err = NULL;
     PmuMachine from, to;
+    char *output = NULL;
     int status;
 
+    args = g_strdup_printf(CPU "-object pmu-fault,id=%s,kind=stop,access=0x18b",
+                           id);
     pmu_wrmsr(s, MSR_EVTSEL(5), 0);
-    pmu_start(&from, s, CPU "-object pmu-fault,id=s,kind=stop,access=0x18b");
+    pmu_start(&from, s, args);
     expect_stop(&from);
     pmu_migrate(&from, uri);
     pmu_stop(&from);
+    if (as) {
+        replace_in_file(file, id, as, strlen(id) + 1);
+    }
     pmu_prepare(&to, idle);
     command = g_strdup_printf("%s %s -accel tcg -display none " CPU
                               "-incoming %s", getenv("QTEST_QEMU_BINARY"),
                               to.args, uri);
     g_spawn_command_line_sync(command, NULL, &output, &status, &err);
     g_assert_no_error(err);
-    g_test_message("%s", output);
     g_assert_cmpint(status, !=, 0);
-    g_assert_nonnull(strstr(output,
-                            "there is no pmu-fault 's' on this side"));
     pmu_remove(&to);
     g_unlink(file);
+    return output;
+}
+
+/* QEMU refuses a migration to a side without the pmu-fault object. */
+static void test_migration_refused(void)
+{
+    g_autofree char *output = refused_migration("s", NULL);
+
+    g_test_message("%s", output);
+    g_assert_nonnull(strstr(output,
+                            "there is no pmu-fault 's' on this side"));
+}
+
+/* QEMU does not print a name that no object can have, as a terminal obeys. */
+static void test_migration_of_name(void)
+{
+    g_autofree char *output = refused_migration("stopnow", "\x1b]0;hi\a");
+
+    g_assert_nonnull(strstr(output, "a pmu-fault has no valid name"));
+    g_assert_null(strchr(output, 27));
 }
 
 int main(int argc, char **argv)
@@ -370,5 +412,6 @@ int main(int argc, char **argv)
     qtest_add_func("pmu/fault/migration", test_migration);
     qtest_add_func("pmu/fault/migration-of-state", test_migration_of_state);
     qtest_add_func("pmu/fault/migration-refused", test_migration_refused);
+    qtest_add_func("pmu/fault/migration-of-name", test_migration_of_name);
     return g_test_run();
 }

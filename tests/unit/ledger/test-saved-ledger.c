@@ -176,6 +176,36 @@ static void test_refused(void)
     assert_refused(bad);
 }
 
+/*
+ * A name is printed where this version does not know it.  So it must be of
+ * printable ASCII characters, and none of them is a space.
+ */
+static void test_names(void)
+{
+    static const char wrong[] = "\x1b\n\r\t \x7f\x80\x9b\xff";
+    Random random = random_from_seed();
+    g_autofree PmuSavedLedger *good = NULL, *bad = NULL;
+    PmuLedger ledger;
+
+    fill(&ledger, &random);
+    good = save(&ledger);
+    bad = g_new(PmuSavedLedger, 1);
+    for (unsigned i = 0; wrong[i]; i++) {
+        for (unsigned at = 0; at < 3; at++) {
+            *bad = *good;
+            strcpy(bad->item[3].name, "xyz");
+            bad->item[3].name[at] = wrong[i];
+            assert_refused(bad);
+        }
+    }
+    *bad = *good;
+    bad->item[3].name[0] = 0;
+    assert_refused(bad);
+    /* What follows the name's end is not part of it. */
+    good->item[3].name[PMU_SAVED_NAME - 1] = 27;
+    assert_loads(good, &ledger);
+}
+
 /* Random bits flipped: whatever still loads is a plausible ledger. */
 static void test_random(void)
 {
@@ -210,6 +240,7 @@ int main(int argc, char **argv)
     g_test_add_func("/saved-ledger/empty", test_empty);
     g_test_add_func("/saved-ledger/other-items", test_other_items);
     g_test_add_func("/saved-ledger/refused", test_refused);
+    g_test_add_func("/saved-ledger/names", test_names);
     g_test_add_func("/saved-ledger/random", test_random);
     return g_test_run();
 }

@@ -9,6 +9,7 @@
 
 #include "qemu/osdep.h"
 #include "qemu/error-report.h"
+#include "qemu/id.h"
 #include "migration/vmstate.h"
 #include "pmu-fault.h"
 
@@ -92,14 +93,20 @@ bool x86_pmu_faults_check(const X86PMU *unit)
     for (unsigned i = 0; i < saved->count; i++) {
         const X86PMUSavedFault *fault = &saved->fault[i];
 
+        /* The stream can be hostile, and the name is going to be printed. */
+        if (!memchr(fault->id, 0, sizeof(fault->id)) ||
+            !id_wellformed(fault->id)) {
+            error_report("cpu/pmu: a pmu-fault has no valid name");
+            return false;
+        }
         if (!x86_pmu_fault_find(unit, fault)) {
-            error_report("cpu/pmu: there is no pmu-fault '%.*s' on this side",
-                         (int)sizeof(fault->id), fault->id);
+            error_report("cpu/pmu: there is no pmu-fault '%s' on this side",
+                         fault->id);
             return false;
         }
         if (fault->left > INT64_MAX || !fault->random) {
-            error_report("cpu/pmu: the state of pmu-fault '%.*s' cannot be",
-                         (int)sizeof(fault->id), fault->id);
+            error_report("cpu/pmu: the state of pmu-fault '%s' cannot be",
+                         fault->id);
             return false;
         }
     }

@@ -57,9 +57,18 @@ static unsigned find_item(const char *name)
     return item;
 }
 
+/*
+ * Can @name be an item's?  One that this version does not know is printed, and
+ * must not hold characters that a terminal obeys.
+ */
 static bool is_name(const char name[PMU_SAVED_NAME])
 {
-    return name[0] && memchr(name, 0, PMU_SAVED_NAME);
+    unsigned length = 0;
+
+    while (length < PMU_SAVED_NAME && g_ascii_isgraph(name[length])) {
+        length++;
+    }
+    return length && length < PMU_SAVED_NAME && !name[length];
 }
 
 /* Load @saved, which has a name.  Returns NULL, or what is wrong with it. */
@@ -98,7 +107,7 @@ static const char *load_items(PmuLedger *ledger, const PmuSavedLedger *saved,
     for (unsigned i = 0; i < saved->num_items && !why; i++) {
         why = is_name(saved->item[i].name)
               ? load_item(ledger, &saved->item[i], seen, unknown)
-              : "an item of the ledger has no name";
+              : "an item of the ledger has no valid name";
     }
     return why;
 }
