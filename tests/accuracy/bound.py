@@ -15,7 +15,7 @@ LOAD, STORE = 1 << 0, 1 << 1
 STACK_LOAD, STACK_STORE = 1 << 2, 1 << 3
 LCP, BLOCKS_ISSUE = 1 << 14, 1 << 16
 ISSUE_TO_DONE = 5               # cycles without the instruction's latency
-NONE, NR = 0, 42
+NONE, NR = 0, 43
 SWAP = 1 << 19
 SIMD, FP, FADD = 1, 2, 3        # PmuBypass
 
