@@ -305,14 +305,15 @@ static void test_pause(void)
 
 /*
  * As many NOPs as the core is wide retire in each cycle: 10 cycles.  What it
- * takes beyond that is the loop.
+ * takes beyond that is the loop.  They are of two bytes, as one window of the
+ * DSB, from which the queue has them, cannot hold that many of one byte.
  */
 static void test_nops(void)
 {
     for (PmuCore core = 0; core < PMU_CORES_MEASURED; core++) {
         Rig *rig = rig_new(core);
 
-        rig_add_times(rig, (Code)NOP, 10 * rig->uarch->width - 1);
+        rig_add_times(rig, (Code)I("\x66\x90"), 10 * rig->uarch->width - 1);
         rig_close_loop(rig);
         assert_near(rig, "cycles", rig_measure(rig, 2000), 10, 10.8);
         assert_near(rig, "retiring", RETIRING(rig), 0.93, 1);
@@ -885,6 +886,23 @@ static void test_far_code(void)
     }
 }
 
+/*
+ * What the DSB cannot hold is decoded in each turn, though the queue could hold
+ * the loop: NOPs of one byte, 0.25 cycles, and ADD AX, imm16, 3.25 cycles, but
+ * not ADC r16, imm16, which takes one (IL64; of Golden Cove's 3.2 cycles, 0.1
+ * are the loop).
+ */
+static void test_small_loops(void)
+{
+    static const Measured rows[] = {
+        { "nop", { NOP }, 64, {}, 0.25, 0.175 },
+        { "add ax, 0x101", { I("\x66\x05\x01\x01") }, 1, {}, 3.25, 3.2 },
+        { "adc cx, 100", { I("\x66\x81\xd1\x64\x00") }, 1, {}, 1.1, 1.08 },
+    };
+
+    check_all_measured(rows, G_N_ELEMENTS(rows));
+}
+
 /* A length-changing prefix stalls predecoding for 3 cycles: arithmetic. */
 static void test_lcp(void)
 {
@@ -1379,6 +1397,7 @@ int main(int argc, char **argv)
     g_test_add_func("/kernels/movabs", test_movabs);
     g_test_add_func("/kernels/cold-code", test_cold_code);
     g_test_add_func("/kernels/far-code", test_far_code);
+    g_test_add_func("/kernels/small-loops", test_small_loops);
     g_test_add_func("/kernels/lcp", test_lcp);
     g_test_add_func("/kernels/random-branches", test_random_branches);
     g_test_add_func("/kernels/wrong-path", test_wrong_path);

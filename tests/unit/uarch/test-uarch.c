@@ -805,8 +805,8 @@ typedef struct Effect {
 #define ADD_AX          I("\x66\x05\x01\x01")   /* add ax, 0x101 */
 
 static const Effect effects[] = {
-    { "width=3", 1, ONE_LINE, 64, 60, { NOP } },
-    { "width=10", -1, ONE_LINE, 64, 60, { NOP } },
+    { "width=3", 1, ONE_LINE, 64, 60, { NOP4 } },
+    { "width=10", -1, ONE_LINE, 64, 60, { NOP4 } },
     /* Misses that overlap as far as the reorder buffer reaches. */
     { "rob=16", 1, CHASE, 1 << 22, 30, { LOAD, NOP, NOP, NOP } },
     { "rob=512 fill-buffers=64", -1, CHASE, 1 << 22, 30,

@@ -60,6 +60,12 @@ void pmu_fetch_unit_forget(PmuFetchUnit *f)
     pmu_fetch_unit_restart(f);
 }
 
+/* Of cores without one, dsb_uops is 1. */
+static bool has_dsb(const PmuUarch *uarch)
+{
+    return uarch->dsb_uops > 1;
+}
+
 static void leave_loop(PmuFetchUnit *f)
 {
     f->looping = false;
@@ -133,6 +139,13 @@ static void dsb_access(PmuFetchUnit *f, uint64_t key)
     }
 }
 
+/* The window that is being built is not to be found in the DSB. */
+static void give_up_build(PmuFetchUnit *f)
+{
+    pmu_cache_remove(&f->dsb, pmu_dsb_key(f->build_code, f->build_entry, 0));
+    f->building = false;
+}
+
 /* Add @uops decoded micro-ops to the window that is being built. */
 static void build(PmuFetchUnit *f, uint32_t uops)
 {
@@ -140,15 +153,40 @@ static void build(PmuFetchUnit *f, uint32_t uops)
     if (uops > f->build_room && f->building) {
         f->build_room = f->uarch->dsb_line;
         if (++f->build_line == f->uarch->dsb_window_lines) {
-            pmu_cache_remove(&f->dsb, pmu_dsb_key(f->build_code,
-                                                  f->build_entry, 0));
-            f->building = false;
+            give_up_build(f);
         } else {
             dsb_access(f, pmu_dsb_key(f->build_code, f->build_entry,
                                       f->build_line));
         }
     }
     f->build_room -= MIN(uops, f->build_room);
+}
+
+/*
+ * Of instructions with a length-changing prefix that could fuse with a branch,
+ * a window holds few: not one at the end of the first 16 bytes of its half and
+ * two in the other 16.  Does @bi, at byte @at of the window, exceed this?  An
+ * instruction is where its opcode is.  (uiCA, which does not know why.  IL64:
+ * ADD ax, imm16 takes as long as decoding it does on both cores, ADC r16, imm16
+ * does not.)
+ */
+static bool crowded_by_prefixes(PmuFetchUnit *f, const PmuBlockInsn *bi,
+                                unsigned at)
+{
+    bool prefixed = (bi->insn->flags & PMU_INSN_LCP) && pmu_fuse_as_first(bi);
+    uint8_t half = at / 32;
+
+    if (half != f->build_half) {
+        f->build_half = half;
+        f->build_prefixed_first = false;
+        f->build_prefixed = 0;
+    }
+    if (at % 32 + bi->insn->opcode_end < 16) {
+        f->build_prefixed_first = prefixed;
+        return false;
+    }
+    f->build_prefixed += prefixed;
+    return f->build_prefixed_first && f->build_prefixed >= 2;
 }
 
 /* The DSB lacks the window entered at byte @entry of @line: build it. */
@@ -159,6 +197,7 @@ static void begin_build(PmuFetchUnit *f, uint64_t line, unsigned entry)
     f->build_entry = entry;
     f->build_line = 0;
     f->build_room = f->uarch->dsb_line;
+    f->build_half = UINT8_MAX;
     f->building = true;
 }
 
@@ -184,6 +223,10 @@ static void fetch_segment(PmuFetchUnit *f, const PmuBlock *block, unsigned n,
     f->building = false;
     if (pmu_cache_use(&f->dsb, key) != PMU_CACHE_NONE) {
         return;
+    }
+    if (!f->looping && has_dsb(f->uarch)) {
+        /* The LSD holds what came from the DSB (uiCA). */
+        leave_loop(f);
     }
     outcome->legacy |= 1u << n;
     *access = (PmuAccessOutcome) {};
@@ -236,8 +279,13 @@ void pmu_fetch_unit_end(PmuFetchUnit *f, const PmuBlock *block, unsigned last)
 
 void pmu_fetch_unit_build(PmuFetchUnit *f, const PmuBlock *block, unsigned i)
 {
-    if (!is_fused(block, i, f->first, f->first_fused)) {
-        const PmuInsn *insn = block->insns[i].insn;
+    const PmuBlockInsn *bi = &block->insns[i];
+    unsigned at = (block->phys + bi->offset) % f->uarch->dsb_window;
+
+    if (crowded_by_prefixes(f, bi, at)) {
+        give_up_build(f);
+    } else if (!is_fused(block, i, f->first, f->first_fused)) {
+        const PmuInsn *insn = bi->insn;
 
         build(f, insn->decode_uops + !!(insn->flags & PMU_INSN_IMM64));
     }

@@ -27,6 +27,9 @@ typedef struct PmuFetchUnit {
     bool building;
     uint32_t build_line, build_room, build_entry;
     uint64_t build_code;        /* 64-byte line, physical */
+    /* In its half @build_half, what crowded_by_prefixes() has seen. */
+    uint8_t build_half, build_prefixed;
+    bool build_prefixed_first;
     /* The newest taken branch, to detect loops. */
     uint64_t uops;              /* micro-ops so far */
     uint64_t loop_branch;       /* its address */
