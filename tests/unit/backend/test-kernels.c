@@ -667,8 +667,8 @@ static void test_alu_chains(void)
 
 /*
  * Divisions begin as their sources become ready.  Each takes the divider as
- * long as IL64 has it: SQRTSS and DIVSS 3, VDIVSD 4, IDIV of 64 bits 10 cycles.
- * If all become ready at once, they take turns.
+ * long as IL64 has it: SQRTSS and DIVSS 3, VDIVSD 4, FDIV 4.5, IDIV of 64 bits
+ * 10 cycles.  If all become ready at once, they take turns.
  */
 static void test_dividers(void)
 {
@@ -683,6 +683,12 @@ static void test_dividers(void)
         { "twice a quotient", 8, 8, {
             I("\xc5\xf3\x5e\xc2"),             /* vdivsd xmm0, xmm1, xmm2 */
             I("\xc5\xd3\x5e\xe0"),             /* vdivsd xmm4, xmm5, xmm0 */
+        } },
+        { "four x87 quotients", 18, 18, {
+            I("\xdc\xf9"),                     /* fdiv st(1), st */
+            I("\xdc\xfa"),                     /* fdiv st(2), st */
+            I("\xdc\xfb"),                     /* fdiv st(3), st */
+            I("\xdc\xfc"),                     /* fdiv st(4), st */
         } },
         { "twice a remainder", 20, 20, {
             I("\x48\x89\xf8"),                 /* mov rax, rdi */

@@ -75,10 +75,26 @@ static inline uint64_t next_uop(PmuPipeline *p, Issue *issue)
 }
 
 /*
- * Count the cycles for which @insn holds its resource.  They overlap with no
+ * The cycles for which @insn holds its resource.  Of two that hold it for half
+ * a cycle more, the second one has the whole cycle.
+ */
+static uint32_t cycles_held(PmuPipeline *p, const PmuInsn *insn)
+{
+    bool *half = &p->half_held[insn->resource];
+
+    if (!(insn->flags & PMU_INSN_HOLDS_HALF)) {
+        return insn->hold;
+    }
+    *half = !*half;
+    return insn->hold + !*half;
+}
+
+/*
+ * Count the @cycles for which @insn holds its resource.  They overlap with no
  * others, as later instructions wait for the resource.
  */
-static void count_resource(PmuPipeline *p, const PmuInsn *insn)
+static void count_resource(PmuPipeline *p, const PmuInsn *insn,
+                           uint32_t cycles)
 {
     static const uint8_t item_of[PMU_RESOURCE_NR] = {
         [PMU_RESOURCE_INT_DIV] = PMU_ITEM_INT_DIVIDER,
@@ -87,7 +103,7 @@ static void count_resource(PmuPipeline *p, const PmuInsn *insn)
     };
 
     if (item_of[insn->resource]) {
-        *pmu_count(&p->clock, item_of[insn->resource]) += insn->hold;
+        *pmu_count(&p->clock, item_of[insn->resource]) += cycles;
     }
 }
 
@@ -119,11 +135,13 @@ static inline uint64_t compute(PmuPipeline *p, const PmuInsn *insn,
                 first = false;
                 start = cycle;
                 if (resource != PMU_RESOURCE_NONE) {
+                    uint32_t held = cycles_held(p, insn);
+
                     start = pmu_reservation_table_first_free(holds, cycle,
                                                              in_order);
                     pmu_reservation_table_reserve(holds, earliest, start,
-                                                  insn->hold);
-                    count_resource(p, insn);
+                                                  held);
+                    count_resource(p, insn, held);
                 }
                 p->fusion.has_port = true;
                 p->fusion.port = p->ports.port;

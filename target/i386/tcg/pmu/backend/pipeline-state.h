@@ -170,6 +170,7 @@ typedef struct PmuPipeline {
     PmuDelivery delivery;
     PmuRegisters registers;
     PmuReservationTable resource[PMU_RESOURCE_NR];
+    bool half_held[PMU_RESOURCE_NR];    /* half a cycle of it is still held */
     PmuLoadStoreUnit lsu;
     PmuMissTiming misses;
     PmuReorderBuffer rob;

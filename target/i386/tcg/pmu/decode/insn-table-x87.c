@@ -51,6 +51,7 @@ static const PmuTimingRow exchange[] = {
 static const PmuTimingRow top[] = { C(0, 0, U(P05)) };
 
 #define ARITH(n, c)     ROW(n, R, X87, c)
+#define DIVIDE(n, c)    ROW(n, R, X87, c, .flags = PMU_INSN_HOLDS_HALF)
 #define USE(n, c)       ROW(n, R, X87_USE, c)
 #define FROM_TOP(n, c)  ROW(n, W, X87_USE, c)
 #define TO_TOP(n, c)    ROW(n, R, X87_LOAD, c)
@@ -72,9 +73,9 @@ static const PmuInsnRow rows[] = {
     ARITH("fiadd", int_add), ARITH("fisub", int_add),
     ARITH("fisubr", int_add),
     ARITH("fmul", mul), ARITH("fmulp", mul), ARITH("fimul", int_mul),
-    ARITH("fdiv", divide), ARITH("fdivp", divide), ARITH("fdivr", divide),
-    ARITH("fdivrp", divide), ARITH("fidiv", int_divide),
-    ARITH("fidivr", int_divide),
+    DIVIDE("fdiv", divide), DIVIDE("fdivp", divide), DIVIDE("fdivr", divide),
+    DIVIDE("fdivrp", divide), DIVIDE("fidiv", int_divide),
+    DIVIDE("fidivr", int_divide),
     ARITH("fsqrt", square_root), ARITH("fchs", sign), ARITH("fabs", sign),
     ARITH("fxch", exchange),
     USE("fcom", compare), USE("fcomp", compare), USE("fcompp", compare2),

@@ -117,6 +117,9 @@ typedef enum PmuInsnClass {
  */
 #define PMU_INSN_RENAMES_MEMORY (1u << 24)
 
+/* Holds its resource for half a cycle more than @hold says. */
+#define PMU_INSN_HOLDS_HALF     (1u << 25)
+
 /* Loads and stores by ModRM operand or stack. */
 #define PMU_INSN_LOADS          (PMU_INSN_LOAD | PMU_INSN_STACK_LOAD)
 #define PMU_INSN_STORES         (PMU_INSN_STORE | PMU_INSN_STACK_STORE)
