@@ -24,12 +24,12 @@ static inline bool pmu_cpi_table_is_wanted(const PmuCpiTable *table,
 void pmu_cpi_table_correct_estimates(PmuCpiTable *table);
 
 /*
- * A region of @insns instructions, unknown or of low confidence, took @sample;
- * @means are those from before.  If the sampling unit was due, add both to the
- * ratios.
+ * A region of @insns instructions at @level, whose cost is @which, took
+ * @sample; @means are those from before.  If the sampling unit was due, add
+ * both to the ratios.
  */
-void pmu_cpi_table_compare_doubtful(PmuCpiTable *table,
-                                    const PmuCpiMeans *means, uint32_t insns,
-                                    const PmuSample *sample);
+void pmu_cpi_table_compare_doubtful(PmuCpiTable *table, PmuDoubtfulCost which,
+                                    const PmuCpiMeans *means, PmuLevel level,
+                                    uint32_t insns, const PmuSample *sample);
 
 #endif

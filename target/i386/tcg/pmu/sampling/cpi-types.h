@@ -114,14 +114,17 @@ typedef struct PmuUnknownCode {
 
 /*
  * Costs that may not be those of most runs.  Sampling units open where code is
- * new, and the same code mostly costs less later on.
+ * new, and the same code mostly costs less later on.  Means lag behind where
+ * what runs around a region changes.
  */
 typedef enum PmuDoubtfulCost {
+    PMU_DOUBTFUL_WELL_KNOWN,            /* of regions of many samples */
     PMU_DOUBTFUL_LOW_CONFIDENCE,        /* of regions of few samples */
     PMU_DOUBTFUL_UNKNOWN,               /* of regions of no sample, that are
                                            PMU_SIGHTED_FIRST; less what their
                                            misses and covariates say */
-    PMU_DOUBTFUL_NR
+    PMU_DOUBTFUL_NR,
+    PMU_DOUBTFUL_KNOWN_NR = PMU_DOUBTFUL_UNKNOWN /* those before it */
 } PmuDoubtfulCost;
 
 /*
@@ -131,6 +134,12 @@ typedef enum PmuDoubtfulCost {
 typedef struct PmuCostRatio {
     double took[PMU_SAMPLE_SPACE], predicted[PMU_SAMPLE_SPACE];
 } PmuCostRatio;
+
+/* The same of all known regions, apart by their PmuDoubtfulCost. */
+typedef struct PmuRecentCosts {
+    double took[PMU_SAMPLE_SPACE];
+    double predicted[PMU_DOUBTFUL_KNOWN_NR][PMU_SAMPLE_SPACE];
+} PmuRecentCosts;
 
 /*
  * The tally of a privilege level: estimates of what was counted, until
@@ -186,7 +195,8 @@ typedef struct PmuCpiTable {
     uint64_t most_low_confidence;
     double stands_for;          /* weight of the current sampling unit: the
                                    share of WHOLE_PERIOD that it stands for */
-    PmuCostRatio ratio[PMU_DOUBTFUL_NR];
+    PmuCostRatio ratio[PMU_DOUBTFUL_NR];  /* PMU_DOUBTFUL_WELL_KNOWN: 0 */
+    PmuRecentCosts recent[PMU_LEVEL_NR];    /* in the newest sampling units */
     /* Of samples from sampling units. */
     PmuPredictionError prediction_error;
     double waited, predicted;   /* cycles of loads in this epoch, as observed
