@@ -118,7 +118,7 @@ static void test_other_items(void)
 }
 
 /* Assert that @saved is refused, and that the ledger stays as it was. */
-static void assert_refused(const PmuSavedLedger *saved)
+static void assert_refused_for(const PmuSavedLedger *saved, const char *reason)
 {
     const char *unknown, *why = NULL;
     PmuLedger before, ledger;
@@ -129,7 +129,15 @@ static void assert_refused(const PmuSavedLedger *saved)
     g_assert_false(pmu_ledger_load(&ledger, saved, &unknown, &why));
     g_assert_nonnull(why);
     g_test_message("refused: %s", why);
+    if (reason) {
+        g_assert_cmpstr(why, ==, reason);
+    }
     g_assert_cmpmem(&ledger, sizeof(ledger), &before, sizeof(before));
+}
+
+static void assert_refused(const PmuSavedLedger *saved)
+{
+    assert_refused_for(saved, NULL);
 }
 
 /* A saved ledger with any inconsistency is refused. */
@@ -192,15 +200,18 @@ static void test_names(void)
     bad = g_new(PmuSavedLedger, 1);
     for (unsigned i = 0; wrong[i]; i++) {
         for (unsigned at = 0; at < 3; at++) {
+            char *name;
+
             *bad = *good;
-            strcpy(bad->item[3].name, "xyz");
-            bad->item[3].name[at] = wrong[i];
-            assert_refused(bad);
+            name = item_of(bad, PMU_ITEM_LOADS_L2)->name;
+            strcpy(name, "xyz");
+            name[at] = wrong[i];
+            assert_refused_for(bad, "an item of the ledger has no valid name");
         }
     }
     *bad = *good;
-    bad->item[3].name[0] = 0;
-    assert_refused(bad);
+    item_of(bad, PMU_ITEM_LOADS_L2)->name[0] = 0;
+    assert_refused_for(bad, "an item of the ledger has no valid name");
     /* What follows the name's end is not part of it. */
     good->item[3].name[PMU_SAVED_NAME - 1] = 27;
     assert_loads(good, &ledger);
