@@ -338,7 +338,7 @@ static void warm_strides(Rig *rig, const PmuUarch *uarch)
     static const PmuSampling functional = {
         .initial_detailed = 1, .full_warming = 1, .detailed_warming = 1,
         .detailed = 1, .unknown_share = 1u << 30, .period = 1u << 30,
-        .functional_warming = 1u << 30,
+        .functional_warming = 1u << 28,
     };
     uint64_t stride = ABS(rig->options->addresses.stride);
     uint64_t step = MAX(PMU_LINE_SIZE / stride, 1);

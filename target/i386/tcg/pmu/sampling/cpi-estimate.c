@@ -237,14 +237,14 @@ static void settle_unknown(const PmuCpiTable *table, PmuEstimate *tally,
 #define LITTLE_MISPREDICTS  80
 
 /*
- * Ratios are multiples of 1/RATIO_GRAINS, so that products with what is counted
- * in a period are exact.
+ * Ratios are multiples of 1/RATIO_GRAINS, so that products with sums of less
+ * than 2^27 are exact: those are multiples of 2^-20.  See ENTER_INSNS.
  */
 #define RATIO_GRAINS    64
 
 /*
  * The largest ratio.  Chosen: if code takes twice as much later as when it is
- * new, that is chance.
+ * new, that is chance.  So it is if known code takes less than half as much.
  */
 #define RATIO_MOST      2
 
@@ -352,10 +352,12 @@ static double correction_of(const PmuCpiTable *table, PmuDoubtfulCost which,
         ratio *= ratio_of(&table->ratio[which], of);
     }
     if (which != PMU_DOUBTFUL_UNKNOWN) {
-        ratio *= limited_ratio(took[of], recently_predicted(table, level, of),
-                               LITTLE_RECENT, RATIO_MOST);
+        ratio *= MAX(limited_ratio(took[of],
+                                   recently_predicted(table, level, of),
+                                   LITTLE_RECENT, RATIO_MOST),
+                     1.0 / RATIO_MOST);
     }
-    return round_ratio(ratio);
+    return round_ratio(MIN(ratio, RATIO_MOST));
 }
 
 /* Correct doubtful costs at @level by their ratios, and tally them. */

@@ -42,9 +42,10 @@ const PmuSampling pmu_sampling = {
 #define STEADY_MOST     4
 
 /*
- * Warming is twice as long for each sampling unit of the last WARM_STEADY that
- * did not make periods longer: the L2 does not have the code of programs that
- * have just begun, nor of the kernel, whose code is large and seldom runs.
+ * Warming is four times as long after a unit that makes periods as long as at
+ * first, and half of that for each unit that makes them longer: the L2 does not
+ * have the code of programs that have just begun, nor of the kernel, whose code
+ * is large and seldom runs.
  * Otherwise the kernel's slots would be 5 % too many where pmu-replay shows 1 %
  * (ten programs, four seeds).  Where all is steady that buys nothing: with the
  * longest warming throughout tests/bench/run --only topdown takes 14 % longer.
@@ -98,6 +99,14 @@ const PmuSampling pmu_sampling = {
 #define FAST_FORWARD_PIECES 8
 #define FAST_FORWARD_PIECE (1 << 16)
 #define FAST_FORWARD_PIECE_MOST (1 << 17)
+
+/*
+ * Instructions of counted blocks after which fast-forward enters estimates.
+ * Products of ratios and of sums below 2^27 are exact (RATIO_GRAINS): 64 slots
+ * an instruction in one class.  Memory-bound code may take more, but is not
+ * fast-forwarded.
+ */
+#define ENTER_INSNS     (1 << 21)
 
 /*
  * Instructions after the last change of interest for which events may still be
@@ -416,7 +425,7 @@ static bool is_memory_bound(const PmuTiming *t, int32_t observed)
 static void judge_period(PmuTiming *t)
 {
     int32_t observed = pmu_sampling_in_period(t) - t->plan.observed_from;
-    int32_t functional = functional_warming(t);
+    int32_t functional = t->plan.sampling->functional_warming;
 
     if (observed < functional / LEAST_OBSERVED) {
         return;
@@ -472,6 +481,9 @@ static void end_fast_forward_piece(PmuTiming *t)
 {
     int32_t functional = functional_warming(t);
 
+    if (t->uncollected_insns >= ENTER_INSNS) {
+        pmu_timing_enter_estimates(t);
+    }
     pmu_block_runs_collect_low_confidence(&t->runs, &t->cpi_table, t->ledger);
     if (t->plan.left + t->plan.after_phase <= functional) {
         pmu_timing_end_fast_forward(t);

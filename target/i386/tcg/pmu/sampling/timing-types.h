@@ -24,8 +24,8 @@ typedef struct PmuTiming PmuTiming;
  * costs its known CPI.  There is functional warming all the time, or only in
  * the last @functional_warming of a period: see pmu_timing_set_interest().  In
  * the last @fetch_warming, which may be 0, caches of code see what is fetched
- * as well.  Both are up to four times as long where sampling units are not as
- * predicted.
+ * as well.  Both are less than 1 << 29, and up to four times as long where
+ * sampling units are not as predicted.
  *
  * One in @unknown_share instructions may run in further sampling units, which
  * open when much code runs of which nothing is known.
