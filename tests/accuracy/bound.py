@@ -13,6 +13,7 @@ import subprocess
 
 LOAD, STORE = 1 << 0, 1 << 1
 STACK_LOAD, STACK_STORE = 1 << 2, 1 << 3
+HOLDS_HALF = 1 << 25
 LCP, BLOCKS_ISSUE = 1 << 14, 1 << 16
 ISSUE_TO_DONE = 5               # cycles without the instruction's latency
 NONE, NR = 0, 43
@@ -232,7 +233,8 @@ def opcode_offset(code):
 def cycles_of(block, core, loop):
     held = {}
     for insn in block:
-        held[insn["resource"]] = held.get(insn["resource"], 0) + insn["hold"]
+        hold = insn["hold"] + (0.5 if insn["flags"] & HOLDS_HALF else 0)
+        held[insn["resource"]] = held.get(insn["resource"], 0) + hold
     slots = sum(i["slots"] for i in block) / core["width"]
     result = max(slots, port_bound(block, core), max(held.values()),
                  chain_bound(block, core), store_bound(block, core))

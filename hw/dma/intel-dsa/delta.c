@@ -121,6 +121,7 @@ void dsa_apply_delta(IntelDsa *s, unsigned engine, DsaWork *work)
         } else if (word * 8 >= dsa_desc_size(desc)) {
             refuse(work, DSA_STATUS_DELTA_OFFSET);
         } else {
+            /* Each entry is a write of its own, wherever the last one was. */
             access = dsa_write(s, engine, work, DSA_FLAG_ADDR2_TC_B, addr,
                                addr, entry + 2, 8);
             if (access.failed) {

@@ -419,8 +419,9 @@ bool dsa_dma(IntelDsa *s, uint64_t addr, void *buffer, uint32_t bytes,
 DsaAccess dsa_fetch(IntelDsa *s, uint64_t addr, void *buffer, uint32_t bytes);
 /*
  * Access an operation's data, and count that in the performance monitor.
- * @origin: where the operation's accesses to this range began.  They are done
- * up to @addr; if it is behind @addr, from there back to the end of this one.
+ * @origin: where the operation's accesses to this range began.  Those before
+ * this one took [@origin, @addr); if @origin is above @addr, accesses go
+ * downwards, and took [@addr + @bytes, @origin).
  */
 DsaAccess dsa_read(IntelDsa *s, unsigned engine, const DsaWork *work,
                    uint32_t tc_flag, uint64_t origin, uint64_t addr,

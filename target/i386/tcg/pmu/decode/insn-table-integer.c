@@ -98,7 +98,10 @@ static const PmuTimingRow cmpxchg[] = {
 
 /* With one operand: two results, of which the upper may be a cycle later. */
 static const PmuTimingRow mul[] = {
-    /* IL64: 4 cycles in a chain through AH, 3 through AL, on Golden Cove 3. */
+    /*
+     * IL64: 4 cycles in a chain through AH, 3 through AL, on Golden Cove 3.
+     * BH, CH and DH are taken to be as AH is, whichever register the chain is.
+     */
     C(SNC | ONE_OP | F8 | HIGH, 4, U(MUL)),
     C(ONE_OP | F8, 3, U(MUL)),
     C(ONE_OP | F16, 4, U2(MUL, 1, ALU, 3), .second_dst_late = 1),
