@@ -508,20 +508,28 @@ static void compare_unknown(PmuCpiTable *table, uint32_t insns,
     }
 }
 
-/* Add @sample to @took, and what @means predicted to @predicted. */
+/*
+ * Add @sample to @took, and what @means predicted to @predicted: @groups, as all
+ * others are 0.
+ */
 static void compare_known(const PmuCpiTable *table, double *took,
                           double *predicted, const PmuCpiMeans *means,
-                          const PmuSample *sample)
+                          const PmuSample *sample, uint32_t groups)
 {
-    for (unsigned i = 0; i < PMU_SAMPLE_SPACE; i++) {
-        took[i] += table->stands_for * (int32_t)sample->item[i];
-        predicted[i] += table->stands_for * means->mean[i];
+    for (; groups; groups &= groups - 1) {
+        unsigned first = __builtin_ctz(groups) * PMU_SAMPLE_GROUP;
+
+        for (unsigned i = first; i < first + PMU_SAMPLE_GROUP; i++) {
+            took[i] += table->stands_for * (int32_t)sample->item[i];
+            predicted[i] += table->stands_for * means->mean[i];
+        }
     }
 }
 
 void pmu_cpi_table_compare_doubtful(PmuCpiTable *table, PmuDoubtfulCost which,
                                     const PmuCpiMeans *means, PmuLevel level,
-                                    uint32_t insns, const PmuSample *sample)
+                                    uint32_t insns, const PmuSample *sample,
+                                    uint32_t groups)
 {
     PmuCostRatio *ratio = &table->ratio[which];
     PmuRecentCosts *recent = &table->recent[level];
@@ -533,8 +541,11 @@ void pmu_cpi_table_compare_doubtful(PmuCpiTable *table, PmuDoubtfulCost which,
         compare_unknown(table, insns, sample);
         return;
     }
-    compare_known(table, recent->took, recent->predicted[which], means, sample);
+    groups |= means->groups;
+    compare_known(table, recent->took, recent->predicted[which], means, sample,
+                  groups);
     if (which == PMU_DOUBTFUL_LOW_CONFIDENCE) {
-        compare_known(table, ratio->took, ratio->predicted, means, sample);
+        compare_known(table, ratio->took, ratio->predicted, means, sample,
+                      groups);
     }
 }

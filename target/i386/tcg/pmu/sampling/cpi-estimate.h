@@ -25,11 +25,12 @@ void pmu_cpi_table_correct_estimates(PmuCpiTable *table);
 
 /*
  * A region of @insns instructions at @level, whose cost is @which, took
- * @sample; @means are those from before.  If the sampling unit was due, add
- * both to the ratios.
+ * @sample, of which all but @groups is 0; @means are those from before.  If the
+ * sampling unit was due, add both to the ratios.
  */
 void pmu_cpi_table_compare_doubtful(PmuCpiTable *table, PmuDoubtfulCost which,
                                     const PmuCpiMeans *means, PmuLevel level,
-                                    uint32_t insns, const PmuSample *sample);
+                                    uint32_t insns, const PmuSample *sample,
+                                    uint32_t groups);
 
 #endif

@@ -449,7 +449,8 @@ void pmu_cpi_table_add_sample(PmuCpiTable *table, uint64_t key, uint32_t insns,
 
     if (insns) {
         pmu_cpi_table_compare_doubtful(table, doubt(means), means,
-                                       pmu_cpi_table_level(key), insns, sample);
+                                       pmu_cpi_table_level(key), insns, sample,
+                                       groups);
         try_means(&table->prediction_error, means, sample);
     }
     learn(table, cost, key, insns, sample, groups);
