@@ -509,8 +509,8 @@ static void compare_unknown(PmuCpiTable *table, uint32_t insns,
 }
 
 /*
- * Add @sample to @took, and what @means predicted to @predicted: @groups, as all
- * others are 0.
+ * Add @sample to @took, and what @means predicted to @predicted: only @groups,
+ * as all others are 0.
  */
 static void compare_known(const PmuCpiTable *table, double *took,
                           double *predicted, const PmuCpiMeans *means,
