@@ -13,7 +13,7 @@
  * config.c has the registers, command.c the command register, drain.c what a
  * command waits for, wq.c the checks when a WQ is enabled and its occupancy
  * interrupt, interrupt.c the two tables of interrupts, perfmon.c the
- * performance monitor, vmstate.c migration.
+ * performance monitor, memory.c DMA, vmstate.c migration.
  *
  * Times are those of QEMU_CLOCK_VIRTUAL, in nanoseconds.
  */
@@ -205,6 +205,13 @@ struct IntelDsa {
     uint8_t *buffer[2];
     uint16_t t10_table[256];    /* CRC-16 of each byte */
 };
+
+/* What is at an address */
+typedef enum DsaTarget {
+    DSA_TARGET_NONE,            /* nothing, or nothing that can be accessed */
+    DSA_TARGET_RAM,
+    DSA_TARGET_OTHER,
+} DsaTarget;
 
 /* How a DMA access ended; @done: bytes before the first that failed */
 typedef struct DsaAccess {
@@ -412,6 +419,14 @@ int64_t dsa_operation_cost(const IntelDsa *s, const DsaWork *work);
 /* Do the next chunk.  Returns whether the operation has ended. */
 bool dsa_operation_step(IntelDsa *s, unsigned engine, DsaWork *work);
 
+/* memory.c */
+/*
+ * Find out what is at @addr, and shorten @bytes to the RAM there, if it is RAM.
+ * An IOMMU reports a fault each time that it cannot translate an address.  So
+ * this translates it once, and what is at DSA_TARGET_NONE must not be accessed.
+ */
+DsaTarget dsa_find_target(IntelDsa *s, uint64_t addr, uint32_t *bytes,
+                          DMADirection direction);
 /* One DMA access.  Returns whether it succeeded. */
 bool dsa_dma(IntelDsa *s, uint64_t addr, void *buffer, uint32_t bytes,
              DMADirection direction);
@@ -431,6 +446,13 @@ DsaAccess dsa_write(IntelDsa *s, unsigned engine, const DsaWork *work,
                     const void *buffer, uint32_t bytes);
 /* Set the status and address of a page fault. */
 void dsa_set_fault(DsaWork *work, uint64_t addr, bool write);
+/*
+ * Count the units of an access that no earlier one of its range touched.  The
+ * range was accessed from @origin to @addr, or from @origin back to the end.
+ */
+void dsa_count_access(IntelDsa *s, unsigned engine, const DsaWork *work,
+                      uint32_t tc_flag, uint64_t origin, uint64_t addr,
+                      DsaAccess access, bool write);
 
 /* delta.c, dif.c: do the next chunk; set the status if that ends it early. */
 void dsa_create_delta(IntelDsa *s, unsigned engine, DsaWork *work);

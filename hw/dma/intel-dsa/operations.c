@@ -13,8 +13,6 @@
 #include "dsa.h"
 
 #define PAGE    (4 * KiB)
-/* Bytes that the performance monitor counts as one */
-#define UNIT    32
 
 /*
  * Chunks of delta record operations, in bytes.  Entries are applied one by one.
@@ -84,157 +82,6 @@ int64_t dsa_operation_cost(const IntelDsa *s, const DsaWork *work)
         break;
     }
     return MAX(1, bytes * 1000 / s->bandwidth);
-}
-
-/* How many units of 32 bytes a range touches, which does not wrap */
-static uint64_t touched(uint64_t addr, uint64_t bytes)
-{
-    return bytes ? (addr + bytes - 1) / UNIT - addr / UNIT + 1 : 0;
-}
-
-/*
- * Count the units of an access that no earlier one of its range touched.  The
- * range was accessed from @origin to @addr, or from @origin back to the end.
- */
-static void count_access(IntelDsa *s, unsigned engine, const DsaWork *work,
-                         uint32_t tc_flag, uint64_t origin, uint64_t addr,
-                         DsaAccess access, bool write)
-{
-    DsaSource source = dsa_perfmon_source(s, engine, work->wq, work->desc,
-                                          tc_flag);
-    uint64_t end = addr + access.done;
-    uint64_t units = origin > addr
-                     ? touched(addr, origin - addr) - touched(end, origin - end)
-                     : touched(origin, end - origin) -
-                       touched(origin, addr - origin);
-
-    dsa_perfmon_count(s, DSA_CATEGORY_ENGINE,
-                      write ? DSA_EV_ENGINE_WRITTEN : DSA_EV_ENGINE_PROCESSED,
-                      &source, units);
-}
-
-/* Work of an access besides its bytes, as bytes whose copy takes as long */
-#define ACCESS_WORK     1024
-
-/* What is at an address */
-typedef enum Target {
-    TARGET_NONE,                /* nothing, or nothing that can be accessed */
-    TARGET_RAM,
-    TARGET_OTHER,
-} Target;
-
-/*
- * Find out what is at @addr, and shorten @bytes to the RAM there, if it is RAM.
- * An IOMMU reports a fault each time that it cannot translate an address.  So
- * this translates it once, and what is at TARGET_NONE must not be accessed.
- */
-static Target find_target(IntelDsa *s, uint64_t addr, uint32_t *bytes,
-                          DMADirection direction)
-{
-    bool write = direction == DMA_DIRECTION_FROM_DEVICE;
-    hwaddr offset, length = *bytes;
-    MemoryRegion *mr;
-
-    if (s->unplugged) {
-        return TARGET_NONE;
-    }
-    RCU_READ_LOCK_GUARD();
-    mr = address_space_translate(pci_get_address_space(PCI_DEVICE(s)), addr,
-                                 &offset, &length, write,
-                                 MEMTXATTRS_UNSPECIFIED);
-    if (memory_access_is_direct(mr, write, MEMTXATTRS_UNSPECIFIED)) {
-        *bytes = MIN(*bytes, length);
-        return TARGET_RAM;
-    }
-    return memory_region_access_valid(mr, offset,
-                                      memory_access_size(mr, length, offset),
-                                      write, MEMTXATTRS_UNSPECIFIED)
-           ? TARGET_OTHER : TARGET_NONE;
-}
-
-static bool access_target(IntelDsa *s, Target target, uint64_t addr,
-                          void *buffer, uint32_t bytes, DMADirection direction)
-{
-    s->run_work += bytes + ACCESS_WORK;
-    if (target == TARGET_OTHER) {
-        /* What is not RAM is accessed a few bytes at a time. */
-        s->run_work += bytes / 8 * ACCESS_WORK;
-    }
-    return target != TARGET_NONE &&
-           pci_dma_rw(PCI_DEVICE(s), addr, buffer, bytes, direction,
-                      MEMTXATTRS_UNSPECIFIED) == MEMTX_OK;
-}
-
-bool dsa_dma(IntelDsa *s, uint64_t addr, void *buffer, uint32_t bytes,
-             DMADirection direction)
-{
-    uint32_t ram = bytes;
-
-    return access_target(s, find_target(s, addr, &ram, direction), addr,
-                         buffer, bytes, direction);
-}
-
-/*
- * Access memory up to the first page that fails, and nothing twice.  An access
- * of no bytes touches nothing, and succeeds.
- */
-static DsaAccess access_memory(IntelDsa *s, uint64_t addr, void *buffer,
-                               uint32_t bytes, DMADirection direction)
-{
-    DsaAccess access = { };
-
-    if (bytes && addr + bytes - 1 < addr) {
-        access.failed = true;
-        return access;
-    }
-    while (access.done < bytes && !access.failed) {
-        uint64_t at = addr + access.done;
-        uint32_t part = bytes - access.done;
-        Target target = find_target(s, at, &part, direction);
-
-        if (target != TARGET_RAM) {
-            part = MIN(part, PAGE - at % PAGE);
-        }
-        if (access_target(s, target, at, buffer + access.done, part,
-                          direction)) {
-            access.done += part;
-        } else {
-            access.failed = true;
-        }
-    }
-    return access;
-}
-
-DsaAccess dsa_fetch(IntelDsa *s, uint64_t addr, void *buffer, uint32_t bytes)
-{
-    return access_memory(s, addr, buffer, bytes, DMA_DIRECTION_TO_DEVICE);
-}
-
-DsaAccess dsa_read(IntelDsa *s, unsigned engine, const DsaWork *work,
-                   uint32_t tc_flag, uint64_t origin, uint64_t addr,
-                   void *buffer, uint32_t bytes)
-{
-    DsaAccess access = dsa_fetch(s, addr, buffer, bytes);
-
-    count_access(s, engine, work, tc_flag, origin, addr, access, false);
-    return access;
-}
-
-DsaAccess dsa_write(IntelDsa *s, unsigned engine, const DsaWork *work,
-                    uint32_t tc_flag, uint64_t origin, uint64_t addr,
-                    const void *buffer, uint32_t bytes)
-{
-    DsaAccess access = access_memory(s, addr, (void *)buffer, bytes,
-                                     DMA_DIRECTION_FROM_DEVICE);
-
-    count_access(s, engine, work, tc_flag, origin, addr, access, true);
-    return access;
-}
-
-void dsa_set_fault(DsaWork *work, uint64_t addr, bool write)
-{
-    work->status = DSA_STATUS_PAGE_FAULT | (write ? DSA_STATUS_WRITE : 0);
-    work->fault_addr = addr;
 }
 
 /*
@@ -327,20 +174,20 @@ static bool move_from_ram(IntelDsa *s, unsigned engine, DsaWork *work)
     uint32_t bytes = dsa_operation_chunk(work), ram = bytes;
     uint64_t origin = dsa_desc_addr1(work->desc);
     uint64_t addr = origin + work->done;
-    Target target = find_target(s, addr, &ram, DMA_DIRECTION_TO_DEVICE);
+    DsaTarget target = dsa_find_target(s, addr, &ram, DMA_DIRECTION_TO_DEVICE);
     void *source;
 
-    if (target == TARGET_NONE) {
+    if (target == DSA_TARGET_NONE) {
         dsa_set_fault(work, addr, false);
         return true;
     }
-    source = target == TARGET_RAM && ram == bytes ? map_ram(s, addr, bytes)
+    source = target == DSA_TARGET_RAM && ram == bytes ? map_ram(s, addr, bytes)
                                                   : NULL;
     if (!source) {
         return false;
     }
-    count_access(s, engine, work, DSA_FLAG_ADDR1_TC_B, origin, addr,
-                 (DsaAccess) { .done = bytes }, false);
+    dsa_count_access(s, engine, work, DSA_FLAG_ADDR1_TC_B, origin, addr,
+                     (DsaAccess) { .done = bytes }, false);
     origin = dsa_desc_addr2(work->desc);
     work->done += put_from(s, engine, work, DSA_FLAG_ADDR2_TC_B, origin,
                            origin + work->done, source, bytes);
