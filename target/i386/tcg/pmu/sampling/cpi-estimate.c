@@ -306,10 +306,10 @@ static double recently_predicted(const PmuCpiTable *table, PmuLevel level,
                                  unsigned item)
 {
     const PmuRecentCosts *recent = &table->recent[level];
-    double low = ratio_of(&table->ratio[PMU_DOUBTFUL_LOW_CONFIDENCE], item);
+    double low = ratio_of(&table->ratio[PMU_CONFIDENCE_LOW], item);
 
-    return recent->predicted[PMU_DOUBTFUL_WELL_KNOWN][item] +
-           recent->predicted[PMU_DOUBTFUL_LOW_CONFIDENCE][item] * low;
+    return recent->predicted[PMU_CONFIDENCE_HIGH][item] +
+           recent->predicted[PMU_CONFIDENCE_LOW][item] * low;
 }
 
 /*
@@ -338,7 +338,7 @@ static void recently_took(const PmuCpiTable *table, PmuLevel level,
  * The ratio that corrects @item of costs @which at @level.  @took is from
  * recently_took().
  */
-static double correction_of(const PmuCpiTable *table, PmuDoubtfulCost which,
+static double correction_of(const PmuCpiTable *table, PmuConfidence which,
                             PmuLevel level, unsigned item,
                             const double took[PMU_SAMPLE_SPACE])
 {
@@ -348,10 +348,10 @@ static double correction_of(const PmuCpiTable *table, PmuDoubtfulCost which,
     if (is_work(item)) {
         return 1;
     }
-    if (which != PMU_DOUBTFUL_WELL_KNOWN) {
+    if (which != PMU_CONFIDENCE_HIGH) {
         ratio *= ratio_of(&table->ratio[which], of);
     }
-    if (which != PMU_DOUBTFUL_UNKNOWN) {
+    if (which != PMU_CONFIDENCE_NONE) {
         ratio *= MAX(limited_ratio(took[of],
                                    recently_predicted(table, level, of),
                                    LITTLE_RECENT, RATIO_MOST),
@@ -360,15 +360,15 @@ static double correction_of(const PmuCpiTable *table, PmuDoubtfulCost which,
     return round_ratio(MIN(ratio, RATIO_MOST));
 }
 
-/* Correct doubtful costs at @level by their ratios, and tally them. */
-static void settle_doubtful(PmuCpiTable *table, PmuLevel level)
+/* Correct costs at @level by their ratios, and tally them. */
+static void settle_uncorrected(PmuCpiTable *table, PmuLevel level)
 {
     PmuEstimate *tally = &table->estimate[level];
     double took[PMU_SAMPLE_SPACE];
 
     recently_took(table, level, took);
-    for (PmuDoubtfulCost which = 0; which < PMU_DOUBTFUL_NR; which++) {
-        double *sum = tally->doubtful[which];
+    for (PmuConfidence which = 0; which < PMU_CONFIDENCE_NR; which++) {
+        double *sum = tally->uncorrected[which];
 
         for (unsigned i = 0; i < PMU_SAMPLE_SPACE; i++) {
             if (sum[i]) {
@@ -456,9 +456,9 @@ void pmu_cpi_table_correct_estimates(PmuCpiTable *table)
         PmuEstimate *tally = &table->estimate[level];
 
         settle_unknown(table, tally, PMU_SIGHTED_FIRST,
-                       tally->doubtful[PMU_DOUBTFUL_UNKNOWN]);
+                       tally->uncorrected[PMU_CONFIDENCE_NONE]);
         settle_unknown(table, tally, PMU_SIGHTED_AGAIN, tally->sum);
-        settle_doubtful(table, level);
+        settle_uncorrected(table, level);
         correct(table, tally);
     }
 }
@@ -494,7 +494,7 @@ static void find_known(const PmuCpiTable *table, const PmuCpiSums *sums,
 static void compare_unknown(PmuCpiTable *table, uint32_t insns,
                             const PmuSample *sample)
 {
-    PmuCostRatio *ratio = &table->ratio[PMU_DOUBTFUL_UNKNOWN];
+    PmuCostRatio *ratio = &table->ratio[PMU_CONFIDENCE_NONE];
     double predicted[PMU_SAMPLE_SPACE], known[PMU_SAMPLE_SPACE];
     PmuCpiSums sums;
 
@@ -526,10 +526,10 @@ static void compare_known(const PmuCpiTable *table, double *took,
     }
 }
 
-void pmu_cpi_table_compare_doubtful(PmuCpiTable *table, PmuDoubtfulCost which,
-                                    const PmuCpiMeans *means, PmuLevel level,
-                                    uint32_t insns, const PmuSample *sample,
-                                    uint32_t groups)
+void pmu_cpi_table_compare(PmuCpiTable *table, PmuConfidence which,
+                           const PmuCpiMeans *means, PmuLevel level,
+                           uint32_t insns, const PmuSample *sample,
+                           uint32_t groups)
 {
     PmuCostRatio *ratio = &table->ratio[which];
     PmuRecentCosts *recent = &table->recent[level];
@@ -537,14 +537,14 @@ void pmu_cpi_table_compare_doubtful(PmuCpiTable *table, PmuDoubtfulCost which,
     if (!table->stands_for || !table->typical.insns) {
         return;
     }
-    if (which == PMU_DOUBTFUL_UNKNOWN) {
+    if (which == PMU_CONFIDENCE_NONE) {
         compare_unknown(table, insns, sample);
         return;
     }
     groups |= means->groups;
     compare_known(table, recent->took, recent->predicted[which], means, sample,
                   groups);
-    if (which == PMU_DOUBTFUL_LOW_CONFIDENCE) {
+    if (which == PMU_CONFIDENCE_LOW) {
         compare_known(table, ratio->took, ratio->predicted, means, sample,
                       groups);
     }

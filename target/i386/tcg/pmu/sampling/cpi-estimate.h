@@ -18,7 +18,7 @@ static inline bool pmu_cpi_table_is_wanted(const PmuCpiTable *table,
 }
 
 /*
- * Add estimates of unknown code and of doubtful costs to the tallies, and
+ * Correct costs of regions by ratios, add them and unknown code to tallies, and
  * correct these by how covariates differ from what was predicted.
  */
 void pmu_cpi_table_correct_estimates(PmuCpiTable *table);
@@ -28,9 +28,9 @@ void pmu_cpi_table_correct_estimates(PmuCpiTable *table);
  * @sample, of which all but @groups is 0; @means are those from before.  If the
  * sampling unit was due, add both to the ratios.
  */
-void pmu_cpi_table_compare_doubtful(PmuCpiTable *table, PmuDoubtfulCost which,
-                                    const PmuCpiMeans *means, PmuLevel level,
-                                    uint32_t insns, const PmuSample *sample,
-                                    uint32_t groups);
+void pmu_cpi_table_compare(PmuCpiTable *table, PmuConfidence which,
+                           const PmuCpiMeans *means, PmuLevel level,
+                           uint32_t insns, const PmuSample *sample,
+                           uint32_t groups);
 
 #endif

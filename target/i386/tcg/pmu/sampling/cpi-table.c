@@ -127,12 +127,11 @@ static void add_means(double *restrict sum, const float *restrict mean,
     }
 }
 
-/* Why a cost that has @means may not be that of most runs. */
-static PmuDoubtfulCost doubt(const PmuCpiMeans *means)
+static PmuConfidence confidence_in(const PmuCpiMeans *means)
 {
-    return !means->samples ? PMU_DOUBTFUL_UNKNOWN
-           : means->samples < ENOUGH ? PMU_DOUBTFUL_LOW_CONFIDENCE
-           : PMU_DOUBTFUL_WELL_KNOWN;
+    return !means->samples ? PMU_CONFIDENCE_NONE
+           : means->samples < ENOUGH ? PMU_CONFIDENCE_LOW
+           : PMU_CONFIDENCE_HIGH;
 }
 
 /*
@@ -146,8 +145,8 @@ static void settle(PmuCpiTable *table, PmuCpiEntry *cost)
     const PmuCpiMeans *means = &table->means[n];
     PmuEstimate *tally = &table->estimate[pmu_cpi_table_level(cost->key)];
     /* Only regions of code have ratios, string instructions have not. */
-    double *sum = table->uses[n].insns ? tally->doubtful[doubt(means)]
-                                       : tally->sum;
+    double *sum = table->uses[n].insns
+                  ? tally->uncorrected[confidence_in(means)] : tally->sum;
     uint32_t times = cost->pending;
 
     for (uint32_t left = means->groups & table->wanted; left;
@@ -297,7 +296,7 @@ static void fade_ratios(PmuCpiTable *table)
 {
     const unsigned n = PMU_SAMPLE_SPACE;
 
-    for (PmuDoubtfulCost which = 0; which < PMU_DOUBTFUL_NR; which++) {
+    for (PmuConfidence which = 0; which < PMU_CONFIDENCE_NR; which++) {
         pmu_fade_sums(table->ratio[which].took, n, RATIO_MEMORY);
         pmu_fade_sums(table->ratio[which].predicted, n, RATIO_MEMORY);
     }
@@ -305,7 +304,7 @@ static void fade_ratios(PmuCpiTable *table)
         PmuRecentCosts *recent = &table->recent[level];
 
         pmu_fade_sums(recent->took, n, RECENT_MEMORY);
-        pmu_fade_sums(recent->predicted[0], n * PMU_DOUBTFUL_KNOWN_NR,
+        pmu_fade_sums(recent->predicted[0], n * PMU_CONFIDENCE_KNOWN_NR,
                       RECENT_MEMORY);
     }
 }
@@ -448,9 +447,8 @@ void pmu_cpi_table_add_sample(PmuCpiTable *table, uint64_t key, uint32_t insns,
     bool new = !means->samples;
 
     if (insns) {
-        pmu_cpi_table_compare_doubtful(table, doubt(means), means,
-                                       pmu_cpi_table_level(key), insns, sample,
-                                       groups);
+        pmu_cpi_table_compare(table, confidence_in(means), means,
+                              pmu_cpi_table_level(key), insns, sample, groups);
         try_means(&table->prediction_error, means, sample);
     }
     learn(table, cost, key, insns, sample, groups);

@@ -113,19 +113,19 @@ typedef struct PmuUnknownCode {
 } PmuUnknownCode;
 
 /*
- * Costs that may not be those of most runs.  Sampling units open where code is
- * new, and the same code mostly costs less later on.  Means lag behind where
- * what runs around a region changes.
+ * How well the cost of a region is known.  Sampling units open where code is
+ * new, and the same code mostly costs less later on.  Means of many samples lag
+ * behind where what runs around a region changes.
  */
-typedef enum PmuDoubtfulCost {
-    PMU_DOUBTFUL_WELL_KNOWN,            /* of regions of many samples */
-    PMU_DOUBTFUL_LOW_CONFIDENCE,        /* of regions of few samples */
-    PMU_DOUBTFUL_UNKNOWN,               /* of regions of no sample, that are
-                                           PMU_SIGHTED_FIRST; less what their
-                                           misses and covariates say */
-    PMU_DOUBTFUL_NR,
-    PMU_DOUBTFUL_KNOWN_NR = PMU_DOUBTFUL_UNKNOWN /* those before it */
-} PmuDoubtfulCost;
+typedef enum PmuConfidence {
+    PMU_CONFIDENCE_HIGH,        /* it has many samples */
+    PMU_CONFIDENCE_LOW,         /* it has few */
+    PMU_CONFIDENCE_NONE,        /* it has none, and is PMU_SIGHTED_FIRST; the
+                                   cost is without what its misses and
+                                   covariates say */
+    PMU_CONFIDENCE_NR,
+    PMU_CONFIDENCE_KNOWN_NR = PMU_CONFIDENCE_NONE /* those before it */
+} PmuConfidence;
 
 /*
  * For a ratio estimator (Cochran, "Sampling Techniques", ch. 6): what regions
@@ -135,10 +135,10 @@ typedef struct PmuCostRatio {
     double took[PMU_SAMPLE_SPACE], predicted[PMU_SAMPLE_SPACE];
 } PmuCostRatio;
 
-/* The same of all known regions, apart by their PmuDoubtfulCost. */
+/* The same of all known regions, apart by their PmuConfidence. */
 typedef struct PmuRecentCosts {
     double took[PMU_SAMPLE_SPACE];
-    double predicted[PMU_DOUBTFUL_KNOWN_NR][PMU_SAMPLE_SPACE];
+    double predicted[PMU_CONFIDENCE_KNOWN_NR][PMU_SAMPLE_SPACE];
 } PmuRecentCosts;
 
 /*
@@ -148,7 +148,7 @@ typedef struct PmuRecentCosts {
 typedef struct PmuEstimate {
     double sum[PMU_SAMPLE_SPACE];
     /* To be multiplied by ratios, and added to @sum: */
-    double doubtful[PMU_DOUBTFUL_NR][PMU_SAMPLE_SPACE];
+    double uncorrected[PMU_CONFIDENCE_NR][PMU_SAMPLE_SPACE];
     PmuUnknownCode unknown[PMU_SIGHTED_NR];     /* not in the sums yet */
     PmuCovariates covariates;                   /* observed */
     double correction[PMU_RESPONSE_NR];  /* still to be made; <= 0 */
@@ -195,7 +195,7 @@ typedef struct PmuCpiTable {
     uint64_t most_low_confidence;
     double stands_for;          /* weight of the current sampling unit: the
                                    share of WHOLE_PERIOD that it stands for */
-    PmuCostRatio ratio[PMU_DOUBTFUL_NR];  /* PMU_DOUBTFUL_WELL_KNOWN: 0 */
+    PmuCostRatio ratio[PMU_CONFIDENCE_NR];  /* PMU_CONFIDENCE_HIGH: 0 */
     PmuRecentCosts recent[PMU_LEVEL_NR];    /* in the newest sampling units */
     /* Of samples from sampling units. */
     PmuPredictionError prediction_error;

@@ -101,10 +101,10 @@ const PmuSampling pmu_sampling = {
 #define FAST_FORWARD_PIECE_MOST (1 << 17)
 
 /*
- * Instructions of counted blocks after which fast-forward enters estimates.
+ * Instructions of a period after which estimates are entered before its end.
  * Products of ratios and of sums below 2^27 are exact (RATIO_GRAINS): 64 slots
- * an instruction in one class.  Memory-bound code may take more, but is not
- * fast-forwarded.
+ * an instruction in one class.  Memory-bound code may take more, but its
+ * periods are shorter.
  */
 #define ENTER_INSNS     (1 << 21)
 
@@ -233,6 +233,16 @@ static bool may_fast_forward(const PmuTiming *t)
            mean_period(t) >= 2 * (uint32_t)functional_warming(t);
 }
 
+/* Functional warming of the next piece of the period, up to fetch warming. */
+static void begin_warming_piece(PmuTiming *t)
+{
+    int32_t rest = t->plan.after_phase;
+    int32_t length = MIN(rest - MIN(rest, fetch_warming(t)), ENTER_INSNS);
+
+    t->plan.left += length;
+    t->plan.after_phase -= length;
+}
+
 /*
  * Begin functional warming of the next @length instructions, up to the sampling
  * unit.  The last of them are left to fetch warming.
@@ -242,19 +252,26 @@ static void begin_warming(PmuTiming *t, int32_t length)
     t->plan.before = t->functional.covariates;
     t->plan.streamed_before = t->functional.mem.streamed;
     t->plan.phase = PMU_PHASE_FUNCTIONAL_WARMING;
-    t->plan.after_phase = MIN(length, fetch_warming(t));
-    t->plan.left = length - t->plan.after_phase;
+    t->plan.left = 0;
+    t->plan.after_phase = length;
+    begin_warming_piece(t);
     pmu_cpi_table_set_observed(&t->cpi_table, true);
     t->plan.observed_from = pmu_sampling_in_period(t);
+}
+
+/* Instructions of a piece of fast-forward, but for the last one. */
+static int32_t piece_length(const PmuTiming *t)
+{
+    return CLAMP(t->plan.period / FAST_FORWARD_PIECES, FAST_FORWARD_PIECE,
+                 FAST_FORWARD_PIECE_MOST);
 }
 
 /* Fast-forward the next piece of the period. */
 static void begin_fast_forward_piece(PmuTiming *t)
 {
     PmuSamplingPlan *plan = &t->plan;
-    int32_t piece = CLAMP(plan->period / FAST_FORWARD_PIECES,
-                          FAST_FORWARD_PIECE, FAST_FORWARD_PIECE_MOST);
-    int32_t length = MIN(piece, plan->after_phase - functional_warming(t));
+    int32_t length = MIN(piece_length(t),
+                         plan->after_phase - functional_warming(t));
 
     plan->left += length;
     plan->after_phase -= length;
@@ -476,12 +493,24 @@ static void end_period(PmuTiming *t)
     begin_phase(t, PMU_PHASE_FULL_WARMING);
 }
 
+/* A piece is over: go on with functional warming, or end it. */
+static void end_warming_piece(PmuTiming *t)
+{
+    if (t->plan.after_phase > fetch_warming(t)) {
+        pmu_timing_enter_estimates(t);
+        begin_warming_piece(t);
+    } else {
+        begin_fetch_warming(t);
+    }
+}
+
 /* A piece is over: go on with fast-forward, or end it, early or as planned. */
 static void end_fast_forward_piece(PmuTiming *t)
 {
     int32_t functional = functional_warming(t);
+    int32_t now = pmu_sampling_in_period(t);
 
-    if (t->uncollected_insns >= ENTER_INSNS) {
+    if (now / ENTER_INSNS != (now - piece_length(t)) / ENTER_INSNS) {
         pmu_timing_enter_estimates(t);
     }
     pmu_block_runs_collect_low_confidence(&t->runs, &t->cpi_table, t->ledger);
@@ -509,7 +538,7 @@ void pmu_timing_end_phase(PmuTiming *t)
         end_fast_forward_piece(t);
         break;
     case PMU_PHASE_FUNCTIONAL_WARMING:
-        begin_fetch_warming(t);
+        end_warming_piece(t);
         break;
     case PMU_PHASE_FETCH_WARMING:
         end_period(t);
