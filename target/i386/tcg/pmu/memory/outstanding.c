@@ -63,17 +63,38 @@ static void mark_near(PmuOutstanding *o, const PmuInterval *interval)
     }
 }
 
+static inline PmuInterval *late_at(PmuOutstanding *o, uint32_t place)
+{
+    return &o->late[(o->first_late + place) % PMU_MAX_LATE_INTERVALS];
+}
+
+/*
+ * Keep @interval, which begins beyond the window.  Most begin behind all that
+ * are kept.  Without room the interval is not counted.
+ */
+static void keep_late(PmuOutstanding *o, const PmuInterval *interval)
+{
+    uint32_t place = o->num_late;
+
+    if (place == PMU_MAX_LATE_INTERVALS) {
+        return;
+    }
+    o->num_late++;
+    for (; place && late_at(o, place - 1)->start > interval->start; place--) {
+        *late_at(o, place) = *late_at(o, place - 1);
+    }
+    *late_at(o, place) = *interval;
+}
+
 /* Note @interval; keep the part beyond the window for later. */
 static void mark(PmuOutstanding *o, PmuInterval interval)
 {
+    uint64_t window_end = o->clock->cycle + PMU_CYCLE_WINDOW;
+
     mark_near(o, &interval);
-    if (interval.end > o->clock->cycle + PMU_CYCLE_WINDOW) {
-        interval.start = MAX(interval.start,
-                             o->clock->cycle + PMU_CYCLE_WINDOW);
-        /* If there is no room the part beyond the window is not counted. */
-        if (o->num_late < PMU_MAX_LATE_INTERVALS) {
-            o->late[o->num_late++] = interval;
-        }
+    if (interval.end > window_end) {
+        interval.start = MAX(interval.start, window_end);
+        keep_late(o, &interval);
         o->clock->window_due = MIN(o->clock->window_due,
                                    o->clock->cycle + PMU_CYCLE_WINDOW_STEP);
     }
@@ -103,10 +124,29 @@ uint64_t pmu_outstanding_union(uint64_t *until, uint64_t start, uint64_t end)
 
 void pmu_outstanding_bring_near(PmuOutstanding *o)
 {
-    uint32_t late = o->num_late;
+    uint64_t window_end = o->clock->cycle + PMU_CYCLE_WINDOW;
+    uint32_t due = 0;
 
-    o->num_late = 0;
-    for (uint32_t i = 0; i < late; i++) {
-        mark(o, o->late[i]);
+    while (due < o->num_late && late_at(o, due)->start < window_end) {
+        due++;
+    }
+    /*
+     * All due intervals leave the ring.  What is left of each goes back to the
+     * front: it begins before all others.
+     */
+    for (uint32_t i = due; i--;) {
+        PmuInterval interval = *late_at(o, i);
+
+        mark_near(o, &interval);
+        if (interval.end > window_end) {
+            interval.start = window_end;
+            *late_at(o, --due) = interval;
+        }
+    }
+    o->first_late = (o->first_late + due) % PMU_MAX_LATE_INTERVALS;
+    o->num_late -= due;
+    if (o->num_late) {
+        o->clock->window_due = MIN(o->clock->window_due,
+                                   o->clock->cycle + PMU_CYCLE_WINDOW_STEP);
     }
 }

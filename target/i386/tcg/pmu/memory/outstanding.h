@@ -41,15 +41,16 @@ typedef struct PmuInterval {
     bool reads;
 } PmuInterval;
 
-/* Most intervals that end beyond the window, PMU_CYCLE_WINDOW. */
+/* Most intervals that end beyond the window, PMU_CYCLE_WINDOW; a power of 2. */
 #define PMU_MAX_LATE_INTERVALS 1024
 
 typedef struct PmuOutstanding {
     PmuClock *clock;
     /* By cycle: PMU_WAIT_x and PMU_WALK_x; reads under way beyond L2. */
     uint8_t waits[PMU_CYCLE_WINDOW], reads[PMU_CYCLE_WINDOW];
-    uint32_t num_late;
-    PmuInterval late[PMU_MAX_LATE_INTERVALS];   /* end beyond the window */
+    /* A ring of those that end beyond the window, by ascending start. */
+    uint32_t first_late, num_late;
+    PmuInterval late[PMU_MAX_LATE_INTERVALS];
 } PmuOutstanding;
 
 /* Initialise @o: nothing is outstanding. */
