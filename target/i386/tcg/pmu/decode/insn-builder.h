@@ -84,7 +84,7 @@ static inline void pmu_builder_add_src(PmuInsnBuilder *b, unsigned reg)
 {
     PmuInsn *insn = b->insn;
 
-    if (reg == PMU_REG_NONE || b->srcs == PMU_INSN_SRCS) {
+    if (reg == PMU_REG_NONE || b->srcs >= PMU_INSN_SRCS) {
         return;
     }
     for (unsigned i = 0; i < b->srcs; i++) {
@@ -102,7 +102,7 @@ static inline void pmu_builder_add_dst(PmuInsnBuilder *b, unsigned reg)
 {
     PmuInsn *insn = b->insn;
 
-    if (reg == PMU_REG_NONE || b->dsts == PMU_INSN_DSTS) {
+    if (reg == PMU_REG_NONE || b->dsts >= PMU_INSN_DSTS) {
         return;
     }
     for (unsigned i = 0; i < b->dsts; i++) {
