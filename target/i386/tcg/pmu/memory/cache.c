@@ -83,17 +83,32 @@ void pmu_cache_forget(PmuCache *cache, size_t entry)
     cache->set[entry / cache->ways].used &= ~(1ull << entry % cache->ways);
 }
 
+/* Two tags, to be compared at once. */
+typedef uint64_t Tags __attribute__((vector_size(16), aligned(8), may_alias));
+
+#define LANES   (sizeof(Tags) / sizeof(uint64_t))
+
+/*
+ * Hot, and most keys are not in the array: the loop compares all ways, as the
+ * host could not predict an exit.
+ */
 size_t pmu_cache_find(const PmuCache *cache, uint64_t key)
 {
-    size_t entry = pmu_cache_first(cache, key);
-    size_t end = entry + cache->ways;
+    size_t first = pmu_cache_first(cache, key);
+    const uint64_t *tags = &cache->tags[first];
+    unsigned way = 0;
+    Tags found = {}, bit = { 1, 2 };
+    uint64_t ways;
 
-    for (; entry < end; entry++) {
-        if (cache->tags[entry] == key + 1) {
-            return entry;
-        }
+    for (; way + LANES <= cache->ways; way += LANES) {
+        found |= (Tags)(*(const Tags *)&tags[way] == key + 1) & bit;
+        bit <<= LANES;
     }
-    return PMU_CACHE_NONE;
+    ways = found[0] | found[1];
+    if (way < cache->ways && tags[way] == key + 1) {
+        ways |= 1ull << way;
+    }
+    return ways ? first + __builtin_ctzll(ways) : PMU_CACHE_NONE;
 }
 
 /* Mark @key, which is in @entry, as used, and as the last used of its set. */

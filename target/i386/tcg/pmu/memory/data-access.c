@@ -193,15 +193,16 @@ static inline size_t l1d_use(PmuMemory *mem, uint64_t phys, PmuUse use)
 
 /*
  * An access within one line.  If its page is not mapped, the number of the
- * linear page serves as the physical one.  Returns whether this is the first
- * use of the line since it was fetched.
+ * linear page serves as the physical one.  If the access misses and the line
+ * will not be used again soon (@once), it stays out of the filter.  Returns
+ * whether this is the first use of the line since it was fetched.
  */
 static inline bool line_access(PmuMemory *mem, uint64_t addr, PmuUse use,
-                               PmuAccessOutcome *access)
+                               bool once, PmuAccessOutcome *access)
 {
     uint64_t page = addr >> PMU_PAGE_SHIFT;
     uint64_t phys = pmu_tlb_use(&mem->dtlb, page);
-    bool in_dtlb = phys != PMU_NO_PAGE, mapped, plain, fresh;
+    bool in_dtlb = phys != PMU_NO_PAGE, mapped, plain, fresh, not_code;
     PmuL1dLine *line;
     size_t entry;
 
@@ -211,13 +212,14 @@ static inline bool line_access(PmuMemory *mem, uint64_t addr, PmuUse use,
     }
     mapped = phys != PMU_NO_PAGE;
     phys = pmu_line_in_page(mapped ? phys : page, addr);
-    if (use != PMU_USE_LOAD && mapped) {
+    not_code = use != PMU_USE_LOAD && mapped;
+    if (not_code) {
         pmu_l1i_store(mem, phys, access);
     }
     entry = l1d_use(mem, phys, use);
     if (entry == PMU_CACHE_NONE) {
         line = l1d_miss(mem, phys, use, access);
-        plain = is_untimed(mem);
+        plain = is_untimed(mem) && !once;
     } else {
         line = &mem->line[entry];
         plain = settled(mem, line);
@@ -228,7 +230,7 @@ static inline bool line_access(PmuMemory *mem, uint64_t addr, PmuUse use,
     }
     fresh = line->unused;
     line->unused = false;
-    if (plain && in_dtlb && !pmu_l1i_has(mem, phys)) {
+    if (plain && in_dtlb && (not_code || !pmu_l1i_has(mem, phys))) {
         filter_insert(mem, addr & ~(uint64_t)(PMU_LINE_SIZE - 1), line);
     }
     return fresh;
@@ -237,7 +239,7 @@ static inline bool line_access(PmuMemory *mem, uint64_t addr, PmuUse use,
 static G_GNUC_NO_INLINE bool half_access(PmuMemory *mem, uint64_t addr,
                                          PmuUse use, PmuAccessOutcome *access)
 {
-    return line_access(mem, addr, use, access);
+    return line_access(mem, addr, use, false, access);
 }
 
 /*
@@ -299,7 +301,7 @@ static inline unsigned data_access(PmuMemory *mem, uint64_t addr,
         fresh = two_lines(mem, addr, addr + size - 1, use, access);
         lines = 2;
     } else {
-        fresh = line_access(mem, addr, use, access);
+        fresh = line_access(mem, addr, use, false, access);
     }
     if (use != PMU_USE_STORE) {
         pmu_data_count_load(mem, lines, access);
@@ -326,4 +328,13 @@ unsigned pmu_memory_update(PmuMemory *mem, uint64_t addr, unsigned size,
                            int ip, PmuAccessOutcome access[2])
 {
     return data_access(mem, addr, size, PMU_USE_BOTH, ip, access);
+}
+
+void pmu_memory_string_line(PmuMemory *mem, uint64_t addr, bool store,
+                            PmuAccessOutcome *access)
+{
+    line_access(mem, addr, store ? PMU_USE_STORE : PMU_USE_LOAD, true, access);
+    if (!store) {
+        pmu_data_count_load(mem, 1, access);
+    }
 }

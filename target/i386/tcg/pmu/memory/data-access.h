@@ -48,6 +48,14 @@ unsigned pmu_memory_update(PmuMemory *mem, uint64_t addr, unsigned size,
                            int ip, PmuAccessOutcome access[2]);
 
 /*
+ * The only access for a while to the line of linear address @addr: a string
+ * instruction loads from it, or stores to it.  As pmu_memory_load() without an
+ * @ip, or pmu_memory_store().
+ */
+void pmu_memory_string_line(PmuMemory *mem, uint64_t addr, bool store,
+                            PmuAccessOutcome *access);
+
+/*
  * Translate linear page @page, which the DTLB lacks.  Returns the physical
  * page, which is in the DTLB from now on, or PMU_NO_PAGE.  Sets .delay and
  * .walk of @access.

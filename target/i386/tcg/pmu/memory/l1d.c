@@ -15,8 +15,10 @@ PmuL1dLine *pmu_l1d_insert(PmuMemory *mem, uint64_t line)
     for (; dropped; dropped &= dropped - 1) {
         PmuL1dLine *other = &mem->line[first + __builtin_ctzll(dropped)];
 
-        pmu_l1_hit_filter_remove(&mem->filter, other->linear);
-        other->linear = PMU_NO_LINE;
+        if (other->linear != PMU_NO_LINE) {
+            pmu_l1_hit_filter_remove(&mem->filter, other->linear);
+            other->linear = PMU_NO_LINE;
+        }
     }
     pmu_cache_fill(&mem->l1d, entry, line);
     return &mem->line[entry];

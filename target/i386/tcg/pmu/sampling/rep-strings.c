@@ -56,9 +56,6 @@ static uint64_t string_slots(const StringCost *cost, const PmuInsn *insn,
 
 static void string_uop(PmuTiming *t)
 {
-    if (t->string.untimed) {
-        return;
-    }
     pmu_pipeline_string_uop(&t->pipeline, t->string.ready);
 }
 
@@ -107,14 +104,7 @@ static void string_access(PmuTiming *t, uint64_t line, bool store,
         pmu_memory_set_untimed(mem);
     }
     if (!pmu_memory_hit(mem, addr, 1, store)) {
-        PmuAccessOutcome both[2] = {};
-
-        if (store) {
-            pmu_memory_store(mem, addr, 1, both);
-        } else {
-            pmu_memory_load(mem, addr, 1, PMU_NO_IP, both);
-        }
-        *access = both[0];
+        pmu_memory_string_line(mem, addr, store, access);
     }
     note_source(&t->string.lines, access);
 }
@@ -193,13 +183,32 @@ static void begin_pipeline(PmuTiming *t, const PmuBlock *block,
     }
 }
 
-/* How many elements from @addr on begin in its line: 1 or more. */
-static uint64_t elements_in_line(uint64_t addr, uint64_t size, bool backwards)
+/*
+ * How many elements of 1 << @shift bytes from @addr on begin in its line: 1 or
+ * more.
+ */
+static uint64_t elements_in_line(uint64_t addr, unsigned shift, bool backwards)
 {
     uint64_t offset = addr & (PMU_LINE_SIZE - 1);
 
-    return backwards ? offset / size + 1
-                     : (PMU_LINE_SIZE - offset + size - 1) / size;
+    return backwards ? (offset >> shift) + 1
+                     : ((PMU_LINE_SIZE - 1 - offset) >> shift) + 1;
+}
+
+/* Issue the slots of the next @bytes bytes. */
+static void issue_slots(PmuTiming *t, const PmuInsn *insn, uint64_t bytes)
+{
+    const StringCost *cost = string_cost(insn);
+    uint64_t done = t->string.bytes, due;
+
+    if (t->string.untimed) {
+        return;
+    }
+    due = string_slots(cost, insn, done + bytes) -
+          string_slots(cost, insn, done);
+    for (; due; due--) {
+        string_uop(t);
+    }
 }
 
 /*
@@ -212,27 +221,23 @@ static void string_iterate(PmuTiming *t, const PmuBlockInsn *bi,
 {
     PmuString *s = &t->string;
     const PmuInsn *insn = bi->insn;
-    const StringCost *cost = string_cost(insn);
     uint64_t src = bi->ea != PMU_NO_ACCESS ? dynamic->addr[bi->ea] : 0;
     uint64_t dst = bi->stack != PMU_NO_ACCESS ? dynamic->addr[bi->stack] : 0;
     uint64_t size = element_size(insn), left = dynamic->iterations;
+    unsigned shift = __builtin_ctzll(size);
 
     while (left) {
-        uint64_t in_src = elements_in_line(src, size, dynamic->backwards);
-        uint64_t in_dst = elements_in_line(dst, size, dynamic->backwards);
+        uint64_t in_src = elements_in_line(src, shift, dynamic->backwards);
+        uint64_t in_dst = elements_in_line(dst, shift, dynamic->backwards);
         uint64_t n = MIN(left, MIN(in_src, in_dst));
         uint64_t step = dynamic->backwards ? -n * size : n * size;
-        uint64_t due = string_slots(cost, insn, s->bytes + n * size) -
-                       string_slots(cost, insn, s->bytes);
 
         string_lines(t, insn, src, dst);
         src += step;
         dst += step;
         left -= n;
+        issue_slots(t, insn, n * size);
         s->bytes += n * size;
-        for (; due; due--) {
-            string_uop(t);
-        }
     }
 }
 
