@@ -116,9 +116,10 @@ static inline void expect(const PmuCpiTable *table, uint32_t n)
     __builtin_prefetch(&means->mean[PMU_SAMPLE_ITEMS]);
 }
 
-/* Add @times times @group of @mean to @sum.  Hot: the loop vectorises. */
-static void add_means(double *restrict sum, const float *restrict mean,
-                      unsigned group, double times)
+/* Add @times times @group of @mean to @sum.  Hot, like move_means(). */
+static G_GNUC_NO_INLINE void add_means(double *restrict sum,
+                                       const float *restrict mean,
+                                       unsigned group, double times)
 {
     sum += group * PMU_SAMPLE_GROUP;
     mean += group * PMU_SAMPLE_GROUP;
@@ -233,10 +234,12 @@ static float weight_of(uint32_t samples)
 
 /*
  * Move @group of @mean towards @value by @weight, in whole quanta.  A mean that
- * is too near 0 to move becomes 0 if @value is.  Hot: the loop vectorises.
+ * is too near 0 to move becomes 0 if @value is.  Hot: the loop vectorises, but
+ * not where the compiler inlines it in another one.
  */
-static void move_means(float *restrict mean, const uint32_t *restrict value,
-                       unsigned group, float weight)
+static G_GNUC_NO_INLINE void move_means(float *restrict mean,
+                                        const uint32_t *restrict value,
+                                        unsigned group, float weight)
 {
     mean += group * PMU_SAMPLE_GROUP;
     value += group * PMU_SAMPLE_GROUP;
@@ -248,9 +251,10 @@ static void move_means(float *restrict mean, const uint32_t *restrict value,
     }
 }
 
-/* Add @group of @item to @sum.  Hot: the loop vectorises. */
-static void add_items(double *restrict sum, const uint32_t *restrict item,
-                      unsigned group)
+/* Add @group of @item to @sum.  Hot, like move_means(). */
+static G_GNUC_NO_INLINE void add_items(double *restrict sum,
+                                       const uint32_t *restrict item,
+                                       unsigned group)
 {
     sum += group * PMU_SAMPLE_GROUP;
     item += group * PMU_SAMPLE_GROUP;
