@@ -1466,6 +1466,39 @@ static const PmuSampling long_period = {
     .period = 1 << 24, .functional_warming = 1 << 24,
 };
 
+/* Of known code, L1I sees no lines in functional warming, and all after it. */
+static void test_line_warming(void)
+{
+    static const PmuSampling sampling = {
+        .initial_detailed = 200, .full_warming = 200, .detailed_warming = 200,
+                            .detailed = 200, .unknown_share = 64,
+        .period = 1 << 16, .functional_warming = 1 << 16, .fetch_warming = 1000,
+    };
+    Rig *rig = rig_new(PMU_CORE_ICELAKE);
+    PmuTiming *t = rig->timing;
+    PmuMemory *mem = &t->functional.mem;
+    uint64_t line;
+
+    pmu_timing_set_sampling(t, &sampling);
+    rig_program(rig, (Code[]) { NOP, JMP }, 2, 0);
+    line = rig->blocks[0]->block.phys / 64;
+    rig_run_until(rig, PMU_PHASE_FUNCTIONAL_WARMING);
+    pmu_cache_clear(&mem->l1i);
+    rig_run_blocks(rig, 0, 1);
+    g_assert_cmpint(t->plan.phase, ==, PMU_PHASE_FUNCTIONAL_WARMING);
+    g_assert_false(pmu_l1i_has(mem, line));
+    rig_run_until(rig, PMU_PHASE_LINE_WARMING);
+    rig_run_blocks(rig, 0, 1);
+    g_assert_cmpint(t->plan.phase, ==, PMU_PHASE_LINE_WARMING);
+    g_assert_true(pmu_l1i_has(mem, line));
+    /* What that counted is no miss of the program's. */
+    rig_run_until(rig, PMU_PHASE_FETCH_WARMING);
+    for (unsigned i = PMU_ITEM_TIMED_END; i < PMU_ITEM_NR; i++) {
+        g_assert_cmpuint(t->functional_counts.event[PMU_LEVEL_OS][i], ==, 0);
+    }
+    rig_free(rig);
+}
+
 /*
  * The model tells unknown code that ran a short while before at the same
  * address, in the same context, from other unknown code.  It does so across a
@@ -1578,6 +1611,7 @@ int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/timing/elsewhere", test_elsewhere);
+    g_test_add_func("/timing/line-warming", test_line_warming);
     g_test_add_func("/timing/branch-inside", test_branch_inside);
     g_test_add_func("/timing/nops", test_nops);
     g_test_add_func("/timing/imul-chain", test_imul_chain);

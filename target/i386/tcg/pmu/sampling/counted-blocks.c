@@ -81,6 +81,10 @@ void run_counted(PmuTiming *t, const PmuBlock *block, PmuBlockRunCount *count,
             pmu_timing_warm_access(t, block, i, dynamic->addr);
         }
     }
+    if (t->plan.phase == PMU_PHASE_LINE_WARMING) {
+        pmu_functional_warm_lines(&t->functional, dynamic->pc, block->phys,
+                                  block->length);
+    }
     if (pmu_functional_warm_end(&t->functional, block, dynamic)) {
         t->progress += pmu_cpi_table_mispredict_slots(&t->cpi_table);
     }
@@ -109,7 +113,7 @@ bool pmu_timing_run_counted_block(PmuTiming *t, const PmuBlock *block,
     PmuBlockRunCount *count = &t->runs.count[block->number];
     CountedRuns runs = {};
 
-    if (t->plan.phase != PMU_PHASE_FUNCTIONAL_WARMING || t->region.insns ||
+    if (!pmu_timing_warms_functionally(t) || t->region.insns ||
         (!count->times && !count_known(t, block))) {
         return false;
     }
@@ -126,7 +130,7 @@ const PmuRecord *pmu_timing_run_counted_blocks(PmuTiming *t,
     const PmuRecord *next = pmu_timing_next_record(t, record, end);
     CountedRuns runs = {};
 
-    if (record == end || t->plan.phase != PMU_PHASE_FUNCTIONAL_WARMING ||
+    if (record == end || !pmu_timing_warms_functionally(t) ||
         t->region.insns ||
         !is_counted(t, record->block,
                     &t->runs.count[record->block->number])) {

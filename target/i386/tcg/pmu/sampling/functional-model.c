@@ -15,6 +15,7 @@ bool pmu_functional_init(PmuFunctionalModel *o, const PmuUarch *uarch,
 {
     o->ledger = ledger;
     o->store_line = UINT64_MAX;
+    o->code_line = UINT64_MAX;
     o->bpred = pmu_branch_predictor_new(uarch);
     if (!o->bpred ||
         !pmu_memory_init(&o->mem, uarch, ledger, l3, translate, opaque) ||
@@ -38,6 +39,7 @@ void pmu_functional_reset(PmuFunctionalModel *o)
 {
     o->covariates = (PmuCovariates) {};
     o->store_line = UINT64_MAX;
+    o->code_line = UINT64_MAX;
     pmu_memory_reset(&o->mem);
     pmu_fetch_unit_reset(&o->fetcher);
     pmu_branch_predictor_reset(o->bpred);
@@ -51,6 +53,7 @@ void pmu_functional_interrupt(PmuFunctionalModel *o)
 void pmu_functional_skip(PmuFunctionalModel *o)
 {
     o->store_line = UINT64_MAX;
+    o->code_line = UINT64_MAX;
     pmu_fetch_unit_restart(&o->fetcher);
     pmu_memory_skip_stores(&o->mem);
 }

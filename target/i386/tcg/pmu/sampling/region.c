@@ -116,7 +116,7 @@ static G_GNUC_NO_INLINE void end_simulated(PmuTiming *t)
 void pmu_region_take_assists(PmuTiming *t)
 {
     t->ledger->event[t->ledger->level][PMU_ITEM_ASSISTS_FP] += t->assists;
-    if (t->plan.phase == PMU_PHASE_FETCH_WARMING) {
+    if (pmu_timing_warms_code(t)) {
         pmu_timing_discard_counts(t);
     }
     for (; t->assists; t->assists--) {
@@ -135,6 +135,10 @@ void pmu_region_end(PmuTiming *t)
         pmu_region_count(t);
     } else {
         end_simulated(t);
+    }
+    if (t->plan.phase == PMU_PHASE_LINE_WARMING) {
+        pmu_functional_warm_lines(&t->functional, t->region.pc, t->region.phys,
+                                  t->region.end - t->region.phys);
     }
     t->plan.left -= t->region.insns;
     t->region.hash = 0;

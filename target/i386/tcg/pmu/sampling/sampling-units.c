@@ -42,13 +42,15 @@ const PmuSampling pmu_sampling = {
 #define STEADY_MOST     4
 
 /*
- * Warming is four times as long after a unit that makes periods as long as at
- * first, and half of that for each unit that makes them longer: the L2 does not
- * have the code of programs that have just begun, nor of the kernel, whose code
- * is large and seldom runs.
- * Otherwise the kernel's slots would be 5 % too many where pmu-replay shows 1 %
- * (ten programs, four seeds).  Where all is steady that buys nothing: with the
- * longest warming throughout tests/bench/run --only topdown takes 14 % longer.
+ * Functional warming, and line warming together with fetch warming, are four
+ * times as long after a unit that makes periods as long as at first, and half of
+ * that for each unit that makes them longer.  The L2 does not have the code of
+ * programs that have just begun, nor of the kernel, whose code is large and
+ * seldom runs: otherwise the kernel's slots would be 5 % too many where
+ * pmu-replay shows 2 % (ten programs, four seeds).  The DSB needs no more than
+ * PmuSampling.fetch_warming: with all of it in fetch warming pmu-replay shows
+ * the same errors and takes 5 to 8 % longer, and with half of that the kernel's
+ * slots are 1 % more.
  */
 #define WARM_STEADY     2
 
@@ -178,7 +180,8 @@ static int32_t functional_warming(const PmuTiming *t)
     return warming(t, t->plan.sampling->functional_warming);
 }
 
-static int32_t fetch_warming(const PmuTiming *t)
+/* Of fetch warming, and of line warming, if there is any, before it. */
+static int32_t line_and_fetch_warming(const PmuTiming *t)
 {
     return warming(t, t->plan.sampling->fetch_warming);
 }
@@ -233,19 +236,28 @@ static bool may_fast_forward(const PmuTiming *t)
            mean_period(t) >= 2 * (uint32_t)functional_warming(t);
 }
 
-/* Functional warming of the next piece of the period, up to fetch warming. */
+/*
+ * Functional warming of the next piece of the period; or, if there is none
+ * left, line warming, up to fetch warming.
+ */
 static void begin_warming_piece(PmuTiming *t)
 {
     int32_t rest = t->plan.after_phase;
-    int32_t length = MIN(rest - MIN(rest, fetch_warming(t)), ENTER_INSNS);
+    int32_t length = rest - line_and_fetch_warming(t);
 
+    if (length > 0) {
+        length = MIN(length, ENTER_INSNS);
+    } else {
+        t->plan.phase = PMU_PHASE_LINE_WARMING;
+        length = MAX(rest - (int32_t)t->plan.sampling->fetch_warming, 0);
+    }
     t->plan.left += length;
     t->plan.after_phase -= length;
 }
 
 /*
  * Begin functional warming of the next @length instructions, up to the sampling
- * unit.  The last of them are left to fetch warming.
+ * unit.  The last of them are left to line warming and fetch warming.
  */
 static void begin_warming(PmuTiming *t, int32_t length)
 {
@@ -357,7 +369,7 @@ static void begin_phase(PmuTiming *t, PmuPhase phase)
     default:
         break;
     }
-    if (t->plan.phase == PMU_PHASE_FETCH_WARMING) {
+    if (pmu_timing_warms_code(t)) {
         pmu_timing_discard_counts(t);
     }
     t->plan.phase = phase;
@@ -474,10 +486,11 @@ void pmu_sampling_end_fast_forward_early(PmuTiming *t)
     t->plan.paid = true;
 }
 
-/* Begin the last part of functional warming: caches of code see it, too. */
+/* Begin the last part of functional warming: all that fetches sees it, too. */
 static void begin_fetch_warming(PmuTiming *t)
 {
     pmu_fetch_unit_forget(&t->functional.fetcher);
+    pmu_timing_discard_functional(t);
     t->plan.phase = PMU_PHASE_FETCH_WARMING;
     t->plan.left += t->plan.after_phase;
     t->plan.after_phase = 0;
@@ -493,10 +506,11 @@ static void end_period(PmuTiming *t)
     begin_phase(t, PMU_PHASE_FULL_WARMING);
 }
 
-/* A piece is over: go on with functional warming, or end it. */
+/* A piece is over: go on with functional or line warming, or end it. */
 static void end_warming_piece(PmuTiming *t)
 {
-    if (t->plan.after_phase > fetch_warming(t)) {
+    if (t->plan.phase == PMU_PHASE_FUNCTIONAL_WARMING &&
+        t->plan.after_phase > (int32_t)t->plan.sampling->fetch_warming) {
         pmu_timing_enter_estimates(t);
         begin_warming_piece(t);
     } else {
@@ -538,6 +552,7 @@ void pmu_timing_end_phase(PmuTiming *t)
         end_fast_forward_piece(t);
         break;
     case PMU_PHASE_FUNCTIONAL_WARMING:
+    case PMU_PHASE_LINE_WARMING:
         end_warming_piece(t);
         break;
     case PMU_PHASE_FETCH_WARMING:

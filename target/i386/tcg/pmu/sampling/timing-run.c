@@ -44,7 +44,7 @@ static void run_simulated(PmuTiming *t, const PmuBlock *block,
 static inline void warm_branch(PmuTiming *t, const PmuBlock *block,
                                const PmuExecution *dynamic)
 {
-    if (t->plan.phase == PMU_PHASE_FUNCTIONAL_WARMING &&
+    if (pmu_timing_warms_functionally(t) &&
         pmu_functional_warm_branch(&t->functional, block, dynamic)) {
         t->progress += pmu_cpi_table_mispredict_slots(&t->cpi_table);
     }
@@ -133,7 +133,7 @@ static inline void run_block(PmuTiming *t, const PmuBlock *block,
     t->region.hash = pmu_block_hash(block, t->region.hash);
     __builtin_prefetch(pmu_cpi_table_set(&t->cpi_table, pmu_region_key(t)));
     extend_region(t, block, 0, block->length, dynamic->pc);
-    if (t->plan.phase == PMU_PHASE_FUNCTIONAL_WARMING) {
+    if (pmu_timing_warms_functionally(t)) {
         for (unsigned i = 0; i < block->num_accesses; i++) {
             pmu_timing_warm_access(t, block, i, dynamic->addr);
         }
@@ -175,7 +175,7 @@ static void run_range(PmuTiming *t, const PmuBlock *block,
                   last == block->num_insns
                       ? block->length : block->insns[last].offset,
                   dynamic->pc);
-    if (t->plan.phase == PMU_PHASE_FUNCTIONAL_WARMING) {
+    if (pmu_timing_warms_functionally(t)) {
         pmu_timing_warm_range(t, block, first, last, dynamic->addr);
     } else if (t->plan.phase != PMU_PHASE_FAST_FORWARD) {
         run_in_phase(t, block, first, last, dynamic);
@@ -212,7 +212,7 @@ static void run_string(PmuTiming *t, const PmuBlock *block, unsigned index,
                        const PmuExecution *dynamic, bool last)
 {
     pmu_region_end_open(t);
-    if (t->plan.phase == PMU_PHASE_FETCH_WARMING) {
+    if (pmu_timing_warms_code(t)) {
         pmu_timing_discard_counts(t);
     }
     pmu_timing_run_string(t, block, index, dynamic, last);

@@ -43,7 +43,9 @@ typedef enum PmuPhase {
     PMU_PHASE_FAST_FORWARD,     /* they are taken to cost what they cost in
                                    detailed simulation */
     PMU_PHASE_FUNCTIONAL_WARMING, /* data caches and predictors see them, too */
-    PMU_PHASE_FETCH_WARMING,    /* ... and caches of code do */
+    PMU_PHASE_LINE_WARMING,     /* ... and L1I, the ITLB and L2 see lines of
+                                   code */
+    PMU_PHASE_FETCH_WARMING,    /* ... and the DSB does */
     PMU_PHASE_FULL_WARMING,     /* ... and all of the functional model does */
     PMU_PHASE_DETAILED_WARMING, /* ... and the pipeline runs them */
     PMU_PHASE_DETAILED,         /* functional model and pipeline count */
@@ -147,12 +149,28 @@ struct PmuTiming {
     PmuSample string_sample;    /* what @string took if it is @sampled, else 0.
                                    Not a part of it: clearing it takes time */
     uint64_t contested_until;   /* a value of @progress: see CONTESTED */
-    PmuBlockRuns runs;          /* of PMU_PHASE_FAST_FORWARD and
-                                   PMU_PHASE_FUNCTIONAL_WARMING */
+    PmuBlockRuns runs;          /* of phases up to PMU_PHASE_LINE_WARMING */
     PmuCpiTable cpi_table;
     PmuFunctionalModel functional;
     PmuPipeline pipeline;
 };
+
+/* Does only the memory side and do predictors see what runs? */
+static inline bool pmu_timing_warms_functionally(const PmuTiming *t)
+{
+    return t->plan.phase == PMU_PHASE_FUNCTIONAL_WARMING ||
+           t->plan.phase == PMU_PHASE_LINE_WARMING;
+}
+
+/*
+ * Do caches of code see what runs, of which only estimates count?  Then what
+ * these caches count is to be discarded.
+ */
+static inline bool pmu_timing_warms_code(const PmuTiming *t)
+{
+    return t->plan.phase == PMU_PHASE_LINE_WARMING ||
+           t->plan.phase == PMU_PHASE_FETCH_WARMING;
+}
 
 /* The code that has @cost ran once more. */
 static inline void pmu_timing_count_known_region(PmuTiming *t,

@@ -23,9 +23,10 @@ typedef struct PmuTiming PmuTiming;
  * in which the pipeline fills, and @detailed, which count.  Between units, code
  * costs its known CPI.  There is functional warming all the time, or only in
  * the last @functional_warming of a period: see pmu_timing_set_interest().  In
- * the last @fetch_warming, which may be 0, caches of code see what is fetched
- * as well.  Both are less than 1 << 29, and up to four times as long where
- * sampling units are not as predicted.
+ * the last @fetch_warming, which may be 0, L1I, the ITLB, L2 and the DSB see the
+ * code as well.  Both are less than 1 << 29.  Where sampling units are not as
+ * predicted functional warming is up to four times as long, and all but the DSB
+ * see up to four times as much of the code.
  *
  * One in @unknown_share instructions may run in further sampling units, which
  * open when much code runs of which nothing is known.

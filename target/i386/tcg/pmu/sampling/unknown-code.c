@@ -111,6 +111,9 @@ static void enter_unknown(PmuTiming *t, PmuSighted sighted)
 
     unknown->insns += t->region.insns;
     if (t->plan.phase < PMU_PHASE_FETCH_WARMING) {
+        if (t->plan.phase == PMU_PHASE_LINE_WARMING) {
+            pmu_timing_discard_functional(t);
+        }
         pmu_functional_fetch_lines(&t->functional, t->region.pc, t->region.phys,
                                    t->region.end - t->region.phys);
         t->region.misses = pmu_functional_code_misses(&t->functional);
@@ -159,8 +162,8 @@ static void count_low_confidence(PmuTiming *t, PmuCpiEntry *cost)
     pmu_timing_count_known_region(t, cost);
     pmu_cpi_table_note_low_confidence(&t->cpi_table, cost);
     if (!t->interest.time_only &&
-        (t->plan.phase == PMU_PHASE_FUNCTIONAL_WARMING ||
-         t->plan.phase == PMU_PHASE_FETCH_WARMING) &&
+        t->plan.phase >= PMU_PHASE_FUNCTIONAL_WARMING &&
+        t->plan.phase <= PMU_PHASE_FETCH_WARMING &&
         pmu_sampling_claim_dominant(
             t, pmu_cpi_table_times(&t->cpi_table, cost) * t->region.insns,
             PMU_IS)) {
