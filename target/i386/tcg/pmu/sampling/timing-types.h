@@ -23,8 +23,8 @@ typedef struct PmuTiming PmuTiming;
  * in which the pipeline fills, and @detailed, which count.  Between units, code
  * costs its known CPI.  There is functional warming all the time, or only in
  * the last @functional_warming of a period: see pmu_timing_set_interest().  In
- * the last @fetch_warming, which may be 0, L1I, the ITLB, L2 and the DSB see the
- * code as well.  Both are less than 1 << 29.  Where sampling units are not as
+ * the last @fetch_warming, which may be 0, L1I, the ITLB, L2 and the DSB see code
+ * as well.  Both are less than 1 << 29.  Where sampling units are not as
  * predicted functional warming is up to four times as long, and all but the DSB
  * see up to four times as much of the code.
  *
