@@ -1774,11 +1774,54 @@ static void test_warm_lines(void)
     free_machine(machine);
 }
 
+static PmuMapping translate_and_count(void *opaque, uint64_t page)
+{
+    unsigned *walks = opaque;
+
+    ++*walks;
+    return translate_pairs(NULL, page);
+}
+
+/* Returns the walks of @machine for a line at @linear that is warmed. */
+static unsigned walks_to_warm(Machine *machine, uint64_t linear)
+{
+    uint64_t from[PMU_FOUND_IN_NR] = {};
+    unsigned *walks = machine->mem.opaque;
+
+    *walks = 0;
+    pmu_memory_warm_lines(&machine->mem, linear, 1, false, from);
+    g_assert_cmpuint(from[PMU_FOUND_IN_DRAM], ==, 1);
+    g_assert_true(pmu_tag_array_has(machine->mem.l3, phys_of(linear) / LINE));
+    return *walks;
+}
+
+/* A page of any size in the DTLB is not walked, and one that left it is. */
+static void test_warm_lines_walks(void)
+{
+    Machine *machine = new_machine(pmu_uarch(PMU_CORE_ICELAKE), NULL,
+                                   translate_and_count);
+    unsigned walks;
+
+    machine->mem.opaque = &walks;
+    for (uint64_t linear = 0; linear < UNMAPPED; linear += UNMAPPED / 61) {
+        uint64_t page = linear & -PAGE;
+        PmuAccessOutcome access[2];
+
+        g_assert_cmpuint(walks_to_warm(machine, page), ==, 1);
+        pmu_memory_load(&machine->mem, page + LINE, 1, PMU_NO_IP, access);
+        g_assert_cmpuint(walks_to_warm(machine, page + 2 * LINE), ==, 0);
+        pmu_memory_flush_mappings(&machine->mem, PMU_TLB_FLUSH_ALL, 0);
+        g_assert_cmpuint(walks_to_warm(machine, page + 3 * LINE), ==, 1);
+    }
+    free_machine(machine);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/memory/skipping", test_skipping);
     g_test_add_func("/memory/warm-lines", test_warm_lines);
+    g_test_add_func("/memory/warm-lines-walks", test_warm_lines_walks);
     g_test_add_func("/memory/naive", test_naive);
     g_test_add_func("/memory/naive-untimed", test_naive_untimed);
     g_test_add_func("/memory/streaming", test_streaming);

@@ -18,6 +18,18 @@
 #include "exec/memory.h"
 #include "pmu-internal.h"
 
+/*
+ * A walk, within one RCU critical section.  All tables of a guest are in one
+ * section of RAM, as a rule, so that is looked up once.
+ */
+typedef struct X86PMUWalk {
+    CPUX86State *env;
+    const X86PMUPaging *paging;
+    hwaddr ram, ram_size;       /* physical addresses of the section of RAM that
+                                   was used last; size 0: none */
+    const uint8_t *host;        /* where it is in the host's memory */
+} X86PMUWalk;
+
 /* The result of a walk. */
 typedef struct X86PMUPage {
     uint64_t phys;              /* the address that was asked for, translated */
@@ -25,9 +37,8 @@ typedef struct X86PMUPage {
     bool global;                /* the G bit of the entry */
 } X86PMUPage;
 
-static bool x86_pmu_walk(CPUX86State *env, const X86PMUPaging *paging,
-                         const X86PMUTables *tables, uint64_t addr,
-                         X86PMUPage *page);
+static bool x86_pmu_walk(X86PMUWalk *walk, const X86PMUTables *tables,
+                         uint64_t addr, X86PMUPage *page);
 
 /* Does @tables map to physical addresses of an SVM guest? */
 static bool x86_pmu_is_nested(const X86PMUPaging *paging,
@@ -40,12 +51,11 @@ static bool x86_pmu_is_nested(const X86PMUPaging *paging,
  * @page has a physical address of an SVM guest.  Translate it by the nested
  * tables, and let the page be the smaller one of both.
  */
-static bool x86_pmu_walk_nested(CPUX86State *env, const X86PMUPaging *paging,
-                                X86PMUPage *page)
+static bool x86_pmu_walk_nested(X86PMUWalk *walk, X86PMUPage *page)
 {
     X86PMUPage nested;
 
-    if (!x86_pmu_walk(env, paging, &paging->nested, page->phys, &nested)) {
+    if (!x86_pmu_walk(walk, &walk->paging->nested, page->phys, &nested)) {
         return false;
     }
     page->phys = nested.phys;
@@ -53,33 +63,49 @@ static bool x86_pmu_walk_nested(CPUX86State *env, const X86PMUPaging *paging,
     return true;
 }
 
+/* Find the section of RAM that has @addr.  False if that is not in RAM. */
+static bool x86_pmu_find_ram(X86PMUWalk *walk, hwaddr addr)
+{
+    MemTxAttrs attrs = walk->paging->attrs;
+    hwaddr offset, length = HWADDR_MAX - addr;
+    MemoryRegion *mr;
+
+    walk->ram_size = 0;
+    mr = address_space_translate(cpu_addressspace(env_cpu(walk->env), attrs),
+                                 addr, &offset, &length, false, attrs);
+    if (!memory_access_is_direct(mr, false, attrs)) {
+        return false;
+    }
+    walk->ram = addr;
+    /* The length of a ROM device is not that of its section. */
+    walk->ram_size = memory_region_is_ram(mr) ? length
+                                              : MIN(length, sizeof(uint64_t));
+    walk->host = qemu_map_ram_ptr(mr->ram_block, offset);
+    return true;
+}
+
 /*
  * Read the entry of @size bytes at @addr of a table.  False if it is not in
  * RAM: reads of a device's registers can have effects.
  */
-static bool x86_pmu_read_entry(CPUX86State *env, const X86PMUPaging *paging,
-                               const X86PMUTables *tables, uint64_t addr,
-                               unsigned size, uint64_t *entry)
+static bool x86_pmu_read_entry(X86PMUWalk *walk, const X86PMUTables *tables,
+                               uint64_t addr, unsigned size, uint64_t *entry)
 {
-    CPUState *cs = env_cpu(env);
-    MemTxAttrs attrs = paging->attrs;
     X86PMUPage page = { .phys = addr, .bits = TARGET_PAGE_BITS };
-    hwaddr offset, length = size;
-    MemoryRegion *mr;
-    const void *host;
+    const uint8_t *host;
 
-    if (x86_pmu_is_nested(paging, tables) &&
-        !x86_pmu_walk_nested(env, paging, &page)) {
+    if (x86_pmu_is_nested(walk->paging, tables) &&
+        !x86_pmu_walk_nested(walk, &page)) {
         return false;
     }
-    RCU_READ_LOCK_GUARD();
-    mr = address_space_translate(cpu_addressspace(cs, attrs),
-                                 page.phys & paging->a20_mask, &offset,
-                                 &length, false, attrs);
-    if (length < size || !memory_access_is_direct(mr, false, attrs)) {
+    addr = page.phys & walk->paging->a20_mask;
+    if (addr - walk->ram >= walk->ram_size && !x86_pmu_find_ram(walk, addr)) {
         return false;
     }
-    host = qemu_map_ram_ptr(mr->ram_block, offset);
+    if (walk->ram_size - (addr - walk->ram) < size) {
+        return false;
+    }
+    host = walk->host + (addr - walk->ram);
     *entry = size == 8 ? ldq_le_p(host) : (uint32_t)ldl_le_p(host);
     return true;
 }
@@ -117,11 +143,10 @@ static uint64_t x86_pmu_address(int mode, uint64_t entry, bool large)
     return address;
 }
 
-static bool x86_pmu_walk(CPUX86State *env, const X86PMUPaging *paging,
-                         const X86PMUTables *tables, uint64_t addr,
-                         X86PMUPage *page)
+static bool x86_pmu_walk(X86PMUWalk *walk, const X86PMUTables *tables,
+                         uint64_t addr, X86PMUPage *page)
 {
-    bool nested = x86_pmu_is_nested(paging, tables);
+    bool nested = x86_pmu_is_nested(walk->paging, tables);
     bool pae = tables->mode & PG_MODE_PAE;
     unsigned index_bits = pae ? 9 : 10, size = pae ? 8 : 4;
     unsigned level = x86_pmu_num_levels(tables->mode);
@@ -131,13 +156,13 @@ static bool x86_pmu_walk(CPUX86State *env, const X86PMUPaging *paging,
 
     if (!(tables->mode & PG_MODE_PG)) {
         *page = (X86PMUPage) { .phys = addr, .bits = TARGET_PAGE_BITS };
-        return !nested || x86_pmu_walk_nested(env, paging, page);
+        return !nested || x86_pmu_walk_nested(walk, page);
     }
     while (level-- > 0) {
         unsigned bits = TARGET_PAGE_BITS + level * index_bits;
         uint64_t entry, offset_mask = MAKE_64BIT_MASK(0, bits);
 
-        if (!x86_pmu_read_entry(env, paging, tables, table +
+        if (!x86_pmu_read_entry(walk, tables, table +
                                 extract64(addr, bits, index_bits) * size,
                                 size, &entry) ||
             !(entry & PG_PRESENT_MASK)) {
@@ -149,7 +174,7 @@ static bool x86_pmu_walk(CPUX86State *env, const X86PMUPaging *paging,
                          ~offset_mask) | (addr & offset_mask),
                 .bits = bits, .global = entry & PG_GLOBAL_MASK,
             };
-            return !nested || x86_pmu_walk_nested(env, paging, page);
+            return !nested || x86_pmu_walk_nested(walk, page);
         }
         table = x86_pmu_address(tables->mode, entry, false);
     }
@@ -178,12 +203,14 @@ PmuMapping x86_pmu_translate(void *opaque, uint64_t page)
                           ? unit->paging : x86_pmu_paging(env);
     uint64_t addr = page << TARGET_PAGE_BITS;
     PmuMapping mapping = { PMU_NO_PAGE, PMU_PAGE_4K };
+    X86PMUWalk walk = { .env = env, .paging = &paging };
     X86PMUPage found;
 
     if (!paging.is_long) {
         addr = (uint32_t)addr;
     }
-    if (!x86_pmu_walk(env, &paging, &paging.guest, addr, &found)) {
+    RCU_READ_LOCK_GUARD();
+    if (!x86_pmu_walk(&walk, &paging.guest, addr, &found)) {
         return mapping;
     }
     mapping.page = (found.phys & paging.a20_mask) >> TARGET_PAGE_BITS;

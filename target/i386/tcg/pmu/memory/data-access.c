@@ -108,7 +108,9 @@ void pmu_memory_warm_lines(PmuMemory *mem, uint64_t addr, uint64_t lines,
     for (; lines; lines--, addr += PMU_LINE_SIZE) {
         if (addr >> PMU_PAGE_SHIFT != linear) {
             linear = addr >> PMU_PAGE_SHIFT;
-            page = mem->translate(mem->opaque, linear).page;
+            page = pmu_tlb_find(&mem->dtlb, linear);
+            page = page != PMU_NO_PAGE
+                   ? page : mem->translate(mem->opaque, linear).page;
         }
         if (page != PMU_NO_PAGE) {
             from[warm_line(mem, pmu_line_in_page(page, addr), write)]++;

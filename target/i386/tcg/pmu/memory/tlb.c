@@ -105,6 +105,21 @@ uint64_t pmu_tlb_use_large(PmuTlb *tlb, uint64_t page)
     return PMU_NO_PAGE;
 }
 
+uint64_t pmu_tlb_find(const PmuTlb *tlb, uint64_t page)
+{
+    for (PmuPageSize size = 0; size < PMU_PAGE_SIZES; size++) {
+        const PmuCache *cache = &tlb->of[size];
+        size_t entry = has_entries(tlb, size)
+                       ? pmu_cache_find(cache, pmu_page_of(page, size))
+                       : PMU_CACHE_NONE;
+
+        if (entry != PMU_CACHE_NONE) {
+            return mapping_of(cache->data[entry], page, size).page;
+        }
+    }
+    return PMU_NO_PAGE;
+}
+
 PmuMapping pmu_tlb_insert(PmuTlb *tlb, uint64_t page, PmuMapping mapping,
                           PmuTlbDrop drop, void *opaque)
 {

@@ -62,6 +62,9 @@ void pmu_tlb_clear(PmuTlb *tlb);
 /* Remove all mappings but global ones. */
 void pmu_tlb_keep_global(PmuTlb *tlb);
 
+/* The physical page of linear page @page, or PMU_NO_PAGE; changes nothing. */
+uint64_t pmu_tlb_find(const PmuTlb *tlb, uint64_t page);
+
 /* pmu_tlb_use() for large pages. */
 uint64_t pmu_tlb_use_large(PmuTlb *tlb, uint64_t page);
 

@@ -20,13 +20,13 @@ typedef struct PmuTiming PmuTiming;
  * that short tests are exact.  Then a sampling unit is due each @period, or
  * sooner: early on, and where instructions wait for data.  It consists of
  * @full_warming instructions for the whole functional model, @detailed_warming
- * in which the pipeline fills, and @detailed, which count.  Between units, code
- * costs its known CPI.  There is functional warming all the time, or only in
- * the last @functional_warming of a period: see pmu_timing_set_interest().  In
- * the last @fetch_warming, which may be 0, L1I, the ITLB, L2 and the DSB see code
- * as well.  Both are less than 1 << 29.  Where sampling units are not as
- * predicted functional warming is up to four times as long, and all but the DSB
- * see up to four times as much of the code.
+ * in which the pipeline fills, and @detailed, which count.  Between units,
+ * code costs its known CPI.  There is functional warming all the time, or only
+ * in the last @functional_warming of a period: see pmu_timing_set_interest().
+ * In the last @fetch_warming, which may be 0, L1I, the ITLB, L2 and the DSB
+ * see code as well.  Both are less than 1 << 29.  Where sampling units are not
+ * as predicted functional warming is up to four times as long, and all but the
+ * DSB see up to four times as much of the code.
  *
  * One in @unknown_share instructions may run in further sampling units, which
  * open when much code runs of which nothing is known.
