@@ -133,6 +133,9 @@ static void test_second_chance(void)
     check_against_naive(16, 12, false);
     check_against_naive(8, 20, false);
     check_against_naive(1, 64, false);
+    check_against_naive(8, 3, true);
+    check_against_naive(4, 5, false);
+    check_against_naive(1, 63, true);
 }
 
 /* So are the values of arrays that keep any. */

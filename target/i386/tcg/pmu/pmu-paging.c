@@ -19,14 +19,14 @@
 #include "pmu-internal.h"
 
 /*
- * A walk, within one RCU critical section.  All tables of a guest are in one
- * section of RAM, as a rule, so that is looked up once.
+ * A walk, within one RCU critical section.  Many tables of a guest are in one
+ * section of RAM, which is not looked up again for those behind the first.
  */
 typedef struct X86PMUWalk {
     CPUX86State *env;
     const X86PMUPaging *paging;
-    hwaddr ram, ram_size;       /* physical addresses of the section of RAM that
-                                   was used last; size 0: none */
+    hwaddr ram, ram_size;       /* physical addresses of RAM, from that looked
+                                   up last to the end of its section */
     const uint8_t *host;        /* where it is in the host's memory */
 } X86PMUWalk;
 

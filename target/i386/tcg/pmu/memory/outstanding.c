@@ -69,8 +69,9 @@ static inline PmuInterval *late_at(PmuOutstanding *o, uint32_t place)
 }
 
 /*
- * Keep @interval, which begins beyond the window.  Most begin behind all that
- * are kept.  Without room the interval is not counted.
+ * Keep @interval, which begins at the end of the window or later.  Nearly all
+ * begin behind all that are kept, or before these.  Without room the interval
+ * is not counted.
  */
 static void keep_late(PmuOutstanding *o, const PmuInterval *interval)
 {
@@ -78,6 +79,10 @@ static void keep_late(PmuOutstanding *o, const PmuInterval *interval)
 
     if (place == PMU_MAX_LATE_INTERVALS) {
         return;
+    }
+    if (place && interval->start <= late_at(o, 0)->start) {
+        o->first_late = (o->first_late - 1) % PMU_MAX_LATE_INTERVALS;
+        place = 0;
     }
     o->num_late++;
     for (; place && late_at(o, place - 1)->start > interval->start; place--) {

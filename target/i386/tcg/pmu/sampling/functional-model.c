@@ -75,6 +75,7 @@ void pmu_functional_fetch_lines(PmuFunctionalModel *o, uint64_t pc,
 
         pmu_memory_fetch(&o->mem, pc - before + at, phys - before + at,
                          &access);
+        o->code_line = (phys + at) >> PMU_LINE_SHIFT;
     }
 }
 

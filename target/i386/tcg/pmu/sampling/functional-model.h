@@ -22,8 +22,8 @@ typedef struct PmuFunctionalModel {
     PmuBranchHistory *history;  /* that of @bpred, not owned */
     PmuDirectionPredictor *direction;   /* ... likewise */
     uint64_t store_line;        /* of the newest store: linear address / 64 */
-    uint64_t code_line;         /* fetched last in line warming: physical
-                                   address / 64 */
+    uint64_t code_line;         /* that pmu_functional_fetch_lines() fetched
+                                   last: physical address / 64 */
     PmuFetchUnit fetcher;
     PmuMemory mem;
     PmuOutcome outcome;         /* of the newest part that was observed */
@@ -142,10 +142,7 @@ static inline bool pmu_functional_warm_end(PmuFunctionalModel *o,
 void pmu_functional_fetch_lines(PmuFunctionalModel *o, uint64_t pc,
                                 uint64_t phys, uint64_t length);
 
-/*
- * Fetch the lines of code that is not observed otherwise, as the last function
- * does, unless it is all in the line that was fetched last.
- */
+/* The same, unless it is all in the line that was fetched last so. */
 static inline void pmu_functional_warm_lines(PmuFunctionalModel *o, uint64_t pc,
                                              uint64_t phys, uint64_t length)
 {
@@ -153,7 +150,6 @@ static inline void pmu_functional_warm_lines(PmuFunctionalModel *o, uint64_t pc,
 
     if (line != o->code_line ||
         (phys + length - 1) >> PMU_LINE_SHIFT != line) {
-        o->code_line = (phys + length - 1) >> PMU_LINE_SHIFT;
         pmu_functional_fetch_lines(o, pc, phys, length);
     }
 }

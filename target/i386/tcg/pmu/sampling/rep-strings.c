@@ -40,6 +40,7 @@ static const StringCost *string_cost(const PmuInsn *insn)
     return insn->flags & PMU_INSN_LOAD ? &cost_movs : &cost_stos;
 }
 
+/* Bytes of an element, a power of 2. */
 static uint64_t element_size(const PmuInsn *insn)
 {
     return MAX(insn->access_size, 1);

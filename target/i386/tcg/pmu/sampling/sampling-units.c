@@ -47,10 +47,11 @@ const PmuSampling pmu_sampling = {
  * of that for each unit that makes them longer.  The L2 does not have the code
  * of programs that have just begun, nor of the kernel, whose code is large and
  * seldom runs: otherwise the kernel's slots would be 5 % too many where
- * pmu-replay shows 2 % (ten programs, four seeds).  The DSB needs no more than
- * PmuSampling.fetch_warming: with all of it in fetch warming pmu-replay shows
- * the same errors and takes 5 to 8 % longer, and with half of that the
- * kernel's slots are 1 % more.
+ * pmu-replay shows 3 % (ten programs, ten seeds).  The DSB needs no more than
+ * PmuSampling.fetch_warming.  With all of it in fetch warming pmu-replay shows
+ * the same errors to a few tenths, and takes 5 to 8 % longer (--no-flush
+ * --cached, ten programs, and dash behind forks).  With half of
+ * PmuSampling.fetch_warming the kernel's slots are 1 % more.
  */
 #define WARM_STEADY     2
 

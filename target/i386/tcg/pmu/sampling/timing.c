@@ -257,6 +257,7 @@ void pmu_timing_interrupt(PmuTiming *t)
 void pmu_timing_flush_mappings(PmuTiming *t, PmuTlbFlush flush, uint64_t linear)
 {
     pmu_memory_flush_mappings(&t->functional.mem, flush, linear);
+    t->functional.code_line = UINT64_MAX;
     t->unknown.contexts += flush != PMU_TLB_FLUSH_PAGE;
 }
 
