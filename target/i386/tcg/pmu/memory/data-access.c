@@ -196,8 +196,8 @@ static inline size_t l1d_use(PmuMemory *mem, uint64_t phys, PmuUse use)
 /*
  * An access within one line.  If its page is not mapped, the number of the
  * linear page serves as the physical one.  If the access misses and the line
- * will not be used again soon (@once), it stays out of the filter.  Returns
- * whether this is the first use of the line since it was fetched.
+ * will not be used again soon (@once), the line stays out of the filter.
+ * Returns whether this is the first use of the line since it was fetched.
  */
 static inline bool line_access(PmuMemory *mem, uint64_t addr, PmuUse use,
                                bool once, PmuAccessOutcome *access)

@@ -48,9 +48,9 @@ unsigned pmu_memory_update(PmuMemory *mem, uint64_t addr, unsigned size,
                            int ip, PmuAccessOutcome access[2]);
 
 /*
- * The only access for a while to the line of linear address @addr: a string
- * instruction loads from it, or stores to it.  As pmu_memory_load() without an
- * @ip, or pmu_memory_store().
+ * A string instruction loads from the line of linear address @addr, or stores
+ * to it (@store), and will not access it again soon.  Sets *@access.  As
+ * pmu_memory_load() with PMU_NO_IP, or pmu_memory_store(), of one line.
  */
 void pmu_memory_string_line(PmuMemory *mem, uint64_t addr, bool store,
                             PmuAccessOutcome *access);

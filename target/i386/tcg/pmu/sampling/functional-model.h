@@ -142,7 +142,7 @@ static inline bool pmu_functional_warm_end(PmuFunctionalModel *o,
 void pmu_functional_fetch_lines(PmuFunctionalModel *o, uint64_t pc,
                                 uint64_t phys, uint64_t length);
 
-/* The same, unless it is all in the line that was fetched last so. */
+/* The same, but not if all of it is in the line that was fetched last. */
 static inline void pmu_functional_warm_lines(PmuFunctionalModel *o, uint64_t pc,
                                              uint64_t phys, uint64_t length)
 {

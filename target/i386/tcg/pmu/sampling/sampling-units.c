@@ -181,7 +181,7 @@ static int32_t functional_warming(const PmuTiming *t)
     return warming(t, t->plan.sampling->functional_warming);
 }
 
-/* Of fetch warming, and of line warming, if there is any, before it. */
+/* Line warming, of which there may be none, and fetch warming behind it. */
 static int32_t line_and_fetch_warming(const PmuTiming *t)
 {
     return warming(t, t->plan.sampling->fetch_warming);
@@ -487,7 +487,7 @@ void pmu_sampling_end_fast_forward_early(PmuTiming *t)
     t->plan.paid = true;
 }
 
-/* Begin the last part of functional warming: all that fetches sees it, too. */
+/* Begin the last part of functional warming: the DSB sees code, too. */
 static void begin_fetch_warming(PmuTiming *t)
 {
     pmu_fetch_unit_forget(&t->functional.fetcher);

@@ -155,7 +155,7 @@ struct PmuTiming {
     PmuPipeline pipeline;
 };
 
-/* Does only the memory side and do predictors see what runs? */
+/* Do data caches and branch predictors see what runs, but not the DSB? */
 static inline bool pmu_timing_warms_functionally(const PmuTiming *t)
 {
     return t->plan.phase == PMU_PHASE_FUNCTIONAL_WARMING ||
@@ -163,8 +163,8 @@ static inline bool pmu_timing_warms_functionally(const PmuTiming *t)
 }
 
 /*
- * Do caches of code see what runs, of which only estimates count?  Then what
- * these caches count is to be discarded.
+ * Do caches of code see what runs, although estimates count their misses?  Then
+ * the caller has to discard the misses that they count.
  */
 static inline bool pmu_timing_warms_code(const PmuTiming *t)
 {

@@ -112,6 +112,7 @@ static void enter_unknown(PmuTiming *t, PmuSighted sighted)
     unknown->insns += t->region.insns;
     if (t->plan.phase < PMU_PHASE_FETCH_WARMING) {
         if (t->plan.phase == PMU_PHASE_LINE_WARMING) {
+            /* These are misses of other code. */
             pmu_timing_discard_functional(t);
         }
         pmu_functional_fetch_lines(&t->functional, t->region.pc, t->region.phys,
